@@ -1,0 +1,7 @@
+.PHONY: build test
+
+build:
+	cargo build --release
+
+test:
+	cargo test --workspace

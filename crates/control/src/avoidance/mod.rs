@@ -1,0 +1,3 @@
+//! Congestion-avoidance schemes: each rules the window after start-up, until the connection ends.
+
+pub mod reno;

@@ -1,0 +1,89 @@
+//! Reno's additive increase, multiplicative decrease: RFC 5681 section 3.1, equations (3) and (4).
+
+use crate::contract::{Ack, Congestion, Control, Entry, Phase, Signals, Step};
+use crate::scheme::{Info, Role, Scheme};
+
+/// One segment per window of ACKs; half the window on congestion.
+#[derive(Clone, Debug, Default)]
+pub struct Reno {
+    mss: u64,
+    /// Acknowledged bytes not yet turned into growth: nothing is lost to rounding.
+    credit: u64,
+}
+
+impl Scheme for Reno {
+    const INFO: Info = Info {
+        label: "reno",
+        role: Role::Avoidance,
+        source: "RFC 5681 section 3.1",
+        summary: "one segment per round trip, half the window on congestion",
+        needs: Signals::NONE,
+        params: &[],
+    };
+}
+
+impl Phase for Reno {
+    fn enter(&mut self, entry: &Entry, _: &mut Control) {
+        self.mss = entry.mss.into();
+        self.credit = 0;
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
+        // RFC 5681: "a TCP ... increases cwnd by one full-sized segment (SMSS) per RTT", done as the RFC
+        // recommends: count the acknowledged bytes and grow once a whole window of them has arrived.
+        self.credit += ack.growth;
+        if self.credit >= control.cwnd {
+            self.credit -= control.cwnd;
+            control.cwnd += self.mss;
+        }
+        Step::Stay
+    }
+
+    fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
+        // Equation (4): ssthresh = max (FlightSize / 2, 2*SMSS)
+        control.ssthresh = (event.base / 2).max(2 * self.mss);
+        control.cwnd = control.ssthresh;
+        self.credit = 0;
+        Step::Stay
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::Trigger;
+
+    const MSS: u64 = 1000;
+
+    fn reno() -> (Reno, Control) {
+        let mut reno = Reno::default();
+        let mut control = Control { cwnd: 100 * MSS, ssthresh: 50 * MSS, ..Control::default() };
+        reno.enter(&Entry { mss: MSS as u32, ..Entry::default() }, &mut control);
+        (reno, control)
+    }
+
+    #[test]
+    fn a_window_of_acks_adds_one_segment_whether_each_covers_one_packet_or_two() {
+        for packets_per_ack in [1, 2] {
+            let (mut reno, mut control) = reno();
+            let bytes = packets_per_ack * MSS;
+            // 100 + 101 + ... + 109 = 1045 packets make ten rounds from a window of 100.
+            for _ in 0..1046 / packets_per_ack {
+                let _ = reno.on_ack(&Ack { acked: bytes, growth: bytes, ..Ack::default() }, &mut control);
+            }
+            assert_eq!(control.cwnd, 110 * MSS, "{packets_per_ack} packets per ACK");
+        }
+    }
+
+    #[test]
+    fn congestion_halves_the_base_but_not_below_two_segments() {
+        let (mut reno, mut control) = reno();
+        for (base, expected) in [(100, 50), (7, 3_500 / MSS), (3, 2), (1, 2)] {
+            let event = Congestion { base: base * MSS, trigger: Trigger::Loss, ..Congestion::default() };
+            assert_eq!(reno.on_congestion(&event, &mut control), Step::Stay);
+            assert_eq!(control.ssthresh / MSS, expected, "base {base}");
+            assert_eq!(control.cwnd, control.ssthresh);
+        }
+    }
+}

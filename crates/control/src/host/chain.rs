@@ -1,0 +1,193 @@
+//! Runs a connection's phases in order, and remembers how its start-up ended.
+
+use crate::contract::{Ack, Congestion, Control, Entry, Exit, Phase, Signals, Step, Trigger, Why};
+use crate::registry::AnyPhase;
+use crate::scheme::Role;
+use crate::startup::slow_start;
+use crate::units::Nanos;
+
+/// How a connection's start-up ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StartupExit {
+    /// When the first avoidance phase began.
+    pub at: Nanos,
+    /// The window at that moment, before any reduction, bytes.
+    pub cwnd: u64,
+    /// Why.
+    pub reason: Exit,
+}
+
+/// Why phases do not make a chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChainError {
+    /// There is no phase at all.
+    Empty,
+    /// This phase never ends, yet others follow it.
+    Endless(&'static str),
+    /// The last phase is a start-up scheme: nothing would follow it.
+    Unfinished(&'static str),
+}
+
+/// A connection's phases: start-up schemes, each of which ends, then one that does not.
+#[derive(Clone, Debug)]
+pub struct Chain {
+    /// The registers the phases write and the host obeys.
+    pub control: Control,
+    /// The phase in force. Its place in `phases` holds a stand-in meanwhile.
+    current: AnyPhase,
+    in_avoidance: bool,
+    whole: bool,
+    at: usize,
+    mss: u32,
+    phases: Vec<AnyPhase>,
+    exit: Option<StartupExit>,
+    /// Registers before the last reduction, for undoing a spurious one.
+    before: Option<Control>,
+}
+
+impl Chain {
+    /// A chain at rest; [`Chain::start`] begins it.
+    ///
+    /// # Errors
+    /// [`ChainError`] if the phases are not start-up schemes followed by one that never ends.
+    pub fn new(phases: Vec<AnyPhase>) -> Result<Self, ChainError> {
+        let Some((last, leading)) = phases.split_last() else { return Err(ChainError::Empty) };
+        if let Some(endless) = leading.iter().find(|p| p.info().role != Role::Startup) {
+            return Err(ChainError::Endless(endless.info().label));
+        }
+        if last.info().role == Role::Startup {
+            return Err(ChainError::Unfinished(last.info().label));
+        }
+        let whole = last.info().role == Role::Whole && leading.is_empty();
+        let current = phases[0].clone();
+        Ok(Self {
+            control: Control::default(),
+            current,
+            in_avoidance: false,
+            whole,
+            at: 0,
+            mss: 0,
+            phases,
+            exit: None,
+            before: None,
+        })
+    }
+
+    /// Everything the phases need of a host.
+    pub fn needs(&self) -> Signals {
+        self.phases.iter().fold(Signals::NONE, |all, p| all.and(p.info().needs))
+    }
+
+    /// The chain's label: `slow-start+reno`.
+    pub fn label(&self) -> String {
+        self.phases.iter().map(|p| p.info().label).collect::<Vec<_>>().join("+")
+    }
+
+    /// The connection begins with `initial_window` and `ssthresh` bytes.
+    pub fn start(&mut self, entry: &Entry, initial_window: u64, ssthresh: u64) {
+        self.mss = entry.mss;
+        self.control = Control { cwnd: initial_window, ssthresh, ..Control::default() };
+        self.in_avoidance = self.phases.len() == 1;
+        self.current.enter(entry, &mut self.control);
+        self.clamp();
+    }
+
+    /// New data was acknowledged.
+    #[inline]
+    pub fn on_ack(&mut self, ack: &Ack) {
+        // RFC 5681 section 3.1: below ssthresh a sender is in slow start, whichever avoidance rules above it.
+        if self.in_avoidance && self.control.cwnd < self.control.ssthresh && !self.whole {
+            if !ack.is(Ack::RECOVERY) {
+                let _ = slow_start::grow(ack, &mut self.control);
+            }
+            return;
+        }
+        if let Step::Exit(reason) = self.current.on_ack(ack, &mut self.control) {
+            let entry = Entry { now: ack.now, rtt: ack.srtt, in_flight: ack.in_flight, ..Entry::default() };
+            self.hand_over(entry, reason);
+        }
+        self.clamp();
+    }
+
+    /// A loss, mark or timeout episode began.
+    #[cold]
+    pub fn on_congestion(&mut self, event: &Congestion) {
+        self.before = Some(self.control);
+        let mut step = self.current.on_congestion(event, &mut self.control);
+        while let Step::Exit(reason) = step {
+            let entry = Entry { now: event.now, in_flight: event.in_flight, ..Entry::default() };
+            if !self.hand_over(entry, reason) {
+                break;
+            }
+            step = self.current.on_congestion(event, &mut self.control);
+        }
+        if event.trigger == Trigger::Timeout && !self.whole {
+            // RFC 5681 section 3.1, "loss window": one segment, and slow start again up to ssthresh.
+            self.control.cwnd = self.mss.into();
+            self.restart(Entry { now: event.now, why: Why::Timeout, ..Entry::default() });
+        }
+        self.clamp();
+    }
+
+    /// Sending resumes after an idle time; the host has already set the window its profile asks for.
+    pub fn on_idle(&mut self, now: Nanos, rtt: Nanos) {
+        if !self.whole && self.control.cwnd < self.control.ssthresh {
+            self.restart(Entry { now, rtt, why: Why::Idle, ..Entry::default() });
+            self.clamp();
+        }
+    }
+
+    /// The last reduction was spurious: nothing had been lost.
+    pub fn on_spurious(&mut self) {
+        if let Some(before) = self.before.take() {
+            self.control.cwnd = self.control.cwnd.max(before.cwnd);
+            self.control.ssthresh = self.control.ssthresh.max(before.ssthresh);
+        }
+    }
+
+    /// Bytes left the host.
+    #[inline]
+    pub fn on_sent(&mut self, now: Nanos, bytes: u64) {
+        self.current.on_sent(now, bytes, &mut self.control);
+    }
+
+    /// How start-up ended, once it has.
+    pub fn startup_exit(&self) -> Option<StartupExit> {
+        self.exit
+    }
+
+    /// Whether the last phase rules.
+    pub fn in_avoidance(&self) -> bool {
+        self.in_avoidance
+    }
+
+    fn restart(&mut self, entry: Entry) {
+        self.switch_to(0, entry);
+    }
+
+    #[cold]
+    fn hand_over(&mut self, entry: Entry, reason: Exit) -> bool {
+        if self.at + 1 == self.phases.len() {
+            return false;
+        }
+        let cwnd = self.control.cwnd;
+        if self.at + 2 == self.phases.len() && self.exit.is_none() {
+            self.exit = Some(StartupExit { at: entry.now, cwnd, reason });
+        }
+        self.switch_to(self.at + 1, Entry { why: Why::Handover, ..entry });
+        true
+    }
+
+    fn switch_to(&mut self, at: usize, entry: Entry) {
+        core::mem::swap(&mut self.current, &mut self.phases[self.at]);
+        core::mem::swap(&mut self.current, &mut self.phases[at]);
+        self.at = at;
+        self.in_avoidance = at + 1 == self.phases.len();
+        self.current.enter(&Entry { mss: self.mss, ..entry }, &mut self.control);
+    }
+
+    #[inline]
+    fn clamp(&mut self) {
+        self.control.cwnd = self.control.cwnd.max(self.mss.into());
+    }
+}

@@ -1,0 +1,5 @@
+//! What every host does the same way: run a chain of phases, count rounds, pace.
+
+pub mod chain;
+pub mod pacer;
+pub mod round;

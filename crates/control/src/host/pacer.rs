@@ -1,0 +1,64 @@
+//! When the next packet may leave under a pacing rate: a token bucket kept as one release time.
+
+use crate::units::{Nanos, Rate};
+
+/// A bucket of `burst` bytes filled at the pacing rate.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pacer {
+    /// When the bucket, drained by what was sent so far, is full again.
+    full_at: Nanos,
+}
+
+impl Pacer {
+    /// When a packet of `bytes` may leave at the earliest; not after `now` if it may leave at once.
+    pub fn release(&self, rate: Rate, burst: u64, bytes: u64) -> Nanos {
+        if rate == Rate::NONE {
+            return Nanos::ZERO;
+        }
+        // The bucket holds `bytes` once no more than `burst - bytes` of it are missing.
+        self.full_at.saturating_sub(rate.time_for(burst.saturating_sub(bytes)))
+    }
+
+    /// `bytes` left at `now`.
+    pub fn on_sent(&mut self, now: Nanos, rate: Rate, bytes: u64) {
+        if rate != Rate::NONE {
+            self.full_at = self.full_at.max(now) + rate.time_for(bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RATE: Rate = Rate(8_000_000); // 1000 bytes a millisecond
+
+    #[test]
+    fn single_segments_leave_one_serialisation_time_apart() {
+        let mut pacer = Pacer::default();
+        let mut now = Nanos::ZERO;
+        for i in 0..5 {
+            now = now.max(pacer.release(RATE, 1000, 1000));
+            assert_eq!(now, Nanos::from_millis(i));
+            pacer.on_sent(now, RATE, 1000);
+        }
+    }
+
+    #[test]
+    fn a_bucket_of_three_lets_three_leave_at_once_and_refills_while_idle() {
+        let mut pacer = Pacer::default();
+        for (start, expected) in [(0, [0, 0, 0, 1, 2]), (100, [100, 100, 100, 101, 102])] {
+            let mut now = Nanos::from_millis(start);
+            for at in expected {
+                now = now.max(pacer.release(RATE, 3000, 1000));
+                assert_eq!(now, Nanos::from_millis(at));
+                pacer.on_sent(now, RATE, 1000);
+            }
+        }
+    }
+
+    #[test]
+    fn without_a_rate_nothing_waits() {
+        assert_eq!(Pacer::default().release(Rate::NONE, 0, 1000), Nanos::ZERO);
+    }
+}

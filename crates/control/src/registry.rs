@@ -1,0 +1,97 @@
+//! Every scheme, one line each. Adding one is its file, its line here and its page in `docs/algorithms/`.
+
+use crate::contract::{Ack, Congestion, Control, Entry, Phase, Step};
+use crate::scheme::{Info, ParamKind, Scheme, Value};
+use crate::units::Nanos;
+use crate::{avoidance, startup};
+
+macro_rules! registry {
+    ($($name:ident ( $path:path )),+ $(,)?) => {
+        /// Any registered scheme, dispatched without indirection.
+        #[derive(Clone, Debug)]
+        #[expect(missing_docs, reason = "each variant is documented by its type")]
+        pub enum AnyPhase { $($name($path)),+ }
+
+        /// Every registered scheme, in listing order.
+        pub const SCHEMES: &[Info] = &[$(<$path as Scheme>::INFO),+];
+
+        impl AnyPhase {
+            /// The scheme with this label and default parameters.
+            pub fn by_label(label: &str) -> Option<Self> {
+                $(if label == <$path as Scheme>::INFO.label { return Some(Self::$name(Default::default())); })+
+                None
+            }
+
+            /// What the registry knows of this scheme.
+            pub fn info(&self) -> &'static Info {
+                match self { $(Self::$name(_) => &<$path as Scheme>::INFO),+ }
+            }
+
+            fn set_checked(&mut self, name: &str, value: Value) {
+                match self { $(Self::$name(p) => p.set(name, value)),+ }
+            }
+        }
+
+        impl Phase for AnyPhase {
+            #[inline]
+            fn enter(&mut self, entry: &Entry, control: &mut Control) {
+                match self { $(Self::$name(p) => p.enter(entry, control)),+ }
+            }
+            #[inline]
+            fn on_sent(&mut self, now: Nanos, bytes: u64, control: &mut Control) {
+                match self { $(Self::$name(p) => p.on_sent(now, bytes, control)),+ }
+            }
+            #[inline]
+            fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
+                match self { $(Self::$name(p) => p.on_ack(ack, control)),+ }
+            }
+            #[inline]
+            fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
+                match self { $(Self::$name(p) => p.on_congestion(event, control)),+ }
+            }
+        }
+    };
+}
+
+registry! {
+    SlowStart(startup::slow_start::SlowStart),
+    Reno(avoidance::reno::Reno),
+}
+
+/// Why a parameter was refused.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ParamError {
+    /// The scheme has no such parameter; these are the ones it has.
+    Unknown(Vec<&'static str>),
+    /// The value is not of the parameter's type or outside its range.
+    Invalid {
+        /// What the parameter takes.
+        expected: ParamKind,
+    },
+}
+
+impl AnyPhase {
+    /// Sets one parameter.
+    ///
+    /// # Errors
+    /// [`ParamError`] if the scheme has no parameter `name` or `value` does not fit its kind.
+    pub fn set(&mut self, name: &str, value: Value) -> Result<(), ParamError> {
+        let params = self.info().params;
+        let Some(param) = params.iter().find(|p| p.name == name) else {
+            return Err(ParamError::Unknown(params.iter().map(|p| p.name).collect()));
+        };
+        let fits = match (param.kind, value) {
+            (ParamKind::Number { min, max }, Value::Number(x)) => (min..=max).contains(&x),
+            (ParamKind::Choice(words), Value::Choice(i)) => i < words.len(),
+            (ParamKind::Time, Value::Time(_))
+            | (ParamKind::Packets, Value::Packets(_))
+            | (ParamKind::Flag, Value::Flag(_)) => true,
+            _ => false,
+        };
+        if !fits {
+            return Err(ParamError::Invalid { expected: param.kind });
+        }
+        self.set_checked(name, value);
+        Ok(())
+    }
+}

@@ -1,0 +1,3 @@
+//! Start-up schemes: each begins a connection and says why it ended.
+
+pub mod slow_start;
