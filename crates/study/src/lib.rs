@@ -1,0 +1,3 @@
+//! Experiments: scenarios run many times, compared, and the results they leave.
+
+pub mod results;

@@ -1,0 +1,604 @@
+//! What experiments leave: the objects that `run --json` and `compare --json` print, and the samples and
+//! series that the report needs beyond them.
+//!
+//! Every number carries its unit in its name. An absent value is `null`, never zero: a flow that did not finish
+//! has no completion time, a capture that never filled the queue does not know the buffer. Fields beyond those
+//! promised to scripts may be added, never renamed or removed.
+
+use firstflight_control::contract::Exit;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A 95 % confidence interval: its lower and its upper end, in the unit of the value it belongs to.
+pub type Ci95 = [f64; 2];
+
+/// The object of `firstflight run --json`: one run of one scenario.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunResult {
+    /// The scenario's title.
+    pub title: String,
+    /// The seed every random stream of the run was derived from.
+    pub seed: u64,
+    /// Simulated time, from zero to the last event.
+    pub simulated_s: f64,
+    /// Every flow, in the scenario's order.
+    pub flows: Vec<FlowResult>,
+    /// Every link that queues, in the scenario's order.
+    pub links: Vec<LinkResult>,
+    /// Jain's index over the goodput of the flows; 1 is an equal share.
+    pub fairness_jain: f64,
+    /// What the run cost.
+    pub engine: EngineResult,
+    /// Means over independent seeds, with `--runs`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs: Option<RunMeans>,
+}
+
+/// What one flow did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FlowResult {
+    /// Name and index: `bulk.0`.
+    pub name: String,
+    /// Label of the start-up scheme; several joined by `+`.
+    pub startup: String,
+    /// Label of the avoidance scheme.
+    pub avoidance: String,
+    /// When the flow began, its handshake done.
+    pub start_s: f64,
+    /// Application bytes to send; `None` if unlimited.
+    pub size_bytes: Option<u64>,
+    /// From the start until the sender knows that the receiver has the last byte; `None` if that did not happen.
+    pub completion_s: Option<f64>,
+    /// Bytes cumulatively acknowledged at the sender.
+    pub delivered_bytes: u64,
+    /// Packets cumulatively acknowledged at the sender.
+    pub delivered_packets: u64,
+    /// Delivered application bits per second of the flow's life.
+    pub goodput_bit_s: f64,
+    /// Packets sent again.
+    pub retransmits: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Packets of this flow that the network dropped.
+    pub lost_packets: u64,
+    /// How start-up ended; `None` while it lasts.
+    pub startup_exit: Option<StartupExit>,
+    /// Packets sent before the first ACK came back.
+    pub first_flight_packets: u64,
+    /// Largest congestion window.
+    pub max_cwnd_packets: f64,
+    /// Congestion window at the end.
+    pub final_cwnd_packets: f64,
+    /// `(seconds since the flow's start, packets delivered by then)`, at each grid time.
+    pub delivered_at: Vec<(f64, u64)>,
+}
+
+/// How one start-up ended.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StartupExit {
+    /// Since the flow's start.
+    pub time_s: f64,
+    /// Congestion window at the exit, before any reduction.
+    pub cwnd_packets: f64,
+    /// Bottleneck rate times round-trip propagation, without the buffer.
+    pub bdp_packets: f64,
+    /// Packets lost of those sent before the exit.
+    pub overshoot_packets: u64,
+    /// Why.
+    #[serde(with = "exit_word")]
+    pub reason: Exit,
+}
+
+/// What one link did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LinkResult {
+    /// The link's name; that of the `[path]` shorthand is `bottleneck`.
+    pub name: String,
+    /// Share of the time in which it was transmitting, 0 to 1.
+    pub utilization: f64,
+    /// Packets dropped.
+    pub drops: u64,
+    /// Packets marked by ECN.
+    pub marks: u64,
+    /// Time average of the packets waiting.
+    pub mean_queue_packets: f64,
+    /// Most packets waiting.
+    pub max_queue_packets: u64,
+}
+
+/// What a run cost. The only fields that differ between two runs of the same seed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EngineResult {
+    /// One for each packet, data or ACK, that crossed one link.
+    pub packet_hops: u64,
+    /// Processor time.
+    pub cpu_s: f64,
+    /// Elapsed time.
+    pub wall_s: f64,
+}
+
+/// What `run --runs N` adds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunMeans {
+    /// Number of runs.
+    pub count: u32,
+    /// The seed of each.
+    pub seeds: Vec<u64>,
+    /// Every flow, in the order of [`RunResult::flows`].
+    pub flows: Vec<FlowMeans>,
+    /// Every link, in the order of [`RunResult::links`].
+    pub links: Vec<LinkMeans>,
+    /// Of [`RunResult::fairness_jain`].
+    pub fairness_jain: Mean,
+}
+
+/// Means of one flow over the runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FlowMeans {
+    /// As in [`FlowResult::name`].
+    pub name: String,
+    /// Over the runs in which the flow finished; `None` if it never did.
+    pub completion_s: Option<Mean>,
+    /// Runs in which a finite flow did not finish.
+    pub unfinished: u32,
+    /// Of [`FlowResult::delivered_packets`].
+    pub delivered_packets: Mean,
+    /// Of [`FlowResult::goodput_bit_s`].
+    pub goodput_bit_s: Mean,
+    /// Of [`FlowResult::retransmits`].
+    pub retransmits: Mean,
+    /// Of [`FlowResult::timeouts`].
+    pub timeouts: Mean,
+    /// Of [`FlowResult::lost_packets`].
+    pub lost_packets: Mean,
+}
+
+/// Means of one link over the runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LinkMeans {
+    /// As in [`LinkResult::name`].
+    pub name: String,
+    /// Of [`LinkResult::utilization`].
+    pub utilization: Mean,
+    /// Of [`LinkResult::drops`].
+    pub drops: Mean,
+    /// Of [`LinkResult::marks`].
+    pub marks: Mean,
+    /// Of [`LinkResult::mean_queue_packets`].
+    pub mean_queue_packets: Mean,
+}
+
+/// A mean and its confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Mean {
+    /// The mean.
+    pub mean: f64,
+    /// Its interval; `None` from a single run, which cannot tell.
+    pub ci95: Option<Ci95>,
+}
+
+/// The object of `firstflight compare --json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// The scenario's title, the preset's name or the capture's file name.
+    pub title: String,
+    /// The path the schemes were compared on.
+    pub path: PathResult,
+    /// The captured connections and their re-runs; empty without a capture.
+    pub connections: Vec<ConnectionResult>,
+    /// Every scheme at every size, by size and, within one, by [`SchemeResult::rank`].
+    pub results: Vec<SchemeResult>,
+    /// The schemes in the order they were asked for.
+    pub schemes: Vec<String>,
+    /// The scheme of `schemes` that the others are measured against: plain slow start with their avoidance.
+    pub baseline: Option<String>,
+    /// What produced these numbers and how to get them again.
+    pub provenance: Provenance,
+    /// What a reader must know before trusting the numbers, most important first.
+    pub warnings: Vec<String>,
+}
+
+/// The path, as given or as inferred. A value that the capture cannot tell is `None` and named in `cannot_tell`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PathResult {
+    /// The capture it was inferred from; `None` if it was given.
+    pub inferred_from: Option<String>,
+    /// Bottleneck rate.
+    pub rate_bit_s: Option<u64>,
+    /// Two-way propagation, without queueing.
+    pub rtt_ms: Option<f64>,
+    /// Packets that can wait at the bottleneck.
+    pub buffer_packets: Option<u64>,
+    /// Probability that a packet is lost for reasons other than a full queue.
+    pub loss: Option<f64>,
+    /// Payload of a full segment.
+    pub mss_bytes: Option<u64>,
+    /// The sender's initial window.
+    pub initial_window_packets: Option<u64>,
+    /// How the receiver acknowledges: the word of the scenario format.
+    pub receiver: Option<String>,
+    /// Field names of the values that could not be told.
+    pub cannot_tell: Vec<String>,
+    /// One for each inferred value, in the order of the fields above; empty if the path was given.
+    pub estimates: Vec<PathEstimate>,
+}
+
+/// How well one value of the path is known.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PathEstimate {
+    /// The field of [`PathResult`] this is about.
+    pub field: String,
+    /// The value in the field's unit; `None` if it cannot be told, or is a word.
+    pub value: Option<f64>,
+    /// The value if it is a word.
+    pub word: Option<String>,
+    /// Lower end of the range the value lies in, if known.
+    pub low: Option<f64>,
+    /// Upper end of that range, if known.
+    pub high: Option<f64>,
+    /// What the value rests on, or the reason why it cannot be told; a sentence without its full stop.
+    pub how: String,
+}
+
+/// One captured connection beside its re-run in the simulator.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ConnectionResult {
+    /// Application bytes the sender transferred.
+    pub bytes: u64,
+    /// From the first data packet to the last acknowledgement; `None` if the capture ends before.
+    pub observed_completion_s: Option<f64>,
+    /// The same in the re-run; `None` if it did not finish.
+    pub rerun_completion_s: Option<f64>,
+    /// Packets the captured sender sent again.
+    pub observed_retransmits: u64,
+    /// Packets the re-run sent again.
+    pub rerun_retransmits: u64,
+    /// Sender and receiver, `address:port`.
+    pub name: String,
+    /// The chain of labels that the re-run used.
+    pub scheme: String,
+    /// What the connection did in its start-up, in a sentence without its full stop.
+    pub startup: String,
+    /// How the start-up of the re-run ended; `None` if it lasted to the end.
+    pub rerun_startup_exit: Option<StartupExit>,
+}
+
+/// What one scheme did at one size, over all replications.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SchemeResult {
+    /// The chain of labels: `slow-start+reno`.
+    pub scheme: String,
+    /// Transfer size in application bytes.
+    pub size_bytes: u64,
+    /// Completion times; `None` if no replication finished.
+    pub completion_s: Option<Completion>,
+    /// Mean packets sent again.
+    pub retransmits_mean: f64,
+    /// How start-up typically ended; `None` if it outlasted the transfer in more than half the replications.
+    pub startup_exit: Option<TypicalExit>,
+    /// 1 for the smallest median completion time at this size.
+    pub rank: u32,
+    /// Whether the paired difference from rank 1 may be zero: the 95 % interval of the difference contains it.
+    pub ties_with_best: bool,
+    /// Replications run.
+    pub replications: u32,
+    /// Replications that did not finish in the time allowed.
+    pub unfinished: u32,
+    /// Paired difference from the baseline under common random numbers; `None` for the baseline itself, or without.
+    pub against_baseline: Option<PairedDifference>,
+    /// Packets dropped on the path during the transfer, whoever sent them: the loss this start caused.
+    pub drops: Mean,
+    /// Of `drops`, those of other flows; zero on a path without cross traffic.
+    pub others_drops_mean: f64,
+    /// Mean retransmission timeouts.
+    pub timeouts_mean: f64,
+    /// Field names of the unknown path values over whose range the intervals of this result extend.
+    pub widened_by: Vec<String>,
+}
+
+/// The distribution of completion times.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Completion {
+    /// Median.
+    pub median: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// Interval of the median.
+    pub ci95: Ci95,
+    /// Interval of the 95th percentile.
+    pub p95_ci95: Ci95,
+    /// Mean.
+    pub mean: f64,
+    /// Interval of the mean.
+    pub mean_ci95: Ci95,
+}
+
+/// A difference in completion time between two schemes that met the same randomness.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PairedDifference {
+    /// Mean of (this - baseline); negative is sooner.
+    pub seconds: f64,
+    /// Its interval.
+    pub seconds_ci95: Ci95,
+    /// The same as a share of the baseline's mean; -0.23 is 23 % sooner.
+    pub relative: f64,
+    /// Its interval.
+    pub relative_ci95: Ci95,
+}
+
+/// How start-up ended over the replications.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TypicalExit {
+    /// Median time since the flow's start.
+    pub time_s: f64,
+    /// Median congestion window at the exit, before any reduction.
+    pub cwnd_packets: f64,
+    /// The commonest reason.
+    #[serde(with = "exit_word")]
+    pub reason: Exit,
+    /// Bottleneck rate times round-trip propagation, without the buffer.
+    pub bdp_packets: f64,
+    /// Median of the packets lost of those sent before the exit.
+    pub overshoot_packets: f64,
+    /// Share of the replications that left start-up at all, 0 to 1.
+    pub exited: f64,
+    /// Share of those that left for `reason`, 0 to 1.
+    pub agreed: f64,
+}
+
+/// What produced the numbers, and how to get them again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// Version of the program: `0.1.0`.
+    pub version: String,
+    /// The source it was built from, as `git describe` names it; equal to `version` outside a repository.
+    pub revision: String,
+    /// The seed all random streams were derived from.
+    pub seed: u64,
+    /// Replications of each scheme at each size.
+    pub replications: u32,
+    /// SHA-256 of `scenario`, in hexadecimal.
+    pub scenario_sha256: String,
+    /// The scenario that was run, complete, as TOML.
+    pub scenario: String,
+    /// The command line, quoted so that it can be pasted into a shell.
+    pub command: String,
+    /// Where the schemes ran: `simulator`.
+    pub host: String,
+    /// Operating system and processor of the machine: `linux x86_64`.
+    pub machine: String,
+    /// How the intervals were computed, in a sentence without its full stop.
+    pub interval_method: String,
+    /// The files that were read.
+    pub inputs: Vec<InputFile>,
+}
+
+/// A file that was read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputFile {
+    /// Its name, without folders.
+    pub name: String,
+    /// Its length.
+    pub bytes: u64,
+    /// SHA-256 of its content, in hexadecimal.
+    pub sha256: String,
+}
+
+/// A comparison with all that the report and the Parquet file show beyond the printed object.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CompareReport {
+    /// What `compare --json` prints.
+    pub comparison: Comparison,
+    /// The replications behind each result, in the order of [`Comparison::results`].
+    pub samples: Vec<SampleSet>,
+    /// The replication nearest the median of each scheme and size, in the order of [`Comparison::results`].
+    pub traces: Vec<Trace>,
+    /// The series of each captured connection, in the order of [`Comparison::connections`].
+    pub captured: Vec<CapturedTrace>,
+}
+
+/// The replications of one scheme at one size.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SampleSet {
+    /// As in [`SchemeResult::scheme`].
+    pub scheme: String,
+    /// As in [`SchemeResult::size_bytes`].
+    pub size_bytes: u64,
+    /// One for each replication, in order; the same index met the same randomness under every scheme.
+    pub samples: Vec<Sample>,
+}
+
+/// One replication.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// The seed of its random streams.
+    pub seed: u64,
+    /// Completion time; `None` if it did not finish.
+    pub completion_s: Option<f64>,
+    /// Packets sent again.
+    pub retransmits: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Packets dropped on the path during the transfer, whoever sent them.
+    pub drops: u64,
+    /// How start-up ended; `None` if it outlasted the transfer.
+    pub startup_exit: Option<StartupExit>,
+}
+
+/// One replication over time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Trace {
+    /// As in [`SchemeResult::scheme`].
+    pub scheme: String,
+    /// As in [`SchemeResult::size_bytes`].
+    pub size_bytes: u64,
+    /// Index of the replication in [`SampleSet::samples`].
+    pub replication: u32,
+    /// Its completion time.
+    pub completion_s: Option<f64>,
+    /// How its start-up ended.
+    pub startup_exit: Option<StartupExit>,
+    /// When packets of this flow were dropped, ascending, since the flow's start.
+    pub losses_s: Vec<f64>,
+    /// The series themselves.
+    pub series: Series,
+}
+
+/// Columns of equal length over ascending time. A column that is not known is empty.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// Since the flow's start.
+    pub time_s: Vec<f64>,
+    /// Congestion window.
+    pub cwnd_packets: Vec<f64>,
+    /// Packets sent and neither acknowledged nor deemed lost.
+    pub in_flight_packets: Vec<f64>,
+    /// Packets waiting at the bottleneck, whoever sent them.
+    pub queue_packets: Vec<f64>,
+    /// Bytes cumulatively acknowledged.
+    pub delivered_bytes: Vec<f64>,
+}
+
+/// One captured connection over time, and its re-run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CapturedTrace {
+    /// As the capture shows it; without the window and the queue, which it does not show.
+    pub observed: Series,
+    /// When the captured sender sent packets again.
+    pub observed_retransmits_s: Vec<f64>,
+    /// As the simulator ran it.
+    pub rerun: Series,
+    /// When the re-run sent packets again.
+    pub rerun_retransmits_s: Vec<f64>,
+}
+
+impl Comparison {
+    /// The sizes compared, ascending, each once.
+    pub fn sizes(&self) -> Vec<u64> {
+        let mut sizes: Vec<u64> = self.results.iter().map(|r| r.size_bytes).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes
+    }
+
+    /// The results at one size, best first.
+    pub fn ranked(&self, size_bytes: u64) -> Vec<&SchemeResult> {
+        let mut of_size: Vec<_> = self.results.iter().filter(|r| r.size_bytes == size_bytes).collect();
+        of_size.sort_by_key(|r| r.rank);
+        of_size
+    }
+}
+
+/// The words of the contract for [`Exit`].
+mod exit_word {
+    use super::{Deserialize, Deserializer, Exit, Serializer};
+    use serde::de::Error as _;
+
+    pub(super) fn serialize<S: Serializer>(exit: &Exit, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(exit.label())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Exit, D::Error> {
+        let word = String::deserialize(from)?;
+        Exit::ALL.into_iter().find(|e| e.label() == word).ok_or_else(|| {
+            let words: Vec<_> = Exit::ALL.iter().map(|e| e.label()).collect();
+            D::Error::custom(format!("`{word}` is no exit reason; one of {} was expected", words.join(", ")))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// The example object of the contract for `run --json`, with a value in place of every placeholder.
+    fn contract_run() -> Value {
+        json!({ "title": "t", "seed": 1, "simulated_s": 20.0,
+            "flows": [ { "name": "bulk.0", "startup": "slow-start", "avoidance": "reno", "start_s": 0.0,
+                "size_bytes": null, "completion_s": null, "delivered_bytes": 0, "delivered_packets": 0,
+                "goodput_bit_s": 0.0, "retransmits": 0, "timeouts": 0, "lost_packets": 0,
+                "startup_exit": { "time_s": 0.0, "cwnd_packets": 0.0, "bdp_packets": 0.0,
+                    "overshoot_packets": 0, "reason": "ack-train" },
+                "first_flight_packets": 0, "max_cwnd_packets": 0.0, "final_cwnd_packets": 0.0,
+                "delivered_at": [[1.0, 0], [2.0, 0]] } ],
+            "links": [ { "name": "bottleneck", "utilization": 0.0, "drops": 0, "marks": 0,
+                "mean_queue_packets": 0.0, "max_queue_packets": 0 } ],
+            "fairness_jain": 1.0,
+            "engine": { "packet_hops": 0, "cpu_s": 0.0, "wall_s": 0.0 } })
+    }
+
+    #[test]
+    fn a_single_run_prints_the_object_of_the_contract_and_nothing_else() {
+        let run: RunResult = serde_json::from_value(contract_run()).expect("the example is valid");
+        assert_eq!(serde_json::to_value(&run).expect("serialisable"), contract_run());
+    }
+
+    #[test]
+    fn a_compared_result_has_every_field_of_the_contract_at_its_place() {
+        let exit = TypicalExit {
+            time_s: 0.5,
+            cwnd_packets: 160.0,
+            reason: Exit::Loss,
+            bdp_packets: 100.0,
+            overshoot_packets: 60.0,
+            exited: 1.0,
+            agreed: 1.0,
+        };
+        let result = SchemeResult {
+            scheme: "slow-start+reno".into(),
+            size_bytes: 300_000,
+            completion_s: Some(Completion {
+                median: 0.7,
+                p95: 0.8,
+                ci95: [0.6, 0.75],
+                p95_ci95: [0.7, 0.9],
+                mean: 0.7,
+                mean_ci95: [0.6, 0.8],
+            }),
+            retransmits_mean: 60.0,
+            startup_exit: Some(exit),
+            rank: 1,
+            ties_with_best: true,
+            replications: 30,
+            unfinished: 0,
+            against_baseline: None,
+            drops: Mean { mean: 60.0, ci95: Some([60.0, 60.0]) },
+            others_drops_mean: 0.0,
+            timeouts_mean: 0.0,
+            widened_by: vec![],
+        };
+        let value = serde_json::to_value(&result).expect("serialisable");
+        let contract = json!({ "scheme": "slow-start+reno", "size_bytes": 300_000,
+            "completion_s": { "median": 0.7, "p95": 0.8, "ci95": [0.6, 0.75] }, "retransmits_mean": 60.0,
+            "startup_exit": { "time_s": 0.5, "cwnd_packets": 160.0, "reason": "loss" } });
+        assert!(covers(&value, &contract), "{value:#}");
+    }
+
+    #[test]
+    fn a_path_value_that_cannot_be_told_is_null_and_named() {
+        let path = PathResult { cannot_tell: vec!["buffer_packets".into()], ..PathResult::default() };
+        let contract = json!({ "inferred_from": null, "rate_bit_s": null, "rtt_ms": null, "buffer_packets": null,
+            "loss": null, "mss_bytes": null, "initial_window_packets": null, "receiver": null,
+            "cannot_tell": ["buffer_packets"] });
+        assert!(covers(&serde_json::to_value(&path).expect("serialisable"), &contract));
+    }
+
+    #[test]
+    fn an_unknown_exit_reason_is_refused_with_the_known_ones() {
+        let mut run = contract_run();
+        run["flows"][0]["startup_exit"]["reason"] = json!("boredom");
+        let message = serde_json::from_value::<RunResult>(run).expect_err("no such reason").to_string();
+        assert!(message.contains("boredom") && message.contains("first-ack"), "{message}");
+    }
+
+    /// Whether every field of `expected` is in `value` with the same content; `value` may have more.
+    fn covers(value: &Value, expected: &Value) -> bool {
+        match expected {
+            Value::Object(fields) => {
+                fields.iter().all(|(key, inner)| value.get(key).is_some_and(|v| covers(v, inner)))
+            }
+            other => value == other,
+        }
+    }
+}
