@@ -1,0 +1,8 @@
+//! The network's parts: links, queues, random streams.
+//!
+//! Everything here is a function of arrival times. The simulator calls it in virtual time, the emulator with
+//! real packets: the bottleneck of both is the same code.
+
+pub mod link;
+pub mod queue;
+pub mod random;

@@ -1,0 +1,301 @@
+//! A link: a queue, a rate, a delay. Work per packet is constant and needs no event of the link's own.
+
+use crate::queue::{Arrival, Queue, Verdict};
+use crate::random::{Stream, probability};
+use firstflight_control::units::{Nanos, Rate};
+
+/// Serialisation times are kept as nanoseconds per byte with this many fractional bits.
+const FRACTION: u32 = 24;
+
+/// What became of a packet offered to a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passage {
+    /// It reaches the far end at this time, nanoseconds.
+    Arrives(u64),
+    /// The same, with its ECN mark set by this link.
+    Marked(u64),
+    /// The queue had no room for it.
+    Dropped,
+    /// It was transmitted and lost on the wire.
+    LostOnWire,
+}
+
+/// What a link counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkStats {
+    /// Packets transmitted.
+    pub packets: u64,
+    /// Bytes transmitted.
+    pub bytes: u64,
+    /// Packets the queue refused.
+    pub drops: u64,
+    /// Packets lost on the wire.
+    pub wire_losses: u64,
+    /// Packets marked.
+    pub marks: u64,
+    /// Sum of all waiting times, nanoseconds: divided by the run's length it is the mean queue (Little's law).
+    pub waiting_ns: u64,
+    /// Most packets that waited at once.
+    pub max_queue: u32,
+}
+
+/// Random loss on the wire: each packet on its own.
+#[derive(Clone, Debug)]
+struct WireLoss {
+    probability: u64,
+    stream: Stream,
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug)]
+pub struct Link {
+    free_at: u64,
+    ns_per_byte: u64,
+    delay: u64,
+    backlog: Backlog,
+    queue: Queue,
+    loss: Option<Box<WireLoss>>,
+    stats: LinkStats,
+}
+
+impl Link {
+    /// A link of this rate and propagation delay behind `queue`. Rates lie between 10 kbit/s and 100 Gbit/s.
+    pub fn new(rate: Rate, delay: Nanos, queue: Queue) -> Self {
+        let bits = (8_000_000_000_u128 << FRACTION) + u128::from(rate.0 / 2);
+        Self {
+            free_at: 0,
+            ns_per_byte: (bits / u128::from(rate.0.max(1))) as u64,
+            delay: delay.0,
+            backlog: Backlog::new(),
+            queue,
+            loss: None,
+            stats: LinkStats::default(),
+        }
+    }
+
+    /// Loses each packet with probability `p` after its transmission.
+    #[must_use]
+    pub fn with_loss(mut self, p: f64, stream: Stream) -> Self {
+        self.loss = (p > 0.0).then(|| Box::new(WireLoss { probability: probability(p), stream }));
+        self
+    }
+
+    /// Time to put `size` bytes on the wire, nanoseconds, rounded to the nearest.
+    #[inline]
+    pub fn serialisation(&self, size: u32) -> u64 {
+        (u64::from(size) * self.ns_per_byte + (1 << (FRACTION - 1))) >> FRACTION
+    }
+
+    /// Propagation delay.
+    pub fn delay(&self) -> Nanos {
+        Nanos(self.delay)
+    }
+
+    /// Offers a packet of `size` bytes at `now`. Arrivals must come in order of time.
+    #[inline]
+    pub fn offer(&mut self, now: u64, size: u32, ecn_capable: bool) -> Passage {
+        let mut marked = false;
+        let start = if let Queue::Unlimited = self.queue {
+            self.free_at.max(now)
+        } else {
+            match self.enqueue(now, size, ecn_capable) {
+                Verdict::Drop => {
+                    self.stats.drops += 1;
+                    return Passage::Dropped;
+                }
+                Verdict::Mark => marked = true,
+                Verdict::Accept => {}
+            }
+            self.free_at.max(now)
+        };
+        self.stats.packets += 1;
+        self.stats.bytes += u64::from(size);
+        self.stats.waiting_ns += start - now;
+        self.free_at = start + self.serialisation(size);
+        if let Some(loss) = &mut self.loss
+            && loss.stream.happens(loss.probability)
+        {
+            self.stats.wire_losses += 1;
+            return Passage::LostOnWire;
+        }
+        let arrival = self.free_at + self.delay;
+        if marked {
+            self.stats.marks += 1;
+            return Passage::Marked(arrival);
+        }
+        Passage::Arrives(arrival)
+    }
+
+    #[inline]
+    fn enqueue(&mut self, now: u64, size: u32, ecn_capable: bool) -> Verdict {
+        self.backlog.forget_started(now);
+        let arrival = Arrival {
+            now,
+            free_at: self.free_at,
+            waiting_packets: self.backlog.len,
+            waiting_bytes: self.backlog.bytes,
+            size,
+            ecn_capable,
+        };
+        let verdict = self.queue.admit(&arrival);
+        if verdict != Verdict::Drop && self.free_at > now {
+            self.backlog.push(self.free_at, size);
+            self.stats.max_queue = self.stats.max_queue.max(self.backlog.len);
+        }
+        verdict
+    }
+
+    /// What was counted so far, as of `end`: transmissions and waits that lie beyond it are not included.
+    pub fn stats_until(&self, end: u64) -> LinkStats {
+        let mut stats = self.stats;
+        for (start, size) in self.backlog.iter() {
+            if start >= end {
+                stats.packets -= 1;
+                stats.bytes -= u64::from(size);
+                stats.waiting_ns -= start - end;
+            }
+        }
+        stats
+    }
+
+    /// Packets waiting at `now`, which must not lie before the last arrival.
+    pub fn waiting(&mut self, now: u64) -> u32 {
+        self.backlog.forget_started(now);
+        self.backlog.len
+    }
+}
+
+/// Service starts of the packets that wait, oldest first: a ring that grows by doubling.
+#[derive(Clone, Debug)]
+struct Backlog {
+    ring: Vec<(u64, u32)>,
+    head: u32,
+    len: u32,
+    bytes: u64,
+}
+
+impl Backlog {
+    fn new() -> Self {
+        Self { ring: vec![(0, 0); 16], head: 0, len: 0, bytes: 0 }
+    }
+
+    #[inline]
+    fn slot(&self, i: u32) -> usize {
+        // The ring's length is a power of two, so the mask keeps every index inside it.
+        (self.head.wrapping_add(i) as usize) & (self.ring.len() - 1)
+    }
+
+    #[inline]
+    fn forget_started(&mut self, now: u64) {
+        while self.len > 0 {
+            let (start, size) = self.ring[self.slot(0)];
+            if start > now {
+                return;
+            }
+            self.bytes -= u64::from(size);
+            self.head = self.head.wrapping_add(1);
+            self.len -= 1;
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, start: u64, size: u32) {
+        if self.len as usize == self.ring.len() {
+            self.grow();
+        }
+        let slot = self.slot(self.len);
+        self.ring[slot] = (start, size);
+        self.len += 1;
+        self.bytes += u64::from(size);
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let mut ring: Vec<(u64, u32)> = self.iter().collect();
+        ring.resize(2 * ring.len(), (0, 0));
+        self.ring = ring;
+        self.head = 0;
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (u64, u32)> + '_ {
+        (0..self.len).map(|i| self.ring[self.slot(i)])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::drop_tail::{DropTailBytes, DropTailPackets};
+
+    const MS: u64 = 1_000_000;
+
+    /// 8 Mbit/s: a 1000-byte packet takes 1 ms; 10 ms of propagation.
+    fn link(queue: Queue) -> Link {
+        Link::new(Rate(8_000_000), Nanos::from_millis(10), queue)
+    }
+
+    #[test]
+    fn packets_leave_one_after_the_other_and_then_propagate() {
+        let mut link = link(Queue::Unlimited);
+        assert_eq!(link.offer(0, 1000, false), Passage::Arrives(11 * MS));
+        assert_eq!(link.offer(0, 1000, false), Passage::Arrives(12 * MS));
+        assert_eq!(link.offer(5 * MS, 500, false), Passage::Arrives(15 * MS + MS / 2));
+    }
+
+    #[test]
+    fn a_buffer_of_two_holds_two_beside_the_one_in_transmission() {
+        let mut link = link(Queue::Packets(DropTailPackets { limit: 2 }));
+        let at_once: Vec<_> = (0..4).map(|_| link.offer(0, 1000, false)).collect();
+        use Passage::{Arrives, Dropped};
+        assert_eq!(at_once, [Arrives(11 * MS), Arrives(12 * MS), Arrives(13 * MS), Dropped]);
+        // At 1 ms the first waiting packet enters service: one place is free, for one packet.
+        assert_eq!(link.offer(MS, 1000, false), Arrives(14 * MS));
+        assert_eq!(link.offer(MS, 1000, false), Dropped);
+        // Waits: 1 + 2 ms, and 2 ms for the one that came at 1 ms.
+        let stats = link.stats_until(100 * MS);
+        assert_eq!((stats.packets, stats.drops, stats.waiting_ns, stats.max_queue), (4, 2, 5 * MS, 2));
+    }
+
+    #[test]
+    fn a_buffer_in_bytes_counts_what_waits() {
+        let mut link = link(Queue::Bytes(DropTailBytes { limit: 1500 }));
+        let at_once: Vec<_> = [1000, 1000, 400, 200, 100].map(|size| link.offer(0, size, false)).to_vec();
+        // Waiting: 1000, then 1400; 1400 + 200 > 1500 is dropped, 1400 + 100 fits.
+        let dropped: Vec<bool> = at_once.iter().map(|p| *p == Passage::Dropped).collect();
+        assert_eq!(dropped, [false, false, false, true, false]);
+    }
+
+    #[test]
+    fn what_has_not_begun_when_the_run_ends_is_not_counted() {
+        let mut link = link(Queue::Packets(DropTailPackets { limit: 10 }));
+        for _ in 0..4 {
+            link.offer(0, 1000, false);
+        }
+        // By 1.5 ms two transmissions have begun; the other two have waited 1.5 ms each, the second one 1 ms.
+        let stats = link.stats_until(3 * MS / 2);
+        assert_eq!((stats.packets, stats.bytes, stats.waiting_ns), (2, 2000, 4 * MS));
+    }
+
+    #[test]
+    fn one_packet_in_ten_is_lost_on_the_wire_and_still_uses_it() {
+        let mut link = link(Queue::Unlimited).with_loss(0.1, Stream::named(1, "loss"));
+        for i in 0..10_000 {
+            link.offer(i * MS, 1000, false);
+        }
+        let stats = link.stats_until(u64::MAX);
+        assert_eq!(stats.packets, 10_000);
+        // Five standard deviations: 5 * sqrt(1e4 * 0.09) = 150.
+        assert!(stats.wire_losses.abs_diff(1000) < 150, "{}", stats.wire_losses);
+    }
+
+    #[test]
+    fn a_long_backlog_keeps_its_order_while_the_ring_grows() {
+        let mut link = link(Queue::Packets(DropTailPackets { limit: 1000 }));
+        for i in 0..1000 {
+            assert_eq!(link.offer(0, 1000, false), Passage::Arrives((11 + i) * MS));
+        }
+        // Packet 0 is in service and 999 wait; at 500 ms those that began by then are gone.
+        assert_eq!(link.waiting(0), 999);
+        assert_eq!(link.waiting(500 * MS), 499);
+    }
+}

@@ -1,0 +1,64 @@
+//! Queueing disciplines that decide when a packet arrives.
+//!
+//! A FIFO link needs no event when a transmission ends: the service start of every packet is known on its
+//! arrival, and with it the backlog any later arrival finds. A discipline sees that backlog and answers.
+
+pub mod drop_tail;
+pub mod red;
+
+use drop_tail::{DropTailBytes, DropTailPackets};
+use red::Red;
+
+/// What a discipline says to an arriving packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It joins the queue.
+    Accept,
+    /// It joins the queue with its ECN mark set.
+    Mark,
+    /// It is lost.
+    Drop,
+}
+
+/// What an arriving packet finds.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// Now, nanoseconds.
+    pub now: u64,
+    /// When the link is or was free, nanoseconds; before `now` if it is idle.
+    pub free_at: u64,
+    /// Packets waiting, the one in transmission not counted.
+    pub waiting_packets: u32,
+    /// Their bytes.
+    pub waiting_bytes: u64,
+    /// Size of the arriving packet on the wire, bytes.
+    pub size: u32,
+    /// Whether it may be marked instead of dropped.
+    pub ecn_capable: bool,
+}
+
+/// The disciplines that decide on arrival.
+#[derive(Clone, Debug)]
+pub enum Queue {
+    /// No limit: an access link, or a path without loss.
+    Unlimited,
+    /// Drop-tail counted in packets.
+    Packets(DropTailPackets),
+    /// Drop-tail counted in bytes.
+    Bytes(DropTailBytes),
+    /// Random early detection.
+    Red(Box<Red>),
+}
+
+impl Queue {
+    /// The verdict on an arriving packet.
+    #[inline]
+    pub fn admit(&mut self, arrival: &Arrival) -> Verdict {
+        match self {
+            Self::Unlimited => Verdict::Accept,
+            Self::Packets(queue) => queue.admit(arrival),
+            Self::Bytes(queue) => queue.admit(arrival),
+            Self::Red(queue) => queue.admit(arrival),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Independent, named random streams: what one component draws never depends on what another drew.
+
+use rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// A random stream of one component.
+#[derive(Clone, Debug)]
+pub struct Stream(Xoshiro256PlusPlus);
+
+impl Stream {
+    /// The stream of the component `name` in the run with this `seed`.
+    pub fn named(seed: u64, name: &str) -> Self {
+        // FNV-1a over the name, then over the seed; the generator's own SplitMix seeding spreads the bits.
+        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+        for byte in name.bytes().chain(seed.to_le_bytes()) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+        Self(Xoshiro256PlusPlus::seed_from_u64(hash))
+    }
+
+    /// A number evenly spread over `[0, 1)`.
+    #[inline]
+    pub fn unit(&mut self) -> f64 {
+        (self.0.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
+    }
+
+    /// Whether an event of this probability happens; see [`probability`].
+    #[inline]
+    pub fn happens(&mut self, probability: u64) -> bool {
+        self.0.next_u64() < probability
+    }
+}
+
+impl RngCore for Stream {
+    fn next_u32(&mut self) -> u32 {
+        self.0.next_u32()
+    }
+    fn next_u64(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+    fn fill_bytes(&mut self, dst: &mut [u8]) {
+        self.0.fill_bytes(dst);
+    }
+}
+
+/// A probability as the fraction of 2^64 that [`Stream::happens`] compares with; 1 is as near as that comes.
+pub fn probability(p: f64) -> u64 {
+    (p.clamp(0.0, 1.0) * u64::MAX as f64) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_of_other_names_or_seeds_differ_and_the_same_repeats() {
+        let first = |seed, name| Stream::named(seed, name).next_u64();
+        assert_eq!(first(1, "loss"), first(1, "loss"));
+        assert_ne!(first(1, "loss"), first(2, "loss"));
+        assert_ne!(first(1, "loss"), first(1, "red"));
+    }
+
+    #[test]
+    fn an_event_of_probability_one_tenth_happens_a_tenth_of_the_time() {
+        let mut stream = Stream::named(1, "test");
+        let p = probability(0.1);
+        let hits = (0..100_000).filter(|_| stream.happens(p)).count();
+        // Five standard deviations of a binomial: 5 * sqrt(1e5 * 0.1 * 0.9) = 474.
+        assert!(hits.abs_diff(10_000) < 474, "{hits}");
+    }
+}
