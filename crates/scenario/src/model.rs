@@ -1,0 +1,366 @@
+//! What an experiment is once its file has been read: plain values, every default filled in, every quantity in
+//! base units.
+//!
+//! Windows and transfer sizes are bytes of payload, as in [`firstflight_control::contract`]; packet sizes are
+//! bytes on the wire. Nothing here is drawn at random: a distribution is its parameters, and the host draws.
+
+use firstflight_control::units::{Nanos, Rate};
+
+use crate::profile::Profile;
+use crate::scheme::SchemeSpec;
+
+/// One experiment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// For people; empty if not given.
+    pub title: String,
+    /// When to stop; without it, once every flow has finished.
+    pub duration: Option<Nanos>,
+    /// What every random stream of the run derives from.
+    pub seed: u64,
+    /// What the traffic crosses.
+    pub network: Network,
+    /// Packet sizes on the wire.
+    pub packet: Packet,
+    /// TCP traffic, one entry for each `[[flow]]`, in file order.
+    pub flows: Vec<FlowGroup>,
+    /// Cross traffic without congestion control, in file order.
+    pub udp: Vec<UdpSource>,
+}
+
+/// Packet sizes on the wire, headers included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// A full data packet, bytes.
+    pub size: u32,
+    /// An ACK, bytes; without it, the headers of the flow's profile.
+    pub ack_size: Option<u32>,
+}
+
+impl Packet {
+    /// Payload bytes of a full packet of a flow of `profile`.
+    pub const fn payload(&self, profile: Profile) -> u32 {
+        self.size - profile.stack().header
+    }
+
+    /// Bytes on the wire of an ACK to a flow of `profile`.
+    pub const fn ack(&self, profile: Profile) -> u32 {
+        match self.ack_size {
+            Some(size) => size,
+            None => profile.stack().header,
+        }
+    }
+}
+
+/// What the traffic crosses.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Network {
+    /// `[path]`: one bottleneck in each direction, every flow with access links of its own.
+    Dumbbell(Path),
+    /// `[[node]]` and `[[link]]`, or what a `[topology]` generated.
+    Graph(Graph),
+}
+
+/// A dumbbell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Path {
+    /// Bottleneck rate, each direction.
+    pub rate: Rate,
+    /// Two-way propagation of the whole path, without queueing and serialisation.
+    pub rtt: Nanos,
+    /// Room for packets that wait, the one in transmission not counted.
+    pub buffer: Limit,
+    /// The bottleneck's discipline.
+    pub queue: Queue,
+    /// Chance that the bottleneck loses a packet, each independently.
+    pub loss: f64,
+    /// Rate of each flow's own access links.
+    pub access_rate: Rate,
+}
+
+impl Path {
+    /// The bandwidth-delay product in bytes, rounded down.
+    pub const fn bdp(&self) -> u64 {
+        self.rate.bytes_in(self.rtt)
+    }
+}
+
+/// Any directed graph.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Graph {
+    /// Node names; elsewhere a node is its index here.
+    pub nodes: Vec<String>,
+    /// One-way links.
+    pub links: Vec<Link>,
+    /// Rate of the access links by which each endpoint of a flow reaches its node, without delay.
+    pub access_rate: Rate,
+}
+
+/// One direction between two nodes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// Its name in results.
+    pub name: String,
+    /// Index of the node it leaves.
+    pub from: usize,
+    /// Index of the node it reaches.
+    pub to: usize,
+    /// Its rate.
+    pub rate: Rate,
+    /// One-way propagation.
+    pub delay: Nanos,
+    /// Room for packets that wait, the one in transmission not counted.
+    pub buffer: Limit,
+    /// Its discipline.
+    pub queue: Queue,
+    /// Chance that it loses a packet, each independently.
+    pub loss: f64,
+}
+
+/// How much a buffer holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// Counted in packets, whatever their size. At least 1.
+    Packets(u64),
+    /// Counted in bytes on the wire. At least one full packet.
+    Bytes(u64),
+}
+
+/// A queueing discipline.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Queue {
+    /// First in, first out, and what finds no room is dropped.
+    DropTail,
+    /// Random early detection.
+    Red(Red),
+}
+
+/// Random early detection, in packet mode: the average queue is counted in packets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Red {
+    /// Average queue from which packets are dropped or marked, packets.
+    pub min: f64,
+    /// Average queue at which the chance reaches `max_p`, packets.
+    pub max: f64,
+    /// Weight of a new sample in the average.
+    pub weight: f64,
+    /// Chance at `max`.
+    pub max_p: f64,
+    /// Beyond `max` the chance rises to 1 at twice `max`, instead of at once.
+    pub gentle: bool,
+    /// Mark instead of dropping where the chance, not the room, decides.
+    pub ecn: bool,
+}
+
+/// TCP flows that share their settings: one `[[flow]]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowGroup {
+    /// Name of the group; its flows are `name.0`, `name.1` and so on.
+    pub name: String,
+    /// The stack whose habits apply where no key says otherwise.
+    pub profile: Profile,
+    /// How many flows.
+    pub count: u32,
+    /// When each starts.
+    pub start: Start,
+    /// Payload bytes to deliver; without it the flow never runs out.
+    pub size: Option<Dist<u64>>,
+    /// How long each flow goes on; without it, until `size` is delivered.
+    pub lifetime: Option<Dist<Nanos>>,
+    /// Start-up and avoidance.
+    pub scheme: SchemeSpec,
+    /// How losses are found and repaired.
+    pub recovery: Recovery,
+    /// Initial window, payload bytes; at least one packet.
+    pub initial_window: u64,
+    /// Initial slow-start threshold, payload bytes; without it, infinite.
+    pub initial_ssthresh: Option<u64>,
+    /// What the receiver offers, payload bytes; without it, never a limit.
+    pub receive_window: Option<u64>,
+    /// When the receiver acknowledges.
+    pub receiver: Receiver,
+    /// How long a receiver that delays ACKs waits for a second packet.
+    pub delayed_ack_timer: Nanos,
+    /// When the receiving application reads.
+    pub receiver_reads: Reads,
+    /// How much of an ACK may enlarge the window.
+    pub growth: Growth,
+    /// Smallest retransmission timeout.
+    pub min_rto: Nanos,
+    /// Clock granularity that the timeout is rounded up to.
+    pub rto_granularity: Nanos,
+    /// What an idle time does to the window.
+    pub idle_restart: IdleRestart,
+    /// Whether the first two duplicate ACKs release a new packet each (RFC 3042).
+    pub limited_transmit: bool,
+    /// Whether a handshake precedes the data, and gives the first RTT sample.
+    pub handshake: bool,
+    /// Flows of equal name share a bottleneck; without it the topology tells.
+    pub cluster: Option<String>,
+    /// Where it runs.
+    pub endpoints: Endpoints,
+    /// Propagation that each flow has beyond the network's, both ways together.
+    pub extra_rtt: Dist<Nanos>,
+}
+
+impl FlowGroup {
+    /// The name of the group's flow `index` in results: `bulk.0`.
+    pub fn flow_name(&self, index: u32) -> String {
+        format!("{}.{index}", self.name)
+    }
+}
+
+/// A source of datagrams at a constant rate, possibly on and off.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UdpSource {
+    /// Its name in results.
+    pub name: String,
+    /// Rate on the wire while it is on.
+    pub rate: Rate,
+    /// When it begins, in an on period.
+    pub start: Nanos,
+    /// Lengths of the periods; without it, always on.
+    pub on_off: Option<OnOff>,
+    /// Where it runs.
+    pub endpoints: Endpoints,
+}
+
+/// Alternating periods.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OnOff {
+    /// Length of a period in which it sends.
+    pub on: Dist<Nanos>,
+    /// Length of a period in which it does not.
+    pub off: Dist<Nanos>,
+}
+
+/// Where traffic enters and leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Endpoints {
+    /// Across the dumbbell.
+    Path(Direction),
+    /// Between two nodes of the graph, by index; ACKs have a way back.
+    Nodes {
+        /// Where the data comes from.
+        from: usize,
+        /// Where the data goes.
+        to: usize,
+    },
+}
+
+/// Which way across a dumbbell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// The data crosses the forward bottleneck.
+    Forward,
+    /// The data crosses the reverse bottleneck, its ACKs the forward one.
+    Reverse,
+}
+
+/// When the flows of a group start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// All at this time.
+    At(Nanos),
+    /// Flow `i` at `i` times this.
+    Every(Nanos),
+    /// A Poisson process: gaps with this mean, the first one before the first flow.
+    Exponential(Nanos),
+    /// Each on its own, uniformly between the two.
+    Uniform(Nanos, Nanos),
+}
+
+/// A value or the distribution it is drawn from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Dist<T> {
+    /// Always this.
+    Fixed(T),
+    /// Uniform between the two.
+    Uniform(T, T),
+    /// Exponential with this mean.
+    Exponential(T),
+    /// Pareto: P(X > x) = (x_min / x)^shape with x_min = mean (shape - 1) / shape.
+    Pareto {
+        /// Its mean.
+        mean: T,
+        /// Its shape; above 1, below which there is no mean.
+        shape: f64,
+    },
+}
+
+macro_rules! words {
+    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name { $($(#[$doc])* $variant),+ }
+
+        impl $name {
+            /// Every choice, in the order of the reference.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+            /// The words of [`Self::ALL`].
+            pub const WORDS: &'static [&'static str] = &[$($word),+];
+
+            /// The word in a scenario file.
+            pub const fn word(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+        }
+    };
+}
+pub(crate) use words;
+
+words! {
+    /// How losses are found and repaired.
+    Recovery {
+        /// Fast retransmit, then slow start.
+        Tahoe = "tahoe",
+        /// Fast recovery (RFC 5681), ended by the first new ACK.
+        Reno = "reno",
+        /// Fast recovery with partial ACKs (RFC 6582).
+        NewReno = "newreno",
+        /// Selective acknowledgements (RFC 6675).
+        Sack = "sack",
+    }
+}
+
+words! {
+    /// When a receiver acknowledges.
+    Receiver {
+        /// Every packet at once.
+        AckEveryPacket = "ack-every-packet",
+        /// Every second packet, or when the timer fires (RFC 5681 section 4.2).
+        Delayed = "delayed-ack",
+        /// Every packet at first, then as `Delayed` (Linux).
+        QuickAckThenDelayed = "quickack-then-delayed",
+    }
+}
+
+words! {
+    /// What an idle time longer than the retransmission timeout does to the window.
+    IdleRestart {
+        /// Back to the initial window (RFC 5681 section 4.1).
+        Restart = "restart",
+        /// Nothing.
+        Keep = "keep",
+    }
+}
+
+/// When the receiving application reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reads {
+    /// At once.
+    Eager,
+    /// Only when this many bytes have come, or the last one.
+    Every(u64),
+}
+
+/// How much of an ACK may enlarge the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Growth {
+    /// One packet per ACK (RFC 5681).
+    PerAck,
+    /// The bytes acknowledged, at most two packets per ACK (RFC 3465).
+    ByteCounting,
+    /// All the bytes acknowledged (Linux).
+    AllAcked,
+}

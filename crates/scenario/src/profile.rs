@@ -1,0 +1,150 @@
+//! The named stacks: everything a `[[flow]]` leaves out is as its profile has it. This is the only place.
+
+use firstflight_control::units::Nanos;
+
+use crate::model::{Growth, IdleRestart, Receiver, Recovery, words};
+
+words! {
+    /// A stack whose habits a flow takes over.
+    Profile {
+        /// What the RFCs say: 5681, 6298, 6582, 6675, 6928.
+        Rfc = "rfc",
+        /// The one-way TCP agents of ns-2.35, with the defaults of its `ns-default.tcl`.
+        Ns2 = "ns2",
+        /// Linux 6.x with its default settings.
+        Linux = "linux",
+    }
+}
+
+/// What a profile sets.
+#[derive(Clone, Copy, Debug)]
+pub struct Stack {
+    /// Headers on every packet, bytes: IPv4 and TCP, and what TCP options every packet carries.
+    pub header: u32,
+    /// Start-up scheme.
+    pub startup: &'static str,
+    /// Avoidance scheme.
+    pub avoidance: &'static str,
+    /// How losses are found and repaired.
+    pub recovery: Recovery,
+    /// Initial window.
+    pub initial_window: InitialWindow,
+    /// When the receiver acknowledges.
+    pub receiver: Receiver,
+    /// How long a receiver that delays ACKs waits for a second packet.
+    pub delayed_ack_timer: Nanos,
+    /// How much of an ACK may enlarge the window.
+    pub growth: Growth,
+    /// Smallest retransmission timeout.
+    pub min_rto: Nanos,
+    /// Clock granularity that the timeout is rounded up to.
+    pub rto_granularity: Nanos,
+    /// What an idle time does to the window.
+    pub idle_restart: IdleRestart,
+    /// Whether the first two duplicate ACKs release a new packet each (RFC 3042).
+    pub limited_transmit: bool,
+    /// Whether a handshake precedes the data.
+    pub handshake: bool,
+    /// Whether windows count whole packets, a fraction of one being no room for it (ns-2), and not bytes.
+    pub packet_counted: bool,
+}
+
+/// How a profile sets the initial window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitialWindow {
+    /// So many full packets.
+    Packets(u64),
+    /// min (10*MSS, max (2*MSS, 14600)), RFC 6928 section 2.
+    Rfc6928,
+}
+
+impl InitialWindow {
+    /// The window in bytes, where a full packet carries `payload` bytes.
+    pub fn bytes(self, payload: u32) -> u64 {
+        let mss = u64::from(payload);
+        match self {
+            Self::Packets(n) => n * mss,
+            Self::Rfc6928 => (10 * mss).min((2 * mss).max(14_600)),
+        }
+    }
+}
+
+impl Profile {
+    /// The profile's settings.
+    pub const fn stack(self) -> &'static Stack {
+        match self {
+            Self::Rfc => &RFC,
+            Self::Ns2 => &NS2,
+            Self::Linux => &LINUX,
+        }
+    }
+}
+
+const RFC: Stack = Stack {
+    header: 40,
+    startup: "slow-start",
+    avoidance: "reno",
+    recovery: Recovery::Sack,
+    initial_window: InitialWindow::Rfc6928,
+    receiver: Receiver::Delayed,
+    // RFC 5681 section 4.2 sets only a bound, 500 ms; 200 ms is the traditional BSD timer.
+    delayed_ack_timer: Nanos::from_millis(200),
+    growth: Growth::PerAck,
+    // RFC 6298 rule (2.4): "Whenever RTO is computed, if it is less than 1 second, then the RTO SHOULD be
+    // rounded up to 1 second."
+    min_rto: Nanos::from_secs(1),
+    // RFC 6298 section 4 sets no granularity, but reports that 100 ms or finer does better than coarse clocks.
+    rto_granularity: Nanos::from_millis(1),
+    idle_restart: IdleRestart::Restart,
+    limited_transmit: true,
+    handshake: true,
+    packet_counted: false,
+};
+
+const NS2: Stack = Stack {
+    // size_ + tcpip_base_hdr_size_
+    header: 40,
+    startup: "slow-start",
+    avoidance: "reno",
+    // Agent/TCP/Newreno
+    recovery: Recovery::NewReno,
+    // windowInit_ 1
+    initial_window: InitialWindow::Packets(1),
+    // Agent/TCPSink; Agent/TCPSink/DelAck has interval_ 100ms
+    receiver: Receiver::AckEveryPacket,
+    delayed_ack_timer: Nanos::from_millis(100),
+    growth: Growth::PerAck,
+    // minrto_ 0.2, tcpTick_ 0.01
+    min_rto: Nanos::from_millis(200),
+    rto_granularity: Nanos::from_millis(10),
+    // slow_start_restart_ true
+    idle_restart: IdleRestart::Restart,
+    // singledup_ 1
+    limited_transmit: true,
+    // One-way agents send no SYN.
+    handshake: false,
+    packet_counted: true,
+};
+
+const LINUX: Stack = Stack {
+    // 40 bytes and the timestamps option, 12 bytes with its padding
+    header: 52,
+    startup: "slow-start",
+    avoidance: "cubic",
+    recovery: Recovery::Sack,
+    // TCP_INIT_CWND
+    initial_window: InitialWindow::Packets(10),
+    receiver: Receiver::QuickAckThenDelayed,
+    // TCP_DELACK_MIN
+    delayed_ack_timer: Nanos::from_millis(40),
+    growth: Growth::AllAcked,
+    // TCP_RTO_MIN
+    min_rto: Nanos::from_millis(200),
+    // One jiffy at HZ = 1000
+    rto_granularity: Nanos::from_millis(1),
+    // net.ipv4.tcp_slow_start_after_idle = 1
+    idle_restart: IdleRestart::Restart,
+    limited_transmit: true,
+    handshake: true,
+    packet_counted: false,
+};
