@@ -1,0 +1,198 @@
+//! From a frame to the TCP packet in it, however little of it was kept.
+//!
+//! `etherparse` takes VLAN tags, IP headers and extension headers apart, with lax length checks since most captures
+//! keep only the headers. The link headers it has no entry for and the fixed part of the TCP header (which must be
+//! readable even where its options were cut off) are read here.
+
+use std::net::SocketAddr;
+
+use etherparse::{EtherType, IpNumber, LaxNetSlice, LaxSlicedPacket, TcpOptionElement, TcpOptionsIterator, ether_type};
+
+/// A TCP packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TcpPacket {
+    pub(crate) from: SocketAddr,
+    pub(crate) to: SocketAddr,
+    pub(crate) seq: u32,
+    pub(crate) ack: u32,
+    pub(crate) window: u16,
+    pub(crate) flags: Flags,
+    /// Data bytes on the wire, kept or not.
+    pub(crate) payload: u32,
+    /// Bytes of the IP packet on the wire.
+    pub(crate) ip_len: u32,
+    /// IPv4 identification, which tells a packet captured twice from one sent twice.
+    pub(crate) ip_id: Option<u16>,
+    pub(crate) timestamps: Option<(u32, u32)>,
+    pub(crate) mss: Option<u16>,
+    pub(crate) window_scale: Option<u8>,
+    pub(crate) sack: Vec<(u32, u32)>,
+}
+
+/// TCP flags that matter here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Flags(pub(crate) u8);
+
+impl Flags {
+    pub(crate) const FIN: u8 = 0x01;
+    pub(crate) const SYN: u8 = 0x02;
+    pub(crate) const RST: u8 = 0x04;
+    pub(crate) const ACK: u8 = 0x10;
+    pub(crate) const ECE: u8 = 0x40;
+
+    pub(crate) fn has(self, flag: u8) -> bool {
+        self.0 & flag != 0
+    }
+}
+
+/// What a frame holds.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// A TCP packet.
+    Tcp(Box<TcpPacket>),
+    /// Something else, or a fragment, or too little of it to tell.
+    Other,
+    /// A link type that is not read.
+    UnknownLink,
+}
+
+/// Largest IP packet taken seriously: Linux builds segments of up to 512 KiB for IPv6 ("BIG TCP") before the hardware
+/// cuts them.
+const MAX_IP_LEN: u32 = 1 << 20;
+
+/// Reads a frame of `link_type` of which `data` was kept and which was `wire_len` bytes long.
+pub(crate) fn decode(link_type: u32, data: &[u8], wire_len: u32) -> Content {
+    let Some(link) = Link::of(link_type) else {
+        return Content::UnknownLink;
+    };
+    let tcp = link.strip(data).and_then(|(ether_type, skipped)| {
+        tcp_packet(ether_type, &data[skipped..], wire_len.saturating_sub(skipped as u32))
+    });
+    tcp.map_or(Content::Other, |packet| Content::Tcp(Box::new(packet)))
+}
+
+/// Link headers, by what stands before the network packet.
+enum Link {
+    Ethernet,
+    RawIp,
+    /// Four bytes of address family, in the byte order of the capturing machine (or of the network).
+    Loopback,
+    Cooked1,
+    Cooked2,
+}
+
+impl Link {
+    /// By number in the registry of the tcpdump group.
+    fn of(link_type: u32) -> Option<Self> {
+        Some(match link_type {
+            0 | 108 => Self::Loopback,
+            1 => Self::Ethernet,
+            // 12 and 14 are what DLT_RAW is on different systems; 228 and 229 name the IP version
+            12 | 14 | 101 | 228 | 229 => Self::RawIp,
+            113 => Self::Cooked1,
+            276 => Self::Cooked2,
+            _ => return None,
+        })
+    }
+
+    /// The type of the network packet and where it begins.
+    fn strip(&self, data: &[u8]) -> Option<(EtherType, usize)> {
+        let ether_type_at = |at: usize| Some(EtherType(u16::from_be_bytes([*data.get(at)?, *data.get(at + 1)?])));
+        match self {
+            Self::Ethernet => Some((ether_type_at(12)?, 14)),
+            Self::Cooked1 => Some((ether_type_at(14)?, 16)),
+            Self::Cooked2 => Some((ether_type_at(0)?, 20)),
+            Self::RawIp => Some((by_version(*data.first()?)?, 0)),
+            // the address family of IPv6 differs between systems: the version field does not
+            Self::Loopback => Some((by_version(*data.get(4)?)?, 4)),
+        }
+        .filter(|(_, skipped)| *skipped <= data.len())
+    }
+}
+
+fn by_version(first: u8) -> Option<EtherType> {
+    match first >> 4 {
+        4 => Some(ether_type::IPV4),
+        6 => Some(ether_type::IPV6),
+        _ => None,
+    }
+}
+
+fn tcp_packet(ether_type: EtherType, data: &[u8], wire_len: u32) -> Option<TcpPacket> {
+    let packet = LaxSlicedPacket::from_ether_type(ether_type, data);
+    let tags: usize = packet.link_exts.iter().map(|tag| tag.header_len()).sum();
+    let on_wire = wire_len.saturating_sub(tags as u32);
+    let net = packet.net?;
+    let payload = net.ip_payload_ref()?;
+    if payload.ip_number != IpNumber::TCP || payload.fragmented {
+        return None;
+    }
+    let (from, to, header_len, claimed, ip_id) = match &net {
+        LaxNetSlice::Ipv4(ip) => {
+            let header = ip.header();
+            let (from, to) = (header.source_addr().into(), header.destination_addr().into());
+            let claimed = u32::from(header.total_len());
+            let authentication = ip.extensions().auth.map_or(0, |auth| auth.slice().len());
+            (from, to, header.slice().len() + authentication, claimed, Some(header.identification()))
+        }
+        LaxNetSlice::Ipv6(ip) => {
+            let header = ip.header();
+            let (from, to): (std::net::IpAddr, std::net::IpAddr) =
+                (header.source_addr().into(), header.destination_addr().into());
+            let claimed = match header.payload_length() {
+                0 => 0,
+                length => u32::from(length) + 40,
+            };
+            (from, to, 40 + ip.extensions().slice().len(), claimed, None)
+        }
+        LaxNetSlice::Arp(_) => return None,
+    };
+    // segmentation offload leaves the length field at zero: the frame's own length tells
+    let ip_len = if claimed == 0 { on_wire } else { claimed };
+    if ip_len > MAX_IP_LEN {
+        return None;
+    }
+    let tcp = payload.payload;
+    let fixed: &[u8; 20] = tcp.first_chunk()?;
+    let tcp_len = usize::from(fixed[12] >> 4) * 4;
+    if tcp_len < 20 {
+        return None;
+    }
+    let word = |at: usize| u32::from_be_bytes([fixed[at], fixed[at + 1], fixed[at + 2], fixed[at + 3]]);
+    let half = |at: usize| u16::from_be_bytes([fixed[at], fixed[at + 1]]);
+    let mut packet = TcpPacket {
+        from: SocketAddr::new(from, half(0)),
+        to: SocketAddr::new(to, half(2)),
+        seq: word(4),
+        ack: word(8),
+        window: half(14),
+        flags: Flags(fixed[13]),
+        payload: ip_len.checked_sub((header_len + tcp_len) as u32)?,
+        ip_len,
+        ip_id,
+        timestamps: None,
+        mss: None,
+        window_scale: None,
+        sack: Vec::new(),
+    };
+    packet.read_options(&tcp[20..tcp.len().min(tcp_len)]);
+    Some(packet)
+}
+
+impl TcpPacket {
+    /// What of the options was kept; the first damaged or cut one ends the list.
+    fn read_options(&mut self, options: &[u8]) {
+        for option in TcpOptionsIterator::from_slice(options).map_while(Result::ok) {
+            match option {
+                TcpOptionElement::MaximumSegmentSize(mss) => self.mss = Some(mss),
+                // RFC 7323, section 2.3: a larger shift is to be taken for 14
+                TcpOptionElement::WindowScale(shift) => self.window_scale = Some(shift.min(14)),
+                TcpOptionElement::Timestamp(value, echo) => self.timestamps = Some((value, echo)),
+                TcpOptionElement::SelectiveAcknowledgement(first, more) => {
+                    self.sack = std::iter::once(first).chain(more.into_iter().flatten()).collect();
+                }
+                TcpOptionElement::Noop | TcpOptionElement::SelectiveAcknowledgementPermitted => {}
+            }
+        }
+    }
+}
