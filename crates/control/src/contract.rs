@@ -180,6 +180,9 @@ impl Default for Control {
 pub enum Step {
     /// The phase goes on.
     Stay,
+    /// Start-up is over, for this reason, yet the phase still rules: it has to answer for what it sent (a first
+    /// flight not yet acknowledged, say). It leaves with `Exit` later; the reason that counts is this one.
+    Over(Exit),
     /// The phase is over.
     Exit(Exit),
 }
@@ -320,4 +323,8 @@ pub trait Phase {
 
     /// A loss, mark or timeout episode began: set `ssthresh` and the window to hold after the repair.
     fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step;
+
+    /// The last congestion episode was spurious: take back what it did to the phase's own state. The host
+    /// restores the registers itself.
+    fn on_spurious(&mut self) {}
 }

@@ -49,12 +49,17 @@ macro_rules! registry {
             fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
                 match self { $(Self::$name(p) => p.on_congestion(event, control)),+ }
             }
+            fn on_spurious(&mut self) {
+                match self { $(Self::$name(p) => p.on_spurious()),+ }
+            }
         }
     };
 }
 
 registry! {
     SlowStart(startup::slow_start::SlowStart),
+    LimitedSlowStart(startup::limited_slow_start::LimitedSlowStart),
+    HystartPp(startup::hystart_pp::HystartPp),
     Reno(avoidance::reno::Reno),
 }
 

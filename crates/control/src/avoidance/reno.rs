@@ -30,6 +30,9 @@ impl Phase for Reno {
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
+        if ack.is(Ack::RECOVERY) {
+            return Step::Stay;
+        }
         // RFC 5681: "a TCP ... increases cwnd by one full-sized segment (SMSS) per RTT", done as the RFC
         // recommends: count the acknowledged bytes and grow once a whole window of them has arrived.
         self.credit += ack.growth;

@@ -41,8 +41,8 @@ pub struct Chain {
     mss: u32,
     phases: Vec<AnyPhase>,
     exit: Option<StartupExit>,
-    /// Registers before the last reduction, for undoing a spurious one.
-    before: Option<Control>,
+    /// Registers before the last reduction and the phase that ruled then, for undoing a spurious one.
+    before: Option<(Control, usize)>,
 }
 
 impl Chain {
@@ -102,9 +102,14 @@ impl Chain {
             }
             return;
         }
-        if let Step::Exit(reason) = self.current.on_ack(ack, &mut self.control) {
-            let entry = Entry { now: ack.now, rtt: ack.srtt, in_flight: ack.in_flight, ..Entry::default() };
-            self.hand_over(entry, reason);
+        match self.current.on_ack(ack, &mut self.control) {
+            Step::Stay => {}
+            Step::Over(reason) => self.note_exit(ack.now, self.control.cwnd, reason),
+            Step::Exit(reason) => {
+                let entry =
+                    Entry { now: ack.now, rtt: ack.srtt, in_flight: ack.in_flight, ..Entry::default() };
+                self.hand_over(entry, reason);
+            }
         }
         self.clamp();
     }
@@ -112,7 +117,8 @@ impl Chain {
     /// A loss, mark or timeout episode began.
     #[cold]
     pub fn on_congestion(&mut self, event: &Congestion) {
-        self.before = Some(self.control);
+        let before = self.control;
+        self.before = Some((before, self.at));
         let mut step = self.current.on_congestion(event, &mut self.control);
         while let Step::Exit(reason) = step {
             let entry = Entry { now: event.now, in_flight: event.in_flight, ..Entry::default() };
@@ -121,12 +127,25 @@ impl Chain {
             }
             step = self.current.on_congestion(event, &mut self.control);
         }
-        if event.trigger == Trigger::Timeout && !self.whole {
-            // RFC 5681 section 3.1, "loss window": one segment, and slow start again up to ssthresh.
-            self.control.cwnd = self.mss.into();
-            self.restart(Entry { now: event.now, why: Why::Timeout, ..Entry::default() });
+        if let Step::Over(reason) = step {
+            self.note_exit(event.now, before.cwnd, reason);
+        }
+        // Congestion never raises the window, whatever a phase makes of a FlightSize above it; the two segments
+        // are the floor that RFC 5681 equation (4) sets.
+        self.control.cwnd = self.control.cwnd.min(before.cwnd.max(2 * u64::from(self.mss)));
+        if event.trigger == Trigger::Timeout {
+            self.lose_window(event.now);
         }
         self.clamp();
+    }
+
+    /// The host starts over from one segment: after a timeout, and in Tahoe after every loss.
+    pub fn lose_window(&mut self, now: Nanos) {
+        if !self.whole {
+            // RFC 5681 section 3.1, "loss window": one segment, and slow start again up to ssthresh.
+            self.control.cwnd = self.mss.into();
+            self.restart(Entry { now, why: Why::Timeout, ..Entry::default() });
+        }
     }
 
     /// Sending resumes after an idle time; the host has already set the window its profile asks for.
@@ -139,9 +158,14 @@ impl Chain {
 
     /// The last reduction was spurious: nothing had been lost.
     pub fn on_spurious(&mut self) {
-        if let Some(before) = self.before.take() {
+        if let Some((before, at)) = self.before.take() {
             self.control.cwnd = self.control.cwnd.max(before.cwnd);
             self.control.ssthresh = self.control.ssthresh.max(before.ssthresh);
+            if at + 1 == self.phases.len() {
+                // A timeout sent the connection back to its first phase; avoidance goes on where it was.
+                self.put(at);
+            }
+            self.current.on_spurious();
         }
     }
 
@@ -170,20 +194,30 @@ impl Chain {
         if self.at + 1 == self.phases.len() {
             return false;
         }
-        let cwnd = self.control.cwnd;
-        if self.at + 2 == self.phases.len() && self.exit.is_none() {
-            self.exit = Some(StartupExit { at: entry.now, cwnd, reason });
-        }
+        self.note_exit(entry.now, self.control.cwnd, reason);
         self.switch_to(self.at + 1, Entry { why: Why::Handover, ..entry });
         true
     }
 
+    /// The last start-up phase is over: only the first time counts.
+    #[cold]
+    fn note_exit(&mut self, at: Nanos, cwnd: u64, reason: Exit) {
+        if self.at + 2 == self.phases.len() && self.exit.is_none() {
+            self.exit = Some(StartupExit { at, cwnd, reason });
+        }
+    }
+
     fn switch_to(&mut self, at: usize, entry: Entry) {
+        self.put(at);
+        self.current.enter(&Entry { mss: self.mss, ..entry }, &mut self.control);
+    }
+
+    /// Puts the phase at `at` in force, as it was left.
+    fn put(&mut self, at: usize) {
         core::mem::swap(&mut self.current, &mut self.phases[self.at]);
         core::mem::swap(&mut self.current, &mut self.phases[at]);
         self.at = at;
         self.in_avoidance = at + 1 == self.phases.len();
-        self.current.enter(&Entry { mss: self.mss, ..entry }, &mut self.control);
     }
 
     #[inline]

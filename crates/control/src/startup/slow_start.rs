@@ -34,6 +34,9 @@ impl Phase for SlowStart {
 /// Slow start's growth, shared by every scheme that grows like it and stops otherwise.
 #[inline]
 pub fn grow(ack: &Ack, control: &mut Control) -> Step {
+    if ack.is(Ack::RECOVERY) {
+        return Step::Stay;
+    }
     // RFC 5681: "During slow start, a TCP increments cwnd by at most SMSS bytes for each ACK received that
     // cumulatively acknowledges new data." The host puts that bound, or its profile's, into `growth`.
     control.cwnd += ack.growth;
