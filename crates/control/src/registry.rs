@@ -59,7 +59,9 @@ macro_rules! registry {
 registry! {
     SlowStart(startup::slow_start::SlowStart),
     LimitedSlowStart(startup::limited_slow_start::LimitedSlowStart),
+    HybridSlowStart(startup::hybrid_slow_start::HybridSlowStart),
     HystartPp(startup::hystart_pp::HystartPp),
+    JumpStart(startup::jump_start::JumpStart),
     Reno(avoidance::reno::Reno),
 }
 

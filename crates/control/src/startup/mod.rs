@@ -1,5 +1,7 @@
 //! Start-up schemes: each begins a connection and says why it ended.
 
+pub mod hybrid_slow_start;
 pub mod hystart_pp;
+pub mod jump_start;
 pub mod limited_slow_start;
 pub mod slow_start;
