@@ -3,10 +3,20 @@
 //! One file describes an experiment for every host. Reading it gives a [`Scenario`] with every default filled
 //! in and every quantity in base units, or one error that says where and what was expected.
 
+mod error;
+pub mod format;
+pub mod limits;
 mod model;
+mod places;
 mod profile;
-mod scheme;
+pub mod quantity;
+mod read;
+pub mod scheme;
+mod source;
 
+pub use error::{Error, Problem, nearest};
 pub use model::*;
+pub use places::Places;
 pub use profile::{InitialWindow, Profile, Stack};
+pub use read::{Loaded, load, parse};
 pub use scheme::{PhaseSpec, SchemeSpec};

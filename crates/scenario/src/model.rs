@@ -88,11 +88,39 @@ impl Path {
 /// Any directed graph.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
-    /// Node names; elsewhere a node is its index here.
-    pub nodes: Vec<String>,
+    /// Its nodes; elsewhere a node is its index here.
+    pub nodes: Vec<Node>,
     /// One-way links.
     pub links: Vec<Link>,
-    /// Rate of the access links by which each endpoint of a flow reaches its node, without delay.
+}
+
+impl Graph {
+    /// Whether links lead from node `from` to node `to`.
+    pub fn reaches(&self, from: usize, to: usize) -> bool {
+        let mut seen = vec![false; self.nodes.len()];
+        let mut open = vec![from];
+        let mut next = vec![vec![]; self.nodes.len()];
+        for link in &self.links {
+            next[link.from].push(link.to);
+        }
+        while let Some(node) = open.pop() {
+            if node == to {
+                return true;
+            }
+            if !core::mem::replace(&mut seen[node], true) {
+                open.extend(&next[node]);
+            }
+        }
+        false
+    }
+}
+
+/// A node of a graph.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Its name.
+    pub name: String,
+    /// Rate of the access links by which the endpoints of flows reach it, without delay.
     pub access_rate: Rate,
 }
 
@@ -150,6 +178,13 @@ pub struct Red {
     pub gentle: bool,
     /// Mark instead of dropping where the chance, not the room, decides.
     pub ecn: bool,
+}
+
+impl Red {
+    /// The usual settings on a path that holds `bdp` packets: thresholds of 0.1 and 0.3 BDP, gentle.
+    pub const fn for_bdp(bdp: f64) -> Self {
+        Self { min: 0.1 * bdp, max: 0.3 * bdp, weight: 0.002, max_p: 0.1, gentle: true, ecn: false }
+    }
 }
 
 /// TCP flows that share their settings: one `[[flow]]`.

@@ -1,35 +1,87 @@
 //! A connection's scheme as data: a chain of labels, each with its parameters.
 
-use firstflight_control::registry::AnyPhase;
+use core::fmt;
+
+use firstflight_control::host::chain::{Chain, ChainError};
+use firstflight_control::registry::{AnyPhase, SCHEMES};
 use firstflight_control::scheme::{Role, Value};
+
+use crate::error::nearest;
 
 /// Start-up schemes in order, then an avoidance scheme; or one that is both.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemeSpec {
-    /// The phases. Never empty, and in an order that [`firstflight_control::host::chain::Chain`] takes.
-    pub phases: Vec<PhaseSpec>,
+    phases: Vec<PhaseSpec>,
 }
 
 /// One phase of a chain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PhaseSpec {
     /// A registered label.
-    pub label: &'static str,
-    /// Parameters that differ from the defaults, by name; the scheme takes every one.
-    pub params: Vec<(&'static str, Value)>,
+    pub(crate) label: &'static str,
+    /// Parameters as given, in alphabetical order; the scheme takes every one.
+    pub(crate) params: Vec<(&'static str, Value)>,
 }
 
+/// Why a text or a list of phases is not a scheme.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SchemeError {
+    /// No scheme has this label.
+    Unknown {
+        /// As written.
+        label: String,
+        /// The label that may have been meant.
+        nearest: Option<&'static str>,
+    },
+    /// The label is reserved for a scheme that does not exist yet.
+    NotBuilt(&'static str),
+    /// The phases do not make a chain.
+    Order(ChainError),
+}
+
+impl fmt::Display for SchemeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown { label, .. } => write!(f, "there is no scheme \"{label}\""),
+            Self::NotBuilt(label) => write!(f, "not built yet: {label}"),
+            Self::Order(ChainError::Empty) => write!(f, "no scheme is named"),
+            Self::Order(ChainError::Endless(label)) => {
+                write!(f, "{label} never ends, so that nothing can follow it")
+            }
+            Self::Order(ChainError::Unfinished(label)) => {
+                write!(f, "{label} ends, and no avoidance scheme follows it")
+            }
+        }
+    }
+}
+
+impl core::error::Error for SchemeError {}
+
 impl PhaseSpec {
-    /// The scheme `label` with its defaults, if it is registered.
-    pub fn new(label: &str) -> Option<Self> {
-        AnyPhase::by_label(label).map(|phase| Self { label: phase.info().label, params: vec![] })
+    /// The scheme `label` with its defaults.
+    ///
+    /// # Errors
+    /// [`SchemeError`] if there is none.
+    pub fn new(label: &str) -> Result<Self, SchemeError> {
+        if let Some(phase) = AnyPhase::by_label(label) {
+            return Ok(Self { label: phase.info().label, params: vec![] });
+        }
+        if let Some(planned) = PLANNED.iter().find(|planned| **planned == label) {
+            return Err(SchemeError::NotBuilt(planned));
+        }
+        Err(SchemeError::Unknown { label: label.into(), nearest: nearest(label, labels()) })
+    }
+
+    /// Its label.
+    pub const fn label(&self) -> &'static str {
+        self.label
     }
 
     /// The phase, with its parameters set.
     pub fn build(&self) -> AnyPhase {
-        let mut phase = AnyPhase::by_label(self.label).expect("labels are checked when the spec is made");
+        let mut phase = AnyPhase::by_label(self.label).expect("only registered labels make a PhaseSpec");
         for &(name, value) in &self.params {
-            phase.set(name, value).expect("parameters are checked when the spec is made");
+            phase.set(name, value).expect("parameters were tried on the scheme when they were read");
         }
         phase
     }
@@ -41,6 +93,29 @@ impl PhaseSpec {
 }
 
 impl SchemeSpec {
+    /// A chain of these phases.
+    ///
+    /// # Errors
+    /// [`SchemeError::Order`] if they do not make one.
+    pub fn new(phases: Vec<PhaseSpec>) -> Result<Self, SchemeError> {
+        let spec = Self { phases };
+        Chain::new(spec.build()).map_err(SchemeError::Order)?;
+        Ok(spec)
+    }
+
+    /// Reads a whole chain, `careful-resume+hystart+++cubic`: the longest label first.
+    ///
+    /// # Errors
+    /// [`SchemeError`] if a label is not registered or the chain does not end as it must.
+    pub fn parse(text: &str) -> Result<Self, SchemeError> {
+        Self::new(parse_phases(text)?)
+    }
+
+    /// The phases; never empty.
+    pub fn phases(&self) -> &[PhaseSpec] {
+        &self.phases
+    }
+
     /// The phases, ready for a chain.
     pub fn build(&self) -> Vec<AnyPhase> {
         self.phases.iter().map(PhaseSpec::build).collect()
@@ -65,6 +140,135 @@ impl SchemeSpec {
     }
 }
 
+/// Reads labels joined by `+`, the longest label first, without regard to their roles.
+///
+/// # Errors
+/// [`SchemeError`] if a label is not registered.
+pub fn parse_phases(text: &str) -> Result<Vec<PhaseSpec>, SchemeError> {
+    split(text, &labels().chain(PLANNED.iter().copied()).collect::<Vec<_>>()).into_iter().map(PhaseSpec::new).collect()
+}
+
+/// The registered labels.
+pub fn labels() -> impl Iterator<Item = &'static str> + Clone {
+    SCHEMES.iter().map(|info| info.label)
+}
+
+/// The registered labels of these roles.
+pub fn labels_of(roles: &'static [Role]) -> impl Iterator<Item = &'static str> + Clone {
+    SCHEMES.iter().filter(move |info| roles.contains(&info.role)).map(|info| info.label)
+}
+
+/// Cuts `text` at the `+` that follow a label. A label may itself end in `+`: of the labels that fit, the
+/// longest is taken. What is no label is cut at the next `+`.
+fn split<'a>(mut text: &'a str, labels: &[&str]) -> Vec<&'a str> {
+    let mut parts = vec![];
+    loop {
+        let ends = |label: &&&str| {
+            text.strip_prefix(**label).is_some_and(|rest| rest.is_empty() || rest.starts_with('+'))
+        };
+        let end = match labels.iter().filter(ends).max_by_key(|label| label.len()) {
+            Some(label) => label.len(),
+            None => text.find('+').unwrap_or(text.len()),
+        };
+        parts.push(&text[..end]);
+        match text[end..].strip_prefix('+') {
+            Some(rest) => text = rest,
+            None => return parts,
+        }
+    }
+}
+
 fn join(phases: &[PhaseSpec]) -> String {
     phases.iter().map(|p| p.label).collect::<Vec<_>>().join("+")
+}
+
+/// Labels that are reserved, so that one of them that is not registered is refused as not built rather than as
+/// unknown. A label that has since been registered may stay here.
+const PLANNED: &[&str] = &[
+    "slow-start",
+    "limited-slow-start",
+    "smooth-start",
+    "hoe",
+    "vegas",
+    "adaptive-start",
+    "hybrid-slow-start",
+    "hystart-linux",
+    "hystart++",
+    "swift-start",
+    "fast-start",
+    "delay-slow-start",
+    "quick-start",
+    "jump-start",
+    "liss",
+    "iss",
+    "miss",
+    "js",
+    "spand",
+    "cached",
+    "averaged",
+    "congestion-manager",
+    "rate-based-pacing",
+    "past",
+    "aron-druschel",
+    "rapid-start",
+    "search",
+    "suss",
+    "careful-resume",
+    "paced-chirping",
+    "halfback",
+    "reno",
+    "westwood",
+    "highspeed",
+    "scalable",
+    "bic",
+    "cubic",
+    "h-tcp",
+    "fast",
+    "exp",
+    "xcp",
+    "vcp",
+    "bbr",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_label_is_cut_first() {
+        let labels = ["careful-resume", "hystart++", "hystart", "cubic", "slow-start", "reno"];
+        for (text, parts) in [
+            ("slow-start+reno", &["slow-start", "reno"][..]),
+            ("careful-resume+hystart+++cubic", &["careful-resume", "hystart++", "cubic"]),
+            ("hystart+cubic", &["hystart", "cubic"]),
+            ("hystart++", &["hystart++"]),
+            // "hystart+" is no label, so that its plus joins, and what is left is an empty one.
+            ("hystart+", &["hystart", ""]),
+            ("hystart++cubic", &["hystart", "", "cubic"]),
+            ("slowstart+reno", &["slowstart", "reno"]),
+            ("", &[""]),
+        ] {
+            assert_eq!(split(text, &labels), parts, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_chain_says_its_parts() {
+        let spec = SchemeSpec::parse("slow-start+reno").unwrap();
+        assert_eq!((spec.label(), spec.startup(), spec.avoidance()), ("slow-start+reno".into(), "slow-start".into(), "reno"));
+        assert_eq!(spec.build().len(), 2);
+    }
+
+    #[test]
+    fn a_chain_that_does_not_end_or_ends_twice_is_refused() {
+        let refused = |text| SchemeSpec::parse(text).unwrap_err().to_string();
+        assert_eq!(refused("slow-start"), "slow-start ends, and no avoidance scheme follows it");
+        assert_eq!(refused("reno+reno"), "reno never ends, so that nothing can follow it");
+        assert_eq!(refused("slow-strat+reno"), "there is no scheme \"slow-strat\"");
+        assert_eq!(refused("paced-chirping+reno"), "not built yet: paced-chirping");
+        assert!(matches!(
+            SchemeSpec::parse("slow-strat+reno"),
+            Err(SchemeError::Unknown { nearest: Some("slow-start"), .. })
+        ));
+    }
 }

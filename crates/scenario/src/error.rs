@@ -1,0 +1,107 @@
+//! What is wrong with a scenario, and where.
+
+use core::fmt;
+
+use crate::quantity::QuantityError;
+
+/// The one thing that was found wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// The file as the caller named it.
+    pub file: String,
+    /// Line and column, both from 1; the column counts characters. Not set if the file could not be read.
+    pub place: Option<(usize, usize)>,
+    /// The key with the tables it is in, `flow[0].start`; empty where no key is concerned.
+    pub key: String,
+    /// The value as written.
+    pub value: Option<String>,
+    /// What is wrong.
+    pub problem: Problem,
+    /// What would have been right.
+    pub expected: Option<String>,
+    /// The valid name nearest to the one written.
+    pub nearest: Option<String>,
+}
+
+/// What is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// The file could not be read.
+    Unreadable(String),
+    /// The text is not TOML.
+    Syntax(String),
+    /// There is no such key.
+    UnknownKey,
+    /// A key that must be there is not.
+    Missing,
+    /// The value has another type.
+    WrongType(&'static str),
+    /// The value is not such a quantity.
+    Quantity(QuantityError),
+    /// There is no such word, label or node.
+    UnknownName(String),
+    /// It has a meaning, but this version does not do it.
+    NotBuilt(String),
+    /// The value is impossible; why.
+    Impossible(String),
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(why) => write!(f, "cannot be read: {why}"),
+            Self::Syntax(why) => write!(f, "not TOML: {why}"),
+            Self::UnknownKey => write!(f, "no such key"),
+            Self::Missing => write!(f, "missing"),
+            Self::WrongType(found) => write!(f, "{found}"),
+            Self::Quantity(why) => write!(f, "{why}"),
+            Self::UnknownName(name) => write!(f, "there is no \"{name}\""),
+            Self::NotBuilt(what) => write!(f, "not built yet: {what}"),
+            Self::Impossible(why) => write!(f, "{why}"),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file)?;
+        if let Some((line, column)) = self.place {
+            write!(f, ":{line}:{column}")?;
+        }
+        match (&self.key[..], &self.value) {
+            ("", _) => {}
+            (key, None) => write!(f, ": {key}")?,
+            (key, Some(value)) => write!(f, ": {key} = {value}")?,
+        }
+        write!(f, ": {}", self.problem)?;
+        if let Some(expected) = &self.expected {
+            write!(f, "; expected {expected}")?;
+        }
+        if let Some(nearest) = &self.nearest {
+            write!(f, "; did you mean \"{nearest}\"?")?;
+        }
+        Ok(())
+    }
+}
+
+impl core::error::Error for Error {}
+
+/// The name nearest to `written`, if one is near enough to be meant.
+///
+/// Near enough is an optimal string alignment distance (insertion, deletion, substitution, swap of neighbours)
+/// of at most a third of the longer name, and at least one; case does not count.
+pub fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if written.len() > LONGEST_NAME {
+        return None;
+    }
+    let lower = written.to_lowercase();
+    names
+        .into_iter()
+        .map(|name| (strsim::osa_distance(&lower, &name.to_lowercase()), name))
+        .filter(|&(distance, name)| distance <= 1.max(name.len().max(written.len()) / 3))
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, name)| name)
+}
+
+/// Longer than any name there is; the distance takes time with the square of it.
+const LONGEST_NAME: usize = 64;

@@ -1,0 +1,498 @@
+//! The format: every table with its keys, their types, defaults and meaning. The reader looks its keys up here,
+//! and the JSON Schema and the reference are generated from it.
+
+use crate::limits;
+use crate::model::{IdleRestart, Receiver, Recovery};
+use crate::profile::Profile;
+use crate::quantity::show_time;
+
+/// A table of the format.
+#[derive(Debug)]
+pub struct Section {
+    /// Its heading in the reference.
+    pub name: &'static str,
+    /// What it describes.
+    pub doc: &'static str,
+    /// Its keys.
+    pub keys: &'static [Key],
+}
+
+/// A key of a table.
+#[derive(Debug)]
+pub struct Key {
+    /// Its name.
+    pub name: &'static str,
+    /// What it takes.
+    pub kind: Kind,
+    /// Whether it must be there, and what holds where it is not.
+    pub absent: Absent,
+    /// What it means.
+    pub doc: &'static str,
+}
+
+/// What holds where a key is not given.
+#[derive(Debug)]
+pub enum Absent {
+    /// It must be given.
+    Refused,
+    /// In words.
+    Means(&'static str),
+    /// What the flow's profile has.
+    Profile,
+}
+
+/// What a key takes.
+#[derive(Debug)]
+pub enum Kind {
+    /// Any text.
+    Text,
+    /// Letters, digits, `-` and `_`.
+    Name,
+    /// `true` or `false`.
+    Flag,
+    /// A whole number.
+    Integer {
+        /// Smallest.
+        min: u64,
+        /// Largest.
+        max: u64,
+    },
+    /// A number without unit.
+    Number(Range),
+    /// A rate above zero.
+    Rate,
+    /// A time; its smallest value is zero or above it.
+    Time(Floor),
+    /// A propagation delay; its smallest value is zero or above it.
+    Delay(Floor),
+    /// A number of bytes above zero.
+    Bytes,
+    /// A number of packets or bytes above zero.
+    Amount,
+    /// As `Amount`, or `unlimited`.
+    AmountOrUnlimited,
+    /// A buffer that may be written as a multiple of the BDP.
+    Buffer,
+    /// A buffer of a link, which has no BDP of its own.
+    LinkBuffer,
+    /// A threshold on an average queue.
+    Threshold,
+    /// One of these words; the later ones are not built.
+    Word {
+        /// Those that work.
+        built: &'static [&'static str],
+        /// Those that are refused by name.
+        later: &'static [&'static str],
+    },
+    /// `eager`, or how many bytes wake the application.
+    Reads,
+    /// A chain of start-up schemes.
+    Startup,
+    /// An avoidance scheme.
+    Avoidance,
+    /// Two quantities, the second not below the first.
+    Pair(&'static Kind),
+    /// A plain value, or a table.
+    Either(&'static Kind, &'static Section),
+    /// A table.
+    Table(&'static Section),
+    /// Any number of tables.
+    Tables(&'static Section),
+    /// Refused by name.
+    Later,
+}
+
+/// Whether zero is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Floor {
+    /// It is.
+    Zero,
+    /// It is not.
+    AboveZero,
+}
+
+/// The range of a number without unit.
+#[derive(Clone, Copy, Debug)]
+pub struct Range {
+    /// Lower bound.
+    pub min: f64,
+    /// Whether the lower bound itself is taken.
+    pub min_taken: bool,
+    /// Upper bound.
+    pub max: f64,
+    /// Whether the upper bound itself is taken.
+    pub max_taken: bool,
+}
+
+impl Range {
+    /// Whether `x` is in it; NaN never is.
+    pub fn contains(&self, x: f64) -> bool {
+        (x > self.min || self.min_taken && x == self.min) && (x < self.max || self.max_taken && x == self.max)
+    }
+}
+
+impl Section {
+    /// The key `name`.
+    ///
+    /// # Panics
+    /// If there is none: the reader asks only for keys of the format.
+    pub(crate) fn key(&'static self, name: &str) -> &'static Key {
+        self.keys.iter().find(|key| key.name == name).expect("the reader asks only for keys of the format")
+    }
+}
+
+impl Kind {
+    /// What it takes, for error messages and the reference.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Text => "a text".into(),
+            Self::Name => format!("a name of 1 to {} letters, digits, \"-\" and \"_\"", limits::NAME),
+            Self::Flag => "true or false".into(),
+            Self::Integer { min, max } => format!("a whole number from {min} to {max}"),
+            Self::Number(range) => {
+                let bound = |taken, x: f64| if taken { format!("{x}") } else { format!("{x} (exclusive)") };
+                format!(
+                    "a number from {} to {}",
+                    bound(range.min_taken, range.min),
+                    bound(range.max_taken, range.max)
+                )
+            }
+            Self::Rate => "a rate above zero such as \"40 Mbit/s\"".into(),
+            Self::Time(Floor::Zero) => "a time such as \"100 ms\"".into(),
+            Self::Time(Floor::AboveZero) => "a time above zero such as \"100 ms\"".into(),
+            Self::Delay(floor) => {
+                let above = if *floor == Floor::Zero { "" } else { " above zero" };
+                let most = show_time(limits::DELAY);
+                format!("a delay{above} and up to {most} such as \"100 ms\"")
+            }
+            Self::Bytes => "a size above zero such as \"1000 B\" or \"64 KiB\"".into(),
+            Self::Amount => "an amount above zero such as \"10 packets\" or \"300 KB\"".into(),
+            Self::AmountOrUnlimited => "\"unlimited\", or an amount such as \"32 packets\" or \"300 KB\"".into(),
+            Self::Buffer => "a buffer such as \"500 packets\", \"250 KB\" or \"1 BDP\"".into(),
+            Self::LinkBuffer => "a buffer such as \"500 packets\" or \"250 KB\"".into(),
+            Self::Threshold => "a threshold such as \"5 packets\", \"10 KB\" or \"0.1 BDP\"".into(),
+            Self::Word { built, .. } => format!("one of: {}", built.join(", ")),
+            Self::Reads => "\"eager\", or a size such as \"256 KB\"".into(),
+            Self::Startup => "a start-up scheme, or several joined by \"+\", or a table with kind and parameters".into(),
+            Self::Avoidance => "an avoidance scheme, or a table with kind and parameters".into(),
+            Self::Pair(of) => format!("two values in rising order, each {}", of.describe()),
+            Self::Either(plain, table) => {
+                let keys: Vec<_> = table.keys.iter().map(|k| k.name).collect();
+                format!("{}, or a table of: {}", plain.describe(), keys.join(", "))
+            }
+            Self::Table(_) => "a table".into(),
+            Self::Tables(_) => "an array of tables".into(),
+            Self::Later => "nothing: it is not built yet".into(),
+        }
+    }
+}
+
+const fn required(name: &'static str, kind: Kind, doc: &'static str) -> Key {
+    Key { name, kind, absent: Absent::Refused, doc }
+}
+
+const fn optional(name: &'static str, kind: Kind, means: &'static str, doc: &'static str) -> Key {
+    Key { name, kind, absent: Absent::Means(means), doc }
+}
+
+const fn habit(name: &'static str, kind: Kind, doc: &'static str) -> Key {
+    Key { name, kind, absent: Absent::Profile, doc }
+}
+
+const fn later(name: &'static str, doc: &'static str) -> Key {
+    Key { name, kind: Kind::Later, absent: Absent::Means("absent"), doc }
+}
+
+const fn words(built: &'static [&'static str]) -> Kind {
+    Kind::Word { built, later: &[] }
+}
+
+const PROBABILITY: Range = Range { min: 0.0, min_taken: true, max: 1.0, max_taken: false };
+const FRACTION: Range = Range { min: 0.0, min_taken: false, max: 1.0, max_taken: true };
+// A Pareto variable has no mean at a shape of 1 or below, and is constant to four digits at 10 000.
+const SHAPE: Range = Range { min: 1.0, min_taken: false, max: 10_000.0, max_taken: true };
+
+const TIME: Kind = Kind::Time(Floor::AboveZero);
+const TIME_OR_ZERO: Kind = Kind::Time(Floor::Zero);
+const DELAY: Kind = Kind::Delay(Floor::Zero);
+
+/// The whole file.
+pub static ROOT: Section = Section {
+    name: "Top level",
+    doc: "Exactly one of `path`, `topology`, and `node` with `link` says what the traffic crosses.",
+    keys: &[
+        optional("title", Kind::Text, "empty", "for people"),
+        optional("duration", TIME, "until every flow has finished", "when to stop"),
+        optional(
+            "seed",
+            Kind::Integer { min: 0, max: i64::MAX as u64 },
+            "1",
+            "what every random stream of the run derives from",
+        ),
+        optional("path", Kind::Table(&PATH), "see above", "a dumbbell"),
+        optional("packet", Kind::Table(&PACKET), "its defaults", "packet sizes on the wire"),
+        optional("topology", Kind::Table(&TOPOLOGY), "see above", "a generated graph"),
+        optional("node", Kind::Tables(&NODE), "see above", "a node of a graph"),
+        optional("link", Kind::Tables(&LINK), "see above", "a link of a graph"),
+        optional("flow", Kind::Tables(&FLOW), "none", "TCP flows that share their settings"),
+        optional("udp", Kind::Tables(&UDP), "none", "cross traffic without congestion control"),
+        later("telnet", "telnet sessions"),
+        later("web", "web pages"),
+    ],
+};
+
+/// `[path]`.
+pub static PATH: Section = Section {
+    name: "[path]",
+    doc: "A dumbbell: one bottleneck in each direction, every flow with access links of its own.",
+    keys: &[
+        required("rate", Kind::Rate, "bottleneck, each direction"),
+        later("trace", "a link trace in place of `rate`"),
+        required("rtt", Kind::Delay(Floor::AboveZero), "two-way propagation of the whole path, no queueing, no serialisation"),
+        required("buffer", Kind::Buffer, "room for packets that wait, the one in transmission not counted"),
+        optional("queue", QUEUE_KIND, "`\"drop-tail\"`", "the bottleneck's discipline, each direction"),
+        optional("loss", Kind::Number(PROBABILITY), "0", "independent per-packet loss, each direction"),
+        optional("access_rate", Kind::Rate, "10 x `rate`", "rate of each flow's own access links"),
+    ],
+};
+
+/// `[packet]`.
+pub static PACKET: Section = Section {
+    name: "[packet]",
+    doc: "Sizes on the wire, headers included. A full packet carries `size` less the headers of the flow's profile.",
+    keys: &[
+        optional("size", Kind::Bytes, "`\"1500 B\"`", "a full data packet"),
+        optional("ack_size", Kind::Bytes, "the headers of the flow's profile", "an ACK"),
+    ],
+};
+
+/// `[topology]`.
+pub static TOPOLOGY: Section = Section {
+    name: "[topology]",
+    doc: "A generator. `parking-lot` is a row of routers `r0` to `r<hops>`; flows without `from` and `to` cross all of it.",
+    keys: &[
+        required(
+            "kind",
+            Kind::Word { built: &["parking-lot"], later: &["three-router", "transit-stub"] },
+            "which generator",
+        ),
+        required("hops", Kind::Integer { min: 1, max: limits::HOPS }, "links between the first and the last router"),
+        required("rate", Kind::Rate, "of every hop, each direction"),
+        required("rtt", Kind::Delay(Floor::AboveZero), "two-way propagation of all hops together, shared evenly"),
+        required("buffer", Kind::Buffer, "of every hop; the BDP is that of `rate` and `rtt`"),
+        optional("queue", QUEUE_KIND, "`\"drop-tail\"`", "of every hop"),
+        optional("loss", Kind::Number(PROBABILITY), "0", "independent per-packet loss at every hop"),
+        optional("access_rate", Kind::Rate, "10 x `rate`", "rate of each flow's own access links"),
+        optional(
+            "cross",
+            Kind::Table(&FLOW),
+            "none",
+            "flows that cross one hop, the same at every hop; keys as in `[[flow]]`, without `from`, `to` and `direction`; hop `i` has the group `<name><i>`",
+        ),
+    ],
+};
+
+/// `[[node]]`.
+pub static NODE: Section = Section {
+    name: "[[node]]",
+    doc: "A node of a graph.",
+    keys: &[
+        required("name", Kind::Name, "what links and flows call it"),
+        optional(
+            "access_rate",
+            Kind::Rate,
+            "10 x the fastest link at the node",
+            "rate of the access links by which the endpoints of flows reach the node",
+        ),
+    ],
+};
+
+/// `[[link]]`.
+pub static LINK: Section = Section {
+    name: "[[link]]",
+    doc: "A link of a graph, one direction. It has no BDP of its own: buffer and thresholds are in packets or bytes.",
+    keys: &[
+        required("from", Kind::Name, "the node it leaves"),
+        required("to", Kind::Name, "the node it reaches"),
+        optional("name", Kind::Name, "`<from>-<to>`", "its name in results; the second of `both` is `<name>-back`, or `<to>-<from>` without a name"),
+        optional("both", Kind::Flag, "false", "whether there is an equal link the other way"),
+        required("rate", Kind::Rate, "its rate"),
+        required("delay", DELAY, "one-way propagation"),
+        required("buffer", Kind::LinkBuffer, "room for packets that wait, the one in transmission not counted"),
+        optional("queue", QUEUE_KIND, "`\"drop-tail\"`", "its discipline"),
+        optional("loss", Kind::Number(PROBABILITY), "0", "independent per-packet loss"),
+    ],
+};
+
+const QUEUE_KIND: Kind = Kind::Either(
+    &Kind::Word { built: QUEUE_WORDS, later: QUEUES_LATER },
+    &QUEUE,
+);
+const QUEUE_WORDS: &[&str] = &["drop-tail", "red"];
+const QUEUES_LATER: &[&str] = &["choke", "codel", "fq-codel", "priority", "quick-start", "xcp", "vcp"];
+
+/// A `queue` with parameters.
+pub static QUEUE: Section = Section {
+    name: "queue",
+    doc: "A discipline with its parameters. `drop-tail` has none; the rest are RED's (Floyd and Jacobson 1993), in packet mode.",
+    keys: &[
+        required("kind", Kind::Word { built: QUEUE_WORDS, later: QUEUES_LATER }, "the discipline"),
+        optional("min", Kind::Threshold, "`\"0.1 BDP\"`; required on a link", "average queue from which packets are dropped or marked"),
+        optional("max", Kind::Threshold, "`\"0.3 BDP\"`; required on a link", "average queue at which the chance reaches `max_p`"),
+        optional("weight", Kind::Number(FRACTION), "0.002", "weight of a new sample in the average"),
+        optional("max_p", Kind::Number(FRACTION), "0.1", "chance at `max`"),
+        optional("gentle", Kind::Flag, "true", "beyond `max` the chance rises to 1 at twice `max`, instead of at once"),
+        optional("ecn", Kind::Flag, "false", "mark instead of dropping where the chance, not the room, decides"),
+    ],
+};
+
+/// `[[flow]]`.
+pub static FLOW: Section = Section {
+    name: "[[flow]]",
+    doc: "A group of TCP flows. Flow `i` of group `bulk` is `bulk.<i>` in results.",
+    keys: &[
+        optional("name", Kind::Name, "`flow` and the table's index from 0", "name of the group"),
+        optional("profile", words(Profile::WORDS), "`\"rfc\"`", "the stack that sets the defaults below"),
+        optional("count", Kind::Integer { min: 1, max: limits::FLOWS }, "1", "how many flows"),
+        optional("start", Kind::Either(&TIME_OR_ZERO, &START), "`\"0 s\"`", "when each starts"),
+        optional(
+            "size",
+            Kind::Either(&Kind::AmountOrUnlimited, &SIZES),
+            "`\"unlimited\"`",
+            "what each has to deliver, application bytes or full packets",
+        ),
+        optional("lifetime", Kind::Either(&TIME, &TIMES), "until `size` is delivered", "flows that end by time"),
+        habit("startup", Kind::Startup, "how the connection starts"),
+        habit("avoidance", Kind::Avoidance, "how it goes on; not with a start-up that rules the whole connection"),
+        habit("recovery", words(Recovery::WORDS), "how losses are found and repaired"),
+        habit("initial_window", Kind::Amount, "initial window, at least one packet"),
+        optional("initial_ssthresh", Kind::AmountOrUnlimited, "`\"unlimited\"`", "initial slow-start threshold, at least one packet"),
+        optional("receive_window", Kind::AmountOrUnlimited, "`\"unlimited\"`", "what the receiver offers, at least one packet"),
+        habit("receiver", words(Receiver::WORDS), "when the receiver acknowledges"),
+        habit("delayed_ack_timer", TIME, "how long a receiver that delays ACKs waits for a second packet"),
+        optional("receiver_reads", Kind::Reads, "`\"eager\"`", "when the receiving application reads: at once, or only when that much has come"),
+        habit("byte_counting", Kind::Flag, "whether an ACK enlarges the window by the bytes it acknowledges, two packets at most (RFC 3465)"),
+        habit("min_rto", TIME, "smallest retransmission timeout"),
+        habit("rto_granularity", TIME, "clock granularity of the retransmission timeout"),
+        habit(
+            "idle_restart",
+            Kind::Word { built: IdleRestart::WORDS, later: &["validate", "pace"] },
+            "what an idle time does to the window",
+        ),
+        habit("limited_transmit", Kind::Flag, "whether the first two duplicate ACKs release a new packet each (RFC 3042)"),
+        habit("handshake", Kind::Flag, "whether a handshake precedes the data"),
+        later("rounds", "the same connection sends `size` again after an idle time"),
+        optional("cluster", Kind::Name, "the topology tells", "flows of equal name share a bottleneck"),
+        optional("direction", words(&["forward", "reverse"]), "`\"forward\"`", "which way across a `[path]`"),
+        optional("from", Kind::Name, "`r0` of a parking lot; required in a graph", "node that sends the data"),
+        optional("to", Kind::Name, "the last router of a parking lot; required in a graph", "node that receives the data"),
+        optional("extra_rtt", Kind::Either(&DELAY, &DELAYS), "`\"0 ms\"`", "propagation of each flow beyond the network's, both ways together"),
+    ],
+};
+
+/// `[[udp]]`.
+pub static UDP: Section = Section {
+    name: "[[udp]]",
+    doc: "A source of full packets at a constant rate.",
+    keys: &[
+        optional("name", Kind::Name, "`udp` and the table's index from 0", "its name in results"),
+        required("rate", Kind::Rate, "rate on the wire while it is on"),
+        optional("start", TIME_OR_ZERO, "`\"0 s\"`", "when it begins, with an on period"),
+        optional("on_off", Kind::Table(&ON_OFF), "always on", "alternating periods"),
+        optional("direction", words(&["forward", "reverse"]), "`\"forward\"`", "which way across a `[path]`"),
+        optional("from", Kind::Name, "as in `[[flow]]`", "node that sends"),
+        optional("to", Kind::Name, "as in `[[flow]]`", "node that receives"),
+    ],
+};
+
+/// `on_off`.
+pub static ON_OFF: Section = Section {
+    name: "on_off",
+    doc: "Lengths of the periods in which a source sends, and does not.",
+    keys: &[
+        required("on", Kind::Either(&TIME, &TIMES), "length of a period in which it sends"),
+        required("off", Kind::Either(&TIME, &TIMES), "length of a period in which it does not"),
+    ],
+};
+
+/// `start` as a table.
+pub static START: Section = Section {
+    name: "start",
+    doc: "One of these.",
+    keys: &[
+        optional("every", TIME, "", "flow `i` starts at `i` times this"),
+        optional("exponential", TIME, "", "a Poisson process with this mean gap, the first gap before the first flow"),
+        optional("uniform", Kind::Pair(&TIME_OR_ZERO), "", "each on its own, uniformly between the two"),
+    ],
+};
+
+/// A distribution of times above zero.
+pub static TIMES: Section = Section {
+    name: "distribution of times",
+    doc: "One of these.",
+    keys: &[
+        optional("uniform", Kind::Pair(&TIME), "", "between the two"),
+        optional("exponential", TIME, "", "with this mean"),
+        optional("pareto", Kind::Table(&PARETO_TIME), "", "Pareto"),
+    ],
+};
+
+/// A distribution of delays, zero allowed.
+pub static DELAYS: Section = Section {
+    name: "distribution of delays",
+    doc: "One of these.",
+    keys: &[
+        optional("uniform", Kind::Pair(&DELAY), "", "between the two"),
+        optional("exponential", Kind::Delay(Floor::AboveZero), "", "with this mean"),
+        optional("pareto", Kind::Table(&PARETO_DELAY), "", "Pareto"),
+    ],
+};
+
+/// A distribution of sizes.
+pub static SIZES: Section = Section {
+    name: "distribution of sizes",
+    doc: "One of these.",
+    keys: &[
+        optional("uniform", Kind::Pair(&Kind::Amount), "", "between the two"),
+        optional("exponential", Kind::Amount, "", "with this mean"),
+        optional("pareto", Kind::Table(&PARETO_SIZE), "", "Pareto"),
+    ],
+};
+
+const PARETO: &str = "P(X > x) = (m / x)^shape, with m = mean (shape - 1) / shape.";
+
+/// `pareto` of a time.
+pub static PARETO_TIME: Section = Section {
+    name: "pareto (times)",
+    doc: PARETO,
+    keys: &[
+        required("mean", TIME, "its mean"),
+        required("shape", Kind::Number(SHAPE), "its shape"),
+    ],
+};
+
+/// `pareto` of a delay.
+pub static PARETO_DELAY: Section = Section {
+    name: "pareto (delays)",
+    doc: PARETO,
+    keys: &[
+        required("mean", Kind::Delay(Floor::AboveZero), "its mean"),
+        required("shape", Kind::Number(SHAPE), "its shape"),
+    ],
+};
+
+/// `pareto` of a size.
+pub static PARETO_SIZE: Section = Section {
+    name: "pareto (sizes)",
+    doc: PARETO,
+    keys: &[
+        required("mean", Kind::Amount, "its mean"),
+        required("shape", Kind::Number(SHAPE), "its shape"),
+    ],
+};
+
+/// Every table, in the order of the reference.
+pub static SECTIONS: &[&Section] = &[
+    &ROOT, &PATH, &PACKET, &FLOW, &START, &SIZES, &TIMES, &DELAYS, &PARETO_SIZE, &PARETO_TIME, &PARETO_DELAY, &QUEUE, &UDP, &ON_OFF,
+    &NODE, &LINK, &TOPOLOGY,
+];

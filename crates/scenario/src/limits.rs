@@ -1,0 +1,33 @@
+//! The largest values the format takes. They are far beyond any experiment, and keep every product of two of
+//! them inside the integers used.
+
+use firstflight_control::units::{Nanos, Rate};
+
+/// A file, bytes.
+pub const FILE: u64 = 1 << 20;
+/// A rate.
+pub const RATE: Rate = Rate(100_000_000_000_000);
+/// Any time.
+pub const TIME: Nanos = Nanos::from_secs(100_000_000);
+/// A propagation delay, one way or two.
+pub const DELAY: Nanos = Nanos::from_secs(3_600);
+/// A size, bytes.
+pub const BYTES: u64 = 1_000_000_000_000_000;
+/// A number of packets.
+pub const PACKETS: u64 = 1_000_000_000_000;
+/// A buffer, millionths of a bandwidth-delay product.
+pub const BDP_MILLIONTHS: u64 = 1_000_000_000;
+/// A packet on the wire, bytes: the largest IPv4 packet.
+pub const PACKET: u64 = 65_535;
+/// TCP flows of a scenario, all groups together.
+pub const FLOWS: u64 = 100_000;
+/// `[[flow]]` and `[[udp]]` tables.
+pub const GROUPS: usize = 1_000;
+/// Nodes of a graph.
+pub const NODES: usize = 2_000;
+/// Links of a graph, each direction for itself.
+pub const LINKS: usize = 20_000;
+/// Hops of a parking lot.
+pub const HOPS: u64 = 500;
+/// A name, characters.
+pub const NAME: usize = 64;

@@ -1,0 +1,107 @@
+//! What sends: groups of TCP flows, and UDP sources.
+
+use firstflight_control::units::Nanos;
+
+use super::scheme;
+use crate::error::{Error, Problem};
+use crate::format;
+use crate::model::{Dist, Endpoints, FlowGroup, Growth, IdleRestart, OnOff, Packet, Reads, Receiver, Recovery};
+use crate::model::{Start, UdpSource};
+use crate::profile::Profile;
+use crate::source::{Item, Table};
+
+pub(super) fn group(
+    table: &Table<'_>,
+    name: String,
+    endpoints: Endpoints,
+    packet: Packet,
+    duration: Option<Nanos>,
+) -> Result<FlowGroup, Error> {
+    let profile = table.get("profile").map_or(Ok(Profile::Rfc), |item| item.choice(Profile::ALL, Profile::word))?;
+    let stack = profile.stack();
+    let payload = packet.payload(profile);
+    let time = |key, habit| table.get(key).map_or(Ok(habit), |item| item.time());
+    let flag = |key, habit| table.get(key).map_or(Ok(habit), |item| item.flag());
+    let window = |key| match table.get(key) {
+        Some(item) if !item.unlimited() => item.window(payload).map(Some),
+        _ => Ok(None),
+    };
+    let group = FlowGroup {
+        name,
+        profile,
+        count: table.get("count").map_or(Ok(1), |item| item.integer())? as u32,
+        start: table.get("start").map_or(Ok(Start::At(Nanos::ZERO)), |item| start(&item))?,
+        size: match table.get("size") {
+            Some(item) if !item.unlimited() => Some(item.dist(|item| item.amount(payload))?),
+            _ => None,
+        },
+        lifetime: table.get("lifetime").map(|item| item.dist(Item::time)).transpose()?,
+        scheme: scheme::read(table.get("startup"), table.get("avoidance"), stack)?,
+        recovery: table
+            .get("recovery")
+            .map_or(Ok(stack.recovery), |item| item.choice(Recovery::ALL, Recovery::word))?,
+        initial_window: table
+            .get("initial_window")
+            .map_or(Ok(stack.initial_window.bytes(payload)), |item| item.window(payload))?,
+        initial_ssthresh: window("initial_ssthresh")?,
+        receive_window: window("receive_window")?,
+        receiver: table
+            .get("receiver")
+            .map_or(Ok(stack.receiver), |item| item.choice(Receiver::ALL, Receiver::word))?,
+        delayed_ack_timer: time("delayed_ack_timer", stack.delayed_ack_timer)?,
+        receiver_reads: match table.get("receiver_reads") {
+            Some(item) if item.value.as_str() != Some("eager") => Reads::Every(item.bytes()?),
+            _ => Reads::Eager,
+        },
+        growth: match table.get("byte_counting").map(|item| item.flag()).transpose()? {
+            Some(true) => Growth::ByteCounting,
+            Some(false) => Growth::PerAck,
+            None => stack.growth,
+        },
+        min_rto: time("min_rto", stack.min_rto)?,
+        rto_granularity: time("rto_granularity", stack.rto_granularity)?,
+        idle_restart: table
+            .get("idle_restart")
+            .map_or(Ok(stack.idle_restart), |item| item.choice(IdleRestart::ALL, IdleRestart::word))?,
+        limited_transmit: flag("limited_transmit", stack.limited_transmit)?,
+        handshake: flag("handshake", stack.handshake)?,
+        cluster: table.get("cluster").map(|item| item.name().map(String::from)).transpose()?,
+        endpoints,
+        extra_rtt: table.get("extra_rtt").map_or(Ok(Dist::Fixed(Nanos::ZERO)), |item| item.dist(Item::time))?,
+    };
+    if group.size.is_none() && group.lifetime.is_none() && duration.is_none() {
+        let why = format!("the flows of \"{}\" never finish, and nothing ends the run", group.name);
+        return Err(table.fail(Problem::Impossible(why), Some("a size, a lifetime, or a duration".into())));
+    }
+    Ok(group)
+}
+
+fn start(item: &Item<'_>) -> Result<Start, Error> {
+    if item.value.as_table().is_none() {
+        return item.time().map(Start::At);
+    }
+    let (law, item) = item.table(&format::START)?.only()?;
+    Ok(match law {
+        "every" => Start::Every(item.time()?),
+        "exponential" => Start::Exponential(item.time()?),
+        _ => {
+            let (low, high) = item.pair(Item::time)?;
+            Start::Uniform(low, high)
+        }
+    })
+}
+
+pub(super) fn udp(table: &Table<'_>, name: String, endpoints: Endpoints) -> Result<UdpSource, Error> {
+    let on_off = |item: Item<'_>| {
+        let table = item.table(&format::ON_OFF)?;
+        let period = |key| table.need(key)?.dist(Item::time);
+        Ok::<_, Error>(OnOff { on: period("on")?, off: period("off")? })
+    };
+    Ok(UdpSource {
+        name,
+        rate: table.need("rate")?.rate()?,
+        start: table.get("start").map_or(Ok(Nanos::ZERO), |item| item.time())?,
+        on_off: table.get("on_off").map(on_off).transpose()?,
+        endpoints,
+    })
+}

@@ -1,0 +1,166 @@
+//! From the text of a file to a [`Scenario`].
+
+mod flow;
+mod network;
+mod scheme;
+mod values;
+
+use toml::de::DeTable;
+
+use crate::error::{Error, Problem};
+use crate::format;
+use crate::limits;
+use crate::model::{Endpoints, Packet, Scenario};
+use crate::places::Places;
+use crate::profile::Profile;
+use crate::source::{Source, Table};
+
+/// A scenario and where its keys stand.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loaded {
+    /// The experiment.
+    pub scenario: Scenario,
+    /// Where the file says what.
+    pub places: Places,
+}
+
+/// Reads a scenario from `text`; `file` is what errors call it.
+///
+/// # Errors
+/// The first [`Error`] found.
+pub fn parse(text: &str, file: &str) -> Result<Loaded, Error> {
+    if text.len() as u64 > limits::FILE {
+        return Err(too_long(file));
+    }
+    let source = Source { file, text };
+    let document = DeTable::parse(text).map_err(|error| source.syntax(&error))?;
+    let scenario = read(&Table::root(&source, &document, &format::ROOT)?)?;
+    Ok(Loaded { scenario, places: Places::of(&source, document.get_ref()) })
+}
+
+/// Reads the scenario in the file at `path`.
+///
+/// # Errors
+/// The first [`Error`] found; [`Problem::Unreadable`] if there is no such file or it is not UTF-8.
+pub fn load(path: &std::path::Path) -> Result<Loaded, Error> {
+    use std::io::Read;
+    let file = path.display().to_string();
+    let mut bytes = vec![];
+    std::fs::File::open(path)
+        .and_then(|f| f.take(limits::FILE + 1).read_to_end(&mut bytes))
+        .map_err(|error| unreadable(&file, error.to_string()))?;
+    if bytes.len() as u64 > limits::FILE {
+        return Err(too_long(&file));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| unreadable(&file, "it is not UTF-8 text".into()))?;
+    parse(&text, &file)
+}
+
+fn too_long(file: &str) -> Error {
+    unreadable(file, format!("it is longer than {} bytes, the most that is taken", limits::FILE))
+}
+
+fn unreadable(file: &str, why: String) -> Error {
+    Error {
+        file: file.into(),
+        place: None,
+        key: String::new(),
+        value: None,
+        problem: Problem::Unreadable(why),
+        expected: None,
+        nearest: None,
+    }
+}
+
+fn read(root: &Table<'_>) -> Result<Scenario, Error> {
+    let title = root.get("title").map_or(Ok(""), |item| item.text())?.into();
+    let duration = root.get("duration").map(|item| item.time()).transpose()?;
+    let seed = root.get("seed").map_or(Ok(1), |item| item.integer())?;
+    let packet = match root.get("packet") {
+        Some(item) => packet(&item.table(&format::PACKET)?)?,
+        None => DEFAULT_PACKET,
+    };
+    let (network, parking_lot) = network::read(root, packet)?;
+
+    let mut names = Names::default();
+    let mut flows = vec![];
+    for (index, item) in root.tables("flow")?.iter().enumerate() {
+        let table = item.table(&format::FLOW)?;
+        let name = names.of(&table, &format!("flow{index}"), "")?;
+        let endpoints = network::endpoints(&table, &network, parking_lot.as_ref())?;
+        flows.push(flow::group(&table, name, endpoints, packet, duration)?);
+    }
+    if let Some(cross) = parking_lot.as_ref().and_then(|lot| lot.cross.as_ref()) {
+        let table = cross.table(&format::FLOW)?;
+        for key in ["from", "to", "direction"] {
+            if let Some(item) = table.get(key) {
+                return Err(item.impossible("the cross flows of a parking lot run from each router to the next"));
+            }
+        }
+        for hop in 0..network::nodes(&network).len() - 1 {
+            let name = names.of(&table, "cross", &hop.to_string())?;
+            let endpoints = Endpoints::Nodes { from: hop, to: hop + 1 };
+            flows.push(flow::group(&table, name, endpoints, packet, duration)?);
+        }
+    }
+    let mut udp = vec![];
+    for (index, item) in root.tables("udp")?.iter().enumerate() {
+        let table = item.table(&format::UDP)?;
+        let name = names.of(&table, &format!("udp{index}"), "")?;
+        let endpoints = network::endpoints(&table, &network, parking_lot.as_ref())?;
+        udp.push(flow::udp(&table, name, endpoints)?);
+    }
+
+    let total: u64 = flows.iter().map(|f| u64::from(f.count)).sum();
+    if total > limits::FLOWS {
+        let why = format!("{total} flows in all, and at most {} are taken", limits::FLOWS);
+        return Err(root.fail(Problem::Impossible(why), None));
+    }
+    if duration.is_none() && flows.is_empty() && !udp.is_empty() {
+        return Err(root.missing("duration"));
+    }
+    Ok(Scenario { title, duration, seed, network, packet, flows, udp })
+}
+
+const DEFAULT_PACKET: Packet = Packet { size: 1500, ack_size: None };
+
+fn packet(table: &Table<'_>) -> Result<Packet, Error> {
+    let bytes = |key| {
+        let Some(item) = table.get(key) else { return Ok(None) };
+        match item.bytes()? {
+            n if n > limits::PACKET => Err(item.impossible(format!(
+                "a packet has at most {} bytes, headers included",
+                limits::PACKET
+            ))),
+            n => Ok(Some(n as u32)),
+        }
+    };
+    let size = bytes("size")?.unwrap_or(DEFAULT_PACKET.size);
+    let most = Profile::ALL.iter().map(|p| p.stack().header).max().unwrap_or(0);
+    match table.get("size") {
+        Some(item) if size <= most => {
+            Err(item.impossible(format!("headers take up to {most} bytes of it, and nothing is left")))
+        }
+        _ => Ok(Packet { size, ack_size: bytes("ack_size")? }),
+    }
+}
+
+/// The names given so far.
+#[derive(Default)]
+struct Names(std::collections::BTreeSet<String>);
+
+impl Names {
+    /// The `name` of `table`, or `default`, with `suffix`; no two are alike.
+    fn of(&mut self, table: &Table<'_>, default: &str, suffix: &str) -> Result<String, Error> {
+        let given = table.get("name");
+        let name = [given.as_ref().map_or(Ok(default), |item| item.name())?, suffix].concat();
+        if self.0.insert(name.clone()) {
+            return Ok(name);
+        }
+        let why = format!("there is another \"{name}\"");
+        Err(match given {
+            Some(item) => item.impossible(why),
+            None => table.fail(Problem::Impossible(why), Some("a name of its own".into())),
+        })
+    }
+}

@@ -1,0 +1,142 @@
+//! The `startup` and `avoidance` of a flow.
+
+use firstflight_control::registry::ParamError;
+use firstflight_control::scheme::{Param, ParamKind, Role, Value};
+use toml::de::DeValue;
+
+use crate::error::{Error, Problem, nearest};
+use crate::profile::Stack;
+use crate::quantity::{Amount, parse_amount, parse_time};
+use crate::scheme::{PhaseSpec, SchemeError, SchemeSpec, labels_of, parse_phases};
+use crate::source::Item;
+
+const STARTUP: &[Role] = &[Role::Startup, Role::Whole];
+const AVOIDANCE: &[Role] = &[Role::Avoidance];
+
+pub(super) fn read(
+    startup: Option<Item<'_>>,
+    avoidance: Option<Item<'_>>,
+    stack: &Stack,
+) -> Result<SchemeSpec, Error> {
+    let habit = |label| PhaseSpec::new(label).expect("the profiles name registered schemes");
+    let mut chain = match &startup {
+        Some(item) => phases(item, STARTUP)?,
+        None => vec![habit(stack.startup)],
+    };
+    let whole = chain.iter().find(|phase| phase.role() == Role::Whole).map(|phase| phase.label);
+    match (&avoidance, whole) {
+        (Some(item), Some(whole)) => {
+            return Err(item.impossible(format!("{whole} rules the whole connection, so that no avoidance follows it")));
+        }
+        (Some(item), None) => chain.extend(phases(item, AVOIDANCE)?),
+        (None, None) => chain.push(habit(stack.avoidance)),
+        (None, Some(_)) => {}
+    }
+    let at = startup.as_ref().or(avoidance.as_ref());
+    SchemeSpec::new(chain).map_err(|error| match at {
+        Some(item) => item.impossible(error.to_string()),
+        None => unreachable!("the profiles' schemes make a chain"),
+    })
+}
+
+/// A label, several joined by `+`, a table with parameters, or an array of these.
+fn phases(item: &Item<'_>, roles: &'static [Role]) -> Result<Vec<PhaseSpec>, Error> {
+    if let DeValue::Array(_) = item.value {
+        let nested = item.elements()?.iter().map(|item| phases(item, roles)).collect::<Result<Vec<_>, _>>()?;
+        return Ok(nested.concat());
+    }
+    let Some(members) = item.members() else {
+        return labelled(item, roles);
+    };
+    let Some((_, kind)) = members.iter().find(|(name, _)| *name == "kind") else {
+        return Err(item.fail(Problem::Impossible("the key \"kind\" is missing".into())));
+    };
+    let mut phases = labelled(kind, roles)?;
+    let [phase] = &mut phases[..] else {
+        return Err(kind.impossible("parameters belong to one scheme: write several in an array"));
+    };
+    for (name, item) in members.iter().filter(|(name, _)| *name != "kind") {
+        set(phase, name, item)?;
+    }
+    phase.params.sort_by_key(|(name, _)| *name);
+    Ok(phases)
+}
+
+fn labelled(item: &Item<'_>, roles: &'static [Role]) -> Result<Vec<PhaseSpec>, Error> {
+    let available = || format!("one of: {}", labels_of(roles).collect::<Vec<_>>().join(", "));
+    let refused = |problem, nearest: Option<&str>| Error {
+        expected: Some(available()),
+        nearest: nearest.map(String::from),
+        ..item.fail(problem)
+    };
+    let phases = parse_phases(item.text()?).map_err(|error| match error {
+        SchemeError::Unknown { label, .. } => {
+            let near = nearest(&label, labels_of(roles));
+            refused(Problem::UnknownName(label), near)
+        }
+        SchemeError::NotBuilt(label) => refused(Problem::NotBuilt(label.into()), None),
+        SchemeError::Order(_) => refused(Problem::Impossible(error.to_string()), None),
+    })?;
+    match phases.iter().find(|phase| !roles.contains(&phase.role())) {
+        Some(phase) => {
+            let why = format!("{} is not one: its role is {}", phase.label, phase.role().label());
+            Err(refused(Problem::Impossible(why), None))
+        }
+        None => Ok(phases),
+    }
+}
+
+fn set(phase: &mut PhaseSpec, name: &str, item: &Item<'_>) -> Result<(), Error> {
+    let mut scheme = phase.build();
+    let params = scheme.info().params;
+    let Some(param) = params.iter().find(|param| param.name == name) else {
+        let names = params.iter().map(|param| param.name);
+        return Err(Error {
+            expected: Some(match params {
+                [] => format!("nothing: {} has no parameters", phase.label),
+                _ => format!("one of: {}", names.clone().collect::<Vec<_>>().join(", ")),
+            }),
+            nearest: nearest(name, names).map(String::from),
+            ..item.fail(Problem::UnknownKey)
+        });
+    };
+    let refused = |problem| Error { expected: Some(takes(param.kind)), ..item.fail(problem) };
+    let value = value(param, item).map_err(|problem| refused(problem))?;
+    match scheme.set(param.name, value) {
+        Ok(()) => {}
+        Err(ParamError::Invalid { .. } | ParamError::Unknown(_)) => {
+            return Err(refused(Problem::Impossible("out of range".into())));
+        }
+    }
+    phase.params.push((param.name, value));
+    Ok(())
+}
+
+fn value(param: &Param, item: &Item<'_>) -> Result<Value, Problem> {
+    let wrong = || item.wrong_type().problem;
+    let text = || item.text().map_err(|_| wrong());
+    match param.kind {
+        ParamKind::Number { .. } => item.any_number().map(Value::Number).map_err(|error| error.problem),
+        ParamKind::Time => parse_time(text()?).map(Value::Time).map_err(Problem::Quantity),
+        ParamKind::Packets => match parse_amount(text()?).map_err(Problem::Quantity)? {
+            Amount::Packets(n) => Ok(Value::Packets(n)),
+            Amount::Bytes(_) => Err(Problem::Impossible("not a number of packets".into())),
+        },
+        ParamKind::Flag => item.flag().map(Value::Flag).map_err(|_| wrong()),
+        ParamKind::Choice(words) => {
+            let text = text()?;
+            let index = words.iter().position(|word| *word == text);
+            index.map(Value::Choice).ok_or_else(|| Problem::UnknownName(text.into()))
+        }
+    }
+}
+
+fn takes(kind: ParamKind) -> String {
+    match kind {
+        ParamKind::Number { min, max } => format!("a number from {min} to {max}"),
+        ParamKind::Time => "a time such as \"100 ms\"".into(),
+        ParamKind::Packets => "a number of packets such as \"4 packets\"".into(),
+        ParamKind::Flag => "true or false".into(),
+        ParamKind::Choice(words) => format!("one of: {}", words.join(", ")),
+    }
+}

@@ -1,0 +1,243 @@
+//! Values of the kinds that a key may take.
+
+use firstflight_control::units::{Nanos, Rate};
+use toml::de::DeValue;
+
+use crate::error::{Error, Problem, nearest};
+use crate::format::{Floor, Kind, Section};
+use crate::limits;
+use crate::model::{Dist, Limit};
+use crate::quantity::{self, Amount, Depth, QuantityError};
+use crate::source::{Item, Table};
+
+impl<'a> Table<'a> {
+    /// The tables of an array of tables; none if the key is not given.
+    pub(super) fn tables(&self, name: &str) -> Result<Vec<Item<'a>>, Error> {
+        let Some(item) = self.get(name) else { return Ok(vec![]) };
+        let tables = item.elements()?;
+        if tables.len() > limits::GROUPS.max(limits::LINKS) {
+            return Err(item.too_many(tables.len(), limits::GROUPS.max(limits::LINKS)));
+        }
+        Ok(tables)
+    }
+}
+
+impl<'a> Item<'a> {
+    fn quantity<T>(&self, parse: impl Fn(&str) -> Result<T, QuantityError>) -> Result<T, Error> {
+        match self.value {
+            DeValue::Integer(_) | DeValue::Float(_) => Err(self.fail(Problem::Quantity(QuantityError::NoUnit))),
+            _ => parse(self.text()?).map_err(|error| self.fail(Problem::Quantity(error))),
+        }
+    }
+
+    fn out_of_range(&self, why: &str) -> Error {
+        self.fail(Problem::Impossible(why.into()))
+    }
+
+    pub(super) fn too_many(&self, found: usize, most: usize) -> Error {
+        Error { value: None, ..self.impossible(format!("{found} of them, and at most {most} are taken")) }
+    }
+
+    pub(super) fn rate(&self) -> Result<Rate, Error> {
+        match self.quantity(quantity::parse_rate)? {
+            Rate(0) => Err(self.out_of_range("a rate of zero carries nothing")),
+            rate => Ok(rate),
+        }
+    }
+
+    /// A time or a delay, whichever the key takes.
+    pub(super) fn time(&self) -> Result<Nanos, Error> {
+        let (floor, most) = match self.kind {
+            Kind::Time(floor) | Kind::Either(Kind::Time(floor), _) => (*floor, limits::TIME),
+            Kind::Delay(floor) | Kind::Either(Kind::Delay(floor), _) => (*floor, limits::DELAY),
+            other => unreachable!("{other:?} is no time"),
+        };
+        let time = self.quantity(quantity::parse_time)?;
+        if floor == Floor::AboveZero && time == Nanos::ZERO {
+            return Err(self.out_of_range("zero"));
+        }
+        if time > most {
+            return Err(self.out_of_range("too long"));
+        }
+        Ok(time)
+    }
+
+    pub(super) fn bytes(&self) -> Result<u64, Error> {
+        match self.quantity(quantity::parse_bytes)? {
+            0 => Err(self.out_of_range("zero")),
+            n => Ok(n),
+        }
+    }
+
+    /// An amount in bytes, where a full packet counts for `packet`.
+    pub(super) fn amount(&self, packet: u32) -> Result<u64, Error> {
+        match self.quantity(quantity::parse_amount)?.bytes(packet) {
+            0 => Err(self.out_of_range("zero")),
+            n => Ok(n),
+        }
+    }
+
+    /// A window: an amount of at least one packet.
+    pub(super) fn window(&self, packet: u32) -> Result<u64, Error> {
+        match self.amount(packet)? {
+            n if n < packet.into() => {
+                Err(self.out_of_range(&format!("less than one packet, which carries {packet} bytes")))
+            }
+            n => Ok(n),
+        }
+    }
+
+    pub(super) fn unlimited(&self) -> bool {
+        self.value.as_str() == Some("unlimited")
+    }
+
+    pub(super) fn integer(&self) -> Result<u64, Error> {
+        let Kind::Integer { min, max } = *self.kind else { unreachable!("{:?} is no integer", self.kind) };
+        let DeValue::Integer(number) = self.value else { return Err(self.wrong_type()) };
+        match u64::from_str_radix(number.as_str(), number.radix()) {
+            Ok(n) if (min..=max).contains(&n) => Ok(n),
+            _ => Err(self.out_of_range("out of range")),
+        }
+    }
+
+    /// A number without unit, which may be anything but NaN and infinite.
+    pub(super) fn any_number(&self) -> Result<f64, Error> {
+        let number = match self.value {
+            DeValue::Integer(n) => i64::from_str_radix(n.as_str(), n.radix()).ok().map(|n| n as f64),
+            DeValue::Float(x) => x.as_str().parse().ok(),
+            _ => return Err(self.wrong_type()),
+        };
+        number.filter(|x: &f64| x.is_finite()).ok_or_else(|| self.out_of_range("out of range"))
+    }
+
+    pub(super) fn number(&self) -> Result<f64, Error> {
+        let Kind::Number(range) = self.kind else { unreachable!("{:?} is no number", self.kind) };
+        match self.any_number()? {
+            x if range.contains(x) => Ok(x),
+            _ => Err(self.out_of_range("out of range")),
+        }
+    }
+
+    pub(super) fn name(&self) -> Result<&'a str, Error> {
+        let name = self.text()?;
+        let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if name.is_empty() || name.len() > limits::NAME || !name.chars().all(fits) {
+            return Err(self.out_of_range("not a name"));
+        }
+        Ok(name)
+    }
+
+    /// The word, one of those that are built.
+    pub(super) fn word(&self) -> Result<&'static str, Error> {
+        let (Kind::Word { built, later } | Kind::Either(Kind::Word { built, later }, _)) = self.kind else {
+            unreachable!("{:?} takes no word", self.kind)
+        };
+        let text = self.text()?;
+        if let Some(word) = built.iter().find(|word| **word == text) {
+            return Ok(word);
+        }
+        let all = built.iter().chain(later.iter()).copied();
+        let (problem, nearest) = match later.contains(&text) {
+            true => (Problem::NotBuilt(text.into()), None),
+            false => (Problem::UnknownName(text.into()), nearest(text, all)),
+        };
+        Err(Error {
+            expected: Some(format!("one of: {}", built.join(", "))),
+            nearest: nearest.map(String::from),
+            ..self.fail(problem)
+        })
+    }
+
+    /// The choice of an enum whose words the key takes.
+    pub(super) fn choice<T: Copy>(&self, all: &[T], word: impl Fn(T) -> &'static str) -> Result<T, Error> {
+        let written = self.word()?;
+        Ok(*all.iter().find(|choice| word(**choice) == written).expect("the format lists the enum's words"))
+    }
+
+    /// Two values in rising order.
+    pub(super) fn pair<T: PartialOrd>(&self, read: impl Fn(&Item<'a>) -> Result<T, Error>) -> Result<(T, T), Error> {
+        let Kind::Pair(of) = self.kind else { unreachable!("{:?} is no pair", self.kind) };
+        let elements = self.elements()?;
+        let [low, high] = &elements[..] else {
+            return Err(self.out_of_range(&format!("{} values", elements.len())));
+        };
+        let (low, high) = (read(&low.of_kind(of))?, read(&high.of_kind(of))?);
+        if low > high {
+            return Err(self.out_of_range("the second is below the first"));
+        }
+        Ok((low, high))
+    }
+
+    /// A fixed value or a distribution of them.
+    pub(super) fn dist<T: PartialOrd>(
+        &self,
+        read: impl Fn(&Item<'a>) -> Result<T, Error>,
+    ) -> Result<Dist<T>, Error> {
+        let Kind::Either(_, section) = *self.kind else { unreachable!("{:?} is no distribution", self.kind) };
+        if self.value.as_table().is_none() {
+            return read(self).map(Dist::Fixed);
+        }
+        let (law, item) = self.table(section)?.only()?;
+        Ok(match law {
+            "uniform" => {
+                let (low, high) = item.pair(read)?;
+                Dist::Uniform(low, high)
+            }
+            "exponential" => Dist::Exponential(read(&item)?),
+            _ => {
+                let pareto = item.table(item.section())?;
+                Dist::Pareto { mean: read(&pareto.need("mean")?)?, shape: pareto.need("shape")?.number()? }
+            }
+        })
+    }
+
+    /// The table that the key takes.
+    pub(super) fn section(&self) -> &'static Section {
+        match self.kind {
+            Kind::Table(section) | Kind::Tables(section) | Kind::Either(_, section) => section,
+            other => unreachable!("{other:?} is no table"),
+        }
+    }
+
+    /// A buffer of at least one packet of `packet` bytes, on a path that holds `bdp` bytes.
+    pub(super) fn buffer(&self, packet: u32, bdp: Option<u64>) -> Result<Limit, Error> {
+        let wide = u128::from(packet);
+        let (bytes, limit) = match self.depth(bdp)? {
+            Depth::Amount(Amount::Packets(n)) => (u128::from(n) * wide, Limit::Packets(n)),
+            Depth::Amount(Amount::Bytes(n)) => (n.into(), Limit::Bytes(n)),
+            Depth::Bdp(millionths) => {
+                let bytes = u128::from(millionths) * u128::from(bdp.unwrap_or(0)) / 1_000_000;
+                let packets = (bytes + wide / 2) / wide;
+                if packets > limits::PACKETS.into() {
+                    return Err(self.out_of_range(&format!("this is {packets} packets, more than are taken")));
+                }
+                (bytes, Limit::Packets(packets as u64))
+            }
+        };
+        if bytes < wide {
+            return Err(self.out_of_range(&format!("{bytes} bytes hold less than one packet of {packet} bytes")));
+        }
+        Ok(limit)
+    }
+
+    /// A threshold on an average queue, in packets.
+    pub(super) fn threshold(&self, packet: u32, bdp: Option<u64>) -> Result<f64, Error> {
+        if let Some(Ok(packets)) = self.value.as_str().map(quantity::parse_packets_f64) {
+            return Ok(packets);
+        }
+        let bytes = match self.depth(bdp)? {
+            Depth::Amount(amount) => amount.bytes(packet) as f64,
+            Depth::Bdp(millionths) => millionths as f64 / 1e6 * bdp.unwrap_or(0) as f64,
+        };
+        Ok(bytes / f64::from(packet))
+    }
+
+    fn depth(&self, bdp: Option<u64>) -> Result<Depth, Error> {
+        match self.quantity(quantity::parse_depth)? {
+            Depth::Bdp(_) if bdp.is_none() => {
+                Err(self.impossible("a single link has no BDP of its own: say it in packets or bytes"))
+            }
+            depth => Ok(depth),
+        }
+    }
+}

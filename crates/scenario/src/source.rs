@@ -1,0 +1,266 @@
+//! A file under the reader's eyes: tables and values that know where they stand.
+
+use core::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::error::{Error, Problem, nearest};
+use crate::format::{Key, Kind, Section};
+use crate::quantity::QuantityError;
+
+/// The text of a file and its name.
+pub(crate) struct Source<'a> {
+    pub file: &'a str,
+    pub text: &'a str,
+}
+
+impl Source<'_> {
+    /// Line and column of a byte, both from 1.
+    pub(crate) fn place(&self, at: usize) -> (usize, usize) {
+        let mut at = at.min(self.text.len());
+        while !self.text.is_char_boundary(at) {
+            at -= 1;
+        }
+        let before = &self.text[..at];
+        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
+        (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+    }
+
+    /// What stands there, on one line and not too long.
+    pub(crate) fn excerpt(&self, span: &Range<usize>) -> Option<String> {
+        const LONGEST: usize = 60;
+        let line = self.text.get(span.clone())?.split_whitespace().collect::<Vec<_>>().join(" ");
+        match line.char_indices().nth(LONGEST) {
+            Some((end, _)) => Some(format!("{} ...", &line[..end])),
+            None => Some(line),
+        }
+    }
+
+    pub(crate) fn syntax(&self, error: &toml::de::Error) -> Error {
+        Error {
+            file: self.file.into(),
+            place: error.span().map(|span| self.place(span.start)),
+            key: String::new(),
+            value: None,
+            problem: Problem::Syntax(error.message().split_whitespace().collect::<Vec<_>>().join(" ")),
+            expected: None,
+            nearest: None,
+        }
+    }
+}
+
+/// A table, its keys already checked against the format.
+#[derive(Clone)]
+pub(crate) struct Table<'a> {
+    source: &'a Source<'a>,
+    path: String,
+    span: Range<usize>,
+    entries: &'a DeTable<'a>,
+    section: &'static Section,
+}
+
+/// A value, with what the format says of it.
+#[derive(Clone)]
+pub(crate) struct Item<'a> {
+    source: &'a Source<'a>,
+    path: String,
+    span: Range<usize>,
+    pub value: &'a DeValue<'a>,
+    pub kind: &'static Kind,
+}
+
+impl<'a> Table<'a> {
+    pub(crate) fn root(
+        source: &'a Source<'a>,
+        document: &'a Spanned<DeTable<'a>>,
+        section: &'static Section,
+    ) -> Result<Self, Error> {
+        Self::new(source, String::new(), 0..0, document.get_ref(), section)
+    }
+
+    fn new(
+        source: &'a Source<'a>,
+        path: String,
+        span: Range<usize>,
+        entries: &'a DeTable<'a>,
+        section: &'static Section,
+    ) -> Result<Self, Error> {
+        let table = Self { source, path, span, entries, section };
+        let known = |name: &str| section.keys.iter().find(|key| key.name == name);
+        let mut keys: Vec<_> = entries.iter().collect();
+        keys.sort_by_key(|(key, _)| key.span().start);
+        for (name, value) in keys {
+            let item = |kind| Item {
+                source,
+                path: table.child(name.get_ref()),
+                span: value.span(),
+                value: value.get_ref(),
+                kind,
+            };
+            match known(name.get_ref()) {
+                None => {
+                    let names = section.keys.iter().map(|key| key.name);
+                    return Err(Error {
+                        place: Some(source.place(name.span().start)),
+                        expected: Some(format!("one of: {}", names.clone().collect::<Vec<_>>().join(", "))),
+                        nearest: nearest(name.get_ref(), names).map(String::from),
+                        ..item(&Kind::Later).fail(Problem::UnknownKey)
+                    });
+                }
+                Some(Key { kind: kind @ Kind::Later, doc, .. }) => {
+                    return Err(Error {
+                        expected: None,
+                        ..item(kind).fail(Problem::NotBuilt((*doc).to_string()))
+                    });
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(table)
+    }
+
+    fn child(&self, name: &str) -> String {
+        if self.path.is_empty() { name.into() } else { format!("{}.{name}", self.path) }
+    }
+
+    /// The value of a key, if it is given.
+    pub(crate) fn get(&self, name: &str) -> Option<Item<'a>> {
+        let key = self.section.key(name);
+        let value = self.entries.get(name)?;
+        Some(Item {
+            source: self.source,
+            path: self.child(name),
+            span: value.span(),
+            value: value.get_ref(),
+            kind: &key.kind,
+        })
+    }
+
+    /// The value of a key that must be given.
+    pub(crate) fn need(&self, name: &str) -> Result<Item<'a>, Error> {
+        self.get(name).ok_or_else(|| self.missing(name))
+    }
+
+    /// The error that a key is missing.
+    pub(crate) fn missing(&self, name: &str) -> Error {
+        Error { key: self.child(name), ..self.fail(Problem::Missing, Some(self.section.key(name).kind.describe())) }
+    }
+
+    /// An error about the table as a whole.
+    pub(crate) fn fail(&self, problem: Problem, expected: Option<String>) -> Error {
+        Error {
+            file: self.source.file.into(),
+            place: Some(self.source.place(self.span.start)),
+            key: self.path.clone(),
+            value: None,
+            problem,
+            expected,
+            nearest: None,
+        }
+    }
+
+    /// The one key that is given, of a table whose keys exclude each other.
+    pub(crate) fn only(&self) -> Result<(&'static str, Item<'a>), Error> {
+        let given: Vec<_> =
+            self.section.keys.iter().filter_map(|key| Some((key.name, self.get(key.name)?))).collect();
+        match <[_; 1]>::try_from(given) {
+            Ok([one]) => Ok(one),
+            Err(several) => Err(self.fail(
+                Problem::Impossible(format!("{} of its keys are given", several.len())),
+                Some(format!(
+                    "exactly one of: {}",
+                    self.section.keys.iter().map(|k| k.name).collect::<Vec<_>>().join(", ")
+                )),
+            )),
+        }
+    }
+}
+
+impl<'a> Item<'a> {
+    /// An error about this value.
+    pub(crate) fn fail(&self, problem: Problem) -> Error {
+        let nearest = match &problem {
+            Problem::Quantity(QuantityError::UnknownUnit { nearest, .. }) => nearest.map(String::from),
+            _ => None,
+        };
+        Error {
+            file: self.source.file.into(),
+            place: Some(self.source.place(self.span.start)),
+            key: self.path.clone(),
+            value: self.source.excerpt(&self.span),
+            problem,
+            expected: Some(self.kind.describe()),
+            nearest,
+        }
+    }
+
+    /// An error about this value that says all there is to say.
+    pub(crate) fn impossible(&self, why: impl Into<String>) -> Error {
+        Error { expected: None, ..self.fail(Problem::Impossible(why.into())) }
+    }
+
+    /// The error that the value has the wrong type.
+    pub(crate) fn wrong_type(&self) -> Error {
+        self.fail(Problem::WrongType(match self.value {
+            DeValue::String(_) => "this is a text",
+            DeValue::Integer(_) | DeValue::Float(_) => "this is a number without unit",
+            DeValue::Boolean(_) => "this is a flag",
+            DeValue::Datetime(_) => "this is a date",
+            DeValue::Array(_) => "this is an array",
+            DeValue::Table(_) => "this is a table",
+        }))
+    }
+
+    /// The same value read as another kind.
+    pub(crate) fn of_kind(&self, kind: &'static Kind) -> Self {
+        Self { kind, ..self.clone() }
+    }
+
+    pub(crate) fn text(&self) -> Result<&'a str, Error> {
+        match self.value {
+            DeValue::String(text) => Ok(text),
+            _ => Err(self.wrong_type()),
+        }
+    }
+
+    pub(crate) fn flag(&self) -> Result<bool, Error> {
+        self.value.as_bool().ok_or_else(|| self.wrong_type())
+    }
+
+    /// The value as a table of the format.
+    pub(crate) fn table(&self, section: &'static Section) -> Result<Table<'a>, Error> {
+        match self.value {
+            DeValue::Table(entries) => {
+                Table::new(self.source, self.path.clone(), self.span.clone(), entries, section)
+            }
+            _ => Err(self.wrong_type()),
+        }
+    }
+
+    /// The value as a table whose keys are not known to the format.
+    pub(crate) fn members(&self) -> Option<Vec<(&'a str, Item<'a>)>> {
+        let DeValue::Table(entries) = self.value else { return None };
+        let mut members: Vec<_> = entries
+            .iter()
+            .map(|(name, value)| {
+                let path = format!("{}.{}", self.path, name.get_ref());
+                (&**name.get_ref(), Item { path, span: value.span(), value: value.get_ref(), ..self.clone() })
+            })
+            .collect();
+        members.sort_by_key(|(_, item)| item.span.start);
+        Some(members)
+    }
+
+    /// The elements of an array.
+    pub(crate) fn elements(&self) -> Result<Vec<Item<'a>>, Error> {
+        let DeValue::Array(array) = self.value else { return Err(self.wrong_type()) };
+        let element = |(index, value): (usize, &'a Spanned<DeValue<'a>>)| Item {
+            path: format!("{}[{index}]", self.path),
+            span: value.span(),
+            value: value.get_ref(),
+            ..self.clone()
+        };
+        Ok(array.iter().enumerate().map(element).collect())
+    }
+}
