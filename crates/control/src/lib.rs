@@ -6,6 +6,7 @@
 
 pub mod avoidance;
 pub mod contract;
+pub mod estimate;
 pub mod host;
 pub mod registry;
 pub mod scheme;

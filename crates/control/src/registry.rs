@@ -59,6 +59,7 @@ macro_rules! registry {
 registry! {
     SlowStart(startup::slow_start::SlowStart),
     LimitedSlowStart(startup::limited_slow_start::LimitedSlowStart),
+    AdaptiveStart(startup::adaptive_start::AdaptiveStart),
     HybridSlowStart(startup::hybrid_slow_start::HybridSlowStart),
     HystartPp(startup::hystart_pp::HystartPp),
     JumpStart(startup::jump_start::JumpStart),

@@ -1,5 +1,6 @@
 //! Start-up schemes: each begins a connection and says why it ended.
 
+pub mod adaptive_start;
 pub mod hybrid_slow_start;
 pub mod hystart_pp;
 pub mod jump_start;

@@ -1,0 +1,3 @@
+//! Estimators that several schemes share.
+
+pub mod eligible_rate;
