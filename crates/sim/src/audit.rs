@@ -1,0 +1,1 @@
+//! Replays the event log of a run and checks what must hold of any network.

@@ -1,0 +1,93 @@
+//! What is simulated: links, and flows over paths of them.
+
+use crate::receiver::AckPolicy;
+use crate::sender::app::AppConfig;
+use crate::sender::stack::Stack;
+use firstflight_control::host::chain::Chain;
+use firstflight_control::units::{Nanos, Rate};
+use firstflight_net::queue::red::RedConfig;
+
+/// A network and its traffic.
+#[derive(Clone, Debug)]
+pub struct Network {
+    /// Unidirectional links.
+    pub links: Vec<LinkConfig>,
+    /// TCP connections.
+    pub flows: Vec<FlowConfig>,
+    /// Constant-rate sources.
+    pub udp: Vec<UdpConfig>,
+    /// Names every random stream of the run.
+    pub seed: u64,
+    /// The run ends here.
+    pub end: Nanos,
+    /// The run also ends once every finite flow has finished.
+    pub until_finished: bool,
+    /// Delivery is recorded at multiples of this since each flow's start.
+    pub grid: Nanos,
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug)]
+pub struct LinkConfig {
+    /// Its name in results; also names its random streams.
+    pub name: String,
+    /// Bits per second.
+    pub rate: Rate,
+    /// Propagation, one way.
+    pub delay: Nanos,
+    /// The queue in front of it.
+    pub queue: QueueConfig,
+    /// Probability that a packet is lost on the wire.
+    pub loss: f64,
+}
+
+/// A queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum QueueConfig {
+    /// No limit.
+    Unlimited,
+    /// Drop-tail of this many waiting packets.
+    Packets(u32),
+    /// Drop-tail of this many waiting bytes.
+    Bytes(u64),
+    /// Random early detection.
+    Red(RedConfig),
+}
+
+/// A TCP connection.
+#[derive(Clone, Debug)]
+pub struct FlowConfig {
+    /// Its name in results.
+    pub name: String,
+    /// Links from sender to receiver, by index.
+    pub forward: Vec<usize>,
+    /// Links from receiver to sender.
+    pub reverse: Vec<usize>,
+    /// The sender's rules.
+    pub stack: Stack,
+    /// The schemes it runs.
+    pub chain: Chain,
+    /// What its application does.
+    pub app: AppConfig,
+    /// Header bytes of a data packet on the wire.
+    pub header: u32,
+    /// Bytes of an ACK on the wire.
+    pub ack_size: u32,
+    /// When its receiver acknowledges.
+    pub ack_policy: AckPolicy,
+}
+
+/// A source of equal packets at a constant rate while it is on.
+#[derive(Clone, Debug)]
+pub struct UdpConfig {
+    /// Its name in results.
+    pub name: String,
+    /// Links to its sink.
+    pub path: Vec<usize>,
+    /// Bytes of a packet on the wire.
+    pub size: u32,
+    /// Rate while on.
+    pub rate: Rate,
+    /// When it is on: sorted, disjoint, from and until.
+    pub on: Vec<(Nanos, Nanos)>,
+}

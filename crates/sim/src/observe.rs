@@ -1,0 +1,51 @@
+//! Hooks for whoever wants to see every packet: traces, audits, plots. Off, they cost nothing.
+
+use crate::sender::Sender;
+use firstflight_net::link::Passage;
+
+/// A packet as an observer sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// The flow, or the UDP source where `kind` says so.
+    pub flow: u32,
+    /// Data: the segment. ACK: the next segment expected.
+    pub seq: u32,
+    /// Bytes on the wire.
+    pub size: u32,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// What a packet is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// A data segment, or a SYN where `seq` is `u32::MAX`.
+    Data,
+    /// An ACK.
+    Ack,
+    /// A datagram.
+    Udp,
+}
+
+/// Sees what happens. Calls come in each component's own order of time, not in one global order: every call
+/// says when.
+pub trait Observer {
+    /// Whether anything is observed at all.
+    const ON: bool;
+    /// A packet leaves an endpoint.
+    fn sent(&mut self, _at: u64, _packet: Seen, _retransmission: bool) {}
+    /// A packet is offered to a link.
+    fn offered(&mut self, _at: u64, _link: u32, _packet: Seen, _passage: Passage) {}
+    /// A packet reaches an endpoint.
+    fn arrived(&mut self, _at: u64, _packet: Seen) {}
+    /// A sender has acted at `at`.
+    fn acted(&mut self, _at: u64, _flow: u32, _sender: &Sender) {}
+}
+
+/// Sees nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Nobody;
+
+impl Observer for Nobody {
+    const ON: bool = false;
+}

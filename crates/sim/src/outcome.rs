@@ -1,0 +1,109 @@
+//! What came out of a run.
+
+use crate::config::Network;
+use crate::engine::{Engine, Mode};
+use crate::observe::{Nobody, Observer};
+use firstflight_control::host::chain::StartupExit;
+use firstflight_net::link::LinkStats;
+
+/// A finished run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// When it ended, nanoseconds.
+    pub end: u64,
+    /// One per flow.
+    pub flows: Vec<FlowOutcome>,
+    /// One per link.
+    pub links: Vec<LinkOutcome>,
+}
+
+/// What became of a connection. Times are nanoseconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowOutcome {
+    /// When it was open; `None` if it never was.
+    pub start: Option<u64>,
+    /// How long each finished write took.
+    pub completions: Vec<u64>,
+    /// Payload bytes acknowledged cumulatively.
+    pub delivered_bytes: u64,
+    /// Segments acknowledged cumulatively.
+    pub delivered: u32,
+    /// The same at each grid time since the start.
+    pub delivered_at: Vec<u32>,
+    /// Segments sent, repeats included.
+    pub sent: u64,
+    /// Segments sent again.
+    pub retransmits: u64,
+    /// Times the retransmission timer fired.
+    pub timeouts: u64,
+    /// Data packets that links refused or lost.
+    pub lost: u64,
+    /// Segments sent before the first ACK.
+    pub first_flight: u32,
+    /// Largest window, bytes.
+    pub max_cwnd: u64,
+    /// Window at the end, bytes.
+    pub final_cwnd: u64,
+    /// How start-up ended; `None` if it had not.
+    pub startup_exit: Option<StartupExit>,
+}
+
+/// What a link did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkOutcome {
+    /// What it counted until the end.
+    pub stats: LinkStats,
+    /// Share of the run it was transmitting.
+    pub utilization: f64,
+    /// Mean number of waiting packets.
+    pub mean_queue: f64,
+}
+
+impl Outcome {
+    /// Packets that crossed a link, each crossing counted once.
+    pub fn packet_hops(&self) -> u64 {
+        self.links.iter().map(|link| link.stats.packets).sum()
+    }
+}
+
+/// Simulates `network` with nobody watching.
+pub fn simulate(network: &Network) -> Outcome {
+    simulate_observed(network, Mode::Fused, Nobody).0
+}
+
+/// Simulates `network` in `mode` under an observer.
+pub fn simulate_observed<O: Observer>(network: &Network, mode: Mode, observer: O) -> (Outcome, O) {
+    let mut engine = Engine::new(network, mode, observer);
+    let end = engine.run();
+    let flows = engine.flows.iter_mut().map(|flow| {
+        flow.close_grid(end, network.grid.0);
+        let sender = &flow.sender;
+        let stats = sender.stats();
+        FlowOutcome {
+            start: sender.app().established_at(),
+            completions: sender.app().completions().to_vec(),
+            delivered_bytes: sender.app().bytes_in(sender.acked(), sender.mss()),
+            delivered: sender.acked(),
+            delivered_at: std::mem::take(&mut flow.grid),
+            sent: stats.sent,
+            retransmits: stats.retransmits,
+            timeouts: stats.timeouts,
+            lost: flow.lost,
+            first_flight: stats.first_flight,
+            max_cwnd: stats.max_cwnd,
+            final_cwnd: sender.chain.control.cwnd,
+            startup_exit: sender.chain.startup_exit(),
+        }
+    });
+    let flows = flows.collect();
+    let links = engine.links().iter().zip(&network.links).map(|(link, config)| {
+        let stats = link.stats_until(end);
+        LinkOutcome {
+            stats,
+            utilization: stats.bytes as f64 * 8e9 / (config.rate.0 as f64 * end.max(1) as f64),
+            mean_queue: stats.waiting_ns as f64 / end.max(1) as f64,
+        }
+    });
+    let links = links.collect();
+    (Outcome { end, flows, links }, engine.into_observer())
+}

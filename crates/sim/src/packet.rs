@@ -1,0 +1,83 @@
+//! Packets as the engine moves them: 32 bytes, plain values.
+
+/// Bits of a SACK block's offset and of its length, in segments: a million segments may be in flight.
+const BITS: u32 = 20;
+const MASK: u64 = (1 << BITS) - 1;
+
+/// Most SACK blocks an ACK carries (RFC 2018: three where timestamps take their share of the options).
+pub const MAX_BLOCKS: usize = 3;
+
+/// Data: the transport is ECN-capable (ECT).
+pub const ECT: u64 = 1 << 60;
+/// Data: a router on the way set the congestion mark (CE).
+pub const CE: u64 = 1 << 61;
+/// Data: the sender has reduced its window (CWR). ACK: the receiver saw a mark (ECE).
+pub const CWR_ECE: u64 = 1 << 62;
+/// Data: the last segment the application has for now. ACK: answers a handshake.
+pub const PUSH_SYN: u64 = 1 << 63;
+
+/// A segment or an ACK on its way.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Packet {
+    /// Arrival at the place it is queued for, nanoseconds.
+    pub at: u64,
+    /// Data: the segment's number. ACK: the next segment the receiver expects.
+    pub seq: u32,
+    /// Where it goes from there: an index into the compiled legs.
+    pub leg: u32,
+    /// Data: size on the wire in the low bits, and flags. ACK: SACK blocks, and flags.
+    pub low: u64,
+    /// ACK: the rest of the SACK blocks.
+    pub high: u64,
+}
+
+/// Bits of [`Packet::low`] that hold a data packet's size.
+pub const SIZE_MASK: u64 = 0xffff_ffff;
+
+/// A receiver's SACK blocks, `[start, end)` in segments, newest first; an empty block ends the list.
+pub type Blocks = [(u32, u32); MAX_BLOCKS];
+
+/// Packs SACK blocks relative to the cumulative ACK into the two words of an ACK, flags left zero.
+pub fn pack_blocks(ack: u32, blocks: &[(u32, u32)]) -> (u64, u64) {
+    let mut words = [0_u64; 2 * MAX_BLOCKS];
+    for (i, &(start, end)) in blocks.iter().take(MAX_BLOCKS).enumerate() {
+        words[2 * i] = u64::from(start.wrapping_sub(ack)) & MASK;
+        words[2 * i + 1] = u64::from(end - start) & MASK;
+    }
+    let pack = |w: &[u64]| w[0] | w[1] << BITS | w[2] << (2 * BITS);
+    (pack(&words[..3]), pack(&words[3..]))
+}
+
+/// The SACK blocks of an ACK.
+pub fn unpack_blocks(ack: u32, low: u64, high: u64) -> Blocks {
+    let word = |w: u64, i: u32| (w >> (i * BITS) & MASK) as u32;
+    let raw = [word(low, 0), word(low, 1), word(low, 2), word(high, 0), word(high, 1), word(high, 2)];
+    let mut blocks = Blocks::default();
+    for (i, block) in blocks.iter_mut().enumerate() {
+        let (offset, length) = (raw[2 * i], raw[2 * i + 1]);
+        if length == 0 {
+            break;
+        }
+        *block = (ack + offset, ack + offset + length);
+    }
+    blocks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_survive_packing_beside_flags() {
+        let blocks = [(1_002, 1_005), (1_000_000, 1_000_001), (1_010, 1_048_000)];
+        let (low, high) = pack_blocks(1_000, &blocks);
+        assert_eq!(unpack_blocks(1_000, low | CWR_ECE | PUSH_SYN, high), blocks);
+        let (low, high) = pack_blocks(7, &blocks[..1]);
+        assert_eq!(unpack_blocks(7, low, high), [blocks[0], (0, 0), (0, 0)]);
+    }
+
+    #[test]
+    fn a_packet_is_32_bytes() {
+        assert_eq!(size_of::<Packet>(), 32);
+    }
+}

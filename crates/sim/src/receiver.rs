@@ -1,0 +1,307 @@
+//! A TCP receiver: reassembly, selective ACKs (RFC 2018), and when to acknowledge (RFC 1122, RFC 5681 section 4.2).
+
+use crate::packet::{self, MAX_BLOCKS};
+
+/// When in-order data is acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckPolicy {
+    /// Segments per ACK once quick ACKs are used up: 1 or 2.
+    pub every: u32,
+    /// This many segments at the start are acknowledged at once (Linux's quick ACKs).
+    pub quick: u32,
+    /// Longest wait for a second segment, nanoseconds.
+    pub timer: u64,
+}
+
+/// An ACK, as the engine sends it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckOut {
+    /// The next segment expected.
+    pub seq: u32,
+    /// Packed SACK blocks and flags.
+    pub low: u64,
+    /// Packed SACK blocks.
+    pub high: u64,
+}
+
+/// One connection's receiving end.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    next: u32,
+    /// In-order segments not acknowledged yet.
+    held: u32,
+    /// When the delayed ACK is due; `u64::MAX` if none is.
+    due: u64,
+    /// Segments beyond a hole, as sorted disjoint ranges; those before `first` are consumed.
+    beyond: Vec<(u32, u32)>,
+    first: usize,
+    /// The ranges that changed last, newest first (RFC 2018 section 4).
+    recent: [(u32, u32); MAX_BLOCKS],
+    recent_len: usize,
+    policy: AckPolicy,
+    quick_left: u32,
+    echo_mark: bool,
+    sack: bool,
+    /// Segments that arrived a second time.
+    pub duplicates: u64,
+}
+
+impl Receiver {
+    /// A receiver that has seen nothing; `sack` says whether it reports blocks.
+    pub fn new(policy: AckPolicy, sack: bool) -> Self {
+        Self {
+            next: 0,
+            held: 0,
+            due: u64::MAX,
+            beyond: Vec::new(),
+            first: 0,
+            recent: [(0, 0); MAX_BLOCKS],
+            recent_len: 0,
+            policy,
+            quick_left: policy.quick,
+            echo_mark: false,
+            sack,
+            duplicates: 0,
+        }
+    }
+
+    /// When a delayed ACK is due; `u64::MAX` if none is.
+    #[inline]
+    pub fn due(&self) -> u64 {
+        self.due
+    }
+
+    /// The delayed ACK that is due.
+    pub fn on_timer(&mut self) -> AckOut {
+        self.held = 0;
+        self.due = u64::MAX;
+        self.ack(0, 0)
+    }
+
+    /// `segment` arrives with the `flags` of a data packet; the ACK it causes, if it causes one at once.
+    #[inline]
+    pub fn on_data(&mut self, now: u64, segment: u32, flags: u64) -> Option<AckOut> {
+        if flags & (packet::CE | packet::CWR_ECE) != 0 {
+            self.on_ecn(flags);
+        }
+        if segment == self.next && self.beyond.is_empty() {
+            self.next = segment + 1;
+            return self.in_order(now, flags);
+        }
+        // RFC 5681 section 4.2: out-of-order segments, and those that fill a gap, are acknowledged at once.
+        let (low, high) = self.out_of_order(segment);
+        self.held = 0;
+        self.due = u64::MAX;
+        Some(self.ack(low, high))
+    }
+
+    #[inline]
+    fn in_order(&mut self, now: u64, flags: u64) -> Option<AckOut> {
+        self.held += 1;
+        if self.held < self.policy.every && flags & packet::PUSH_SYN == 0 && self.quick_left == 0 {
+            self.due = now + self.policy.timer;
+            return None;
+        }
+        self.quick_left = self.quick_left.saturating_sub(1);
+        self.held = 0;
+        self.due = u64::MAX;
+        Some(self.ack(0, 0))
+    }
+
+    fn on_ecn(&mut self, flags: u64) {
+        // RFC 3168 section 6.1.3: echo from the mark on until the sender says it has reduced its window.
+        if flags & packet::CWR_ECE != 0 {
+            self.echo_mark = false;
+        }
+        if flags & packet::CE != 0 {
+            self.echo_mark = true;
+        }
+    }
+
+    #[inline]
+    fn ack(&self, low: u64, high: u64) -> AckOut {
+        let flags = if self.echo_mark { packet::CWR_ECE } else { 0 };
+        AckOut { seq: self.next, low: low | flags, high }
+    }
+
+    #[inline(never)]
+    fn out_of_order(&mut self, segment: u32) -> (u64, u64) {
+        if segment < self.next {
+            self.duplicates += 1;
+        } else if segment == self.next {
+            self.fill(segment);
+        } else {
+            let range = self.store(segment);
+            self.report(range);
+        }
+        if !self.sack {
+            return (0, 0);
+        }
+        packet::pack_blocks(self.next, &self.recent[..self.recent_len])
+    }
+
+    fn fill(&mut self, segment: u32) {
+        self.next = segment + 1;
+        if self.beyond[self.first].0 == self.next {
+            self.next = self.beyond[self.first].1;
+            self.first += 1;
+            if self.first == self.beyond.len() {
+                self.beyond.clear();
+                self.first = 0;
+            } else if self.first > 64 && 2 * self.first > self.beyond.len() {
+                self.beyond.drain(..self.first);
+                self.first = 0;
+            }
+        }
+        let next = self.next;
+        self.keep_recent(|block| block.0 >= next);
+    }
+
+    /// Adds a segment beyond the hole; returns the range it now belongs to.
+    fn store(&mut self, segment: u32) -> (u32, u32) {
+        let ranges = &mut self.beyond;
+        match ranges.last_mut() {
+            Some(last) if segment == last.1 => {
+                last.1 += 1;
+                return *last;
+            }
+            Some(last) if segment < last.1 => {}
+            _ => {
+                ranges.push((segment, segment + 1));
+                return (segment, segment + 1);
+            }
+        }
+        // The first range that begins beyond `segment`, and its neighbour below.
+        let above = self.first + ranges[self.first..].partition_point(|range| range.0 <= segment);
+        let below = (above > self.first).then(|| above - 1);
+        if let Some(below) = below
+            && segment < ranges[below].1
+        {
+            self.duplicates += 1;
+            return ranges[below];
+        }
+        let joins_below = below.is_some_and(|below| ranges[below].1 == segment);
+        let joins_above = above < ranges.len() && ranges[above].0 == segment + 1;
+        match (joins_below, joins_above) {
+            (true, true) => {
+                ranges[above - 1].1 = ranges[above].1;
+                ranges.remove(above);
+                ranges[above - 1]
+            }
+            (true, false) => {
+                ranges[above - 1].1 += 1;
+                ranges[above - 1]
+            }
+            (false, true) => {
+                ranges[above].0 -= 1;
+                ranges[above]
+            }
+            (false, false) => {
+                ranges.insert(above, (segment, segment + 1));
+                (segment, segment + 1)
+            }
+        }
+    }
+
+    /// RFC 2018 section 4: the first block holds the segment that caused the ACK, the others repeat the most
+    /// recently reported ones that it does not cover.
+    fn report(&mut self, range: (u32, u32)) {
+        self.keep_recent(|block| block.0 < range.0 || block.1 > range.1);
+        self.recent_len = (self.recent_len + 1).min(MAX_BLOCKS);
+        self.recent.copy_within(..self.recent_len - 1, 1);
+        self.recent[0] = range;
+    }
+
+    fn keep_recent(&mut self, keep: impl Fn(&(u32, u32)) -> bool) {
+        let mut kept = 0;
+        for i in 0..self.recent_len {
+            if keep(&self.recent[i]) {
+                self.recent[kept] = self.recent[i];
+                kept += 1;
+            }
+        }
+        self.recent_len = kept;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::{PUSH_SYN, unpack_blocks};
+
+    const MS: u64 = 1_000_000;
+    const EVERY: AckPolicy = AckPolicy { every: 1, quick: 0, timer: 0 };
+    const DELAYED: AckPolicy = AckPolicy { every: 2, quick: 0, timer: 100 * MS };
+
+    fn seqs(receiver: &mut Receiver, segments: &[u32]) -> Vec<Option<u32>> {
+        segments.iter().map(|&s| receiver.on_data(0, s, 0).map(|ack| ack.seq)).collect()
+    }
+
+    #[test]
+    fn the_second_segment_is_acknowledged_at_once_and_the_timer_covers_the_odd_one() {
+        let mut receiver = Receiver::new(DELAYED, true);
+        assert_eq!(seqs(&mut receiver, &[0, 1, 2]), [None, Some(2), None]);
+        assert_eq!(receiver.due(), 100 * MS);
+        assert_eq!(receiver.on_timer().seq, 3);
+        assert_eq!(receiver.due(), u64::MAX);
+    }
+
+    #[test]
+    fn quick_acks_come_first() {
+        let mut receiver = Receiver::new(AckPolicy { quick: 3, ..DELAYED }, true);
+        assert_eq!(seqs(&mut receiver, &[0, 1, 2, 3, 4]), [Some(1), Some(2), Some(3), None, Some(5)]);
+    }
+
+    #[test]
+    fn the_last_segment_is_not_held() {
+        let mut receiver = Receiver::new(DELAYED, true);
+        assert_eq!(receiver.on_data(0, 0, PUSH_SYN).map(|ack| ack.seq), Some(1));
+    }
+
+    #[test]
+    fn holes_and_their_repair_are_acknowledged_at_once_even_by_a_delaying_receiver() {
+        let mut receiver = Receiver::new(DELAYED, true);
+        assert_eq!(seqs(&mut receiver, &[0, 2, 3, 1]), [None, Some(0 + 1), Some(1), Some(4)]);
+    }
+
+    #[test]
+    fn blocks_are_reported_newest_first_as_in_rfc_2018() {
+        // RFC 2018 section 6, case 3: of eight segments the 2nd, 4th, 6th and 8th (here 1, 3, 5, 7) are lost.
+        let mut receiver = Receiver::new(EVERY, true);
+        let mut blocks = |segment| {
+            let ack = receiver.on_data(0, segment, 0).unwrap();
+            (ack.seq, unpack_blocks(ack.seq, ack.low, ack.high))
+        };
+        assert_eq!(blocks(0), (1, [(0, 0); 3]));
+        assert_eq!(blocks(2), (1, [(2, 3), (0, 0), (0, 0)]));
+        assert_eq!(blocks(4), (1, [(4, 5), (2, 3), (0, 0)]));
+        assert_eq!(blocks(6), (1, [(6, 7), (4, 5), (2, 3)]));
+        // "the 4th segment is received": 2, 3 and 4 become one block, reported first.
+        assert_eq!(blocks(3), (1, [(2, 5), (6, 7), (0, 0)]));
+        // "the 2nd segment is received": the cumulative ACK jumps over the block.
+        assert_eq!(blocks(1), (5, [(6, 7), (0, 0), (0, 0)]));
+    }
+
+    #[test]
+    fn a_mark_is_echoed_until_the_sender_has_reduced() {
+        use crate::packet::{CE, CWR_ECE};
+        let mut receiver = Receiver::new(EVERY, true);
+        let echoes: Vec<bool> = [0, CE, 0, CWR_ECE, 0]
+            .iter()
+            .enumerate()
+            .map(|(i, &flags)| receiver.on_data(0, i as u32, flags).unwrap().low & CWR_ECE != 0)
+            .collect();
+        assert_eq!(echoes, [false, true, true, false, false]);
+    }
+
+    #[test]
+    fn any_order_of_arrival_ends_with_everything_acknowledged_once() {
+        // A permutation by a multiplicative step coprime to the length, each segment delivered twice.
+        let mut receiver = Receiver::new(EVERY, true);
+        for i in 0..2000_u32 {
+            receiver.on_data(0, (i % 1000) * 387 % 1000, 0);
+        }
+        assert_eq!((receiver.next, receiver.duplicates), (1000, 1000));
+        assert!(receiver.beyond.is_empty());
+    }
+}

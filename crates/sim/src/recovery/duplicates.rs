@@ -1,0 +1,56 @@
+//! Duplicate ACKs without SACK: fast retransmit of Tahoe, Reno and NewReno (RFC 5681 section 3.2).
+
+use super::DUP_THRESH;
+use crate::sender::stack::Recovery;
+use crate::sender::{Port, Repair, Sender};
+use firstflight_control::units::Nanos;
+
+impl Sender {
+    /// An ACK that acknowledges nothing new while data is outstanding.
+    pub(crate) fn duplicate_ack(&mut self, now: u64, port: &mut impl Port) {
+        self.dup_acks += 1;
+        if self.dup_acks < DUP_THRESH {
+            self.limited_transmit(now, port);
+            if self.stack.recovery != Recovery::Tahoe {
+                return;
+            }
+        } else if self.dup_acks == DUP_THRESH && self.may_retransmit() {
+            self.fast_retransmit(now, port);
+        } else if self.repair == Repair::Recovery && self.stack.recovery != Recovery::Tahoe {
+            // RFC 5681 step 4: "For each additional duplicate ACK received ..., cwnd MUST be incremented by SMSS."
+            self.inflation += 1;
+        }
+        // ns-2's NewReno sends at most two segments per duplicate ACK.
+        let burst = if self.stack.ns2 && self.stack.recovery == Recovery::NewReno { 2 } else { u32::MAX };
+        self.send_some(now, burst, port);
+    }
+
+    /// RFC 6582 section 3.2 step 2: duplicates of segments sent before the last episode do not begin another.
+    pub(crate) fn may_retransmit(&self) -> bool {
+        self.repair != Repair::Recovery && (self.una > self.recover || self.una == 0 || self.recover == 0)
+    }
+
+    fn fast_retransmit(&mut self, now: u64, port: &mut impl Port) {
+        self.enter_recovery(now);
+        self.lost += 1;
+        if self.stack.recovery == Recovery::Tahoe {
+            self.chain.lose_window(Nanos(now));
+            self.nxt = self.una;
+            self.repair = Repair::Loss;
+            return;
+        }
+        self.put_on_wire(now, self.una, true, port);
+        // RFC 5681 step 3: "cwnd to ssthresh plus 3*SMSS": three segments have left the network.
+        self.inflation = DUP_THRESH;
+    }
+
+    /// RFC 3042: new data on the first two duplicates, within the receiver's window and two segments beyond cwnd.
+    pub(crate) fn limited_transmit(&mut self, now: u64, port: &mut impl Port) {
+        let end = self.available.min(self.una.saturating_add(self.stack.receive_window));
+        let allowed = self.chain.control.cwnd + u64::from(self.dup_acks) * self.mss;
+        let outstanding = (u64::from(self.flight()) + 1) * self.mss;
+        if self.stack.limited_transmit && self.nxt < end && outstanding <= allowed {
+            self.send_next(now, port);
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What a sender does with ACKs that are not simply the next: one file per kind of recovery.
+
+mod duplicates;
+mod newreno;
+mod sack;
+
+use crate::sender::stack::Recovery;
+use crate::sender::{AckIn, Port, Repair, Sender};
+use firstflight_control::contract::{Ack, Congestion, Trigger};
+use firstflight_control::units::Nanos;
+
+/// Duplicate ACKs that count as a loss (RFC 5681's DupThresh).
+pub(crate) const DUP_THRESH: u32 = 3;
+
+impl Sender {
+    /// Any ACK the short path does not take.
+    #[inline(never)]
+    pub(crate) fn on_ack_out_of_order(&mut self, now: u64, ack: AckIn, port: &mut impl Port) {
+        if !self.established || ack.seq < self.una || ack.seq > self.max {
+            return;
+        }
+        if ack.echoes_mark() {
+            self.on_mark(now);
+        }
+        if self.stack.recovery == Recovery::Sack {
+            self.sack_on_ack(now, &ack, port);
+        } else if ack.seq > self.una {
+            match (self.repair, self.stack.recovery) {
+                (Repair::Recovery, Recovery::NewReno) if ack.seq < self.recover => {
+                    self.partial_ack(now, ack.seq, port);
+                }
+                _ => self.new_ack(now, ack.seq, port),
+            }
+        } else if self.max > self.una {
+            self.duplicate_ack(now, port);
+        }
+        self.orderly = self.repair == Repair::Open
+            && self.dup_acks == 0
+            && self.inflation == 0
+            && self.board.sacked() == 0
+            && !self.after_timeout;
+        if self.orderly {
+            self.board.forget_blocks();
+        }
+    }
+
+    /// Moves the cumulative ACK; returns the RTT sample and how many segments had not been reported before.
+    pub(crate) fn move_una(&mut self, now: u64, ack: u32) -> (u64, u32) {
+        let known = self.board.advance(self.una, ack);
+        let newly = ack - self.una - known;
+        let rtt = self.measure_rtt(now, ack);
+        self.una = ack;
+        self.nxt = self.nxt.max(ack);
+        self.after_timeout = false;
+        (rtt, newly)
+    }
+
+    /// A new ACK outside recovery, or one that ends it.
+    pub(crate) fn new_ack(&mut self, now: u64, ack: u32, port: &mut impl Port) {
+        let in_flight = self.flight();
+        let (rtt, newly) = self.move_una(now, ack);
+        let ended = self.repair == Repair::Recovery;
+        self.dup_acks = 0;
+        self.inflation = 0;
+        self.partial_seen = false;
+        if ended {
+            self.end_recovery();
+        } else if self.repair == Repair::Loss && self.una >= self.recover {
+            self.repair = Repair::Open;
+        }
+        // RFC 5681 and 6582 deflate the window with the ACK that ends recovery and do not grow it; ns-2 does both.
+        let flags = if ended && !self.stack.ns2 { Ack::RECOVERY } else { 0 };
+        self.deliver(now, newly, in_flight, rtt, flags);
+        self.restart_rto(now);
+        if self.una == self.available {
+            self.on_all_acked(now);
+        }
+        self.send(now, port);
+    }
+
+    fn end_recovery(&mut self) {
+        self.repair = Repair::Open;
+        if self.stack.recovery == Recovery::NewReno && !self.stack.ns2 {
+            // RFC 6582 section 3.2 step 3 (1): "Set cwnd to min (ssthresh, max(FlightSize, SMSS) + SMSS)".
+            let flight = u64::from(self.max - self.una).max(1) + 1;
+            let control = &mut self.chain.control;
+            control.cwnd = control.ssthresh.min(flight * self.mss);
+        }
+    }
+
+    /// A loss was found: the schemes reduce the window.
+    pub(crate) fn enter_recovery(&mut self, now: u64) {
+        self.stats.recoveries += 1;
+        self.recover = self.max;
+        self.repair = Repair::Recovery;
+        self.timed = u32::MAX;
+        self.report(now, Trigger::Loss);
+        self.restart_rto(now);
+    }
+
+    pub(crate) fn report_timeout(&mut self, now: u64) {
+        self.report(now, Trigger::Timeout);
+    }
+
+    fn report(&mut self, now: u64, trigger: Trigger) {
+        let flight = u64::from(self.flight());
+        let inflated = self.chain.control.cwnd + u64::from(self.inflation) * self.mss;
+        let base = if self.stack.decrease_from_window {
+            inflated.min(u64::from(self.stack.receive_window).saturating_mul(self.mss))
+        } else {
+            flight * self.mss
+        };
+        self.chain.on_congestion(&Congestion {
+            now: Nanos(now),
+            in_flight: flight * self.mss,
+            base: base.max(1),
+            lost: self.lost * self.mss,
+            min_rtt: Nanos(if self.min_rtt == u64::MAX { 0 } else { self.min_rtt }),
+            trigger,
+        });
+    }
+
+    /// RFC 3168 section 6.1.2: one reduction a round trip, none while a loss is being repaired.
+    fn on_mark(&mut self, now: u64) {
+        if self.repair != Repair::Open || self.una < self.mark_until {
+            return;
+        }
+        self.mark_until = self.max;
+        self.reduced_for_mark = true;
+        self.report(now, Trigger::Mark);
+    }
+}

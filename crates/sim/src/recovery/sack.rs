@@ -1,0 +1,193 @@
+//! Selective repair under a pipe estimate: RFC 6675, and ns-2's Sack1 where the `ns2` profile asks for it.
+
+use super::DUP_THRESH;
+use crate::sender::{AckIn, Port, Repair, Sender};
+use firstflight_control::contract::Ack;
+
+impl Sender {
+    pub(crate) fn sack_on_ack(&mut self, now: u64, ack: &AckIn, port: &mut impl Port) {
+        if self.stack.ns2 {
+            return self.sack1_on_ack(now, ack, port);
+        }
+        if self.repair == Repair::Loss {
+            // After a timeout the scoreboard is void until everything outstanding then is acknowledged
+            // (RFC 6675 section 5.1): plain slow start from the cumulative ACK.
+            if ack.seq > self.una {
+                self.new_ack(now, ack.seq, port);
+            }
+            return;
+        }
+        let in_flight = self.flight();
+        let advanced = ack.seq.saturating_sub(self.una);
+        let (rtt, mut delivered) = if advanced > 0 { self.move_una(now, ack.seq) } else { (0, 0) };
+        self.board.reserve(self.una, self.max - self.una);
+        let fresh = self.board.add(&ack.blocks(), self.una, self.max);
+        delivered += fresh;
+        if advanced > 0 {
+            self.dup_acks = 0;
+        } else if fresh > 0 {
+            self.dup_acks += 1;
+        }
+        let recovering = self.repair == Repair::Recovery;
+        if recovering && self.una >= self.recover {
+            self.repair = Repair::Open;
+        }
+        if delivered > 0 {
+            let flags = if recovering { Ack::RECOVERY } else { 0 };
+            self.deliver_counting(now, (delivered, advanced), in_flight, rtt, flags);
+        }
+        if advanced > 0 {
+            self.restart_rto(now);
+            if self.una == self.available {
+                self.on_all_acked(now);
+            }
+        }
+        if self.repair == Repair::Recovery {
+            self.repair_under_pipe(now, port);
+        } else if self.loss_detected() {
+            self.begin_sack_recovery(now, port);
+        } else {
+            self.send(now, port);
+        }
+    }
+
+    /// RFC 6675 section 5: "If DupAcks >= DupThresh ..." or "IsLost (HighACK + 1) returns true".
+    fn loss_detected(&self) -> bool {
+        self.board.sacked() > 0
+            && (self.dup_acks >= DUP_THRESH || self.board.lost_below(self.una, DUP_THRESH).1 > 0)
+    }
+
+    /// RFC 6675 section 5 step (4).
+    fn begin_sack_recovery(&mut self, now: u64, port: &mut impl Port) {
+        self.enter_recovery(now);
+        self.board.begin_recovery(self.una);
+        self.rescued = false;
+        // (4.3): "Retransmit the first data segment presumed dropped", whatever the pipe holds.
+        self.repair_hole(now, self.una, port);
+        self.repair_under_pipe(now, port);
+    }
+
+    fn repair_hole(&mut self, now: u64, segment: u32, port: &mut impl Port) {
+        self.board.on_retransmit(segment);
+        self.lost += 1;
+        self.put_on_wire(now, segment, true, port);
+    }
+
+    /// Step (C): "If cwnd - pipe >= 1 SMSS, the sender SHOULD transmit one or more segments".
+    fn repair_under_pipe(&mut self, now: u64, port: &mut impl Port) {
+        let (edge, lost) = self.board.lost_below(self.una, DUP_THRESH);
+        // SetPipe (): sent, neither SACKed nor lost, plus what was retransmitted.
+        let outstanding = self.max - self.una;
+        let mut pipe = u64::from(outstanding - self.board.sacked() - lost + self.board.retransmitted());
+        while (pipe + 1) * self.mss <= self.chain.control.cwnd {
+            if !self.send_next_seg(now, edge, port) {
+                return;
+            }
+            pipe += 1;
+        }
+    }
+
+    /// `NextSeg ()`, rules (1) to (4). Says whether anything was sent.
+    fn send_next_seg(&mut self, now: u64, edge: u32, port: &mut impl Port) -> bool {
+        // (1) the first hole that is lost
+        if let Some(hole) = self.board.next_hole(self.una, edge) {
+            self.repair_hole(now, hole, port);
+            return true;
+        }
+        // (2) new data, where the application and the receiver's window have it
+        if self.nxt < self.available.min(self.una.saturating_add(self.stack.receive_window)) {
+            self.send_next(now, port);
+            return true;
+        }
+        // (3) a hole below the highest SACKed segment that is not known to be lost
+        if let Some(hole) = self.board.next_hole(self.una, u32::MAX) {
+            self.repair_hole(now, hole, port);
+            return true;
+        }
+        // (4) the rescue: once a recovery, the last outstanding segment
+        if self.rescued || self.max == self.una {
+            return false;
+        }
+        self.rescued = true;
+        self.put_on_wire(now, self.max - 1, true, port);
+        true
+    }
+
+    /// ns-2's Sack1: a pipe that is counted down by ACKs, and holes repaired once anything above them arrived.
+    fn sack1_on_ack(&mut self, now: u64, ack: &AckIn, port: &mut impl Port) {
+        if self.repair == Repair::Recovery {
+            return self.sack1_recover(now, ack, port);
+        }
+        if ack.seq > self.una {
+            self.new_ack(now, ack.seq, port);
+            self.board.clear(self.una);
+            return;
+        }
+        if self.after_timeout || self.max == self.una {
+            return;
+        }
+        self.board.reserve(self.una, self.max - self.una);
+        if self.board.add(&ack.blocks(), self.una, self.max) == 0 {
+            return;
+        }
+        self.dup_acks += 1;
+        if self.dup_acks < DUP_THRESH {
+            self.limited_transmit(now, port);
+        } else if self.dup_acks == DUP_THRESH && self.may_retransmit() {
+            self.enter_recovery(now);
+            self.pipe = i64::from(self.max - self.una) - i64::from(DUP_THRESH);
+            self.board.begin_recovery(self.una);
+            self.repair_hole(now, self.una, port);
+        }
+    }
+
+    fn sack1_recover(&mut self, now: u64, ack: &AckIn, port: &mut impl Port) {
+        self.pipe -= 1;
+        if ack.seq >= self.recover {
+            let in_flight = self.flight();
+            let (rtt, delivered) = self.move_una(now, ack.seq);
+            self.repair = Repair::Open;
+            self.recover = 0;
+            self.dup_acks = 0;
+            self.board.clear(self.una);
+            self.deliver_counting(now, (delivered, 0), in_flight, rtt, Ack::RECOVERY);
+            self.restart_rto(now);
+            if self.una == self.available {
+                self.on_all_acked(now);
+            }
+            return self.send(now, port);
+        }
+        let in_flight = self.flight();
+        let mut delivered = 0;
+        if ack.seq > self.una {
+            delivered = self.board_advance(ack.seq);
+            self.pipe -= 1;
+            self.restart_rto(now);
+            self.rto.end_back_off();
+        }
+        self.board.reserve(self.una, self.max - self.una);
+        let fresh = self.board.add(&ack.blocks(), self.una, self.max);
+        if delivered + fresh > 0 {
+            self.deliver_counting(now, (delivered + fresh, 0), in_flight, 0, Ack::RECOVERY);
+        }
+        while (self.pipe + 1) * self.mss as i64 <= self.chain.control.cwnd as i64 {
+            if let Some(hole) = self.board.next_hole(self.una, u32::MAX) {
+                self.repair_hole(now, hole, port);
+            } else if self.nxt < self.available.min(self.una.saturating_add(self.stack.receive_window)) {
+                self.send_next(now, port);
+            } else {
+                return;
+            }
+            self.pipe += 1;
+        }
+    }
+
+    /// Moves the cumulative ACK without an RTT sample.
+    fn board_advance(&mut self, ack: u32) -> u32 {
+        let known = self.board.advance(self.una, ack);
+        let newly = ack - self.una - known;
+        self.una = ack;
+        self.nxt = self.nxt.max(ack);
+        newly
+    }
+}

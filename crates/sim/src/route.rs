@@ -1,0 +1,219 @@
+//! Compiles paths into legs: straight runs of links between the places where packets must wait for the clock.
+//!
+//! A link fed by one ordered source sees its packets in order whenever they are computed, so it is computed with
+//! the hop before it. Only where several sources meet does a packet queue for the clock, in a feed per source.
+
+use crate::config::Network;
+use std::collections::BTreeMap;
+
+/// Most links one leg may hold; a longer run is cut by a feed.
+pub(crate) const MAX_RUN: usize = 4;
+
+/// What puts packets in order onto a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Source {
+    Sender(usize),
+    Receiver(usize),
+    Udp(usize),
+    Link(usize),
+}
+
+/// Where a leg ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// In a feed, from where the next leg goes on.
+    Feed,
+    /// At the flow's receiver.
+    Receiver,
+    /// At the flow's sender.
+    Sender,
+    /// Nowhere: a sink.
+    Sink,
+}
+
+/// A straight run of links.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leg {
+    pub(crate) links: [u32; MAX_RUN],
+    pub(crate) len: u32,
+    pub(crate) end: End,
+    /// The feed it ends in.
+    pub(crate) feed: u32,
+    /// The leg from there.
+    pub(crate) next: u32,
+    pub(crate) flow: u32,
+    /// Size of the packets it carries, zero where each says its own.
+    pub(crate) ack_size: u32,
+}
+
+/// Compiled paths.
+#[derive(Clone, Debug)]
+pub(crate) struct Routes {
+    pub(crate) legs: Vec<Leg>,
+    pub(crate) feeds: usize,
+    /// The first leg of each flow's data, each flow's ACKs, each UDP source.
+    pub(crate) data: Vec<u32>,
+    pub(crate) acks: Vec<u32>,
+    pub(crate) udp: Vec<u32>,
+}
+
+/// Where packets wait: on the way into an endpoint, or into a link from one source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    // Endpoints come first: at equal times they act before the links they send on.
+    AtSender(usize),
+    AtReceiver(usize),
+    IntoLink(usize, Source),
+}
+
+struct Path<'a> {
+    source: Source,
+    links: &'a [usize],
+    end: End,
+    flow: usize,
+    ack_size: u32,
+}
+
+impl Routes {
+    /// Compiles the paths of `network`; `fused` computes hops together where that changes nothing.
+    pub(crate) fn compile(network: &Network, fused: bool) -> Self {
+        let paths = paths(network);
+        let stops = stops(&paths, network.links.len(), fused);
+        let mut places = BTreeMap::new();
+        for path in &paths {
+            for place in places_of(path, &stops, fused) {
+                places.insert(place, 0_u32);
+            }
+        }
+        for (number, slot) in places.values_mut().enumerate() {
+            *slot = number as u32;
+        }
+        let mut routes = Self { legs: vec![], feeds: places.len(), data: vec![], acks: vec![], udp: vec![] };
+        for path in &paths {
+            let first = routes.add(path, &stops, &places, fused);
+            match path.source {
+                Source::Sender(_) => routes.data.push(first),
+                Source::Receiver(_) => routes.acks.push(first),
+                _ => routes.udp.push(first),
+            }
+        }
+        routes
+    }
+
+    fn add(&mut self, path: &Path, stops: &[bool], places: &BTreeMap<Place, u32>, fused: bool) -> u32 {
+        let first = self.legs.len() as u32;
+        let blank = Leg {
+            links: [0; MAX_RUN],
+            len: 0,
+            end: path.end,
+            feed: 0,
+            next: 0,
+            flow: path.flow as u32,
+            ack_size: path.ack_size,
+        };
+        let mut leg = blank;
+        let mut cut = |leg: &mut Leg, place: &Place| {
+            let next = self.legs.len() as u32 + 1;
+            self.legs.push(Leg { end: End::Feed, feed: places[place], next, ..*leg });
+            *leg = blank;
+        };
+        let mut source = path.source;
+        for &link in path.links {
+            if stops[link] {
+                cut(&mut leg, &Place::IntoLink(link, source));
+            }
+            leg.links[leg.len as usize] = link as u32;
+            leg.len += 1;
+            source = Source::Link(link);
+        }
+        if !fused && let Some(place) = end_place(path) {
+            cut(&mut leg, &place);
+        }
+        self.legs.push(leg);
+        first
+    }
+}
+
+fn paths(network: &Network) -> Vec<Path<'_>> {
+    let mut paths = vec![];
+    for (flow, config) in network.flows.iter().enumerate() {
+        let path = Path {
+            source: Source::Sender(flow),
+            links: &config.forward,
+            end: End::Receiver,
+            flow,
+            ack_size: 0,
+        };
+        let back = Path {
+            source: Source::Receiver(flow),
+            links: &config.reverse,
+            end: End::Sender,
+            flow,
+            ack_size: config.ack_size,
+        };
+        paths.extend([path, back]);
+    }
+    paths.extend(network.udp.iter().enumerate().map(|(i, config)| Path {
+        source: Source::Udp(i),
+        links: &config.path,
+        end: End::Sink,
+        flow: 0,
+        ack_size: config.size,
+    }));
+    paths
+}
+
+/// Which links packets must wait in front of.
+fn stops(paths: &[Path], links: usize, fused: bool) -> Vec<bool> {
+    if !fused {
+        return vec![true; links];
+    }
+    let mut sources: Vec<Option<Source>> = vec![None; links];
+    let mut stops = vec![false; links];
+    for path in paths {
+        let mut source = path.source;
+        for &link in path.links {
+            match sources[link] {
+                Some(known) if known != source => stops[link] = true,
+                _ => sources[link] = Some(source),
+            }
+            source = Source::Link(link);
+        }
+    }
+    for path in paths {
+        // Data must wait somewhere, or the sender would call itself through its own ACKs for ever.
+        if path.end == End::Receiver && !path.links.iter().any(|&link| stops[link]) {
+            stops[path.links[0]] = true;
+        }
+        let mut run = 0;
+        for &link in path.links {
+            run = if stops[link] { 1 } else { run + 1 };
+            if run > MAX_RUN {
+                stops[link] = true;
+                run = 1;
+            }
+        }
+    }
+    stops
+}
+
+fn places_of(path: &Path, stops: &[bool], fused: bool) -> Vec<Place> {
+    let mut places = vec![];
+    let mut source = path.source;
+    for &link in path.links {
+        if stops[link] {
+            places.push(Place::IntoLink(link, source));
+        }
+        source = Source::Link(link);
+    }
+    places.extend(end_place(path).filter(|_| !fused));
+    places
+}
+
+fn end_place(path: &Path) -> Option<Place> {
+    match path.end {
+        End::Receiver => Some(Place::AtReceiver(path.flow)),
+        End::Sender => Some(Place::AtSender(path.flow)),
+        End::Feed | End::Sink => None,
+    }
+}

@@ -1,0 +1,163 @@
+//! What happens next: a winner tree over the heads of all feeds.
+//!
+//! A feed is an ordered stream of arrivals at one place, so only its head competes. The key is the arrival time
+//! with the feed's number below it: equal times are settled by the number, never by the history of insertions.
+
+use crate::packet::Packet;
+
+/// The key of an empty feed.
+pub const IDLE: u64 = u64::MAX;
+
+/// A winner tree of one key per feed.
+#[derive(Clone, Debug)]
+pub struct WinnerTree {
+    /// `keys[1]` is the winner, `keys[leaves + i]` the key of feed `i`.
+    keys: Vec<u64>,
+    leaves: usize,
+    bits: u32,
+}
+
+impl WinnerTree {
+    /// A tree for `feeds` feeds, all idle.
+    pub fn new(feeds: usize) -> Self {
+        let leaves = feeds.max(2).next_power_of_two();
+        Self { keys: vec![IDLE; 2 * leaves], leaves, bits: leaves.trailing_zeros() }
+    }
+
+    /// The last instant that can be scheduled, nanoseconds.
+    pub fn horizon(&self) -> u64 {
+        (u64::MAX >> self.bits) - 1
+    }
+
+    /// Time and feed of the next arrival.
+    #[inline]
+    pub fn next(&self) -> Option<(u64, usize)> {
+        let key = self.keys[1];
+        (key != IDLE).then_some((key >> self.bits, (key & (self.leaves as u64 - 1)) as usize))
+    }
+
+    #[inline]
+    fn key(&self, feed: usize, at: u64) -> u64 {
+        at << self.bits | feed as u64
+    }
+
+    /// The feed that just won now has its next arrival at `at`, or is idle.
+    #[inline]
+    pub fn replace(&mut self, feed: usize, at: Option<u64>) {
+        let mut key = at.map_or(IDLE, |at| self.key(feed, at));
+        let mut i = self.leaves + feed;
+        self.keys[i] = key;
+        while i > 1 {
+            key = key.min(self.keys[i ^ 1]);
+            i >>= 1;
+            self.keys[i] = key;
+        }
+    }
+
+    /// An idle feed gets an arrival: keys on its way can only fall, so the climb stops where one does not.
+    #[inline]
+    pub fn insert(&mut self, feed: usize, at: u64) {
+        let key = self.key(feed, at);
+        let mut i = self.leaves + feed;
+        loop {
+            self.keys[i] = key;
+            i >>= 1;
+            if i == 0 || self.keys[i] <= key {
+                return;
+            }
+        }
+    }
+}
+
+/// An ordered stream of packets: a ring that grows by doubling.
+#[derive(Clone, Debug)]
+pub struct Feed {
+    ring: Vec<Packet>,
+    head: usize,
+    len: usize,
+}
+
+impl Default for Feed {
+    fn default() -> Self {
+        Self { ring: vec![Packet::default(); 16], head: 0, len: 0 }
+    }
+}
+
+impl Feed {
+    /// Appends a packet that arrives no earlier than the last; says whether it is the only one.
+    #[inline]
+    pub fn push(&mut self, packet: Packet) -> bool {
+        debug_assert!(self.len == 0 || self.ring[self.slot(self.len - 1)].at <= packet.at);
+        if self.len == self.ring.len() {
+            self.grow();
+        }
+        let slot = self.slot(self.len);
+        self.ring[slot] = packet;
+        self.len += 1;
+        self.len == 1
+    }
+
+    /// Takes the first packet, and tells when the next one arrives. The feed must not be empty.
+    #[inline]
+    pub fn pop(&mut self) -> (Packet, Option<u64>) {
+        let packet = self.ring[self.slot(0)];
+        self.head += 1;
+        self.len -= 1;
+        (packet, (self.len > 0).then(|| self.ring[self.slot(0)].at))
+    }
+
+    #[inline]
+    fn slot(&self, i: usize) -> usize {
+        // The ring's length is a power of two, so the mask keeps every index inside it.
+        self.head.wrapping_add(i) & (self.ring.len() - 1)
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let mut ring = Vec::with_capacity(2 * self.ring.len());
+        ring.extend((0..self.len).map(|i| self.ring[self.slot(i)]));
+        ring.resize(2 * self.ring.len(), Packet::default());
+        self.ring = ring;
+        self.head = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrivals_come_out_in_order_of_time_and_then_of_feed() {
+        let mut tree = WinnerTree::new(5);
+        for (feed, at) in [(4, 30), (2, 10), (3, 20), (0, 20)] {
+            tree.insert(feed, at);
+        }
+        let mut order = vec![];
+        while let Some((at, feed)) = tree.next() {
+            order.push((at, feed));
+            // Feed 2 has a second arrival at 25.
+            tree.replace(feed, (feed == 2 && at == 10).then_some(25));
+        }
+        assert_eq!(order, [(10, 2), (20, 0), (20, 3), (25, 2), (30, 4)]);
+    }
+
+    #[test]
+    fn a_feed_keeps_its_order_while_it_wraps_and_grows() {
+        let mut feed = Feed::default();
+        let mut expected = 0;
+        for i in 0..1000_u32 {
+            assert_eq!(feed.push(Packet { at: u64::from(i), seq: i, ..Packet::default() }), feed.len == 1);
+            if i % 3 == 0 {
+                assert_eq!(feed.pop().0.seq, expected);
+                expected += 1;
+            }
+        }
+        while feed.len > 0 {
+            let (packet, next) = feed.pop();
+            assert_eq!(packet.seq, expected);
+            assert_eq!(next, (expected < 999).then_some(u64::from(expected) + 1));
+            expected += 1;
+        }
+        assert_eq!(expected, 1000);
+    }
+}

@@ -1,0 +1,354 @@
+//! A TCP sender: sequence space, timers, window, in front of a chain of schemes.
+//!
+//! It counts segments; the schemes see bytes. It knows no network: what it sends goes to a [`Port`], and it may
+//! run ahead of everybody else's clock, because nothing but its own ACKs and timers moves it. An ACK that finds
+//! nothing out of order takes the short path in [`Sender::on_ack`]; everything else is in `recovery`.
+
+pub mod app;
+pub mod info;
+pub mod rto;
+pub mod scoreboard;
+pub mod stack;
+mod timers;
+mod window;
+
+use crate::packet::{self, Blocks};
+use app::App;
+use firstflight_control::contract::{Ack, Entry, Signals};
+use firstflight_control::host::chain::Chain;
+use firstflight_control::host::pacer::Pacer;
+use firstflight_control::host::round::RoundCounter;
+use firstflight_control::units::Nanos;
+use rto::Rto;
+use scoreboard::Scoreboard;
+use stack::Stack;
+
+/// Where a sender's packets go.
+pub trait Port {
+    /// `segment` leaves at `now`; `flags` are those of a data packet.
+    fn transmit(&mut self, now: u64, segment: u32, flags: u64, retransmission: bool);
+    /// The opening packet of a handshake leaves at `now`.
+    fn transmit_syn(&mut self, now: u64);
+}
+
+/// An ACK as it reaches the sender.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AckIn {
+    /// The next segment the receiver expects.
+    pub seq: u32,
+    /// Packed SACK blocks and flags.
+    pub low: u64,
+    /// Packed SACK blocks.
+    pub high: u64,
+}
+
+impl AckIn {
+    pub(crate) fn blocks(&self) -> Blocks {
+        packet::unpack_blocks(self.seq, self.low, self.high)
+    }
+
+    pub(crate) fn echoes_mark(&self) -> bool {
+        self.low & packet::CWR_ECE != 0
+    }
+}
+
+/// Where loss repair stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repair {
+    /// Nothing to repair.
+    Open,
+    /// Fast recovery.
+    Recovery,
+    /// After a timeout, until everything sent before it is acknowledged.
+    Loss,
+}
+
+/// What a sender counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SenderStats {
+    /// Segments sent, repeats included.
+    pub sent: u64,
+    /// Segments sent again.
+    pub retransmits: u64,
+    /// Times the retransmission timer fired.
+    pub timeouts: u64,
+    /// Fast recoveries entered.
+    pub recoveries: u64,
+    /// Segments sent before the first ACK.
+    pub first_flight: u32,
+    /// Largest window, bytes.
+    pub max_cwnd: u64,
+}
+
+/// One connection's sending end.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    /// First segment not acknowledged.
+    pub(crate) una: u32,
+    /// Next segment to send; after a timeout it goes back.
+    pub(crate) nxt: u32,
+    /// One past the highest segment ever sent.
+    pub(crate) max: u32,
+    /// Segments the application has handed over.
+    pub(crate) available: u32,
+    /// Nothing but in-order ACKs has come: the short path applies.
+    pub(crate) orderly: bool,
+    /// The last attempt to send ended at the window, not at the application's end.
+    pub(crate) limited: bool,
+    pub(crate) established: bool,
+    pub(crate) per_packet: bool,
+    /// No timer is due before this.
+    pub(crate) check_at: u64,
+    pub(crate) rto_at: u64,
+    pub(crate) mss: u64,
+    /// The segment being timed, `u32::MAX` if none.
+    pub(crate) timed: u32,
+    pub(crate) timed_at: u64,
+    pub(crate) min_rtt: u64,
+    /// Payload segments delivered.
+    pub(crate) delivered: u64,
+    pub(crate) lost: u64,
+    pub(crate) rounds: RoundCounter,
+    /// The schemes in force.
+    pub chain: Chain,
+    pub(crate) rto: Rto,
+    pub(crate) stack: Stack,
+    /// When each segment in flight was last sent, by its number: shifted left once, the low bit says repeated.
+    pub(crate) sent_at: Vec<u64>,
+    pub(crate) stats: SenderStats,
+    // What follows is touched only out of order, or rarely.
+    pub(crate) board: Scoreboard,
+    pub(crate) repair: Repair,
+    pub(crate) dup_acks: u32,
+    /// Segments by which duplicate ACKs inflate the window (RFC 5681 section 3.2).
+    pub(crate) inflation: u32,
+    /// ns-2's running pipe; RFC 6675's is computed.
+    pub(crate) pipe: i64,
+    /// One past the highest segment sent when the last episode began.
+    pub(crate) recover: u32,
+    pub(crate) partial_seen: bool,
+    pub(crate) rescued: bool,
+    pub(crate) after_timeout: bool,
+    pub(crate) mark_until: u32,
+    pub(crate) reduced_for_mark: bool,
+    pub(crate) last_sent_at: u64,
+    pub(crate) pacer: Pacer,
+    pub(crate) wants_sent: bool,
+    pub(crate) pace_at: u64,
+    pub(crate) app_at: u64,
+    pub(crate) app: App,
+}
+
+impl Sender {
+    /// A connection that will begin when its application says so.
+    pub fn new(stack: Stack, chain: Chain, app: App) -> Self {
+        let needs = chain.needs();
+        let per_packet = stack.rtt_per_ack || needs.has(Signals::RTT);
+        let app_at = app.start();
+        Self {
+            una: 0,
+            nxt: 0,
+            max: 0,
+            available: 0,
+            orderly: true,
+            limited: true,
+            established: false,
+            per_packet,
+            check_at: app_at,
+            rto_at: u64::MAX,
+            mss: stack.mss.into(),
+            timed: u32::MAX,
+            timed_at: 0,
+            min_rtt: u64::MAX,
+            delivered: 0,
+            lost: 0,
+            rounds: RoundCounter::default(),
+            chain,
+            rto: Rto::new(stack.rto),
+            stack,
+            sent_at: if per_packet { vec![0; 64] } else { Vec::new() },
+            stats: SenderStats::default(),
+            board: Scoreboard::default(),
+            repair: Repair::Open,
+            dup_acks: 0,
+            inflation: 0,
+            pipe: 0,
+            recover: 0,
+            partial_seen: false,
+            rescued: false,
+            after_timeout: false,
+            mark_until: 0,
+            reduced_for_mark: false,
+            last_sent_at: 0,
+            pacer: Pacer::default(),
+            wants_sent: needs.has(Signals::SENT),
+            pace_at: u64::MAX,
+            app_at,
+            app,
+        }
+    }
+
+    /// An ACK arrives at `now`. Timers due before it fire first, at their own times.
+    #[inline]
+    pub fn on_ack(&mut self, now: u64, ack: AckIn, port: &mut impl Port) {
+        if now >= self.check_at {
+            self.advance(now, port);
+        }
+        if self.orderly && ack.low == 0 && ack.seq > self.una && ack.seq <= self.max {
+            let in_flight = self.nxt - self.una;
+            let newly = ack.seq - self.una;
+            self.una = ack.seq;
+            let rtt = self.measure_rtt(now, ack.seq);
+            self.deliver(now, newly, in_flight, rtt, 0);
+            self.restart_rto(now);
+            if self.una == self.available {
+                self.on_all_acked(now);
+            }
+            self.send(now, port);
+            return;
+        }
+        self.on_ack_out_of_order(now, ack, port);
+    }
+
+    /// Tells the schemes of `newly` delivered segments, all by the cumulative ACK, and counts them.
+    #[inline]
+    pub(crate) fn deliver(&mut self, now: u64, newly: u32, in_flight: u32, rtt: u64, flags: u32) {
+        self.deliver_counting(now, (newly, newly), in_flight, rtt, flags);
+    }
+
+    /// The same where only `advanced` of the `newly` delivered may enlarge the window.
+    #[inline]
+    pub(crate) fn deliver_counting(
+        &mut self,
+        now: u64,
+        (newly, advanced): (u32, u32),
+        in_flight: u32,
+        rtt: u64,
+        flags: u32,
+    ) {
+        self.delivered += u64::from(newly);
+        let started = self.rounds.on_ack(self.una.into(), self.nxt.into());
+        let counts = self.limited || !self.stack.grow_only_when_limited;
+        let growth = if counts { advanced.min(self.stack.growth_per_ack) } else { 0 };
+        let mss = self.mss;
+        self.chain.on_ack(&Ack {
+            now: Nanos(now),
+            rtt: Nanos(rtt),
+            min_rtt: Nanos(if self.min_rtt == u64::MAX { 0 } else { self.min_rtt }),
+            srtt: Nanos(self.rto.srtt()),
+            acked: u64::from(newly) * mss,
+            growth: u64::from(growth) * mss,
+            delivered: self.delivered * mss,
+            sent: self.stats.sent * mss,
+            lost: self.lost * mss,
+            retransmitted: self.stats.retransmits * mss,
+            in_flight: u64::from(in_flight) * mss,
+            round: self.rounds.count(),
+            flags: flags
+                | if started { Ack::ROUND_START } else { 0 }
+                | if self.limited { 0 } else { Ack::APP_LIMITED },
+            ..Ack::default()
+        });
+        self.stats.max_cwnd = self.stats.max_cwnd.max(self.chain.control.cwnd);
+    }
+
+    /// The RTT sample that an ACK up to `ack` gives, or zero; the timeout learns from it.
+    #[inline]
+    pub(crate) fn measure_rtt(&mut self, now: u64, ack: u32) -> u64 {
+        if self.per_packet {
+            // Karn's rule: a segment sent twice gives no sample.
+            let stamp = self.sent_at[(ack - 1) as usize & (self.sent_at.len() - 1)];
+            if stamp & 1 != 0 {
+                return 0;
+            }
+            return self.take_sample(stamp >> 1, now);
+        }
+        if ack > self.timed {
+            self.timed = u32::MAX;
+            return self.take_sample(self.timed_at, now);
+        }
+        0
+    }
+
+    #[inline]
+    fn take_sample(&mut self, sent: u64, now: u64) -> u64 {
+        self.rto.sample(sent, now);
+        self.min_rtt = self.min_rtt.min(now - sent);
+        now - sent
+    }
+
+    /// The connection is open: the schemes begin, and the first flight leaves.
+    fn establish(&mut self, now: u64, handshake_rtt: u64, port: &mut impl Port) {
+        self.established = true;
+        self.rto_at = u64::MAX;
+        if handshake_rtt > 0 {
+            self.take_sample(now - handshake_rtt, now);
+        }
+        self.app.established(now);
+        let (segments, flow_size) = self.app.next_write();
+        self.available = segments;
+        let entry = Entry {
+            now: Nanos(now),
+            rtt: Nanos(handshake_rtt),
+            flow_size,
+            receive_window: u64::from(self.stack.receive_window).saturating_mul(self.mss),
+            mss: self.stack.mss,
+            ..Entry::default()
+        };
+        let ssthresh = self.stack.initial_ssthresh.map_or(u64::MAX, |s| u64::from(s) * self.mss);
+        self.chain.start(&entry, u64::from(self.stack.initial_window) * self.mss, ssthresh);
+        self.stats.max_cwnd = self.chain.control.cwnd;
+        self.send(now, port);
+    }
+
+    /// A handshake's answer arrives at `now`.
+    pub fn on_handshake(&mut self, now: u64, port: &mut impl Port) {
+        if self.established {
+            return;
+        }
+        // RFC 6298 section 5.7: after a lost SYN the RTT is not known, and the timeout starts from 3 s.
+        let rtt = if self.rto.backed_off() { 0 } else { now - self.timed_at };
+        self.rto.end_back_off();
+        self.establish(now, rtt, port);
+    }
+
+    /// Everything handed over is acknowledged.
+    #[cold]
+    pub(crate) fn on_all_acked(&mut self, now: u64) {
+        self.app_at = self.app.on_all_acked(now);
+        self.check_at = self.check_at.min(self.app_at);
+    }
+
+    /// When this sender next wants to act without an ACK; `u64::MAX` if never.
+    #[inline]
+    pub fn next_check(&self) -> u64 {
+        self.check_at
+    }
+
+    /// What was counted.
+    pub fn stats(&self) -> &SenderStats {
+        &self.stats
+    }
+
+    /// What the application got done.
+    pub fn app(&self) -> &App {
+        &self.app
+    }
+
+    /// Segments acknowledged cumulatively.
+    #[inline]
+    pub fn acked(&self) -> u32 {
+        self.una
+    }
+
+    /// Segments between the first unacknowledged and the next to send.
+    #[inline]
+    pub fn flight(&self) -> u32 {
+        self.nxt - self.una
+    }
+
+    /// Payload bytes of a full segment.
+    pub fn mss(&self) -> u64 {
+        self.mss
+    }
+}

@@ -1,0 +1,148 @@
+//! The retransmission timeout: V. Jacobson's estimator in his integer arithmetic, RFC 6298.
+
+/// RTT estimate and timeout of one connection. Times are nanoseconds.
+#[derive(Clone, Debug)]
+pub struct Rto {
+    config: RtoConfig,
+    /// Eight times the smoothed RTT, in clock units; zero before the first sample.
+    srtt8: u64,
+    /// Four times the RTT's mean deviation, in clock units.
+    var4: u64,
+    /// Timeout before backing off.
+    base: u64,
+    /// How often it was doubled.
+    doublings: u32,
+}
+
+/// What a stack fixes about its timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RtoConfig {
+    /// Timeout before the first sample (RFC 6298: 1 s; ns-2: 3 s).
+    pub initial: u64,
+    /// Smallest timeout.
+    pub min: u64,
+    /// Largest timeout (RFC 6298: at least 60 s).
+    pub max: u64,
+    /// Clock granularity `G`: RTTs are measured in ticks of it. One for an exact clock.
+    pub granularity: u64,
+    /// Where the first tick falls.
+    pub phase: u64,
+}
+
+impl Rto {
+    /// A connection without a sample.
+    pub fn new(config: RtoConfig) -> Self {
+        Self { config, srtt8: 0, var4: 0, base: config.initial, doublings: 0 }
+    }
+
+    /// A segment sent at `sent` was acknowledged at `now`, and was sent only once.
+    #[inline]
+    pub fn sample(&mut self, sent: u64, now: u64) {
+        let RtoConfig { granularity, phase, .. } = self.config;
+        let rtt = if granularity == 1 {
+            now - sent
+        } else {
+            // A coarse clock counts the ticks it saw in between, and never less than one.
+            ((now + phase) / granularity - (sent + phase) / granularity).max(1)
+        };
+        // RFC 6298 (2.3): "RTTVAR <- 3/4 RTTVAR + 1/4 |SRTT - R'|; SRTT <- 7/8 SRTT + 1/8 R'",
+        // scaled as in appendix A of Jacobson's paper so that nothing is lost to rounding.
+        if self.srtt8 == 0 {
+            self.srtt8 = rtt << 3;
+            self.var4 = rtt << 1;
+        } else {
+            let error = rtt as i64 - (self.srtt8 >> 3) as i64;
+            self.srtt8 = (self.srtt8 as i64 + error).max(1) as u64;
+            self.var4 = (self.var4 as i64 + error.abs() - (self.var4 >> 2) as i64).max(1) as u64;
+        }
+        // (2.3): "RTO <- SRTT + max (G, K*RTTVAR)" with K = 4; var4 is in ticks, so at least G.
+        self.base = ((self.srtt8 >> 3) + self.var4) * granularity;
+        self.doublings = 0;
+    }
+
+    /// The timer fired.
+    pub fn back_off(&mut self) {
+        if self.timeout() < self.config.max {
+            self.doublings += 1;
+        }
+        // RFC 6298 section 5: "a TCP implementation MAY clear SRTT and RTTVAR after backing off the timer
+        // multiple times"; done after the fourth doubling, as BSD and ns-2 do.
+        if self.doublings > 3 {
+            self.var4 += self.srtt8 >> 3;
+            self.srtt8 = 0;
+        }
+    }
+
+    /// Forgets the doublings: the path delivers again.
+    pub fn end_back_off(&mut self) {
+        self.doublings = 0;
+    }
+
+    /// Whether the timer fired since the last sample.
+    pub fn backed_off(&self) -> bool {
+        self.doublings > 0
+    }
+
+    /// The timeout in force.
+    #[inline]
+    pub fn timeout(&self) -> u64 {
+        (self.base.max(self.config.min) << self.doublings).min(self.config.max)
+    }
+
+    /// The smoothed RTT, or zero.
+    #[inline]
+    pub fn srtt(&self) -> u64 {
+        (self.srtt8 >> 3) * self.config.granularity
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn exact() -> Rto {
+        Rto::new(RtoConfig { initial: 1000 * MS, min: 200 * MS, max: 60_000 * MS, granularity: 1, phase: 0 })
+    }
+
+    #[test]
+    fn first_and_second_samples_follow_rfc_6298() {
+        let mut rto = exact();
+        assert_eq!(rto.timeout(), 1000 * MS);
+        // (2.2) SRTT = 100, RTTVAR = 50, RTO = 100 + 4 * 50 = 300 ms.
+        rto.sample(0, 100 * MS);
+        assert_eq!((rto.srtt(), rto.timeout()), (100 * MS, 300 * MS));
+        // (2.3) R' = 180: RTTVAR = 3/4 * 50 + 1/4 * 80 = 57.5, SRTT = 110, RTO = 110 + 230 = 340 ms.
+        rto.sample(0, 180 * MS);
+        assert_eq!((rto.srtt(), rto.timeout()), (110 * MS, 340 * MS));
+    }
+
+    #[test]
+    fn each_timeout_doubles_up_to_the_maximum_and_a_sample_ends_it() {
+        let mut rto = exact();
+        rto.sample(0, 100 * MS);
+        let mut seen = vec![];
+        for _ in 0..10 {
+            rto.back_off();
+            seen.push(rto.timeout() / MS);
+        }
+        assert_eq!(seen, [600, 1200, 2400, 4800, 9600, 19_200, 38_400, 60_000, 60_000, 60_000]);
+        rto.sample(0, 100 * MS);
+        assert_eq!(rto.timeout(), 300 * MS);
+    }
+
+    #[test]
+    fn a_coarse_clock_counts_the_ticks_in_between() {
+        let config =
+            RtoConfig { initial: 3000 * MS, min: 0, max: 60_000 * MS, granularity: 10 * MS, phase: 0 };
+        let mut rto = Rto::new(config);
+        // From 5 to 25 ms the clock ticks at 10 and 20: two ticks, so SRTT = 20 ms, RTTVAR = 10 ms.
+        rto.sample(5 * MS, 25 * MS);
+        assert_eq!((rto.srtt(), rto.timeout()), (20 * MS, 60 * MS));
+        // From 1 to 9 ms it does not tick; one tick is the least.
+        let mut rto = Rto::new(config);
+        rto.sample(MS, 9 * MS);
+        assert_eq!(rto.srtt(), 10 * MS);
+    }
+}

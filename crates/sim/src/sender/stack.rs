@@ -1,0 +1,60 @@
+//! What a TCP stack fixes: the rules a sender follows whatever scheme it runs.
+
+use super::rto::RtoConfig;
+
+/// How lost segments are found and repaired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// Fast retransmit, then slow start from one segment (4.3BSD Tahoe).
+    Tahoe,
+    /// Fast recovery that ends with the first new ACK (RFC 2581).
+    Reno,
+    /// Fast recovery over partial ACKs (RFC 6582).
+    NewReno,
+    /// Selective repair under a pipe estimate (RFC 6675).
+    Sack,
+}
+
+/// What a connection does when it sends again after an idle time of more than a timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleRestart {
+    /// Slow start from the restart window (RFC 5681 section 4.1).
+    Restart,
+    /// Keeps its window.
+    Keep,
+}
+
+/// The rules of a stack. Windows are in segments, times in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stack {
+    /// Payload bytes of a full segment.
+    pub mss: u32,
+    /// How lost segments are found and repaired.
+    pub recovery: Recovery,
+    /// ns-2's departures from the RFCs in recovery: see `docs/validation.md`.
+    pub ns2: bool,
+    /// Initial and restart window.
+    pub initial_window: u32,
+    /// Initial slow-start threshold; `None` is infinite.
+    pub initial_ssthresh: Option<u32>,
+    /// The peer's receive window.
+    pub receive_window: u32,
+    /// Most segments by which one ACK may enlarge the window: 1 in RFC 5681, 2 in RFC 3465, all in Linux.
+    pub growth_per_ack: u32,
+    /// Whether the window grows only while it limits the sender (RFC 7661's premise).
+    pub grow_only_when_limited: bool,
+    /// Whether a multiplicative decrease applies to the window (ns-2, Linux) or to FlightSize (RFC 5681).
+    pub decrease_from_window: bool,
+    /// New data on the first two duplicate ACKs (RFC 3042).
+    pub limited_transmit: bool,
+    /// An RTT sample from every ACK, rather than one a round trip.
+    pub rtt_per_ack: bool,
+    /// The retransmission timeout.
+    pub rto: RtoConfig,
+    /// What happens after an idle time.
+    pub idle_restart: IdleRestart,
+    /// Whether data is sent as ECN-capable.
+    pub ecn: bool,
+    /// Whether the connection begins with a handshake.
+    pub handshake: bool,
+}

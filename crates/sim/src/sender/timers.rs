@@ -1,0 +1,125 @@
+//! The sender's own clock: retransmission, pacing, application. Each fires at its own time, in order.
+
+use super::stack::IdleRestart;
+use super::{Port, Repair, Sender};
+use firstflight_control::units::Nanos;
+
+/// What a sender's timers do, in the order in which equal times fire.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Due {
+    Stop,
+    App,
+    Rto,
+    Pace,
+}
+
+impl Sender {
+    /// Fires every timer due up to `to`, each at its own time.
+    #[cold]
+    pub fn advance(&mut self, to: u64, port: &mut impl Port) {
+        loop {
+            let (at, due) = self.earliest();
+            if at > to {
+                self.check_at = at;
+                return;
+            }
+            match due {
+                Due::Stop => {
+                    self.available = self.available.min(self.max);
+                    self.app.stop();
+                    self.app_at = u64::MAX;
+                }
+                Due::App => self.on_app(at, port),
+                Due::Rto => self.on_rto(at, port),
+                Due::Pace => {
+                    self.pace_at = u64::MAX;
+                    self.send(at, port);
+                }
+            }
+        }
+    }
+
+    fn earliest(&self) -> (u64, Due) {
+        let timers = [
+            (self.app.stops_at(), Due::Stop),
+            (self.app_at, Due::App),
+            (self.rto_at, Due::Rto),
+            (self.pace_at, Due::Pace),
+        ];
+        timers.into_iter().min().expect("four timers")
+    }
+
+    fn on_app(&mut self, now: u64, port: &mut impl Port) {
+        self.app_at = u64::MAX;
+        if self.established {
+            self.available = self.app.resume(now);
+            self.restart_after_idle(now);
+            self.send(now, port);
+        } else if self.stack.handshake {
+            self.send_syn(now, port);
+        } else {
+            self.establish(now, 0, port);
+        }
+    }
+
+    fn send_syn(&mut self, now: u64, port: &mut impl Port) {
+        self.timed_at = now;
+        self.rto_at = now + self.rto.timeout();
+        port.transmit_syn(now);
+    }
+
+    /// RFC 5681 section 4.1: "a TCP SHOULD set cwnd to no more than RW before beginning transmission if the TCP
+    /// has not sent data in an interval exceeding the retransmission timeout."
+    fn restart_after_idle(&mut self, now: u64) {
+        if now - self.last_sent_at <= self.rto.timeout() || self.stack.idle_restart == IdleRestart::Keep {
+            return;
+        }
+        let restart_window = u64::from(self.stack.initial_window) * self.mss;
+        self.chain.control.cwnd = self.chain.control.cwnd.min(restart_window);
+        self.chain.on_idle(Nanos(now), Nanos(self.rto.srtt()));
+    }
+
+    /// Restarts the retransmission timer, or stops it where nothing is outstanding (RFC 6298 section 5).
+    #[inline]
+    pub(crate) fn restart_rto(&mut self, now: u64) {
+        if self.una == self.max {
+            self.rto_at = u64::MAX;
+            return;
+        }
+        self.rto_at = now + self.rto.timeout();
+        self.check_at = self.check_at.min(self.rto_at);
+    }
+
+    fn on_rto(&mut self, now: u64, port: &mut impl Port) {
+        self.stats.timeouts += 1;
+        let repeated = self.rto.backed_off();
+        self.rto.back_off();
+        if !self.established {
+            self.send_syn(now, port);
+            return;
+        }
+        self.collapse(now, repeated);
+        self.after_timeout = true;
+        self.restart_rto(now);
+        self.send(now, port);
+    }
+
+    /// After a timeout: one segment, and everything outstanding counts as lost.
+    fn collapse(&mut self, now: u64, repeated: bool) {
+        // RFC 5681 section 3.1: after a second timeout of the same segment "ssthresh is held constant".
+        if repeated && !self.stack.ns2 {
+            self.chain.lose_window(Nanos(now));
+        } else {
+            self.report_timeout(now);
+        }
+        self.lost += u64::from(self.flight() - self.board.sacked());
+        self.recover = self.max;
+        self.nxt = self.una;
+        self.inflation = 0;
+        self.timed = u32::MAX;
+        self.board.clear(self.una);
+        self.repair = Repair::Loss;
+        self.dup_acks = 0;
+        self.orderly = false;
+    }
+}

@@ -1,0 +1,140 @@
+//! Sending what the window, the receiver, the application and the pacer allow.
+
+use super::{Port, Sender};
+use crate::packet;
+use firstflight_control::contract::Signals;
+use firstflight_control::units::{Nanos, Rate};
+
+impl Sender {
+    /// Sends new data (after a timeout: old data again) while the window has room.
+    #[inline]
+    pub(crate) fn send(&mut self, now: u64, port: &mut impl Port) {
+        self.send_some(now, u32::MAX, port);
+    }
+
+    /// The same, at most `burst` segments.
+    #[inline]
+    pub(crate) fn send_some(&mut self, now: u64, burst: u32, port: &mut impl Port) {
+        let mut left = burst;
+        let end = self.available.min(self.una.saturating_add(self.stack.receive_window));
+        loop {
+            if !self.window_has_room() || left == 0 {
+                self.limited = true;
+                return;
+            }
+            if self.nxt >= end {
+                self.limited = false;
+                return;
+            }
+            if self.chain.control.pacing != Rate::NONE && self.must_wait(now) {
+                self.limited = true;
+                return;
+            }
+            self.send_next(now, port);
+            left -= 1;
+        }
+    }
+
+    /// Whether one more segment fits into the window. A fraction of a segment does not count.
+    #[inline]
+    fn window_has_room(&self) -> bool {
+        // SACKed segments have left the network; without SACK, or in order, there are none.
+        let outstanding = u64::from(self.nxt - self.una) + 1;
+        let outstanding = if self.orderly { outstanding } else { outstanding - self.left_network() };
+        outstanding * self.mss <= self.chain.control.cwnd
+    }
+
+    #[inline]
+    fn left_network(&self) -> u64 {
+        let sacked = if self.stack.ns2 { 0 } else { self.board.sacked() };
+        u64::from(self.inflation + sacked)
+    }
+
+    /// Asks the pacer; if the next segment must wait, arms its timer.
+    fn must_wait(&mut self, now: u64) -> bool {
+        let control = &self.chain.control;
+        let release = self.pacer.release(control.pacing, control.burst.max(self.mss), self.mss).0;
+        if release <= now {
+            return false;
+        }
+        self.pace_at = release;
+        self.check_at = self.check_at.min(release);
+        true
+    }
+
+    /// Sends the segment at `nxt`.
+    #[inline]
+    pub(crate) fn send_next(&mut self, now: u64, port: &mut impl Port) {
+        let segment = self.nxt;
+        self.nxt = segment + 1;
+        let repeated = segment < self.max;
+        if !repeated {
+            self.max = segment + 1;
+            if self.timed == u32::MAX && !self.per_packet {
+                self.timed = segment;
+                self.timed_at = now;
+            }
+            if self.una == 0 {
+                self.stats.first_flight += 1;
+            }
+        }
+        self.put_on_wire(now, segment, repeated, port);
+    }
+
+    /// Puts one segment on the wire: the only place where data leaves.
+    #[inline]
+    pub(crate) fn put_on_wire(&mut self, now: u64, segment: u32, repeated: bool, port: &mut impl Port) {
+        self.stats.sent += 1;
+        self.stats.retransmits += u64::from(repeated);
+        self.last_sent_at = now;
+        if self.per_packet {
+            self.stamp(now, segment, repeated);
+        }
+        if self.rto_at == u64::MAX {
+            self.rto_at = now + self.rto.timeout();
+            self.check_at = self.check_at.min(self.rto_at);
+        }
+        let mut flags = if segment + 1 == self.available { packet::PUSH_SYN } else { 0 };
+        if self.stack.ecn {
+            flags |= self.ecn_flags(repeated);
+        }
+        if self.chain.control.pacing != Rate::NONE {
+            self.pacer.on_sent(Nanos(now), self.chain.control.pacing, self.mss);
+        }
+        if self.wants_sent {
+            self.chain.on_sent(Nanos(now), self.mss);
+        }
+        port.transmit(now, segment, flags, repeated);
+    }
+
+    #[inline]
+    fn stamp(&mut self, now: u64, segment: u32, repeated: bool) {
+        if (self.max - self.una) as usize >= self.sent_at.len() {
+            self.grow_stamps();
+        }
+        let slot = segment as usize & (self.sent_at.len() - 1);
+        self.sent_at[slot] = now << 1 | u64::from(repeated);
+    }
+
+    #[cold]
+    fn grow_stamps(&mut self) {
+        let old = self.sent_at.len();
+        let mut stamps = vec![0; 2 * old];
+        for segment in self.una as usize..self.una as usize + old {
+            stamps[segment & (2 * old - 1)] = self.sent_at[segment & (old - 1)];
+        }
+        self.sent_at = stamps;
+    }
+
+    fn ecn_flags(&mut self, repeated: bool) -> u64 {
+        // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.
+        if repeated {
+            return 0;
+        }
+        let reduced = std::mem::take(&mut self.reduced_for_mark);
+        packet::ECT | if reduced { packet::CWR_ECE } else { 0 }
+    }
+
+    /// What the schemes of this connection may count on in the simulator.
+    pub const OFFERED: Signals = Signals::RTT.and(Signals::PACING).and(Signals::SENT);
+}
