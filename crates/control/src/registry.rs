@@ -64,6 +64,7 @@ registry! {
     HystartPp(startup::hystart_pp::HystartPp),
     JumpStart(startup::jump_start::JumpStart),
     Reno(avoidance::reno::Reno),
+    Cubic(avoidance::cubic::Cubic),
 }
 
 /// Why a parameter was refused.

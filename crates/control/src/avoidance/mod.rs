@@ -1,3 +1,4 @@
 //! Congestion-avoidance schemes: each rules the window after start-up, until the connection ends.
 
+pub mod cubic;
 pub mod reno;

@@ -145,32 +145,30 @@ impl EligibleRate {
     }
 
     fn smooth(&mut self, sample: FineRate, gap: Nanos, rtt: Nanos) {
-        let previous = core::mem::replace(&mut self.averages.sample, sample);
-        self.averages.samples += 1;
-        if self.averages.samples == 1 {
-            self.averages.estimate = sample;
+        let a = &mut self.averages;
+        let previous = core::mem::replace(&mut a.sample, sample);
+        a.samples += 1;
+        if a.samples == 1 {
+            a.estimate = sample;
             return;
         }
         let tau = match self.filter {
             Filter::None => {
-                self.averages.estimate = sample;
+                a.estimate = sample;
                 return;
             }
             Filter::Tustin { tau: Nanos::ZERO } => rtt,
             Filter::Tustin { tau } => tau,
             Filter::Adaptive => {
                 // ABSE: U_k = 0.6 U_{k-1} + 0.4 |s_k - s_{k-1}|, tau_k = RTT + N RTT U_k / U_max
-                self.averages.instability =
-                    average(self.averages.instability, sample.abs_diff(previous), OLD_WEIGHT);
-                self.averages.most_unstable =
-                    self.averages.most_unstable.max(self.averages.instability).max(1);
-                let extra =
-                    u128::from(rtt.0) * u128::from(INSTABILITY_GAIN) * u128::from(self.averages.instability)
-                        / u128::from(self.averages.most_unstable);
+                a.instability = average(a.instability, sample.abs_diff(previous), OLD_WEIGHT);
+                a.most_unstable = a.most_unstable.max(a.instability).max(1);
+                let extra = u128::from(rtt.0) * u128::from(INSTABILITY_GAIN) * u128::from(a.instability)
+                    / u128::from(a.most_unstable);
                 rtt.saturating_add(Nanos(u64::try_from(extra).unwrap_or(u64::MAX)))
             }
         };
-        self.averages.estimate = tustin(self.averages.estimate, sample, previous, gap, tau);
+        a.estimate = tustin(a.estimate, sample, previous, gap, tau);
     }
 
     /// The newest point not after `at`, or the oldest there is.
