@@ -1,0 +1,189 @@
+//! Numbers and names as a reader wants them: few digits, one unit for a column, no control characters.
+
+/// The unit and the decimals in which a column of times is written, so that its rows compare at a glance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct TimeScale {
+    per_second: f64,
+    decimals: usize,
+    /// `ms` or `s`.
+    pub(crate) unit: &'static str,
+}
+
+impl TimeScale {
+    /// The scale that gives the largest of `seconds` four significant digits.
+    pub(crate) fn of(seconds: impl IntoIterator<Item = f64>) -> Self {
+        let largest = seconds.into_iter().fold(0.0, f64::max);
+        let (per_second, unit) = if largest < 1.0 { (1000.0, "ms") } else { (1.0, "s") };
+        let whole_digits = (largest * per_second).max(1.0).log10() as usize + 1;
+        Self { per_second, unit, decimals: 4_usize.saturating_sub(whole_digits).min(3) }
+    }
+
+    /// A time without its unit.
+    pub(crate) fn value(self, seconds: f64) -> String {
+        minus(format!("{:.*}", self.decimals, seconds * self.per_second))
+    }
+
+    /// An interval without its unit.
+    pub(crate) fn interval(self, [low, high]: [f64; 2]) -> String {
+        format!("{}–{}", self.value(low), self.value(high))
+    }
+
+    /// A time with its unit.
+    pub(crate) fn with_unit(self, seconds: f64) -> String {
+        format!("{} {}", self.value(seconds), self.unit)
+    }
+}
+
+/// A time on its own, with its unit.
+pub(crate) fn time(seconds: f64) -> String {
+    TimeScale::of([seconds]).with_unit(seconds)
+}
+
+/// A signed share in per cent: `−23 %`; one decimal below ten per cent.
+pub(crate) fn percent(share: f64) -> String {
+    let value = share * 100.0;
+    let rounded = if value.abs() < 9.95 { format!("{value:+.1}") } else { format!("{value:+.0}") };
+    let unsigned_zero =
+        if rounded.trim_start_matches(['+', '-']) == "0.0" { "0.0".to_owned() } else { rounded };
+    minus(unsigned_zero) + " %"
+}
+
+/// An unsigned share in per cent, for sentences that carry the sign in their words.
+pub(crate) fn percent_magnitude(share: f64) -> String {
+    percent(share).trim_start_matches(['+', '−']).to_owned()
+}
+
+/// A count that may be a mean: three significant digits, whole numbers without decimals.
+pub(crate) fn count(value: f64) -> String {
+    let decimals = match value.abs() {
+        v if v >= 99.95 || (v.fract() == 0.0) => 0,
+        v if v >= 9.995 => 1,
+        _ => 2,
+    };
+    minus(format!("{value:.decimals$}"))
+}
+
+/// A transfer size as scenarios write it: KB are 1000 bytes, KiB 1024.
+pub(crate) fn bytes(bytes: u64) -> String {
+    const UNITS: [(u64, &str); 6] = [
+        (1_000_000_000, "GB"),
+        (1 << 30, "GiB"),
+        (1_000_000, "MB"),
+        (1 << 20, "MiB"),
+        (1000, "KB"),
+        (1 << 10, "KiB"),
+    ];
+    match UNITS.iter().find(|(unit, _)| bytes > 0 && bytes.is_multiple_of(*unit)) {
+        Some((unit, name)) => format!("{} {name}", bytes / unit),
+        None => match UNITS.iter().find(|(unit, name)| bytes >= *unit && !name.contains('i')) {
+            Some((unit, name)) => format!("{:.1} {name}", bytes as f64 / *unit as f64),
+            None => format!("{bytes} B"),
+        },
+    }
+}
+
+/// A rate as scenarios write it.
+pub(crate) fn rate(bit_s: f64) -> String {
+    let (unit, name) = match bit_s {
+        r if r >= 1e9 => (1e9, "Gbit/s"),
+        r if r >= 1e6 => (1e6, "Mbit/s"),
+        _ => (1e3, "kbit/s"),
+    };
+    format!("{} {name}", significant(bit_s / unit))
+}
+
+/// Up to four significant digits, without trailing zeros.
+pub(crate) fn significant(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let decimals = (3 - value.abs().log10().floor() as i32).clamp(0, 9) as usize;
+    let text = format!("{value:.decimals$}");
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    minus(text.to_owned())
+}
+
+/// `singular` for exactly one, `plural` otherwise, after the count.
+pub(crate) fn counted(value: f64, singular: &str, plural: &str) -> String {
+    format!("{} {}", count(value), if value == 1.0 { singular } else { plural })
+}
+
+/// Words joined as in a sentence: `a, b and c`.
+pub(crate) fn list(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// Text from outside with control and direction-changing characters written as escapes, so that a file name
+/// can neither drive a terminal nor reorder a line.
+pub(crate) fn printable(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        let reorders =
+            matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        if c.is_control() || reorders { out.extend(c.escape_unicode()) } else { out.push(c) }
+    }
+    out
+}
+
+fn minus(text: String) -> String {
+    text.replace('-', "−")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_of_times_has_one_unit_and_four_digits_in_its_largest_value() {
+        let scale = TimeScale::of([0.0123, 0.3124]);
+        assert_eq!(
+            (scale.value(0.3124), scale.value(0.0123), scale.unit),
+            ("312.4".into(), "12.3".into(), "ms")
+        );
+        let scale = TimeScale::of([0.3124, 12.3456]);
+        assert_eq!(
+            (scale.value(0.3124), scale.interval([0.5, 12.3456])),
+            ("0.31".into(), "0.50–12.35".into())
+        );
+        assert_eq!(time(1.0), "1.000 s");
+    }
+
+    #[test]
+    fn shares_are_signed_and_never_minus_zero() {
+        assert_eq!(percent(-0.234), "−23 %");
+        assert_eq!(percent(0.056), "+5.6 %");
+        assert_eq!(percent(-0.0001), "0.0 %");
+        assert_eq!(percent_magnitude(-0.056), "5.6 %");
+    }
+
+    #[test]
+    fn sizes_are_written_as_scenarios_write_them() {
+        assert_eq!(bytes(300_000), "300 KB");
+        assert_eq!(bytes(3_000_000), "3 MB");
+        assert_eq!(bytes(65_536), "64 KiB");
+        assert_eq!(bytes(123_456), "123.5 KB");
+        assert_eq!(bytes(7), "7 B");
+        assert_eq!(rate(1.5e9), "1.5 Gbit/s");
+        assert_eq!(rate(40e6), "40 Mbit/s");
+    }
+
+    #[test]
+    fn counts_keep_three_digits() {
+        assert_eq!(count(0.333), "0.33");
+        assert_eq!(count(12.34), "12.3");
+        assert_eq!(count(1234.5), "1234");
+        assert_eq!(count(7.0), "7");
+        assert_eq!(counted(1.0, "packet", "packets"), "1 packet");
+        assert_eq!(significant(0.001), "0.001");
+        assert_eq!(significant(1234.5), "1234");
+    }
+
+    #[test]
+    fn text_that_would_drive_a_terminal_is_escaped() {
+        assert_eq!(printable("a\u{1b}[2J\u{202e}b\n"), "a\\u{1b}[2J\\u{202e}b\\u{a}");
+    }
+}

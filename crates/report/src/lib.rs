@@ -1,0 +1,47 @@
+//! Shows comparisons: a terminal table, a self-contained HTML page and a Parquet file.
+//!
+//! Everything here is a pure function of a [`CompareReport`]: the same report gives the same bytes. Only
+//! [`Folder`] touches the file system, and it leaves either whole files or none.
+
+mod decimate;
+mod format;
+mod headline;
+mod names;
+mod output;
+mod page;
+mod parquet;
+mod path;
+mod table;
+
+use std::path::{Path, PathBuf};
+
+pub use firstflight_study::results::CompareReport;
+pub use output::{Folder, OutputError};
+pub use page::html;
+pub use parquet::{ParquetError, parquet};
+pub use table::{Colour, table};
+
+/// Name of the page in the output folder.
+pub const REPORT_FILE: &str = "report.html";
+/// Name of the Parquet file in the output folder.
+pub const PARQUET_FILE: &str = "results.parquet";
+
+/// Writes [`REPORT_FILE`] and [`PARQUET_FILE`] into `dir`, which is made if it is missing, and returns their paths.
+///
+/// # Errors
+/// [`OutputError`] if a file cannot be written; then nothing new is left behind.
+pub fn write_all(dir: &Path, report: &CompareReport) -> Result<Vec<PathBuf>, OutputError> {
+    let mut folder = Folder::open(dir)?;
+    stage_all(&mut folder, report)?;
+    folder.commit()
+}
+
+/// Stages [`REPORT_FILE`] and [`PARQUET_FILE`], for a folder that was opened before the work began or that gets
+/// further files.
+///
+/// # Errors
+/// [`OutputError`] if a file cannot be written.
+pub fn stage_all(folder: &mut Folder, report: &CompareReport) -> Result<(), OutputError> {
+    folder.stage(REPORT_FILE, |file| file.write_all(html(report).as_bytes()))?;
+    folder.stage(PARQUET_FILE, |file| parquet(report, file).map_err(std::io::Error::other))
+}

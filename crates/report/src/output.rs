@@ -1,0 +1,117 @@
+//! Output folders that get whole files or none.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// A folder being written to. Files are staged under temporary names in it and appear under their own names
+/// together, in [`Folder::commit`]; dropped before that, it leaves nothing behind, not even a folder it made.
+#[derive(Debug)]
+pub struct Folder {
+    dir: PathBuf,
+    /// Outermost folder that had to be made.
+    made: Option<PathBuf>,
+    /// Temporary and final paths.
+    staged: Vec<(PathBuf, PathBuf)>,
+}
+
+/// Why an output folder or a file in it could not be written.
+#[derive(Debug)]
+pub struct OutputError {
+    /// The folder or file.
+    pub path: PathBuf,
+    /// What the system said.
+    pub source: io::Error,
+}
+
+impl fmt::Display for OutputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, source } = self;
+        write!(f, "cannot write `{}`: {source}; choose another folder with --out", path.display())
+    }
+}
+
+impl std::error::Error for OutputError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.source)
+    }
+}
+
+impl Folder {
+    /// Opens `dir` for writing and makes it if it is missing. To be called before the work whose results go there,
+    /// so that a folder that cannot be written costs no work.
+    ///
+    /// # Errors
+    /// [`OutputError`] if `dir` cannot be made, is not a folder or takes no files.
+    pub fn open(dir: &Path) -> Result<Self, OutputError> {
+        let made = dir.ancestors().take_while(|a| !a.as_os_str().is_empty() && !a.exists()).last();
+        let folder = Self { dir: dir.to_owned(), made: made.map(Path::to_owned), staged: Vec::new() };
+        fs::create_dir_all(dir).map_err(at(dir))?;
+        let probe = folder.temporary("probe");
+        File::create(&probe).and_then(|_| fs::remove_file(&probe)).map_err(at(dir))?;
+        Ok(folder)
+    }
+
+    /// Writes a file under a temporary name; `write` gets a buffered writer.
+    ///
+    /// # Errors
+    /// [`OutputError`] if writing fails or if a folder of that name is in the way.
+    pub fn stage(
+        &mut self,
+        name: &str,
+        write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
+    ) -> Result<(), OutputError> {
+        let (temporary, target) = (self.temporary(name), self.dir.join(name));
+        if target.is_dir() {
+            return Err(at(&target)(io::Error::from(io::ErrorKind::IsADirectory)));
+        }
+        self.staged.push((temporary.clone(), target.clone()));
+        let write_to = |file: File| {
+            let mut buffer = BufWriter::new(file);
+            write(&mut buffer)?;
+            buffer.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+        };
+        File::create(&temporary).and_then(write_to).map_err(at(&target))
+    }
+
+    /// Gives every staged file its own name, replacing files of earlier runs, and returns the paths in staging order.
+    ///
+    /// # Errors
+    /// [`OutputError`] if a file cannot be renamed; files renamed before it are whole.
+    pub fn commit(mut self) -> Result<Vec<PathBuf>, OutputError> {
+        let mut written = Vec::with_capacity(self.staged.len());
+        for (temporary, target) in &self.staged {
+            fs::rename(temporary, target).map_err(at(target))?;
+            written.push(target.clone());
+        }
+        self.staged.clear();
+        self.made = None;
+        Ok(written)
+    }
+
+    /// A name in the same folder, so that renaming moves no data, that no other running process uses.
+    fn temporary(&self, name: &str) -> PathBuf {
+        self.dir.join(format!(".{name}.{}.part", std::process::id()))
+    }
+}
+
+impl Drop for Folder {
+    /// A file that cannot be removed stays: there is nobody to tell, and the error that led here says more.
+    fn drop(&mut self) {
+        for (temporary, _) in &self.staged {
+            let _ = fs::remove_file(temporary);
+        }
+        let Some(made) = &self.made else { return };
+        // From the innermost outwards, and only while empty: another program may have put something there.
+        for dir in self.dir.ancestors().take_while(|dir| dir.starts_with(made)) {
+            if fs::remove_dir(dir).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+fn at(path: &Path) -> impl FnOnce(io::Error) -> OutputError {
+    move |source| OutputError { path: path.to_owned(), source }
+}

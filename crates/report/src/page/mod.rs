@@ -1,0 +1,144 @@
+//! The self-contained HTML page: everything readable is in the markup, scripts only draw plots.
+
+mod data;
+mod forest;
+mod path;
+mod plots;
+mod ranking;
+mod trust;
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use firstflight_study::results::CompareReport;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use sha2::{Digest, Sha256};
+
+use crate::format::printable;
+use crate::headline::headline;
+use crate::names::Names;
+use crate::path::path_line;
+
+const UPLOT_JS: &str = include_str!("../../../../web/vendor/uplot/uPlot.iife.min.js");
+const UPLOT_CSS: &str = include_str!("../../../../web/vendor/uplot/uPlot.min.css");
+const UPLOT_LICENCE: &str = include_str!("../../../../web/vendor/uplot/LICENSE");
+const REPORT_CSS: &str = include_str!("../../../../web/report.css");
+const REPORT_JS: [&str; 6] = [
+    include_str!("../../../../web/theme.js"),
+    include_str!("../../../../web/plot.js"),
+    include_str!("../../../../web/sizes.js"),
+    include_str!("../../../../web/traces.js"),
+    include_str!("../../../../web/captured.js"),
+    include_str!("../../../../web/main.js"),
+];
+
+/// The whole page. The same report gives the same bytes.
+pub fn html(report: &CompareReport) -> String {
+    let names = Names::of(report);
+    let comparison = &report.comparison;
+    let script = format!("\"use strict\";\n{}", REPORT_JS.concat());
+    let style = format!("{UPLOT_CSS}\n{REPORT_CSS}");
+    let title = printable(&comparison.title);
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" data-ready="false" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(policy(&[UPLOT_JS, &script], &style));
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="referrer" content="no-referrer";
+                title { (title) " · firstflight compare" }
+                style { (PreEscaped(&style)) }
+            }
+            body {
+                a.skip href="#answer" { "Skip to the answer" }
+                header.top {
+                    div.wide {
+                        p.product { "firstflight " span { "compare" } }
+                        button #theme type="button" hidden { "Colours: automatic" }
+                    }
+                }
+                main {
+                    (answer(report, &names, &title))
+                    (ranking::section(report, &names))
+                    (plots::by_size(report, &names))
+                    (plots::over_time(report, &names))
+                    (plots::captured(report))
+                    (path::section(&comparison.path))
+                    (trust::caveats(report))
+                    (trust::provenance(&comparison.provenance))
+                }
+                footer { (licences()) }
+                script #data type="application/json" { (PreEscaped(data::json(report, &names))) }
+                script { (PreEscaped(UPLOT_JS)) }
+                script { (PreEscaped(&script)) }
+            }
+        }
+    };
+    page.into_string()
+}
+
+/// The title, the path, the sentence that answers the question, and one card for each size.
+fn answer(report: &CompareReport, names: &Names, title: &str) -> Markup {
+    let answer = headline(report, names);
+    html! {
+        section #answer aria-labelledby="title" {
+            h1 #title { (title) }
+            p.path { (path_line(&report.comparison.path)) }
+            p.lead { (answer.lead) }
+            @if answer.by_size.len() > 1 {
+                ul.cards {
+                    @for size in &answer.by_size {
+                        li {
+                            h3 {
+                                (size.size)
+                                @if let Some(winner) = &size.winner {
+                                    span.winner { (scheme(names, winner)) }
+                                }
+                            }
+                            p { (size.text) }
+                        }
+                    }
+                }
+            }
+            @if let Some(avoidance) = &names.shared {
+                p.note { "Every scheme goes on with " b { (avoidance) } " once its start-up is over." }
+            }
+        }
+    }
+}
+
+fn licences() -> Markup {
+    html! {
+        details {
+            summary { "This page contains uPlot, under the MIT licence" }
+            pre { (UPLOT_LICENCE) }
+        }
+    }
+}
+
+/// A scheme's name with its colour beside it.
+fn scheme(names: &Names, label: &str) -> Markup {
+    let name = names.get(label);
+    html! { span.scheme { (swatch(name.colour)) (name.short) } }
+}
+
+fn swatch(colour: usize) -> Markup {
+    html! { span.swatch.{ "c" (palette(colour)) } aria-hidden="true" {} }
+}
+
+/// The palette has a grey for the baseline and eight hues that colour-blind readers tell apart; a ninth scheme
+/// begins again, and differs by its dashes.
+fn palette(colour: usize) -> usize {
+    if colour == 0 { 0 } else { (colour - 1) % 8 + 1 }
+}
+
+/// Nothing may be loaded, and only this page's own scripts and styles may run.
+fn policy(scripts: &[&str], style: &str) -> String {
+    let hash = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)));
+    let scripts: Vec<_> = scripts.iter().map(|s| hash(s)).collect();
+    format!(
+        "default-src 'none'; script-src {}; style-src {}; base-uri 'none'; form-action 'none'",
+        scripts.join(" "),
+        hash(style)
+    )
+}

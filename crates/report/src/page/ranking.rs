@@ -1,0 +1,130 @@
+//! The ranked tables, one for each size, with their intervals drawn on one scale.
+
+use firstflight_study::results::{CompareReport, SchemeResult};
+use maud::{Markup, html};
+
+use super::{forest, scheme};
+use crate::format::{TimeScale, bytes, count, percent, percent_magnitude};
+use crate::names::Names;
+
+pub(super) fn section(report: &CompareReport, names: &Names) -> Markup {
+    let comparison = &report.comparison;
+    let baseline = comparison.baseline.as_deref().map(|b| names.get(b).short.clone());
+    html! {
+        section #ranking aria-labelledby="ranking-title" {
+            h2 #ranking-title { "Ranking" }
+            p.note {
+                "By median completion time over " (comparison.provenance.replications) " replications; every scheme "
+                "met the same randomness. Intervals are 95 %. In the drawing, the mark is the median with its interval, "
+                "the open circle the 95th percentile. "
+                span.tie { "=" } " marks schemes that cannot be told apart from the best."
+            }
+            @for size in comparison.sizes() {
+                (size_table(size, &comparison.ranked(size), names, baseline.as_deref()))
+            }
+        }
+    }
+}
+
+fn size_table(size: u64, ranked: &[&SchemeResult], names: &Names, baseline: Option<&str>) -> Markup {
+    let scale = TimeScale::of(ranked.iter().filter_map(|r| r.completion_s).map(|c| c.p95));
+    let axis = forest::Axis::over(ranked);
+    html! {
+        div.scroll role="region" tabindex="0" aria-label={ "Ranking at " (bytes(size)) } {
+            table.ranking {
+                caption { (bytes(size)) }
+                thead {
+                    tr {
+                        th scope="col" { "#" }
+                        th scope="col" { "Scheme" }
+                        th.num scope="col" { "Median, " (scale.unit) }
+                        th.num scope="col" { "95th pct., " (scale.unit) }
+                        th.drawn scope="col" { (axis.heading(scale)) }
+                        @if let Some(baseline) = baseline {
+                            th.num scope="col" { "Against " (baseline) }
+                        }
+                        th.num scope="col" { "Dropped" br; span.unit { "packets" } }
+                        th.num scope="col" { "Resent" br; span.unit { "packets" } }
+                        th scope="col" { "Start-up ends" br; span.unit { "window, × BDP, by" } }
+                    }
+                }
+                tbody {
+                    @for result in ranked {
+                        (row(result, names, scale, &axis, baseline.is_some()))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn row(
+    result: &SchemeResult,
+    names: &Names,
+    scale: TimeScale,
+    axis: &forest::Axis,
+    with_baseline: bool,
+) -> Markup {
+    let tie = result.ties_with_best && result.rank > 1 && result.completion_s.is_some();
+    html! {
+        tr.best[result.rank == 1] {
+            td.rank { (result.rank) @if tie { span.tie title="cannot be told apart from the best" { "=" } } }
+            th scope="row" { (scheme(names, &result.scheme)) }
+            @if let Some(completion) = result.completion_s {
+                td.num { b { (scale.value(completion.median)) } (interval(&scale.interval(completion.ci95))) }
+                td.num { (scale.value(completion.p95)) (interval(&scale.interval(completion.p95_ci95))) }
+                td.drawn { (axis.mark(&completion, names.get(&result.scheme).colour)) }
+            } @else {
+                td colspan="3" { "none finished in the time allowed" }
+            }
+            @if with_baseline {
+                td.num {
+                    @if let Some(difference) = result.against_baseline {
+                        @let [low, high] = difference.relative_ci95;
+                        span.sooner[high < 0.0].later[low > 0.0] { (percent(difference.relative)) }
+                        (interval(&format!("{} … {}", percent(low).trim_end_matches(" %"), percent(high))))
+                    } @else { span.dim { "reference" } }
+                }
+            }
+            td.num {
+                (count(result.drops.mean))
+                @if let Some([low, high]) = result.drops.ci95 && low < high {
+                    (interval(&format!("{}–{}", count(low), count(high))))
+                }
+                @if result.others_drops_mean > 0.0 {
+                    span.ci { (count(result.others_drops_mean)) " of others" }
+                }
+            }
+            td.num {
+                (count(result.retransmits_mean))
+                @if result.timeouts_mean > 0.0 { span.ci { (count(result.timeouts_mean)) " timeouts" } }
+            }
+            td { (exit(result)) (remarks(result)) }
+        }
+    }
+}
+
+fn interval(text: &str) -> Markup {
+    html! { span.ci { (text) } }
+}
+
+fn exit(result: &SchemeResult) -> Markup {
+    let Some(exit) = result.startup_exit else { return html! { span.dim { "outlasts the transfer" } } };
+    html! {
+        (count(exit.cwnd_packets))
+        @if exit.bdp_packets > 0.0 { ", " b { (format!("{:.2}", exit.cwnd_packets / exit.bdp_packets)) " ×" } }
+        ", " (exit.reason.label())
+        @if exit.agreed < 0.995 { span.ci { "in " (percent_magnitude(exit.agreed)) } }
+    }
+}
+
+fn remarks(result: &SchemeResult) -> Markup {
+    html! {
+        @if result.unfinished > 0 && result.completion_s.is_some() {
+            span.ci.warn { (result.unfinished) " of " (result.replications) " did not finish" }
+        }
+        @if !result.widened_by.is_empty() {
+            span.ci.warn { "interval covers unknown " (result.widened_by.join(", ")) }
+        }
+    }
+}

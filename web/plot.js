@@ -1,0 +1,154 @@
+// What all plots share: a uPlot that fits its place, follows the colours, and answers to the keyboard.
+const plot = (() => {
+  const places = new Map();
+  const dpr = () => devicePixelRatio || 1;
+
+  const font = () => `${12}px system-ui, -apple-system, "Segoe UI", Roboto, Arial, sans-serif`;
+
+  const axis = (more) => ({
+    stroke: () => theme.colour("dim"),
+    grid: { stroke: () => theme.colour("grid"), width: 1 },
+    ticks: { stroke: () => theme.colour("grid"), width: 1, size: 4 },
+    font: font(),
+    ...more,
+  });
+
+  // A place is an element with a height, a description and a function that gives uPlot's options and data, or
+  // nothing. It is drawn anew whenever its content, its width or the colours change.
+  const draw = (id, build) => {
+    const element = document.getElementById(id);
+    let place = places.get(element);
+    if (!place) {
+      place = { element, u: null, width: 0 };
+      places.set(element, place);
+      element.setAttribute("role", "img");
+      element.setAttribute("aria-label", element.dataset.label);
+      element.tabIndex = 0;
+      element.addEventListener("keydown", (event) => key(place, event));
+      new ResizeObserver(() => {
+        if (place.u && element.clientWidth !== place.width) fit(place);
+      }).observe(element);
+      theme.onChange(() => place.u?.redraw(false));
+    }
+    place.u?.destroy();
+    const built = build();
+    place.width = element.clientWidth;
+    const options = {
+      width: place.width,
+      height: Number(element.dataset.height),
+      legend: { show: false },
+      ...built.options,
+    };
+    place.u = new uPlot(options, built.data, element);
+    return place.u;
+  };
+
+  const fit = (place) => {
+    place.width = place.element.clientWidth;
+    place.u.setSize({ width: place.width, height: Number(place.element.dataset.height) });
+  };
+
+  // Arrows move the cursor by a hundredth of the plot, with Shift by a tenth; Home and End go to its ends.
+  const key = (place, event) => {
+    const { u } = place;
+    if (!u) return;
+    const width = u.over.clientWidth;
+    const step = event.shiftKey ? width / 10 : width / 100;
+    const now = u.cursor.left >= 0 ? u.cursor.left : 0;
+    const left = { ArrowLeft: now - step, ArrowRight: now + step, Home: 0, End: width }[event.key];
+    if (left !== undefined) {
+      u.setCursor({ left: Math.min(Math.max(left, 0), width), top: u.over.clientHeight / 2 });
+    } else if (event.key === "Escape") {
+      u.setScale("x", u.wholeX ?? { min: u.data[0][0], max: u.data[0][u.data[0].length - 1] });
+    } else {
+      return;
+    }
+    event.preventDefault();
+  };
+
+  // Drawing on the canvas inside the plot's box, in device pixels, in CSS-pixel line widths.
+  const inside = (u, paint) => {
+    const { ctx, bbox } = u;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+    ctx.clip();
+    paint(ctx, bbox, dpr());
+    ctx.restore();
+  };
+
+  const line = (ctx, x1, y1, x2, y2) => {
+    ctx.beginPath();
+    ctx.moveTo(x1, y1);
+    ctx.lineTo(x2, y2);
+    ctx.stroke();
+  };
+
+  const x = (u, value) => u.valToPos(value, "x", true);
+  const y = (u, value) => u.valToPos(value, "y", true);
+
+  // A dashed horizontal line with its name at the right end.
+  const level = (u, value, name) => inside(u, (ctx, bbox, scale) => {
+    const at = y(u, value);
+    if (!(at > bbox.top && at < bbox.top + bbox.height)) return;
+    ctx.strokeStyle = ctx.fillStyle = theme.colour("dim");
+    ctx.lineWidth = scale;
+    ctx.setLineDash([2 * scale, 3 * scale]);
+    line(ctx, bbox.left, at, bbox.left + bbox.width, at);
+    ctx.font = `${11 * scale}px system-ui, -apple-system, "Segoe UI", Roboto, Arial, sans-serif`;
+    ctx.textAlign = "right";
+    ctx.textBaseline = at - bbox.top < 16 * scale ? "top" : "bottom";
+    ctx.fillText(name, bbox.left + bbox.width - 4 * scale, at + (ctx.textBaseline === "top" ? 2 : -2) * scale);
+  });
+
+  // Ticks at instants, hanging from the top of the box in the given row.
+  const ticks = (u, instants, colour, row) => inside(u, (ctx, bbox, scale) => {
+    ctx.strokeStyle = colour;
+    ctx.lineWidth = 1.5 * scale;
+    const top = bbox.top + (1 + row * 7) * scale;
+    for (const instant of instants) {
+      const at = x(u, instant);
+      line(ctx, at, top, at, top + 6 * scale);
+    }
+  });
+
+  // "1.2 M": counts on axes.
+  const short = (value) => {
+    if (value === null || value === undefined) return "";
+    const size = Math.abs(value);
+    if (size >= 1e6) return `${+(value / 1e6).toPrecision(4)} M`;
+    if (size >= 1e4) return `${+(value / 1e3).toPrecision(4)} k`;
+    return `${+value.toPrecision(4)}`;
+  };
+
+  const seconds = (value) => (value < 1 ? `${+(value * 1000).toPrecision(4)} ms` : `${+value.toPrecision(5)} s`);
+
+  // Times on an axis, all in the unit of the largest.
+  const times = (u, splits) => {
+    const largest = splits[splits.length - 1];
+    return splits.map((v) => (largest < 1 ? `${+(v * 1000).toPrecision(6)} ms` : `${+v.toPrecision(6)} s`));
+  };
+
+  return { draw, axis, inside, line, level, ticks, x, y, short, seconds, times };
+})();
+
+// A row of buttons of which one is pressed.
+const choice = (name, changed) => {
+  const group = document.querySelector(`[data-choice="${name}"]`);
+  if (!group) return () => undefined;
+  const buttons = [...group.querySelectorAll("button")];
+  for (const button of buttons) {
+    button.addEventListener("click", () => {
+      buttons.forEach((b) => b.setAttribute("aria-pressed", b === button));
+      changed();
+    });
+  }
+  return () => group.querySelector('[aria-pressed="true"]').dataset.value;
+};
+
+// The boxes of a legend: which schemes are shown.
+const legend = (name, changed) => {
+  const boxes = [...document.querySelectorAll(`[data-legend="${name}"] input`)];
+  boxes.forEach((box) => box.addEventListener("change", changed));
+  return () => new Set(boxes.filter((b) => b.checked).map((b) => Number(b.value)));
+};
