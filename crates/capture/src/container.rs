@@ -10,7 +10,9 @@ use firstflight_control::units::Nanos;
 use pcap_parser::nom::Err as NomErr;
 use pcap_parser::pcapng::{Block, InterfaceDescriptionBlock};
 use pcap_parser::traits::PcapNGPacketBlock;
-use pcap_parser::{PcapHeader, parse_block_be, parse_block_le, parse_pcap_frame, parse_pcap_frame_be, parse_pcap_header};
+use pcap_parser::{
+    PcapHeader, parse_block_be, parse_block_le, parse_pcap_frame, parse_pcap_frame_be, parse_pcap_header,
+};
 
 /// A packet as the file holds it.
 pub(crate) struct Frame<'a> {
@@ -91,7 +93,8 @@ fn pcap<R: Read>(
         let taken = match parse(window.bytes()) {
             Ok((rest, frame)) => {
                 let at = u64::from(frame.ts_sec) * 1_000_000_000 + u64::from(frame.ts_usec) * nanos_per_tick;
-                let frame = Frame { at: Some(Nanos(at)), link_type, data: frame.data, wire_len: frame.origlen };
+                let frame =
+                    Frame { at: Some(Nanos(at)), link_type, data: frame.data, wire_len: frame.origlen };
                 if each(frame) == Next::Stop {
                     return Ok(Ending::Stopped);
                 }
@@ -136,19 +139,24 @@ fn pcapng<R: Read>(
                         interfaces.push(Interface::new(block, big_endian));
                         None
                     }
-                    Block::EnhancedPacket(packet) => interfaces.get(packet.if_id as usize).map(|interface| Frame {
-                        at: Some(interface.time(packet.ts_high, packet.ts_low)),
-                        link_type: interface.link_type,
-                        data: packet.packet_data(),
-                        wire_len: packet.origlen,
-                    }),
+                    Block::EnhancedPacket(packet) => {
+                        interfaces.get(packet.if_id as usize).map(|interface| Frame {
+                            at: Some(interface.time(packet.ts_high, packet.ts_low)),
+                            link_type: interface.link_type,
+                            data: packet.packet_data(),
+                            wire_len: packet.origlen,
+                        })
+                    }
                     Block::SimplePacket(packet) => interfaces.first().map(|interface| {
                         let data = packet.packet_data();
-                        let kept = if interface.snaplen == 0 { data.len() } else { interface.snaplen as usize };
+                        let kept =
+                            if interface.snaplen == 0 { data.len() } else { interface.snaplen as usize };
                         let data = &data[..data.len().min(kept)];
                         Frame { at: None, link_type: interface.link_type, data, wire_len: packet.origlen }
                     }),
-                    Block::Unknown(unknown) => obsolete_packet(unknown.block_type, unknown.data, big_endian, &interfaces),
+                    Block::Unknown(unknown) => {
+                        obsolete_packet(unknown.block_type, unknown.data, big_endian, &interfaces)
+                    }
                     _ => None,
                 };
                 if frame.is_some_and(|frame| each(frame) == Next::Stop) {
@@ -167,7 +175,12 @@ fn pcapng<R: Read>(
 }
 
 /// The packet block that the enhanced one replaced: interface (2 bytes), drops (2), time (4 + 4), kept (4), length (4).
-fn obsolete_packet<'a>(block_type: u32, body: &'a [u8], big_endian: bool, interfaces: &[Interface]) -> Option<Frame<'a>> {
+fn obsolete_packet<'a>(
+    block_type: u32,
+    body: &'a [u8],
+    big_endian: bool,
+    interfaces: &[Interface],
+) -> Option<Frame<'a>> {
     const TYPE: u32 = 2;
     let expected = if big_endian { TYPE.swap_bytes() } else { TYPE };
     if block_type != expected {

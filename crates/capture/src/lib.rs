@@ -12,6 +12,8 @@ mod flows;
 mod infer;
 mod observed;
 mod packet;
+mod series;
+mod startup;
 mod trace;
 
 use std::fs::File;
@@ -107,7 +109,9 @@ pub fn read_from(input: impl Read, name: impl AsRef<Path>) -> Result<Capture, Er
     }
     if counts.tcp == 0 {
         return Err(match unknown_link_type {
-            Some(link_type) if counts.unknown_link == counts.packets => Error::LinkType { path: path(), link_type },
+            Some(link_type) if counts.unknown_link == counts.packets => {
+                Error::LinkType { path: path(), link_type }
+            }
             _ => Error::NoTcp { path: path(), packets: counts.packets },
         });
     }

@@ -6,7 +6,9 @@
 
 use std::net::SocketAddr;
 
-use etherparse::{EtherType, IpNumber, LaxNetSlice, LaxSlicedPacket, TcpOptionElement, TcpOptionsIterator, ether_type};
+use etherparse::{
+    EtherType, IpNumber, LaxNetSlice, LaxSlicedPacket, TcpOptionElement, TcpOptionsIterator, ether_type,
+};
 
 /// A TCP packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,7 +99,8 @@ impl Link {
 
     /// The type of the network packet and where it begins.
     fn strip(&self, data: &[u8]) -> Option<(EtherType, usize)> {
-        let ether_type_at = |at: usize| Some(EtherType(u16::from_be_bytes([*data.get(at)?, *data.get(at + 1)?])));
+        let ether_type_at =
+            |at: usize| Some(EtherType(u16::from_be_bytes([*data.get(at)?, *data.get(at + 1)?])));
         match self {
             Self::Ethernet => Some((ether_type_at(12)?, 14)),
             Self::Cooked1 => Some((ether_type_at(14)?, 16)),

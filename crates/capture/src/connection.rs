@@ -1,0 +1,190 @@
+//! A flow's packets turned into what the connection did.
+
+use firstflight_control::units::Nanos;
+
+use crate::flows::{Flow, Packet, Side};
+use crate::observed::{Connection, Observed, Vantage};
+use crate::packet::Flags;
+use crate::series;
+use crate::startup::startup;
+use crate::trace::{Piece, Trace};
+
+impl Connection {
+    /// Analyses a flow; `start` is the time of the capture's first packet. `None` where no data packet is usable.
+    pub(crate) fn new(
+        flow: &Flow,
+        start: Nanos,
+        budget: &mut usize,
+        warnings: &mut Vec<String>,
+    ) -> Option<Self> {
+        let side = flow.sender();
+        let trace = Trace::new(flow, side, budget);
+        let first = trace.sends.first()?;
+        let (sender, receiver) = (flow.ends[side as usize], flow.ends[side.other() as usize]);
+        if trace.cut {
+            warnings.push(format!(
+                "{sender} > {receiver}: numbers stop making sense {:.3} s in; the connection is used up to there",
+                trace.sends.last().unwrap_or(first).at.saturating_sub(start).as_secs_f64()
+            ));
+        }
+        if trace.missed > 0 {
+            let missed = trace.missed;
+            warnings.push(format!("{sender} > {receiver}: the capture misses about {missed} data packets"));
+        }
+        let handshake = Handshake::find(flow, side);
+        let established = handshake.map_or(flow.packets[0].at, |handshake| handshake.established);
+        let vantage = vantage(flow, side, handshake, &trace);
+        let observed = observe(&trace, start, established, handshake, vantage);
+        Some(Self { sender, receiver, vantage, observed, trace })
+    }
+}
+
+/// The three packets of a handshake that was not repeated (Karn's rule holds for SYNs too).
+#[derive(Clone, Copy, Debug)]
+struct Handshake {
+    established: Nanos,
+    /// From the point of capture to the sender of the data and back.
+    near: Nanos,
+    /// From the point of capture to the receiver and back.
+    far: Nanos,
+}
+
+impl Handshake {
+    fn find(flow: &Flow, sender: Side) -> Option<Self> {
+        let mut syns = flow.packets.iter().filter(|packet| packet.flags.has(Flags::SYN));
+        let (syn, answer, again) = (syns.next()?, syns.next()?, syns.next());
+        let in_order = !syn.flags.has(Flags::ACK) && answer.flags.has(Flags::ACK) && syn.side != answer.side;
+        if !in_order || again.is_some() {
+            return None;
+        }
+        let follows =
+            |packet: &&Packet| packet.side == syn.side && packet.at >= answer.at && packet.ack > answer.seq;
+        let third = flow.packets.iter().filter(|packet| !packet.flags.has(Flags::SYN)).find(follows)?;
+        let (to_answerer, to_opener) = (answer.at.saturating_sub(syn.at), third.at.saturating_sub(answer.at));
+        Some(if syn.side == sender {
+            Self { established: answer.at, near: to_opener, far: to_answerer }
+        } else {
+            Self { established: third.at, near: to_answerer, far: to_opener }
+        })
+    }
+}
+
+/// Which halves of the round trip lie on which side of the point of capture.
+fn vantage(flow: &Flow, sender: Side, handshake: Option<Handshake>, trace: &Trace) -> Vantage {
+    let halves = match handshake {
+        Some(handshake) => Some((handshake.near, handshake.far)),
+        None => trace.min_rtt().and_then(|far| Some((echo_time(flow, sender)?, far))),
+    };
+    let Some((near, far)) = halves else { return Vantage::Unknown };
+    let tenth = Nanos((near.0 + far.0) / 10);
+    if near <= tenth {
+        Vantage::Sender
+    } else if far <= tenth {
+        Vantage::Receiver
+    } else {
+        Vantage::Middle
+    }
+}
+
+/// Shortest time from a packet of the receiver to the first one of the sender that echoes its time stamp.
+fn echo_time(flow: &Flow, sender: Side) -> Option<Nanos> {
+    let mut stamped: Option<(u32, Nanos)> = None;
+    let mut shortest = None;
+    for packet in &flow.packets {
+        let Some((value, echo)) = packet.timestamps else { continue };
+        if packet.side != sender {
+            if stamped.is_none_or(|(last, _)| last != value) {
+                stamped = Some((value, packet.at));
+            }
+        } else if let Some((_, at)) = stamped.filter(|(value, _)| *value == echo) {
+            let took = packet.at.saturating_sub(at);
+            shortest = Some(shortest.map_or(took, |least: Nanos| least.min(took)));
+        }
+    }
+    shortest
+}
+
+fn observe(
+    trace: &Trace,
+    start: Nanos,
+    established: Nanos,
+    handshake: Option<Handshake>,
+    vantage: Vantage,
+) -> Observed {
+    let since = |at: Nanos| at.saturating_sub(established);
+    let first = trace.sends.first().map_or(established, |send| send.at);
+    let end = trace.end();
+    let completed = trace.acks.iter().find(|ack| ack.ack == end).map(|ack| since(ack.at));
+    let rtts = || trace.pieces.iter().filter_map(Piece::rtt);
+    let lost = trace.pieces.iter().filter(|piece| piece.lost()).count() as u64;
+    let spurious = trace.pieces.iter().filter(|piece| piece.resent > 0 && piece.spurious).count() as u64;
+    Observed {
+        established: established.saturating_sub(start),
+        handshake: handshake.is_some(),
+        bytes: end,
+        delivered_bytes: trace.acks.iter().map(|ack| ack.bytes).sum(),
+        first_data: since(first),
+        completion: completed,
+        answered: trace.answered.map(since),
+        handshake_rtt: handshake.map(|handshake| match vantage {
+            Vantage::Sender => handshake.far,
+            Vantage::Receiver => handshake.near,
+            Vantage::Middle | Vantage::Unknown => handshake.near.saturating_add(handshake.far),
+        }),
+        rtt_span: rtts().min().zip(rtts().max()),
+        packets: trace.pieces.len() as u64 + trace.resent_packets,
+        retransmits: trace.resent_packets,
+        spurious_retransmits: spurious,
+        lost_packets: lost,
+        timeouts: trace.timeouts,
+        mss: trace.mss,
+        first_flight_packets: first_flight(trace),
+        max_flight_bytes: trace.sends.iter().map(|send| send.flight).max().unwrap_or(0),
+        application_limited: application_limited(trace),
+        window_limited: window_limited(trace),
+        startup: startup(trace, established),
+        series: series::of(trace, established),
+    }
+}
+
+/// Data packets sent before the first acknowledgement of data.
+pub(crate) fn first_flight(trace: &Trace) -> u64 {
+    let Some(first) = trace.acks.iter().find(|ack| ack.bytes > 0) else { return trace.pieces.len() as u64 };
+    trace.pieces.iter().take_while(|piece| piece.sent < first.at).count() as u64
+}
+
+/// Time with nothing in flight between two sends, and after a segment that was not full.
+fn application_limited(trace: &Trace) -> Nanos {
+    let mut total = Nanos::ZERO;
+    for pair in trace.sends.windows(2) {
+        let (send, next) = (&pair[0], &pair[1]);
+        let between = &trace.acks[send.acks_before as usize..next.acks_before as usize];
+        let short = send.len % trace.mss != 0;
+        let idle_since =
+            if short { Some(send.at) } else { between.iter().find(|ack| ack.flight == 0).map(|ack| ack.at) };
+        if let (Some(at), true) = (idle_since, next.new) {
+            total += next.at.saturating_sub(at);
+        }
+    }
+    total
+}
+
+/// Time between two sends where the receive window had no room for another full segment.
+fn window_limited(trace: &Trace) -> Nanos {
+    let mut total = Nanos::ZERO;
+    for pair in trace.sends.windows(2) {
+        let (send, next) = (&pair[0], &pair[1]);
+        if next.new && window_full(trace, send) {
+            total += next.at.saturating_sub(send.at);
+        }
+    }
+    total
+}
+
+/// Whether the receive window had no room for a full segment after `send`.
+pub(crate) fn window_full(trace: &Trace, send: &crate::trace::Send) -> bool {
+    let before = &trace.acks[..send.acks_before as usize];
+    before.last().is_some_and(|ack| {
+        ack.window.is_some_and(|window| send.end + u64::from(trace.mss) > ack.ack + window)
+    })
+}

@@ -1,0 +1,262 @@
+//! Packets sorted into connections, with sequence numbers unwrapped.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use firstflight_control::units::Nanos;
+
+use crate::observed::Connection;
+use crate::packet::{Flags, TcpPacket};
+use crate::trace::MAX_PIECES;
+
+/// Connections followed; what a scan of ports leaves behind beyond that is left out with a warning.
+const MAX_FLOWS: usize = 1 << 16;
+
+/// A packet of a flow, with what the analysis needs of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packet {
+    pub(crate) at: Nanos,
+    /// Sequence number of the first byte (of the SYN, where there is one), unwrapped.
+    pub(crate) seq: u64,
+    /// Acknowledged up to here in the other side's unwrapped numbers; meaningless without the flag.
+    pub(crate) ack: u64,
+    pub(crate) payload: u32,
+    pub(crate) ip_len: u32,
+    pub(crate) timestamps: Option<(u32, u32)>,
+    /// Its SACK blocks in [`Flow::sacks`].
+    sack_start: u32,
+    sack_count: u8,
+    /// As in the header: not scaled.
+    pub(crate) window: u16,
+    ip_id: Option<u16>,
+    pub(crate) flags: Flags,
+    pub(crate) side: Side,
+}
+
+impl Packet {
+    /// The number of the byte after the last one (SYN and FIN count as one each).
+    fn end(&self) -> u64 {
+        let flags = u64::from(self.flags.has(Flags::SYN)) + u64::from(self.flags.has(Flags::FIN));
+        self.seq + u64::from(self.payload) + flags
+    }
+
+    /// The number of the first data byte.
+    pub(crate) fn data_start(&self) -> u64 {
+        self.seq + u64::from(self.flags.has(Flags::SYN))
+    }
+
+    /// Whether `other` is this packet, seen on another interface.
+    fn is_the_same(&self, other: &Self) -> bool {
+        self.side == other.side
+            && self.ip_id.is_some()
+            && self.ip_id == other.ip_id
+            && (self.seq, self.ack, self.payload, self.window)
+                == (other.seq, other.ack, other.payload, other.window)
+            && self.timestamps == other.timestamps
+            && self.flags == other.flags
+    }
+}
+
+/// One end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// The one whose packet came first in the capture.
+    First,
+    Second,
+}
+
+impl Side {
+    pub(crate) const fn other(self) -> Self {
+        match self {
+            Self::First => Self::Second,
+            Self::Second => Self::First,
+        }
+    }
+}
+
+/// What the SYN of a side said, and how far its numbers have come.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct End {
+    /// Highest number seen, from packets of this side or acknowledgements of the other.
+    high: Option<u64>,
+    /// Number of the SYN.
+    pub(crate) syn: Option<u64>,
+    pub(crate) mss: Option<u16>,
+    pub(crate) window_scale: Option<u8>,
+    pub(crate) payload: u64,
+}
+
+impl End {
+    /// Numbers start here, so that those before the first one seen do not fall below zero.
+    const ORIGIN: u64 = 1 << 32;
+
+    /// The full number of `seq`: the one within half the space of the highest so far.
+    fn unwrap(&mut self, seq: u32) -> u64 {
+        let Some(high) = self.high else {
+            let first = Self::ORIGIN + u64::from(seq);
+            self.high = Some(first);
+            return first;
+        };
+        // high >= ORIGIN, so half the space below it is still positive
+        high.wrapping_add_signed(i64::from(seq.wrapping_sub(high as u32) as i32))
+    }
+
+    fn advance(&mut self, to: u64) {
+        self.high = self.high.max(Some(to));
+    }
+}
+
+/// One connection's packets.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    pub(crate) ends: [SocketAddr; 2],
+    pub(crate) packets: Vec<Packet>,
+    sacks: Vec<(u64, u64)>,
+    pub(crate) sides: [End; 2],
+}
+
+/// The packet was in the capture before.
+pub(crate) struct Duplicate;
+
+impl Flow {
+    fn new(packet: &TcpPacket) -> Self {
+        Self {
+            ends: [packet.from, packet.to],
+            packets: Vec::new(),
+            sacks: Vec::new(),
+            sides: [End::default(); 2],
+        }
+    }
+
+    pub(crate) fn end(&self, side: Side) -> &End {
+        &self.sides[side as usize]
+    }
+
+    pub(crate) fn sacks(&self, packet: &Packet) -> &[(u64, u64)] {
+        &self.sacks[packet.sack_start as usize..][..usize::from(packet.sack_count)]
+    }
+
+    fn side_of(&self, packet: &TcpPacket) -> Side {
+        if packet.from == self.ends[0] { Side::First } else { Side::Second }
+    }
+
+    /// Whether `packet` opens another connection between the same ports.
+    fn is_succeeded_by(&self, packet: &TcpPacket) -> bool {
+        if !packet.flags.has(Flags::SYN) || packet.flags.has(Flags::ACK) {
+            return false;
+        }
+        match self.end(self.side_of(packet)) {
+            End { syn: Some(syn), .. } => *syn as u32 != packet.seq,
+            End { high, .. } => high.is_some(),
+        }
+    }
+
+    fn add(&mut self, at: Nanos, packet: &TcpPacket) -> Result<(), Duplicate> {
+        let side = self.side_of(packet);
+        let [own, peer] = match side {
+            Side::First => [0, 1],
+            Side::Second => [1, 0],
+        };
+        let has_ack = packet.flags.has(Flags::ACK);
+        let seq = self.sides[own].unwrap(packet.seq);
+        let ack = if has_ack { self.sides[peer].unwrap(packet.ack) } else { 0 };
+        let sack_start = self.sacks.len() as u32;
+        let added = Packet {
+            at,
+            seq,
+            ack,
+            payload: packet.payload,
+            ip_len: packet.ip_len,
+            timestamps: packet.timestamps,
+            sack_start,
+            sack_count: packet.sack.len() as u8,
+            window: packet.window,
+            ip_id: packet.ip_id,
+            flags: packet.flags,
+            side,
+        };
+        // the copies of a packet follow each other closely, whatever lies between them
+        const LOOK_BACK: usize = 8;
+        if self.packets.iter().rev().take(LOOK_BACK).any(|earlier| earlier.is_the_same(&added)) {
+            return Err(Duplicate);
+        }
+        for &(from, to) in &packet.sack {
+            let block = (self.sides[peer].unwrap(from), self.sides[peer].unwrap(to));
+            self.sacks.push(block);
+        }
+        self.sides[own].advance(added.end());
+        if has_ack {
+            self.sides[peer].advance(ack);
+        }
+        let end = &mut self.sides[own];
+        end.payload += u64::from(packet.payload);
+        if packet.flags.has(Flags::SYN) {
+            end.syn = Some(seq);
+            end.mss = packet.mss.or(end.mss);
+            end.window_scale = packet.window_scale.or(end.window_scale);
+        }
+        self.packets.push(added);
+        Ok(())
+    }
+
+    /// The side that sent more data.
+    pub(crate) fn sender(&self) -> Side {
+        if self.sides[0].payload >= self.sides[1].payload { Side::First } else { Side::Second }
+    }
+}
+
+/// The connections of a capture while it is read.
+#[derive(Default)]
+pub(crate) struct Flows {
+    flows: Vec<Flow>,
+    /// The latest connection between two ports, lower address first.
+    latest: BTreeMap<(SocketAddr, SocketAddr), usize>,
+    left_out: u64,
+}
+
+impl Flows {
+    /// Adds a packet to its connection.
+    pub(crate) fn add(&mut self, at: Nanos, packet: &TcpPacket) -> Result<(), Duplicate> {
+        // a reset may carry any numbers and tells nothing of the path
+        if packet.flags.has(Flags::RST) {
+            return Ok(());
+        }
+        let key = (packet.from.min(packet.to), packet.from.max(packet.to));
+        let known =
+            self.latest.get(&key).copied().filter(|&index| !self.flows[index].is_succeeded_by(packet));
+        let index = match known {
+            Some(index) => index,
+            None if self.flows.len() == MAX_FLOWS => {
+                self.left_out += 1;
+                return Ok(());
+            }
+            None => {
+                self.flows.push(Flow::new(packet));
+                self.latest.insert(key, self.flows.len() - 1);
+                self.flows.len() - 1
+            }
+        };
+        self.flows[index].add(at, packet)
+    }
+
+    /// The connections that carried data, analysed.
+    pub(crate) fn into_connections(self, warnings: &mut Vec<String>) -> Vec<Connection> {
+        if self.left_out > 0 {
+            warnings.push(format!(
+                "{} packets belong to connections after the first {MAX_FLOWS} and are left out",
+                self.left_out
+            ));
+        }
+        let start = self.flows.iter().flat_map(|flow| &flow.packets).map(|packet| packet.at).min();
+        let Some(start) = start else { return Vec::new() };
+        let with_data = self.flows.into_iter().filter(|flow| flow.sides.iter().any(|end| end.payload > 0));
+        let mut budget = MAX_PIECES;
+        with_data
+            .filter_map(|mut flow| {
+                // several interfaces, or several threads of a writer, leave packets slightly out of order
+                flow.packets.sort_by_key(|packet| packet.at);
+                Connection::new(&flow, start, &mut budget, warnings)
+            })
+            .collect()
+    }
+}

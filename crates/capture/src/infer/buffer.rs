@@ -1,0 +1,162 @@
+//! The buffer from the round trips at loss, and random loss told from a full buffer.
+//!
+//! A packet that a drop-tail queue refuses finds the buffer full, so the packets accepted around it wait as long as
+//! any ever can: their extra round trip times the rate is the buffer (the loss-pair idea of Liu and Crovella 2001,
+//! with the pair found in ordinary traffic). A packet lost for another reason has neighbours that waited as anyone
+//! does. Whether the losses among long waits are more than chance puts there is a matter of counting.
+
+use firstflight_control::units::Nanos;
+
+use crate::estimate::{Estimate, Inferred, Unknown};
+use crate::infer::stats::{Weighted, chance_of_at_least, quantile, robust_deviation, wilson};
+use crate::trace::{Piece, Trace};
+
+/// What the losses tell of buffer and random loss.
+pub(super) struct Losses {
+    pub(super) buffer: Inferred<Estimate>,
+    pub(super) random: Inferred<Estimate>,
+}
+
+/// Waits in full-sized packets, of what arrived and around what got lost.
+#[derive(Default)]
+struct Waits {
+    arrived: Vec<f64>,
+    lost: Vec<f64>,
+    /// Losses without an arrival close by.
+    lone: u64,
+    packets: u64,
+}
+
+/// Losses this far from any packet that arrived cannot tell how full the queue was.
+const NEAR: usize = 256;
+/// A wait within this many packets, or this share, of the longest one is one at a full buffer.
+const SLACK_PACKETS: f64 = 2.0;
+const SLACK_SHARE: f64 = 0.1;
+/// Chance below which losses at the longest waits are no accident.
+const ACCIDENT: f64 = 0.01;
+
+/// Tells buffer and random loss from connections captured at the sender.
+pub(super) fn losses(traces: &[&Trace], rate: &Inferred<Estimate>, rtt: &Inferred<Estimate>) -> Losses {
+    let packets: u64 = traces.iter().map(|trace| trace.pieces.len() as u64).sum();
+    let lost: u64 =
+        traces.iter().map(|trace| trace.pieces.iter().filter(|piece| piece.lost()).count() as u64).sum();
+    let (Some(rate), Some(rtt)) = (rate.known(), rtt.known()) else {
+        let why = "rate and round trip are needed to turn waiting times into packets, and the capture does not tell them";
+        let random = if lost == 0 {
+            random_loss(0, packets, "no packet was lost")
+        } else {
+            let (_, high) = wilson(lost, packets);
+            let why = "whether the lost packets met a full buffer cannot be told without rate and round trip";
+            Inferred::CannotTell(Unknown { why: why.into(), low: Some(0.0), high: Some(high) })
+        };
+        return Losses { buffer: Inferred::cannot_tell(why), random };
+    };
+    let mut waits = Waits { packets, ..Waits::default() };
+    for trace in traces {
+        waits.add(trace, rate.value, rtt.value);
+    }
+    let full = traces.iter().map(|trace| trace.mss + trace.header).max().unwrap_or(0);
+    waits.judge(rate, rtt, f64::from(full) * 8.0)
+}
+
+impl Waits {
+    fn add(&mut self, trace: &Trace, rate: f64, rtt: f64) {
+        let full = f64::from(trace.mss + trace.header) * 8.0 / rate;
+        let ack = trace.acks.first().map_or(0, |ack| ack.ip_len);
+        let wait = |piece: &Piece| {
+            let own = f64::from(piece.wire + ack) * 8.0 / rate;
+            let taken = piece.rtt().filter(|_| piece.prompt)?;
+            Some(((taken.as_secs_f64() - rtt - own) / full).max(0.0))
+        };
+        let waits: Vec<Option<f64>> = trace.pieces.iter().map(wait).collect();
+        self.arrived.extend(waits.iter().flatten());
+        for (index, piece) in trace.pieces.iter().enumerate().filter(|(_, piece)| piece.lost()) {
+            let close = |other: &usize| near_in_time(&trace.pieces[*other], piece, full);
+            let before = (0..index).rev().take(NEAR).take_while(close).find_map(|other| waits[other]);
+            let after = (index + 1..waits.len()).take(NEAR).take_while(close).find_map(|other| waits[other]);
+            match [before, after].into_iter().flatten().max_by(f64::total_cmp) {
+                Some(wait) => self.lost.push(wait),
+                None => self.lone += 1,
+            }
+        }
+    }
+
+    /// `packet`: bits of a full packet.
+    fn judge(mut self, rate: &Estimate, rtt: &Estimate, packet: f64) -> Losses {
+        let longest = self.arrived.iter().copied().fold(0.0, f64::max);
+        if self.lost.is_empty() && self.lone == 0 {
+            let why =
+                format!("no packet was lost: the buffer holds at least the {longest:.0} packets that waited");
+            let random = random_loss(0, self.packets, "no packet was lost");
+            return Losses { buffer: at_least(longest, why), random };
+        }
+        self.lost.sort_by(f64::total_cmp);
+        let top = self.lost.last().copied().unwrap_or(0.0);
+        let slack = SLACK_PACKETS.max(SLACK_SHARE * top);
+        let at_top = |wait: &&f64| **wait >= top - slack;
+        let full = self.lost.iter().filter(at_top).count() as u64;
+        let share = self.arrived.iter().filter(at_top).count() as f64 / self.arrived.len().max(1) as f64;
+        let beyond = self.arrived.iter().filter(|wait| **wait > top + slack).count();
+        let chance = chance_of_at_least(full, self.lost.len() as u64, share);
+        // delays of hosts lengthen a few round trips: what is rarer than one in a hundred is no evidence of room
+        let room = beyond as f64 > 0.01 * self.arrived.len() as f64;
+        let lost = self.lost.len() as u64 + self.lone;
+        if room {
+            let why = format!(
+                "packets were lost while at most {top:.0} waited, and others arrived that had waited behind {longest:.0}: none of the losses shows a full buffer"
+            );
+            return Losses {
+                buffer: at_least(longest, why),
+                random: random_loss(lost, self.packets, "packets lost while the queue was short"),
+            };
+        }
+        if chance > ACCIDENT {
+            let why =
+                format!("only {lost} packets were lost, which chance may have put where the queue was long");
+            let (_, high) = wilson(lost, self.packets);
+            let random = Unknown { why: why.clone(), low: Some(0.0), high: Some(high) };
+            return Losses { buffer: at_least(top.min(longest), why), random: Inferred::CannotTell(random) };
+        }
+        let random = lost - full - self.lone;
+        Losses {
+            buffer: Inferred::Known(self.full_buffer(top - slack, rate, rtt, packet)),
+            random: random_loss(random, self.packets, "packets lost while the buffer had room"),
+        }
+    }
+
+    /// The buffer from the waits around the losses at its top.
+    ///
+    /// An accepted packet has up to the whole buffer before it, the one being sent counted by what is left of it: the
+    /// waits spread over one packet below the buffer, and noise spreads them further to both sides.
+    fn full_buffer(&self, from: f64, rate: &Estimate, rtt: &Estimate, packet: f64) -> Estimate {
+        let mut top: Vec<Weighted> =
+            self.lost.iter().filter(|wait| **wait >= from).map(|wait| (*wait, 1.0)).collect();
+        let median = quantile(&mut top, 0.5).unwrap_or(from);
+        let value = (median + 0.5).round();
+        let relative = (rate.high - rate.low) / (2.0 * rate.value);
+        let rtt_packets = (rtt.high - rtt.low) / 2.0 * rate.value / packet;
+        let half = 1.0 + 2.0 * robust_deviation(&top, median) + value * relative + rtt_packets;
+        Estimate {
+            value,
+            low: (value - half).max(0.0),
+            high: value + half,
+            how: format!("waiting time of the packets accepted around {} losses", top.len()),
+        }
+    }
+}
+
+/// Sent within 16 packet times of each other, so that they found about the same queue.
+fn near_in_time(one: &Piece, other: &Piece, full: f64) -> bool {
+    const PACKETS: f64 = 16.0;
+    one.sent != Nanos::NEVER && one.sent.0.abs_diff(other.sent.0) as f64 * 1e-9 <= PACKETS * full
+}
+
+fn at_least(packets: f64, why: String) -> Inferred<Estimate> {
+    Inferred::CannotTell(Unknown { why, low: Some(packets.floor()), high: None })
+}
+
+fn random_loss(lost: u64, packets: u64, how: &str) -> Inferred<Estimate> {
+    let (low, high) = wilson(lost, packets);
+    let how = format!("{how}: {lost} of {packets}");
+    Inferred::Known(Estimate { value: lost as f64 / packets.max(1) as f64, low, high, how })
+}

@@ -1,0 +1,142 @@
+//! What the two ends bring along: segment size, initial window, receive window, and how ACKs are sent.
+
+use firstflight_control::units::Nanos;
+
+use crate::connection::{first_flight, window_full};
+use crate::estimate::{AckPolicy, Estimate, Inferred, Unknown};
+use crate::observed::Connection;
+use crate::trace::{Ack, Trace};
+
+/// A value the packets state.
+fn stated(value: f64, how: impl Into<String>) -> Inferred<Estimate> {
+    Inferred::Known(Estimate { value, low: value, high: value, how: how.into() })
+}
+
+/// Payload of a full segment in bytes.
+pub(super) fn mss(traces: &[&Trace]) -> Inferred<Estimate> {
+    let full = traces.iter().filter(|trace| trace.sends.iter().any(|send| send.len >= trace.mss));
+    match full.map(|trace| trace.mss).max() {
+        Some(mss) => stated(f64::from(mss), "payload of a full segment"),
+        None => Inferred::CannotTell(Unknown {
+            why: "no segment was full".into(),
+            low: traces
+                .iter()
+                .flat_map(|trace| &trace.sends)
+                .map(|send| f64::from(send.len))
+                .max_by(f64::total_cmp),
+            high: None,
+        }),
+    }
+}
+
+/// Bytes of a full data packet, headers included.
+pub(super) fn packet(traces: &[&Trace]) -> Inferred<Estimate> {
+    match traces.iter().map(|trace| trace.mss + trace.header).max() {
+        Some(bytes) => stated(f64::from(bytes), "a full segment with its IP and TCP headers"),
+        None => Inferred::cannot_tell("no data"),
+    }
+}
+
+/// Bytes of a pure acknowledgement: the most common length of one without SACK blocks.
+pub(super) fn ack(traces: &[&Trace]) -> Inferred<Estimate> {
+    let pure = traces.iter().flat_map(|trace| &trace.acks).filter(|ack| ack.pure && !ack.disordered);
+    match pure.map(|ack| ack.ip_len).min() {
+        Some(bytes) => stated(f64::from(bytes), "an acknowledgement without data and SACK blocks"),
+        None => Inferred::cannot_tell("no pure acknowledgement"),
+    }
+}
+
+/// Largest receive window in bytes.
+pub(super) fn receive_window(traces: &[&Trace]) -> Inferred<Estimate> {
+    match traces.iter().flat_map(|trace| &trace.acks).filter_map(|ack| ack.window).max() {
+        Some(bytes) => stated(bytes as f64, "largest window advertised"),
+        None => {
+            Inferred::cannot_tell("the handshake, which tells how to scale the window, is not in the capture")
+        }
+    }
+}
+
+/// Initial window in packets: what was sent before the first acknowledgement of data, where nothing else held the
+/// sender back then.
+pub(super) fn initial_window(connections: &[&Connection]) -> Inferred<Estimate> {
+    let with_start: Vec<_> = connections.iter().filter(|connection| connection.observed.handshake).collect();
+    if with_start.is_empty() {
+        return Inferred::cannot_tell("the start of the connections is not in the capture");
+    }
+    let flights = |limited: bool| {
+        let of = with_start.iter().filter(move |connection| flight_limited(&connection.trace) == limited);
+        of.map(|connection| first_flight(&connection.trace) as f64)
+    };
+    let window_limited: Vec<f64> = flights(true).collect();
+    let largest = |flights: &[f64]| flights.iter().copied().max_by(f64::total_cmp);
+    let least = window_limited.iter().copied().min_by(f64::total_cmp);
+    if let (Some(low), Some(high)) = (least, largest(&window_limited)) {
+        let how = "packets sent before the first acknowledgement of data".into();
+        return Inferred::Known(Estimate { value: high, low, high, how });
+    }
+    Inferred::CannotTell(Unknown {
+        why: "the application had no more to send, or the receive window no more room, than the first flight"
+            .into(),
+        low: largest(&flights(false).collect::<Vec<_>>()),
+        high: None,
+    })
+}
+
+/// Whether the window ended the first flight: the first acknowledgement released new data at once, and the receive
+/// window had had room for it.
+fn flight_limited(trace: &Trace) -> bool {
+    let Some(first_ack) = trace.acks.iter().position(|ack| ack.bytes > 0) else { return false };
+    let (at, index) = (trace.acks[first_ack].at, first_ack as u32);
+    let released = trace.sends.partition_point(|send| send.acks_before <= index);
+    let (Some(last), Some(next)) = (trace.sends[..released].last(), trace.sends.get(released)) else {
+        return false;
+    };
+    // an application that writes when it likes does not write within a fiftieth of the round trip by chance
+    let at_once = Nanos(at.saturating_sub(trace.sends[0].at).0 / 50);
+    next.new
+        && next.at.saturating_sub(at) <= at_once
+        && last.len % trace.mss == 0
+        && !window_full(trace, last)
+}
+
+/// How the receiver acknowledges, from the data each ACK newly acknowledges while nothing is missing: at first, and in
+/// the last third of the connections.
+pub(super) fn receiver(traces: &[&Trace]) -> Inferred<AckPolicy> {
+    /// Linux acknowledges at most its first 16 segments at once before it decides (`TCP_MAX_QUICKACKS`).
+    const QUICK: usize = 16;
+    /// What happens later shows after three times as many.
+    const LONG: usize = 3 * QUICK;
+    const FEW: usize = 8;
+    /// A share of ACKs, so that a few that were lost or thinned out do not decide.
+    const MOST: f64 = 0.8;
+    let (mut early, mut late) = (Vec::new(), Vec::new());
+    for trace in traces {
+        let acks = trace.acks.iter().filter(|ack| in_order(ack));
+        let segments: Vec<u64> = acks.map(|ack| ack.bytes.div_ceil(u64::from(trace.mss))).collect();
+        early.extend_from_slice(&segments[..segments.len().min(QUICK)]);
+        if segments.len() >= LONG {
+            late.extend_from_slice(&segments[segments.len() * 2 / 3..]);
+        }
+    }
+    let single = |acks: &[u64]| {
+        acks.iter().filter(|segments| **segments == 1).count() as f64 >= MOST * acks.len() as f64
+    };
+    if early.len() < FEW {
+        return Inferred::cannot_tell("too few acknowledgements");
+    }
+    match (single(&early), late.is_empty(), single(&late)) {
+        (false, true, _) | (false, false, false) => Inferred::Known(AckPolicy::DelayedAck),
+        (true, false, true) => Inferred::Known(AckPolicy::AckEveryPacket),
+        (true, false, false) => Inferred::Known(AckPolicy::QuickackThenDelayed),
+        (true, true, _) => Inferred::cannot_tell(
+            "it acknowledged every packet at first; the connections are too short to see whether it goes on so",
+        ),
+        (false, false, true) => {
+            Inferred::cannot_tell("it acknowledged every packet late in the connections, but not early on")
+        }
+    }
+}
+
+fn in_order(ack: &Ack) -> bool {
+    ack.pure && ack.bytes > 0 && !ack.disordered
+}

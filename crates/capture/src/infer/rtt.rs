@@ -1,0 +1,108 @@
+//! Two-way propagation: the shortest round trip, less what its packets took to be sent at the bottleneck.
+
+use firstflight_control::units::Nanos;
+
+use crate::estimate::{Estimate, Inferred, Unknown};
+use crate::observed::Connection;
+use crate::trace::{Piece, Trace};
+
+/// Length of a SYN's IP packet with the usual options; 20 bytes more or less are microseconds.
+const SYN: f64 = 60.0;
+
+/// Shortest round trips of a connection in seconds, propagation only.
+struct Shortest {
+    handshake: Option<f64>,
+    data: Option<f64>,
+}
+
+/// Propagation, from connections captured at the sender; `rate` corrects for serialisation where it is known.
+pub(super) fn rtt(connections: &[&Connection], rate: &Inferred<Estimate>) -> Inferred<Estimate> {
+    let bit_s = rate.known().map(|rate| rate.value);
+    let shortest: Vec<Shortest> =
+        connections.iter().map(|connection| Shortest::of(connection, bit_s)).collect();
+    let least = |of: fn(&Shortest) -> Option<f64>| shortest.iter().filter_map(of).min_by(f64::total_cmp);
+    let (handshake, data) = (least(|one| one.handshake), least(|one| one.data));
+    let Some(value) = [handshake, data].into_iter().flatten().min_by(f64::total_cmp) else {
+        return Inferred::cannot_tell("no packet that was sent once was acknowledged");
+    };
+    let unqueued = handshake.is_some()
+        || bit_s
+            .is_none_or(|rate| connections.iter().any(|connection| queue_ran_empty(&connection.trace, rate)));
+    if !unqueued {
+        return Inferred::CannotTell(Unknown {
+            why: "the capture begins inside the connections, and the bottleneck never went idle: the shortest round trip may hold a standing queue".into(),
+            low: None,
+            high: Some(value),
+        });
+    }
+    Inferred::Known(interval(value, handshake.zip(data), rate, connections))
+}
+
+/// Delays of hosts only add: the true value lies below the shortest sample, by about what two kinds of sample differ.
+fn interval(
+    value: f64,
+    both: Option<(f64, f64)>,
+    rate: &Inferred<Estimate>,
+    connections: &[&Connection],
+) -> Estimate {
+    /// What interrupts and processes of two hosts add even to the shortest sample, on the order of a millisecond's
+    /// tenth; on paths so short that this is most of it, a tenth of the round trip.
+    const HOSTS: f64 = 100e-6;
+    /// Where there is but one kind of sample: this share of the round trip more.
+    const ONE_KIND: f64 = 0.01;
+    let differ = both.map_or(value * ONE_KIND, |(handshake, data)| (handshake - data).abs());
+    let hosts = differ + HOSTS.min(value / 10.0);
+    let wire = connections.iter().map(|connection| connection.trace.mss + connection.trace.header).max();
+    let bits = f64::from(wire.unwrap_or(0)) * 8.0;
+    let (low, high, corrected) = match rate {
+        Inferred::Known(rate) => {
+            let (slow, fast) = (bits / rate.low.max(1.0), bits / rate.high);
+            (
+                hosts + (slow - bits / rate.value),
+                bits / rate.value - fast,
+                "less the time to send its packets",
+            )
+        }
+        Inferred::CannotTell(unknown) => {
+            let most = unknown.low.map_or(value, |low| bits / low);
+            (hosts + most, 0.0, "with the time to send its packets, as the rate is not known")
+        }
+    };
+    Estimate {
+        value,
+        low: (value - low).max(0.0),
+        high: value + high,
+        how: format!("shortest round trip {corrected}"),
+    }
+}
+
+impl Shortest {
+    fn of(connection: &Connection, bit_s: Option<f64>) -> Self {
+        let serialisation = |bytes: f64| bit_s.map_or(0.0, |rate| bytes * 8.0 / rate);
+        let handshake =
+            connection.observed.handshake_rtt.map(|rtt| rtt.as_secs_f64() - serialisation(2.0 * SYN));
+        let acks = connection.trace.acks.iter().filter_map(|ack| Some((ack, ack.pieces?)));
+        let samples = acks.filter_map(|(ack, (first, newest))| {
+            let piece = &connection.trace.pieces[newest as usize];
+            // an ACK of several packets waited for the last of them only
+            let wire =
+                if first == newest { piece.wire } else { connection.trace.mss + connection.trace.header };
+            Some(piece.rtt()?.as_secs_f64() - serialisation(f64::from(wire + ack.ip_len)))
+        });
+        Self { handshake, data: samples.min_by(f64::total_cmp) }
+    }
+}
+
+/// Whether the bottleneck was seen idle around the shortest round trip: nothing left it for longer than the packet
+/// took to be sent.
+fn queue_ran_empty(trace: &Trace, rate: f64) -> bool {
+    let Some(min_rtt) = trace.min_rtt() else { return false };
+    let near = |rtt: Nanos, service: f64| rtt.saturating_sub(min_rtt).as_secs_f64() <= service;
+    let mut before = None;
+    trace.acks.iter().filter(|ack| ack.pieces.is_some()).any(|ack| {
+        let gap = before.replace(ack.at).map_or(0.0, |at| ack.at.saturating_sub(at).as_secs_f64());
+        let service = ack.wire as f64 * 8.0 / rate;
+        let newest = ack.pieces.map(|(_, newest)| &trace.pieces[newest as usize]);
+        gap > 1.5 * service && newest.and_then(Piece::rtt).is_some_and(|rtt| near(rtt, service))
+    })
+}

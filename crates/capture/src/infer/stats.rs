@@ -1,0 +1,102 @@
+//! The little statistics the estimators need.
+
+/// A value with its weight.
+pub(super) type Weighted = (f64, f64);
+
+/// The value below which `share` of the weight lies; `None` of nothing. Sorts its input.
+pub(super) fn quantile(values: &mut [Weighted], share: f64) -> Option<f64> {
+    values.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let total: f64 = values.iter().map(|(_, weight)| weight).sum();
+    let mut sum = 0.0;
+    for (value, weight) in values.iter() {
+        sum += weight;
+        if sum >= share * total {
+            return Some(*value);
+        }
+    }
+    values.last().map(|(value, _)| *value)
+}
+
+/// Standard deviation told by the median distance from `center`, which outliers do not move
+/// (1.4826 makes it that of a normal distribution).
+pub(super) fn robust_deviation(values: &[Weighted], center: f64) -> f64 {
+    let mut distances: Vec<_> =
+        values.iter().map(|(value, weight)| ((value - center).abs(), *weight)).collect();
+    1.4826 * quantile(&mut distances, 0.5).unwrap_or(0.0)
+}
+
+/// How many equally heavy values these weights amount to (Kish).
+pub(super) fn effective_count(values: &[Weighted]) -> f64 {
+    let sum: f64 = values.iter().map(|(_, weight)| weight).sum();
+    let squares: f64 = values.iter().map(|(_, weight)| weight * weight).sum();
+    if squares > 0.0 { sum * sum / squares } else { 0.0 }
+}
+
+/// 95 % interval of a probability of which `hits` of `trials` were seen (Wilson, 1927).
+pub(super) fn wilson(hits: u64, trials: u64) -> (f64, f64) {
+    const Z: f64 = 1.959_964;
+    if trials == 0 {
+        return (0.0, 1.0);
+    }
+    let (n, p) = (trials as f64, hits as f64 / trials as f64);
+    let center = p + Z * Z / (2.0 * n);
+    let half = Z * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt();
+    let scale = 1.0 + Z * Z / n;
+    (((center - half) / scale).max(0.0), ((center + half) / scale).min(1.0))
+}
+
+/// Upper bound of the chance that at least `hits` of `trials` independent events of probability `p` happen
+/// (Chernoff's, with the relative entropy).
+pub(super) fn chance_of_at_least(hits: u64, trials: u64, p: f64) -> f64 {
+    let (n, share) = (trials as f64, hits as f64 / trials.max(1) as f64);
+    if share <= p || trials == 0 {
+        return 1.0;
+    }
+    if p <= 0.0 {
+        return 0.0;
+    }
+    let term = |a: f64, b: f64| if a > 0.0 { a * (a / b).ln() } else { 0.0 };
+    (-n * (term(share, p) + term(1.0 - share, 1.0 - p))).exp()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_follow_the_weights() {
+        // weight 1, 1, 8: half of it lies at or below 3
+        assert_eq!(quantile(&mut [(3.0, 8.0), (1.0, 1.0), (2.0, 1.0)], 0.5), Some(3.0));
+        assert_eq!(quantile(&mut [(3.0, 1.0), (1.0, 1.0), (2.0, 1.0)], 0.5), Some(2.0));
+        assert_eq!(quantile(&mut [], 0.5), None);
+    }
+
+    #[test]
+    fn one_outlier_does_not_move_the_deviation() {
+        // distances from 10: 1, 0, 1, 90; the weighted median of them is 1
+        let values = [(9.0, 1.0), (10.0, 1.0), (11.0, 1.0), (100.0, 1.0)];
+        assert_eq!(robust_deviation(&values, 10.0), 1.4826);
+    }
+
+    #[test]
+    fn no_loss_in_1000_packets_leaves_a_probability_up_to_0_38_percent() {
+        // z^2 / (n + z^2) = 3.8415 / 1003.8415 = 0.0038268
+        let (low, high) = wilson(0, 1000);
+        assert_eq!(low, 0.0);
+        assert!((high - 0.003_826_8).abs() < 1e-6, "{high}");
+    }
+
+    #[test]
+    fn wilson_gives_the_textbook_interval_for_15_of_50() {
+        // p = 0.3, n = 50: centre 0.3384146 / 1.0768292, half 0.1335306 / 1.0768292
+        let (low, high) = wilson(15, 50);
+        assert!((low - 0.190_3).abs() < 5e-4 && (high - 0.438_5).abs() < 5e-4, "{low} {high}");
+    }
+
+    #[test]
+    fn ten_heads_in_ten_throws_have_a_chance_of_one_in_1024() {
+        // with share = 1 Chernoff's bound is exact: 0.5^10
+        assert!((chance_of_at_least(10, 10, 0.5) - 1.0 / 1024.0).abs() < 1e-12);
+        assert_eq!(chance_of_at_least(3, 10, 0.5), 1.0);
+    }
+}

@@ -1,0 +1,48 @@
+//! Curves thinned for plots.
+
+use firstflight_control::units::Nanos;
+
+use crate::observed::Series;
+use crate::trace::{Piece, Trace};
+
+/// The curves of a connection, from the moment it was established.
+pub(crate) fn of(trace: &Trace, established: Nanos) -> Series {
+    let since = |at: Nanos| at.saturating_sub(established).as_secs_f64();
+    let sent = trace.sends.iter().map(|send| (since(send.at), send.flight as f64));
+    let left = trace.acks.iter().map(|ack| (since(ack.at), ack.flight as f64));
+    let mut flight: Vec<_> = sent.chain(left).collect();
+    flight.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut total = 0;
+    let delivered = trace.acks.iter().map(|ack| {
+        total += ack.bytes;
+        (since(ack.at), total as f64)
+    });
+    let delivered: Vec<_> = delivered.collect();
+    let newest = trace.acks.iter().filter_map(|ack| Some((ack.at, &trace.pieces[ack.pieces?.1 as usize])));
+    let rtt: Vec<_> =
+        newest.filter_map(|(at, piece)| Some((since(at), Piece::rtt(piece)?.as_secs_f64()))).collect();
+    Series { flight: thin(&flight), delivered: thin(&delivered), rtt: thin(&rtt) }
+}
+
+/// Keeps the first, lowest, highest and last point of each of equally long spans of time.
+fn thin(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    const KEPT: usize = 4;
+    if points.len() <= Series::POINTS {
+        return points.to_vec();
+    }
+    let spans = (Series::POINTS / KEPT) as f64;
+    let (from, to) = (points[0].0, points[points.len() - 1].0);
+    let span_of = |point: &(f64, f64)| {
+        ((point.0 - from) / (to - from).max(f64::MIN_POSITIVE) * spans).min(spans - 1.0) as usize
+    };
+    let mut thinned = Vec::with_capacity(Series::POINTS);
+    for span in points.chunk_by(|a, b| span_of(a) == span_of(b)) {
+        let lowest = (0..span.len()).min_by(|&a, &b| span[a].1.total_cmp(&span[b].1)).unwrap_or(0);
+        let highest = (0..span.len()).max_by(|&a, &b| span[a].1.total_cmp(&span[b].1)).unwrap_or(0);
+        let mut kept = vec![0, lowest, highest, span.len() - 1];
+        kept.sort_unstable();
+        kept.dedup();
+        thinned.extend(kept.into_iter().map(|index| span[index]));
+    }
+    thinned
+}

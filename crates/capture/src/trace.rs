@@ -1,0 +1,491 @@
+//! What a connection's packets say about each piece of its data: when it was sent, again, and known to have arrived.
+//!
+//! The walk is that of tcptrace (Ostermann) and of the sender's own scoreboard (RFC 6675): data packets add pieces
+//! or mark them sent again, acknowledgements and SACK blocks mark them arrived. Segments larger than the path's, as
+//! segmentation offload leaves them in a capture at the sender, are cut into the pieces the hardware sends.
+
+use firstflight_control::units::Nanos;
+
+use crate::flows::{Flow, Packet, Side};
+use crate::packet::Flags;
+
+/// A stretch of data that travels as one packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Piece {
+    /// When it was first sent; [`Nanos::NEVER`] where the capture missed that.
+    pub(crate) sent: Nanos,
+    /// Offset of its first byte in the data.
+    pub(crate) start: u64,
+    pub(crate) len: u32,
+    /// Length of the IP packet it travels in.
+    pub(crate) wire: u32,
+    /// How often it was sent again.
+    pub(crate) resent: u32,
+    /// When it was last sent again.
+    pub(crate) resent_at: Nanos,
+    /// Time stamp option of its first retransmission.
+    resent_stamp: Option<u32>,
+    /// When it was known to have arrived; [`Nanos::NEVER`] if it was not.
+    pub(crate) delivered: Nanos,
+    /// The receiver had it before the retransmission came.
+    pub(crate) spurious: bool,
+    /// Of what its acknowledgement newly reported it was sent last: its arrival released the acknowledgement.
+    pub(crate) prompt: bool,
+}
+
+impl Piece {
+    pub(crate) fn end(&self) -> u64 {
+        self.start + u64::from(self.len)
+    }
+
+    pub(crate) fn arrived(&self) -> bool {
+        self.delivered != Nanos::NEVER
+    }
+
+    /// Whether its first transmission got lost.
+    pub(crate) fn lost(&self) -> bool {
+        self.resent > 0 && !self.spurious
+    }
+
+    /// Round trip of a piece that arrived and was sent once (Karn's rule).
+    pub(crate) fn rtt(&self) -> Option<Nanos> {
+        let clear = self.arrived() && self.resent == 0 && self.sent != Nanos::NEVER;
+        clear.then(|| self.delivered.saturating_sub(self.sent))
+    }
+}
+
+/// An acknowledgement as it passed the point of capture.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ack {
+    pub(crate) at: Nanos,
+    /// Bytes from the first data byte that are acknowledged cumulatively.
+    pub(crate) ack: u64,
+    /// Data bytes it newly reports as arrived, cumulatively or selectively.
+    pub(crate) bytes: u64,
+    /// The same in bytes on the wire.
+    pub(crate) wire: u64,
+    /// Of the pieces it newly reports: the first one in sequence and the one sent last.
+    pub(crate) pieces: Option<(u32, u32)>,
+    /// Bytes in flight after it: sent, and not known to have arrived.
+    pub(crate) flight: u64,
+    /// The receive window it advertises, where its scale is known.
+    pub(crate) window: Option<u64>,
+    /// Length of its IP packet.
+    pub(crate) ip_len: u32,
+    /// It carries no data itself.
+    pub(crate) pure: bool,
+    /// It carries SACK blocks or repeats the last acknowledgement: the receiver misses something.
+    pub(crate) disordered: bool,
+    /// It echoes a congestion mark.
+    pub(crate) marked: bool,
+}
+
+/// A moment the sender sent data.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Send {
+    pub(crate) at: Nanos,
+    pub(crate) len: u32,
+    /// Bytes in flight after it.
+    pub(crate) flight: u64,
+    /// Where the data sent so far ends.
+    pub(crate) end: u64,
+    /// It carried data for the first time, at least in part.
+    pub(crate) new: bool,
+    /// Acknowledgements seen before it.
+    pub(crate) acks_before: u32,
+}
+
+/// A connection, seen from its data.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Trace {
+    /// The data, in sequence.
+    pub(crate) pieces: Vec<Piece>,
+    pub(crate) acks: Vec<Ack>,
+    pub(crate) sends: Vec<Send>,
+    /// Payload of a full segment.
+    pub(crate) mss: u32,
+    /// IP and TCP headers of a data packet.
+    pub(crate) header: u32,
+    /// When the receiver's first data after the last data byte's arrival came.
+    pub(crate) answered: Option<Nanos>,
+    /// Data packets sent again.
+    pub(crate) resent_packets: u64,
+    /// Retransmissions that came out of silence.
+    pub(crate) timeouts: u64,
+    /// The walk ended before the packets did.
+    pub(crate) cut: bool,
+    /// A capture that missed packets.
+    pub(crate) missed: u64,
+}
+
+/// Pieces kept for one capture. Packets are bounded already; this bounds what a few huge segments are cut into.
+pub(crate) const MAX_PIECES: usize = 1 << 22;
+
+/// A hole larger than this many segments is no loss in the capture but a number that means nothing.
+const MAX_MISSED: u64 = 1 << 16;
+
+/// Retransmitted pieces looked at in one connection: only damage and malice reach it.
+const MAX_WORK: u64 = 1 << 26;
+
+/// No path carries less than this much data in a full packet (IPv4 demands 68-byte packets).
+const MIN_MSS: u32 = 28;
+
+impl Trace {
+    /// Walks the packets of `flow` whose data `sender` sent. `budget` is what is left of [`MAX_PIECES`].
+    pub(crate) fn new(flow: &Flow, sender: Side, budget: &mut usize) -> Self {
+        let data = || flow.packets.iter().filter(|packet| packet.side == sender && packet.payload > 0);
+        let Some(first) = data().map(Packet::data_start).min() else { return Self::default() };
+        let origin = flow.end(sender).syn.map_or(first, |syn| syn + 1);
+        let (mss, header) = segment_size(flow, sender);
+        let trace = Self { mss, header, ..Self::default() };
+        let mut walk = Walk {
+            trace,
+            origin,
+            undelivered: Undelivered::default(),
+            cumulative: 0,
+            outstanding: 0,
+            last_sign: Nanos::ZERO,
+            latest_rtt: None,
+            work: 0,
+        };
+        let scale = receive_scale(flow, sender);
+        for packet in &flow.packets {
+            if packet.side != sender {
+                walk.on_ack(flow, packet, scale);
+            } else if packet.payload > 0 {
+                let before = walk.trace.pieces.len();
+                walk.on_data(packet, *budget);
+                *budget -= walk.trace.pieces.len() - before;
+                if walk.trace.cut {
+                    break;
+                }
+            }
+        }
+        let mut trace = walk.trace;
+        trace.settle_spurious();
+        trace
+    }
+
+    /// Smallest round trip of a piece sent once.
+    pub(crate) fn min_rtt(&self) -> Option<Nanos> {
+        self.pieces.iter().filter_map(Piece::rtt).min()
+    }
+
+    /// All the data bytes seen or known of.
+    pub(crate) fn end(&self) -> u64 {
+        self.pieces.last().map_or(0, Piece::end)
+    }
+
+    /// An acknowledgement sooner after a retransmission than half the shortest round trip is that of the original.
+    fn settle_spurious(&mut self) {
+        let Some(min_rtt) = self.min_rtt() else { return };
+        for piece in &mut self.pieces {
+            let after = piece.delivered.saturating_sub(piece.resent_at);
+            if piece.resent == 1 && piece.arrived() && after.0 < min_rtt.0 / 2 {
+                piece.spurious = true;
+            }
+        }
+    }
+}
+
+/// How far to shift the receiver's window field left; `None` where the SYNs are missing. Both sides must have offered.
+fn receive_scale(flow: &Flow, sender: Side) -> Option<u8> {
+    let (own, peer) = (flow.end(sender), flow.end(sender.other()));
+    let (Some(_), Some(_)) = (own.syn, peer.syn) else { return None };
+    Some(if own.window_scale.is_some() { peer.window_scale.unwrap_or(0) } else { 0 })
+}
+
+/// Payload of a full segment, and the headers in front of it.
+///
+/// The SYNs tell the first (RFC 9293, section 3.7.1: the smaller of what both announce, less the options every segment
+/// carries); without them it is the largest payload that fits an Ethernet packet, or the largest one at all. A
+/// largest payload that comes again and again, below what the SYNs allow, is the path's own (path MTU discovery).
+fn segment_size(flow: &Flow, sender: Side) -> (u32, u32) {
+    const ETHERNET: u32 = 1500;
+    let data = || flow.packets.iter().filter(|packet| packet.side == sender && packet.payload > 0);
+    let header = data().map(|packet| packet.ip_len - packet.payload).min().unwrap_or(0);
+    let stamps = if data().any(|packet| packet.timestamps.is_some()) { 12 } else { 0 };
+    let announced = match (flow.end(sender).mss, flow.end(sender.other()).mss) {
+        (Some(own), Some(peer)) => Some(own.min(peer)),
+        (Some(only), None) | (None, Some(only)) => Some(only),
+        (None, None) => None,
+    };
+    let limit = announced.map(|mss| u32::from(mss).saturating_sub(stamps));
+    let largest_up_to = |most: u32| data().map(|packet| packet.payload).filter(|&len| len <= most).max();
+    let largest = data().map(|packet| packet.payload).max().unwrap_or(1);
+    let path_mtu =
+        largest < limit.unwrap_or(0) && data().filter(|packet| packet.payload == largest).count() >= 3;
+    let mss = match limit {
+        Some(_) if path_mtu => largest,
+        Some(limit) => limit,
+        None => largest_up_to(ETHERNET.saturating_sub(header)).unwrap_or(largest),
+    };
+    (mss.max(MIN_MSS), header)
+}
+
+struct Walk {
+    trace: Trace,
+    /// Number of the first data byte.
+    origin: u64,
+    undelivered: Undelivered,
+    /// Acknowledged so far, from the first data byte.
+    cumulative: u64,
+    /// Bytes sent and not known to have arrived.
+    outstanding: u64,
+    /// When the sender last sent or heard anything.
+    last_sign: Nanos,
+    latest_rtt: Option<Nanos>,
+    /// Pieces marked as sent again so far.
+    work: u64,
+}
+
+impl Walk {
+    fn on_data(&mut self, packet: &Packet, budget: usize) {
+        let Some(start) = packet.data_start().checked_sub(self.origin) else { return };
+        let end = start + u64::from(packet.payload);
+        let known = self.trace.end();
+        // a keep-alive or window probe repeats a byte
+        if packet.payload == 1 && end <= known {
+            return;
+        }
+        if !self.make_room(start, end, budget) {
+            self.trace.cut = true;
+            return;
+        }
+        if start < known {
+            self.send_again(packet, start, end.min(known));
+        }
+        if end > known {
+            self.add_pieces(start.max(known), end, packet.at);
+        }
+        self.trace.sends.push(Send {
+            at: packet.at,
+            len: packet.payload,
+            flight: self.outstanding,
+            end: self.trace.end(),
+            new: end > known,
+            acks_before: self.trace.acks.len() as u32,
+        });
+        self.last_sign = packet.at;
+    }
+
+    /// Adds what the capture missed before `start`; `false` where the budget does not allow the packet.
+    fn make_room(&mut self, start: u64, end: u64, budget: usize) -> bool {
+        let known = self.trace.end();
+        let mss = u64::from(self.trace.mss);
+        let missed = start.saturating_sub(known).div_ceil(mss);
+        let pieces = missed + (end - start).div_ceil(mss);
+        if missed > MAX_MISSED || pieces > budget as u64 {
+            return false;
+        }
+        if missed > 0 {
+            self.trace.missed += missed;
+            self.add_pieces(known, start, Nanos::NEVER);
+        }
+        true
+    }
+
+    fn add_pieces(&mut self, start: u64, end: u64, sent: Nanos) {
+        let mut at = start;
+        while at < end {
+            let len = (end - at).min(u64::from(self.trace.mss)) as u32;
+            self.trace.pieces.push(Piece {
+                sent,
+                start: at,
+                len,
+                wire: len + self.trace.header,
+                resent: 0,
+                resent_at: Nanos::ZERO,
+                resent_stamp: None,
+                delivered: Nanos::NEVER,
+                spurious: false,
+                prompt: false,
+            });
+            self.undelivered.push();
+            at += u64::from(len);
+        }
+        self.outstanding += end - start;
+    }
+
+    fn send_again(&mut self, packet: &Packet, start: u64, end: u64) {
+        let first = self.trace.pieces.partition_point(|piece| piece.end() <= start);
+        let mut again = 0;
+        for piece in self.trace.pieces[first..].iter_mut().take_while(|piece| piece.start < end) {
+            if piece.sent == Nanos::NEVER {
+                piece.sent = packet.at;
+                continue;
+            }
+            piece.resent += 1;
+            piece.resent_at = packet.at;
+            piece.resent_stamp = piece.resent_stamp.or(packet.timestamps.map(|(value, _)| value));
+            again += 1;
+        }
+        self.trace.resent_packets += again;
+        self.work += again;
+        self.trace.cut |= self.work > MAX_WORK;
+        // RFC 6298: no timer fires sooner than a round trip after the last acknowledgement
+        let silent = packet.at.saturating_sub(self.last_sign);
+        if again > 0 && self.latest_rtt.is_some_and(|rtt| silent > rtt) {
+            self.trace.timeouts += 1;
+        }
+    }
+
+    fn on_ack(&mut self, flow: &Flow, packet: &Packet, scale: Option<u8>) {
+        if !packet.flags.has(Flags::ACK) || packet.flags.has(Flags::SYN) {
+            return;
+        }
+        let ack = packet.ack.saturating_sub(self.origin).min(self.trace.end());
+        let blocks = flow.sacks(packet);
+        let duplicate = self.duplicate_block(blocks, packet.ack);
+        if let Some((start, end)) = duplicate {
+            self.mark_spurious(start, end);
+        }
+        let mut news = News::default();
+        let edge = self.undelivered.next(0);
+        self.deliver_up_to(ack, packet.at, &mut news);
+        for &(start, end) in &blocks[usize::from(duplicate.is_some())..] {
+            self.deliver_block(start, end, packet.at, &mut news);
+        }
+        if news.pieces.is_some_and(|(first, _)| first as usize == edge) {
+            self.detect_spurious(edge, packet);
+        }
+        self.outstanding -= news.bytes;
+        if let Some((_, newest)) = news.pieces {
+            let piece = &mut self.trace.pieces[newest as usize];
+            piece.prompt = true;
+            self.latest_rtt = piece.rtt().or(self.latest_rtt);
+        }
+        let repeats = ack == self.cumulative && packet.payload == 0 && self.outstanding > 0;
+        self.cumulative = self.cumulative.max(ack);
+        self.last_sign = packet.at;
+        let all_here = self.cumulative == self.trace.end() && self.cumulative > 0;
+        if all_here && packet.payload > 0 && self.trace.answered.is_none() {
+            self.trace.answered = Some(packet.at);
+        } else if !all_here {
+            self.trace.answered = None;
+        }
+        self.trace.acks.push(Ack {
+            at: packet.at,
+            ack,
+            bytes: news.bytes,
+            wire: news.wire,
+            pieces: news.pieces,
+            flight: self.outstanding,
+            window: scale.map(|scale| u64::from(packet.window) << scale),
+            ip_len: packet.ip_len,
+            pure: packet.payload == 0 && !packet.flags.has(Flags::FIN),
+            disordered: !blocks.is_empty() || repeats,
+            marked: packet.flags.has(Flags::ECE),
+        });
+    }
+
+    /// The first block where it reports data that came twice (RFC 2883, section 4): below the acknowledgement, or
+    /// inside the second block.
+    fn duplicate_block(&self, blocks: &[(u64, u64)], ack: u64) -> Option<(u64, u64)> {
+        let &(start, end) = blocks.first()?;
+        let inside = |outer: &(u64, u64)| outer.0 <= start && end <= outer.1;
+        (end <= ack || blocks.get(1).is_some_and(inside)).then_some((start, end))
+    }
+
+    fn range(&self, start: u64, end: u64) -> std::ops::Range<usize> {
+        let (start, end) = (start.saturating_sub(self.origin), end.saturating_sub(self.origin));
+        let first = self.trace.pieces.partition_point(|piece| piece.start < start);
+        let last = self.trace.pieces.partition_point(|piece| piece.end() <= end);
+        first..last.max(first)
+    }
+
+    fn mark_spurious(&mut self, start: u64, end: u64) {
+        // a block as long as this is no segment but damage
+        const MOST: usize = 64;
+        let range = self.range(start, end);
+        for piece in self.trace.pieces[range].iter_mut().take(MOST).filter(|piece| piece.resent == 1) {
+            piece.spurious = true;
+        }
+    }
+
+    /// The Eifel test (RFC 3522): the acknowledgement that first covers a piece echoes a time stamp older than its
+    /// retransmission's, so it answers the original. It holds for the piece at the left edge only.
+    fn detect_spurious(&mut self, edge: usize, packet: &Packet) {
+        let piece = &mut self.trace.pieces[edge];
+        if let (Some(stamp), Some((_, echo))) = (piece.resent_stamp, packet.timestamps) {
+            let older = (echo.wrapping_sub(stamp) as i32) < 0;
+            piece.spurious |= older && piece.resent == 1;
+        }
+    }
+
+    fn deliver_up_to(&mut self, ack: u64, at: Nanos, news: &mut News) {
+        let mut index = self.undelivered.next(0);
+        while index < self.trace.pieces.len() && self.trace.pieces[index].end() <= ack {
+            self.deliver(index, at, news);
+            index = self.undelivered.next(index);
+        }
+    }
+
+    fn deliver_block(&mut self, start: u64, end: u64, at: Nanos, news: &mut News) {
+        let range = self.range(start, end);
+        let mut index = self.undelivered.next(range.start);
+        while index < range.end {
+            self.deliver(index, at, news);
+            index = self.undelivered.next(index);
+        }
+    }
+
+    fn deliver(&mut self, index: usize, at: Nanos, news: &mut News) {
+        self.undelivered.remove(index);
+        let pieces = &mut self.trace.pieces;
+        pieces[index].delivered = at;
+        let sent_last = |index: usize| pieces[index].sent.max(pieces[index].resent_at);
+        news.bytes += u64::from(pieces[index].len);
+        news.wire += u64::from(pieces[index].wire);
+        news.pieces = Some(match news.pieces {
+            None => (index as u32, index as u32),
+            Some((first, newest)) => {
+                let newer = sent_last(index) >= sent_last(newest as usize);
+                (first.min(index as u32), if newer { index as u32 } else { newest })
+            }
+        });
+    }
+}
+
+/// What one acknowledgement newly reports.
+#[derive(Default)]
+struct News {
+    bytes: u64,
+    wire: u64,
+    pieces: Option<(u32, u32)>,
+}
+
+/// The pieces not yet arrived, as a disjoint-set forest: finding the next one costs next to nothing even where the
+/// same SACK block comes a thousand times.
+#[derive(Default)]
+struct Undelivered {
+    /// A piece that arrived points at a later one; the last entry is beyond the end.
+    next: Vec<u32>,
+}
+
+impl Undelivered {
+    fn push(&mut self) {
+        if self.next.is_empty() {
+            self.next.push(0);
+        }
+        self.next.push(self.next.len() as u32);
+    }
+
+    /// The first piece from `from` on that has not arrived, or the number of pieces.
+    fn next(&mut self, from: usize) -> usize {
+        if self.next.is_empty() {
+            return 0;
+        }
+        let mut at = from;
+        while self.next[at] as usize != at {
+            // path halving
+            self.next[at] = self.next[self.next[at] as usize];
+            at = self.next[at] as usize;
+        }
+        at
+    }
+
+    fn remove(&mut self, index: usize) {
+        self.next[index] = index as u32 + 1;
+    }
+}
