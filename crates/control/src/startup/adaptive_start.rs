@@ -45,7 +45,7 @@ impl Scheme for AdaptiveStart {
         role: Role::Startup,
         source: "Wang, Pau, Yamada, Sanadidi, Gerla, INFOCOM 2004, section IV",
         summary: "slow start whose threshold is raised to the estimated eligible rate times the smallest RTT",
-        needs: Signals::RTT,
+        needs: Signals::NONE,
         params: &[
             Param {
                 name: "filter",

@@ -13,6 +13,8 @@ use crate::units::{Nanos, Rate};
 /// Segments. The thesis bounds the flight by the advertised window only, which is 10 000 packets in all its runs
 /// (Table 3.1); a peer without such a bound gets this one.
 const CAP: u64 = 10_000;
+/// Bytes. Where neither queue, peer nor cap is finite the flight still is: 1 TiB fills 1 Tbit/s for 8.8 s.
+const MAX_FLIGHT: u64 = 1 << 40;
 
 /// Where the connection is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +90,7 @@ impl Phase for JumpStart {
         // "The value cwnd_0 is set to the minimum amount of D, data queued locally for transmission, and awnd, the
         // receiver advertised window."
         let awnd = if entry.receive_window == 0 { u64::MAX } else { entry.receive_window };
-        let cap = self.cap.max(1).saturating_mul(self.mss);
+        let cap = self.cap.max(1).saturating_mul(self.mss).min(MAX_FLIGHT);
         self.first_flight = entry.flow_size.max(1).min(awnd).min(cap);
         // A queue smaller than the initial window leaves the window alone: it does not bind this flight.
         control.cwnd = control.cwnd.max(self.first_flight.next_multiple_of(self.mss));

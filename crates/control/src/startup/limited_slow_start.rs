@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn five_thousand_segments_take_no_more_than_the_105_rounds_of_the_hybrid_slow_start_paper() {
         // Ha and Rhee, section II: log2(100) + (5000-100)/(100/2) = 6.6 + 98 = 105 rounds. The RFC's K is cut to an
-        // integer, so a round adds 50 to 100 segments just above 100 and hardly more than 50 at 5000. The same
+        // integer, so a round adds 50 to 75 segments just above 100 and hardly more than 50 at 5000. The same
         // recurrence in segments and f64, from the RFC's text:
         let (mut w, mut expected) = (1.0f64, 0);
         while w < 5000.0 {

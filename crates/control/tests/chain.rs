@@ -1,0 +1,112 @@
+//! How a chain runs its phases, seen from the host.
+
+use firstflight_control::contract::{Ack, Congestion, Entry, Exit, Trigger};
+use firstflight_control::host::chain::{Chain, StartupExit};
+use firstflight_control::registry::AnyPhase;
+use firstflight_control::units::{Nanos, Rate};
+
+const MSS: u64 = 1000;
+const RTT: Nanos = Nanos::from_millis(100);
+
+fn chain(labels: &[&str]) -> Chain {
+    let phases = labels.iter().map(|l| AnyPhase::by_label(l).expect("registered")).collect();
+    Chain::new(phases).expect("a start-up scheme, then avoidance")
+}
+
+fn started(labels: &[&str], initial_window: u64, ssthresh: u64) -> Chain {
+    let mut chain = chain(labels);
+    let entry = Entry {
+        rtt: RTT,
+        flow_size: 100 * MSS,
+        receive_window: 1000 * MSS,
+        mss: MSS as u32,
+        ..Entry::default()
+    };
+    chain.start(&entry, initial_window, ssthresh);
+    chain
+}
+
+fn ack(at_ms: u64, flags: u32) -> Ack {
+    Ack {
+        now: Nanos::from_millis(at_ms),
+        rtt: RTT,
+        min_rtt: RTT,
+        srtt: RTT,
+        acked: MSS,
+        growth: MSS,
+        sent: 100 * MSS,
+        flags,
+        ..Ack::default()
+    }
+}
+
+fn congestion(at_ms: u64, trigger: Trigger, base: u64) -> Congestion {
+    Congestion { now: Nanos::from_millis(at_ms), trigger, base, ..Congestion::default() }
+}
+
+#[test]
+fn start_up_that_is_over_is_reported_at_once_though_its_phase_still_answers_for_its_losses() {
+    let mut chain = started(&["jump-start", "reno"], 3 * MSS, u64::MAX);
+    assert_eq!(chain.startup_exit(), None);
+    chain.on_ack(&ack(100, Ack::ROUND_START));
+    // One segment of slow start came with that ACK.
+    let exit = StartupExit { at: Nanos::from_millis(100), cwnd: 101 * MSS, reason: Exit::PacedOut };
+    assert_eq!((chain.startup_exit(), chain.in_avoidance()), (Some(exit), false));
+    assert_eq!(chain.control.pacing, Rate::NONE);
+    // Thirty packets of the first flight are retransmitted: the window is (100 - 30)/2.
+    chain.on_congestion(&congestion(110, Trigger::Loss, 101 * MSS));
+    chain.on_ack(&Ack { retransmitted: 30 * MSS, ..ack(200, 0) });
+    assert_eq!((chain.control.cwnd, chain.in_avoidance()), (35 * MSS, true));
+    assert_eq!(chain.startup_exit(), Some(exit), "the first reason is the one that counts");
+}
+
+#[test]
+fn a_timeout_in_avoidance_begins_start_up_again_without_a_second_exit() {
+    let mut chain = started(&["slow-start", "cubic"], 10 * MSS, 12 * MSS);
+    chain.on_ack(&ack(1, 0));
+    chain.on_ack(&ack(2, 0));
+    let exit = Some(StartupExit { at: Nanos::from_millis(2), cwnd: 12 * MSS, reason: Exit::Threshold });
+    assert_eq!(chain.startup_exit(), exit);
+    chain.on_congestion(&congestion(500, Trigger::Timeout, 12 * MSS));
+    // 12 x 0.7 = 8.4 packets.
+    assert_eq!((chain.control.cwnd, chain.control.ssthresh), (MSS, 8_400));
+    assert!(!chain.in_avoidance());
+    for n in 0..8 {
+        chain.on_ack(&ack(600 + n, 0));
+    }
+    assert_eq!((chain.control.cwnd, chain.in_avoidance(), chain.startup_exit()), (9 * MSS, true, exit));
+}
+
+#[test]
+fn after_a_spurious_timeout_avoidance_goes_on_as_if_nothing_had_been() {
+    let run = |spurious: bool| {
+        let mut chain = started(&["slow-start", "cubic"], 10 * MSS, 100 * MSS);
+        for n in 0..90 {
+            chain.on_ack(&ack(100 + n, 0));
+        }
+        chain.on_congestion(&congestion(200, Trigger::Loss, 100 * MSS));
+        for n in 0..2000 {
+            chain.on_ack(&ack(300 + n, 0));
+            if spurious && n == 1000 {
+                chain.on_congestion(&congestion(1300, Trigger::Timeout, chain.control.cwnd));
+                chain.on_spurious();
+            }
+        }
+        (chain.control, chain.in_avoidance())
+    };
+    let (undisturbed, in_avoidance) = run(false);
+    assert!(in_avoidance && undisturbed.cwnd > 75 * MSS, "the flow grew from 70 packets: {undisturbed:?}");
+    assert_eq!(run(true), (undisturbed, true));
+}
+
+#[test]
+fn a_flight_above_the_window_does_not_let_congestion_raise_it() {
+    // After a timeout the window is one segment while old packets still count as flight: half a FlightSize of 100
+    // would be 50.
+    let mut chain = started(&["slow-start", "reno"], 10 * MSS, u64::MAX);
+    chain.on_congestion(&congestion(100, Trigger::Timeout, 100 * MSS));
+    chain.on_ack(&ack(200, 0));
+    assert_eq!(chain.control.cwnd, 2 * MSS);
+    chain.on_congestion(&congestion(300, Trigger::Loss, 100 * MSS));
+    assert_eq!((chain.control.cwnd, chain.control.ssthresh), (2 * MSS, 50 * MSS));
+}
