@@ -15,8 +15,8 @@ use crate::trace::Trace;
 
 /// Infers the path of `connections`: of those between the two hosts that exchanged most data, pooled.
 ///
-/// Rate, round trip, buffer and loss are told from the sender's side only. From a capture taken elsewhere the result
-/// holds what the packets state themselves and says why the rest cannot be told.
+/// Rate, buffer and loss are told from the sender's side only. From a capture taken elsewhere the result holds the
+/// round trip of the handshake and what the packets state themselves, and says why the rest cannot be told.
 pub fn infer(connections: &[Connection]) -> PathEstimate {
     let mut notes = Vec::new();
     let pooled = busiest_pair(connections, &mut notes);
@@ -36,7 +36,9 @@ pub fn infer(connections: &[Connection]) -> PathEstimate {
     let (rate, rtt, losses) = if at_sender.is_empty() {
         let why = "captured away from the sender: the times packets leave it are not in the capture";
         let nothing = || -> Inferred<Estimate> { Inferred::cannot_tell(why) };
-        (nothing(), nothing(), buffer::Losses { buffer: nothing(), random: nothing() })
+        let rate = nothing();
+        let rtt = rtt::rtt(&pooled, &rate);
+        (rate, rtt, buffer::Losses { buffer: nothing(), random: nothing() })
     } else {
         let traces: Vec<&Trace> = at_sender.iter().map(|connection| &connection.trace).collect();
         let rate = rate::rate(&traces);

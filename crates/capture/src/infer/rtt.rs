@@ -3,7 +3,7 @@
 use firstflight_control::units::Nanos;
 
 use crate::estimate::{Estimate, Inferred, Unknown};
-use crate::observed::Connection;
+use crate::observed::{Connection, Vantage};
 use crate::trace::{Piece, Trace};
 
 /// Length of a SYN's IP packet with the usual options; 20 bytes more or less are microseconds.
@@ -15,7 +15,7 @@ struct Shortest {
     data: Option<f64>,
 }
 
-/// Propagation, from connections captured at the sender; `rate` corrects for serialisation where it is known.
+/// Propagation: from the data of connections captured at the sender, from the handshake of any. `rate` corrects for serialisation where it is known.
 pub(super) fn rtt(connections: &[&Connection], rate: &Inferred<Estimate>) -> Inferred<Estimate> {
     let bit_s = rate.known().map(|rate| rate.value);
     let shortest: Vec<Shortest> =
@@ -81,7 +81,10 @@ impl Shortest {
         let serialisation = |bytes: f64| bit_s.map_or(0.0, |rate| bytes * 8.0 / rate);
         let handshake =
             connection.observed.handshake_rtt.map(|rtt| rtt.as_secs_f64() - serialisation(2.0 * SYN));
-        let acks = connection.trace.acks.iter().filter_map(|ack| Some((ack, ack.pieces?)));
+        // away from the sender, data and its ACK show one half of the round trip only
+        let at_sender = matches!(connection.vantage, Vantage::Sender | Vantage::Unknown);
+        let acks =
+            connection.trace.acks.iter().take_while(|_| at_sender).filter_map(|ack| Some((ack, ack.pieces?)));
         let samples = acks.filter_map(|(ack, (first, newest))| {
             let piece = &connection.trace.pieces[newest as usize];
             // an ACK of several packets waited for the last of them only

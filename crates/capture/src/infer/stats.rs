@@ -42,7 +42,10 @@ pub(super) fn wilson(hits: u64, trials: u64) -> (f64, f64) {
     let center = p + Z * Z / (2.0 * n);
     let half = Z * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt();
     let scale = 1.0 + Z * Z / n;
-    (((center - half) / scale).max(0.0), ((center + half) / scale).min(1.0))
+    // at both ends centre and half are equal up to rounding
+    let low = if hits == 0 { 0.0 } else { (center - half) / scale };
+    let high = if hits == trials { 1.0 } else { (center + half) / scale };
+    (low, high)
 }
 
 /// Upper bound of the chance that at least `hits` of `trials` independent events of probability `p` happen
@@ -88,9 +91,10 @@ mod tests {
 
     #[test]
     fn wilson_gives_the_textbook_interval_for_15_of_50() {
-        // p = 0.3, n = 50: centre 0.3384146 / 1.0768292, half 0.1335306 / 1.0768292
+        // z^2 = 3.84146: (0.3 + 0.0384146 -+ 1.959964 sqrt(0.3 * 0.7 / 50 + 3.84146 / 10000)) / 1.0768292
+        // = (0.3384146 -+ 0.1327012) / 1.0768292
         let (low, high) = wilson(15, 50);
-        assert!((low - 0.190_3).abs() < 5e-4 && (high - 0.438_5).abs() < 5e-4, "{low} {high}");
+        assert!((low - 0.191_036).abs() < 1e-5 && (high - 0.437_503).abs() < 1e-5, "{low} {high}");
     }
 
     #[test]

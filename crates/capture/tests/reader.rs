@@ -1,0 +1,357 @@
+//! What the reader makes of every container, link type and damage it knows.
+
+mod common;
+
+use common::*;
+use etherparse::{PacketBuilder, TcpOptionElement};
+use firstflight_capture::{Capture, Error, read, read_from};
+use firstflight_control::units::Nanos;
+
+/// Two data packets of 1000 bytes, 7 ms apart, and an ACK of both another 20 ms later.
+fn exchange() -> Vec<(u64, Tcp)> {
+    vec![(0, data(1, 1000)), (7_000, data(1001, 1000)), (27_000, ack(2001))]
+}
+
+/// What every way to write [`exchange`] must give.
+fn assert_is_the_exchange(capture: &Capture) {
+    assert_eq!(capture.connections.len(), 1);
+    let observed = &capture.connections[0].observed;
+    assert_eq!((observed.bytes, observed.delivered_bytes, observed.packets), (2000, 2000, 2));
+    assert_eq!(observed.completion, Some(Nanos::from_millis(27)));
+    // the first packet waited 27 ms for its ACK, the second one 20 ms
+    assert_eq!(observed.rtt_span, Some((Nanos::from_millis(20), Nanos::from_millis(27))));
+    assert_eq!(capture.warnings, Vec::<String>::new());
+}
+
+fn assert_reads(bytes: &[u8]) {
+    assert_is_the_exchange(&read_bytes(bytes).unwrap());
+}
+
+#[test]
+fn pcap_of_either_byte_order_and_precision_reads_the_same() {
+    for big_endian in [false, true] {
+        for (magic, per_us) in [(0xa1b2_c3d4_u32, 1), (0xa1b2_3c4d, 1000)] {
+            let word = |word: u32| if big_endian { word.to_be_bytes() } else { word.to_le_bytes() };
+            let half = |half: u16| if big_endian { half.to_be_bytes() } else { half.to_le_bytes() };
+            let mut file = Vec::new();
+            file.extend(word(magic));
+            file.extend(half(2));
+            file.extend(half(4));
+            for value in [0, 0, 65535, 101] {
+                file.extend(word(value));
+            }
+            for (us, tcp) in exchange() {
+                let packet = tcp.v4();
+                for value in [1_700_000_000, us as u32 * per_us, packet.len() as u32, packet.len() as u32] {
+                    file.extend(word(value));
+                }
+                file.extend(packet);
+            }
+            assert_reads(&file);
+        }
+    }
+}
+
+/// A pcapng section: an interface per time resolution given, packet `i` on interface `i mod n`.
+fn section(big_endian: bool, resolutions: &[Option<u8>], kind: u32) -> Vec<u8> {
+    let word = |word: u32| if big_endian { word.to_be_bytes() } else { word.to_le_bytes() };
+    let half = |half: u16| if big_endian { half.to_be_bytes() } else { half.to_le_bytes() };
+    let mut body = word(0x1a2b_3c4d).to_vec();
+    body.extend(half(1));
+    body.extend(half(0));
+    body.extend([0xff; 8]);
+    let mut file = block(big_endian, 0x0a0d_0d0a, &body);
+    for resolution in resolutions {
+        let mut body = half(101).to_vec();
+        body.extend(half(0));
+        body.extend(word(65535));
+        if let Some(resolution) = resolution {
+            body.extend(half(9));
+            body.extend(half(1));
+            body.extend([*resolution, 0, 0, 0]);
+            body.extend([0; 4]);
+        }
+        file.extend(block(big_endian, 1, &body));
+    }
+    for (index, (us, tcp)) in exchange().into_iter().enumerate() {
+        let interface = index % resolutions.len();
+        let ticks = match resolutions[interface] {
+            None => us,
+            Some(9) => us * 1000,
+            // 2^-20 s, rounded up so that the microsecond comes back
+            Some(0x94) => (us << 20).div_ceil(1_000_000),
+            Some(other) => unreachable!("{other}"),
+        };
+        let packet = tcp.v4();
+        let len = word(packet.len() as u32);
+        let mut body = Vec::new();
+        match kind {
+            6 => body.extend(word(interface as u32)),
+            2 => {
+                body.extend(half(interface as u16));
+                body.extend(half(0));
+            }
+            other => unreachable!("{other}"),
+        }
+        for value in [word((ticks >> 32) as u32), word(ticks as u32), len, len] {
+            body.extend(value);
+        }
+        body.extend(packet);
+        file.extend(block(big_endian, kind, &body));
+    }
+    file
+}
+
+#[test]
+fn pcapng_of_either_byte_order_reads_enhanced_and_obsolete_packets() {
+    for big_endian in [false, true] {
+        for kind in [6, 2] {
+            assert_reads(&section(big_endian, &[None], kind));
+        }
+    }
+}
+
+#[test]
+fn interfaces_of_different_time_resolution_share_one_clock() {
+    assert_reads(&section(false, &[None, Some(9)], 6));
+}
+
+#[test]
+fn a_binary_time_resolution_counts_in_powers_of_two() {
+    let capture = read_bytes(&section(false, &[Some(0x94)], 6)).unwrap();
+    let (low, high) = capture.connections[0].observed.rtt_span.unwrap();
+    // a tick is 2^-20 s = 954 ns
+    assert!(low.0.abs_diff(20_000_000) < 954 && high.0.abs_diff(27_000_000) < 954, "{low:?} {high:?}");
+}
+
+#[test]
+fn a_new_section_may_have_the_other_byte_order() {
+    let mut file = section(false, &[None], 6);
+    let one = file.len();
+    file.extend(section(true, &[Some(9)], 6));
+    let capture = read_bytes(&file).unwrap();
+    // the second section repeats the first: each packet is there twice, with no identification to tell
+    assert_eq!(capture.counts.packets, 6);
+    assert_eq!(read_bytes(&file[..one]).unwrap().counts.packets, 3);
+}
+
+#[test]
+fn simple_packet_blocks_have_no_time_and_say_so() {
+    let mut file = section(false, &[None], 6);
+    let packet = data(2001, 1000).v4();
+    let mut body = (packet.len() as u32).to_le_bytes().to_vec();
+    body.extend(packet);
+    file.extend(block(false, 3, &body));
+    let capture = read_bytes(&file).unwrap();
+    assert_eq!(capture.counts.timeless, 1);
+    assert_eq!(capture.connections[0].observed.bytes, 2000);
+    assert!(capture.warnings[0].contains("1 packets carry no time stamp"), "{:?}", capture.warnings);
+}
+
+#[test]
+fn every_link_type_leads_to_the_same_packets() {
+    let ethernet = |packet: &[u8]| [&[2; 12][..], &[8, 0], packet].concat();
+    let vlan = |packet: &[u8]| [&[2; 12][..], &[0x81, 0, 0, 5, 8, 0], packet].concat();
+    let double = |packet: &[u8]| [&[2; 12][..], &[0x88, 0xa8, 0, 9, 0x81, 0, 0, 5, 8, 0], packet].concat();
+    let null = |packet: &[u8]| [&[2, 0, 0, 0][..], packet].concat();
+    let cooked = |packet: &[u8]| [&[0; 14][..], &[8, 0], packet].concat();
+    let cooked2 = |packet: &[u8]| [&[8, 0][..], &[0; 18], packet].concat();
+    let cooked_vlan = |packet: &[u8]| [&[0; 14][..], &[0x81, 0, 0, 5, 8, 0], packet].concat();
+    let raw = |packet: &[u8]| packet.to_vec();
+    type Wrap = fn(&[u8]) -> Vec<u8>;
+    let all: [(u32, Wrap); 13] = [
+        (1, ethernet),
+        (1, vlan),
+        (1, double),
+        (0, null),
+        (108, null),
+        (113, cooked),
+        (113, cooked_vlan),
+        (276, cooked2),
+        (101, raw),
+        (12, raw),
+        (14, raw),
+        (228, raw),
+        (0x1000_0000 | 1, ethernet),
+    ];
+    for (link_type, wrap) in all {
+        let packets: Vec<_> = exchange().iter().map(|(us, tcp)| (*us, wrap(&tcp.v4()))).collect();
+        assert_reads(&pcap_of(link_type, &packets));
+    }
+    let packets: Vec<_> = exchange().iter().map(|(us, tcp)| (*us, tcp.v6())).collect();
+    assert_reads(&pcap_of(229, &packets));
+}
+
+#[test]
+fn the_ip_header_tells_the_payload_where_ethernet_pads_and_snaplen_cuts() {
+    let mut packets: Vec<_> =
+        exchange().iter().map(|(us, tcp)| (*us, [&[2; 12][..], &[8, 0], &tcp.v4()].concat())).collect();
+    packets[2].1.resize(60, 0);
+    let mut file = pcap_of(1, &[]);
+    for (us, packet) in &packets {
+        // 54 bytes hold the headers, and nothing of the data
+        let kept = &packet[..packet.len().min(54)];
+        for word in [0, *us as u32, kept.len() as u32, packet.len() as u32] {
+            file.extend(word.to_le_bytes());
+        }
+        file.extend(kept);
+    }
+    assert_reads(&file);
+}
+
+#[test]
+fn options_cut_off_by_the_snaplen_do_not_hide_the_packet() {
+    let mut file = pcap(&[]);
+    for (us, tcp) in exchange() {
+        let packet = tcp.stamps(1, 2).v4();
+        // 20 bytes of IP, 20 of TCP, 4 of the 12 bytes of options
+        for word in [0, us as u32, 44, packet.len() as u32] {
+            file.extend(word.to_le_bytes());
+        }
+        file.extend(&packet[..44]);
+    }
+    assert_reads(&file);
+}
+
+#[test]
+fn ipv6_extension_headers_do_not_count_as_data() {
+    let packets: Vec<_> = exchange()
+        .iter()
+        .map(|(us, tcp)| {
+            let mut packet = tcp.v6();
+            // an empty hop-by-hop header of 8 bytes: next header TCP, PadN of 4
+            packet.splice(40..40, [6, 0, 1, 4, 0, 0, 0, 0]);
+            packet[6] = 0;
+            let length = u16::from_be_bytes([packet[4], packet[5]]) + 8;
+            packet[4..6].copy_from_slice(&length.to_be_bytes());
+            (*us, packet)
+        })
+        .collect();
+    assert_reads(&pcap(&packets));
+}
+
+#[test]
+fn a_length_field_left_at_zero_by_segmentation_offload_is_taken_from_the_frame() {
+    for v6 in [false, true] {
+        let packets: Vec<_> = exchange()
+            .iter()
+            .map(|(us, tcp)| {
+                let mut packet = if v6 { tcp.v6() } else { tcp.v4() };
+                let field = if v6 { 4..6 } else { 2..4 };
+                packet[field].fill(0);
+                (*us, packet)
+            })
+            .collect();
+        assert_reads(&pcap(&packets));
+    }
+}
+
+#[test]
+fn a_file_that_breaks_off_is_used_up_to_there_with_a_warning() {
+    let whole = pcap_of_tcp(&[exchange(), vec![(30_000, data(2001, 500))]].concat());
+    let capture = read_bytes(&whole[..whole.len() - 100]).unwrap();
+    assert_eq!(capture.connections[0].observed.bytes, 2000);
+    assert_eq!(capture.warnings, ["test.pcap: the file breaks off after 3 packets; they are used"]);
+}
+
+#[test]
+fn a_packet_seen_on_two_interfaces_counts_once() {
+    let mut packets = Vec::new();
+    for (index, (us, tcp)) in exchange().into_iter().enumerate() {
+        let tcp = Tcp { id: 7 + index as u16, ..tcp };
+        packets.extend([(us, tcp.clone()), (us + 3, tcp)]);
+    }
+    let capture = read_bytes(&pcap_of_tcp(&packets)).unwrap();
+    assert_eq!(capture.counts.duplicates, 3);
+    assert_eq!(
+        (capture.connections[0].observed.packets, capture.connections[0].observed.retransmits),
+        (2, 0)
+    );
+}
+
+#[test]
+fn ports_used_again_make_another_connection() {
+    let mut packets = handshake(1_000, 1000);
+    packets.extend([(2_000, data(1, 500)), (3_000, ack(501))]);
+    let again: Vec<_> = packets
+        .iter()
+        .map(|(us, tcp)| {
+            let shift = |seq: u32| seq.wrapping_add(77_000);
+            let tcp = tcp.clone();
+            let ack = tcp.ack.map(|ack| if tcp.from_sender { ack } else { shift(ack) });
+            let seq = if tcp.from_sender { shift(tcp.seq) } else { tcp.seq };
+            (us + 1_000_000, Tcp { seq, ack, ..tcp })
+        })
+        .collect();
+    let capture = read_bytes(&pcap_of_tcp(&[packets, again].concat())).unwrap();
+    let bytes: Vec<_> = capture.connections.iter().map(|connection| connection.observed.bytes).collect();
+    assert_eq!(bytes, [500, 500]);
+}
+
+fn error(bytes: &[u8]) -> String {
+    read_bytes(bytes).unwrap_err().to_string()
+}
+
+#[test]
+fn what_cannot_be_used_is_named_with_its_file() {
+    assert_eq!(
+        error(b"GIF89a"),
+        "test.pcap: not a capture: expected a pcap or pcapng file (tcpdump -w, dumpcap or Wireshark write them)"
+    );
+    assert!(matches!(read_bytes(b""), Err(Error::NotACapture { .. })));
+    assert_eq!(error(&pcap(&[])), "test.pcap: the capture holds no packet");
+    assert_eq!(
+        error(&pcap(&[])[..20]),
+        "test.pcap: the capture holds no packet: it breaks off before the first one ends"
+    );
+    let packets: Vec<_> = exchange().iter().map(|(us, tcp)| (*us, tcp.v4())).collect();
+    assert_eq!(
+        error(&pcap_of(127, &packets)),
+        "test.pcap: link type 127 is not supported: expected Ethernet (1), null or loopback (0, 108), raw IP (12, 14, 101, 228, 229) or Linux cooked (113, 276)"
+    );
+    let mut udp = Vec::new();
+    PacketBuilder::ipv4(SENDER, RECEIVER, 64).udp(53, 53).write(&mut udp, &[0; 10]).unwrap();
+    assert_eq!(error(&pcap(&[(0, udp)])), "test.pcap: none of the 1 packets is TCP");
+    assert_eq!(error(&pcap_of_tcp(&handshake(10, 1460))), "test.pcap: no TCP connection in it carried data");
+    assert!(matches!(read("no/such/file.pcap"), Err(Error::Unreadable { .. })));
+    assert!(matches!(read("."), Err(Error::Unreadable { .. })), "a folder");
+}
+
+#[test]
+fn a_reader_that_hands_out_single_bytes_gives_the_same_capture() {
+    struct Drip<'a>(&'a [u8]);
+    impl std::io::Read for Drip<'_> {
+        fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
+            let count = self.0.len().min(to.len()).min(1);
+            to[..count].copy_from_slice(&self.0[..count]);
+            self.0 = &self.0[count..];
+            Ok(count)
+        }
+    }
+    for file in [pcap_of_tcp(&exchange()), section(true, &[Some(9)], 6)] {
+        assert_is_the_exchange(&read_from(Drip(&file), "test.pcap").unwrap());
+    }
+}
+
+#[test]
+fn a_block_larger_than_the_first_window_is_read_and_one_of_a_gigabyte_is_damage() {
+    let mut names = section(false, &[None], 6);
+    let end = names.len();
+    // a comment block of 300 KB between the packets
+    names.splice(28..28, block(false, 0x0bad, &vec![1; 300_000]));
+    assert!(names.len() > end + 300_000);
+    assert_reads(&names);
+    let mut huge = section(false, &[None], 6);
+    huge.extend(0x0bad_u32.to_le_bytes());
+    huge.extend((1_u32 << 30).to_le_bytes());
+    huge.extend(vec![0; 1000]);
+    assert_eq!(read_bytes(&huge).unwrap().warnings.len(), 1);
+}
+
+#[test]
+fn options_of_the_syn_reach_the_connection() {
+    let mut packets = handshake(1_000, 1200);
+    packets.extend([(2_000, data(1, 1188).stamps(1, 1)), (3_000, ack(1189).with(TcpOptionElement::Noop))]);
+    // 1200 announced less 12 bytes of time stamps in every segment
+    assert_eq!(only(&packets).observed.mss, 1188);
+}
