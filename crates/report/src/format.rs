@@ -34,9 +34,15 @@ impl TimeScale {
     }
 }
 
-/// A time on its own, with its unit.
+/// A time on its own, with its unit, to three significant digits.
 pub(crate) fn time(seconds: f64) -> String {
-    TimeScale::of([seconds]).with_unit(seconds)
+    let (value, unit) = if seconds < 1.0 { (seconds * 1000.0, "ms") } else { (seconds, "s") };
+    let decimals = match value {
+        v if v >= 99.95 => 0,
+        v if v >= 9.995 => 1,
+        _ => 2,
+    };
+    minus(format!("{value:.decimals$} {unit}"))
 }
 
 /// A signed share in per cent: `−23 %`; one decimal below ten per cent.
@@ -149,7 +155,10 @@ mod tests {
             (scale.value(0.3124), scale.interval([0.5, 12.3456])),
             ("0.31".into(), "0.50–12.35".into())
         );
-        assert_eq!(time(1.0), "1.000 s");
+        assert_eq!(
+            (time(1.0), time(0.0864), time(0.4312)),
+            ("1.00 s".into(), "86.4 ms".into(), "431 ms".into())
+        );
     }
 
     #[test]

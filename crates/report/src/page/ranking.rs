@@ -4,8 +4,9 @@ use firstflight_study::results::{CompareReport, SchemeResult};
 use maud::{Markup, html};
 
 use super::{forest, scheme};
-use crate::format::{TimeScale, bytes, count, percent, percent_magnitude};
+use crate::format::{TimeScale, bytes, count, list, percent, percent_magnitude};
 use crate::names::Names;
+use crate::path::path_field;
 
 pub(super) fn section(report: &CompareReport, names: &Names) -> Markup {
     let comparison = &report.comparison;
@@ -114,7 +115,7 @@ fn exit(result: &SchemeResult) -> Markup {
         (count(exit.cwnd_packets))
         @if exit.bdp_packets > 0.0 { ", " b { (format!("{:.2}", exit.cwnd_packets / exit.bdp_packets)) " ×" } }
         ", " (exit.reason.label())
-        @if exit.agreed < 0.995 { span.ci { "in " (percent_magnitude(exit.agreed)) } }
+        @if exit.agreed < 0.995 { span.ci { "in " (percent_magnitude(exit.agreed)) " of the replications" } }
     }
 }
 
@@ -124,7 +125,13 @@ fn remarks(result: &SchemeResult) -> Markup {
             span.ci.warn { (result.unfinished) " of " (result.replications) " did not finish" }
         }
         @if !result.widened_by.is_empty() {
-            span.ci.warn { "interval covers unknown " (result.widened_by.join(", ")) }
+            span.ci.warn { "interval covers every possible " (unknown(result)) }
         }
     }
+}
+
+/// The unknown values over whose range the intervals extend.
+fn unknown(result: &SchemeResult) -> String {
+    let fields: Vec<_> = result.widened_by.iter().map(|field| path_field(field).to_lowercase()).collect();
+    list(&fields)
 }

@@ -1,0 +1,182 @@
+//! A headless Chromium, driven over its debugging pipe: JSON messages, each ended by a zero byte.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// Longest wait for one answer; a loaded machine starts Chromium slowly.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A page in a browser of its own.
+pub(crate) struct Page {
+    browser: Child,
+    to: ChildStdin,
+    from: Receiver<Value>,
+    session: Option<String>,
+    messages: u64,
+    /// What the page reported by itself so far.
+    pub(crate) events: Vec<Value>,
+    profile: PathBuf,
+}
+
+impl Page {
+    /// A blank page, or `None`, with the reason printed, where no Chromium is installed.
+    pub(crate) fn blank(test: &str) -> Option<Self> {
+        let program = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|name| {
+            let version =
+                Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+            version.is_ok_and(|s| s.success())
+        });
+        let Some(program) = program else {
+            println!("skipped: no chromium, chromium-browser or google-chrome can be started");
+            return None;
+        };
+        let profile =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("chromium-{test}-{}", std::process::id()));
+        let mut browser = Command::new("sh")
+            // The browser reads its descriptor 3 and writes its descriptor 4.
+            .args(["-c", r#"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#, program])
+            .args([
+                "--headless",
+                "--remote-debugging-pipe",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-quic",
+            ])
+            .args(["--no-first-run", "--disable-background-networking", "--disable-component-update"])
+            .args(["--disable-sync", "--disable-dev-shm-usage"])
+            .arg(format!("--user-data-dir={}", profile.display()))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("a shell runs");
+        let to = browser.stdin.take().expect("piped");
+        let mut answers = BufReader::new(browser.stdout.take().expect("piped"));
+        let (sender, from) = channel();
+        thread::spawn(move || {
+            let mut message = Vec::new();
+            while answers.read_until(0, &mut message).is_ok_and(|n| n > 1) {
+                message.pop();
+                let value = serde_json::from_slice(&message).expect("the protocol is JSON");
+                if sender.send(value).is_err() {
+                    return;
+                }
+                message.clear();
+            }
+        });
+        let mut page = Self { browser, to, from, session: None, messages: 0, events: vec![], profile };
+        let target = page.call("Target.createTarget", json!({ "url": "about:blank" }));
+        let attach = json!({ "targetId": target["targetId"], "flatten": true });
+        let attached = page.call("Target.attachToTarget", attach);
+        page.session = Some(attached["sessionId"].as_str().expect("a session").to_owned());
+        for domain in ["Page", "Runtime", "Log", "Network"] {
+            page.call(&format!("{domain}.enable"), json!({}));
+        }
+        page.resize(1280, 1000);
+        Some(page)
+    }
+
+    /// Opens a file and waits until the page says that it is ready or what went wrong.
+    pub(crate) fn open(&mut self, file: &Path) {
+        self.call("Page.navigate", json!({ "url": format!("file://{}", file.display()) }));
+        // The expression runs in the old document until the new one is there, hence the retries.
+        for _ in 0..200 {
+            let state = self.evaluate(
+                "new Promise((go) => setTimeout(() => go(
+                    [document.documentElement.dataset.ready, document.documentElement.dataset.error]), 50))",
+            );
+            if state[0] == "true" || !state[1].is_null() {
+                return;
+            }
+        }
+        panic!("the page never became ready; it reported {:#?}", self.events);
+    }
+
+    /// The value of a JavaScript expression; promises are awaited.
+    pub(crate) fn evaluate(&mut self, expression: &str) -> Value {
+        let asked = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
+        let answer = self.call("Runtime.evaluate", asked);
+        assert!(answer.get("exceptionDetails").is_none(), "{expression}: {answer:#}");
+        answer["result"]["value"].clone()
+    }
+
+    /// Sets the size of the window, in CSS pixels.
+    pub(crate) fn resize(&mut self, width: u32, height: u32) {
+        let metrics = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        self.call("Emulation.setDeviceMetricsOverride", metrics);
+    }
+
+    /// Sets what the reader's system prefers: `light` or `dark`.
+    pub(crate) fn prefer(&mut self, scheme: &str) {
+        let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+        self.call("Emulation.setEmulatedMedia", features);
+    }
+
+    /// Presses and releases a key of the real keyboard path.
+    pub(crate) fn press(&mut self, key: &str) {
+        let (code, text) = match key {
+            "Tab" => (9, ""),
+            "Enter" => (13, "\r"),
+            " " => (32, " "),
+            "End" => (35, ""),
+            "ArrowRight" => (39, ""),
+            other => panic!("no key code is known for {other}"),
+        };
+        let down = json!({ "type": "keyDown", "key": key, "text": text, "windowsVirtualKeyCode": code });
+        self.call("Input.dispatchKeyEvent", down);
+        self.call(
+            "Input.dispatchKeyEvent",
+            json!({ "type": "keyUp", "key": key, "windowsVirtualKeyCode": code }),
+        );
+    }
+
+    /// What went wrong in the page: exceptions, console errors, refusals by policy.
+    pub(crate) fn errors(&self) -> Vec<&Value> {
+        let wrong = |e: &&Value| match e["method"].as_str() {
+            Some("Runtime.exceptionThrown") => true,
+            Some("Runtime.consoleAPICalled") => e["params"]["type"] == "error",
+            Some("Log.entryAdded") => e["params"]["entry"]["level"] == "error",
+            _ => false,
+        };
+        self.events.iter().filter(wrong).collect()
+    }
+
+    /// A command of the protocol; events that arrive before its answer are kept.
+    pub(crate) fn call(&mut self, method: &str, parameters: Value) -> Value {
+        self.messages += 1;
+        let id = self.messages;
+        let mut message = json!({ "id": id, "method": method, "params": parameters });
+        if let Some(session) = &self.session {
+            message["sessionId"] = json!(session);
+        }
+        let mut bytes = message.to_string().into_bytes();
+        bytes.push(0);
+        self.to.write_all(&bytes).expect("the browser listens");
+        loop {
+            let answer =
+                self.from.recv_timeout(PATIENCE).unwrap_or_else(|e| panic!("no answer to {method}: {e}"));
+            if answer["id"] == id {
+                assert!(answer.get("error").is_none(), "{method}: {answer:#}");
+                return answer["result"].clone();
+            }
+            self.events.push(answer);
+        }
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        let close = json!({ "id": self.messages + 1, "method": "Browser.close" }).to_string();
+        let _ = self.to.write_all(format!("{close}\0").as_bytes());
+        // The pipe closes when the browser is gone; one that does not go is killed.
+        while let Ok(_late) = self.from.recv_timeout(Duration::from_secs(10)) {}
+        let _ = self.browser.kill();
+        let _ = self.browser.wait();
+        let _ = std::fs::remove_dir_all(&self.profile);
+    }
+}

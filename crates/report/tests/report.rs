@@ -1,0 +1,296 @@
+//! What the report says and writes.
+
+mod fixture;
+mod hostile;
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use firstflight_report::{
+    Colour, CompareReport, Folder, PARQUET_FILE, REPORT_FILE, html, parquet, table, write_all,
+};
+use firstflight_study::results::SchemeResult;
+use hostile::HOSTILE;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::{Field, RowAccessor};
+
+fn parquet_bytes(report: &CompareReport) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    parquet(report, &mut bytes).expect("memory takes everything");
+    bytes
+}
+
+/// The Parquet file, written to disk and opened by its reader.
+fn read_back(test: &str, report: &CompareReport) -> SerializedFileReader<File> {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}.parquet"));
+    fs::write(&file, parquet_bytes(report)).expect("the test folder is writable");
+    SerializedFileReader::new(File::open(file).expect("just written")).expect("a Parquet file")
+}
+
+fn plain(report: &CompareReport, width: usize) -> String {
+    table(report, width, Colour::None)
+}
+
+/// An empty folder of the test's own.
+fn folder(test: &str) -> PathBuf {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+    let _ = fs::remove_dir_all(&dir);
+    dir
+}
+
+fn entries(dir: &Path) -> Vec<String> {
+    let mut names: Vec<_> = fs::read_dir(dir)
+        .expect("the folder is there")
+        .map(|e| e.expect("readable").file_name().into_string().expect("UTF-8"))
+        .collect();
+    names.sort();
+    names
+}
+
+/// Sets at one size: median, difference from the baseline with its interval, and packets dropped.
+fn set(result: &mut SchemeResult, median: f64, relative: [f64; 3], drops: f64) {
+    let completion = result.completion_s.as_mut().expect("the fixture's transfers finish");
+    completion.median = median;
+    if let Some(difference) = &mut result.against_baseline {
+        difference.relative = relative[0];
+        difference.relative_ci95 = [relative[1], relative[2]];
+    }
+    result.drops.mean = drops;
+}
+
+/// One size, two schemes: the baseline at 400 ms with 3 drops, and another.
+fn two(median: f64, relative: [f64; 3], drops: f64, ties: bool) -> CompareReport {
+    let mut report = fixture::from_path();
+    let comparison = &mut report.comparison;
+    comparison.results.retain(|r| r.scheme == "slow-start+cubic" || r.scheme == "jump-start+cubic");
+    comparison.schemes.retain(|s| s == "slow-start+cubic" || s == "jump-start+cubic");
+    comparison.results.sort_by_key(|r| r.scheme != "jump-start+cubic");
+    let [jump, base] = &mut comparison.results[..] else { panic!("two schemes were kept") };
+    set(jump, median, relative, drops);
+    set(base, 0.4, [0.0; 3], 3.0);
+    (jump.rank, base.rank) = (1, 2);
+    (jump.ties_with_best, base.ties_with_best) = (true, ties);
+    report.traces.clear();
+    report
+}
+
+#[test]
+fn the_same_report_gives_the_same_bytes() {
+    let (one, other) = (fixture::from_capture(), fixture::from_capture());
+    assert_eq!(html(&one), html(&other));
+    assert_eq!(parquet_bytes(&one), parquet_bytes(&other));
+    assert_eq!(plain(&one, 100), plain(&other, 100));
+}
+
+#[test]
+fn the_answer_names_the_winner_its_gain_and_its_price() {
+    let text = plain(&two(0.308, [-0.23, -0.25, -0.21], 12.3, false), 1000);
+    assert!(
+        text.contains(
+            "On this path jump-start finishes 1 MB soonest, in 308 ms in the median, 23 % sooner than slow-start \
+             (95 % interval 21 % to 25 %), at the price of 12.3 packets dropped per transfer (slow-start: 3)."
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_gain_whose_interval_contains_zero_is_not_claimed() {
+    let text = plain(&two(0.398, [-0.005, -0.02, 0.01], 3.0, true), 1000);
+    assert!(
+        text.contains("though not beyond doubt sooner than slow-start, and drops the same 3 packets"),
+        "{text}"
+    );
+    assert!(text.contains("Not told apart from it: slow-start."), "{text}");
+    assert!(!text.contains("% sooner"), "{text}");
+}
+
+#[test]
+fn a_baseline_that_wins_is_not_compared_with_itself() {
+    let mut report = two(0.5, [0.25, 0.2, 0.3], 40.0, false);
+    report.comparison.results.swap(0, 1);
+    let [base, jump] = &mut report.comparison.results[..] else { panic!("two schemes") };
+    (base.rank, jump.rank) = (1, 2);
+    let text = plain(&report, 1000);
+    assert!(
+        text.contains("slow-start finishes 1 MB soonest, in 400 ms in the median, with 3 packets dropped."),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_scheme_that_never_finished_says_so() {
+    let mut report = two(0.3, [-0.2, -0.3, -0.1], 0.0, false);
+    for result in &mut report.comparison.results {
+        result.completion_s = None;
+    }
+    let text = plain(&report, 100);
+    assert!(text.contains("No scheme finished any transfer in the time allowed."), "{text}");
+    assert_eq!(text.matches("none finished").count(), 2, "{text}");
+    assert!(html(&report).contains("none finished in the time allowed"));
+}
+
+#[test]
+fn the_table_fits_the_terminal_and_ranks_every_scheme_at_every_size() {
+    let report = fixture::from_capture();
+    for width in [80, 90, 100, 140] {
+        let text = plain(&report, width);
+        let widest = text.lines().map(|l| l.chars().count()).max().expect("lines");
+        assert!(widest <= width, "{widest} columns where {width} were given:\n{text}");
+        for size in ["30 KB", "1 MB", "5 MB"] {
+            let from = text.find(&format!("\n{size}, completion time")).expect("a table for each size");
+            let rows: Vec<_> = text[from..].lines().skip(3).take(6).collect();
+            for (i, row) in rows.iter().enumerate() {
+                assert!(row.starts_with(&(i + 1).to_string()), "{row} at {}:\n{text}", i + 1);
+            }
+        }
+    }
+    assert!(plain(&report, 140).contains("paced-out"), "a wide terminal shows the reasons too");
+}
+
+#[test]
+fn colour_is_only_there_when_asked_for() {
+    let report = fixture::from_capture();
+    assert!(!plain(&report, 100).contains('\u{1b}'));
+    assert!(table(&report, 100, Colour::Ansi).contains("\u{1b}[32m1 "));
+}
+
+#[test]
+fn a_hostile_name_cannot_drive_the_terminal() {
+    let mut report = fixture::from_capture();
+    report.comparison.title = "x\u{1b}]0;gone\u{7}\u{1b}[2J".into();
+    report.comparison.warnings = vec!["\u{1b}[31m".into()];
+    let text = plain(&report, 100);
+    assert!(!text.contains('\u{1b}') && !text.contains('\u{7}'), "{text}");
+    assert!(text.contains("x\\u{1b}]0;gone\\u{7}"), "{text}");
+}
+
+#[test]
+fn no_name_from_outside_reaches_the_page_as_markup() {
+    let page = html(&hostile::hostile());
+    assert!(!page.contains("<img"), "an element of the title is in the page");
+    assert!(!page.contains("<!--"), "a comment of the title is in the page");
+    assert_eq!(page.matches("</script>").count(), 3, "the data, uPlot and our own script end once each");
+    let escaped =
+        HOSTILE.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
+    assert!(page.matches(&escaped).count() > 10, "the texts are shown as they are");
+}
+
+#[test]
+fn the_page_asks_for_nothing_from_outside() {
+    let page = html(&fixture::from_capture());
+    assert!(page.contains("default-src 'none'; script-src 'sha256-"));
+    assert!(!page.contains("'unsafe-"));
+    for attribute in [" src=", "url(", "@import", "<link", "<iframe", "<form", " style="] {
+        assert!(!page.contains(attribute), "the page has `{attribute}`");
+    }
+}
+
+#[test]
+fn the_parquet_file_has_a_row_for_every_replication() {
+    let report = fixture::from_capture();
+    let reader = read_back("rows-1", &report);
+    let rows: Vec<_> = reader.get_row_iter(None).expect("rows").map(|r| r.expect("a row")).collect();
+    assert_eq!(rows.len(), 6 * 3 * 30);
+    let expected = report.samples.iter().flat_map(|set| set.samples.iter().map(move |s| (set, s)));
+    for (i, (row, (set, sample))) in rows.iter().zip(expected).enumerate() {
+        let column = |name: &str| row.get_column_iter().position(|(n, _)| n == name).expect("a column");
+        let field = |name: &str| row.get_column_iter().nth(column(name)).expect("a column").1.clone();
+        let number = |value: Option<f64>| value.map_or(Field::Null, Field::Double);
+        assert_eq!(row.get_string(column("scheme")).expect("text"), &set.scheme);
+        assert_eq!(row.get_ulong(column("size_bytes")).expect("a number"), set.size_bytes);
+        assert_eq!(row.get_ulong(column("replication")).expect("a number"), (i % 30) as u64);
+        assert_eq!(row.get_ulong(column("seed")).expect("a number"), sample.seed);
+        assert_eq!(row.get_ulong(column("drops")).expect("a number"), sample.drops);
+        assert_eq!(field("completion_s"), number(sample.completion_s));
+        assert_eq!(field("exit_cwnd_packets"), number(sample.startup_exit.map(|e| e.cwnd_packets)));
+        let reason = sample.startup_exit.map_or(Field::Null, |e| Field::Str(e.reason.label().into()));
+        assert_eq!(field("exit_reason"), reason);
+        assert_eq!(field("path_rate_bit_s"), Field::ULong(40_000_000));
+        assert_eq!(field("path_buffer_packets"), Field::Null, "the capture cannot tell it");
+    }
+}
+
+#[test]
+fn the_parquet_file_carries_its_provenance() {
+    let report = fixture::from_capture();
+    let reader = read_back("rows-2", &report);
+    let file = reader.metadata().file_metadata();
+    let entries = file.key_value_metadata().expect("metadata");
+    let value = |key: &str| entries.iter().find(|e| e.key == key).and_then(|e| e.value.clone());
+    assert_eq!(file.created_by(), Some("firstflight 0.1.0"));
+    assert_eq!(value("firstflight.seed").as_deref(), Some("1"));
+    assert_eq!(value("firstflight.scenario"), Some(report.comparison.provenance.scenario.clone()));
+    assert_eq!(value("firstflight.revision").as_deref(), Some("v0.1.0-12-g1a2b3c4"));
+}
+
+#[test]
+fn a_report_without_replications_is_still_a_parquet_file() {
+    let mut report = fixture::from_path();
+    report.samples.clear();
+    let reader = read_back("rows-3", &report);
+    assert_eq!(reader.get_row_iter(None).expect("rows").count(), 0);
+}
+
+#[test]
+fn both_files_are_written_and_nothing_else() {
+    let dir = folder("written").join("deep").join("er");
+    let written = write_all(&dir, &fixture::from_path()).expect("the test folder is writable");
+    assert_eq!(written, [dir.join(REPORT_FILE), dir.join(PARQUET_FILE)]);
+    assert_eq!(entries(&dir), [REPORT_FILE, PARQUET_FILE]);
+    assert_eq!(fs::read_to_string(&written[0]).expect("readable"), html(&fixture::from_path()));
+    write_all(&dir, &fixture::from_capture()).expect("a second run replaces the first");
+    assert_eq!(entries(&dir), [REPORT_FILE, PARQUET_FILE]);
+    assert_eq!(fs::read(&written[1]).expect("readable"), parquet_bytes(&fixture::from_capture()));
+}
+
+#[test]
+fn a_file_that_fails_half_way_leaves_nothing_not_even_the_folder() {
+    let dir = folder("failed");
+    let mut open = Folder::open(&dir.join("inner")).expect("the test folder is writable");
+    open.stage("whole", |file| file.write_all(b"whole")).expect("written");
+    let error = open
+        .stage("broken", |file| {
+            file.write_all(&[0; 100_000])?;
+            Err(io::Error::new(io::ErrorKind::StorageFull, "no space left"))
+        })
+        .expect_err("the writer failed");
+    assert_eq!(error.path, dir.join("inner").join("broken"));
+    drop(open);
+    assert!(!dir.exists(), "folders that were made are removed again");
+}
+
+#[test]
+fn results_of_an_earlier_run_survive_a_failure() {
+    let dir = folder("survive");
+    let written = write_all(&dir, &fixture::from_path()).expect("the test folder is writable");
+    let before = fs::read(&written[0]).expect("readable");
+    let mut open = Folder::open(&dir).expect("it exists");
+    open.stage(REPORT_FILE, |file| file.write_all(b"half")).expect("staged");
+    drop(open);
+    assert_eq!(fs::read(&written[0]).expect("readable"), before);
+    assert_eq!(entries(&dir), [REPORT_FILE, PARQUET_FILE]);
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_refused_before_any_work() {
+    let dir = folder("refused");
+    fs::create_dir_all(&dir).expect("the test folder is writable");
+    let file = dir.join("file");
+    fs::write(&file, "a file where a folder was expected").expect("written");
+    for below in [file.clone(), file.join("out")] {
+        let error = Folder::open(&below).expect_err("a file is in the way");
+        assert_eq!(error.path, below);
+        let message = error.to_string();
+        assert!(message.contains(&below.display().to_string()) && message.contains("--out"), "{message}");
+    }
+    // The kernel's file system, which takes no files from anybody.
+    if Path::new("/proc/self").exists() {
+        assert!(Folder::open(Path::new("/proc/firstflight")).is_err());
+    }
+    fs::create_dir_all(dir.join("taken").join(REPORT_FILE)).expect("written");
+    let error = write_all(&dir.join("taken"), &fixture::from_path()).expect_err("a folder is in the way");
+    assert_eq!(error.path, dir.join("taken").join(REPORT_FILE));
+    assert_eq!(entries(&dir.join("taken")), [REPORT_FILE], "only what was there before");
+}
