@@ -35,7 +35,7 @@ pub struct LinkStats {
     pub marks: u64,
     /// Sum of all waiting times, nanoseconds: divided by the run's length it is the mean queue (Little's law).
     pub waiting_ns: u64,
-    /// Most packets that waited at once.
+    /// Packets that waited when the wait was longest.
     pub max_queue: u32,
 }
 
@@ -52,10 +52,13 @@ pub struct Link {
     free_at: u64,
     ns_per_byte: u64,
     delay: u64,
+    /// Nothing can happen to a packet but to wait its turn.
+    plain: bool,
+    stats: LinkStats,
+    longest_wait: u64,
     backlog: Backlog,
     queue: Queue,
     loss: Option<Box<WireLoss>>,
-    stats: LinkStats,
 }
 
 impl Link {
@@ -66,16 +69,19 @@ impl Link {
             free_at: 0,
             ns_per_byte: (bits / u128::from(rate.0.max(1))) as u64,
             delay: delay.0,
+            plain: matches!(queue, Queue::Unlimited),
+            stats: LinkStats::default(),
+            longest_wait: 0,
             backlog: Backlog::new(),
             queue,
             loss: None,
-            stats: LinkStats::default(),
         }
     }
 
     /// Loses each packet with probability `p` after its transmission.
     #[must_use]
     pub fn with_loss(mut self, p: f64, stream: Stream) -> Self {
+        self.plain = self.plain && p <= 0.0;
         self.loss = (p > 0.0).then(|| Box::new(WireLoss { probability: probability(p), stream }));
         self
     }
@@ -92,57 +98,66 @@ impl Link {
     }
 
     /// Offers a packet of `size` bytes at `now`. Arrivals must come in order of time.
-    #[inline]
+    #[inline(always)]
     pub fn offer(&mut self, now: u64, size: u32, ecn_capable: bool) -> Passage {
-        let mut marked = false;
-        let start = if let Queue::Unlimited = self.queue {
-            self.free_at.max(now)
-        } else {
-            match self.enqueue(now, size, ecn_capable) {
-                Verdict::Drop => {
-                    self.stats.drops += 1;
-                    return Passage::Dropped;
-                }
-                Verdict::Mark => marked = true,
-                Verdict::Accept => {}
-            }
-            self.free_at.max(now)
-        };
+        if self.plain {
+            return Passage::Arrives(self.transmit(now, size));
+        }
+        self.offer_queued(now, size, ecn_capable)
+    }
+
+    /// Transmits a packet that is not refused; returns its arrival at the far end.
+    #[inline(always)]
+    fn transmit(&mut self, now: u64, size: u32) -> u64 {
+        let start = self.free_at.max(now);
         self.stats.packets += 1;
         self.stats.bytes += u64::from(size);
         self.stats.waiting_ns += start - now;
         self.free_at = start + self.serialisation(size);
-        if let Some(loss) = &mut self.loss
-            && loss.stream.happens(loss.probability)
-        {
-            self.stats.wire_losses += 1;
-            return Passage::LostOnWire;
-        }
-        let arrival = self.free_at + self.delay;
-        if marked {
-            self.stats.marks += 1;
-            return Passage::Marked(arrival);
-        }
-        Passage::Arrives(arrival)
+        self.free_at + self.delay
     }
 
     #[inline]
-    fn enqueue(&mut self, now: u64, size: u32, ecn_capable: bool) -> Verdict {
-        self.backlog.forget_started(now);
-        let arrival = Arrival {
+    fn offer_queued(&mut self, now: u64, size: u32, ecn_capable: bool) -> Passage {
+        if !self.queue.accepts_behind(self.backlog.len) {
+            self.backlog.forget_started(now);
+        }
+        let verdict = self.queue.admit(&Arrival {
             now,
             free_at: self.free_at,
             waiting_packets: self.backlog.len,
             waiting_bytes: self.backlog.bytes,
             size,
             ecn_capable,
-        };
-        let verdict = self.queue.admit(&arrival);
-        if verdict != Verdict::Drop && self.free_at > now {
-            self.backlog.push(self.free_at, size);
-            self.stats.max_queue = self.stats.max_queue.max(self.backlog.len);
+        });
+        if verdict == Verdict::Drop {
+            self.stats.drops += 1;
+            return Passage::Dropped;
         }
-        verdict
+        if self.free_at > now {
+            self.backlog.push(self.free_at, size);
+            if self.free_at - now > self.longest_wait {
+                self.on_longest_wait(now);
+            }
+        }
+        let arrival = self.transmit(now, size);
+        if let Some(loss) = &mut self.loss
+            && loss.stream.happens(loss.probability)
+        {
+            self.stats.wire_losses += 1;
+            return Passage::LostOnWire;
+        }
+        if verdict == Verdict::Mark {
+            self.stats.marks += 1;
+            return Passage::Marked(arrival);
+        }
+        Passage::Arrives(arrival)
+    }
+
+    fn on_longest_wait(&mut self, now: u64) {
+        self.longest_wait = self.free_at - now;
+        self.backlog.forget_started(now);
+        self.stats.max_queue = self.stats.max_queue.max(self.backlog.len);
     }
 
     /// What was counted so far, as of `end`: transmissions and waits that lie beyond it are not included.

@@ -27,11 +27,51 @@ struct Work {
 }
 
 const WORKS: [Work; 5] = [
-    Work { name: "A: 10 flows, 100 Mbit/s, 100 ms, BDP", flows: 10, mbit_s: 100, rtt_ms: 100, buffer: 1250, seconds: 120, target: 120.0 },
-    Work { name: "B: 16 flows, 1 Gbit/s, 80 ms, BDP", flows: 16, mbit_s: 1000, rtt_ms: 80, buffer: 10_000, seconds: 20, target: 120.0 },
-    Work { name: "100 flows, 1 Gbit/s, 80 ms, BDP", flows: 100, mbit_s: 1000, rtt_ms: 80, buffer: 10_000, seconds: 20, target: 90.0 },
-    Work { name: "1000 flows, 1 Gbit/s, 80 ms, BDP", flows: 1000, mbit_s: 1000, rtt_ms: 80, buffer: 10_000, seconds: 20, target: 60.0 },
-    Work { name: "50 flows, 10 Mbit/s, 100 ms, 50 packets", flows: 50, mbit_s: 10, rtt_ms: 100, buffer: 50, seconds: 120, target: 35.0 },
+    Work {
+        name: "A: 10 flows, 100 Mbit/s, 100 ms, BDP",
+        flows: 10,
+        mbit_s: 100,
+        rtt_ms: 100,
+        buffer: 1250,
+        seconds: 120,
+        target: 120.0,
+    },
+    Work {
+        name: "B: 16 flows, 1 Gbit/s, 80 ms, BDP",
+        flows: 16,
+        mbit_s: 1000,
+        rtt_ms: 80,
+        buffer: 10_000,
+        seconds: 20,
+        target: 120.0,
+    },
+    Work {
+        name: "100 flows, 1 Gbit/s, 80 ms, BDP",
+        flows: 100,
+        mbit_s: 1000,
+        rtt_ms: 80,
+        buffer: 10_000,
+        seconds: 20,
+        target: 90.0,
+    },
+    Work {
+        name: "1000 flows, 1 Gbit/s, 80 ms, BDP",
+        flows: 1000,
+        mbit_s: 1000,
+        rtt_ms: 80,
+        buffer: 10_000,
+        seconds: 20,
+        target: 60.0,
+    },
+    Work {
+        name: "50 flows, 10 Mbit/s, 100 ms, 50 packets",
+        flows: 50,
+        mbit_s: 10,
+        rtt_ms: 100,
+        buffer: 50,
+        seconds: 120,
+        target: 35.0,
+    },
 ];
 
 fn network(work: &Work) -> Network {
@@ -76,7 +116,12 @@ fn network(work: &Work) -> Network {
             reverse: paths.reverse,
             stack,
             chain: chain.clone(),
-            app: AppConfig { start: i * 100 * MS / work.flows.max(10) * 10, bytes: None, pauses: vec![], lifetime: None },
+            app: AppConfig {
+                start: i * 100 * MS / work.flows.max(10) * 10,
+                bytes: None,
+                pauses: vec![],
+                lifetime: None,
+            },
             header: 40,
             ack_size: 40,
             ack_policy: AckPolicy { every: 1, quick: 0, timer: 0 },
@@ -115,9 +160,20 @@ fn main() {
             best = best.min(cpu_seconds() - before);
             hops = outcome.packet_hops();
             let delivered: u64 = outcome.flows.iter().map(|f| u64::from(f.delivered)).sum();
-            summary = format!("delivered {delivered} drops {} timeouts {}", outcome.links[0].stats.drops, outcome.flows.iter().map(|f| f.timeouts).sum::<u64>());
+            summary = format!(
+                "delivered {delivered} drops {} timeouts {}",
+                outcome.links[0].stats.drops,
+                outcome.flows.iter().map(|f| f.timeouts).sum::<u64>()
+            );
         }
         let mhops = hops as f64 * 1e-6;
-        println!("{:<42} {:>10.3} {:>8.4} {:>9.1} {:>7.0}  {summary}", work.name, mhops, best, mhops / best, work.target);
+        println!(
+            "{:<42} {:>10.3} {:>8.4} {:>9.1} {:>7.0}  {summary}",
+            work.name,
+            mhops,
+            best,
+            mhops / best,
+            work.target
+        );
     }
 }

@@ -72,7 +72,7 @@ pub struct FlowConfig {
     /// Header bytes of a data packet on the wire.
     pub header: u32,
     /// Bytes of an ACK on the wire.
-    pub ack_size: u32,
+    pub ack_size: u16,
     /// When its receiver acknowledges.
     pub ack_policy: AckPolicy,
 }
@@ -85,7 +85,7 @@ pub struct UdpConfig {
     /// Links to its sink.
     pub path: Vec<usize>,
     /// Bytes of a packet on the wire.
-    pub size: u32,
+    pub size: u16,
     /// Rate while on.
     pub rate: Rate,
     /// When it is on: sorted, disjoint, from and until.

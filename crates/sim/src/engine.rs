@@ -4,7 +4,7 @@ use crate::config::{Network, QueueConfig};
 use crate::observe::{Kind, Observer, Seen};
 use crate::packet::{self, Packet};
 use crate::receiver::{AckOut, Receiver};
-use crate::route::{End, Leg, Routes};
+use crate::route::{End, Leg, MAX_RUN, Routes};
 use crate::schedule::{Feed, WinnerTree};
 use crate::sender::app::{App, Tail};
 use crate::sender::{AckIn, Port, Sender};
@@ -37,7 +37,6 @@ pub(crate) struct Flow {
     tail: Tail,
     grid_at: u64,
     pub(crate) grid: Vec<u32>,
-    pub(crate) lost: u64,
     counted_finished: bool,
     /// The earliest entry in the timer heap for each end.
     sender_armed: u64,
@@ -50,7 +49,6 @@ struct Udp {
     size: u32,
     on: Vec<(u64, u64)>,
     period: usize,
-    sent: u32,
 }
 
 /// Who set a timer; at equal times the smaller acts first.
@@ -69,66 +67,81 @@ struct Wire<O> {
     legs: Vec<Leg>,
     /// What would happen from here on does not.
     end: u64,
+    /// Data packets that links refused or lost, per flow.
+    lost: Vec<u64>,
     observer: O,
 }
 
-/// Where a packet got to.
-enum Got {
-    /// It waits in a feed, or is in a sink.
-    Away,
-    /// A link refused or lost it.
-    Lost,
-    /// It is at the receiver at this time.
-    Receiver(u64),
-    /// It is at the sender at this time.
-    Sender(u64),
+/// What a packet says, wherever it is.
+#[derive(Clone, Copy)]
+struct Content {
+    seq: u32,
+    low: u64,
+    high: u64,
 }
 
 impl<O: Observer> Wire<O> {
-    /// Carries a packet over a leg.
+    /// The leg of this number.
     #[inline(always)]
-    fn carry(&mut self, mut at: u64, leg: u32, mut packet: Packet) -> (Got, Packet) {
-        let leg = &self.legs[leg as usize];
+    fn leg(&self, leg: u32) -> Leg {
+        debug_assert!((leg as usize) < self.legs.len());
+        // SAFETY: legs are numbered by `Routes::compile`; `Routes::check` verified every number it gave out when
+        // the engine was built, and packets only ever carry those.
+        unsafe { *self.legs.get_unchecked(leg as usize) }
+    }
+
+    /// Carries a packet over a leg. Returns when it reaches an endpoint; `None` if it waits, is lost or is done.
+    #[inline(always)]
+    fn carry(&mut self, mut at: u64, leg: &Leg, content: &mut Content) -> Option<u64> {
         let is_data = leg.ack_size == 0;
-        let size = if is_data { packet.low as u32 } else { leg.ack_size };
-        let ecn_capable = is_data && packet.low & packet::ECT != 0;
-        for &link in &leg.links[..leg.len as usize] {
+        let size = if is_data { content.low as u32 } else { leg.ack_size.into() };
+        let ecn_capable = is_data && content.low & packet::ECT != 0;
+        for &link in &leg.links[..leg.len as usize & (MAX_RUN - 1)] {
             if at >= self.end {
-                return (Got::Away, packet);
+                return None;
             }
-            let passage = self.links[link as usize].offer(at, size, ecn_capable);
+            debug_assert!((link as usize) < self.links.len());
+            // SAFETY: `Routes::check` verified that every leg's links exist.
+            let passage = unsafe { self.links.get_unchecked_mut(link as usize) }.offer(at, size, ecn_capable);
             if O::ON {
-                self.observer.offered(at, link, seen(leg, &packet, size), passage);
+                self.observer.offered(at, link, seen(leg, content, size), passage);
             }
             match passage {
                 Passage::Arrives(then) => at = then,
                 Passage::Marked(then) => {
                     at = then;
-                    packet.low |= packet::CE;
+                    content.low |= packet::CE;
                 }
-                Passage::Dropped | Passage::LostOnWire => return (Got::Lost, packet),
+                Passage::Dropped | Passage::LostOnWire => {
+                    self.lost[leg.flow as usize] += u64::from(is_data && content.seq != SYN);
+                    return None;
+                }
             }
         }
         match leg.end {
+            End::Receiver | End::Sender => Some(at),
             End::Feed => {
-                packet.at = at;
-                packet.leg = leg.next;
-                let feed = leg.feed as usize;
-                if self.feeds[feed].push(packet) {
-                    self.tree.insert(feed, at);
-                }
-                (Got::Away, packet)
+                let Content { seq, low, high } = *content;
+                self.enqueue(leg.feed as usize, Packet { at, seq, leg: leg.next, low, high });
+                None
             }
-            End::Receiver => (Got::Receiver(at), packet),
-            End::Sender => (Got::Sender(at), packet),
-            End::Sink => (Got::Away, packet),
+            End::Sink => None,
+        }
+    }
+
+    #[inline(always)]
+    fn enqueue(&mut self, feed: usize, packet: Packet) {
+        debug_assert!(feed < self.feeds.len());
+        // SAFETY: `Routes::check` verified that every leg's feed exists.
+        if unsafe { self.feeds.get_unchecked_mut(feed) }.push(packet) {
+            self.tree.insert(feed, packet.at);
         }
     }
 }
 
-fn seen(leg: &Leg, packet: &Packet, size: u32) -> Seen {
-    let kind = match (leg.ack_size, leg.end) {
-        (0, _) => Kind::Data,
+fn seen(leg: &Leg, packet: &Content, size: u32) -> Seen {
+    let kind = match leg.ack_size {
+        0 => Kind::Data,
         _ if packet.seq == SYN && packet.high == UDP_MARK => Kind::Udp,
         _ => Kind::Ack,
     };
@@ -146,22 +159,21 @@ struct FlowPort<'a, O> {
     header: u32,
     mss: u32,
     tail: Tail,
-    lost: &'a mut u64,
 }
 
 impl<O: Observer> Port for FlowPort<'_, O> {
     #[inline]
     fn transmit(&mut self, now: u64, segment: u32, flags: u64, retransmission: bool) {
-        let payload = if flags & packet::PUSH_SYN == 0 { self.mss } else { self.tail.bytes(segment, self.mss) };
+        let payload =
+            if flags & packet::PUSH_SYN == 0 { self.mss } else { self.tail.bytes(segment, self.mss) };
         let size = payload + self.header;
         if O::ON {
             let seen = Seen { flow: self.flow, seq: segment, size, kind: Kind::Data };
             self.wire.observer.sent(now, seen, retransmission);
         }
-        let packet = Packet { seq: segment, low: u64::from(size) | flags, ..Packet::default() };
-        if let (Got::Lost, _) = self.wire.carry(now, self.leg, packet) {
-            *self.lost += 1;
-        }
+        let mut content = Content { seq: segment, low: u64::from(size) | flags, high: 0 };
+        let leg = self.wire.leg(self.leg);
+        self.wire.carry(now, &leg, &mut content);
     }
 
     fn transmit_syn(&mut self, now: u64) {
@@ -169,8 +181,9 @@ impl<O: Observer> Port for FlowPort<'_, O> {
             let seen = Seen { flow: self.flow, seq: SYN, size: self.header, kind: Kind::Data };
             self.wire.observer.sent(now, seen, false);
         }
-        let packet = Packet { seq: SYN, low: self.header.into(), ..Packet::default() };
-        self.wire.carry(now, self.leg, packet);
+        let mut content = Content { seq: SYN, low: self.header.into(), high: 0 };
+        let leg = self.wire.leg(self.leg);
+        self.wire.carry(now, &leg, &mut content);
     }
 }
 
@@ -181,7 +194,8 @@ pub struct Engine<O> {
     udp: Vec<Udp>,
     routes: Routes,
     timers: BinaryHeap<Reverse<(u64, Owner)>>,
-    end: u64,
+    /// The earliest of them.
+    timer_at: u64,
     grid: u64,
     /// Finite flows that have not finished; `None` if the run does not wait for them.
     unfinished: Option<usize>,
@@ -195,10 +209,12 @@ impl<O: Observer> Engine<O> {
     pub fn new(network: &Network, mode: Mode, observer: O) -> Self {
         // A run that ends with its last finite flow must not have run ahead of that moment; where nothing else
         // is left to happen it simply drains.
-        let finite = network.flows.iter().filter(|f| f.app.bytes.is_some() || f.app.lifetime.is_some()).count();
+        let finite =
+            network.flows.iter().filter(|f| f.app.bytes.is_some() || f.app.lifetime.is_some()).count();
         let waits = network.until_finished && finite > 0;
         let drains = waits && finite == network.flows.len() && network.udp.is_empty();
         let routes = Routes::compile(network, mode == Mode::Fused && (drains || !waits));
+        routes.check(network.links.len());
         let tree = WinnerTree::new(routes.feeds);
         let end = network.end.0.min(tree.horizon());
         let links = network.links.iter().map(|link| {
@@ -217,15 +233,15 @@ impl<O: Observer> Engine<O> {
             tree,
             legs: routes.legs.clone(),
             end,
+            lost: vec![0; network.flows.len().max(1)],
             observer,
         };
         let flows: Vec<Flow> = network.flows.iter().map(Flow::new).collect();
         let udp = network.udp.iter().map(|config| Udp {
             interval: config.rate.time_for(config.size.into()).0,
-            size: config.size,
+            size: config.size.into(),
             on: config.on.iter().map(|(from, until)| (from.0, until.0)).collect(),
             period: 0,
-            sent: 0,
         });
         let mut engine = Self {
             wire,
@@ -233,7 +249,7 @@ impl<O: Observer> Engine<O> {
             udp: udp.collect(),
             routes,
             timers: BinaryHeap::new(),
-            end,
+            timer_at: u64::MAX,
             grid: network.grid.0,
             unfinished: waits.then_some(finite),
             drains,
@@ -244,7 +260,7 @@ impl<O: Observer> Engine<O> {
         }
         for source in 0..engine.udp.len() {
             if let Some(&(from, _)) = engine.udp[source].on.first() {
-                engine.timers.push(Reverse((from, Owner::Udp(source as u32))));
+                engine.set_timer(from, Owner::Udp(source as u32));
             }
         }
         engine
@@ -255,32 +271,24 @@ impl<O: Observer> Engine<O> {
         self.run_events();
         match self.unfinished {
             Some(0) => self.finished_at,
-            _ => self.end,
+            _ => self.wire.end,
         }
     }
 
     fn run_events(&mut self) {
-        let mut timer_at = self.next_timer();
         loop {
             match self.wire.tree.next() {
-                Some((at, feed)) if at < timer_at && at < self.end => {
-                    self.arrive(at, feed);
-                    // The arrival may have armed an earlier timer.
-                    if let Some(&Reverse((at, _))) = self.timers.peek() {
-                        timer_at = at;
-                    }
-                }
-                _ if timer_at < self.end => {
-                    self.fire();
-                    timer_at = self.next_timer();
-                }
+                Some((at, feed)) if at < self.timer_at && at < self.wire.end => self.arrive(at, feed),
+                _ if self.timer_at < self.wire.end => self.fire(),
                 _ => return,
             }
         }
     }
 
-    fn next_timer(&self) -> u64 {
-        self.timers.peek().map_or(u64::MAX, |Reverse((at, _))| *at)
+    #[cold]
+    fn set_timer(&mut self, at: u64, owner: Owner) {
+        self.timers.push(Reverse((at, owner)));
+        self.timer_at = self.timer_at.min(at);
     }
 
     /// The packet at the head of `feed` goes on.
@@ -288,32 +296,24 @@ impl<O: Observer> Engine<O> {
     fn arrive(&mut self, at: u64, feed: usize) {
         let (packet, next) = self.wire.feeds[feed].pop();
         self.wire.tree.replace(feed, next);
-        let leg = packet.leg;
-        let flow = self.wire.legs[leg as usize].flow as usize;
-        match self.wire.carry(at, leg, packet) {
-            (Got::Away, _) => {}
-            (Got::Receiver(at), packet) => self.at_receiver(at, flow, packet),
-            (Got::Sender(at), packet) => self.at_sender(at, flow, packet),
-            (Got::Lost, packet) => self.lose(leg, packet),
-        }
-    }
-
-    #[cold]
-    fn lose(&mut self, leg: u32, packet: Packet) {
-        let leg = &self.wire.legs[leg as usize];
-        if leg.ack_size == 0 && packet.seq != SYN {
-            self.flows[leg.flow as usize].lost += 1;
+        let leg = self.wire.leg(packet.leg);
+        let mut content = Content { seq: packet.seq, low: packet.low, high: packet.high };
+        let Some(at) = self.wire.carry(at, &leg, &mut content) else { return };
+        let flow = leg.flow as usize;
+        if leg.end == End::Receiver {
+            self.at_receiver(at, flow, content);
+        } else {
+            self.at_sender(at, flow, content);
         }
     }
 
     #[inline]
-    fn at_receiver(&mut self, at: u64, flow: usize, packet: Packet) {
-        if at >= self.end {
+    fn at_receiver(&mut self, at: u64, flow: usize, packet: Content) {
+        if at >= self.wire.end {
             return;
         }
         if O::ON {
-            let seen =
-                Seen { flow: flow as u32, seq: packet.seq, size: packet.low as u32, kind: Kind::Data };
+            let seen = Seen { flow: flow as u32, seq: packet.seq, size: packet.low as u32, kind: Kind::Data };
             self.wire.observer.arrived(at, seen);
         }
         if packet.seq == SYN {
@@ -333,23 +333,24 @@ impl<O: Observer> Engine<O> {
     #[inline]
     fn send_ack(&mut self, at: u64, flow: usize, ack: AckOut) {
         if O::ON {
-            let size = self.wire.legs[self.routes.acks[flow] as usize].ack_size;
+            let size = self.wire.legs[self.routes.acks[flow] as usize].ack_size.into();
             let seen = Seen { flow: flow as u32, seq: ack.seq, size, kind: Kind::Ack };
             self.wire.observer.sent(at, seen, false);
         }
-        let packet = Packet { seq: ack.seq, low: ack.low, high: ack.high, ..Packet::default() };
-        if let (Got::Sender(at), packet) = self.wire.carry(at, self.routes.acks[flow], packet) {
-            self.at_sender(at, flow, packet);
+        let mut content = Content { seq: ack.seq, low: ack.low, high: ack.high };
+        let leg = self.wire.leg(self.routes.acks[flow]);
+        if let Some(at) = self.wire.carry(at, &leg, &mut content) {
+            self.at_sender(at, flow, content);
         }
     }
 
     #[inline]
-    fn at_sender(&mut self, at: u64, flow: usize, packet: Packet) {
-        if at >= self.end {
+    fn at_sender(&mut self, at: u64, flow: usize, packet: Content) {
+        if at >= self.wire.end {
             return;
         }
         if O::ON {
-            let size = self.wire.legs[self.routes.acks[flow] as usize].ack_size;
+            let size = self.wire.legs[self.routes.acks[flow] as usize].ack_size.into();
             let seen = Seen { flow: flow as u32, seq: packet.seq, size, kind: Kind::Ack };
             self.wire.observer.arrived(at, seen);
         }
@@ -391,8 +392,7 @@ impl<O: Observer> Engine<O> {
         let Some(left) = &mut self.unfinished else { return };
         *left -= 1;
         if *left == 0 && !self.drains {
-            self.end = self.finished_at + 1;
-            self.wire.end = self.end;
+            self.wire.end = self.finished_at + 1;
         }
     }
 
@@ -401,7 +401,8 @@ impl<O: Observer> Engine<O> {
         let target = &mut self.flows[flow];
         target.sender_armed = target.sender.next_check();
         if target.sender_armed != u64::MAX {
-            self.timers.push(Reverse((target.sender_armed, Owner::Sender(flow as u32))));
+            let at = target.sender_armed;
+            self.set_timer(at, Owner::Sender(flow as u32));
         }
     }
 
@@ -411,7 +412,7 @@ impl<O: Observer> Engine<O> {
         let due = target.receiver.due();
         if due < target.receiver_armed {
             target.receiver_armed = due;
-            self.timers.push(Reverse((due, Owner::Receiver(flow as u32))));
+            self.set_timer(due, Owner::Receiver(flow as u32));
         }
     }
 
@@ -420,6 +421,7 @@ impl<O: Observer> Engine<O> {
     #[inline(never)]
     fn fire(&mut self) {
         let Some(Reverse((at, owner))) = self.timers.pop() else { return };
+        self.timer_at = self.timers.peek().map_or(u64::MAX, |Reverse((at, _))| *at);
         match owner {
             Owner::Sender(flow) => self.fire_sender(at, flow as usize),
             Owner::Receiver(flow) => self.fire_receiver(at, flow as usize),
@@ -458,8 +460,8 @@ impl<O: Observer> Engine<O> {
 
     fn fire_udp(&mut self, at: u64, source: usize) {
         let udp = &mut self.udp[source];
-        let packet = Packet { seq: SYN, high: UDP_MARK, ..Packet::default() };
-        udp.sent += 1;
+        let mut content = Content { seq: SYN, low: 0, high: UDP_MARK };
+        let size = udp.size;
         let next = at + udp.interval;
         let next = if next < udp.on[udp.period].1 {
             Some(next)
@@ -468,13 +470,19 @@ impl<O: Observer> Engine<O> {
             udp.on.get(udp.period).map(|on| on.0)
         };
         if let Some(next) = next {
-            self.timers.push(Reverse((next, Owner::Udp(source as u32))));
+            self.set_timer(next, Owner::Udp(source as u32));
         }
         if O::ON {
-            let seen = Seen { flow: source as u32, seq: SYN, size: udp.size, kind: Kind::Udp };
+            let seen = Seen { flow: source as u32, seq: SYN, size, kind: Kind::Udp };
             self.wire.observer.sent(at, seen, false);
         }
-        self.wire.carry(at, self.routes.udp[source], packet);
+        let leg = self.wire.leg(self.routes.udp[source]);
+        self.wire.carry(at, &leg, &mut content);
+    }
+
+    /// Data packets of `flow` that links refused or lost.
+    pub fn lost(&self, flow: usize) -> u64 {
+        self.wire.lost[flow]
     }
 
     /// The links as they are now.
@@ -504,7 +512,6 @@ impl Flow {
             header: config.header,
             grid_at: u64::MAX,
             grid: vec![],
-            lost: 0,
             counted_finished: false,
             sender_armed: u64::MAX,
             receiver_armed: u64::MAX,
@@ -518,8 +525,7 @@ impl Flow {
         flow: usize,
     ) -> (&'a mut Sender, FlowPort<'a, O>) {
         let mss = self.sender.mss() as u32;
-        let port =
-            FlowPort { wire, leg, flow: flow as u32, header: self.header, mss, tail: self.tail, lost: &mut self.lost };
+        let port = FlowPort { wire, leg, flow: flow as u32, header: self.header, mss, tail: self.tail };
         (&mut self.sender, port)
     }
 

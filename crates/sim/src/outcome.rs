@@ -75,7 +75,8 @@ pub fn simulate(network: &Network) -> Outcome {
 pub fn simulate_observed<O: Observer>(network: &Network, mode: Mode, observer: O) -> (Outcome, O) {
     let mut engine = Engine::new(network, mode, observer);
     let end = engine.run();
-    let flows = engine.flows.iter_mut().map(|flow| {
+    let lost: Vec<u64> = (0..network.flows.len()).map(|flow| engine.lost(flow)).collect();
+    let flows = engine.flows.iter_mut().zip(lost).map(|(flow, lost)| {
         flow.close_grid(end, network.grid.0);
         let sender = &flow.sender;
         let stats = sender.stats();
@@ -88,7 +89,7 @@ pub fn simulate_observed<O: Observer>(network: &Network, mode: Mode, observer: O
             sent: stats.sent,
             retransmits: stats.retransmits,
             timeouts: stats.timeouts,
-            lost: flow.lost,
+            lost,
             first_flight: stats.first_flight,
             max_cwnd: stats.max_cwnd,
             final_cwnd: sender.chain.control.cwnd,

@@ -6,7 +6,7 @@
 use crate::config::Network;
 use std::collections::BTreeMap;
 
-/// Most links one leg may hold; a longer run is cut by a feed.
+/// One more than the most links a leg may hold; a longer run is cut by a feed. A power of two.
 pub(crate) const MAX_RUN: usize = 4;
 
 /// What puts packets in order onto a link.
@@ -35,15 +35,15 @@ pub(crate) enum End {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leg {
     pub(crate) links: [u32; MAX_RUN],
-    pub(crate) len: u32,
+    pub(crate) len: u8,
     pub(crate) end: End,
+    /// Size of the packets it carries, zero where each says its own.
+    pub(crate) ack_size: u16,
     /// The feed it ends in.
     pub(crate) feed: u32,
     /// The leg from there.
     pub(crate) next: u32,
     pub(crate) flow: u32,
-    /// Size of the packets it carries, zero where each says its own.
-    pub(crate) ack_size: u32,
 }
 
 /// Compiled paths.
@@ -71,7 +71,7 @@ struct Path<'a> {
     links: &'a [usize],
     end: End,
     flow: usize,
-    ack_size: u32,
+    ack_size: u16,
 }
 
 impl Routes {
@@ -98,6 +98,17 @@ impl Routes {
             }
         }
         routes
+    }
+
+    /// Verifies every number the legs hold: the engine does not check them again.
+    pub(crate) fn check(&self, links: usize) {
+        let leg_exists = |leg: u32| (leg as usize) < self.legs.len();
+        assert!(self.data.iter().chain(&self.acks).chain(&self.udp).all(|&leg| leg_exists(leg)));
+        for leg in &self.legs {
+            assert!((leg.len as usize) < MAX_RUN);
+            assert!(leg.links.iter().all(|&link| (link as usize) < links));
+            assert!(leg.end != End::Feed || ((leg.feed as usize) < self.feeds && leg_exists(leg.next)));
+        }
     }
 
     fn add(&mut self, path: &Path, stops: &[bool], places: &BTreeMap<Place, u32>, fused: bool) -> u32 {
@@ -188,7 +199,7 @@ fn stops(paths: &[Path], links: usize, fused: bool) -> Vec<bool> {
         let mut run = 0;
         for &link in path.links {
             run = if stops[link] { 1 } else { run + 1 };
-            if run > MAX_RUN {
+            if run >= MAX_RUN {
                 stops[link] = true;
                 run = 1;
             }

@@ -45,12 +45,18 @@ impl WinnerTree {
     #[inline]
     pub fn replace(&mut self, feed: usize, at: Option<u64>) {
         let mut key = at.map_or(IDLE, |at| self.key(feed, at));
+        assert!(feed < self.leaves);
         let mut i = self.leaves + feed;
-        self.keys[i] = key;
-        while i > 1 {
-            key = key.min(self.keys[i ^ 1]);
-            i >>= 1;
-            self.keys[i] = key;
+        let keys = self.keys.as_mut_slice();
+        // SAFETY: `keys` has 2 * `leaves` elements and `leaves` is a power of two of at least 2. `i` begins below
+        // 2 * `leaves` and only halves, and `i ^ 1` differs from it in the lowest bit, so both stay below.
+        unsafe {
+            *keys.get_unchecked_mut(i) = key;
+            while i > 1 {
+                key = key.min(*keys.get_unchecked(i ^ 1));
+                i >>= 1;
+                *keys.get_unchecked_mut(i) = key;
+            }
         }
     }
 
@@ -58,12 +64,17 @@ impl WinnerTree {
     #[inline]
     pub fn insert(&mut self, feed: usize, at: u64) {
         let key = self.key(feed, at);
+        assert!(feed < self.leaves);
         let mut i = self.leaves + feed;
-        loop {
-            self.keys[i] = key;
-            i >>= 1;
-            if i == 0 || self.keys[i] <= key {
-                return;
+        let keys = self.keys.as_mut_slice();
+        // SAFETY: as in `replace`: `i` begins below the length of `keys` and only halves.
+        unsafe {
+            loop {
+                *keys.get_unchecked_mut(i) = key;
+                i >>= 1;
+                if i == 0 || *keys.get_unchecked(i) <= key {
+                    return;
+                }
             }
         }
     }

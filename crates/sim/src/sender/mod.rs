@@ -217,7 +217,7 @@ impl Sender {
     }
 
     /// The same where only `advanced` of the `newly` delivered may enlarge the window.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn deliver_counting(
         &mut self,
         now: u64,

@@ -112,7 +112,10 @@ impl Sender {
         } else {
             self.report_timeout(now);
         }
-        self.lost += u64::from(self.flight() - self.board.sacked());
+        // Everything outstanding is presumed lost once; a repeated timeout adds only its own retransmission.
+        let presumed =
+            if self.repair == Repair::Loss { 1 } else { self.max - self.una - self.board.sacked() };
+        self.lost += u64::from(presumed);
         self.recover = self.max;
         self.nxt = self.una;
         self.inflation = 0;

@@ -1,0 +1,159 @@
+//! Networks for the simulator's tests.
+#![allow(dead_code, reason = "each test program uses its own part")]
+
+use firstflight_control::host::chain::Chain;
+use firstflight_control::registry::AnyPhase;
+use firstflight_control::units::{Nanos, Rate};
+use firstflight_net::queue::red::RedConfig;
+use firstflight_sim::config::{FlowConfig, Network, QueueConfig, UdpConfig};
+use firstflight_sim::dumbbell::Dumbbell;
+use firstflight_sim::receiver::AckPolicy;
+use firstflight_sim::sender::app::AppConfig;
+use firstflight_sim::sender::rto::RtoConfig;
+use firstflight_sim::sender::stack::{IdleRestart, Recovery, Stack};
+
+pub const MS: u64 = 1_000_000;
+
+/// A dumbbell with what a test wants to vary. Times are milliseconds.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub recovery: Recovery,
+    pub ns2: bool,
+    pub flows: usize,
+    pub mbit_s: u64,
+    pub rtt: u64,
+    pub buffer: u32,
+    pub seconds: u64,
+    pub every: u32,
+    pub initial_window: u32,
+    pub ssthresh: Option<u32>,
+    pub bytes: Option<u64>,
+    pub pauses: Vec<u64>,
+    pub unlimited_too: bool,
+    pub udp_mbit_s: u64,
+    pub red: bool,
+    pub ecn: bool,
+    pub loss: f64,
+    pub handshake: bool,
+    pub startup: &'static str,
+    pub avoidance: &'static str,
+    pub seed: u64,
+}
+
+impl Default for Case {
+    fn default() -> Self {
+        Self {
+            recovery: Recovery::Sack,
+            ns2: false,
+            flows: 1,
+            mbit_s: 10,
+            rtt: 100,
+            buffer: 60,
+            seconds: 20,
+            every: 1,
+            initial_window: 2,
+            ssthresh: None,
+            bytes: None,
+            pauses: vec![],
+            unlimited_too: false,
+            udp_mbit_s: 0,
+            red: false,
+            ecn: false,
+            loss: 0.0,
+            handshake: false,
+            startup: "slow-start",
+            avoidance: "reno",
+            seed: 1,
+        }
+    }
+}
+
+pub fn stack(case: &Case) -> Stack {
+    let granularity = if case.ns2 { 10 * MS } else { 1 };
+    Stack {
+        mss: 960,
+        recovery: case.recovery,
+        ns2: case.ns2,
+        initial_window: case.initial_window,
+        initial_ssthresh: case.ssthresh,
+        receive_window: 100_000,
+        growth_per_ack: 1,
+        grow_only_when_limited: !case.ns2,
+        decrease_from_window: case.ns2,
+        limited_transmit: true,
+        rtt_per_ack: !case.ns2,
+        rto: RtoConfig {
+            initial: if case.ns2 { 3000 * MS } else { 1000 * MS },
+            min: 200 * MS,
+            max: 60_000 * MS,
+            granularity,
+            phase: 0,
+        },
+        idle_restart: IdleRestart::Restart,
+        ecn: case.ecn,
+        handshake: case.handshake,
+    }
+}
+
+pub fn network(case: &Case) -> Network {
+    let rate = Rate(case.mbit_s * 1_000_000);
+    let limit = case.buffer;
+    let queue = if case.red {
+        QueueConfig::Red(RedConfig {
+            min: f64::from(limit) / 10.0,
+            max: f64::from(limit) / 3.0,
+            weight: 0.002,
+            max_p: 0.1,
+            gentle: true,
+            ecn: case.ecn,
+            wait: true,
+            limit,
+            typical_ns: rate.time_for(1000).0,
+        })
+    } else {
+        QueueConfig::Packets(limit)
+    };
+    let rtt = case.rtt * MS;
+    let mut net = Dumbbell::new(rate, Rate(10 * rate.0), Nanos(rtt), queue, QueueConfig::Packets(100_000));
+    net.links[0].loss = case.loss;
+    let phases = [case.startup, case.avoidance].map(|l| AnyPhase::by_label(l).expect("registered"));
+    let chain = Chain::new(phases.to_vec()).expect("a chain");
+    let flows = (0..case.flows).map(|i| {
+        let spread = rtt / 5 * i as u64 / (case.flows as u64).max(2);
+        let paths = net.attach(&format!("flow.{i}"), Nanos(rtt * 9 / 10 + spread));
+        let unlimited = case.unlimited_too && i == 0;
+        FlowConfig {
+            name: format!("flow.{i}"),
+            forward: paths.forward,
+            reverse: paths.reverse,
+            stack: stack(case),
+            chain: chain.clone(),
+            app: AppConfig {
+                start: i as u64 * 37 * MS,
+                bytes: if unlimited { None } else { case.bytes },
+                pauses: case.pauses.iter().map(|ms| ms * MS).collect(),
+                lifetime: None,
+            },
+            header: 40,
+            ack_size: 40,
+            ack_policy: AckPolicy { every: case.every, quick: 0, timer: 100 * MS },
+        }
+    });
+    let flows = flows.collect();
+    let udp = (case.udp_mbit_s > 0).then(|| UdpConfig {
+        name: "cbr".into(),
+        path: vec![0],
+        size: 1000,
+        rate: Rate(case.udp_mbit_s * 1_000_000),
+        on: vec![(Nanos(500 * MS), Nanos(2000 * MS)), (Nanos(3000 * MS), Nanos(9000 * MS))],
+    });
+    Network {
+        links: net.links,
+        flows,
+        udp: udp.into_iter().collect(),
+        seed: case.seed,
+        end: Nanos::from_secs(case.seconds),
+        until_finished: case.bytes.is_some(),
+        grid: Nanos::from_secs(1),
+    }
+}

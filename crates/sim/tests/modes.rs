@@ -1,0 +1,60 @@
+//! Fused and per-hop execution are the same simulation.
+
+mod common;
+
+use common::{Case, network};
+use firstflight_sim::engine::Mode;
+use firstflight_sim::observe::Nobody;
+use firstflight_sim::outcome::{Outcome, simulate_observed};
+use firstflight_sim::sender::stack::Recovery;
+
+fn run(case: &Case, mode: Mode) -> Outcome {
+    simulate_observed(&network(case), mode, Nobody).0
+}
+
+fn same_in_both_modes(case: Case) {
+    let fused = run(&case, Mode::Fused);
+    let per_hop = run(&case, Mode::PerHop);
+    assert!(fused.flows.iter().any(|flow| flow.delivered > 0));
+    assert_eq!(fused, per_hop, "{case:?}");
+}
+
+#[test]
+fn every_kind_of_recovery_under_heavy_loss() {
+    for recovery in [Recovery::Tahoe, Recovery::Reno, Recovery::NewReno, Recovery::Sack] {
+        for ns2 in [false, true] {
+            same_in_both_modes(Case { recovery, ns2, flows: 20, mbit_s: 10, buffer: 30, ..Case::default() });
+        }
+    }
+}
+
+#[test]
+fn delayed_acks_with_their_timer() {
+    same_in_both_modes(Case { every: 2, flows: 3, ..Case::default() });
+}
+
+#[test]
+fn finite_flows_that_pause_and_resume_until_all_are_finished() {
+    same_in_both_modes(Case { bytes: Some(123_456), pauses: vec![300, 2000], flows: 7, ..Case::default() });
+}
+
+#[test]
+fn finite_flows_beside_unlimited_ones_and_cross_traffic() {
+    same_in_both_modes(Case {
+        bytes: Some(500_000),
+        unlimited_too: true,
+        udp_mbit_s: 2,
+        flows: 5,
+        ..Case::default()
+    });
+}
+
+#[test]
+fn red_with_marks_and_random_loss() {
+    same_in_both_modes(Case { red: true, ecn: true, loss: 0.002, flows: 8, ..Case::default() });
+}
+
+#[test]
+fn a_handshake_and_an_initial_threshold() {
+    same_in_both_modes(Case { handshake: true, ssthresh: Some(32), flows: 4, ..Case::default() });
+}
