@@ -161,9 +161,8 @@ impl Kind {
             Self::Time(Floor::Zero) => "a time such as \"100 ms\"".into(),
             Self::Time(Floor::AboveZero) => "a time above zero such as \"100 ms\"".into(),
             Self::Delay(floor) => {
-                let above = if *floor == Floor::Zero { "" } else { " above zero" };
-                let most = show_time(limits::DELAY);
-                format!("a delay{above} and up to {most} such as \"100 ms\"")
+                let above = if *floor == Floor::Zero { "" } else { "above zero and " };
+                format!("a delay {above}of at most {} such as \"100 ms\"", show_time(limits::DELAY))
             }
             Self::Bytes => "a size above zero such as \"1000 B\" or \"64 KiB\"".into(),
             Self::Amount => "an amount above zero such as \"10 packets\" or \"300 KB\"".into(),

@@ -3,14 +3,18 @@
 //! One file describes an experiment for every host. Reading it gives a [`Scenario`] with every default filled
 //! in and every quantity in base units, or one error that says where and what was expected.
 
+mod canonical;
 mod error;
 pub mod format;
 pub mod limits;
 mod model;
 mod places;
+pub mod preset;
 mod profile;
 pub mod quantity;
 mod read;
+pub mod reference;
+pub mod schema;
 pub mod scheme;
 mod source;
 

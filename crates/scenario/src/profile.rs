@@ -129,6 +129,7 @@ const NS2: Stack = Stack {
 const LINUX: Stack = Stack {
     // 40 bytes and the timestamps option, 12 bytes with its padding
     header: 52,
+    // A stock kernel leaves slow start by its HyStart; that scheme has a label of its own.
     startup: "slow-start",
     avoidance: "cubic",
     recovery: Recovery::Sack,

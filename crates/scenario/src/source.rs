@@ -111,7 +111,7 @@ impl<'a> Table<'a> {
                 Some(Key { kind: kind @ Kind::Later, doc, .. }) => {
                     return Err(Error {
                         expected: None,
-                        ..item(kind).fail(Problem::NotBuilt((*doc).to_string()))
+                        ..item(kind).fail(Problem::NotBuilt(format!("{} ({doc})", name.get_ref())))
                     });
                 }
                 Some(_) => {}

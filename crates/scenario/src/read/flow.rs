@@ -36,7 +36,7 @@ pub(super) fn group(
             _ => None,
         },
         lifetime: table.get("lifetime").map(|item| item.dist(Item::time)).transpose()?,
-        scheme: scheme::read(table.get("startup"), table.get("avoidance"), stack)?,
+        scheme: scheme::read(table, stack)?,
         recovery: table
             .get("recovery")
             .map_or(Ok(stack.recovery), |item| item.choice(Recovery::ALL, Recovery::word))?,

@@ -84,7 +84,7 @@ fn read(root: &Table<'_>) -> Result<Scenario, Error> {
 
     let mut names = Names::default();
     let mut flows = vec![];
-    for (index, item) in root.tables("flow")?.iter().enumerate() {
+    for (index, item) in root.tables("flow", limits::GROUPS)?.iter().enumerate() {
         let table = item.table(&format::FLOW)?;
         let name = names.of(&table, &format!("flow{index}"), "")?;
         let endpoints = network::endpoints(&table, &network, parking_lot.as_ref())?;
@@ -104,7 +104,7 @@ fn read(root: &Table<'_>) -> Result<Scenario, Error> {
         }
     }
     let mut udp = vec![];
-    for (index, item) in root.tables("udp")?.iter().enumerate() {
+    for (index, item) in root.tables("udp", limits::GROUPS)?.iter().enumerate() {
         let table = item.table(&format::UDP)?;
         let name = names.of(&table, &format!("udp{index}"), "")?;
         let endpoints = network::endpoints(&table, &network, parking_lot.as_ref())?;

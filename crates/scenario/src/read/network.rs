@@ -121,13 +121,9 @@ fn checked(red: Red, item: &Item<'_>) -> Result<Red, Error> {
 }
 
 fn graph_of(root: &Table<'_>, packet: Packet) -> Result<Graph, Error> {
-    let tables = root.tables("node")?;
-    if tables.len() > limits::NODES {
-        return Err(tables[limits::NODES].too_many(tables.len(), limits::NODES));
-    }
     let mut names: Vec<&str> = vec![];
     let mut given = vec![];
-    for item in &tables {
+    for item in root.tables("node", limits::NODES)? {
         let table = item.table(&format::NODE)?;
         let name = table.need("name")?;
         if names.contains(&name.name()?) {
@@ -137,7 +133,7 @@ fn graph_of(root: &Table<'_>, packet: Packet) -> Result<Graph, Error> {
         given.push(table);
     }
     let mut links = vec![];
-    for item in root.tables("link")? {
+    for item in root.tables("link", limits::LINKS)? {
         link(&item.table(&format::LINK)?, packet, &names, &mut links)?;
         if links.len() > limits::LINKS {
             return Err(item.impossible(format!("more than {} links", limits::LINKS)));

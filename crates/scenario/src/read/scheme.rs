@@ -8,34 +8,33 @@ use crate::error::{Error, Problem, nearest};
 use crate::profile::Stack;
 use crate::quantity::{Amount, parse_amount, parse_time};
 use crate::scheme::{PhaseSpec, SchemeError, SchemeSpec, labels_of, parse_phases};
-use crate::source::Item;
+use crate::source::{Item, Table};
 
 const STARTUP: &[Role] = &[Role::Startup, Role::Whole];
 const AVOIDANCE: &[Role] = &[Role::Avoidance];
 
-pub(super) fn read(
-    startup: Option<Item<'_>>,
-    avoidance: Option<Item<'_>>,
-    stack: &Stack,
-) -> Result<SchemeSpec, Error> {
-    let habit = |label| PhaseSpec::new(label).expect("the profiles name registered schemes");
+pub(super) fn read(table: &Table<'_>, stack: &Stack) -> Result<SchemeSpec, Error> {
+    let habit = |label| {
+        PhaseSpec::new(label).map_err(|error| table.fail(Problem::Impossible(error.to_string()), None))
+    };
+    let (startup, avoidance) = (table.get("startup"), table.get("avoidance"));
     let mut chain = match &startup {
         Some(item) => phases(item, STARTUP)?,
-        None => vec![habit(stack.startup)],
+        None => vec![habit(stack.startup)?],
     };
-    let whole = chain.iter().find(|phase| phase.role() == Role::Whole).map(|phase| phase.label);
+    let whole = chain.iter().find(|phase| phase.role() == Role::Whole).map(PhaseSpec::label);
     match (&avoidance, whole) {
         (Some(item), Some(whole)) => {
-            return Err(item.impossible(format!("{whole} rules the whole connection, so that no avoidance follows it")));
+            let why = format!("{whole} rules the whole connection, so that no avoidance follows it");
+            return Err(item.impossible(why));
         }
         (Some(item), None) => chain.extend(phases(item, AVOIDANCE)?),
-        (None, None) => chain.push(habit(stack.avoidance)),
+        (None, None) => chain.push(habit(stack.avoidance)?),
         (None, Some(_)) => {}
     }
-    let at = startup.as_ref().or(avoidance.as_ref());
-    SchemeSpec::new(chain).map_err(|error| match at {
+    SchemeSpec::new(chain).map_err(|error| match startup.or(avoidance) {
         Some(item) => item.impossible(error.to_string()),
-        None => unreachable!("the profiles' schemes make a chain"),
+        None => table.fail(Problem::Impossible(error.to_string()), None),
     })
 }
 

@@ -11,14 +11,17 @@ use crate::quantity::{self, Amount, Depth, QuantityError};
 use crate::source::{Item, Table};
 
 impl<'a> Table<'a> {
-    /// The tables of an array of tables; none if the key is not given.
-    pub(super) fn tables(&self, name: &str) -> Result<Vec<Item<'a>>, Error> {
+    /// The tables of an array of tables, at most so many; none if the key is not given.
+    pub(super) fn tables(&self, name: &str, most: usize) -> Result<Vec<Item<'a>>, Error> {
         let Some(item) = self.get(name) else { return Ok(vec![]) };
         let tables = item.elements()?;
-        if tables.len() > limits::GROUPS.max(limits::LINKS) {
-            return Err(item.too_many(tables.len(), limits::GROUPS.max(limits::LINKS)));
+        match tables.len() {
+            n if n > most => Err(Error {
+                value: None,
+                ..item.impossible(format!("{n} of them, and at most {most} are taken"))
+            }),
+            _ => Ok(tables),
         }
-        Ok(tables)
     }
 }
 
@@ -32,10 +35,6 @@ impl<'a> Item<'a> {
 
     fn out_of_range(&self, why: &str) -> Error {
         self.fail(Problem::Impossible(why.into()))
-    }
-
-    pub(super) fn too_many(&self, found: usize, most: usize) -> Error {
-        Error { value: None, ..self.impossible(format!("{found} of them, and at most {most} are taken")) }
     }
 
     pub(super) fn rate(&self) -> Result<Rate, Error> {

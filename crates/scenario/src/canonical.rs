@@ -1,0 +1,271 @@
+//! A scenario written back with every default spelt out, and the hash of that.
+//!
+//! Two files that describe the same experiment, one of them by leaving out what is the default or by writing
+//! `1 BDP` for `500 packets`, are the same text here. Reading that text gives the same [`Scenario`].
+
+use core::fmt::Write;
+
+use firstflight_control::scheme::{ParamKind, Value};
+use firstflight_control::units::Nanos;
+use sha2::{Digest, Sha256};
+
+use crate::model::{
+    Direction, Dist, Endpoints, FlowGroup, Growth, Limit, Network, Queue, Reads, Scenario, Start, UdpSource,
+};
+use crate::quantity::{show_bytes, show_rate, show_time};
+use crate::scheme::PhaseSpec;
+
+impl Scenario {
+    /// The scenario as a file that leaves nothing to a default. [`crate::parse`] gives it back unchanged.
+    pub fn to_toml(&self) -> String {
+        let mut out = Writer::default();
+        out.text("title", &self.title);
+        if let Some(duration) = self.duration {
+            out.time("duration", duration);
+        }
+        out.plain("seed", self.seed);
+        out.heading("[packet]");
+        out.bytes("size", self.packet.size.into());
+        if let Some(size) = self.packet.ack_size {
+            out.bytes("ack_size", size.into());
+        }
+        out.network(&self.network);
+        for flow in &self.flows {
+            out.heading("[[flow]]");
+            out.flow(flow, &self.network);
+        }
+        for udp in &self.udp {
+            out.heading("[[udp]]");
+            out.udp(udp, &self.network);
+        }
+        out.0
+    }
+
+    /// SHA-256 of [`Scenario::to_toml`], in hexadecimal: equal for files that describe the same experiment.
+    pub fn hash(&self) -> String {
+        Sha256::digest(self.to_toml()).iter().fold(String::new(), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
+    }
+}
+
+#[derive(Default)]
+struct Writer(String);
+
+impl Writer {
+    fn heading(&mut self, heading: &str) {
+        let _ = writeln!(self.0, "\n{heading}");
+    }
+
+    fn plain(&mut self, key: &str, value: impl core::fmt::Display) {
+        let _ = writeln!(self.0, "{key} = {value}");
+    }
+
+    fn text(&mut self, key: &str, value: &str) {
+        self.plain(key, quoted(value));
+    }
+
+    fn time(&mut self, key: &str, value: Nanos) {
+        self.plain(key, time(value));
+    }
+
+    fn bytes(&mut self, key: &str, value: u64) {
+        self.plain(key, bytes(value));
+    }
+
+    fn window(&mut self, key: &str, value: Option<u64>) {
+        self.plain(key, value.map_or_else(|| quoted("unlimited"), bytes));
+    }
+
+    fn network(&mut self, network: &Network) {
+        match network {
+            Network::Dumbbell(path) => {
+                self.heading("[path]");
+                self.text("rate", &show_rate(path.rate));
+                self.time("rtt", path.rtt);
+                self.hop(path.buffer, &path.queue, path.loss);
+                self.text("access_rate", &show_rate(path.access_rate));
+            }
+            Network::Graph(graph) => {
+                for node in &graph.nodes {
+                    self.heading("[[node]]");
+                    self.text("name", &node.name);
+                    self.text("access_rate", &show_rate(node.access_rate));
+                }
+                for link in &graph.links {
+                    self.heading("[[link]]");
+                    self.text("name", &link.name);
+                    self.text("from", &graph.nodes[link.from].name);
+                    self.text("to", &graph.nodes[link.to].name);
+                    self.text("rate", &show_rate(link.rate));
+                    self.time("delay", link.delay);
+                    self.hop(link.buffer, &link.queue, link.loss);
+                }
+            }
+        }
+    }
+
+    fn hop(&mut self, buffer: Limit, queue: &Queue, loss: f64) {
+        self.plain("buffer", match buffer {
+            Limit::Packets(n) => packets(n),
+            Limit::Bytes(n) => bytes(n),
+        });
+        match queue {
+            Queue::DropTail => self.text("queue", "drop-tail"),
+            Queue::Red(red) => self.plain(
+                "queue",
+                format_args!(
+                    "{{ kind = \"red\", min = {}, max = {}, weight = {:?}, max_p = {:?}, gentle = {}, ecn = {} }}",
+                    packets(red.min),
+                    packets(red.max),
+                    red.weight,
+                    red.max_p,
+                    red.gentle,
+                    red.ecn
+                ),
+            ),
+        }
+        self.plain("loss", format_args!("{loss:?}"));
+    }
+
+    fn flow(&mut self, flow: &FlowGroup, network: &Network) {
+        self.text("name", &flow.name);
+        self.text("profile", flow.profile.word());
+        self.plain("count", flow.count);
+        self.plain("start", start(flow.start));
+        self.plain("size", flow.size.map_or_else(|| quoted("unlimited"), |size| dist(size, bytes)));
+        if let Some(lifetime) = flow.lifetime {
+            self.plain("lifetime", dist(lifetime, time));
+        }
+        let (last, before) = flow.scheme.phases().split_last().expect("a scheme has phases");
+        match before {
+            [] => self.plain("startup", phase(last)),
+            [one] => self.plain("startup", phase(one)),
+            several => {
+                let list: Vec<_> = several.iter().map(phase).collect();
+                self.plain("startup", format_args!("[{}]", list.join(", ")));
+            }
+        }
+        if !before.is_empty() {
+            self.plain("avoidance", phase(last));
+        }
+        self.text("recovery", flow.recovery.word());
+        self.bytes("initial_window", flow.initial_window);
+        self.window("initial_ssthresh", flow.initial_ssthresh);
+        self.window("receive_window", flow.receive_window);
+        self.text("receiver", flow.receiver.word());
+        self.time("delayed_ack_timer", flow.delayed_ack_timer);
+        match flow.receiver_reads {
+            Reads::Eager => self.text("receiver_reads", "eager"),
+            Reads::Every(n) => self.bytes("receiver_reads", n),
+        }
+        match flow.growth {
+            Growth::PerAck => self.plain("byte_counting", false),
+            Growth::ByteCounting => self.plain("byte_counting", true),
+            // Only a profile sets it, where the key is absent.
+            Growth::AllAcked => {}
+        }
+        self.time("min_rto", flow.min_rto);
+        self.time("rto_granularity", flow.rto_granularity);
+        self.text("idle_restart", flow.idle_restart.word());
+        self.plain("limited_transmit", flow.limited_transmit);
+        self.plain("handshake", flow.handshake);
+        if let Some(cluster) = &flow.cluster {
+            self.text("cluster", cluster);
+        }
+        self.endpoints(flow.endpoints, network);
+        self.plain("extra_rtt", dist(flow.extra_rtt, time));
+    }
+
+    fn udp(&mut self, udp: &UdpSource, network: &Network) {
+        self.text("name", &udp.name);
+        self.text("rate", &show_rate(udp.rate));
+        self.time("start", udp.start);
+        if let Some(periods) = udp.on_off {
+            let (on, off) = (dist(periods.on, time), dist(periods.off, time));
+            self.plain("on_off", format_args!("{{ on = {on}, off = {off} }}"));
+        }
+        self.endpoints(udp.endpoints, network);
+    }
+
+    fn endpoints(&mut self, endpoints: Endpoints, network: &Network) {
+        match (endpoints, network) {
+            (Endpoints::Path(Direction::Forward), _) => self.text("direction", "forward"),
+            (Endpoints::Path(Direction::Reverse), _) => self.text("direction", "reverse"),
+            (Endpoints::Nodes { from, to }, Network::Graph(graph)) => {
+                self.text("from", &graph.nodes[from].name);
+                self.text("to", &graph.nodes[to].name);
+            }
+            (Endpoints::Nodes { .. }, Network::Dumbbell(_)) => unreachable!("a dumbbell has no nodes"),
+        }
+    }
+}
+
+fn start(start: Start) -> String {
+    match start {
+        Start::At(at) => time(at),
+        Start::Every(gap) => format!("{{ every = {} }}", time(gap)),
+        Start::Exponential(mean) => format!("{{ exponential = {} }}", time(mean)),
+        Start::Uniform(low, high) => format!("{{ uniform = [{}, {}] }}", time(low), time(high)),
+    }
+}
+
+fn dist<T>(dist: Dist<T>, show: impl Fn(T) -> String) -> String {
+    match dist {
+        Dist::Fixed(x) => show(x),
+        Dist::Uniform(low, high) => format!("{{ uniform = [{}, {}] }}", show(low), show(high)),
+        Dist::Exponential(mean) => format!("{{ exponential = {} }}", show(mean)),
+        Dist::Pareto { mean, shape } => {
+            format!("{{ pareto = {{ mean = {}, shape = {shape:?} }} }}", show(mean))
+        }
+    }
+}
+
+fn phase(phase: &PhaseSpec) -> String {
+    if phase.params.is_empty() {
+        return quoted(phase.label);
+    }
+    let known = phase.build().info().params;
+    let mut out = format!("{{ kind = {}", quoted(phase.label));
+    for &(name, value) in &phase.params {
+        let kind = known.iter().find(|param| param.name == name).map(|param| param.kind);
+        let value = match (value, kind) {
+            (Value::Number(x), _) => format!("{x:?}"),
+            (Value::Time(t), _) => time(t),
+            (Value::Packets(n), _) => packets(n),
+            (Value::Flag(flag), _) => flag.to_string(),
+            (Value::Choice(index), Some(ParamKind::Choice(words))) => quoted(words[index]),
+            (Value::Choice(_), _) => unreachable!("the scheme took a choice for {name}"),
+        };
+        let _ = write!(out, ", {name} = {value}");
+    }
+    out + " }"
+}
+
+fn packets(n: impl core::fmt::Display) -> String {
+    format!("\"{n} packets\"")
+}
+
+fn time(time: Nanos) -> String {
+    quoted(&show_time(time))
+}
+
+fn bytes(n: u64) -> String {
+    quoted(&show_bytes(n))
+}
+
+/// A TOML basic string.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c.is_control() => {
+                let _ = write!(out, "\\u{:04X}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out + "\""
+}

@@ -1,0 +1,175 @@
+//! The generated parts of `docs/scenarios.md`.
+
+use core::fmt::Write;
+
+use firstflight_control::scheme::Role;
+
+use crate::format::{Absent, Kind, SECTIONS};
+use crate::model::{Growth, Network};
+use crate::preset::PRESETS;
+use crate::profile::{InitialWindow, Profile, Stack};
+use crate::quantity::{BDP_UNITS, BYTE_UNITS, PACKET_UNITS, RATE_UNITS, TIME_UNITS, show_rate, show_time};
+use crate::scheme::labels_of;
+use crate::{Limit, limits};
+
+/// Puts every generated part into `page`, between its `<!-- generated: name -->` and `<!-- end -->` lines.
+///
+/// # Panics
+/// If a part is asked for that does not exist, or an end is missing.
+pub fn refresh(page: &str) -> String {
+    let mut out = String::new();
+    let mut rest = page;
+    while let Some((before, from)) = rest.split_once(OPEN) {
+        let (name, after) = from.split_once(" -->\n").expect("a generated part is named on one line");
+        let (_, after) = after.split_once(CLOSE).expect("a generated part ends");
+        let _ = write!(out, "{before}{OPEN}{name} -->\n{}{CLOSE}", part(name));
+        rest = after;
+    }
+    out + rest
+}
+
+const OPEN: &str = "<!-- generated: ";
+const CLOSE: &str = "<!-- end -->";
+
+fn part(name: &str) -> String {
+    match name {
+        "units" => units(),
+        "tables" => tables(),
+        "profiles" => profiles(),
+        "presets" => presets(),
+        "limits" => the_limits(),
+        "schemes" => schemes(),
+        other => panic!("there is no generated part \"{other}\""),
+    }
+}
+
+fn units() -> String {
+    let mut out = String::from("| Quantity | Units |\n|---|---|\n");
+    for (quantity, tables) in [
+        ("rate", &[RATE_UNITS][..]),
+        ("time", &[TIME_UNITS]),
+        ("size", &[BYTE_UNITS]),
+        ("amount", &[BYTE_UNITS, PACKET_UNITS]),
+        ("buffer, threshold", &[BYTE_UNITS, PACKET_UNITS, BDP_UNITS]),
+    ] {
+        let units: Vec<_> = tables.iter().copied().flatten().map(|(unit, _)| format!("`{unit}`")).collect();
+        let _ = writeln!(out, "| {quantity} | {} |", units.join(" "));
+    }
+    out
+}
+
+fn tables() -> String {
+    let mut out = String::new();
+    for section in SECTIONS {
+        let _ = writeln!(out, "\n### {}\n\n{}\n", section.name, section.doc);
+        out.push_str("| Key | Takes | If absent | Meaning |\n|---|---|---|---|\n");
+        for key in section.keys {
+            let takes = match &key.kind {
+                Kind::Later => "not built yet".into(),
+                Kind::Table(table) | Kind::Tables(table) => format!("{}: {}", key.kind.describe(), table.name),
+                Kind::Either(plain, table) => format!("{}, or a table: {}", plain.describe(), table.name),
+                Kind::Word { later, .. } if !later.is_empty() => {
+                    format!("{}; not built yet: {}", key.kind.describe(), later.join(", "))
+                }
+                kind => kind.describe(),
+            };
+            let absent = match key.absent {
+                Absent::Refused => "an error",
+                Absent::Means(means) => means,
+                Absent::Profile => "as the profile has it",
+            };
+            let _ = writeln!(out, "| `{}` | {takes} | {absent} | {} |", key.name, key.doc);
+        }
+    }
+    out
+}
+
+fn profiles() -> String {
+    let mut out = String::from("| |");
+    for profile in Profile::ALL {
+        let _ = write!(out, " `{}` |", profile.word());
+    }
+    out.push_str("\n|---|---|---|---|\n");
+    let mut row = |name: &str, cell: &dyn Fn(&Stack) -> String| {
+        let cells: Vec<_> = Profile::ALL.iter().map(|profile| cell(profile.stack())).collect();
+        let _ = writeln!(out, "| {name} | {} |", cells.join(" | "));
+    };
+    let yes = |flag: bool| String::from(if flag { "true" } else { "false" });
+    row("`startup`", &|s| s.startup.into());
+    row("`avoidance`", &|s| s.avoidance.into());
+    row("`recovery`", &|s| s.recovery.word().into());
+    row("`initial_window`", &|s| match s.initial_window {
+        InitialWindow::Packets(n) => format!("{n} packets"),
+        InitialWindow::Rfc6928 => "10 packets, but at most 14600 B or 2 packets (RFC 6928)".into(),
+    });
+    row("`receiver`", &|s| s.receiver.word().into());
+    row("`delayed_ack_timer`", &|s| show_time(s.delayed_ack_timer));
+    row("`byte_counting`", &|s| match s.growth {
+        Growth::PerAck => "false".into(),
+        Growth::ByteCounting => "true".into(),
+        Growth::AllAcked => "neither: every acknowledged byte counts".into(),
+    });
+    row("`min_rto`", &|s| show_time(s.min_rto));
+    row("`rto_granularity`", &|s| show_time(s.rto_granularity));
+    row("`idle_restart`", &|s| s.idle_restart.word().into());
+    row("`limited_transmit`", &|s| yes(s.limited_transmit));
+    row("`handshake`", &|s| yes(s.handshake));
+    row("headers of a packet, size of an ACK", &|s| format!("{} B", s.header));
+    row("windows count", &|s| (if s.packet_counted { "whole packets" } else { "bytes" }).into());
+    out
+}
+
+fn presets() -> String {
+    let mut out = String::from("| Name | Path | Rate | RTT | Buffer | Loss |\n|---|---|---|---|---|---|\n");
+    for preset in PRESETS {
+        let scenario = preset.load().scenario;
+        let Network::Dumbbell(path) = scenario.network else { unreachable!("presets are paths") };
+        let buffer = match path.buffer {
+            Limit::Packets(n) => format!("{n} packets"),
+            Limit::Bytes(n) => crate::quantity::show_bytes(n),
+        };
+        let (rate, rtt) = (show_rate(path.rate), show_time(path.rtt));
+        let (name, title, loss) = (preset.name, scenario.title, path.loss);
+        let _ = writeln!(out, "| `{name}` | {title} | {rate} | {rtt} | {buffer} | {loss} |");
+    }
+    out
+}
+
+fn the_limits() -> String {
+    let rows = [
+        ("a file", format!("{} bytes", limits::FILE)),
+        ("a rate", show_rate(limits::RATE)),
+        ("a time", show_time(limits::TIME)),
+        ("a propagation delay or RTT", show_time(limits::DELAY)),
+        ("a size", crate::quantity::show_bytes(limits::BYTES)),
+        ("a number of packets", limits::PACKETS.to_string()),
+        ("a buffer or threshold", format!("{} BDP", limits::BDP_MILLIONTHS / 1_000_000)),
+        ("a packet", format!("{} B", limits::PACKET)),
+        ("flows in all", limits::FLOWS.to_string()),
+        ("`[[flow]]` and `[[udp]]` tables, each", limits::GROUPS.to_string()),
+        ("nodes", limits::NODES.to_string()),
+        ("links, each direction for itself", limits::LINKS.to_string()),
+        ("hops of a parking lot", limits::HOPS.to_string()),
+        ("a name", format!("{} characters", limits::NAME)),
+    ];
+    let mut out = String::from("| | At most |\n|---|---|\n");
+    for (what, most) in rows {
+        let _ = writeln!(out, "| {what} | {most} |");
+    }
+    out
+}
+
+fn schemes() -> String {
+    let mut out = String::new();
+    for (what, roles) in [
+        ("`startup`", &[Role::Startup][..]),
+        ("`avoidance`", &[Role::Avoidance]),
+        ("`startup` that needs no `avoidance`", &[Role::Whole]),
+    ] {
+        let labels: Vec<_> = labels_of(roles).map(|label| format!("`{label}`")).collect();
+        if !labels.is_empty() {
+            let _ = writeln!(out, "- {what}: {}", labels.join(", "));
+        }
+    }
+    out
+}
