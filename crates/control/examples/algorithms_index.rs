@@ -1,4 +1,5 @@
-//! Writes `docs/algorithms/README.md` from the registry: `cargo run -p firstflight-control --example algorithms_index`.
+//! Writes `docs/algorithms/README.md` from the registry: `cargo run -p firstflight-control --example
+//! algorithms_index`.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

@@ -101,8 +101,8 @@ fn after_a_spurious_timeout_avoidance_goes_on_as_if_nothing_had_been() {
 
 #[test]
 fn a_flight_above_the_window_does_not_let_congestion_raise_it() {
-    // After a timeout the window is one segment while old packets still count as flight: half a FlightSize of 100
-    // would be 50.
+    // After a timeout the window is one segment while old packets still count as flight: half a FlightSize of
+    // 100 would be 50.
     let mut chain = started(&["slow-start", "reno"], 10 * MSS, u64::MAX);
     chain.on_congestion(&congestion(100, Trigger::Timeout, 100 * MSS));
     chain.on_ack(&ack(200, 0));

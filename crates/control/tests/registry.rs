@@ -1,4 +1,5 @@
-//! Every scheme is its file, its line in the registry and its page, and its parameters are what its page says.
+//! Every scheme is its file, its line in the registry and its page, and its parameters are what its page
+//! says.
 
 #[path = "../examples/algorithms_index.rs"]
 #[expect(dead_code, reason = "the example's main belongs to the example")]
@@ -13,10 +14,10 @@ use firstflight_control::scheme::{Param, ParamKind, Role, Value};
 use firstflight_control::units::Nanos;
 
 /// The labels that scenarios and scripts rely on; a scheme outside this list has no stable name.
-const STARTUP_LABELS: &str = "slow-start limited-slow-start smooth-start hoe vegas adaptive-start hybrid-slow-start \
-    hystart-linux hystart++ swift-start fast-start delay-slow-start quick-start jump-start liss iss miss js spand \
-    cached averaged congestion-manager rate-based-pacing past aron-druschel rapid-start search suss careful-resume \
-    paced-chirping halfback";
+const STARTUP_LABELS: &str = "slow-start limited-slow-start smooth-start hoe vegas adaptive-start \
+    hybrid-slow-start hystart-linux hystart++ swift-start fast-start delay-slow-start quick-start jump-start \
+    liss iss miss js spand cached averaged congestion-manager rate-based-pacing past aron-druschel rapid-start \
+    search suss careful-resume paced-chirping halfback";
 const AVOIDANCE_LABELS: &str = "reno vegas westwood highspeed scalable bic cubic h-tcp fast exp xcp vcp";
 const WHOLE_LABELS: &str = "bbr";
 

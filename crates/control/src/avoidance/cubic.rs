@@ -1,11 +1,12 @@
-//! CUBIC: L. Xu, S. Ha, I. Rhee, V. Goel, L. Eggert (ed.), "CUBIC for Fast and Long-Distance Networks", RFC 9438.
+//! CUBIC: L. Xu, S. Ha, I. Rhee, V. Goel, L. Eggert (ed.), "CUBIC for Fast and Long-Distance Networks", RFC
+//! 9438.
 //!
-//! The window follows a cubic function of the time since the last reduction: back towards the window where that
-//! happened, slowly around it, fast beyond. Where a Reno flow would be faster, it follows Reno.
+//! The window follows a cubic function of the time since the last reduction: back towards the window where
+//! that happened, slowly around it, fast beyond. Where a Reno flow would be faster, it follows Reno.
 //!
-//! Everything is integer. Windows are bytes, with fractions of a byte carried from ACK to ACK; time on the curve counts
-//! in ticks of 1024 ns. One division an ACK gives the part of the window that the ACK covers, and its remainder is
-//! carried too, so that growth follows the RFC's real-valued rule without drift.
+//! Everything is integer. Windows are bytes, with fractions of a byte carried from ACK to ACK; time on the
+//! curve counts in ticks of 1024 ns. One division an ACK gives the part of the window that the ACK covers,
+//! and its remainder is carried too, so that growth follows the RFC's real-valued rule without drift.
 
 use crate::contract::{Ack, Congestion, Control, Entry, Phase, Signals, Step, Trigger};
 use crate::scheme::{Info, Param, ParamKind, Role, Scheme, Value};
@@ -18,8 +19,9 @@ const BETA: f64 = 0.7;
 
 /// Parameters are kept in 2^-32.
 const ONE: u64 = 1 << 32;
-/// The part of the window that an ACK covers is in 2^-18: for ACKs up to 16 KB the division then has operands of 32 bits,
-/// for which processors are several times faster. The carried remainder makes up for the coarse unit.
+/// The part of the window that an ACK covers is in 2^-18: for ACKs up to 16 KB the division then has operands
+/// of 32 bits, for which processors are several times faster. The carried remainder makes up for the coarse
+/// unit.
 const SHARE_BITS: u32 = 18;
 /// `alpha_cubic` is in 2^-8 bytes, so `W_est` grows in 2^-26.
 const ALPHA_BITS: u32 = 8;
@@ -158,8 +160,8 @@ impl Cubic {
             let rise = (stage.w_max - cwnd).min(MAX_RISE);
             stage.k = cube_root((u128::from(rise) << SCALE_BITS) / u128::from(self.scale)).min(MAX_TICKS);
         } else {
-            // Sections 4.8 and 4.10: "K is set to 0, and W_max is set to the congestion window size at the beginning
-            // of the current congestion avoidance stage."
+            // Sections 4.8 and 4.10: "K is set to 0, and W_max is set to the congestion window size at the
+            // beginning of the current congestion avoidance stage."
             stage.k = 0;
             stage.w_max = cwnd;
         }
@@ -206,8 +208,8 @@ impl Phase for Cubic {
         if !self.stage.begun {
             self.begin(ack.now, cwnd);
         }
-        // Sections 4.2 and 5.8: the elapsed time leaves out what the application limited. The curve keeps its shape
-        // and moves by the time from a limited ACK to the next, and into a limited one.
+        // Sections 4.2 and 5.8: the elapsed time leaves out what the application limited. The curve keeps its
+        // shape and moves by the time from a limited ACK to the next, and into a limited one.
         let limited = ack.growth == 0 || ack.is(Ack::APP_LIMITED);
         if limited || self.limited {
             self.stage.start += ack.now - self.last;
@@ -223,9 +225,9 @@ impl Phase for Cubic {
         let share = covered / cwnd;
         self.remainder = covered % cwnd;
 
-        // Figure 4: W_est = W_est + alpha_cubic * segments_acked / cwnd. "Once W_est has grown to reach the cwnd at
-        // the time of most recently setting ssthresh -- that is, W_est >= cwnd_prior -- the sender SHOULD set
-        // alpha_cubic to 1".
+        // Figure 4: W_est = W_est + alpha_cubic * segments_acked / cwnd. "Once W_est has grown to reach the
+        // cwnd at the time of most recently setting ssthresh -- that is, W_est >= cwnd_prior -- the sender
+        // SHOULD set alpha_cubic to 1".
         let stage = &mut self.stage;
         let alpha = if stage.w_est >= stage.cwnd_prior { self.mss << ALPHA_BITS } else { self.alpha };
         stage.w_est_fraction += alpha * share;
@@ -235,16 +237,16 @@ impl Phase for Cubic {
 
         let t = ack.now - stage.start;
         if self.w_cubic(t) < w_est {
-            // Section 4.3: in the Reno-friendly region "cwnd SHOULD be set to W_est at each reception of a new ACK". The
-            // clamp below can hold the window back while W_est runs ahead; even then it grows no faster than slow
-            // start.
+            // Section 4.3: in the Reno-friendly region "cwnd SHOULD be set to W_est at each reception of a
+            // new ACK". The clamp below can hold the window back while W_est runs ahead; even then it grows
+            // no faster than slow start.
             control.cwnd = cwnd.max(w_est.min(cwnd + ack.growth));
         } else {
-            // Section 4.2: "target = cwnd if W_cubic(t + RTT) < cwnd; 1.5 cwnd if W_cubic(t + RTT) > 1.5 cwnd;
-            // W_cubic(t + RTT) otherwise", RTT the smoothed one.
+            // Section 4.2: "target = cwnd if W_cubic(t + RTT) < cwnd; 1.5 cwnd if W_cubic(t + RTT) > 1.5
+            // cwnd; W_cubic(t + RTT) otherwise", RTT the smoothed one.
             let target = self.w_cubic(t.saturating_add(ack.srtt)).clamp(cwnd, cwnd + cwnd / 2);
-            // Sections 4.4 and 4.5: "cwnd MUST be incremented by (target - cwnd)/cwnd for each received ACK", here for
-            // each segment that the host lets count.
+            // Sections 4.4 and 4.5: "cwnd MUST be incremented by (target - cwnd)/cwnd for each received ACK",
+            // here for each segment that the host lets count.
             self.fraction += (target - cwnd) * share;
             control.cwnd += self.fraction >> SHARE_BITS;
             self.fraction &= (1 << SHARE_BITS) - 1;
@@ -255,15 +257,16 @@ impl Phase for Cubic {
     fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
         self.before = self.stage;
         let cwnd = control.cwnd;
-        // Section 4.7: W_max = cwnd (1 + beta_cubic) / 2 if cwnd < W_max and fast convergence is enabled, else cwnd.
+        // Section 4.7: W_max = cwnd (1 + beta_cubic) / 2 if cwnd < W_max and fast convergence is enabled,
+        // else cwnd.
         self.stage.w_max = if self.fast_convergence && cwnd < self.stage.w_max {
             Self::times(cwnd, (ONE + self.beta) / 2)
         } else {
             cwnd
         };
-        // Section 4.6: "ssthresh = flight_size * beta_cubic; cwnd_prior = cwnd; cwnd = max(ssthresh, 2) if reduction on
-        // loss, max(ssthresh, 1) if on ECE; ssthresh = max(ssthresh, 2)". Section 4.8: a timeout sets ssthresh the
-        // same way; the host sets cwnd.
+        // Section 4.6: "ssthresh = flight_size * beta_cubic; cwnd_prior = cwnd; cwnd = max(ssthresh, 2) if
+        // reduction on loss, max(ssthresh, 1) if on ECE; ssthresh = max(ssthresh, 2)". Section 4.8: a timeout
+        // sets ssthresh the same way; the host sets cwnd.
         let reduced = Self::times(event.base, self.beta);
         let floor = if event.trigger == Trigger::Mark { 1 } else { 2 };
         self.stage.cwnd_prior = cwnd;

@@ -150,8 +150,8 @@ fn on_a_short_path_the_window_is_renos_with_alpha_nine_seventeenths() {
 fn an_ack_never_aims_beyond_one_and_a_half_windows() {
     let mut flow = Flow::after_loss(1000, MSS, Nanos::from_millis(100));
     flow.ack(1, 0);
-    // Far up the curve; a window of ACKs in no time adds at most half of it (700 -> 1050), as 700 ACKs each adding
-    // half a packet.
+    // Far up the curve; a window of ACKs in no time adds at most half of it (700 -> 1050), as 700 ACKs each
+    // adding half a packet.
     flow.now += Nanos::from_secs(1000);
     let start = flow.control.cwnd;
     for _ in 0..start / MSS {
@@ -197,8 +197,8 @@ fn fast_convergence_gives_up_15_percent_of_a_window_that_did_not_come_back() {
 
 #[test]
 fn without_a_reduction_the_curve_starts_at_its_plateau() {
-    // Section 4.10 (slow start left without a loss): K = 0, W_max = cwnd; after 10 s 0.4 x 1000 packets more. The
-    // target looks one RTT ahead, and W_est (alpha 1: one packet a round) stays below.
+    // Section 4.10 (slow start left without a loss): K = 0, W_max = cwnd; after 10 s 0.4 x 1000 packets more.
+    // The target looks one RTT ahead, and W_est (alpha 1: one packet a round) stays below.
     let mut flow = Flow::after_loss(100, MSS, Nanos::from_millis(100));
     flow.cubic.enter(&Entry { mss: MSS as u32, ..Entry::default() }, &mut flow.control);
     flow.control.cwnd = 500 * MSS;

@@ -1,11 +1,11 @@
-//! Eligible rate estimation of TCP Westwood: R. Wang, G. Pau, K. Yamada, M. Y. Sanadidi, M. Gerla, "TCP Startup
-//! Performance in Large Bandwidth Delay Networks", INFOCOM 2004, section II.B ("AS" below); constants it does not
-//! state from R. Wang, M. Valla, M. Y. Sanadidi, M. Gerla, "Adaptive Bandwidth Share Estimation in TCP Westwood",
-//! GLOBECOM 2002 ("ABSE").
+//! Eligible rate estimation of TCP Westwood: R. Wang, G. Pau, K. Yamada, M. Y. Sanadidi, M. Gerla, "TCP
+//! Startup Performance in Large Bandwidth Delay Networks", INFOCOM 2004, section II.B ("AS" below); constants
+//! it does not state from R. Wang, M. Valla, M. Y. Sanadidi, M. Gerla, "Adaptive Bandwidth Share Estimation
+//! in TCP Westwood", GLOBECOM 2002 ("ABSE").
 //!
-//! Each ACK gives a sample: the bytes delivered in the last `T_k`, divided by it. `T_k` is short while the path is
-//! empty, so that the sample is a packet pair's and shows the capacity, and up to a round trip when it is congested,
-//! so that it shows the share obtained. A low-pass filter smooths the samples.
+//! Each ACK gives a sample: the bytes delivered in the last `T_k`, divided by it. `T_k` is short while the
+//! path is empty, so that the sample is a packet pair's and shows the capacity, and up to a round trip when
+//! it is congested, so that it shows the share obtained. A low-pass filter smooths the samples.
 
 use crate::contract::Ack;
 use crate::units::Nanos;
@@ -99,8 +99,8 @@ impl EligibleRate {
         self.history.fill(self.last);
     }
 
-    /// Counts an ACK; `cwnd` is the window it arrived under. ACKs that deliver nothing in sequence (duplicate, partial)
-    /// count once, through the host's total of delivered bytes.
+    /// Counts an ACK; `cwnd` is the window it arrived under. ACKs that deliver nothing in sequence
+    /// (duplicate, partial) count once, through the host's total of delivered bytes.
     pub fn on_ack(&mut self, ack: &Ack, cwnd: u64) {
         let now = Point { at: ack.now, delivered: ack.delivered };
         // ACKs of the same instant make one sample with the next.
@@ -110,8 +110,8 @@ impl EligibleRate {
         let gap = now.at - self.last.at;
         let rtt = ack.srtt;
 
-        // AS: "RE is the achieved rate computed based on the amount of data acknowledged during the latest RTT, and
-        // exponentially averaged over time using a low-pass filter".
+        // AS: "RE is the achieved rate computed based on the amount of data acknowledged during the latest
+        // RTT, and exponentially averaged over time using a low-pass filter".
         let achieved = now.rate_since(self.point_before(now.at.saturating_sub(rtt)));
         self.averages.achieved = if self.averages.samples == 0 {
             achieved
@@ -188,7 +188,8 @@ impl EligibleRate {
     }
 }
 
-/// AS: `T_k = RTT * (cwin/RTT_min - RE) / (cwin/RTT_min)`; none if the achieved rate exceeds the expected one.
+/// AS: `T_k = RTT * (cwin/RTT_min - RE) / (cwin/RTT_min)`; none if the achieved rate exceeds the expected
+/// one.
 fn interval(rtt: Nanos, min_rtt: Nanos, cwnd: u64, achieved: FineRate) -> Nanos {
     // Both sides times RTT_min: the windows that the expected and the achieved rate fill.
     let missing = cwnd.saturating_sub(bytes_in(achieved, min_rtt));
@@ -258,8 +259,8 @@ mod tests {
 
     #[test]
     fn acks_at_the_bottleneck_rate_make_the_estimate_that_rate() {
-        // AS base case, 40 Mbit/s and 1000-byte packets: an ACK every 200 us is 5 MB/s; times 100 ms the BDP of
-        // 500 packets. Exact after some RTTs, whatever the filter.
+        // AS base case, 40 Mbit/s and 1000-byte packets: an ACK every 200 us is 5 MB/s; times 100 ms the BDP
+        // of 500 packets. Exact after some RTTs, whatever the filter.
         for filter in [Filter::None, Filter::Tustin { tau: Nanos::ZERO }, Filter::Adaptive] {
             let rate = steady(filter, 200, 20_000, 500_000, RTT);
             assert!((4_999_990..=5_000_000).contains(&rate), "{filter:?}: {rate}");
@@ -268,10 +269,10 @@ mod tests {
 
     #[test]
     fn a_congested_flow_sees_its_share_not_the_packet_pair() {
-        // Half the ACKs come in pairs 20 us apart (a packet pair of 50 MB/s), two packets every 800 us: a share of
-        // 2.5 MB/s. With 500 packets in flight over an RTT of 200 ms, twice the smallest, RE = 2.5 MB/s against an
-        // expected 5 MB/s: T = 100 ms, so each sample spans 125 pairs and is within one packet in 250 (and the
-        // spacing of points, 1/32 RTT, does not matter to a mean rate).
+        // Half the ACKs come in pairs 20 us apart (a packet pair of 50 MB/s), two packets every 800 us: a
+        // share of 2.5 MB/s. With 500 packets in flight over an RTT of 200 ms, twice the smallest, RE = 2.5
+        // MB/s against an expected 5 MB/s: T = 100 ms, so each sample spans 125 pairs and is within one
+        // packet in 250 (and the spacing of points, 1/32 RTT, does not matter to a mean rate).
         let mut ere = EligibleRate::new(Filter::None);
         ere.start(Nanos::ZERO);
         for n in 1..=4000u64 {
@@ -309,8 +310,8 @@ mod tests {
 
     #[test]
     fn a_hundred_thousand_tiny_steps_reach_the_input() {
-        // 8 us gaps against tau = 1 s: each step moves 8e-6 of the way; rounding must not stop it short. After
-        // 0.8 s the distance is e^-0.8 of the first: 1e9 (1 - 0.4493) = 550.7e6.
+        // 8 us gaps against tau = 1 s: each step moves 8e-6 of the way; rounding must not stop it short.
+        // After 0.8 s the distance is e^-0.8 of the first: 1e9 (1 - 0.4493) = 550.7e6.
         let mut y = 0;
         for _ in 0..100_000 {
             let x = fine(1_000_000_000);
@@ -323,7 +324,8 @@ mod tests {
 
     #[test]
     fn the_adaptive_time_constant_is_eleven_rtts_when_samples_disagree_most() {
-        // First two samples 0 apart from each other, then a jump: U = 0.4 |jump| = U_max, tau = 11 RTT = 1.1 s.
+        // First two samples 0 apart from each other, then a jump: U = 0.4 |jump| = U_max, tau = 11 RTT = 1.1
+        // s.
         let mut ere = EligibleRate::new(Filter::Adaptive);
         let gap = Nanos::from_millis(10);
         ere.smooth(fine(1000), gap, RTT);

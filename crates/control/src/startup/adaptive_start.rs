@@ -1,9 +1,9 @@
-//! Adaptive Start (Astart): R. Wang, G. Pau, K. Yamada, M. Y. Sanadidi, M. Gerla, "TCP Startup Performance in Large
-//! Bandwidth Delay Networks", INFOCOM 2004, section IV.
+//! Adaptive Start (Astart): R. Wang, G. Pau, K. Yamada, M. Y. Sanadidi, M. Gerla, "TCP Startup Performance in
+//! Large Bandwidth Delay Networks", INFOCOM 2004, section IV.
 //!
-//! Slow start whose threshold follows the eligible rate estimate upwards. The window doubles while it is below what
-//! the path is estimated to hold and grows by a segment a round otherwise, again and again until the first loss. It
-//! only ever raises the threshold: from an infinite one it is plain slow start.
+//! Slow start whose threshold follows the eligible rate estimate upwards. The window doubles while it is
+//! below what the path is estimated to hold and grows by a segment a round otherwise, again and again until
+//! the first loss. It only ever raises the threshold: from an infinite one it is plain slow start.
 
 use crate::avoidance::reno::Reno;
 use crate::contract::{Ack, Congestion, Control, Entry, Phase, Signals, Step, Why};
@@ -51,14 +51,13 @@ impl Scheme for AdaptiveStart {
                 name: "filter",
                 kind: ParamKind::Choice(FILTERS),
                 default: "tustin",
-                doc: "smoothing of the rate samples: tustin (section II.B), adaptive (tustin with the time constant \
-                      of ABSE, GLOBECOM 2002), none",
+                doc: "smoothing of rate samples: tustin (section II.B), adaptive (tau as in ABSE, 2002), none",
             },
             Param {
                 name: "tau",
                 kind: ParamKind::Time,
                 default: "0 s",
-                doc: "time constant of the tustin filter; 0 is the smoothed RTT (the paper does not state one)",
+                doc: "time constant of tustin; 0 is the smoothed RTT (the paper states none)",
             },
         ],
     };
@@ -160,9 +159,10 @@ mod tests {
 
     #[test]
     fn the_threshold_rises_to_the_window_the_estimate_fills_and_growth_is_exponential_below_it() {
-        // AS base case: ACKs 200 us apart (40 Mbit/s), RTT 100 ms, BDP 500 packets, threshold 32. The flow is steady
-        // at the bottleneck's rate, so the achieved rate exceeds what the small window expects, samples are single
-        // gaps, and the threshold is 5 MB/s x 100 ms = 500 packets once an RTT of ACKs has been seen.
+        // AS base case: ACKs 200 us apart (40 Mbit/s), RTT 100 ms, BDP 500 packets, threshold 32. The flow is
+        // steady at the bottleneck's rate, so the achieved rate exceeds what the small window expects,
+        // samples are single gaps, and the threshold is 5 MB/s x 100 ms = 500 packets once an RTT of ACKs has
+        // been seen.
         let mut s = Sender::new(32 * MSS);
         for _ in 0..520 {
             assert_eq!(s.ack(Nanos::from_micros(200)), Step::Stay);

@@ -1,10 +1,11 @@
-//! Hybrid Slow Start as its paper has it: S. Ha, I. Rhee, "Hybrid Slow Start for High-Bandwidth and Long-Distance
-//! Networks", PFLDnet 2008, Algorithm 1.
+//! Hybrid Slow Start as its paper has it: S. Ha, I. Rhee, "Hybrid Slow Start for High-Bandwidth and
+//! Long-Distance Networks", PFLDnet 2008, Algorithm 1.
 //!
-//! Slow start that stops at the first of two signs. One: the ACKs of a round arrive as a train of close neighbours
-//! as long as half the smallest RTT, so the packets in flight span the forward path. Two: the first ACKs of a round
-//! took longer than those of the round before, so a queue grows. Linux and RFC 9406 derive other algorithms from
-//! it; this one measures time in jiffies and compares with the round before, as printed.
+//! Slow start that stops at the first of two signs. One: the ACKs of a round arrive as a train of close
+//! neighbours as long as half the smallest RTT, so the packets in flight span the forward path. Two: the
+//! first ACKs of a round took longer than those of the round before, so a queue grows. Linux and RFC 9406
+//! derive other algorithms from it; this one measures time in jiffies and compares with the round before, as
+//! printed.
 
 use crate::contract::{Ack, Congestion, Control, Entry, Exit, Phase, Signals, Step};
 use crate::scheme::{Info, Param, ParamKind, Role, Scheme, Value};
@@ -114,8 +115,7 @@ impl Scheme for HybridSlowStart {
                 name: "jiffy",
                 kind: ParamKind::Time,
                 default: "1 ms",
-                doc: "clock tick in which everything is measured: 1 ms at HZ = 1000, 4 ms at 250, 10 ms at 100; \
-                      0 is 1 ns",
+                doc: "tick of all times: 1 ms at HZ = 1000, 4 ms at 250, 10 ms at 100; 0 is 1 ns",
             },
         ],
     };
@@ -146,7 +146,8 @@ impl HybridSlowStart {
 
     /// "At the start of each RTT round".
     fn start_round(&mut self, jiffies: u64) {
-        // "roundStart <- lastJiffies <- Jiffies, lastRTT <- curRTT, curRTT <- infinity, samplingCnt <- nSampling"
+        // "roundStart <- lastJiffies <- Jiffies, lastRTT <- curRTT, curRTT <- infinity, samplingCnt <-
+        // nSampling"
         self.round_start = jiffies;
         self.last_jiffies = jiffies;
         self.last_rtt = self.cur_rtt;
@@ -164,7 +165,8 @@ impl HybridSlowStart {
                 self.found = Some(Exit::AckTrain);
             }
         }
-        // "Samples the delay": "if samplingCnt then curRTT <- min(curRTT, RTT), samplingCnt <- samplingCnt - 1"
+        // "Samples the delay": "if samplingCnt then curRTT <- min(curRTT, RTT), samplingCnt <- samplingCnt -
+        // 1"
         if self.sampling == 0 || ack.rtt == Nanos::ZERO {
             return;
         }
@@ -172,7 +174,8 @@ impl HybridSlowStart {
         self.sampling -= 1;
         // The first round has no round before it to rise above.
         if self.sampling == 0 && self.last_rtt != INFINITE {
-            // "eta <- max(2, ceil(lastRTT/16))"; "if !samplingCnt and curRTT >= lastRTT + eta then found <- 2"
+            // "eta <- max(2, ceil(lastRTT/16))"; "if !samplingCnt and curRTT >= lastRTT + eta then found <-
+            // 2"
             let eta = self.eta_floor.max(self.last_rtt.div_ceil(self.eta_divisor));
             if self.cur_rtt >= self.last_rtt + eta {
                 self.found = Some(Exit::Delay);
@@ -292,7 +295,8 @@ mod tests {
 
     #[test]
     fn a_gap_breaks_the_train_for_the_rest_of_the_round() {
-        // lastJiffies moves with close ACKs only, so after one gap of 3 ms every later ACK is more than 2 ms from it.
+        // lastJiffies moves with close ACKs only, so after one gap of 3 ms every later ACK is more than 2 ms
+        // from it.
         let mut s = Sender::new(100, JIFFY);
         assert_eq!(s.begin(0, 100_000), Step::Stay);
         assert_eq!(s.acks_until_exit(10, 1_000, 100_000).1, Step::Stay);
@@ -341,7 +345,8 @@ mod tests {
     fn a_sign_below_16_segments_is_kept_until_the_window_is_there() {
         let mut s = Sender::new(10, JIFFY);
         assert_eq!(s.begin(0, 4_000), Step::Stay);
-        // dMin 4 ms: found at the ACK 2 ms into the round, window 11. Five more ACKs make 16, the next leaves.
+        // dMin 4 ms: found at the ACK 2 ms into the round, window 11. Five more ACKs make 16, the next
+        // leaves.
         assert_eq!(s.acks_until_exit(10, 2_000, 4_000), (6, Step::Exit(Exit::AckTrain)));
         assert_eq!(s.control.ssthresh, 16 * MSS);
     }

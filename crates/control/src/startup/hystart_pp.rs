@@ -77,7 +77,7 @@ impl Scheme for HystartPp {
         label: "hystart++",
         role: Role::Startup,
         source: "RFC 9406",
-        summary: "slow start that turns conservative when the RTT of a round rises, and back if it was jitter",
+        summary: "slow start that turns cautious when the RTT of a round rises, and back if it was jitter",
         needs: Signals::RTT,
         params: &[
             Param {
@@ -188,8 +188,9 @@ impl HystartPp {
                 self.baseline = self.current_round_min;
                 self.css_rounds = 0;
                 self.remainder = 0;
-                // "For CSS rounds where at least N_RTT_SAMPLE RTT samples have been obtained": the samples that
-                // led here are slow start's. Without this the next sample alone could send the sender back.
+                // "For CSS rounds where at least N_RTT_SAMPLE RTT samples have been obtained": the samples
+                // that led here are slow start's. Without this the next sample alone could send the sender
+                // back.
                 self.samples = 0;
             }
         }
@@ -198,8 +199,8 @@ impl HystartPp {
 
 impl Phase for HystartPp {
     fn enter(&mut self, entry: &Entry, control: &mut Control) {
-        // Section 4.3: "An implementation SHOULD use HyStart++ only for the initial slow start (when the ssthresh
-        // is at its initial value of arbitrarily high per [RFC5681])".
+        // Section 4.3: "An implementation SHOULD use HyStart++ only for the initial slow start (when the
+        // ssthresh is at its initial value of arbitrarily high per [RFC5681])".
         self.active = entry.why == Why::Connect || control.ssthresh == u64::MAX;
         self.mss = entry.mss.into();
         // "lastRoundMinRTT = infinity, currentRoundMinRTT = infinity"
@@ -222,8 +223,8 @@ impl Phase for HystartPp {
                 // round, that partial round counts towards the limit."
                 self.css_rounds += 1;
                 if self.css_rounds >= self.css_rounds_limit && !ack.is(Ack::RECOVERY) {
-                    // "If CSS_ROUNDS rounds are complete, enter congestion avoidance by setting ssthresh to the
-                    // current cwnd."
+                    // "If CSS_ROUNDS rounds are complete, enter congestion avoidance by setting ssthresh to
+                    // the current cwnd."
                     control.ssthresh = control.cwnd;
                     return Step::Exit(Exit::Delay);
                 }
@@ -241,8 +242,8 @@ impl Phase for HystartPp {
     }
 
     fn on_congestion(&mut self, event: &Congestion, _: &mut Control) -> Step {
-        // "If loss or Explicit Congestion Notification (ECN) marking is observed at any time ..., enter congestion
-        // avoidance": the next phase reduces the window.
+        // "If loss or Explicit Congestion Notification (ECN) marking is observed at any time ..., enter
+        // congestion avoidance": the next phase reduces the window.
         Step::Exit(event.trigger.into())
     }
 }
@@ -296,8 +297,8 @@ mod tests {
     fn an_rtt_rise_of_an_eighth_after_eight_samples_slows_growth_to_a_quarter() {
         let mut s = Sender::new();
         s.round(8, 100_000);
-        // 100 ms / 8 = 12.5 ms. The eighth sample judges the round, after its own growth: the ninth is the first
-        // ACK to add a quarter.
+        // 100 ms / 8 = 12.5 ms. The eighth sample judges the round, after its own growth: the ninth is the
+        // first ACK to add a quarter.
         assert_eq!(s.round(10, 112_500), [1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 250, 250]);
     }
 

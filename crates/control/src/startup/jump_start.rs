@@ -1,17 +1,18 @@
-//! Jump Start: D. Liu's thesis on start-up and congestion avoidance in high bandwidth-delay networks, section 3.2;
-//! first in D. Liu, M. Allman, S. Jin, L. Wang, "Congestion Control Without a Startup Phase", PFLDnet 2007.
+//! Jump Start: D. Liu's thesis on start-up and congestion avoidance in high bandwidth-delay networks, section
+//! 3.2; first in D. Liu, M. Allman, S. Jin, L. Wang, "Congestion Control Without a Startup Phase", PFLDnet
+//! 2007.
 //!
-//! No start-up at all: whatever is queued, up to the receive window, is paced over the handshake's round-trip time.
-//! With the first ACK the sender is a normal TCP again; if the flight was too much, the window falls to half of
-//! what the network delivered.
+//! No start-up at all: whatever is queued, up to the receive window, is paced over the handshake's round-trip
+//! time. With the first ACK the sender is a normal TCP again; if the flight was too much, the window falls to
+//! half of what the network delivered.
 
 use crate::contract::{Ack, Congestion, Control, Entry, Exit, Phase, Signals, Step, Trigger, Why};
 use crate::scheme::{Info, Param, ParamKind, Role, Scheme, Value};
 use crate::startup::slow_start;
 use crate::units::{Nanos, Rate};
 
-/// Segments. The thesis bounds the flight by the advertised window only, which is 10 000 packets in all its runs
-/// (Table 3.1); a peer without such a bound gets this one.
+/// Segments. The thesis bounds the flight by the advertised window only, which is 10 000 packets in all its
+/// runs (Table 3.1); a peer without such a bound gets this one.
 const CAP: u64 = 10_000;
 /// Bytes. Where neither queue, peer nor cap is finite the flight still is: 1 TiB fills 1 Tbit/s for 8.8 s.
 const MAX_FLIGHT: u64 = 1 << 40;
@@ -59,8 +60,7 @@ impl Scheme for JumpStart {
             name: "cap",
             kind: ParamKind::Packets,
             default: "10000 packets",
-            doc: "most that is sent in the first round trip (thesis, Table 3.1: the advertised window; section 3.4: \
-                  a policy's limit)",
+            doc: "most sent in the first round trip (Table 3.1: the window; section 3.4: a policy)",
         }],
     };
 
@@ -82,13 +82,13 @@ impl Phase for JumpStart {
     fn enter(&mut self, entry: &Entry, control: &mut Control) {
         self.mss = entry.mss.into();
         self.state = State::SlowStart;
-        // "the sender takes an RTT sample, RTT_0, from the three-way handshake": without one there is nothing to
-        // pace over. It acts at the start of a connection only.
+        // "the sender takes an RTT sample, RTT_0, from the three-way handshake": without one there is nothing
+        // to pace over. It acts at the start of a connection only.
         if entry.why != Why::Connect || entry.rtt == Nanos::ZERO {
             return;
         }
-        // "The value cwnd_0 is set to the minimum amount of D, data queued locally for transmission, and awnd, the
-        // receiver advertised window."
+        // "The value cwnd_0 is set to the minimum amount of D, data queued locally for transmission, and
+        // awnd, the receiver advertised window."
         let awnd = if entry.receive_window == 0 { u64::MAX } else { entry.receive_window };
         let cap = self.cap.max(1).saturating_mul(self.mss).min(MAX_FLIGHT);
         self.first_flight = entry.flow_size.max(1).min(awnd).min(cap);
@@ -106,9 +106,9 @@ impl Phase for JumpStart {
         match self.state {
             State::SlowStart => slow_start::grow(ack, control),
             State::Pacing => {
-                // "Jump Start terminates ... when either (a) the first ACK arrives and notifies the end of the first
-                // RTT, or (b) all cwnd_0 packets are sent out." Nothing can be sent between the two: the window is
-                // full, so both are seen here.
+                // "Jump Start terminates ... when either (a) the first ACK arrives and notifies the end of
+                // the first RTT, or (b) all cwnd_0 packets are sent out." Nothing can be sent between the
+                // two: the window is full, so both are seen here.
                 Self::stop_pacing(control);
                 self.state = State::Acknowledging;
                 let all = ack.sent + self.mss > self.first_flight;
@@ -127,8 +127,9 @@ impl Phase for JumpStart {
                 if ack.is(Ack::RECOVERY) {
                     return Step::Stay;
                 }
-                // "the sender will keep counting the number, R, of the retransmitted packets until a new ACK arrives.
-                // Then it will set the cwnd to (cwnd_0 - R)/2": the network delivered all but R of the flight.
+                // "the sender will keep counting the number, R, of the retransmitted packets until a new ACK
+                // arrives. Then it will set the cwnd to (cwnd_0 - R)/2": the network delivered all but R of
+                // the flight.
                 let r = ack.retransmitted - retransmitted;
                 let delivered = self.first_flight.saturating_sub(r);
                 control.cwnd = control.cwnd.min((delivered / 2).max(self.mss));
@@ -161,8 +162,9 @@ impl Phase for JumpStart {
 }
 
 impl JumpStart {
-    /// "the sender will turn back to standard TCP to finish the rest transmission": slow start below `ssthresh`. At
-    /// or above it the window waits for the avoidance phase, which takes over within a round trip.
+    /// "the sender will turn back to standard TCP to finish the rest transmission": slow start below
+    /// `ssthresh`. At or above it the window waits for the avoidance phase, which takes over within a round
+    /// trip.
     fn normal(&self, ack: &Ack, control: &mut Control) {
         if control.cwnd < control.ssthresh {
             let _ = slow_start::grow(ack, control);

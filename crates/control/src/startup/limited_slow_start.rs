@@ -1,4 +1,5 @@
-//! Limited slow-start: S. Floyd, "Limited Slow-Start for TCP with Large Congestion Windows", RFC 3742 section 2.
+//! Limited slow-start: S. Floyd, "Limited Slow-Start for TCP with Large Congestion Windows", RFC 3742 section
+//! 2.
 //!
 //! Slow start doubles the window every round trip, so at a window of thousands of segments it overshoots by
 //! thousands. Above `max_ssthresh` this scheme adds about half of `max_ssthresh` a round trip instead.
@@ -114,9 +115,9 @@ mod tests {
 
     #[test]
     fn five_thousand_segments_take_no_more_than_the_105_rounds_of_the_hybrid_slow_start_paper() {
-        // Ha and Rhee, section II: log2(100) + (5000-100)/(100/2) = 6.6 + 98 = 105 rounds. The RFC's K is cut to an
-        // integer, so a round adds 50 to 75 segments just above 100 and hardly more than 50 at 5000. The same
-        // recurrence in segments and f64, from the RFC's text:
+        // Ha and Rhee, section II: log2(100) + (5000-100)/(100/2) = 6.6 + 98 = 105 rounds. The RFC's K is cut
+        // to an integer, so a round adds 50 to 75 segments just above 100 and hardly more than 50 at 5000.
+        // The same recurrence in segments and f64, from the RFC's text:
         let (mut w, mut expected) = (1.0f64, 0);
         while w < 5000.0 {
             for _ in 0..w as u64 {

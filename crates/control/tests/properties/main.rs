@@ -1,5 +1,5 @@
-//! What must hold for every start-up scheme in front of every avoidance scheme, whatever a legal host reports; and
-//! proof that this suite notices when it does not.
+//! What must hold for every start-up scheme in front of every avoidance scheme, whatever a legal host
+//! reports; and proof that this suite notices when it does not.
 
 mod faults;
 mod model;
@@ -60,8 +60,8 @@ fn run(
         prop_assert!(limits.paces || after.pacing == Rate::NONE, "{event:?}: paces without needing pacing");
         match &event {
             Event::Ack(ack) => {
-                // The bound of every scheme: one ACK adds no more than it acknowledges, or the one segment that
-                // linear growth has saved up.
+                // The bound of every scheme: one ACK adds no more than it acknowledges, or the one segment
+                // that linear growth has saved up.
                 let allowed = if ack.growth == 0 || ack.is(Ack::RECOVERY) { 0 } else { ack.acked.max(mss) };
                 prop_assert!(
                     after.cwnd <= before.cwnd.saturating_add(allowed),

@@ -1,4 +1,5 @@
-//! A host small enough to be obviously legal: it turns arbitrary operations into events a real host could report.
+//! A host small enough to be obviously legal: it turns arbitrary operations into events a real host could
+//! report.
 
 use firstflight_control::contract::{Ack, Congestion, Control, Entry, Trigger};
 use firstflight_control::host::chain::{Chain, StartupExit};
@@ -6,7 +7,8 @@ use firstflight_control::host::round::RoundCounter;
 use firstflight_control::units::{Nanos, Rate};
 use proptest::prelude::*;
 
-/// What happens next. Amounts are packets unless a field says otherwise; the model cuts them to what is legal.
+/// What happens next. Amounts are packets unless a field says otherwise; the model cuts them to what is
+/// legal.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
     /// The application writes and the window lets this much out.
