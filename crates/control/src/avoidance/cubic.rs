@@ -209,13 +209,12 @@ impl Phase for Cubic {
             self.begin(ack.now, cwnd);
         }
         // Sections 4.2 and 5.8: the elapsed time leaves out what the application limited. The curve keeps its
-        // shape and moves by the time from a limited ACK to the next, and into a limited one.
-        let limited = ack.growth == 0 || ack.is(Ack::APP_LIMITED);
-        if limited || self.limited {
+        // shape and moves by the time from a limited ACK to the next.
+        if self.limited {
             self.stage.start += ack.now - self.last;
         }
         self.last = ack.now;
-        self.limited = limited;
+        self.limited = ack.is(Ack::APP_LIMITED);
         if ack.growth == 0 {
             return Step::Stay;
         }
