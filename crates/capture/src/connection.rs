@@ -18,13 +18,13 @@ impl Connection {
         warnings: &mut Vec<String>,
     ) -> Option<Self> {
         let side = flow.sender();
-        let trace = Trace::new(flow, side, budget);
-        let first = trace.sends.first()?;
+        let mut trace = Trace::new(flow, side, budget);
+        let first = *trace.sends.first()?;
         let (sender, receiver) = (flow.ends[side as usize], flow.ends[side.other() as usize]);
         if trace.cut {
             warnings.push(format!(
                 "{sender} > {receiver}: numbers stop making sense {:.3} s in; the connection is used up to there",
-                trace.sends.last().unwrap_or(first).at.saturating_sub(start).as_secs_f64()
+                trace.sends.last().unwrap_or(&first).at.saturating_sub(start).as_secs_f64()
             ));
         }
         if trace.missed > 0 {
@@ -32,6 +32,7 @@ impl Connection {
             warnings.push(format!("{sender} > {receiver}: the capture misses about {missed} data packets"));
         }
         let handshake = Handshake::find(flow, side);
+        trace.handshake_bytes = handshake.map_or(0, |handshake| handshake.bytes);
         let established = handshake.map_or(flow.packets[0].at, |handshake| handshake.established);
         let vantage = vantage(flow, side, handshake, &trace);
         let observed = observe(&trace, start, established, handshake, vantage);
@@ -47,6 +48,8 @@ struct Handshake {
     near: Nanos,
     /// From the point of capture to the receiver and back.
     far: Nanos,
+    /// Of the IP packets of SYN and SYN-ACK.
+    bytes: u32,
 }
 
 impl Handshake {
@@ -61,10 +64,11 @@ impl Handshake {
             |packet: &&Packet| packet.side == syn.side && packet.at >= answer.at && packet.ack > answer.seq;
         let third = flow.packets.iter().filter(|packet| !packet.flags.has(Flags::SYN)).find(follows)?;
         let (to_answerer, to_opener) = (answer.at.saturating_sub(syn.at), third.at.saturating_sub(answer.at));
+        let bytes = syn.ip_len + answer.ip_len;
         Some(if syn.side == sender {
-            Self { established: answer.at, near: to_opener, far: to_answerer }
+            Self { established: answer.at, near: to_opener, far: to_answerer, bytes }
         } else {
-            Self { established: third.at, near: to_answerer, far: to_opener }
+            Self { established: third.at, near: to_answerer, far: to_opener, bytes }
         })
     }
 }

@@ -171,7 +171,8 @@ impl Flow {
             sack_start,
             sack_count: packet.sack.len() as u8,
             window: packet.window,
-            ip_id: packet.ip_id,
+            // RFC 6864: a packet that is not to be fragmented may carry any identification, zero in some systems
+            ip_id: packet.ip_id.filter(|id| *id != 0),
             flags: packet.flags,
             side,
         };

@@ -112,6 +112,8 @@ pub(crate) struct Trace {
     pub(crate) resent_packets: u64,
     /// Retransmissions that came out of silence.
     pub(crate) timeouts: u64,
+    /// IP packets of SYN and SYN-ACK together, where the handshake is there.
+    pub(crate) handshake_bytes: u32,
     /// The walk ended before the packets did.
     pub(crate) cut: bool,
     /// A capture that missed packets.

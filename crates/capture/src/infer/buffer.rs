@@ -111,17 +111,32 @@ impl Waits {
             };
         }
         if chance > ACCIDENT {
-            let why =
-                format!("only {lost} packets were lost, which chance may have put where the queue was long");
-            let (_, high) = wilson(lost, self.packets);
-            let random = Unknown { why: why.clone(), low: Some(0.0), high: Some(high) };
-            return Losses { buffer: at_least(top.min(longest), why), random: Inferred::CannotTell(random) };
+            return Losses {
+                buffer: at_least(
+                    top.min(longest),
+                    "the losses do not tell a full buffer from bad luck".into(),
+                ),
+                random: self.undecided(lost, lost - full - self.lone),
+            };
         }
         let random = lost - full - self.lone;
         Losses {
             buffer: Inferred::Known(self.full_buffer(top - slack, rate, rtt, packet)),
             random: random_loss(random, self.packets, "packets lost while the buffer had room"),
         }
+    }
+
+    /// Losses that follow no pattern: those below the longest waits are random whatever the buffer is.
+    fn undecided(&self, lost: u64, surely_random: u64) -> Inferred<Estimate> {
+        let (low, high) = (wilson(surely_random, self.packets).0, wilson(lost, self.packets).1);
+        if 2 * surely_random < lost {
+            let why = format!(
+                "only {lost} packets were lost, and chance may have put them where the queue was long"
+            );
+            return Inferred::CannotTell(Unknown { why, low: Some(low), high: Some(high) });
+        }
+        let how = format!("packets lost whether the queue was long or short: {lost} of {}", self.packets);
+        Inferred::Known(Estimate { value: lost as f64 / self.packets as f64, low, high, how })
     }
 
     /// The buffer from the waits around the losses at its top.

@@ -56,8 +56,8 @@ pub(super) fn receive_window(traces: &[&Trace]) -> Inferred<Estimate> {
     }
 }
 
-/// Initial window in packets: what was sent before the first acknowledgement of data, where nothing else held the
-/// sender back then.
+/// Initial window in packets, from connections captured at the sender: what was sent before the first acknowledgement
+/// of data, where nothing else held the sender back then.
 pub(super) fn initial_window(connections: &[&Connection]) -> Inferred<Estimate> {
     let with_start: Vec<_> = connections.iter().filter(|connection| connection.observed.handshake).collect();
     if with_start.is_empty() {

@@ -33,18 +33,18 @@ pub fn infer(connections: &[Connection]) -> PathEstimate {
         let elsewhere = pooled.len() - at_sender.len();
         notes.push(format!("{elsewhere} of {} connections were captured away from the sender", pooled.len()));
     }
-    let (rate, rtt, losses) = if at_sender.is_empty() {
+    let (rate, rtt, losses, initial_window) = if at_sender.is_empty() {
         let why = "captured away from the sender: the times packets leave it are not in the capture";
         let nothing = || -> Inferred<Estimate> { Inferred::cannot_tell(why) };
         let rate = nothing();
         let rtt = rtt::rtt(&pooled, &rate);
-        (rate, rtt, buffer::Losses { buffer: nothing(), random: nothing() })
+        (rate, rtt, buffer::Losses { buffer: nothing(), random: nothing() }, nothing())
     } else {
         let traces: Vec<&Trace> = at_sender.iter().map(|connection| &connection.trace).collect();
         let rate = rate::rate(&traces);
         let rtt = rtt::rtt(&at_sender, &rate);
         let losses = buffer::losses(&traces, &rate, &rtt);
-        (rate, rtt, losses)
+        (rate, rtt, losses, ends::initial_window(&at_sender))
     };
     PathEstimate {
         rate,
@@ -54,7 +54,7 @@ pub fn infer(connections: &[Connection]) -> PathEstimate {
         mss: ends::mss(&traces),
         packet: ends::packet(&traces),
         ack: ends::ack(&traces),
-        initial_window: ends::initial_window(&pooled),
+        initial_window,
         receive_window: ends::receive_window(&traces),
         receiver: ends::receiver(&traces),
         notes,

@@ -142,11 +142,12 @@ fn unknown(traces: &[&Trace], gaps: usize) -> Inferred<Estimate> {
 fn best_round(trace: &Trace) -> Option<f64> {
     let span = trace.min_rtt()?;
     let (mut from, mut wire, mut most) = (0, 0, 0);
-    for ack in &trace.acks {
+    for ack in trace.acks.get(1..)? {
+        // what the first acknowledgement reports had arrived when the span began
         wire += ack.wire;
         while ack.at.saturating_sub(trace.acks[from].at) > span {
-            wire -= trace.acks[from].wire;
             from += 1;
+            wire -= trace.acks[from].wire;
         }
         most = most.max(wire);
     }

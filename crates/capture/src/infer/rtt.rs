@@ -6,9 +6,6 @@ use crate::estimate::{Estimate, Inferred, Unknown};
 use crate::observed::{Connection, Vantage};
 use crate::trace::{Piece, Trace};
 
-/// Length of a SYN's IP packet with the usual options; 20 bytes more or less are microseconds.
-const SYN: f64 = 60.0;
-
 /// Shortest round trips of a connection in seconds, propagation only.
 struct Shortest {
     handshake: Option<f64>,
@@ -57,11 +54,10 @@ fn interval(
     let (low, high, corrected) = match rate {
         Inferred::Known(rate) => {
             let (slow, fast) = (bits / rate.low.max(1.0), bits / rate.high);
-            (
-                hosts + (slow - bits / rate.value),
-                bits / rate.value - fast,
-                "less the time to send its packets",
-            )
+            // the way back may be faster than assumed: then its packets took no time
+            let back = f64::from(ack_len(connections)) * 8.0 / rate.value;
+            let (below, above) = (slow - bits / rate.value, bits / rate.value - fast);
+            (hosts + below, above + back, "less the time to send its packets")
         }
         Inferred::CannotTell(unknown) => {
             let most = unknown.low.map_or(value, |low| bits / low);
@@ -79,8 +75,10 @@ fn interval(
 impl Shortest {
     fn of(connection: &Connection, bit_s: Option<f64>) -> Self {
         let serialisation = |bytes: f64| bit_s.map_or(0.0, |rate| bytes * 8.0 / rate);
-        let handshake =
-            connection.observed.handshake_rtt.map(|rtt| rtt.as_secs_f64() - serialisation(2.0 * SYN));
+        let handshake = connection
+            .observed
+            .handshake_rtt
+            .map(|rtt| rtt.as_secs_f64() - serialisation(f64::from(connection.trace.handshake_bytes)));
         // away from the sender, data and its ACK show one half of the round trip only
         let at_sender = matches!(connection.vantage, Vantage::Sender | Vantage::Unknown);
         let acks =
@@ -94,6 +92,14 @@ impl Shortest {
         });
         Self { handshake, data: samples.min_by(f64::total_cmp) }
     }
+}
+
+/// Largest packet that answers the one a round trip is measured with.
+fn ack_len(connections: &[&Connection]) -> u32 {
+    let answers = connections.iter().map(|connection| connection.trace.handshake_bytes / 2);
+    let acks =
+        connections.iter().filter_map(|connection| connection.trace.acks.first()).map(|ack| ack.ip_len);
+    answers.chain(acks).max().unwrap_or(0)
 }
 
 /// Whether the bottleneck was seen idle around the shortest round trip: nothing left it for longer than the packet

@@ -1,6 +1,8 @@
 //! Captures built byte by byte.
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses its own part")]
 
+pub mod path;
+
 use std::io::Write as _;
 
 use etherparse::{PacketBuilder, TcpOptionElement};

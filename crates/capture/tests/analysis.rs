@@ -1,0 +1,327 @@
+//! What a connection did, from exchanges small enough to work out by hand.
+
+mod common;
+
+use common::*;
+use etherparse::TcpOptionElement::SelectiveAcknowledgement;
+use firstflight_capture::{ExitReason, Series, Vantage};
+use firstflight_control::units::Nanos;
+
+fn ms(ms: u64) -> u64 {
+    ms * 1_000
+}
+
+/// A connection open after `rtt` milliseconds with segments of 1000 bytes, then `packets`, whose times count from there.
+fn opened(rtt: u64, packets: Vec<(u64, Tcp)>) -> Vec<(u64, Tcp)> {
+    let open = ms(rtt);
+    // time stamps take 12 bytes of every segment
+    let stamps = packets.iter().any(|(_, tcp)| !tcp.options.is_empty());
+    let mss = if stamps { 1012 } else { 1000 };
+    let rest = packets.into_iter().map(|(us, tcp)| (us + open, tcp));
+    handshake(open, mss).into_iter().chain(rest).collect()
+}
+
+#[test]
+fn completion_runs_from_the_syn_ack_to_the_acknowledgement_of_the_last_byte() {
+    let observed = only(&opened(
+        50,
+        vec![
+            (ms(1), data(1, 1000)),
+            (ms(51), ack(1001)),
+            (ms(52), data(1001, 300)),
+            (ms(103), ack(1301)),
+            (ms(110), Tcp { len: 1, ..ack(1301) }),
+        ],
+    ))
+    .observed;
+    assert_eq!(observed.established, Nanos::from_millis(50));
+    assert_eq!(observed.handshake_rtt, Some(Nanos::from_millis(50)));
+    assert_eq!(observed.first_data, Nanos::from_millis(1));
+    assert_eq!(observed.completion, Some(Nanos::from_millis(103)));
+    assert_eq!(observed.answered, Some(Nanos::from_millis(110)));
+    assert_eq!((observed.bytes, observed.packets, observed.retransmits), (1300, 2, 0));
+}
+
+#[test]
+fn sequence_numbers_wrap() {
+    // 1500 bytes from 2^32 - 600 on: the second segment begins at 400
+    let start = 0u32.wrapping_sub(600);
+    let observed = only(&[
+        (0, data(start, 1000)),
+        (ms(1), data(400, 500)),
+        (ms(30), ack(400).sack(400, 900)),
+        (ms(31), ack(900)),
+    ])
+    .observed;
+    assert_eq!((observed.bytes, observed.delivered_bytes, observed.retransmits), (1500, 1500, 0));
+    assert_eq!(observed.completion, Some(Nanos::from_millis(31)));
+}
+
+#[test]
+fn segments_larger_than_the_path_takes_are_counted_in_the_pieces_the_hardware_sends() {
+    // 4500 bytes in segments of 1000: four full ones and a half
+    let observed = only(&opened(50, vec![(0, data(1, 4500)), (ms(50), ack(4501))])).observed;
+    assert_eq!((observed.mss, observed.packets, observed.first_flight_packets), (1000, 5, 5));
+    assert_eq!(observed.max_flight_bytes, 4500);
+}
+
+#[test]
+fn without_a_handshake_the_largest_payload_that_fits_ethernet_is_a_full_segment() {
+    let observed = only(&[(0, data(1, 14_480)), (1, data(14_481, 1448)), (ms(50), ack(15_929))]).observed;
+    assert_eq!((observed.mss, observed.packets), (1448, 11));
+    assert!(!observed.handshake);
+}
+
+/// Four segments of which the second is lost; `last` ends the exchange.
+fn one_lost(last: Vec<(u64, Tcp)>) -> Vec<(u64, Tcp)> {
+    let mut packets = vec![
+        (0, data(1, 1000).stamps(100, 1)),
+        (1, data(1001, 1000).stamps(100, 1)),
+        (2, data(2001, 1000).stamps(100, 1)),
+        (3, data(3001, 1000).stamps(100, 1)),
+        (ms(50), ack(1001).stamps(500, 100)),
+        (ms(51), ack(1001).stamps(501, 100).sack(2001, 3001)),
+        (ms(52), ack(1001).stamps(502, 100).sack(2001, 4001)),
+        (ms(53), data(1001, 1000).stamps(153, 502)),
+    ];
+    packets.extend(last);
+    opened(50, packets)
+}
+
+#[test]
+fn a_loss_is_a_retransmission_that_was_needed() {
+    let observed = only(&one_lost(vec![(ms(103), ack(4001).stamps(553, 153))])).observed;
+    assert_eq!((observed.retransmits, observed.lost_packets, observed.spurious_retransmits), (1, 1, 0));
+    assert_eq!((observed.packets, observed.bytes, observed.delivered_bytes), (5, 4000, 4000));
+    // of the pieces sent once: 50 ms, up to 52 ms less 3 us
+    assert_eq!(observed.rtt_span, Some((Nanos::from_micros(50_000), Nanos::from_micros(51_997))));
+    assert_eq!(observed.timeouts, 0);
+    let exit = observed.startup.exit.unwrap();
+    assert_eq!((exit.time, exit.reason, exit.cwnd_packets), (Nanos::from_millis(53), ExitReason::Loss, 4.0));
+}
+
+#[test]
+fn an_acknowledgement_that_echoes_the_first_transmission_shows_the_second_was_not_needed() {
+    // 50 ms after the retransmission, but the echo is 100 and not 153
+    let observed = only(&one_lost(vec![(ms(103), ack(4001).stamps(553, 100))])).observed;
+    assert_eq!((observed.retransmits, observed.lost_packets, observed.spurious_retransmits), (1, 0, 1));
+    assert_eq!(observed.startup.exit, None);
+}
+
+#[test]
+fn a_duplicate_sack_shows_the_retransmission_was_not_needed() {
+    let duplicate = ack(4001).stamps(553, 153).with(SelectiveAcknowledgement((1001, 2001), [None; 3]));
+    let observed =
+        only(&one_lost(vec![(ms(103), ack(4001).stamps(553, 153)), (ms(104), duplicate)])).observed;
+    assert_eq!((observed.lost_packets, observed.spurious_retransmits), (0, 1));
+}
+
+#[test]
+fn an_acknowledgement_right_after_a_retransmission_is_that_of_the_original() {
+    // 10 ms after it, where the shortest round trip is 50 ms
+    let observed = only(&one_lost(vec![(ms(63), ack(4001).stamps(513, 153))])).observed;
+    assert_eq!((observed.lost_packets, observed.spurious_retransmits), (0, 1));
+}
+
+#[test]
+fn a_retransmission_out_of_silence_is_a_timeout() {
+    let observed = only(&opened(
+        50,
+        vec![
+            (0, data(1, 1000)),
+            (ms(50), ack(1001)),
+            (ms(50) + 1, data(1001, 1000)),
+            (ms(350), data(1001, 1000)),
+            (ms(400), ack(2001)),
+        ],
+    ))
+    .observed;
+    assert_eq!((observed.timeouts, observed.retransmits, observed.lost_packets), (1, 1, 1));
+}
+
+#[test]
+fn a_keep_alive_is_no_retransmission() {
+    let mut packets = vec![(0, data(1, 1000)), (ms(50), ack(1001))];
+    packets.extend([(ms(900), data(1000, 1)), (ms(950), ack(1001))]);
+    let observed = only(&opened(50, packets)).observed;
+    assert_eq!((observed.bytes, observed.packets, observed.retransmits), (1000, 1, 0));
+}
+
+#[test]
+fn the_handshake_tells_where_the_capture_was_taken() {
+    // SYN-ACK after `far`, the opener's ACK after `near`
+    let at = |far: u64, near: u64| {
+        let mut packets = handshake(ms(far), 1000);
+        packets[2].0 = ms(far + near);
+        packets.extend([(ms(200), data(1, 1000)), (ms(200 + far), ack(1001))]);
+        let connection = only(&packets);
+        (connection.vantage, connection.observed.handshake_rtt)
+    };
+    assert_eq!(at(50, 0), (Vantage::Sender, Some(Nanos::from_millis(50))));
+    assert_eq!(at(0, 50), (Vantage::Receiver, Some(Nanos::from_millis(50))));
+    assert_eq!(at(20, 30), (Vantage::Middle, Some(Nanos::from_millis(50))));
+}
+
+#[test]
+fn a_sender_that_was_opened_starts_with_the_openers_ack() {
+    let turned: Vec<_> = handshake(ms(40), 1000)
+        .into_iter()
+        .map(|(us, tcp)| (us, Tcp { from_sender: !tcp.from_sender, ..tcp }))
+        .collect();
+    // the SYN-ACK leaves at once, the opener's ACK comes a round trip later
+    let times = [0, 100, ms(40) + 100];
+    let mut packets: Vec<_> = times.into_iter().zip(turned).map(|(us, (_, tcp))| (us, tcp)).collect();
+    packets.extend([(ms(41), data(1, 1000)), (ms(82), ack(1001))]);
+    let connection = only(&packets);
+    assert_eq!(connection.vantage, Vantage::Sender);
+    assert_eq!(connection.observed.handshake_rtt, Some(Nanos::from_millis(40)));
+    assert_eq!(connection.observed.completion, Some(Nanos::from_micros(ms(82) - ms(40) - 100)));
+}
+
+#[test]
+fn echoed_time_stamps_tell_where_a_capture_without_handshake_was_taken() {
+    let at = |far: u64, near: u64| {
+        let (sent, acked) = (ms(100), ms(100 + far));
+        let released = acked + ms(near);
+        only(&[
+            (0, data(1, 1000).stamps(1, 9)),
+            (ms(far), ack(1001).stamps(20, 1)),
+            (sent, data(1001, 1000).stamps(3, 20)),
+            (acked, ack(2001).stamps(21, 3)),
+            (released, data(2001, 1000).stamps(4, 21)),
+        ])
+        .vantage
+    };
+    assert_eq!(at(50, 0), Vantage::Sender);
+    assert_eq!(at(0, 50), Vantage::Receiver);
+    assert_eq!(at(20, 30), Vantage::Middle);
+    assert_eq!(only(&[(0, data(1, 1000)), (ms(5), ack(1001))]).vantage, Vantage::Unknown);
+}
+
+#[test]
+fn time_with_nothing_in_flight_is_the_applications() {
+    // all acknowledged at 50 ms, the next data at 80 ms; then a half segment at 130 ms holds back the rest until 140 ms
+    let observed = only(&opened(
+        50,
+        vec![
+            (0, data(1, 1000)),
+            (ms(50), ack(1001)),
+            (ms(80), data(1001, 1000)),
+            (ms(120), data(2001, 1000)),
+            (ms(130), ack(2001)),
+            (ms(130), data(3001, 500)),
+            (ms(140), data(3501, 1000)),
+            (ms(200), ack(4501)),
+        ],
+    ))
+    .observed;
+    assert_eq!(observed.application_limited, Nanos::from_millis(40));
+}
+
+#[test]
+fn a_full_receive_window_holds_the_sender_back() {
+    // windows of 16 << 7 = 2048 bytes: room for two segments of 1000, not for a third
+    let small = |number: u32| Tcp { window: 16, ..ack(number) };
+    let observed = only(&opened(
+        50,
+        vec![
+            (0, data(1, 1000)),
+            (ms(50), small(1001)),
+            (ms(50), data(1001, 1000)),
+            (ms(51), data(2001, 1000)),
+            (ms(100), small(2001)),
+            (ms(100), data(3001, 1000)),
+            (ms(150), small(4001)),
+        ],
+    ))
+    .observed;
+    assert_eq!(observed.window_limited, Nanos::from_millis(49));
+}
+
+/// Rounds of 50 ms: each sends the given number of segments and sees the round before acknowledged, a packet each.
+fn rounds(sizes: &[u32]) -> Vec<(u64, Tcp)> {
+    let mut packets = Vec::new();
+    let (mut seq, mut acked) = (1, 1);
+    for (round, &size) in sizes.iter().enumerate() {
+        let at = ms(50) * round as u64;
+        let before = if round == 0 { 0 } else { sizes[round - 1] };
+        for step in 0..size.max(before) {
+            let now = at + u64::from(step) * 100;
+            if step < before {
+                acked += 1000;
+                packets.push((now, ack(acked)));
+            }
+            // the segments of a round are spread over its acknowledgements
+            let due =
+                (size * (step + 1)).div_ceil(size.max(before)) - (size * step).div_ceil(size.max(before));
+            for _ in 0..due {
+                packets.push((now + 1, data(seq, 1000)));
+                seq += 1000;
+            }
+        }
+    }
+    opened(50, packets)
+}
+
+#[test]
+fn start_up_ends_where_a_round_no_longer_sends_more_than_it_delivers() {
+    let exit = only(&rounds(&[10, 20, 40, 40, 41, 42, 42])).observed.startup.exit.unwrap();
+    assert_eq!(exit.reason, ExitReason::Slowed);
+    // the flight reaches 40 segments in the round that begins at 100 ms, and stays there
+    assert!((38.0..=41.0).contains(&exit.cwnd_packets), "{exit:?}");
+    assert!((100..=150).contains(&(exit.time.0 / 1_000_000)), "{exit:?}");
+}
+
+#[test]
+fn a_transfer_that_doubles_to_its_end_never_left_start_up() {
+    assert_eq!(only(&rounds(&[10, 20, 40, 80])).observed.startup.exit, None);
+}
+
+#[test]
+fn an_echoed_congestion_mark_ends_start_up() {
+    let mut packets = rounds(&[10, 20, 40, 40]);
+    let marked = packets.iter().position(|(us, tcp)| *us >= ms(160) && !tcp.from_sender).unwrap();
+    packets[marked].1.ece = true;
+    let exit = only(&packets).observed.startup.exit.unwrap();
+    assert_eq!((exit.reason, exit.time), (ExitReason::Mark, Nanos::from_micros(packets[marked].0 - ms(50))));
+}
+
+#[test]
+fn what_the_capture_missed_is_warned_of_and_not_taken_for_loss() {
+    let packets = opened(50, vec![(0, data(1, 1000)), (1, data(3001, 1000)), (ms(50), ack(4001))]);
+    let capture = read_bytes(&pcap_of_tcp(&packets)).unwrap();
+    assert_eq!(capture.warnings, ["10.0.0.1:40000 > 10.0.0.2:80: the capture misses about 2 data packets"]);
+    let observed = &capture.connections[0].observed;
+    assert_eq!((observed.bytes, observed.lost_packets, observed.retransmits), (4000, 0, 0));
+}
+
+#[test]
+fn numbers_that_leap_end_the_connection_there() {
+    let packets =
+        opened(50, vec![(0, data(1, 1000)), (ms(50), ack(1001)), (ms(51), data(500_000_000, 1000))]);
+    let capture = read_bytes(&pcap_of_tcp(&packets)).unwrap();
+    assert!(capture.warnings[0].contains("numbers stop making sense"), "{:?}", capture.warnings);
+    assert_eq!(capture.connections[0].observed.bytes, 1000);
+}
+
+#[test]
+fn curves_keep_their_peak_when_thinned() {
+    // 5000 exchanges of one segment, and one of five in the middle
+    let mut packets = Vec::new();
+    let mut seq = 1;
+    for step in 0..5000 {
+        let at = step * 1_000;
+        for extra in 0..if step == 2500 { 5 } else { 1 } {
+            packets.push((at + extra, data(seq, 1000)));
+            seq += 1000;
+        }
+        packets.push((at + 500, ack(seq)));
+    }
+    let series = only(&packets).observed.series;
+    for curve in [&series.flight, &series.delivered, &series.rtt] {
+        assert!(curve.len() <= Series::POINTS, "{}", curve.len());
+        assert!(curve.windows(2).all(|pair| pair[0].0 <= pair[1].0));
+    }
+    assert_eq!(series.flight.iter().map(|point| point.1).fold(0.0, f64::max), 5000.0);
+    assert_eq!(series.delivered.last().map(|point| point.1), Some(f64::from(seq - 1)));
+}

@@ -1,0 +1,193 @@
+//! A path written for these tests only: a drop-tail bottleneck, a receiver with SACK, and a sender simple enough to
+//! check by hand. It shares nothing with the estimators nor with the simulator.
+
+use std::collections::{BTreeSet, BinaryHeap};
+
+use super::{Tcp, ack, data, handshake};
+use etherparse::TcpOptionElement::SelectiveAcknowledgement;
+
+/// Payload and IP packet of a full segment.
+pub const SEGMENT: u32 = 1000;
+pub const PACKET: u64 = 1040;
+
+pub struct Path {
+    pub rate_bit_s: u64,
+    /// Two-way propagation.
+    pub rtt_us: u64,
+    /// Packets waiting, the one being sent not counted.
+    pub buffer: usize,
+    /// One packet of this many is lost at random; 0: none.
+    pub lose_one_in: u64,
+    /// Packets an ACK covers.
+    pub ack_every: u32,
+    pub initial_window: u32,
+    /// The window grows no further.
+    pub largest_window: u32,
+    pub segments: u32,
+    /// The application writes so many segments, and again whenever all are acknowledged and this many us have passed.
+    pub writes: Option<(u32, u64)>,
+    /// Up to so many microseconds are added to the time of every ACK.
+    pub jitter_us: u64,
+}
+
+impl Default for Path {
+    fn default() -> Self {
+        Self {
+            rate_bit_s: 8_320_000,
+            rtt_us: 40_000,
+            buffer: 50,
+            lose_one_in: 0,
+            ack_every: 1,
+            initial_window: 10,
+            largest_window: u32::MAX,
+            segments: 3000,
+            writes: None,
+            jitter_us: 0,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Arrives(u32),
+    Acked { ack: u32, highest: u32 },
+    Writes,
+}
+
+struct State {
+    now: u64,
+    events: BinaryHeap<std::cmp::Reverse<(u64, u64, Event)>>,
+    order: u64,
+    packets: Vec<(u64, Tcp)>,
+    /// When the bottleneck will have sent each packet it holds.
+    queue: Vec<u64>,
+    random: u64,
+}
+
+impl Path {
+    /// Time to send a full packet.
+    pub fn service_us(&self) -> u64 {
+        PACKET * 8 * 1_000_000 / self.rate_bit_s
+    }
+
+    /// Sends a segment; whether it will arrive.
+    fn send(&self, state: &mut State, segment: u32) -> bool {
+        state.packets.push((state.now, data(1 + segment * SEGMENT, SEGMENT as usize)));
+        state.random =
+            state.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        if self.lose_one_in > 0 && (state.random >> 33) % self.lose_one_in == 0 {
+            return false;
+        }
+        let now = state.now;
+        state.queue.retain(|sent| *sent > now);
+        if state.queue.len() > self.buffer {
+            return false;
+        }
+        let sent = state.queue.last().copied().unwrap_or(now) + self.service_us();
+        state.queue.push(sent);
+        state.at(sent + self.rtt_us / 2, Event::Arrives(segment));
+        true
+    }
+
+    /// Runs the transfer; the packets as a capture at the sender holds them.
+    pub fn run(&self) -> Vec<(u64, Tcp)> {
+        let took = |bytes: u64| bytes * 8 * 1_000_000 / self.rate_bit_s;
+        // SYN and SYN-ACK are 48 bytes each, an ACK 40: the way back has the same rate
+        let opened = self.rtt_us + 2 * took(48);
+        let mut state = State {
+            now: opened + 100,
+            events: BinaryHeap::new(),
+            order: 0,
+            packets: handshake(opened, 1000),
+            queue: vec![],
+            random: 1,
+        };
+        let (mut window, mut threshold, mut credit) = (self.initial_window, u32::MAX, 0);
+        let (mut next, mut written, mut recover) = (0, 0, 0);
+        let mut resent = BTreeSet::new();
+        let (mut here, mut missing_acks) = (BTreeSet::new(), 0);
+        let (mut acked, mut edge) = (0, 0);
+        state.at(state.now, Event::Writes);
+        while let Some(std::cmp::Reverse((now, _, event))) = state.events.pop() {
+            state.now = now;
+            match event {
+                Event::Writes => {
+                    written =
+                        self.writes.map_or(self.segments, |(count, _)| (written + count).min(self.segments));
+                }
+                Event::Arrives(segment) => {
+                    here.insert(segment);
+                    while here.contains(&edge) {
+                        edge += 1;
+                    }
+                    missing_acks += 1;
+                    let highest = here.last().map_or(0, |last| last + 1);
+                    if missing_acks >= self.ack_every
+                        || highest != edge
+                        || edge == self.segments
+                        || edge == written
+                    {
+                        missing_acks = 0;
+                        state.random = state.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                        let jitter =
+                            if self.jitter_us > 0 { (state.random >> 40) % self.jitter_us } else { 0 };
+                        state.at(
+                            now + self.rtt_us / 2 + jitter,
+                            Event::Acked { ack: edge, highest: segment + 1 },
+                        );
+                    }
+                    continue;
+                }
+                Event::Acked { ack: edge, highest } => {
+                    let number = |segment: u32| 1 + segment * SEGMENT;
+                    let packet = ack(number(edge));
+                    let above = highest > edge;
+                    let block = SelectiveAcknowledgement((number(highest - 1), number(highest)), [None; 3]);
+                    state.packets.push((now, if above { packet.with(block) } else { packet }));
+                    let newly = edge.saturating_sub(acked);
+                    acked = acked.max(edge);
+                    if window < threshold {
+                        window = (window + newly).min(self.largest_window);
+                    } else {
+                        credit += newly;
+                        if credit >= window {
+                            (credit, window) = (0, (window + 1).min(self.largest_window));
+                        }
+                    }
+                    // whatever lies three segments below one that arrived, and did not, is lost
+                    let lost: Vec<u32> = (acked..highest.saturating_sub(3))
+                        .filter(|segment| !here.contains(segment) && !resent.contains(segment))
+                        .collect();
+                    if !lost.is_empty() && acked >= recover {
+                        recover = next;
+                        threshold = (window / 2).max(2);
+                        window = threshold;
+                    }
+                    for segment in lost {
+                        // one that gets lost again goes out with the next acknowledgement
+                        if self.send(&mut state, segment) {
+                            resent.insert(segment);
+                        }
+                    }
+                    if let Some((_, pause)) = self.writes.filter(|_| acked == written) {
+                        state.at(now + pause, Event::Writes);
+                    }
+                }
+            }
+            let arrived_above = here.len() as u32 - acked;
+            while next < written && next - acked - arrived_above < window {
+                self.send(&mut state, next);
+                next += 1;
+            }
+        }
+        state.packets.sort_by_key(|(us, _)| *us);
+        state.packets
+    }
+}
+
+impl State {
+    fn at(&mut self, at: u64, event: Event) {
+        self.order += 1;
+        self.events.push(std::cmp::Reverse((at, self.order, event)));
+    }
+}

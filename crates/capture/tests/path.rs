@@ -1,0 +1,192 @@
+//! The path inferred on paths made for the purpose, with a bottleneck known exactly.
+
+mod common;
+
+use common::path::{PACKET, Path};
+use common::*;
+use firstflight_capture::{AckPolicy, Estimate, Inferred, PathEstimate, infer};
+
+fn inferred(packets: &[(u64, Tcp)]) -> PathEstimate {
+    infer(&read_bytes(&pcap_of_tcp(packets)).unwrap().connections)
+}
+
+#[track_caller]
+fn known(value: &Inferred<Estimate>) -> &Estimate {
+    let estimate = value.known().unwrap_or_else(|| panic!("{value:?}"));
+    assert!(estimate.low <= estimate.value && estimate.value <= estimate.high, "{estimate:?}");
+    estimate
+}
+
+/// The value lies within `tolerance` (a share) of the truth, and the interval holds the truth.
+#[track_caller]
+fn assert_near(value: &Inferred<Estimate>, truth: f64, tolerance: f64) {
+    let estimate = known(value);
+    assert!((estimate.value - truth).abs() <= tolerance * truth, "{estimate:?}, true: {truth}");
+    assert!(estimate.low <= truth * 1.001 && truth * 0.999 <= estimate.high, "{estimate:?}, true: {truth}");
+}
+
+#[test]
+fn slow_start_into_a_full_buffer_tells_everything() {
+    // 8.32 Mbit/s: 1 ms a packet; 40 packets fit the path, 50 the buffer
+    let path = inferred(&Path::default().run());
+    assert_near(&path.rate, 8_320_000.0, 0.005);
+    assert_near(&path.rtt, 0.040, 0.01);
+    assert_near(&path.buffer, 50.0, 0.02);
+    assert_eq!(known(&path.loss).value, 0.0);
+    assert_eq!(known(&path.initial_window).value, 10.0);
+    assert_eq!((known(&path.mss).value, known(&path.packet).value), (1000.0, PACKET as f64));
+    assert_eq!(path.receiver, Inferred::Known(AckPolicy::AckEveryPacket));
+    assert_eq!(path.cannot_tell(), Vec::<&str>::new());
+}
+
+#[test]
+fn paths_from_half_a_megabit_to_a_gigabit_are_told_alike() {
+    for (rate_bit_s, rtt_us, buffer) in [
+        (520_000, 600_000, 30),
+        (2_080_000, 20_000, 12),
+        (104_000_000, 30_000, 400),
+        (1_040_000_000, 10_000, 600),
+    ] {
+        let truth = Path { rate_bit_s, rtt_us, buffer, segments: 6000, ..Path::default() };
+        let path = inferred(&truth.run());
+        assert_near(&path.rate, rate_bit_s as f64, 0.02);
+        assert_near(&path.rtt, rtt_us as f64 * 1e-6, 0.01);
+        assert_near(&path.buffer, buffer as f64, 0.1);
+    }
+}
+
+#[test]
+fn delayed_acks_do_not_hide_the_path() {
+    let path = inferred(&Path { ack_every: 2, ..Path::default() }.run());
+    assert_near(&path.rate, 8_320_000.0, 0.005);
+    assert_near(&path.rtt, 0.040, 0.03);
+    assert_near(&path.buffer, 50.0, 0.05);
+    assert_eq!(path.receiver, Inferred::Known(AckPolicy::DelayedAck));
+}
+
+#[test]
+fn acknowledgements_that_jitter_by_two_packet_times_average_out() {
+    let path = inferred(&Path { jitter_us: 2_000, ..Path::default() }.run());
+    assert_near(&path.rate, 8_320_000.0, 0.02);
+    assert_near(&path.buffer, 50.0, 0.1);
+}
+
+#[test]
+fn losses_while_the_queue_is_short_are_random_and_leave_the_buffer_open() {
+    let truth = Path { lose_one_in: 100, buffer: 200, segments: 4000, ..Path::default() };
+    let path = inferred(&truth.run());
+    assert_near(&path.rate, 8_320_000.0, 0.02);
+    let loss = known(&path.loss);
+    assert!(loss.low <= 0.01 && 0.01 <= loss.high && loss.low > 0.0, "{loss:?}");
+    let unknown = path.buffer.unknown().unwrap();
+    assert!(unknown.low.is_some_and(|low| (5.0..200.0).contains(&low)), "{unknown:?}");
+}
+
+#[test]
+fn a_few_random_losses_do_not_hide_those_of_a_full_buffer() {
+    let path = inferred(&Path { lose_one_in: 600, segments: 6000, ..Path::default() }.run());
+    assert_near(&path.buffer, 50.0, 0.05);
+    let loss = known(&path.loss);
+    assert!(loss.low > 0.0 && loss.low <= 1.0 / 600.0 && 1.0 / 600.0 <= loss.high, "{loss:?}");
+}
+
+#[test]
+fn a_transfer_that_never_fills_the_path_tells_only_what_it_saw() {
+    // three packets a round: the first two queue behind each other, and nothing is lost
+    let truth = Path { initial_window: 3, largest_window: 3, segments: 90, ..Path::default() };
+    let path = inferred(&truth.run());
+    assert_near(&path.rtt, 0.040, 0.03);
+    assert!(path.rate.known().is_none(), "{:?}", path.rate);
+    // three packets of 1040 bytes in 43 ms are 0.58 Mbit/s, and one round sees no more than that
+    let low = path.rate.unknown().and_then(|unknown| unknown.low).unwrap();
+    assert!((0.4e6..0.8e6).contains(&low), "{low}");
+    assert!(path.cannot_tell().contains(&"buffer_packets"));
+}
+
+#[test]
+fn an_application_that_pauses_does_not_lower_the_rate() {
+    // 20 segments, then 200 ms of silence, fifty times: 0.7 Mbit/s on average
+    let truth = Path { writes: Some((20, 200_000)), segments: 1000, ..Path::default() };
+    let path = inferred(&truth.run());
+    assert_near(&path.rate, 8_320_000.0, 0.02);
+    assert!(path.buffer.unknown().is_some_and(|unknown| unknown.low >= Some(5.0)), "{:?}", path.buffer);
+}
+
+#[test]
+fn an_application_with_less_than_a_window_leaves_the_initial_window_open() {
+    let path = inferred(&Path { segments: 4, ..Path::default() }.run());
+    assert_eq!(path.initial_window.unknown().unwrap().low, Some(4.0));
+    assert!(path.cannot_tell().contains(&"initial_window_packets"));
+}
+
+#[test]
+fn a_standing_queue_without_a_handshake_bounds_the_round_trip_from_above() {
+    // a window of 60 where 41 fill the path keeps 19 waiting; the capture begins 500 packets in
+    let truth = Path { largest_window: 60, initial_window: 60, segments: 2000, ..Path::default() };
+    let path = inferred(&truth.run()[1000..]);
+    let unknown = path.rtt.unknown().unwrap();
+    assert!(unknown.high.is_some_and(|high| (0.040..0.065).contains(&high)), "{unknown:?}");
+    // every packet queues, but all equally long, so the shortest round trip hides it
+    assert!(path.rate.known().is_none() || (known(&path.rate).value / 8_320_000.0 - 1.0).abs() < 0.02);
+}
+
+#[test]
+fn connections_of_one_pair_of_hosts_are_pooled_and_others_left_out() {
+    let first = Path { segments: 300, ..Path::default() }.run();
+    let second: Vec<_> = Path { segments: 300, ..Path::default() }
+        .run()
+        .into_iter()
+        .map(|(us, tcp)| {
+            (
+                us + 10_000_000,
+                Tcp {
+                    seq: tcp.seq + 9_000_000 * u32::from(tcp.from_sender),
+                    ack: tcp.ack.map(|ack| ack + 9_000_000 * u32::from(!tcp.from_sender)),
+                    ..tcp
+                },
+            )
+        })
+        .map(|(us, tcp)| (us, Tcp { options: tcp.options.iter().map(moved).collect(), ..tcp }))
+        .collect();
+    let mut packets: Vec<_> = [first, second].concat().iter().map(|(us, tcp)| (*us, tcp.v4())).collect();
+    // the same exchange between two other hosts, shorter
+    packets.extend(
+        Path { segments: 20, ..Path::default() }.run().iter().map(|(us, tcp)| (us + 20_000_000, tcp.v6())),
+    );
+    let capture = read_bytes(&pcap(&packets)).unwrap();
+    assert_eq!(capture.connections.len(), 3);
+    let path = infer(&capture.connections);
+    assert_eq!(
+        path.notes,
+        ["only the connections from 10.0.0.1 to 10.0.0.2 are used: 1 lie between other hosts"]
+    );
+    assert_near(&path.rate, 8_320_000.0, 0.01);
+    assert_near(&path.buffer, 50.0, 0.02);
+}
+
+/// SACK blocks of a connection whose data begins 9 000 000 later.
+fn moved(option: &etherparse::TcpOptionElement) -> etherparse::TcpOptionElement {
+    use etherparse::TcpOptionElement::SelectiveAcknowledgement;
+    match option {
+        SelectiveAcknowledgement((from, to), more) => {
+            SelectiveAcknowledgement((from + 9_000_000, to + 9_000_000), *more)
+        }
+        other => other.clone(),
+    }
+}
+
+#[test]
+fn a_capture_at_the_receiver_says_what_it_cannot_tell() {
+    // the same exchange seen 20 ms later on the way there, 20 ms earlier on the way back
+    let mut packets: Vec<_> = Path { segments: 500, ..Path::default() }
+        .run()
+        .into_iter()
+        .map(|(us, tcp)| (if tcp.from_sender { us + 20_000 } else { us - us.min(20_000) }, tcp))
+        .collect();
+    packets.sort_by_key(|(us, _)| *us);
+    let path = inferred(&packets);
+    assert!(path.notes[0].contains("captured away from the sender"), "{:?}", path.notes);
+    assert_eq!(path.cannot_tell(), ["rate_bit_s", "buffer_packets", "loss", "initial_window_packets"]);
+    // the SYN-ACK leaves at once, the opener's ACK comes a round trip later
+    assert_near(&path.rtt, 0.040, 0.01);
+}
