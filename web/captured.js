@@ -3,46 +3,36 @@ const captured = (data) => {
   const select = document.getElementById("connection");
   if (!select) return;
   const readout = document.getElementById("captured-readout");
-  const panels = [["captured-delivered", "delivered", "delivered"], ["captured-in-flight", "in_flight", "in flight"]];
+  const panels = [
+    { id: "captured-delivered", column: "delivered", name: "delivered", write: plot.bytes },
+    { id: "captured-in-flight", column: "in_flight", name: "in flight", write: plot.packets },
+  ];
   let plots = [];
 
-  const build = (column, pair) => {
-    const sides = [["observed", "ink"], ["rerun", "c2"]].filter(([side]) => pair[side][column].length > 0);
-    const ends = sides.map(([side]) => pair[side].t[pair[side].t.length - 1]);
-    const end = Math.max(...ends, 1e-3);
+  const build = (panel, pair) => {
+    const sides = ["observed", "rerun"].filter((side) => pair[side][panel.column].length > 0);
+    const end = Math.max(...sides.map((side) => pair[side].t.at(-1)), 1e-3);
+    const lines = sides.map((side) => (side === "observed"
+      ? { stroke: () => theme.colour("ink"), width: 2.5 }
+      : { stroke: () => theme.colour("c2"), width: 1.75, dash: [6, 4] }));
+    const hooks = {
+      draw: [(u) => {
+        plot.ticks(u, pair.observed_retransmits, theme.colour("ink"), 0);
+        plot.ticks(u, pair.rerun_retransmits, theme.colour("c2"), 1);
+      }],
+      setCursor: [(u) => tell(u, pair)],
+    };
     return {
-      data: sides.length > 0 ? uPlot.join(sides.map(([side]) => [pair[side].t, pair[side][column]])) : [[0, end]],
-      options: {
-        cursor: { sync: { key: "captured" }, y: false, points: { show: false }, drag: { x: true, y: false } },
-        scales: {
-          x: { time: false, range: (u, min, max) => (min === null || min === max ? [0, end] : [min, max]) },
-          y: { range: (u, min, max) => [0, Math.max(max ?? 1, 1e-9) * 1.06] },
-        },
-        axes: [plot.axis({ values: plot.times, space: 70 }), plot.axis({ size: 56, values: (u, s) => s.map(plot.short) })],
-        series: [{}, ...sides.map(([side, colour]) => ({
-          stroke: () => theme.colour(colour),
-          width: side === "observed" ? 2.5 : 1.75,
-          dash: side === "rerun" ? [6, 4] : undefined,
-          spanGaps: true,
-          points: { show: false },
-        }))],
-        hooks: {
-          init: [(u) => { u.wholeX = { min: 0, max: end }; }],
-          draw: [(u) => {
-            plot.ticks(u, pair.observed_retransmits, theme.colour("ink"), 0);
-            plot.ticks(u, pair.rerun_retransmits, theme.colour("c2"), 1);
-          }],
-          setCursor: [(u) => tell(u, pair)],
-        },
-      },
+      data: sides.length > 0 ? uPlot.join(sides.map((side) => [pair[side].t, pair[side][panel.column]])) : [[0, end]],
+      options: plot.overTime("captured", end, panel.write, lines, hooks),
     };
   };
 
   const tell = (u, pair) => {
     if (u !== plots[0] || u.cursor.left < 0) return;
     const now = u.posToVal(u.cursor.left, "x");
-    const words = panels.map(([, column, name]) => {
-      const side = (s) => (pair[s][column].length > 0 ? plot.short(at(pair[s].t, pair[s][column], now)) : "not known");
+    const words = panels.map(({ column, name, write }) => {
+      const side = (s) => (pair[s][column].length > 0 ? write(at(pair[s].t, pair[s][column], now)) : "not known");
       return `${name} ${side("observed")} captured, ${side("rerun")} re-run`;
     });
     readout.textContent = `At ${plot.seconds(now)}: ${words.join("; ")}`;
@@ -51,7 +41,7 @@ const captured = (data) => {
   const redraw = () => {
     const pair = data.captured[Number(select.value)];
     readout.textContent = "";
-    plots = pair ? panels.map(([id, column]) => plot.draw(`plot-${id}`, () => build(column, pair))) : [];
+    plots = pair ? panels.map((panel) => plot.draw(`plot-${panel.id}`, () => build(panel, pair))) : [];
   };
   select.addEventListener("change", redraw);
   redraw();

@@ -3,13 +3,13 @@ const plot = (() => {
   const places = new Map();
   const dpr = () => devicePixelRatio || 1;
 
-  const font = () => `${12}px system-ui, -apple-system, "Segoe UI", Roboto, Arial, sans-serif`;
+  const font = (pixels) => `${pixels}px system-ui, -apple-system, "Segoe UI", Roboto, Arial, sans-serif`;
 
   const axis = (more) => ({
     stroke: () => theme.colour("dim"),
     grid: { stroke: () => theme.colour("grid"), width: 1 },
     ticks: { stroke: () => theme.colour("grid"), width: 1, size: 4 },
-    font: font(),
+    font: font(12),
     ...more,
   });
 
@@ -48,10 +48,11 @@ const plot = (() => {
     place.u.setSize({ width: place.width, height: Number(place.element.dataset.height) });
   };
 
-  // Arrows move the cursor by a hundredth of the plot, with Shift by a tenth; Home and End go to its ends.
+  // Arrows move the cursor by a hundredth of the plot, with Shift by a tenth; Home and End go to its ends; Escape
+  // shows all again.
   const key = (place, event) => {
     const { u } = place;
-    if (!u) return;
+    if (!u?.cursor.sync) return;
     const width = u.over.clientWidth;
     const step = event.shiftKey ? width / 10 : width / 100;
     const now = u.cursor.left >= 0 ? u.cursor.left : 0;
@@ -59,7 +60,9 @@ const plot = (() => {
     if (left !== undefined) {
       u.setCursor({ left: Math.min(Math.max(left, 0), width), top: u.over.clientHeight / 2 });
     } else if (event.key === "Escape") {
-      u.setScale("x", u.wholeX ?? { min: u.data[0][0], max: u.data[0][u.data[0].length - 1] });
+      for (const other of uPlot.sync(u.cursor.sync.key).plots) {
+        other.setScale("x", { min: other.data[0][0], max: other.data[0].at(-1) });
+      }
     } else {
       return;
     }
@@ -95,7 +98,7 @@ const plot = (() => {
     ctx.lineWidth = scale;
     ctx.setLineDash([2 * scale, 3 * scale]);
     line(ctx, bbox.left, at, bbox.left + bbox.width, at);
-    ctx.font = `${11 * scale}px system-ui, -apple-system, "Segoe UI", Roboto, Arial, sans-serif`;
+    ctx.font = font(11 * scale);
     ctx.textAlign = "right";
     ctx.textBaseline = at - bbox.top < 16 * scale ? "top" : "bottom";
     ctx.fillText(name, bbox.left + bbox.width - 4 * scale, at + (ctx.textBaseline === "top" ? 2 : -2) * scale);
@@ -112,13 +115,11 @@ const plot = (() => {
     }
   });
 
-  // "1.2 M": counts on axes.
-  const short = (value) => {
-    if (value === null || value === undefined) return "";
-    const size = Math.abs(value);
-    if (size >= 1e6) return `${+(value / 1e6).toPrecision(4)} M`;
-    if (size >= 1e4) return `${+(value / 1e3).toPrecision(4)} k`;
-    return `${+value.toPrecision(4)}`;
+  const packets = (value) => `${+value.toPrecision(4)}`;
+
+  const bytes = (value) => {
+    if (value >= 1e6) return `${+(value / 1e6).toPrecision(4)} MB`;
+    return value >= 1e3 ? `${+(value / 1e3).toPrecision(4)} KB` : `${Math.round(value)} B`;
   };
 
   const seconds = (value) => (value < 1 ? `${+(value * 1000).toPrecision(4)} ms` : `${+value.toPrecision(5)} s`);
@@ -129,7 +130,26 @@ const plot = (() => {
     return splits.map((v) => (largest < 1 ? `${+(v * 1000).toPrecision(6)} ms` : `${+v.toPrecision(6)} s`));
   };
 
-  return { draw, axis, inside, line, level, ticks, x, y, short, seconds, times };
+  // The options of a plot of lines over time that starts at zero and shares its cursor with the plots of its group.
+  const overTime = (group, end, write, series, hooks) => {
+    // uPlot asks with the ends of the data when all is to be shown; then there is room for a mark at the very end.
+    const all = (u, min, max) => min === null || (min === u.data[0][0] && max === u.data[0].at(-1));
+    return {
+      cursor: { sync: { key: group }, y: false, points: { show: false }, drag: { x: true, y: false } },
+      scales: {
+        x: { time: false, range: (u, min, max) => (all(u, min, max) ? [0, end * 1.02] : [min, max]) },
+        y: { range: (u, min, max) => [0, Math.max(max ?? 1, 1e-9) * 1.06] },
+      },
+      axes: [
+        axis({ values: times, space: 70, size: 30 }),
+        axis({ size: 62, values: (u, splits) => splits.map(write) }),
+      ],
+      series: [{}, ...series.map((line) => ({ spanGaps: true, points: { show: false }, ...line }))],
+      hooks,
+    };
+  };
+
+  return { draw, axis, overTime, inside, line, level, ticks, x, y, packets, bytes, seconds };
 })();
 
 // A row of buttons of which one is pressed.

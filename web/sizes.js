@@ -11,7 +11,8 @@ const sizes = (data) => {
       ? `Mean difference in completion time from ${base}, same randomness; below zero is sooner`
       : "Median completion time";
     const visible = shown();
-    const schemes = data.schemes.map((s, i) => ({ ...s, i })).filter((s) => visible.has(s.i));
+    const schemes = data.schemes.map((s, i) => ({ ...s, i }))
+      .filter((s) => visible.has(s.i) && !(relative && s.i === data.baseline));
     const points = [];
     for (const result of data.results) {
       const slot = schemes.findIndex((s) => s.i === result.scheme);

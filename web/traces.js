@@ -2,10 +2,10 @@
 const traces = (data) => {
   if (data.traces.length === 0) return;
   const panels = [
-    { id: "cwnd", column: "cwnd", name: "window" },
-    { id: "in-flight", column: "in_flight", name: "in flight" },
-    { id: "queue", column: "queue", name: "queue" },
-    { id: "delivered", column: "delivered", name: "delivered" },
+    { id: "cwnd", column: "cwnd", name: "window", write: plot.packets, level: data.bdp && [data.bdp, "BDP"] },
+    { id: "in-flight", column: "in_flight", name: "in flight", write: plot.packets, level: data.bdp && [data.bdp, "BDP"] },
+    { id: "queue", column: "queue", name: "queue", write: plot.packets, level: data.buffer && [data.buffer, "buffer"] },
+    { id: "delivered", column: "delivered", name: "delivered", write: plot.bytes },
   ];
   const readout = document.getElementById("readout");
   const tables = [...document.querySelectorAll("#over-time [data-size]")];
@@ -27,40 +27,23 @@ const traces = (data) => {
 
   const build = (panel, traces) => {
     const known = traces.filter((t) => t.series[panel.column].length > 0);
-    const end = Math.max(...traces.map((t) => t.series.t[t.series.t.length - 1]), 1e-3);
-    const whole = { min: 0, max: end };
-    const table = known.length > 0 ? uPlot.join(known.map((t) => [t.series.t, t.series[panel.column]])) : [[0, end]];
-    const levels = {
-      cwnd: [[data.bdp, "BDP"]],
-      in_flight: [[data.bdp, "BDP"]],
-      queue: [[data.buffer, "buffer"]],
-      delivered: [],
-    }[panel.column].filter(([value]) => value);
+    const end = Math.max(...traces.map((t) => t.series.t.at(-1) ?? 0), 1e-3);
+    const lines = known.map((t, i) => ({
+      stroke: () => theme.colour(`c${data.schemes[t.scheme].colour}`),
+      // Schemes that do the same for a while lie on one line: the later ones are thinner, so that all are seen.
+      width: Math.max(1.25, 3.25 - 0.4 * i),
+      dash: data.schemes[t.scheme].dashed ? [6, 4] : undefined,
+    }));
+    const hooks = {
+      draw: [(u) => {
+        if (panel.level) plot.level(u, ...panel.level);
+        known.forEach((t, row) => marks(u, panel.column, t, row));
+      }],
+      setCursor: [tell],
+    };
     return {
-      data: table,
-      options: {
-        cursor: { sync: { key: "traces" }, y: false, points: { show: false }, drag: { x: true, y: false } },
-        scales: {
-          x: { time: false, range: (u, min, max) => (min === null || min === max ? [0, end] : [min, max]) },
-          y: { range: (u, min, max) => [0, (Math.max(max ?? 1, 1e-9)) * 1.06] },
-        },
-        axes: [plot.axis({ values: plot.times, space: 70 }), plot.axis({ size: 56, values: (u, s) => s.map(plot.short) })],
-        series: [{}, ...known.map((t) => ({
-          stroke: () => theme.colour(`c${data.schemes[t.scheme].colour}`),
-          width: t.scheme === data.baseline ? 2.5 : 1.75,
-          dash: data.schemes[t.scheme].dashed ? [6, 4] : undefined,
-          spanGaps: true,
-          points: { show: false },
-        }))],
-        hooks: {
-          init: [(u) => { u.wholeX = whole; }],
-          draw: [(u) => {
-            levels.forEach(([value, name]) => plot.level(u, value, name));
-            known.forEach((t, row) => marks(u, panel.column, t, row));
-          }],
-          setCursor: [(u) => tell(u)],
-        },
-      },
+      data: known.length > 0 ? uPlot.join(known.map((t) => [t.series.t, t.series[panel.column]])) : [[0, end]],
+      options: plot.overTime("traces", end, panel.write, lines, hooks),
     };
   };
 
@@ -78,9 +61,8 @@ const traces = (data) => {
         if (column === "cwnd") diamond(ctx, at, plot.y(u, trace.exit[1]), 6 * scale);
       }
       if (column === "delivered" && trace.end !== null) {
-        const values = trace.series.delivered;
         ctx.beginPath();
-        ctx.arc(plot.x(u, trace.end), plot.y(u, values[values.length - 1]), 4 * scale, 0, 2 * Math.PI);
+        ctx.arc(plot.x(u, trace.end), plot.y(u, trace.series.delivered.at(-1)), 4 * scale, 0, 2 * Math.PI);
         ctx.fill();
       }
     });
@@ -105,7 +87,7 @@ const traces = (data) => {
     const parts = chosen().map((trace) => {
       const words = panels
         .filter((panel) => trace.series[panel.column].length > 0)
-        .map((panel) => `${panel.name} ${plot.short(at(trace.series.t, trace.series[panel.column], now))}`);
+        .map((panel) => `${panel.name} ${panel.write(at(trace.series.t, trace.series[panel.column], now))}`);
       return [data.schemes[trace.scheme].name, ` ${words.join(", ")}; `];
     });
     readout.replaceChildren(`At ${plot.seconds(now)}: `);

@@ -1,4 +1,6 @@
 //! Numbers and names as a reader wants them: few digits, one unit for a column, no control characters.
+//!
+//! A no-break space stands between a number and its unit, so that no line ends between them.
 
 /// The unit and the decimals in which a column of times is written, so that its rows compare at a glance.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,7 +32,7 @@ impl TimeScale {
 
     /// A time with its unit.
     pub(crate) fn with_unit(self, seconds: f64) -> String {
-        format!("{} {}", self.value(seconds), self.unit)
+        format!("{}\u{a0}{}", self.value(seconds), self.unit)
     }
 }
 
@@ -42,7 +44,7 @@ pub(crate) fn time(seconds: f64) -> String {
         v if v >= 9.995 => 1,
         _ => 2,
     };
-    minus(format!("{value:.decimals$} {unit}"))
+    minus(format!("{value:.decimals$}\u{a0}{unit}"))
 }
 
 /// A signed share in per cent: `−23 %`; one decimal below ten per cent.
@@ -51,7 +53,7 @@ pub(crate) fn percent(share: f64) -> String {
     let rounded = if value.abs() < 9.95 { format!("{value:+.1}") } else { format!("{value:+.0}") };
     let unsigned_zero =
         if rounded.trim_start_matches(['+', '-']) == "0.0" { "0.0".to_owned() } else { rounded };
-    minus(unsigned_zero) + " %"
+    minus(unsigned_zero) + "\u{a0}%"
 }
 
 /// An unsigned share in per cent, for sentences that carry the sign in their words.
@@ -80,10 +82,10 @@ pub(crate) fn bytes(bytes: u64) -> String {
         (1 << 10, "KiB"),
     ];
     match UNITS.iter().find(|(unit, _)| bytes > 0 && bytes.is_multiple_of(*unit)) {
-        Some((unit, name)) => format!("{} {name}", bytes / unit),
+        Some((unit, name)) => format!("{}\u{a0}{name}", bytes / unit),
         None => match UNITS.iter().find(|(unit, name)| bytes >= *unit && !name.contains('i')) {
-            Some((unit, name)) => format!("{:.1} {name}", bytes as f64 / *unit as f64),
-            None => format!("{bytes} B"),
+            Some((unit, name)) => format!("{:.1}\u{a0}{name}", bytes as f64 / *unit as f64),
+            None => format!("{bytes}\u{a0}B"),
         },
     }
 }
@@ -95,7 +97,7 @@ pub(crate) fn rate(bit_s: f64) -> String {
         r if r >= 1e6 => (1e6, "Mbit/s"),
         _ => (1e3, "kbit/s"),
     };
-    format!("{} {name}", significant(bit_s / unit))
+    format!("{}\u{a0}{name}", significant(bit_s / unit))
 }
 
 /// Up to four significant digits, without trailing zeros.
@@ -111,7 +113,7 @@ pub(crate) fn significant(value: f64) -> String {
 
 /// `singular` for exactly one, `plural` otherwise, after the count.
 pub(crate) fn counted(value: f64, singular: &str, plural: &str) -> String {
-    format!("{} {}", count(value), if value == 1.0 { singular } else { plural })
+    format!("{}\u{a0}{}", count(value), if value == 1.0 { singular } else { plural })
 }
 
 /// Words joined as in a sentence: `a, b and c`.
@@ -157,27 +159,27 @@ mod tests {
         );
         assert_eq!(
             (time(1.0), time(0.0864), time(0.4312)),
-            ("1.00 s".into(), "86.4 ms".into(), "431 ms".into())
+            ("1.00\u{a0}s".into(), "86.4\u{a0}ms".into(), "431\u{a0}ms".into())
         );
     }
 
     #[test]
     fn shares_are_signed_and_never_minus_zero() {
-        assert_eq!(percent(-0.234), "−23 %");
-        assert_eq!(percent(0.056), "+5.6 %");
-        assert_eq!(percent(-0.0001), "0.0 %");
-        assert_eq!(percent_magnitude(-0.056), "5.6 %");
+        assert_eq!(percent(-0.234), "−23\u{a0}%");
+        assert_eq!(percent(0.056), "+5.6\u{a0}%");
+        assert_eq!(percent(-0.0001), "0.0\u{a0}%");
+        assert_eq!(percent_magnitude(-0.056), "5.6\u{a0}%");
     }
 
     #[test]
     fn sizes_are_written_as_scenarios_write_them() {
-        assert_eq!(bytes(300_000), "300 KB");
-        assert_eq!(bytes(3_000_000), "3 MB");
-        assert_eq!(bytes(65_536), "64 KiB");
-        assert_eq!(bytes(123_456), "123.5 KB");
-        assert_eq!(bytes(7), "7 B");
-        assert_eq!(rate(1.5e9), "1.5 Gbit/s");
-        assert_eq!(rate(40e6), "40 Mbit/s");
+        assert_eq!(bytes(300_000), "300\u{a0}KB");
+        assert_eq!(bytes(3_000_000), "3\u{a0}MB");
+        assert_eq!(bytes(65_536), "64\u{a0}KiB");
+        assert_eq!(bytes(123_456), "123.5\u{a0}KB");
+        assert_eq!(bytes(7), "7\u{a0}B");
+        assert_eq!(rate(1.5e9), "1.5\u{a0}Gbit/s");
+        assert_eq!(rate(40e6), "40\u{a0}Mbit/s");
     }
 
     #[test]
@@ -186,7 +188,7 @@ mod tests {
         assert_eq!(count(12.34), "12.3");
         assert_eq!(count(1234.5), "1234");
         assert_eq!(count(7.0), "7");
-        assert_eq!(counted(1.0, "packet", "packets"), "1 packet");
+        assert_eq!(counted(1.0, "packet", "packets"), "1\u{a0}packet");
         assert_eq!(significant(0.001), "0.001");
         assert_eq!(significant(1234.5), "1234");
     }

@@ -52,7 +52,7 @@ fn size_answer(size: u64, ranked: &[&SchemeResult], baseline: Option<&str>, name
             let [low, high] = difference.relative_ci95;
             if high < 0.0 {
                 text += &format!(
-                    ", {} sooner than {base_name} (95 % interval {} to {})",
+                    ", {} sooner than {base_name} (95\u{a0}% interval {} to {})",
                     percent_magnitude(difference.relative),
                     percent_magnitude(high),
                     percent_magnitude(low),
@@ -81,7 +81,7 @@ fn price(best: &SchemeResult, base: &SchemeResult, base_name: &str) -> String {
     if own > theirs {
         format!("at the price of {} dropped per transfer ({base_name}: {})", packets(best), count(theirs))
     } else if own < theirs {
-        format!("and drops less: {} per transfer ({base_name}: {})", packets(best), count(theirs))
+        format!("and drops fewer packets: {} per transfer ({base_name}: {})", count(own), count(theirs))
     } else if own == 0.0 {
         "and neither drops a packet".to_owned()
     } else {

@@ -9,13 +9,13 @@ pub(crate) fn path_line(path: &PathResult) -> String {
     let unknown = |what: &str| format!("{what} not known");
     let loss = match path.loss {
         Some(0.0) => "no random loss".to_owned(),
-        Some(loss) => format!("{} % random loss", significant(loss * 100.0)),
+        Some(loss) => format!("{}\u{a0}% random loss", significant(loss * 100.0)),
         None => unknown("random loss"),
     };
     let parts = [
         path.rate_bit_s.map_or_else(|| unknown("rate"), |r| rate(r as f64)),
         path.rtt_ms
-            .map_or_else(|| unknown("round-trip time"), |r| format!("{} ms round trip", significant(r))),
+            .map_or_else(|| unknown("round-trip time"), |r| format!("{}\u{a0}ms round trip", significant(r))),
         path.buffer_packets.map_or_else(
             || unknown("buffer"),
             |b| format!("{} of buffer", counted(b as f64, "packet", "packets")),
@@ -39,9 +39,9 @@ pub(crate) fn bdp_packets(path: &PathResult) -> Option<f64> {
 pub(crate) fn path_value(field: &str, value: f64) -> String {
     match field {
         "rate_bit_s" => rate(value),
-        "rtt_ms" => format!("{} ms", significant(value)),
-        "loss" => format!("{} %", significant(value * 100.0)),
-        "mss_bytes" => format!("{} B", significant(value)),
+        "rtt_ms" => format!("{}\u{a0}ms", significant(value)),
+        "loss" => format!("{}\u{a0}%", significant(value * 100.0)),
+        "mss_bytes" => format!("{}\u{a0}B", significant(value)),
         "buffer_packets" | "initial_window_packets" => counted(value, "packet", "packets"),
         _ => significant(value),
     }

@@ -91,7 +91,8 @@ pub fn table(report: &CompareReport, width: usize, colour: Colour) -> String {
         let warning = format!("warning: {}", printable(warning));
         wrap(&warning, width).iter().for_each(|l| line(&paint(l, Style::Yellow, colour)));
     }
-    out
+    // They have kept numbers and units on one line; a reader who searches the output types plain spaces.
+    out.replace('\u{a0}', " ")
 }
 
 /// A title line, a heading line and one line for each scheme.
@@ -158,7 +159,11 @@ fn cell(column: Column, result: &SchemeResult, names: &Names, scale: TimeScale) 
         Gain => result.against_baseline.map_or_else(String::new, |d| percent(d.relative)),
         GainCi => result.against_baseline.map_or_else(String::new, |d| {
             let [low, high] = d.relative_ci95;
-            format!("[{}…{}]", percent(low).trim_end_matches(" %"), percent(high).trim_end_matches(" %"))
+            format!(
+                "[{}…{}]",
+                percent(low).trim_end_matches("\u{a0}%"),
+                percent(high).trim_end_matches("\u{a0}%")
+            )
         }),
         Drops => count(result.drops.mean),
         Exit => result.startup_exit.map_or_else(

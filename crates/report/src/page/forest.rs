@@ -43,9 +43,9 @@ impl Axis {
                 line.tail x1=(self.x(completion.median)) x2=(self.x(completion.p95)) y1=(middle) y2=(middle) {}
                 circle.p95 cx=(self.x(completion.p95)) cy=(middle) r="3.5" {}
                 line.whisker x1=(self.x(low)) x2=(self.x(high)) y1=(middle) y2=(middle) {}
-                line.whisker x1=(self.x(low)) x2=(self.x(low)) y1=(middle - 5.0) y2=(middle + 5.0) {}
-                line.whisker x1=(self.x(high)) x2=(self.x(high)) y1=(middle - 5.0) y2=(middle + 5.0) {}
-                circle.median cx=(self.x(completion.median)) cy=(middle) r="4" {}
+                line.whisker x1=(self.x(low)) x2=(self.x(low)) y1=(middle - 6.0) y2=(middle + 6.0) {}
+                line.whisker x1=(self.x(high)) x2=(self.x(high)) y1=(middle - 6.0) y2=(middle + 6.0) {}
+                circle.median cx=(self.x(completion.median)) cy=(middle) r="3" {}
             }
         }
     }

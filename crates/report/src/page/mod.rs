@@ -85,6 +85,14 @@ fn answer(report: &CompareReport, names: &Names, title: &str) -> Markup {
             h1 #title { (title) }
             p.path { (path_line(&report.comparison.path)) }
             p.lead { (answer.lead) }
+            @if let [first, others @ ..] = report.comparison.warnings.as_slice() {
+                p.notice {
+                    b { "Warning: " } (printable(first)) ". "
+                    a href="#caveats" {
+                        @if others.is_empty() { "All caveats" } @else { (others.len()) " more, and all caveats" }
+                    }
+                }
+            }
             @if answer.by_size.len() > 1 {
                 ul.cards {
                     @for size in &answer.by_size {

@@ -52,7 +52,7 @@ pub(super) fn over_time(report: &CompareReport, names: &Names) -> Markup {
         ("cwnd", "Congestion window, packets"),
         ("in-flight", "Packets in flight"),
         ("queue", "Packets waiting at the bottleneck"),
-        ("delivered", "Delivered, bytes"),
+        ("delivered", "Delivered"),
     ];
     html! {
         section #over-time aria-labelledby="over-time-title" {
@@ -188,7 +188,7 @@ pub(super) fn captured(report: &CompareReport) -> Markup {
                     span.dim { "ticks along the top: retransmissions, captured above re-run" }
                 }
                 div.panels {
-                    @for (id, name) in [("captured-delivered", "Delivered, bytes"), ("captured-in-flight", "Packets in flight")] {
+                    @for (id, name) in [("captured-delivered", "Delivered"), ("captured-in-flight", "Packets in flight")] {
                         figure {
                             figcaption { (name) }
                             div id={ "plot-" (id) } .plot data-height="230" data-label={

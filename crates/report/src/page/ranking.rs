@@ -16,7 +16,7 @@ pub(super) fn section(report: &CompareReport, names: &Names) -> Markup {
             h2 #ranking-title { "Ranking" }
             p.note {
                 "By median completion time over " (comparison.provenance.replications) " replications; every scheme "
-                "met the same randomness. Intervals are 95 %. In the drawing, the mark is the median with its interval, "
+                "met the same randomness. Intervals are 95\u{a0}%. In the drawing, the mark is the median with its interval, "
                 "the open circle the 95th percentile. "
                 span.tie { "=" } " marks schemes that cannot be told apart from the best."
             }
@@ -83,7 +83,7 @@ fn row(
                     @if let Some(difference) = result.against_baseline {
                         @let [low, high] = difference.relative_ci95;
                         span.sooner[high < 0.0].later[low > 0.0] { (percent(difference.relative)) }
-                        (interval(&format!("{} … {}", percent(low).trim_end_matches(" %"), percent(high))))
+                        (interval(&format!("{} … {}", percent(low).trim_end_matches("\u{a0}%"), percent(high))))
                     } @else { span.dim { "reference" } }
                 }
             }

@@ -14,7 +14,7 @@ pub(super) fn caveats(report: &CompareReport) -> Markup {
         section #caveats aria-labelledby="caveats-title" {
             h2 #caveats-title { "Caveats" }
             ul.caveats {
-                @for warning in &comparison.warnings { li.warning { (printable(warning)) } }
+                @for warning in &comparison.warnings { li.warning { b { "Warning: " } (printable(warning)) } }
                 @if !unknown.is_empty() {
                     li {
                         "The capture cannot tell the " (list(&unknown)) ". Results that depend on it carry the interval "

@@ -122,6 +122,7 @@ impl Page {
         let (code, text) = match key {
             "Tab" => (9, ""),
             "Enter" => (13, "\r"),
+            "Escape" => (27, ""),
             " " => (32, " "),
             "End" => (35, ""),
             "ArrowRight" => (39, ""),
