@@ -46,7 +46,7 @@ fn print(folder: &Path) -> Result<(), Box<dyn Error>> {
                 let observed = &capture.connections[0].observed;
                 println!(
                     "| {name} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.1} | {} | {} |",
-                    cell(&path.rate, 1e-6, 2),
+                    cell(&path.rate, 1e-6, 3),
                     truth.rate_mbit_s,
                     cell(&path.rtt, 1e3, 2),
                     truth.rtt_ms,

@@ -40,45 +40,41 @@ impl Connection {
     }
 }
 
-/// The three packets of a handshake that was not repeated (Karn's rule holds for SYNs too).
+/// The three packets of a handshake.
 #[derive(Clone, Copy, Debug)]
 struct Handshake {
     established: Nanos,
-    /// From the point of capture to the sender of the data and back.
-    near: Nanos,
-    /// From the point of capture to the receiver and back.
-    far: Nanos,
+    /// From the point of capture to the sender of the data and back, and to the receiver and back; `None` where a SYN
+    /// came twice (Karn's rule holds for SYNs too).
+    halves: Option<(Nanos, Nanos)>,
     /// Of the IP packets of SYN and SYN-ACK.
     bytes: u32,
 }
 
 impl Handshake {
     fn find(flow: &Flow, sender: Side) -> Option<Self> {
-        let mut syns = flow.packets.iter().filter(|packet| packet.flags.has(Flags::SYN));
-        let (syn, answer, again) = (syns.next()?, syns.next()?, syns.next());
-        let in_order = !syn.flags.has(Flags::ACK) && answer.flags.has(Flags::ACK) && syn.side != answer.side;
-        if !in_order || again.is_some() {
-            return None;
-        }
+        let syns = || flow.packets.iter().filter(|packet| packet.flags.has(Flags::SYN));
+        let syn = syns().find(|packet| !packet.flags.has(Flags::ACK))?;
+        let answer = syns()
+            .find(|packet| packet.flags.has(Flags::ACK) && packet.side != syn.side && packet.at >= syn.at)?;
         let follows =
             |packet: &&Packet| packet.side == syn.side && packet.at >= answer.at && packet.ack > answer.seq;
         let third = flow.packets.iter().filter(|packet| !packet.flags.has(Flags::SYN)).find(follows)?;
+        let once = syns().count() == 2;
         let (to_answerer, to_opener) = (answer.at.saturating_sub(syn.at), third.at.saturating_sub(answer.at));
-        let bytes = syn.ip_len + answer.ip_len;
-        Some(if syn.side == sender {
-            Self { established: answer.at, near: to_opener, far: to_answerer, bytes }
+        let (established, near, far) = if syn.side == sender {
+            (answer.at, to_opener, to_answerer)
         } else {
-            Self { established: third.at, near: to_answerer, far: to_opener, bytes }
-        })
+            (third.at, to_answerer, to_opener)
+        };
+        Some(Self { established, halves: once.then_some((near, far)), bytes: syn.ip_len + answer.ip_len })
     }
 }
 
 /// Which halves of the round trip lie on which side of the point of capture.
 fn vantage(flow: &Flow, sender: Side, handshake: Option<Handshake>, trace: &Trace) -> Vantage {
-    let halves = match handshake {
-        Some(handshake) => Some((handshake.near, handshake.far)),
-        None => trace.min_rtt().and_then(|far| Some((echo_time(flow, sender)?, far))),
-    };
+    let from_data = || Some((echo_time(flow, sender)?, trace.min_rtt()?));
+    let halves = handshake.and_then(|handshake| handshake.halves).or_else(from_data);
     let Some((near, far)) = halves else { return Vantage::Unknown };
     let tenth = Nanos((near.0 + far.0) / 10);
     if near <= tenth {
@@ -130,10 +126,10 @@ fn observe(
         first_data: since(first),
         completion: completed,
         answered: trace.answered.map(since),
-        handshake_rtt: handshake.map(|handshake| match vantage {
-            Vantage::Sender => handshake.far,
-            Vantage::Receiver => handshake.near,
-            Vantage::Middle | Vantage::Unknown => handshake.near.saturating_add(handshake.far),
+        handshake_rtt: handshake.and_then(|handshake| handshake.halves).map(|(near, far)| match vantage {
+            Vantage::Sender => far,
+            Vantage::Receiver => near,
+            Vantage::Middle | Vantage::Unknown => near.saturating_add(far),
         }),
         rtt_span: rtts().min().zip(rtts().max()),
         packets: trace.pieces.len() as u64 + trace.resent_packets,

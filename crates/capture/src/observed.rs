@@ -58,7 +58,7 @@ pub struct Observed {
     /// When the sender had the receiver's first data after the last byte arrived, if it answered.
     #[serde(serialize_with = "maybe_seconds", rename = "answered_s")]
     pub answered: Option<Nanos>,
-    /// SYN to SYN-ACK as the opener sees it (or its mirror image), where the capture has it.
+    /// SYN to SYN-ACK as the opener sees it (or its mirror image), where the capture has it and neither came twice.
     #[serde(serialize_with = "maybe_seconds", rename = "handshake_rtt_s")]
     pub handshake_rtt: Option<Nanos>,
     /// Smallest and largest round trip over the data segments (Karn's rule: sent once), in this order.

@@ -179,6 +179,19 @@ fn a_sender_that_was_opened_starts_with_the_openers_ack() {
 }
 
 #[test]
+fn a_syn_sent_twice_opens_the_connection_but_tells_no_round_trip() {
+    let mut packets = opened(50, vec![(0, data(1, 1000)), (ms(50), ack(1001))]);
+    let again = packets[0].1.clone();
+    packets.insert(1, (ms(20), again));
+    let observed = only(&packets).observed;
+    assert_eq!((observed.handshake, observed.handshake_rtt), (true, None));
+    assert_eq!(
+        (observed.established, observed.completion),
+        (Nanos::from_millis(50), Some(Nanos::from_millis(50)))
+    );
+}
+
+#[test]
 fn echoed_time_stamps_tell_where_a_capture_without_handshake_was_taken() {
     let at = |far: u64, near: u64| {
         let (sent, acked) = (ms(100), ms(100 + far));

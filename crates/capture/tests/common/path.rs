@@ -75,7 +75,7 @@ impl Path {
         state.packets.push((state.now, data(1 + segment * SEGMENT, SEGMENT as usize)));
         state.random =
             state.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        if self.lose_one_in > 0 && (state.random >> 33) % self.lose_one_in == 0 {
+        if self.lose_one_in > 0 && (state.random >> 33).is_multiple_of(self.lose_one_in) {
             return false;
         }
         let now = state.now;
