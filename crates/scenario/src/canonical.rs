@@ -9,6 +9,7 @@ use firstflight_control::scheme::{ParamKind, Value};
 use firstflight_control::units::Nanos;
 use sha2::{Digest, Sha256};
 
+use crate::format::{EAGER, UNLIMITED};
 use crate::model::{
     Direction, Dist, Endpoints, FlowGroup, Growth, Limit, Network, Queue, Reads, Scenario, Start, UdpSource,
 };
@@ -75,7 +76,7 @@ impl Writer {
     }
 
     fn window(&mut self, key: &str, value: Option<u64>) {
-        self.plain(key, value.map_or_else(|| quoted("unlimited"), bytes));
+        self.plain(key, value.map_or_else(|| quoted(UNLIMITED), bytes));
     }
 
     fn network(&mut self, network: &Network) {
@@ -134,7 +135,7 @@ impl Writer {
         self.text("profile", flow.profile.word());
         self.plain("count", flow.count);
         self.plain("start", start(flow.start));
-        self.plain("size", flow.size.map_or_else(|| quoted("unlimited"), |size| dist(size, bytes)));
+        self.plain("size", flow.size.map_or_else(|| quoted(UNLIMITED), |size| dist(size, bytes)));
         if let Some(lifetime) = flow.lifetime {
             self.plain("lifetime", dist(lifetime, time));
         }
@@ -157,7 +158,7 @@ impl Writer {
         self.text("receiver", flow.receiver.word());
         self.time("delayed_ack_timer", flow.delayed_ack_timer);
         match flow.receiver_reads {
-            Reads::Eager => self.text("receiver_reads", "eager"),
+            Reads::Eager => self.text("receiver_reads", EAGER),
             Reads::Every(n) => self.bytes("receiver_reads", n),
         }
         match flow.growth {

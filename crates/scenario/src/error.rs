@@ -89,19 +89,27 @@ impl core::error::Error for Error {}
 /// The name nearest to `written`, if one is near enough to be meant.
 ///
 /// Near enough is an optimal string alignment distance (insertion, deletion, substitution, swap of neighbours)
-/// of at most a third of the longer name, and at least one; case does not count.
+/// of at most a third of the longer name, or one, that leaves some of the name; or else the shortest name that
+/// has all of `written` in it. Case does not count.
 pub fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    if written.len() > LONGEST_NAME {
+    let written = written.to_lowercase();
+    if !(1..=LONGEST_NAME).contains(&written.len()) {
         return None;
     }
-    let lower = written.to_lowercase();
-    names
-        .into_iter()
-        .map(|name| (strsim::osa_distance(&lower, &name.to_lowercase()), name))
-        .filter(|&(distance, name)| distance <= 1.max(name.len().max(written.len()) / 3))
-        .min_by_key(|&(distance, _)| distance)
-        .map(|(_, name)| name)
+    let rank = |name: &str| {
+        let lower = name.to_lowercase();
+        let distance = strsim::osa_distance(&written, &lower);
+        let close = distance < name.len() && distance <= 1.max(name.len().max(written.len()) / 3);
+        match (close, written.len() >= SHORTEST_PART && lower.contains(&written)) {
+            (true, _) => Some((0, distance)),
+            (false, true) => Some((1, name.len())),
+            (false, false) => None,
+        }
+    };
+    names.into_iter().filter_map(|name| Some((rank(name)?, name))).min_by_key(|&(rank, _)| rank).map(|(_, name)| name)
 }
 
+/// Fewer letters than this are part of too many names.
+const SHORTEST_PART: usize = 3;
 /// Longer than any name there is; the distance takes time with the square of it.
 const LONGEST_NAME: usize = 64;

@@ -102,6 +102,11 @@ pub enum Kind {
     Later,
 }
 
+/// No limit, in place of an amount.
+pub const UNLIMITED: &str = "unlimited";
+/// An application that reads at once, in place of an amount.
+pub const EAGER: &str = "eager";
+
 /// Whether zero is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Floor {
@@ -142,6 +147,16 @@ impl Section {
 }
 
 impl Kind {
+    /// The word that it takes in place of a quantity.
+    pub(crate) fn word(&self) -> Option<&'static str> {
+        match self {
+            Self::AmountOrUnlimited => Some(UNLIMITED),
+            Self::Reads => Some(EAGER),
+            Self::Either(plain, _) => plain.word(),
+            _ => None,
+        }
+    }
+
     /// What it takes, for error messages and the reference.
     pub fn describe(&self) -> String {
         match self {
@@ -180,7 +195,7 @@ impl Kind {
                 format!("{}, or a table of: {}", plain.describe(), keys.join(", "))
             }
             Self::Table(_) => "a table".into(),
-            Self::Tables(_) => "an array of tables".into(),
+            Self::Tables(table) => format!("an array of tables, each under {}", table.name),
             Self::Later => "nothing: it is not built yet".into(),
         }
     }

@@ -7,7 +7,6 @@ use core::fmt;
 
 use firstflight_control::units::{Nanos, Rate};
 
-use crate::error::nearest;
 use crate::limits;
 
 /// Units of rates, with their bits per second.
@@ -77,12 +76,12 @@ pub enum QuantityError {
     Negative,
     /// It has a number but no unit.
     NoUnit,
-    /// There is no such unit; the nearest one that fits here.
+    /// There is no such unit.
     UnknownUnit {
         /// As written.
         unit: String,
-        /// What may have been meant.
-        nearest: Option<&'static str>,
+        /// The units that fit here.
+        units: Vec<&'static str>,
     },
     /// `mbps` and its kin.
     AmbiguousUnit {
@@ -106,7 +105,9 @@ impl fmt::Display for QuantityError {
             Self::NotANumber => write!(f, "not a number with a unit"),
             Self::Negative => write!(f, "negative"),
             Self::NoUnit => write!(f, "the unit is missing"),
-            Self::UnknownUnit { unit, .. } => write!(f, "no unit \"{unit}\" here"),
+            Self::UnknownUnit { unit, units } => {
+                write!(f, "there is no unit \"{unit}\" here, only {}", units.join(", "))
+            }
             Self::AmbiguousUnit { unit, bits } => write!(
                 f,
                 "\"{unit}\" is refused because it counts bytes in tc and bits elsewhere: write \"{bits}\""
@@ -125,6 +126,7 @@ impl core::error::Error for QuantityError {}
 /// [`QuantityError`] if `text` is not a rate.
 pub fn parse_rate(text: &str) -> Result<Rate, QuantityError> {
     let (number, unit) = split(text)?;
+    // Its kin are spelt in every case there is.
     if let Some(&(_, bits)) = AMBIGUOUS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)) {
         return Err(QuantityError::AmbiguousUnit { unit: unit.into(), bits });
     }
@@ -251,15 +253,17 @@ fn split(text: &str) -> Result<(Decimal<'_>, &str), QuantityError> {
     if unit.is_empty() {
         return Err(QuantityError::NoUnit);
     }
-    let fraction = fraction.trim_end_matches('0');
-    let digits = [whole, fraction].concat();
-    let digits = digits.trim_start_matches('0');
-    // 38 digits fit; RED thresholds are the only fractions computed by a machine, and those have 17.
-    if digits.len() > 36 || fraction.len() > 36 {
-        return Err(QuantityError::NotANumber);
-    }
-    let value = if digits.is_empty() { 0 } else { digits.parse().map_err(|_| QuantityError::NotANumber)? };
-    Ok((Decimal { digits: value, scale: fraction.len() as u32, text: number }, unit))
+    let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));
+    let (digits, scale) = if whole.len() > 19 {
+        // Beyond u64 in any unit.
+        (u128::MAX, 0)
+    } else if fraction.len() > 18 {
+        // No unit has that many decimals: not a whole number of any, whatever the digits.
+        (1, 38)
+    } else {
+        (format!("0{whole}{fraction}").parse().map_err(|_| QuantityError::NotANumber)?, fraction.len() as u32)
+    };
+    Ok((Decimal { digits, scale, text: number }, unit))
 }
 
 fn find(unit: &str, tables: &[&'static [(&'static str, u64)]]) -> Result<u64, QuantityError> {
@@ -268,7 +272,7 @@ fn find(unit: &str, tables: &[&'static [(&'static str, u64)]]) -> Result<u64, Qu
         Some(&(_, scale)) => Ok(scale),
         None => Err(QuantityError::UnknownUnit {
             unit: unit.into(),
-            nearest: nearest(unit, all().map(|&(name, _)| name)),
+            units: all().map(|&(name, _)| name).collect(),
         }),
     }
 }

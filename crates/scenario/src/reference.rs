@@ -66,7 +66,7 @@ fn tables() -> String {
         for key in section.keys {
             let takes = match &key.kind {
                 Kind::Later => "not built yet".into(),
-                Kind::Table(table) | Kind::Tables(table) => format!("{}: {}", key.kind.describe(), table.name),
+                Kind::Table(table) => format!("a table: {}", table.name),
                 Kind::Either(plain, table) => format!("{}, or a table: {}", plain.describe(), table.name),
                 Kind::Word { later, .. } if !later.is_empty() => {
                     format!("{}; not built yet: {}", key.kind.describe(), later.join(", "))

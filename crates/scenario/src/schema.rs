@@ -9,7 +9,7 @@ use firstflight_control::registry::SCHEMES;
 use firstflight_control::scheme::{Info, ParamKind, Role};
 use serde_json::{Value, json};
 
-use crate::format::{Absent, Key, Kind, ROOT, SECTIONS, Section};
+use crate::format::{Absent, EAGER, Key, Kind, ROOT, SECTIONS, Section, UNLIMITED};
 use crate::limits;
 use crate::quantity::{BDP_UNITS, BYTE_UNITS, PACKET_UNITS, RATE_UNITS, TIME_UNITS};
 
@@ -67,10 +67,10 @@ fn kind(kind: &Kind) -> Value {
         Kind::Time(_) | Kind::Delay(_) => quantity(&[TIME_UNITS]),
         Kind::Bytes => quantity(&[BYTE_UNITS]),
         Kind::Amount | Kind::LinkBuffer => quantity(&[BYTE_UNITS, PACKET_UNITS]),
-        Kind::AmountOrUnlimited => any([json!({ "const": "unlimited" }), self::kind(&Kind::Amount)]),
+        Kind::AmountOrUnlimited => any([json!({ "const": UNLIMITED }), self::kind(&Kind::Amount)]),
         Kind::Buffer | Kind::Threshold => quantity(&[BYTE_UNITS, PACKET_UNITS, BDP_UNITS]),
         Kind::Word { built, .. } => json!({ "enum": built }),
-        Kind::Reads => any([json!({ "const": "eager" }), self::kind(&Kind::Bytes)]),
+        Kind::Reads => any([json!({ "const": EAGER }), self::kind(&Kind::Bytes)]),
         Kind::Startup => scheme(&[Role::Startup, Role::Whole]),
         Kind::Avoidance => scheme(&[Role::Avoidance]),
         Kind::Pair(of) => json!({ "type": "array", "items": self::kind(of), "minItems": 2, "maxItems": 2 }),

@@ -100,7 +100,8 @@ impl<'a> Table<'a> {
             };
             match known(name.get_ref()) {
                 None => {
-                    let names = section.keys.iter().map(|key| key.name);
+                    let built = section.keys.iter().filter(|key| !matches!(key.kind, Kind::Later));
+                    let names = built.map(|key| key.name);
                     return Err(Error {
                         place: Some(source.place(name.span().start)),
                         expected: Some(format!("one of: {}", names.clone().collect::<Vec<_>>().join(", "))),
@@ -180,19 +181,26 @@ impl<'a> Table<'a> {
 impl<'a> Item<'a> {
     /// An error about this value.
     pub(crate) fn fail(&self, problem: Problem) -> Error {
+        let written = self.value.as_str().unwrap_or_default();
         let nearest = match &problem {
-            Problem::Quantity(QuantityError::UnknownUnit { nearest, .. }) => nearest.map(String::from),
+            Problem::Quantity(QuantityError::UnknownUnit { unit, units }) => nearest(unit, units.iter().copied()),
+            Problem::Quantity(QuantityError::NotANumber) => nearest(written, self.kind.word()),
             _ => None,
         };
         Error {
             file: self.source.file.into(),
             place: Some(self.source.place(self.span.start)),
             key: self.path.clone(),
-            value: self.source.excerpt(&self.span),
+            value: self.source.excerpt(&self.span).filter(|text| !self.is_headed(text)),
             problem,
             expected: Some(self.kind.describe()),
-            nearest,
+            nearest: nearest.map(String::from),
         }
+    }
+
+    /// Whether this is a table under a heading, which is no value to show.
+    fn is_headed(&self, excerpt: &str) -> bool {
+        self.value.is_table() && excerpt.starts_with('[')
     }
 
     /// An error about this value that says all there is to say.
@@ -204,7 +212,7 @@ impl<'a> Item<'a> {
     pub(crate) fn wrong_type(&self) -> Error {
         self.fail(Problem::WrongType(match self.value {
             DeValue::String(_) => "this is a text",
-            DeValue::Integer(_) | DeValue::Float(_) => "this is a number without unit",
+            DeValue::Integer(_) | DeValue::Float(_) => "this is a number",
             DeValue::Boolean(_) => "this is a flag",
             DeValue::Datetime(_) => "this is a date",
             DeValue::Array(_) => "this is an array",

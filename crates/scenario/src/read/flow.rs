@@ -23,7 +23,7 @@ pub(super) fn group(
     let time = |key, habit| table.get(key).map_or(Ok(habit), |item| item.time());
     let flag = |key, habit| table.get(key).map_or(Ok(habit), |item| item.flag());
     let window = |key| match table.get(key) {
-        Some(item) if !item.unlimited() => item.window(payload).map(Some),
+        Some(item) if !item.is_word() => item.window(payload).map(Some),
         _ => Ok(None),
     };
     let group = FlowGroup {
@@ -32,7 +32,7 @@ pub(super) fn group(
         count: table.get("count").map_or(Ok(1), |item| item.integer())? as u32,
         start: table.get("start").map_or(Ok(Start::At(Nanos::ZERO)), |item| start(&item))?,
         size: match table.get("size") {
-            Some(item) if !item.unlimited() => Some(item.dist(|item| item.amount(payload))?),
+            Some(item) if !item.is_word() => Some(item.dist(|item| item.amount(payload))?),
             _ => None,
         },
         lifetime: table.get("lifetime").map(|item| item.dist(Item::time)).transpose()?,
@@ -50,7 +50,7 @@ pub(super) fn group(
             .map_or(Ok(stack.receiver), |item| item.choice(Receiver::ALL, Receiver::word))?,
         delayed_ack_timer: time("delayed_ack_timer", stack.delayed_ack_timer)?,
         receiver_reads: match table.get("receiver_reads") {
-            Some(item) if item.value.as_str() != Some("eager") => Reads::Every(item.bytes()?),
+            Some(item) if !item.is_word() => Reads::Every(item.bytes()?),
             _ => Reads::Eager,
         },
         growth: match table.get("byte_counting").map(|item| item.flag()).transpose()? {

@@ -10,7 +10,7 @@ use toml::de::DeTable;
 use crate::error::{Error, Problem};
 use crate::format;
 use crate::limits;
-use crate::model::{Endpoints, Packet, Scenario};
+use crate::model::{Endpoints, FlowGroup, Packet, Scenario};
 use crate::places::Places;
 use crate::profile::Profile;
 use crate::source::{Source, Table};
@@ -89,6 +89,7 @@ fn read(root: &Table<'_>) -> Result<Scenario, Error> {
         let name = names.of(&table, &format!("flow{index}"), "")?;
         let endpoints = network::endpoints(&table, &network, parking_lot.as_ref())?;
         flows.push(flow::group(&table, name, endpoints, packet, duration)?);
+        enough(&table, &flows)?;
     }
     if let Some(cross) = parking_lot.as_ref().and_then(|lot| lot.cross.as_ref()) {
         let table = cross.table(&format::FLOW)?;
@@ -101,6 +102,7 @@ fn read(root: &Table<'_>) -> Result<Scenario, Error> {
             let name = names.of(&table, "cross", &hop.to_string())?;
             let endpoints = Endpoints::Nodes { from: hop, to: hop + 1 };
             flows.push(flow::group(&table, name, endpoints, packet, duration)?);
+            enough(&table, &flows)?;
         }
     }
     let mut udp = vec![];
@@ -111,15 +113,21 @@ fn read(root: &Table<'_>) -> Result<Scenario, Error> {
         udp.push(flow::udp(&table, name, endpoints)?);
     }
 
-    let total: u64 = flows.iter().map(|f| u64::from(f.count)).sum();
-    if total > limits::FLOWS {
-        let why = format!("{total} flows in all, and at most {} are taken", limits::FLOWS);
-        return Err(root.fail(Problem::Impossible(why), None));
-    }
     if duration.is_none() && flows.is_empty() && !udp.is_empty() {
         return Err(root.missing("duration"));
     }
     Ok(Scenario { title, duration, seed, network, packet, flows, udp })
+}
+
+/// Refuses the last of `flows`, which is from `table`, if they are too many.
+fn enough(table: &Table<'_>, flows: &[FlowGroup]) -> Result<(), Error> {
+    match flows.iter().map(|flow| u64::from(flow.count)).sum::<u64>() {
+        total if total > limits::FLOWS => {
+            let why = format!("with these it is {total} flows, and at most {} are taken", limits::FLOWS);
+            Err(table.fail(Problem::Impossible(why), None))
+        }
+        _ => Ok(()),
+    }
 }
 
 const DEFAULT_PACKET: Packet = Packet { size: 1500, ack_size: None };

@@ -33,10 +33,11 @@ pub(super) fn read<'a>(
             Problem::Impossible("nothing says what the traffic crosses".into()),
             Some("[path], [topology], or [[node]] and [[link]]".into()),
         )),
-        _ => Err(root.fail(
-            Problem::Impossible("the network is described twice".into()),
-            Some("only one of [path], [topology], and [[node]] with [[link]]".into()),
-        )),
+        (_, Some(second), None) | (_, _, Some(second)) => Err(Error {
+            value: None,
+            expected: Some("only one of [path], [topology], and [[node]] with [[link]]".into()),
+            ..second.fail(Problem::Impossible("the network is described twice".into()))
+        }),
     }
 }
 

@@ -6,7 +6,7 @@ use toml::de::DeValue;
 
 use crate::error::{Error, Problem, nearest};
 use crate::profile::Stack;
-use crate::quantity::{Amount, parse_amount, parse_time};
+use crate::quantity::{Amount, QuantityError, parse_amount, parse_time};
 use crate::scheme::{PhaseSpec, SchemeError, SchemeSpec, labels_of, parse_phases};
 use crate::source::{Item, Table};
 
@@ -28,11 +28,14 @@ pub(super) fn read(table: &Table<'_>, stack: &Stack) -> Result<SchemeSpec, Error
             let why = format!("{whole} rules the whole connection, so that no avoidance follows it");
             return Err(item.impossible(why));
         }
-        (Some(item), None) => chain.extend(phases(item, AVOIDANCE)?),
+        (Some(item), None) => match <[_; 1]>::try_from(phases(item, AVOIDANCE)?) {
+            Ok(one) => chain.extend(one),
+            Err(_) => return Err(item.impossible("an avoidance scheme never ends, so that there is only one")),
+        },
         (None, None) => chain.push(habit(stack.avoidance)?),
         (None, Some(_)) => {}
     }
-    SchemeSpec::new(chain).map_err(|error| match startup.or(avoidance) {
+    SchemeSpec::new(chain).map_err(|error| match startup {
         Some(item) => item.impossible(error.to_string()),
         None => table.fail(Problem::Impossible(error.to_string()), None),
     })
@@ -41,6 +44,9 @@ pub(super) fn read(table: &Table<'_>, stack: &Stack) -> Result<SchemeSpec, Error
 /// A label, several joined by `+`, a table with parameters, or an array of these.
 fn phases(item: &Item<'_>, roles: &'static [Role]) -> Result<Vec<PhaseSpec>, Error> {
     if let DeValue::Array(_) = item.value {
+        if item.elements()?.is_empty() {
+            return Err(item.fail(Problem::Impossible("it is empty".into())));
+        }
         let nested = item.elements()?.iter().map(|item| phases(item, roles)).collect::<Result<Vec<_>, _>>()?;
         return Ok(nested.concat());
     }
@@ -78,7 +84,8 @@ fn labelled(item: &Item<'_>, roles: &'static [Role]) -> Result<Vec<PhaseSpec>, E
     })?;
     match phases.iter().find(|phase| !roles.contains(&phase.role())) {
         Some(phase) => {
-            let why = format!("{} is not one: its role is {}", phase.label, phase.role().label());
+            let wanted = if roles == AVOIDANCE { "an avoidance scheme" } else { "a start-up scheme" };
+            let why = format!("{} is not {wanted}: its role is {}", phase.label, phase.role().label());
             Err(refused(Problem::Impossible(why), None))
         }
         None => Ok(phases),
@@ -114,10 +121,14 @@ fn set(phase: &mut PhaseSpec, name: &str, item: &Item<'_>) -> Result<(), Error> 
 fn value(param: &Param, item: &Item<'_>) -> Result<Value, Problem> {
     let wrong = || item.wrong_type().problem;
     let text = || item.text().map_err(|_| wrong());
+    let quantity = || match item.value {
+        DeValue::Integer(_) | DeValue::Float(_) => Err(Problem::Quantity(QuantityError::NoUnit)),
+        _ => text(),
+    };
     match param.kind {
         ParamKind::Number { .. } => item.any_number().map(Value::Number).map_err(|error| error.problem),
-        ParamKind::Time => parse_time(text()?).map(Value::Time).map_err(Problem::Quantity),
-        ParamKind::Packets => match parse_amount(text()?).map_err(Problem::Quantity)? {
+        ParamKind::Time => parse_time(quantity()?).map(Value::Time).map_err(Problem::Quantity),
+        ParamKind::Packets => match parse_amount(quantity()?).map_err(Problem::Quantity)? {
             Amount::Packets(n) => Ok(Value::Packets(n)),
             Amount::Bytes(_) => Err(Problem::Impossible("not a number of packets".into())),
         },

@@ -86,13 +86,18 @@ impl<'a> Item<'a> {
         }
     }
 
-    pub(super) fn unlimited(&self) -> bool {
-        self.value.as_str() == Some("unlimited")
+    /// Whether the value is the word that the key takes in place of a quantity.
+    pub(super) fn is_word(&self) -> bool {
+        self.value.as_str().is_some_and(|text| self.kind.word() == Some(text))
     }
 
     pub(super) fn integer(&self) -> Result<u64, Error> {
         let Kind::Integer { min, max } = *self.kind else { unreachable!("{:?} is no integer", self.kind) };
-        let DeValue::Integer(number) = self.value else { return Err(self.wrong_type()) };
+        let number = match self.value {
+            DeValue::Integer(number) => number,
+            DeValue::Float(_) => return Err(self.out_of_range("not a whole number")),
+            _ => return Err(self.wrong_type()),
+        };
         match u64::from_str_radix(number.as_str(), number.radix()) {
             Ok(n) if (min..=max).contains(&n) => Ok(n),
             _ => Err(self.out_of_range("out of range")),
@@ -214,7 +219,7 @@ impl<'a> Item<'a> {
             }
         };
         if bytes < wide {
-            return Err(self.out_of_range(&format!("{bytes} bytes hold less than one packet of {packet} bytes")));
+            return Err(self.out_of_range(&format!("{bytes} bytes, less than one packet of {packet} bytes")));
         }
         Ok(limit)
     }

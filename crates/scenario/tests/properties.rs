@@ -1,0 +1,248 @@
+//! What is written is read back as it was: quantities, and whole scenarios.
+
+use firstflight_control::units::{Nanos, Rate};
+use firstflight_scenario::quantity::*;
+use firstflight_scenario::*;
+use proptest::prelude::*;
+
+/// Numbers of every magnitude up to `most`, round ones among them.
+fn magnitudes(most: u64) -> impl Strategy<Value = u64> {
+    let digits = most.ilog10();
+    prop_oneof![
+        (0..=digits, 1..10_u64).prop_map(|(power, digit)| digit * 10_u64.pow(power)),
+        (0..=digits).prop_flat_map(|power| 0..=10_u64.pow(power)),
+        0..=most,
+    ]
+    .prop_map(move |n| n.min(most))
+}
+
+fn time(most: Nanos) -> impl Strategy<Value = Nanos> {
+    magnitudes(most.0).prop_map(|n| Nanos(n.max(1)))
+}
+
+fn dist<T: Copy + PartialOrd + core::fmt::Debug>(
+    values: impl Strategy<Value = T> + Clone + 'static,
+) -> impl Strategy<Value = Dist<T>> {
+    prop_oneof![
+        values.clone().prop_map(Dist::Fixed),
+        (values.clone(), values.clone())
+            .prop_map(|(a, b)| if a <= b { Dist::Uniform(a, b) } else { Dist::Uniform(b, a) }),
+        values.clone().prop_map(Dist::Exponential),
+        (values, 1.0001..100.0).prop_map(|(mean, shape)| Dist::Pareto { mean, shape }),
+    ]
+}
+
+fn start() -> impl Strategy<Value = Start> {
+    let time = || time(limits::TIME);
+    prop_oneof![
+        time().prop_map(Start::At),
+        time().prop_map(Start::Every),
+        time().prop_map(Start::Exponential),
+        (time(), time()).prop_map(|(a, b)| Start::Uniform(a.min(b), a.max(b))),
+    ]
+}
+
+fn queue() -> impl Strategy<Value = Queue> {
+    let red = (0.0..1e6, 1e-9..1e6, 1e-9..1.0, 1e-9..1.0, any::<bool>(), any::<bool>());
+    prop_oneof![
+        Just(Queue::DropTail),
+        red.prop_map(|(min, above, weight, max_p, gentle, ecn)| {
+            Queue::Red(Red { min, max: f64::max(min + above, f64::next_up(min)), weight, max_p, gentle, ecn })
+        }),
+    ]
+}
+
+fn limit() -> impl Strategy<Value = Limit> {
+    prop_oneof![
+        magnitudes(limits::PACKETS).prop_map(|n| Limit::Packets(n.max(1))),
+        magnitudes(limits::BYTES).prop_map(|n| Limit::Bytes(n.max(65_535))),
+    ]
+}
+
+prop_compose! {
+    fn path()(
+        rate in magnitudes(limits::RATE.0), rtt in time(limits::DELAY), buffer in limit(), queue in queue(),
+        loss in 0.0..0.999, access in magnitudes(limits::RATE.0),
+    ) -> Path {
+        Path { rate: Rate(rate.max(1)), rtt, buffer, queue, loss, access_rate: Rate(access.max(1)) }
+    }
+}
+
+prop_compose! {
+    fn graph()(links in prop::collection::vec((path(), time(limits::DELAY)), 1..5)) -> Graph {
+        let name = |i: usize| format!("n{i}");
+        let nodes = (0..=links.len()).map(|i| Node { name: name(i), access_rate: Rate(1 + i as u64) }).collect();
+        // A chain of two-way links.
+        let links = links.into_iter().enumerate().flat_map(|(i, (path, delay))| {
+            let there = Link {
+                name: format!("l{i}"), from: i, to: i + 1, rate: path.rate, delay, buffer: path.buffer,
+                queue: path.queue, loss: path.loss,
+            };
+            let back = Link { name: format!("b{i}"), from: i + 1, to: i, ..there.clone() };
+            [there, back]
+        });
+        Graph { nodes, links: links.collect() }
+    }
+}
+
+fn scheme() -> impl Strategy<Value = SchemeSpec> {
+    prop::sample::select(&["slow-start+reno", "hystart+++reno", "limited-slow-start+slow-start+reno", "reno"][..])
+        // Without a start-up of its own a flow has its profile's: "reno" alone cannot be written.
+        .prop_filter_map("a file cannot say it", |text| SchemeSpec::parse(text).ok().filter(|s| s.phases().len() > 1))
+}
+
+prop_compose! {
+    fn flow(forward: bool)(
+        profile in prop::sample::select(Profile::ALL), count in 1..1000_u32, start in start(),
+        size in prop::option::of(dist(magnitudes(limits::BYTES).prop_map(|n| n.max(1)))),
+        lifetime in prop::option::of(dist(magnitudes(limits::TIME.0).prop_map(|n| Nanos(n.max(1))))),
+        scheme in scheme(),
+    )(
+        profile in Just(profile), count in Just(count), start in Just(start), size in Just(size),
+        lifetime in Just(lifetime), scheme in Just(scheme),
+        recovery in prop::sample::select(Recovery::ALL), receiver in prop::sample::select(Receiver::ALL),
+        idle_restart in prop::sample::select(IdleRestart::ALL),
+        windows in (65_535..limits::BYTES, prop::option::of(65_535..limits::BYTES), prop::option::of(65_535..limits::BYTES)),
+        timers in (time(limits::TIME), time(limits::TIME), time(limits::TIME)),
+        reads in prop::option::of(1..limits::BYTES),
+        flags in any::<(bool, bool, bool, bool)>(),
+        cluster in prop::option::of("[a-zA-Z0-9_-]{1,64}"),
+        extra_rtt in dist(magnitudes(limits::DELAY.0).prop_map(|n| Nanos(n.max(1)))),
+    ) -> FlowGroup {
+        FlowGroup {
+            name: String::new(), profile, count, start, size, lifetime, scheme, recovery,
+            initial_window: windows.0, initial_ssthresh: windows.1, receive_window: windows.2,
+            receiver, delayed_ack_timer: timers.0,
+            receiver_reads: reads.map_or(Reads::Eager, Reads::Every),
+            growth: match (flags.0, profile.stack().growth) {
+                (true, growth) => growth,
+                (false, Growth::PerAck) => Growth::ByteCounting,
+                (false, _) => Growth::PerAck,
+            },
+            min_rto: timers.1, rto_granularity: timers.2, idle_restart,
+            limited_transmit: flags.1, handshake: flags.2, cluster,
+            endpoints: Endpoints::Path(if forward || flags.3 { Direction::Forward } else { Direction::Reverse }),
+            extra_rtt,
+        }
+    }
+}
+
+prop_compose! {
+    fn udp()(
+        rate in magnitudes(limits::RATE.0), start in time(limits::TIME),
+        on_off in prop::option::of((
+            dist(magnitudes(limits::TIME.0).prop_map(|n| Nanos(n.max(1)))),
+            dist(magnitudes(limits::TIME.0).prop_map(|n| Nanos(n.max(1)))),
+        )),
+    ) -> UdpSource {
+        UdpSource {
+            name: String::new(), rate: Rate(rate.max(1)), start,
+            on_off: on_off.map(|(on, off)| OnOff { on, off }),
+            endpoints: Endpoints::Path(Direction::Forward),
+        }
+    }
+}
+
+prop_compose! {
+    fn scenario()(
+        title in ".{0,20}", duration in time(limits::TIME), seed in 0..=i64::MAX as u64,
+        network in prop_oneof![path().prop_map(Network::Dumbbell), graph().prop_map(Network::Graph)],
+        size in 53..=65_535_u32, ack_size in prop::option::of(1..=65_535_u32),
+        flows in prop::collection::vec(flow(false), 0..4), udp in prop::collection::vec(udp(), 0..3),
+    ) -> Scenario {
+        let mut scenario =
+            Scenario { title, duration: Some(duration), seed, network, packet: Packet { size, ack_size }, flows, udp };
+        let crosses = match &scenario.network {
+            Network::Dumbbell(_) => None,
+            Network::Graph(graph) => Some(Endpoints::Nodes { from: graph.nodes.len() - 1, to: 0 }),
+        };
+        for (i, flow) in scenario.flows.iter_mut().enumerate() {
+            flow.name = format!("f{i}");
+            flow.endpoints = crosses.unwrap_or(flow.endpoints);
+        }
+        for (i, udp) in scenario.udp.iter_mut().enumerate() {
+            udp.name = format!("u{i}");
+            udp.endpoints = crosses.unwrap_or(udp.endpoints);
+        }
+        scenario
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_rate_is_read_back_as_it_was_written(n in magnitudes(limits::RATE.0)) {
+        prop_assert_eq!(parse_rate(&show_rate(Rate(n))), Ok(Rate(n)));
+    }
+
+    #[test]
+    fn a_time_is_read_back_as_it_was_written(n in magnitudes(limits::TIME.0)) {
+        prop_assert_eq!(parse_time(&show_time(Nanos(n))), Ok(Nanos(n)));
+    }
+
+    #[test]
+    fn a_size_is_read_back_as_it_was_written(n in magnitudes(limits::BYTES)) {
+        prop_assert_eq!(parse_bytes(&show_bytes(n)), Ok(n));
+    }
+
+    #[test]
+    fn a_number_in_any_unit_is_that_many_of_it(n in 0..100_000_u64, spaces in " {0,3}") {
+        for &(unit, bits) in &RATE_UNITS[..4] {
+            prop_assert_eq!(parse_rate(&format!("{n}{spaces}{unit}")), Ok(Rate(n * bits)));
+        }
+        for &(unit, ns) in TIME_UNITS {
+            prop_assert_eq!(parse_time(&format!("{n}{spaces}{unit}")), Ok(Nanos(n * ns)));
+        }
+        for &(unit, bytes) in BYTE_UNITS {
+            prop_assert_eq!(parse_bytes(&format!("{n}{spaces}{unit}")), Ok(n * bytes));
+        }
+        prop_assert_eq!(parse_amount(&format!("{n}{spaces}packets")), Ok(Amount::Packets(n)));
+    }
+
+    #[test]
+    fn no_text_makes_the_quantity_readers_panic(text in ".{0,40}", number in "[0-9.]{0,45}", unit in "[A-Za-z/]{0,6}") {
+        for text in [text, format!("{number} {unit}")] {
+            let _ = (parse_rate(&text), parse_time(&text), parse_bytes(&text), parse_amount(&text));
+            let _ = (parse_depth(&text), parse_packets_f64(&text));
+        }
+    }
+
+    #[test]
+    fn a_scenario_is_read_back_as_it_was_written(scenario in scenario()) {
+        let text = scenario.to_toml();
+        match parse(&text, "written.toml") {
+            Ok(loaded) => prop_assert_eq!(&loaded.scenario, &scenario, "{}", text),
+            Err(error) => prop_assert!(false, "{error}\n{text}"),
+        }
+    }
+
+    #[test]
+    fn scenarios_that_differ_have_different_hashes(a in scenario(), b in scenario()) {
+        prop_assert_eq!(a == b, a.hash() == b.hash());
+        let other_seed = Scenario { seed: a.seed ^ 1, ..a.clone() };
+        prop_assert_ne!(a.hash(), other_seed.hash());
+    }
+}
+
+#[test]
+fn decimals_are_exact_and_never_rounded() {
+    assert_eq!(parse_rate("1.5 Gbit/s"), Ok(Rate(1_500_000_000)));
+    assert_eq!(parse_rate("0.000000001 Gbit/s"), Ok(Rate(1)));
+    assert_eq!(parse_rate("0.0000000001 Gbit/s"), Err(QuantityError::NotWhole("bit/s")));
+    assert_eq!(parse_time("0.1 us"), Ok(Nanos(100)));
+    assert_eq!(parse_time("0.05 ns"), Err(QuantityError::NotWhole("nanoseconds")));
+    // 1.1 KiB = 1126.4 bytes; 1.5 KiB = 1536.
+    assert_eq!(parse_bytes("1.1 KiB"), Err(QuantityError::NotWhole("bytes")));
+    assert_eq!(parse_bytes("1.5 KiB"), Ok(1536));
+    assert_eq!((parse_bytes("64 KiB"), parse_bytes("64 KB")), (Ok(65_536), Ok(64_000)));
+    assert_eq!(parse_depth("0.5 BDP"), Ok(Depth::Bdp(500_000)));
+    assert_eq!(parse_time("000000000000000000000000001.000000000000000000000000000000 s"), Ok(Nanos::from_secs(1)));
+}
+
+#[test]
+fn quantities_are_written_in_the_largest_unit_that_fits() {
+    let rates = [0, 999, 1_000, 1_234_567, 40_000_000, 1_500_000_000, 100_000_000_000_000];
+    let shown = ["0 bit/s", "999 bit/s", "1 kbit/s", "1.234567 Mbit/s", "40 Mbit/s", "1.5 Gbit/s", "100 Tbit/s"];
+    assert_eq!(rates.map(|n| show_rate(Rate(n))), shown);
+    assert_eq!([0, 100, 100_000, 1_000_000_001].map(|n| show_time(Nanos(n))), ["0 s", "100 ns", "100 us", "1.000000001 s"]);
+    assert_eq!([0, 65_536, 300_000, 5_000_000_000].map(show_bytes), ["0 B", "65.536 KB", "300 KB", "5 GB"]);
+}
