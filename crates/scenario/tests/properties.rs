@@ -6,7 +6,7 @@ use firstflight_scenario::*;
 use proptest::prelude::*;
 
 /// Numbers of every magnitude up to `most`, round ones among them.
-fn magnitudes(most: u64) -> impl Strategy<Value = u64> {
+fn magnitudes(most: u64) -> impl Strategy<Value = u64> + Clone {
     let digits = most.ilog10();
     prop_oneof![
         (0..=digits, 1..10_u64).prop_map(|(power, digit)| digit * 10_u64.pow(power)),
@@ -16,7 +16,7 @@ fn magnitudes(most: u64) -> impl Strategy<Value = u64> {
     .prop_map(move |n| n.min(most))
 }
 
-fn time(most: Nanos) -> impl Strategy<Value = Nanos> {
+fn time(most: Nanos) -> impl Strategy<Value = Nanos> + Clone {
     magnitudes(most.0).prop_map(|n| Nanos(n.max(1)))
 }
 
@@ -92,10 +92,10 @@ fn scheme() -> impl Strategy<Value = SchemeSpec> {
 }
 
 prop_compose! {
-    fn flow(forward: bool)(
+    fn flow()(
         profile in prop::sample::select(Profile::ALL), count in 1..1000_u32, start in start(),
         size in prop::option::of(dist(magnitudes(limits::BYTES).prop_map(|n| n.max(1)))),
-        lifetime in prop::option::of(dist(magnitudes(limits::TIME.0).prop_map(|n| Nanos(n.max(1))))),
+        lifetime in prop::option::of(dist(time(limits::TIME))),
         scheme in scheme(),
     )(
         profile in Just(profile), count in Just(count), start in Just(start), size in Just(size),
@@ -107,7 +107,7 @@ prop_compose! {
         reads in prop::option::of(1..limits::BYTES),
         flags in any::<(bool, bool, bool, bool)>(),
         cluster in prop::option::of("[a-zA-Z0-9_-]{1,64}"),
-        extra_rtt in dist(magnitudes(limits::DELAY.0).prop_map(|n| Nanos(n.max(1)))),
+        extra_rtt in dist(time(limits::DELAY)),
     ) -> FlowGroup {
         FlowGroup {
             name: String::new(), profile, count, start, size, lifetime, scheme, recovery,
@@ -121,7 +121,7 @@ prop_compose! {
             },
             min_rto: timers.1, rto_granularity: timers.2, idle_restart,
             limited_transmit: flags.1, handshake: flags.2, cluster,
-            endpoints: Endpoints::Path(if forward || flags.3 { Direction::Forward } else { Direction::Reverse }),
+            endpoints: Endpoints::Path(if flags.3 { Direction::Forward } else { Direction::Reverse }),
             extra_rtt,
         }
     }
@@ -131,8 +131,8 @@ prop_compose! {
     fn udp()(
         rate in magnitudes(limits::RATE.0), start in time(limits::TIME),
         on_off in prop::option::of((
-            dist(magnitudes(limits::TIME.0).prop_map(|n| Nanos(n.max(1)))),
-            dist(magnitudes(limits::TIME.0).prop_map(|n| Nanos(n.max(1)))),
+            dist(time(limits::TIME)),
+            dist(time(limits::TIME)),
         )),
     ) -> UdpSource {
         UdpSource {
@@ -148,7 +148,7 @@ prop_compose! {
         title in ".{0,20}", duration in time(limits::TIME), seed in 0..=i64::MAX as u64,
         network in prop_oneof![path().prop_map(Network::Dumbbell), graph().prop_map(Network::Graph)],
         size in 53..=65_535_u32, ack_size in prop::option::of(1..=65_535_u32),
-        flows in prop::collection::vec(flow(false), 0..4), udp in prop::collection::vec(udp(), 0..3),
+        flows in prop::collection::vec(flow(), 0..4), udp in prop::collection::vec(udp(), 0..3),
     ) -> Scenario {
         let mut scenario =
             Scenario { title, duration: Some(duration), seed, network, packet: Packet { size, ack_size }, flows, udp };
