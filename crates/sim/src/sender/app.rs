@@ -53,6 +53,23 @@ impl App {
         }
     }
 
+    /// An application that plans nothing: [`super::Sender::open`] and [`super::Sender::write`] stand for it.
+    pub fn driven() -> Self {
+        Self {
+            start: u64::MAX,
+            write: 0,
+            write_bytes: 0,
+            pauses: Vec::new(),
+            lifetime: u64::MAX,
+            written: 0,
+            writes: 0,
+            established_at: None,
+            write_began: 0,
+            completions: Vec::new(),
+            stopped: true,
+        }
+    }
+
     /// When the connection is to begin.
     pub fn start(&self) -> u64 {
         self.start

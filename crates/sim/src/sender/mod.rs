@@ -5,6 +5,7 @@
 //! nothing out of order takes the short path in [`Sender::on_ack`]; everything else is in `recovery`.
 
 pub mod app;
+mod driven;
 pub mod info;
 pub mod rto;
 pub mod scoreboard;
@@ -279,17 +280,28 @@ impl Sender {
 
     /// The connection is open: the schemes begin, and the first flight leaves.
     fn establish(&mut self, now: u64, handshake_rtt: u64, port: &mut impl Port) {
+        self.connect(now, handshake_rtt);
+        self.app.established(now);
+        let (segments, flow_size) = self.app.next_write();
+        self.available = segments;
+        self.start_up(now, flow_size);
+        self.send(now, port);
+    }
+
+    /// The connection is open; `handshake_rtt` is zero where there was no handshake.
+    fn connect(&mut self, now: u64, handshake_rtt: u64) {
         self.established = true;
         self.rto_at = u64::MAX;
         if handshake_rtt > 0 {
             self.take_sample(now - handshake_rtt, now);
         }
-        self.app.established(now);
-        let (segments, flow_size) = self.app.next_write();
-        self.available = segments;
+    }
+
+    /// The schemes begin, knowing of `flow_size` payload bytes.
+    fn start_up(&mut self, now: u64, flow_size: u64) {
         let entry = Entry {
             now: Nanos(now),
-            rtt: Nanos(handshake_rtt),
+            rtt: Nanos(if self.min_rtt == u64::MAX { 0 } else { self.min_rtt }),
             flow_size,
             receive_window: u64::from(self.stack.receive_window).saturating_mul(self.mss),
             mss: self.stack.mss,
@@ -298,7 +310,6 @@ impl Sender {
         let ssthresh = self.stack.initial_ssthresh.map_or(u64::MAX, |s| u64::from(s) * self.mss);
         self.chain.start(&entry, u64::from(self.stack.initial_window) * self.mss, ssthresh);
         self.stats.max_cwnd = self.chain.control.cwnd;
-        self.send(now, port);
     }
 
     /// A handshake's answer arrives at `now`.

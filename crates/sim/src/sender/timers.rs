@@ -70,7 +70,7 @@ impl Sender {
 
     /// RFC 5681 section 4.1: "a TCP SHOULD set cwnd to no more than RW before beginning transmission if the TCP
     /// has not sent data in an interval exceeding the retransmission timeout."
-    fn restart_after_idle(&mut self, now: u64) {
+    pub(super) fn restart_after_idle(&mut self, now: u64) {
         if now - self.last_sent_at <= self.rto.timeout() || self.stack.idle_restart == IdleRestart::Keep {
             return;
         }

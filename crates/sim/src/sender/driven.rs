@@ -1,0 +1,42 @@
+//! A sender whose application is somebody outside: it says at any time that there is more, and the peer's window
+//! may change with every ACK.
+
+use super::stack::Recovery;
+use super::{AckIn, Port, Repair, Sender};
+
+impl Sender {
+    /// The connection is open at `now`, with nothing to send yet; `rtt` is what its handshake took, zero if that is
+    /// not known, and at most `now`.
+    pub fn open(&mut self, now: u64, rtt: u64) {
+        self.connect(now, rtt);
+        self.start_up(now, 0);
+    }
+
+    /// The application hands over `segments` more; with them `queued` payload bytes have not been sent yet.
+    pub fn write(&mut self, now: u64, segments: u32, queued: u64, port: &mut impl Port) {
+        if self.max == 0 {
+            // Start-up begins with the first data: only now is it known how much there is.
+            self.start_up(now, queued);
+        } else if self.una == self.max {
+            self.restart_after_idle(now);
+        }
+        self.available += segments;
+        self.send(now, port);
+    }
+
+    /// The peer takes `segments` beyond the cumulative ACK from now on.
+    pub fn set_receive_window(&mut self, segments: u32) {
+        self.stack.receive_window = segments;
+    }
+
+    /// An ACK that only moved the window: RFC 5681 section 2 does not count it as a duplicate.
+    pub fn on_window_update(&mut self, now: u64, port: &mut impl Port) {
+        let by_pipe = self.repair == Repair::Recovery && self.stack.recovery == Recovery::Sack && !self.stack.ns2;
+        if by_pipe {
+            // An ACK without blocks counts nothing there, and sends what the pipe has room for.
+            self.on_ack(now, AckIn { seq: self.una, low: 0, high: 0 }, port);
+        } else {
+            self.send(now, port);
+        }
+    }
+}
