@@ -2,10 +2,10 @@
 
 use firstflight_study::results::{CompareReport, Completion, SchemeResult};
 
-use crate::format::{TimeScale, bytes, count, percent, printable};
+use crate::format::{TimeScale, bytes, count, list, percent, printable};
 use crate::headline::headline;
 use crate::names::Names;
-use crate::path::path_line;
+use crate::path::{path_field, path_line};
 
 /// Whether to colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,14 +34,16 @@ enum Column {
 
 use Column::{Drops, Exit, ExitReason, Gain, GainCi, Median, MedianCi, P95, P95Ci, Rank, Scheme};
 
-/// From the fullest to the barest; the first that fits the terminal is taken.
-const LAYOUTS: [&[Column]; 5] = [
+/// From the fullest; the first that fits the terminal is taken.
+const FULLER: [&[Column]; 4] = [
     &[Rank, Scheme, Median, MedianCi, P95, P95Ci, Gain, GainCi, Drops, Exit, ExitReason],
     &[Rank, Scheme, Median, MedianCi, P95, Gain, GainCi, Drops, Exit, ExitReason],
-    &[Rank, Scheme, Median, MedianCi, P95, Gain, Drops, Exit, ExitReason],
+    &[Rank, Scheme, Median, MedianCi, P95, Gain, GainCi, Drops, Exit],
     &[Rank, Scheme, Median, MedianCi, P95, Gain, Drops, Exit],
-    &[Rank, Scheme, Median, P95, Gain, Drops, Exit],
 ];
+
+/// Taken where none fits.
+const BAREST: &[Column] = &[Rank, Scheme, Median, P95, Gain, Drops, Exit];
 
 const GAP: &str = "  ";
 
@@ -73,10 +75,13 @@ pub fn table(report: &CompareReport, width: usize, colour: Colour) -> String {
             let style = match (i, ranked.get(i.saturating_sub(2))) {
                 (0, _) => Style::Bold,
                 (1, _) => Style::Dim,
-                (_, Some(r)) if r.ties_with_best && r.completion_s.is_some() => Style::Green,
+                (_, Some(r)) if r.completion_s.is_some() && (r.ties_with_best || r.rank == 1) => Style::Green,
                 _ => Style::Plain,
             };
             line(&paint(text, style, colour));
+        }
+        for note in notes(&ranked, &names) {
+            wrap(&note, width).iter().for_each(|l| line(&paint(l, Style::Yellow, colour)));
         }
     }
     line("");
@@ -105,33 +110,98 @@ fn size_table(
 ) -> Vec<String> {
     let scale = TimeScale::of(ranked.iter().filter_map(|r| r.completion_s).map(|c| c.p95));
     let baseline = baseline.map(|b| names.get(b).short.as_str());
-    let grid = |layout: &[Column]| -> Vec<Vec<String>> {
-        let heading = layout.iter().map(|&c| heading(c, scale, baseline)).collect();
-        let rows = ranked.iter().map(|r| layout.iter().map(|&c| cell(c, r, names, scale)).collect());
-        std::iter::once(heading).chain(rows).collect()
-    };
-    let total = |grid: &[Vec<String>]| widths(grid).iter().sum::<usize>() + GAP.len() * (grid[0].len() - 1);
-    let layout = LAYOUTS.into_iter().find(|l| total(&grid(l)) <= width).unwrap_or(LAYOUTS[LAYOUTS.len() - 1]);
-    let grid = grid(layout);
-    let widths = widths(&grid);
-    let rows = grid.iter().map(|row| {
-        let cells = row.iter().zip(&widths).zip(layout).map(|((text, &width), column)| {
-            let left = matches!(column, Scheme | MedianCi | P95Ci | GainCi | ExitReason);
-            if left { format!("{text:<width$}") } else { format!("{text:>width$}") }
-        });
-        cells.collect::<Vec<_>>().join(GAP).trim_end().to_owned()
-    });
-    std::iter::once(format!("{}, completion time", bytes(size))).chain(rows).collect()
+    let grid = |layout| Grid::new(layout, ranked, names, scale, baseline);
+    let fitting = FULLER.into_iter().map(grid).find(|g| g.width() <= width).unwrap_or_else(|| grid(BAREST));
+    std::iter::once(format!("{}, completion time", bytes(size))).chain(fitting.lines()).collect()
 }
 
-fn widths(grid: &[Vec<String>]) -> Vec<usize> {
-    let width = |column: usize| grid.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    (0..grid[0].len()).map(width).collect()
+/// What a reader of the numbers of one size must know of them.
+fn notes(ranked: &[&SchemeResult], names: &Names) -> Vec<String> {
+    let unfinished = ranked.iter().filter(|r| r.unfinished > 0 && r.completion_s.is_some()).map(|r| {
+        let name = &names.get(&r.scheme).short;
+        format!(
+            "{name}: {} of {} replications did not finish in the time allowed.",
+            r.unfinished, r.replications
+        )
+    });
+    let mut unknown: Vec<String> = Vec::new();
+    for field in ranked.iter().flat_map(|r| &r.widened_by) {
+        let name = path_field(field).to_lowercase();
+        if !unknown.contains(&name) {
+            unknown.push(name);
+        }
+    }
+    let widened =
+        (!unknown.is_empty()).then(|| format!("The intervals cover every possible {}.", list(&unknown)));
+    unfinished.chain(widened).collect()
+}
+
+/// The cells of a table in one layout.
+struct Grid {
+    layout: &'static [Column],
+    heading: Vec<String>,
+    rows: Vec<Vec<String>>,
+    widths: Vec<usize>,
+}
+
+impl Grid {
+    fn new(
+        layout: &'static [Column],
+        ranked: &[&SchemeResult],
+        names: &Names,
+        scale: TimeScale,
+        baseline: Option<&str>,
+    ) -> Self {
+        let heading: Vec<String> = layout.iter().map(|&c| heading(c, scale, baseline)).collect();
+        let row = |r: &&SchemeResult| layout.iter().map(|&c| cell(c, r, names, scale)).collect();
+        let rows: Vec<Vec<String>> = ranked.iter().map(row).collect();
+        let mut widths: Vec<usize> = (0..layout.len())
+            .map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
+            .collect();
+        for column in 0..layout.len() {
+            // The heading of a value reaches over its interval.
+            let interval =
+                if is_interval(layout.get(column + 1)) { GAP.len() + widths[column + 1] } else { 0 };
+            widths[column] = widths[column].max(heading[column].chars().count().saturating_sub(interval));
+        }
+        Self { layout, heading, rows, widths }
+    }
+
+    fn width(&self) -> usize {
+        self.widths.iter().sum::<usize>() + GAP.len() * (self.widths.len() - 1)
+    }
+
+    fn lines(self) -> Vec<String> {
+        let mut heading = String::new();
+        for (i, (text, &width)) in self.heading.iter().zip(&self.widths).enumerate() {
+            let over_interval = is_interval(self.layout.get(i + 1));
+            let cell = match (over_interval, self.layout[i]) {
+                (_, MedianCi | P95Ci | GainCi) => continue,
+                (true, _) => format!("{text:<all$}", all = width + GAP.len() + self.widths[i + 1]),
+                (false, Scheme | ExitReason) => format!("{text:<width$}"),
+                (false, _) => format!("{text:>width$}"),
+            };
+            heading += if i == 0 { "" } else { GAP };
+            heading += &cell;
+        }
+        let rows = self.rows.iter().map(|row| {
+            let cells = row.iter().zip(&self.widths).zip(self.layout).map(|((text, &width), column)| {
+                let left = matches!(column, Scheme | MedianCi | P95Ci | GainCi | ExitReason);
+                if left { format!("{text:<width$}") } else { format!("{text:>width$}") }
+            });
+            cells.collect::<Vec<_>>().join(GAP).trim_end().to_owned()
+        });
+        std::iter::once(heading.trim_end().to_owned()).chain(rows).collect()
+    }
+}
+
+fn is_interval(column: Option<&Column>) -> bool {
+    matches!(column, Some(MedianCi | P95Ci | GainCi))
 }
 
 fn heading(column: Column, scale: TimeScale, baseline: Option<&str>) -> String {
     match column {
-        Rank => "#".to_owned(),
+        Rank => "# ".to_owned(),
         Scheme => "scheme".to_owned(),
         Median => format!("median {}", scale.unit),
         P95 => format!("p95 {}", scale.unit),

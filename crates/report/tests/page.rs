@@ -122,7 +122,7 @@ fn light_and_dark_are_both_drawn_with_enough_contrast() {
 const FOCUSED: &str = "(() => {
     const e = document.activeElement;
     const style = getComputedStyle(e);
-    return { name: e.id || e.getAttribute('aria-label') || e.textContent.trim().replaceAll('\u00a0', ' ').slice(0, 40),
+    return { name: e.id || e.getAttribute('aria-label') || e.textContent.trim().replaceAll('\\u00a0', ' ').slice(0, 40),
              outline: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0, tag: e.tagName };
 })()";
 
@@ -226,8 +226,8 @@ fn dragging_zooms_all_plots_of_a_group_and_escape_shows_all_again() {
 #[test]
 fn a_scheme_can_be_hidden_from_the_plots() {
     let Some(mut page) = opened("hide", &fixture::from_capture()) else { return };
-    let painted = "document.querySelectorAll('[data-legend=\"traces\"] input').length";
-    assert_eq!(page.evaluate(painted), 6);
+    let boxes = "document.querySelectorAll('[data-legend=\"traces\"] input').length";
+    assert_eq!(page.evaluate(boxes), 6);
     let before = page.evaluate(PAINTED);
     page.evaluate("document.querySelectorAll('[data-legend=\"traces\"] input').forEach((b, i) => { if (i !== 2) b.click(); })");
     let after = page.evaluate(&format!("new Promise((go) => requestAnimationFrame(() => go({PAINTED})))"));

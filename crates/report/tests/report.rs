@@ -150,6 +150,19 @@ fn the_table_fits_the_terminal_and_ranks_every_scheme_at_every_size() {
 }
 
 #[test]
+fn replications_that_did_not_finish_and_widened_intervals_are_said_under_the_table() {
+    let mut report = two(0.308, [-0.23, -0.25, -0.21], 12.3, false);
+    report.comparison.results[0].unfinished = 4;
+    report.comparison.results[1].widened_by = vec!["buffer_packets".into()];
+    let text = plain(&report, 100);
+    assert!(text.contains("jump-start: 4 of 30 replications did not finish in the time allowed."), "{text}");
+    assert!(text.contains("The intervals cover every possible bottleneck buffer."), "{text}");
+    let page = html(&report);
+    assert!(page.contains("4 of 30 did not finish"));
+    assert!(page.contains("interval covers every possible bottleneck buffer"));
+}
+
+#[test]
 fn colour_is_only_there_when_asked_for() {
     let report = fixture::from_capture();
     assert!(!plain(&report, 100).contains('\u{1b}'));
