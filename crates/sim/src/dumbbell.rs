@@ -40,6 +40,12 @@ impl Dumbbell {
         }
     }
 
+    /// Goes on with the links of a dumbbell begun by [`Dumbbell::new`].
+    pub fn resume(links: Vec<LinkConfig>, access: Rate) -> Self {
+        let bottleneck_delay = links[0].delay;
+        Self { links, access, bottleneck_delay }
+    }
+
     /// Paths of two-way propagation `rtt`, at least half the nominal one, through access links of their own.
     pub fn attach(&mut self, name: &str, rtt: Nanos) -> Paths {
         let outside = Nanos(rtt.0 / 2).saturating_sub(self.bottleneck_delay);

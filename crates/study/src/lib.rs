@@ -1,3 +1,9 @@
 //! Experiments: scenarios run many times, compared, and the results they leave.
 
+mod cost;
+pub mod draw;
+pub mod network;
+pub mod progress;
 pub mod results;
+pub mod run;
+pub mod stats;

@@ -1,0 +1,31 @@
+//! What work costs: the only place below the command line that reads a clock.
+
+/// Measures processor and elapsed time.
+pub(crate) struct Stopwatch {
+    wall: std::time::Instant,
+    cpu: f64,
+}
+
+impl Stopwatch {
+    /// Begins to measure.
+    #[expect(clippy::disallowed_methods, reason = "the cost of a run is reported beside it, never used by it")]
+    pub(crate) fn start() -> Self {
+        Self { wall: std::time::Instant::now(), cpu: cpu_seconds() }
+    }
+
+    /// Processor seconds of all threads, and elapsed seconds, since the beginning.
+    pub(crate) fn stop(&self) -> (f64, f64) {
+        (cpu_seconds() - self.cpu, self.wall.elapsed().as_secs_f64())
+    }
+}
+
+/// Processor seconds of all this process's threads, from the kernel's accounting in nanoseconds; zero where there
+/// is none to read.
+fn cpu_seconds() -> f64 {
+    let Ok(tasks) = std::fs::read_dir("/proc/self/task") else { return 0.0 };
+    let of_task = |task: std::fs::DirEntry| {
+        let stat = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+        stat.split_whitespace().next()?.parse::<f64>().ok()
+    };
+    tasks.flatten().filter_map(of_task).sum::<f64>() * 1e-9
+}

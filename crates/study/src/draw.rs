@@ -1,0 +1,67 @@
+//! Draws from a scenario's distributions, by inversion: one uniform number a value, so that the same replication
+//! meets the same randomness whatever else differs, and a larger number always means a larger value.
+
+use firstflight_control::units::Nanos;
+use firstflight_net::random::Stream;
+use firstflight_scenario::Dist;
+
+/// A value drawn from `dist`, rounded to the nearest integer.
+pub fn draw(dist: Dist<u64>, stream: &mut Stream) -> u64 {
+    let value = match dist {
+        Dist::Fixed(value) => return value,
+        Dist::Uniform(low, high) => low as f64 + stream.unit() * (high - low) as f64,
+        Dist::Exponential(mean) => -libm::log(1.0 - stream.unit()) * mean as f64,
+        Dist::Pareto { mean, shape } => {
+            let smallest = mean as f64 * (shape - 1.0) / shape;
+            smallest * libm::pow(1.0 - stream.unit(), -1.0 / shape)
+        }
+    };
+    libm::round(value) as u64
+}
+
+/// The same for times.
+pub fn draw_time(dist: Dist<Nanos>, stream: &mut Stream) -> Nanos {
+    let plain = match dist {
+        Dist::Fixed(t) => Dist::Fixed(t.0),
+        Dist::Uniform(low, high) => Dist::Uniform(low.0, high.0),
+        Dist::Exponential(mean) => Dist::Exponential(mean.0),
+        Dist::Pareto { mean, shape } => Dist::Pareto { mean: mean.0, shape },
+    };
+    Nanos(draw(plain, stream))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mean_and_share_above(dist: Dist<u64>, bound: u64) -> (f64, f64) {
+        let mut stream = Stream::named(1, "test");
+        let drawn: Vec<u64> = (0..200_000).map(|_| draw(dist, &mut stream)).collect();
+        let mean = drawn.iter().sum::<u64>() as f64 / drawn.len() as f64;
+        let above = drawn.iter().filter(|&&x| x > bound).count() as f64 / drawn.len() as f64;
+        (mean, above)
+    }
+
+    #[test]
+    fn an_exponential_exceeds_its_mean_with_probability_1_over_e() {
+        let (mean, above) = mean_and_share_above(Dist::Exponential(1_000_000), 1_000_000);
+        // Standard errors: 1e6 / sqrt(2e5) = 2240 and sqrt(0.37 * 0.63 / 2e5) = 0.0011; five of each.
+        assert!((mean - 1e6).abs() < 11_200.0, "{mean}");
+        assert!((above - 0.367_879).abs() < 0.0055, "{above}");
+    }
+
+    #[test]
+    fn a_pareto_of_shape_3_has_its_mean_and_its_tail() {
+        // x_min = 1e6 * 2 / 3; P(X > 2e6) = (1/3)^3 = 0.037. Variance: mean^2 / (shape (shape - 2)) = 1/3 of 1e12.
+        let (mean, above) = mean_and_share_above(Dist::Pareto { mean: 1_000_000, shape: 3.0 }, 2_000_000);
+        assert!((mean - 1e6).abs() < 5.0 * 577_350.0 / 447.2, "{mean}");
+        assert!((above - 1.0 / 27.0).abs() < 0.0022, "{above}");
+    }
+
+    #[test]
+    fn a_uniform_stays_between_its_bounds() {
+        let mut stream = Stream::named(2, "test");
+        let dist = Dist::Uniform(Nanos(10), Nanos(20));
+        assert!((0..1000).map(|_| draw_time(dist, &mut stream).0).all(|x| (10..=20).contains(&x)));
+    }
+}

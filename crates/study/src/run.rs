@@ -1,0 +1,282 @@
+//! One scenario, run once or under several seeds: the object of `firstflight run`.
+
+use firstflight_control::units::Nanos;
+use firstflight_scenario::{Error, Loaded, Scenario};
+use firstflight_sim::outcome::{FlowOutcome, Outcome, simulate};
+use rayon::prelude::*;
+
+use crate::cost::Stopwatch;
+use crate::network::{Built, Refusal, build};
+use crate::progress::Progress;
+use crate::results::{
+    EngineResult, FlowMeans, FlowResult, LinkMeans, LinkResult, Mean, RunMeans, RunResult, StartupExit,
+};
+use crate::stats::mean_ci95;
+
+/// How a scenario is run.
+#[derive(Clone, Copy, Debug)]
+pub struct RunOptions {
+    /// How many runs, each under a seed of its own; at least one.
+    pub runs: u32,
+    /// In place of the scenario's seed.
+    pub seed: Option<u64>,
+    /// Delivery is recorded at multiples of this since each flow's start; above zero.
+    pub grid: Nanos,
+}
+
+/// Runs a scenario file.
+///
+/// # Errors
+/// If the scenario asks for what the simulator does not have: the key, and why.
+pub fn run(loaded: &Loaded, options: &RunOptions, progress: &dyn Progress) -> Result<RunResult, Error> {
+    run_scenario(&loaded.scenario, options, progress)
+        .map_err(|refusal| loaded.places.refuse(&refusal.key, refusal.why))
+}
+
+/// Runs a scenario.
+///
+/// # Errors
+/// [`Refusal`] if the scenario asks for what the simulator does not have.
+pub fn run_scenario(
+    scenario: &Scenario,
+    options: &RunOptions,
+    progress: &dyn Progress,
+) -> Result<RunResult, Refusal> {
+    let first = options.seed.unwrap_or(scenario.seed);
+    let seeds: Vec<u64> = (0..u64::from(options.runs.max(1))).map(|i| first.wrapping_add(i)).collect();
+    progress.begin("runs", seeds.len() as u64);
+    let watch = Stopwatch::start();
+    let results: Result<Vec<_>, _> = seeds
+        .par_iter()
+        .map(|&seed| {
+            let built = build(scenario, seed, options.grid)?;
+            let outcome = simulate(&built.network);
+            progress.advance(1);
+            Ok(result(scenario, seed, &built, &outcome))
+        })
+        .collect();
+    progress.finish();
+    let mut results = results?;
+    let (cpu_s, wall_s) = watch.stop();
+    let packet_hops = results.iter().map(|r| r.engine.packet_hops).sum();
+    let runs = (results.len() > 1).then(|| means(&seeds, &results));
+    let mut first = results.swap_remove(0);
+    first.engine = EngineResult { packet_hops, cpu_s, wall_s };
+    first.runs = runs;
+    Ok(first)
+}
+
+/// What one run gives, without its cost in time.
+fn result(scenario: &Scenario, seed: u64, built: &Built, outcome: &Outcome) -> RunResult {
+    let flows: Vec<FlowResult> =
+        (0..outcome.flows.len()).map(|index| flow_result(scenario, built, outcome, index)).collect();
+    let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_bit_s).collect();
+    let links = built.named_links.iter().map(|&index| {
+        let link = &outcome.links[index];
+        LinkResult {
+            name: built.network.links[index].name.clone(),
+            utilization: link.utilization,
+            drops: link.stats.drops + link.stats.wire_losses,
+            marks: link.stats.marks,
+            mean_queue_packets: link.mean_queue,
+            max_queue_packets: link.stats.max_queue.into(),
+        }
+    });
+    RunResult {
+        title: scenario.title.clone(),
+        seed,
+        simulated_s: Nanos(outcome.end).as_secs_f64(),
+        links: links.collect(),
+        fairness_jain: jain(&goodputs),
+        flows,
+        engine: EngineResult { packet_hops: outcome.packet_hops(), cpu_s: 0.0, wall_s: 0.0 },
+        runs: None,
+    }
+}
+
+fn flow_result(scenario: &Scenario, built: &Built, outcome: &Outcome, index: usize) -> FlowResult {
+    let flow = &outcome.flows[index];
+    let config = &built.network.flows[index];
+    let group = &scenario.flows[built.group[index]];
+    let packets = |bytes: u64| bytes as f64 / f64::from(config.stack.mss);
+    let start = flow.start.unwrap_or(config.app.start);
+    let completion = flow.completions.first().copied();
+    let life = completion.unwrap_or(outcome.end.saturating_sub(start));
+    let grid = built.network.grid;
+    let at = |i: usize| Nanos(grid.0 * (i as u64 + 1)).as_secs_f64();
+    FlowResult {
+        name: config.name.clone(),
+        startup: group.scheme.startup(),
+        avoidance: group.scheme.avoidance().into(),
+        start_s: Nanos(start).as_secs_f64(),
+        size_bytes: built.size[index],
+        completion_s: completion.map(|t| Nanos(t).as_secs_f64()),
+        delivered_bytes: flow.delivered_bytes,
+        delivered_packets: flow.delivered.into(),
+        goodput_bit_s: if life == 0 { 0.0 } else { flow.delivered_bytes as f64 * 8e9 / life as f64 },
+        retransmits: flow.retransmits,
+        timeouts: flow.timeouts,
+        lost_packets: flow.lost,
+        startup_exit: startup_exit(flow, start, config.stack.mss, built.bdp[index], built.buffer[index]),
+        first_flight_packets: flow.first_flight.into(),
+        max_cwnd_packets: packets(flow.max_cwnd),
+        final_cwnd_packets: packets(flow.final_cwnd),
+        delivered_at: flow.delivered_at.iter().enumerate().map(|(i, &n)| (at(i), n.into())).collect(),
+    }
+}
+
+/// How a flow left start-up, in the words of the results.
+pub(crate) fn startup_exit(
+    flow: &FlowOutcome,
+    start: u64,
+    mss: u32,
+    bdp_packets: f64,
+    buffer_packets: f64,
+) -> Option<StartupExit> {
+    let exit = flow.startup_exit?;
+    let cwnd_packets = exit.cwnd as f64 / f64::from(mss);
+    Some(StartupExit {
+        time_s: exit.at.saturating_sub(Nanos(start)).as_secs_f64(),
+        cwnd_packets,
+        bdp_packets,
+        // What the window held beyond what the path holds.
+        overshoot_packets: (cwnd_packets - bdp_packets - buffer_packets).max(0.0) as u64,
+        reason: exit.reason,
+    })
+}
+
+/// Jain's index `(sum x)^2 / (n sum x^2)`: R. Jain, D. Chiu, W. Hawe, DEC-TR-301, 1984. One for no flows.
+fn jain(shares: &[f64]) -> f64 {
+    let (sum, squares) = shares.iter().fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
+    if squares == 0.0 { 1.0 } else { sum * sum / (shares.len() as f64 * squares) }
+}
+
+fn means(seeds: &[u64], results: &[RunResult]) -> RunMeans {
+    let over = |value: &dyn Fn(&RunResult) -> f64| mean(results.iter().map(value));
+    let flows = (0..results[0].flows.len()).map(|i| {
+        let of = |value: &dyn Fn(&FlowResult) -> f64| mean(results.iter().map(|r| value(&r.flows[i])));
+        let completions: Vec<f64> = results.iter().filter_map(|r| r.flows[i].completion_s).collect();
+        let finite = results.iter().filter(|r| r.flows[i].size_bytes.is_some()).count();
+        FlowMeans {
+            name: results[0].flows[i].name.clone(),
+            unfinished: (finite - completions.len()) as u32,
+            completion_s: (!completions.is_empty()).then(|| mean(completions.iter().copied())),
+            delivered_packets: of(&|f| f.delivered_packets as f64),
+            goodput_bit_s: of(&|f| f.goodput_bit_s),
+            retransmits: of(&|f| f.retransmits as f64),
+            timeouts: of(&|f| f.timeouts as f64),
+            lost_packets: of(&|f| f.lost_packets as f64),
+        }
+    });
+    let links = (0..results[0].links.len()).map(|i| {
+        let of = |value: &dyn Fn(&LinkResult) -> f64| mean(results.iter().map(|r| value(&r.links[i])));
+        LinkMeans {
+            name: results[0].links[i].name.clone(),
+            utilization: of(&|l| l.utilization),
+            drops: of(&|l| l.drops as f64),
+            marks: of(&|l| l.marks as f64),
+            mean_queue_packets: of(&|l| l.mean_queue_packets),
+        }
+    });
+    RunMeans {
+        count: results.len() as u32,
+        seeds: seeds.to_vec(),
+        flows: flows.collect(),
+        links: links.collect(),
+        fairness_jain: over(&|r| r.fairness_jain),
+    }
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Mean {
+    let values: Vec<f64> = values.collect();
+    let (mean, ci95) = mean_ci95(&values);
+    Mean { mean, ci95 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::progress::Silent;
+    use firstflight_scenario::parse;
+
+    fn run_text(text: &str, runs: u32) -> RunResult {
+        let loaded = parse(text, "test.toml").expect("a valid scenario");
+        let options = RunOptions { runs, seed: None, grid: Nanos::from_secs(1) };
+        run(&loaded, &options, &Silent).expect("the simulator can run it")
+    }
+
+    const ONE: &str = r#"
+        duration = "20 s"
+        [path]
+        rate = "40 Mbit/s"
+        rtt = "100 ms"
+        buffer = "500 packets"
+        [packet]
+        size = "1000 B"
+        [[flow]]
+        name = "bulk"
+        profile = "ns2"
+        initial_ssthresh = "32 packets"
+        recovery = "newreno"
+    "#;
+
+    #[test]
+    fn adaptive_starts_base_case_uses_a_quarter_of_the_link() {
+        // AS Table 1: 23.2 % of 40 Mbit/s at 100 ms, payload counted 960 of 1000 bytes; within 5 %.
+        let result = run_text(ONE, 1);
+        let utilization = result.flows[0].delivered_bytes as f64 * 8.0 / (20.0 * 40e6);
+        assert!((utilization / 0.232 - 1.0).abs() < 0.05, "{utilization}");
+        let exit = result.flows[0].startup_exit.expect("slow start ended");
+        assert_eq!((exit.cwnd_packets, exit.reason.label()), (32.0, "threshold"));
+        assert_eq!(exit.bdp_packets, 500.0);
+    }
+
+    #[test]
+    fn a_finite_flow_ends_the_run_and_delivers_every_byte() {
+        let text = r#"
+            [path]
+            rate = "10 Mbit/s"
+            rtt = "50 ms"
+            buffer = "100 packets"
+            [[flow]]
+            size = "30 KB"
+            profile = "rfc"
+            receiver = "ack-every-packet"
+        "#;
+        let result = run_text(text, 1);
+        let flow = &result.flows[0];
+        assert_eq!((flow.delivered_bytes, flow.retransmits), (30_000, 0));
+        // 21 segments of 1460 bytes: ten in the first round, the rest in the second. Two round trips, plus the
+        // second round's eleven packets at 1.2 ms each behind each other, within one packet time and the ACK's.
+        let expected = 0.1 + 11.0 * 1500.0 * 8.0 / 10e6;
+        let completion = flow.completion_s.expect("finished");
+        assert!((completion - expected).abs() < 0.003, "{completion} {expected}");
+        assert_eq!(flow.first_flight_packets, 10);
+    }
+
+    #[test]
+    fn several_runs_of_a_random_path_give_means_with_intervals() {
+        let text = ONE.replace("buffer =", "loss = 0.001\nbuffer =");
+        let result = run_text(&text, 4);
+        let runs = result.runs.expect("means");
+        assert_eq!((runs.count, runs.seeds.len()), (4, 4));
+        let ci = runs.flows[0].goodput_bit_s.ci95.expect("an interval");
+        assert!(ci[0] < runs.flows[0].goodput_bit_s.mean && runs.flows[0].goodput_bit_s.mean < ci[1]);
+    }
+
+    #[test]
+    fn what_the_simulator_lacks_is_refused_with_its_place() {
+        let text = ONE.replace("recovery = \"newreno\"", "startup = \"jump-start\"");
+        let loaded = parse(&text, "test.toml").expect("valid as a scenario");
+        let options = RunOptions { runs: 1, seed: None, grid: Nanos::from_secs(1) };
+        let message = run(&loaded, &options, &Silent).expect_err("no handshake").to_string();
+        assert!(message.contains("test.toml:13") && message.contains("handshake"), "{message}");
+    }
+
+    #[test]
+    fn jains_index_is_one_for_equal_shares_and_1_over_n_for_one_taker() {
+        assert_eq!(jain(&[3.0, 3.0, 3.0]), 1.0);
+        assert_eq!(jain(&[5.0, 0.0, 0.0, 0.0]), 0.25);
+        assert_eq!(jain(&[]), 1.0);
+    }
+}

@@ -1,0 +1,133 @@
+//! Confidence intervals. Start-up is a transient: one run proves nothing, and neither does a mean without one.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use crate::results::{Ci95, Completion, PairedDifference};
+
+/// The mean of `values` and its 95 % interval by Student's t; none from fewer than two values.
+///
+/// # Panics
+/// If there is no value.
+pub fn mean_ci95(values: &[f64]) -> (f64, Option<Ci95>) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    if values.len() < 2 {
+        return (mean, None);
+    }
+    let variance = values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
+    let half = t_975(values.len() - 1) * (variance / n).sqrt();
+    (mean, Some([mean - half, mean + half]))
+}
+
+/// The 97.5 % point of Student's t with `freedom` degrees of freedom.
+fn t_975(freedom: usize) -> f64 {
+    StudentsT::new(0.0, 1.0, freedom as f64).expect("at least one degree of freedom").inverse_cdf(0.975)
+}
+
+/// The value below which a share `p` of `sorted` lies, by linear interpolation (type 7 of Hyndman and Fan, "Sample
+/// Quantiles in Statistical Packages", The American Statistician 50(4), 1996).
+pub fn quantile(sorted: &[f64], p: f64) -> f64 {
+    let place = p * (sorted.len() - 1) as f64;
+    let (low, share) = (place.floor() as usize, place.fract());
+    let high = (low + 1).min(sorted.len() - 1);
+    sorted[low] + share * (sorted[high] - sorted[low])
+}
+
+/// The 95 % interval of the quantile `p`, free of any assumption on the distribution: the order statistics between
+/// which it lies, by the binomial law of how many values fall below it (H. David and H. Nagaraja, "Order
+/// Statistics", 3rd ed. 2003, section 7.1). With few values it is the whole range, whose coverage is less.
+pub fn quantile_ci95(sorted: &[f64], p: f64) -> Ci95 {
+    let n = sorted.len();
+    // Cumulative binomial probabilities of at most k of n below the quantile.
+    let mut probability = libm::pow(1.0 - p, n as f64);
+    let mut cumulative = probability;
+    let (mut low, mut high) = (0, n - 1);
+    for k in 0..n {
+        if cumulative <= 0.025 {
+            low = k;
+        }
+        if cumulative >= 0.975 {
+            high = k;
+            break;
+        }
+        probability *= (n - k) as f64 / (k + 1) as f64 * (p / (1.0 - p));
+        cumulative += probability;
+    }
+    [sorted[low], sorted[high]]
+}
+
+/// The distribution of completion times; `None` if there is none.
+pub fn completion(times: &[f64]) -> Option<Completion> {
+    if times.is_empty() {
+        return None;
+    }
+    let mut sorted = times.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let (mean, ci) = mean_ci95(&sorted);
+    Some(Completion {
+        median: quantile(&sorted, 0.5),
+        p95: quantile(&sorted, 0.95),
+        ci95: quantile_ci95(&sorted, 0.5),
+        p95_ci95: quantile_ci95(&sorted, 0.95),
+        mean,
+        mean_ci95: ci.unwrap_or([mean, mean]),
+    })
+}
+
+/// The paired difference of `these` from `baseline`, pair by pair; `None` without two pairs.
+pub fn paired(these: &[f64], baseline: &[f64]) -> Option<PairedDifference> {
+    let differences: Vec<f64> = these.iter().zip(baseline).map(|(a, b)| a - b).collect();
+    if differences.is_empty() {
+        return None;
+    }
+    let (seconds, ci) = mean_ci95(&differences);
+    let seconds_ci95 = ci.unwrap_or([seconds, seconds]);
+    let base = mean_ci95(baseline).0;
+    Some(PairedDifference {
+        seconds,
+        seconds_ci95,
+        relative: seconds / base,
+        relative_ci95: seconds_ci95.map(|s| s / base),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mean_of_four_has_the_interval_of_the_t_table() {
+        // Mean 5, variance (9 + 1 + 1 + 9) / 3 = 20/3; t(3, 97.5 %) = 3.182: half-width 3.182 * sqrt(5/3) = 4.108.
+        let (mean, ci) = mean_ci95(&[2.0, 4.0, 6.0, 8.0]);
+        let [low, high] = ci.expect("four values");
+        assert_eq!(mean, 5.0);
+        assert!((low - 0.892).abs() < 0.001 && (high - 9.108).abs() < 0.001, "{low} {high}");
+        assert_eq!(mean_ci95(&[7.0]), (7.0, None));
+    }
+
+    #[test]
+    fn quantiles_interpolate() {
+        let sorted = [10.0, 20.0, 30.0, 40.0];
+        assert_eq!(quantile(&sorted, 0.5), 25.0);
+        // 0.95 * 3 = 2.85: 30 + 0.85 * 10.
+        assert!((quantile(&sorted, 0.95) - 38.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_median_of_twenty_lies_between_the_6th_and_the_15th() {
+        // The classic table of binomial limits: n = 20, 95 % interval of the median = (x6, x15), coverage 0.9586.
+        let sorted: Vec<f64> = (1..=20).map(f64::from).collect();
+        assert_eq!(quantile_ci95(&sorted, 0.5), [6.0, 15.0]);
+        // Of five values not even the whole range covers the median with 95 %: 1 - 2/32 = 0.9375.
+        assert_eq!(quantile_ci95(&sorted[..5], 0.5), [1.0, 5.0]);
+    }
+
+    #[test]
+    fn pairing_removes_what_both_share() {
+        // Whatever the path does to both, this one is 2 s later each time.
+        let baseline = [10.0, 20.0, 60.0];
+        let difference = paired(&[12.0, 22.0, 62.0], &baseline).expect("three pairs");
+        assert_eq!(difference.seconds_ci95, [2.0, 2.0]);
+        assert!((difference.relative - 2.0 / 30.0).abs() < 1e-12);
+    }
+}
