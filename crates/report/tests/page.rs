@@ -47,6 +47,23 @@ fn every_plot_is_painted_and_nothing_goes_wrong() {
 }
 
 #[test]
+fn transfers_that_never_finish_and_unknown_series_are_no_error() {
+    let mut report = fixture::from_capture();
+    for result in &mut report.comparison.results {
+        (result.completion_s, result.against_baseline, result.startup_exit) = (None, None, None);
+    }
+    report.comparison.baseline = None;
+    for trace in &mut report.traces {
+        (trace.completion_s, trace.startup_exit) = (None, None);
+        trace.series.queue_packets.clear();
+    }
+    report.captured[0].observed = firstflight_study::results::Series::default();
+    let Some(mut page) = opened("unfinished", &report) else { return };
+    assert_eq!(page.evaluate("document.documentElement.dataset.error ?? null"), Value::Null);
+    assert!(page.errors().is_empty(), "{:#?}", page.errors());
+}
+
+#[test]
 fn the_page_loads_nothing_and_is_not_allowed_to() {
     let Some(mut page) = opened("offline", &fixture::from_capture()) else { return };
     let requested: Vec<_> = page
