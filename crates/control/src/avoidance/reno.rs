@@ -1,14 +1,20 @@
 //! Reno's additive increase, multiplicative decrease: RFC 5681 section 3.1, equations (3) and (4).
 
 use crate::contract::{Ack, Congestion, Control, Entry, Phase, Signals, Step};
-use crate::scheme::{Info, Role, Scheme};
+use crate::scheme::{Info, Param, ParamKind, Role, Scheme, Value};
+
+/// The values of the parameter `growth`.
+const GROWTH: &[&str] = &["counted", "per-ack"];
 
 /// One segment per window of ACKs; half the window on congestion.
 #[derive(Clone, Debug, Default)]
 pub struct Reno {
     mss: u64,
-    /// Acknowledged bytes not yet turned into growth: nothing is lost to rounding.
+    /// Growth not yet in the window, so that nothing is lost to rounding: acknowledged bytes where they are
+    /// counted, else the remainder of a division by the window.
     credit: u64,
+    /// Parameter: whether every ACK grows the window by its fraction of a segment.
+    per_ack: bool,
 }
 
 impl Scheme for Reno {
@@ -18,8 +24,21 @@ impl Scheme for Reno {
         source: "RFC 5681 section 3.1",
         summary: "one segment per round trip, half the window on congestion",
         needs: Signals::NONE,
-        params: &[],
+        params: &[Param {
+            name: "growth",
+            kind: ParamKind::Choice(GROWTH),
+            default: "counted",
+            doc: "counted: a segment for each window of acknowledged bytes, as RFC 5681 recommends and Linux \
+                  does; per-ack: SMSS*SMSS/cwnd for each ACK (equation (3)), as ns-2 does",
+        }],
     };
+
+    fn set(&mut self, name: &str, value: Value) {
+        match (name, value) {
+            ("growth", Value::Choice(i)) => self.per_ack = GROWTH[i] == "per-ack",
+            _ => unreachable!("reno has no parameter {name} of this kind"),
+        }
+    }
 }
 
 impl Phase for Reno {
@@ -31,6 +50,14 @@ impl Phase for Reno {
     #[inline]
     fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
         if ack.is(Ack::RECOVERY) {
+            return Step::Stay;
+        }
+        if self.per_ack {
+            // Equation (3): cwnd += SMSS*SMSS/cwnd, for each ACK of new data.
+            self.credit += ack.growth * self.mss;
+            let grown = self.credit / control.cwnd;
+            self.credit -= grown * control.cwnd;
+            control.cwnd += grown;
             return Step::Stay;
         }
         // RFC 5681: "a TCP ... increases cwnd by one full-sized segment (SMSS) per RTT", done as the RFC
@@ -77,6 +104,20 @@ mod tests {
             }
             assert_eq!(control.cwnd, 110 * MSS, "{packets_per_ack} packets per ACK");
         }
+    }
+
+    #[test]
+    fn growth_with_every_ack_is_slower_than_counting_by_half_a_segment_for_each_segment_gained() {
+        let (mut reno, mut control) = reno();
+        reno.set("growth", Value::Choice(1));
+        // An ACK turns w into w + 1/w, so it adds 2 + 1/w^2 to w^2: from 100 to 110 segments that takes
+        // (110^2 - 100^2) / 2 = 1050 ACKs. Counting takes 100 + 101 + ... + 109 = 1045.
+        let mut acks = 0;
+        while control.cwnd < 110 * MSS {
+            let _ = reno.on_ack(&Ack { acked: MSS, growth: MSS, ..Ack::default() }, &mut control);
+            acks += 1;
+        }
+        assert_eq!(acks, 1050);
     }
 
     #[test]

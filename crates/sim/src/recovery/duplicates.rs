@@ -7,7 +7,7 @@ use firstflight_control::units::Nanos;
 
 impl Sender {
     /// An ACK that acknowledges nothing new while data is outstanding.
-    pub(crate) fn duplicate_ack(&mut self, now: u64, port: &mut impl Port) {
+    pub(super) fn duplicate_ack(&mut self, now: u64, port: &mut impl Port) {
         self.dup_acks += 1;
         if self.dup_acks < DUP_THRESH {
             self.limited_transmit(now, port);
@@ -20,13 +20,11 @@ impl Sender {
             // RFC 5681 step 4: "For each additional duplicate ACK received ..., cwnd MUST be incremented by SMSS."
             self.inflation += 1;
         }
-        // ns-2's NewReno sends at most two segments per duplicate ACK.
-        let burst = if self.stack.ns2 && self.stack.recovery == Recovery::NewReno { 2 } else { u32::MAX };
-        self.send_some(now, burst, port);
+        self.send(now, port);
     }
 
     /// RFC 6582 section 3.2 step 2: duplicates of segments sent before the last episode do not begin another.
-    pub(crate) fn may_retransmit(&self) -> bool {
+    pub(super) fn may_retransmit(&self) -> bool {
         self.repair != Repair::Recovery && (self.una > self.recover || self.una == 0 || self.recover == 0)
     }
 
@@ -45,7 +43,7 @@ impl Sender {
     }
 
     /// RFC 3042: new data on the first two duplicates, within the receiver's window and two segments beyond cwnd.
-    pub(crate) fn limited_transmit(&mut self, now: u64, port: &mut impl Port) {
+    pub(super) fn limited_transmit(&mut self, now: u64, port: &mut impl Port) {
         let end = self.available.min(self.una.saturating_add(self.stack.receive_window));
         let allowed = self.chain.control.cwnd + u64::from(self.dup_acks) * self.mss;
         let outstanding = (u64::from(self.flight()) + 1) * self.mss;

@@ -2,7 +2,9 @@
 
 mod duplicates;
 mod newreno;
+mod ns2;
 mod sack;
+mod sack1;
 
 use crate::sender::stack::Recovery;
 use crate::sender::{AckIn, Port, Repair, Sender};
@@ -22,7 +24,9 @@ impl Sender {
         if ack.echoes_mark() {
             self.on_mark(now);
         }
-        if self.stack.recovery == Recovery::Sack {
+        if self.stack.ns2 {
+            self.ns2_on_ack(now, &ack, port);
+        } else if self.stack.recovery == Recovery::Sack {
             self.sack_on_ack(now, &ack, port);
         } else if ack.seq > self.una {
             match (self.repair, self.stack.recovery) {
@@ -45,7 +49,7 @@ impl Sender {
     }
 
     /// Moves the cumulative ACK; returns the RTT sample and how many segments had not been reported before.
-    pub(crate) fn move_una(&mut self, now: u64, ack: u32) -> (u64, u32) {
+    pub(super) fn move_una(&mut self, now: u64, ack: u32) -> (u64, u32) {
         let known = self.board.advance(self.una, ack);
         let newly = ack - self.una - known;
         let rtt = self.measure_rtt(now, ack);
@@ -56,7 +60,7 @@ impl Sender {
     }
 
     /// A new ACK outside recovery, or one that ends it.
-    pub(crate) fn new_ack(&mut self, now: u64, ack: u32, port: &mut impl Port) {
+    pub(super) fn new_ack(&mut self, now: u64, ack: u32, port: &mut impl Port) {
         let in_flight = self.flight();
         let (rtt, newly) = self.move_una(now, ack);
         let ended = self.repair == Repair::Recovery;
@@ -89,7 +93,7 @@ impl Sender {
     }
 
     /// A loss was found: the schemes reduce the window.
-    pub(crate) fn enter_recovery(&mut self, now: u64) {
+    pub(super) fn enter_recovery(&mut self, now: u64) {
         self.stats.recoveries += 1;
         self.recover = self.max;
         self.repair = Repair::Recovery;
@@ -118,6 +122,11 @@ impl Sender {
             min_rtt: Nanos(if self.min_rtt == u64::MAX { 0 } else { self.min_rtt }),
             trigger,
         });
+        if self.stack.ns2 {
+            // ns-2 keeps its threshold as an integer.
+            let control = &mut self.chain.control;
+            control.ssthresh = (control.ssthresh / self.mss).max(2) * self.mss;
+        }
     }
 
     /// RFC 3168 section 6.1.2: one reduction a round trip, none while a loss is being repaired.

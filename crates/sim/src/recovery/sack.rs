@@ -1,14 +1,11 @@
-//! Selective repair under a pipe estimate: RFC 6675, and ns-2's Sack1 where the `ns2` profile asks for it.
+//! Selective repair under a pipe estimate: RFC 6675.
 
 use super::DUP_THRESH;
 use crate::sender::{AckIn, Port, Repair, Sender};
 use firstflight_control::contract::Ack;
 
 impl Sender {
-    pub(crate) fn sack_on_ack(&mut self, now: u64, ack: &AckIn, port: &mut impl Port) {
-        if self.stack.ns2 {
-            return self.sack1_on_ack(now, ack, port);
-        }
+    pub(super) fn sack_on_ack(&mut self, now: u64, ack: &AckIn, port: &mut impl Port) {
         if self.repair == Repair::Loss {
             // After a timeout the scoreboard is void until everything outstanding then is acknowledged
             // (RFC 6675 section 5.1): plain slow start from the cumulative ACK.
@@ -67,7 +64,7 @@ impl Sender {
         self.repair_under_pipe(now, port);
     }
 
-    fn repair_hole(&mut self, now: u64, segment: u32, port: &mut impl Port) {
+    pub(super) fn repair_hole(&mut self, now: u64, segment: u32, port: &mut impl Port) {
         self.board.on_retransmit(segment);
         self.lost += 1;
         self.put_on_wire(now, segment, true, port);
@@ -111,83 +108,5 @@ impl Sender {
         self.rescued = true;
         self.put_on_wire(now, self.max - 1, true, port);
         true
-    }
-
-    /// ns-2's Sack1: a pipe that is counted down by ACKs, and holes repaired once anything above them arrived.
-    fn sack1_on_ack(&mut self, now: u64, ack: &AckIn, port: &mut impl Port) {
-        if self.repair == Repair::Recovery {
-            return self.sack1_recover(now, ack, port);
-        }
-        if ack.seq > self.una {
-            self.new_ack(now, ack.seq, port);
-            self.board.clear(self.una);
-            return;
-        }
-        if self.after_timeout || self.max == self.una {
-            return;
-        }
-        self.board.reserve(self.una, self.max - self.una);
-        if self.board.add(&ack.blocks(), self.una, self.max) == 0 {
-            return;
-        }
-        self.dup_acks += 1;
-        if self.dup_acks < DUP_THRESH {
-            self.limited_transmit(now, port);
-        } else if self.dup_acks == DUP_THRESH && self.may_retransmit() {
-            self.enter_recovery(now);
-            self.pipe = i64::from(self.max - self.una) - i64::from(DUP_THRESH);
-            self.board.begin_recovery(self.una);
-            self.repair_hole(now, self.una, port);
-        }
-    }
-
-    fn sack1_recover(&mut self, now: u64, ack: &AckIn, port: &mut impl Port) {
-        self.pipe -= 1;
-        if ack.seq >= self.recover {
-            let in_flight = self.flight();
-            let (rtt, delivered) = self.move_una(now, ack.seq);
-            self.repair = Repair::Open;
-            self.recover = 0;
-            self.dup_acks = 0;
-            self.board.clear(self.una);
-            self.deliver_counting(now, (delivered, 0), in_flight, rtt, Ack::RECOVERY);
-            self.restart_rto(now);
-            if self.una == self.available {
-                self.on_all_acked(now);
-            }
-            return self.send(now, port);
-        }
-        let in_flight = self.flight();
-        let mut delivered = 0;
-        if ack.seq > self.una {
-            delivered = self.board_advance(ack.seq);
-            self.pipe -= 1;
-            self.restart_rto(now);
-            self.rto.end_back_off();
-        }
-        self.board.reserve(self.una, self.max - self.una);
-        let fresh = self.board.add(&ack.blocks(), self.una, self.max);
-        if delivered + fresh > 0 {
-            self.deliver_counting(now, (delivered + fresh, 0), in_flight, 0, Ack::RECOVERY);
-        }
-        while (self.pipe + 1) * self.mss as i64 <= self.chain.control.cwnd as i64 {
-            if let Some(hole) = self.board.next_hole(self.una, u32::MAX) {
-                self.repair_hole(now, hole, port);
-            } else if self.nxt < self.available.min(self.una.saturating_add(self.stack.receive_window)) {
-                self.send_next(now, port);
-            } else {
-                return;
-            }
-            self.pipe += 1;
-        }
-    }
-
-    /// Moves the cumulative ACK without an RTT sample.
-    fn board_advance(&mut self, ack: u32) -> u32 {
-        let known = self.board.advance(self.una, ack);
-        let newly = ack - self.una - known;
-        self.una = ack;
-        self.nxt = self.nxt.max(ack);
-        newly
     }
 }

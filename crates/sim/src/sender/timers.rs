@@ -106,6 +106,7 @@ impl Sender {
 
     /// After a timeout: one segment, and everything outstanding counts as lost.
     fn collapse(&mut self, now: u64, repeated: bool) {
+        self.inflation = 0;
         // RFC 5681 section 3.1: after a second timeout of the same segment "ssthresh is held constant".
         if repeated && !self.stack.ns2 {
             self.chain.lose_window(Nanos(now));
@@ -118,7 +119,6 @@ impl Sender {
         self.lost += u64::from(presumed);
         self.recover = self.max;
         self.nxt = self.una;
-        self.inflation = 0;
         self.timed = u32::MAX;
         self.board.clear(self.una);
         self.repair = Repair::Loss;

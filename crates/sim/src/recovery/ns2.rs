@@ -1,0 +1,86 @@
+//! Tahoe, Reno and NewReno as ns-2 has them (`tcp.cc`, `tcp-reno.cc`, `tcp-newreno.cc` of ns-2.35): what the
+//! `ns2` profile does where the RFCs say otherwise. `docs/validation.md` compares the outcome with ns-2's own.
+
+use super::DUP_THRESH;
+use crate::sender::stack::Recovery;
+use crate::sender::{AckIn, Port, Repair, Sender};
+use firstflight_control::contract::Ack;
+use firstflight_control::units::Nanos;
+
+impl Sender {
+    /// Any ACK the short path does not take, under the `ns2` profile.
+    pub(super) fn ns2_on_ack(&mut self, now: u64, ack: &AckIn, port: &mut impl Port) {
+        let recovering = self.repair == Repair::Recovery && ack.seq < self.recover;
+        match self.stack.recovery {
+            Recovery::Sack => self.sack1_on_ack(now, ack, port),
+            Recovery::NewReno if ack.seq > self.una && recovering => self.ns2_partial_ack(now, ack.seq, port),
+            _ if ack.seq > self.una => self.new_ack(now, ack.seq, port),
+            _ if self.max > self.una => self.ns2_duplicate_ack(now, port),
+            _ => {}
+        }
+    }
+
+    fn ns2_duplicate_ack(&mut self, now: u64, port: &mut impl Port) {
+        let tahoe = self.stack.recovery == Recovery::Tahoe;
+        self.dup_acks += 1;
+        if self.dup_acks < DUP_THRESH {
+            self.limited_transmit(now, port);
+            if !tahoe {
+                return;
+            }
+        } else if self.dup_acks == DUP_THRESH && self.ns2_may_retransmit() {
+            self.enter_recovery(now);
+            self.lost += 1;
+            if tahoe {
+                self.chain.lose_window(Nanos(now));
+                self.nxt = self.una;
+                self.repair = Repair::Loss;
+            } else {
+                self.put_on_wire(now, self.una, true, port);
+                self.inflation = DUP_THRESH;
+            }
+        } else if self.repair == Repair::Recovery {
+            self.inflation += 1;
+        }
+        self.send_some(now, self.ns2_burst(), port);
+    }
+
+    /// `bugFix_` and `bugfix_ss_`: no second fast retransmit for losses of the window that had the first, whether
+    /// that one or a timeout repaired it. While nothing at all is acknowledged there is none either.
+    pub(super) fn ns2_may_retransmit(&self) -> bool {
+        self.una > self.recover || self.una == 1
+    }
+
+    /// NewReno sends at most two segments for an ACK while it counts duplicates.
+    fn ns2_burst(&self) -> u32 {
+        if self.stack.recovery == Recovery::NewReno { 2 } else { u32::MAX }
+    }
+
+    /// RFC 6582's partial ACK, save that it gives no RTT sample and the window is not cut back at the end.
+    fn ns2_partial_ack(&mut self, now: u64, ack: u32, port: &mut impl Port) {
+        if !self.partial_seen {
+            self.partial_seen = true;
+            self.restart_rto(now);
+        }
+        let in_flight = self.flight();
+        let newly = self.advance_silently(ack);
+        if ack > self.timed {
+            self.timed = u32::MAX;
+            self.rto.end_back_off();
+        }
+        self.deflate(newly);
+        self.deliver(now, newly, in_flight, 0, Ack::RECOVERY);
+        self.lost += 1;
+        self.put_on_wire(now, self.una, true, port);
+        self.send_some(now, self.ns2_burst(), port);
+    }
+
+    /// Moves the cumulative ACK without an RTT sample; returns how many segments had not been reported before.
+    pub(super) fn advance_silently(&mut self, ack: u32) -> u32 {
+        let known = self.board.advance(self.una, ack);
+        let newly = ack - self.una - known;
+        self.una = ack;
+        self.nxt = self.nxt.max(ack);
+        newly
+    }
+}
