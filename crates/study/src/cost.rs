@@ -8,7 +8,10 @@ pub(crate) struct Stopwatch {
 
 impl Stopwatch {
     /// Begins to measure.
-    #[expect(clippy::disallowed_methods, reason = "the cost of a run is reported beside it, never used by it")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the cost of a run is reported beside it, never used by it"
+    )]
     pub(crate) fn start() -> Self {
         Self { wall: std::time::Instant::now(), cpu: cpu_seconds() }
     }

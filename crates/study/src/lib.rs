@@ -1,5 +1,6 @@
 //! Experiments: scenarios run many times, compared, and the results they leave.
 
+pub mod compare;
 mod cost;
 pub mod draw;
 pub mod network;
@@ -7,3 +8,4 @@ pub mod progress;
 pub mod results;
 pub mod run;
 pub mod stats;
+mod trace;

@@ -93,7 +93,11 @@ pub fn build(scenario: &Scenario, seed: u64, grid: Nanos) -> Result<Built, Refus
     }
     for source in &scenario.udp {
         let path = wires.bare_path(source.endpoints);
-        let on = on_periods(source, built.network.end, &mut Stream::named(seed, &format!("on-off {}", source.name)));
+        let on = on_periods(
+            source,
+            built.network.end,
+            &mut Stream::named(seed, &format!("on-off {}", source.name)),
+        );
         let size = scenario.packet.size as u16;
         built.network.udp.push(UdpConfig { name: source.name.clone(), path, size, rate: source.rate, on });
     }
@@ -110,7 +114,10 @@ fn check(group: &FlowGroup, index: usize) -> Result<(), Refusal> {
     if missing != Signals::NONE {
         let names: Vec<_> = missing.names().collect();
         let label = group.scheme.label();
-        return refuse("startup", format!("{label} needs {}, which the simulator does not have", names.join(" and ")));
+        return refuse(
+            "startup",
+            format!("{label} needs {}, which the simulator does not have", names.join(" and ")),
+        );
     }
     if !group.handshake && group.scheme.phases().iter().any(|phase| phase.label() == "jump-start") {
         let why = "jump-start paces its first flight over the handshake's RTT, and this flow has no handshake; \
@@ -306,7 +313,13 @@ impl<'a> Wires<'a> {
                 let quarter = Nanos(extra.0 / 4);
                 let mut access = |side: &str, rate: Rate, delay: Nanos| {
                     let name = format!("{name}.{side}");
-                    self.links.push(LinkConfig { name, rate, delay, queue: QueueConfig::Unlimited, loss: 0.0 });
+                    self.links.push(LinkConfig {
+                        name,
+                        rate,
+                        delay,
+                        queue: QueueConfig::Unlimited,
+                        loss: 0.0,
+                    });
                     self.links.len() - 1
                 };
                 let wrap = |first: usize, middle: Vec<usize>, last: usize| {

@@ -1,0 +1,293 @@
+//! The main job: which way of starting connections would have finished transfers soonest on a path, and at what
+//! cost in loss.
+//!
+//! Every scheme meets the same replications: the same draws of what is random or not known of the path. What the
+//! schemes differ in is then their doing, and the difference is told pair by pair.
+
+mod captured;
+mod path;
+mod summary;
+
+use std::fmt;
+
+use firstflight_capture::Capture;
+use firstflight_control::units::{Nanos, Rate};
+use firstflight_scenario::preset::Preset;
+use firstflight_scenario::{Limit, Loaded, Places, Profile, Scenario, SchemeSpec};
+use firstflight_sim::outcome::{Outcome, simulate};
+use rayon::prelude::*;
+
+use crate::network::{Built, Refusal, build};
+use crate::progress::Progress;
+use crate::results::{
+    CapturedTrace, CompareReport, Comparison, InputFile, Provenance, Sample, SampleSet, Trace,
+};
+use crate::run::startup_exit;
+use crate::trace::simulate_traced;
+use path::Subject;
+
+/// What is compared on what.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The path, or where it is known from.
+    pub input: Input,
+    /// The schemes, in the order in which they are asked for.
+    pub schemes: Vec<SchemeSpec>,
+    /// Transfer sizes, bytes.
+    pub sizes: Vec<u64>,
+    /// The stack that runs the schemes.
+    pub profile: Profile,
+    /// Replications of each scheme at each size, where anything is random or not known; at least one.
+    pub runs: u32,
+    /// Names every random stream.
+    pub seed: u64,
+    /// The command line, for provenance.
+    pub command: String,
+    /// The source the program was built from, for provenance.
+    pub revision: String,
+}
+
+/// Where the path is known from.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// The values themselves.
+    Given(Known),
+    /// A scenario: its first `[[flow]]` is the transfer that is compared, what else it has is the background.
+    Scenario(Box<Loaded>),
+    /// A path known by name.
+    Preset(&'static Preset),
+    /// A capture of real connections.
+    Capture {
+        /// The file, for provenance.
+        file: InputFile,
+        /// What it holds.
+        capture: Box<Capture>,
+        /// What the user knows of the path; it overrules what the capture tells.
+        known: Known,
+    },
+}
+
+/// What is known of a path beforehand.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Known {
+    /// Bottleneck rate.
+    pub rate: Option<Rate>,
+    /// Two-way propagation.
+    pub rtt: Option<Nanos>,
+    /// Bottleneck buffer.
+    pub buffer: Option<Limit>,
+    /// Chance that a packet is lost for another reason than a full buffer.
+    pub loss: Option<f64>,
+}
+
+/// Why schemes cannot be compared.
+#[derive(Debug)]
+pub enum CompareError {
+    /// The path is not given in full.
+    NotGiven(&'static str),
+    /// The scenario asks for what the simulator does not have.
+    Scenario(firstflight_scenario::Error),
+    /// A scheme needs what the stack does not have.
+    Scheme {
+        /// Its label.
+        scheme: String,
+        /// Why.
+        why: String,
+    },
+    /// There is no size or no scheme to compare.
+    Nothing(&'static str),
+}
+
+impl fmt::Display for CompareError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotGiven(what) => write!(
+                f,
+                "the path's {what} is not given: name a capture, a scenario or a preset, or give --rate, --rtt and \
+                 --buffer"
+            ),
+            Self::Scenario(error) => error.fmt(f),
+            Self::Scheme { scheme, why } => write!(f, "{scheme}: {why}"),
+            Self::Nothing(what) => write!(f, "there is no {what} to compare"),
+        }
+    }
+}
+
+impl std::error::Error for CompareError {}
+
+/// Compares the schemes.
+///
+/// # Errors
+/// [`CompareError`] if the path is not known, or a scheme cannot run on it.
+pub fn compare(request: &Request, progress: &dyn Progress) -> Result<CompareReport, CompareError> {
+    if request.schemes.is_empty() {
+        return Err(CompareError::Nothing("scheme"));
+    }
+    if request.sizes.is_empty() {
+        return Err(CompareError::Nothing("size"));
+    }
+    let subject = Subject::of(request)?;
+    for scheme in &request.schemes {
+        subject.admits(scheme)?;
+    }
+    let tasks = tasks(request, &subject);
+    let reruns = subject.connections().len();
+    progress.begin("simulations", (tasks.len() + reruns) as u64);
+    let runs: Vec<Run> = tasks
+        .par_iter()
+        .map(|task| {
+            let run = Run::of(task, &subject);
+            progress.advance(1);
+            run
+        })
+        .collect();
+    let captured = captured::rerun(&subject, progress);
+    progress.finish();
+    Ok(report(request, &subject, &tasks, &runs, captured))
+}
+
+/// One replication of one scheme at one size.
+struct Task<'a> {
+    scheme: &'a SchemeSpec,
+    size: u64,
+    seed: u64,
+}
+
+fn tasks<'a>(request: &'a Request, subject: &Subject<'_>) -> Vec<Task<'a>> {
+    if subject.path_unknown() {
+        return vec![];
+    }
+    let seeds = subject.seeds(request);
+    let mut sizes = request.sizes.clone();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let mut tasks = vec![];
+    for &size in &sizes {
+        for scheme in &request.schemes {
+            tasks.extend(seeds.iter().map(|&seed| Task { scheme, size, seed }));
+        }
+    }
+    tasks
+}
+
+/// What came out of a task.
+struct Run {
+    sample: Sample,
+    others_drops: u64,
+}
+
+impl Run {
+    fn of(task: &Task<'_>, subject: &Subject<'_>) -> Self {
+        let built = subject.build(task.scheme, task.size, task.seed);
+        let outcome = simulate(&built.network);
+        Self::from_outcome(task, &built, &outcome)
+    }
+
+    fn from_outcome(task: &Task<'_>, built: &Built, outcome: &Outcome) -> Self {
+        let flow = &outcome.flows[0];
+        let drops = outcome.links.iter().map(|link| link.stats.drops + link.stats.wire_losses).sum();
+        Self {
+            sample: Sample {
+                seed: task.seed,
+                completion_s: flow.completions.first().map(|&t| Nanos(t).as_secs_f64()),
+                retransmits: flow.retransmits,
+                timeouts: flow.timeouts,
+                drops,
+                startup_exit: exit_of(built, outcome),
+            },
+            others_drops: drops.saturating_sub(flow.lost),
+        }
+    }
+}
+
+fn exit_of(built: &Built, outcome: &Outcome) -> Option<crate::results::StartupExit> {
+    let start = outcome.flows[0].start.unwrap_or(0);
+    let mss = built.network.flows[0].stack.mss;
+    startup_exit(&outcome.flows[0], start, mss, built.bdp[0], built.buffer[0])
+}
+
+fn report(
+    request: &Request,
+    subject: &Subject<'_>,
+    tasks: &[Task<'_>],
+    runs: &[Run],
+    captured: Vec<(crate::results::ConnectionResult, CapturedTrace)>,
+) -> CompareReport {
+    let replications = subject.seeds(request).len();
+    let cells: Vec<(&[Task<'_>], &[Run])> =
+        tasks.chunks(replications).zip(runs.chunks(replications)).collect();
+    let baseline = request.schemes.iter().find(|s| s.startup() == "slow-start").map(SchemeSpec::label);
+    let (results, order) = summary::results(&cells, baseline.as_deref(), subject);
+    let samples = order.iter().map(|&cell| SampleSet {
+        scheme: cells[cell].0[0].scheme.label(),
+        size_bytes: cells[cell].0[0].size,
+        samples: cells[cell].1.iter().map(|run| run.sample).collect(),
+    });
+    let traces: Vec<Trace> = order.par_iter().map(|&cell| trace(cells[cell], subject)).collect();
+    let (connections, captured) = captured.into_iter().unzip();
+    let comparison = Comparison {
+        title: subject.title(),
+        path: subject.path_result(),
+        connections,
+        results,
+        schemes: request.schemes.iter().map(SchemeSpec::label).collect(),
+        baseline,
+        provenance: provenance(request, subject, replications),
+        warnings: subject.warnings(replications),
+    };
+    CompareReport { comparison, samples: samples.collect(), traces, captured }
+}
+
+/// The replication nearest the median, over time.
+fn trace(cell: (&[Task<'_>], &[Run]), subject: &Subject<'_>) -> Trace {
+    let (tasks, runs) = cell;
+    let nearest = summary::nearest_to_median(runs);
+    let task = &tasks[nearest];
+    let built = subject.build(task.scheme, task.size, task.seed);
+    let (outcome, traced) = simulate_traced(&built.network);
+    Trace {
+        scheme: task.scheme.label(),
+        size_bytes: task.size,
+        replication: nearest as u32,
+        completion_s: outcome.flows[0].completions.first().map(|&t| Nanos(t).as_secs_f64()),
+        startup_exit: exit_of(&built, &outcome),
+        losses_s: traced.losses_s,
+        series: traced.series,
+    }
+}
+
+fn provenance(request: &Request, subject: &Subject<'_>, replications: usize) -> Provenance {
+    let scenario = subject.scenario_text();
+    let inputs = match &request.input {
+        Input::Capture { file, .. } => vec![file.clone()],
+        _ => vec![],
+    };
+    Provenance {
+        version: env!("CARGO_PKG_VERSION").into(),
+        revision: request.revision.clone(),
+        seed: request.seed,
+        replications: replications as u32,
+        scenario_sha256: subject.scenario_hash(),
+        scenario,
+        command: request.command.clone(),
+        host: "simulator".into(),
+        machine: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+        interval_method: summary::INTERVAL_METHOD.into(),
+        inputs,
+    }
+}
+
+/// A refusal in the words of a comparison.
+fn refused(refusal: Refusal, places: Option<&Places>, scheme: &SchemeSpec) -> CompareError {
+    match places {
+        Some(places) if !refusal.key.ends_with(".startup") => {
+            CompareError::Scenario(places.refuse(&refusal.key, refusal.why))
+        }
+        _ => CompareError::Scheme { scheme: scheme.label(), why: refusal.why },
+    }
+}
+
+/// Tries whether the simulator takes a scenario.
+fn try_build(scenario: &Scenario) -> Result<(), Refusal> {
+    build(scenario, 0, Nanos::from_secs(1)).map(|_| ())
+}

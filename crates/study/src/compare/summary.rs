@@ -1,0 +1,126 @@
+//! Replications into rows: medians, intervals, ranks, differences.
+
+use firstflight_control::contract::Exit;
+
+use super::path::Subject;
+use super::{Run, Task};
+use crate::results::{Mean, SchemeResult, TypicalExit};
+use crate::stats;
+
+/// How the intervals are computed, for provenance.
+pub(super) const INTERVAL_METHOD: &str = "medians and percentiles: binomial intervals of order statistics; means and \
+    paired differences: Student's t; where a value of the path is not known exactly, the intervals of completion \
+    times are the central 95 % of the replications, which draw it anew each time";
+
+/// One row per cell, by size and rank, and for each row the index of its cell.
+pub(super) fn results(
+    cells: &[(&[Task<'_>], &[Run])],
+    baseline: Option<&str>,
+    subject: &Subject<'_>,
+) -> (Vec<SchemeResult>, Vec<usize>) {
+    let mut rows: Vec<(usize, SchemeResult)> =
+        cells.iter().enumerate().map(|(i, cell)| (i, row(*cell, subject))).collect();
+    for (index, row) in &mut rows {
+        row.against_baseline = baseline
+            .filter(|label| *label != row.scheme)
+            .and_then(|label| find(cells, label, row.size_bytes))
+            .and_then(|base| paired(cells[*index].1, cells[base].1));
+    }
+    rows.sort_by(|(_, a), (_, b)| {
+        let median = |row: &SchemeResult| row.completion_s.map_or(f64::INFINITY, |c| c.median);
+        (a.size_bytes, median(a)).partial_cmp(&(b.size_bytes, median(b))).expect("medians are numbers")
+    });
+    rank(&mut rows, cells);
+    let order = rows.iter().map(|(index, _)| *index).collect();
+    (rows.into_iter().map(|(_, row)| row).collect(), order)
+}
+
+fn find(cells: &[(&[Task<'_>], &[Run])], label: &str, size: u64) -> Option<usize> {
+    cells.iter().position(|(tasks, _)| tasks[0].size == size && tasks[0].scheme.label() == label)
+}
+
+fn rank(rows: &mut [(usize, SchemeResult)], cells: &[(&[Task<'_>], &[Run])]) {
+    let mut best = 0;
+    for i in 0..rows.len() {
+        if rows[i].1.size_bytes != rows[best].1.size_bytes {
+            best = i;
+        }
+        rows[i].1.rank = (i - best) as u32 + 1;
+        let difference = paired(cells[rows[i].0].1, cells[rows[best].0].1);
+        rows[i].1.ties_with_best =
+            i == best || difference.is_some_and(|d| d.seconds_ci95[0] <= 0.0 && 0.0 <= d.seconds_ci95[1]);
+    }
+}
+
+/// The paired difference over the replications in which both finished.
+fn paired(these: &[Run], baseline: &[Run]) -> Option<crate::results::PairedDifference> {
+    let both = these.iter().zip(baseline);
+    let pairs: Vec<(f64, f64)> =
+        both.filter_map(|(a, b)| Some((a.sample.completion_s?, b.sample.completion_s?))).collect();
+    let (a, b): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+    stats::paired(&a, &b)
+}
+
+fn row((tasks, runs): (&[Task<'_>], &[Run]), subject: &Subject<'_>) -> SchemeResult {
+    let of = |value: &dyn Fn(&Run) -> f64| stats::mean_ci95(&runs.iter().map(value).collect::<Vec<_>>());
+    let times: Vec<f64> = runs.iter().filter_map(|run| run.sample.completion_s).collect();
+    let mut completion = stats::completion(&times);
+    let widened_by = subject.uncertain();
+    if let Some(completion) = &mut completion
+        && !widened_by.is_empty()
+    {
+        let mut sorted = times.clone();
+        sorted.sort_by(f64::total_cmp);
+        completion.ci95 = [stats::quantile(&sorted, 0.025), stats::quantile(&sorted, 0.975)];
+    }
+    let (drops, drops_ci95) = of(&|run| run.sample.drops as f64);
+    SchemeResult {
+        scheme: tasks[0].scheme.label(),
+        size_bytes: tasks[0].size,
+        completion_s: completion,
+        retransmits_mean: of(&|run| run.sample.retransmits as f64).0,
+        startup_exit: typical_exit(runs),
+        rank: 0,
+        ties_with_best: false,
+        replications: runs.len() as u32,
+        unfinished: (runs.len() - times.len()) as u32,
+        against_baseline: None,
+        drops: Mean { mean: drops, ci95: drops_ci95 },
+        others_drops_mean: of(&|run| run.others_drops as f64).0,
+        timeouts_mean: of(&|run| run.sample.timeouts as f64).0,
+        widened_by,
+    }
+}
+
+/// How start-up typically ended; `None` if it outlasted the transfer in more than half the replications.
+fn typical_exit(runs: &[Run]) -> Option<TypicalExit> {
+    let exits: Vec<_> = runs.iter().filter_map(|run| run.sample.startup_exit).collect();
+    if 2 * exits.len() < runs.len() || exits.is_empty() {
+        return None;
+    }
+    let count = |reason: Exit| exits.iter().filter(|exit| exit.reason == reason).count();
+    let reason = Exit::ALL.into_iter().max_by_key(|&reason| (count(reason), std::cmp::Reverse(reason)))?;
+    let median = |value: &dyn Fn(&crate::results::StartupExit) -> f64| {
+        let mut values: Vec<f64> = exits.iter().map(value).collect();
+        values.sort_by(f64::total_cmp);
+        stats::quantile(&values, 0.5)
+    };
+    Some(TypicalExit {
+        time_s: median(&|exit| exit.time_s),
+        cwnd_packets: median(&|exit| exit.cwnd_packets),
+        reason,
+        bdp_packets: median(&|exit| exit.bdp_packets),
+        overshoot_packets: median(&|exit| exit.overshoot_packets as f64),
+        exited: exits.len() as f64 / runs.len() as f64,
+        agreed: count(reason) as f64 / exits.len() as f64,
+    })
+}
+
+/// The replication whose completion is nearest the median; the first, where none finished.
+pub(super) fn nearest_to_median(runs: &[Run]) -> usize {
+    let times: Vec<f64> = runs.iter().filter_map(|run| run.sample.completion_s).collect();
+    let Some(completion) = stats::completion(&times) else { return 0 };
+    let distance =
+        |run: &Run| run.sample.completion_s.map_or(f64::INFINITY, |t| (t - completion.median).abs());
+    (0..runs.len()).min_by(|&a, &b| distance(&runs[a]).total_cmp(&distance(&runs[b]))).unwrap_or(0)
+}

@@ -1,0 +1,139 @@
+//! One flow over time, seen by an observer of the simulator.
+
+use std::collections::VecDeque;
+
+use firstflight_net::link::Passage;
+use firstflight_sim::config::{LinkConfig, Network};
+use firstflight_sim::engine::Mode;
+use firstflight_sim::observe::{Kind, Observer, Seen};
+use firstflight_sim::outcome::{Outcome, simulate_observed};
+use firstflight_sim::sender::Sender;
+
+use crate::results::Series;
+
+/// Points a series holds before every other one is dropped and the spacing doubled.
+const MOST_POINTS: usize = 20_000;
+
+/// What one flow did, with what happened at the first link.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Traced {
+    /// The series, times since the flow's start.
+    pub(crate) series: Series,
+    /// When packets of the flow were dropped or lost.
+    pub(crate) losses_s: Vec<f64>,
+    /// When packets of the flow were sent again.
+    pub(crate) retransmits_s: Vec<f64>,
+}
+
+/// Simulates `network` and records its first flow, and the queue of its first link.
+pub(crate) fn simulate_traced(network: &Network) -> (Outcome, Traced) {
+    // One event a hop: everything comes in order of time.
+    let (outcome, recorder) = simulate_observed(network, Mode::PerHop, Recorder::new(&network.links[0]));
+    let start = outcome.flows[0].start.unwrap_or(0);
+    (outcome, recorder.finish(start))
+}
+
+struct Recorder {
+    serialisation_ns_per_byte: f64,
+    delay: u64,
+    /// When the packets that wait at the link will begin to be transmitted.
+    waiting: VecDeque<u64>,
+    spacing: u64,
+    points: Vec<Point>,
+    losses: Vec<u64>,
+    retransmits: Vec<u64>,
+}
+
+#[derive(Clone, Copy)]
+struct Point {
+    at: u64,
+    cwnd: f64,
+    in_flight: f64,
+    queue: f64,
+    delivered: f64,
+}
+
+impl Recorder {
+    fn new(link: &LinkConfig) -> Self {
+        Self {
+            serialisation_ns_per_byte: 8e9 / link.rate.0 as f64,
+            delay: link.delay.0,
+            waiting: VecDeque::new(),
+            spacing: 0,
+            points: vec![],
+            losses: vec![],
+            retransmits: vec![],
+        }
+    }
+
+    fn forget_started(&mut self, now: u64) {
+        while self.waiting.front().is_some_and(|&start| start <= now) {
+            self.waiting.pop_front();
+        }
+    }
+
+    fn finish(self, start: u64) -> Traced {
+        let since = |at: u64| at.saturating_sub(start) as f64 * 1e-9;
+        let column = |value: fn(&Point) -> f64| self.points.iter().map(value).collect();
+        let times = |all: &[u64]| all.iter().map(|&at| since(at)).collect();
+        Traced {
+            series: Series {
+                time_s: self.points.iter().map(|point| since(point.at)).collect(),
+                cwnd_packets: column(|p| p.cwnd),
+                in_flight_packets: column(|p| p.in_flight),
+                queue_packets: column(|p| p.queue),
+                delivered_bytes: column(|p| p.delivered),
+            },
+            losses_s: times(&self.losses),
+            retransmits_s: times(&self.retransmits),
+        }
+    }
+}
+
+impl Observer for Recorder {
+    const ON: bool = true;
+
+    fn sent(&mut self, at: u64, packet: Seen, retransmission: bool) {
+        if retransmission && packet.flow == 0 && packet.kind == Kind::Data {
+            self.retransmits.push(at);
+        }
+    }
+
+    fn offered(&mut self, at: u64, link: u32, packet: Seen, passage: Passage) {
+        let lost = matches!(passage, Passage::Dropped | Passage::LostOnWire);
+        if lost && packet.flow == 0 && packet.kind == Kind::Data {
+            self.losses.push(at);
+        }
+        let (0, Passage::Arrives(arrival) | Passage::Marked(arrival)) = (link, passage) else { return };
+        let transmission = (f64::from(packet.size) * self.serialisation_ns_per_byte).round() as u64;
+        let start = arrival - self.delay - transmission;
+        self.forget_started(at);
+        if start > at {
+            self.waiting.push_back(start);
+        }
+    }
+
+    fn acted(&mut self, at: u64, flow: u32, sender: &Sender) {
+        if flow != 0 || self.points.last().is_some_and(|last| at < last.at + self.spacing) {
+            return;
+        }
+        self.forget_started(at);
+        let info = sender.info();
+        self.points.push(Point {
+            at,
+            cwnd: info.cwnd,
+            in_flight: info.in_flight.into(),
+            queue: self.waiting.len() as f64,
+            delivered: sender.app().bytes_in(sender.acked(), sender.mss()) as f64,
+        });
+        if self.points.len() >= MOST_POINTS {
+            let mut index = 0;
+            self.points.retain(|_| {
+                index += 1;
+                index % 2 == 1
+            });
+            let span = at - self.points[0].at;
+            self.spacing = 2 * span / MOST_POINTS as u64;
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The main job, end to end: schemes compared on a path, on a scenario, on a capture.
+
+use std::path::Path;
+
+use firstflight_capture::read;
+use firstflight_control::contract::Exit;
+use firstflight_control::units::{Nanos, Rate};
+use firstflight_scenario::{Limit, Profile, SchemeSpec, parse};
+use firstflight_study::compare::{CompareError, Input, Known, Request, compare};
+use firstflight_study::progress::Silent;
+use firstflight_study::results::{CompareReport, InputFile};
+
+fn request(input: Input, schemes: &[&str], sizes: &[u64]) -> Request {
+    Request {
+        input,
+        schemes: schemes.iter().map(|label| SchemeSpec::parse(label).expect("a registered chain")).collect(),
+        sizes: sizes.to_vec(),
+        profile: Profile::Linux,
+        runs: 10,
+        seed: 1,
+        command: "test".into(),
+        revision: "test".into(),
+    }
+}
+
+fn known() -> Known {
+    Known {
+        rate: Some(Rate(20_000_000)),
+        rtt: Some(Nanos::from_millis(60)),
+        buffer: Some(Limit::Packets(100)),
+        loss: None,
+    }
+}
+
+fn capture(name: &str) -> Input {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../capture/testdata").join(name);
+    let capture = read(&path).expect("a readable capture");
+    let file = InputFile { name: name.into(), bytes: 0, sha256: String::new() };
+    Input::Capture { file, capture: Box::new(capture), known: Known::default() }
+}
+
+fn row<'a>(
+    report: &'a CompareReport,
+    scheme: &str,
+    size: u64,
+) -> &'a firstflight_study::results::SchemeResult {
+    let rows = &report.comparison.results;
+    rows.iter()
+        .find(|row| row.scheme == scheme && row.size_bytes == size)
+        .expect("a row of this scheme and size")
+}
+
+#[test]
+fn a_transfer_that_fits_the_initial_window_takes_one_round_trip_under_every_slow_start() {
+    let report = compare(
+        &request(Input::Given(known()), &["slow-start+cubic", "hystart+++cubic"], &[14_000]),
+        &Silent,
+    )
+    .expect("compared");
+    // Ten segments of 1448 bytes: 60 ms, and ten packets of 0.6 ms each behind each other at 20 Mbit/s.
+    let expected = 0.060 + 10.0 * 1500.0 * 8.0 / 20e6;
+    for row in &report.comparison.results {
+        let median = row.completion_s.expect("finished").median;
+        assert!((median - expected).abs() < 0.001, "{} {median}", row.scheme);
+        assert!(row.ties_with_best);
+    }
+    assert_eq!(report.comparison.warnings.len(), 1, "{:?}", report.comparison.warnings);
+}
+
+#[test]
+fn plain_slow_start_overflows_the_buffer_that_a_delay_exit_leaves_alone() {
+    let report = compare(
+        &request(Input::Given(known()), &["slow-start+cubic", "hybrid-slow-start+cubic"], &[3_000_000]),
+        &Silent,
+    )
+    .expect("compared");
+    let (plain, hybrid) =
+        (row(&report, "slow-start+cubic", 3_000_000), row(&report, "hybrid-slow-start+cubic", 3_000_000));
+    // The path holds 100 packets in flight and 100 in the queue: doubling must overshoot, a delay exit need not.
+    assert!(plain.drops.mean > 50.0, "{}", plain.drops.mean);
+    assert_eq!(hybrid.drops.mean, 0.0);
+    assert_eq!(plain.startup_exit.expect("left start-up").reason, Exit::Loss);
+    let reason = hybrid.startup_exit.expect("left start-up").reason;
+    assert!(matches!(reason, Exit::Delay | Exit::AckTrain), "{reason:?}");
+}
+
+#[test]
+fn schemes_meet_the_same_randomness_and_the_same_seed_gives_the_same_report() {
+    let input = Input::Given(Known { loss: Some(0.01), ..known() });
+    let request = request(input, &["slow-start+reno", "limited-slow-start+reno"], &[100_000]);
+    let report = compare(&request, &Silent).expect("compared");
+    let [a, b] = &report.samples[..] else { panic!("two sets of samples") };
+    assert_eq!(a.samples.len(), 10);
+    // The window never reaches 100 packets in 69 segments: there the two schemes are the same, loss by loss.
+    for (x, y) in a.samples.iter().zip(&b.samples) {
+        assert_eq!((x.completion_s, x.drops), (y.completion_s, y.drops));
+    }
+    let different = a.samples.windows(2).any(|pair| pair[0].completion_s != pair[1].completion_s);
+    assert!(different, "replications must differ");
+    assert_eq!(report, compare(&request, &Silent).expect("compared"));
+}
+
+#[test]
+fn cross_traffic_of_a_scenario_stays_while_its_first_flow_is_compared() {
+    let text = r#"
+        duration = "30 s"
+        [path]
+        rate = "10 Mbit/s"
+        rtt = "40 ms"
+        buffer = "50 packets"
+        [[flow]]
+        name = "page"
+        start = "2 s"
+        profile = "linux"
+        [[flow]]
+        name = "bulk"
+        profile = "linux"
+    "#;
+    let alone = text.split("[[flow]]\n        name = \"bulk\"").next().expect("the part before");
+    let time = |text: &str| {
+        let loaded = parse(text, "test.toml").expect("valid");
+        let input = Input::Scenario(Box::new(loaded));
+        let report = compare(&request(input, &["slow-start+cubic"], &[100_000]), &Silent).expect("compared");
+        row(&report, "slow-start+cubic", 100_000).completion_s.expect("finished").median
+    };
+    assert!(time(text) > 1.2 * time(alone), "{} {}", time(text), time(alone));
+}
+
+#[test]
+fn a_capture_is_rerun_near_what_was_observed() {
+    let name = "p1-reno-1000KB.pcap";
+    let report =
+        compare(&request(capture(name), &["slow-start+reno"], &[300_000]), &Silent).expect("compared");
+    let path = &report.comparison.path;
+    let rate = path.rate_bit_s.expect("told") as f64;
+    assert!((rate / 20e6 - 1.0).abs() < 0.02, "{rate}");
+    let [connection] = &report.comparison.connections[..] else { panic!("one connection") };
+    let (seen, ran) =
+        (connection.observed_completion_s.expect("whole"), connection.rerun_completion_s.expect("finished"));
+    assert!((ran / seen - 1.0).abs() < 0.05, "observed {seen}, re-run {ran}");
+    assert!(!report.captured[0].observed.time_s.is_empty() && !report.captured[0].rerun.time_s.is_empty());
+}
+
+#[test]
+fn a_path_that_is_not_given_is_asked_for() {
+    let input = Input::Given(Known { rtt: None, ..known() });
+    let error = compare(&request(input, &["slow-start+reno"], &[1000]), &Silent).expect_err("no RTT");
+    assert!(matches!(error, CompareError::NotGiven("round-trip time")));
+    assert!(error.to_string().contains("--rtt"));
+}
