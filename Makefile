@@ -1,7 +1,46 @@
-.PHONY: build test
+# make build   what the build needs, then target/release/firstflight
+# make run     compare start-up schemes on a capture that ships with the repository
+# make test    what the tests need, then every test, lints and formatting
+# make bench   speed of the simulator, beside ns-2 where it is installed
+# make fuzz    fuzz the readers of captures and scenarios, SECONDS each
+.PHONY: build run test bench fuzz deny miri packages-build packages-test packages-bench
 
-build:
-	cargo build --release
+SHELL := /bin/bash
+BIN := target/release/firstflight
+CAPTURE := crates/capture/testdata/p1-cubic-1000KB.pcap
+SECONDS_EACH ?= 60
 
-test:
-	cargo test --workspace
+# Installs the Debian packages given as command=package where the command is missing.
+INSTALL := tools/install-missing
+
+build: packages-build
+	cargo build --release --locked --package firstflight
+
+run: build
+	$(BIN) compare $(CAPTURE) --out out
+	@echo
+	@echo "Next: $(BIN) compare --help, or your own capture in place of $(CAPTURE)"
+
+test: packages-build packages-test
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- --deny warnings
+	cargo test --workspace --locked
+
+bench: packages-build packages-bench
+	cargo bench --locked --package firstflight-sim --bench engine
+
+fuzz: packages-build
+	tools/fuzz $(SECONDS_EACH)
+
+deny:
+	command -v cargo-deny > /dev/null || cargo install --locked cargo-deny
+	cargo deny --offline check bans licenses sources
+
+packages-build:
+	@$(INSTALL) cc=gcc
+
+packages-test:
+	@$(INSTALL) ns=ns2 chromium=chromium
+
+packages-bench:
+	@$(INSTALL) ns=ns2 valgrind=valgrind
