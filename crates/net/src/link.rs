@@ -204,7 +204,9 @@ impl Backlog {
     fn forget_started(&mut self, now: u64) {
         while self.len > 0 {
             let (start, size) = self.ring[self.slot(0)];
-            if start > now {
+            // What arrives at the instant a transmission ends finds the queue as it was before: ns-2's order of
+            // the two, and the one that counts, for ACK-clocked packets arrive at just such instants.
+            if start >= now {
                 return;
             }
             self.bytes -= u64::from(size);
@@ -263,12 +265,13 @@ mod tests {
         let at_once: Vec<_> = (0..4).map(|_| link.offer(0, 1000, false)).collect();
         use Passage::{Arrives, Dropped};
         assert_eq!(at_once, [Arrives(11 * MS), Arrives(12 * MS), Arrives(13 * MS), Dropped]);
-        // At 1 ms the first waiting packet enters service: one place is free, for one packet.
-        assert_eq!(link.offer(MS, 1000, false), Arrives(14 * MS));
+        // At 1 ms the first waiting packet enters service: from then on one place is free, for one packet.
         assert_eq!(link.offer(MS, 1000, false), Dropped);
-        // Waits: 1 + 2 ms, and 2 ms for the one that came at 1 ms.
+        assert_eq!(link.offer(MS + 1, 1000, false), Arrives(14 * MS));
+        assert_eq!(link.offer(MS + 1, 1000, false), Dropped);
+        // Waits: 1 + 2 ms, and 2 ms for the one that came after 1 ms.
         let stats = link.stats_until(100 * MS);
-        assert_eq!((stats.packets, stats.drops, stats.waiting_ns, stats.max_queue), (4, 2, 5 * MS, 2));
+        assert_eq!((stats.packets, stats.drops, stats.waiting_ns, stats.max_queue), (4, 3, 5 * MS - 1, 2));
     }
 
     #[test]
@@ -309,8 +312,8 @@ mod tests {
         for i in 0..1000 {
             assert_eq!(link.offer(0, 1000, false), Passage::Arrives((11 + i) * MS));
         }
-        // Packet 0 is in service and 999 wait; at 500 ms those that began by then are gone.
+        // Packet 0 is in service and 999 wait; at 500 ms those that began before are gone.
         assert_eq!(link.waiting(0), 999);
-        assert_eq!(link.waiting(500 * MS), 499);
+        assert_eq!(link.waiting(500 * MS), 500);
     }
 }
