@@ -46,43 +46,60 @@ struct WireLoss {
     stream: Stream,
 }
 
-/// One direction of a link.
+/// One direction of a link. What every packet touches fills one cache line; the rest is behind `guard`.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub struct Link {
     free_at: u64,
     ns_per_byte: u64,
     delay: u64,
-    /// Nothing can happen to a packet but to wait its turn.
-    plain: bool,
-    stats: LinkStats,
+    packets: u64,
+    bytes: u64,
+    waiting_ns: u64,
+    /// `None` where nothing can happen to a packet but to wait its turn.
+    guard: Option<Box<Guard>>,
+}
+
+/// What may refuse, mark or lose a packet, and what must be known for that.
+#[derive(Clone, Debug)]
+struct Guard {
+    /// Behind fewer waiting packets than this a packet is accepted, however many of those have left meanwhile:
+    /// then nobody needs to count them. Zero where every packet must be looked at.
+    certain: u32,
     longest_wait: u64,
     backlog: Backlog,
     queue: Queue,
-    loss: Option<Box<WireLoss>>,
+    loss: Option<WireLoss>,
+    drops: u64,
+    wire_losses: u64,
+    marks: u64,
+    max_queue: u32,
 }
 
 impl Link {
     /// A link of this rate and propagation delay behind `queue`. Rates lie between 10 kbit/s and 100 Gbit/s.
     pub fn new(rate: Rate, delay: Nanos, queue: Queue) -> Self {
         let bits = (8_000_000_000_u128 << FRACTION) + u128::from(rate.0 / 2);
+        let guard = (!matches!(queue, Queue::Unlimited)).then(|| Box::new(Guard::new(queue, None)));
         Self {
             free_at: 0,
             ns_per_byte: (bits / u128::from(rate.0.max(1))) as u64,
             delay: delay.0,
-            plain: matches!(queue, Queue::Unlimited),
-            stats: LinkStats::default(),
-            longest_wait: 0,
-            backlog: Backlog::new(),
-            queue,
-            loss: None,
+            packets: 0,
+            bytes: 0,
+            waiting_ns: 0,
+            guard,
         }
     }
 
     /// Loses each packet with probability `p` after its transmission.
     #[must_use]
     pub fn with_loss(mut self, p: f64, stream: Stream) -> Self {
-        self.plain = self.plain && p <= 0.0;
-        self.loss = (p > 0.0).then(|| Box::new(WireLoss { probability: probability(p), stream }));
+        if p > 0.0 {
+            let queue = self.guard.take().map_or(Queue::Unlimited, |guard| guard.queue);
+            let loss = WireLoss { probability: probability(p), stream };
+            self.guard = Some(Box::new(Guard::new(queue, Some(loss))));
+        }
         self
     }
 
@@ -100,83 +117,123 @@ impl Link {
     /// Offers a packet of `size` bytes at `now`. Arrivals must come in order of time.
     #[inline(always)]
     pub fn offer(&mut self, now: u64, size: u32, ecn_capable: bool) -> Passage {
-        if self.plain {
-            return Passage::Arrives(self.transmit(now, size));
+        if let Some(guard) = &mut self.guard {
+            if guard.backlog.len >= guard.certain {
+                return self.examine(now, size, ecn_capable);
+            }
+            guard.wait(now, self.free_at, size);
         }
-        self.offer_queued(now, size, ecn_capable)
+        Passage::Arrives(self.transmit(now, size))
     }
 
     /// Transmits a packet that is not refused; returns its arrival at the far end.
     #[inline(always)]
     fn transmit(&mut self, now: u64, size: u32) -> u64 {
         let start = self.free_at.max(now);
-        self.stats.packets += 1;
-        self.stats.bytes += u64::from(size);
-        self.stats.waiting_ns += start - now;
+        self.packets += 1;
+        self.bytes += u64::from(size);
+        self.waiting_ns += start - now;
         self.free_at = start + self.serialisation(size);
         self.free_at + self.delay
     }
 
-    #[inline]
-    fn offer_queued(&mut self, now: u64, size: u32, ecn_capable: bool) -> Passage {
-        if !self.queue.accepts_behind(self.backlog.len) {
-            self.backlog.forget_started(now);
-        }
-        let verdict = self.queue.admit(&Arrival {
+    /// Asks the queue, and chance.
+    #[inline(never)]
+    fn examine(&mut self, now: u64, size: u32, ecn_capable: bool) -> Passage {
+        let guard = self.guard.as_mut().expect("only guarded links examine packets");
+        guard.backlog.forget_started(now);
+        let verdict = guard.queue.admit(&Arrival {
             now,
             free_at: self.free_at,
-            waiting_packets: self.backlog.len,
-            waiting_bytes: self.backlog.bytes,
+            waiting_packets: guard.backlog.len,
+            waiting_bytes: guard.backlog.bytes,
             size,
             ecn_capable,
         });
         if verdict == Verdict::Drop {
-            self.stats.drops += 1;
+            guard.drops += 1;
             return Passage::Dropped;
         }
-        if self.free_at > now {
-            self.backlog.push(self.free_at, size);
-            if self.free_at - now > self.longest_wait {
-                self.on_longest_wait(now);
-            }
+        guard.wait(now, self.free_at, size);
+        let mut lost = false;
+        if let Some(loss) = &mut guard.loss {
+            lost = loss.stream.happens(loss.probability);
         }
+        guard.wire_losses += u64::from(lost);
+        guard.marks += u64::from(verdict == Verdict::Mark && !lost);
         let arrival = self.transmit(now, size);
-        if let Some(loss) = &mut self.loss
-            && loss.stream.happens(loss.probability)
-        {
-            self.stats.wire_losses += 1;
-            return Passage::LostOnWire;
+        match verdict {
+            _ if lost => Passage::LostOnWire,
+            Verdict::Mark => Passage::Marked(arrival),
+            _ => Passage::Arrives(arrival),
         }
-        if verdict == Verdict::Mark {
-            self.stats.marks += 1;
-            return Passage::Marked(arrival);
-        }
-        Passage::Arrives(arrival)
-    }
-
-    fn on_longest_wait(&mut self, now: u64) {
-        self.longest_wait = self.free_at - now;
-        self.backlog.forget_started(now);
-        self.stats.max_queue = self.stats.max_queue.max(self.backlog.len);
     }
 
     /// What was counted so far, as of `end`: transmissions and waits that lie beyond it are not included.
     pub fn stats_until(&self, end: u64) -> LinkStats {
-        let mut stats = self.stats;
-        for (start, size) in self.backlog.iter() {
+        let mut stats = LinkStats {
+            packets: self.packets,
+            bytes: self.bytes,
+            waiting_ns: self.waiting_ns,
+            ..LinkStats::default()
+        };
+        let Some(guard) = &self.guard else { return stats };
+        for (start, size) in guard.backlog.iter() {
             if start >= end {
                 stats.packets -= 1;
                 stats.bytes -= u64::from(size);
                 stats.waiting_ns -= start - end;
             }
         }
-        stats
+        let Guard { drops, wire_losses, marks, max_queue, .. } = **guard;
+        LinkStats { drops, wire_losses, marks, max_queue, ..stats }
     }
 
-    /// Packets waiting at `now`, which must not lie before the last arrival.
+    /// Packets waiting at `now`, which must not lie before the last arrival; zero where nothing limits them and
+    /// nobody counts.
     pub fn waiting(&mut self, now: u64) -> u32 {
+        let Some(guard) = &mut self.guard else { return 0 };
+        guard.backlog.forget_started(now);
+        guard.backlog.len
+    }
+}
+
+impl Guard {
+    fn new(queue: Queue, loss: Option<WireLoss>) -> Self {
+        let certain = match &queue {
+            Queue::Packets(queue) if loss.is_none() => queue.limit,
+            _ => 0,
+        };
+        Self {
+            certain,
+            longest_wait: 0,
+            backlog: Backlog::new(),
+            queue,
+            loss,
+            drops: 0,
+            wire_losses: 0,
+            marks: 0,
+            max_queue: 0,
+        }
+    }
+
+    /// An accepted packet waits until `start`, if that lies ahead.
+    #[inline(always)]
+    fn wait(&mut self, now: u64, start: u64, size: u32) {
+        if start > now {
+            self.backlog.push(now, start, size);
+            if start - now > self.longest_wait {
+                self.on_longest_wait(now, start);
+            }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn on_longest_wait(&mut self, now: u64, start: u64) {
+        self.longest_wait = start - now;
         self.backlog.forget_started(now);
-        self.backlog.len
+        self.max_queue = self.max_queue.max(self.backlog.len);
     }
 }
 
@@ -215,10 +272,10 @@ impl Backlog {
         }
     }
 
-    #[inline]
-    fn push(&mut self, start: u64, size: u32) {
+    #[inline(always)]
+    fn push(&mut self, now: u64, start: u64, size: u32) {
         if self.len as usize == self.ring.len() {
-            self.grow();
+            self.make_room(now);
         }
         let slot = self.slot(self.len);
         self.ring[slot] = (start, size);
@@ -226,12 +283,17 @@ impl Backlog {
         self.bytes += u64::from(size);
     }
 
+    /// The ring is full: those that have begun by `now` leave it, and it grows if they were few.
     #[cold]
-    fn grow(&mut self) {
-        let mut ring: Vec<(u64, u32)> = self.iter().collect();
-        ring.resize(2 * ring.len(), (0, 0));
-        self.ring = ring;
-        self.head = 0;
+    #[inline(never)]
+    fn make_room(&mut self, now: u64) {
+        self.forget_started(now);
+        if self.len as usize > self.ring.len() / 2 {
+            let mut ring: Vec<(u64, u32)> = self.iter().collect();
+            ring.resize(2 * self.ring.len(), (0, 0));
+            self.ring = ring;
+            self.head = 0;
+        }
     }
 
     fn iter(&self) -> impl Iterator<Item = (u64, u32)> + '_ {

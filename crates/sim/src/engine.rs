@@ -1,10 +1,12 @@
-//! The event loop.
+//! The event loop: stages take turns, each as far ahead of the others as [`crate::lookahead`] allows, with the timers
+//! in between.
 
 use crate::config::{Network, QueueConfig};
+use crate::lookahead::Lookahead;
 use crate::observe::{Kind, Observer, Seen};
 use crate::packet::{self, Packet};
 use crate::receiver::{AckOut, Receiver};
-use crate::route::{End, Leg, MAX_RUN, Routes};
+use crate::route::{End, Leg, Routes};
 use crate::schedule::{Feed, WinnerTree};
 use crate::sender::app::{App, Tail};
 use crate::sender::{AckIn, Port, Sender};
@@ -59,11 +61,18 @@ enum Owner {
     Udp(u32),
 }
 
+/// Feeds that one clock serves.
+struct Stage {
+    tree: WinnerTree,
+    feeds: Vec<Feed>,
+    /// The number of the first feed.
+    first: u32,
+}
+
 /// The network: everything but the endpoints.
 struct Wire<O> {
     links: Vec<Link>,
-    feeds: Vec<Feed>,
-    tree: WinnerTree,
+    stages: Vec<Stage>,
     legs: Vec<Leg>,
     /// What would happen from here on does not.
     end: u64,
@@ -96,7 +105,7 @@ impl<O: Observer> Wire<O> {
         let is_data = leg.ack_size == 0;
         let size = if is_data { content.low as u32 } else { leg.ack_size.into() };
         let ecn_capable = is_data && content.low & packet::ECT != 0;
-        for &link in &leg.links[..leg.len as usize & (MAX_RUN - 1)] {
+        for &link in leg.links.iter().take(leg.len.into()) {
             if at >= self.end {
                 return None;
             }
@@ -122,7 +131,7 @@ impl<O: Observer> Wire<O> {
             End::Receiver | End::Sender => Some(at),
             End::Feed => {
                 let Content { seq, low, high } = *content;
-                self.enqueue(leg.feed as usize, Packet { at, seq, leg: leg.next, low, high });
+                self.enqueue(leg, Packet { at, seq, leg: leg.next, low, high });
                 None
             }
             End::Sink => None,
@@ -130,11 +139,17 @@ impl<O: Observer> Wire<O> {
     }
 
     #[inline(always)]
-    fn enqueue(&mut self, feed: usize, packet: Packet) {
-        debug_assert!(feed < self.feeds.len());
-        // SAFETY: `Routes::check` verified that every leg's feed exists.
-        if unsafe { self.feeds.get_unchecked_mut(feed) }.push(packet) {
-            self.tree.insert(feed, packet.at);
+    fn enqueue(&mut self, leg: &Leg, packet: Packet) {
+        debug_assert!((leg.stage as usize) < self.stages.len());
+        // SAFETY: `Routes::check` verified that the leg's stage exists and has its feed.
+        let (tree, feed, place) = unsafe {
+            let stage = self.stages.get_unchecked_mut(leg.stage as usize);
+            let place = (leg.feed - stage.first) as usize;
+            debug_assert!(place < stage.feeds.len());
+            (&mut stage.tree, stage.feeds.get_unchecked_mut(place), place)
+        };
+        if feed.push(packet) {
+            tree.insert(place, packet.at);
         }
     }
 }
@@ -215,8 +230,14 @@ impl<O: Observer> Engine<O> {
         let drains = waits && finite == network.flows.len() && network.udp.is_empty();
         let routes = Routes::compile(network, mode == Mode::Fused && (drains || !waits));
         routes.check(network.links.len());
-        let tree = WinnerTree::new(routes.feeds);
-        let end = network.end.0.min(tree.horizon());
+        let stages = routes.stages.iter().map(|feeds| Stage {
+            tree: WinnerTree::new(feeds.len()),
+            feeds: vec![Feed::default(); feeds.len()],
+            first: feeds.start,
+        });
+        let stages: Vec<Stage> = stages.collect();
+        let horizon = stages.iter().map(|stage| stage.tree.horizon()).min().unwrap_or(u64::MAX);
+        let end = network.end.0.min(horizon);
         let links = network.links.iter().map(|link| {
             let stream = |what: &str| Stream::named(network.seed, &format!("{what} {}", link.name));
             let queue = match link.queue {
@@ -229,8 +250,7 @@ impl<O: Observer> Engine<O> {
         });
         let wire = Wire {
             links: links.collect(),
-            feeds: vec![Feed::default(); routes.feeds],
-            tree,
+            stages,
             legs: routes.legs.clone(),
             end,
             lost: vec![0; network.flows.len().max(1)],
@@ -277,11 +297,36 @@ impl<O: Observer> Engine<O> {
 
     fn run_events(&mut self) {
         loop {
-            match self.wire.tree.next() {
-                Some((at, feed)) if at < self.timer_at && at < self.wire.end => self.arrive(at, feed),
-                _ if self.timer_at < self.wire.end => self.fire(),
-                _ => return,
+            let next = self.wire.stages.iter().map(|stage| stage.tree.earliest()).min().unwrap_or(u64::MAX);
+            if self.timer_at <= next {
+                if self.timer_at >= self.wire.end {
+                    return;
+                }
+                self.fire();
+                continue;
             }
+            if next >= self.wire.end {
+                return;
+            }
+            // Everything before `next` has been seen. Before this moment nothing more can arrive at any stage than
+            // what its feeds hold already: neither from what other stages are about to do, nor from timers.
+            let Lookahead { stops, ends } = self.routes.ahead;
+            let until = next.saturating_add(stops).min(self.timer_at.saturating_add(ends)).min(self.wire.end);
+            for stage in 0..self.wire.stages.len() {
+                self.take_turn(stage, until);
+            }
+        }
+    }
+
+    /// A stage works through what arrives there before `until`.
+    #[inline(never)]
+    fn take_turn(&mut self, stage: usize, until: u64) {
+        loop {
+            let Stage { tree, feeds, .. } = &mut self.wire.stages[stage];
+            let Some((at, feed)) = tree.next_before(until) else { return };
+            let (packet, next) = feeds[feed].pop();
+            tree.replace(feed, next);
+            self.go_on(at, &packet);
         }
     }
 
@@ -291,76 +336,87 @@ impl<O: Observer> Engine<O> {
         self.timer_at = self.timer_at.min(at);
     }
 
-    /// The packet at the head of `feed` goes on.
+    /// A packet that waited goes on at `at`.
     #[inline(always)]
-    fn arrive(&mut self, at: u64, feed: usize) {
-        let (packet, next) = self.wire.feeds[feed].pop();
-        self.wire.tree.replace(feed, next);
+    fn go_on(&mut self, at: u64, packet: &Packet) {
         let leg = self.wire.leg(packet.leg);
         let mut content = Content { seq: packet.seq, low: packet.low, high: packet.high };
         let Some(at) = self.wire.carry(at, &leg, &mut content) else { return };
-        let flow = leg.flow as usize;
         if leg.end == End::Receiver {
-            self.at_receiver(at, flow, content);
+            self.at_receiver(at, &leg, content);
         } else {
-            self.at_sender(at, flow, content);
+            self.at_sender(at, &leg, content);
         }
     }
 
-    #[inline]
-    fn at_receiver(&mut self, at: u64, flow: usize, packet: Content) {
+    #[inline(always)]
+    fn at_receiver(&mut self, at: u64, leg: &Leg, packet: Content) {
+        let flow = leg.flow as usize;
         if at >= self.wire.end {
             return;
         }
         if O::ON {
-            let seen = Seen { flow: flow as u32, seq: packet.seq, size: packet.low as u32, kind: Kind::Data };
+            let seen = Seen { flow: leg.flow, seq: packet.seq, size: packet.low as u32, kind: Kind::Data };
             self.wire.observer.arrived(at, seen);
         }
         if packet.seq == SYN {
-            return self.send_ack(at, flow, AckOut { seq: 0, low: packet::PUSH_SYN, high: 0 });
+            return self.send_ack_late(at, leg.next, AckOut { seq: 0, low: packet::PUSH_SYN, high: 0 });
         }
-        let due = self.flows[flow].receiver.due();
-        if due <= at {
-            let ack = self.flows[flow].receiver.on_timer();
-            self.send_ack(due, flow, ack);
+        let receiver = &mut self.flows[flow].receiver;
+        if receiver.due() <= at {
+            let due = receiver.due();
+            let ack = receiver.on_timer();
+            self.send_ack_late(due, leg.next, ack);
         }
         match self.flows[flow].receiver.on_data(at, packet.seq, packet.low) {
-            Some(ack) => self.send_ack(at, flow, ack),
+            Some(ack) => self.send_ack(at, leg.next, ack),
             None => self.arm_receiver(flow),
         }
     }
 
-    #[inline]
-    fn send_ack(&mut self, at: u64, flow: usize, ack: AckOut) {
+    /// The same off the short path.
+    #[cold]
+    #[inline(never)]
+    fn send_ack_late(&mut self, at: u64, leg: u32, ack: AckOut) {
+        self.send_ack(at, leg, ack);
+    }
+
+    #[inline(always)]
+    fn send_ack(&mut self, at: u64, leg: u32, ack: AckOut) {
+        let leg = self.wire.leg(leg);
         if O::ON {
-            let size = self.wire.legs[self.routes.acks[flow] as usize].ack_size.into();
-            let seen = Seen { flow: flow as u32, seq: ack.seq, size, kind: Kind::Ack };
+            let seen = Seen { flow: leg.flow, seq: ack.seq, size: leg.ack_size.into(), kind: Kind::Ack };
             self.wire.observer.sent(at, seen, false);
         }
         let mut content = Content { seq: ack.seq, low: ack.low, high: ack.high };
-        let leg = self.wire.leg(self.routes.acks[flow]);
         if let Some(at) = self.wire.carry(at, &leg, &mut content) {
-            self.at_sender(at, flow, content);
+            self.straight_to_sender(at, &leg, content);
         }
     }
 
-    #[inline]
-    fn at_sender(&mut self, at: u64, flow: usize, packet: Content) {
+    /// An ACK that met no stage on its way.
+    #[inline(never)]
+    fn straight_to_sender(&mut self, at: u64, leg: &Leg, packet: Content) {
+        self.at_sender(at, leg, packet);
+    }
+
+    #[inline(always)]
+    fn at_sender(&mut self, at: u64, leg: &Leg, packet: Content) {
+        let flow = leg.flow as usize;
         if at >= self.wire.end {
             return;
         }
         if O::ON {
-            let size = self.wire.legs[self.routes.acks[flow] as usize].ack_size.into();
-            let seen = Seen { flow: flow as u32, seq: packet.seq, size, kind: Kind::Ack };
+            let size = leg.ack_size.into();
+            let seen = Seen { flow: leg.flow, seq: packet.seq, size, kind: Kind::Ack };
             self.wire.observer.arrived(at, seen);
         }
-        let leg = self.routes.data[flow];
         let target = &mut self.flows[flow];
         if at >= target.grid_at {
             target.record_grid(at, self.grid);
         }
         let ack = AckIn { seq: packet.seq, low: packet.low, high: packet.high };
-        let (sender, mut port) = target.split(&mut self.wire, leg, flow);
+        let (sender, mut port) = target.split(&mut self.wire, leg.next, flow);
         if ack.low & packet::PUSH_SYN == 0 {
             sender.on_ack(at, ack, &mut port);
         } else {
@@ -452,7 +508,7 @@ impl<O: Observer> Engine<O> {
         target.receiver_armed = u64::MAX;
         if target.receiver.due() <= at {
             let ack = target.receiver.on_timer();
-            self.send_ack(at, flow, ack);
+            self.send_ack_late(at, self.routes.acks[flow], ack);
         } else if target.receiver.due() != u64::MAX {
             self.arm_receiver(flow);
         }

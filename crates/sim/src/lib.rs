@@ -9,6 +9,7 @@ pub mod audit;
 pub mod config;
 pub mod dumbbell;
 pub mod engine;
+mod lookahead;
 pub mod observe;
 pub mod outcome;
 pub mod packet;

@@ -18,6 +18,7 @@ pub const PUSH_SYN: u64 = 1 << 63;
 
 /// A segment or an ACK on its way.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(32))]
 pub struct Packet {
     /// Arrival at the place it is queued for, nanoseconds.
     pub at: u64,

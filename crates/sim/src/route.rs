@@ -2,12 +2,20 @@
 //!
 //! A link fed by one ordered source sees its packets in order whenever they are computed, so it is computed with
 //! the hop before it. Only where several sources meet does a packet queue for the clock, in a feed per source.
+//!
+//! The feeds in front of one link make a stage, which goes ahead of the others as far as `lookahead` allows.
 
 use crate::config::Network;
+use crate::lookahead::Lookahead;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-/// One more than the most links a leg may hold; a longer run is cut by a feed. A power of two.
-pub(crate) const MAX_RUN: usize = 4;
+/// The most links a leg may hold; a longer run is cut by a feed.
+pub(crate) const MAX_RUN: usize = 3;
+
+/// Stages take turns where each has at least this much to work through, nanoseconds; shorter turns cost more than
+/// they save.
+const SHORTEST_TURN: u64 = 1_000;
 
 /// What puts packets in order onto a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,24 +41,28 @@ pub(crate) enum End {
 
 /// A straight run of links.
 #[derive(Clone, Copy, Debug)]
+#[repr(C, align(32))]
 pub(crate) struct Leg {
     pub(crate) links: [u32; MAX_RUN],
     pub(crate) len: u8,
     pub(crate) end: End,
     /// Size of the packets it carries, zero where each says its own.
     pub(crate) ack_size: u16,
-    /// The feed it ends in.
-    pub(crate) feed: u32,
-    /// The leg from there.
-    pub(crate) next: u32,
     pub(crate) flow: u32,
+    /// The leg from its end: out of the feed, or the first of the way back.
+    pub(crate) next: u32,
+    /// The feed it ends in, and that feed's stage.
+    pub(crate) feed: u32,
+    pub(crate) stage: u32,
 }
 
 /// Compiled paths.
 #[derive(Clone, Debug)]
 pub(crate) struct Routes {
     pub(crate) legs: Vec<Leg>,
-    pub(crate) feeds: usize,
+    /// The feeds of each stage.
+    pub(crate) stages: Vec<Range<u32>>,
+    pub(crate) ahead: Lookahead,
     /// The first leg of each flow's data, each flow's ACKs, each UDP source.
     pub(crate) data: Vec<u32>,
     pub(crate) acks: Vec<u32>,
@@ -64,6 +76,13 @@ enum Place {
     AtSender(usize),
     AtReceiver(usize),
     IntoLink(usize, Source),
+}
+
+/// A place's feed and stage.
+#[derive(Clone, Copy, Default)]
+struct Spot {
+    feed: u32,
+    stage: u32,
 }
 
 struct Path<'a> {
@@ -82,13 +101,19 @@ impl Routes {
         let mut places = BTreeMap::new();
         for path in &paths {
             for place in places_of(path, &stops, fused) {
-                places.insert(place, 0_u32);
+                places.insert(place, Spot::default());
             }
         }
-        for (number, slot) in places.values_mut().enumerate() {
-            *slot = number as u32;
+        let ahead = if fused { Lookahead::of(network, &stops) } else { Lookahead::NONE };
+        let mut routes =
+            Self { legs: vec![], stages: vec![], ahead, data: vec![], acks: vec![], udp: vec![] };
+        routes.number(&mut places);
+        if ahead.stops / SHORTEST_TURN < routes.stages.len() as u64 {
+            // One stage for all, one instant after the other.
+            routes.ahead = Lookahead::NONE;
+            routes.stages = std::iter::once(0..places.len() as u32).collect();
+            places.values_mut().for_each(|spot| spot.stage = 0);
         }
-        let mut routes = Self { legs: vec![], feeds: places.len(), data: vec![], acks: vec![], udp: vec![] };
         for path in &paths {
             let first = routes.add(path, &stops, &places, fused);
             match path.source {
@@ -97,7 +122,32 @@ impl Routes {
                 _ => routes.udp.push(first),
             }
         }
+        for leg in &mut routes.legs {
+            match leg.end {
+                End::Receiver => leg.next = routes.acks[leg.flow as usize],
+                End::Sender => leg.next = routes.data[leg.flow as usize],
+                End::Feed | End::Sink => {}
+            }
+        }
         routes
+    }
+
+    /// Numbers feeds in the order of their places, which keeps those of one link together, and makes them stages.
+    fn number(&mut self, places: &mut BTreeMap<Place, Spot>) {
+        let mut last = None;
+        for (number, (place, spot)) in (0..).zip(places) {
+            let link = match place {
+                Place::IntoLink(link, _) => Some(*link),
+                Place::AtSender(_) | Place::AtReceiver(_) => None,
+            };
+            if last != Some(link) {
+                self.stages.push(number..number);
+                last = Some(link);
+            }
+            let stage = self.stages.len() - 1;
+            self.stages[stage].end = number + 1;
+            *spot = Spot { feed: number, stage: stage as u32 };
+        }
     }
 
     /// Verifies every number the legs hold: the engine does not check them again.
@@ -105,27 +155,30 @@ impl Routes {
         let leg_exists = |leg: u32| (leg as usize) < self.legs.len();
         assert!(self.data.iter().chain(&self.acks).chain(&self.udp).all(|&leg| leg_exists(leg)));
         for leg in &self.legs {
-            assert!((leg.len as usize) < MAX_RUN);
+            assert!(leg.len as usize <= MAX_RUN);
             assert!(leg.links.iter().all(|&link| (link as usize) < links));
-            assert!(leg.end != End::Feed || ((leg.feed as usize) < self.feeds && leg_exists(leg.next)));
+            assert!(leg_exists(leg.next) && (leg.flow as usize) < self.data.len().max(1));
+            assert!(leg.end != End::Feed || self.stages[leg.stage as usize].contains(&leg.feed));
         }
     }
 
-    fn add(&mut self, path: &Path, stops: &[bool], places: &BTreeMap<Place, u32>, fused: bool) -> u32 {
+    fn add(&mut self, path: &Path, stops: &[bool], places: &BTreeMap<Place, Spot>, fused: bool) -> u32 {
         let first = self.legs.len() as u32;
         let blank = Leg {
             links: [0; MAX_RUN],
             len: 0,
             end: path.end,
-            feed: 0,
-            next: 0,
-            flow: path.flow as u32,
             ack_size: path.ack_size,
+            flow: path.flow as u32,
+            next: 0,
+            feed: 0,
+            stage: 0,
         };
         let mut leg = blank;
         let mut cut = |leg: &mut Leg, place: &Place| {
             let next = self.legs.len() as u32 + 1;
-            self.legs.push(Leg { end: End::Feed, feed: places[place], next, ..*leg });
+            let Spot { feed, stage } = places[place];
+            self.legs.push(Leg { end: End::Feed, feed, stage, next, ..*leg });
             *leg = blank;
         };
         let mut source = path.source;
@@ -199,7 +252,7 @@ fn stops(paths: &[Path], links: usize, fused: bool) -> Vec<bool> {
         let mut run = 0;
         for &link in path.links {
             run = if stops[link] { 1 } else { run + 1 };
-            if run >= MAX_RUN {
+            if run > MAX_RUN {
                 stops[link] = true;
                 run = 1;
             }

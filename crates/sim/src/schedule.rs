@@ -1,4 +1,4 @@
-//! What happens next: a winner tree over the heads of all feeds.
+//! What arrives next: a winner tree over the heads of feeds.
 //!
 //! A feed is an ordered stream of arrivals at one place, so only its head competes. The key is the arrival time
 //! with the feed's number below it: equal times are settled by the number, never by the history of insertions.
@@ -29,11 +29,18 @@ impl WinnerTree {
         (u64::MAX >> self.bits) - 1
     }
 
-    /// Time and feed of the next arrival.
+    /// When the next arrival is; later than [`WinnerTree::horizon`] if there is none.
     #[inline]
-    pub fn next(&self) -> Option<(u64, usize)> {
+    pub fn earliest(&self) -> u64 {
+        self.keys[1] >> self.bits
+    }
+
+    /// Time and feed of the next arrival, if it comes before `until`, which must not lie beyond the horizon.
+    #[inline]
+    pub fn next_before(&self, until: u64) -> Option<(u64, usize)> {
+        debug_assert!(until <= self.horizon() + 1);
         let key = self.keys[1];
-        (key != IDLE).then_some((key >> self.bits, (key & (self.leaves as u64 - 1)) as usize))
+        (key < until << self.bits).then_some((key >> self.bits, (key & (self.leaves as u64 - 1)) as usize))
     }
 
     #[inline]
@@ -82,10 +89,12 @@ impl WinnerTree {
 
 /// An ordered stream of packets: a ring that grows by doubling.
 #[derive(Clone, Debug)]
+#[repr(align(32))]
 pub struct Feed {
+    /// A power of two of packets, and at least one.
     ring: Vec<Packet>,
-    head: usize,
-    len: usize,
+    head: u32,
+    len: u32,
 }
 
 impl Default for Feed {
@@ -96,34 +105,41 @@ impl Default for Feed {
 
 impl Feed {
     /// Appends a packet that arrives no earlier than the last; says whether it is the only one.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, packet: Packet) -> bool {
         debug_assert!(self.len == 0 || self.ring[self.slot(self.len - 1)].at <= packet.at);
-        if self.len == self.ring.len() {
+        if self.len as usize == self.ring.len() {
             self.grow();
         }
         let slot = self.slot(self.len);
-        self.ring[slot] = packet;
+        // SAFETY: `slot` answers indices inside the ring.
+        unsafe { *self.ring.get_unchecked_mut(slot) = packet };
         self.len += 1;
         self.len == 1
     }
 
     /// Takes the first packet, and tells when the next one arrives. The feed must not be empty.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self) -> (Packet, Option<u64>) {
-        let packet = self.ring[self.slot(0)];
-        self.head += 1;
-        self.len -= 1;
-        (packet, (self.len > 0).then(|| self.ring[self.slot(0)].at))
+        debug_assert!(self.len > 0);
+        // SAFETY: `slot` answers indices inside the ring.
+        let (packet, next) =
+            unsafe { (*self.ring.get_unchecked(self.slot(0)), self.ring.get_unchecked(self.slot(1)).at) };
+        self.head = self.head.wrapping_add(1);
+        self.len = self.len.wrapping_sub(1);
+        (packet, (self.len > 0).then_some(next))
     }
 
-    #[inline]
-    fn slot(&self, i: usize) -> usize {
-        // The ring's length is a power of two, so the mask keeps every index inside it.
-        self.head.wrapping_add(i) & (self.ring.len() - 1)
+    /// The ring's length is a power of two (`default` and `grow` see to that, and nothing else changes it), so the
+    /// mask keeps every index inside it.
+    #[inline(always)]
+    fn slot(&self, i: u32) -> usize {
+        debug_assert!(self.ring.len().is_power_of_two());
+        self.head.wrapping_add(i) as usize & (self.ring.len() - 1)
     }
 
     #[cold]
+    #[inline(never)]
     fn grow(&mut self) {
         let mut ring = Vec::with_capacity(2 * self.ring.len());
         ring.extend((0..self.len).map(|i| self.ring[self.slot(i)]));
@@ -144,7 +160,7 @@ mod tests {
             tree.insert(feed, at);
         }
         let mut order = vec![];
-        while let Some((at, feed)) = tree.next() {
+        while let Some((at, feed)) = tree.next_before(100) {
             order.push((at, feed));
             // Feed 2 has a second arrival at 25.
             tree.replace(feed, (feed == 2 && at == 10).then_some(25));

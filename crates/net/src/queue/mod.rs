@@ -51,17 +51,6 @@ pub enum Queue {
 }
 
 impl Queue {
-    /// Whether a packet is accepted behind `waiting` others, however many of those have left meanwhile: then
-    /// nobody needs to count them.
-    #[inline]
-    pub(crate) fn accepts_behind(&self, waiting: u32) -> bool {
-        match self {
-            Self::Unlimited => true,
-            Self::Packets(queue) => waiting < queue.limit,
-            Self::Bytes(_) | Self::Red(_) => false,
-        }
-    }
-
     /// The verdict on an arriving packet.
     #[inline]
     pub(crate) fn admit(&mut self, arrival: &Arrival) -> Verdict {
