@@ -45,6 +45,8 @@ fn slowed(trace: &Trace, until: Nanos) -> Option<Nanos> {
     // the first flight has no acknowledgements to compare with
     let mut round = next_round(trace, &mut index, trace.sends.first()?.end)?;
     while let Some(end) = next_round(trace, &mut index, trace.sends[round].end) {
+        // what is sent again after it was acknowledged would end its round before it began
+        let end = end.max(round + 1);
         if end > last_new || trace.sends[end].at >= until {
             return None;
         }
@@ -62,7 +64,7 @@ fn slowed(trace: &Trace, until: Nanos) -> Option<Nanos> {
     None
 }
 
-/// The first send after everything before `data` was acknowledged.
+/// The first send after everything before `data` was acknowledged. `index` counts the acknowledgements looked at.
 fn next_round(trace: &Trace, index: &mut usize, data: u64) -> Option<usize> {
     while *index < trace.acks.len() && trace.acks[*index].ack < data {
         *index += 1;

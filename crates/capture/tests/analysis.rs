@@ -291,6 +291,22 @@ fn a_transfer_that_doubles_to_its_end_never_left_start_up() {
 }
 
 #[test]
+fn data_sent_again_after_its_acknowledgement_makes_no_round() {
+    let observed = only(&opened(
+        50,
+        vec![
+            (0, data(1, 1000)),
+            (ms(50), ack(1001)),
+            (ms(51), data(1, 1000)),
+            (ms(52), data(1001, 1000)),
+            (ms(102), ack(2001)),
+        ],
+    ))
+    .observed;
+    assert_eq!((observed.bytes, observed.retransmits), (2000, 1));
+}
+
+#[test]
 fn an_echoed_congestion_mark_ends_start_up() {
     let mut packets = rounds(&[10, 20, 40, 40]);
     let marked = packets.iter().position(|(us, tcp)| *us >= ms(160) && !tcp.from_sender).unwrap();

@@ -131,6 +131,15 @@ fn a_standing_queue_without_a_handshake_bounds_the_round_trip_from_above() {
 }
 
 #[test]
+fn a_round_trip_that_is_all_serialisation_leaves_no_negative_propagation() {
+    // 8 ms a packet at 1.04 Mbit/s and 10 us of propagation: jitter decides what is left of it
+    let truth = Path { rate_bit_s: 1_040_000, rtt_us: 10, jitter_us: 500, segments: 400, ..Path::default() };
+    let rtt = inferred(&truth.run()).rtt;
+    let rtt = known(&rtt);
+    assert!(rtt.low >= 0.0 && rtt.value < 0.001, "{rtt:?}");
+}
+
+#[test]
 fn connections_of_one_pair_of_hosts_are_pooled_and_others_left_out() {
     let first = Path { segments: 300, ..Path::default() }.run();
     let second: Vec<_> = Path { segments: 300, ..Path::default() }

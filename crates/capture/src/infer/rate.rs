@@ -40,7 +40,7 @@ pub(super) fn rate(traces: &[&Trace]) -> Inferred<Estimate> {
     let steady = spread.1 - spread.0 <= STEADY * median;
     let (low, high) = if steady {
         let half = half_width(&trains, &gaps, median, seconds);
-        (median - half, median + half)
+        ((median - half).max(0.0), median + half)
     } else {
         spread
     };

@@ -19,9 +19,11 @@ pub(super) fn rtt(connections: &[&Connection], rate: &Inferred<Estimate>) -> Inf
         connections.iter().map(|connection| Shortest::of(connection, bit_s)).collect();
     let least = |of: fn(&Shortest) -> Option<f64>| shortest.iter().filter_map(of).min_by(f64::total_cmp);
     let (handshake, data) = (least(|one| one.handshake), least(|one| one.data));
-    let Some(value) = [handshake, data].into_iter().flatten().min_by(f64::total_cmp) else {
+    let Some(shortest) = [handshake, data].into_iter().flatten().min_by(f64::total_cmp) else {
         return Inferred::cannot_tell("no packet that was sent once was acknowledged");
     };
+    // where a packet's own time is all of it, noise may take more than there was
+    let value = shortest.max(0.0);
     let unqueued = handshake.is_some()
         || bit_s
             .is_none_or(|rate| connections.iter().any(|connection| queue_ran_empty(&connection.trace, rate)));
@@ -53,10 +55,11 @@ fn interval(
     let bits = f64::from(wire.unwrap_or(0)) * 8.0;
     let (low, high, corrected) = match rate {
         Inferred::Known(rate) => {
-            let (slow, fast) = (bits / rate.low.max(1.0), bits / rate.high);
+            let own = bits / rate.value;
+            let below = if rate.low > 0.0 { bits / rate.low - own } else { value };
+            let above = own - bits / rate.high;
             // the way back may be faster than assumed: then its packets took no time
             let back = f64::from(ack_len(connections)) * 8.0 / rate.value;
-            let (below, above) = (slow - bits / rate.value, bits / rate.value - fast);
             (hosts + below, above + back, "less the time to send its packets")
         }
         Inferred::CannotTell(unknown) => {
