@@ -3,7 +3,7 @@
 
 use crate::config::{Network, QueueConfig};
 use crate::lookahead::Lookahead;
-use crate::observe::{Kind, Observer, Seen};
+use crate::observe::{Observer, Seen};
 use crate::packet::{self, Packet};
 use crate::receiver::{AckOut, Receiver};
 use crate::route::{End, Leg, Routes};
@@ -155,15 +155,14 @@ impl<O: Observer> Wire<O> {
 }
 
 fn seen(leg: &Leg, packet: &Content, size: u32) -> Seen {
-    let kind = match leg.ack_size {
-        0 => Kind::Data,
-        _ if packet.seq == SYN && packet.high == UDP_MARK => Kind::Udp,
-        _ => Kind::Ack,
-    };
-    Seen { flow: leg.flow, seq: packet.seq, size, kind }
+    match leg.ack_size {
+        0 => Seen::data(leg.flow, packet.seq, size),
+        _ if packet.seq == SYN && packet.high == UDP_MARK => Seen::udp(packet.low as u32, size),
+        _ => Seen::ack(leg.flow, packet.seq, size, (packet.low, packet.high)),
+    }
 }
 
-/// Marks a datagram: no ACK has these words.
+/// Marks a datagram, whose low word is its source: no ACK has this one.
 const UDP_MARK: u64 = u64::MAX;
 
 /// Puts a sender's packets onto its first leg.
@@ -183,7 +182,7 @@ impl<O: Observer> Port for FlowPort<'_, O> {
             if flags & packet::PUSH_SYN == 0 { self.mss } else { self.tail.bytes(segment, self.mss) };
         let size = payload + self.header;
         if O::ON {
-            let seen = Seen { flow: self.flow, seq: segment, size, kind: Kind::Data };
+            let seen = Seen::data(self.flow, segment, size);
             self.wire.observer.sent(now, seen, retransmission);
         }
         let mut content = Content { seq: segment, low: u64::from(size) | flags, high: 0 };
@@ -193,7 +192,7 @@ impl<O: Observer> Port for FlowPort<'_, O> {
 
     fn transmit_syn(&mut self, now: u64) {
         if O::ON {
-            let seen = Seen { flow: self.flow, seq: SYN, size: self.header, kind: Kind::Data };
+            let seen = Seen::data(self.flow, SYN, self.header);
             self.wire.observer.sent(now, seen, false);
         }
         let mut content = Content { seq: SYN, low: self.header.into(), high: 0 };
@@ -356,7 +355,7 @@ impl<O: Observer> Engine<O> {
             return;
         }
         if O::ON {
-            let seen = Seen { flow: leg.flow, seq: packet.seq, size: packet.low as u32, kind: Kind::Data };
+            let seen = Seen::data(leg.flow, packet.seq, packet.low as u32);
             self.wire.observer.arrived(at, seen);
         }
         if packet.seq == SYN {
@@ -385,7 +384,7 @@ impl<O: Observer> Engine<O> {
     fn send_ack(&mut self, at: u64, leg: u32, ack: AckOut) {
         let leg = self.wire.leg(leg);
         if O::ON {
-            let seen = Seen { flow: leg.flow, seq: ack.seq, size: leg.ack_size.into(), kind: Kind::Ack };
+            let seen = Seen::ack(leg.flow, ack.seq, leg.ack_size.into(), (ack.low, ack.high));
             self.wire.observer.sent(at, seen, false);
         }
         let mut content = Content { seq: ack.seq, low: ack.low, high: ack.high };
@@ -407,8 +406,8 @@ impl<O: Observer> Engine<O> {
             return;
         }
         if O::ON {
-            let size = leg.ack_size.into();
-            let seen = Seen { flow: leg.flow, seq: packet.seq, size, kind: Kind::Ack };
+            let words = (packet.low, packet.high);
+            let seen = Seen::ack(leg.flow, packet.seq, leg.ack_size.into(), words);
             self.wire.observer.arrived(at, seen);
         }
         let target = &mut self.flows[flow];
@@ -516,7 +515,7 @@ impl<O: Observer> Engine<O> {
 
     fn fire_udp(&mut self, at: u64, source: usize) {
         let udp = &mut self.udp[source];
-        let mut content = Content { seq: SYN, low: 0, high: UDP_MARK };
+        let mut content = Content { seq: SYN, low: source as u64, high: UDP_MARK };
         let size = udp.size;
         let next = at + udp.interval;
         let next = if next < udp.on[udp.period].1 {
@@ -529,7 +528,7 @@ impl<O: Observer> Engine<O> {
             self.set_timer(next, Owner::Udp(source as u32));
         }
         if O::ON {
-            let seen = Seen { flow: source as u32, seq: SYN, size, kind: Kind::Udp };
+            let seen = Seen::udp(source as u32, size);
             self.wire.observer.sent(at, seen, false);
         }
         let leg = self.wire.leg(self.routes.udp[source]);

@@ -1,5 +1,6 @@
 //! Hooks for whoever wants to see every packet: traces, audits, plots. Off, they cost nothing.
 
+use crate::packet::{self, Blocks};
 use crate::sender::Sender;
 use firstflight_net::link::Passage;
 
@@ -14,6 +15,25 @@ pub struct Seen {
     pub size: u32,
     /// What it is.
     pub kind: Kind,
+    /// ACK: what lies beyond `seq` and has arrived, `[start, end)`; an empty block ends the list.
+    pub blocks: Blocks,
+}
+
+impl Seen {
+    /// A data segment.
+    pub(crate) fn data(flow: u32, seq: u32, size: u32) -> Self {
+        Self { flow, seq, size, kind: Kind::Data, blocks: Blocks::default() }
+    }
+
+    /// An ACK with the two words of its SACK blocks.
+    pub(crate) fn ack(flow: u32, seq: u32, size: u32, (low, high): (u64, u64)) -> Self {
+        Self { flow, seq, size, kind: Kind::Ack, blocks: packet::unpack_blocks(seq, low, high) }
+    }
+
+    /// A datagram of this source.
+    pub(crate) fn udp(source: u32, size: u32) -> Self {
+        Self { flow: source, seq: u32::MAX, size, kind: Kind::Udp, blocks: Blocks::default() }
+    }
 }
 
 /// What a packet is.
