@@ -182,7 +182,7 @@ fn window_limited(trace: &Trace) -> Nanos {
 }
 
 /// Whether the receive window had no room for a full segment after `send`.
-pub(crate) fn window_full(trace: &Trace, send: &crate::trace::Send) -> bool {
+pub(crate) fn window_full(trace: &Trace, send: &crate::trace::Sending) -> bool {
     let before = &trace.acks[..send.acks_before as usize];
     before.last().is_some_and(|ack| {
         ack.window.is_some_and(|window| send.end + u64::from(trace.mss) > ack.ack + window)

@@ -82,7 +82,7 @@ pub(crate) struct Ack {
 
 /// A moment the sender sent data.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Send {
+pub(crate) struct Sending {
     pub(crate) at: Nanos,
     pub(crate) len: u32,
     /// Bytes in flight after it.
@@ -101,7 +101,7 @@ pub(crate) struct Trace {
     /// The data, in sequence.
     pub(crate) pieces: Vec<Piece>,
     pub(crate) acks: Vec<Ack>,
-    pub(crate) sends: Vec<Send>,
+    pub(crate) sends: Vec<Sending>,
     /// Payload of a full segment.
     pub(crate) mss: u32,
     /// IP and TCP headers of a data packet.
@@ -260,7 +260,7 @@ impl Walk {
         if end > known {
             self.add_pieces(start.max(known), end, packet.at);
         }
-        self.trace.sends.push(Send {
+        self.trace.sends.push(Sending {
             at: packet.at,
             len: packet.payload,
             flight: self.outstanding,
