@@ -108,10 +108,13 @@ impl Writer {
     }
 
     fn hop(&mut self, buffer: Limit, queue: &Queue, loss: f64) {
-        self.plain("buffer", match buffer {
-            Limit::Packets(n) => packets(n),
-            Limit::Bytes(n) => bytes(n),
-        });
+        self.plain(
+            "buffer",
+            match buffer {
+                Limit::Packets(n) => packets(n),
+                Limit::Bytes(n) => bytes(n),
+            },
+        );
         match queue {
             Queue::DropTail => self.text("queue", "drop-tail"),
             Queue::Red(red) => self.plain(

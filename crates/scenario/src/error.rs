@@ -4,9 +4,13 @@ use core::fmt;
 
 use crate::quantity::QuantityError;
 
-/// The one thing that was found wrong.
+/// The one thing that was found wrong; its parts are those of [`Fault`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Error {
+pub struct Error(Box<Fault>);
+
+/// What an [`Error`] says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
     /// The file as the caller named it.
     pub file: String,
     /// Line and column, both from 1; the column counts characters. Not set if the file could not be read.
@@ -55,7 +59,7 @@ impl fmt::Display for Problem {
             Self::Missing => write!(f, "missing"),
             Self::WrongType(found) => write!(f, "{found}"),
             Self::Quantity(why) => write!(f, "{why}"),
-            Self::UnknownName(name) => write!(f, "there is no \"{name}\""),
+            Self::UnknownName(name) => write!(f, "there is no \"{}\"", clipped(name)),
             Self::NotBuilt(what) => write!(f, "not built yet: {what}"),
             Self::Impossible(why) => write!(f, "{why}"),
         }
@@ -70,8 +74,8 @@ impl fmt::Display for Error {
         }
         match (&self.key[..], &self.value) {
             ("", _) => {}
-            (key, None) => write!(f, ": {key}")?,
-            (key, Some(value)) => write!(f, ": {key} = {value}")?,
+            (key, None) => write!(f, ": {}", clipped(key))?,
+            (key, Some(value)) => write!(f, ": {} = {}", clipped(key), clipped(value))?,
         }
         write!(f, ": {}", self.problem)?;
         if let Some(expected) = &self.expected {
@@ -85,6 +89,58 @@ impl fmt::Display for Error {
 }
 
 impl core::error::Error for Error {}
+
+impl core::ops::Deref for Error {
+    type Target = Fault;
+    fn deref(&self) -> &Fault {
+        &self.0
+    }
+}
+
+impl Error {
+    pub(crate) fn new(
+        file: &str,
+        place: Option<(usize, usize)>,
+        key: impl Into<String>,
+        problem: Problem,
+    ) -> Self {
+        let (file, key) = (file.into(), key.into());
+        Self(Box::new(Fault { file, place, key, value: None, problem, expected: None, nearest: None }))
+    }
+
+    pub(crate) fn with_place(mut self, place: (usize, usize)) -> Self {
+        self.0.place = Some(place);
+        self
+    }
+
+    pub(crate) fn with_key(mut self, key: String) -> Self {
+        self.0.key = key;
+        self
+    }
+
+    pub(crate) fn with_value(mut self, value: Option<String>) -> Self {
+        self.0.value = value;
+        self
+    }
+
+    pub(crate) fn expecting(mut self, expected: Option<String>) -> Self {
+        self.0.expected = expected;
+        self
+    }
+
+    pub(crate) fn near(mut self, nearest: Option<&str>) -> Self {
+        self.0.nearest = nearest.map(String::from);
+        self
+    }
+}
+
+/// As much of `text` as a message has room for.
+pub(crate) fn clipped(text: &str) -> String {
+    match text.char_indices().nth(LONGEST_NAME) {
+        Some((end, _)) => format!("{} ...", &text[..end]),
+        None => text.into(),
+    }
+}
 
 /// The name nearest to `written`, if one is near enough to be meant.
 ///
@@ -106,7 +162,11 @@ pub fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> O
             (false, false) => None,
         }
     };
-    names.into_iter().filter_map(|name| Some((rank(name)?, name))).min_by_key(|&(rank, _)| rank).map(|(_, name)| name)
+    names
+        .into_iter()
+        .filter_map(|name| Some((rank(name)?, name)))
+        .min_by_key(|&(rank, _)| rank)
+        .map(|(_, name)| name)
 }
 
 /// Fewer letters than this are part of too many names.

@@ -18,7 +18,7 @@ pub mod schema;
 pub mod scheme;
 mod source;
 
-pub use error::{Error, Problem, nearest};
+pub use error::{Error, Fault, Problem, nearest};
 pub use model::*;
 pub use places::Places;
 pub use profile::{InitialWindow, Profile, Stack};

@@ -31,3 +31,5 @@ pub const LINKS: usize = 20_000;
 pub const HOPS: u64 = 500;
 /// A name, characters.
 pub const NAME: usize = 64;
+/// Phases of a scheme.
+pub const PHASES: usize = 8;

@@ -335,6 +335,11 @@ macro_rules! words {
             /// The words of [`Self::ALL`].
             pub const WORDS: &'static [&'static str] = &[$($word),+];
 
+            /// The choice that `word` is.
+            pub fn from_word(word: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|choice| choice.word() == word)
+            }
+
             /// The word in a scenario file.
             pub const fn word(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }

@@ -23,7 +23,9 @@ impl Places {
         while let Some((path, value)) = open.pop() {
             match value.get_ref() {
                 DeValue::Table(table) => {
-                    open.extend(table.iter().map(|(name, value)| (format!("{path}.{}", name.get_ref()), value)));
+                    open.extend(
+                        table.iter().map(|(name, value)| (format!("{path}.{}", name.get_ref()), value)),
+                    );
                 }
                 DeValue::Array(array) => {
                     open.extend(array.iter().enumerate().map(|(i, value)| (format!("{path}[{i}]"), value)));
@@ -43,14 +45,8 @@ impl Places {
         let around = core::iter::successors(Some(key), |path| path.rfind(['.', '[']).map(|end| &path[..end]));
         let mut given = around.filter_map(|path| Some((path, self.spans.get(path)?)));
         let found = given.next();
-        Error {
-            file: self.file.clone(),
-            place: found.map(|(_, span)| source.place(span.start)),
-            key: key.into(),
-            value: found.filter(|(path, _)| *path == key).and_then(|(_, span)| source.excerpt(span)),
-            problem: Problem::Impossible(why.into()),
-            expected: None,
-            nearest: None,
-        }
+        let place = found.map(|(_, span)| source.place(span.start));
+        let value = found.filter(|(path, _)| *path == key).and_then(|(_, span)| source.excerpt(span));
+        Error::new(&self.file, place, key, Problem::Impossible(why.into())).with_value(value)
     }
 }

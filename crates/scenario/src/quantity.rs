@@ -7,6 +7,7 @@ use core::fmt;
 
 use firstflight_control::units::{Nanos, Rate};
 
+use crate::error::clipped;
 use crate::limits;
 
 /// Units of rates, with their bits per second.
@@ -106,7 +107,7 @@ impl fmt::Display for QuantityError {
             Self::Negative => write!(f, "negative"),
             Self::NoUnit => write!(f, "the unit is missing"),
             Self::UnknownUnit { unit, units } => {
-                write!(f, "there is no unit \"{unit}\" here, only {}", units.join(", "))
+                write!(f, "there is no unit \"{}\" here, only {}", clipped(unit), units.join(", "))
             }
             Self::AmbiguousUnit { unit, bits } => write!(
                 f,
@@ -205,13 +206,8 @@ pub fn show_bytes(bytes: u64) -> String {
     show(bytes, &[BYTE_UNITS[0], BYTE_UNITS[1], BYTE_UNITS[3], BYTE_UNITS[5]], "B")
 }
 
-const AMBIGUOUS: &[(&str, &str)] = &[
-    ("bps", "bit/s"),
-    ("kbps", "kbit/s"),
-    ("mbps", "Mbit/s"),
-    ("gbps", "Gbit/s"),
-    ("tbps", "Tbit/s"),
-];
+const AMBIGUOUS: &[(&str, &str)] =
+    &[("bps", "bit/s"), ("kbps", "kbit/s"), ("mbps", "Mbit/s"), ("gbps", "Gbit/s"), ("tbps", "Tbit/s")];
 
 /// A decimal number, kept exact.
 struct Decimal<'a> {

@@ -150,6 +150,7 @@ fn the_limits() -> String {
         ("nodes", limits::NODES.to_string()),
         ("links, each direction for itself", limits::LINKS.to_string()),
         ("hops of a parking lot", limits::HOPS.to_string()),
+        ("phases of a scheme", limits::PHASES.to_string()),
         ("a name", format!("{} characters", limits::NAME)),
     ];
     let mut out = String::from("| | At most |\n|---|---|\n");

@@ -55,7 +55,9 @@ fn property(key: &Key) -> Value {
 fn kind(kind: &Kind) -> Value {
     match kind {
         Kind::Text => json!({ "type": "string" }),
-        Kind::Name => json!({ "type": "string", "pattern": format!("^[A-Za-z0-9_-]{{1,{}}}$", limits::NAME) }),
+        Kind::Name => {
+            json!({ "type": "string", "pattern": format!("^[A-Za-z0-9_-]{{1,{}}}$", limits::NAME) })
+        }
         Kind::Flag => json!({ "type": "boolean" }),
         Kind::Integer { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
         Kind::Number(range) => {
@@ -107,11 +109,9 @@ fn scheme(roles: &[Role]) -> Value {
     let schemes = || SCHEMES.iter().filter(|info| roles.contains(&info.role));
     let labels: Vec<_> = schemes().map(|info| info.label.replace('+', r"\+")).collect();
     let label = format!("({})", labels.join("|"));
-    let one = any(
-        [json!({ "type": "string", "pattern": format!(r"^{label}(\+{label})*$") })]
-            .into_iter()
-            .chain(schemes().map(parameters)),
-    );
+    let one = any([json!({ "type": "string", "pattern": format!(r"^{label}(\+{label})*$") })]
+        .into_iter()
+        .chain(schemes().map(parameters)));
     any([one.clone(), json!({ "type": "array", "items": one })])
 }
 

@@ -6,7 +6,8 @@ use firstflight_control::host::chain::{Chain, ChainError};
 use firstflight_control::registry::{AnyPhase, SCHEMES};
 use firstflight_control::scheme::{Role, Value};
 
-use crate::error::nearest;
+use crate::error::{clipped, nearest};
+use crate::limits;
 
 /// Start-up schemes in order, then an avoidance scheme; or one that is both.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +36,8 @@ pub enum SchemeError {
     },
     /// The label is reserved for a scheme that does not exist yet.
     NotBuilt(&'static str),
+    /// There are more than [`limits::PHASES`].
+    TooMany(usize),
     /// The phases do not make a chain.
     Order(ChainError),
 }
@@ -42,8 +45,12 @@ pub enum SchemeError {
 impl fmt::Display for SchemeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unknown { label, .. } => write!(f, "there is no scheme \"{label}\""),
-            Self::NotBuilt(label) => write!(f, "not built yet: {label}"),
+            Self::Unknown { label, nearest } => {
+                write!(f, "there is no scheme \"{}\"; expected {}", clipped(label), listed())?;
+                nearest.map_or(Ok(()), |nearest| write!(f, "; did you mean \"{nearest}\"?"))
+            }
+            Self::NotBuilt(label) => write!(f, "not built yet: {label}; available: {}", listed()),
+            Self::TooMany(n) => write!(f, "{n} phases, and at most {} are taken", limits::PHASES),
             Self::Order(ChainError::Empty) => write!(f, "no scheme is named"),
             Self::Order(ChainError::Endless(label)) => {
                 write!(f, "{label} never ends, so that nothing can follow it")
@@ -98,6 +105,9 @@ impl SchemeSpec {
     /// # Errors
     /// [`SchemeError::Order`] if they do not make one.
     pub fn new(phases: Vec<PhaseSpec>) -> Result<Self, SchemeError> {
+        if phases.len() > limits::PHASES {
+            return Err(SchemeError::TooMany(phases.len()));
+        }
         let spec = Self { phases };
         Chain::new(spec.build()).map_err(SchemeError::Order)?;
         Ok(spec)
@@ -145,7 +155,10 @@ impl SchemeSpec {
 /// # Errors
 /// [`SchemeError`] if a label is not registered.
 pub fn parse_phases(text: &str) -> Result<Vec<PhaseSpec>, SchemeError> {
-    split(text, &labels().chain(PLANNED.iter().copied()).collect::<Vec<_>>()).into_iter().map(PhaseSpec::new).collect()
+    split(text, &labels().chain(PLANNED.iter().copied()).collect::<Vec<_>>())
+        .into_iter()
+        .map(PhaseSpec::new)
+        .collect()
 }
 
 /// The registered labels.
@@ -176,6 +189,10 @@ fn split<'a>(mut text: &'a str, labels: &[&str]) -> Vec<&'a str> {
             None => return parts,
         }
     }
+}
+
+fn listed() -> String {
+    labels().collect::<Vec<_>>().join(", ")
 }
 
 fn join(phases: &[PhaseSpec]) -> String {
@@ -255,20 +272,28 @@ mod tests {
     #[test]
     fn a_chain_says_its_parts() {
         let spec = SchemeSpec::parse("slow-start+reno").unwrap();
-        assert_eq!((spec.label(), spec.startup(), spec.avoidance()), ("slow-start+reno".into(), "slow-start".into(), "reno"));
+        assert_eq!(
+            (spec.label(), spec.startup(), spec.avoidance()),
+            ("slow-start+reno".into(), "slow-start".into(), "reno")
+        );
         assert_eq!(spec.build().len(), 2);
     }
 
     #[test]
     fn a_chain_that_does_not_end_or_ends_twice_is_refused() {
+        let listed = listed();
         let refused = |text| SchemeSpec::parse(text).unwrap_err().to_string();
         assert_eq!(refused("slow-start"), "slow-start ends, and no avoidance scheme follows it");
         assert_eq!(refused("reno+reno"), "reno never ends, so that nothing can follow it");
-        assert_eq!(refused("slow-strat+reno"), "there is no scheme \"slow-strat\"");
-        assert_eq!(refused("paced-chirping+reno"), "not built yet: paced-chirping");
-        assert!(matches!(
-            SchemeSpec::parse("slow-strat+reno"),
-            Err(SchemeError::Unknown { nearest: Some("slow-start"), .. })
-        ));
+        assert_eq!(
+            refused("slow-strat+reno"),
+            format!("there is no scheme \"slow-strat\"; expected {listed}; did you mean \"slow-start\"?")
+        );
+        assert_eq!(
+            refused("congestion-manager+reno"),
+            format!("not built yet: congestion-manager; available: {listed}")
+        );
+        let long = ["slow-start"; 8].join("+") + "+reno";
+        assert_eq!(refused(&long), "9 phases, and at most 8 are taken");
     }
 }

@@ -5,7 +5,7 @@ use core::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::error::{Error, Problem, nearest};
+use crate::error::{Error, Problem, clipped, nearest};
 use crate::format::{Key, Kind, Section};
 use crate::quantity::QuantityError;
 
@@ -29,24 +29,13 @@ impl Source<'_> {
 
     /// What stands there, on one line and not too long.
     pub(crate) fn excerpt(&self, span: &Range<usize>) -> Option<String> {
-        const LONGEST: usize = 60;
-        let line = self.text.get(span.clone())?.split_whitespace().collect::<Vec<_>>().join(" ");
-        match line.char_indices().nth(LONGEST) {
-            Some((end, _)) => Some(format!("{} ...", &line[..end])),
-            None => Some(line),
-        }
+        Some(clipped(&self.text.get(span.clone())?.split_whitespace().collect::<Vec<_>>().join(" ")))
     }
 
     pub(crate) fn syntax(&self, error: &toml::de::Error) -> Error {
-        Error {
-            file: self.file.into(),
-            place: error.span().map(|span| self.place(span.start)),
-            key: String::new(),
-            value: None,
-            problem: Problem::Syntax(error.message().split_whitespace().collect::<Vec<_>>().join(" ")),
-            expected: None,
-            nearest: None,
-        }
+        let message = error.message().split_whitespace().collect::<Vec<_>>().join(" ");
+        let place = error.span().map(|span| self.place(span.start));
+        Error::new(self.file, place, "", Problem::Syntax(message))
     }
 }
 
@@ -102,18 +91,15 @@ impl<'a> Table<'a> {
                 None => {
                     let built = section.keys.iter().filter(|key| !matches!(key.kind, Kind::Later));
                     let names = built.map(|key| key.name);
-                    return Err(Error {
-                        place: Some(source.place(name.span().start)),
-                        expected: Some(format!("one of: {}", names.clone().collect::<Vec<_>>().join(", "))),
-                        nearest: nearest(name.get_ref(), names).map(String::from),
-                        ..item(&Kind::Later).fail(Problem::UnknownKey)
-                    });
+                    return Err(item(&Kind::Later)
+                        .fail(Problem::UnknownKey)
+                        .with_place(source.place(name.span().start))
+                        .expecting(Some(format!("one of: {}", names.clone().collect::<Vec<_>>().join(", "))))
+                        .near(nearest(name.get_ref(), names)));
                 }
                 Some(Key { kind: kind @ Kind::Later, doc, .. }) => {
-                    return Err(Error {
-                        expected: None,
-                        ..item(kind).fail(Problem::NotBuilt(format!("{} ({doc})", name.get_ref())))
-                    });
+                    let what = format!("{} ({doc})", name.get_ref());
+                    return Err(item(kind).fail(Problem::NotBuilt(what)).expecting(None));
                 }
                 Some(_) => {}
             }
@@ -145,20 +131,13 @@ impl<'a> Table<'a> {
 
     /// The error that a key is missing.
     pub(crate) fn missing(&self, name: &str) -> Error {
-        Error { key: self.child(name), ..self.fail(Problem::Missing, Some(self.section.key(name).kind.describe())) }
+        self.fail(Problem::Missing, Some(self.section.key(name).kind.describe())).with_key(self.child(name))
     }
 
     /// An error about the table as a whole.
     pub(crate) fn fail(&self, problem: Problem, expected: Option<String>) -> Error {
-        Error {
-            file: self.source.file.into(),
-            place: Some(self.source.place(self.span.start)),
-            key: self.path.clone(),
-            value: None,
-            problem,
-            expected,
-            nearest: None,
-        }
+        let place = Some(self.source.place(self.span.start));
+        Error::new(self.source.file, place, &*self.path, problem).expecting(expected)
     }
 
     /// The one key that is given, of a table whose keys exclude each other.
@@ -183,29 +162,24 @@ impl<'a> Item<'a> {
     pub(crate) fn fail(&self, problem: Problem) -> Error {
         let written = self.value.as_str().unwrap_or_default();
         let nearest = match &problem {
-            Problem::Quantity(QuantityError::UnknownUnit { unit, units }) => nearest(unit, units.iter().copied()),
+            Problem::Quantity(QuantityError::UnknownUnit { unit, units }) => {
+                nearest(unit, units.iter().copied())
+            }
             Problem::Quantity(QuantityError::NotANumber) => nearest(written, self.kind.word()),
             _ => None,
         };
-        Error {
-            file: self.source.file.into(),
-            place: Some(self.source.place(self.span.start)),
-            key: self.path.clone(),
-            value: self.source.excerpt(&self.span).filter(|text| !self.is_headed(text)),
-            problem,
-            expected: Some(self.kind.describe()),
-            nearest: nearest.map(String::from),
-        }
-    }
-
-    /// Whether this is a table under a heading, which is no value to show.
-    fn is_headed(&self, excerpt: &str) -> bool {
-        self.value.is_table() && excerpt.starts_with('[')
+        let excerpt = self.source.excerpt(&self.span);
+        // A table under a heading is no value to show.
+        let value = excerpt.filter(|text| !self.value.is_table() || text.starts_with('{'));
+        Error::new(self.source.file, Some(self.source.place(self.span.start)), &*self.path, problem)
+            .with_value(value)
+            .expecting(Some(self.kind.describe()))
+            .near(nearest)
     }
 
     /// An error about this value that says all there is to say.
     pub(crate) fn impossible(&self, why: impl Into<String>) -> Error {
-        Error { expected: None, ..self.fail(Problem::Impossible(why.into())) }
+        self.fail(Problem::Impossible(why.into())).expecting(None)
     }
 
     /// The error that the value has the wrong type.

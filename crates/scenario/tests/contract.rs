@@ -138,7 +138,10 @@ fn the_alternatives_that_the_example_names_in_comments_are_read_too() {
     let reads = flow("receiver_reads = \"eager\"", "receiver_reads = \"256 KB\"").receiver_reads;
     assert_eq!(reads, Reads::Every(256_000));
     assert_eq!(flow("byte_counting = false", "byte_counting = true").growth, Growth::ByteCounting);
-    assert_eq!(flow("direction = \"forward\"", "direction = \"reverse\"").endpoints, Endpoints::Path(Direction::Reverse));
+    assert_eq!(
+        flow("direction = \"forward\"", "direction = \"reverse\"").endpoints,
+        Endpoints::Path(Direction::Reverse)
+    );
     let extra = flow("extra_rtt = \"0 ms\"", "extra_rtt = { uniform = [\"0 ms\", \"40 ms\"] }").extra_rtt;
     assert_eq!(extra, Dist::Uniform(Nanos::ZERO, Nanos::from_millis(40)));
 

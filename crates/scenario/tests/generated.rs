@@ -26,6 +26,13 @@ fn the_reference_is_current() {
     assert!(page == reference::refresh(&page), "docs/scenarios.md is {HOW}");
 }
 
+#[test]
+fn the_example_of_the_reference_is_a_scenario() {
+    let page = fs::read_to_string(repository().join("docs/scenarios.md")).unwrap();
+    let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    assert_eq!(parse(example, "scenarios.md").unwrap().scenario.flows[0].count, 10);
+}
+
 /// Every scenario of the repository, and every preset.
 fn examples() -> Vec<(String, String)> {
     let files = fs::read_dir(repository().join("scenarios")).unwrap().map(|entry| entry.unwrap().path());
@@ -235,7 +242,9 @@ fn every_preset_is_a_path_without_traffic_that_cites_a_source_for_each_value() {
         assert!(!scenario.title.is_empty(), "{}", preset.name);
         let lines: Vec<_> = preset.text.lines().collect();
         for key in ["rate", "rtt", "buffer", "loss"] {
-            let Some(at) = lines.iter().position(|line| line.starts_with(&format!("{key} ="))) else { continue };
+            let Some(at) = lines.iter().position(|line| line.starts_with(&format!("{key} ="))) else {
+                continue;
+            };
             assert!(lines[at - 1].starts_with('#'), "{}: nothing is said of {key}", preset.name);
         }
     }

@@ -81,26 +81,67 @@ fn a_node_is_reached_ten_times_as_fast_as_its_fastest_link_unless_it_says_otherw
 #[test]
 fn a_flow_whose_acks_have_no_way_back_is_refused() {
     let one_way = TRIANGLE.replace("from = \"c\"\nto = \"b\"", "name = \"c-b\"\nfrom = \"a\"\nto = \"c\"");
-    assert_eq!(
-        refused(&one_way),
-        "graph.toml:35:1: flow[0]: no links lead from \"c\" to \"a\""
-    );
+    assert_eq!(refused(&one_way), "graph.toml:35:1: flow[0]: no links lead from \"c\" to \"a\"");
 }
 
 #[test]
 fn impossible_graphs_are_refused() {
     for (from, to, message) in [
-        ("to = \"c\"\nrate", "to = \"d\"\nrate", "graph.toml:22:6: link[1].to = \"d\": there is no \"d\"; expected the name of a [[node]]"),
-        ("to = \"c\"\nrate", "to = \"b\"\nrate", "graph.toml:22:6: link[1].to = \"b\": a link leads from one node to another"),
-        ("name = \"c\"\n", "name = \"b\"\n", "graph.toml:11:8: node[2].name = \"b\": there is another node of this name"),
-        ("name = \"up\"", "name = \"a-b\"", "graph.toml:1:1: two links are named \"a-b\"; expected a name for each"),
-        ("buffer = \"64 KiB\"", "buffer = \"1 BDP\"", "graph.toml:25:10: link[1].buffer = \"1 BDP\": a single link has no BDP of its own: say it in packets or bytes"),
-        ("min = \"2.5 packets\", ", "", "graph.toml:26:9: link[1].queue.min: missing; expected a threshold such as \"5 packets\", \"10 KB\" or \"0.1 BDP\""),
-        ("queue = { kind = \"red\", min = \"2.5 packets\", max = \"10 KB\", ecn = true }", "queue = \"red\"", "graph.toml:26:9: link[1].queue = \"red\": on a single link RED needs min and max: give them in a table"),
-        ("[[udp]]", "[[node]]\nname = \"d\"\n[[udp]]", "graph.toml:37:1: node[3]: no link reaches or leaves \"d\""),
-        ("from = \"a\"\nto = \"c\"\n[[udp]]", "to = \"c\"\n[[udp]]", "graph.toml:34:1: flow[0].from: missing; expected a name of 1 to 64 letters, digits, \"-\" and \"_\""),
-        ("from = \"a\"\nto = \"c\"\n[[udp]]", "from = \"c\"\nto = \"c\"\n[[udp]]", "graph.toml:34:1: flow[0]: it begins and ends at \"c\"; expected two nodes"),
-        ("from = \"a\"\nto = \"c\"\n[[udp]]", "direction = \"reverse\"\n[[udp]]", "graph.toml:35:13: flow[0].direction = \"reverse\": in a graph, from and to say which way"),
+        (
+            "to = \"c\"\nrate",
+            "to = \"d\"\nrate",
+            "graph.toml:22:6: link[1].to = \"d\": there is no \"d\"; expected the name of a [[node]]",
+        ),
+        (
+            "to = \"c\"\nrate",
+            "to = \"b\"\nrate",
+            "graph.toml:22:6: link[1].to = \"b\": a link leads from one node to another",
+        ),
+        (
+            "name = \"c\"\n",
+            "name = \"b\"\n",
+            "graph.toml:11:8: node[2].name = \"b\": there is another node of this name",
+        ),
+        (
+            "name = \"up\"",
+            "name = \"a-b\"",
+            "graph.toml:1:1: two links are named \"a-b\"; expected a name for each",
+        ),
+        (
+            "buffer = \"64 KiB\"",
+            "buffer = \"1 BDP\"",
+            "graph.toml:25:10: link[1].buffer = \"1 BDP\": a single link has no BDP of its own: say it in packets or bytes",
+        ),
+        (
+            "min = \"2.5 packets\", ",
+            "",
+            "graph.toml:26:9: link[1].queue.min: missing; expected a threshold such as \"5 packets\", \"10 KB\" or \"0.1 BDP\"",
+        ),
+        (
+            "queue = { kind = \"red\", min = \"2.5 packets\", max = \"10 KB\", ecn = true }",
+            "queue = \"red\"",
+            "graph.toml:26:9: link[1].queue = \"red\": on a single link RED needs min and max: give them in a table",
+        ),
+        (
+            "[[udp]]",
+            "[[node]]\nname = \"d\"\n[[udp]]",
+            "graph.toml:37:1: node[3]: no link reaches or leaves \"d\"",
+        ),
+        (
+            "from = \"a\"\nto = \"c\"\n[[udp]]",
+            "to = \"c\"\n[[udp]]",
+            "graph.toml:34:1: flow[0].from: missing; expected a name of 1 to 64 letters, digits, \"-\" and \"_\"",
+        ),
+        (
+            "from = \"a\"\nto = \"c\"\n[[udp]]",
+            "from = \"c\"\nto = \"c\"\n[[udp]]",
+            "graph.toml:34:1: flow[0]: it begins and ends at \"c\"; expected two nodes",
+        ),
+        (
+            "from = \"a\"\nto = \"c\"\n[[udp]]",
+            "direction = \"reverse\"\n[[udp]]",
+            "graph.toml:35:13: flow[0].direction = \"reverse\": in a graph, from and to say which way",
+        ),
     ] {
         assert!(TRIANGLE.contains(from), "{from}");
         assert_eq!(refused(&TRIANGLE.replacen(from, to, 1)), message);
@@ -158,7 +199,8 @@ fn a_parking_lot_is_a_row_of_routers_with_flows_that_cross_each_hop() {
 #[test]
 fn the_hops_of_a_parking_lot_share_its_rtt_to_the_nanosecond() {
     let (graph, _) = graph(PARKING_LOT);
-    let way = |parity: usize| graph.links.iter().skip(parity).step_by(2).map(|link| link.delay.0).sum::<u64>();
+    let way =
+        |parity: usize| graph.links.iter().skip(parity).step_by(2).map(|link| link.delay.0).sum::<u64>();
     assert_eq!((way(0), way(1)), (50_000_000, 50_000_001));
     // 50 000 000 / 3 = 16 666 666.67
     assert!(graph.links.iter().all(|link| link.delay.0.abs_diff(16_666_667) <= 1), "{:?}", graph.links);
@@ -168,13 +210,41 @@ fn the_hops_of_a_parking_lot_share_its_rtt_to_the_nanosecond() {
 #[test]
 fn topologies_and_keys_that_make_no_sense_are_refused() {
     for (from, to, message) in [
-        ("\"parking-lot\"", "\"three-router\"", "graph.toml:6:8: topology.kind = \"three-router\": not built yet: three-router; expected one of: parking-lot"),
-        ("\"parking-lot\"", "\"transit-stub\"", "graph.toml:6:8: topology.kind = \"transit-stub\": not built yet: transit-stub; expected one of: parking-lot"),
-        ("\"parking-lot\"", "\"parkinglot\"", "graph.toml:6:8: topology.kind = \"parkinglot\": there is no \"parkinglot\"; expected one of: parking-lot; did you mean \"parking-lot\"?"),
-        ("hops = 3", "hops = 0", "graph.toml:7:8: topology.hops = 0: out of range; expected a whole number from 1 to 500"),
-        ("count = 2", "from = \"r0\"", "graph.toml:13:8: topology.cross.from = \"r0\": the cross flows of a parking lot run from each router to the next"),
-        ("count = 2", "count = 50000", "graph.toml:12:1: topology.cross: with these it is 100002 flows, and at most 100000 are taken"),
-        ("from = \"r1\"", "from = \"r4\"", "graph.toml:19:8: flow[1].from = \"r4\": there is no \"r4\"; expected the name of a [[node]]; did you mean \"r0\"?"),
+        (
+            "\"parking-lot\"",
+            "\"three-router\"",
+            "graph.toml:6:8: topology.kind = \"three-router\": not built yet: three-router; expected one of: parking-lot",
+        ),
+        (
+            "\"parking-lot\"",
+            "\"transit-stub\"",
+            "graph.toml:6:8: topology.kind = \"transit-stub\": not built yet: transit-stub; expected one of: parking-lot",
+        ),
+        (
+            "\"parking-lot\"",
+            "\"parkinglot\"",
+            "graph.toml:6:8: topology.kind = \"parkinglot\": there is no \"parkinglot\"; expected one of: parking-lot; did you mean \"parking-lot\"?",
+        ),
+        (
+            "hops = 3",
+            "hops = 0",
+            "graph.toml:7:8: topology.hops = 0: out of range; expected a whole number from 1 to 500",
+        ),
+        (
+            "count = 2",
+            "from = \"r0\"",
+            "graph.toml:13:8: topology.cross.from = \"r0\": the cross flows of a parking lot run from each router to the next",
+        ),
+        (
+            "count = 2",
+            "count = 50000",
+            "graph.toml:12:1: topology.cross: with these it is 100002 flows, and at most 100000 are taken",
+        ),
+        (
+            "from = \"r1\"",
+            "from = \"r4\"",
+            "graph.toml:19:8: flow[1].from = \"r4\": there is no \"r4\"; expected the name of a [[node]]; did you mean \"r0\"?",
+        ),
     ] {
         assert!(PARKING_LOT.contains(from), "{from}");
         assert_eq!(refused(&PARKING_LOT.replacen(from, to, 1)), message);

@@ -25,8 +25,11 @@ fn dist<T: Copy + PartialOrd + core::fmt::Debug>(
 ) -> impl Strategy<Value = Dist<T>> {
     prop_oneof![
         values.clone().prop_map(Dist::Fixed),
-        (values.clone(), values.clone())
-            .prop_map(|(a, b)| if a <= b { Dist::Uniform(a, b) } else { Dist::Uniform(b, a) }),
+        (values.clone(), values.clone()).prop_map(|(a, b)| if a <= b {
+            Dist::Uniform(a, b)
+        } else {
+            Dist::Uniform(b, a)
+        }),
         values.clone().prop_map(Dist::Exponential),
         (values, 1.0001..100.0).prop_map(|(mean, shape)| Dist::Pareto { mean, shape }),
     ]
@@ -86,9 +89,13 @@ prop_compose! {
 }
 
 fn scheme() -> impl Strategy<Value = SchemeSpec> {
-    prop::sample::select(&["slow-start+reno", "hystart+++reno", "limited-slow-start+slow-start+reno", "reno"][..])
-        // Without a start-up of its own a flow has its profile's: "reno" alone cannot be written.
-        .prop_filter_map("a file cannot say it", |text| SchemeSpec::parse(text).ok().filter(|s| s.phases().len() > 1))
+    prop::sample::select(
+        &["slow-start+reno", "hystart+++reno", "limited-slow-start+slow-start+reno", "reno"][..],
+    )
+    // Without a start-up of its own a flow has its profile's: "reno" alone cannot be written.
+    .prop_filter_map("a file cannot say it", |text| {
+        SchemeSpec::parse(text).ok().filter(|s| s.phases().len() > 1)
+    })
 }
 
 prop_compose! {
@@ -235,14 +242,21 @@ fn decimals_are_exact_and_never_rounded() {
     assert_eq!(parse_bytes("1.5 KiB"), Ok(1536));
     assert_eq!((parse_bytes("64 KiB"), parse_bytes("64 KB")), (Ok(65_536), Ok(64_000)));
     assert_eq!(parse_depth("0.5 BDP"), Ok(Depth::Bdp(500_000)));
-    assert_eq!(parse_time("000000000000000000000000001.000000000000000000000000000000 s"), Ok(Nanos::from_secs(1)));
+    assert_eq!(
+        parse_time("000000000000000000000000001.000000000000000000000000000000 s"),
+        Ok(Nanos::from_secs(1))
+    );
 }
 
 #[test]
 fn quantities_are_written_in_the_largest_unit_that_fits() {
     let rates = [0, 999, 1_000, 1_234_567, 40_000_000, 1_500_000_000, 100_000_000_000_000];
-    let shown = ["0 bit/s", "999 bit/s", "1 kbit/s", "1.234567 Mbit/s", "40 Mbit/s", "1.5 Gbit/s", "100 Tbit/s"];
+    let shown =
+        ["0 bit/s", "999 bit/s", "1 kbit/s", "1.234567 Mbit/s", "40 Mbit/s", "1.5 Gbit/s", "100 Tbit/s"];
     assert_eq!(rates.map(|n| show_rate(Rate(n))), shown);
-    assert_eq!([0, 100, 100_000, 1_000_000_001].map(|n| show_time(Nanos(n))), ["0 s", "100 ns", "100 us", "1.000000001 s"]);
+    assert_eq!(
+        [0, 100, 100_000, 1_000_000_001].map(|n| show_time(Nanos(n))),
+        ["0 s", "100 ns", "100 us", "1.000000001 s"]
+    );
     assert_eq!([0, 65_536, 300_000, 5_000_000_000].map(show_bytes), ["0 B", "65.536 KB", "300 KB", "5 GB"]);
 }

@@ -5,7 +5,9 @@ use firstflight_control::units::Nanos;
 use super::scheme;
 use crate::error::{Error, Problem};
 use crate::format;
-use crate::model::{Dist, Endpoints, FlowGroup, Growth, IdleRestart, OnOff, Packet, Reads, Receiver, Recovery};
+use crate::model::{
+    Dist, Endpoints, FlowGroup, Growth, IdleRestart, OnOff, Packet, Reads, Receiver, Recovery,
+};
 use crate::model::{Start, UdpSource};
 use crate::profile::Profile;
 use crate::source::{Item, Table};
@@ -17,7 +19,7 @@ pub(super) fn group(
     packet: Packet,
     duration: Option<Nanos>,
 ) -> Result<FlowGroup, Error> {
-    let profile = table.get("profile").map_or(Ok(Profile::Rfc), |item| item.choice(Profile::ALL, Profile::word))?;
+    let profile = table.get("profile").map_or(Ok(Profile::Rfc), |item| item.choice(Profile::from_word))?;
     let stack = profile.stack();
     let payload = packet.payload(profile);
     let time = |key, habit| table.get(key).map_or(Ok(habit), |item| item.time());
@@ -39,7 +41,7 @@ pub(super) fn group(
         scheme: scheme::read(table, stack)?,
         recovery: table
             .get("recovery")
-            .map_or(Ok(stack.recovery), |item| item.choice(Recovery::ALL, Recovery::word))?,
+            .map_or(Ok(stack.recovery), |item| item.choice(Recovery::from_word))?,
         initial_window: table
             .get("initial_window")
             .map_or(Ok(stack.initial_window.bytes(payload)), |item| item.window(payload))?,
@@ -47,7 +49,7 @@ pub(super) fn group(
         receive_window: window("receive_window")?,
         receiver: table
             .get("receiver")
-            .map_or(Ok(stack.receiver), |item| item.choice(Receiver::ALL, Receiver::word))?,
+            .map_or(Ok(stack.receiver), |item| item.choice(Receiver::from_word))?,
         delayed_ack_timer: time("delayed_ack_timer", stack.delayed_ack_timer)?,
         receiver_reads: match table.get("receiver_reads") {
             Some(item) if !item.is_word() => Reads::Every(item.bytes()?),
@@ -62,12 +64,14 @@ pub(super) fn group(
         rto_granularity: time("rto_granularity", stack.rto_granularity)?,
         idle_restart: table
             .get("idle_restart")
-            .map_or(Ok(stack.idle_restart), |item| item.choice(IdleRestart::ALL, IdleRestart::word))?,
+            .map_or(Ok(stack.idle_restart), |item| item.choice(IdleRestart::from_word))?,
         limited_transmit: flag("limited_transmit", stack.limited_transmit)?,
         handshake: flag("handshake", stack.handshake)?,
         cluster: table.get("cluster").map(|item| item.name().map(String::from)).transpose()?,
         endpoints,
-        extra_rtt: table.get("extra_rtt").map_or(Ok(Dist::Fixed(Nanos::ZERO)), |item| item.dist(Item::time))?,
+        extra_rtt: table
+            .get("extra_rtt")
+            .map_or(Ok(Dist::Fixed(Nanos::ZERO)), |item| item.dist(Item::time))?,
     };
     if group.size.is_none() && group.lifetime.is_none() && duration.is_none() {
         let why = format!("the flows of \"{}\" never finish, and nothing ends the run", group.name);

@@ -61,15 +61,7 @@ fn too_long(file: &str) -> Error {
 }
 
 fn unreadable(file: &str, why: String) -> Error {
-    Error {
-        file: file.into(),
-        place: None,
-        key: String::new(),
-        value: None,
-        problem: Problem::Unreadable(why),
-        expected: None,
-        nearest: None,
-    }
+    Error::new(file, None, "", Problem::Unreadable(why))
 }
 
 fn read(root: &Table<'_>) -> Result<Scenario, Error> {
@@ -95,7 +87,9 @@ fn read(root: &Table<'_>) -> Result<Scenario, Error> {
         let table = cross.table(&format::FLOW)?;
         for key in ["from", "to", "direction"] {
             if let Some(item) = table.get(key) {
-                return Err(item.impossible("the cross flows of a parking lot run from each router to the next"));
+                return Err(
+                    item.impossible("the cross flows of a parking lot run from each router to the next")
+                );
             }
         }
         for hop in 0..network::nodes(&network).len() - 1 {
@@ -133,16 +127,15 @@ fn enough(table: &Table<'_>, flows: &[FlowGroup]) -> Result<(), Error> {
 const DEFAULT_PACKET: Packet = Packet { size: 1500, ack_size: None };
 
 fn packet(table: &Table<'_>) -> Result<Packet, Error> {
-    let bytes = |key| {
-        let Some(item) = table.get(key) else { return Ok(None) };
-        match item.bytes()? {
-            n if n > limits::PACKET => Err(item.impossible(format!(
-                "a packet has at most {} bytes, headers included",
-                limits::PACKET
-            ))),
-            n => Ok(Some(n as u32)),
-        }
-    };
+    let bytes =
+        |key| {
+            let Some(item) = table.get(key) else { return Ok(None) };
+            match item.bytes()? {
+                n if n > limits::PACKET => Err(item
+                    .impossible(format!("a packet has at most {} bytes, headers included", limits::PACKET))),
+                n => Ok(Some(n as u32)),
+            }
+        };
     let size = bytes("size")?.unwrap_or(DEFAULT_PACKET.size);
     let most = Profile::ALL.iter().map(|p| p.stack().header).max().unwrap_or(0);
     match table.get("size") {

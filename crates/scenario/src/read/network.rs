@@ -17,13 +17,12 @@ pub(super) struct ParkingLot<'a> {
     pub(super) cross: Option<Item<'a>>,
 }
 
-pub(super) fn read<'a>(
-    root: &Table<'a>,
-    packet: Packet,
-) -> Result<(Network, Option<ParkingLot<'a>>), Error> {
+pub(super) fn read<'a>(root: &Table<'a>, packet: Packet) -> Result<(Network, Option<ParkingLot<'a>>), Error> {
     let graph = root.get("node").or_else(|| root.get("link"));
     match (root.get("path"), root.get("topology"), graph) {
-        (Some(path), None, None) => Ok((Network::Dumbbell(dumbbell(&path.table(&format::PATH)?, packet)?), None)),
+        (Some(path), None, None) => {
+            Ok((Network::Dumbbell(dumbbell(&path.table(&format::PATH)?, packet)?), None))
+        }
         (None, Some(topology), None) => {
             let (graph, lot) = parking_lot(&topology.table(&format::TOPOLOGY)?, packet)?;
             Ok((Network::Graph(graph), Some(lot)))
@@ -33,11 +32,10 @@ pub(super) fn read<'a>(
             Problem::Impossible("nothing says what the traffic crosses".into()),
             Some("[path], [topology], or [[node]] and [[link]]".into()),
         )),
-        (_, Some(second), None) | (_, _, Some(second)) => Err(Error {
-            value: None,
-            expected: Some("only one of [path], [topology], and [[node]] with [[link]]".into()),
-            ..second.fail(Problem::Impossible("the network is described twice".into()))
-        }),
+        (_, Some(second), None) | (_, _, Some(second)) => Err(second
+            .impossible("the network is described twice")
+            .with_value(None)
+            .expecting(Some("only one of [path], [topology], and [[node]] with [[link]]".into()))),
     }
 }
 
@@ -53,7 +51,14 @@ fn dumbbell(table: &Table<'_>, packet: Packet) -> Result<Path, Error> {
     let rate = table.need("rate")?.rate()?;
     let rtt = table.need("rtt")?.time()?;
     let hop = hop(table, packet, Some(rate.bytes_in(rtt)))?;
-    Ok(Path { rate, rtt, buffer: hop.buffer, queue: hop.queue, loss: hop.loss, access_rate: access(table, rate)? })
+    Ok(Path {
+        rate,
+        rtt,
+        buffer: hop.buffer,
+        queue: hop.queue,
+        loss: hop.loss,
+        access_rate: access(table, rate)?,
+    })
 }
 
 fn access(table: &Table<'_>, fastest: Rate) -> Result<Rate, Error> {
@@ -87,7 +92,8 @@ fn queue(item: &Item<'_>, packet: Packet, bdp: Option<u64>) -> Result<Queue, Err
     }
     let table = item.table(&format::QUEUE)?;
     if table.need("kind")?.word()? == "drop-tail" {
-        return match ["min", "max", "weight", "max_p", "gentle", "ecn"].iter().find_map(|key| table.get(key)) {
+        return match ["min", "max", "weight", "max_p", "gentle", "ecn"].iter().find_map(|key| table.get(key))
+        {
             Some(item) => Err(item.impossible("drop-tail has no parameters")),
             None => Ok(Queue::DropTail),
         };
@@ -150,7 +156,9 @@ fn graph_of(root: &Table<'_>, packet: Packet) -> Result<Graph, Error> {
     for (index, (name, table)) in names.iter().zip(&given).enumerate() {
         let touching = links.iter().filter(|link| link.from == index || link.to == index);
         let Some(fastest) = touching.map(|link| link.rate).max() else {
-            return Err(table.fail(Problem::Impossible(format!("no link reaches or leaves \"{name}\"")), None));
+            return Err(
+                table.fail(Problem::Impossible(format!("no link reaches or leaves \"{name}\"")), None)
+            );
         };
         nodes.push(Node { name: (*name).into(), access_rate: access(table, fastest)? });
     }
@@ -176,7 +184,8 @@ fn link(table: &Table<'_>, packet: Packet, nodes: &[&str], links: &mut Vec<Link>
         loss: hop.loss,
     };
     if table.get("both").map_or(Ok(false), |item| item.flag())? {
-        let back = name.map_or_else(|| format!("{}-{}", nodes[to], nodes[from]), |name| format!("{name}-back"));
+        let back =
+            name.map_or_else(|| format!("{}-{}", nodes[to], nodes[from]), |name| format!("{name}-back"));
         links.push(Link { name: back, from: to, to: from, ..there.clone() });
         let last = links.len() - 1;
         links.insert(last, there);
@@ -188,10 +197,10 @@ fn link(table: &Table<'_>, packet: Packet, nodes: &[&str], links: &mut Vec<Link>
 
 fn find(item: &Item<'_>, nodes: &[&str]) -> Result<usize, Error> {
     let name = item.name()?;
-    nodes.iter().position(|node| *node == name).ok_or_else(|| Error {
-        expected: Some("the name of a [[node]]".into()),
-        nearest: nearest(name, nodes.iter().copied()).map(String::from),
-        ..item.fail(Problem::UnknownName(name.into()))
+    nodes.iter().position(|node| *node == name).ok_or_else(|| {
+        item.fail(Problem::UnknownName(name.into()))
+            .expecting(Some("the name of a [[node]]".into()))
+            .near(nearest(name, nodes.iter().copied()))
     })
 }
 
@@ -238,10 +247,12 @@ pub(super) fn endpoints(
             if let Some(item) = table.get("from").or_else(|| table.get("to")) {
                 return Err(item.impossible("a [path] has no nodes to name: direction says which way"));
             }
-            return Ok(Endpoints::Path(match table.get("direction").map(|item| item.word()).transpose()? {
-                Some("reverse") => Direction::Reverse,
-                _ => Direction::Forward,
-            }));
+            return Ok(Endpoints::Path(
+                match table.get("direction").map(|item| item.word()).transpose()? {
+                    Some("reverse") => Direction::Reverse,
+                    _ => Direction::Forward,
+                },
+            ));
         }
         Network::Graph(graph) => graph,
     };

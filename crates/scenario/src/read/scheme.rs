@@ -30,7 +30,9 @@ pub(super) fn read(table: &Table<'_>, stack: &Stack) -> Result<SchemeSpec, Error
         }
         (Some(item), None) => match <[_; 1]>::try_from(phases(item, AVOIDANCE)?) {
             Ok(one) => chain.extend(one),
-            Err(_) => return Err(item.impossible("an avoidance scheme never ends, so that there is only one")),
+            Err(_) => {
+                return Err(item.impossible("an avoidance scheme never ends, so that there is only one"));
+            }
         },
         (None, None) => chain.push(habit(stack.avoidance)?),
         (None, Some(_)) => {}
@@ -47,7 +49,8 @@ fn phases(item: &Item<'_>, roles: &'static [Role]) -> Result<Vec<PhaseSpec>, Err
         if item.elements()?.is_empty() {
             return Err(item.fail(Problem::Impossible("it is empty".into())));
         }
-        let nested = item.elements()?.iter().map(|item| phases(item, roles)).collect::<Result<Vec<_>, _>>()?;
+        let nested =
+            item.elements()?.iter().map(|item| phases(item, roles)).collect::<Result<Vec<_>, _>>()?;
         return Ok(nested.concat());
     }
     let Some(members) = item.members() else {
@@ -69,18 +72,17 @@ fn phases(item: &Item<'_>, roles: &'static [Role]) -> Result<Vec<PhaseSpec>, Err
 
 fn labelled(item: &Item<'_>, roles: &'static [Role]) -> Result<Vec<PhaseSpec>, Error> {
     let available = || format!("one of: {}", labels_of(roles).collect::<Vec<_>>().join(", "));
-    let refused = |problem, nearest: Option<&str>| Error {
-        expected: Some(available()),
-        nearest: nearest.map(String::from),
-        ..item.fail(problem)
-    };
+    let refused =
+        |problem, nearest: Option<&str>| item.fail(problem).expecting(Some(available())).near(nearest);
     let phases = parse_phases(item.text()?).map_err(|error| match error {
         SchemeError::Unknown { label, .. } => {
             let near = nearest(&label, labels_of(roles));
             refused(Problem::UnknownName(label), near)
         }
         SchemeError::NotBuilt(label) => refused(Problem::NotBuilt(label.into()), None),
-        SchemeError::Order(_) => refused(Problem::Impossible(error.to_string()), None),
+        SchemeError::Order(_) | SchemeError::TooMany(_) => {
+            refused(Problem::Impossible(error.to_string()), None)
+        }
     })?;
     match phases.iter().find(|phase| !roles.contains(&phase.role())) {
         Some(phase) => {
@@ -97,17 +99,14 @@ fn set(phase: &mut PhaseSpec, name: &str, item: &Item<'_>) -> Result<(), Error> 
     let params = scheme.info().params;
     let Some(param) = params.iter().find(|param| param.name == name) else {
         let names = params.iter().map(|param| param.name);
-        return Err(Error {
-            expected: Some(match params {
-                [] => format!("nothing: {} has no parameters", phase.label),
-                _ => format!("one of: {}", names.clone().collect::<Vec<_>>().join(", ")),
-            }),
-            nearest: nearest(name, names).map(String::from),
-            ..item.fail(Problem::UnknownKey)
-        });
+        let expected = match params {
+            [] => format!("nothing: {} has no parameters", phase.label),
+            _ => format!("one of: {}", names.clone().collect::<Vec<_>>().join(", ")),
+        };
+        return Err(item.fail(Problem::UnknownKey).expecting(Some(expected)).near(nearest(name, names)));
     };
-    let refused = |problem| Error { expected: Some(takes(param.kind)), ..item.fail(problem) };
-    let value = value(param, item).map_err(|problem| refused(problem))?;
+    let refused = |problem| item.fail(problem).expecting(Some(takes(param.kind)));
+    let value = value(param, item).map_err(refused)?;
     match scheme.set(param.name, value) {
         Ok(()) => {}
         Err(ParamError::Invalid { .. } | ParamError::Unknown(_)) => {
@@ -119,14 +118,16 @@ fn set(phase: &mut PhaseSpec, name: &str, item: &Item<'_>) -> Result<(), Error> 
 }
 
 fn value(param: &Param, item: &Item<'_>) -> Result<Value, Problem> {
-    let wrong = || item.wrong_type().problem;
+    let wrong = || item.wrong_type().problem.clone();
     let text = || item.text().map_err(|_| wrong());
     let quantity = || match item.value {
         DeValue::Integer(_) | DeValue::Float(_) => Err(Problem::Quantity(QuantityError::NoUnit)),
         _ => text(),
     };
     match param.kind {
-        ParamKind::Number { .. } => item.any_number().map(Value::Number).map_err(|error| error.problem),
+        ParamKind::Number { .. } => {
+            item.any_number().map(Value::Number).map_err(|error| error.problem.clone())
+        }
         ParamKind::Time => parse_time(quantity()?).map(Value::Time).map_err(Problem::Quantity),
         ParamKind::Packets => match parse_amount(quantity()?).map_err(Problem::Quantity)? {
             Amount::Packets(n) => Ok(Value::Packets(n)),

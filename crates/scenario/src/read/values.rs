@@ -16,10 +16,9 @@ impl<'a> Table<'a> {
         let Some(item) = self.get(name) else { return Ok(vec![]) };
         let tables = item.elements()?;
         match tables.len() {
-            n if n > most => Err(Error {
-                value: None,
-                ..item.impossible(format!("{n} of them, and at most {most} are taken"))
-            }),
+            n if n > most => {
+                Err(item.impossible(format!("{n} of them, and at most {most} are taken")).with_value(None))
+            }
             _ => Ok(tables),
         }
     }
@@ -28,7 +27,9 @@ impl<'a> Table<'a> {
 impl<'a> Item<'a> {
     fn quantity<T>(&self, parse: impl Fn(&str) -> Result<T, QuantityError>) -> Result<T, Error> {
         match self.value {
-            DeValue::Integer(_) | DeValue::Float(_) => Err(self.fail(Problem::Quantity(QuantityError::NoUnit))),
+            DeValue::Integer(_) | DeValue::Float(_) => {
+                Err(self.fail(Problem::Quantity(QuantityError::NoUnit)))
+            }
             _ => parse(self.text()?).map_err(|error| self.fail(Problem::Quantity(error))),
         }
     }
@@ -145,21 +146,19 @@ impl<'a> Item<'a> {
             true => (Problem::NotBuilt(text.into()), None),
             false => (Problem::UnknownName(text.into()), nearest(text, all)),
         };
-        Err(Error {
-            expected: Some(format!("one of: {}", built.join(", "))),
-            nearest: nearest.map(String::from),
-            ..self.fail(problem)
-        })
+        Err(self.fail(problem).expecting(Some(format!("one of: {}", built.join(", ")))).near(nearest))
     }
 
     /// The choice of an enum whose words the key takes.
-    pub(super) fn choice<T: Copy>(&self, all: &[T], word: impl Fn(T) -> &'static str) -> Result<T, Error> {
-        let written = self.word()?;
-        Ok(*all.iter().find(|choice| word(**choice) == written).expect("the format lists the enum's words"))
+    pub(super) fn choice<T>(&self, from_word: impl Fn(&str) -> Option<T>) -> Result<T, Error> {
+        Ok(from_word(self.word()?).expect("the format lists the words of the enum"))
     }
 
     /// Two values in rising order.
-    pub(super) fn pair<T: PartialOrd>(&self, read: impl Fn(&Item<'a>) -> Result<T, Error>) -> Result<(T, T), Error> {
+    pub(super) fn pair<T: PartialOrd>(
+        &self,
+        read: impl Fn(&Item<'a>) -> Result<T, Error>,
+    ) -> Result<(T, T), Error> {
         let Kind::Pair(of) = self.kind else { unreachable!("{:?} is no pair", self.kind) };
         let elements = self.elements()?;
         let [low, high] = &elements[..] else {

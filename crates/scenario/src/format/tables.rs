@@ -1,205 +1,9 @@
-//! The format: every table with its keys, their types, defaults and meaning. The reader looks its keys up here,
-//! and the JSON Schema and the reference are generated from it.
+//! The tables of a scenario file.
 
+use super::{Absent, Floor, Key, Kind, Range, Section};
 use crate::limits;
 use crate::model::{IdleRestart, Receiver, Recovery};
 use crate::profile::Profile;
-use crate::quantity::show_time;
-
-/// A table of the format.
-#[derive(Debug)]
-pub struct Section {
-    /// Its heading in the reference.
-    pub name: &'static str,
-    /// What it describes.
-    pub doc: &'static str,
-    /// Its keys.
-    pub keys: &'static [Key],
-}
-
-/// A key of a table.
-#[derive(Debug)]
-pub struct Key {
-    /// Its name.
-    pub name: &'static str,
-    /// What it takes.
-    pub kind: Kind,
-    /// Whether it must be there, and what holds where it is not.
-    pub absent: Absent,
-    /// What it means.
-    pub doc: &'static str,
-}
-
-/// What holds where a key is not given.
-#[derive(Debug)]
-pub enum Absent {
-    /// It must be given.
-    Refused,
-    /// In words.
-    Means(&'static str),
-    /// What the flow's profile has.
-    Profile,
-}
-
-/// What a key takes.
-#[derive(Debug)]
-pub enum Kind {
-    /// Any text.
-    Text,
-    /// Letters, digits, `-` and `_`.
-    Name,
-    /// `true` or `false`.
-    Flag,
-    /// A whole number.
-    Integer {
-        /// Smallest.
-        min: u64,
-        /// Largest.
-        max: u64,
-    },
-    /// A number without unit.
-    Number(Range),
-    /// A rate above zero.
-    Rate,
-    /// A time; its smallest value is zero or above it.
-    Time(Floor),
-    /// A propagation delay; its smallest value is zero or above it.
-    Delay(Floor),
-    /// A number of bytes above zero.
-    Bytes,
-    /// A number of packets or bytes above zero.
-    Amount,
-    /// As `Amount`, or `unlimited`.
-    AmountOrUnlimited,
-    /// A buffer that may be written as a multiple of the BDP.
-    Buffer,
-    /// A buffer of a link, which has no BDP of its own.
-    LinkBuffer,
-    /// A threshold on an average queue.
-    Threshold,
-    /// One of these words; the later ones are not built.
-    Word {
-        /// Those that work.
-        built: &'static [&'static str],
-        /// Those that are refused by name.
-        later: &'static [&'static str],
-    },
-    /// `eager`, or how many bytes wake the application.
-    Reads,
-    /// A chain of start-up schemes.
-    Startup,
-    /// An avoidance scheme.
-    Avoidance,
-    /// Two quantities, the second not below the first.
-    Pair(&'static Kind),
-    /// A plain value, or a table.
-    Either(&'static Kind, &'static Section),
-    /// A table.
-    Table(&'static Section),
-    /// Any number of tables.
-    Tables(&'static Section),
-    /// Refused by name.
-    Later,
-}
-
-/// No limit, in place of an amount.
-pub const UNLIMITED: &str = "unlimited";
-/// An application that reads at once, in place of an amount.
-pub const EAGER: &str = "eager";
-
-/// Whether zero is taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Floor {
-    /// It is.
-    Zero,
-    /// It is not.
-    AboveZero,
-}
-
-/// The range of a number without unit.
-#[derive(Clone, Copy, Debug)]
-pub struct Range {
-    /// Lower bound.
-    pub min: f64,
-    /// Whether the lower bound itself is taken.
-    pub min_taken: bool,
-    /// Upper bound.
-    pub max: f64,
-    /// Whether the upper bound itself is taken.
-    pub max_taken: bool,
-}
-
-impl Range {
-    /// Whether `x` is in it; NaN never is.
-    pub fn contains(&self, x: f64) -> bool {
-        (x > self.min || self.min_taken && x == self.min) && (x < self.max || self.max_taken && x == self.max)
-    }
-}
-
-impl Section {
-    /// The key `name`.
-    ///
-    /// # Panics
-    /// If there is none: the reader asks only for keys of the format.
-    pub(crate) fn key(&'static self, name: &str) -> &'static Key {
-        self.keys.iter().find(|key| key.name == name).expect("the reader asks only for keys of the format")
-    }
-}
-
-impl Kind {
-    /// The word that it takes in place of a quantity.
-    pub(crate) fn word(&self) -> Option<&'static str> {
-        match self {
-            Self::AmountOrUnlimited => Some(UNLIMITED),
-            Self::Reads => Some(EAGER),
-            Self::Either(plain, _) => plain.word(),
-            _ => None,
-        }
-    }
-
-    /// What it takes, for error messages and the reference.
-    pub fn describe(&self) -> String {
-        match self {
-            Self::Text => "a text".into(),
-            Self::Name => format!("a name of 1 to {} letters, digits, \"-\" and \"_\"", limits::NAME),
-            Self::Flag => "true or false".into(),
-            Self::Integer { min, max } => format!("a whole number from {min} to {max}"),
-            Self::Number(range) => {
-                let bound = |taken, x: f64| if taken { format!("{x}") } else { format!("{x} (exclusive)") };
-                format!(
-                    "a number from {} to {}",
-                    bound(range.min_taken, range.min),
-                    bound(range.max_taken, range.max)
-                )
-            }
-            Self::Rate => "a rate above zero such as \"40 Mbit/s\"".into(),
-            Self::Time(Floor::Zero) => "a time such as \"100 ms\"".into(),
-            Self::Time(Floor::AboveZero) => "a time above zero such as \"100 ms\"".into(),
-            Self::Delay(floor) => {
-                let above = if *floor == Floor::Zero { "" } else { "above zero and " };
-                format!("a delay {above}of at most {} such as \"100 ms\"", show_time(limits::DELAY))
-            }
-            Self::Bytes => "a size above zero such as \"1000 B\" or \"64 KiB\"".into(),
-            Self::Amount => "an amount above zero such as \"10 packets\" or \"300 KB\"".into(),
-            Self::AmountOrUnlimited => "\"unlimited\", or an amount such as \"32 packets\" or \"300 KB\"".into(),
-            Self::Buffer => "a buffer such as \"500 packets\", \"250 KB\" or \"1 BDP\"".into(),
-            Self::LinkBuffer => "a buffer such as \"500 packets\" or \"250 KB\"".into(),
-            Self::Threshold => "a threshold such as \"5 packets\", \"10 KB\" or \"0.1 BDP\"".into(),
-            Self::Word { built, .. } => format!("one of: {}", built.join(", ")),
-            Self::Reads => "\"eager\", or a size such as \"256 KB\"".into(),
-            Self::Startup => "a start-up scheme, or several joined by \"+\", or a table with kind and parameters".into(),
-            Self::Avoidance => "an avoidance scheme, or a table with kind and parameters".into(),
-            Self::Pair(of) => format!("two values in rising order, each {}", of.describe()),
-            Self::Either(plain, table) => {
-                let keys: Vec<_> = table.keys.iter().map(|k| k.name).collect();
-                format!("{}, or a table of: {}", plain.describe(), keys.join(", "))
-            }
-            Self::Table(_) => "a table".into(),
-            Self::Tables(table) => format!("an array of tables, each under {}", table.name),
-            Self::Later => "nothing: it is not built yet".into(),
-        }
-    }
-}
 
 const fn required(name: &'static str, kind: Kind, doc: &'static str) -> Key {
     Key { name, kind, absent: Absent::Refused, doc }
@@ -262,7 +66,11 @@ pub static PATH: Section = Section {
     keys: &[
         required("rate", Kind::Rate, "bottleneck, each direction"),
         later("trace", "a link trace in place of `rate`"),
-        required("rtt", Kind::Delay(Floor::AboveZero), "two-way propagation of the whole path, no queueing, no serialisation"),
+        required(
+            "rtt",
+            Kind::Delay(Floor::AboveZero),
+            "two-way propagation of the whole path, no queueing, no serialisation",
+        ),
         required("buffer", Kind::Buffer, "room for packets that wait, the one in transmission not counted"),
         optional("queue", QUEUE_KIND, "`\"drop-tail\"`", "the bottleneck's discipline, each direction"),
         optional("loss", Kind::Number(PROBABILITY), "0", "independent per-packet loss, each direction"),
@@ -290,9 +98,17 @@ pub static TOPOLOGY: Section = Section {
             Kind::Word { built: &["parking-lot"], later: &["three-router", "transit-stub"] },
             "which generator",
         ),
-        required("hops", Kind::Integer { min: 1, max: limits::HOPS }, "links between the first and the last router"),
+        required(
+            "hops",
+            Kind::Integer { min: 1, max: limits::HOPS },
+            "links between the first and the last router",
+        ),
         required("rate", Kind::Rate, "of every hop, each direction"),
-        required("rtt", Kind::Delay(Floor::AboveZero), "two-way propagation of all hops together, shared evenly"),
+        required(
+            "rtt",
+            Kind::Delay(Floor::AboveZero),
+            "two-way propagation of all hops together, shared evenly",
+        ),
         required("buffer", Kind::Buffer, "of every hop; the BDP is that of `rate` and `rtt`"),
         optional("queue", QUEUE_KIND, "`\"drop-tail\"`", "of every hop"),
         optional("loss", Kind::Number(PROBABILITY), "0", "independent per-packet loss at every hop"),
@@ -328,20 +144,26 @@ pub static LINK: Section = Section {
     keys: &[
         required("from", Kind::Name, "the node it leaves"),
         required("to", Kind::Name, "the node it reaches"),
-        optional("name", Kind::Name, "`<from>-<to>`", "its name in results; the second of `both` is `<name>-back`, or `<to>-<from>` without a name"),
+        optional(
+            "name",
+            Kind::Name,
+            "`<from>-<to>`",
+            "its name in results; the second of `both` is `<name>-back`, or `<to>-<from>` without a name",
+        ),
         optional("both", Kind::Flag, "false", "whether there is an equal link the other way"),
         required("rate", Kind::Rate, "its rate"),
         required("delay", DELAY, "one-way propagation"),
-        required("buffer", Kind::LinkBuffer, "room for packets that wait, the one in transmission not counted"),
+        required(
+            "buffer",
+            Kind::LinkBuffer,
+            "room for packets that wait, the one in transmission not counted",
+        ),
         optional("queue", QUEUE_KIND, "`\"drop-tail\"`", "its discipline"),
         optional("loss", Kind::Number(PROBABILITY), "0", "independent per-packet loss"),
     ],
 };
 
-const QUEUE_KIND: Kind = Kind::Either(
-    &Kind::Word { built: QUEUE_WORDS, later: QUEUES_LATER },
-    &QUEUE,
-);
+const QUEUE_KIND: Kind = Kind::Either(&Kind::Word { built: QUEUE_WORDS, later: QUEUES_LATER }, &QUEUE);
 const QUEUE_WORDS: &[&str] = &["drop-tail", "red"];
 const QUEUES_LATER: &[&str] = &["choke", "codel", "fq-codel", "priority", "quick-start", "xcp", "vcp"];
 
@@ -351,12 +173,32 @@ pub static QUEUE: Section = Section {
     doc: "A discipline with its parameters. `drop-tail` has none; the rest are RED's (Floyd and Jacobson 1993), in packet mode.",
     keys: &[
         required("kind", Kind::Word { built: QUEUE_WORDS, later: QUEUES_LATER }, "the discipline"),
-        optional("min", Kind::Threshold, "`\"0.1 BDP\"`; required on a link", "average queue from which packets are dropped or marked"),
-        optional("max", Kind::Threshold, "`\"0.3 BDP\"`; required on a link", "average queue at which the chance reaches `max_p`"),
+        optional(
+            "min",
+            Kind::Threshold,
+            "`\"0.1 BDP\"`; required on a link",
+            "average queue from which packets are dropped or marked",
+        ),
+        optional(
+            "max",
+            Kind::Threshold,
+            "`\"0.3 BDP\"`; required on a link",
+            "average queue at which the chance reaches `max_p`",
+        ),
         optional("weight", Kind::Number(FRACTION), "0.002", "weight of a new sample in the average"),
         optional("max_p", Kind::Number(FRACTION), "0.1", "chance at `max`"),
-        optional("gentle", Kind::Flag, "true", "beyond `max` the chance rises to 1 at twice `max`, instead of at once"),
-        optional("ecn", Kind::Flag, "false", "mark instead of dropping where the chance, not the room, decides"),
+        optional(
+            "gentle",
+            Kind::Flag,
+            "true",
+            "beyond `max` the chance rises to 1 at twice `max`, instead of at once",
+        ),
+        optional(
+            "ecn",
+            Kind::Flag,
+            "false",
+            "mark instead of dropping where the chance, not the room, decides",
+        ),
     ],
 };
 
@@ -375,17 +217,45 @@ pub static FLOW: Section = Section {
             "`\"unlimited\"`",
             "what each has to deliver, application bytes or full packets",
         ),
-        optional("lifetime", Kind::Either(&TIME, &TIMES), "until `size` is delivered", "flows that end by time"),
+        optional(
+            "lifetime",
+            Kind::Either(&TIME, &TIMES),
+            "until `size` is delivered",
+            "flows that end by time",
+        ),
         habit("startup", Kind::Startup, "how the connection starts"),
-        habit("avoidance", Kind::Avoidance, "how it goes on; not with a start-up that rules the whole connection"),
+        habit(
+            "avoidance",
+            Kind::Avoidance,
+            "how it goes on; not with a start-up that rules the whole connection",
+        ),
         habit("recovery", words(Recovery::WORDS), "how losses are found and repaired"),
         habit("initial_window", Kind::Amount, "initial window, at least one packet"),
-        optional("initial_ssthresh", Kind::AmountOrUnlimited, "`\"unlimited\"`", "initial slow-start threshold, at least one packet"),
-        optional("receive_window", Kind::AmountOrUnlimited, "`\"unlimited\"`", "what the receiver offers, at least one packet"),
+        optional(
+            "initial_ssthresh",
+            Kind::AmountOrUnlimited,
+            "`\"unlimited\"`",
+            "initial slow-start threshold, at least one packet",
+        ),
+        optional(
+            "receive_window",
+            Kind::AmountOrUnlimited,
+            "`\"unlimited\"`",
+            "what the receiver offers, at least one packet",
+        ),
         habit("receiver", words(Receiver::WORDS), "when the receiver acknowledges"),
         habit("delayed_ack_timer", TIME, "how long a receiver that delays ACKs waits for a second packet"),
-        optional("receiver_reads", Kind::Reads, "`\"eager\"`", "when the receiving application reads: at once, or only when that much has come"),
-        habit("byte_counting", Kind::Flag, "whether an ACK enlarges the window by the bytes it acknowledges, two packets at most (RFC 3465)"),
+        optional(
+            "receiver_reads",
+            Kind::Reads,
+            "`\"eager\"`",
+            "when the receiving application reads: at once, or only when that much has come",
+        ),
+        habit(
+            "byte_counting",
+            Kind::Flag,
+            "whether an ACK enlarges the window by the bytes it acknowledges, two packets at most (RFC 3465)",
+        ),
         habit("min_rto", TIME, "smallest retransmission timeout"),
         habit("rto_granularity", TIME, "clock granularity of the retransmission timeout"),
         habit(
@@ -393,14 +263,33 @@ pub static FLOW: Section = Section {
             Kind::Word { built: IdleRestart::WORDS, later: &["validate", "pace"] },
             "what an idle time does to the window",
         ),
-        habit("limited_transmit", Kind::Flag, "whether the first two duplicate ACKs release a new packet each (RFC 3042)"),
+        habit(
+            "limited_transmit",
+            Kind::Flag,
+            "whether the first two duplicate ACKs release a new packet each (RFC 3042)",
+        ),
         habit("handshake", Kind::Flag, "whether a handshake precedes the data"),
         later("rounds", "the same connection sends `size` again after an idle time"),
         optional("cluster", Kind::Name, "the topology tells", "flows of equal name share a bottleneck"),
         optional("direction", words(&["forward", "reverse"]), "`\"forward\"`", "which way across a `[path]`"),
-        optional("from", Kind::Name, "`r0` of a parking lot; required in a graph", "node that sends the data"),
-        optional("to", Kind::Name, "the last router of a parking lot; required in a graph", "node that receives the data"),
-        optional("extra_rtt", Kind::Either(&DELAY, &DELAYS), "`\"0 ms\"`", "propagation of each flow beyond the network's, both ways together"),
+        optional(
+            "from",
+            Kind::Name,
+            "`r0` of a parking lot; required in a graph",
+            "node that sends the data",
+        ),
+        optional(
+            "to",
+            Kind::Name,
+            "the last router of a parking lot; required in a graph",
+            "node that receives the data",
+        ),
+        optional(
+            "extra_rtt",
+            Kind::Either(&DELAY, &DELAYS),
+            "`\"0 ms\"`",
+            "propagation of each flow beyond the network's, both ways together",
+        ),
     ],
 };
 
@@ -435,7 +324,12 @@ pub static START: Section = Section {
     doc: "One of these.",
     keys: &[
         optional("every", TIME, "", "flow `i` starts at `i` times this"),
-        optional("exponential", TIME, "", "a Poisson process with this mean gap, the first gap before the first flow"),
+        optional(
+            "exponential",
+            TIME,
+            "",
+            "a Poisson process with this mean gap, the first gap before the first flow",
+        ),
         optional("uniform", Kind::Pair(&TIME_OR_ZERO), "", "each on its own, uniformly between the two"),
     ],
 };
@@ -479,10 +373,7 @@ const PARETO: &str = "P(X > x) = (m / x)^shape, with m = mean (shape - 1) / shap
 pub static PARETO_TIME: Section = Section {
     name: "pareto (times)",
     doc: PARETO,
-    keys: &[
-        required("mean", TIME, "its mean"),
-        required("shape", Kind::Number(SHAPE), "its shape"),
-    ],
+    keys: &[required("mean", TIME, "its mean"), required("shape", Kind::Number(SHAPE), "its shape")],
 };
 
 /// `pareto` of a delay.
@@ -499,14 +390,26 @@ pub static PARETO_DELAY: Section = Section {
 pub static PARETO_SIZE: Section = Section {
     name: "pareto (sizes)",
     doc: PARETO,
-    keys: &[
-        required("mean", Kind::Amount, "its mean"),
-        required("shape", Kind::Number(SHAPE), "its shape"),
-    ],
+    keys: &[required("mean", Kind::Amount, "its mean"), required("shape", Kind::Number(SHAPE), "its shape")],
 };
 
 /// Every table, in the order of the reference.
 pub static SECTIONS: &[&Section] = &[
-    &ROOT, &PATH, &PACKET, &FLOW, &START, &SIZES, &TIMES, &DELAYS, &PARETO_SIZE, &PARETO_TIME, &PARETO_DELAY, &QUEUE, &UDP, &ON_OFF,
-    &NODE, &LINK, &TOPOLOGY,
+    &ROOT,
+    &PATH,
+    &PACKET,
+    &FLOW,
+    &START,
+    &SIZES,
+    &TIMES,
+    &DELAYS,
+    &PARETO_SIZE,
+    &PARETO_TIME,
+    &PARETO_DELAY,
+    &QUEUE,
+    &UDP,
+    &ON_OFF,
+    &NODE,
+    &LINK,
+    &TOPOLOGY,
 ];

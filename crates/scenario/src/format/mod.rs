@@ -1,0 +1,208 @@
+//! The format: every table with its keys, their types, defaults and meaning. The reader looks its keys up here,
+//! and the JSON Schema and the reference are generated from it.
+
+mod tables;
+
+pub use tables::*;
+
+use crate::limits;
+use crate::quantity::show_time;
+
+/// A table of the format.
+#[derive(Debug)]
+pub struct Section {
+    /// Its heading in the reference.
+    pub name: &'static str,
+    /// What it describes.
+    pub doc: &'static str,
+    /// Its keys.
+    pub keys: &'static [Key],
+}
+
+/// A key of a table.
+#[derive(Debug)]
+pub struct Key {
+    /// Its name.
+    pub name: &'static str,
+    /// What it takes.
+    pub kind: Kind,
+    /// Whether it must be there, and what holds where it is not.
+    pub absent: Absent,
+    /// What it means.
+    pub doc: &'static str,
+}
+
+/// What holds where a key is not given.
+#[derive(Debug)]
+pub enum Absent {
+    /// It must be given.
+    Refused,
+    /// In words.
+    Means(&'static str),
+    /// What the flow's profile has.
+    Profile,
+}
+
+/// What a key takes.
+#[derive(Debug)]
+pub enum Kind {
+    /// Any text.
+    Text,
+    /// Letters, digits, `-` and `_`.
+    Name,
+    /// `true` or `false`.
+    Flag,
+    /// A whole number.
+    Integer {
+        /// Smallest.
+        min: u64,
+        /// Largest.
+        max: u64,
+    },
+    /// A number without unit.
+    Number(Range),
+    /// A rate above zero.
+    Rate,
+    /// A time; its smallest value is zero or above it.
+    Time(Floor),
+    /// A propagation delay; its smallest value is zero or above it.
+    Delay(Floor),
+    /// A number of bytes above zero.
+    Bytes,
+    /// A number of packets or bytes above zero.
+    Amount,
+    /// As `Amount`, or `unlimited`.
+    AmountOrUnlimited,
+    /// A buffer that may be written as a multiple of the BDP.
+    Buffer,
+    /// A buffer of a link, which has no BDP of its own.
+    LinkBuffer,
+    /// A threshold on an average queue.
+    Threshold,
+    /// One of these words; the later ones are not built.
+    Word {
+        /// Those that work.
+        built: &'static [&'static str],
+        /// Those that are refused by name.
+        later: &'static [&'static str],
+    },
+    /// `eager`, or how many bytes wake the application.
+    Reads,
+    /// A chain of start-up schemes.
+    Startup,
+    /// An avoidance scheme.
+    Avoidance,
+    /// Two quantities, the second not below the first.
+    Pair(&'static Kind),
+    /// A plain value, or a table.
+    Either(&'static Kind, &'static Section),
+    /// A table.
+    Table(&'static Section),
+    /// Any number of tables.
+    Tables(&'static Section),
+    /// Refused by name.
+    Later,
+}
+
+/// No limit, in place of an amount.
+pub const UNLIMITED: &str = "unlimited";
+/// An application that reads at once, in place of an amount.
+pub const EAGER: &str = "eager";
+
+/// Whether zero is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Floor {
+    /// It is.
+    Zero,
+    /// It is not.
+    AboveZero,
+}
+
+/// The range of a number without unit.
+#[derive(Clone, Copy, Debug)]
+pub struct Range {
+    /// Lower bound.
+    pub min: f64,
+    /// Whether the lower bound itself is taken.
+    pub min_taken: bool,
+    /// Upper bound.
+    pub max: f64,
+    /// Whether the upper bound itself is taken.
+    pub max_taken: bool,
+}
+
+impl Range {
+    /// Whether `x` is in it; NaN never is.
+    pub fn contains(&self, x: f64) -> bool {
+        (x > self.min || self.min_taken && x == self.min) && (x < self.max || self.max_taken && x == self.max)
+    }
+}
+
+impl Section {
+    /// The key `name`.
+    ///
+    /// # Panics
+    /// If there is none: the reader asks only for keys of the format.
+    pub(crate) fn key(&'static self, name: &str) -> &'static Key {
+        self.keys.iter().find(|key| key.name == name).expect("the reader asks only for keys of the format")
+    }
+}
+
+impl Kind {
+    /// The word that it takes in place of a quantity.
+    pub(crate) fn word(&self) -> Option<&'static str> {
+        match self {
+            Self::AmountOrUnlimited => Some(UNLIMITED),
+            Self::Reads => Some(EAGER),
+            Self::Either(plain, _) => plain.word(),
+            _ => None,
+        }
+    }
+
+    /// What it takes, for error messages and the reference.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Text => "a text".into(),
+            Self::Name => format!("a name of 1 to {} letters, digits, \"-\" and \"_\"", limits::NAME),
+            Self::Flag => "true or false".into(),
+            Self::Integer { min, max } => format!("a whole number from {min} to {max}"),
+            Self::Number(range) => {
+                let bound = |taken, x: f64| if taken { format!("{x}") } else { format!("{x} (exclusive)") };
+                format!(
+                    "a number from {} to {}",
+                    bound(range.min_taken, range.min),
+                    bound(range.max_taken, range.max)
+                )
+            }
+            Self::Rate => "a rate above zero such as \"40 Mbit/s\"".into(),
+            Self::Time(Floor::Zero) => "a time such as \"100 ms\"".into(),
+            Self::Time(Floor::AboveZero) => "a time above zero such as \"100 ms\"".into(),
+            Self::Delay(floor) => {
+                let above = if *floor == Floor::Zero { "" } else { "above zero and " };
+                format!("a delay {above}of at most {} such as \"100 ms\"", show_time(limits::DELAY))
+            }
+            Self::Bytes => "a size above zero such as \"1000 B\" or \"64 KiB\"".into(),
+            Self::Amount => "an amount above zero such as \"10 packets\" or \"300 KB\"".into(),
+            Self::AmountOrUnlimited => {
+                "\"unlimited\", or an amount such as \"32 packets\" or \"300 KB\"".into()
+            }
+            Self::Buffer => "a buffer such as \"500 packets\", \"250 KB\" or \"1 BDP\"".into(),
+            Self::LinkBuffer => "a buffer such as \"500 packets\" or \"250 KB\"".into(),
+            Self::Threshold => "a threshold such as \"5 packets\", \"10 KB\" or \"0.1 BDP\"".into(),
+            Self::Word { built, .. } => format!("one of: {}", built.join(", ")),
+            Self::Reads => "\"eager\", or a size such as \"256 KB\"".into(),
+            Self::Startup => {
+                "a start-up scheme, or several joined by \"+\", or a table with kind and parameters".into()
+            }
+            Self::Avoidance => "an avoidance scheme, or a table with kind and parameters".into(),
+            Self::Pair(of) => format!("two values in rising order, each {}", of.describe()),
+            Self::Either(plain, table) => {
+                let keys: Vec<_> = table.keys.iter().map(|k| k.name).collect();
+                format!("{}, or a table of: {}", plain.describe(), keys.join(", "))
+            }
+            Self::Table(_) => "a table".into(),
+            Self::Tables(table) => format!("an array of tables, each under {}", table.name),
+            Self::Later => "nothing: it is not built yet".into(),
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! What is refused, and the exact words.
+//!
+//! Each case is a change to one valid file: a line of it is replaced, or lines are added at its end.
+
+mod network;
+mod traffic;
+
+use firstflight_control::scheme::Role;
+use firstflight_scenario::parse;
+use firstflight_scenario::scheme::labels_of;
+
+/// Line, what it becomes, and the message; `{startup}` and `{avoidance}` are the registered labels.
+type Case = (usize, &'static str, &'static str);
+
+const BASE: &str = r#"title = "base"
+duration = "20 s"
+[path]
+rate = "40 Mbit/s"
+rtt = "100 ms"
+buffer = "500 packets"
+[packet]
+size = "1000 B"
+[[flow]]
+name = "bulk"
+startup = "slow-start"
+"#;
+
+/// The message for `BASE` with line `line` (from 1) replaced, or with lines added after the last.
+fn message(line: usize, text: &str) -> String {
+    let mut lines: Vec<_> = BASE.lines().collect();
+    match line {
+        12.. => lines.push(text),
+        n => lines[n - 1] = text,
+    }
+    match parse(&lines.join("\n"), "base.toml") {
+        Ok(loaded) => panic!("{text:?} is accepted: {:?}", loaded.scenario),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn every_refusal_names_the_place_the_key_the_value_and_what_was_expected() {
+    let labels = |roles| labels_of(roles).collect::<Vec<_>>().join(", ");
+    for (line, text, expected) in network::CASES.iter().chain(traffic::CASES) {
+        let expected = expected
+            .replace("{startup}", &labels(&[Role::Startup, Role::Whole]))
+            .replace("{avoidance}", &labels(&[Role::Avoidance]));
+        assert_eq!(message(*line, text), expected);
+    }
+}
+
+#[test]
+fn the_base_that_the_cases_change_is_valid() {
+    parse(BASE, "base.toml").unwrap();
+}
+
+#[test]
+fn a_message_has_room_for_the_beginning_of_a_long_key_name_or_unit() {
+    let long = "b".repeat(100_000);
+    for (line, text) in [
+        (4, format!("{long} = 1")),
+        (4, format!("rate = \"1 {long}\"")),
+        (11, format!("startup = \"{long}\"")),
+        (12, format!("recovery = \"{long}\"")),
+    ] {
+        let message = message(line, &text);
+        assert!(message.len() < 1000 && message.contains(&"b".repeat(50)), "{message}");
+    }
+}

@@ -1,0 +1,284 @@
+//! What is refused of flows and UDP sources.
+
+use super::Case;
+
+pub(crate) const CASES: &[Case] = &[
+    (
+        10,
+        "name = \"a b\"",
+        "base.toml:10:8: flow[0].name = \"a b\": not a name; expected a name of 1 to 64 letters, digits, \"-\" and \"_\"",
+    ),
+    (
+        10,
+        "name = \"\"",
+        "base.toml:10:8: flow[0].name = \"\": not a name; expected a name of 1 to 64 letters, digits, \"-\" and \"_\"",
+    ),
+    (12, "[[flow]]\nname = \"bulk\"", "base.toml:13:8: flow[1].name = \"bulk\": there is another \"bulk\""),
+    (
+        12,
+        "count = 0",
+        "base.toml:12:9: flow[0].count = 0: out of range; expected a whole number from 1 to 100000",
+    ),
+    (
+        12,
+        "count = 1000000000000",
+        "base.toml:12:9: flow[0].count = 1000000000000: out of range; expected a whole number from 1 to 100000",
+    ),
+    (
+        12,
+        "count = \"10\"",
+        "base.toml:12:9: flow[0].count = \"10\": this is a text; expected a whole number from 1 to 100000",
+    ),
+    (
+        12,
+        "[[flow]]\ncount = 100000",
+        "base.toml:12:1: flow[1]: with these it is 100001 flows, and at most 100000 are taken",
+    ),
+    (
+        12,
+        "start = { every = \"1 s\", exponential = \"1 s\" }",
+        "base.toml:12:9: flow[0].start: 2 of its keys are given; expected exactly one of: every, exponential, uniform",
+    ),
+    (
+        12,
+        "start = {}",
+        "base.toml:12:9: flow[0].start: 0 of its keys are given; expected exactly one of: every, exponential, uniform",
+    ),
+    (
+        12,
+        "start = { uniform = [\"2 s\", \"1 s\"] }",
+        "base.toml:12:21: flow[0].start.uniform = [\"2 s\", \"1 s\"]: the second is below the first; expected two values in rising order, each a time such as \"100 ms\"",
+    ),
+    (
+        12,
+        "start = { uniform = [\"2 s\"] }",
+        "base.toml:12:21: flow[0].start.uniform = [\"2 s\"]: 1 values; expected two values in rising order, each a time such as \"100 ms\"",
+    ),
+    (
+        12,
+        "start = { evry = \"1 s\" }",
+        "base.toml:12:11: flow[0].start.evry = \"1 s\": no such key; expected one of: every, exponential, uniform; did you mean \"every\"?",
+    ),
+    (
+        12,
+        "start = 5",
+        "base.toml:12:9: flow[0].start = 5: the unit is missing; expected a time such as \"100 ms\", or a table of: every, exponential, uniform",
+    ),
+    (
+        12,
+        "size = \"0 B\"",
+        "base.toml:12:8: flow[0].size = \"0 B\": zero; expected \"unlimited\", or an amount such as \"32 packets\" or \"300 KB\", or a table of: uniform, exponential, pareto",
+    ),
+    (
+        12,
+        "size = \"unlimitd\"",
+        "base.toml:12:8: flow[0].size = \"unlimitd\": not a number with a unit; expected \"unlimited\", or an amount such as \"32 packets\" or \"300 KB\", or a table of: uniform, exponential, pareto; did you mean \"unlimited\"?",
+    ),
+    (
+        12,
+        "size = { pareto = { mean = \"30 packets\", shape = 1.0 } }",
+        "base.toml:12:50: flow[0].size.pareto.shape = 1.0: out of range; expected a number from 1 (exclusive) to 10000",
+    ),
+    (
+        12,
+        "size = { pareto = { mean = \"30 packets\" } }",
+        "base.toml:12:19: flow[0].size.pareto.shape: missing; expected a number from 1 (exclusive) to 10000",
+    ),
+    (
+        12,
+        "size = { pareto = 3 }",
+        "base.toml:12:19: flow[0].size.pareto = 3: this is a number; expected a table",
+    ),
+    (
+        11,
+        "startup = \"slow-strat\"",
+        "base.toml:11:11: flow[0].startup = \"slow-strat\": there is no \"slow-strat\"; expected one of: {startup}; did you mean \"slow-start\"?",
+    ),
+    (
+        11,
+        "startup = \"slowstart\"",
+        "base.toml:11:11: flow[0].startup = \"slowstart\": there is no \"slowstart\"; expected one of: {startup}; did you mean \"slow-start\"?",
+    ),
+    (
+        11,
+        "startup = \"paced-chirping\"",
+        "base.toml:11:11: flow[0].startup = \"paced-chirping\": not built yet: paced-chirping; expected one of: {startup}",
+    ),
+    (
+        11,
+        "startup = \"reno\"",
+        "base.toml:11:11: flow[0].startup = \"reno\": reno is not a start-up scheme: its role is avoidance; expected one of: {startup}",
+    ),
+    (
+        11,
+        "startup = \"slow-start+reno\"",
+        "base.toml:11:11: flow[0].startup = \"slow-start+reno\": reno is not a start-up scheme: its role is avoidance; expected one of: {startup}",
+    ),
+    (
+        11,
+        "startup = { filter = 1 }",
+        "base.toml:11:11: flow[0].startup = { filter = 1 }: the key \"kind\" is missing; expected a start-up scheme, or several joined by \"+\", or a table with kind and parameters",
+    ),
+    (
+        11,
+        "startup = { kind = \"slow-start\", filter = 1 }",
+        "base.toml:11:43: flow[0].startup.filter = 1: no such key; expected nothing: slow-start has no parameters",
+    ),
+    (
+        11,
+        "startup = { kind = \"slow-start+slow-start\", filter = 1 }",
+        "base.toml:11:20: flow[0].startup.kind = \"slow-start+slow-start\": parameters belong to one scheme: write several in an array",
+    ),
+    (
+        11,
+        "startup = 3",
+        "base.toml:11:11: flow[0].startup = 3: this is a number; expected a start-up scheme, or several joined by \"+\", or a table with kind and parameters",
+    ),
+    (
+        11,
+        "startup = []",
+        "base.toml:11:11: flow[0].startup = []: it is empty; expected a start-up scheme, or several joined by \"+\", or a table with kind and parameters",
+    ),
+    (
+        11,
+        "startup = \"\"",
+        "base.toml:11:11: flow[0].startup = \"\": there is no \"\"; expected one of: {startup}",
+    ),
+    (
+        12,
+        "avoidance = \"slow-start\"",
+        "base.toml:12:13: flow[0].avoidance = \"slow-start\": slow-start is not an avoidance scheme: its role is startup; expected one of: {avoidance}",
+    ),
+    (
+        12,
+        "avoidance = \"qubic\"",
+        "base.toml:12:13: flow[0].avoidance = \"qubic\": there is no \"qubic\"; expected one of: {avoidance}; did you mean \"cubic\"?",
+    ),
+    (
+        12,
+        "avoidance = \"reno+reno\"",
+        "base.toml:12:13: flow[0].avoidance = \"reno+reno\": an avoidance scheme never ends, so that there is only one",
+    ),
+    (
+        12,
+        "recovery = \"new-reno\"",
+        "base.toml:12:12: flow[0].recovery = \"new-reno\": there is no \"new-reno\"; expected one of: tahoe, reno, newreno, sack; did you mean \"newreno\"?",
+    ),
+    (
+        12,
+        "recovery = \"rack\"",
+        "base.toml:12:12: flow[0].recovery = \"rack\": there is no \"rack\"; expected one of: tahoe, reno, newreno, sack; did you mean \"sack\"?",
+    ),
+    (
+        12,
+        "profile = \"bsd\"",
+        "base.toml:12:11: flow[0].profile = \"bsd\": there is no \"bsd\"; expected one of: rfc, ns2, linux",
+    ),
+    (
+        12,
+        "initial_window = \"959 B\"",
+        "base.toml:12:18: flow[0].initial_window = \"959 B\": less than one packet, which carries 960 bytes; expected an amount above zero such as \"10 packets\" or \"300 KB\"",
+    ),
+    (
+        12,
+        "initial_window = \"unlimited\"",
+        "base.toml:12:18: flow[0].initial_window = \"unlimited\": not a number with a unit; expected an amount above zero such as \"10 packets\" or \"300 KB\"",
+    ),
+    (
+        12,
+        "initial_ssthresh = \"0 packets\"",
+        "base.toml:12:20: flow[0].initial_ssthresh = \"0 packets\": zero; expected \"unlimited\", or an amount such as \"32 packets\" or \"300 KB\"",
+    ),
+    (
+        12,
+        "receive_window = 65535",
+        "base.toml:12:18: flow[0].receive_window = 65535: the unit is missing; expected \"unlimited\", or an amount such as \"32 packets\" or \"300 KB\"",
+    ),
+    (
+        12,
+        "receiver = \"delayed\"",
+        "base.toml:12:12: flow[0].receiver = \"delayed\": there is no \"delayed\"; expected one of: ack-every-packet, delayed-ack, quickack-then-delayed; did you mean \"delayed-ack\"?",
+    ),
+    (
+        12,
+        "receiver_reads = \"lazy\"",
+        "base.toml:12:18: flow[0].receiver_reads = \"lazy\": not a number with a unit; expected \"eager\", or a size such as \"256 KB\"",
+    ),
+    (
+        12,
+        "byte_counting = 1",
+        "base.toml:12:17: flow[0].byte_counting = 1: this is a number; expected true or false",
+    ),
+    (
+        12,
+        "idle_restart = \"pace\"",
+        "base.toml:12:16: flow[0].idle_restart = \"pace\": not built yet: pace; expected one of: restart, keep",
+    ),
+    (
+        12,
+        "rounds = { count = 10, idle = \"5 s\" }",
+        "base.toml:12:10: flow[0].rounds = { count = 10, idle = \"5 s\" }: not built yet: rounds (the same connection sends `size` again after an idle time)",
+    ),
+    (
+        12,
+        "from = \"r1\"",
+        "base.toml:12:8: flow[0].from = \"r1\": a [path] has no nodes to name: direction says which way",
+    ),
+    (
+        12,
+        "direction = \"backward\"",
+        "base.toml:12:13: flow[0].direction = \"backward\": there is no \"backward\"; expected one of: forward, reverse",
+    ),
+    (
+        12,
+        "extra_rtt = \"-1 ms\"",
+        "base.toml:12:13: flow[0].extra_rtt = \"-1 ms\": negative; expected a delay of at most 3600 s such as \"100 ms\", or a table of: uniform, exponential, pareto",
+    ),
+    (
+        12,
+        "cluster = 3",
+        "base.toml:12:11: flow[0].cluster = 3: this is a number; expected a name of 1 to 64 letters, digits, \"-\" and \"_\"",
+    ),
+    (
+        12,
+        "ssthresh = \"10 packets\"",
+        "base.toml:12:1: flow[0].ssthresh = \"10 packets\": no such key; expected one of: name, profile, count, start, size, lifetime, startup, avoidance, recovery, initial_window, initial_ssthresh, receive_window, receiver, delayed_ack_timer, receiver_reads, byte_counting, min_rto, rto_granularity, idle_restart, limited_transmit, handshake, cluster, direction, from, to, extra_rtt; did you mean \"initial_ssthresh\"?",
+    ),
+    (
+        12,
+        "[[udp]]\nrate = \"1 Mbit/s\"\non_off = { on = \"1 s\" }",
+        "base.toml:14:10: udp[0].on_off.off: missing; expected a time above zero such as \"100 ms\", or a table of: uniform, exponential, pareto",
+    ),
+    (
+        12,
+        "[[udp]]\nname = \"bulk\"\nrate = \"1 Mbit/s\"",
+        "base.toml:13:8: udp[0].name = \"bulk\": there is another \"bulk\"",
+    ),
+    (12, "[[udp]]", "base.toml:12:1: udp[0].rate: missing; expected a rate above zero such as \"40 Mbit/s\""),
+    (
+        12,
+        "[udp]\nrate = \"1 Mbit/s\"",
+        "base.toml:12:1: udp: this is a table; expected an array of tables, each under [[udp]]",
+    ),
+    (
+        12,
+        "size = \"5 pakets\"",
+        "base.toml:12:8: flow[0].size = \"5 pakets\": there is no unit \"pakets\" here, only B, KB, KiB, MB, MiB, GB, GiB, packets, packet; expected \"unlimited\", or an amount such as \"32 packets\" or \"300 KB\", or a table of: uniform, exponential, pareto; did you mean \"packets\"?",
+    ),
+    (
+        12,
+        "avoidance = []",
+        "base.toml:12:13: flow[0].avoidance = []: it is empty; expected an avoidance scheme, or a table with kind and parameters",
+    ),
+    (
+        11,
+        "startup = { kind = \"limited-slow-start\", max_ssthresh = 5 }",
+        "base.toml:11:57: flow[0].startup.max_ssthresh = 5: the unit is missing; expected a number of packets such as \"4 packets\"",
+    ),
+    (
+        11,
+        "startup = { kind = \"limited-slow-start\", max = 5 }",
+        "base.toml:11:48: flow[0].startup.max = 5: no such key; expected one of: max_ssthresh; did you mean \"max_ssthresh\"?",
+    ),
+    (12, "\0", "base.toml:12:2: not TOML: key with no value, expected `=`"),
+];
