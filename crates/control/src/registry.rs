@@ -27,6 +27,12 @@ macro_rules! registry {
                 match self { $(Self::$name(_) => &<$path as Scheme>::INFO),+ }
             }
 
+            /// [`Phase::on_ack`], the description made by the scheme that is in force.
+            #[inline(always)]
+            pub(crate) fn on_ack_with(&mut self, ack: impl Fn() -> Ack, control: &mut Control) -> Step {
+                match self { $(Self::$name(p) => p.on_ack(&ack(), control)),+ }
+            }
+
             fn set_checked(&mut self, name: &str, value: Value) {
                 match self { $(Self::$name(p) => p.set(name, value)),+ }
             }

@@ -32,17 +32,18 @@ pub enum Mode {
 
 /// One connection: both ends, and what is counted of it.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Flow {
-    pub(crate) sender: Sender,
-    pub(crate) receiver: Receiver,
-    header: u32,
-    tail: Tail,
-    grid_at: u64,
-    pub(crate) grid: Vec<u32>,
-    counted_finished: bool,
+    receiver: Receiver,
     /// The earliest entry in the timer heap for each end.
-    sender_armed: u64,
     receiver_armed: u64,
+    sender_armed: u64,
+    grid_at: u64,
+    header: u32,
+    counted_finished: bool,
+    pub(crate) sender: Sender,
+    tail: Tail,
+    pub(crate) grid: Vec<u32>,
 }
 
 #[derive(Clone, Debug)]
@@ -176,7 +177,7 @@ struct FlowPort<'a, O> {
 }
 
 impl<O: Observer> Port for FlowPort<'_, O> {
-    #[inline]
+    #[inline(always)]
     fn transmit(&mut self, now: u64, segment: u32, flags: u64, retransmission: bool) {
         let payload =
             if flags & packet::PUSH_SYN == 0 { self.mss } else { self.tail.bytes(segment, self.mss) };
@@ -426,16 +427,17 @@ impl<O: Observer> Engine<O> {
     }
 
     /// What must follow whenever a sender has acted.
-    #[inline]
+    #[inline(always)]
     fn after_action(&mut self, at: u64, flow: usize) {
-        let target = &self.flows[flow];
+        let target = &mut self.flows[flow];
         if O::ON {
             self.wire.observer.acted(at, flow as u32, &target.sender);
         }
         if target.sender.next_check() < target.sender_armed {
             self.arm_sender(flow);
         }
-        if target_finished(&self.flows[flow]) {
+        let target = &self.flows[flow];
+        if target.sender.finished() && !target.counted_finished {
             self.finish(at, flow);
         }
     }
@@ -549,11 +551,6 @@ impl<O: Observer> Engine<O> {
     pub fn into_observer(self) -> O {
         self.wire.observer
     }
-}
-
-#[inline]
-fn target_finished(flow: &Flow) -> bool {
-    !flow.counted_finished && flow.sender.app().finished()
 }
 
 impl Flow {

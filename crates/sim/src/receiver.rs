@@ -26,22 +26,24 @@ pub struct AckOut {
 
 /// One connection's receiving end.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Receiver {
+    // What every segment touches comes first, in one cache line.
     next: u32,
     /// In-order segments not acknowledged yet.
     held: u32,
     /// When the delayed ACK is due; `u64::MAX` if none is.
     due: u64,
+    policy: AckPolicy,
+    quick_left: u32,
+    echo_mark: bool,
+    sack: bool,
     /// Segments beyond a hole, as sorted disjoint ranges; those before `first` are consumed.
     beyond: Vec<(u32, u32)>,
     first: usize,
     /// The ranges that changed last, newest first (RFC 2018 section 4).
     recent: [(u32, u32); MAX_BLOCKS],
     recent_len: usize,
-    policy: AckPolicy,
-    quick_left: u32,
-    echo_mark: bool,
-    sack: bool,
     /// Segments that arrived a second time.
     pub duplicates: u64,
 }
@@ -53,14 +55,14 @@ impl Receiver {
             next: 0,
             held: 0,
             due: u64::MAX,
-            beyond: Vec::new(),
-            first: 0,
-            recent: [(0, 0); MAX_BLOCKS],
-            recent_len: 0,
             policy,
             quick_left: policy.quick,
             echo_mark: false,
             sack,
+            beyond: Vec::new(),
+            first: 0,
+            recent: [(0, 0); MAX_BLOCKS],
+            recent_len: 0,
             duplicates: 0,
         }
     }
@@ -79,7 +81,7 @@ impl Receiver {
     }
 
     /// `segment` arrives with the `flags` of a data packet; the ACK it causes, if it causes one at once.
-    #[inline]
+    #[inline(always)]
     pub fn on_data(&mut self, now: u64, segment: u32, flags: u64) -> Option<AckOut> {
         if flags & (packet::CE | packet::CWR_ECE) != 0 {
             self.on_ecn(flags);
@@ -95,7 +97,7 @@ impl Receiver {
         Some(self.ack(low, high))
     }
 
-    #[inline]
+    #[inline(always)]
     fn in_order(&mut self, now: u64, flags: u64) -> Option<AckOut> {
         self.held += 1;
         if self.held < self.policy.every && flags & packet::PUSH_SYN == 0 && self.quick_left == 0 {
@@ -118,7 +120,7 @@ impl Receiver {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn ack(&self, low: u64, high: u64) -> AckOut {
         let flags = if self.echo_mark { packet::CWR_ECE } else { 0 };
         AckOut { seq: self.next, low: low | flags, high }

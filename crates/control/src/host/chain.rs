@@ -30,15 +30,17 @@ pub enum ChainError {
 
 /// A connection's phases: start-up schemes, each of which ends, then one that does not.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Chain {
+    // What every ACK touches comes first, side by side.
     /// The registers the phases write and the host obeys.
     pub control: Control,
-    /// The phase in force. Its place in `phases` holds a stand-in meanwhile.
-    current: AnyPhase,
+    mss: u32,
     in_avoidance: bool,
     whole: bool,
+    /// The phase in force. Its place in `phases` holds a stand-in meanwhile.
+    current: AnyPhase,
     at: usize,
-    mss: u32,
     phases: Vec<AnyPhase>,
     exit: Option<StartupExit>,
     /// Registers before the last reduction and the phase that ruled then, for undoing a spurious one.
@@ -62,11 +64,11 @@ impl Chain {
         let current = phases[0].clone();
         Ok(Self {
             control: Control::default(),
-            current,
+            mss: 0,
             in_avoidance: false,
             whole,
+            current,
             at: 0,
-            mss: 0,
             phases,
             exit: None,
             before: None,
@@ -93,16 +95,32 @@ impl Chain {
     }
 
     /// New data was acknowledged.
-    #[inline]
     pub fn on_ack(&mut self, ack: &Ack) {
+        self.on_ack_with(|| *ack);
+    }
+
+    /// The same, the description made where it is used: a phase that reads two of its fields costs two.
+    #[inline(always)]
+    pub fn on_ack_with(&mut self, ack: impl Fn() -> Ack) {
         // RFC 5681 section 3.1: below ssthresh a sender is in slow start, whichever avoidance rules above it.
         if self.in_avoidance && self.control.cwnd < self.control.ssthresh && !self.whole {
+            let ack = ack();
             if !ack.is(Ack::RECOVERY) {
-                let _ = slow_start::grow(ack, &mut self.control);
+                let _ = slow_start::grow(&ack, &mut self.control);
             }
             return;
         }
-        match self.current.on_ack(ack, &mut self.control) {
+        let step = self.current.on_ack_with(&ack, &mut self.control);
+        if step != Step::Stay {
+            self.on_step(step, &ack());
+        }
+        self.clamp();
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn on_step(&mut self, step: Step, ack: &Ack) {
+        match step {
             Step::Stay => {}
             Step::Over(reason) => self.note_exit(ack.now, self.control.cwnd, reason),
             Step::Exit(reason) => {
@@ -111,7 +129,6 @@ impl Chain {
                 self.hand_over(entry, reason);
             }
         }
-        self.clamp();
     }
 
     /// A loss, mark or timeout episode began.

@@ -155,7 +155,7 @@ pub struct Tail {
 impl Tail {
     /// Payload bytes of `segment`.
     pub fn bytes(&self, segment: u32, mss: u32) -> u32 {
-        if (segment + 1) % self.write == 0 { self.last } else { mss }
+        if (segment + 1).is_multiple_of(self.write) { self.last } else { mss }
     }
 }
 

@@ -83,7 +83,9 @@ pub struct SenderStats {
 
 /// One connection's sending end.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Sender {
+    // What every ACK touches comes first, in few cache lines.
     /// First segment not acknowledged.
     pub(crate) una: u32,
     /// Next segment to send; after a timeout it goes back.
@@ -92,31 +94,36 @@ pub struct Sender {
     pub(crate) max: u32,
     /// Segments the application has handed over.
     pub(crate) available: u32,
+    /// The segment being timed, `u32::MAX` if none.
+    pub(crate) timed: u32,
     /// Nothing but in-order ACKs has come: the short path applies.
     pub(crate) orderly: bool,
     /// The last attempt to send ended at the window, not at the application's end.
     pub(crate) limited: bool,
-    pub(crate) established: bool,
+    /// Segments are noted as they leave: stamped, marked, or told to the schemes.
+    noted: bool,
     pub(crate) per_packet: bool,
+    pub(crate) wants_sent: bool,
+    finished: bool,
+    pub(crate) established: bool,
     /// No timer is due before this.
     pub(crate) check_at: u64,
     pub(crate) rto_at: u64,
     pub(crate) mss: u64,
-    /// The segment being timed, `u32::MAX` if none.
-    pub(crate) timed: u32,
-    pub(crate) timed_at: u64,
-    pub(crate) min_rtt: u64,
+    pub(crate) last_sent_at: u64,
     /// Payload segments delivered.
     pub(crate) delivered: u64,
-    pub(crate) lost: u64,
     pub(crate) rounds: RoundCounter,
-    /// The schemes in force.
-    pub chain: Chain,
+    pub(crate) stats: SenderStats,
     pub(crate) rto: Rto,
     pub(crate) stack: Stack,
+    /// The schemes in force.
+    pub chain: Chain,
     /// When each segment in flight was last sent, by its number: shifted left once, the low bit says repeated.
     pub(crate) sent_at: Vec<u64>,
-    pub(crate) stats: SenderStats,
+    pub(crate) timed_at: u64,
+    pub(crate) min_rtt: u64,
+    pub(crate) lost: u64,
     // What follows is touched only out of order, or rarely.
     pub(crate) board: Scoreboard,
     pub(crate) repair: Repair,
@@ -132,9 +139,7 @@ pub struct Sender {
     pub(crate) after_timeout: bool,
     pub(crate) mark_until: u32,
     pub(crate) reduced_for_mark: bool,
-    pub(crate) last_sent_at: u64,
     pub(crate) pacer: Pacer,
-    pub(crate) wants_sent: bool,
     pub(crate) pace_at: u64,
     pub(crate) app_at: u64,
     pub(crate) app: App,
@@ -146,29 +151,34 @@ impl Sender {
         let needs = chain.needs();
         let per_packet = stack.rtt_per_ack || needs.has(Signals::RTT);
         let app_at = app.start();
+        let wants_sent = needs.has(Signals::SENT);
         Self {
             una: 0,
             nxt: 0,
             max: 0,
             available: 0,
+            timed: u32::MAX,
             orderly: true,
             limited: true,
-            established: false,
+            noted: per_packet || wants_sent || stack.ecn,
             per_packet,
+            wants_sent,
+            finished: app.finished(),
+            established: false,
             check_at: app_at,
             rto_at: u64::MAX,
             mss: stack.mss.into(),
-            timed: u32::MAX,
-            timed_at: 0,
-            min_rtt: u64::MAX,
+            last_sent_at: 0,
             delivered: 0,
-            lost: 0,
             rounds: RoundCounter::default(),
-            chain,
+            stats: SenderStats::default(),
             rto: Rto::new(stack.rto),
             stack,
+            chain,
             sent_at: if per_packet { vec![0; 64] } else { Vec::new() },
-            stats: SenderStats::default(),
+            timed_at: 0,
+            min_rtt: u64::MAX,
+            lost: 0,
             board: Scoreboard::default(),
             repair: Repair::Open,
             dup_acks: 0,
@@ -180,9 +190,7 @@ impl Sender {
             after_timeout: false,
             mark_until: 0,
             reduced_for_mark: false,
-            last_sent_at: 0,
             pacer: Pacer::default(),
-            wants_sent: needs.has(Signals::SENT),
             pace_at: u64::MAX,
             app_at,
             app,
@@ -190,7 +198,7 @@ impl Sender {
     }
 
     /// An ACK arrives at `now`. Timers due before it fire first, at their own times.
-    #[inline]
+    #[inline(always)]
     pub fn on_ack(&mut self, now: u64, ack: AckIn, port: &mut impl Port) {
         if now >= self.check_at {
             self.advance(now, port);
@@ -200,19 +208,18 @@ impl Sender {
             let newly = ack.seq - self.una;
             self.una = ack.seq;
             let rtt = self.measure_rtt(now, ack.seq);
-            self.deliver(now, newly, in_flight, rtt, 0);
+            self.tell(now, (newly, newly), in_flight, rtt, 0);
             self.restart_rto(now);
             if self.una == self.available {
                 self.on_all_acked(now);
             }
-            self.send(now, port);
+            self.send_in_order(now, port);
             return;
         }
         self.on_ack_out_of_order(now, ack, port);
     }
 
     /// Tells the schemes of `newly` delivered segments, all by the cumulative ACK, and counts them.
-    #[inline]
     pub(crate) fn deliver(&mut self, now: u64, newly: u32, in_flight: u32, rtt: u64, flags: u32) {
         self.deliver_counting(now, (newly, newly), in_flight, rtt, flags);
     }
@@ -222,17 +229,25 @@ impl Sender {
     pub(crate) fn deliver_counting(
         &mut self,
         now: u64,
-        (newly, advanced): (u32, u32),
+        newly_and_advanced: (u32, u32),
         in_flight: u32,
         rtt: u64,
         flags: u32,
     ) {
+        self.tell(now, newly_and_advanced, in_flight, rtt, flags);
+    }
+
+    #[inline(always)]
+    fn tell(&mut self, now: u64, (newly, advanced): (u32, u32), in_flight: u32, rtt: u64, flags: u32) {
         self.delivered += u64::from(newly);
         let started = self.rounds.on_ack(self.una.into(), self.nxt.into());
         let counts = self.limited || !self.stack.grow_only_when_limited;
         let growth = if counts { advanced.min(self.stack.growth_per_ack) } else { 0 };
         let mss = self.mss;
-        self.chain.on_ack(&Ack {
+        let flags = flags
+            | if started { Ack::ROUND_START } else { 0 }
+            | if self.limited { 0 } else { Ack::APP_LIMITED };
+        self.chain.on_ack_with(|| Ack {
             now: Nanos(now),
             rtt: Nanos(rtt),
             min_rtt: Nanos(if self.min_rtt == u64::MAX { 0 } else { self.min_rtt }),
@@ -245,24 +260,17 @@ impl Sender {
             retransmitted: self.stats.retransmits * mss,
             in_flight: u64::from(in_flight) * mss,
             round: self.rounds.count(),
-            flags: flags
-                | if started { Ack::ROUND_START } else { 0 }
-                | if self.limited { 0 } else { Ack::APP_LIMITED },
+            flags,
             ..Ack::default()
         });
         self.stats.max_cwnd = self.stats.max_cwnd.max(self.chain.control.cwnd);
     }
 
     /// The RTT sample that an ACK up to `ack` gives, or zero; the timeout learns from it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn measure_rtt(&mut self, now: u64, ack: u32) -> u64 {
         if self.per_packet {
-            // Karn's rule: a segment sent twice gives no sample.
-            let stamp = self.sent_at[(ack - 1) as usize & (self.sent_at.len() - 1)];
-            if stamp & 1 != 0 {
-                return 0;
-            }
-            return self.take_sample(stamp >> 1, now);
+            return self.stamped_rtt(now, ack);
         }
         if ack > self.timed {
             self.timed = u32::MAX;
@@ -271,7 +279,16 @@ impl Sender {
         0
     }
 
-    #[inline]
+    fn stamped_rtt(&mut self, now: u64, ack: u32) -> u64 {
+        // Karn's rule: a segment sent twice gives no sample.
+        let stamp = self.sent_at[(ack - 1) as usize & (self.sent_at.len() - 1)];
+        if stamp & 1 != 0 {
+            return 0;
+        }
+        self.take_sample(stamp >> 1, now)
+    }
+
+    #[inline(never)]
     fn take_sample(&mut self, sent: u64, now: u64) -> u64 {
         self.rto.sample(sent, now);
         self.min_rtt = self.min_rtt.min(now - sent);
@@ -327,6 +344,7 @@ impl Sender {
     #[cold]
     pub(crate) fn on_all_acked(&mut self, now: u64) {
         self.app_at = self.app.on_all_acked(now);
+        self.finished = self.app.finished();
         self.check_at = self.check_at.min(self.app_at);
     }
 
@@ -334,6 +352,12 @@ impl Sender {
     #[inline]
     pub fn next_check(&self) -> u64 {
         self.check_at
+    }
+
+    /// Whether the application is done.
+    #[inline]
+    pub fn finished(&self) -> bool {
+        self.finished
     }
 
     /// What was counted.

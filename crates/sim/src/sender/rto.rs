@@ -3,7 +3,8 @@
 /// RTT estimate and timeout of one connection. Times are nanoseconds.
 #[derive(Clone, Debug)]
 pub struct Rto {
-    config: RtoConfig,
+    /// What `base`, the bounds and the doublings amount to.
+    timeout: u64,
     /// Eight times the smoothed RTT, in clock units; zero before the first sample.
     srtt8: u64,
     /// Four times the RTT's mean deviation, in clock units.
@@ -12,6 +13,7 @@ pub struct Rto {
     base: u64,
     /// How often it was doubled.
     doublings: u32,
+    config: RtoConfig,
 }
 
 /// What a stack fixes about its timeout.
@@ -32,7 +34,14 @@ pub struct RtoConfig {
 impl Rto {
     /// A connection without a sample.
     pub fn new(config: RtoConfig) -> Self {
-        Self { config, srtt8: 0, var4: 0, base: config.initial, doublings: 0 }
+        let mut rto = Self { timeout: 0, srtt8: 0, var4: 0, base: config.initial, doublings: 0, config };
+        rto.settle();
+        rto
+    }
+
+    #[inline]
+    fn settle(&mut self) {
+        self.timeout = (self.base.max(self.config.min) << self.doublings).min(self.config.max);
     }
 
     /// A segment sent at `sent` was acknowledged at `now`, and was sent only once.
@@ -58,6 +67,7 @@ impl Rto {
         // (2.3): "RTO <- SRTT + max (G, K*RTTVAR)" with K = 4; var4 is in ticks, so at least G.
         self.base = ((self.srtt8 >> 3) + self.var4) * granularity;
         self.doublings = 0;
+        self.settle();
     }
 
     /// The timer fired.
@@ -71,11 +81,13 @@ impl Rto {
             self.var4 += self.srtt8 >> 3;
             self.srtt8 = 0;
         }
+        self.settle();
     }
 
     /// Forgets the doublings: the path delivers again.
     pub fn end_back_off(&mut self) {
         self.doublings = 0;
+        self.settle();
     }
 
     /// Whether the timer fired since the last sample.
@@ -86,7 +98,7 @@ impl Rto {
     /// The timeout in force.
     #[inline]
     pub fn timeout(&self) -> u64 {
-        (self.base.max(self.config.min) << self.doublings).min(self.config.max)
+        self.timeout
     }
 
     /// The smoothed RTT, or zero.

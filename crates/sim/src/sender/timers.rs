@@ -27,6 +27,7 @@ impl Sender {
                 Due::Stop => {
                     self.available = self.available.min(self.max);
                     self.app.stop();
+                    self.finished = true;
                     self.app_at = u64::MAX;
                 }
                 Due::App => self.on_app(at, port),
@@ -80,7 +81,7 @@ impl Sender {
     }
 
     /// Restarts the retransmission timer, or stops it where nothing is outstanding (RFC 6298 section 5).
-    #[inline]
+    #[inline(always)]
     pub(crate) fn restart_rto(&mut self, now: u64) {
         if self.una == self.max {
             self.rto_at = u64::MAX;

@@ -6,14 +6,43 @@ use firstflight_control::contract::Signals;
 use firstflight_control::units::{Nanos, Rate};
 
 impl Sender {
+    /// Sends new data while the window has room, where nothing is out of order: all that was ever sent and not
+    /// acknowledged is in flight.
+    #[inline(always)]
+    pub(super) fn send_in_order(&mut self, now: u64, port: &mut impl Port) {
+        debug_assert!(self.orderly && self.nxt == self.max && self.una > 0);
+        let end = self.available.min(self.una.saturating_add(self.stack.receive_window));
+        loop {
+            let segment = self.nxt;
+            if u64::from(segment - self.una + 1) * self.mss > self.chain.control.cwnd {
+                self.limited = true;
+                return;
+            }
+            if segment >= end {
+                self.limited = false;
+                return;
+            }
+            if self.chain.control.pacing != Rate::NONE && self.must_wait(now) {
+                self.limited = true;
+                return;
+            }
+            self.nxt = segment + 1;
+            self.max = segment + 1;
+            if self.timed == u32::MAX && !self.per_packet {
+                self.timed = segment;
+                self.timed_at = now;
+            }
+            self.leave(now, segment, false, port);
+        }
+    }
+
     /// Sends new data (after a timeout: old data again) while the window has room.
-    #[inline]
     pub(crate) fn send(&mut self, now: u64, port: &mut impl Port) {
         self.send_some(now, u32::MAX, port);
     }
 
     /// The same, at most `burst` segments.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn send_some(&mut self, now: u64, burst: u32, port: &mut impl Port) {
         let mut left = burst;
         let end = self.available.min(self.una.saturating_add(self.stack.receive_window));
@@ -81,30 +110,48 @@ impl Sender {
         self.put_on_wire(now, segment, repeated, port);
     }
 
-    /// Puts one segment on the wire: the only place where data leaves.
-    #[inline]
+    /// Puts one segment on the wire.
+    #[inline(never)]
     pub(crate) fn put_on_wire(&mut self, now: u64, segment: u32, repeated: bool, port: &mut impl Port) {
+        self.leave(now, segment, repeated, port);
+    }
+
+    /// The only place where data leaves.
+    #[inline(always)]
+    fn leave(&mut self, now: u64, segment: u32, repeated: bool, port: &mut impl Port) {
         self.stats.sent += 1;
         self.stats.retransmits += u64::from(repeated);
         self.last_sent_at = now;
+        if self.rto_at == u64::MAX {
+            self.start_rto(now);
+        }
+        let mut flags = if segment + 1 == self.available { packet::PUSH_SYN } else { 0 };
+        if self.noted || self.chain.control.pacing != Rate::NONE {
+            flags |= self.note(now, segment, repeated);
+        }
+        port.transmit(now, segment, flags, repeated);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn start_rto(&mut self, now: u64) {
+        self.rto_at = now + self.rto.timeout();
+        self.check_at = self.check_at.min(self.rto_at);
+    }
+
+    /// Whoever must know of a segment that leaves; returns the ECN flags it leaves with.
+    fn note(&mut self, now: u64, segment: u32, repeated: bool) -> u64 {
         if self.per_packet {
             self.stamp(now, segment, repeated);
         }
-        if self.rto_at == u64::MAX {
-            self.rto_at = now + self.rto.timeout();
-            self.check_at = self.check_at.min(self.rto_at);
-        }
-        let mut flags = if segment + 1 == self.available { packet::PUSH_SYN } else { 0 };
-        if self.stack.ecn {
-            flags |= self.ecn_flags(repeated);
-        }
+        let flags = if self.stack.ecn { self.ecn_flags(repeated) } else { 0 };
         if self.chain.control.pacing != Rate::NONE {
             self.pacer.on_sent(Nanos(now), self.chain.control.pacing, self.mss);
         }
         if self.wants_sent {
             self.chain.on_sent(Nanos(now), self.mss);
         }
-        port.transmit(now, segment, flags, repeated);
+        flags
     }
 
     #[inline]
