@@ -1,0 +1,35 @@
+//! Puts the source's revision into the binary, as `git describe` names it; the version where there is no repository.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn main() {
+    let version = env!("CARGO_PKG_VERSION");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    println!("cargo:rerun-if-changed=build.rs");
+    let revision = revision(&root).unwrap_or_else(|| version.to_owned());
+    println!("cargo:rustc-env=FIRSTFLIGHT_REVISION={revision}");
+}
+
+fn revision(root: &Path) -> Option<String> {
+    // A copy of the source inside another project's repository must not take that one's name.
+    let top = PathBuf::from(git(root, &["rev-parse", "--show-toplevel"])?);
+    if top.canonicalize().ok()? != root.canonicalize().ok()? {
+        return None;
+    }
+    // A commit changes the first, an edit the second.
+    for name in ["logs/HEAD", "HEAD"] {
+        let file = root.join(git(root, &["rev-parse", "--git-path", name])?);
+        if file.exists() {
+            println!("cargo:rerun-if-changed={}", file.display());
+        }
+    }
+    println!("cargo:rerun-if-changed={}", root.join("crates").display());
+    git(root, &["describe", "--always", "--tags", "--dirty"])
+}
+
+fn git(root: &Path, arguments: &[&str]) -> Option<String> {
+    let output = Command::new("git").arg("-C").arg(root).args(arguments).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();
+    (output.status.success() && !text.is_empty()).then_some(text)
+}

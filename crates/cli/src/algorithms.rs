@@ -1,0 +1,103 @@
+//! `firstflight algorithms`: what there is to choose from.
+
+use clap::Args;
+use firstflight_control::contract::Signals;
+use firstflight_control::registry::SCHEMES;
+use firstflight_sim::sender::Sender;
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::output;
+use crate::table::{Align, table};
+
+/// List the schemes and queues, with the paper or RFC each is from.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  firstflight algorithms
+  firstflight algorithms --json | jq -r '.[] | select(.role == \"startup\") | .label'")]
+pub(crate) struct Options {
+    /// Print JSON: label, role, source, needs and hosts of each
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Algorithm {
+    label: &'static str,
+    role: &'static str,
+    source: &'static str,
+    needs: Vec<&'static str>,
+    hosts: Vec<&'static str>,
+    #[serde(skip)]
+    summary: &'static str,
+}
+
+const SIMULATOR: &str = "simulator";
+
+/// Label, source and summary of every queue.
+const QUEUES: [(&str, &str, &str); 2] = [
+    ("drop-tail", "RFC 7567, section 2", "first in, first out; what finds no room is lost"),
+    (
+        "red",
+        "Floyd, Jacobson, IEEE/ACM ToN 1(4), 1993; gentle: Floyd, 2000",
+        "drops or marks at random as the average queue grows",
+    ),
+];
+
+pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
+    let all = algorithms();
+    if options.json {
+        return output::print_json(&all);
+    }
+    let rows: Vec<_> =
+        all.iter().map(|a| [a.label, a.role, a.summary, a.source].map(str::to_owned)).collect();
+    let columns = ["label", "role", "what it does", "source"].map(|name| (name, Align::Left));
+    output::print(&table(columns, &rows))
+}
+
+fn algorithms() -> Vec<Algorithm> {
+    let schemes = SCHEMES.iter().map(|info| Algorithm {
+        label: info.label,
+        role: info.role.label(),
+        source: info.source,
+        needs: info.needs.names().collect(),
+        hosts: if info.needs.missing_from(Sender::OFFERED) == Signals::NONE {
+            vec![SIMULATOR]
+        } else {
+            vec![]
+        },
+        summary: info.summary,
+    });
+    let queues = QUEUES.into_iter().map(|(label, source, summary)| Algorithm {
+        label,
+        role: "queue",
+        source,
+        needs: vec![],
+        hosts: vec![SIMULATOR],
+        summary,
+    });
+    schemes.chain(queues).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use firstflight_scenario::parse;
+
+    #[test]
+    fn the_queues_listed_are_those_that_scenarios_take() {
+        let takes = |kind: &str| {
+            let text = format!(
+                "[path]\nrate = \"1 Mbit/s\"\nrtt = \"1 ms\"\nbuffer = \"9 packets\"\nqueue = \"{kind}\"\n"
+            );
+            parse(&text, "test").map_err(|error| error.expected.clone().unwrap_or_default())
+        };
+        for (label, ..) in QUEUES {
+            takes(label).expect("a queue");
+        }
+        let expected = takes("no-such-queue").expect_err("no queue");
+        let words: Vec<_> = QUEUES.map(|(label, ..)| label).to_vec();
+        assert!(expected.contains(&words.join(", ")), "{expected}");
+    }
+}

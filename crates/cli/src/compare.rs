@@ -1,0 +1,308 @@
+//! `firstflight compare`: which start-up would have finished the transfers soonest.
+
+use std::fmt::Display;
+use std::path::PathBuf;
+
+use clap::Args;
+use firstflight_report::{Colour, Folder, stage_all, table};
+use firstflight_scenario::quantity::{BYTE_UNITS, Depth, QuantityError, parse_bytes, parse_depth};
+use firstflight_scenario::{Network, Profile, SchemeSpec, nearest};
+use firstflight_study::compare::{Input, Known, Request, compare};
+
+use crate::failure::{Failure, Wrong};
+use crate::input::input;
+use crate::keys::{Keys, option, quoted};
+use crate::output::{print, print_json};
+use crate::progress::Bar;
+use crate::schemes::{DEFAULT_STARTUPS, schemes};
+
+/// Rank start-up schemes on a path, or on the path of a capture, by when they finish transfers.
+///
+/// INPUT is a capture (pcap, pcapng) taken at the sender of TCP connections, a scenario file, or the name of a path
+/// preset (`firstflight presets`). Without one, --rate, --rtt and --buffer say what the path is; beside a capture they
+/// overrule what it tells.
+///
+/// Prints a ranked table, and writes report.html, which any browser opens without a network, and results.parquet.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  firstflight compare upload.pcap
+  firstflight compare cable --size 30KB,1MB
+  firstflight compare --rate \"40 Mbit/s\" --rtt \"100 ms\" --buffer \"0.5 BDP\" --loss 0.001
+  firstflight compare geo-satellite --scheme slow-start+reno,hystart+++cubic --runs 100 --seed 7
+  firstflight compare lte --startup slow-start,jump-start --avoidance reno --json")]
+pub(crate) struct Options {
+    /// A capture, a scenario file, or the name of a path preset
+    input: Option<String>,
+    /// Chains of labels: slow-start+reno,hystart+++cubic
+    #[arg(long = "scheme", value_name = "CHAINS", value_delimiter = ',')]
+    schemes: Vec<String>,
+    /// Start-up schemes, each with the --avoidance [default: slow-start, limited-slow-start, hystart++,
+    /// hybrid-slow-start, adaptive-start, and jump-start where there is a handshake]
+    #[arg(long = "startup", value_name = "LABELS", value_delimiter = ',')]
+    startups: Vec<String>,
+    /// Avoidance scheme that follows each --startup [default: cubic]
+    #[arg(long, value_name = "LABEL")]
+    avoidance: Option<String>,
+    /// Transfer sizes
+    #[arg(long = "size", value_name = "SIZES", value_delimiter = ',', default_value = "30KB,300KB,3MB")]
+    #[arg(allow_hyphen_values = true)]
+    sizes: Vec<String>,
+    /// Rate of the bottleneck, such as "40 Mbit/s"
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
+    rate: Option<String>,
+    /// Two-way propagation of the path, such as "100 ms"
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    rtt: Option<String>,
+    /// Room for waiting packets at the bottleneck, such as "500 packets", "250 KB" or "1 BDP"
+    #[arg(long, value_name = "DEPTH", allow_hyphen_values = true)]
+    buffer: Option<String>,
+    /// Chance of each packet to be lost for another reason than a full buffer, such as 0.001
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
+    loss: Option<String>,
+    /// The stack that runs the schemes: rfc, ns2 or linux; a scenario's own flow has its own
+    #[arg(long, default_value = "linux")]
+    profile: String,
+    /// Replications of each scheme at each size, where anything is random or not known
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    runs: u32,
+    /// What every random stream derives from
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    seed: u64,
+    /// Folder for report.html and results.parquet
+    #[arg(long, value_name = "DIR", default_value = "out")]
+    out: PathBuf,
+    /// Print JSON instead of the table
+    #[arg(long)]
+    json: bool,
+    /// Refused until it is built: qlog and pcapng of every run
+    #[arg(long, hide = true)]
+    trace: bool,
+}
+
+pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
+    if options.trace {
+        return Err(Wrong::at(option("trace", None), "not built yet: qlog and pcapng of the runs").into());
+    }
+    let profile = profile(&options.profile)?;
+    let sizes = options.sizes.iter().map(|text| size(text)).collect::<Result<_, _>>()?;
+    let input = match &options.input {
+        Some(named) => input(named, || options.known())?,
+        None => Input::Given(options.path()?),
+    };
+    options.refuse_path_beside(&input)?;
+    let schemes = options.schemes(&input, profile)?;
+    let request = Request {
+        input,
+        schemes,
+        sizes,
+        profile,
+        runs: options.runs,
+        seed: options.seed,
+        command: command_line(),
+        revision: env!("FIRSTFLIGHT_REVISION").into(),
+    };
+    // Before the work, so that a folder that cannot be written costs none.
+    let mut folder = Folder::open(&options.out)?;
+    let report = compare(&request, &Bar::new()).map_err(Failure::new)?;
+    stage_all(&mut folder, &report)?;
+    let written = folder.commit()?;
+    if options.json {
+        for warning in &report.comparison.warnings {
+            eprintln!("warning: {warning}");
+        }
+        return print_json(&report.comparison);
+    }
+    let terminal = console::Term::stdout();
+    let colour = if console::colors_enabled() { Colour::Ansi } else { Colour::None };
+    let columns = terminal.size_checked().map_or(COLUMNS, |(_, columns)| columns.into());
+    let mut text = table(&report, columns, colour);
+    text.push_str(&places(&written));
+    print(&text)
+}
+
+/// Columns of a table that goes into a file or a pipe.
+const COLUMNS: usize = 120;
+
+fn places(written: &[PathBuf]) -> String {
+    let shown: Vec<_> = written.iter().map(|path| path.display().to_string()).collect();
+    format!("\nWrote {}.\n", shown.join(" and "))
+}
+
+impl Options {
+    /// A whole path.
+    fn path(&self) -> Result<Known, Failure> {
+        if self.given().next().is_none() {
+            return Err(Failure::new(
+                "nothing to compare on; expected a capture (pcap, pcapng), a scenario (TOML), a path preset \
+                 (`firstflight presets` lists them), or a path, such as --rate \"40 Mbit/s\" --rtt \"100 ms\" --buffer \
+                 \"1 BDP\"",
+            ));
+        }
+        self.read_path(self.rate.as_deref(), self.rtt.as_deref(), self.buffer.as_deref())
+    }
+
+    /// What is known beside a capture.
+    fn known(&self) -> Result<Known, Failure> {
+        if let (Some(text), true) = (&self.buffer, self.rate.is_none() || self.rtt.is_none())
+            && let Ok(Depth::Bdp(_)) = parse_depth(text)
+        {
+            let place = option("buffer", Some(&quoted(text)));
+            let wrong = Wrong::at(place, "a BDP needs --rate and --rtt beside it");
+            return Err(wrong.expected("packets or bytes, such as \"500 packets\"").into());
+        }
+        // What is not given stands for nothing: it is only there for the format's reader.
+        let path = self.read_path(
+            self.rate.as_deref().or(Some("1 Gbit/s")),
+            self.rtt.as_deref().or(Some("100 ms")),
+            self.buffer.as_deref().or(Some("1 BDP")),
+        )?;
+        Ok(Known {
+            rate: path.rate.filter(|_| self.rate.is_some()),
+            rtt: path.rtt.filter(|_| self.rtt.is_some()),
+            buffer: path.buffer.filter(|_| self.buffer.is_some()),
+            loss: path.loss.filter(|_| self.loss.is_some()),
+        })
+    }
+
+    fn read_path(
+        &self,
+        rate: Option<&str>,
+        rtt: Option<&str>,
+        buffer: Option<&str>,
+    ) -> Result<Known, Failure> {
+        let mut keys =
+            Keys::default().table("[path]").text("rate", rate).text("rtt", rtt).text("buffer", buffer);
+        if let Some(text) = &self.loss {
+            // A number in the notation of TOML, which has no text for one.
+            keys = match text.parse::<f64>() {
+                Ok(share) if share.is_finite() => keys.raw("loss", &format!("{share:?}")),
+                _ => keys.text("loss", Some(text)),
+            };
+        }
+        let Network::Dumbbell(path) = keys.read()?.scenario.network else {
+            unreachable!("[path] is a dumbbell")
+        };
+        Ok(Known {
+            rate: Some(path.rate),
+            rtt: Some(path.rtt),
+            buffer: Some(path.buffer),
+            loss: Some(path.loss),
+        })
+    }
+
+    /// The options of the path that are given.
+    fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let options =
+            [("rate", &self.rate), ("rtt", &self.rtt), ("buffer", &self.buffer), ("loss", &self.loss)];
+        options.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)))
+    }
+
+    /// A scenario or a preset says itself what its path is.
+    fn refuse_path_beside(&self, input: &Input) -> Result<(), Failure> {
+        let what = match input {
+            Input::Preset(preset) => format!("the preset {}", preset.name),
+            Input::Scenario(_) => "the scenario".into(),
+            Input::Given(_) | Input::Capture { .. } => return Ok(()),
+        };
+        match self.given().next() {
+            Some((name, value)) => {
+                let place = option(name, Some(&quoted(value)));
+                Err(Wrong::at(place, format!("{what} says itself what its path is"))
+                    .expected("one of the two")
+                    .into())
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn schemes(&self, input: &Input, profile: Profile) -> Result<Vec<SchemeSpec>, Failure> {
+        if !self.schemes.is_empty() || !self.startups.is_empty() {
+            return schemes(&self.schemes, &self.startups, self.avoidance.as_deref());
+        }
+        let handshake = match input {
+            Input::Scenario(loaded) => loaded.scenario.flows.first().map(|flow| flow.handshake),
+            _ => None,
+        };
+        // Jump Start paces over the handshake's round-trip time: nobody asked for it where there is none.
+        let handshake = handshake.unwrap_or(profile.stack().handshake);
+        let startups = DEFAULT_STARTUPS.iter().filter(|label| handshake || **label != "jump-start");
+        let startups: Vec<String> = startups.map(|&label| label.to_owned()).collect();
+        schemes(&[], &startups, self.avoidance.as_deref())
+    }
+}
+
+fn profile(word: &str) -> Result<Profile, Failure> {
+    Profile::ALL.iter().copied().find(|profile| profile.word() == word).ok_or_else(|| {
+        let wrong = Wrong::at(option("profile", Some(&quoted(word))), format!("there is no \"{word}\""));
+        let words = Profile::WORDS.iter().copied();
+        wrong.expected(format!("one of: {}", Profile::WORDS.join(", "))).nearest(nearest(word, words)).into()
+    })
+}
+
+/// A transfer size; here, where a space would need quotes, it may be left out.
+fn size(text: &str) -> Result<u64, Failure> {
+    let wrong = |problem: &dyn Display| {
+        Wrong::at(option("size", Some(&quoted(text))), problem).expected("sizes such as 30KB,300KB,3MB")
+    };
+    match parse_bytes(text) {
+        Ok(0) => Err(wrong(&"nothing to transfer").into()),
+        Ok(bytes) if bytes > LARGEST => Err(wrong(&"more than 1 TB, the most that is simulated").into()),
+        Ok(bytes) => Ok(bytes),
+        Err(error) => {
+            let near = match &error {
+                QuantityError::UnknownUnit { unit, .. } => {
+                    nearest(unit, BYTE_UNITS.iter().map(|(unit, _)| *unit))
+                }
+                _ => None,
+            };
+            Err(wrong(&error).nearest(near).into())
+        }
+    }
+}
+
+/// The simulator numbers segments in 32 bits.
+const LARGEST: u64 = 1_000_000_000_000;
+
+/// The command line, quoted so that it can be pasted into a shell.
+fn command_line() -> String {
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    std::iter::once("firstflight".to_owned())
+        .chain(words.map(|word| shell_word(&word)))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./+,:=@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_that_a_shell_would_change_are_quoted() {
+        let words = ["slow-start+cubic", "40 Mbit/s", "it's", "", "$(x)"].map(shell_word);
+        assert_eq!(words, ["slow-start+cubic", "'40 Mbit/s'", "'it'\\''s'", "''", "'$(x)'"]);
+    }
+
+    #[test]
+    fn sizes_need_a_unit_and_no_space() {
+        assert_eq!(size("30KB").ok(), Some(30_000));
+        assert_eq!(size("1.5 MiB").ok(), Some(1_572_864));
+        for (text, message) in [
+            ("30", "--size \"30\": the unit is missing; expected sizes such as 30KB,300KB,3MB"),
+            ("30KBB", "there is no unit \"KBB\" here"),
+            ("0 B", "nothing to transfer"),
+            ("2000 GB", "more than 1 TB"),
+        ] {
+            let Err(Failure::Because(why)) = size(text) else { panic!("{text}") };
+            assert!(why.contains(message), "{why}");
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! What `compare` is given: a capture, a scenario or a preset, told apart by what it is.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use firstflight_capture::{Capture, read_from};
+use firstflight_scenario::preset::{PRESETS, preset};
+use firstflight_scenario::{Loaded, load, nearest};
+use firstflight_study::compare::{Input, Known};
+use firstflight_study::results::InputFile;
+use sha2::{Digest, Sha256};
+
+use crate::failure::Failure;
+
+/// What INPUT names, and for a capture what is `known` of the path beforehand.
+pub(crate) fn input(named: &str, known: impl FnOnce() -> Result<Known, Failure>) -> Result<Input, Failure> {
+    let path = Path::new(named);
+    if !path.exists() {
+        return preset(named).map(Input::Preset).map_err(|_| Failure::new(neither(named)));
+    }
+    match recognise(path).map_err(|error| unreadable(named, &error))? {
+        Kind::Capture => {
+            let known = known()?;
+            let (file, capture) = read_capture(path)?;
+            Ok(Input::Capture { file, capture: Box::new(capture), known })
+        }
+        Kind::Text => Ok(Input::Scenario(Box::new(scenario(path)?))),
+        Kind::Other => Err(Failure::new(format!(
+            "{named}: neither a capture (its first bytes are not those of pcap or pcapng) nor a scenario (TOML text)"
+        ))),
+    }
+}
+
+fn scenario(path: &Path) -> Result<Loaded, Failure> {
+    Ok(load(path)?)
+}
+
+fn neither(named: &str) -> String {
+    let names = PRESETS.iter().map(|preset| preset.name);
+    let mut why = format!(
+        "{named}: there is no such file and no such path preset; expected a capture (pcap, pcapng), a scenario (TOML) \
+         or one of: {}",
+        names.clone().collect::<Vec<_>>().join(", ")
+    );
+    if let Some(nearest) = nearest(named, names) {
+        why += &format!("; did you mean \"{nearest}\"?");
+    }
+    why
+}
+
+fn unreadable(named: &str, error: &io::Error) -> Failure {
+    Failure::new(format!("{named}: cannot be read: {error}"))
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Capture,
+    Text,
+    Other,
+}
+
+/// The first bytes of a pcapng file, and of pcap files of either byte order with micro- and nanoseconds.
+const MAGIC: [[u8; 4]; 5] = [
+    [0x0a, 0x0d, 0x0d, 0x0a],
+    [0xa1, 0xb2, 0xc3, 0xd4],
+    [0xd4, 0xc3, 0xb2, 0xa1],
+    [0xa1, 0xb2, 0x3c, 0x4d],
+    [0x4d, 0x3c, 0xb2, 0xa1],
+];
+
+fn recognise(path: &Path) -> io::Result<Kind> {
+    let mut head = vec![];
+    File::open(path)?.take(512).read_to_end(&mut head)?;
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    // A file that calls itself a capture is read as one, which tells what is wrong with it.
+    let named = ["pcap", "pcapng", "cap"].iter().any(|word| extension.eq_ignore_ascii_case(word));
+    Ok(match () {
+        () if named || MAGIC.iter().any(|magic| head.starts_with(magic)) => Kind::Capture,
+        () if head.contains(&0) => Kind::Other,
+        () => Kind::Text,
+    })
+}
+
+fn read_capture(path: &Path) -> Result<(InputFile, Capture), Failure> {
+    let named = path.display().to_string();
+    let file = File::open(path).map_err(|error| unreadable(&named, &error))?;
+    let mut file = Digested { inner: file, digest: Sha256::new(), bytes: 0 };
+    let capture = read_from(&mut file, path).map_err(Failure::new)?;
+    // The capture may be used only up to some packet; the digest is that of the whole file.
+    io::copy(&mut file, &mut io::sink()).map_err(|error| unreadable(&named, &error))?;
+    let sha256 = file.digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let name = path.file_name().map_or(named, |name| name.to_string_lossy().into_owned());
+    Ok((InputFile { name, bytes: file.bytes, sha256 }, capture))
+}
+
+/// Passes bytes on and remembers their digest.
+struct Digested<R> {
+    inner: R,
+    digest: Sha256,
+    bytes: u64,
+}
+
+impl<R: Read> Read for Digested<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.digest.update(&buffer[..read]);
+        self.bytes += read as u64;
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+
+    #[test]
+    fn the_digest_is_that_of_every_byte_read() {
+        // FIPS 180-2, appendix B.1: SHA-256 of "abc".
+        let mut digested = Digested { inner: Cursor::new(b"abc"), digest: Sha256::new(), bytes: 0 };
+        io::copy(&mut digested, &mut io::sink()).expect("memory can be read");
+        let hex: String = digested.digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        assert_eq!(digested.bytes, 3);
+    }
+}

@@ -1,0 +1,32 @@
+//! The command line: reads what is asked for, calls the libraries, prints what they give.
+
+mod algorithms;
+mod cli;
+mod compare;
+mod failure;
+mod input;
+mod keys;
+mod output;
+mod presets;
+mod progress;
+mod reference;
+mod run;
+mod schemes;
+mod sender;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    match cli::Cli::parse().execute() {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever reads our output has read enough.
+        Err(failure::Failure::ReaderGone) => ExitCode::SUCCESS,
+        Err(failure::Failure::Because(why)) => {
+            eprintln!("error: {why}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! `firstflight run`: one scenario in the simulator.
+
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use firstflight_report::Folder;
+use firstflight_scenario::load;
+use firstflight_scenario::quantity::parse_time;
+use firstflight_study::results::{FlowMeans, FlowResult, LinkMeans, LinkResult, Mean, RunMeans, RunResult};
+use firstflight_study::run::{RunOptions, run};
+
+use crate::failure::{Failure, Wrong};
+use crate::keys::{option, quoted};
+use crate::output::{json_line, print};
+use crate::progress::Bar;
+use crate::table::{Align, table};
+
+/// Run a scenario file in the simulator and tell what its flows and links did.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  firstflight run experiment.toml
+  firstflight run experiment.toml --json | jq '.flows[0].completion_s'
+  firstflight run experiment.toml --runs 30 --seed 7 --out results")]
+pub(crate) struct Options {
+    /// The scenario file
+    scenario: PathBuf,
+    /// Repeat under so many seeds, and add means with 95 % confidence intervals
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    runs: u32,
+    /// Seed of the first run, in place of the scenario's; each further run has the next number
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    seed: Option<u64>,
+    /// Tell what was delivered at each multiple of this time
+    #[arg(long, value_name = "TIME", default_value = "1 s", allow_hyphen_values = true)]
+    grid: String,
+    /// Print one JSON object instead of tables
+    #[arg(long)]
+    json: bool,
+    /// Write the JSON object into this folder as run.json
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+/// Name of the file that `--out` gets.
+const RUN_FILE: &str = "run.json";
+
+pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
+    let loaded = load(&options.scenario)?;
+    let wrong = |problem: &dyn Display| {
+        let place = option("grid", Some(&quoted(&options.grid)));
+        Wrong::at(place, problem).expected("a time above zero, such as \"100 ms\"")
+    };
+    let grid = parse_time(&options.grid).map_err(|error| wrong(&error))?;
+    if grid.0 == 0 {
+        return Err(wrong(&"zero").into());
+    }
+    let run_options = RunOptions { runs: options.runs, seed: options.seed, grid };
+    // Before the work, so that a folder that cannot be written costs none.
+    let folder = options.out.as_deref().map(Folder::open).transpose()?;
+    let result = run(&loaded, &run_options, &Bar::new())?;
+    let json = json_line(&result);
+    let written = folder.map(|folder| write(folder, &json)).transpose()?;
+    if options.json {
+        return print(&json);
+    }
+    print(&text(&result, written.as_deref()))
+}
+
+fn write(mut folder: Folder, json: &str) -> Result<PathBuf, Failure> {
+    folder.stage(RUN_FILE, |file| file.write_all(json.as_bytes()))?;
+    Ok(folder.commit()?.remove(0))
+}
+
+/// What people read.
+fn text(result: &RunResult, written: Option<&Path>) -> String {
+    let mut out = String::new();
+    if !result.title.is_empty() {
+        out += &format!("{}\n\n", result.title);
+    }
+    out += &match &result.runs {
+        Some(runs) => means(result, runs),
+        None => single(result),
+    };
+    let engine = &result.engine;
+    out += &format!("\nSimulated {} s", short(result.simulated_s));
+    out += &match &result.runs {
+        Some(runs) => format!(" (seed {}) and {} more runs", result.seed, runs.count - 1),
+        None => format!(" (seed {})", result.seed),
+    };
+    out += &format!(" in {:.2} s; {} packet hops.\n", engine.wall_s, engine.packet_hops);
+    if let Some(path) = written {
+        out += &format!("Wrote {}.\n", path.display());
+    }
+    out
+}
+
+/// Flows shown; the rest is in the JSON object.
+const SHOWN: usize = 40;
+
+fn single(result: &RunResult) -> String {
+    use Align::{Left, Right};
+    let columns = [
+        ("flow", Left),
+        ("scheme", Left),
+        ("completion", Right),
+        ("Mbit/s", Right),
+        ("delivered", Right),
+        ("lost", Right),
+        ("resent", Right),
+        ("timeouts", Right),
+        ("start-up ended", Left),
+    ];
+    let rows: Vec<_> = result.flows.iter().take(SHOWN).map(flow_row).collect();
+    let mut out = table(columns, &rows) + &left_out(result.flows.len());
+    if result.flows.len() > 1 {
+        out += &format!("Fairness (Jain): {:.3}\n", result.fairness_jain);
+    }
+    let columns = [
+        ("link", Left),
+        ("used", Right),
+        ("dropped", Right),
+        ("marked", Right),
+        ("mean queue", Right),
+        ("longest queue", Right),
+    ];
+    let rows: Vec<_> = result.links.iter().map(link_row).collect();
+    out + "\n" + &table(columns, &rows)
+}
+
+fn flow_row(flow: &FlowResult) -> [String; 9] {
+    let exit = flow.startup_exit.map_or("not yet".into(), |exit| {
+        let (at, cwnd) = (short(exit.time_s), short(exit.cwnd_packets));
+        format!("at {at} s by {}, cwnd {cwnd} of BDP {}", exit.reason.label(), short(exit.bdp_packets))
+    });
+    [
+        flow.name.clone(),
+        scheme(flow),
+        flow.completion_s.map_or("-".into(), |s| format!("{} s", short(s))),
+        short(flow.goodput_bit_s / 1e6),
+        flow.delivered_packets.to_string(),
+        flow.lost_packets.to_string(),
+        flow.retransmits.to_string(),
+        flow.timeouts.to_string(),
+        exit,
+    ]
+}
+
+/// The chain's label; a scheme that rules the whole connection is start-up and avoidance in one.
+fn scheme(flow: &FlowResult) -> String {
+    if flow.startup == flow.avoidance {
+        return flow.startup.clone();
+    }
+    format!("{}+{}", flow.startup, flow.avoidance)
+}
+
+fn link_row(link: &LinkResult) -> [String; 6] {
+    [
+        link.name.clone(),
+        format!("{:.1} %", link.utilization * 100.0),
+        link.drops.to_string(),
+        link.marks.to_string(),
+        short(link.mean_queue_packets),
+        link.max_queue_packets.to_string(),
+    ]
+}
+
+fn means(result: &RunResult, runs: &RunMeans) -> String {
+    use Align::{Left, Right};
+    let columns = [
+        ("flow", Left),
+        ("scheme", Left),
+        ("completion s", Right),
+        ("unfinished", Right),
+        ("Mbit/s", Right),
+        ("lost", Right),
+        ("resent", Right),
+        ("timeouts", Right),
+    ];
+    let flows = runs.flows.iter().zip(&result.flows).take(SHOWN);
+    let rows: Vec<_> = flows.map(|(means, flow)| mean_row(means, flow)).collect();
+    let mut out = format!("Means of {} runs, with 95 % confidence intervals.\n\n", runs.count);
+    out += &table(columns, &rows);
+    out += &left_out(runs.flows.len());
+    if runs.flows.len() > 1 {
+        out += &format!("Fairness (Jain): {}\n", interval(&runs.fairness_jain, 1.0));
+    }
+    let columns =
+        [("link", Left), ("used %", Right), ("dropped", Right), ("marked", Right), ("mean queue", Right)];
+    let rows: Vec<_> = runs.links.iter().map(mean_link_row).collect();
+    out + "\n" + &table(columns, &rows)
+}
+
+fn mean_row(means: &FlowMeans, flow: &FlowResult) -> [String; 8] {
+    [
+        means.name.clone(),
+        scheme(flow),
+        means.completion_s.as_ref().map_or("-".into(), |mean| interval(mean, 1.0)),
+        means.unfinished.to_string(),
+        interval(&means.goodput_bit_s, 1e-6),
+        interval(&means.lost_packets, 1.0),
+        interval(&means.retransmits, 1.0),
+        interval(&means.timeouts, 1.0),
+    ]
+}
+
+fn mean_link_row(link: &LinkMeans) -> [String; 5] {
+    [
+        link.name.clone(),
+        interval(&link.utilization, 100.0),
+        interval(&link.drops, 1.0),
+        interval(&link.marks, 1.0),
+        interval(&link.mean_queue_packets, 1.0),
+    ]
+}
+
+fn left_out(flows: usize) -> String {
+    match flows.saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!("... and {more} more flows, which --json tells of\n"),
+    }
+}
+
+fn interval(mean: &Mean, scale: f64) -> String {
+    let value = short(mean.mean * scale);
+    match mean.ci95 {
+        Some([low, high]) => format!("{value} [{}, {}]", short(low * scale), short(high * scale)),
+        None => value,
+    }
+}
+
+/// At most three decimals, none that are zero.
+fn short(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_three_decimals_and_no_idle_zeros() {
+        assert_eq!([0.0, 20.0, 1.5, 0.12345].map(short), ["0", "20", "1.5", "0.123"]);
+        let mean = Mean { mean: 0.5, ci95: Some([0.25, 0.75]) };
+        assert_eq!(interval(&mean, 100.0), "50 [25, 75]");
+        assert_eq!(interval(&Mean { mean: 2.0, ci95: None }, 1.0), "2");
+    }
+}

@@ -1,0 +1,142 @@
+//! `--scheme`, `--startup` and `--avoidance`: which chains are meant.
+
+use std::fmt::Display;
+
+use firstflight_control::scheme::Role;
+use firstflight_scenario::scheme::{SchemeError, labels_of, parse_phases};
+use firstflight_scenario::{PhaseSpec, SchemeSpec, nearest};
+
+use crate::failure::{Failure, Wrong};
+use crate::keys::{option, quoted};
+
+/// What is compared where nothing else is asked for.
+pub(crate) const DEFAULT_STARTUPS: [&str; 6] =
+    ["slow-start", "limited-slow-start", "hystart++", "hybrid-slow-start", "adaptive-start", "jump-start"];
+/// What follows a start-up scheme where nothing else is asked for.
+pub(crate) const DEFAULT_AVOIDANCE: &str = "cubic";
+
+/// The chains asked for, in order, each once.
+pub(crate) fn schemes(
+    chains: &[String],
+    startups: &[String],
+    avoidance: Option<&str>,
+) -> Result<Vec<SchemeSpec>, Failure> {
+    let mut all: Vec<SchemeSpec> = vec![];
+    for text in chains {
+        all.push(SchemeSpec::parse(text).map_err(|error| refused("scheme", text, &error, ANY))?);
+    }
+    let defaults = DEFAULT_STARTUPS.map(String::from);
+    let startups = if chains.is_empty() && startups.is_empty() { &defaults } else { startups };
+    if startups.is_empty() && avoidance.is_some() {
+        let why = "--scheme names whole chains, so that nothing is left for it to follow";
+        return Err(Wrong::at(option("avoidance", None), why)
+            .expected("--startup, or no --avoidance")
+            .into());
+    }
+    let avoidance = one_avoidance(avoidance.unwrap_or(DEFAULT_AVOIDANCE))?;
+    for text in startups {
+        let fail = |error: &SchemeError| refused("startup", text, error, STARTUP);
+        let mut phases = parse_phases(text).map_err(|error| fail(&error))?;
+        if let Some(phase) = phases.iter().find(|phase| phase.role() == Role::Avoidance) {
+            return Err(wrong_role("startup", text, phase, "a start-up scheme", STARTUP));
+        }
+        if phases.iter().all(|phase| phase.role() != Role::Whole) {
+            phases.push(avoidance.clone());
+        }
+        all.push(SchemeSpec::new(phases).map_err(|error| fail(&error))?);
+    }
+    let mut once: Vec<SchemeSpec> = vec![];
+    for scheme in all {
+        if !once.contains(&scheme) {
+            once.push(scheme);
+        }
+    }
+    Ok(once)
+}
+
+const ANY: &[Role] = &[Role::Startup, Role::Avoidance, Role::Whole];
+const STARTUP: &[Role] = &[Role::Startup, Role::Whole];
+const AVOIDANCE: &[Role] = &[Role::Avoidance];
+
+fn one_avoidance(text: &str) -> Result<PhaseSpec, Failure> {
+    let phase = PhaseSpec::new(text).map_err(|error| refused("avoidance", text, &error, AVOIDANCE))?;
+    match phase.role() {
+        Role::Avoidance => Ok(phase),
+        _ => Err(wrong_role("avoidance", text, &phase, "an avoidance scheme", AVOIDANCE)),
+    }
+}
+
+fn refused(name: &str, text: &str, error: &SchemeError, roles: &'static [Role]) -> Failure {
+    let at = |problem: &dyn Display| Wrong::at(option(name, Some(&quoted(text))), problem);
+    let wrong = match error {
+        SchemeError::Unknown { label, .. } => at(&format!("there is no scheme \"{label}\""))
+            .expected(labels(roles))
+            .nearest(nearest(label, labels_of(roles))),
+        SchemeError::NotBuilt(label) => at(&format!("not built yet: {label}")).expected(labels(roles)),
+        SchemeError::Order(_) => {
+            at(error).expected("start-up schemes and then one avoidance scheme, such as \"slow-start+cubic\"")
+        }
+        SchemeError::TooMany(_) => at(error),
+    };
+    wrong.into()
+}
+
+fn wrong_role(name: &str, text: &str, phase: &PhaseSpec, wanted: &str, roles: &'static [Role]) -> Failure {
+    let why = format!("{} is not {wanted}: its role is {}", phase.label(), phase.role().label());
+    Wrong::at(option(name, Some(&quoted(text))), why).expected(labels(roles)).into()
+}
+
+fn labels(roles: &'static [Role]) -> String {
+    format!("one of: {}", labels_of(roles).collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels_of_all(
+        chains: &[&str],
+        startups: &[&str],
+        avoidance: Option<&str>,
+    ) -> Result<Vec<String>, String> {
+        let own = |texts: &[&str]| texts.iter().map(|&t| t.to_owned()).collect::<Vec<_>>();
+        match schemes(&own(chains), &own(startups), avoidance) {
+            Ok(all) => Ok(all.iter().map(SchemeSpec::label).collect()),
+            Err(Failure::Because(why)) => Err(why),
+            Err(Failure::ReaderGone) => unreachable!("nothing is printed"),
+        }
+    }
+
+    #[test]
+    fn start_ups_are_short_for_chains_with_the_avoidance() {
+        let asked = labels_of_all(&["slow-start+reno"], &["hystart++", "slow-start"], Some("reno"));
+        assert_eq!(asked, Ok(vec!["slow-start+reno".into(), "hystart+++reno".into()]));
+        assert_eq!(labels_of_all(&[], &["jump-start"], None), Ok(vec!["jump-start+cubic".into()]));
+    }
+
+    #[test]
+    fn without_a_word_the_usual_start_ups_are_compared() {
+        let all = labels_of_all(&[], &[], None).expect("the defaults");
+        assert_eq!((all.len(), &*all[0], &*all[5]), (6, "slow-start+cubic", "jump-start+cubic"));
+        let all = labels_of_all(&[], &[], Some("reno")).expect("the defaults");
+        assert_eq!((all.len(), &*all[0]), (6, "slow-start+reno"));
+    }
+
+    #[test]
+    fn what_is_no_scheme_is_refused_with_the_nearest_label_of_its_role() {
+        let why = |chains: &[&str], startups: &[&str], avoidance| {
+            labels_of_all(chains, startups, avoidance).expect_err("refused")
+        };
+        let unknown = why(&["slow-strat+cubic"], &[], None);
+        assert!(
+            unknown.starts_with("--scheme \"slow-strat+cubic\": there is no scheme \"slow-strat\""),
+            "{unknown}"
+        );
+        assert!(unknown.ends_with("did you mean \"slow-start\"?"), "{unknown}");
+        assert!(why(&[], &["cubic"], None).contains("its role is avoidance"));
+        assert!(why(&[], &["slow-start"], Some("slow-start")).contains("its role is startup"));
+        assert!(why(&["paced-chirping+cubic"], &[], None).contains("not built yet: paced-chirping"));
+        assert!(why(&["slow-start"], &[], None).contains("no avoidance scheme follows it"));
+        assert!(why(&["slow-start+reno"], &[], Some("cubic")).contains("nothing is left for it to follow"));
+    }
+}

@@ -1,0 +1,254 @@
+//! One line of input: a JSON object that says what happens to the sender, and when.
+
+use core::fmt::Display;
+use core::ops::RangeInclusive;
+
+use firstflight_scenario::{limits, nearest};
+use serde_json::{Map, Value};
+
+use crate::failure::{Failure, Wrong};
+
+/// Payload bytes of a full segment: what is left of the largest packet beside the longest headers.
+pub(super) const MSS: RangeInclusive<i64> = 16..=65_483;
+/// The largest window there is: RFC 7323 section 2.3, 65 535 shifted by 14.
+const WINDOW: RangeInclusive<u64> = 0..=65_535 << 14;
+const TIME_US: RangeInclusive<u64> = 0..=limits::TIME.0 / 1000;
+const RTT_US: RangeInclusive<u64> = 0..=limits::DELAY.0 / 1000;
+const SEQUENCE: RangeInclusive<u64> = 1..=limits::BYTES + 1;
+
+/// What happens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    /// The handshake is done.
+    Established(Opening),
+    /// The application writes so many bytes.
+    Write(u64),
+    /// An ACK arrives.
+    Ack(Ack),
+    /// The application writes no more.
+    Close,
+    /// Nothing but time.
+    Advance,
+}
+
+/// What the handshake told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Opening {
+    /// Payload bytes of a full segment.
+    pub mss: Option<u32>,
+    /// The peer's window, bytes.
+    pub window: u64,
+    /// Whether the peer reports blocks.
+    pub sack: bool,
+    /// How long it took; zero if not known.
+    pub rtt_us: u64,
+}
+
+/// What an ACK says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Ack {
+    /// The next byte expected.
+    pub ack: u64,
+    /// The peer's window from there, bytes; as before if not said.
+    pub window: Option<u64>,
+    /// Blocks `[from, to)` that arrived beyond it, newest first.
+    pub blocks: Vec<(u64, u64)>,
+    /// Whether it echoes a congestion mark.
+    pub ece: bool,
+}
+
+/// The keys of each event beside `at_us` and `do`.
+const EVENTS: [(&str, &[&str]); 5] = [
+    ("established", &["mss", "window", "sack", "rtt_us"]),
+    ("write", &["bytes"]),
+    ("ack", &["ack", "window", "sack", "ece"]),
+    ("close", &[]),
+    ("advance", &[]),
+];
+
+/// A line and where it stands.
+#[derive(Debug)]
+pub(super) struct Line<'a> {
+    number: usize,
+    text: &'a str,
+    members: Map<String, Value>,
+}
+
+impl<'a> Line<'a> {
+    /// Line `number`, which must be a JSON object.
+    pub(super) fn read(number: usize, text: &'a str) -> Result<Self, Failure> {
+        let fail = |column: usize, why: &str| {
+            let place = format!("standard input:{number}:{column}");
+            Wrong::at(place, why).expected("an object such as {\"at_us\":0,\"do\":\"advance\"}").into()
+        };
+        match serde_json::from_str(text) {
+            Ok(Value::Object(members)) => Ok(Self { number, text, members }),
+            Ok(_) => Err(fail(1, "not a JSON object")),
+            Err(error) => {
+                let why = error.to_string();
+                let why = why.split_once(" at line").map_or(&*why, |(why, _)| why);
+                Err(fail(error.column().max(1), &format!("not JSON: {why}")))
+            }
+        }
+    }
+
+    /// When, and what.
+    pub(super) fn event(&self) -> Result<(u64, Event), Failure> {
+        let names = EVENTS.map(|(name, _)| name);
+        let word = match self.members.get("do") {
+            Some(Value::String(word)) => word,
+            Some(_) => return Err(self.wrong("do", one_of(&names))),
+            None => return Err(self.missing("do", &one_of(&names))),
+        };
+        let Some((_, keys)) = EVENTS.iter().find(|(name, _)| name == word) else {
+            let wrong = self.at("do", format!("there is no \"{word}\"")).expected(one_of(&names));
+            return Err(wrong.nearest(nearest(word, names)).into());
+        };
+        let keys: Vec<&str> = ["at_us", "do"].into_iter().chain(keys.iter().copied()).collect();
+        if let Some(key) = self.members.keys().find(|key| !keys.contains(&&***key)) {
+            let near = nearest(key, keys.iter().copied());
+            return Err(self.at(key, "no such key").expected(one_of(&keys)).nearest(near).into());
+        }
+        let at_us = self.need("at_us", TIME_US)?;
+        let event = match &**word {
+            "established" => Event::Established(Opening {
+                mss: self.whole("mss", *MSS.start() as u64..=*MSS.end() as u64)?.map(|mss| mss as u32),
+                window: self.need("window", WINDOW)?,
+                sack: self.flag("sack")?,
+                rtt_us: self.whole("rtt_us", RTT_US)?.unwrap_or(0),
+            }),
+            "write" => Event::Write(self.need("bytes", 1..=limits::BYTES)?),
+            "ack" => Event::Ack(Ack {
+                ack: self.need("ack", SEQUENCE)?,
+                window: self.whole("window", WINDOW)?,
+                blocks: self.blocks()?,
+                ece: self.flag("ece")?,
+            }),
+            "close" => Event::Close,
+            _ => Event::Advance,
+        };
+        Ok((at_us, event))
+    }
+
+    /// The error that what `key` says cannot be.
+    pub(super) fn impossible(&self, key: &str, why: impl Display) -> Failure {
+        self.at(key, why).into()
+    }
+
+    /// The error that `key` is not there.
+    pub(super) fn missing(&self, key: &str, expected: &str) -> Failure {
+        self.at(key, "missing").expected(expected).into()
+    }
+
+    fn need(&self, key: &str, range: RangeInclusive<u64>) -> Result<u64, Failure> {
+        self.whole(key, range.clone())?.ok_or_else(|| self.missing(key, &a_number(&range)))
+    }
+
+    fn whole(&self, key: &str, range: RangeInclusive<u64>) -> Result<Option<u64>, Failure> {
+        match self.members.get(key) {
+            None => Ok(None),
+            Some(value) => match value.as_u64().filter(|n| range.contains(n)) {
+                Some(n) => Ok(Some(n)),
+                None => Err(self.wrong(key, a_number(&range))),
+            },
+        }
+    }
+
+    fn flag(&self, key: &str) -> Result<bool, Failure> {
+        match self.members.get(key) {
+            None => Ok(false),
+            Some(value) => value.as_bool().ok_or_else(|| self.wrong(key, "true or false".into())),
+        }
+    }
+
+    fn blocks(&self) -> Result<Vec<(u64, u64)>, Failure> {
+        let fail = || {
+            self.wrong("sack", "blocks [from, to] of bytes with from below to, such as [[3001,4001]]".into())
+        };
+        let Some(value) = self.members.get("sack") else { return Ok(vec![]) };
+        let blocks = value.as_array().ok_or_else(fail)?.iter().map(|block| {
+            let [from, to] = &block.as_array()?[..] else { return None };
+            let (from, to) = (from.as_u64()?, to.as_u64()?);
+            let whole = from < to && SEQUENCE.contains(&from) && SEQUENCE.contains(&to);
+            whole.then_some((from, to))
+        });
+        blocks.collect::<Option<_>>().ok_or_else(fail)
+    }
+
+    fn wrong(&self, key: &str, expected: String) -> Failure {
+        self.at(key, "not a value it takes").expected(expected).into()
+    }
+
+    fn at(&self, key: &str, problem: impl Display) -> Wrong {
+        let at = self.text.find(&format!("\"{key}\""));
+        let column = at.map_or(1, |at| self.text[..at].chars().count() + 1);
+        let value = self.members.get(key).map_or(String::new(), |value| format!(" = {value}"));
+        Wrong::at(format!("standard input:{}:{column}: {key}{value}", self.number), problem)
+    }
+}
+
+fn one_of(names: &[&str]) -> String {
+    format!("one of: {}", names.join(", "))
+}
+
+fn a_number(range: &RangeInclusive<u64>) -> String {
+    format!("a whole number from {} to {}", range.start(), range.end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(text: &str) -> Result<(u64, Event), String> {
+        Line::read(7, text).and_then(|line| line.event()).map_err(|failure| match failure {
+            Failure::Because(why) => why,
+            Failure::ReaderGone => unreachable!("nothing is printed"),
+        })
+    }
+
+    #[test]
+    fn an_ack_may_leave_out_what_did_not_change() {
+        let ack = |ack, window, blocks, ece| Event::Ack(Ack { ack, window, blocks, ece });
+        let short = event(r#"{"at_us":5,"do":"ack","ack":1001}"#);
+        assert_eq!(short, Ok((5, ack(1001, None, vec![], false))));
+        let full =
+            event(r#"{"at_us":5,"do":"ack","ack":1,"window":0,"sack":[[2001,3001],[9,11]],"ece":true}"#);
+        assert_eq!(full, Ok((5, ack(1, Some(0), vec![(2001, 3001), (9, 11)], true))));
+    }
+
+    #[test]
+    fn a_malformed_line_is_refused_with_its_place_and_what_was_expected() {
+        for (text, message) in [
+            ("[1]", "standard input:7:1: not a JSON object; expected an object"),
+            ("{\"at_us\":0,", "standard input:7:11: not JSON: EOF while parsing"),
+            (r#"{"at_us":0}"#, "standard input:7:1: do: missing; expected one of: established"),
+            (
+                r#"{"at_us":0,"do":"wirte","bytes":1}"#,
+                "standard input:7:12: do = \"wirte\": there is no \"wirte\"; expected one of: established, write, ack, \
+                 close, advance; did you mean \"write\"?",
+            ),
+            (
+                r#"{"at_us":0,"do":"write","byte":1}"#,
+                "standard input:7:25: byte = 1: no such key; expected one of: at_us, do, bytes; did you mean \"bytes\"?",
+            ),
+            (r#"{"do":"advance"}"#, "standard input:7:1: at_us: missing; expected a whole number from 0 to"),
+            (
+                r#"{"at_us":1.5,"do":"advance"}"#,
+                "standard input:7:2: at_us = 1.5: not a value it takes; expected a whole number",
+            ),
+            (r#"{"at_us":-1,"do":"advance"}"#, "standard input:7:2: at_us = -1: not a value it takes"),
+            (
+                r#"{"at_us":0,"do":"ack","ack":1,"sack":[[5,5]]}"#,
+                "standard input:7:31: sack = [[5,5]]: not a value it takes; expected blocks",
+            ),
+            (r#"{"at_us":0,"do":"ack","ack":1,"sack":[[5,6,7]]}"#, "standard input:7:31: sack = [[5,6,7]]"),
+            (
+                r#"{"at_us":0,"do":"ack","ack":1,"ece":1}"#,
+                "standard input:7:31: ece = 1: not a value it takes",
+            ),
+        ] {
+            let refused = event(text).expect_err(text);
+            assert!(refused.starts_with(message), "{text}\n{refused}");
+        }
+    }
+}

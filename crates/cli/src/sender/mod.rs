@@ -1,0 +1,108 @@
+//! `firstflight sender`: one sender without a network, driven line by line in virtual time.
+
+mod answer;
+mod line;
+mod session;
+mod stream;
+
+use std::io::{self, BufRead, Write};
+
+use clap::Args;
+
+use crate::failure::Failure;
+use crate::output::json_line;
+use line::{Event, Line};
+use session::{Host, Session};
+
+/// Drive one sender by JSON lines: what it sends, its registers and its next timer, in virtual time.
+///
+/// For conformance and differential tests. Each line of standard input is an object; each is answered by one line on
+/// standard output before the next is read. Sequence numbers are relative: the first data byte is 1. Times are
+/// microseconds of virtual time and never go back.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+In:
+  {\"at_us\":0,\"do\":\"established\",\"mss\":1000,\"window\":65535,\"sack\":true,\"rtt_us\":100000}
+  {\"at_us\":0,\"do\":\"write\",\"bytes\":30000}
+  {\"at_us\":100000,\"do\":\"ack\",\"ack\":2001,\"window\":65535,\"sack\":[[3001,4001]],\"ece\":false}
+  {\"at_us\":900000,\"do\":\"advance\"}
+  {\"at_us\":900000,\"do\":\"close\"}
+
+  In `established`, `sack` (false), `rtt_us` (not known) and, with --mss, `mss` may be left out; in `ack`, `window` (as
+  before), `sack` (none) and `ece` (false).
+
+Out, one line for each line in:
+  {\"sent\":[{\"at_us\":0,\"seq\":1,\"len\":1000,\"retransmit\":false}],
+   \"info\":{\"cwnd\":10.0,\"ssthresh\":null,\"state\":\"open\",\"unacked\":1,\"sacked\":0,\"lost\":0,\"retrans\":0,
+           \"reordering\":3,\"in_flight\":1,\"srtt_us\":100000,\"rto_us\":300000,\"min_rtt_us\":100000,
+           \"pacing_bit_s\":0},
+   \"next_timer_us\":300000}
+
+Windows are in segments; an infinite ssthresh is null; next_timer_us is null where no timer runs.
+
+Examples:
+  firstflight sender --profile linux --startup hystart++ --avoidance cubic < script.jsonl
+  printf '%s\\n' '{\"at_us\":0,\"do\":\"established\",\"mss\":1000,\"window\":65535}' \\
+      '{\"at_us\":0,\"do\":\"write\",\"bytes\":5000}' | firstflight sender --profile rfc")]
+pub(crate) struct Options {
+    /// The stack whose habits apply where no option says otherwise: rfc, ns2 or linux [default: rfc]
+    #[arg(long)]
+    pub(crate) profile: Option<String>,
+    /// Start-up scheme, or several joined by +
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) startup: Option<String>,
+    /// Avoidance scheme
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) avoidance: Option<String>,
+    /// How losses are found and repaired: tahoe, reno, newreno or sack; without SACK from the peer, sack is newreno
+    #[arg(long)]
+    pub(crate) recovery: Option<String>,
+    /// Initial window, such as "10 packets" or "14600 B"
+    #[arg(long, value_name = "AMOUNT")]
+    pub(crate) initial_window: Option<String>,
+    /// Initial slow-start threshold, such as "32 packets", or "unlimited"
+    #[arg(long, value_name = "AMOUNT")]
+    pub(crate) initial_ssthresh: Option<String>,
+    /// Payload bytes of a full segment, where `established` does not say
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(line::MSS))]
+    pub(crate) mss: Option<u32>,
+    /// Smallest retransmission timeout, such as "200 ms"
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub(crate) min_rto: Option<String>,
+    /// What an idle time does to the window: restart or keep
+    #[arg(long, value_name = "RULE")]
+    pub(crate) idle_restart: Option<String>,
+}
+
+pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
+    let host = Host::new(options)?;
+    let mut session: Option<Session> = None;
+    let mut out = io::stdout().lock();
+    for (index, text) in io::stdin().lock().lines().enumerate() {
+        let number = index + 1;
+        let text = text.map_err(|error| Failure::new(format!("standard input:{number}: {error}")))?;
+        if text.trim().is_empty() {
+            continue;
+        }
+        let line = Line::read(number, &text)?;
+        let (at_us, event) = line.event()?;
+        let answer = match (&mut session, event) {
+            (Some(_), Event::Established(_)) => {
+                return Err(line.impossible("do", "the connection is open already"));
+            }
+            (Some(session), event) => session.handle(&line, at_us, &event)?,
+            (None, Event::Established(opening)) => {
+                let (opened, answer) = Session::open(&host, &line, at_us, &opening)?;
+                session = Some(opened);
+                answer
+            }
+            (None, _) => {
+                return Err(line.impossible("do", "the connection is not open; begin with \"established\""));
+            }
+        };
+        out.write_all(json_line(&answer).as_bytes())
+            .and_then(|()| out.flush())
+            .map_err(Failure::from_stdout)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,263 @@
+//! One connection: events of the script turned into those of the simulator's sender.
+
+use firstflight_control::units::Nanos;
+use firstflight_scenario::{Profile, limits};
+use firstflight_sim::config::FlowConfig;
+use firstflight_sim::packet::{CWR_ECE, MAX_BLOCKS, pack_blocks};
+use firstflight_sim::sender::app::App;
+use firstflight_sim::sender::stack::Recovery;
+use firstflight_sim::sender::{AckIn, Port, Sender};
+use firstflight_study::network::build;
+
+use super::Options;
+use super::answer::{Answer, Sent};
+use super::line::{Ack, Event, Line, Opening};
+use super::stream::Stream;
+use crate::failure::{Failure, Wrong};
+use crate::keys::{Keys, option};
+
+/// The script's time zero on the sender's clock: the handshake began before it. A whole number of every profile's
+/// clock ticks, so that ticks fall where they would without it.
+const ZERO: u64 = limits::DELAY.0;
+
+/// Segments in flight that a SACK block can speak of.
+const FLIGHT: u64 = 1 << 20;
+
+/// The options, already tried.
+pub(super) struct Host<'a> {
+    options: &'a Options,
+    header: u32,
+}
+
+impl<'a> Host<'a> {
+    /// Refuses options that make no sender.
+    pub(super) fn new(options: &'a Options) -> Result<Self, Failure> {
+        let word = options.profile.as_deref();
+        let named = Profile::ALL.iter().find(|profile| Some(profile.word()) == word);
+        let host = Self { options, header: named.unwrap_or(&Profile::Rfc).stack().header };
+        host.flow(options.mss.unwrap_or(1460))?;
+        Ok(host)
+    }
+
+    /// The flow that the options describe, of segments of `mss` payload bytes.
+    fn flow(&self, mss: u32) -> Result<FlowConfig, Failure> {
+        let options = self.options;
+        let loaded = Keys::default()
+            .raw("duration", "\"1 s\"")
+            .table("[path]")
+            .raw("rate", "\"1 Gbit/s\"")
+            .raw("rtt", "\"100 ms\"")
+            .raw("buffer", "\"1 BDP\"")
+            .table("[packet]")
+            .raw("size", &format!("\"{} B\"", mss + self.header))
+            .table("[[flow]]")
+            .raw("handshake", "true")
+            .text("profile", options.profile.as_deref())
+            .text("startup", options.startup.as_deref())
+            .text("avoidance", options.avoidance.as_deref())
+            .text("recovery", options.recovery.as_deref())
+            .text("initial_window", options.initial_window.as_deref())
+            .text("initial_ssthresh", options.initial_ssthresh.as_deref())
+            .text("min_rto", options.min_rto.as_deref())
+            .text("idle_restart", options.idle_restart.as_deref())
+            .read()?;
+        let mut built = build(&loaded.scenario, 0, Nanos::from_secs(1)).map_err(|refusal| {
+            let key = refusal.key.rsplit('.').next().unwrap_or_default();
+            Wrong::at(option(key, None), refusal.why)
+        })?;
+        Ok(built.network.flows.remove(0))
+    }
+}
+
+/// An open connection.
+pub(super) struct Session {
+    sender: Sender,
+    stream: Stream,
+    /// The line before was of this time.
+    at_us: u64,
+    /// The last ACK: the next byte expected, and the window from there.
+    ack: u64,
+    window: u64,
+    sack: Sacks,
+    closed: bool,
+    sent: Wire,
+}
+
+/// What becomes of an ACK's blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sacks {
+    /// There is no SACK on this connection.
+    Ignored,
+    /// The first blocks count, as many as a header has room for.
+    OneHeader,
+    /// All count.
+    All,
+}
+
+/// Keeps what leaves.
+#[derive(Debug, Default)]
+struct Wire(Vec<(u64, u32, bool)>);
+
+impl Port for Wire {
+    fn transmit(&mut self, now: u64, segment: u32, _flags: u64, retransmission: bool) {
+        self.0.push((now, segment, retransmission));
+    }
+
+    fn transmit_syn(&mut self, _now: u64) {
+        unreachable!("the connection is opened from outside, after its handshake");
+    }
+}
+
+impl Session {
+    /// The connection is open at `at_us`.
+    pub(super) fn open(
+        host: &Host<'_>,
+        line: &Line<'_>,
+        at_us: u64,
+        opening: &Opening,
+    ) -> Result<(Self, Answer), Failure> {
+        let mss = opening.mss.or(host.options.mss);
+        let mss =
+            mss.ok_or_else(|| line.missing("mss", "payload bytes of a full segment, here or by --mss"))?;
+        let FlowConfig { mut stack, chain, .. } = host.flow(mss)?;
+        // Ticks of a coarse clock fall on multiples of it, and a connection can always be marked.
+        stack.rto.phase = 0;
+        stack.ecn = true;
+        if stack.recovery == Recovery::Sack && !opening.sack {
+            // RFC 2018 section 2: without SACK-Permitted from both ends there are no blocks.
+            stack.recovery = Recovery::NewReno;
+        }
+        let sack = match stack.recovery {
+            Recovery::Sack if stack.ns2 => Sacks::OneHeader,
+            Recovery::Sack => Sacks::All,
+            _ => Sacks::Ignored,
+        };
+        let mut session = Self {
+            sender: Sender::new(stack, chain, App::driven()),
+            stream: Stream::new(mss),
+            at_us,
+            ack: 1,
+            window: opening.window,
+            sack,
+            closed: false,
+            sent: Wire::default(),
+        };
+        session.apply_window();
+        session.sender.open(clock(at_us), opening.rtt_us * 1000);
+        let answer = session.answer();
+        Ok((session, answer))
+    }
+
+    /// Something happens at `at_us`; timers due until then fire first.
+    pub(super) fn handle(&mut self, line: &Line<'_>, at_us: u64, event: &Event) -> Result<Answer, Failure> {
+        if at_us < self.at_us {
+            return Err(
+                line.impossible("at_us", format!("time goes back: the line before was at {}", self.at_us))
+            );
+        }
+        let now = clock(at_us);
+        self.at_us = at_us;
+        self.sender.advance(now, &mut self.sent);
+        match event {
+            Event::Write(_) if self.closed => {
+                return Err(line.impossible("do", "nothing is written after \"close\""));
+            }
+            Event::Write(bytes) => {
+                let fresh = self.stream.write(*bytes, self.sent_segments());
+                let fresh =
+                    fresh.ok_or_else(|| line.impossible("bytes", "more segments than can be numbered"))?;
+                // Where the last segment was short the window may now end elsewhere.
+                self.apply_window();
+                let unsent = self.stream.end() - self.stream.start(self.sent_segments());
+                self.sender.write(now, fresh, unsent, &mut self.sent);
+            }
+            Event::Ack(ack) => self.on_ack(now, ack),
+            Event::Close => self.closed = true,
+            Event::Advance => {}
+            Event::Established(_) => unreachable!("refused before"),
+        }
+        // Nothing is due any more; this also makes the time of the next timer exact.
+        self.sender.advance(now, &mut self.sent);
+        Ok(self.answer())
+    }
+
+    fn on_ack(&mut self, now: u64, ack: &Ack) {
+        // RFC 9293 section 3.10.7.4: what acknowledges bytes that were never sent, or less than was acknowledged
+        // already, is dropped.
+        if ack.ack < self.ack || ack.ack > self.stream.start(self.sent_segments()) {
+            return;
+        }
+        let window = ack.window.unwrap_or(self.window);
+        let repeated = ack.ack == self.ack && window == self.window;
+        (self.ack, self.window) = (ack.ack, window);
+        let seq = self.stream.ended_by(ack.ack);
+        let mark = if ack.ece { CWR_ECE } else { 0 };
+        let blocks = self.blocks(&ack.blocks, seq);
+        let advanced = seq > self.sender.acked();
+        // The window counts from the cumulative ACK, so it is told as the sender will count afterwards.
+        self.apply_window();
+        let mut headers = blocks.chunks(MAX_BLOCKS);
+        if let Some(first) = headers.next() {
+            let (low, high) = pack_blocks(seq, first);
+            self.sender.on_ack(now, AckIn { seq, low: low | mark, high }, &mut self.sent);
+            for rest in headers {
+                let (low, high) = pack_blocks(seq, rest);
+                self.sender.on_ack(now, AckIn { seq, low, high }, &mut self.sent);
+            }
+        } else if advanced || repeated || ack.ece {
+            self.sender.on_ack(now, AckIn { seq, low: mark, high: 0 }, &mut self.sent);
+        } else {
+            self.sender.on_window_update(now, &mut self.sent);
+        }
+    }
+
+    /// The whole segments in `blocks` beyond `seq`.
+    fn blocks(&self, blocks: &[(u64, u64)], seq: u32) -> Vec<(u32, u32)> {
+        let most = match self.sack {
+            Sacks::Ignored => 0,
+            Sacks::OneHeader => MAX_BLOCKS,
+            Sacks::All => usize::MAX,
+        };
+        let sent = self.sent_segments();
+        let whole = blocks.iter().map(|&(from, to)| {
+            (self.stream.first_from(from).max(seq + 1), self.stream.ended_by(to).min(sent))
+        });
+        whole.filter(|(from, to)| from < to).take(most).collect()
+    }
+
+    /// Tells the sender how many segments the peer's window has room for, beyond the last ACK.
+    fn apply_window(&mut self) {
+        let first = u64::from(self.stream.ended_by(self.ack));
+        let room = self.stream.room_by(self.ack + self.window).saturating_sub(first);
+        self.sender.set_receive_window(room.min(FLIGHT - 1) as u32);
+    }
+
+    /// Segments sent at least once.
+    fn sent_segments(&self) -> u32 {
+        self.sender.acked() + self.sender.info().unacked
+    }
+
+    fn answer(&mut self) -> Answer {
+        let sent = std::mem::take(&mut self.sent.0).into_iter().map(|(at, segment, retransmit)| {
+            let (seq, len) = self.stream.bytes(segment);
+            Sent { at_us: micros(at), seq, len, retransmit }
+        });
+        let sent = sent.collect();
+        let next = self.sender.next_check();
+        Answer {
+            sent,
+            info: self.sender.info().into(),
+            next_timer_us: (next != u64::MAX).then(|| micros(next)),
+        }
+    }
+}
+
+/// A moment of the script on the sender's clock.
+fn clock(at_us: u64) -> u64 {
+    ZERO + at_us * 1000
+}
+
+/// The same back, rounded up.
+fn micros(at: u64) -> u64 {
+    (at - ZERO).div_ceil(1000)
+}

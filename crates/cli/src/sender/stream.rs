@@ -1,0 +1,140 @@
+//! Which bytes each segment carries. The simulator's sender counts segments; scripts count bytes.
+//!
+//! A write is cut into full segments and what is left. A short segment that is the last and has not been sent takes
+//! the beginning of the next write; once sent it stays short. So a stream is runs of full segments, each of which
+//! may end in a short one.
+
+/// The bytes written so far, cut into segments. Sequence numbers are relative: the first byte is 1.
+#[derive(Clone, Debug)]
+pub(super) struct Stream {
+    mss: u64,
+    /// Where full segments begin anew: after every short segment that was sent. Never empty.
+    runs: Vec<Run>,
+    /// One past the last byte.
+    end: u64,
+}
+
+/// Segments of full size; only the last may be short.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    segment: u32,
+    byte: u64,
+}
+
+/// Most segments of one connection: the simulator numbers them in 32 bits.
+const SEGMENTS: u64 = 1 << 31;
+
+impl Stream {
+    /// Nothing written yet, in segments of `mss` bytes.
+    pub(super) fn new(mss: u32) -> Self {
+        Self { mss: mss.into(), runs: vec![Run { segment: 0, byte: 1 }], end: 1 }
+    }
+
+    /// Appends `bytes`, after `sent` segments have been sent; returns how many segments come with them. `None` where
+    /// they would be too many, and then nothing changes.
+    pub(super) fn write(&mut self, bytes: u64, sent: u32) -> Option<u32> {
+        let before = self.segments();
+        if u64::from(before) + bytes.div_ceil(self.mss) > SEGMENTS {
+            return None;
+        }
+        let short = !(self.end - self.last().byte).is_multiple_of(self.mss);
+        if short && sent == before {
+            self.runs.push(Run { segment: before, byte: self.end });
+        }
+        self.end += bytes;
+        Some(self.segments() - before)
+    }
+
+    /// Segments written.
+    pub(super) fn segments(&self) -> u32 {
+        let last = self.last();
+        last.segment + (self.end - last.byte).div_ceil(self.mss) as u32
+    }
+
+    /// One past the last byte written.
+    pub(super) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// The first byte of `segment`; of the one after the last, where it will begin.
+    pub(super) fn start(&self, segment: u32) -> u64 {
+        let run = self.runs[self.runs.partition_point(|run| run.segment <= segment) - 1];
+        (run.byte + u64::from(segment - run.segment) * self.mss).min(self.end)
+    }
+
+    /// First byte and length of `segment`.
+    pub(super) fn bytes(&self, segment: u32) -> (u64, u64) {
+        let start = self.start(segment);
+        (start, self.start(segment + 1) - start)
+    }
+
+    /// How many segments end at or before `byte`, the number of one past a last byte.
+    pub(super) fn ended_by(&self, byte: u64) -> u32 {
+        if byte >= self.end {
+            return self.segments();
+        }
+        let run = self.runs[self.runs.partition_point(|run| run.byte <= byte).max(1) - 1];
+        run.segment + (byte.saturating_sub(run.byte) / self.mss) as u32
+    }
+
+    /// The first segment that begins at or after `byte`.
+    pub(super) fn first_from(&self, byte: u64) -> u32 {
+        let ended = self.ended_by(byte);
+        ended + u32::from(self.start(ended) < byte)
+    }
+
+    /// How many segments end by `byte`, counting full ones for what is not written yet.
+    pub(super) fn room_by(&self, byte: u64) -> u64 {
+        u64::from(self.ended_by(byte)) + byte.saturating_sub(self.end) / self.mss
+    }
+
+    fn last(&self) -> Run {
+        self.runs[self.runs.len() - 1]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cut(stream: &Stream) -> Vec<(u64, u64)> {
+        (0..stream.segments()).map(|segment| stream.bytes(segment)).collect()
+    }
+
+    #[test]
+    fn a_short_segment_grows_until_it_is_sent_and_stays_short_afterwards() {
+        let mut stream = Stream::new(1000);
+        assert_eq!(stream.write(1500, 0), Some(2));
+        // The second segment waits with 500 bytes: 600 more fill it and begin a third.
+        assert_eq!(stream.write(600, 1), Some(1));
+        assert_eq!(cut(&stream), [(1, 1000), (1001, 1000), (2001, 100)]);
+        // All three are out: the next write begins a new segment.
+        assert_eq!(stream.write(2500, 3), Some(3));
+        assert_eq!(
+            cut(&stream),
+            [(1, 1000), (1001, 1000), (2001, 100), (2101, 1000), (3101, 1000), (4101, 500)]
+        );
+    }
+
+    #[test]
+    fn bytes_inside_a_segment_count_down_for_acks_and_up_for_blocks() {
+        let mut stream = Stream::new(1000);
+        stream.write(2500, 0);
+        stream.write(1000, 3);
+        // Segments 1-1001, 1001-2001, 2001-2501, 2501-3501.
+        let ended =
+            [1, 1000, 1001, 2000, 2001, 2500, 2501, 3500, 3501, 9000].map(|byte| stream.ended_by(byte));
+        assert_eq!(ended, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]);
+        let first = [1, 2, 1001, 2001, 2002, 2501, 2502, 3501].map(|byte| stream.first_from(byte));
+        assert_eq!(first, [0, 1, 1, 2, 3, 3, 4, 4]);
+        assert_eq!((stream.room_by(3500), stream.room_by(3501), stream.room_by(5501)), (3, 4, 6));
+    }
+
+    #[test]
+    fn more_segments_than_can_be_numbered_are_refused() {
+        let mut stream = Stream::new(1);
+        assert_eq!(stream.write(1 << 31, 0), Some(1 << 31));
+        assert_eq!(stream.write(1, 0), None);
+        assert_eq!(stream.end(), (1 << 31) + 1);
+    }
+}

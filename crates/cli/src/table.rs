@@ -1,0 +1,46 @@
+//! Plain tables for a terminal.
+
+/// Which way a column is set.
+#[derive(Clone, Copy)]
+pub(crate) enum Align {
+    /// Words.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// A table with one line a row, columns two spaces apart, no trailing spaces.
+pub(crate) fn table<const N: usize>(columns: [(&str, Align); N], rows: &[[String; N]]) -> String {
+    let width = |i: usize| {
+        let cells = rows.iter().map(|row| row[i].chars().count());
+        cells.chain([columns[i].0.chars().count()]).max().unwrap_or(0)
+    };
+    let widths: [usize; N] = std::array::from_fn(width);
+    let mut out = String::new();
+    let mut line = |cells: [&str; N]| {
+        let set = |(i, cell): (usize, &str)| match columns[i].1 {
+            Align::Left => format!("{cell:<width$}", width = widths[i]),
+            Align::Right => format!("{cell:>width$}", width = widths[i]),
+        };
+        let text = cells.into_iter().enumerate().map(set).collect::<Vec<_>>().join("  ");
+        out.push_str(text.trim_end());
+        out.push('\n');
+    };
+    line(columns.map(|(name, _)| name));
+    for row in rows {
+        line(std::array::from_fn(|i| &*row[i]));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_stand_left_and_numbers_right_under_their_names() {
+        let rows = [["a".to_owned(), "10".to_owned()], ["longer".to_owned(), "9".to_owned()]];
+        let text = table([("name", Align::Left), ("n", Align::Right)], &rows);
+        assert_eq!(text, "name     n\na       10\nlonger   9\n");
+    }
+}

@@ -1,0 +1,57 @@
+//! The layers of ARCHITECTURE.md: no crate depends on one above it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use toml::de::DeValue;
+
+/// Each crate, and the crates of this workspace that it may depend on.
+const LAYERS: [(&str, &[&str]); 8] = [
+    ("control", &[]),
+    ("net", &["control"]),
+    ("scenario", &["control"]),
+    ("capture", &["control"]),
+    ("sim", &["control", "net"]),
+    ("study", &["control", "net", "scenario", "capture", "sim"]),
+    ("report", &["control", "study"]),
+    ("cli", &["control", "net", "scenario", "capture", "sim", "study", "report"]),
+];
+
+/// The crates of this workspace that a manifest's `[dependencies]` name.
+fn depends_on(manifest: &str) -> Vec<String> {
+    let document = toml::de::DeTable::parse(manifest).expect("a manifest is TOML");
+    let Some(DeValue::Table(dependencies)) = document.get_ref().get("dependencies").map(|d| d.get_ref())
+    else {
+        return vec![];
+    };
+    let names = dependencies.keys().map(|name| name.get_ref().to_string());
+    names.filter_map(|name| Some(name.strip_prefix("firstflight-")?.to_owned())).collect()
+}
+
+fn manifests() -> BTreeMap<String, String> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let entries = std::fs::read_dir(crates).expect("the crates' folder").flatten();
+    let manifest = |folder: &Path| std::fs::read_to_string(folder.join("Cargo.toml")).ok();
+    entries
+        .filter_map(|entry| Some((entry.file_name().into_string().ok()?, manifest(&entry.path())?)))
+        .collect()
+}
+
+#[test]
+fn arrows_point_one_way() {
+    let manifests = manifests();
+    for (name, manifest) in &manifests {
+        let (_, allowed) =
+            LAYERS.iter().find(|(layer, _)| layer == name).unwrap_or_else(|| panic!("{name} has no layer"));
+        for dependency in depends_on(manifest) {
+            assert!(allowed.contains(&dependency.as_str()), "{name} must not depend on {dependency}");
+        }
+    }
+    assert_eq!(manifests.len(), LAYERS.len(), "every layer exists");
+}
+
+#[test]
+fn an_arrow_that_points_up_is_seen() {
+    let manifest = "[dependencies]\nfirstflight-study.workspace = true\nserde = \"1\"\n";
+    assert_eq!(depends_on(manifest), ["study"]);
+}
