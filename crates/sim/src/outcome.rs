@@ -1,7 +1,7 @@
 //! What came out of a run.
 
 use crate::config::Network;
-use crate::engine::{Engine, Mode};
+use crate::engine::{Engine, Mode, Plan};
 use crate::observe::{Nobody, Observer};
 use firstflight_control::host::chain::StartupExit;
 use firstflight_net::link::LinkStats;
@@ -73,11 +73,12 @@ pub fn simulate(network: &Network) -> Outcome {
 
 /// Simulates `network` in `mode` under an observer.
 pub fn simulate_observed<O: Observer>(network: &Network, mode: Mode, observer: O) -> (Outcome, O) {
-    let mut engine = Engine::new(network, mode, observer);
+    let plan = Plan::new(network, mode);
+    let mut engine = Engine::new(network, &plan, observer);
     let end = engine.run();
     let lost: Vec<u64> = (0..network.flows.len()).map(|flow| engine.lost(flow)).collect();
     let flows = engine.flows.iter_mut().zip(lost).map(|(flow, lost)| {
-        flow.close_grid(end, network.grid.0);
+        let delivered_at = flow.close_grid(end, network.grid.0);
         let sender = &flow.sender;
         let stats = sender.stats();
         FlowOutcome {
@@ -85,7 +86,7 @@ pub fn simulate_observed<O: Observer>(network: &Network, mode: Mode, observer: O
             completions: sender.app().completions().to_vec(),
             delivered_bytes: sender.app().bytes_in(sender.acked(), sender.mss()),
             delivered: sender.acked(),
-            delivered_at: std::mem::take(&mut flow.grid),
+            delivered_at,
             sent: stats.sent,
             retransmits: stats.retransmits,
             timeouts: stats.timeouts,

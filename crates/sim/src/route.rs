@@ -56,6 +56,14 @@ pub(crate) struct Leg {
     pub(crate) stage: u32,
 }
 
+impl Leg {
+    /// The links it leads over.
+    #[inline(always)]
+    pub(crate) fn links(&self) -> &[u32] {
+        &self.links[..self.len.into()]
+    }
+}
+
 /// Compiled paths.
 #[derive(Clone, Debug)]
 pub(crate) struct Routes {

@@ -1,0 +1,120 @@
+//! One connection: both ends, what is counted of it, and how its sender reaches the wire.
+
+use crate::config::FlowConfig;
+use crate::observe::{Observer, Seen};
+use crate::packet;
+use crate::receiver::Receiver;
+use crate::sender::app::{App, Tail};
+use crate::sender::stack::Recovery;
+use crate::sender::{Port, Sender};
+use crate::wire::{Content, SYN, Wire};
+
+/// One connection.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Flow {
+    // The ends are worked on one at a time, and what every packet touches comes first in each.
+    pub(crate) receiver: Receiver,
+    /// When the entry that counts in the timer heap fires, for each end: the earliest one.
+    pub(crate) receiver_armed: u64,
+    pub(crate) sender_armed: u64,
+    grid_at: u64,
+    header: u32,
+    pub(crate) counted_finished: bool,
+    pub(crate) sender: Sender,
+    tail: Tail,
+    grid: Vec<u32>,
+}
+
+impl Flow {
+    pub(crate) fn new(config: &FlowConfig) -> Self {
+        let app = App::new(&config.app, config.stack.mss);
+        Self {
+            tail: app.tail(config.stack.mss),
+            sender: Sender::new(config.stack, config.chain.clone(), app),
+            receiver: Receiver::new(config.ack_policy, config.stack.recovery == Recovery::Sack),
+            header: config.header,
+            grid_at: u64::MAX,
+            grid: vec![],
+            counted_finished: false,
+            sender_armed: u64::MAX,
+            receiver_armed: u64::MAX,
+        }
+    }
+
+    /// The sender, and the port through which it sends on the leg of this number.
+    #[inline(always)]
+    pub(crate) fn split<'a, 'r, O>(
+        &'a mut self,
+        wire: &'a mut Wire<'r, O>,
+        leg: u32,
+    ) -> (&'a mut Sender, FlowPort<'a, 'r, O>) {
+        let mss = self.sender.mss() as u32;
+        (&mut self.sender, FlowPort { wire, leg, header: self.header, mss, tail: &self.tail })
+    }
+
+    /// The grid begins when the connection does.
+    pub(crate) fn begin_grid(&mut self, step: u64) {
+        if self.grid_at == u64::MAX
+            && let Some(start) = self.sender.app().established_at()
+        {
+            self.grid_at = start + step;
+        }
+    }
+
+    /// Records delivery up to now at every grid time that has passed.
+    #[inline(always)]
+    pub(crate) fn keep_grid(&mut self, now: u64, step: u64) {
+        if now >= self.grid_at {
+            self.record_grid(now, step);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn record_grid(&mut self, now: u64, step: u64) {
+        while self.grid_at <= now {
+            self.grid.push(self.sender.acked());
+            self.grid_at += step;
+        }
+    }
+
+    /// The grid, filled up to the end of the run.
+    pub(crate) fn close_grid(&mut self, end: u64, step: u64) -> Vec<u32> {
+        self.keep_grid(end, step);
+        std::mem::take(&mut self.grid)
+    }
+}
+
+/// Puts a sender's packets onto its first leg.
+pub(crate) struct FlowPort<'a, 'r, O> {
+    wire: &'a mut Wire<'r, O>,
+    leg: u32,
+    header: u32,
+    mss: u32,
+    tail: &'a Tail,
+}
+
+impl<O: Observer> Port for FlowPort<'_, '_, O> {
+    #[inline(always)]
+    fn transmit(&mut self, now: u64, segment: u32, flags: u64, retransmission: bool) {
+        let payload =
+            if flags & packet::PUSH_SYN == 0 { self.mss } else { self.tail.bytes(segment, self.mss) };
+        let size = payload + self.header;
+        let leg = self.wire.leg(self.leg);
+        if O::ON {
+            self.wire.observer.sent(now, Seen::data(leg.flow, segment, size), retransmission);
+        }
+        let mut content = Content { seq: segment, low: u64::from(size) | flags, high: 0 };
+        self.wire.carry(now, leg, &mut content);
+    }
+
+    fn transmit_syn(&mut self, now: u64) {
+        let leg = self.wire.leg(self.leg);
+        if O::ON {
+            self.wire.observer.sent(now, Seen::data(leg.flow, SYN, self.header), false);
+        }
+        let mut content = Content { seq: SYN, low: self.header.into(), high: 0 };
+        self.wire.carry(now, leg, &mut content);
+    }
+}

@@ -1,0 +1,172 @@
+//! Everything between the endpoints: links, feeds, and packets on their way over legs.
+
+use crate::config::{LinkConfig, Network, QueueConfig};
+use crate::observe::{Observer, Seen};
+use crate::packet::{self, Packet};
+use crate::route::{End, Leg, Routes};
+use crate::schedule::{Feed, WinnerTree};
+use firstflight_net::link::{Link, Passage};
+use firstflight_net::queue::Queue;
+use firstflight_net::queue::drop_tail::{DropTailBytes, DropTailPackets};
+use firstflight_net::queue::red::Red;
+use firstflight_net::random::Stream;
+
+/// A handshake's packet, in place of a segment number.
+pub(crate) const SYN: u32 = u32::MAX;
+
+/// Marks a datagram, whose low word is its source: no ACK has this one.
+pub(crate) const UDP_MARK: u64 = u64::MAX;
+
+/// What a packet says, wherever it is.
+#[derive(Clone, Copy)]
+pub(crate) struct Content {
+    pub(crate) seq: u32,
+    pub(crate) low: u64,
+    pub(crate) high: u64,
+}
+
+/// Feeds that one clock serves.
+struct Stage {
+    tree: WinnerTree,
+    /// The number of its first feed; the others follow.
+    first: u32,
+}
+
+/// The network between the endpoints.
+pub(crate) struct Wire<'r, O> {
+    legs: &'r [Leg],
+    links: Vec<Link>,
+    feeds: Vec<Feed>,
+    stages: Vec<Stage>,
+    /// What would happen from here on does not.
+    pub(crate) end: u64,
+    /// Data packets that links refused or lost, per flow.
+    pub(crate) lost: Vec<u64>,
+    pub(crate) observer: O,
+}
+
+impl<'r, O: Observer> Wire<'r, O> {
+    /// The links of `network`, all idle, with the feeds that `routes` asks for.
+    pub(crate) fn new(network: &Network, routes: &'r Routes, observer: O) -> Self {
+        routes.check(network.links.len());
+        let stages = routes
+            .stages
+            .iter()
+            .map(|feeds| Stage { tree: WinnerTree::new(feeds.len()), first: feeds.start });
+        let stages: Vec<Stage> = stages.collect();
+        let horizon = stages.iter().map(|stage| stage.tree.horizon()).min().unwrap_or(u64::MAX);
+        Self {
+            legs: &routes.legs,
+            links: network.links.iter().map(|link| build(link, network.seed)).collect(),
+            feeds: routes.stages.iter().flat_map(|feeds| feeds.clone().map(|_| Feed::default())).collect(),
+            stages,
+            end: network.end.0.min(horizon),
+            lost: vec![0; network.flows.len().max(1)],
+            observer,
+        }
+    }
+
+    /// The links as they are now.
+    pub(crate) fn links(&self) -> &[Link] {
+        &self.links
+    }
+
+    pub(crate) fn stages(&self) -> usize {
+        self.stages.len()
+    }
+
+    /// When the next packet arrives at any stage; beyond every horizon if none does.
+    #[inline]
+    pub(crate) fn earliest(&self) -> u64 {
+        self.stages.iter().map(|stage| stage.tree.earliest()).min().unwrap_or(u64::MAX)
+    }
+
+    /// Takes the next packet that arrives at `stage` before `until`.
+    #[inline(always)]
+    pub(crate) fn take_before(&mut self, stage: usize, until: u64) -> Option<Packet> {
+        let Stage { tree, first } = &mut self.stages[stage];
+        let (_, place) = tree.next_before(until)?;
+        let (packet, next) = self.feeds[*first as usize + place].pop();
+        tree.replace(place, next);
+        Some(packet)
+    }
+
+    /// The leg of this number.
+    #[inline(always)]
+    pub(crate) fn leg(&self, leg: u32) -> &'r Leg {
+        debug_assert!((leg as usize) < self.legs.len());
+        // SAFETY: callers hold numbers that `Routes::compile` gave out, in its lists, in legs, or in packets that
+        // got them from legs; `Routes::check` verified all of them when the wire was built.
+        unsafe { self.legs.get_unchecked(leg as usize) }
+    }
+
+    /// Carries a packet that sets out before the end over a leg. Returns when it reaches an endpoint; `None` if it
+    /// waits, is lost, is done, or would be on its way beyond the end.
+    #[inline(always)]
+    pub(crate) fn carry(&mut self, mut at: u64, leg: &Leg, content: &mut Content) -> Option<u64> {
+        debug_assert!(at < self.end);
+        let is_data = leg.ack_size == 0;
+        let size = if is_data { content.low as u32 } else { leg.ack_size.into() };
+        let ecn_capable = is_data && content.low & packet::ECT != 0;
+        for &link in leg.links() {
+            debug_assert!((link as usize) < self.links.len());
+            // SAFETY: `Routes::check` verified that every leg's links exist.
+            let passage = unsafe { self.links.get_unchecked_mut(link as usize) }.offer(at, size, ecn_capable);
+            if O::ON {
+                self.observer.offered(at, link, seen(leg, content, size), passage);
+            }
+            match passage {
+                Passage::Arrives(then) => at = then,
+                Passage::Marked(then) => {
+                    at = then;
+                    content.low |= packet::CE;
+                }
+                Passage::Dropped | Passage::LostOnWire => {
+                    self.lost[leg.flow as usize] += u64::from(is_data && content.seq != SYN);
+                    return None;
+                }
+            }
+            if at >= self.end {
+                return None;
+            }
+        }
+        match leg.end {
+            End::Receiver | End::Sender => Some(at),
+            End::Feed => {
+                let Content { seq, low, high } = *content;
+                self.enqueue(leg, Packet { at, seq, leg: leg.next, low, high });
+                None
+            }
+            End::Sink => None,
+        }
+    }
+
+    #[inline(always)]
+    fn enqueue(&mut self, leg: &Leg, packet: Packet) {
+        debug_assert!((leg.feed as usize) < self.feeds.len());
+        // SAFETY: `Routes::check` verified that every leg's feed exists.
+        if unsafe { self.feeds.get_unchecked_mut(leg.feed as usize) }.push(packet) {
+            let Stage { tree, first } = &mut self.stages[leg.stage as usize];
+            tree.insert((leg.feed - *first) as usize, packet.at);
+        }
+    }
+}
+
+fn seen(leg: &Leg, packet: &Content, size: u32) -> Seen {
+    match leg.ack_size {
+        0 => Seen::data(leg.flow, packet.seq, size),
+        _ if packet.seq == SYN && packet.high == UDP_MARK => Seen::udp(packet.low as u32, size),
+        _ => Seen::ack(leg.flow, packet.seq, size, (packet.low, packet.high)),
+    }
+}
+
+fn build(link: &LinkConfig, seed: u64) -> Link {
+    let stream = |what: &str| Stream::named(seed, &format!("{what} {}", link.name));
+    let queue = match link.queue {
+        QueueConfig::Unlimited => Queue::Unlimited,
+        QueueConfig::Packets(limit) => Queue::Packets(DropTailPackets { limit }),
+        QueueConfig::Bytes(limit) => Queue::Bytes(DropTailBytes { limit }),
+        QueueConfig::Red(config) => Queue::Red(Box::new(Red::new(config, stream("red")))),
+    };
+    Link::new(link.rate, link.delay, queue).with_loss(link.loss, stream("loss"))
+}
