@@ -1,7 +1,6 @@
 //! A sender whose application is somebody outside: it says at any time that there is more, and the peer's window
 //! may change with every ACK.
 
-use super::stack::Recovery;
 use super::{AckIn, Port, Repair, Sender};
 
 impl Sender {
@@ -32,7 +31,7 @@ impl Sender {
     /// An ACK that only moved the window: RFC 5681 section 2 does not count it as a duplicate.
     pub fn on_window_update(&mut self, now: u64, port: &mut impl Port) {
         let by_pipe =
-            self.repair == Repair::Recovery && self.stack.recovery == Recovery::Sack && !self.stack.ns2;
+            self.repair == Repair::Recovery && self.stack.recovery.is_selective() && !self.stack.ns2;
         if by_pipe {
             // An ACK without blocks counts nothing there, and sends what the pipe has room for.
             self.on_ack(now, AckIn { seq: self.una, low: 0, high: 0 }, port);

@@ -70,7 +70,8 @@ impl Sender {
             lost,
             retrans,
             reordering: DUP_THRESH,
-            in_flight: unacked - sacked - lost + retrans,
+            // After a timeout what was reported to have arrived may be among what is presumed lost.
+            in_flight: (unacked + retrans).saturating_sub(sacked + lost),
             srtt: self.rto.srtt(),
             rto: self.rto.timeout(),
             min_rtt: if self.min_rtt == u64::MAX { 0 } else { self.min_rtt },

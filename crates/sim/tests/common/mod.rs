@@ -5,39 +5,59 @@ use firstflight_control::host::chain::Chain;
 use firstflight_control::registry::AnyPhase;
 use firstflight_control::units::{Nanos, Rate};
 use firstflight_net::queue::red::RedConfig;
+use firstflight_sim::audit::{Recorder, audit};
 use firstflight_sim::config::{FlowConfig, Network, QueueConfig, UdpConfig};
 use firstflight_sim::dumbbell::Dumbbell;
+use firstflight_sim::engine::Mode;
+use firstflight_sim::outcome::{Outcome, simulate, simulate_observed};
 use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::app::AppConfig;
 use firstflight_sim::sender::rto::RtoConfig;
 use firstflight_sim::sender::stack::{IdleRestart, Recovery, Stack};
 
-pub const MS: u64 = 1_000_000;
+pub(crate) const MS: u64 = 1_000_000;
+
+/// Runs `network` fused and per hop, each under the auditor, and once with nobody watching: all the same.
+pub(crate) fn run(network: &Network) -> Outcome {
+    let fused = audited(network, Mode::Fused).0;
+    assert_eq!(fused, audited(network, Mode::PerHop).0, "per hop");
+    assert_eq!(fused, simulate(network), "unobserved");
+    fused
+}
+
+/// One run under the auditor, with its log.
+pub(crate) fn audited(network: &Network, mode: Mode) -> (Outcome, Recorder) {
+    let (outcome, recorder) = simulate_observed(network, mode, Recorder::default());
+    let violations = audit(network, &outcome, &recorder.log);
+    let shown: Vec<String> = violations.iter().take(5).map(ToString::to_string).collect();
+    assert!(violations.is_empty(), "{} violations ({mode:?}):\n{}", violations.len(), shown.join("\n"));
+    (outcome, recorder)
+}
 
 /// A dumbbell with what a test wants to vary. Times are milliseconds.
 #[derive(Clone, Debug)]
-pub struct Case {
-    pub recovery: Recovery,
-    pub ns2: bool,
-    pub flows: usize,
-    pub mbit_s: u64,
-    pub rtt: u64,
-    pub buffer: u32,
-    pub seconds: u64,
-    pub every: u32,
-    pub initial_window: u32,
-    pub ssthresh: Option<u32>,
-    pub bytes: Option<u64>,
-    pub pauses: Vec<u64>,
-    pub unlimited_too: bool,
-    pub udp_mbit_s: u64,
-    pub red: bool,
-    pub ecn: bool,
-    pub loss: f64,
-    pub handshake: bool,
-    pub startup: &'static str,
-    pub avoidance: &'static str,
-    pub seed: u64,
+pub(crate) struct Case {
+    pub(crate) recovery: Recovery,
+    pub(crate) ns2: bool,
+    pub(crate) flows: usize,
+    pub(crate) mbit_s: u64,
+    pub(crate) rtt: u64,
+    pub(crate) buffer: u32,
+    pub(crate) seconds: u64,
+    pub(crate) every: u32,
+    pub(crate) initial_window: u32,
+    pub(crate) ssthresh: Option<u32>,
+    pub(crate) bytes: Option<u64>,
+    pub(crate) pauses: Vec<u64>,
+    pub(crate) unlimited_too: bool,
+    pub(crate) udp_mbit_s: u64,
+    pub(crate) red: bool,
+    pub(crate) ecn: bool,
+    pub(crate) loss: f64,
+    pub(crate) handshake: bool,
+    pub(crate) startup: &'static str,
+    pub(crate) avoidance: &'static str,
+    pub(crate) seed: u64,
 }
 
 impl Default for Case {
@@ -68,7 +88,7 @@ impl Default for Case {
     }
 }
 
-pub fn stack(case: &Case) -> Stack {
+pub(crate) fn stack(case: &Case) -> Stack {
     let granularity = if case.ns2 { 10 * MS } else { 1 };
     Stack {
         mss: 960,
@@ -95,7 +115,7 @@ pub fn stack(case: &Case) -> Stack {
     }
 }
 
-pub fn network(case: &Case) -> Network {
+pub(crate) fn network(case: &Case) -> Network {
     let rate = Rate(case.mbit_s * 1_000_000);
     let limit = case.buffer;
     let queue = if case.red {

@@ -1,1 +1,0 @@
-//! Replays the event log of a run and checks what must hold of any network.

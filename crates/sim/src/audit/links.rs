@@ -1,0 +1,115 @@
+//! What a link may do with the packets offered to it.
+
+use super::{Event, Findings, Rule};
+use crate::config::{LinkConfig, Network, QueueConfig};
+use firstflight_net::link::Passage;
+use std::collections::VecDeque;
+
+/// A link as its log tells it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Replay {
+    /// When the last offer was.
+    offered_at: u64,
+    /// When the last transmission ends.
+    free_at: u64,
+    /// Start and size of transmissions that had to wait.
+    waiting: VecDeque<(u64, u32)>,
+    /// Transmissions that began before the run's end, and their bytes.
+    pub(super) packets: u64,
+    pub(super) bytes: u64,
+    pub(super) drops: u64,
+    pub(super) wire_losses: u64,
+    pub(super) marks: u64,
+}
+
+/// Replays every link on its own.
+pub(super) fn replay(network: &Network, end: u64, log: &[Event], findings: &mut Findings) -> Vec<Replay> {
+    let mut links = vec![Replay::default(); network.links.len()];
+    for event in log {
+        if let Event::Offered { at, link, packet, passage } = *event {
+            let config = &network.links[link as usize];
+            links[link as usize].offer(config, (at, packet.size, passage), end, findings);
+        }
+    }
+    links
+}
+
+impl Replay {
+    fn offer(
+        &mut self,
+        config: &LinkConfig,
+        (at, size, passage): (u64, u32, Passage),
+        end: u64,
+        findings: &mut Findings,
+    ) {
+        let name = &config.name;
+        findings.expect(at >= self.offered_at, Rule::Order, at, || {
+            format!("{name} is offered a packet after one of {} ns", self.offered_at)
+        });
+        self.offered_at = at;
+        // Transmissions that begin this very instant may count as waiting or not.
+        while self.waiting.front().is_some_and(|&(start, _)| start < at) {
+            self.waiting.pop_front();
+        }
+        if passage == Passage::Dropped {
+            self.drops += 1;
+            findings.expect(self.refuses(config, size), Rule::Buffer, at, || {
+                format!("{name} refuses {size} bytes with {} packets waiting", self.waiting.len())
+            });
+            return;
+        }
+        let start = at.max(self.free_at);
+        let duration = transmission(config, size);
+        // What is lost on the wire does not arrive, so its end is not known but follows from its start.
+        let finish = match passage {
+            Passage::Arrives(then) | Passage::Marked(then) => then.saturating_sub(config.delay.0),
+            _ => start + duration,
+        };
+        findings.expect(finish.abs_diff(start + duration) <= 1, Rule::Capacity, at, || {
+            format!("{name} sends {size} bytes until {finish} ns; from {start} ns they take {duration} ns")
+        });
+        self.free_at = finish;
+        self.packets += u64::from(start < end || start == at);
+        self.bytes += if start < end || start == at { u64::from(size) } else { 0 };
+        self.wire_losses += u64::from(passage == Passage::LostOnWire);
+        self.marks += u64::from(matches!(passage, Passage::Marked(_)));
+        findings.expect(passage != Passage::LostOnWire || config.loss > 0.0, Rule::Conservation, at, || {
+            format!("{name} loses a packet, and should lose none")
+        });
+        if start > at {
+            self.waiting.push_back((start, size));
+            findings.expect(self.fits(config, at), Rule::Buffer, at, || {
+                format!("{} packets wait at {name}", self.waiting.len())
+            });
+        }
+    }
+
+    /// Whether a packet of `size` may be refused.
+    fn refuses(&self, config: &LinkConfig, size: u32) -> bool {
+        let bytes: u64 = self.waiting.iter().map(|&(_, size)| u64::from(size)).sum();
+        match config.queue {
+            QueueConfig::Unlimited => false,
+            QueueConfig::Packets(limit) => self.waiting.len() >= limit as usize,
+            QueueConfig::Bytes(limit) => bytes + u64::from(size) > limit,
+            QueueConfig::Red(_) => true,
+        }
+    }
+
+    /// Whether what waits at `at`, without what begins then, is within the limit.
+    fn fits(&self, config: &LinkConfig, at: u64) -> bool {
+        let waiting = self.waiting.iter().filter(|&&(start, _)| start > at);
+        match config.queue {
+            QueueConfig::Unlimited => true,
+            QueueConfig::Packets(limit) => waiting.count() <= limit as usize,
+            QueueConfig::Bytes(limit) => waiting.map(|&(_, size)| u64::from(size)).sum::<u64>() <= limit,
+            QueueConfig::Red(red) => waiting.count() <= red.limit as usize,
+        }
+    }
+}
+
+/// Nanoseconds that `size` bytes take, rounded to the nearest.
+pub(super) fn transmission(config: &LinkConfig, size: u32) -> u64 {
+    let bits = u128::from(size) * 8_000_000_000;
+    let rate = u128::from(config.rate.0);
+    ((bits + rate / 2) / rate) as u64
+}

@@ -1,0 +1,59 @@
+//! Whether the results count what the log shows.
+
+use super::links::Replay;
+use super::{Event, Findings, Rule};
+use crate::observe::Kind;
+use crate::outcome::Outcome;
+use firstflight_net::link::Passage;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Counts {
+    sent: u64,
+    retransmits: u64,
+    lost: u64,
+    delivered: u32,
+}
+
+pub(super) fn compare(outcome: &Outcome, links: &[Replay], log: &[Event], findings: &mut Findings) {
+    let mut counts = vec![Counts::default(); outcome.flows.len()];
+    for event in log {
+        match *event {
+            Event::Sent { packet, retransmission, .. }
+                if packet.kind == Kind::Data && packet.seq != u32::MAX =>
+            {
+                let counts = &mut counts[packet.flow as usize];
+                counts.sent += 1;
+                counts.retransmits += u64::from(retransmission);
+            }
+            Event::Offered { packet, passage: Passage::Dropped | Passage::LostOnWire, .. }
+                if packet.kind == Kind::Data && packet.seq != u32::MAX =>
+            {
+                counts[packet.flow as usize].lost += 1;
+            }
+            Event::Arrived { packet, .. } if packet.kind == Kind::Ack => {
+                let delivered = &mut counts[packet.flow as usize].delivered;
+                *delivered = packet.seq.max(*delivered);
+            }
+            _ => {}
+        }
+    }
+    for (flow, (counts, reported)) in counts.iter().zip(&outcome.flows).enumerate() {
+        let reported = Counts {
+            sent: reported.sent,
+            retransmits: reported.retransmits,
+            lost: reported.lost,
+            delivered: reported.delivered,
+        };
+        findings.expect(*counts == reported, Rule::Results, outcome.end, || {
+            format!("flow {flow} reports {reported:?}, the log shows {counts:?}")
+        });
+    }
+    for (link, (replay, reported)) in links.iter().zip(&outcome.links).enumerate() {
+        let stats = &reported.stats;
+        let reported = [stats.packets, stats.bytes, stats.drops, stats.wire_losses, stats.marks];
+        let counts = [replay.packets, replay.bytes, replay.drops, replay.wire_losses, replay.marks];
+        findings.expect(counts == reported, Rule::Results, outcome.end, || {
+            format!("link {link} reports packets, bytes, drops, losses, marks {reported:?}, not {counts:?}")
+        });
+    }
+}

@@ -1,0 +1,202 @@
+//! What a sender may send.
+
+use super::{Event, Findings, Rule};
+use crate::config::Network;
+use crate::observe::{Kind, Seen};
+use crate::sender::info::CaState;
+use crate::sender::stack::{Recovery, Stack};
+use firstflight_net::link::Passage;
+
+/// A handshake's packet, in place of a segment number.
+const SYN: u32 = u32::MAX;
+
+/// A sender as its packets and ACKs tell it.
+struct Replay {
+    flow: u32,
+    stack: Stack,
+    /// First segment not acknowledged, one past the highest sent.
+    una: u32,
+    max: u32,
+    /// Segments beyond `una` that were reported to have arrived.
+    sacked: Vec<bool>,
+    duplicates: u32,
+    /// Copies of each segment between this sender and its receiver.
+    copies: Vec<i32>,
+}
+
+/// What a sender's window was when it sent.
+#[derive(Clone, Copy)]
+struct Allowance {
+    window: f64,
+    state: CaState,
+}
+
+/// Replays every sender on its own.
+pub(super) fn replay(network: &Network, log: &[Event], findings: &mut Findings) {
+    for (flow, config) in (0..).zip(&network.flows) {
+        let mut replay = Replay {
+            flow,
+            stack: config.stack,
+            una: 0,
+            max: 0,
+            sacked: vec![],
+            duplicates: 0,
+            copies: vec![],
+        };
+        let mut events = with_allowances(flow, log);
+        // Timers that fired before an ACK are logged after it; what leaves the network leaves it first.
+        events.sort_by_key(|(event, _)| (event.at(), !leaves_the_network(event)));
+        for (event, allowance) in events {
+            replay.apply(event, allowance, findings);
+        }
+    }
+}
+
+/// A flow's events, and with each packet it sent the window it sent it under.
+fn with_allowances(flow: u32, log: &[Event]) -> Vec<(&Event, Option<Allowance>)> {
+    let mut events: Vec<(&Event, Option<Allowance>)> = vec![];
+    let mut undecided = vec![];
+    let mut before = Allowance { window: 0.0, state: CaState::Open };
+    for event in log {
+        match *event {
+            Event::Sent { packet, .. } if packet.flow == flow && is_data(&packet) => {
+                undecided.push(events.len());
+                events.push((event, None));
+            }
+            Event::Acted { at, flow: own, window, state } if own == flow => {
+                let after = Allowance { window, state };
+                for place in undecided.drain(..) {
+                    // A timer that fired before this moment sent under the window of then.
+                    let earlier = events[place].0.at() < at && before.window > window;
+                    events[place].1 = Some(if earlier { before } else { after });
+                }
+                before = after;
+            }
+            Event::Offered { packet, .. } | Event::Arrived { packet, .. }
+                if packet.flow == flow && packet.kind != Kind::Udp =>
+            {
+                events.push((event, None));
+            }
+            _ => {}
+        }
+    }
+    events
+}
+
+/// Data that is lost, or has arrived.
+fn leaves_the_network(event: &Event) -> bool {
+    match event {
+        Event::Arrived { packet, .. } => is_data(packet),
+        Event::Offered { packet, passage, .. } => {
+            is_data(packet) && matches!(passage, Passage::Dropped | Passage::LostOnWire)
+        }
+        _ => false,
+    }
+}
+
+fn is_data(packet: &Seen) -> bool {
+    packet.kind == Kind::Data && packet.seq != SYN
+}
+
+impl Replay {
+    fn apply(&mut self, event: &Event, allowance: Option<Allowance>, findings: &mut Findings) {
+        match *event {
+            Event::Arrived { packet, .. } | Event::Offered { packet, .. } if leaves_the_network(event) => {
+                self.count(packet.seq, -1);
+            }
+            Event::Sent { at, packet, retransmission } => {
+                self.count(packet.seq, 1);
+                self.sent(at, packet.seq, retransmission, allowance, findings);
+            }
+            Event::Arrived { packet, .. } if packet.kind == Kind::Ack => self.acknowledged(&packet),
+            _ => {}
+        }
+    }
+
+    fn acknowledged(&mut self, ack: &Seen) {
+        if ack.seq > self.una {
+            self.una = ack.seq;
+            self.duplicates = 0;
+        } else if ack.seq == self.una {
+            self.duplicates += 1;
+        }
+        for (start, end) in ack.blocks.into_iter().take_while(|(start, end)| start < end) {
+            let end = end as usize;
+            if end > self.sacked.len() {
+                self.sacked.resize(end, false);
+            }
+            self.sacked[start as usize..end].fill(true);
+        }
+    }
+
+    fn sent(
+        &mut self,
+        at: u64,
+        segment: u32,
+        retransmission: bool,
+        allowance: Option<Allowance>,
+        findings: &mut Findings,
+    ) {
+        let new = segment >= self.max;
+        findings.expect(new != retransmission, Rule::Window, at, || {
+            format!("{segment} is called a repeat: {retransmission}, and {} have been sent", self.max)
+        });
+        if !new {
+            return;
+        }
+        findings.expect(segment == self.max, Rule::Window, at, || {
+            format!("{segment} is sent, and the next is {}", self.max)
+        });
+        self.max = segment + 1;
+        let unacknowledged = self.max - self.una.min(self.max);
+        findings.expect(unacknowledged <= self.stack.receive_window, Rule::Window, at, || {
+            format!("{unacknowledged} segments are beyond the receive window")
+        });
+        let Some(Allowance { window, state }) = allowance else {
+            findings.expect(false, Rule::Window, at, || format!("{segment} is sent by nobody"));
+            return;
+        };
+        if self.stack.recovery == Recovery::SackPrr && state == CaState::Recovery {
+            // Proportional rate reduction holds more than the target window until the reduction is done.
+            return;
+        }
+        let repairs_by_pipe = self.stack.recovery == Recovery::Sack && state == CaState::Recovery;
+        let flight = if repairs_by_pipe { self.in_network() } else { self.flight() };
+        let most = window.floor() as i64 + self.limited_transmit();
+        findings.expect(flight <= most, Rule::Window, at, || {
+            format!(
+                "{segment} of flow {} makes a flight of {flight} under a window of {window} in {state:?}",
+                self.flow
+            )
+        });
+    }
+
+    fn count(&mut self, segment: u32, change: i32) {
+        let place = segment as usize;
+        if place >= self.copies.len() {
+            self.copies.resize(place + 1, 0);
+        }
+        self.copies[place] += change;
+    }
+
+    /// Segments not reported to have arrived, of which the network carries a copy. A pipe may count less than what
+    /// is unacknowledged, but no less than this: without reordering, what it takes for lost is lost.
+    fn in_network(&self) -> i64 {
+        let copies = self.copies.get(self.una as usize..).unwrap_or_default();
+        let carried = (self.una as usize..).zip(copies).filter(|&(_, &copies)| copies > 0);
+        carried.filter(|&(segment, _)| self.sacked.get(segment) != Some(&true)).count() as i64
+    }
+
+    /// Unacknowledged segments; RFC 6675 does not count those reported to have arrived.
+    fn flight(&self) -> i64 {
+        let unacknowledged = i64::from(self.max) - i64::from(self.una);
+        let known = self.sacked.get(self.una as usize..).unwrap_or_default();
+        let arrived = known.iter().filter(|&&sacked| sacked).count() as i64;
+        unacknowledged - if self.stack.ns2 { 0 } else { arrived }
+    }
+
+    /// RFC 3042: one new segment beyond the window for each of the first two duplicates.
+    fn limited_transmit(&self) -> i64 {
+        if self.stack.limited_transmit { self.duplicates.min(2).into() } else { 0 }
+    }
+}

@@ -1,0 +1,191 @@
+//! The runs of `reference/ns2/grid.psv`, as ns-2 and as this simulator are given them.
+
+use firstflight_control::host::chain::Chain;
+use firstflight_control::registry::AnyPhase;
+use firstflight_control::scheme::Value;
+use firstflight_control::units::{Nanos, Rate};
+use firstflight_net::queue::red::RedConfig;
+use firstflight_net::random::Stream;
+use firstflight_sim::config::{FlowConfig, Network, QueueConfig};
+use firstflight_sim::dumbbell::Dumbbell;
+use firstflight_sim::receiver::AckPolicy;
+use firstflight_sim::sender::app::AppConfig;
+use firstflight_sim::sender::rto::RtoConfig;
+use firstflight_sim::sender::stack::{IdleRestart, Recovery, Stack};
+use std::collections::BTreeMap;
+
+const MS: u64 = 1_000_000;
+/// ns-2's `tcpTick_`.
+const TICK: u64 = 10 * MS;
+
+/// A table with `|` between columns and a heading line; `#` begins a comment.
+pub(crate) fn table(text: &str) -> Vec<BTreeMap<String, String>> {
+    let mut lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let heading: Vec<&str> = lines.next().expect("a heading").split('|').collect();
+    let row = |line: &str| {
+        let values: Vec<&str> = line.split('|').collect();
+        assert_eq!(values.len(), heading.len(), "columns of {line}");
+        heading.iter().zip(values).map(|(&key, value)| (key.into(), value.into())).collect()
+    };
+    lines.map(row).collect()
+}
+
+/// One row of the grid; its columns are the options of `dumbbell.tcl`.
+#[derive(Clone, Debug)]
+pub(crate) struct Cell(BTreeMap<String, String>);
+
+impl Cell {
+    /// The rows of a grid.
+    pub(crate) fn all(grid: &str) -> Vec<Self> {
+        table(grid).into_iter().map(Self).collect()
+    }
+
+    /// Its name.
+    pub(crate) fn id(&self) -> &str {
+        self.text("id")
+    }
+
+    /// A column as it stands.
+    pub(crate) fn text(&self, key: &str) -> &str {
+        self.0.get(key).unwrap_or_else(|| panic!("the grid has no column {key}"))
+    }
+
+    /// A column as a number.
+    pub(crate) fn number(&self, key: &str) -> f64 {
+        self.text(key).parse().unwrap_or_else(|_| panic!("{key} of {} is not a number", self.id()))
+    }
+
+    fn count(&self, key: &str) -> u64 {
+        self.number(key) as u64
+    }
+
+    /// Runs to take the mean of; their seeds are 1, 2, ...
+    pub(crate) fn runs(&self) -> u64 {
+        self.count("runs")
+    }
+
+    /// Arguments of `dumbbell.tcl` for the run with this seed.
+    pub(crate) fn options(&self, seed: u64) -> Vec<String> {
+        let given = self.0.iter().filter(|(key, _)| !["id", "runs"].contains(&key.as_str()));
+        given
+            .flat_map(|(key, value)| [key.clone(), value.clone()])
+            .chain(["seed".into(), seed.to_string()])
+            .collect()
+    }
+
+    /// The same run in this simulator. ns-2 draws the phase of each flow's clock, RED's uniforms and the jitter
+    /// of the starts; here each has a stream of its own.
+    pub(crate) fn network(&self, seed: u64) -> Network {
+        let rate = Rate(self.count("rate") * 1_000_000);
+        let rtt = self.number("rtt") * MS as f64;
+        let mut net = Dumbbell::new(
+            rate,
+            Rate((self.number("access") * rate.0 as f64).round() as u64),
+            Nanos(rtt as u64),
+            self.queue(rate),
+            QueueConfig::Unlimited,
+        );
+        let [slow_start, mut reno] =
+            ["slow-start", "reno"].map(|label| AnyPhase::by_label(label).expect("registered"));
+        reno.set("growth", Value::Choice(1)).expect("ns-2 grows by 1/cwnd for every ACK");
+        let chain = Chain::new(vec![slow_start, reno]).expect("a chain");
+        let flows = self.count("flows");
+        let flow = |i: u64| {
+            let place = if flows > 1 { 2.0 * i as f64 / (flows - 1) as f64 - 1.0 } else { 0.0 };
+            let own = rtt * (1.0 + self.number("spread") * place);
+            let name = format!("flow.{i}");
+            let paths = net.attach(&name, Nanos(own.round() as u64));
+            let mut draws = Stream::named(seed, &name);
+            let phase = (draws.unit() * TICK as f64) as u64;
+            let late = draws.unit() * self.number("jitter") * 1e3;
+            FlowConfig {
+                name,
+                forward: paths.forward,
+                reverse: paths.reverse,
+                stack: self.stack(phase),
+                chain: chain.clone(),
+                app: AppConfig {
+                    start: i * self.count("stagger") * MS + late as u64,
+                    bytes: None,
+                    pauses: vec![],
+                    lifetime: None,
+                },
+                header: 40,
+                ack_size: 40,
+                ack_policy: self.ack_policy(),
+            }
+        };
+        let flows = (0..flows).map(flow).collect();
+        Network {
+            links: net.links,
+            flows,
+            udp: vec![],
+            seed,
+            end: Nanos((self.number("duration") * 1e9) as u64),
+            until_finished: false,
+            grid: Nanos::from_secs(1),
+        }
+    }
+
+    fn queue(&self, rate: Rate) -> QueueConfig {
+        let limit = self.count("buffer") as u32;
+        match self.text("queue") {
+            "drop-tail" => QueueConfig::Packets(limit),
+            "red" => QueueConfig::Red(RedConfig {
+                min: self.number("redmin"),
+                max: self.number("redmax"),
+                weight: 0.002,
+                max_p: 0.1,
+                gentle: true,
+                ecn: false,
+                wait: true,
+                limit,
+                typical_ns: rate.time_for(1000).0,
+            }),
+            other => panic!("unknown queue {other}"),
+        }
+    }
+
+    fn ack_policy(&self) -> AckPolicy {
+        match self.text("receiver") {
+            "every" => AckPolicy { every: 1, quick: 0, timer: 0 },
+            // ns-2's receiver acknowledges packet 0 at once.
+            "delayed" => AckPolicy { every: 2, quick: 1, timer: 100 * MS },
+            other => panic!("unknown receiver {other}"),
+        }
+    }
+
+    fn stack(&self, phase: u64) -> Stack {
+        let recovery = match self.text("kind") {
+            "tahoe" => Recovery::Tahoe,
+            "reno" => Recovery::Reno,
+            "newreno" => Recovery::NewReno,
+            "sack" => Recovery::Sack,
+            other => panic!("unknown recovery {other}"),
+        };
+        let ssthresh = self.count("ssthresh") as u32;
+        Stack {
+            mss: 960,
+            recovery,
+            ns2: true,
+            initial_window: self.count("iw") as u32,
+            initial_ssthresh: (ssthresh > 0).then_some(ssthresh),
+            receive_window: 1_000_000,
+            growth_per_ack: 1,
+            grow_only_when_limited: false,
+            decrease_from_window: true,
+            limited_transmit: true,
+            rtt_per_ack: false,
+            rto: RtoConfig {
+                initial: 3000 * MS,
+                min: 200 * MS,
+                max: 60_000 * MS,
+                granularity: TICK,
+                phase,
+            },
+            idle_restart: IdleRestart::Restart,
+            ecn: false,
+            handshake: false,
+        }
+    }
+}
