@@ -5,7 +5,6 @@ use crate::observe::{Observer, Seen};
 use crate::packet;
 use crate::receiver::Receiver;
 use crate::sender::app::{App, Tail};
-use crate::sender::stack::Recovery;
 use crate::sender::{Port, Sender};
 use crate::wire::{Content, SYN, Wire};
 
@@ -32,7 +31,7 @@ impl Flow {
         Self {
             tail: app.tail(config.stack.mss),
             sender: Sender::new(config.stack, config.chain.clone(), app),
-            receiver: Receiver::new(config.ack_policy, config.stack.recovery == Recovery::Sack),
+            receiver: Receiver::new(config.ack_policy, config.stack.recovery.is_selective()),
             header: config.header,
             grid_at: u64::MAX,
             grid: vec![],

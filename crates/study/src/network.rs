@@ -175,6 +175,7 @@ fn stack(group: &FlowGroup, mss: u32, phase: u64, ecn: bool) -> Stack {
             scenario::Recovery::Tahoe => Recovery::Tahoe,
             scenario::Recovery::Reno => Recovery::Reno,
             scenario::Recovery::NewReno => Recovery::NewReno,
+            scenario::Recovery::Sack if group.profile == Profile::Linux => Recovery::SackPrr,
             scenario::Recovery::Sack => Recovery::Sack,
         },
         ns2,

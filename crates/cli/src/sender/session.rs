@@ -123,13 +123,13 @@ impl Session {
         // Ticks of a coarse clock fall on multiples of it, and a connection can always be marked.
         stack.rto.phase = 0;
         stack.ecn = true;
-        if stack.recovery == Recovery::Sack && !opening.sack {
+        if stack.recovery.is_selective() && !opening.sack {
             // RFC 2018 section 2: without SACK-Permitted from both ends there are no blocks.
             stack.recovery = Recovery::NewReno;
         }
         let sack = match stack.recovery {
             Recovery::Sack if stack.ns2 => Sacks::OneHeader,
-            Recovery::Sack => Sacks::All,
+            Recovery::Sack | Recovery::SackPrr => Sacks::All,
             _ => Sacks::Ignored,
         };
         let mut session = Self {

@@ -3,6 +3,7 @@
 mod duplicates;
 mod newreno;
 mod ns2;
+pub(crate) mod prr;
 mod sack;
 mod sack1;
 
@@ -24,9 +25,11 @@ impl Sender {
         if ack.echoes_mark() {
             self.on_mark(now);
         }
+        // From here on what was SACKed counts, that which this ACK reports included.
+        self.orderly = false;
         if self.stack.ns2 {
             self.ns2_on_ack(now, &ack, port);
-        } else if self.stack.recovery == Recovery::Sack {
+        } else if self.stack.recovery.is_selective() {
             self.sack_on_ack(now, &ack, port);
         } else if ack.seq > self.una {
             match (self.repair, self.stack.recovery) {

@@ -14,6 +14,7 @@ mod timers;
 mod window;
 
 use crate::packet::{self, Blocks};
+use crate::recovery::prr::Prr;
 use app::App;
 use firstflight_control::contract::{Ack, Entry, Signals};
 use firstflight_control::host::chain::Chain;
@@ -136,6 +137,9 @@ pub struct Sender {
     pub(crate) recover: u32,
     pub(crate) partial_seen: bool,
     pub(crate) rescued: bool,
+    pub(crate) prr: Prr,
+    /// Holes below this were lost by the last ACK.
+    pub(crate) lost_to: u32,
     pub(crate) after_timeout: bool,
     pub(crate) mark_until: u32,
     pub(crate) reduced_for_mark: bool,
@@ -187,6 +191,8 @@ impl Sender {
             recover: 0,
             partial_seen: false,
             rescued: false,
+            prr: Prr::default(),
+            lost_to: 0,
             after_timeout: false,
             mark_until: 0,
             reduced_for_mark: false,

@@ -13,6 +13,15 @@ pub enum Recovery {
     NewReno,
     /// Selective repair under a pipe estimate (RFC 6675).
     Sack,
+    /// The same, sent at the pace of proportional rate reduction (RFC 6937).
+    SackPrr,
+}
+
+impl Recovery {
+    /// Whether the receiver reports what it holds.
+    pub fn is_selective(self) -> bool {
+        matches!(self, Self::Sack | Self::SackPrr)
+    }
 }
 
 /// What a connection does when it sends again after an idle time of more than a timeout.
