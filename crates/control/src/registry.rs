@@ -8,7 +8,10 @@ use crate::{avoidance, startup};
 macro_rules! registry {
     ($($name:ident ( $path:path )),+ $(,)?) => {
         /// Any registered scheme, dispatched without indirection.
+        ///
+        /// The tag comes first, beside what the schemes that need little keep.
         #[derive(Clone, Debug)]
+        #[repr(u8)]
         #[expect(missing_docs, reason = "each variant is documented by its type")]
         pub enum AnyPhase { $($name($path)),+ }
 

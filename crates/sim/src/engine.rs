@@ -154,7 +154,8 @@ impl<'r, O: Observer> Engine<'r, O> {
     fn go_on(&mut self, packet: &Packet) {
         let leg = self.wire.leg(packet.leg);
         let mut content = Content { seq: packet.seq, low: packet.low, high: packet.high };
-        let Some(at) = self.wire.carry(packet.at, leg, &mut content) else { return };
+        let size = if leg.ack_size == 0 { content.low as u32 } else { leg.ack_size.into() };
+        let Some(at) = self.wire.carry(packet.at, leg, size, &mut content) else { return };
         if leg.end == End::Receiver {
             self.at_receiver(at, leg, content);
         } else {
@@ -208,7 +209,7 @@ impl<'r, O: Observer> Engine<'r, O> {
             self.wire.observer.sent(at, seen, false);
         }
         let mut content = Content { seq: ack.seq, low: ack.low, high: ack.high };
-        if let Some(at) = self.wire.carry(at, leg, &mut content) {
+        if let Some(at) = self.wire.carry(at, leg, leg.ack_size.into(), &mut content) {
             self.straight_to_sender(at, leg, content);
         }
     }
@@ -229,6 +230,18 @@ impl<'r, O: Observer> Engine<'r, O> {
         let target = &mut self.flows[leg.flow as usize];
         target.keep_grid(at, self.grid);
         let ack = AckIn { seq: packet.seq, low: packet.low, high: packet.high };
+        if !target.sender.expects(at, &ack) {
+            return self.at_sender_unexpected(at, leg, ack);
+        }
+        let (sender, mut port) = target.split(&mut self.wire, leg.next);
+        sender.on_next_ack(at, ack.seq, &mut port);
+        self.acted(at, leg.flow);
+    }
+
+    /// Anything but the ACK of the next segments.
+    #[inline(never)]
+    fn at_sender_unexpected(&mut self, at: u64, leg: &Leg, ack: AckIn) {
+        let target = &mut self.flows[leg.flow as usize];
         let (sender, mut port) = target.split(&mut self.wire, leg.next);
         if ack.low & packet::PUSH_SYN == 0 {
             sender.on_ack(at, ack, &mut port);
@@ -236,13 +249,20 @@ impl<'r, O: Observer> Engine<'r, O> {
             sender.on_handshake(at, &mut port);
             target.begin_grid(self.grid);
         }
+        self.acted(at, leg.flow);
+    }
+
+    /// A sender has acted.
+    #[inline(always)]
+    fn acted(&mut self, at: u64, flow: u32) {
+        let target = &self.flows[flow as usize];
         if O::ON {
-            self.wire.observer.acted(at, leg.flow, &target.sender);
+            self.wire.observer.acted(at, flow, &target.sender);
         }
         if target.sender.next_check() < target.sender_armed
             || target.sender.finished() && !target.counted_finished
         {
-            self.settle(at, leg.flow as usize);
+            self.settle(at, flow as usize);
         }
     }
 
@@ -360,7 +380,7 @@ impl<'r, O: Observer> Engine<'r, O> {
             self.wire.observer.sent(at, Seen::udp(source as u32, size), false);
         }
         let leg = self.wire.leg(self.routes.udp[source]);
-        self.wire.carry(at, leg, &mut content);
+        self.wire.carry(at, leg, size, &mut content);
     }
 
     /// Data packets of `flow` that links refused or lost.

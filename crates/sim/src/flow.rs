@@ -105,7 +105,7 @@ impl<O: Observer> Port for FlowPort<'_, '_, O> {
             self.wire.observer.sent(now, Seen::data(leg.flow, segment, size), retransmission);
         }
         let mut content = Content { seq: segment, low: u64::from(size) | flags, high: 0 };
-        self.wire.carry(now, leg, &mut content);
+        self.wire.carry(now, leg, size, &mut content);
     }
 
     fn transmit_syn(&mut self, now: u64) {
@@ -114,6 +114,6 @@ impl<O: Observer> Port for FlowPort<'_, '_, O> {
             self.wire.observer.sent(now, Seen::data(leg.flow, SYN, self.header), false);
         }
         let mut content = Content { seq: SYN, low: self.header.into(), high: 0 };
-        self.wire.carry(now, leg, &mut content);
+        self.wire.carry(now, leg, self.header, &mut content);
     }
 }

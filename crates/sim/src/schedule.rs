@@ -125,8 +125,9 @@ impl Feed {
         // SAFETY: `slot` answers indices inside the ring.
         let (packet, next) =
             unsafe { (*self.ring.get_unchecked(self.slot(0)), self.ring.get_unchecked(self.slot(1)).at) };
-        self.head = self.head.wrapping_add(1);
         self.len = self.len.wrapping_sub(1);
+        // An emptied feed begins again at the front: few packets then touch little memory.
+        self.head = if self.len == 0 { 0 } else { self.head.wrapping_add(1) };
         (packet, (self.len > 0).then_some(next))
     }
 

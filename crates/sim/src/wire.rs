@@ -100,44 +100,55 @@ impl<'r, O: Observer> Wire<'r, O> {
         unsafe { self.legs.get_unchecked(leg as usize) }
     }
 
-    /// Carries a packet that sets out before the end over a leg. Returns when it reaches an endpoint; `None` if it
-    /// waits, is lost, is done, or would be on its way beyond the end.
+    /// Carries a packet of `size` bytes that sets out before the end over a leg. Returns when it reaches an endpoint;
+    /// `None` if it waits, is lost, is done, or would be on its way beyond the end.
     #[inline(always)]
-    pub(crate) fn carry(&mut self, mut at: u64, leg: &Leg, content: &mut Content) -> Option<u64> {
+    pub(crate) fn carry(&mut self, mut at: u64, leg: &Leg, size: u32, content: &mut Content) -> Option<u64> {
         debug_assert!(at < self.end);
-        let is_data = leg.ack_size == 0;
-        let size = if is_data { content.low as u32 } else { leg.ack_size.into() };
-        let ecn_capable = is_data && content.low & packet::ECT != 0;
         for &link in leg.links() {
             debug_assert!((link as usize) < self.links.len());
             // SAFETY: `Routes::check` verified that every leg's links exist.
-            let passage = unsafe { self.links.get_unchecked_mut(link as usize) }.offer(at, size, ecn_capable);
-            if O::ON {
-                self.observer.offered(at, link, seen(leg, content, size), passage);
-            }
-            match passage {
-                Passage::Arrives(then) => at = then,
-                Passage::Marked(then) => {
-                    at = then;
-                    content.low |= packet::CE;
+            let passed = unsafe { self.links.get_unchecked_mut(link as usize) }.pass(at, size);
+            let then = match passed {
+                Some(then) => then,
+                None => {
+                    let (then, marked) = self.examine(at, link, leg, size, *content)?;
+                    content.low |= marked;
+                    then
                 }
-                Passage::Dropped | Passage::LostOnWire => {
-                    self.lost[leg.flow as usize] += u64::from(is_data && content.seq != SYN);
-                    return None;
-                }
+            };
+            if O::ON && passed.is_some() {
+                self.observer.offered(at, link, seen(leg, content, size), Passage::Arrives(then));
             }
+            at = then;
             if at >= self.end {
                 return None;
             }
         }
-        match leg.end {
-            End::Receiver | End::Sender => Some(at),
-            End::Feed => {
-                let Content { seq, low, high } = *content;
-                self.enqueue(leg, Packet { at, seq, leg: leg.next, low, high });
+        if leg.end == End::Feed {
+            let Content { seq, low, high } = *content;
+            self.enqueue(leg, Packet { at, seq, leg: leg.next, low, high });
+            return None;
+        }
+        (leg.end != End::Sink).then_some(at)
+    }
+
+    /// Offers a packet to a link that may not let it through, or mark it: its arrival, and the mark.
+    #[inline(never)]
+    fn examine(&mut self, at: u64, link: u32, leg: &Leg, size: u32, content: Content) -> Option<(u64, u64)> {
+        let is_data = leg.ack_size == 0;
+        let ecn_capable = is_data && content.low & packet::ECT != 0;
+        let passage = self.links[link as usize].examine(at, size, ecn_capable);
+        if O::ON {
+            self.observer.offered(at, link, seen(leg, &content, size), passage);
+        }
+        match passage {
+            Passage::Arrives(then) => Some((then, 0)),
+            Passage::Marked(then) => Some((then, packet::CE)),
+            Passage::Dropped | Passage::LostOnWire => {
+                self.lost[leg.flow as usize] += u64::from(is_data && content.seq != SYN);
                 None
             }
-            End::Sink => None,
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! It counts segments; the schemes see bytes. It knows no network: what it sends goes to a [`Port`], and it may
 //! run ahead of everybody else's clock, because nothing but its own ACKs and timers moves it. An ACK that finds
-//! nothing out of order takes the short path in [`Sender::on_ack`]; everything else is in `recovery`.
+//! nothing out of order takes the short path, `Sender::on_next_ack`; everything else is in `recovery`.
 
 pub mod app;
 mod driven;
@@ -67,9 +67,12 @@ pub enum Repair {
 
 /// What a sender counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct SenderStats {
     /// Segments sent, repeats included.
     pub sent: u64,
+    /// Largest window, bytes.
+    pub max_cwnd: u64,
     /// Segments sent again.
     pub retransmits: u64,
     /// Times the retransmission timer fired.
@@ -78,8 +81,6 @@ pub struct SenderStats {
     pub recoveries: u64,
     /// Segments sent before the first ACK.
     pub first_flight: u32,
-    /// Largest window, bytes.
-    pub max_cwnd: u64,
 }
 
 /// One connection's sending end.
@@ -204,25 +205,38 @@ impl Sender {
     }
 
     /// An ACK arrives at `now`. Timers due before it fire first, at their own times.
-    #[inline(always)]
     pub fn on_ack(&mut self, now: u64, ack: AckIn, port: &mut impl Port) {
         if now >= self.check_at {
             self.advance(now, port);
         }
-        if self.orderly && ack.low == 0 && ack.seq > self.una && ack.seq <= self.max {
-            let in_flight = self.nxt - self.una;
-            let newly = ack.seq - self.una;
-            self.una = ack.seq;
-            let rtt = self.measure_rtt(now, ack.seq);
-            self.tell(now, (newly, newly), in_flight, rtt, 0);
-            self.restart_rto(now);
-            if self.una == self.available {
-                self.on_all_acked(now);
-            }
-            self.send_in_order(now, port);
-            return;
+        if self.expects(now, &ack) {
+            self.on_next_ack(now, ack.seq, port);
+        } else {
+            self.on_ack_out_of_order(now, ack, port);
         }
-        self.on_ack_out_of_order(now, ack, port);
+    }
+
+    /// Whether the short path is for this ACK: it acknowledges the next segments, nothing is out of order and no
+    /// timer is due before it.
+    #[inline(always)]
+    pub(crate) fn expects(&self, now: u64, ack: &AckIn) -> bool {
+        now < self.check_at && self.orderly && ack.low == 0 && ack.seq > self.una && ack.seq <= self.max
+    }
+
+    /// The short path.
+    #[inline(always)]
+    pub(crate) fn on_next_ack(&mut self, now: u64, ack: u32, port: &mut impl Port) {
+        debug_assert!(self.orderly && self.una < ack && ack <= self.max);
+        let in_flight = self.nxt - self.una;
+        let newly = ack - self.una;
+        self.una = ack;
+        let rtt = self.measure_rtt(now, ack);
+        self.tell(now, (newly, newly), in_flight, rtt, 0);
+        self.restart_rto(now);
+        if self.una == self.available {
+            self.on_all_acked(now);
+        }
+        self.send_in_order(now, port);
     }
 
     /// Tells the schemes of `newly` delivered segments, all by the cumulative ACK, and counts them.
