@@ -1,7 +1,9 @@
-//! Packet-hops per CPU second of the standard works, RTTs spread evenly over +-10 %.
+//! The speed of the simulator on the standard works, RTTs spread evenly over +-10 %: equal ones flatter it.
 //!
-//! `make bench` runs this in a release build. Times are CPU seconds of this process, the best of several runs:
-//! on a shared machine the best is the least disturbed.
+//! `make bench` runs this in a release build. A packet-hop is a packet or ACK over a link. Times are CPU seconds of
+//! this process, the best of several runs: on a shared machine the best is the least disturbed. Then, where
+//! valgrind is installed, the instructions per packet-hop; where ns-2 is, its speed on the same works in the same
+//! minute; and what replications in parallel yield. Names of works as arguments run only those.
 
 use firstflight_control::host::chain::Chain;
 use firstflight_control::registry::AnyPhase;
@@ -13,6 +15,8 @@ use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::app::AppConfig;
 use firstflight_sim::sender::rto::RtoConfig;
 use firstflight_sim::sender::stack::{IdleRestart, Recovery, Stack};
+use std::process::Command;
+use std::time::Instant;
 
 const MS: u64 = 1_000_000;
 
@@ -145,35 +149,116 @@ fn cpu_seconds() -> f64 {
     stat.split_whitespace().next().and_then(|ns| ns.parse::<f64>().ok()).unwrap_or(0.0) * 1e-9
 }
 
+/// The most memory this process ever had, MB.
+fn peak_memory() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.trim().trim_end_matches(" kB").parse::<f64>().ok()? / 1e3)
+}
+
+/// Runs a work several times: million packet-hops, CPU seconds of the best run and the median one, and a summary.
+fn measure(work: &Work, runs: usize) -> (f64, f64, f64, String) {
+    let network = network(work);
+    let mut times = vec![];
+    let mut outcome = None;
+    for _ in 0..runs {
+        let before = cpu_seconds();
+        outcome = Some(simulate(&network));
+        times.push(cpu_seconds() - before);
+    }
+    times.sort_by(f64::total_cmp);
+    let outcome = outcome.expect("at least one run");
+    let delivered: u64 = outcome.flows.iter().map(|f| u64::from(f.delivered)).sum();
+    let timeouts: u64 = outcome.flows.iter().map(|f| f.timeouts).sum();
+    let drops = outcome.links[0].stats.drops;
+    let summary = format!("delivered {delivered} drops {drops} timeouts {timeouts}");
+    (outcome.packet_hops() as f64 * 1e-6, times[0], times[runs / 2], summary)
+}
+
+/// Instructions of one run of work A under callgrind, set-up included, where valgrind is installed.
+fn instructions() -> Option<f64> {
+    let out = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg(std::env::current_exe().ok()?)
+        .arg("--once")
+        .output()
+        .ok()?;
+    let text = String::from_utf8_lossy(&out.stderr).replace(',', "");
+    let line = text.lines().find(|line| line.contains("Collected"))?;
+    line.split_whitespace().last()?.parse().ok()
+}
+
+/// ns-2's million packet-hops per CPU second on works A and B, where it is installed.
+fn ns2() -> Vec<(String, f64)> {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../reference/ns2/speed.tcl");
+    let Ok(out) = Command::new("ns").arg(script).output() else { return vec![] };
+    String::from_utf8_lossy(&out.stdout)
+        .lines()
+        .skip(1)
+        .filter_map(|line| {
+            let cells: Vec<&str> = line.split('|').collect();
+            Some((cells.first()?.to_string(), cells.last()?.parse().ok()?))
+        })
+        .collect()
+}
+
+/// Million packet-hops of work A per second of wall time, runs in each of `threads` threads.
+#[expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
+fn in_parallel(threads: usize) -> f64 {
+    let began = Instant::now();
+    let hops: u64 = std::thread::scope(|scope| {
+        let run = |seed| {
+            move || {
+                let network = Network { seed, ..network(&WORKS[0]) };
+                (0..4).map(|_| simulate(&network).packet_hops()).sum::<u64>()
+            }
+        };
+        let runs: Vec<_> = (0..threads as u64).map(|seed| scope.spawn(run(seed))).collect();
+        runs.into_iter().map(|run| run.join().expect("a run")).sum()
+    });
+    hops as f64 * 1e-6 / began.elapsed().as_secs_f64()
+}
+
 fn main() {
-    let only: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
-    println!("{:<42} {:>10} {:>8} {:>9} {:>7}", "work", "Mhops", "CPU s", "Mhops/s", "target");
-    for work in WORKS.iter().filter(|w| only.is_empty() || only.iter().any(|o| w.name.starts_with(o))) {
-        let network = network(work);
-        let mut best = f64::INFINITY;
-        let mut hops = 0;
-        let repeats = if only.is_empty() { 7 } else { 3 };
-        let mut summary = String::new();
-        for _ in 0..repeats {
-            let before = cpu_seconds();
-            let outcome = simulate(&network);
-            best = best.min(cpu_seconds() - before);
-            hops = outcome.packet_hops();
-            let delivered: u64 = outcome.flows.iter().map(|f| u64::from(f.delivered)).sum();
-            summary = format!(
-                "delivered {delivered} drops {} timeouts {}",
-                outcome.links[0].stats.drops,
-                outcome.flows.iter().map(|f| f.timeouts).sum::<u64>()
-            );
-        }
-        let mhops = hops as f64 * 1e-6;
+    let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
+    if args.iter().any(|a| a == "--once") {
+        simulate(&network(&WORKS[0]));
+        return;
+    }
+    println!("{:<42} {:>8} {:>8} {:>8} {:>7} {:>7}", "work", "Mhops", "CPU s", "Mhops/s", "median", "target");
+    let mut speeds = vec![];
+    for work in WORKS.iter().filter(|w| args.is_empty() || args.iter().any(|a| w.name.starts_with(a))) {
+        let (hops, best, median, summary) = measure(work, if args.is_empty() { 7 } else { 3 });
+        let speed = hops / best;
+        speeds.push((hops, speed));
         println!(
-            "{:<42} {:>10.3} {:>8.4} {:>9.1} {:>7.0}  {summary}",
+            "{:<42} {hops:>8.3} {best:>8.4} {speed:>8.1} {:>7.1} {:>7.0}  {summary}",
             work.name,
-            mhops,
-            best,
-            mhops / best,
+            hops / median,
             work.target
         );
+        if work.name == WORKS[0].name
+            && let Some(peak) = peak_memory()
+        {
+            println!("{:<42} {peak:>8.1} MB at most (target 16)", "  memory");
+        }
     }
+    if !args.is_empty() {
+        return;
+    }
+    if let Some(count) = instructions() {
+        let per_hop = count * 1e-6 / speeds[0].0;
+        println!("{:<42} {per_hop:>8.1} per packet-hop on work A (target 150)", "instructions");
+    }
+    for (work, theirs) in ns2() {
+        let ours = speeds[usize::from(work == "B")].1;
+        println!("{:<42} {theirs:>8.2} Mhops/s on work {work}: {:.0} times slower", "ns-2", ours / theirs);
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let (one, all) = (in_parallel(1), in_parallel(cores));
+    let ratio = all / one;
+    println!(
+        "{:<42} {all:>8.1} Mhops/s of wall time on {cores} threads, {ratio:.2} times one",
+        "replications"
+    );
 }
