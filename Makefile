@@ -7,7 +7,7 @@
 
 SHELL := /bin/bash
 BIN := target/release/firstflight
-CAPTURE := crates/capture/testdata/p1-cubic-1000KB.pcap
+CAPTURE := crates/capture/testdata/p1-reno-1000KB.pcap
 SECONDS_EACH ?= 60
 
 # Installs the Debian packages given as command=package where the command is missing.

@@ -1,8 +1,8 @@
 //! The path in words.
 
-use firstflight_study::results::PathResult;
+use firstflight_study::results::{ConnectionResult, PathResult, SchemeResult};
 
-use crate::format::{counted, printable, rate, significant};
+use crate::format::{bytes, counted, list, printable, rate, significant, time};
 
 /// What one line says of the path; unknown values are named as such.
 pub(crate) fn path_line(path: &PathResult) -> String {
@@ -59,4 +59,50 @@ pub(crate) fn path_field(field: &str) -> &str {
         "receiver" => "Receiver",
         other => other,
     }
+}
+
+/// What the intervals of one size cover beyond chance; `None` if nothing.
+pub(crate) fn widened(ranked: &[&SchemeResult]) -> Option<String> {
+    let mut unknown: Vec<String> = Vec::new();
+    for field in ranked.iter().flat_map(|r| &r.widened_by) {
+        let name = path_field(field).to_lowercase();
+        if !unknown.contains(&name) {
+            unknown.push(name);
+        }
+    }
+    (!unknown.is_empty()).then(|| format!("The intervals cover what is not known of the {}.", list(&unknown)))
+}
+
+/// Captured connections shown one by one; more are counted.
+const MOST_CONNECTIONS: usize = 5;
+
+/// What each captured connection did, and its re-run beside it.
+pub(crate) fn captured_lines(connections: &[ConnectionResult]) -> Vec<String> {
+    let finished = |completion: Option<f64>, unfinished: &str| completion.map_or(unfinished.into(), time);
+    let mut lines: Vec<String> = connections
+        .iter()
+        .take(MOST_CONNECTIONS)
+        .map(|c| {
+            let seen = finished(c.observed_completion_s, "unknown time, as the capture ends before");
+            let mut text = format!(
+                "Captured: {} in {seen}, {} sent again; it {}.",
+                bytes(c.bytes),
+                counted(c.observed_retransmits as f64, "packet", "packets"),
+                printable(&c.startup)
+            );
+            if !c.scheme.is_empty() {
+                let ran = finished(c.rerun_completion_s, "more than the time allowed");
+                let again = counted(c.rerun_retransmits as f64, "packet", "packets");
+                text += &format!(" Re-run as {}: {ran}, {again} sent again.", c.scheme);
+            }
+            text
+        })
+        .collect();
+    if connections.len() > MOST_CONNECTIONS {
+        lines.push(format!(
+            "{} more captured connections are in the report.",
+            connections.len() - MOST_CONNECTIONS
+        ));
+    }
+    lines
 }

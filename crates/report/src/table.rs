@@ -2,10 +2,10 @@
 
 use firstflight_study::results::{CompareReport, Completion, SchemeResult};
 
-use crate::format::{TimeScale, bytes, count, list, percent, printable};
+use crate::format::{TimeScale, bytes, count, percent, printable};
 use crate::headline::headline;
 use crate::names::Names;
-use crate::path::{path_field, path_line};
+use crate::path::{captured_lines, path_line, widened};
 
 /// Whether to colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +64,9 @@ pub fn table(report: &CompareReport, width: usize, colour: Colour) -> String {
         line(&format!("Every scheme goes on with {avoidance}."));
     }
     let answer = headline(report, &names);
+    for text in captured_lines(&comparison.connections) {
+        wrap(&text, width).iter().for_each(|l| line(l));
+    }
     line("");
     wrap(&answer.lead, width).iter().for_each(|l| line(&paint(l, Style::Bold, colour)));
     for size in comparison.sizes() {
@@ -124,16 +127,7 @@ fn notes(ranked: &[&SchemeResult], names: &Names) -> Vec<String> {
             r.unfinished, r.replications
         )
     });
-    let mut unknown: Vec<String> = Vec::new();
-    for field in ranked.iter().flat_map(|r| &r.widened_by) {
-        let name = path_field(field).to_lowercase();
-        if !unknown.contains(&name) {
-            unknown.push(name);
-        }
-    }
-    let widened =
-        (!unknown.is_empty()).then(|| format!("The intervals cover every possible {}.", list(&unknown)));
-    unfinished.chain(widened).collect()
+    unfinished.chain(widened(ranked)).collect()
 }
 
 /// The cells of a table in one layout.

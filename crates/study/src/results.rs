@@ -285,7 +285,7 @@ pub struct SchemeResult {
     pub unfinished: u32,
     /// Paired difference from the baseline under common random numbers; `None` for the baseline itself, or without.
     pub against_baseline: Option<PairedDifference>,
-    /// Packets dropped on the path during the transfer, whoever sent them: the loss this start caused.
+    /// TCP data packets lost on the path during the transfer, whoever sent them: the loss this start caused.
     pub drops: Mean,
     /// Of `drops`, those of other flows; zero on a path without cross traffic.
     pub others_drops_mean: f64,
@@ -418,7 +418,7 @@ pub struct Sample {
     pub retransmits: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Packets dropped on the path during the transfer, whoever sent them.
+    /// TCP data packets lost on the path during the transfer, whoever sent them.
     pub drops: u64,
     /// How start-up ended; `None` if it outlasted the transfer.
     pub startup_exit: Option<StartupExit>,

@@ -4,9 +4,9 @@ use firstflight_study::results::{CompareReport, SchemeResult};
 use maud::{Markup, html};
 
 use super::{forest, scheme};
-use crate::format::{TimeScale, bytes, count, list, percent, percent_magnitude};
+use crate::format::{TimeScale, bytes, count, percent, percent_magnitude};
 use crate::names::Names;
-use crate::path::path_field;
+use crate::path::widened;
 
 pub(super) fn section(report: &CompareReport, names: &Names) -> Markup {
     let comparison = &report.comparison;
@@ -56,6 +56,7 @@ fn size_table(size: u64, ranked: &[&SchemeResult], names: &Names, baseline: Opti
                 }
             }
         }
+        @if let Some(note) = widened(ranked) { p.note.warn { (note) } }
     }
 }
 
@@ -124,14 +125,5 @@ fn remarks(result: &SchemeResult) -> Markup {
         @if result.unfinished > 0 && result.completion_s.is_some() {
             span.ci.warn { (result.unfinished) " of " (result.replications) " did not finish" }
         }
-        @if !result.widened_by.is_empty() {
-            span.ci.warn { "interval covers every possible " (unknown(result)) }
-        }
     }
-}
-
-/// The unknown values over whose range the intervals extend.
-fn unknown(result: &SchemeResult) -> String {
-    let fields: Vec<_> = result.widened_by.iter().map(|field| path_field(field).to_lowercase()).collect();
-    list(&fields)
 }

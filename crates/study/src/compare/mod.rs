@@ -185,7 +185,7 @@ impl Run {
 
     fn from_outcome(task: &Task<'_>, built: &Built, outcome: &Outcome) -> Self {
         let flow = &outcome.flows[0];
-        let drops = outcome.links.iter().map(|link| link.stats.drops + link.stats.wire_losses).sum();
+        let drops = outcome.flows.iter().map(|flow| flow.lost).sum();
         Self {
             sample: Sample {
                 seed: task.seed,
@@ -195,7 +195,7 @@ impl Run {
                 drops,
                 startup_exit: exit_of(built, outcome),
             },
-            others_drops: drops.saturating_sub(flow.lost),
+            others_drops: drops - flow.lost,
         }
     }
 }

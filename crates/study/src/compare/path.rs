@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use firstflight_capture::{Connection, Estimate, Inferred, PathEstimate as Told, infer};
 use firstflight_control::units::{Nanos, Rate};
 use firstflight_net::random::Stream;
+use statrs::distribution::{ContinuousCDF, Normal};
+
 use firstflight_scenario::quantity::{show_bytes, show_rate, show_time};
 use firstflight_scenario::{
     Dist, Limit, Loaded, Network, Path, Places, Profile, Receiver, Scenario, SchemeSpec, parse,
@@ -34,9 +36,14 @@ pub(super) struct Subject<'a> {
 #[derive(Clone, Copy)]
 struct Uncertain {
     field: &'static str,
+    /// The best single value; `None` where only bounds are known.
+    value: Option<f64>,
     low: f64,
     high: f64,
 }
+
+/// An interval narrower than this share of its value changes nothing that a reader would see.
+const NARROW: f64 = 0.02;
 
 impl<'a> Subject<'a> {
     pub(super) fn of(request: &'a Request) -> Result<Self, CompareError> {
@@ -120,7 +127,7 @@ impl<'a> Subject<'a> {
                     told.buffer.unknown().map_or((None, None), |unknown| (unknown.low, unknown.high));
                 let low = bounds.0.unwrap_or(UNKNOWN_BUFFER_BDP[0] * bdp).max(1.0);
                 let high = bounds.1.unwrap_or(UNKNOWN_BUFFER_BDP[1] * bdp).max(low);
-                uncertain.push(Uncertain { field: "buffer_packets", low, high });
+                uncertain.push(Uncertain { field: "buffer_packets", value: None, low, high });
                 (low * high).sqrt().round() as u64
             }
         };
@@ -226,9 +233,9 @@ impl<'a> Subject<'a> {
         self.path.clone()
     }
 
-    /// The fields whose values replications draw anew.
+    /// The fields whose values replications draw anew over a range that a reader would notice.
     pub(super) fn uncertain(&self) -> Vec<String> {
-        self.uncertain.iter().map(|unknown| unknown.field.to_owned()).collect()
+        self.uncertain.iter().filter(|u| u.matters()).map(|unknown| unknown.field.to_owned()).collect()
     }
 
     pub(super) fn scenario_text(&self) -> String {
@@ -253,18 +260,43 @@ impl<'a> Subject<'a> {
 }
 
 impl Uncertain {
-    /// Puts the value at `share` of the interval into the path. Buffers are drawn on a logarithmic scale, where one
-    /// that may be anything between a tenth and four bandwidth-delay products is as often below as above 0.6.
+    /// Puts a value into the path, the one below which it lies with probability `share`.
     fn put(&self, path: &mut Path, share: f64) {
-        let linear = self.low + share * (self.high - self.low);
+        let drawn = self.at(share);
         match self.field {
-            "rate_bit_s" => path.rate = Rate(linear.round().max(1.0) as u64),
-            "rtt_ms" => path.rtt = Nanos((linear * 1e6).round().max(1.0) as u64),
-            "loss" => path.loss = linear.clamp(0.0, 1.0),
-            _ => {
-                let drawn = self.low * libm::pow(self.high / self.low, share);
-                path.buffer = Limit::Packets(drawn.round().max(1.0) as u64);
+            "rate_bit_s" => path.rate = Rate(drawn.round().max(1.0) as u64),
+            "rtt_ms" => path.rtt = Nanos((drawn * 1e6).round().max(1.0) as u64),
+            "loss" => path.loss = drawn.clamp(0.0, 1.0),
+            _ => path.buffer = Limit::Packets(drawn.round().max(1.0) as u64),
+        }
+    }
+
+    fn at(&self, share: f64) -> f64 {
+        let normal = |p: f64| Normal::standard().inverse_cdf(p.clamp(1e-6, 1.0 - 1e-6));
+        match self.value {
+            // Only bounds: on a logarithmic scale, where a buffer that may be anything between a tenth and four
+            // bandwidth-delay products is as often below as above their geometric mean.
+            None => self.low * libm::pow(self.high / self.low, share),
+            // No loss among n packets: Jeffreys' posterior, Gamma(1/2) / n, which is half the square of a normal
+            // variable over n. The upper end that is known here is Wilson's, 1.96^2 / n.
+            Some(0.0) => {
+                let z = normal((1.0 + share) / 2.0);
+                self.high * z * z / (2.0 * 1.96 * 1.96)
             }
+            // The two sides of a normal law, each as wide as its side of the interval.
+            Some(value) => {
+                let z = normal(share) / 1.96;
+                let side = if z < 0.0 { value - self.low } else { self.high - value };
+                (value + z * side).max(0.0)
+            }
+        }
+    }
+
+    /// Whether the interval is wide enough to be told to the reader.
+    fn matters(&self) -> bool {
+        match self.value {
+            Some(value) => self.high - self.low > NARROW * value,
+            None => true,
         }
     }
 }
@@ -281,7 +313,7 @@ fn interval(field: &'static str, estimate: &Inferred<Estimate>, path: &PathResul
     let scale = if field == "rtt_ms" { 1e3 } else { 1.0 };
     let floor = if field == "buffer_packets" { 1.0 } else { 0.0 };
     let (low, high) = ((known.low * scale).max(floor), (known.high * scale).max(floor));
-    (high > low).then_some(Uncertain { field, low, high })
+    (high > low).then_some(Uncertain { field, value: Some(known.value * scale), low, high })
 }
 
 /// A scenario file of a path.
@@ -400,4 +432,32 @@ fn overrule(path: &mut PathResult, known: &Known) {
     }
     path.cannot_tell.retain(|field| !given.contains(&field.as_str()));
     path.estimates.retain(|estimate| !given.contains(&estimate.field.as_str()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loss_never_seen_is_drawn_near_zero_and_beyond_its_bound_as_rarely_as_it_should_be() {
+        // None of 691 packets lost: Wilson's upper end is 3.84 / 691 = 0.556 %.
+        let loss = Uncertain { field: "loss", value: Some(0.0), low: 0.0, high: 3.84 / 691.0 };
+        // Jeffreys: the median of Gamma(1/2, 1) is 0.2275, its 97.5 % point 2.512.
+        assert!((loss.at(0.5) * 691.0 - 0.2275).abs() < 0.001, "{}", loss.at(0.5) * 691.0);
+        assert!((loss.at(0.975) * 691.0 - 2.512).abs() < 0.005);
+        assert!(loss.at(0.0) < 1e-9);
+    }
+
+    #[test]
+    fn a_value_with_an_interval_lies_at_its_centre_in_the_median_and_at_its_ends_with_2_5_percent() {
+        let rate = Uncertain { field: "rate_bit_s", value: Some(20.0), low: 19.0, high: 23.0 };
+        assert!((rate.at(0.5) - 20.0).abs() < 1e-6);
+        assert!((rate.at(0.025) - 19.0).abs() < 0.001 && (rate.at(0.975) - 23.0).abs() < 0.001);
+    }
+
+    #[test]
+    fn a_buffer_of_which_only_bounds_are_known_is_as_often_below_as_above_their_geometric_mean() {
+        let buffer = Uncertain { field: "buffer_packets", value: None, low: 25.0, high: 400.0 };
+        assert!((buffer.at(0.5) - 100.0).abs() < 1e-9);
+    }
 }
