@@ -1,0 +1,257 @@
+//! Bad input gets one message, exit code 2, and leaves nothing behind.
+
+mod common;
+
+use common::Scratch;
+
+const GOOD: &str = r#"[path]
+rate = "40 Mbit/s"
+rtt = "100 ms"
+buffer = "1 BDP"
+[[flow]]
+size = "30 KB"
+"#;
+
+/// Runs `arguments` beside `files`, and expects a refusal whose message has every one of `parts` in order.
+fn refused(files: &[(&str, &[u8])], arguments: &[&str], input: &str, parts: &[&str]) {
+    let scratch = Scratch::new();
+    for (name, content) in files {
+        scratch.write(name, content);
+    }
+    let before = scratch.snapshot();
+    let run = scratch.run_with(arguments, input);
+    assert_eq!(run.code, 2, "{arguments:?}: {run:?}");
+    assert_eq!(run.out, "", "{arguments:?}");
+    assert!(run.err.starts_with("error: ") && run.err.lines().count() == 1, "{arguments:?}: {}", run.err);
+    let mut rest = &*run.err;
+    for part in parts {
+        let at = rest.find(part).unwrap_or_else(|| panic!("{arguments:?}: no {part:?} in {}", run.err));
+        rest = &rest[at + part.len()..];
+    }
+    assert_eq!(scratch.snapshot(), before, "{arguments:?} left something behind");
+}
+
+/// The same for a scenario that is [`GOOD`] but for one line, under both commands that take one.
+fn refused_scenario(good: &str, bad: &str, parts: &[&str]) {
+    assert!(GOOD.contains(good));
+    let text = GOOD.replacen(good, bad, 1);
+    for command in ["run", "compare"] {
+        refused(&[("bad.toml", text.as_bytes())], &[command, "bad.toml", "--out", "new/folder"], "", parts);
+    }
+}
+
+#[test]
+fn a_scenario_is_refused_with_file_line_key_value_and_what_was_expected() {
+    refused_scenario("rate =", "rat =", &["bad.toml:2:1: path.rat", "no such key", "did you mean \"rate\"?"]);
+    refused_scenario(
+        "40 Mbit/s",
+        "40 mbps",
+        &["bad.toml:2:8: path.rate = \"40 mbps\"", "refused because", "Mbit/s"],
+    );
+    refused_scenario(
+        "\"100 ms\"",
+        "100",
+        &["bad.toml:3:7: path.rtt = 100: the unit is missing", "expected a delay"],
+    );
+    refused_scenario("40 Mbit/s", "0 bit/s", &["bad.toml:2:8: path.rate = \"0 bit/s\"", "above zero"]);
+    refused_scenario("100 ms", "-1 ms", &["bad.toml:3:7: path.rtt = \"-1 ms\"", "negative"]);
+    refused_scenario("1 BDP", "0 packets", &["bad.toml:4:10: path.buffer = \"0 packets\""]);
+    refused_scenario("30 KB", "30 KBytes", &["bad.toml:6:8: flow[0].size", "there is no unit \"KBytes\""]);
+    refused_scenario("[[flow]]", "[[flow]", &["bad.toml:5:", "not TOML"]);
+}
+
+#[test]
+fn a_scheme_or_queue_that_does_not_exist_is_refused_by_name() {
+    let flow = "[[flow]]\n";
+    refused_scenario(
+        flow,
+        "[[flow]]\nstartup = \"slow-strat\"\n",
+        &["bad.toml:6:11: flow[0].startup", "\"slow-strat\"", "did you mean \"slow-start\"?"],
+    );
+    refused_scenario(
+        flow,
+        "[[flow]]\nstartup = \"paced-chirping\"\n",
+        &["bad.toml:6:11: flow[0].startup", "not built yet: paced-chirping"],
+    );
+    refused_scenario(
+        "buffer =",
+        "queue = \"read\"\nbuffer =",
+        &["bad.toml:4:9: path.queue = \"read\"", "did you mean \"red\"?"],
+    );
+}
+
+#[test]
+fn a_scheme_that_needs_what_the_host_lacks_is_refused_before_anything_runs() {
+    let text = GOOD.replace("[[flow]]", "[[flow]]\nprofile = \"ns2\"\nstartup = \"jump-start\"");
+    refused(
+        &[("ns2.toml", text.as_bytes())],
+        &["run", "ns2.toml"],
+        "",
+        &["ns2.toml:7:11", "jump-start", "handshake"],
+    );
+    let arguments = ["compare", "cable", "--profile", "ns2", "--startup", "jump-start"];
+    refused(&[], &arguments, "", &["jump-start", "handshake"]);
+}
+
+/// A pcap file of Ethernet frames.
+fn pcap(frames: &[&[u8]]) -> Vec<u8> {
+    let mut file = vec![];
+    for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 1] {
+        file.extend(word.to_le_bytes());
+    }
+    for frame in frames {
+        for word in [1, 0, frame.len() as u32, frame.len() as u32] {
+            file.extend(word.to_le_bytes());
+        }
+        file.extend(*frame);
+    }
+    file
+}
+
+#[test]
+fn a_file_that_is_no_capture_of_tcp_is_refused_with_what_it_holds() {
+    // Ethernet, type ARP.
+    let arp = [&[0_u8; 12][..], &[0x08, 0x06], &[0; 28]].concat();
+    refused(
+        &[("arp.pcap", &pcap(&[&arp]))],
+        &["compare", "arp.pcap"],
+        "",
+        &["arp.pcap", "none of the 1 packets is TCP"],
+    );
+    refused(
+        &[("empty.pcap", &pcap(&[]))],
+        &["compare", "empty.pcap"],
+        "",
+        &["empty.pcap", "holds no packet"],
+    );
+    let half = &pcap(&[&arp])[..50];
+    refused(&[("half.pcap", half)], &["compare", "half.pcap"], "", &["half.pcap", "breaks off"]);
+    refused(&[("text.pcap", b"not a capture")], &["compare", "text.pcap"], "", &["text.pcap: not a capture"]);
+    refused(&[("blob", &[7, 0, 7, 0])], &["compare", "blob"], "", &["blob: neither a capture"]);
+}
+
+#[test]
+fn what_cannot_be_read_is_refused_by_name() {
+    refused(&[], &["run", "none.toml"], "", &["none.toml: cannot be read"]);
+    refused(&[], &["run", "."], "", &[".: cannot be read"]);
+    refused(&[], &["compare", "."], "", &[".: cannot be read"]);
+    refused(
+        &[],
+        &["compare", "geo-satelite"],
+        "",
+        &["geo-satelite: there is no such file", "\"geo-satellite\"?"],
+    );
+    refused(&[], &["presets", "cabel"], "", &["\"cabel\"", "did you mean \"cable\"?"]);
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_refused_before_the_work() {
+    // Nothing can be made below a file, whoever asks.
+    let files: &[(&str, &[u8])] = &[("good.toml", GOOD.as_bytes()), ("file", b"")];
+    for out in ["file", "file/below"] {
+        refused(files, &["run", "good.toml", "--out", out], "", &["cannot write", out, "--out"]);
+        refused(files, &["compare", "cable", "--out", out], "", &["cannot write", out, "--out"]);
+    }
+}
+
+#[test]
+fn options_are_refused_in_the_words_of_the_format() {
+    let compare = |arguments: &[&str], parts: &[&str]| {
+        refused(&[], &[&["compare"], arguments].concat(), "", parts);
+    };
+    compare(&[], &["nothing to compare on; expected a capture", "--rate \"40 Mbit/s\" --rtt"]);
+    compare(&["--rate", "40 Mbit/s", "--buffer", "1 BDP"], &["--rtt: missing; expected a"]);
+    let path = |name, value| {
+        let mut options =
+            [["--rate", "40 Mbit/s"], ["--rtt", "100 ms"], ["--buffer", "1 BDP"], ["--loss", "0"]];
+        let given = options.iter_mut().find(|option| option[0] == name).expect("an option");
+        given[1] = value;
+        options.concat()
+    };
+    compare(&path("--rate", "40"), &["--rate \"40\": the unit is missing; expected a rate"]);
+    compare(&path("--rate", "0 bit/s"), &["--rate \"0 bit/s\": ", "above zero"]);
+    compare(&path("--rate", "40 Mbps"), &["--rate \"40 Mbps\": \"Mbps\" is refused because"]);
+    compare(&path("--rtt", "-5 ms"), &["--rtt \"-5 ms\": negative"]);
+    compare(&path("--buffer", "0 packets"), &["--buffer \"0 packets\": "]);
+    compare(&path("--loss", "1"), &["--loss 1.0: "]);
+    compare(&path("--loss", "-0.1"), &["--loss -0.1: "]);
+    compare(&path("--loss", "1 %"), &["--loss \"1 %\": "]);
+    compare(&["cable", "--rtt", "9 ms"], &["--rtt \"9 ms\": the preset cable says itself what its path is"]);
+    compare(&["cable", "--size", "30KB,300"], &["--size \"300\": the unit is missing"]);
+    compare(
+        &["cable", "--size", "30kb"],
+        &["--size \"30kb\": there is no unit \"kb\"", "did you mean \"KB\"?"],
+    );
+    compare(
+        &["cable", "--scheme", "slow-start+cubik"],
+        &["--scheme", "\"cubik\"", "did you mean \"cubic\"?"],
+    );
+    compare(&["cable", "--startup", "reno"], &["--startup \"reno\": reno is not a start-up scheme"]);
+    compare(&["cable", "--avoidance", "bbr"], &["--avoidance \"bbr\": not built yet: bbr"]);
+    compare(&["cable", "--profile", "linus"], &["--profile \"linus\"", "did you mean \"linux\"?"]);
+    compare(&["cable", "--trace"], &["--trace: not built yet"]);
+    let files: &[(&str, &[u8])] = &[("good.toml", GOOD.as_bytes())];
+    refused(files, &["compare", "good.toml", "--loss", "0.1"], "", &["--loss", "the scenario says itself"]);
+    refused(files, &["run", "good.toml", "--grid", "0 s"], "", &["--grid \"0 s\": zero; expected a time"]);
+    refused(files, &["run", "good.toml", "--grid", "1"], "", &["--grid \"1\": the unit is missing"]);
+}
+
+#[test]
+fn options_that_no_command_has_are_refused_too() {
+    let scratch = Scratch::new();
+    for arguments in
+        [&["run"][..], &["compare", "cable", "--rtd", "1 ms"], &["lab"], &["run", "x", "--runs", "0"]]
+    {
+        let run = scratch.run(arguments);
+        assert_eq!(run.code, 2, "{arguments:?}: {run:?}");
+        assert!(run.out.is_empty() && run.err.starts_with("error: "), "{arguments:?}: {run:?}");
+    }
+}
+
+#[test]
+fn a_script_for_the_sender_is_refused_at_the_line_that_is_wrong() {
+    const OPEN: &str = r#"{"at_us":10,"do":"established","mss":1000,"window":65535}"#;
+    let sender = |options: &[&str], line: &str, parts: &[&str]| {
+        // The first line is answered, whatever follows.
+        let scratch = Scratch::new();
+        let run = scratch.run_with(&[&["sender"], options].concat(), &format!("{OPEN}\n\n{line}\n"));
+        assert_eq!((run.code, run.out.lines().count()), (2, 1), "{line}: {run:?}");
+        let message = run.err.strip_prefix("error: standard input:3:").expect(&run.err);
+        assert!(parts.iter().all(|part| message.contains(part)) && run.err.lines().count() == 1, "{message}");
+    };
+    sender(&[], "nonsense", &["not JSON"]);
+    sender(&[], OPEN, &["13: do = \"established\": the connection is open already"]);
+    sender(&[], r#"{"at_us":9,"do":"advance"}"#, &["at_us = 9: time goes back", "10"]);
+    sender(&[], r#"{"at_us":10,"do":"ack"}"#, &["ack: missing"]);
+    let early = r#"{"at_us":0,"do":"write","bytes":1}"#;
+    refused(&[], &["sender"], early, &["standard input:1:12: do = \"write\": the connection is not open"]);
+    let sizeless = r#"{"at_us":0,"do":"established","window":65535}"#;
+    refused(&[], &["sender"], sizeless, &["standard input:1:1: mss: missing", "--mss"]);
+    for (options, parts) in [
+        (["--profile", "bsd"], &["--profile \"bsd\": there is no \"bsd\"", "one of: rfc, ns2, linux"][..]),
+        (["--startup", "cubic"], &["--startup \"cubic\": cubic is not a start-up scheme"]),
+        (["--recovery", "sac"], &["--recovery \"sac\"", "did you mean \"sack\"?"]),
+        (["--initial-window", "10"], &["--initial-window \"10\": the unit is missing"]),
+        (["--initial-ssthresh", "none"], &["--initial-ssthresh \"none\""]),
+        (["--min-rto", "0 s"], &["--min-rto \"0 s\"", "above zero"]),
+        (["--idle-restart", "validate"], &["--idle-restart \"validate\": not built yet"]),
+    ] {
+        refused(&[], &[&["sender"][..], &options].concat(), OPEN, parts);
+    }
+}
+
+#[test]
+fn nothing_is_written_after_the_application_closed() {
+    let scratch = Scratch::new();
+    let script = r#"{"at_us":0,"do":"established","mss":1000,"window":65535}
+{"at_us":0,"do":"close"}
+{"at_us":0,"do":"write","bytes":1}
+"#;
+    let run = scratch.run_with(&["sender"], script);
+    assert_eq!((run.code, run.out.lines().count()), (2, 2));
+    assert!(
+        run.err.contains("standard input:3:12: do = \"write\": nothing is written after \"close\""),
+        "{}",
+        run.err
+    );
+}

@@ -1,0 +1,108 @@
+//! Runs the built program in a folder of its own.
+
+#![allow(dead_code, reason = "every test file uses a part of it")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A folder that is gone after the test.
+pub(crate) struct Scratch(PathBuf);
+
+impl Scratch {
+    /// An empty one.
+    pub(crate) fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        fs::create_dir_all(&path).expect("a folder for the test");
+        Self(path)
+    }
+
+    /// Its path.
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Puts a file there.
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        fs::write(self.0.join(name), content).expect("a file for the test");
+    }
+
+    /// Runs the program there.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Finished {
+        self.run_with(arguments, "")
+    }
+
+    /// The same with something on standard input.
+    pub(crate) fn run_with(&self, arguments: &[&str], input: &str) -> Finished {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_firstflight"))
+            .args(arguments)
+            .current_dir(&self.0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        // A program that refuses its options reads nothing.
+        let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
+        Finished::from(child.wait_with_output().expect("the program ends"))
+    }
+
+    /// Every path in it, with the content of files.
+    pub(crate) fn snapshot(&self) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+        let mut found = BTreeMap::new();
+        let mut open = vec![self.0.clone()];
+        while let Some(path) = open.pop() {
+            if path.is_dir() {
+                open.extend(
+                    fs::read_dir(&path).expect("a folder").map(|entry| entry.expect("an entry").path()),
+                );
+                found.insert(path, None);
+            } else {
+                let content = fs::read(&path).expect("a file");
+                found.insert(path, Some(content));
+            }
+        }
+        found
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What a run left.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    /// Exit code.
+    pub(crate) code: i32,
+    /// Standard output.
+    pub(crate) out: String,
+    /// Standard error.
+    pub(crate) err: String,
+}
+
+impl From<Output> for Finished {
+    fn from(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+        Self {
+            code: output.status.code().expect("no signal"),
+            out: text(output.stdout),
+            err: text(output.stderr),
+        }
+    }
+}
+
+impl Finished {
+    /// Standard output as JSON, of a run that succeeded.
+    pub(crate) fn json(&self) -> serde_json::Value {
+        assert_eq!((self.code, &*self.err), (0, ""), "{}", self.out);
+        serde_json::from_str(&self.out).expect("JSON")
+    }
+}

@@ -1,0 +1,293 @@
+//! What scripts may rely on: the objects of the command-line contract.
+
+mod common;
+
+use std::collections::BTreeSet;
+
+use common::Scratch;
+use serde_json::{Value, json};
+
+/// Every key of `value`, `flows[].name` for those inside arrays; a null has none inside.
+fn keys(value: &Value) -> BTreeSet<String> {
+    fn walk(value: &Value, path: &str, found: &mut BTreeSet<String>) {
+        match value {
+            Value::Object(members) => {
+                for (key, member) in members {
+                    let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                    walk(member, &path, found);
+                    found.insert(path);
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| walk(item, &format!("{path}[]"), found)),
+            _ => {}
+        }
+    }
+    let mut found = BTreeSet::new();
+    walk(value, "", &mut found);
+    found
+}
+
+const SCENARIO: &str = r#"title = "Two flows"
+duration = "3 s"
+[path]
+rate = "10 Mbit/s"
+rtt = "50 ms"
+buffer = "20 packets"
+[[flow]]
+name = "short"
+size = "300 KB"
+[[flow]]
+name = "bulk"
+start = "1 s"
+"#;
+
+#[test]
+fn algorithms_have_the_five_fields_of_the_contract_and_words_it_knows() {
+    let list = Scratch::new().run(&["algorithms", "--json"]).json();
+    let list = list.as_array().expect("an array");
+    let fields = ["label", "role", "source", "needs", "hosts"].map(String::from).into();
+    let mut labels = BTreeSet::new();
+    for algorithm in list {
+        assert_eq!(keys(algorithm), fields, "{algorithm}");
+        let role = algorithm["role"].as_str().expect("a word");
+        assert!(["startup", "avoidance", "whole", "router", "queue"].contains(&role), "{role}");
+        assert!(!algorithm["source"].as_str().expect("text").is_empty(), "{algorithm}");
+        assert_eq!(algorithm["hosts"], json!(["simulator"]), "{algorithm}");
+        assert!(labels.insert(algorithm["label"].as_str().expect("a word")), "{algorithm} is listed twice");
+    }
+    for label in
+        ["slow-start", "limited-slow-start", "hybrid-slow-start", "hystart++", "jump-start", "adaptive-start"]
+    {
+        assert!(labels.contains(label), "{label}");
+    }
+    for label in ["reno", "cubic", "drop-tail", "red"] {
+        assert!(labels.contains(label), "{label}");
+    }
+}
+
+#[test]
+fn run_prints_the_object_of_the_contract() {
+    let contract = json!({ "title": "", "seed": 1, "simulated_s": 20.0,
+        "flows": [ { "name": "", "startup": "", "avoidance": "", "start_s": 0.0, "size_bytes": null,
+            "completion_s": null, "delivered_bytes": 0, "delivered_packets": 0, "goodput_bit_s": 0.0,
+            "retransmits": 0, "timeouts": 0, "lost_packets": 0,
+            "startup_exit": { "time_s": 0.0, "cwnd_packets": 0.0, "bdp_packets": 0.0, "overshoot_packets": 0,
+                "reason": "loss" },
+            "first_flight_packets": 0, "max_cwnd_packets": 0.0, "final_cwnd_packets": 0.0, "delivered_at": [] } ],
+        "links": [ { "name": "", "utilization": 0.0, "drops": 0, "marks": 0, "mean_queue_packets": 0.0,
+            "max_queue_packets": 0 } ],
+        "fairness_jain": 1.0, "engine": { "packet_hops": 0, "cpu_s": 0.0, "wall_s": 0.0 } });
+    let scratch = Scratch::new();
+    scratch.write("two.toml", SCENARIO);
+    let result = scratch.run(&["run", "two.toml", "--json", "--seed", "9"]).json();
+    assert_eq!(keys(&result), keys(&contract));
+    assert_eq!((&result["title"], &result["seed"]), (&json!("Two flows"), &json!(9)));
+    assert_eq!((&result["simulated_s"], &result["flows"][0]["name"]), (&json!(3.0), &json!("short.0")));
+    assert_eq!(result["flows"][0]["size_bytes"], json!(300_000));
+    assert_eq!(
+        (&result["flows"][1]["size_bytes"], &result["flows"][1]["completion_s"]),
+        (&Value::Null, &Value::Null)
+    );
+    assert_eq!(
+        result["flows"][1]["start_s"].as_f64().map(|s| s > 1.0),
+        Some(true),
+        "the handshake comes first"
+    );
+    assert!(
+        result["flows"][0]["completion_s"].as_f64().is_some_and(|s| s > 0.24),
+        "300 KB take 0.24 s at 10 Mbit/s"
+    );
+}
+
+#[test]
+fn several_runs_add_means_and_keep_the_first_run() {
+    let scratch = Scratch::new();
+    scratch.write("two.toml", SCENARIO.replace("[path]", "[path]\nloss = 0.01"));
+    let one = scratch.run(&["run", "two.toml", "--json"]).json();
+    let five = scratch.run(&["run", "two.toml", "--json", "--runs", "5"]).json();
+    assert_eq!((&one["flows"], &one.get("runs")), (&five["flows"], &None));
+    assert_eq!(five["runs"]["seeds"], json!([1, 2, 3, 4, 5]));
+    assert_eq!(five["runs"]["flows"][1]["goodput_bit_s"]["ci95"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn the_grid_sets_when_delivery_is_told() {
+    let scratch = Scratch::new();
+    scratch.write("two.toml", SCENARIO);
+    let result = scratch.run(&["run", "two.toml", "--json", "--grid", "500ms"]).json();
+    let times: Vec<f64> = result["flows"][0]["delivered_at"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|p| p[0].as_f64())
+        .collect();
+    assert!(times.len() >= 2 && times[..2] == [0.5, 1.0], "{times:?}");
+}
+
+#[test]
+fn without_json_people_read_tables_and_out_keeps_the_object() {
+    let scratch = Scratch::new();
+    scratch.write("two.toml", SCENARIO);
+    let run = scratch.run(&["run", "two.toml", "--out", "results"]);
+    assert_eq!((run.code, &*run.err), (0, ""));
+    for part in ["Two flows", "short.0", "bulk.0", "slow-start+reno", "bottleneck", "Wrote results/run.json"]
+    {
+        assert!(run.out.contains(part), "{part}: {}", run.out);
+    }
+    let written = std::fs::read_to_string(scratch.path().join("results/run.json")).expect("run.json");
+    let written: Value = serde_json::from_str(&written).expect("JSON");
+    assert_eq!(written["flows"][0]["name"], json!("short.0"));
+    assert_eq!(scratch.snapshot().len(), 4, "the folder, the scenario, results and run.json in it");
+}
+
+#[test]
+fn compare_prints_the_object_of_the_contract_and_writes_the_report() {
+    let contract = json!({
+        "path": { "inferred_from": null, "rate_bit_s": 0, "rtt_ms": 0, "buffer_packets": 0, "loss": 0.0,
+            "mss_bytes": 0, "initial_window_packets": 0, "receiver": "" },
+        "connections": [],
+        "results": [ { "scheme": "", "size_bytes": 0, "completion_s": { "median": 0.0, "p95": 0.0, "ci95": [] },
+            "retransmits_mean": 0.0, "startup_exit": { "time_s": 0.0, "cwnd_packets": 0.0, "reason": "" } } ] });
+    let scratch = Scratch::new();
+    let arguments = ["--rate", "10 Mbit/s", "--rtt", "50 ms", "--buffer", "20 packets", "--loss", "0.001"];
+    let more = [
+        "--startup",
+        "slow-start,hystart++",
+        "--avoidance",
+        "reno",
+        "--size",
+        "30KB,1 MB",
+        "--runs",
+        "3",
+        "--json",
+    ];
+    let run = scratch.run(&[&["compare"], &arguments[..], &more].concat());
+    assert_eq!(run.code, 0, "{run:?}");
+    let result: Value = serde_json::from_str(&run.out).expect("JSON");
+    assert!(keys(&result).is_superset(&keys(&contract)), "{:?}", keys(&result));
+    assert_eq!(
+        (&result["path"]["rate_bit_s"], &result["path"]["rtt_ms"]),
+        (&json!(10_000_000), &json!(50.0))
+    );
+    assert_eq!((&result["path"]["buffer_packets"], &result["path"]["loss"]), (&json!(20), &json!(0.001)));
+    let cells: BTreeSet<(String, u64)> = result["results"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|cell| {
+            (cell["scheme"].as_str().expect("a word").into(), cell["size_bytes"].as_u64().expect("bytes"))
+        })
+        .collect();
+    let expected =
+        ["slow-start+reno", "hystart+++reno"].map(|s| [30_000, 1_000_000].map(|n| (s.to_owned(), n)));
+    assert_eq!(cells, expected.into_iter().flatten().collect());
+    let command = result["provenance"]["command"].as_str().expect("text");
+    assert!(command.starts_with("firstflight compare --rate '10 Mbit/s' --rtt '50 ms'"), "{command}");
+    let page = std::fs::read_to_string(scratch.path().join("out/report.html")).expect("report.html");
+    assert!(page.contains("hystart++") && !page.contains("<script src"));
+    let parquet = std::fs::read(scratch.path().join("out/results.parquet")).expect("results.parquet");
+    assert_eq!((&parquet[..4], &parquet[parquet.len() - 4..]), (&b"PAR1"[..], &b"PAR1"[..]));
+    assert_eq!(scratch.snapshot().len(), 4, "two files in a folder, and nothing else");
+}
+
+const CAPTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../capture/testdata");
+
+#[test]
+fn a_capture_is_recognised_by_its_first_bytes_and_a_broken_off_one_is_used_with_a_warning() {
+    let scratch = Scratch::new();
+    let whole = std::fs::read(format!("{CAPTURES}/p2-reno-30KB.pcap")).expect("a capture");
+    scratch.write("whole", &whole);
+    scratch.write("broken", &whole[..whole.len() - 100]);
+    for (name, breaks_off) in [("whole", false), ("broken", true)] {
+        let run = scratch.run(&[
+            "compare",
+            name,
+            "--startup",
+            "slow-start",
+            "--size",
+            "30KB",
+            "--runs",
+            "2",
+            "--json",
+        ]);
+        assert_eq!(run.code, 0, "{run:?}");
+        assert_eq!(
+            run.err.contains(&format!("warning: {name}: the file breaks off after")),
+            breaks_off,
+            "{}",
+            run.err
+        );
+        let result: Value = serde_json::from_str(&run.out).expect("JSON");
+        assert_eq!(result["path"]["inferred_from"], json!(name));
+        let connection = &result["connections"][0];
+        for key in ["bytes", "observed_completion_s", "rerun_completion_s", "observed_retransmits"] {
+            assert!(connection.get(key).is_some(), "{key}: {connection}");
+        }
+        assert_eq!(result["provenance"]["inputs"][0]["name"], json!(name));
+    }
+}
+
+#[test]
+fn what_is_known_of_a_path_overrules_the_capture() {
+    let scratch = Scratch::new();
+    let capture = format!("{CAPTURES}/p2-reno-30KB.pcap");
+    let more = [
+        "--rate",
+        "20 Mbit/s",
+        "--buffer",
+        "64 packets",
+        "--startup",
+        "slow-start",
+        "--size",
+        "30KB",
+        "--json",
+    ];
+    let run = scratch.run(&[&["compare", &*capture][..], &more].concat());
+    assert_eq!(run.code, 0, "{run:?}");
+    let path = serde_json::from_str::<Value>(&run.out).expect("JSON")["path"].clone();
+    assert_eq!((&path["rate_bit_s"], &path["buffer_packets"]), (&json!(20_000_000), &json!(64)));
+    assert!(path["rtt_ms"].as_f64().is_some_and(|rtt| rtt > 1.0), "still inferred: {path}");
+    let run = scratch.run(&["compare", &capture, "--buffer", "1 BDP"]);
+    assert_eq!(run.code, 2);
+    assert!(run.err.contains("--buffer \"1 BDP\": a BDP needs --rate and --rtt"), "{}", run.err);
+}
+
+#[test]
+fn presets_print_themselves_and_run() {
+    let scratch = Scratch::new();
+    let list = scratch.run(&["presets", "--json"]).json();
+    let names: Vec<&str> =
+        list.as_array().expect("a list").iter().filter_map(|p| p["name"].as_str()).collect();
+    assert!(names.contains(&"cable") && names.len() >= 8, "{names:?}");
+    let text = scratch.run(&["presets", "cable"]).out;
+    assert!(text.contains("rate = \"300 Mbit/s\"") && text.contains('#'), "{text}");
+    scratch.write("cable.toml", text + "[[flow]]\nsize = \"30 KB\"\n");
+    assert_eq!(scratch.run(&["run", "cable.toml", "--json"]).json()["flows"][0]["size_bytes"], json!(30_000));
+}
+
+#[test]
+fn schema_version_and_completions_are_printed() {
+    let scratch = Scratch::new();
+    let schema = scratch.run(&["schema"]).json();
+    assert!(schema["$defs"].is_object() && schema["properties"]["path"].is_object(), "{schema}");
+    let version = scratch.run(&["--version"]);
+    let expected = concat!("firstflight ", env!("CARGO_PKG_VERSION"), " (");
+    assert!(version.code == 0 && version.out.starts_with(expected), "{version:?}");
+    for shell in ["bash", "zsh", "fish"] {
+        let script = scratch.run(&["completions", shell]);
+        assert!(
+            script.code == 0 && script.out.contains("firstflight") && script.out.contains("compare"),
+            "{shell}"
+        );
+    }
+}
+
+#[test]
+fn every_command_explains_itself_and_succeeds() {
+    let scratch = Scratch::new();
+    for command in ["compare", "run", "algorithms", "presets", "sender", "schema", "completions"] {
+        let run = scratch.run(&[command, "--help"]);
+        assert_eq!((run.code, &*run.err), (0, ""), "{command}");
+        assert!(run.out.contains("Usage: firstflight") && run.out.contains("Examples:"), "{command}");
+    }
+}
