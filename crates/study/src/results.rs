@@ -454,7 +454,7 @@ pub struct Series {
     pub in_flight_packets: Vec<f64>,
     /// Packets waiting at the bottleneck, whoever sent them.
     pub queue_packets: Vec<f64>,
-    /// Bytes cumulatively acknowledged.
+    /// Bytes acknowledged, cumulatively or selectively.
     pub delivered_bytes: Vec<f64>,
 }
 

@@ -119,12 +119,13 @@ impl Observer for Recorder {
         }
         self.forget_started(at);
         let info = sender.info();
+        let arrived = sender.app().bytes_in(sender.acked(), sender.mss()) + u64::from(info.sacked) * sender.mss();
         self.points.push(Point {
             at,
             cwnd: info.cwnd,
             in_flight: info.in_flight.into(),
             queue: self.waiting.len() as f64,
-            delivered: sender.app().bytes_in(sender.acked(), sender.mss()) as f64,
+            delivered: arrived as f64,
         });
         if self.points.len() >= MOST_POINTS {
             let mut index = 0;
