@@ -7,8 +7,12 @@ fn main() {
     let version = env!("CARGO_PKG_VERSION");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     println!("cargo:rerun-if-changed=build.rs");
-    let revision = revision(&root).unwrap_or_else(|| version.to_owned());
+    let (revision, shown) = match revision(&root) {
+        Some(revision) => (revision.clone(), format!("{version} ({revision})")),
+        None => (version.to_owned(), version.to_owned()),
+    };
     println!("cargo:rustc-env=FIRSTFLIGHT_REVISION={revision}");
+    println!("cargo:rustc-env=FIRSTFLIGHT_VERSION={shown}");
 }
 
 fn revision(root: &Path) -> Option<String> {

@@ -6,8 +6,8 @@ use clap_complete::Shell;
 use crate::failure::Failure;
 use crate::{algorithms, compare, output, presets, run, sender};
 
-/// The version, and the source it was built from.
-pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("FIRSTFLIGHT_REVISION"), ")");
+/// The version and, where it is known, the source it was built from.
+const VERSION: &str = env!("FIRSTFLIGHT_VERSION");
 
 /// Learn how your connections should start.
 ///

@@ -16,8 +16,11 @@ use crate::failure::Failure;
 /// What INPUT names, and for a capture what is `known` of the path beforehand.
 pub(crate) fn input(named: &str, known: impl FnOnce() -> Result<Known, Failure>) -> Result<Input, Failure> {
     let path = Path::new(named);
-    if !path.exists() {
-        return preset(named).map(Input::Preset).map_err(|_| Failure::new(neither(named)));
+    // A folder that happens to have a preset's name is no file.
+    match preset(named) {
+        Ok(preset) if !path.exists() || path.is_dir() => return Ok(Input::Preset(preset)),
+        Err(_) if !path.exists() => return Err(Failure::new(neither(named))),
+        _ => {}
     }
     match recognise(path).map_err(|error| unreadable(named, &error))? {
         Kind::Capture => {

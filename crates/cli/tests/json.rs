@@ -253,6 +253,16 @@ fn what_is_known_of_a_path_overrules_the_capture() {
 }
 
 #[test]
+fn a_folder_with_a_presets_name_does_not_hide_the_preset() {
+    let scratch = Scratch::new();
+    std::fs::create_dir(scratch.path().join("dsl")).expect("a folder");
+    let run = scratch.run(&["compare", "dsl", "--startup", "slow-start", "--size", "30KB", "--json"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    let path = serde_json::from_str::<Value>(&run.out).expect("JSON")["path"].clone();
+    assert_eq!(path["rate_bit_s"], json!(20_000_000));
+}
+
+#[test]
 fn presets_print_themselves_and_run() {
     let scratch = Scratch::new();
     let list = scratch.run(&["presets", "--json"]).json();
@@ -271,7 +281,7 @@ fn schema_version_and_completions_are_printed() {
     let schema = scratch.run(&["schema"]).json();
     assert!(schema["$defs"].is_object() && schema["properties"]["path"].is_object(), "{schema}");
     let version = scratch.run(&["--version"]);
-    let expected = concat!("firstflight ", env!("CARGO_PKG_VERSION"), " (");
+    let expected = concat!("firstflight ", env!("CARGO_PKG_VERSION"));
     assert!(version.code == 0 && version.out.starts_with(expected), "{version:?}");
     for shell in ["bash", "zsh", "fish"] {
         let script = scratch.run(&["completions", shell]);
