@@ -1,0 +1,102 @@
+//! Stages that go ahead of each other are the same simulation on every kind of topology.
+
+mod common;
+
+use common::{Case, MS, network, run};
+use firstflight_control::units::{Nanos, Rate};
+use firstflight_sim::config::{LinkConfig, Network, QueueConfig, UdpConfig};
+
+/// The links of a chain of routers, both ways, over which flow `i` of `case` goes from `spans[i].0` to
+/// `spans[i].1`, backwards where that is the smaller.
+fn line_of_routers(case: &Case, delays_us: &[u64], spans: &[(usize, usize)]) -> Network {
+    let mut net = network(&Case { flows: spans.len(), ..case.clone() });
+    let hops = delays_us.len();
+    let link = |name: String, us: u64| LinkConfig {
+        name,
+        rate: Rate(case.mbit_s * 1_000_000),
+        delay: Nanos(us * 1000),
+        queue: QueueConfig::Packets(case.buffer),
+        loss: case.loss,
+    };
+    net.links = (0..hops).map(|i| link(format!("right{i}"), delays_us[i])).collect();
+    net.links.extend((0..hops).map(|i| link(format!("left{i}"), delays_us[i])));
+    for (flow, &(from, to)) in net.flows.iter_mut().zip(spans) {
+        let right: Vec<usize> = (from.min(to)..from.max(to)).collect();
+        let left: Vec<usize> = right.iter().rev().map(|i| hops + i).collect();
+        (flow.forward, flow.reverse) = if from < to { (right, left) } else { (left, right) };
+    }
+    for udp in &mut net.udp {
+        udp.path = (0..hops).collect();
+    }
+    net
+}
+
+fn delivers(net: &Network) {
+    let outcome = run(net);
+    assert!(outcome.flows.iter().any(|flow| flow.delivered > 100), "{:?}", outcome.flows);
+    assert!(outcome.links.iter().any(|link| link.stats.drops > 0));
+}
+
+#[test]
+fn a_parking_lot_with_traffic_both_ways_and_datagrams_across() {
+    let case = Case { udp_mbit_s: 1, every: 2, buffer: 30, ..Case::default() };
+    delivers(&line_of_routers(
+        &case,
+        &[10_000, 25_000, 5_000, 1_000],
+        &[(0, 4), (4, 0), (0, 1), (1, 2), (2, 3), (3, 4), (3, 1), (2, 0)],
+    ));
+}
+
+#[test]
+fn routers_so_close_that_no_stage_may_go_ahead() {
+    // An ACK of 40 bytes takes 0.32 ms at 1 Mbit/s; at 10 Gbit/s 32 ns, less than a turn is worth.
+    for (mbit_s, end) in [(1, 20_000 * MS), (10_000, 20 * MS)] {
+        let case = Case { mbit_s, buffer: 10, ..Case::default() };
+        let mut net = line_of_routers(&case, &[0, 0, 0], &[(0, 3), (3, 0), (0, 2), (1, 3)]);
+        net.end = Nanos(end);
+        net.flows.iter_mut().for_each(|flow| flow.app.start /= 100);
+        delivers(&net);
+    }
+}
+
+#[test]
+fn one_long_hop_among_short_ones() {
+    let case = Case { mbit_s: 5, buffer: 20, loss: 0.001, ..Case::default() };
+    delivers(&line_of_routers(&case, &[1, 60_000, 1], &[(0, 3), (0, 3), (3, 0), (1, 2)]));
+}
+
+#[test]
+fn paced_senders_and_writes_that_pause() {
+    for startup in ["jump-start", "hybrid-slow-start"] {
+        let bytes = Some(300_000);
+        let case =
+            Case { startup, bytes, pauses: vec![0, 500], initial_window: 10, buffer: 20, ..Case::default() };
+        delivers(&line_of_routers(&case, &[2_000, 30_000], &[(0, 2), (0, 1), (1, 2), (2, 0)]));
+    }
+}
+
+#[test]
+fn a_path_of_more_links_than_a_leg_holds() {
+    let delays: Vec<u64> = (1..12).map(|i| i * 1000).collect();
+    delivers(&line_of_routers(&Case { buffer: 15, ..Case::default() }, &delays, &[(0, 11)]));
+}
+
+#[test]
+fn a_flow_that_shares_no_link_with_anybody_still_has_a_clock() {
+    let case = Case { buffer: 20, udp_mbit_s: 3, seconds: 5, ..Case::default() };
+    let mut net = line_of_routers(&case, &[20_000], &[(0, 1)]);
+    delivers(&net);
+    // Beside it a source of datagrams with a link of its own.
+    let own = LinkConfig { name: "own".into(), ..net.links[0].clone() };
+    net.links.push(own);
+    net.udp = vec![UdpConfig { path: vec![2], on: vec![(Nanos(0), Nanos(4000 * MS))], ..net.udp[0].clone() }];
+    delivers(&net);
+}
+
+/// Small enough for Miri, which sees here every unchecked access of the wire and the feeds.
+#[test]
+fn twenty_segments_each_way_through_a_buffer_of_three() {
+    let case = Case { bytes: Some(20_000), buffer: 3, initial_window: 4, seconds: 5, ..Case::default() };
+    let outcome = run(&line_of_routers(&case, &[5_000, 5_000], &[(0, 2), (2, 0), (0, 1)]));
+    assert!(outcome.flows.iter().all(|flow| flow.delivered_bytes == 20_000));
+}
