@@ -11,7 +11,8 @@ use sha2::{Digest, Sha256};
 
 use crate::format::{EAGER, UNLIMITED};
 use crate::model::{
-    Direction, Dist, Endpoints, FlowGroup, Growth, Limit, Network, Queue, Reads, Scenario, Start, UdpSource,
+    Direction, Dist, Endpoints, FlowGroup, Growth, Limit, Network, Queue, Reads, Rounds, Scenario, Start,
+    UdpSource,
 };
 use crate::quantity::{show_bytes, show_rate, show_time};
 use crate::scheme::PhaseSpec;
@@ -141,6 +142,10 @@ impl Writer {
         self.plain("size", flow.size.map_or_else(|| quoted(UNLIMITED), |size| dist(size, bytes)));
         if let Some(lifetime) = flow.lifetime {
             self.plain("lifetime", dist(lifetime, time));
+        }
+        if let Some(Rounds { count, idle, jitter }) = flow.rounds {
+            let (idle, jitter) = (time(idle), time(jitter));
+            self.plain("rounds", format_args!("{{ count = {count}, idle = {idle}, jitter = {jitter} }}"));
         }
         let (last, before) = flow.scheme.phases().split_last().expect("a scheme has phases");
         match before {

@@ -21,6 +21,8 @@ pub const BDP_MILLIONTHS: u64 = 1_000_000_000;
 pub const PACKET: u64 = 65_535;
 /// TCP flows of a scenario, all groups together.
 pub const FLOWS: u64 = 100_000;
+/// Transfers of one connection.
+pub const ROUNDS: u64 = 100_000;
 /// `[[flow]]` and `[[udp]]` tables.
 pub const GROUPS: usize = 1_000;
 /// Nodes of a graph.

@@ -202,6 +202,8 @@ pub struct FlowGroup {
     pub size: Option<Dist<u64>>,
     /// How long each flow goes on; without it, until `size` is delivered.
     pub lifetime: Option<Dist<Nanos>>,
+    /// Further transfers of `size` by the same connection; without it, one.
+    pub rounds: Option<Rounds>,
     /// Start-up and avoidance.
     pub scheme: SchemeSpec,
     /// How losses are found and repaired.
@@ -243,6 +245,17 @@ impl FlowGroup {
     pub fn flow_name(&self, index: u32) -> String {
         format!("{}.{index}", self.name)
     }
+}
+
+/// Transfers of one connection, each after an idle time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rounds {
+    /// How many, the first included.
+    pub count: u32,
+    /// From the end of a transfer to the beginning of the next.
+    pub idle: Nanos,
+    /// Each idle time is longer by up to this, uniformly.
+    pub jitter: Nanos,
 }
 
 /// A source of datagrams at a constant rate, possibly on and off.

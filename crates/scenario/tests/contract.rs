@@ -3,7 +3,7 @@
 use firstflight_control::units::{Nanos, Rate};
 use firstflight_scenario::*;
 
-/// The contract's example, but for `rounds`, which no host does yet.
+/// The contract's example.
 const EXAMPLE: &str = r#"
 title = "NewReno on a long fat path"
 duration = "20 s"                 # default: until every finite flow has finished
@@ -41,6 +41,7 @@ byte_counting = false             # RFC 3465 growth
 min_rto = "1 s"
 rto_granularity = "10 ms"
 idle_restart = "restart"          # restart | keep | validate | pace   (SSR, NSSR, congestion window validation, rate-based pacing)
+rounds = { count = 10, idle = "5 s", jitter = "2 s" }   # optional: the same connection sends `size` again after an idle time
 cluster = "site-a"                # optional: which flows share a bottleneck; default from the topology
 direction = "forward"             # or "reverse"
 extra_rtt = "0 ms"                # or { uniform = ["0 ms", "40 ms"] }
@@ -80,6 +81,7 @@ fn the_example_of_the_contract_is_read_to_the_letter() {
             start: Start::At(Nanos::ZERO),
             size: None,
             lifetime: Some(Dist::Fixed(Nanos::from_secs(30))),
+            rounds: Some(Rounds { count: 10, idle: Nanos::from_secs(5), jitter: Nanos::from_secs(2) }),
             scheme: SchemeSpec::parse("slow-start+reno").unwrap(),
             recovery: Recovery::NewReno,
             // Windows are payload: 1000 bytes on the wire less 40 of headers.
@@ -159,15 +161,4 @@ fn the_alternatives_that_the_example_names_in_comments_are_read_too() {
     );
     let Network::Dumbbell(Path { queue: Queue::Red(red), .. }) = red.network else { panic!("no RED") };
     assert_eq!(red, Red { min: 50.0, max: 150.0, weight: 0.002, max_p: 0.1, gentle: true, ecn: true });
-}
-
-#[test]
-fn rounds_are_refused_by_name_where_the_example_has_them() {
-    let rounds = "rounds = { count = 10, idle = \"5 s\", jitter = \"2 s\" }";
-    let error = parse(&EXAMPLE.replace("cluster = \"site-a\"", rounds), "example.toml").unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "example.toml:38:10: flow[0].rounds = { count = 10, idle = \"5 s\", jitter = \"2 s\" }: \
-         not built yet: rounds (the same connection sends `size` again after an idle time)"
-    );
 }

@@ -103,10 +103,11 @@ prop_compose! {
         profile in prop::sample::select(Profile::ALL), count in 1..1000_u32, start in start(),
         size in prop::option::of(dist(magnitudes(limits::BYTES).prop_map(|n| n.max(1)))),
         lifetime in prop::option::of(dist(time(limits::TIME))),
+        rounds in prop::option::of((1..=limits::ROUNDS, time(limits::TIME), time(limits::TIME))),
         scheme in scheme(),
     )(
         profile in Just(profile), count in Just(count), start in Just(start), size in Just(size),
-        lifetime in Just(lifetime), scheme in Just(scheme),
+        lifetime in Just(lifetime), rounds in Just(rounds), scheme in Just(scheme),
         recovery in prop::sample::select(Recovery::ALL), receiver in prop::sample::select(Receiver::ALL),
         idle_restart in prop::sample::select(IdleRestart::ALL),
         windows in (65_535..limits::BYTES, prop::option::of(65_535..limits::BYTES), prop::option::of(65_535..limits::BYTES)),
@@ -118,6 +119,7 @@ prop_compose! {
     ) -> FlowGroup {
         FlowGroup {
             name: String::new(), profile, count, start, size, lifetime, scheme, recovery,
+            rounds: rounds.map(|(count, idle, jitter)| Rounds { count: count as u32, idle, jitter }),
             initial_window: windows.0, initial_ssthresh: windows.1, receive_window: windows.2,
             receiver, delayed_ack_timer: timers.0,
             receiver_reads: reads.map_or(Reads::Eager, Reads::Every),

@@ -155,13 +155,20 @@ fn flow(
         app: AppConfig {
             start: start.0,
             bytes: group.size.map(|size| draw(size, &mut stream("size")).max(1)),
-            pauses: vec![],
+            pauses: pauses(group, &mut stream("idle")),
             lifetime: group.lifetime.map(|lifetime| draw_time(lifetime, &mut stream("lifetime")).0),
         },
         header,
         ack_size: scenario.packet.ack(group.profile) as u16,
         ack_policy: ack_policy(group),
     }
+}
+
+/// The idle times between the transfers of one connection.
+fn pauses(group: &FlowGroup, stream: &mut Stream) -> Vec<u64> {
+    let Some(rounds) = group.rounds else { return vec![] };
+    let longest = rounds.idle.saturating_add(rounds.jitter);
+    (1..rounds.count).map(|_| draw_time(Dist::Uniform(rounds.idle, longest), stream).0).collect()
 }
 
 fn stack(group: &FlowGroup, mss: u32, phase: u64, ecn: bool) -> Stack {

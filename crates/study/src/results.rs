@@ -48,6 +48,10 @@ pub struct FlowResult {
     pub size_bytes: Option<u64>,
     /// From the start until the sender knows that the receiver has the last byte; `None` if that did not happen.
     pub completion_s: Option<f64>,
+    /// Of a connection with several rounds: how long each took, from its beginning to its last acknowledgement;
+    /// `completion_s` is the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rounds_s: Vec<f64>,
     /// Bytes cumulatively acknowledged at the sender.
     pub delivered_bytes: u64,
     /// Packets cumulatively acknowledged at the sender.

@@ -101,7 +101,9 @@ fn flow_result(scenario: &Scenario, built: &Built, outcome: &Outcome, index: usi
     let packets = |bytes: u64| bytes as f64 / f64::from(config.stack.mss);
     let start = flow.start.unwrap_or(config.app.start);
     let completion = flow.completions.first().copied();
-    let life = completion.unwrap_or(outcome.end.saturating_sub(start));
+    // Rounds and what has not finished live to the end of the run.
+    let whole_life = outcome.end.saturating_sub(start);
+    let life = if group.rounds.is_some() { whole_life } else { completion.unwrap_or(whole_life) };
     let grid = built.network.grid;
     let at = |i: usize| Nanos(grid.0 * (i as u64 + 1)).as_secs_f64();
     FlowResult {
@@ -111,6 +113,10 @@ fn flow_result(scenario: &Scenario, built: &Built, outcome: &Outcome, index: usi
         start_s: Nanos(start).as_secs_f64(),
         size_bytes: built.size[index],
         completion_s: completion.map(|t| Nanos(t).as_secs_f64()),
+        rounds_s: match group.rounds {
+            Some(_) => flow.completions.iter().map(|&t| Nanos(t).as_secs_f64()).collect(),
+            None => vec![],
+        },
         delivered_bytes: flow.delivered_bytes,
         delivered_packets: flow.delivered.into(),
         goodput_bit_s: if life == 0 { 0.0 } else { flow.delivered_bytes as f64 * 8e9 / life as f64 },
@@ -252,6 +258,36 @@ mod tests {
         let completion = flow.completion_s.expect("finished");
         assert!((completion - expected).abs() < 0.003, "{completion} {expected}");
         assert_eq!(flow.first_flight_packets, 10);
+    }
+
+    #[test]
+    fn a_connection_that_idles_starts_again_from_its_initial_window_unless_it_keeps_it() {
+        let text = |idle_restart: &str| {
+            format!(
+                r#"
+                [path]
+                rate = "10 Mbit/s"
+                rtt = "100 ms"
+                buffer = "200 packets"
+                [packet]
+                size = "1000 B"
+                [[flow]]
+                profile = "ns2"
+                size = "31 packets"
+                rounds = {{ count = 3, idle = "5 s" }}
+                idle_restart = "{idle_restart}"
+                "#
+            )
+        };
+        // 31 packets from a window of 1: rounds of 1, 2, 4, 8 and 16, five round trips. A window that was kept is
+        // 32 by then: one round trip, and 31 packets of 0.8 ms each behind each other.
+        let rounds = |idle_restart| run_text(&text(idle_restart), 1).flows[0].rounds_s.clone();
+        let restarted = rounds("restart");
+        assert_eq!(restarted.len(), 3);
+        assert!(restarted.iter().all(|t| (0.5..0.53).contains(t)), "{restarted:?}");
+        let kept = rounds("keep");
+        assert!((0.5..0.53).contains(&kept[0]), "{kept:?}");
+        assert!(kept[1..].iter().all(|t| (0.124..0.13).contains(t)), "{kept:?}");
     }
 
     #[test]

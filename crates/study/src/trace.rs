@@ -119,7 +119,8 @@ impl Observer for Recorder {
         }
         self.forget_started(at);
         let info = sender.info();
-        let arrived = sender.app().bytes_in(sender.acked(), sender.mss()) + u64::from(info.sacked) * sender.mss();
+        let arrived =
+            sender.app().bytes_in(sender.acked(), sender.mss()) + u64::from(info.sacked) * sender.mss();
         self.points.push(Point {
             at,
             cwnd: info.cwnd,

@@ -269,7 +269,12 @@ pub static FLOW: Section = Section {
             "whether the first two duplicate ACKs release a new packet each (RFC 3042)",
         ),
         habit("handshake", Kind::Flag, "whether a handshake precedes the data"),
-        later("rounds", "the same connection sends `size` again after an idle time"),
+        optional(
+            "rounds",
+            Kind::Table(&ROUNDS),
+            "one",
+            "the same connection sends `size` again after an idle time",
+        ),
         optional("cluster", Kind::Name, "the topology tells", "flows of equal name share a bottleneck"),
         optional("direction", words(&["forward", "reverse"]), "`\"forward\"`", "which way across a `[path]`"),
         optional(
@@ -315,6 +320,21 @@ pub static ON_OFF: Section = Section {
     keys: &[
         required("on", Kind::Either(&TIME, &TIMES), "length of a period in which it sends"),
         required("off", Kind::Either(&TIME, &TIMES), "length of a period in which it does not"),
+    ],
+};
+
+/// `rounds`.
+pub static ROUNDS: Section = Section {
+    name: "rounds",
+    doc: "Transfers of `size` by one connection, each after an idle time.",
+    keys: &[
+        required(
+            "count",
+            Kind::Integer { min: 1, max: limits::ROUNDS },
+            "how many transfers, the first included",
+        ),
+        required("idle", TIME_OR_ZERO, "from the end of a transfer to the beginning of the next"),
+        optional("jitter", TIME_OR_ZERO, "`\"0 s\"`", "each idle time is longer by up to this, uniformly"),
     ],
 };
 
@@ -399,6 +419,7 @@ pub static SECTIONS: &[&Section] = &[
     &PATH,
     &PACKET,
     &FLOW,
+    &ROUNDS,
     &START,
     &SIZES,
     &TIMES,

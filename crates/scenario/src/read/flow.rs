@@ -6,7 +6,7 @@ use super::scheme;
 use crate::error::{Error, Problem};
 use crate::format;
 use crate::model::{
-    Dist, Endpoints, FlowGroup, Growth, IdleRestart, OnOff, Packet, Reads, Receiver, Recovery,
+    Dist, Endpoints, FlowGroup, Growth, IdleRestart, OnOff, Packet, Reads, Receiver, Recovery, Rounds,
 };
 use crate::model::{Start, UdpSource};
 use crate::profile::Profile;
@@ -38,6 +38,7 @@ pub(super) fn group(
             _ => None,
         },
         lifetime: table.get("lifetime").map(|item| item.dist(Item::time)).transpose()?,
+        rounds: table.get("rounds").map(|item| rounds(&item)).transpose()?,
         scheme: scheme::read(table, stack)?,
         recovery: table
             .get("recovery")
@@ -78,6 +79,15 @@ pub(super) fn group(
         return Err(table.fail(Problem::Impossible(why), Some("a size, a lifetime, or a duration".into())));
     }
     Ok(group)
+}
+
+fn rounds(item: &Item<'_>) -> Result<Rounds, Error> {
+    let table = item.table(&format::ROUNDS)?;
+    Ok(Rounds {
+        count: table.need("count")?.integer()? as u32,
+        idle: table.need("idle")?.time()?,
+        jitter: table.get("jitter").map_or(Ok(Nanos::ZERO), |item| item.time())?,
+    })
 }
 
 fn start(item: &Item<'_>) -> Result<Start, Error> {

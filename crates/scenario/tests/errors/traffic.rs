@@ -216,8 +216,8 @@ pub(crate) const CASES: &[Case] = &[
     ),
     (
         12,
-        "rounds = { count = 10, idle = \"5 s\" }",
-        "base.toml:12:10: flow[0].rounds = { count = 10, idle = \"5 s\" }: not built yet: rounds (the same connection sends `size` again after an idle time)",
+        "rounds = { count = 0, idle = \"5 s\" }",
+        "base.toml:12:20: flow[0].rounds.count = 0: out of range; expected a whole number from 1 to 100000",
     ),
     (
         12,
