@@ -14,8 +14,6 @@ mod links;
 mod outcome;
 mod receivers;
 mod senders;
-#[cfg(test)]
-mod tests;
 
 use crate::config::Network;
 use crate::observe::{Observer, Seen};

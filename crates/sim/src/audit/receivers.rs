@@ -77,9 +77,10 @@ impl Replay {
 
     fn ack(&mut self, at: u64, ack: &Seen, findings: &mut Findings) {
         self.tick(at, findings);
+        // An ACK that the timer sends leaves before what arrives at the same instant.
+        let timed = self.since.is_some_and(|since| since < at && since + self.policy.timer == at);
+        let (least, most) = (if timed { self.next_before } else { self.next }, self.next);
         self.since = None;
-        // A timer's ACK leaves before what arrives at the same instant.
-        let (least, most) = (self.next_before, self.next);
         findings.expect((least..=most).contains(&ack.seq), Rule::Acknowledgement, at, || {
             format!("flow {} acknowledges up to {}, and has everything up to {most}", ack.flow, ack.seq)
         });

@@ -22,6 +22,8 @@ struct Replay {
     duplicates: u32,
     /// Copies of each segment between this sender and its receiver.
     copies: Vec<i32>,
+    /// Of how many segments there was one when new data last left outside recovery.
+    before_recovery: i64,
 }
 
 /// What a sender's window was when it sent.
@@ -42,6 +44,7 @@ pub(super) fn replay(network: &Network, log: &[Event], findings: &mut Findings) 
             sacked: vec![],
             duplicates: 0,
             copies: vec![],
+            before_recovery: 0,
         };
         let mut events = with_allowances(flow, log);
         // Timers that fired before an ACK are logged after it; what leaves the network leaves it first.
@@ -156,13 +159,17 @@ impl Replay {
             findings.expect(false, Rule::Window, at, || format!("{segment} is sent by nobody"));
             return;
         };
-        if self.stack.recovery == Recovery::SackPrr && state == CaState::Recovery {
-            // Proportional rate reduction holds more than the target window until the reduction is done.
-            return;
-        }
-        let repairs_by_pipe = self.stack.recovery == Recovery::Sack && state == CaState::Recovery;
+        let repairs_by_pipe = self.stack.recovery.is_selective() && state == CaState::Recovery;
         let flight = if repairs_by_pipe { self.in_network() } else { self.flight() };
-        let most = window.floor() as i64 + self.limited_transmit();
+        let mut most = window.floor() as i64 + self.limited_transmit();
+        if self.stack.recovery == Recovery::SackPrr {
+            // Proportional rate reduction comes down to its window bit by bit from what there was before.
+            if repairs_by_pipe {
+                most = most.max(self.before_recovery);
+            } else {
+                self.before_recovery = self.in_network();
+            }
+        }
         findings.expect(flight <= most, Rule::Window, at, || {
             format!(
                 "{segment} of flow {} makes a flight of {flight} under a window of {window} in {state:?}",
