@@ -36,6 +36,11 @@ deny:
 	command -v cargo-deny > /dev/null || cargo install --locked cargo-deny
 	cargo deny --offline check bans licenses sources
 
+# The crates with unsafe code, under the interpreter that checks its rules.
+miri:
+	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p firstflight-sim --lib -- schedule lookahead scoreboard receiver
+	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p firstflight-sim --test stages -- twenty
+
 packages-build:
 	@$(INSTALL) cc=gcc
 

@@ -30,7 +30,7 @@ impl Nanos {
 
     /// Seconds, for reports only: nothing below a report computes with it.
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 * 1e-9
+        self.0 as f64 / 1e9
     }
 
     /// `self - other`, or zero where `other` is later.

@@ -193,7 +193,8 @@ impl Link {
             if start >= end {
                 stats.packets -= 1;
                 stats.bytes -= u64::from(size);
-                stats.waiting_ns -= start - end;
+                // One that came after the end waited less than that, and all of it is left out.
+                stats.waiting_ns = stats.waiting_ns.saturating_sub(start - end);
             }
         }
         let Guard { drops, wire_losses, marks, max_queue, .. } = **guard;

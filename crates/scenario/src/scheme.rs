@@ -84,6 +84,11 @@ impl PhaseSpec {
         self.label
     }
 
+    /// The value given for a parameter, if one was.
+    pub fn param(&self, name: &str) -> Option<Value> {
+        self.params.iter().find(|(given, _)| *given == name).map(|(_, value)| *value)
+    }
+
     /// The phase, with its parameters set.
     pub fn build(&self) -> AnyPhase {
         let mut phase = AnyPhase::by_label(self.label).expect("only registered labels make a PhaseSpec");

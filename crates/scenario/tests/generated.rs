@@ -134,6 +134,7 @@ fn with_bogus(section: &str, key: &str) -> String {
         "[packet]" => ("packet.", key.into()),
         "queue" => ("path.queue.", key.into()),
         "[[flow]]" => ("flow.", key.into()),
+        "rounds" => ("flow.rounds.", key.into()),
         "start" => ("flow.start.", key.into()),
         "distribution of sizes" => ("flow.size.", key.into()),
         "distribution of times" => ("flow.lifetime.", key.into()),

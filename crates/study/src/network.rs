@@ -4,11 +4,14 @@ use std::collections::{BTreeMap, VecDeque};
 
 use firstflight_control::contract::Signals;
 use firstflight_control::host::chain::Chain;
+use firstflight_control::scheme::Value;
 use firstflight_control::units::{Nanos, Rate};
 use firstflight_net::queue::red::RedConfig;
 use firstflight_net::random::Stream;
 use firstflight_scenario as scenario;
-use firstflight_scenario::{Dist, Endpoints, FlowGroup, Graph, Limit, Profile, Queue, Scenario, Start};
+use firstflight_scenario::{
+    Dist, Endpoints, FlowGroup, Graph, Limit, PhaseSpec, Profile, Queue, Scenario, Start,
+};
 use firstflight_sim::config::{FlowConfig, LinkConfig, Network, QueueConfig, UdpConfig};
 use firstflight_sim::dumbbell::{Dumbbell, Paths};
 use firstflight_sim::receiver::AckPolicy;
@@ -109,8 +112,7 @@ pub fn build(scenario: &Scenario, seed: u64, grid: Nanos) -> Result<Built, Refus
 /// Refuses what a group asks for and the simulator does not have.
 fn check(group: &FlowGroup, index: usize) -> Result<(), Refusal> {
     let refuse = |key: &str, why: String| Err(Refusal { key: format!("flow[{index}].{key}"), why });
-    let chain = Chain::new(group.scheme.build()).expect("a scheme read from a scenario makes a chain");
-    let missing = chain.needs().missing_from(Sender::OFFERED);
+    let missing = chain(group).needs().missing_from(Sender::OFFERED);
     if missing != Signals::NONE {
         let names: Vec<_> = missing.names().collect();
         let label = group.scheme.label();
@@ -128,6 +130,21 @@ fn check(group: &FlowGroup, index: usize) -> Result<(), Refusal> {
         return refuse("receiver_reads", "the simulator's receiving application reads eagerly".into());
     }
     Ok(())
+}
+
+/// The chain of a group's schemes, ready to start.
+fn chain(group: &FlowGroup) -> Chain {
+    let mut phases = group.scheme.build();
+    if group.profile == Profile::Ns2 {
+        // ns-2 adds 1/cwnd for each ACK (RFC 5681 equation (3)) where its users know only "reno".
+        let given = |spec: &PhaseSpec| spec.param("growth").is_some();
+        for (phase, spec) in phases.iter_mut().zip(group.scheme.phases()) {
+            if spec.label() == "reno" && !given(spec) {
+                phase.set("growth", Value::Choice(1)).expect("reno can grow with every ACK");
+            }
+        }
+    }
+    Chain::new(phases).expect("a scheme read from a scenario makes a chain")
 }
 
 fn flow(
@@ -151,7 +168,7 @@ fn flow(
         forward: paths.forward,
         reverse: paths.reverse,
         stack: stack(group, mss, phase, ecn),
-        chain: Chain::new(group.scheme.build()).expect("a scheme read from a scenario makes a chain"),
+        chain: chain(group),
         app: AppConfig {
             start: start.0,
             bytes: group.size.map(|size| draw(size, &mut stream("size")).max(1)),
