@@ -196,6 +196,8 @@ const SIBLINGS: &[(&str, &str, &str)] = &[
     ("flow.size.pareto.", "flow.size.pareto.mean", "\"9 packets\""),
     ("flow.lifetime.pareto.", "flow.lifetime.pareto.mean", "\"9 s\""),
     ("flow.extra_rtt.pareto.", "flow.extra_rtt.pareto.mean", "\"9 ms\""),
+    ("flow.rounds.", "flow.rounds.count", "2"),
+    ("flow.rounds.", "flow.rounds.idle", "\"9 s\""),
     ("udp.on_off.", "udp.on_off.on", "\"9 s\""),
 ];
 
