@@ -96,6 +96,7 @@ fn network(work: &Work) -> Network {
         decrease_from_window: true,
         limited_transmit: true,
         rtt_per_ack: false,
+        timestamps: false,
         rto: RtoConfig {
             initial: 3000 * MS,
             min: 200 * MS,

@@ -71,7 +71,7 @@ pub struct FlowConfig {
     pub app: AppConfig,
     /// Header bytes of a data packet on the wire.
     pub header: u32,
-    /// Bytes of an ACK on the wire.
+    /// Bytes of an ACK on the wire without SACK blocks; each adds eight.
     pub ack_size: u16,
     /// When its receiver acknowledges.
     pub ack_policy: AckPolicy,

@@ -154,7 +154,10 @@ impl<'r, O: Observer> Engine<'r, O> {
     fn go_on(&mut self, packet: &Packet) {
         let leg = self.wire.leg(packet.leg);
         let mut content = Content { seq: packet.seq, low: packet.low, high: packet.high };
-        let size = if leg.ack_size == 0 { content.low as u32 } else { leg.ack_size.into() };
+        let size = match leg.ack_size {
+            0 => content.low as u32,
+            bare => packet::ack_size(bare, content.low, content.high),
+        };
         let Some(at) = self.wire.carry(packet.at, leg, size, &mut content) else { return };
         if leg.end == End::Receiver {
             self.at_receiver(at, leg, content);
@@ -204,12 +207,13 @@ impl<'r, O: Observer> Engine<'r, O> {
     #[inline(always)]
     fn send_ack(&mut self, at: u64, leg: u32, ack: AckOut) {
         let leg = self.wire.leg(leg);
+        let size = packet::ack_size(leg.ack_size, ack.low, ack.high);
         if O::ON {
-            let seen = Seen::ack(leg.flow, ack.seq, leg.ack_size.into(), (ack.low, ack.high));
+            let seen = Seen::ack(leg.flow, ack.seq, size, (ack.low, ack.high));
             self.wire.observer.sent(at, seen, false);
         }
         let mut content = Content { seq: ack.seq, low: ack.low, high: ack.high };
-        if let Some(at) = self.wire.carry(at, leg, leg.ack_size.into(), &mut content) {
+        if let Some(at) = self.wire.carry(at, leg, size, &mut content) {
             self.straight_to_sender(at, leg, content);
         }
     }
@@ -223,8 +227,8 @@ impl<'r, O: Observer> Engine<'r, O> {
     #[inline(always)]
     fn at_sender(&mut self, at: u64, leg: &Leg, packet: Content) {
         if O::ON {
-            let words = (packet.low, packet.high);
-            let seen = Seen::ack(leg.flow, packet.seq, leg.ack_size.into(), words);
+            let size = packet::ack_size(leg.ack_size, packet.low, packet.high);
+            let seen = Seen::ack(leg.flow, packet.seq, size, (packet.low, packet.high));
             self.wire.observer.arrived(at, seen);
         }
         let target = &mut self.flows[leg.flow as usize];

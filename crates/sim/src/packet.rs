@@ -49,6 +49,16 @@ pub fn pack_blocks(ack: u32, blocks: &[(u32, u32)]) -> (u64, u64) {
     (pack(&words[..3]), pack(&words[3..]))
 }
 
+/// Bytes of an ACK on the wire: `bare`, and eight for each SACK block (RFC 2018 section 3).
+#[inline(always)]
+pub fn ack_size(bare: u16, low: u64, high: u64) -> u32 {
+    let mut size = u32::from(bare);
+    if low >> BITS & MASK != 0 {
+        size += 8 + 8 * u32::from(high & MASK != 0) + 8 * u32::from(high >> (2 * BITS) & MASK != 0);
+    }
+    size
+}
+
 /// The SACK blocks of an ACK.
 pub fn unpack_blocks(ack: u32, low: u64, high: u64) -> Blocks {
     let word = |w: u64, i: u32| (w >> (i * BITS) & MASK) as u32;
@@ -75,6 +85,16 @@ mod tests {
         assert_eq!(unpack_blocks(1_000, low | CWR_ECE | PUSH_SYN, high), blocks);
         let (low, high) = pack_blocks(7, &blocks[..1]);
         assert_eq!(unpack_blocks(7, low, high), [blocks[0], (0, 0), (0, 0)]);
+    }
+
+    #[test]
+    fn every_block_adds_eight_bytes_to_an_ack_and_flags_add_none() {
+        let blocks = [(1_002, 1_005), (1_000_000, 1_000_001), (1_010, 1_048_000)];
+        let sizes = [0, 1, 2, 3].map(|n| {
+            let (low, high) = pack_blocks(1_000, &blocks[..n]);
+            ack_size(40, low | CWR_ECE | PUSH_SYN, high)
+        });
+        assert_eq!(sizes, [40, 48, 56, 64]);
     }
 
     #[test]

@@ -215,6 +215,7 @@ fn stack(group: &FlowGroup, mss: u32, phase: u64, ecn: bool) -> Stack {
         decrease_from_window: group.profile != Profile::Rfc,
         limited_transmit: group.limited_transmit,
         rtt_per_ack: !ns2,
+        timestamps: group.profile == Profile::Linux,
         rto: RtoConfig {
             // RFC 6298 (2.1): 1 s; ns-2: rtxcur_init_ 3.0.
             initial: Nanos::from_secs(if ns2 { 3 } else { 1 }).0,

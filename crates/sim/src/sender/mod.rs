@@ -300,12 +300,21 @@ impl Sender {
     }
 
     fn stamped_rtt(&mut self, now: u64, ack: u32) -> u64 {
-        // Karn's rule: a segment sent twice gives no sample.
         let stamp = self.sent_at[(ack - 1) as usize & (self.sent_at.len() - 1)];
-        if stamp & 1 != 0 {
-            return 0;
+        let (sent, repeated) = (stamp >> 1, stamp & 1 != 0);
+        if repeated {
+            // Karn's rule: a segment sent twice gives no sample, and the backing off goes on.
+            if !self.stack.timestamps {
+                return 0;
+            }
+            // RFC 7323: the echoed timestamp tells which sending arrived. Sooner than any round trip it was an
+            // earlier one, whose time is not kept.
+            self.rto.end_back_off();
+            if now - sent < self.min_rtt {
+                return 0;
+            }
         }
-        self.take_sample(stamp >> 1, now)
+        self.take_sample(sent, now)
     }
 
     #[inline(never)]

@@ -58,6 +58,8 @@ pub struct Stack {
     pub limited_transmit: bool,
     /// An RTT sample from every ACK, rather than one a round trip.
     pub rtt_per_ack: bool,
+    /// Timestamps on every segment (RFC 7323): one sent twice gives a sample too, and ends the backing off.
+    pub timestamps: bool,
     /// The retransmission timeout.
     pub rto: RtoConfig,
     /// What happens after an idle time.

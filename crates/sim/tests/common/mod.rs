@@ -102,6 +102,7 @@ pub(crate) fn stack(case: &Case) -> Stack {
         decrease_from_window: case.ns2,
         limited_transmit: true,
         rtt_per_ack: !case.ns2,
+        timestamps: false,
         rto: RtoConfig {
             initial: if case.ns2 { 3000 * MS } else { 1000 * MS },
             min: 200 * MS,
