@@ -8,7 +8,7 @@ use firstflight_control::units::Nanos;
 impl Sender {
     /// An ACK that acknowledges nothing new while data is outstanding.
     pub(super) fn duplicate_ack(&mut self, now: u64, port: &mut impl Port) {
-        self.dup_acks += 1;
+        self.count_duplicate(self.flight());
         if self.dup_acks < DUP_THRESH {
             self.limited_transmit(now, port);
             if self.stack.recovery != Recovery::Tahoe {
@@ -21,6 +21,14 @@ impl Sender {
             self.inflation += 1;
         }
         self.send(now, port);
+    }
+
+    /// Counts a duplicate ACK that found `flight` segments outstanding.
+    pub(super) fn count_duplicate(&mut self, flight: u32) {
+        if self.dup_acks == 0 {
+            self.flight_at_dup = flight;
+        }
+        self.dup_acks += 1;
     }
 
     /// RFC 6582 section 3.2 step 2: duplicates of segments sent before the last episode do not begin another.

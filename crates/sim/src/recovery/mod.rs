@@ -114,6 +114,9 @@ impl Sender {
         let inflated = self.chain.control.cwnd + u64::from(self.inflation) * self.mss;
         let base = if self.stack.decrease_from_window {
             inflated.min(u64::from(self.stack.receive_window).saturating_mul(self.mss))
+        } else if self.dup_acks > 0 {
+            // RFC 5681 section 3.2 step 2: what limited transmit sent "MUST NOT be included in this calculation".
+            flight.min(self.flight_at_dup.into()) * self.mss
         } else {
             flight * self.mss
         };

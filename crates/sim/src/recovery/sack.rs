@@ -25,7 +25,7 @@ impl Sender {
         if advanced > 0 {
             self.dup_acks = 0;
         } else if fresh > 0 {
-            self.dup_acks += 1;
+            self.count_duplicate(in_flight);
         }
         let recovering = self.repair == Repair::Recovery;
         if recovering && self.una >= self.recover {

@@ -130,6 +130,8 @@ pub struct Sender {
     pub(crate) board: Scoreboard,
     pub(crate) repair: Repair,
     pub(crate) dup_acks: u32,
+    /// Segments outstanding when the first of them came.
+    pub(crate) flight_at_dup: u32,
     /// Segments by which duplicate ACKs inflate the window (RFC 5681 section 3.2).
     pub(crate) inflation: u32,
     /// ns-2's running pipe; RFC 6675's is computed.
@@ -187,6 +189,7 @@ impl Sender {
             board: Scoreboard::default(),
             repair: Repair::Open,
             dup_acks: 0,
+            flight_at_dup: 0,
             inflation: 0,
             pipe: 0,
             recover: 0,

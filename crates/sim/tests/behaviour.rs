@@ -1,0 +1,109 @@
+//! What every scheme does on a few small paths, as tables in git: a change of behaviour is a changed line to read.
+//!
+//! The numbers are not right because they stand here; they are what reviewers look at when one moves. After a change
+//! that is meant, `FIRSTFLIGHT_REWRITE=1 cargo test -p firstflight-sim --test behaviour` writes them anew.
+
+mod common;
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use common::{Case, network};
+use firstflight_control::registry::SCHEMES;
+use firstflight_control::scheme::Role;
+use firstflight_sim::outcome::simulate;
+
+/// Small paths, each of which asks something else of a start.
+fn paths() -> Vec<(&'static str, Case)> {
+    let one = Case { handshake: true, initial_window: 10, bytes: Some(600_000), ..Case::default() };
+    vec![
+        ("short-transfer", Case { bytes: Some(30_000), ..one.clone() }),
+        ("shallow-buffer", Case { buffer: 20, ..one.clone() }),
+        ("deep-buffer", Case { buffer: 1000, bytes: Some(3_000_000), ..one.clone() }),
+        ("random-loss", Case { loss: 0.01, ..one.clone() }),
+        ("cross-traffic", Case { udp_mbit_s: 8, ..one.clone() }),
+        ("pauses", Case { bytes: Some(100_000), pauses: vec![300, 3000], ..one.clone() }),
+        (
+            "threshold-of-32",
+            Case { ssthresh: Some(32), mbit_s: 40, buffer: 500, bytes: Some(3_000_000), ..one.clone() },
+        ),
+        ("delayed-acks", Case { every: 2, ..one }),
+    ]
+}
+
+fn table(case: &Case) -> String {
+    let labels = |role| SCHEMES.iter().filter(move |info| info.role == role).map(|info| info.label);
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "{:<28} {:>9} {:>9} {:>6} {:>6} {:>4} {:>7} {:>6}  reason",
+        "scheme", "last us", "delivered", "lost", "resent", "rto", "exit us", "window"
+    );
+    for startup in labels(Role::Startup) {
+        for avoidance in labels(Role::Avoidance) {
+            let outcome = simulate(&network(&Case { startup, avoidance, ..case.clone() }));
+            let flow = &outcome.flows[0];
+            let start = flow.start.unwrap_or(0);
+            let exit = flow.startup_exit.map_or_else(
+                || format!("{:>7} {:>6}  -", "-", "-"),
+                |exit| {
+                    let at = exit.at.0.saturating_sub(start) / 1000;
+                    format!("{at:>7} {:>6}  {}", exit.cwnd / 960, exit.reason.label())
+                },
+            );
+            let _ = writeln!(
+                out,
+                "{:<28} {:>9} {:>9} {:>6} {:>6} {:>4} {exit}",
+                format!("{startup}+{avoidance}"),
+                flow.completions.last().map_or_else(|| "-".into(), |t| (t / 1000).to_string()),
+                flow.delivered,
+                flow.lost,
+                flow.retransmits,
+                flow.timeouts,
+            );
+        }
+    }
+    out
+}
+
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(format!("{name}.txt"))
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "rewriting the tables is asked for from outside")]
+fn every_scheme_behaves_as_its_table_says() {
+    let rewrite = std::env::var("FIRSTFLIGHT_REWRITE").is_ok();
+    let mut changed = vec![];
+    for (name, case) in paths() {
+        let now = table(&case);
+        if rewrite {
+            std::fs::create_dir_all(file(name).parent().expect("a folder")).expect("the folder is made");
+            std::fs::write(file(name), &now).expect("the table is written");
+        }
+        let recorded = std::fs::read_to_string(file(name)).unwrap_or_default();
+        for (i, line) in now.lines().enumerate().filter(|(i, line)| recorded.lines().nth(*i) != Some(line)) {
+            changed.push(format!(
+                "{name}:{}\n  was {}\n  is  {line}",
+                i + 1,
+                recorded.lines().nth(i).unwrap_or("")
+            ));
+        }
+        assert_eq!(
+            recorded.lines().count(),
+            now.lines().count(),
+            "{name} has a line for every pair of schemes"
+        );
+    }
+    assert!(changed.is_empty(), "{} lines changed:\n{}", changed.len(), changed.join("\n"));
+}
+
+#[test]
+fn the_paths_tell_the_schemes_apart() {
+    // A deep buffer lets every scheme go until its own rule ends it: loss, delay twice over, pacing, never.
+    let (_, case) = paths().into_iter().find(|(name, _)| *name == "deep-buffer").expect("listed");
+    let lines = table(&case);
+    let exits: std::collections::BTreeSet<&str> =
+        lines.lines().filter(|l| l.contains("+reno")).map(|l| l.split_at(29).1).collect();
+    assert!(exits.len() >= 4, "{lines}");
+}
