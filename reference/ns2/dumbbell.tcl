@@ -84,7 +84,12 @@ set unlimited 1000000
 
 set ns [new Simulator]
 if {$cell(trace) ne ""} { $ns trace-all [open $cell(trace) w] }
-$defaultRNG seed $cell(seed)
+
+# ns-2 fills its generator's whole state with the seed, so the draws of seeds 1,
+# 2, 3, ... are multiples of one another, modulo a prime: the first RED drop then
+# falls on the same packet in nine runs of ten. Far apart, they are not.
+proc spread {seed} { return [expr {($seed * 1103515245 + 12345) % 2147483647}] }
+$defaultRNG seed [spread $cell(seed)]
 
 # On the class, because "run" resets every agent to what its class and instance
 # variables say: a window set later would leave ssthresh_ at the old one.
@@ -127,7 +132,7 @@ $tap target [$bottleneck set drophead_]
 
 # Another seed than the default stream's, or both would draw the same numbers.
 set start_draw [new RNG]
-$start_draw seed [expr {$cell(seed) + 1000}]
+$start_draw seed [spread [expr {$cell(seed) + 1000}]]
 for {set i 0} {$i < $cell(flows)} {incr i} {
     set place [expr {$cell(flows) > 1 ? 2.0 * $i / ($cell(flows) - 1) - 1.0 : 0.0}]
     set rtt [expr {$cell(rtt) * (1.0 + $cell(spread) * $place)}]

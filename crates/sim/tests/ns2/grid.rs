@@ -115,7 +115,9 @@ impl Cell {
                 ack_policy: self.ack_policy(),
             }
         };
-        let flows = (0..flows).map(flow).collect();
+        // Where packets of two flows reach a link in the same nanosecond, ns-2 serves the one that left first, so
+        // the one with the longer access link; here it is the one whose link has the smaller number.
+        let flows = (0..flows).rev().map(flow).collect();
         Network {
             links: net.links,
             flows,
@@ -176,13 +178,8 @@ impl Cell {
             decrease_from_window: true,
             limited_transmit: true,
             rtt_per_ack: false,
-            rto: RtoConfig {
-                initial: 3000 * MS,
-                min: 200 * MS,
-                max: 60_000 * MS,
-                granularity: TICK,
-                phase,
-            },
+            timestamps: false,
+            rto: RtoConfig { initial: 3000 * MS, min: 200 * MS, max: 60_000 * MS, granularity: TICK, phase },
             idle_restart: IdleRestart::Restart,
             ecn: false,
             handshake: false,
