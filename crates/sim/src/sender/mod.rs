@@ -366,10 +366,15 @@ impl Sender {
         if self.established {
             return;
         }
-        // RFC 6298 section 5.7: after a lost SYN the RTT is not known, and the timeout starts from 3 s.
-        let rtt = if self.rto.backed_off() { 0 } else { now - self.timed_at };
-        self.rto.end_back_off();
-        self.establish(now, rtt, port);
+        if !self.rto.backed_off() {
+            return self.establish(now, now - self.timed_at, port);
+        }
+        // The RTT is not known: it is not known which SYN was answered.
+        self.rto.restart_after_lost_syn();
+        // RFC 5681 section 3.1: "If the SYN or SYN/ACK is lost, the initial window used by a sender after a correctly
+        // transmitted SYN MUST be one segment".
+        self.stack.initial_window = 1;
+        self.establish(now, 0, port);
     }
 
     /// Everything handed over is acknowledged.

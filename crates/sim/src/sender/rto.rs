@@ -90,6 +90,13 @@ impl Rto {
         self.settle();
     }
 
+    /// RFC 6298 (5.7): after a lost SYN "the RTO MUST be re-initialized to 3 seconds when data transmission begins".
+    pub fn restart_after_lost_syn(&mut self) {
+        self.doublings = 0;
+        self.base = self.base.max(3_000_000_000);
+        self.settle();
+    }
+
     /// Whether the timer fired since the last sample.
     pub fn backed_off(&self) -> bool {
         self.doublings > 0

@@ -1,6 +1,8 @@
 //! Networks for the simulator's tests.
 #![allow(dead_code, reason = "each test program uses its own part")]
 
+pub(crate) mod line;
+
 use firstflight_control::host::chain::Chain;
 use firstflight_control::registry::AnyPhase;
 use firstflight_control::units::{Nanos, Rate};

@@ -1,0 +1,168 @@
+//! One sender and one receiver at the ends of a line that only delays, and loses what a test says: every window can
+//! be worked out by hand, every time is a multiple of half the round trip.
+
+use super::MS;
+use firstflight_control::host::chain::Chain;
+use firstflight_control::registry::AnyPhase;
+use firstflight_sim::receiver::{AckOut, AckPolicy, Receiver};
+use firstflight_sim::sender::app::{App, AppConfig};
+use firstflight_sim::sender::rto::RtoConfig;
+use firstflight_sim::sender::stack::{IdleRestart, Recovery, Stack};
+use firstflight_sim::sender::{AckIn, Port, Sender};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Two-way delay of the line, milliseconds.
+pub(crate) const RTT: u64 = 100;
+
+/// A SYN, in place of a segment number.
+pub(crate) const SYN: u32 = u32::MAX;
+
+/// What travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Carried {
+    Data { segment: u32, flags: u64 },
+    Ack { seq: u32, low: u64, high: u64 },
+    Established,
+}
+
+/// The line.
+pub(crate) struct Line {
+    pub(crate) stack: Stack,
+    pub(crate) app: AppConfig,
+    pub(crate) acks: AckPolicy,
+    /// Which copies are lost: a segment and how many copies of it went before.
+    pub(crate) lost: Vec<(u32, usize)>,
+}
+
+/// What a sender sent: when (milliseconds), and which segment.
+pub(crate) type Sent = (u64, u32);
+
+impl Default for Line {
+    /// The stack of the RFCs: unlimited data in segments of 1000 bytes, Reno, an ACK for every segment.
+    fn default() -> Self {
+        Self {
+            stack: Stack {
+                mss: 1000,
+                recovery: Recovery::Sack,
+                ns2: false,
+                initial_window: 1,
+                initial_ssthresh: None,
+                receive_window: 100_000,
+                growth_per_ack: 1,
+                grow_only_when_limited: true,
+                decrease_from_window: false,
+                limited_transmit: true,
+                rtt_per_ack: true,
+                timestamps: false,
+                rto: RtoConfig {
+                    initial: 1000 * MS,
+                    min: 200 * MS,
+                    max: 60_000 * MS,
+                    granularity: 1,
+                    phase: 0,
+                },
+                idle_restart: IdleRestart::Restart,
+                ecn: false,
+                handshake: false,
+            },
+            app: AppConfig { start: 0, bytes: None, pauses: vec![], lifetime: None },
+            acks: AckPolicy { every: 1, quick: 0, timer: 0 },
+            lost: vec![],
+        }
+    }
+}
+
+/// Collects what a sender sends, and carries what is not lost.
+struct Wire<'a> {
+    lost: &'a [(u32, usize)],
+    sent: Vec<Sent>,
+    on_the_way: BinaryHeap<Reverse<(u64, usize, Carried)>>,
+    count: usize,
+}
+
+impl Wire<'_> {
+    fn carry(&mut self, now: u64, what: Carried) {
+        self.count += 1;
+        // A SYN's answer comes with it: it goes there and back at once.
+        let delay = if what == Carried::Established { RTT } else { RTT / 2 };
+        self.on_the_way.push(Reverse((now + delay * MS, self.count, what)));
+    }
+
+    fn send(&mut self, now: u64, segment: u32, what: Carried) {
+        let before = self.sent.iter().filter(|sent| sent.1 == segment).count();
+        self.sent.push((now / MS, segment));
+        if !self.lost.contains(&(segment, before)) {
+            self.carry(now, what);
+        }
+    }
+}
+
+impl Port for Wire<'_> {
+    fn transmit(&mut self, now: u64, segment: u32, flags: u64, _: bool) {
+        self.send(now, segment, Carried::Data { segment, flags });
+    }
+
+    fn transmit_syn(&mut self, now: u64) {
+        self.send(now, SYN, Carried::Established);
+    }
+}
+
+impl Line {
+    /// The same with another recovery, initial window and threshold.
+    pub(crate) fn with(recovery: Recovery, initial_window: u32, ssthresh: Option<u32>) -> Self {
+        let mut line = Self::default();
+        line.stack = Stack { recovery, initial_window, initial_ssthresh: ssthresh, ..line.stack };
+        line
+    }
+
+    /// The same, losing these copies.
+    pub(crate) fn losing(mut self, lost: &[(u32, usize)]) -> Self {
+        self.lost = lost.to_vec();
+        self
+    }
+
+    /// Runs until `end` milliseconds: the sender, and what it sent.
+    pub(crate) fn run(&self, end: u64) -> (Sender, Vec<Sent>) {
+        let phases = ["slow-start", "reno"].map(|label| AnyPhase::by_label(label).expect("registered"));
+        let chain = Chain::new(phases.to_vec()).expect("a chain");
+        let mut sender = Sender::new(self.stack, chain, App::new(&self.app, self.stack.mss));
+        let mut receiver = Receiver::new(self.acks, self.stack.recovery.is_selective());
+        let mut wire = Wire { lost: &self.lost, sent: vec![], on_the_way: BinaryHeap::new(), count: 0 };
+        loop {
+            let arrival = wire.on_the_way.peek().map_or(u64::MAX, |Reverse(next)| next.0);
+            let now = arrival.min(sender.next_check()).min(receiver.due());
+            if now > end * MS {
+                return (sender, wire.sent);
+            }
+            if now == sender.next_check() {
+                sender.advance(now, &mut wire);
+            } else if now == receiver.due() {
+                let AckOut { seq, low, high } = receiver.on_timer();
+                wire.carry(now, Carried::Ack { seq, low, high });
+            } else if let Some(Reverse((_, _, carried))) = wire.on_the_way.pop() {
+                match carried {
+                    Carried::Data { segment, flags } => {
+                        if let Some(AckOut { seq, low, high }) = receiver.on_data(now, segment, flags) {
+                            wire.carry(now, Carried::Ack { seq, low, high });
+                        }
+                    }
+                    Carried::Ack { seq, low, high } => {
+                        sender.on_ack(now, AckIn { seq, low, high }, &mut wire);
+                    }
+                    Carried::Established => sender.on_handshake(now, &mut wire),
+                }
+            }
+        }
+    }
+
+    /// What leaves until `end` milliseconds.
+    pub(crate) fn sends(&self, end: u64) -> Vec<Sent> {
+        self.run(end).1
+    }
+}
+
+/// What left at each time: `[(100, vec![1, 2]), ...]` as a flat list.
+pub(crate) fn at(times: &[(u64, &[u32])]) -> Vec<Sent> {
+    times.iter().flat_map(|&(time, segments)| segments.iter().map(move |&segment| (time, segment))).collect()
+}
