@@ -1,6 +1,6 @@
 //! Sending what the window, the receiver, the application and the pacer allow.
 
-use super::{Port, Sender};
+use super::{Port, Repair, Sender};
 use crate::packet;
 use firstflight_control::contract::Signals;
 use firstflight_control::units::{Nanos, Rate};
@@ -75,7 +75,9 @@ impl Sender {
 
     #[inline]
     fn left_network(&self) -> u64 {
-        let sacked = if self.stack.ns2 { 0 } else { self.board.sacked() };
+        // Before a recovery, to send for what was SACKed is limited transmit.
+        let waits = self.repair == Repair::Open && !self.stack.limited_transmit;
+        let sacked = if self.stack.ns2 || waits { 0 } else { self.board.sacked() };
         u64::from(self.inflation + sacked)
     }
 
