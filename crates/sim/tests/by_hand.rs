@@ -1,0 +1,342 @@
+//! Whole connections on paths so simple that paper and pencil say what must happen, and when.
+//!
+//! One flow, a data link and an ACK link of 50 ms each. Packets of 1000 bytes take 1 ms at 8 Mbit/s and 1 us at
+//! 8 Gbit/s. ACKs return at 8 Gbit/s: their 40 to 64 ns, and the sums of a few of them, vanish where times are cut
+//! to whole milliseconds. Every network also runs per hop, unobserved, and under the auditor.
+
+mod common;
+
+use common::{Case, MS, audited, run, stack};
+use firstflight_control::host::chain::Chain;
+use firstflight_control::registry::AnyPhase;
+use firstflight_control::units::{Nanos, Rate};
+use firstflight_sim::audit::Event;
+use firstflight_sim::config::{FlowConfig, LinkConfig, Network, QueueConfig, UdpConfig};
+use firstflight_sim::engine::Mode;
+use firstflight_sim::observe::Kind;
+use firstflight_sim::outcome::{Outcome, simulate};
+use firstflight_sim::receiver::AckPolicy;
+use firstflight_sim::sender::app::AppConfig;
+use firstflight_sim::sender::stack::{IdleRestart, Recovery};
+
+const SLOW: u64 = 8_000_000;
+const FAST: u64 = 8_000_000_000;
+const MSS: u64 = 960;
+const ALL: [Recovery; 5] =
+    [Recovery::Tahoe, Recovery::Reno, Recovery::NewReno, Recovery::Sack, Recovery::SackPrr];
+/// What the log calls the segment of a SYN.
+const SYN: u32 = u32::MAX;
+
+/// One unlimited flow for `end` ms over a data link of `rate`, RFC rules (RTO of at least 1 s), slow start and Reno.
+fn path(rate: u64, queue: QueueConfig, end: u64) -> Network {
+    let link = |name: &str, rate, queue| LinkConfig {
+        name: name.into(),
+        rate: Rate(rate),
+        delay: Nanos(50 * MS),
+        queue,
+        loss: 0.0,
+    };
+    let mut stack = stack(&Case::default());
+    stack.rto.min = 1000 * MS;
+    Network {
+        links: vec![link("data", rate, queue), link("acks", FAST, QueueConfig::Unlimited)],
+        flows: vec![FlowConfig {
+            name: "flow".into(),
+            forward: vec![0],
+            reverse: vec![1],
+            stack,
+            chain: chain(&["slow-start", "reno"]),
+            app: AppConfig { start: 0, bytes: None, pauses: vec![], lifetime: None },
+            header: 40,
+            ack_size: 40,
+            ack_policy: AckPolicy { every: 1, quick: 0, timer: 100 * MS },
+        }],
+        udp: vec![],
+        seed: 1,
+        end: Nanos(end * MS),
+        until_finished: false,
+        grid: Nanos(101 * MS),
+    }
+}
+
+fn chain(labels: &[&str]) -> Chain {
+    Chain::new(labels.iter().map(|label| AnyPhase::by_label(label).expect("registered")).collect())
+        .expect("a chain")
+}
+
+/// A packet that left an endpoint: the millisecond, its number, whether it was a repeat.
+type Left = (u64, u32, bool);
+
+/// A segment and the millisecond in which it left.
+type Timed = (u64, u32);
+
+/// What a run came to, and which packets of `kind` left an endpoint.
+fn watch(network: &Network, kind: Kind) -> (Outcome, Vec<Left>) {
+    let outcome = run(network);
+    let log = audited(network, Mode::Fused).1.log;
+    let left = log.iter().filter_map(|event| match *event {
+        Event::Sent { at, packet, retransmission } if packet.kind == kind => {
+            Some((at / MS, packet.seq, retransmission))
+        }
+        _ => None,
+    });
+    (outcome, left.collect())
+}
+
+fn repeats(sent: &[Left]) -> Vec<Timed> {
+    sent.iter().filter(|left| left.2).map(|left| (left.0, left.1)).collect()
+}
+
+fn new_data_from(sent: &[Left], from: u64) -> Vec<Timed> {
+    sent.iter().filter(|left| !left.2 && left.0 >= from).map(|left| (left.0, left.1)).collect()
+}
+
+#[test]
+fn slow_start_doubles_the_window_every_round_trip() {
+    // From one segment, an ACK for each: 1, 2, 4, ... in a round, so 2^n - 1 delivered and a window of 2^n after n.
+    // Round n ends 2^n us or less after n * 100 ms and n packet times: before n * 101 ms up to n = 10.
+    let mut network = path(FAST, QueueConfig::Unlimited, 1010);
+    network.flows[0].stack.initial_window = 1;
+    let flow = &run(&network).flows[0];
+    assert_eq!(flow.delivered_at, [1, 3, 7, 15, 31, 63, 127, 255, 511, 1023]);
+    assert_eq!(flow.final_cwnd, 1024 * MSS);
+    assert_eq!((flow.retransmits, flow.timeouts, flow.first_flight), (0, 0, 1));
+}
+
+#[test]
+fn two_segments_per_ack_grow_slow_start_by_half() {
+    // RFC 5681: each ACK adds at most one segment, however many it covers. A round of 2 has one
+    // ACK: window 3. A round of 3 has an ACK of two, which adds one and lets three leave; the odd segment waits for
+    // the first of those: 2 + 3 + 3 = 8 sent, window 4.
+    let mut network = path(FAST, QueueConfig::Unlimited, 250);
+    network.flows[0].ack_policy.every = 2;
+    let (outcome, sent) = watch(&network, Kind::Data);
+    assert_eq!(
+        new_data_from(&sent, 0),
+        [(0, 0), (0, 1), (100, 2), (100, 3), (100, 4), (200, 5), (200, 6), (200, 7)]
+    );
+    assert_eq!(outcome.flows[0].final_cwnd, 4 * MSS);
+}
+
+/// A window of ten, equal to its threshold and so in congestion avoidance, into a slow link whose buffer holds
+/// `buffer`: with the one in transmission the first `buffer + 1` segments pass, the others are lost, and after that
+/// ACKs clock out one segment each and nothing ever waits.
+fn overflow(recovery: Recovery, buffer: u32, end: u64) -> Network {
+    let mut network = path(SLOW, QueueConfig::Packets(buffer), end);
+    let flow = &mut network.flows[0];
+    flow.chain = chain(&["reno"]);
+    flow.stack.recovery = recovery;
+    flow.stack.initial_window = 10;
+    flow.stack.initial_ssthresh = Some(10);
+    network
+}
+
+#[test]
+fn one_lost_segment_is_sent_again_on_the_third_duplicate_and_the_window_halved() {
+    // Buffer 8: segments 0 to 8 pass, 9 is lost. Segment i is through at i + 1 and acknowledged at 101 + i ms: the
+    // ACKs of 0 to 8 (101 to 109 ms) release 10 to 18, which come back as duplicates at 202 to 210 ms.
+    //
+    // 202, 203: limited transmit sends 19 and 20 (RFC 3042). 204: third duplicate, 9 is sent again. FlightSize
+    // without limited transmit (RFC 5681 section 3.2 step 2) is 10, so ssthresh = 5. Then it is acknowledged at
+    // 204 + 101 = 305, up to 21.
+    //
+    // SACK: 12 outstanding, 3 of them SACKed, 1 lost, 1 sent again: pipe 9. The duplicates at 205 to 208 bring it
+    // to 5, the window. Each later one lets one leave: 21 at 209, 22 at 210; the duplicates that 19 and 20 cause at
+    // 303 and 304, 23 and 24. At 305 recovery ends with 4 outstanding, so one more leaves: 25.
+    //
+    // Reno, NewReno: the window is 5 + 3 = 8 at 204 and one more with each duplicate: 12, all that is outstanding,
+    // at 208; so again 21 leaves at 209 and so on. At 305 it deflates to 5, in NewReno to min (5, 4 + 1): 25 leaves.
+    //
+    // Tahoe: one segment from 204, and nothing more until the ACK at 305 makes it two: 21 and 22.
+    let fast_recovery = vec![(202, 19), (203, 20), (209, 21), (210, 22), (303, 23), (304, 24), (305, 25)];
+    let expected = [
+        (Recovery::Sack, fast_recovery.clone(), 5),
+        (Recovery::NewReno, fast_recovery.clone(), 5),
+        (Recovery::Reno, fast_recovery, 5),
+        (Recovery::Tahoe, vec![(202, 19), (203, 20), (305, 21), (305, 22)], 2),
+    ];
+    for (recovery, new_data, window) in expected {
+        let (outcome, sent) = watch(&overflow(recovery, 8, 306), Kind::Data);
+        let flow = &outcome.flows[0];
+        assert_eq!(repeats(&sent), [(204, 9)], "{recovery:?}");
+        assert_eq!(new_data_from(&sent, 200), new_data, "{recovery:?}");
+        assert_eq!(flow.final_cwnd, window * MSS, "{recovery:?}");
+        assert_eq!((flow.lost, flow.retransmits, flow.timeouts), (1, 1, 0), "{recovery:?}");
+        assert_eq!(flow.delivered, 21, "{recovery:?}");
+    }
+}
+
+#[test]
+fn two_lost_segments_tell_the_kinds_of_recovery_apart() {
+    // Buffer 7: 0 to 7 pass, 8 and 9 are lost. The ACKs at 101 to 108 ms release 10 to 17, back as duplicates from
+    // 202 to 209; 18 and 19 leave by limited transmit; 8 is sent again at 204 and acknowledged (up to 9) at 305.
+    //
+    // SACK: three segments above it are SACKed, so 9 is lost too: pipe 12 - 3 - 2 + 1 = 8. The fourth duplicate
+    // after that, at 208, finds it at 4 under a window of 5: 9 leaves.
+    // NewReno: 9 leaves with the partial ACK at 305.
+    // Reno: the ACK at 305 ends recovery with 14 outstanding and a window of 5. New data left at 209, 303 and 304
+    // gives the next duplicates, of which RFC 6582 section 3.2 lets none repair what was outstanding at 204: the
+    // timer does, 1 s (its minimum) after the last new ACK.
+    // Tahoe: back to 8 at 204; the ACK at 305 makes the window two: 9, and 10, which had arrived.
+    let expected: [(Recovery, &[Timed], u64); 4] = [
+        (Recovery::Sack, &[(204, 8), (208, 9)], 0),
+        (Recovery::NewReno, &[(204, 8), (305, 9)], 0),
+        (Recovery::Reno, &[(204, 8), (1305, 9)], 1),
+        (Recovery::Tahoe, &[(204, 8), (305, 9), (305, 10)], 0),
+    ];
+    for (recovery, again, timeouts) in expected {
+        let (outcome, sent) = watch(&overflow(recovery, 7, 1306), Kind::Data);
+        assert_eq!(repeats(&sent), again, "{recovery:?}");
+        assert_eq!((outcome.flows[0].lost, outcome.flows[0].timeouts), (2, timeouts), "{recovery:?}");
+    }
+}
+
+#[test]
+fn limited_transmit_answers_two_duplicates_with_two_new_segments() {
+    // One lost segment as above. The duplicates at 202 and 203 ms release 19 and 20 (RFC 3042), unless the stack
+    // does not do it or the receiver's window of ten, all outstanding, forbids it.
+    for recovery in ALL {
+        for (limited_transmit, receive_window) in [(true, 100), (false, 100), (true, 10)] {
+            let mut network = overflow(recovery, 8, 204);
+            network.flows[0].stack.limited_transmit = limited_transmit;
+            network.flows[0].stack.receive_window = receive_window;
+            let new_data = new_data_from(&watch(&network, Kind::Data).1, 200);
+            let expected: &[_] =
+                if limited_transmit && receive_window > 10 { &[(202, 19), (203, 20)] } else { &[] };
+            assert_eq!(new_data, expected, "{recovery:?} {limited_transmit} {receive_window}");
+        }
+    }
+}
+
+#[test]
+fn the_timeout_doubles_from_one_second_to_its_bound_while_nothing_arrives() {
+    // RFC 6298 (2.1), (5.5): 1 s, then twice the last, at most 60 s here: after 1, 2, 4, 8, 16, 32, 60, 60 s.
+    for recovery in ALL {
+        let mut network = path(SLOW, QueueConfig::Unlimited, 200_000);
+        network.links[0].loss = 1.0;
+        network.flows[0].stack.recovery = recovery;
+        let (outcome, sent) = watch(&network, Kind::Data);
+        let seconds = [1, 3, 7, 15, 31, 63, 123, 183];
+        assert_eq!(repeats(&sent), seconds.map(|s| (s * 1000, 0)), "{recovery:?}");
+        assert_eq!(new_data_from(&sent, 0), [(0, 0), (0, 1)], "{recovery:?}");
+        let flow = &outcome.flows[0];
+        assert_eq!((flow.timeouts, flow.final_cwnd, flow.delivered), (8, MSS, 0), "{recovery:?}");
+    }
+}
+
+#[test]
+fn the_receive_window_limits_throughput_to_one_of_it_per_round_trip() {
+    // 20 segments each 100 ms, 1 us and 40 ns. A window twice that never limits, and so never grows.
+    let mut network = path(FAST, QueueConfig::Unlimited, 50 * 101);
+    network.flows[0].stack.initial_window = 40;
+    network.flows[0].stack.receive_window = 20;
+    let flow = &run(&network).flows[0];
+    assert_eq!(flow.delivered_at, (1..=50).map(|n| 20 * n).collect::<Vec<u32>>());
+    assert_eq!((flow.first_flight, flow.max_cwnd), (20, 40 * MSS));
+}
+
+#[test]
+fn an_odd_segment_is_held_for_the_delayed_ack_timer_unless_it_is_the_last() {
+    // One segment, more to come: there at 51 ms, acknowledged 100 ms later. That ACK arrives at 201, two segments
+    // leave and are there at 252 and 253: one ACK, which adds one segment. Three leave at 303, there at 354 to 356:
+    // an ACK at 355, and the odd one is held beyond the end.
+    let mut network = path(SLOW, QueueConfig::Unlimited, 400);
+    network.flows[0].ack_policy.every = 2;
+    network.flows[0].stack.initial_window = 1;
+    let acks = watch(&network, Kind::Ack).1;
+    assert_eq!(acks, [(151, 1, false), (253, 3, false), (355, 5, false)]);
+
+    // The last of three carries PUSH: acknowledged as it arrives, at 53 ms, and done at 103.
+    let flow = &mut network.flows[0];
+    flow.stack.initial_window = 3;
+    flow.app.bytes = Some(3 * MSS);
+    let (outcome, acks) = watch(&network, Kind::Ack);
+    assert_eq!(acks, [(52, 2, false), (53, 3, false)]);
+    let done: Vec<u64> = outcome.flows[0].completions.iter().map(|t| t / MS).collect();
+    assert_eq!(done, [103]);
+}
+
+#[test]
+fn after_a_pause_longer_than_the_timeout_sending_restarts_from_the_initial_window_or_keeps_its_own() {
+    // 30 segments leave as 2, 4, 8, 16 at 0, 100, 200, 300 ms, all acknowledged at 400. The window is then at least
+    // 16, and the receiver takes 16. RFC 5681 section 4.1 counts from the last sending, at 300: a pause of 500 ms
+    // makes 600 of idleness, less than the timeout of 1 s; one of 2 s is more, and leaves the restart window, 2.
+    for (pause, policy, burst) in [
+        (500, IdleRestart::Restart, 16),
+        (500, IdleRestart::Keep, 16),
+        (2000, IdleRestart::Restart, 2),
+        (2000, IdleRestart::Keep, 16),
+    ] {
+        let again = 400 + pause;
+        let mut network = path(FAST, QueueConfig::Unlimited, again + 50);
+        let flow = &mut network.flows[0];
+        flow.stack.receive_window = 16;
+        flow.stack.idle_restart = policy;
+        flow.app.bytes = Some(30 * MSS);
+        flow.app.pauses = vec![pause * MS];
+        let sent = watch(&network, Kind::Data).1;
+        let leaving = |at| sent.iter().filter(|left| left.0 == at).count();
+        assert_eq!([0, 100, 200, 300, again].map(leaving), [2, 4, 8, 16, burst], "{pause} ms, {policy:?}");
+        assert_eq!(sent.len(), 30 + burst, "{pause} ms, {policy:?}");
+    }
+}
+
+/// A handshake that begins at 100.75 ms on a slow link that others overload while they are `on` (ms): they offer a
+/// packet each 0.5 ms where one is served each 1 ms, so between two of them the buffer of two is full.
+fn overloaded(on: &[(u64, u64)], end: u64) -> Network {
+    let mut network = path(SLOW, QueueConfig::Packets(2), end);
+    network.flows[0].stack.handshake = true;
+    network.flows[0].app.start = 100_750_000;
+    network.udp.push(UdpConfig {
+        name: "others".into(),
+        path: vec![0],
+        size: 1000,
+        rate: Rate(2 * SLOW),
+        on: on.iter().map(|&(from, until)| (Nanos(from * MS), Nanos(until * MS))).collect(),
+    });
+    network
+}
+
+#[test]
+fn a_lost_syn_is_sent_again_after_the_initial_timeout() {
+    // Sent at 100.75 ms and refused, again 1 s later on an idle link: 40 us for its 40 bytes, 50 ms, and the answer
+    // 40 ns and 50 ms. RFC 5681 section 3.1: after that the initial window, else two here, "MUST be one segment".
+    let (outcome, sent) = watch(&overloaded(&[(0, 500)], 1250), Kind::Data);
+    assert_eq!(sent, [(100, SYN, false), (1100, SYN, false), (1200, 0, false)]);
+    assert_eq!(outcome.flows[0].start, Some(1_200_790_040));
+    assert_eq!((outcome.flows[0].timeouts, outcome.flows[0].retransmits), (1, 0));
+}
+
+#[test]
+fn after_a_lost_syn_the_first_data_waits_three_seconds_for_its_timeout() {
+    // RFC 6298 (5.7): without an RTT from the handshake "the RTO MUST be re-initialized to 3 seconds when data
+    // transmission begins". The connection is open at 1200.79 ms; all data is lost, and sent again at 4200.79.
+    let sent = watch(&overloaded(&[(0, 500), (1150, 1500)], 4250), Kind::Data).1;
+    assert_eq!(repeats(&sent), [(4200, 0)]);
+    // Where the first SYN passes, 100.04 ms give an RTO of the minimum, 1 s: open at 200.79, again at 1200.79.
+    let sent = watch(&overloaded(&[(150, 1000)], 1250), Kind::Data).1;
+    assert_eq!(repeats(&sent), [(1200, 0)]);
+}
+
+#[test]
+fn a_run_is_named_by_its_seed_whichever_thread_it_runs_on() {
+    let lossy = |seed| {
+        let mut network = path(FAST, QueueConfig::Unlimited, 10_000);
+        network.links[0].loss = 0.01;
+        network.seed = seed;
+        network
+    };
+    let here = run(&lossy(1));
+    assert!(here.flows[0].lost > 0);
+    let elsewhere = [1, 1, 2].map(|seed| {
+        let network = lossy(seed);
+        std::thread::spawn(move || simulate(&network))
+    });
+    let [same, again, other] = elsewhere.map(|thread| thread.join().expect("a run"));
+    assert_eq!(same, here);
+    assert_eq!(again, here);
+    assert_ne!(other, here);
+    // Without chance there is nothing for a seed to name.
+    let sure = |seed| simulate(&Network { seed, ..path(SLOW, QueueConfig::Packets(20), 10_000) });
+    assert_eq!(sure(1), sure(2));
+}
