@@ -17,6 +17,9 @@ pub(super) struct Replay {
     /// Transmissions that began before the run's end, and their bytes.
     pub(super) packets: u64,
     pub(super) bytes: u64,
+    /// The same of those that began later: a run that drains goes on until nothing moves.
+    pub(super) later_packets: u64,
+    pub(super) later_bytes: u64,
     pub(super) drops: u64,
     pub(super) wire_losses: u64,
     pub(super) marks: u64,
@@ -69,8 +72,13 @@ impl Replay {
             format!("{name} sends {size} bytes until {finish} ns; from {start} ns they take {duration} ns")
         });
         self.free_at = finish;
-        self.packets += u64::from(start < end || start == at);
-        self.bytes += if start < end || start == at { u64::from(size) } else { 0 };
+        if start < end {
+            self.packets += 1;
+            self.bytes += u64::from(size);
+        } else {
+            self.later_packets += 1;
+            self.later_bytes += u64::from(size);
+        }
         self.wire_losses += u64::from(passage == Passage::LostOnWire);
         self.marks += u64::from(matches!(passage, Passage::Marked(_)));
         findings.expect(passage != Passage::LostOnWire || config.loss > 0.0, Rule::Conservation, at, || {
