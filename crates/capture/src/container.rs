@@ -122,6 +122,9 @@ fn pcapng<R: Read>(
     let mut big_endian = false;
     let mut interfaces: Vec<Interface> = Vec::new();
     loop {
+        if !block_length_is_possible(window.bytes(), big_endian) {
+            return Ok(Ending::BrokenOff);
+        }
         let parse = if big_endian { parse_block_be } else { parse_block_le };
         let taken = match parse(window.bytes()) {
             Ok((rest, block)) => {
@@ -172,6 +175,18 @@ fn pcapng<R: Read>(
         };
         window.take(taken);
     }
+}
+
+/// Whether a block is as long as its own frame of type and two lengths, 12 bytes, at least; the parser takes that for
+/// granted. A section header tells its byte order itself, behind the length.
+fn block_length_is_possible(bytes: &[u8], big_endian: bool) -> bool {
+    const SECTION: [u8; 4] = 0x0a0d_0d0a_u32.to_le_bytes();
+    const LITTLE_ENDIAN: [u8; 4] = 0x1a2b_3c4d_u32.to_le_bytes();
+    let Some((head, _)) = bytes.split_first_chunk::<12>() else { return true };
+    let [kind, length, order] = [0, 4, 8].map(|at| [head[at], head[at + 1], head[at + 2], head[at + 3]]);
+    let big_endian = if kind == SECTION { order != LITTLE_ENDIAN } else { big_endian };
+    let length = if big_endian { u32::from_be_bytes(length) } else { u32::from_le_bytes(length) };
+    length >= 12
 }
 
 /// The packet block that the enhanced one replaced: interface (2 bytes), drops (2), time (4 + 4), kept (4), length (4).

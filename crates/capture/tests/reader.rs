@@ -355,3 +355,22 @@ fn options_of_the_syn_reach_the_connection() {
     // 1200 announced less 12 bytes of time stamps in every segment
     assert_eq!(only(&packets).observed.mss, 1188);
 }
+
+#[test]
+fn a_block_shorter_than_its_own_frame_is_damage_whatever_its_type() {
+    // A section header of 28 bytes: type, length, byte order, version 1.0, section length unknown, length.
+    let mut section = vec![0x0a, 0x0d, 0x0d, 0x0a, 28, 0, 0, 0, 0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0];
+    section.extend([0xff; 8]);
+    section.extend([28, 0, 0, 0]);
+    let types = (0..=10).chain([0x0bad, 0x4000_0bad, 0x8000_0001_u32]);
+    for block_type in types {
+        for length in 0..12_u32 {
+            let mut file = section.clone();
+            file.extend(block_type.to_le_bytes());
+            file.extend(length.to_le_bytes());
+            file.extend([0; 64]);
+            let error = read_from(&file[..], "test.pcapng").expect_err("it holds no packet");
+            assert!(matches!(error, Error::Empty { truncated: true, .. }), "{block_type} {length}: {error}");
+        }
+    }
+}
