@@ -1,6 +1,6 @@
 //! The sender's own clock: retransmission, pacing, application. Each fires at its own time, in order.
 
-use super::stack::IdleRestart;
+use super::stack::{IdleRestart, Recovery};
 use super::{Port, Repair, Sender};
 use firstflight_control::units::Nanos;
 
@@ -123,7 +123,10 @@ impl Sender {
         self.timed = u32::MAX;
         self.board.clear(self.una);
         self.repair = Repair::Loss;
-        self.dup_acks = 0;
+        // ns-2's Tahoe goes on counting: duplicates still on their way release nothing.
+        if !(self.stack.ns2 && self.stack.recovery == Recovery::Tahoe) {
+            self.dup_acks = 0;
+        }
         self.orderly = false;
     }
 }
