@@ -61,7 +61,7 @@ fn a_delayed_ack_holds_an_odd_segment_for_its_timer_but_not_the_last() {
     assert_eq!(sender.app().completions(), [200 * MS]);
     // One segment alone in a round, not the last of the write: its ACK takes 50 + 100 + 50 ms.
     let acks = AckPolicy { every: 2, quick: 0, timer: 100 * MS };
-    let mut line = Line { acks, app: writes(3, &[]), ..Line::default() };
+    let line = Line { acks, app: writes(3, &[]), ..Line::default() };
     let (sender, sends) = line.run(2000);
     assert_eq!(sends, at(&[(0, &[0]), (200, &[1, 2])]));
     assert_eq!(sender.app().completions(), [300 * MS]);
@@ -70,7 +70,7 @@ fn a_delayed_ack_holds_an_odd_segment_for_its_timer_but_not_the_last() {
 #[test]
 fn quick_acks_spare_the_first_rounds_the_timer() {
     let acks = AckPolicy { every: 2, quick: 16, timer: 40 * MS };
-    let mut line = Line { acks, app: writes(15, &[]), ..Line::default() };
+    let line = Line { acks, app: writes(15, &[]), ..Line::default() };
     assert_eq!(line.run(2000).0.app().completions(), [4 * RTT * MS]);
 }
 
