@@ -4,6 +4,8 @@ use std::fmt::Display;
 use std::path::PathBuf;
 
 use clap::Args;
+use firstflight_control::contract::Signals;
+use firstflight_control::registry::SCHEMES;
 use firstflight_report::{Colour, Folder, stage_all, table};
 use firstflight_scenario::quantity::{BYTE_UNITS, Depth, QuantityError, parse_bytes, parse_depth};
 use firstflight_scenario::{Network, Profile, SchemeSpec, nearest};
@@ -224,9 +226,11 @@ impl Options {
             Input::Scenario(loaded) => loaded.scenario.flows.first().map(|flow| flow.handshake),
             _ => None,
         };
-        // Jump Start paces over the handshake's round-trip time: nobody asked for it where there is none.
+        // A default that needs the handshake's round-trip time was not asked for where there is none.
         let handshake = handshake.unwrap_or(profile.stack().handshake);
-        let startups = DEFAULT_STARTUPS.iter().filter(|label| handshake || **label != "jump-start");
+        let needs_it =
+            |label: &str| SCHEMES.iter().any(|s| s.label == label && s.needs.has(Signals::HANDSHAKE));
+        let startups = DEFAULT_STARTUPS.iter().filter(|label| handshake || !needs_it(label));
         let startups: Vec<String> = startups.map(|&label| label.to_owned()).collect();
         schemes(&[], &startups, self.avoidance.as_deref())
     }

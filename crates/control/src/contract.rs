@@ -278,7 +278,11 @@ impl Signals {
     /// The host reports every packet it sends ([`Phase::on_sent`]).
     pub const SENT: Self = Self(16);
 
-    const NAMES: [(Self, &'static str); 5] = [
+    /// The RTT is known when the connection begins, from its handshake.
+    pub const HANDSHAKE: Self = Self(32);
+
+    const NAMES: [(Self, &'static str); 6] = [
+        (Self::HANDSHAKE, "handshake-rtt"),
         (Self::SENT, "per-packet-send"),
         (Self::RTT, "rtt-per-ack"),
         (Self::PACING, "pacing"),

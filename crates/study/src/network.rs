@@ -112,19 +112,18 @@ pub fn build(scenario: &Scenario, seed: u64, grid: Nanos) -> Result<Built, Refus
 /// Refuses what a group asks for and the simulator does not have.
 fn check(group: &FlowGroup, index: usize) -> Result<(), Refusal> {
     let refuse = |key: &str, why: String| Err(Refusal { key: format!("flow[{index}].{key}"), why });
-    let missing = chain(group).needs().missing_from(Sender::OFFERED);
+    let needs = chain(group).needs();
+    let label = group.scheme.label();
+    if needs.has(Signals::HANDSHAKE) && !group.handshake {
+        let why =
+            format!("{label} needs the RTT of a handshake, and this flow has none; set handshake = true");
+        return refuse("startup", why);
+    }
+    let missing = needs.missing_from(Sender::OFFERED);
     if missing != Signals::NONE {
         let names: Vec<_> = missing.names().collect();
-        let label = group.scheme.label();
-        return refuse(
-            "startup",
-            format!("{label} needs {}, which the simulator does not have", names.join(" and ")),
-        );
-    }
-    if !group.handshake && group.scheme.phases().iter().any(|phase| phase.label() == "jump-start") {
-        let why = "jump-start paces its first flight over the handshake's RTT, and this flow has no handshake; \
-                   set handshake = true";
-        return refuse("startup", why.into());
+        let why = format!("{label} needs {}, which the simulator does not have", names.join(" and "));
+        return refuse("startup", why);
     }
     if group.receiver_reads != scenario::Reads::Eager {
         return refuse("receiver_reads", "the simulator's receiving application reads eagerly".into());

@@ -463,7 +463,7 @@ pub struct Series {
 }
 
 /// One captured connection over time, and its re-run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CapturedTrace {
     /// As the capture shows it; without the window and the queue, which it does not show.
     pub observed: Series,

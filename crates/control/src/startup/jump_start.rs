@@ -55,7 +55,7 @@ impl Scheme for JumpStart {
         role: Role::Startup,
         source: "Liu, thesis, section 3.2; Liu, Allman, Jin, Wang, PFLDnet 2007",
         summary: "all queued data paced over the first round trip, half of what arrived after a loss",
-        needs: Signals::PACING,
+        needs: Signals::PACING.and(Signals::HANDSHAKE),
         params: &[Param {
             name: "cap",
             kind: ParamKind::Packets,

@@ -185,5 +185,5 @@ impl Sender {
     }
 
     /// What the schemes of this connection may count on in the simulator.
-    pub const OFFERED: Signals = Signals::RTT.and(Signals::PACING).and(Signals::SENT);
+    pub const OFFERED: Signals = Signals::RTT.and(Signals::PACING).and(Signals::SENT).and(Signals::HANDSHAKE);
 }

@@ -1,7 +1,7 @@
 //! Each captured connection run again on the inferred path, so that the user sees how far to trust the rest.
 //!
 //! Packets do not say which congestion control sent them. Each connection is run again under a few common ones, and
-//! the one whose delivery is nearest to the observed is shown, by name.
+//! the one nearest to the observed in time and in packets sent again is shown, by name.
 
 use firstflight_capture::{Connection, ExitReason};
 use firstflight_control::units::Nanos;
@@ -31,7 +31,10 @@ pub(super) fn rerun(
         .par_iter()
         .map(|connection| {
             let pair = if subject.path_unknown() {
-                (result(connection), CapturedTrace { observed: observed(connection), ..blank() })
+                (
+                    result(connection),
+                    CapturedTrace { observed: observed(connection), ..CapturedTrace::default() },
+                )
             } else {
                 nearest(subject, connection, &candidates)
             };
@@ -69,12 +72,12 @@ fn nearest(
         observed: observed_series,
         rerun: traced.series,
         rerun_retransmits_s: traced.retransmits_s,
-        ..blank()
+        ..CapturedTrace::default()
     };
     (result, trace)
 }
 
-/// The connection on the inferred path: as many bytes, written when it wrote them.
+/// The connection on the inferred path: as many bytes, all written at once.
 fn again(subject: &Subject<'_>, connection: &Connection, scheme: &SchemeSpec) -> Built {
     let mut scenario = subject.central().clone();
     let flow = &mut scenario.flows[0];
@@ -153,13 +156,4 @@ fn observed(connection: &Connection) -> Series {
         series.delivered_bytes.push(delivered);
     }
     series
-}
-
-fn blank() -> CapturedTrace {
-    CapturedTrace {
-        observed: Series::default(),
-        observed_retransmits_s: vec![],
-        rerun: Series::default(),
-        rerun_retransmits_s: vec![],
-    }
 }
