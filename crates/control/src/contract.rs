@@ -35,15 +35,21 @@ pub struct Ack {
     pub retransmitted: u64,
     /// Bytes in flight before this ACK.
     pub in_flight: u64,
+    /// Bytes in flight after this ACK: without what it delivered and what it showed to be lost, before anything
+    /// is sent for it (RFC 6675's pipe).
+    pub pipe: u64,
     /// Bytes newly reported as marked by ECN.
     pub ce: u64,
-    /// Delivery-rate sample; only for schemes that need [`Signals::RATE`].
+    /// Delivery-rate sample; zero where this ACK gives none. Only for schemes that need [`Signals::RATE`].
     pub rate: Rate,
+    /// `delivered` at the time when the newest packet that this ACK delivered had left; it may be zero. Only for schemes
+    /// that need [`Signals::RATE`].
+    pub prior_delivered: u64,
     /// Rate the routers on the path granted; only for schemes that need [`Signals::GRANT`].
     pub granted: Rate,
     /// Packet-timed round trips completed since the connection began, counted once by the host.
     pub round: u32,
-    /// [`Ack::ROUND_START`], [`Ack::APP_LIMITED`], [`Ack::RECOVERY`].
+    /// [`Ack::ROUND_START`], [`Ack::APP_LIMITED`], [`Ack::RECOVERY`], [`Ack::RATE_LIMITED`], [`Ack::MAYBE_DELAYED`].
     pub flags: u32,
 }
 
@@ -54,6 +60,11 @@ impl Ack {
     pub const APP_LIMITED: u32 = 2;
     /// A loss episode is being repaired: the host, not the scheme, rules the window.
     pub const RECOVERY: u32 = 4;
+    /// The rate sample reaches over a time when the application, not the window, limited the sender: it may be
+    /// below what the path can do.
+    pub const RATE_LIMITED: u32 = 8;
+    /// One lone segment was acknowledged: the receiver may have held its ACK back.
+    pub const MAYBE_DELAYED: u32 = 16;
 
     /// Whether all bits of `flag` are set.
     #[inline]
