@@ -2,4 +2,5 @@
 
 pub mod chain;
 pub mod pacer;
+pub mod rate_sampler;
 pub mod round;
