@@ -169,7 +169,7 @@ impl<'r, O: Observer> Engine<'r, O> {
     #[inline(always)]
     fn at_receiver(&mut self, at: u64, leg: &Leg, packet: Content) {
         if O::ON {
-            self.wire.observer.arrived(at, Seen::data(leg.flow, packet.seq, packet.low as u32));
+            self.wire.observer.arrived(at, Seen::data(leg.flow, packet.seq, packet.low));
         }
         let receiver = &mut self.flows[leg.flow as usize].receiver;
         if receiver.due() <= at || packet.seq == SYN {

@@ -101,19 +101,19 @@ impl<O: Observer> Port for FlowPort<'_, '_, O> {
             if flags & packet::PUSH_SYN == 0 { self.mss } else { self.tail.bytes(segment, self.mss) };
         let size = payload + self.header;
         let leg = self.wire.leg(self.leg);
-        if O::ON {
-            self.wire.observer.sent(now, Seen::data(leg.flow, segment, size), retransmission);
-        }
         let mut content = Content { seq: segment, low: u64::from(size) | flags, high: 0 };
+        if O::ON {
+            self.wire.observer.sent(now, Seen::data(leg.flow, segment, content.low), retransmission);
+        }
         self.wire.carry(now, leg, size, &mut content);
     }
 
     fn transmit_syn(&mut self, now: u64) {
         let leg = self.wire.leg(self.leg);
-        if O::ON {
-            self.wire.observer.sent(now, Seen::data(leg.flow, SYN, self.header), false);
-        }
         let mut content = Content { seq: SYN, low: self.header.into(), high: 0 };
+        if O::ON {
+            self.wire.observer.sent(now, Seen::data(leg.flow, SYN, content.low), false);
+        }
         self.wire.carry(now, leg, self.header, &mut content);
     }
 }

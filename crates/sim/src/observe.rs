@@ -15,24 +15,28 @@ pub struct Seen {
     pub size: u32,
     /// What it is.
     pub kind: Kind,
+    /// The flags it carries here: [`packet::ECT`] and those after it.
+    pub flags: u64,
     /// ACK: what lies beyond `seq` and has arrived, `[start, end)`; an empty block ends the list.
     pub blocks: Blocks,
 }
 
 impl Seen {
-    /// A data segment.
-    pub(crate) fn data(flow: u32, seq: u32, size: u32) -> Self {
-        Self { flow, seq, size, kind: Kind::Data, blocks: Blocks::default() }
+    /// A data segment with the word of its size and flags.
+    pub(crate) fn data(flow: u32, seq: u32, low: u64) -> Self {
+        let size = (low & packet::SIZE_MASK) as u32;
+        Self { flow, seq, size, kind: Kind::Data, flags: low & packet::FLAGS, blocks: Blocks::default() }
     }
 
     /// An ACK with the two words of its SACK blocks.
     pub(crate) fn ack(flow: u32, seq: u32, size: u32, (low, high): (u64, u64)) -> Self {
-        Self { flow, seq, size, kind: Kind::Ack, blocks: packet::unpack_blocks(seq, low, high) }
+        let blocks = packet::unpack_blocks(seq, low, high);
+        Self { flow, seq, size, kind: Kind::Ack, flags: low & packet::FLAGS, blocks }
     }
 
     /// A datagram of this source.
     pub(crate) fn udp(source: u32, size: u32) -> Self {
-        Self { flow: source, seq: u32::MAX, size, kind: Kind::Udp, blocks: Blocks::default() }
+        Self { flow: source, seq: u32::MAX, size, kind: Kind::Udp, flags: 0, blocks: Blocks::default() }
     }
 }
 

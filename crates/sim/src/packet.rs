@@ -16,6 +16,9 @@ pub const CWR_ECE: u64 = 1 << 62;
 /// Data: the last segment the application has for now. ACK: answers a handshake.
 pub const PUSH_SYN: u64 = 1 << 63;
 
+/// All of them.
+pub const FLAGS: u64 = ECT | CE | CWR_ECE | PUSH_SYN;
+
 /// A segment or an ACK on its way.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(32))]

@@ -165,7 +165,7 @@ impl<'r, O: Observer> Wire<'r, O> {
 
 fn seen(leg: &Leg, packet: &Content, size: u32) -> Seen {
     match leg.ack_size {
-        0 => Seen::data(leg.flow, packet.seq, size),
+        0 => Seen::data(leg.flow, packet.seq, packet.low),
         _ if packet.seq == SYN && packet.high == UDP_MARK => Seen::udp(packet.low as u32, size),
         _ => Seen::ack(leg.flow, packet.seq, size, (packet.low, packet.high)),
     }
