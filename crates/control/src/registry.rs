@@ -70,6 +70,7 @@ registry! {
     LimitedSlowStart(startup::limited_slow_start::LimitedSlowStart),
     AdaptiveStart(startup::adaptive_start::AdaptiveStart),
     HybridSlowStart(startup::hybrid_slow_start::HybridSlowStart),
+    HystartLinux(startup::hystart_linux::HystartLinux),
     HystartPp(startup::hystart_pp::HystartPp),
     JumpStart(startup::jump_start::JumpStart),
     Reno(avoidance::reno::Reno),

@@ -2,6 +2,7 @@
 
 pub mod adaptive_start;
 pub mod hybrid_slow_start;
+pub mod hystart_linux;
 pub mod hystart_pp;
 pub mod jump_start;
 pub mod limited_slow_start;
