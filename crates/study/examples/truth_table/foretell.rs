@@ -67,12 +67,6 @@ impl Cell {
         Some(self.result.as_ref()?.completion_s?.ci95.map(|seconds| seconds * 1e3))
     }
 
-    /// Whether the interval holds the truth.
-    pub(crate) fn covered(&self) -> Option<bool> {
-        let [low, high] = self.interval_ms()?;
-        Some((low..=high).contains(&self.truth_ms))
-    }
-
     /// Whether something was lost or start-up ended before the transfer did.
     pub(crate) fn matters(&self) -> bool {
         self.result.as_ref().is_some_and(|result| {

@@ -11,28 +11,43 @@
 
 mod controls;
 mod foretell;
+mod score;
+mod table;
 mod text;
 mod truth;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use rayon::prelude::*;
+
 use controls::Controls;
-use truth::Folder;
+use foretell::{from_capture, on_true_path};
+use score::Foretold;
+use truth::{Folder, TruePath};
 
 /// The command line.
 #[derive(Default)]
 struct Options {
     folders: Vec<PathBuf>,
     true_path: bool,
+    markdown: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
-    match options(std::env::args().skip(1)).and_then(|options| execute(&options)) {
-        Ok(text) => {
-            print!("{text}");
-            ExitCode::SUCCESS
+    let done = options(std::env::args().skip(1)).and_then(|options| {
+        let text = tables(&options)?;
+        match &options.markdown {
+            Some(file) => write_block(file, &text),
+            None => {
+                print!("{text}");
+                Ok(())
+            }
         }
+    });
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
             eprintln!("{why}");
             ExitCode::from(2)
@@ -40,11 +55,15 @@ fn main() -> ExitCode {
     }
 }
 
-fn options(words: impl Iterator<Item = String>) -> Result<Options, String> {
+fn options(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
     let mut options = Options::default();
-    for word in words {
+    while let Some(word) = words.next() {
         match word.as_str() {
             "--true-path" => options.true_path = true,
+            "--markdown" => {
+                let file = words.next().ok_or("--markdown: expected a file with a generated block")?;
+                options.markdown = Some(file.into());
+            }
             flag if flag.starts_with('-') => {
                 return Err(format!("{flag}: expected folders, --true-path, --markdown FILE"));
             }
@@ -57,12 +76,55 @@ fn options(words: impl Iterator<Item = String>) -> Result<Options, String> {
     Ok(options)
 }
 
-fn execute(options: &Options) -> Result<String, String> {
+fn tables(options: &Options) -> Result<String, String> {
+    let folders = options.folders.iter().map(|folder| Folder::read(folder));
+    let folders = folders.collect::<Result<Vec<_>, _>>()?;
+    let controls = Controls::of(folders.iter().flat_map(|folder| &folder.paths));
+    let bar = bar(&folders, options.true_path);
     let mut text = String::new();
-    for folder in options.folders.iter().map(PathBuf::as_path).map(Folder::read) {
-        let folder = folder?;
-        let controls = Controls::of(folder.paths.iter());
-        text.push_str(&text::true_path(&folder, &controls));
+    for folder in &folders {
+        let on_true_path: Vec<_> =
+            folder.paths.par_iter().map(|path| on_true_path(path, &controls)).collect();
+        if options.true_path {
+            text.push_str(&text::true_path(folder, &on_true_path));
+            continue;
+        }
+        let told = |path: &TruePath| {
+            let told = path.transfers.par_iter().map(|transfer| {
+                let told = from_capture(path, transfer, &controls);
+                bar.inc(1);
+                told
+            });
+            told.collect::<Vec<_>>()
+        };
+        let told = folder.paths.par_iter().map(told).collect();
+        text.push_str(&text::whole(&Foretold { folder, on_true_path, told }, &controls));
     }
+    bar.finish_and_clear();
     Ok(text)
+}
+
+/// Counts captures, where standard error is a terminal.
+fn bar(folders: &[Folder], hidden: bool) -> ProgressBar {
+    let captures =
+        folders.iter().flat_map(|folder| &folder.paths).map(|path| path.transfers.len() as u64).sum();
+    let style = ProgressStyle::with_template("captures {wide_bar} {pos}/{len}, {eta} left");
+    let bar = ProgressBar::new(captures).with_style(style.expect("the template is right"));
+    if hidden {
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+    }
+    bar
+}
+
+const BEGIN: &str = "<!-- generated: truth_table -->";
+const END: &str = "<!-- end of generated -->";
+
+/// Puts `text` into the generated block of a file.
+fn write_block(file: &Path, text: &str) -> Result<(), String> {
+    let at = |why: &dyn std::fmt::Display| format!("{}: {why}", file.display());
+    let old = std::fs::read_to_string(file).map_err(|error| at(&error))?;
+    let block = old.split_once(BEGIN).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
+    let (before, after) = block.ok_or_else(|| at(&format!("expected {BEGIN} and {END}")))?;
+    let new = format!("{before}{BEGIN}\n\n{}\n{END}{after}", text.trim_end());
+    std::fs::write(file, new).map_err(|error| at(&error))
 }

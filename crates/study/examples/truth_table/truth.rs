@@ -133,9 +133,4 @@ impl Transfer {
     pub(crate) fn truth_ms(&self) -> f64 {
         firstflight_study::stats::quantile(&self.repeats_ms, 0.5)
     }
-
-    /// The largest difference between two repeats, as a share of their median.
-    pub(crate) fn spread(&self) -> f64 {
-        (self.repeats_ms[self.repeats_ms.len() - 1] - self.repeats_ms[0]) / self.truth_ms()
-    }
 }
