@@ -333,7 +333,8 @@ pub trait Phase {
     /// Bytes left the host; called only where a phase of the chain needs [`Signals::SENT`].
     fn on_sent(&mut self, _now: Nanos, _bytes: u64, _control: &mut Control) {}
 
-    /// New data was acknowledged. While [`Ack::RECOVERY`] is set the phase measures but leaves `cwnd` alone.
+    /// New data was acknowledged. While [`Ack::RECOVERY`] is set the phase measures but leaves `cwnd` alone,
+    /// unless it is a whole scheme.
     fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step;
 
     /// A loss, mark or timeout episode began: set `ssthresh` and the window to hold after the repair.
@@ -342,4 +343,24 @@ pub trait Phase {
     /// The last congestion episode was spurious: take back what it did to the phase's own state. The host
     /// restores the registers itself.
     fn on_spurious(&mut self) {}
+}
+
+/// A phase with much state may live on the heap, so that the others stay small.
+impl<P: Phase + ?Sized> Phase for Box<P> {
+    fn enter(&mut self, entry: &Entry, control: &mut Control) {
+        (**self).enter(entry, control);
+    }
+    fn on_sent(&mut self, now: Nanos, bytes: u64, control: &mut Control) {
+        (**self).on_sent(now, bytes, control);
+    }
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
+        (**self).on_ack(ack, control)
+    }
+    fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
+        (**self).on_congestion(event, control)
+    }
+    fn on_spurious(&mut self) {
+        (**self).on_spurious();
+    }
 }

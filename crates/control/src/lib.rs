@@ -12,3 +12,4 @@ pub mod registry;
 pub mod scheme;
 pub mod startup;
 pub mod units;
+pub mod whole;

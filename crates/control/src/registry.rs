@@ -3,7 +3,7 @@
 use crate::contract::{Ack, Congestion, Control, Entry, Phase, Step};
 use crate::scheme::{Info, ParamKind, Scheme, Value};
 use crate::units::Nanos;
-use crate::{avoidance, startup};
+use crate::{avoidance, startup, whole};
 
 macro_rules! registry {
     ($($name:ident ( $path:path )),+ $(,)?) => {
@@ -75,6 +75,7 @@ registry! {
     JumpStart(startup::jump_start::JumpStart),
     Reno(avoidance::reno::Reno),
     Cubic(avoidance::cubic::Cubic),
+    Bbr(Box<whole::bbr::Bbr>),
 }
 
 /// Why a parameter was refused.

@@ -10,7 +10,7 @@ pub enum Role {
     Startup,
     /// Follows a start-up phase, and never ends.
     Avoidance,
-    /// Both in one (BBR).
+    /// Both in one (BBR); it rules the window while losses are repaired, too.
     Whole,
 }
 
@@ -99,5 +99,13 @@ pub trait Scheme: Phase + Default {
     fn set(&mut self, name: &str, value: Value) {
         let _ = value;
         unreachable!("{} has no parameter {name}", Self::INFO.label)
+    }
+}
+
+impl<S: Scheme> Scheme for Box<S> {
+    const INFO: Info = S::INFO;
+
+    fn set(&mut self, name: &str, value: Value) {
+        (**self).set(name, value);
     }
 }

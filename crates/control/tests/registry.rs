@@ -93,7 +93,8 @@ fn every_page_has_its_scheme() {
 
 #[test]
 fn every_source_file_of_a_scheme_is_registered() {
-    for (folder, role) in [("startup", Role::Startup), ("avoidance", Role::Avoidance)] {
+    for (folder, role) in [("startup", Role::Startup), ("avoidance", Role::Avoidance), ("whole", Role::Whole)]
+    {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(folder);
         for entry in std::fs::read_dir(path).expect("source folder exists") {
             let file = entry.expect("readable").path();

@@ -165,12 +165,19 @@ impl Chain {
         }
     }
 
-    /// Sending resumes after an idle time; the host has already set the window its profile asks for.
+    /// Sending resumes after an idle time; the host has already set the window its profile asks for. A whole
+    /// scheme, which rules its own window, is told whenever the application left nothing in flight, however short
+    /// the time.
     pub fn on_idle(&mut self, now: Nanos, rtt: Nanos) {
-        if !self.whole && self.control.cwnd < self.control.ssthresh {
+        if self.whole || self.control.cwnd < self.control.ssthresh {
             self.restart(Entry { now, rtt, why: Why::Idle, ..Entry::default() });
             self.clamp();
         }
+    }
+
+    /// Whether one scheme rules the whole connection, its window during loss repair and after idle times included.
+    pub fn is_whole(&self) -> bool {
+        self.whole
     }
 
     /// The last reduction was spurious: nothing had been lost.
@@ -216,10 +223,10 @@ impl Chain {
         true
     }
 
-    /// The last start-up phase is over: only the first time counts.
+    /// The last start-up phase is over, or a whole scheme's own: only the first time counts.
     #[cold]
     fn note_exit(&mut self, at: Nanos, cwnd: u64, reason: Exit) {
-        if self.at + 2 == self.phases.len() && self.exit.is_none() {
+        if (self.at + 2 == self.phases.len() || self.whole) && self.exit.is_none() {
             self.exit = Some(StartupExit { at, cwnd, reason });
         }
     }

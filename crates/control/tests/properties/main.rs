@@ -3,6 +3,7 @@
 
 mod faults;
 mod model;
+mod whole;
 
 use faults::{FAULTS, Faulty};
 use firstflight_control::contract::{Ack, Control, Signals, Trigger};
@@ -149,7 +150,7 @@ fn bounds(kind: ParamKind) -> Vec<Value> {
 
 #[test]
 fn parameters_at_their_bounds_keep_them_too() {
-    for scheme in SCHEMES {
+    for scheme in SCHEMES.iter().filter(|s| s.role != Role::Whole) {
         for param in scheme.params {
             for value in bounds(param.kind) {
                 runner(24)
@@ -158,7 +159,7 @@ fn parameters_at_their_bounds_keep_them_too() {
                         prop_assert_eq!(changed.set(param.name, value), Ok(()));
                         let phases = match scheme.role {
                             Role::Startup => vec![changed, phase("reno")],
-                            Role::Avoidance | Role::Whole => vec![phase("slow-start"), changed],
+                            _ => vec![phase("slow-start"), changed],
                         };
                         let mut chain = chain(phases);
                         let limits = limits(&chain);

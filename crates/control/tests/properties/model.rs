@@ -1,6 +1,8 @@
 //! A host small enough to be obviously legal: it turns arbitrary operations into events a real host could
 //! report.
 
+use std::collections::VecDeque;
+
 use firstflight_control::contract::{Ack, Congestion, Control, Entry, Trigger};
 use firstflight_control::host::chain::{Chain, StartupExit};
 use firstflight_control::host::round::RoundCounter;
@@ -141,6 +143,14 @@ impl Subject for Chain {
     }
 }
 
+/// Everything up to `sent` bytes had left by then.
+#[derive(Clone, Copy, Debug, Default)]
+struct Departure {
+    sent: u64,
+    delivered: u64,
+    at: Nanos,
+}
+
 /// The model's own state, always consistent: what was sent is delivered, lost or in flight.
 pub(crate) struct Host {
     mss: u64,
@@ -152,6 +162,8 @@ pub(crate) struct Host {
     lost: u64,
     retransmitted: u64,
     in_flight: u64,
+    /// What was sent, delivered and when, at the last sendings of each window.
+    departures: VecDeque<Departure>,
     min_rtt: Nanos,
     srtt: Nanos,
     rounds: RoundCounter,
@@ -184,6 +196,7 @@ impl Host {
             lost: 0,
             retransmitted: 0,
             in_flight: 0,
+            departures: VecDeque::new(),
             min_rtt: Nanos::ZERO,
             srtt: begin.rtt,
             rounds: RoundCounter::default(),
@@ -208,6 +221,20 @@ impl Host {
         let bytes = packets.min(room) * self.mss;
         self.sent += bytes;
         self.in_flight += bytes;
+        self.note_departure();
+    }
+
+    fn note_departure(&mut self) {
+        self.departures.push_back(Departure { sent: self.sent, delivered: self.delivered, at: self.now });
+    }
+
+    /// When the newest of what is no longer in flight had left.
+    fn departure(&mut self) -> Departure {
+        let gone = self.sent - self.in_flight;
+        while self.departures.len() > 1 && self.departures[0].sent < gone {
+            self.departures.pop_front();
+        }
+        self.departures[0]
     }
 
     fn base(&self, base: Base, window: u64) -> u64 {
@@ -293,6 +320,7 @@ impl Host {
         let acked = bytes.min(before);
         self.in_flight -= acked;
         self.delivered += acked;
+        let left = self.departure();
         let rtt = self.base_rtt + queued;
         self.min_rtt = if self.min_rtt == Nanos::ZERO { rtt } else { self.min_rtt.min(rtt) };
         self.srtt =
@@ -309,7 +337,7 @@ impl Host {
             flags |= if self.repair > 0 { Ack::RECOVERY } else { 0 };
         }
         if app_limited {
-            flags |= Ack::APP_LIMITED;
+            flags |= Ack::APP_LIMITED | Ack::RATE_LIMITED;
         }
         Ack {
             now: self.now,
@@ -325,8 +353,8 @@ impl Host {
             in_flight: before,
             pipe: self.in_flight,
             ce: 0,
-            rate: Rate::NONE,
-            prior_delivered: 0,
+            rate: Rate::of(self.delivered - left.delivered, self.now - left.at),
+            prior_delivered: left.delivered,
             granted: Rate::NONE,
             round: self.rounds.count(),
             flags,
@@ -342,5 +370,6 @@ impl Host {
         self.sent += bytes;
         self.retransmitted += bytes;
         self.in_flight = self.in_flight.max(bytes);
+        self.note_departure();
     }
 }

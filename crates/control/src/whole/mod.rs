@@ -1,0 +1,3 @@
+//! Schemes that rule a connection from beginning to end, loss repair included.
+
+pub mod bbr;
