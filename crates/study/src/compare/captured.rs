@@ -3,6 +3,9 @@
 //! Packets do not say which congestion control sent them. Each connection is run again under a few common ones, and
 //! the one nearest to the observed in time and in packets sent again is shown, by name.
 
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
 use firstflight_capture::{Connection, ExitReason};
 use firstflight_control::units::Nanos;
 use firstflight_scenario::{Dist, SchemeSpec};
@@ -14,34 +17,116 @@ use super::path::Subject;
 use crate::network::{Built, build};
 use crate::progress::Progress;
 use crate::results::{CapturedTrace, ConnectionResult, Series};
+use crate::stats::quantile;
 use crate::trace::simulate_traced;
 
-/// What captured senders may have run.
-const CANDIDATES: [&str; 4] = ["slow-start+reno", "slow-start+cubic", "hystart+++reno", "hystart+++cubic"];
+/// What captured senders may have run, the commonest first: of those that fit equally well the first is named.
+const CANDIDATES: [&str; 6] = [
+    "hystart-linux+cubic",
+    "slow-start+reno",
+    "bbr",
+    "slow-start+cubic",
+    "hystart+++cubic",
+    "hystart+++reno",
+];
 
-/// Re-runs beside what was captured, in the order of the connections.
-pub(super) fn rerun(
-    subject: &Subject<'_>,
-    progress: &dyn Progress,
-) -> Vec<(ConnectionResult, CapturedTrace)> {
-    let candidates: Vec<SchemeSpec> =
-        CANDIDATES.iter().map(|label| SchemeSpec::parse(label).expect("a registered chain")).collect();
-    subject
-        .connections()
-        .par_iter()
-        .map(|connection| {
-            let pair = if subject.path_unknown() {
-                (
-                    result(connection),
-                    CapturedTrace { observed: observed(connection), ..CapturedTrace::default() },
-                )
-            } else {
-                nearest(subject, connection, &candidates)
-            };
-            progress.advance(1);
-            pair
-        })
-        .collect()
+/// Connections run again, those of most data first: a capture of thousands is answered in seconds too.
+const MOST_RERUNS: usize = 32;
+
+/// What packets do not see of two hosts lets even the transfers of one kernel over a path known exactly depart by this
+/// share from a simulator that makes each of its decisions: see `docs/predictions.md`.
+const LEAST_DEPARTURE: f64 = 0.005;
+/// A departure that a reader has to know of.
+const LARGE_DEPARTURE: f64 = 0.1;
+
+/// A connection that had nothing to send for this share of its time is no bulk transfer, and its re-run is one.
+const APPLICATION_LIMITED: f64 = 0.05;
+
+/// The captured connections beside their re-runs.
+pub(super) struct Captured {
+    /// In the order of the capture.
+    pub(super) connections: Vec<ConnectionResult>,
+    /// In the same order.
+    pub(super) traces: Vec<CapturedTrace>,
+    /// By what share re-runs are off, in the median of those that can tell.
+    pub(super) departure: f64,
+    /// What a reader must know of them.
+    pub(super) warnings: Vec<String>,
+}
+
+/// Indices of the connections to run again: of those on the path, the ones of most data.
+pub(super) fn reruns(subject: &Subject<'_>) -> Vec<usize> {
+    if subject.path_unknown() {
+        return vec![];
+    }
+    let connections = subject.connections();
+    let pair = |connection: &Connection| (connection.sender.ip(), connection.receiver.ip());
+    let mut bytes: BTreeMap<(IpAddr, IpAddr), u64> = BTreeMap::new();
+    for connection in connections {
+        *bytes.entry(pair(connection)).or_default() += connection.observed.bytes;
+    }
+    let busiest = bytes.iter().max_by_key(|(_, bytes)| **bytes).map(|(pair, _)| *pair);
+    let mut on_path: Vec<usize> =
+        (0..connections.len()).filter(|&index| Some(pair(&connections[index])) == busiest).collect();
+    on_path.sort_by_key(|&index| std::cmp::Reverse(connections[index].observed.bytes));
+    on_path.truncate(MOST_RERUNS);
+    on_path
+}
+
+impl Captured {
+    /// Runs the connections `reruns` again.
+    pub(super) fn of(subject: &Subject<'_>, reruns: &[usize], progress: &dyn Progress) -> Self {
+        let candidates: Vec<SchemeSpec> =
+            CANDIDATES.iter().filter_map(|label| SchemeSpec::parse(label).ok()).collect();
+        let candidates: Vec<SchemeSpec> =
+            candidates.into_iter().filter(|scheme| subject.admits(scheme).is_ok()).collect();
+        let all = subject.connections();
+        let (mut connections, mut traces): (Vec<_>, Vec<_>) = all
+            .iter()
+            .map(|connection| {
+                let trace = CapturedTrace { observed: observed(connection), ..CapturedTrace::default() };
+                (result(connection), trace)
+            })
+            .unzip();
+        let again: Vec<_> = reruns
+            .par_iter()
+            .map(|&index| {
+                let pair = nearest(subject, &all[index], &candidates);
+                progress.advance(1);
+                (index, pair)
+            })
+            .collect();
+        for (index, (result, trace)) in again {
+            (connections[index], traces[index]) = (result, trace);
+        }
+        let mut warnings = vec![];
+        if !reruns.is_empty() && reruns.len() < all.len() {
+            let others = all.len() - reruns.len();
+            warnings.push(format!(
+                "{others} of {} captured connections are not run again: they took another path, or others carried more",
+                all.len()
+            ));
+        }
+        let departures = all.iter().zip(&connections).filter_map(|(seen, result)| departure(seen, result));
+        let mut departures: Vec<f64> = departures.collect();
+        departures.sort_by(f64::total_cmp);
+        let departure = if departures.is_empty() { 0.0 } else { quantile(&departures, 0.5) };
+        if departure > LARGE_DEPARTURE {
+            warnings.push(format!(
+                "re-runs of the captured connections are off by {:.0} %, and intervals are widened by as much: other \
+                 traffic, a sender or a queue that is not among those simulated, or a path that changed",
+                departure * 100.0
+            ));
+        }
+        Self { connections, traces, departure: departure.max(LEAST_DEPARTURE), warnings }
+    }
+}
+
+/// By what share a re-run is off, where the connection was one transfer from begin to end.
+fn departure(connection: &Connection, result: &ConnectionResult) -> Option<f64> {
+    let (seen, ran) = (result.observed_completion_s?, result.rerun_completion_s?);
+    let busy = connection.observed.application_limited.as_secs_f64() <= APPLICATION_LIMITED * seen;
+    (busy && seen > 0.0).then(|| libm::exp(libm::log(ran / seen).abs()) - 1.0)
 }
 
 fn nearest(

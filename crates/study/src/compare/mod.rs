@@ -7,6 +7,8 @@
 mod captured;
 mod path;
 mod summary;
+mod told;
+mod uncertain;
 
 use std::fmt;
 
@@ -19,12 +21,12 @@ use rayon::prelude::*;
 
 use crate::network::{Built, Refusal, build};
 use crate::progress::Progress;
-use crate::results::{
-    CapturedTrace, CompareReport, Comparison, InputFile, Provenance, Sample, SampleSet, Trace,
-};
+use crate::results::{CompareReport, Comparison, InputFile, Provenance, Sample, SampleSet, Trace};
 use crate::run::startup_exit;
 use crate::trace::simulate_traced;
+use captured::Captured;
 use path::Subject;
+use uncertain::Replication;
 
 /// What is compared on what.
 #[derive(Clone, Debug)]
@@ -131,8 +133,8 @@ pub fn compare(request: &Request, progress: &dyn Progress) -> Result<CompareRepo
         subject.admits(scheme)?;
     }
     let tasks = tasks(request, &subject);
-    let reruns = subject.connections().len();
-    progress.begin("simulations", (tasks.len() + reruns) as u64);
+    let reruns = captured::reruns(&subject);
+    progress.begin("simulations", (tasks.len() + reruns.len()) as u64);
     let runs: Vec<Run> = tasks
         .par_iter()
         .map(|task| {
@@ -141,7 +143,7 @@ pub fn compare(request: &Request, progress: &dyn Progress) -> Result<CompareRepo
             run
         })
         .collect();
-    let captured = captured::rerun(&subject, progress);
+    let captured = Captured::of(&subject, &reruns, progress);
     progress.finish();
     Ok(report(request, &subject, &tasks, &runs, captured))
 }
@@ -150,21 +152,21 @@ pub fn compare(request: &Request, progress: &dyn Progress) -> Result<CompareRepo
 struct Task<'a> {
     scheme: &'a SchemeSpec,
     size: u64,
-    seed: u64,
+    replication: Replication,
 }
 
 fn tasks<'a>(request: &'a Request, subject: &Subject<'_>) -> Vec<Task<'a>> {
     if subject.path_unknown() {
         return vec![];
     }
-    let seeds = subject.seeds(request);
+    let replications = subject.replications(request);
     let mut sizes = request.sizes.clone();
     sizes.sort_unstable();
     sizes.dedup();
     let mut tasks = vec![];
     for &size in &sizes {
         for scheme in &request.schemes {
-            tasks.extend(seeds.iter().map(|&seed| Task { scheme, size, seed }));
+            tasks.extend(replications.iter().map(|&replication| Task { scheme, size, replication }));
         }
     }
     tasks
@@ -178,7 +180,7 @@ struct Run {
 
 impl Run {
     fn of(task: &Task<'_>, subject: &Subject<'_>) -> Self {
-        let built = subject.build(task.scheme, task.size, task.seed);
+        let built = subject.build(task.scheme, task.size, task.replication);
         let outcome = simulate(&built.network);
         Self::from_outcome(task, &built, &outcome)
     }
@@ -188,7 +190,7 @@ impl Run {
         let drops = outcome.flows.iter().map(|flow| flow.lost).sum();
         Self {
             sample: Sample {
-                seed: task.seed,
+                seed: task.replication.own_seed(),
                 completion_s: flow.completions.first().map(|&t| Nanos(t).as_secs_f64()),
                 retransmits: flow.retransmits,
                 timeouts: flow.timeouts,
@@ -211,31 +213,33 @@ fn report(
     subject: &Subject<'_>,
     tasks: &[Task<'_>],
     runs: &[Run],
-    captured: Vec<(crate::results::ConnectionResult, CapturedTrace)>,
+    captured: Captured,
 ) -> CompareReport {
-    let replications = subject.seeds(request).len();
+    let replications = subject.replications(request).len();
     let cells: Vec<(&[Task<'_>], &[Run])> =
         tasks.chunks(replications).zip(runs.chunks(replications)).collect();
     let baseline = request.schemes.iter().find(|s| s.startup() == "slow-start").map(SchemeSpec::label);
-    let (results, order) = summary::results(&cells, baseline.as_deref(), subject);
+    let departure = matches!(request.input, Input::Capture { .. }).then_some(captured.departure);
+    let (results, order) = summary::results(&cells, baseline.as_deref(), subject, departure);
     let samples = order.iter().map(|&cell| SampleSet {
         scheme: cells[cell].0[0].scheme.label(),
         size_bytes: cells[cell].0[0].size,
         samples: cells[cell].1.iter().map(|run| run.sample).collect(),
     });
     let traces: Vec<Trace> = order.par_iter().map(|&cell| trace(cells[cell], subject)).collect();
-    let (connections, captured) = captured.into_iter().unzip();
+    let mut warnings = subject.warnings(replications);
+    warnings.extend(captured.warnings);
     let comparison = Comparison {
         title: subject.title(),
         path: subject.path_result(),
-        connections,
+        connections: captured.connections,
         results,
         schemes: request.schemes.iter().map(SchemeSpec::label).collect(),
         baseline,
         provenance: provenance(request, subject, replications),
-        warnings: subject.warnings(replications),
+        warnings,
     };
-    CompareReport { comparison, samples: samples.collect(), traces, captured }
+    CompareReport { comparison, samples: samples.collect(), traces, captured: captured.traces }
 }
 
 /// The replication nearest the median, over time.
@@ -243,7 +247,7 @@ fn trace(cell: (&[Task<'_>], &[Run]), subject: &Subject<'_>) -> Trace {
     let (tasks, runs) = cell;
     let nearest = summary::nearest_to_median(runs);
     let task = &tasks[nearest];
-    let built = subject.build(task.scheme, task.size, task.seed);
+    let built = subject.build(task.scheme, task.size, task.replication);
     let (outcome, traced) = simulate_traced(&built.network);
     Trace {
         scheme: task.scheme.label(),

@@ -9,17 +9,26 @@ use crate::stats;
 
 /// How the intervals are computed, for provenance.
 pub(super) const INTERVAL_METHOD: &str = "medians and percentiles: binomial intervals of order statistics; means and \
-    paired differences: Student's t; where a value of the path is not known exactly, the intervals of completion \
-    times are the central 95 % of the replications, which draw it anew each time";
+    paired differences: Student's t; on a path inferred from a capture, the interval of the median is the one in which \
+    95 % of further transfers should end, taken from replications that draw anew what is not known of the path, and \
+    widened by how far the re-runs of the captured connections are off";
 
 /// One row per cell, by size and rank, and for each row the index of its cell.
 pub(super) fn results(
     cells: &[(&[Task<'_>], &[Run])],
     baseline: Option<&str>,
     subject: &Subject<'_>,
+    departure: Option<f64>,
 ) -> (Vec<SchemeResult>, Vec<usize>) {
-    let mut rows: Vec<(usize, SchemeResult)> =
-        cells.iter().enumerate().map(|(i, cell)| (i, row(*cell, subject))).collect();
+    let widened_by = subject.unknowns().noticeable();
+    let mut rows: Vec<(usize, SchemeResult)> = vec![];
+    for (index, &cell) in cells.iter().enumerate() {
+        let mut row = SchemeResult { widened_by: widened_by.clone(), ..row(cell) };
+        if let (Some(departure), Some(completion)) = (departure, &mut row.completion_s) {
+            completion.ci95 = widened(prediction95(&finished(cell.1)), departure);
+        }
+        rows.push((index, row));
+    }
     for (index, row) in &mut rows {
         row.against_baseline = baseline
             .filter(|label| *label != row.scheme)
@@ -61,23 +70,34 @@ fn paired(these: &[Run], baseline: &[Run]) -> Option<crate::results::PairedDiffe
     stats::paired(&a, &b)
 }
 
-fn row((tasks, runs): (&[Task<'_>], &[Run]), subject: &Subject<'_>) -> SchemeResult {
+/// The interval in which 95 % of further transfers end: between the order statistics that leave one in forty out on
+/// either side (S. Wilks, "Determination of Sample Sizes for Setting Tolerance Limits", 1941). Fewer than 39 values
+/// cannot leave any out.
+fn prediction95(sorted: &[f64]) -> [f64; 2] {
+    let outside = ((sorted.len() + 1) as f64 * 0.025).floor().max(1.0) as usize;
+    [sorted[outside - 1], sorted[sorted.len() - outside]]
+}
+
+/// An interval whose ends may themselves be off by a share.
+fn widened([low, high]: [f64; 2], share: f64) -> [f64; 2] {
+    [low / (1.0 + share), high * (1.0 + share)]
+}
+
+/// Completion times, ascending.
+fn finished(runs: &[Run]) -> Vec<f64> {
+    let mut times: Vec<f64> = runs.iter().filter_map(|run| run.sample.completion_s).collect();
+    times.sort_by(f64::total_cmp);
+    times
+}
+
+fn row((tasks, runs): (&[Task<'_>], &[Run])) -> SchemeResult {
     let of = |value: &dyn Fn(&Run) -> f64| stats::mean_ci95(&runs.iter().map(value).collect::<Vec<_>>());
-    let times: Vec<f64> = runs.iter().filter_map(|run| run.sample.completion_s).collect();
-    let mut completion = stats::completion(&times);
-    let widened_by = subject.uncertain();
-    if let Some(completion) = &mut completion
-        && !widened_by.is_empty()
-    {
-        let mut sorted = times.clone();
-        sorted.sort_by(f64::total_cmp);
-        completion.ci95 = [stats::quantile(&sorted, 0.025), stats::quantile(&sorted, 0.975)];
-    }
+    let times = finished(runs);
     let (drops, drops_ci95) = of(&|run| run.sample.drops as f64);
     SchemeResult {
         scheme: tasks[0].scheme.label(),
         size_bytes: tasks[0].size,
-        completion_s: completion,
+        completion_s: stats::completion(&times),
         retransmits_mean: of(&|run| run.sample.retransmits as f64).0,
         startup_exit: typical_exit(runs),
         rank: 0,
@@ -88,7 +108,7 @@ fn row((tasks, runs): (&[Task<'_>], &[Run]), subject: &Subject<'_>) -> SchemeRes
         drops: Mean { mean: drops, ci95: drops_ci95 },
         others_drops_mean: of(&|run| run.others_drops as f64).0,
         timeouts_mean: of(&|run| run.sample.timeouts as f64).0,
-        widened_by,
+        widened_by: vec![],
     }
 }
 
@@ -123,4 +143,18 @@ pub(super) fn nearest_to_median(runs: &[Run]) -> usize {
     let distance =
         |run: &Run| run.sample.completion_s.map_or(f64::INFINITY, |t| (t - completion.median).abs());
     (0..runs.len()).min_by(|&a, &b| distance(&runs[a]).total_cmp(&distance(&runs[b]))).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thirty_nine_values_are_the_fewest_whose_ends_hold_95_percent_of_what_follows() {
+        // A further value falls below the least of 39, or above the greatest, with a chance of 1 in 40 each.
+        let sorted: Vec<f64> = (1..=79).map(f64::from).collect();
+        assert_eq!(prediction95(&sorted[..39]), [1.0, 39.0]);
+        assert_eq!(prediction95(&sorted), [2.0, 78.0]);
+        assert_eq!(prediction95(&sorted[..1]), [1.0, 1.0]);
+    }
 }
