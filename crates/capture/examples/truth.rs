@@ -37,6 +37,7 @@ fn print(folder: &Path) -> Result<(), Box<dyn Error>> {
         "| capture | rate, Mbit/s | true | RTT, ms | true | buffer, packets | true | random loss, % | initial window | receiver | transfer, ms | true | retransmits | start-up ended |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|");
+    let (mut rates, mut rtts, mut buffers) = (Score::default(), Score::default(), Score::default());
     for file in files {
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let truth = truths.get(&name).ok_or_else(|| format!("truth.csv has no line for {name}"))?;
@@ -44,6 +45,9 @@ fn print(folder: &Path) -> Result<(), Box<dyn Error>> {
             Ok(capture) => {
                 let path = infer(&capture.connections);
                 let observed = &capture.connections[0].observed;
+                rates.add(&path.rate, truth.rate_mbit_s * 1e6, 0.0, 0.02);
+                rtts.add(&path.rtt, truth.rtt_ms * 1e-3, 1e-3, 0.01);
+                buffers.add(&path.buffer, truth.buffer_packets, 0.0, 0.1);
                 println!(
                     "| {name} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.1} | {} | {} |",
                     cell(&path.rate, 1e-6, 3),
@@ -66,7 +70,48 @@ fn print(folder: &Path) -> Result<(), Box<dyn Error>> {
             Err(error) => eprintln!("{error}"),
         }
     }
+    println!("\nrate {rates}\nround trip {rtts}\nbuffer {buffers}");
     Ok(())
+}
+
+/// How the estimates of one value did over all captures.
+#[derive(Default)]
+struct Score {
+    told: usize,
+    near: usize,
+    held: usize,
+    open: usize,
+    wrong: usize,
+}
+
+impl Score {
+    /// The aim is to come within `absolute` and `share` of the truth.
+    fn add(&mut self, value: &Inferred<Estimate>, truth: f64, absolute: f64, share: f64) {
+        match value {
+            Inferred::Known(estimate) => {
+                self.told += 1;
+                self.near += usize::from((estimate.value - truth).abs() <= absolute + share * truth);
+                self.held += usize::from(estimate.low <= truth && truth <= estimate.high);
+            }
+            Inferred::CannotTell(unknown) => {
+                self.open += 1;
+                let below = unknown.low.is_some_and(|low| low > truth * 1.001);
+                let above = unknown.high.is_some_and(|high| high < truth * 0.999);
+                self.wrong += usize::from(below || above);
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Score {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { told, near, held, open, wrong } = self;
+        write!(
+            to,
+            "told by {told} captures, {near} within the aim, {held} of their intervals hold the truth; "
+        )?;
+        write!(to, "{open} cannot tell, {wrong} of them with a bound that is wrong")
+    }
 }
 
 /// `value (low-high)`, or what is known of a value the capture cannot tell.

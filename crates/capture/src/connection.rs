@@ -8,17 +8,28 @@ use crate::packet::Flags;
 use crate::series;
 use crate::startup::startup;
 use crate::trace::{Piece, Trace};
+use crate::view::{move_to_sender, shortest_echo};
 
 impl Connection {
     /// Analyses a flow; `start` is the time of the capture's first packet. `None` where no data packet is usable.
     pub(crate) fn new(
-        flow: &Flow,
+        flow: &mut Flow,
         start: Nanos,
         budget: &mut usize,
         warnings: &mut Vec<String>,
     ) -> Option<Self> {
         let side = flow.sender();
         let mut trace = Trace::new(flow, side, budget);
+        let mut handshake = Handshake::find(flow, side);
+        let halves = handshake.and_then(|handshake| handshake.halves);
+        let vantage = vantage(flow, side, halves, &trace);
+        if matches!(vantage, Vantage::Middle | Vantage::Receiver)
+            && let Some(view) = move_to_sender(flow, side, halves.map(|(near, _)| near), trace.mss)
+        {
+            *budget += trace.pieces.len();
+            trace = Trace { view, ..Trace::new(flow, side, budget) };
+            handshake = Handshake::find(flow, side);
+        }
         let first = *trace.sends.first()?;
         let (sender, receiver) = (flow.ends[side as usize], flow.ends[side.other() as usize]);
         if trace.cut {
@@ -31,11 +42,14 @@ impl Connection {
             let missed = trace.missed;
             warnings.push(format!("{sender} > {receiver}: the capture misses about {missed} data packets"));
         }
-        let handshake = Handshake::find(flow, side);
         trace.handshake_bytes = handshake.map_or(0, |handshake| handshake.bytes);
         let established = handshake.map_or(flow.packets[0].at, |handshake| handshake.established);
-        let vantage = vantage(flow, side, handshake, &trace);
-        let observed = observe(&trace, start, established, handshake, vantage);
+        let handshake_rtt = halves.map(|(near, far)| match vantage {
+            Vantage::Sender => far,
+            Vantage::Receiver => near,
+            Vantage::Middle | Vantage::Unknown => near.saturating_add(far),
+        });
+        let observed = observe(&trace, start, established, handshake.is_some(), handshake_rtt);
         Some(Self { sender, receiver, vantage, observed, trace })
     }
 }
@@ -72,10 +86,9 @@ impl Handshake {
 }
 
 /// Which halves of the round trip lie on which side of the point of capture.
-fn vantage(flow: &Flow, sender: Side, handshake: Option<Handshake>, trace: &Trace) -> Vantage {
-    let from_data = || Some((echo_time(flow, sender)?, trace.min_rtt()?));
-    let halves = handshake.and_then(|handshake| handshake.halves).or_else(from_data);
-    let Some((near, far)) = halves else { return Vantage::Unknown };
+fn vantage(flow: &Flow, sender: Side, handshake: Option<(Nanos, Nanos)>, trace: &Trace) -> Vantage {
+    let from_data = || Some((shortest_echo(flow, sender, |_| true)?, trace.min_rtt()?));
+    let Some((near, far)) = handshake.or_else(from_data) else { return Vantage::Unknown };
     let tenth = Nanos((near.0 + far.0) / 10);
     if near <= tenth {
         Vantage::Sender
@@ -86,30 +99,12 @@ fn vantage(flow: &Flow, sender: Side, handshake: Option<Handshake>, trace: &Trac
     }
 }
 
-/// Shortest time from a packet of the receiver to the first one of the sender that echoes its time stamp.
-fn echo_time(flow: &Flow, sender: Side) -> Option<Nanos> {
-    let mut stamped: Option<(u32, Nanos)> = None;
-    let mut shortest = None;
-    for packet in &flow.packets {
-        let Some((value, echo)) = packet.timestamps else { continue };
-        if packet.side != sender {
-            if stamped.is_none_or(|(last, _)| last != value) {
-                stamped = Some((value, packet.at));
-            }
-        } else if let Some((_, at)) = stamped.filter(|(value, _)| *value == echo) {
-            let took = packet.at.saturating_sub(at);
-            shortest = Some(shortest.map_or(took, |least: Nanos| least.min(took)));
-        }
-    }
-    shortest
-}
-
 fn observe(
     trace: &Trace,
     start: Nanos,
     established: Nanos,
-    handshake: Option<Handshake>,
-    vantage: Vantage,
+    handshake: bool,
+    handshake_rtt: Option<Nanos>,
 ) -> Observed {
     let since = |at: Nanos| at.saturating_sub(established);
     let first = trace.sends.first().map_or(established, |send| send.at);
@@ -120,17 +115,13 @@ fn observe(
     let spurious = trace.pieces.iter().filter(|piece| piece.resent > 0 && piece.spurious).count() as u64;
     Observed {
         established: established.saturating_sub(start),
-        handshake: handshake.is_some(),
+        handshake,
         bytes: end,
         delivered_bytes: trace.acks.iter().map(|ack| ack.bytes).sum(),
         first_data: since(first),
         completion: completed,
         answered: trace.answered.map(since),
-        handshake_rtt: handshake.and_then(|handshake| handshake.halves).map(|(near, far)| match vantage {
-            Vantage::Sender => far,
-            Vantage::Receiver => near,
-            Vantage::Middle | Vantage::Unknown => near.saturating_add(far),
-        }),
+        handshake_rtt,
         rtt_span: rtts().min().zip(rtts().max()),
         packets: trace.pieces.len() as u64 + trace.resent_packets,
         retransmits: trace.resent_packets,

@@ -256,7 +256,7 @@ impl Flows {
             .filter_map(|mut flow| {
                 // several interfaces, or several threads of a writer, leave packets slightly out of order
                 flow.packets.sort_by_key(|packet| packet.at);
-                Connection::new(&flow, start, &mut budget, warnings)
+                Connection::new(&mut flow, start, &mut budget, warnings)
             })
             .collect()
     }

@@ -15,6 +15,7 @@ mod packet;
 mod series;
 mod startup;
 mod trace;
+mod view;
 
 use std::fs::File;
 use std::io::Read;

@@ -143,6 +143,8 @@ pub struct Series {
     pub delivered: Vec<(f64, f64)>,
     /// (seconds when the acknowledgement came, round trip in seconds).
     pub rtt: Vec<(f64, f64)>,
+    /// Seconds when data was sent again, in order; each of them at most once.
+    pub retransmissions: Vec<f64>,
 }
 
 impl Series {

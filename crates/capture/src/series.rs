@@ -21,7 +21,25 @@ pub(crate) fn of(trace: &Trace, established: Nanos) -> Series {
     let newest = trace.acks.iter().filter_map(|ack| Some((ack.at, &trace.pieces[ack.pieces?.1 as usize])));
     let rtt: Vec<_> =
         newest.filter_map(|(at, piece)| Some((since(at), Piece::rtt(piece)?.as_secs_f64()))).collect();
-    Series { flight: thin(&flight), delivered: thin(&delivered), rtt: thin(&rtt) }
+    Series {
+        flight: thin(&flight),
+        delivered: thin(&delivered),
+        rtt: thin(&rtt),
+        retransmissions: moments(trace.resent_times.iter().map(|at| since(*at))),
+    }
+}
+
+/// Times in order; of those closer than two points of a plot the first.
+fn moments(times: impl Iterator<Item = f64> + Clone) -> Vec<f64> {
+    let (least, most) = times.clone().fold((f64::INFINITY, 0.0), |(a, b), at| (at.min(a), at.max(b)));
+    let span = (most - least) / Series::POINTS as f64;
+    let mut kept: Vec<f64> = Vec::new();
+    for at in times {
+        if kept.last().is_none_or(|last| at - last > span) {
+            kept.push(at);
+        }
+    }
+    kept
 }
 
 /// Keeps the first, lowest, highest and last point of each of equally long spans of time.

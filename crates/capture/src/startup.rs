@@ -5,6 +5,7 @@ use firstflight_control::units::Nanos;
 use crate::connection::window_full;
 use crate::observed::{ExitReason, Startup, StartupExit};
 use crate::trace::Trace;
+use crate::view::View;
 
 /// Slow start sends two segments for each one that arrives (one and a half where ACKs are delayed and counted, not
 /// their bytes), congestion avoidance one: a round below this has stopped doubling.
@@ -40,6 +41,10 @@ fn flight_up_to(trace: &Trace, at: Nanos) -> u64 {
 
 /// A round: from a send until the data sent up to then has arrived.
 fn slowed(trace: &Trace, until: Nanos) -> Option<Nanos> {
+    // where a queue does not show, rounds seem to stop growing when the path is full
+    if trace.view == View::Shifted {
+        return None;
+    }
     let last_new = trace.sends.iter().rposition(|send| send.new)?;
     let mut index = 0;
     // the first flight has no acknowledgements to compare with

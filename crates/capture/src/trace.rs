@@ -8,6 +8,7 @@ use firstflight_control::units::Nanos;
 
 use crate::flows::{Flow, Packet, Side};
 use crate::packet::Flags;
+use crate::view::View;
 
 /// A stretch of data that travels as one packet.
 #[derive(Clone, Copy, Debug)]
@@ -21,9 +22,9 @@ pub(crate) struct Piece {
     pub(crate) wire: u32,
     /// How often it was sent again.
     pub(crate) resent: u32,
-    /// When it was last sent again.
+    /// When it was last sent again; while the capture has missed it: when that showed.
     pub(crate) resent_at: Nanos,
-    /// Time stamp option of its first retransmission.
+    /// Time stamp option of its first retransmission; while the capture has missed it: of the packet that showed it.
     resent_stamp: Option<u32>,
     /// When it was known to have arrived; [`Nanos::NEVER`] if it was not.
     pub(crate) delivered: Nanos,
@@ -45,6 +46,17 @@ impl Piece {
     /// Whether its first transmission got lost.
     pub(crate) fn lost(&self) -> bool {
         self.resent > 0 && !self.spurious
+    }
+
+    /// Whether `packet`, with a piece that the capture has missed so far, is a retransmission of it, and not the
+    /// original on a slower way: it was stamped after the packet that showed the gap; without stamps, it comes later
+    /// than packets overtake each other (the 3 ms of Wireshark's analysis).
+    fn fills_a_hole(&self, packet: &Packet) -> bool {
+        const OVERTAKEN: Nanos = Nanos::from_millis(3);
+        match (self.resent_stamp, packet.timestamps) {
+            (Some(shown), Some((stamp, _))) => (stamp.wrapping_sub(shown) as i32) > 0,
+            _ => packet.at.saturating_sub(self.resent_at) > OVERTAKEN,
+        }
     }
 
     /// Round trip of a piece that arrived and was sent once (Karn's rule).
@@ -116,8 +128,12 @@ pub(crate) struct Trace {
     pub(crate) handshake_bytes: u32,
     /// The walk ended before the packets did.
     pub(crate) cut: bool,
-    /// A capture that missed packets.
+    /// Data packets that the capture missed.
     pub(crate) missed: u64,
+    /// When data was sent again, a time for each packet.
+    pub(crate) resent_times: Vec<Nanos>,
+    /// How the sender's times were come by.
+    pub(crate) view: View,
 }
 
 /// Pieces kept for one capture. Packets are bounded already; this bounds what a few huge segments are cut into.
@@ -250,7 +266,7 @@ impl Walk {
         if packet.payload == 1 && end <= known {
             return;
         }
-        if !self.make_room(start, end, budget) {
+        if !self.make_room(packet, start, end, budget) {
             self.trace.cut = true;
             return;
         }
@@ -272,7 +288,7 @@ impl Walk {
     }
 
     /// Adds what the capture missed before `start`; `false` where the budget does not allow the packet.
-    fn make_room(&mut self, start: u64, end: u64, budget: usize) -> bool {
+    fn make_room(&mut self, packet: &Packet, start: u64, end: u64, budget: usize) -> bool {
         let known = self.trace.end();
         let mss = u64::from(self.trace.mss);
         let missed = start.saturating_sub(known).div_ceil(mss);
@@ -282,7 +298,12 @@ impl Walk {
         }
         if missed > 0 {
             self.trace.missed += missed;
+            let first = self.trace.pieces.len();
             self.add_pieces(known, start, Nanos::NEVER);
+            for piece in &mut self.trace.pieces[first..] {
+                (piece.resent_at, piece.resent_stamp) =
+                    (packet.at, packet.timestamps.map(|(value, _)| value));
+            }
         }
         true
     }
@@ -312,17 +333,33 @@ impl Walk {
     fn send_again(&mut self, packet: &Packet, start: u64, end: u64) {
         let first = self.trace.pieces.partition_point(|piece| piece.end() <= start);
         let mut again = 0;
+        let stamp = packet.timestamps.map(|(value, _)| value);
+        let mut ahead = first.checked_sub(1).map_or(Nanos::NEVER, |ahead| self.trace.pieces[ahead].sent);
         for piece in self.trace.pieces[first..].iter_mut().take_while(|piece| piece.start < end) {
-            if piece.sent == Nanos::NEVER {
-                piece.sent = packet.at;
-                continue;
+            if piece.sent == Nanos::NEVER && piece.resent == 0 {
+                self.trace.missed -= 1;
+                if !piece.fills_a_hole(packet) {
+                    (piece.sent, piece.resent_at, piece.resent_stamp) = (packet.at, Nanos::ZERO, None);
+                    ahead = packet.at;
+                    continue;
+                }
+                // It went out no sooner than the one ahead, which a queue that refused it had just taken. But no
+                // sender knows of a loss before a round trip: of a hole filled faster, what lies behind it was sent
+                // out of sequence, after the whole end of a flight was lost, and nothing tells when.
+                let in_sequence = self
+                    .latest_rtt
+                    .is_none_or(|rtt| packet.at.saturating_sub(piece.resent_at) > Nanos(rtt.0 / 2));
+                piece.sent = if in_sequence { ahead.min(piece.resent_at) } else { Nanos::NEVER };
+                piece.resent_stamp = None;
             }
+            ahead = piece.sent;
             piece.resent += 1;
             piece.resent_at = packet.at;
-            piece.resent_stamp = piece.resent_stamp.or(packet.timestamps.map(|(value, _)| value));
+            piece.resent_stamp = piece.resent_stamp.or(stamp);
             again += 1;
         }
         self.trace.resent_packets += again;
+        self.trace.resent_times.extend((0..again).map(|_| packet.at));
         self.work += again;
         self.trace.cut |= self.work > MAX_WORK;
         // RFC 6298: no timer fires sooner than a round trip after the last acknowledgement
@@ -436,7 +473,10 @@ impl Walk {
         self.undelivered.remove(index);
         let pieces = &mut self.trace.pieces;
         pieces[index].delivered = at;
-        let sent_last = |index: usize| pieces[index].sent.max(pieces[index].resent_at);
+        let sent_last = |index: usize| match &pieces[index] {
+            piece if piece.resent > 0 => piece.resent_at,
+            piece => piece.sent,
+        };
         news.bytes += u64::from(pieces[index].len);
         news.wire += u64::from(pieces[index].wire);
         news.pieces = Some(match news.pieces {

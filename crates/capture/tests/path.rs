@@ -4,7 +4,7 @@ mod common;
 
 use common::path::{PACKET, Path};
 use common::*;
-use firstflight_capture::{AckPolicy, Estimate, Inferred, PathEstimate, infer};
+use firstflight_capture::{AckPolicy, Estimate, Inferred, PathEstimate, Vantage, infer};
 
 fn inferred(packets: &[(u64, Tcp)]) -> PathEstimate {
     infer(&read_bytes(&pcap_of_tcp(packets)).unwrap().connections)
@@ -184,18 +184,72 @@ fn moved(option: &etherparse::TcpOptionElement) -> etherparse::TcpOptionElement 
     }
 }
 
-#[test]
-fn a_capture_at_the_receiver_says_what_it_cannot_tell() {
-    // the same exchange seen 20 ms later on the way there, 20 ms earlier on the way back
-    let mut packets: Vec<_> = Path { segments: 500, ..Path::default() }
-        .run()
-        .into_iter()
-        .map(|(us, tcp)| (if tcp.from_sender { us + 20_000 } else { us - us.min(20_000) }, tcp))
-        .collect();
+/// The packets of a capture taken so many microseconds further from the sender.
+fn moved_away(packets: Vec<(u64, Tcp)>, us: i64) -> Vec<(u64, Tcp)> {
+    let moved = |(at, tcp): (u64, Tcp)| {
+        let by = if tcp.from_sender { us } else { -us };
+        ((at + 1_000_000).checked_add_signed(by).unwrap(), tcp)
+    };
+    let mut packets: Vec<_> = packets.into_iter().map(moved).collect();
     packets.sort_by_key(|(us, _)| *us);
-    let path = inferred(&packets);
-    assert!(path.notes[0].contains("captured away from the sender"), "{:?}", path.notes);
+    packets
+}
+
+/// Packets carry 12 bytes of time stamps more: 8.416 Mbit/s is 1 ms a packet.
+fn stamped() -> Path {
+    Path { stamps: true, rate_bit_s: 8_416_000, ..Path::default() }
+}
+
+#[test]
+fn time_stamps_tell_the_path_from_a_capture_at_the_receiver() {
+    let path = inferred(&Path { at_receiver: true, ..stamped() }.run());
+    assert_eq!(
+        path.notes,
+        [
+            "1 of 1 connections were captured away from the sender: the sender's times are those of its time stamps, to 1 ms"
+        ]
+    );
+    assert_near(&path.rate, 8_416_000.0, 0.005);
+    assert_near(&path.rtt, 0.040, 0.01);
+    assert_near(&path.buffer, 50.0, 0.04);
+    assert_eq!(known(&path.loss).value, 0.0);
+    assert_eq!(known(&path.initial_window).value, 10.0);
+    assert_eq!(path.cannot_tell(), Vec::<&str>::new());
+}
+
+#[test]
+fn a_capture_in_the_middle_tells_the_path_whichever_side_the_bottleneck_is_on() {
+    let before = moved_away(stamped().run(), 8_000);
+    let behind = moved_away(Path { at_receiver: true, ..stamped() }.run(), -8_000);
+    for packets in [before, behind] {
+        let capture = read_bytes(&pcap_of_tcp(&packets)).unwrap();
+        assert_eq!(capture.connections[0].vantage, Vantage::Middle);
+        let path = infer(&capture.connections);
+        assert_near(&path.rate, 8_416_000.0, 0.005);
+        assert_near(&path.rtt, 0.040, 0.01);
+        assert_near(&path.buffer, 50.0, 0.04);
+        assert_eq!(known(&path.initial_window).value, 10.0);
+    }
+}
+
+#[test]
+fn a_capture_at_the_receiver_without_time_stamps_says_what_it_cannot_tell() {
+    let path = inferred(&Path { at_receiver: true, ..Path::default() }.run());
+    assert!(path.notes[0].contains("queueing ahead of the capture does not show"), "{:?}", path.notes);
     assert_eq!(path.cannot_tell(), ["rate_bit_s", "buffer_packets", "loss", "initial_window_packets"]);
     // the SYN-ACK leaves at once, the opener's ACK comes a round trip later
     assert_near(&path.rtt, 0.040, 0.01);
+    // what the path delivered in its best round trip, it can
+    let low = path.rate.unknown().and_then(|unknown| unknown.low).unwrap();
+    assert!((0.95 * 8_320_000.0..=8_400_000.0).contains(&low), "{low}");
+}
+
+#[test]
+fn random_loss_is_told_from_the_receivers_side_too() {
+    let truth = Path { at_receiver: true, lose_one_in: 100, buffer: 200, segments: 4000, ..stamped() };
+    let path = inferred(&truth.run());
+    assert_near(&path.rate, 8_416_000.0, 0.02);
+    let loss = known(&path.loss);
+    assert!(loss.low <= 0.01 && 0.01 <= loss.high && loss.low > 0.0, "{loss:?}");
+    assert!(path.buffer.known().is_none(), "{:?}", path.buffer);
 }

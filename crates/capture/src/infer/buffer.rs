@@ -20,6 +20,8 @@ pub(super) struct Losses {
 /// Waits in full-sized packets, of what arrived and around what got lost.
 #[derive(Default)]
 struct Waits {
+    /// What the sender's times may be off by, in packets: waits seem shorter by half of that on average.
+    resolution: f64,
     arrived: Vec<f64>,
     lost: Vec<f64>,
     /// Losses without an arrival close by.
@@ -32,6 +34,8 @@ const NEAR: usize = 256;
 /// A wait within this many packets, or this share, of the longest one is one at a full buffer.
 const SLACK_PACKETS: f64 = 2.0;
 const SLACK_SHARE: f64 = 0.1;
+/// Share of the waits that hosts may have lengthened.
+const RARE: f64 = 0.01;
 /// Chance below which losses at the longest waits are no accident.
 const ACCIDENT: f64 = 0.01;
 
@@ -62,6 +66,7 @@ pub(super) fn losses(traces: &[&Trace], rate: &Inferred<Estimate>, rtt: &Inferre
 impl Waits {
     fn add(&mut self, trace: &Trace, rate: f64, rtt: f64) {
         let full = f64::from(trace.mss + trace.header) * 8.0 / rate;
+        self.resolution = self.resolution.max(trace.view.resolution().as_secs_f64() / full);
         let ack = trace.acks.first().map_or(0, |ack| ack.ip_len);
         let wait = |piece: &Piece| {
             let own = f64::from(piece.wire + ack) * 8.0 / rate;
@@ -83,7 +88,9 @@ impl Waits {
 
     /// `packet`: bits of a full packet.
     fn judge(mut self, rate: &Estimate, rtt: &Estimate, packet: f64) -> Losses {
-        let longest = self.arrived.iter().copied().fold(0.0, f64::max);
+        // delays of hosts lengthen a few round trips: what is rarer than one in a hundred is no evidence of room
+        let mut arrived: Vec<Weighted> = self.arrived.iter().map(|wait| (*wait, 1.0)).collect();
+        let longest = quantile(&mut arrived, 1.0 - RARE).unwrap_or(0.0);
         if self.lost.is_empty() && self.lone == 0 {
             let why =
                 format!("no packet was lost: the buffer holds at least the {longest:.0} packets that waited");
@@ -98,8 +105,7 @@ impl Waits {
         let share = self.arrived.iter().filter(at_top).count() as f64 / self.arrived.len().max(1) as f64;
         let beyond = self.arrived.iter().filter(|wait| **wait > top + slack).count();
         let chance = chance_of_at_least(full, self.lost.len() as u64, share);
-        // delays of hosts lengthen a few round trips: what is rarer than one in a hundred is no evidence of room
-        let room = beyond as f64 > 0.01 * self.arrived.len() as f64;
+        let room = beyond as f64 > RARE * self.arrived.len() as f64;
         let lost = self.lost.len() as u64 + self.lone;
         if room {
             let why = format!(
@@ -147,10 +153,14 @@ impl Waits {
         let mut top: Vec<Weighted> =
             self.lost.iter().filter(|wait| **wait >= from).map(|wait| (*wait, 1.0)).collect();
         let median = quantile(&mut top, 0.5).unwrap_or(from);
-        let value = (median + 0.5).round();
+        let value = (median + 0.5 + self.resolution / 2.0).round();
         let relative = (rate.high - rate.low) / (2.0 * rate.value);
         let rtt_packets = (rtt.high - rtt.low) / 2.0 * rate.value / packet;
-        let half = 1.0 + 2.0 * robust_deviation(&top, median) + value * relative + rtt_packets;
+        let half = 1.0
+            + 2.0 * robust_deviation(&top, median)
+            + value * relative
+            + rtt_packets
+            + self.resolution / 2.0;
         Estimate {
             value,
             low: (value - half).max(0.0),

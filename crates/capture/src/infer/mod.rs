@@ -2,50 +2,28 @@
 
 mod buffer;
 mod ends;
+mod pool;
 mod rate;
 mod rtt;
 mod stats;
 
-use std::collections::BTreeMap;
-use std::net::IpAddr;
-
 use crate::estimate::{Estimate, Inferred, PathEstimate};
+use crate::infer::buffer::Losses;
 use crate::observed::{Connection, Vantage};
 use crate::trace::Trace;
+use crate::view::View;
 
 /// Infers the path of `connections`: of those between the two hosts that exchanged most data, pooled.
 ///
-/// Rate, buffer and loss are told from the sender's side only. From a capture taken elsewhere the result holds the
-/// round trip of the handshake and what the packets state themselves, and says why the rest cannot be told.
+/// Connections that ran side by side count as one stream through the bottleneck; what the groups told is compared, and
+/// a contradiction widens the interval and is noted. Away from the sender its times are reconstructed from time
+/// stamps; without them the result says what cannot be told.
 pub fn infer(connections: &[Connection]) -> PathEstimate {
     let mut notes = Vec::new();
-    let pooled = busiest_pair(connections, &mut notes);
+    let pooled = pool::busiest_pair(connections, &mut notes);
+    note_vantage(&pooled, &mut notes);
     let traces: Vec<&Trace> = pooled.iter().map(|connection| &connection.trace).collect();
-    let at_sender: Vec<&Connection> = pooled
-        .iter()
-        .copied()
-        .filter(|connection| matches!(connection.vantage, Vantage::Sender | Vantage::Unknown))
-        .collect();
-    if at_sender.iter().any(|connection| connection.vantage == Vantage::Unknown) {
-        notes.push("neither a handshake nor time stamps tell where the capture was taken: it is taken to be at the sender".into());
-    }
-    if at_sender.len() < pooled.len() {
-        let elsewhere = pooled.len() - at_sender.len();
-        notes.push(format!("{elsewhere} of {} connections were captured away from the sender", pooled.len()));
-    }
-    let (rate, rtt, losses, initial_window) = if at_sender.is_empty() {
-        let why = "captured away from the sender: the times packets leave it are not in the capture";
-        let nothing = || -> Inferred<Estimate> { Inferred::cannot_tell(why) };
-        let rate = nothing();
-        let rtt = rtt::rtt(&pooled, &rate);
-        (rate, rtt, buffer::Losses { buffer: nothing(), random: nothing() }, nothing())
-    } else {
-        let traces: Vec<&Trace> = at_sender.iter().map(|connection| &connection.trace).collect();
-        let rate = rate::rate(&traces);
-        let rtt = rtt::rtt(&at_sender, &rate);
-        let losses = buffer::losses(&traces, &rate, &rtt);
-        (rate, rtt, losses, ends::initial_window(&at_sender))
-    };
+    let Measured { rate, rtt, losses } = measure_pooled(&pooled, &mut notes);
     PathEstimate {
         rate,
         rtt,
@@ -54,27 +32,78 @@ pub fn infer(connections: &[Connection]) -> PathEstimate {
         mss: ends::mss(&traces),
         packet: ends::packet(&traces),
         ack: ends::ack(&traces),
-        initial_window,
+        initial_window: ends::initial_window(&pooled),
         receive_window: ends::receive_window(&traces),
         receiver: ends::receiver(&traces),
         notes,
     }
 }
 
-/// The connections from one host to another, of the two that exchanged most data.
-fn busiest_pair<'a>(connections: &'a [Connection], notes: &mut Vec<String>) -> Vec<&'a Connection> {
-    let mut bytes: BTreeMap<(IpAddr, IpAddr), u64> = BTreeMap::new();
-    let pair = |connection: &Connection| (connection.sender.ip(), connection.receiver.ip());
-    for connection in connections {
-        *bytes.entry(pair(connection)).or_default() += connection.observed.bytes;
+/// What packets tell of the bottleneck.
+struct Measured {
+    rate: Inferred<Estimate>,
+    rtt: Inferred<Estimate>,
+    losses: Losses,
+}
+
+impl Measured {
+    fn of(groups: &[Vec<&Connection>]) -> Self {
+        let connections: Vec<&Connection> = groups.iter().flatten().copied().collect();
+        let traces: Vec<&Trace> = connections.iter().map(|connection| &connection.trace).collect();
+        let parts: Vec<Vec<&Trace>> =
+            groups.iter().map(|group| group.iter().map(|one| &one.trace).collect()).collect();
+        let rate = rate::rate(&parts);
+        let rtt = rtt::rtt(&connections, &rate);
+        let losses = buffer::losses(&traces, &rate, &rtt);
+        Self { rate, rtt, losses }
     }
-    let busiest = bytes.iter().max_by_key(|(_, bytes)| **bytes).map(|(pair, _)| *pair);
-    let pooled: Vec<_> = connections.iter().filter(|connection| Some(pair(connection)) == busiest).collect();
-    if let (Some((from, to)), true) = (busiest, pooled.len() < connections.len()) {
-        let others = connections.len() - pooled.len();
-        notes.push(format!(
-            "only the connections from {from} to {to} are used: {others} lie between other hosts"
-        ));
+}
+
+/// Measures all connections together, and holds the groups that ran at different times against each other.
+fn measure_pooled(pooled: &[&Connection], notes: &mut Vec<String>) -> Measured {
+    let groups = pool::concurrent(pooled);
+    let all = Measured::of(&groups);
+    if groups.len() < 2 {
+        return all;
     }
-    pooled
+    let (mut rates, mut rtts, mut buffers) = (Vec::new(), Vec::new(), Vec::new());
+    for group in groups {
+        let Measured { rate, rtt, losses } = Measured::of(&[group]);
+        rates.push(rate);
+        rtts.push(rtt);
+        buffers.push(losses.buffer);
+    }
+    let Measured { rate, rtt, losses: Losses { buffer, random } } = all;
+    let megabits = |bit_s: f64| format!("{:.3} Mbit/s", bit_s / 1e6);
+    let milliseconds = |seconds: f64| format!("{:.2} ms", seconds * 1e3);
+    let packets = |packets: f64| format!("{packets:.0} packets");
+    Measured {
+        rate: pool::settle(rate, &rates, "rate", megabits, notes),
+        rtt: pool::settle(rtt, &rtts, "round-trip time", milliseconds, notes),
+        losses: Losses { buffer: pool::settle(buffer, &buffers, "buffer", packets, notes), random },
+    }
+}
+
+/// Says where the capture was taken, where that limits what it can tell.
+fn note_vantage(pooled: &[&Connection], notes: &mut Vec<String>) {
+    let count = |of: fn(&Connection) -> bool| pooled.iter().filter(|connection| of(connection)).count();
+    if count(|connection| connection.vantage == Vantage::Unknown) > 0 {
+        notes.push("neither a handshake nor time stamps tell where the capture was taken: it is taken to be at the sender".into());
+    }
+    let elsewhere = count(|connection| connection.trace.view != View::AtSender);
+    if elsewhere == 0 {
+        return;
+    }
+    let by_stamps = count(|connection| matches!(connection.trace.view, View::Stamped(_)));
+    let tick = pooled.iter().map(|connection| connection.trace.view.resolution()).max().unwrap_or_default();
+    let how = if by_stamps == elsewhere {
+        format!("the sender's times are those of its time stamps, to {} ms", tick.as_secs_f64() * 1e3)
+    } else {
+        "without time stamps of the sender over a longer time, queueing ahead of the capture does not show"
+            .into()
+    };
+    notes.push(format!(
+        "{elsewhere} of {} connections were captured away from the sender: {how}",
+        pooled.len()
+    ));
 }

@@ -2,15 +2,17 @@
 //!
 //! Packets that queue at the bottleneck leave it back to back, so the time between two arrivals is the second one's
 //! size over the rate: the packet pair (Keshav 1991; Carter and Crovella 1996), seen from the sender by the ACKs that
-//! clock it. Pairs are noisy, so they are taken in trains: the estimate of a train is the bytes it carried over the
-//! time it took (Paxson's bunches, 1997; Dovrolis, Ramanathan and Moore 2001), and the trains' weighted median the
-//! result. Unlike those active tools a capture shows which packets queued: those whose round trip exceeds the
+//! clock it. Pairs are noisy, so they are taken in trains: the estimate of a train is a robust slope of the
+//! bytes it carried over time (Paxson's bunches, 1997; Dovrolis, Ramanathan and Moore 2001), and the trains' weighted
+//! median the result. Unlike those active tools a capture shows which packets queued: those whose round trip exceeds the
 //! shortest one by more than half the gap to the packet before. Only such gaps count, so that neither the
 //! application's pauses nor the sender's pacing are taken for the bottleneck.
 
+use firstflight_control::units::Nanos;
+
 use crate::estimate::{Estimate, Inferred, Unknown};
 use crate::infer::stats::{Weighted, effective_count, quantile, robust_deviation};
-use crate::trace::{Ack, Trace};
+use crate::trace::{Ack, Piece, Trace};
 
 /// The gap between two acknowledgements while the bottleneck had a queue.
 #[derive(Clone, Copy, Debug)]
@@ -28,22 +30,23 @@ const SHORTEST_TRAIN: usize = 4;
 /// A spread (10th to 90th percentile) above this share of the median is no noise but other traffic or a changing rate.
 const STEADY: f64 = 0.2;
 
-/// Bottleneck rate, from connections captured at the sender.
-pub(super) fn rate(traces: &[&Trace]) -> Inferred<Estimate> {
-    let gaps: Vec<Gap> = traces.iter().flat_map(|trace| busy_gaps(trace)).collect();
-    let mut trains = trains(&gaps);
-    let Some(median) = quantile(&mut trains, 0.5) else {
-        return unknown(traces, gaps.len());
+/// Bottleneck rate, from `parts`: connections that ran at the same time, together.
+pub(super) fn rate(parts: &[Vec<&Trace>]) -> Inferred<Estimate> {
+    let gaps: Vec<Gap> = parts.iter().flat_map(|traces| busy_gaps(traces)).collect();
+    let trains = trains(&gaps);
+    let mut weighted: Vec<Weighted> = trains.iter().map(Train::weighted).collect();
+    let Some(median) = quantile(&mut weighted, 0.5) else {
+        return unknown(parts, gaps.len());
     };
-    let seconds: f64 = trains.iter().map(|(_, seconds)| seconds).sum();
-    let spread = (quantile(&mut trains, 0.1).unwrap_or(median), quantile(&mut trains, 0.9).unwrap_or(median));
+    let seconds: f64 = trains.iter().map(|train| train.seconds).sum();
+    let mut at = |share: f64| quantile(&mut weighted, share).unwrap_or(median);
+    let spread = (at(0.1), at(0.9));
     let steady = spread.1 - spread.0 <= STEADY * median;
-    let (low, high) = if steady {
-        let half = half_width(&trains, &gaps, median, seconds);
-        ((median - half).max(0.0), median + half)
-    } else {
-        spread
-    };
+    let half = half_width(&trains, &gaps, median);
+    let (mut low, mut high) = ((median - half).max(0.0), median + half);
+    if !steady {
+        (low, high) = (low.min(spread.0), high.max(spread.1));
+    }
     let how = format!(
         "median of {} trains of acknowledgements whose packets had queued, {seconds:.2} s in all{}",
         trains.len(),
@@ -52,53 +55,107 @@ pub(super) fn rate(traces: &[&Trace]) -> Inferred<Estimate> {
     Inferred::Known(Estimate { value: median, low, high, how })
 }
 
-/// Half of the 95 % interval: the median's error among the trains, or the error of a train's edges where that is more.
-///
-/// Trains start and end alike, so the edges' error does not average out: it is what nine in ten gaps stay below, over
-/// the time of a typical train.
-fn half_width(trains: &[Weighted], gaps: &[Gap], median: f64, seconds: f64) -> f64 {
+/// Half of the 95 % interval, from three independent errors: what the trains differ by, what the slope of a typical one
+/// may be off by, and the edges of busy times. They begin and end alike (hosts wake up, the last packet is alone), so
+/// that the last does not average out: it is what nine in ten gaps stay below, over the busy time of a typical train.
+fn half_width(trains: &[Train], gaps: &[Gap], median: f64) -> f64 {
     const Z: f64 = 1.96;
+    let weighted: Vec<Weighted> = trains.iter().map(Train::weighted).collect();
     // the standard error of a median is 1.2533 times that of a mean
-    let of_trains = 1.2533 * robust_deviation(trains, median) / effective_count(trains).sqrt();
+    let count = effective_count(&weighted).sqrt();
+    let of_trains = Z * 1.2533 * robust_deviation(&weighted, median) / count;
+    let typical = |of: fn(&Train) -> f64| {
+        let mut values: Vec<Weighted> = trains.iter().map(|train| (of(train), train.seconds)).collect();
+        quantile(&mut values, 0.5).unwrap_or(0.0)
+    };
+    let of_slopes = Z * median * typical(|train| train.error) / count;
     let mut jitter: Vec<Weighted> =
         gaps.iter().map(|gap| ((gap.seconds - gap.bits / median).abs(), 1.0)).collect();
     let edge = quantile(&mut jitter, 0.9).unwrap_or(0.0);
-    let of_edges = median * edge * trains.len() as f64 / seconds;
-    (Z * of_trains).max(of_edges)
+    let of_edges = median * edge / typical(|train| train.run_seconds);
+    (of_trains.powi(2) + of_slopes.powi(2) + of_edges.powi(2)).sqrt()
 }
 
-/// Rates of the trains, weighted with the time they took.
-fn trains(gaps: &[Gap]) -> Vec<Weighted> {
+/// Acknowledgements one behind the other while the bottleneck was busy.
+struct Train {
+    bit_s: f64,
+    seconds: f64,
+    /// How long the bottleneck was busy without a pause.
+    run_seconds: f64,
+    /// Standard error of the rate, as a share of it.
+    error: f64,
+}
+
+impl Train {
+    fn weighted(&self) -> Weighted {
+        (self.bit_s, self.seconds)
+    }
+
+    /// Median slope of bits over time, between acknowledgements at least half the train apart (Theil 1950, Sen 1968):
+    /// one that is late, at the edges too, moves a few of the slopes only.
+    fn of(gaps: &[Gap], run_seconds: f64) -> Option<Self> {
+        let mut points = vec![(0.0, 0.0)];
+        let (mut bits, mut seconds) = (0.0, 0.0);
+        for gap in gaps {
+            (bits, seconds) = (bits + gap.bits, seconds + gap.seconds);
+            points.push((seconds, bits));
+        }
+        let apart = points.len() / 2;
+        let pairs = points.iter().enumerate().flat_map(|(at, from)| {
+            points[(at + apart).min(points.len())..].iter().map(move |to| (to.0 - from.0, to.1 - from.1))
+        });
+        let mut slopes: Vec<Weighted> =
+            pairs.filter(|pair| pair.0 > 0.0).map(|(seconds, bits)| (bits / seconds, seconds)).collect();
+        let bit_s = quantile(&mut slopes, 0.5)?;
+        let late: Vec<Weighted> = points.iter().map(|(at, bits)| (at - bits / bit_s, 1.0)).collect();
+        let middle = quantile(&mut late.clone(), 0.5)?;
+        // the slope of a regression through n points spread evenly over T has the standard error sqrt(12 / n) / T
+        let error = robust_deviation(&late, middle) * (12.0 / points.len() as f64).sqrt() / seconds;
+        Some(Self { bit_s, seconds, run_seconds, error })
+    }
+}
+
+/// The trains among the gaps.
+fn trains(gaps: &[Gap]) -> Vec<Train> {
     let mut trains = Vec::new();
     for run in gaps.chunk_by(|_, gap| gap.joined) {
         // the packet that ends an idle time finds interrupts and processes asleep: its ACK is late, the gap short
         let run = &run[1..];
         let count = (run.len() / TRAIN).max(1);
-        for train in run.chunks(run.len().div_ceil(count).max(1)) {
-            let (bits, seconds) =
-                train.iter().fold((0.0, 0.0), |sum, gap| (sum.0 + gap.bits, sum.1 + gap.seconds));
-            if train.len() >= SHORTEST_TRAIN && seconds > 0.0 {
-                trains.push((bits / seconds, seconds));
-            }
-        }
+        let long = run.chunks(run.len().div_ceil(count).max(1)).filter(|train| train.len() >= SHORTEST_TRAIN);
+        let seconds = run.iter().map(|gap| gap.seconds).sum();
+        trains.extend(long.filter_map(|train| Train::of(train, seconds)));
     }
     trains
 }
 
 /// The gaps between acknowledgements that new data queued for.
-fn busy_gaps(trace: &Trace) -> impl Iterator<Item = Gap> {
-    let min_rtt = trace.min_rtt().map_or(f64::INFINITY, |rtt| rtt.as_secs_f64());
-    let mut before: Option<&Ack> = None;
+///
+/// Connections that run side by side share the bottleneck, and what one of them delivers fills the gaps in what the
+/// others do: their acknowledgements are taken as one stream.
+fn busy_gaps(traces: &[&Trace]) -> Vec<Gap> {
+    // a segment that is not full takes less time at the bottleneck: its round trip is no measure for the others
+    let full = |trace: &'_ &Trace| {
+        trace.pieces.iter().filter(|piece| piece.len >= trace.mss).filter_map(Piece::rtt).min()
+    };
+    let shortest = traces.iter().filter_map(|trace| full(trace).or_else(|| trace.min_rtt())).min();
+    let min_rtt = shortest.map_or(f64::INFINITY, Nanos::as_secs_f64);
+    let of = |trace: &'_ &Trace| trace.acks.iter().filter(|ack| ack.pieces.is_some()).count();
+    let mut stream: Vec<(&Trace, &Ack)> = Vec::with_capacity(traces.iter().map(of).sum());
+    for trace in traces {
+        stream.extend(trace.acks.iter().filter(|ack| ack.pieces.is_some()).map(|ack| (*trace, ack)));
+    }
+    stream.sort_by_key(|(_, ack)| ack.at);
     let mut joined = false;
-    trace.acks.iter().filter_map(move |ack| {
-        ack.pieces?;
-        let previous = before.replace(ack)?;
+    let gap = |pair: &[(&Trace, &Ack)]| {
+        let [(_, previous), (trace, ack)] = pair else { return None };
         let busy = busy_since(previous, ack, trace, min_rtt);
         let seconds = ack.at.saturating_sub(previous.at).as_secs_f64();
         let gap = Gap { seconds, bits: ack.wire as f64 * 8.0, joined };
         joined = busy;
         busy.then_some(gap)
-    })
+    };
+    stream.windows(2).filter_map(gap).collect()
 }
 
 /// Whether every packet that `ack` newly reports was at the bottleneck before the one ahead of it had left.
@@ -127,8 +184,8 @@ fn busy_since(previous: &Ack, ack: &Ack, trace: &Trace, min_rtt: f64) -> bool {
 }
 
 /// Without a queue the rate is at least what was delivered in some round trip.
-fn unknown(traces: &[&Trace], gaps: usize) -> Inferred<Estimate> {
-    let low = traces.iter().filter_map(|trace| best_round(trace)).fold(0.0, f64::max);
+fn unknown(parts: &[Vec<&Trace>], gaps: usize) -> Inferred<Estimate> {
+    let low = parts.iter().flatten().filter_map(|trace| best_round(trace)).fold(0.0, f64::max);
     let why = if gaps == 0 {
         "no packet queued at the bottleneck: the connections were too short or too slow to fill it"
     } else {

@@ -3,7 +3,7 @@
 use firstflight_control::units::Nanos;
 
 use crate::estimate::{Estimate, Inferred, Unknown};
-use crate::observed::{Connection, Vantage};
+use crate::observed::Connection;
 use crate::trace::{Piece, Trace};
 
 /// Shortest round trips of a connection in seconds, propagation only.
@@ -12,7 +12,7 @@ struct Shortest {
     data: Option<f64>,
 }
 
-/// Propagation: from the data of connections captured at the sender, from the handshake of any. `rate` corrects for serialisation where it is known.
+/// Propagation, from data and handshakes. `rate` corrects for serialisation where it is known.
 pub(super) fn rtt(connections: &[&Connection], rate: &Inferred<Estimate>) -> Inferred<Estimate> {
     let bit_s = rate.known().map(|rate| rate.value);
     let shortest: Vec<Shortest> =
@@ -44,13 +44,15 @@ fn interval(
     rate: &Inferred<Estimate>,
     connections: &[&Connection],
 ) -> Estimate {
-    /// What interrupts and processes of two hosts add even to the shortest sample, on the order of a millisecond's
-    /// tenth; on paths so short that this is most of it, a tenth of the round trip.
-    const HOSTS: f64 = 100e-6;
+    /// What interrupts and processes of two hosts that were idle add even to the shortest sample, and how much of it
+    /// the stamps of the capture may leave out; on paths so short that this is most of it, a tenth of the round trip.
+    const HOSTS: f64 = 300e-6;
+    const STAMPS: f64 = 100e-6;
     /// Where there is but one kind of sample: this share of the round trip more.
     const ONE_KIND: f64 = 0.01;
     let differ = both.map_or(value * ONE_KIND, |(handshake, data)| (handshake - data).abs());
     let hosts = differ + HOSTS.min(value / 10.0);
+    let stamps = STAMPS.min(value / 10.0);
     let wire = connections.iter().map(|connection| connection.trace.mss + connection.trace.header).max();
     let bits = f64::from(wire.unwrap_or(0)) * 8.0;
     let (low, high, corrected) = match rate {
@@ -60,11 +62,11 @@ fn interval(
             let above = own - bits / rate.high;
             // the way back may be faster than assumed: then its packets took no time
             let back = f64::from(ack_len(connections)) * 8.0 / rate.value;
-            (hosts + below, above + back, "less the time to send its packets")
+            (hosts + below, stamps + above + back, "less the time to send its packets")
         }
         Inferred::CannotTell(unknown) => {
             let most = unknown.low.map_or(value, |low| bits / low);
-            (hosts + most, 0.0, "with the time to send its packets, as the rate is not known")
+            (hosts + most, stamps, "with the time to send its packets, as the rate is not known")
         }
     };
     Estimate {
@@ -82,16 +84,11 @@ impl Shortest {
             .observed
             .handshake_rtt
             .map(|rtt| rtt.as_secs_f64() - serialisation(f64::from(connection.trace.handshake_bytes)));
-        // away from the sender, data and its ACK show one half of the round trip only
-        let at_sender = matches!(connection.vantage, Vantage::Sender | Vantage::Unknown);
-        let acks =
-            connection.trace.acks.iter().take_while(|_| at_sender).filter_map(|ack| Some((ack, ack.pieces?)));
-        let samples = acks.filter_map(|(ack, (first, newest))| {
-            let piece = &connection.trace.pieces[newest as usize];
+        let acks = connection.trace.acks.iter().filter_map(|ack| Some((ack, ack.pieces?)));
+        let samples = acks.filter_map(|(ack, (_, newest))| {
             // an ACK of several packets waited for the last of them only
-            let wire =
-                if first == newest { piece.wire } else { connection.trace.mss + connection.trace.header };
-            Some(piece.rtt()?.as_secs_f64() - serialisation(f64::from(wire + ack.ip_len)))
+            let piece = &connection.trace.pieces[newest as usize];
+            Some(piece.rtt()?.as_secs_f64() - serialisation(f64::from(piece.wire + ack.ip_len)))
         });
         Self { handshake, data: samples.min_by(f64::total_cmp) }
     }

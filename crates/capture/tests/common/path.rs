@@ -28,6 +28,10 @@ pub struct Path {
     pub writes: Option<(u32, u64)>,
     /// Up to so many microseconds are added to the time of every ACK.
     pub jitter_us: u64,
+    /// Both ends stamp their packets with a clock that ticks every millisecond.
+    pub stamps: bool,
+    /// The capture is taken at the receiver.
+    pub at_receiver: bool,
 }
 
 impl Default for Path {
@@ -43,14 +47,25 @@ impl Default for Path {
             segments: 3000,
             writes: None,
             jitter_us: 0,
+            stamps: false,
+            at_receiver: false,
         }
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    Arrives(u32),
-    Acked { ack: u32, highest: u32 },
+    /// A segment sent at a time, with the stamp it echoes.
+    Arrives {
+        segment: u32,
+        sent: u64,
+        echo: u32,
+    },
+    Acked {
+        ack: u32,
+        highest: u32,
+        sent: u64,
+    },
     Writes,
 }
 
@@ -62,17 +77,32 @@ struct State {
     /// When the bottleneck will have sent each packet it holds.
     queue: Vec<u64>,
     random: u64,
+    /// The latest stamp of the receiver that reached the sender.
+    heard: u32,
+}
+
+/// The clocks of the two ends share no zero.
+fn sender_stamp(us: u64) -> u32 {
+    (us / 1000) as u32 + 0xffff_fff0
+}
+
+fn receiver_stamp(us: u64) -> u32 {
+    (us / 1000) as u32 + 77_000
 }
 
 impl Path {
     /// Time to send a full packet.
     pub fn service_us(&self) -> u64 {
-        PACKET * 8 * 1_000_000 / self.rate_bit_s
+        // the option takes 10 bytes and two of padding
+        (PACKET + if self.stamps { 12 } else { 0 }) * 8 * 1_000_000 / self.rate_bit_s
     }
 
     /// Sends a segment; whether it will arrive.
     fn send(&self, state: &mut State, segment: u32) -> bool {
-        state.packets.push((state.now, data(1 + segment * SEGMENT, SEGMENT as usize)));
+        if !self.at_receiver {
+            let packet = self.data(segment, state.now, state.heard);
+            state.packets.push((state.now, packet));
+        }
         state.random =
             state.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         if self.lose_one_in > 0 && (state.random >> 33).is_multiple_of(self.lose_one_in) {
@@ -85,22 +115,42 @@ impl Path {
         }
         let sent = state.queue.last().copied().unwrap_or(now) + self.service_us();
         state.queue.push(sent);
-        state.at(sent + self.rtt_us / 2, Event::Arrives(segment));
+        state.at(sent + self.rtt_us / 2, Event::Arrives { segment, sent: now, echo: state.heard });
         true
     }
 
-    /// Runs the transfer; the packets as a capture at the sender holds them.
+    fn data(&self, segment: u32, sent: u64, echo: u32) -> Tcp {
+        let packet = data(1 + segment * SEGMENT, SEGMENT as usize);
+        if self.stamps { packet.stamps(sender_stamp(sent), echo) } else { packet }
+    }
+
+    fn ack(&self, edge: u32, highest: u32, sent: u64, echo: u32) -> Tcp {
+        let number = |segment: u32| 1 + segment * SEGMENT;
+        let mut packet = ack(number(edge));
+        if self.stamps {
+            packet = packet.stamps(receiver_stamp(sent), echo);
+        }
+        let block = SelectiveAcknowledgement((number(highest - 1), number(highest)), [None; 3]);
+        if highest > edge { packet.with(block) } else { packet }
+    }
+
+    /// Runs the transfer; the packets as the capture holds them.
     pub fn run(&self) -> Vec<(u64, Tcp)> {
         let took = |bytes: u64| bytes * 8 * 1_000_000 / self.rate_bit_s;
         // SYN and SYN-ACK are 48 bytes each, an ACK 40: the way back has the same rate
         let opened = self.rtt_us + 2 * took(48);
+        let mut packets = handshake(opened, if self.stamps { 1012 } else { 1000 });
+        if self.at_receiver {
+            (packets[1].0, packets[2].0) = (packets[0].0 + 10, packets[0].0 + 10 + opened);
+        }
         let mut state = State {
             now: opened + 100,
             events: BinaryHeap::new(),
             order: 0,
-            packets: handshake(opened, 1000),
+            packets,
             queue: vec![],
             random: 1,
+            heard: receiver_stamp(0),
         };
         let (mut window, mut threshold, mut credit) = (self.initial_window, u32::MAX, 0);
         let (mut next, mut written, mut recover) = (0, 0, 0);
@@ -115,7 +165,10 @@ impl Path {
                     written =
                         self.writes.map_or(self.segments, |(count, _)| (written + count).min(self.segments));
                 }
-                Event::Arrives(segment) => {
+                Event::Arrives { segment, sent, echo } => {
+                    if self.at_receiver {
+                        state.packets.push((now, self.data(segment, sent, echo)));
+                    }
                     here.insert(segment);
                     while here.contains(&edge) {
                         edge += 1;
@@ -131,19 +184,19 @@ impl Path {
                         state.random = state.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                         let jitter =
                             if self.jitter_us > 0 { (state.random >> 40) % self.jitter_us } else { 0 };
-                        state.at(
-                            now + self.rtt_us / 2 + jitter,
-                            Event::Acked { ack: edge, highest: segment + 1 },
-                        );
+                        let acked = Event::Acked { ack: edge, highest: segment + 1, sent: now };
+                        if self.at_receiver {
+                            state.packets.push((now, self.ack(edge, segment + 1, now, sender_stamp(sent))));
+                        }
+                        state.at(now + self.rtt_us / 2 + jitter, acked);
                     }
                     continue;
                 }
-                Event::Acked { ack: edge, highest } => {
-                    let number = |segment: u32| 1 + segment * SEGMENT;
-                    let packet = ack(number(edge));
-                    let above = highest > edge;
-                    let block = SelectiveAcknowledgement((number(highest - 1), number(highest)), [None; 3]);
-                    state.packets.push((now, if above { packet.with(block) } else { packet }));
+                Event::Acked { ack: edge, highest, sent } => {
+                    if !self.at_receiver {
+                        state.packets.push((now, self.ack(edge, highest, sent, 0)));
+                    }
+                    state.heard = receiver_stamp(sent);
                     let newly = edge.saturating_sub(acked);
                     acked = acked.max(edge);
                     if window < threshold {
