@@ -6,11 +6,12 @@ use std::path::Path;
 use toml::de::DeValue;
 
 /// Each crate, and the crates of this workspace that it may depend on.
-const LAYERS: [(&str, &[&str]); 8] = [
+const LAYERS: [(&str, &[&str]); 9] = [
     ("control", &[]),
     ("net", &["control"]),
     ("scenario", &["control"]),
     ("capture", &["control"]),
+    ("lab", &[]),
     ("sim", &["control", "net"]),
     ("study", &["control", "net", "scenario", "capture", "sim"]),
     ("report", &["control", "study"]),
