@@ -15,6 +15,8 @@ use crate::view::View;
 pub(crate) struct Piece {
     /// When it was first sent; [`Nanos::NEVER`] where the capture missed that.
     pub(crate) sent: Nanos,
+    /// The latest it may have been: later than that only where the capture shows no more than the packets around it.
+    pub(crate) sent_by: Nanos,
     /// Offset of its first byte in the data.
     pub(crate) start: u64,
     pub(crate) len: u32,
@@ -314,6 +316,7 @@ impl Walk {
             let len = (end - at).min(u64::from(self.trace.mss)) as u32;
             self.trace.pieces.push(Piece {
                 sent,
+                sent_by: sent,
                 start: at,
                 len,
                 wire: len + self.trace.header,
@@ -335,23 +338,31 @@ impl Walk {
         let mut again = 0;
         let stamp = packet.timestamps.map(|(value, _)| value);
         let mut ahead = first.checked_sub(1).map_or(Nanos::NEVER, |ahead| self.trace.pieces[ahead].sent);
+        let mut hole_before = first > 0 && ahead == Nanos::NEVER && self.trace.pieces[first - 1].resent > 0;
         for piece in self.trace.pieces[first..].iter_mut().take_while(|piece| piece.start < end) {
             if piece.sent == Nanos::NEVER && piece.resent == 0 {
                 self.trace.missed -= 1;
                 if !piece.fills_a_hole(packet) {
-                    (piece.sent, piece.resent_at, piece.resent_stamp) = (packet.at, Nanos::ZERO, None);
-                    ahead = packet.at;
+                    (piece.sent, piece.sent_by) = (packet.at, packet.at);
+                    (piece.resent_at, piece.resent_stamp) = (Nanos::ZERO, None);
+                    (ahead, hole_before) = (packet.at, false);
                     continue;
                 }
-                // It went out no sooner than the one ahead, which a queue that refused it had just taken. But no
-                // sender knows of a loss before a round trip: of a hole filled faster, what lies behind it was sent
-                // out of sequence, after the whole end of a flight was lost, and nothing tells when.
-                let in_sequence = self
+                // It went out between the packets around the hole. But no sender knows of a loss before a round trip: a
+                // hole that begins to fill sooner was left by the end of a flight, and what lies behind it was sent
+                // out of sequence. Nothing tells when then.
+                let soon = self
                     .latest_rtt
-                    .is_none_or(|rtt| packet.at.saturating_sub(piece.resent_at) > Nanos(rtt.0 / 2));
-                piece.sent = if in_sequence { ahead.min(piece.resent_at) } else { Nanos::NEVER };
+                    .is_some_and(|rtt| packet.at.saturating_sub(piece.resent_at) < Nanos(rtt.0 / 2));
+                let out_of_sequence = soon || hole_before;
+                (piece.sent, piece.sent_by) = if out_of_sequence {
+                    (Nanos::NEVER, Nanos::NEVER)
+                } else {
+                    (ahead.min(piece.resent_at), piece.resent_at)
+                };
                 piece.resent_stamp = None;
             }
+            hole_before = piece.sent == Nanos::NEVER;
             ahead = piece.sent;
             piece.resent += 1;
             piece.resent_at = packet.at;

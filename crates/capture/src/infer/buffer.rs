@@ -29,21 +29,22 @@ struct Waits {
     packets: u64,
 }
 
-/// Losses this far from any packet that arrived cannot tell how full the queue was.
-const NEAR: usize = 256;
 /// A wait within this many packets, or this share, of the longest one is one at a full buffer.
 const SLACK_PACKETS: f64 = 2.0;
 const SLACK_SHARE: f64 = 0.1;
+/// Packets sent within so many packet times of each other find about the same queue.
+const NEAR_PACKETS: f64 = 16.0;
 /// Share of the waits that hosts may have lengthened.
 const RARE: f64 = 0.01;
 /// Chance below which losses at the longest waits are no accident.
 const ACCIDENT: f64 = 0.01;
 
-/// Tells buffer and random loss from connections captured at the sender.
-pub(super) fn losses(traces: &[&Trace], rate: &Inferred<Estimate>, rtt: &Inferred<Estimate>) -> Losses {
-    let packets: u64 = traces.iter().map(|trace| trace.pieces.len() as u64).sum();
+/// Tells buffer and random loss from `parts`: connections that ran at the same time, together.
+pub(super) fn losses(parts: &[Vec<&Trace>], rate: &Inferred<Estimate>, rtt: &Inferred<Estimate>) -> Losses {
+    let traces = || parts.iter().flatten();
+    let packets: u64 = traces().map(|trace| trace.pieces.len() as u64).sum();
     let lost: u64 =
-        traces.iter().map(|trace| trace.pieces.iter().filter(|piece| piece.lost()).count() as u64).sum();
+        traces().map(|trace| trace.pieces.iter().filter(|piece| piece.lost()).count() as u64).sum();
     let (Some(rate), Some(rtt)) = (rate.known(), rtt.known()) else {
         let why = "rate and round trip are needed to turn waiting times into packets, and the capture does not tell them";
         let random = if lost == 0 {
@@ -56,34 +57,51 @@ pub(super) fn losses(traces: &[&Trace], rate: &Inferred<Estimate>, rtt: &Inferre
         return Losses { buffer: Inferred::cannot_tell(why), random };
     };
     let mut waits = Waits { packets, ..Waits::default() };
-    for trace in traces {
-        waits.add(trace, rate.value, rtt.value);
+    for part in parts {
+        waits.add(part, rate.value, rtt.value);
     }
-    let full = traces.iter().map(|trace| trace.mss + trace.header).max().unwrap_or(0);
+    let full = traces().map(|trace| trace.mss + trace.header).max().unwrap_or(0);
     waits.judge(rate, rtt, f64::from(full) * 8.0)
 }
 
 impl Waits {
-    fn add(&mut self, trace: &Trace, rate: f64, rtt: f64) {
-        let full = f64::from(trace.mss + trace.header) * 8.0 / rate;
-        self.resolution = self.resolution.max(trace.view.resolution().as_secs_f64() / full);
-        let ack = trace.acks.first().map_or(0, |ack| ack.ip_len);
-        let wait = |piece: &Piece| {
-            let own = f64::from(piece.wire + ack) * 8.0 / rate;
-            let taken = piece.rtt().filter(|_| piece.prompt)?;
-            Some(((taken.as_secs_f64() - rtt - own) / full).max(0.0))
-        };
-        let waits: Vec<Option<f64>> = trace.pieces.iter().map(wait).collect();
-        self.arrived.extend(waits.iter().flatten());
-        for (index, piece) in trace.pieces.iter().enumerate().filter(|(_, piece)| piece.lost()) {
-            let close = |other: &usize| near_in_time(&trace.pieces[*other], piece, full);
-            let before = (0..index).rev().take(NEAR).take_while(close).find_map(|other| waits[other]);
-            let after = (index + 1..waits.len()).take(NEAR).take_while(close).find_map(|other| waits[other]);
-            match [before, after].into_iter().flatten().max_by(f64::total_cmp) {
+    /// Adds connections that shared the bottleneck: what one of them lost shows beside what the others got through.
+    fn add(&mut self, traces: &[&Trace], rate: f64, rtt: f64) {
+        let (mut arrived, mut lost) = (Vec::new(), Vec::new());
+        for trace in traces {
+            let full = f64::from(trace.mss + trace.header) * 8.0 / rate;
+            self.resolution = self.resolution.max(trace.view.resolution().as_secs_f64() / full);
+            let ack = trace.acks.first().map_or(0, |ack| ack.ip_len);
+            let wait = |piece: &Piece| {
+                let own = f64::from(piece.wire + ack) * 8.0 / rate;
+                let taken = piece.rtt().filter(|_| piece.prompt)?;
+                Some(((taken.as_secs_f64() - rtt - own) / full).max(0.0))
+            };
+            let order = |piece: &Piece| (piece.sent, piece.start);
+            arrived.extend(trace.pieces.iter().filter_map(|piece| Some((order(piece), wait(piece)?))));
+            let near = (NEAR_PACKETS * full * 1e9) as u64;
+            for piece in trace.pieces.iter().filter(|piece| piece.lost()) {
+                match piece.sent {
+                    Nanos::NEVER => self.lone += 1,
+                    _ => lost.push((order(piece), piece.sent_by, near)),
+                }
+            }
+        }
+        arrived.sort_unstable_by_key(|(order, _)| *order);
+        let mut last = None;
+        for (order, by, near) in lost {
+            let from = arrived.partition_point(|(other, _)| *other < order);
+            let to = arrived.partition_point(|(other, _)| *other <= (by, order.1)).max(from);
+            // the pieces of a hole share its surroundings
+            let known = last.filter(|(span, _)| *span == (from, to)).map(|(_, wait)| wait);
+            let wait = known.unwrap_or_else(|| longest_wait(&arrived, from..to, (order.0, by), near));
+            last = Some(((from, to), wait));
+            match wait {
                 Some(wait) => self.lost.push(wait),
                 None => self.lone += 1,
             }
         }
+        self.arrived.extend(arrived.into_iter().map(|(_, wait)| wait));
     }
 
     /// `packet`: bits of a full packet.
@@ -125,10 +143,13 @@ impl Waits {
                 random: self.undecided(lost, lost - full - self.lone),
             };
         }
+        // what is lost at random while the buffer is full cannot be told from what it refuses: only the packets that
+        // found room are trials
         let random = lost - full - self.lone;
+        let trials = ((self.packets - full) as f64 * (1.0 - share)).round() as u64;
         Losses {
             buffer: Inferred::Known(self.full_buffer(top - slack, rate, rtt, packet)),
-            random: random_loss(random, self.packets, "packets lost while the buffer had room"),
+            random: random_loss(random, trials.max(random), "packets lost while the buffer had room"),
         }
     }
 
@@ -170,10 +191,20 @@ impl Waits {
     }
 }
 
-/// Sent within 16 packet times of each other, so that they found about the same queue.
-fn near_in_time(one: &Piece, other: &Piece, full: f64) -> bool {
-    const PACKETS: f64 = 16.0;
-    one.sent != Nanos::NEVER && one.sent.0.abs_diff(other.sent.0) as f64 * 1e-9 <= PACKETS * full
+/// Longest wait of the packets that arrived in `span`, and of the two around it if they were sent `near` enough to its ends.
+fn longest_wait(
+    arrived: &[((Nanos, u64), f64)],
+    span: std::ops::Range<usize>,
+    (from, to): (Nanos, Nanos),
+    near: u64,
+) -> Option<f64> {
+    let close = |index: usize, end: Nanos| {
+        let ((sent, _), wait) = *arrived.get(index)?;
+        (sent.0.abs_diff(end.0) <= near).then_some(wait)
+    };
+    let around = [span.start.checked_sub(1).and_then(|index| close(index, from)), close(span.end, to)];
+    let within = arrived[span].iter().map(|(_, wait)| *wait);
+    around.into_iter().flatten().chain(within).max_by(f64::total_cmp)
 }
 
 fn at_least(packets: f64, why: String) -> Inferred<Estimate> {

@@ -49,12 +49,11 @@ struct Measured {
 impl Measured {
     fn of(groups: &[Vec<&Connection>]) -> Self {
         let connections: Vec<&Connection> = groups.iter().flatten().copied().collect();
-        let traces: Vec<&Trace> = connections.iter().map(|connection| &connection.trace).collect();
         let parts: Vec<Vec<&Trace>> =
             groups.iter().map(|group| group.iter().map(|one| &one.trace).collect()).collect();
         let rate = rate::rate(&parts);
         let rtt = rtt::rtt(&connections, &rate);
-        let losses = buffer::losses(&traces, &rate, &rtt);
+        let losses = buffer::losses(&parts, &rate, &rtt);
         Self { rate, rtt, losses }
     }
 }

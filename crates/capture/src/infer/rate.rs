@@ -57,9 +57,11 @@ pub(super) fn rate(parts: &[Vec<&Trace>]) -> Inferred<Estimate> {
 
 /// Half of the 95 % interval, from three independent errors: what the trains differ by, what the slope of a typical one
 /// may be off by, and the edges of busy times. They begin and end alike (hosts wake up, the last packet is alone), so
-/// that the last does not average out: it is what nine in ten gaps stay below, over the busy time of a typical train.
+/// that the last does not average out: it is what nine in ten gaps stay below, and what hosts take to wake up, over the
+/// busy time of a typical train.
 fn half_width(trains: &[Train], gaps: &[Gap], median: f64) -> f64 {
     const Z: f64 = 1.96;
+    const WAKE_UP: f64 = 50e-6;
     let weighted: Vec<Weighted> = trains.iter().map(Train::weighted).collect();
     // the standard error of a median is 1.2533 times that of a mean
     let count = effective_count(&weighted).sqrt();
@@ -71,7 +73,7 @@ fn half_width(trains: &[Train], gaps: &[Gap], median: f64) -> f64 {
     let of_slopes = Z * median * typical(|train| train.error) / count;
     let mut jitter: Vec<Weighted> =
         gaps.iter().map(|gap| ((gap.seconds - gap.bits / median).abs(), 1.0)).collect();
-    let edge = quantile(&mut jitter, 0.9).unwrap_or(0.0);
+    let edge = quantile(&mut jitter, 0.9).unwrap_or(0.0).max(WAKE_UP);
     let of_edges = median * edge / typical(|train| train.run_seconds);
     (of_trains.powi(2) + of_slopes.powi(2) + of_edges.powi(2)).sqrt()
 }
