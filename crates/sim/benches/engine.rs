@@ -14,7 +14,7 @@ use firstflight_sim::outcome::simulate;
 use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::app::AppConfig;
 use firstflight_sim::sender::rto::RtoConfig;
-use firstflight_sim::sender::stack::{IdleRestart, Recovery, Stack};
+use firstflight_sim::sender::stack::{IdleRestart, ReceiveWindow, Recovery, Stack};
 use std::process::Command;
 use std::time::Instant;
 
@@ -90,7 +90,7 @@ fn network(work: &Work) -> Network {
         ns2: true,
         initial_window: 1,
         initial_ssthresh: None,
-        receive_window: 1_000_000,
+        receive_window: ReceiveWindow::fixed(1_000_000),
         growth_per_ack: 1,
         grow_only_when_limited: false,
         decrease_from_window: true,

@@ -31,7 +31,7 @@ impl Flow {
         Self {
             tail: app.tail(config.stack.mss),
             sender: Sender::new(config.stack, config.chain.clone(), app),
-            receiver: Receiver::new(config.ack_policy, config.stack.recovery.is_selective()),
+            receiver: Receiver::new(config.ack_policy, config.stack.recovery.reports()),
             header: config.header,
             grid_at: u64::MAX,
             grid: vec![],

@@ -13,6 +13,12 @@ pub const ECT: u64 = 1 << 60;
 pub const CE: u64 = 1 << 61;
 /// Data: the sender has reduced its window (CWR). ACK: the receiver saw a mark (ECE).
 pub const CWR_ECE: u64 = 1 << 62;
+/// Data: it was sent before, so that its timestamp is a later one than the original's.
+pub const REPEAT: u64 = 1 << 59;
+/// ACK: the timestamp it echoes is that of a repeat (RFC 7323).
+pub const ECHO_REPEAT: u64 = 1 << 61;
+/// ACK: the first block lies below the cumulative ACK and reports a duplicate (RFC 2883); its offset counts down.
+pub const DUPLICATE: u64 = 1 << 60;
 /// Data: the last segment the application has for now. ACK: answers a handshake.
 pub const PUSH_SYN: u64 = 1 << 63;
 
@@ -41,15 +47,20 @@ pub const SIZE_MASK: u64 = 0xffff_ffff;
 /// A receiver's SACK blocks, `[start, end)` in segments, newest first; an empty block ends the list.
 pub type Blocks = [(u32, u32); MAX_BLOCKS];
 
-/// Packs SACK blocks relative to the cumulative ACK into the two words of an ACK, flags left zero.
+/// Packs SACK blocks relative to the cumulative ACK into the two words of an ACK; of the flags only [`DUPLICATE`] is
+/// set, where the first block lies below the cumulative ACK.
 pub fn pack_blocks(ack: u32, blocks: &[(u32, u32)]) -> (u64, u64) {
     let mut words = [0_u64; 2 * MAX_BLOCKS];
+    let mut flags = 0;
     for (i, &(start, end)) in blocks.iter().take(MAX_BLOCKS).enumerate() {
-        words[2 * i] = u64::from(start.wrapping_sub(ack)) & MASK;
+        words[2 * i] = u64::from(start.abs_diff(ack)) & MASK;
         words[2 * i + 1] = u64::from(end - start) & MASK;
+        if i == 0 && start < ack {
+            flags = DUPLICATE;
+        }
     }
     let pack = |w: &[u64]| w[0] | w[1] << BITS | w[2] << (2 * BITS);
-    (pack(&words[..3]), pack(&words[3..]))
+    (pack(&words[..3]) | flags, pack(&words[3..]))
 }
 
 /// Bytes of an ACK on the wire: `bare`, and eight for each SACK block (RFC 2018 section 3).
@@ -73,6 +84,10 @@ pub fn unpack_blocks(ack: u32, low: u64, high: u64) -> Blocks {
             break;
         }
         *block = (ack + offset, ack + offset + length);
+    }
+    if low & DUPLICATE != 0 {
+        let start = ack - raw[0];
+        blocks[0] = (start, start + raw[1]);
     }
     blocks
 }

@@ -13,6 +13,17 @@ pub struct AckPolicy {
     pub timer: u64,
 }
 
+/// What a receiver says of data beyond the cumulative ACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reports {
+    /// Nothing.
+    Nothing,
+    /// The blocks it holds (RFC 2018).
+    Blocks,
+    /// These, and what arrived a second time (RFC 2883).
+    Duplicates,
+}
+
 /// An ACK, as the engine sends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckOut {
@@ -36,8 +47,9 @@ pub struct Receiver {
     due: u64,
     policy: AckPolicy,
     quick_left: u32,
-    echo_mark: bool,
-    sack: bool,
+    /// Flags of every ACK: an echoed mark, and whose timestamp is echoed.
+    echo: u64,
+    reports: Reports,
     /// Segments beyond a hole, as sorted disjoint ranges; those before `first` are consumed.
     beyond: Vec<(u32, u32)>,
     first: usize,
@@ -49,16 +61,16 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver that has seen nothing; `sack` says whether it reports blocks.
-    pub fn new(policy: AckPolicy, sack: bool) -> Self {
+    /// A receiver that has seen nothing.
+    pub fn new(policy: AckPolicy, reports: Reports) -> Self {
         Self {
             next: 0,
             held: 0,
             due: u64::MAX,
             policy,
             quick_left: policy.quick,
-            echo_mark: false,
-            sack,
+            echo: 0,
+            reports,
             beyond: Vec::new(),
             first: 0,
             recent: [(0, 0); MAX_BLOCKS],
@@ -91,7 +103,7 @@ impl Receiver {
             return self.in_order(now, flags);
         }
         // RFC 5681 section 4.2: out-of-order segments, and those that fill a gap, are acknowledged at once.
-        let (low, high) = self.out_of_order(segment);
+        let (low, high) = self.out_of_order(segment, flags);
         self.held = 0;
         self.due = u64::MAX;
         Some(self.ack(low, high))
@@ -99,6 +111,10 @@ impl Receiver {
 
     #[inline(always)]
     fn in_order(&mut self, now: u64, flags: u64) -> Option<AckOut> {
+        // RFC 7323 section 4.3: the timestamp of the first segment not acknowledged yet is echoed.
+        if self.held == 0 {
+            self.echo = self.echo & !packet::ECHO_REPEAT | (flags & packet::REPEAT) << 2;
+        }
         self.held += 1;
         if self.held < self.policy.every && flags & packet::PUSH_SYN == 0 && self.quick_left == 0 {
             self.due = now + self.policy.timer;
@@ -113,33 +129,51 @@ impl Receiver {
     fn on_ecn(&mut self, flags: u64) {
         // RFC 3168 section 6.1.3: echo from the mark on until the sender says it has reduced its window.
         if flags & packet::CWR_ECE != 0 {
-            self.echo_mark = false;
+            self.echo &= !packet::CWR_ECE;
         }
         if flags & packet::CE != 0 {
-            self.echo_mark = true;
+            self.echo |= packet::CWR_ECE;
         }
     }
 
     #[inline(always)]
     fn ack(&self, low: u64, high: u64) -> AckOut {
-        let flags = if self.echo_mark { packet::CWR_ECE } else { 0 };
-        AckOut { seq: self.next, low: low | flags, high }
+        AckOut { seq: self.next, low: low | self.echo, high }
     }
 
     #[inline(never)]
-    fn out_of_order(&mut self, segment: u32) -> (u64, u64) {
+    fn out_of_order(&mut self, segment: u32, flags: u64) -> (u64, u64) {
+        let before = self.duplicates;
         if segment < self.next {
             self.duplicates += 1;
         } else if segment == self.next {
+            if self.held == 0 {
+                self.echo = self.echo & !packet::ECHO_REPEAT | (flags & packet::REPEAT) << 2;
+            }
             self.fill(segment);
         } else {
             let range = self.store(segment);
             self.report(range);
         }
-        if !self.sack {
+        if self.reports == Reports::Nothing {
             return (0, 0);
         }
+        if self.reports == Reports::Duplicates && self.duplicates > before {
+            return self.blocks_after_duplicate(segment);
+        }
         packet::pack_blocks(self.next, &self.recent[..self.recent_len])
+    }
+
+    /// RFC 2883 section 4: the first block reports the duplicate, the second the block it lies in, if any.
+    #[cold]
+    fn blocks_after_duplicate(&self, segment: u32) -> (u64, u64) {
+        let mut blocks = [(segment, segment + 1); MAX_BLOCKS];
+        let others = self.recent[..self.recent_len].iter().take(MAX_BLOCKS - 1);
+        let count = 1 + others.clone().count();
+        for (block, other) in blocks[1..].iter_mut().zip(others) {
+            *block = *other;
+        }
+        packet::pack_blocks(self.next, &blocks[..count])
     }
 
     fn fill(&mut self, segment: u32) {
@@ -241,7 +275,7 @@ mod tests {
 
     #[test]
     fn the_second_segment_is_acknowledged_at_once_and_the_timer_covers_the_odd_one() {
-        let mut receiver = Receiver::new(DELAYED, true);
+        let mut receiver = Receiver::new(DELAYED, Reports::Blocks);
         assert_eq!(seqs(&mut receiver, &[0, 1, 2]), [None, Some(2), None]);
         assert_eq!(receiver.due(), 100 * MS);
         assert_eq!(receiver.on_timer().seq, 3);
@@ -250,26 +284,26 @@ mod tests {
 
     #[test]
     fn quick_acks_come_first() {
-        let mut receiver = Receiver::new(AckPolicy { quick: 3, ..DELAYED }, true);
+        let mut receiver = Receiver::new(AckPolicy { quick: 3, ..DELAYED }, Reports::Blocks);
         assert_eq!(seqs(&mut receiver, &[0, 1, 2, 3, 4]), [Some(1), Some(2), Some(3), None, Some(5)]);
     }
 
     #[test]
     fn the_last_segment_is_not_held() {
-        let mut receiver = Receiver::new(DELAYED, true);
+        let mut receiver = Receiver::new(DELAYED, Reports::Blocks);
         assert_eq!(receiver.on_data(0, 0, PUSH_SYN).map(|ack| ack.seq), Some(1));
     }
 
     #[test]
     fn holes_and_their_repair_are_acknowledged_at_once_even_by_a_delaying_receiver() {
-        let mut receiver = Receiver::new(DELAYED, true);
+        let mut receiver = Receiver::new(DELAYED, Reports::Blocks);
         assert_eq!(seqs(&mut receiver, &[0, 2, 3, 1]), [None, Some(1), Some(1), Some(4)]);
     }
 
     #[test]
     fn blocks_are_reported_newest_first_as_in_rfc_2018() {
         // RFC 2018 section 6, case 3: of eight segments the 2nd, 4th, 6th and 8th (here 1, 3, 5, 7) are lost.
-        let mut receiver = Receiver::new(EVERY, true);
+        let mut receiver = Receiver::new(EVERY, Reports::Blocks);
         let mut blocks = |segment| {
             let ack = receiver.on_data(0, segment, 0).unwrap();
             (ack.seq, unpack_blocks(ack.seq, ack.low, ack.high))
@@ -287,7 +321,7 @@ mod tests {
     #[test]
     fn a_mark_is_echoed_until_the_sender_has_reduced() {
         use crate::packet::{CE, CWR_ECE};
-        let mut receiver = Receiver::new(EVERY, true);
+        let mut receiver = Receiver::new(EVERY, Reports::Blocks);
         let echoes: Vec<bool> = [0, CE, 0, CWR_ECE, 0]
             .iter()
             .enumerate()
@@ -299,7 +333,7 @@ mod tests {
     #[test]
     fn any_order_of_arrival_ends_with_everything_acknowledged_once() {
         // A permutation by a multiplicative step coprime to the length, each segment delivered twice.
-        let mut receiver = Receiver::new(EVERY, true);
+        let mut receiver = Receiver::new(EVERY, Reports::Blocks);
         for i in 0..2000_u32 {
             receiver.on_data(0, (i % 1000) * 387 % 1000, 0);
         }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use common::{Case, network, run};
 use firstflight_control::registry::SCHEMES;
 use firstflight_control::scheme::Role;
+use firstflight_sim::sender::stack::Recovery;
 
 /// Small paths, each of which asks something else of a start.
 fn paths() -> Vec<(&'static str, Case)> {
@@ -26,9 +27,14 @@ fn paths() -> Vec<(&'static str, Case)> {
             "threshold-of-32",
             Case { ssthresh: Some(32), mbit_s: 40, buffer: 500, bytes: Some(3_000_000), ..one.clone() },
         ),
-        ("delayed-acks", Case { every: 2, ..one }),
+        ("delayed-acks", Case { every: 2, ..one.clone() }),
+        ("linux-shallow-buffer", Case { recovery: LINUX, buffer: 20, ..one.clone() }),
+        ("linux-random-loss", Case { recovery: LINUX, loss: 0.01, ..one.clone() }),
+        ("linux-pauses", Case { recovery: LINUX, bytes: Some(100_000), pauses: vec![300, 3000], ..one }),
     ]
 }
+
+const LINUX: Recovery = Recovery::Rack { sack: true };
 
 fn table(case: &Case) -> String {
     let labels = |role| SCHEMES.iter().filter(move |info| info.role == role).map(|info| info.label);
@@ -38,29 +44,31 @@ fn table(case: &Case) -> String {
         "{:<28} {:>9} {:>9} {:>6} {:>6} {:>4} {:>7} {:>6}  reason",
         "scheme", "last us", "delivered", "lost", "resent", "rto", "exit us", "window"
     );
-    for startup in labels(Role::Startup) {
-        for avoidance in labels(Role::Avoidance) {
-            let outcome = run(&network(&Case { startup, avoidance, ..case.clone() }));
-            let flow = &outcome.flows[0];
-            let start = flow.start.unwrap_or(0);
-            let exit = flow.startup_exit.map_or_else(
-                || format!("{:>7} {:>6}  -", "-", "-"),
-                |exit| {
-                    let at = exit.at.0.saturating_sub(start) / 1000;
-                    format!("{at:>7} {:>6}  {}", exit.cwnd / 960, exit.reason.label())
-                },
-            );
-            let _ = writeln!(
-                out,
-                "{:<28} {:>9} {:>9} {:>6} {:>6} {:>4} {exit}",
-                format!("{startup}+{avoidance}"),
-                flow.completions.last().map_or_else(|| "-".into(), |t| (t / 1000).to_string()),
-                flow.delivered,
-                flow.lost,
-                flow.retransmits,
-                flow.timeouts,
-            );
-        }
+    // What rules the window during repair needs a sender that lets it.
+    let whole = labels(Role::Whole).filter(|_| case.recovery == LINUX).map(|label| vec![label]);
+    let pairs = labels(Role::Startup).flat_map(|s| labels(Role::Avoidance).map(move |a| vec![s, a]));
+    for schemes in pairs.chain(whole) {
+        let label = schemes.join("+");
+        let outcome = run(&network(&Case { schemes, ..case.clone() }));
+        let flow = &outcome.flows[0];
+        let start = flow.start.unwrap_or(0);
+        let exit = flow.startup_exit.map_or_else(
+            || format!("{:>7} {:>6}  -", "-", "-"),
+            |exit| {
+                let at = exit.at.0.saturating_sub(start) / 1000;
+                format!("{at:>7} {:>6}  {}", exit.cwnd / 960, exit.reason.label())
+            },
+        );
+        let _ = writeln!(
+            out,
+            "{:<28} {:>9} {:>9} {:>6} {:>6} {:>4} {exit}",
+            label,
+            flow.completions.last().map_or_else(|| "-".into(), |t| (t / 1000).to_string()),
+            flow.delivered,
+            flow.lost,
+            flow.retransmits,
+            flow.timeouts,
+        );
     }
     out
 }

@@ -6,7 +6,7 @@ use common::MS;
 use common::line::{Line, RTT, SYN, at};
 use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::app::AppConfig;
-use firstflight_sim::sender::stack::{IdleRestart, Recovery};
+use firstflight_sim::sender::stack::{IdleRestart, ReceiveWindow, Recovery};
 
 /// How many segments left at each of the first round trips.
 fn a_round(line: &Line, rounds: u64) -> Vec<usize> {
@@ -41,7 +41,7 @@ fn beyond_the_initial_threshold_the_window_grows_by_one_a_round_trip() {
 #[test]
 fn the_receive_window_bounds_what_a_round_trip_carries() {
     let mut line = Line::default();
-    line.stack.receive_window = 20;
+    line.stack.receive_window = ReceiveWindow::fixed(20);
     assert_eq!(a_round(&line, 9), [1, 2, 4, 8, 16, 20, 20, 20, 20]);
     // Throughput = receive window / RTT: 51 segments in the first six rounds, then 20 each, all acknowledged one
     // round later.

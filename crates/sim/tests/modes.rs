@@ -12,7 +12,14 @@ fn same_in_both_modes(case: Case) {
 
 #[test]
 fn every_kind_of_recovery_under_heavy_loss() {
-    for recovery in [Recovery::Tahoe, Recovery::Reno, Recovery::NewReno, Recovery::Sack] {
+    for recovery in [
+        Recovery::Tahoe,
+        Recovery::Reno,
+        Recovery::NewReno,
+        Recovery::Sack,
+        Recovery::Rack { sack: false },
+        Recovery::Rack { sack: true },
+    ] {
         for ns2 in [false, true] {
             same_in_both_modes(Case { recovery, ns2, flows: 20, mbit_s: 10, buffer: 30, ..Case::default() });
         }

@@ -69,8 +69,14 @@ fn one_long_hop_among_short_ones() {
 fn paced_senders_and_writes_that_pause() {
     for startup in ["jump-start", "hybrid-slow-start"] {
         let bytes = Some(300_000);
-        let case =
-            Case { startup, bytes, pauses: vec![0, 500], initial_window: 10, buffer: 20, ..Case::default() };
+        let case = Case {
+            schemes: vec![startup, "reno"],
+            bytes,
+            pauses: vec![0, 500],
+            initial_window: 10,
+            buffer: 20,
+            ..Case::default()
+        };
         delivers(&line_of_routers(&case, &[2_000, 30_000], &[(0, 2), (0, 1), (1, 2), (2, 0)]));
     }
 }

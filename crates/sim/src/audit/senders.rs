@@ -4,7 +4,7 @@ use super::{Event, Findings, Rule};
 use crate::config::Network;
 use crate::observe::{Kind, Seen};
 use crate::sender::info::CaState;
-use crate::sender::stack::{Recovery, Stack};
+use crate::sender::stack::Stack;
 use firstflight_net::link::Passage;
 
 /// A handshake's packet, in place of a segment number.
@@ -22,8 +22,6 @@ struct Replay {
     duplicates: u32,
     /// Copies of each segment between this sender and its receiver.
     copies: Vec<i32>,
-    /// Of how many segments there was one when new data last left outside recovery.
-    before_recovery: i64,
 }
 
 /// What a sender's window was when it sent.
@@ -44,7 +42,6 @@ pub(super) fn replay(network: &Network, log: &[Event], findings: &mut Findings) 
             sacked: vec![],
             duplicates: 0,
             copies: vec![],
-            before_recovery: 0,
         };
         let mut events = with_allowances(flow, log);
         // Timers that fired before an ACK are logged after it; what leaves the network leaves it first.
@@ -152,24 +149,24 @@ impl Replay {
         });
         self.max = segment + 1;
         let unacknowledged = self.max - self.una.min(self.max);
-        findings.expect(unacknowledged <= self.stack.receive_window, Rule::Window, at, || {
+        findings.expect(unacknowledged <= self.stack.receive_window.at(self.una), Rule::Window, at, || {
             format!("{unacknowledged} segments are beyond the receive window")
         });
         let Some(Allowance { window, state }) = allowance else {
             findings.expect(false, Rule::Window, at, || format!("{segment} is sent by nobody"));
             return;
         };
-        let repairs_by_pipe = self.stack.recovery.is_selective() && state == CaState::Recovery;
-        let flight = if repairs_by_pipe { self.in_network() } else { self.flight() };
-        let mut most = window.floor() as i64 + self.limited_transmit();
-        if self.stack.recovery == Recovery::SackPrr {
-            // Proportional rate reduction comes down to its window bit by bit from what there was before.
-            if repairs_by_pipe {
-                most = most.max(self.before_recovery);
-            } else {
-                self.before_recovery = self.in_network();
-            }
+        let rack = self.stack.recovery.is_rack();
+        if rack && (state == CaState::Loss || !self.stack.recovery.is_selective() && state != CaState::Open) {
+            // What a timeout took for lost may be under way, and without SACK a duplicate ACK may speak of a repeat
+            // that was not needed: the network then carries more than the sender counts.
+            return;
         }
+        let repairs_by_pipe = self.stack.recovery.is_selective() && state == CaState::Recovery;
+        let flight = if repairs_by_pipe || rack { self.in_network() } else { self.flight() };
+        // RFC 8985 section 7.3 lets a probe go beyond the window.
+        let beyond = if rack { 1 } else { self.limited_transmit() };
+        let most = window.floor() as i64 + beyond;
         findings.expect(flight <= most, Rule::Window, at, || {
             format!(
                 "{segment} of flow {} makes a flight of {flight} under a window of {window} in {state:?}",

@@ -52,7 +52,7 @@ impl Sender {
 
     /// RFC 3042: new data on the first two duplicates, within the receiver's window and two segments beyond cwnd.
     pub(super) fn limited_transmit(&mut self, now: u64, port: &mut impl Port) {
-        let end = self.available.min(self.una.saturating_add(self.stack.receive_window));
+        let end = self.available.min(self.una.saturating_add(self.stack.receive_window.at(self.una)));
         let allowed = self.chain.control.cwnd + u64::from(self.dup_acks) * self.mss;
         let outstanding = (u64::from(self.flight()) + 1) * self.mss;
         if self.stack.limited_transmit && self.nxt < end && outstanding <= allowed {

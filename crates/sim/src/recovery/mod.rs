@@ -3,7 +3,8 @@
 mod duplicates;
 mod newreno;
 mod ns2;
-pub(crate) mod prr;
+mod prr;
+pub(crate) mod rack;
 mod sack;
 mod sack1;
 
@@ -20,6 +21,11 @@ impl Sender {
     #[inline(never)]
     pub(crate) fn on_ack_out_of_order(&mut self, now: u64, ack: AckIn, port: &mut impl Port) {
         if !self.established || ack.seq < self.una || ack.seq > self.max {
+            return;
+        }
+        if self.linux {
+            self.rack_on_ack(now, &ack, false, port);
+            self.orderly = self.is_rack_orderly();
             return;
         }
         if ack.echoes_mark() {
@@ -113,7 +119,7 @@ impl Sender {
         let flight = u64::from(self.flight());
         let inflated = self.chain.control.cwnd + u64::from(self.inflation) * self.mss;
         let base = if self.stack.decrease_from_window {
-            inflated.min(u64::from(self.stack.receive_window).saturating_mul(self.mss))
+            inflated.min(u64::from(self.stack.receive_window.limit).saturating_mul(self.mss))
         } else if self.dup_acks > 0 {
             // RFC 5681 section 3.2 step 2: what limited transmit sent "MUST NOT be included in this calculation".
             flight.min(self.flight_at_dup.into()) * self.mss

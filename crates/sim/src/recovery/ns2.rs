@@ -12,7 +12,8 @@ impl Sender {
     pub(super) fn ns2_on_ack(&mut self, now: u64, ack: &AckIn, port: &mut impl Port) {
         let recovering = self.repair == Repair::Recovery && ack.seq < self.recover;
         match self.stack.recovery {
-            Recovery::Sack | Recovery::SackPrr => self.sack1_on_ack(now, ack, port),
+            Recovery::Sack => self.sack1_on_ack(now, ack, port),
+            Recovery::Rack { .. } => unreachable!("Linux's recovery takes every ACK itself"),
             Recovery::NewReno if ack.seq > self.una && recovering => self.ns2_partial_ack(now, ack.seq, port),
             _ if ack.seq > self.una => self.new_ack(now, ack.seq, port),
             _ if self.max > self.una => self.ns2_duplicate_ack(now, port),

@@ -1,8 +1,6 @@
-//! Selective repair under a pipe estimate: RFC 6675, sent as the window or as PRR allows.
+//! Selective repair under a pipe estimate: RFC 6675.
 
 use super::DUP_THRESH;
-use super::prr::Prr;
-use crate::sender::stack::Recovery;
 use crate::sender::{AckIn, Port, Repair, Sender};
 use firstflight_control::contract::Ack;
 
@@ -42,9 +40,9 @@ impl Sender {
             }
         }
         if self.repair == Repair::Recovery {
-            self.repair_under_pipe(now, delivered, advanced > 0, port);
+            self.repair_under_pipe(now, port);
         } else if self.loss_detected() {
-            self.begin_sack_recovery(now, delivered, port);
+            self.begin_sack_recovery(now, port);
         } else {
             self.send(now, port);
         }
@@ -57,18 +55,13 @@ impl Sender {
     }
 
     /// RFC 6675 section 5 step (4).
-    fn begin_sack_recovery(&mut self, now: u64, delivered: u32, port: &mut impl Port) {
+    fn begin_sack_recovery(&mut self, now: u64, port: &mut impl Port) {
         self.enter_recovery(now);
         self.board.begin_recovery(self.una);
         self.rescued = false;
-        self.lost_to = self.una;
-        if self.stack.recovery == Recovery::SackPrr {
-            self.prr = Prr::begin(self.max - self.una);
-            return self.repair_under_pipe(now, delivered, false, port);
-        }
         // (4.3): "Retransmit the first data segment presumed dropped", whatever the pipe holds.
         self.repair_hole(now, self.una, port);
-        self.repair_under_pipe(now, delivered, false, port);
+        self.repair_under_pipe(now, port);
     }
 
     pub(super) fn repair_hole(&mut self, now: u64, segment: u32, port: &mut impl Port) {
@@ -77,33 +70,15 @@ impl Sender {
         self.put_on_wire(now, segment, true, port);
     }
 
-    /// Step (C): "If cwnd - pipe >= 1 SMSS, the sender SHOULD transmit one or more segments". Under PRR an ACK that
-    /// delivered `delivered` segments allows a number of its own.
-    fn repair_under_pipe(&mut self, now: u64, delivered: u32, advanced: bool, port: &mut impl Port) {
+    /// Step (C): "If cwnd - pipe >= 1 SMSS, the sender SHOULD transmit one or more segments".
+    fn repair_under_pipe(&mut self, now: u64, port: &mut impl Port) {
         let (edge, lost) = self.board.lost_below(self.una, DUP_THRESH);
         // SetPipe (): sent, neither SACKed nor lost, plus what was retransmitted.
         let outstanding = self.max - self.una;
         let pipe = u64::from(outstanding - self.board.sacked() - lost + self.board.retransmitted());
-        let window = self.chain.control.cwnd / self.mss;
-        let prr = self.stack.recovery == Recovery::SackPrr;
-        let allowed = if prr {
-            let more_lost =
-                edge > self.lost_to && self.board.next_hole(self.lost_to.max(self.una), edge).is_some();
-            self.lost_to = self.lost_to.max(edge);
-            if delivered == 0 {
-                0
-            } else {
-                self.prr.allowance(delivered, pipe, window, advanced && !more_lost)
-            }
-        } else {
-            window.saturating_sub(pipe)
-        };
-        for _ in 0..allowed {
+        for _ in 0..(self.chain.control.cwnd / self.mss).saturating_sub(pipe) {
             if !self.send_next_seg(now, edge, port) {
                 return;
-            }
-            if prr {
-                self.prr.on_sent();
             }
         }
     }
@@ -116,7 +91,7 @@ impl Sender {
             return true;
         }
         // (2) new data, where the application and the receiver's window have it
-        if self.nxt < self.available.min(self.una.saturating_add(self.stack.receive_window)) {
+        if self.nxt < self.available.min(self.una.saturating_add(self.stack.receive_window.at(self.una))) {
             self.send_next(now, port);
             return true;
         }

@@ -57,7 +57,9 @@ impl Sender {
         while (self.pipe + 1) * self.mss as i64 <= self.chain.control.cwnd as i64 {
             if let Some(hole) = self.board.next_hole(self.una, u32::MAX) {
                 self.repair_hole(now, hole, port);
-            } else if self.nxt < self.available.min(self.una.saturating_add(self.stack.receive_window)) {
+            } else if self.nxt
+                < self.available.min(self.una.saturating_add(self.stack.receive_window.at(self.una)))
+            {
                 self.send_next(now, port);
             } else {
                 return;

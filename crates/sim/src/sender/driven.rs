@@ -1,6 +1,7 @@
 //! A sender whose application is somebody outside: it says at any time that there is more, and the peer's window
 //! may change with every ACK.
 
+use super::stack::ReceiveWindow;
 use super::{AckIn, Port, Repair, Sender};
 
 impl Sender {
@@ -19,17 +20,21 @@ impl Sender {
         } else if self.una == self.max {
             self.restart_after_idle(now);
         }
+        self.note_application_limit();
         self.available += segments;
         self.send(now, port);
     }
 
     /// The peer takes `segments` beyond the cumulative ACK from now on.
     pub fn set_receive_window(&mut self, segments: u32) {
-        self.stack.receive_window = segments;
+        self.stack.receive_window = ReceiveWindow::fixed(segments);
     }
 
     /// An ACK that only moved the window: RFC 5681 section 2 does not count it as a duplicate.
     pub fn on_window_update(&mut self, now: u64, port: &mut impl Port) {
+        if self.linux {
+            return self.rack_on_ack(now, &AckIn { seq: self.una, low: 0, high: 0 }, true, port);
+        }
         let by_pipe =
             self.repair == Repair::Recovery && self.stack.recovery.is_selective() && !self.stack.ns2;
         if by_pipe {

@@ -5,7 +5,7 @@ use crate::recovery::DUP_THRESH;
 use firstflight_control::units::Rate;
 
 /// Congestion state, in Linux's words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CaState {
     /// Nothing out of order.
     Open,
@@ -56,11 +56,7 @@ impl Sender {
         let control = &self.chain.control;
         let segments = |bytes: u64| bytes as f64 / self.mss as f64;
         let unacked = self.max - self.una;
-        let lost = match self.repair {
-            Repair::Loss => self.max - self.nxt,
-            _ => self.board.lost_below(self.una, DUP_THRESH).1,
-        };
-        let (sacked, retrans) = (self.board.sacked(), self.board.retransmitted());
+        let (sacked, lost, retrans) = self.tallies();
         Info {
             cwnd: segments(control.cwnd) + f64::from(self.inflation),
             ssthresh: (control.ssthresh != u64::MAX).then(|| segments(control.ssthresh)),
@@ -69,7 +65,7 @@ impl Sender {
             sacked,
             lost,
             retrans,
-            reordering: DUP_THRESH,
+            reordering: if self.linux { self.rack.reordering } else { DUP_THRESH },
             // After a timeout what was reported to have arrived may be among what is presumed lost.
             in_flight: (unacked + retrans).saturating_sub(sacked + lost),
             srtt: self.rto.srtt(),
@@ -79,7 +75,22 @@ impl Sender {
         }
     }
 
+    /// Segments SACKed, presumed lost, and sent again.
+    fn tallies(&self) -> (u32, u32, u32) {
+        if self.linux {
+            return (self.rack.sacked, self.rack.lost, self.rack.retrans);
+        }
+        let lost = match self.repair {
+            Repair::Loss => self.max - self.nxt,
+            _ => self.board.lost_below(self.una, DUP_THRESH).1,
+        };
+        (self.board.sacked(), lost, self.board.retransmitted())
+    }
+
     fn state(&self) -> CaState {
+        if self.linux {
+            return self.rack.state;
+        }
         match self.repair {
             Repair::Recovery => CaState::Recovery,
             Repair::Loss => CaState::Loss,

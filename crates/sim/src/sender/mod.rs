@@ -5,25 +5,31 @@
 //! nothing out of order takes the short path, `Sender::on_next_ack`; everything else is in `recovery`.
 
 pub mod app;
+mod delivery;
 mod driven;
 pub mod info;
 pub mod rto;
+mod rto_linux;
 pub mod scoreboard;
 pub mod stack;
+pub(crate) mod stamps;
 mod timers;
 mod window;
 
 use crate::packet::{self, Blocks};
-use crate::recovery::prr::Prr;
+use crate::recovery::rack::Rack;
 use app::App;
+use delivery::Delivery;
 use firstflight_control::contract::{Ack, Entry, Signals};
 use firstflight_control::host::chain::Chain;
 use firstflight_control::host::pacer::Pacer;
+use firstflight_control::host::rate_sampler::RateSample;
 use firstflight_control::host::round::RoundCounter;
 use firstflight_control::units::Nanos;
 use rto::Rto;
 use scoreboard::Scoreboard;
 use stack::Stack;
+use stamps::{REPEATED, Stamps};
 
 /// Where a sender's packets go.
 pub trait Port {
@@ -65,6 +71,22 @@ pub enum Repair {
     Loss,
 }
 
+/// What the schemes are told of one ACK, segments and nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Told {
+    /// Newly delivered.
+    pub(crate) delivered: u32,
+    /// By how many of them the window may grow.
+    pub(crate) growth: u32,
+    /// In flight before the ACK, and after it.
+    pub(crate) in_flight: u32,
+    pub(crate) pipe: u32,
+    /// The newest RTT sample.
+    pub(crate) rtt: u64,
+    /// Of [`Ack::flags`], all but the start of a round.
+    pub(crate) flags: u32,
+}
+
 /// What a sender counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
@@ -102,6 +124,8 @@ pub struct Sender {
     pub(crate) orderly: bool,
     /// The last attempt to send ended at the window, not at the application's end.
     pub(crate) limited: bool,
+    /// Losses are found and repaired as Linux does it (`recovery/rack`).
+    pub(crate) linux: bool,
     /// Segments are noted as they leave: stamped, marked, or told to the schemes.
     noted: bool,
     pub(crate) per_packet: bool,
@@ -121,8 +145,11 @@ pub struct Sender {
     pub(crate) stack: Stack,
     /// The schemes in force.
     pub chain: Chain,
-    /// When each segment in flight was last sent, by its number: shifted left once, the low bit says repeated.
-    pub(crate) sent_at: Vec<u64>,
+    /// When each segment in flight was last sent, and what has become of it.
+    pub(crate) stamps: Stamps,
+    pub(crate) rack: Rack,
+    /// What the delivery rate is measured by, where a scheme asks for it.
+    pub(crate) delivery: Option<Box<Delivery>>,
     pub(crate) timed_at: u64,
     pub(crate) min_rtt: u64,
     pub(crate) lost: u64,
@@ -140,9 +167,6 @@ pub struct Sender {
     pub(crate) recover: u32,
     pub(crate) partial_seen: bool,
     pub(crate) rescued: bool,
-    pub(crate) prr: Prr,
-    /// Holes below this were lost by the last ACK.
-    pub(crate) lost_to: u32,
     pub(crate) after_timeout: bool,
     pub(crate) mark_until: u32,
     pub(crate) reduced_for_mark: bool,
@@ -156,17 +180,21 @@ impl Sender {
     /// A connection that will begin when its application says so.
     pub fn new(stack: Stack, chain: Chain, app: App) -> Self {
         let needs = chain.needs();
-        let per_packet = stack.rtt_per_ack || needs.has(Signals::RTT);
+        let linux = stack.recovery.is_rack();
+        let per_packet = stack.rtt_per_ack || needs.has(Signals::RTT) || linux;
         let app_at = app.start();
         let wants_sent = needs.has(Signals::SENT);
+        let wants_rate = needs.has(Signals::RATE);
         Self {
             una: 0,
             nxt: 0,
             max: 0,
             available: 0,
             timed: u32::MAX,
-            orderly: true,
+            // Every ACK of a rate sample takes the long way.
+            orderly: !wants_rate,
             limited: true,
+            linux,
             noted: per_packet || wants_sent || stack.ecn,
             per_packet,
             wants_sent,
@@ -179,10 +207,12 @@ impl Sender {
             delivered: 0,
             rounds: RoundCounter::default(),
             stats: SenderStats::default(),
-            rto: Rto::new(stack.rto),
+            rto: if linux { Rto::linux(stack.rto) } else { Rto::new(stack.rto) },
             stack,
             chain,
-            sent_at: if per_packet { vec![0; 64] } else { Vec::new() },
+            stamps: Stamps::new(per_packet),
+            rack: Rack::default(),
+            delivery: wants_rate.then(Box::default),
             timed_at: 0,
             min_rtt: u64::MAX,
             lost: 0,
@@ -195,8 +225,6 @@ impl Sender {
             recover: 0,
             partial_seen: false,
             rescued: false,
-            prr: Prr::default(),
-            lost_to: 0,
             after_timeout: false,
             mark_until: 0,
             reduced_for_mark: false,
@@ -230,6 +258,9 @@ impl Sender {
     #[inline(always)]
     pub(crate) fn on_next_ack(&mut self, now: u64, ack: u32, port: &mut impl Port) {
         debug_assert!(self.orderly && self.una < ack && ack <= self.max);
+        if self.linux {
+            return self.rack_next_ack(now, ack, port);
+        }
         let in_flight = self.nxt - self.una;
         let newly = ack - self.una;
         self.una = ack;
@@ -262,26 +293,39 @@ impl Sender {
 
     #[inline(always)]
     fn tell(&mut self, now: u64, (newly, advanced): (u32, u32), in_flight: u32, rtt: u64, flags: u32) {
-        self.delivered += u64::from(newly);
-        let started = self.rounds.on_ack(self.una.into(), self.nxt.into());
         let counts = self.limited || !self.stack.grow_only_when_limited;
         let growth = if counts { advanced.min(self.stack.growth_per_ack) } else { 0 };
+        let flags = flags | if self.limited { 0 } else { Ack::APP_LIMITED };
+        let pipe = in_flight.saturating_sub(newly);
+        self.tell_of(
+            now,
+            &Told { delivered: newly, growth, in_flight, pipe, rtt, flags },
+            &RateSample::default(),
+        );
+    }
+
+    /// Tells the schemes of an ACK, and counts what it delivered.
+    #[inline(always)]
+    pub(crate) fn tell_of(&mut self, now: u64, told: &Told, rate: &RateSample) {
+        self.delivered += u64::from(told.delivered);
+        let started = self.rounds.on_ack(self.una.into(), self.nxt.into());
         let mss = self.mss;
-        let flags = flags
-            | if started { Ack::ROUND_START } else { 0 }
-            | if self.limited { 0 } else { Ack::APP_LIMITED };
+        let flags = told.flags | if started { Ack::ROUND_START } else { 0 };
         self.chain.on_ack_with(|| Ack {
             now: Nanos(now),
-            rtt: Nanos(rtt),
+            rtt: Nanos(told.rtt),
             min_rtt: Nanos(if self.min_rtt == u64::MAX { 0 } else { self.min_rtt }),
             srtt: Nanos(self.rto.srtt()),
-            acked: u64::from(newly) * mss,
-            growth: u64::from(growth) * mss,
+            acked: u64::from(told.delivered) * mss,
+            growth: u64::from(told.growth) * mss,
             delivered: self.delivered * mss,
             sent: self.stats.sent * mss,
             lost: self.lost * mss,
             retransmitted: self.stats.retransmits * mss,
-            in_flight: u64::from(in_flight) * mss,
+            in_flight: u64::from(told.in_flight) * mss,
+            pipe: u64::from(told.pipe) * mss,
+            rate: rate.rate(mss),
+            prior_delivered: rate.prior_delivered * mss,
             round: self.rounds.count(),
             flags,
             ..Ack::default()
@@ -303,26 +347,21 @@ impl Sender {
     }
 
     fn stamped_rtt(&mut self, now: u64, ack: u32) -> u64 {
-        let stamp = self.sent_at[(ack - 1) as usize & (self.sent_at.len() - 1)];
-        let (sent, repeated) = (stamp >> 1, stamp & 1 != 0);
-        if repeated {
-            // Karn's rule: a segment sent twice gives no sample, and the backing off goes on.
-            if !self.stack.timestamps {
-                return 0;
-            }
-            // RFC 7323: the echoed timestamp tells which sending arrived. Sooner than any round trip it was an
-            // earlier one, whose time is not kept.
-            self.rto.end_back_off();
-            if now - sent < self.min_rtt {
-                return 0;
-            }
+        let stamp = self.stamps.get(ack - 1);
+        // Karn's rule: a segment sent twice gives no sample, and the backing off goes on.
+        if stamp & REPEATED != 0 {
+            return 0;
         }
-        self.take_sample(sent, now)
+        self.take_sample(stamps::sent(stamp), now)
     }
 
     #[inline(never)]
     fn take_sample(&mut self, sent: u64, now: u64) -> u64 {
-        self.rto.sample(sent, now);
+        if self.linux {
+            self.rto.sample_linux(now - sent, self.una, self.nxt);
+        } else {
+            self.rto.sample(sent, now);
+        }
         self.min_rtt = self.min_rtt.min(now - sent);
         now - sent
     }
@@ -332,8 +371,9 @@ impl Sender {
         self.connect(now, handshake_rtt);
         self.app.established(now);
         let (segments, flow_size) = self.app.next_write();
-        self.available = segments;
         self.start_up(now, flow_size);
+        self.note_application_limit();
+        self.available = segments;
         self.send(now, port);
     }
 
@@ -352,7 +392,7 @@ impl Sender {
             now: Nanos(now),
             rtt: Nanos(if self.min_rtt == u64::MAX { 0 } else { self.min_rtt }),
             flow_size,
-            receive_window: u64::from(self.stack.receive_window).saturating_mul(self.mss),
+            receive_window: u64::from(self.stack.receive_window.limit).saturating_mul(self.mss),
             mss: self.stack.mss,
             ..Entry::default()
         };

@@ -1,19 +1,25 @@
 //! The retransmission timeout: V. Jacobson's estimator in his integer arithmetic, RFC 6298.
 
+use super::rto_linux::Deviation;
+
 /// RTT estimate and timeout of one connection. Times are nanoseconds.
 #[derive(Clone, Debug)]
 pub struct Rto {
     /// What `base`, the bounds and the doublings amount to.
-    timeout: u64,
+    pub(super) timeout: u64,
     /// Eight times the smoothed RTT, in clock units; zero before the first sample.
-    srtt8: u64,
+    pub(super) srtt8: u64,
     /// Four times the RTT's mean deviation, in clock units.
     var4: u64,
     /// Timeout before backing off.
-    base: u64,
+    pub(super) base: u64,
     /// How often it was doubled.
-    doublings: u32,
-    config: RtoConfig,
+    pub(super) doublings: u32,
+    /// The deviation as Linux has it; nothing elsewhere.
+    pub(super) deviation: Deviation,
+    /// What the smoothed RTT counts in, nanoseconds.
+    unit: u64,
+    pub(super) config: RtoConfig,
 }
 
 /// What a stack fixes about its timeout.
@@ -34,9 +40,23 @@ pub struct RtoConfig {
 impl Rto {
     /// A connection without a sample.
     pub fn new(config: RtoConfig) -> Self {
-        let mut rto = Self { timeout: 0, srtt8: 0, var4: 0, base: config.initial, doublings: 0, config };
+        let mut rto = Self {
+            timeout: 0,
+            srtt8: 0,
+            var4: 0,
+            base: config.initial,
+            doublings: 0,
+            deviation: Deviation::default(),
+            unit: config.granularity,
+            config,
+        };
         rto.settle();
         rto
+    }
+
+    /// The same with Linux's estimator: an exact clock, timers in ticks of `granularity`.
+    pub fn linux(config: RtoConfig) -> Self {
+        Self { unit: 1, ..Self::new(config) }
     }
 
     #[inline]
@@ -111,7 +131,7 @@ impl Rto {
     /// The smoothed RTT, or zero.
     #[inline]
     pub fn srtt(&self) -> u64 {
-        (self.srtt8 >> 3) * self.config.granularity
+        (self.srtt8 >> 3) * self.unit
     }
 }
 

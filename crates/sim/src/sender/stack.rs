@@ -1,6 +1,7 @@
 //! What a TCP stack fixes: the rules a sender follows whatever scheme it runs.
 
 use super::rto::RtoConfig;
+use crate::receiver::Reports;
 
 /// How lost segments are found and repaired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,14 +14,31 @@ pub enum Recovery {
     NewReno,
     /// Selective repair under a pipe estimate (RFC 6675).
     Sack,
-    /// The same, sent at the pace of proportional rate reduction (RFC 6937).
-    SackPrr,
+    /// As Linux does it: RACK-TLP (RFC 8985) over a scoreboard, or over duplicate ACKs where the peer has no SACK.
+    Rack {
+        /// Whether the peer reports what it holds.
+        sack: bool,
+    },
 }
 
 impl Recovery {
     /// Whether the receiver reports what it holds.
     pub fn is_selective(self) -> bool {
-        matches!(self, Self::Sack | Self::SackPrr)
+        matches!(self, Self::Sack | Self::Rack { sack: true })
+    }
+
+    /// What the peer's receiver reports.
+    pub fn reports(self) -> Reports {
+        match self {
+            Self::Sack => Reports::Blocks,
+            Self::Rack { sack: true } => Reports::Duplicates,
+            _ => Reports::Nothing,
+        }
+    }
+
+    /// Whether it is Linux's.
+    pub fn is_rack(self) -> bool {
+        matches!(self, Self::Rack { .. })
     }
 }
 
@@ -31,6 +49,32 @@ pub enum IdleRestart {
     Restart,
     /// Keeps its window.
     Keep,
+}
+
+/// What the peer has room for, segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceiveWindow {
+    /// What it offers at the start; it opens by two segments for each that arrives, as a Linux receiver's does.
+    pub first: u32,
+    /// What it offers at most.
+    pub limit: u32,
+}
+
+impl ReceiveWindow {
+    /// A window that stays as it is.
+    pub fn fixed(segments: u32) -> Self {
+        Self { first: segments, limit: segments }
+    }
+
+    /// The window once `acked` segments have arrived.
+    #[inline(always)]
+    pub fn at(self, acked: u32) -> u32 {
+        if self.first == self.limit {
+            return self.limit;
+        }
+        // `tcp_grow_window`: two segments for each that arrives, while the application keeps up.
+        self.first.saturating_add(acked.saturating_mul(2)).min(self.limit)
+    }
 }
 
 /// The rules of a stack. Windows are in segments, times in nanoseconds.
@@ -47,7 +91,7 @@ pub struct Stack {
     /// Initial slow-start threshold; `None` is infinite.
     pub initial_ssthresh: Option<u32>,
     /// The peer's receive window.
-    pub receive_window: u32,
+    pub receive_window: ReceiveWindow,
     /// Most segments by which one ACK may enlarge the window: 1 in RFC 5681, 2 in RFC 3465, all in Linux.
     pub growth_per_ack: u32,
     /// Whether the window grows only while it limits the sender (RFC 7661's premise).

@@ -53,6 +53,7 @@ impl Sender {
     fn on_app(&mut self, now: u64, port: &mut impl Port) {
         self.app_at = u64::MAX;
         if self.established {
+            self.note_application_limit();
             self.available = self.app.resume(now);
             self.restart_after_idle(now);
             self.send(now, port);
@@ -72,8 +73,16 @@ impl Sender {
     /// RFC 5681 section 4.1: "a TCP SHOULD set cwnd to no more than RW before beginning transmission if the TCP
     /// has not sent data in an interval exceeding the retransmission timeout."
     pub(super) fn restart_after_idle(&mut self, now: u64) {
-        if now - self.last_sent_at <= self.rto.timeout() || self.stack.idle_restart == IdleRestart::Keep {
+        let idle = now - self.last_sent_at;
+        if self.chain.is_whole() {
+            return self.chain.on_idle(Nanos(now), Nanos(self.rto.srtt()));
+        }
+        if idle <= self.rto.timeout() || self.stack.idle_restart == IdleRestart::Keep {
             return;
+        }
+        if self.linux {
+            self.shrink_after_idle(idle);
+            return self.chain.on_idle(Nanos(now), Nanos(self.rto.srtt()));
         }
         let restart_window = u64::from(self.stack.initial_window) * self.mss;
         self.chain.control.cwnd = self.chain.control.cwnd.min(restart_window);
@@ -92,6 +101,9 @@ impl Sender {
     }
 
     fn on_rto(&mut self, now: u64, port: &mut impl Port) {
+        if self.linux && self.established {
+            return self.on_rack_timer(now, port);
+        }
         self.stats.timeouts += 1;
         let repeated = self.rto.backed_off();
         self.rto.back_off();

@@ -1,9 +1,14 @@
 //! Sending what the window, the receiver, the application and the pacer allow.
 
+use super::stamps::REPEATED;
 use super::{Port, Repair, Sender};
 use crate::packet;
+use crate::recovery::rack::Armed;
 use firstflight_control::contract::Signals;
 use firstflight_control::units::{Nanos, Rate};
+
+/// Segments that Linux sends before it begins to pace, the last of them counting already.
+const UNPACED: u64 = 10;
 
 impl Sender {
     /// Sends new data while the window has room, where nothing is out of order: all that was ever sent and not
@@ -11,7 +16,7 @@ impl Sender {
     #[inline(always)]
     pub(super) fn send_in_order(&mut self, now: u64, port: &mut impl Port) {
         debug_assert!(self.orderly && self.nxt == self.max && self.una > 0);
-        let end = self.available.min(self.una.saturating_add(self.stack.receive_window));
+        let end = self.available.min(self.una.saturating_add(self.stack.receive_window.at(self.una)));
         loop {
             let segment = self.nxt;
             if u64::from(segment - self.una + 1) * self.mss > self.chain.control.cwnd {
@@ -38,6 +43,9 @@ impl Sender {
 
     /// Sends new data (after a timeout: old data again) while the window has room.
     pub(crate) fn send(&mut self, now: u64, port: &mut impl Port) {
+        if self.linux {
+            return self.rack_send(now, port);
+        }
         self.send_some(now, u32::MAX, port);
     }
 
@@ -45,7 +53,7 @@ impl Sender {
     #[inline(never)]
     pub(crate) fn send_some(&mut self, now: u64, burst: u32, port: &mut impl Port) {
         let mut left = burst;
-        let end = self.available.min(self.una.saturating_add(self.stack.receive_window));
+        let end = self.available.min(self.una.saturating_add(self.stack.receive_window.at(self.una)));
         loop {
             if !self.window_has_room() || left == 0 {
                 self.limited = true;
@@ -82,7 +90,7 @@ impl Sender {
     }
 
     /// Asks the pacer; if the next segment must wait, arms its timer.
-    fn must_wait(&mut self, now: u64) -> bool {
+    pub(crate) fn must_wait(&mut self, now: u64) -> bool {
         let control = &self.chain.control;
         let release = self.pacer.release(control.pacing, control.burst.max(self.mss), self.mss).0;
         if release <= now {
@@ -120,7 +128,7 @@ impl Sender {
 
     /// The only place where data leaves.
     #[inline(always)]
-    fn leave(&mut self, now: u64, segment: u32, repeated: bool, port: &mut impl Port) {
+    pub(crate) fn leave(&mut self, now: u64, segment: u32, repeated: bool, port: &mut impl Port) {
         self.stats.sent += 1;
         self.stats.retransmits += u64::from(repeated);
         self.last_sent_at = now;
@@ -128,6 +136,9 @@ impl Sender {
             self.start_rto(now);
         }
         let mut flags = if segment + 1 == self.available { packet::PUSH_SYN } else { 0 };
+        if repeated && self.stack.timestamps {
+            flags |= packet::REPEAT;
+        }
         if self.noted || self.chain.control.pacing != Rate::NONE {
             flags |= self.note(now, segment, repeated);
         }
@@ -139,40 +150,26 @@ impl Sender {
     fn start_rto(&mut self, now: u64) {
         self.rto_at = now + self.rto.timeout();
         self.check_at = self.check_at.min(self.rto_at);
+        self.rack.armed = Armed::Timeout;
     }
 
     /// Whoever must know of a segment that leaves; returns the ECN flags it leaves with.
     fn note(&mut self, now: u64, segment: u32, repeated: bool) -> u64 {
         if self.per_packet {
-            self.stamp(now, segment, repeated);
+            self.stamps.set(now, segment, self.una, if repeated { REPEATED } else { 0 });
+        }
+        if self.delivery.is_some() {
+            self.stamp_delivery(now, segment);
         }
         let flags = if self.stack.ecn { self.ecn_flags(repeated) } else { 0 };
-        if self.chain.control.pacing != Rate::NONE {
+        // The kernel lets the first ten segments of a connection go unpaced.
+        if self.chain.control.pacing != Rate::NONE && (!self.linux || self.stats.sent >= UNPACED) {
             self.pacer.on_sent(Nanos(now), self.chain.control.pacing, self.mss);
         }
         if self.wants_sent {
             self.chain.on_sent(Nanos(now), self.mss);
         }
         flags
-    }
-
-    #[inline]
-    fn stamp(&mut self, now: u64, segment: u32, repeated: bool) {
-        if (self.max - self.una) as usize >= self.sent_at.len() {
-            self.grow_stamps();
-        }
-        let slot = segment as usize & (self.sent_at.len() - 1);
-        self.sent_at[slot] = now << 1 | u64::from(repeated);
-    }
-
-    #[cold]
-    fn grow_stamps(&mut self) {
-        let old = self.sent_at.len();
-        let mut stamps = vec![0; 2 * old];
-        for segment in self.una as usize..self.una as usize + old {
-            stamps[segment & (2 * old - 1)] = self.sent_at[segment & (old - 1)];
-        }
-        self.sent_at = stamps;
     }
 
     fn ecn_flags(&mut self, repeated: bool) -> u64 {
@@ -185,5 +182,6 @@ impl Sender {
     }
 
     /// What the schemes of this connection may count on in the simulator.
-    pub const OFFERED: Signals = Signals::RTT.and(Signals::PACING).and(Signals::SENT).and(Signals::HANDSHAKE);
+    pub const OFFERED: Signals =
+        Signals::RTT.and(Signals::PACING).and(Signals::SENT).and(Signals::HANDSHAKE).and(Signals::RATE);
 }

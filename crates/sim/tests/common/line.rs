@@ -7,7 +7,7 @@ use firstflight_control::registry::AnyPhase;
 use firstflight_sim::receiver::{AckOut, AckPolicy, Receiver};
 use firstflight_sim::sender::app::{App, AppConfig};
 use firstflight_sim::sender::rto::RtoConfig;
-use firstflight_sim::sender::stack::{IdleRestart, Recovery, Stack};
+use firstflight_sim::sender::stack::{IdleRestart, ReceiveWindow, Recovery, Stack};
 use firstflight_sim::sender::{AckIn, Port, Sender};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -48,7 +48,7 @@ impl Default for Line {
                 ns2: false,
                 initial_window: 1,
                 initial_ssthresh: None,
-                receive_window: 100_000,
+                receive_window: ReceiveWindow::fixed(100_000),
                 growth_per_ack: 1,
                 grow_only_when_limited: true,
                 decrease_from_window: false,
@@ -127,7 +127,7 @@ impl Line {
         let phases = ["slow-start", "reno"].map(|label| AnyPhase::by_label(label).expect("registered"));
         let chain = Chain::new(phases.to_vec()).expect("a chain");
         let mut sender = Sender::new(self.stack, chain, App::new(&self.app, self.stack.mss));
-        let mut receiver = Receiver::new(self.acks, self.stack.recovery.is_selective());
+        let mut receiver = Receiver::new(self.acks, self.stack.recovery.reports());
         let mut wire = Wire { lost: &self.lost, sent: vec![], on_the_way: BinaryHeap::new(), count: 0 };
         loop {
             let arrival = wire.on_the_way.peek().map_or(u64::MAX, |Reverse(next)| next.0);

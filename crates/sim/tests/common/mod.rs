@@ -15,7 +15,7 @@ use firstflight_sim::outcome::{Outcome, simulate, simulate_observed};
 use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::app::AppConfig;
 use firstflight_sim::sender::rto::RtoConfig;
-use firstflight_sim::sender::stack::{IdleRestart, Recovery, Stack};
+use firstflight_sim::sender::stack::{IdleRestart, ReceiveWindow, Recovery, Stack};
 
 pub(crate) const MS: u64 = 1_000_000;
 
@@ -57,8 +57,7 @@ pub(crate) struct Case {
     pub(crate) ecn: bool,
     pub(crate) loss: f64,
     pub(crate) handshake: bool,
-    pub(crate) startup: &'static str,
-    pub(crate) avoidance: &'static str,
+    pub(crate) schemes: Vec<&'static str>,
     pub(crate) seed: u64,
 }
 
@@ -83,28 +82,34 @@ impl Default for Case {
             ecn: false,
             loss: 0.0,
             handshake: false,
-            startup: "slow-start",
-            avoidance: "reno",
+            schemes: vec!["slow-start", "reno"],
             seed: 1,
         }
     }
 }
 
 pub(crate) fn stack(case: &Case) -> Stack {
-    let granularity = if case.ns2 { 10 * MS } else { 1 };
+    let linux = case.recovery.is_rack();
+    let granularity = if case.ns2 {
+        10 * MS
+    } else if linux {
+        4 * MS
+    } else {
+        1
+    };
     Stack {
         mss: 960,
         recovery: case.recovery,
         ns2: case.ns2,
         initial_window: case.initial_window,
         initial_ssthresh: case.ssthresh,
-        receive_window: 100_000,
-        growth_per_ack: 1,
+        receive_window: ReceiveWindow::fixed(100_000),
+        growth_per_ack: if linux { u32::MAX } else { 1 },
         grow_only_when_limited: !case.ns2,
         decrease_from_window: case.ns2,
         limited_transmit: true,
         rtt_per_ack: !case.ns2,
-        timestamps: false,
+        timestamps: linux,
         rto: RtoConfig {
             initial: if case.ns2 { 3000 * MS } else { 1000 * MS },
             min: 200 * MS,
@@ -139,8 +144,8 @@ pub(crate) fn network(case: &Case) -> Network {
     let rtt = case.rtt * MS;
     let mut net = Dumbbell::new(rate, Rate(10 * rate.0), Nanos(rtt), queue, QueueConfig::Packets(100_000));
     net.links[0].loss = case.loss;
-    let phases = [case.startup, case.avoidance].map(|l| AnyPhase::by_label(l).expect("registered"));
-    let chain = Chain::new(phases.to_vec()).expect("a chain");
+    let phases = case.schemes.iter().map(|l| AnyPhase::by_label(l).expect("registered"));
+    let chain = Chain::new(phases.collect()).expect("a chain");
     let flows = (0..case.flows).map(|i| {
         let spread = rtt / 5 * i as u64 / (case.flows as u64).max(2);
         let paths = net.attach(&format!("flow.{i}"), Nanos(rtt * 9 / 10 + spread));

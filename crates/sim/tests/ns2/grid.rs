@@ -11,7 +11,7 @@ use firstflight_sim::dumbbell::Dumbbell;
 use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::app::AppConfig;
 use firstflight_sim::sender::rto::RtoConfig;
-use firstflight_sim::sender::stack::{IdleRestart, Recovery, Stack};
+use firstflight_sim::sender::stack::{IdleRestart, ReceiveWindow, Recovery, Stack};
 use std::collections::BTreeMap;
 
 const MS: u64 = 1_000_000;
@@ -172,7 +172,7 @@ impl Cell {
             ns2: true,
             initial_window: self.count("iw") as u32,
             initial_ssthresh: (ssthresh > 0).then_some(ssthresh),
-            receive_window: 1_000_000,
+            receive_window: ReceiveWindow::fixed(1_000_000),
             growth_per_ack: 1,
             grow_only_when_limited: false,
             decrease_from_window: true,

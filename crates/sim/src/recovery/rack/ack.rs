@@ -1,0 +1,272 @@
+//! One ACK, step by step in the kernel's order.
+
+use super::Armed;
+use super::marks::Delivery;
+use crate::packet::{self, Blocks};
+use crate::sender::info::CaState;
+use crate::sender::stamps::{REPEATED, sent};
+use crate::sender::{AckIn, Port, Sender, Told};
+use firstflight_control::contract::Ack;
+use firstflight_control::host::rate_sampler::RateSample;
+
+/// What an ACK calls for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Repeat {
+    /// Nothing beyond new data.
+    Nothing,
+    /// What is lost.
+    Lost,
+    /// New data first: F-RTO wants to know what becomes of it.
+    NewFirst,
+}
+
+/// What the state machine is told of an ACK.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct News {
+    pub(super) done: Delivery,
+    /// The first unacknowledged segment before.
+    pub(super) una_before: u32,
+    /// It repeats the ACK before it and brings nothing.
+    pub(super) is_duplicate: bool,
+    /// It echoes a congestion mark.
+    pub(super) mark: bool,
+    /// It answers a segment sent before the first repeat of the episode (RFC 3522's test, by timestamps).
+    pub(super) answers_original: bool,
+    /// The timer is to be armed anew.
+    pub(super) rearm: bool,
+    /// A repeat was found lost.
+    pub(super) lost_repeat: bool,
+}
+
+impl Sender {
+    /// An ACK of the next segments while nothing is out of order: the whole of what most ACKs need.
+    #[inline(always)]
+    pub(crate) fn rack_next_ack(&mut self, now: u64, ack: u32, port: &mut impl Port) {
+        let in_flight = self.nxt - self.una;
+        let newly = ack - self.una;
+        let first = self.stamps.get(self.una);
+        let last = self.stamps.get(ack - 1);
+        let lone = newly == 1 && self.una == self.rack.lone;
+        self.una = ack;
+        self.rack.timeouts = 0;
+        self.rack.detector.advance(now, ack - 1, last, self.min_rtt);
+        let rtt = now - sent(last);
+        self.min_rtt = self.min_rtt.min(rtt);
+        self.rto.sample_linux(now - sent(first), ack, self.nxt);
+        let limits = self.rack_window_limits();
+        let flags = if lone { Ack::MAYBE_DELAYED } else { 0 } | if limits { 0 } else { Ack::APP_LIMITED };
+        let growth = if limits { newly } else { 0 };
+        let told = Told { delivered: newly, growth, in_flight, pipe: self.nxt - ack, rtt, flags };
+        self.rack_tell(now, told, &RateSample::default());
+        let sent = self.rack_send_in_order(now, port);
+        if self.una == self.nxt {
+            self.rto_at = u64::MAX;
+        } else {
+            self.arm_probe(now, !sent);
+        }
+        if self.una == self.available {
+            self.on_all_acked(now);
+        }
+    }
+
+    /// Any other ACK.
+    /// `window_update` says that it changed the peer's window, so that it is no duplicate (RFC 5681 section 2).
+    pub(crate) fn rack_on_ack(&mut self, now: u64, ack: &AckIn, window_update: bool, port: &mut impl Port) {
+        if self.delivery.is_some() {
+            self.note_application_limit();
+        }
+        let in_flight = self.rack.in_flight(self.nxt - self.una);
+        let lost_before = self.lost;
+        let (una_before, fack_before) = (self.una, self.rack.highest(self.una));
+        let had_data = self.nxt > self.una;
+        let mut done = Delivery { reordered: u32::MAX, ..Delivery::default() };
+        let blocks = self.split_duplicate(ack, &mut done);
+        if ack.seq > self.una {
+            self.rack.timeouts = 0;
+        }
+        if self.stack.recovery.is_selective() && (blocks[0].1 > 0 || done.duplicate) {
+            self.take_blocks(now, &blocks, &mut done);
+            if self.rack.state != CaState::Loss || self.rack.undo.marker.is_some() {
+                self.note_reordering(done.reordered);
+            }
+            done.reordered = u32::MAX;
+        }
+        self.take_acked(now, ack.seq, &mut done);
+        let lone = done.advanced == 1 && una_before == self.rack.lone;
+        if self.stack.recovery.is_selective() {
+            if done.reordered < fack_before {
+                self.note_reordering(done.reordered);
+            }
+        } else if done.advanced > 0 {
+            done.delivered += self.take_acked_without_sack(done.advanced);
+            done.original &= !done.repeat_acked;
+        }
+        let head_left = if self.una < self.nxt { sent(self.stamps.get(self.una)) } else { 0 };
+        let rtt = self.learn_rtt(now, ack, una_before, &done, lone);
+        self.rack.detector.widen(self.una, self.nxt);
+        let mut news = News {
+            done,
+            una_before,
+            is_duplicate: ack.seq == una_before && had_data && !done.duplicate && !window_update,
+            mark: ack.echoes_mark(),
+            answers_original: self.stack.timestamps
+                && ack.seq > una_before
+                && ack.low & packet::ECHO_REPEAT == 0
+                && self.rack.undo.first_repeat > 0,
+            rearm: done.advanced > 0 || done.sacked > 0 && done.last_sacked > head_left && rtt > 0,
+            lost_repeat: false,
+        };
+        if self.rack.probe_end > 0 {
+            self.judge_probe(now, ack.seq, &news);
+        }
+        let mut repeat = Repeat::Nothing;
+        let brings_only_progress = done.advanced > 0 || window_update;
+        let dubious = !brings_only_progress
+            || done.sacked > 0
+            || done.duplicate
+            || news.mark
+            || self.rack.state != CaState::Open;
+        if dubious {
+            repeat = self.change_state(now, &mut news);
+        }
+        if news.rearm && self.una < self.nxt {
+            self.set_timer_after_ack(now);
+        } else if self.una == self.nxt {
+            self.rto_at = u64::MAX;
+        }
+        self.account(now, &news, in_flight, rtt, lone, self.lost - lost_before);
+        self.send_for(now, repeat, port);
+        self.push_new(now, port);
+        if self.una == self.available && una_before < self.una {
+            self.on_all_acked(now);
+        }
+    }
+
+    /// Takes the report of a duplicate off an ACK's blocks (RFC 2883: always the first).
+    fn split_duplicate(&mut self, ack: &AckIn, done: &mut Delivery) -> Blocks {
+        let mut blocks = ack.blocks();
+        let [first, second, _] = blocks;
+        let below = first.0 < ack.seq && first.0 < first.1;
+        let inside = second.0 < second.1 && second.0 <= first.0 && first.1 <= second.1;
+        if self.stack.recovery.is_selective() && (below || inside) {
+            self.take_duplicate(first, done);
+            blocks.rotate_left(1);
+            blocks[2] = (0, 0);
+        }
+        blocks
+    }
+
+    /// What the ACK tells of the round trip; returns the newest sample, zero if there is none.
+    fn learn_rtt(&mut self, now: u64, ack: &AckIn, una_before: u32, done: &Delivery, lone: bool) -> u64 {
+        let mut oldest = 0;
+        let mut newest = 0;
+        if done.first_acked > 0 && !done.repeat_acked {
+            oldest = now - done.first_acked;
+            newest = now - done.last_acked;
+        }
+        if done.first_sacked > 0 {
+            newest = now - done.last_sacked;
+            if oldest == 0 {
+                oldest = now - done.first_sacked;
+            }
+        }
+        if oldest == 0 && self.stack.timestamps && ack.seq > una_before {
+            // RFC 7323: the echoed timestamp tells which sending was answered. An earlier one than the last is not
+            // kept here; the path delivers again all the same.
+            let word = self.stamps.get(ack.seq - 1);
+            if (ack.low & packet::ECHO_REPEAT != 0) == (word & REPEATED != 0) {
+                oldest = now - sent(word);
+                newest = oldest;
+            } else {
+                self.rto.end_back_off();
+            }
+        }
+        if oldest > 0 {
+            if !(lone && newest > self.min_rtt) {
+                self.min_rtt = self.min_rtt.min(newest);
+            }
+            self.rto.sample_linux(oldest, self.una, self.nxt);
+        }
+        newest
+    }
+
+    /// The schemes learn what was delivered; while the window is being reduced the host rules it.
+    fn account(&mut self, now: u64, news: &News, in_flight: u32, rtt: u64, lone: bool, lost: u64) {
+        let delivered = news.done.delivered;
+        let rate = self.end_sample(now, delivered);
+        let reducing = matches!(self.rack.state, CaState::Cwr | CaState::Recovery);
+        let whole = self.chain.is_whole();
+        // Growth needs progress of the cumulative ACK; where reordering is common, any delivery will do.
+        let progress =
+            news.done.advanced > 0 || self.rack.reordering > super::DUP_THRESH && news.done.sacked > 0;
+        let limits = self.rack_window_limits();
+        let growth = if limits && progress && !reducing { delivered } else { 0 };
+        let repairing = matches!(self.rack.state, CaState::Recovery | CaState::Loss);
+        let flags = if reducing || whole && repairing { Ack::RECOVERY } else { 0 }
+            | if lone { Ack::MAYBE_DELAYED } else { 0 }
+            | if limits { 0 } else { Ack::APP_LIMITED }
+            | if rate.limited { Ack::RATE_LIMITED } else { 0 };
+        if delivered > 0 || whole {
+            let told = Told {
+                delivered,
+                growth,
+                in_flight,
+                pipe: self.rack.in_flight(self.nxt - self.una),
+                rtt,
+                flags,
+            };
+            self.rack_tell(now, told, &rate);
+        }
+        if reducing && !whole {
+            let safe = news.done.advanced > 0 && lost == 0;
+            self.reduce_window(delivered, lost, safe);
+        }
+    }
+
+    /// Tells the schemes. Slow start ends exactly at the threshold, and what is left of the ACK grows the window as
+    /// avoidance does.
+    #[inline(always)]
+    fn rack_tell(&mut self, now: u64, told: Told, rate: &RateSample) {
+        let control = &self.chain.control;
+        let room = control.ssthresh.saturating_sub(control.cwnd);
+        if room > 0 && u64::from(told.growth) * self.mss > room && !self.chain.is_whole() {
+            return self.tell_in_two(now, told, rate, (room / self.mss) as u32);
+        }
+        self.tell_of(now, &told, rate);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tell_in_two(&mut self, now: u64, told: Told, rate: &RateSample, first: u32) {
+        let rest = Told { delivered: 0, growth: told.growth - first, rtt: 0, ..told };
+        self.tell_of(now, &Told { growth: first, ..told }, rate);
+        self.tell_of(now, &rest, rate);
+    }
+
+    /// Whether the short path is for the next ACK.
+    pub(crate) fn is_rack_orderly(&self) -> bool {
+        let rack = &self.rack;
+        rack.state == CaState::Open
+            && rack.sacked + rack.lost + rack.retrans + rack.probe_end == 0
+            && !self.any_repeat_out()
+            && self.delivery.is_none()
+    }
+
+    /// The timer after progress: a probe where one is due, else the timeout.
+    pub(super) fn set_timer_after_ack(&mut self, now: u64) {
+        if self.may_probe() {
+            self.arm_probe(now, true);
+        } else {
+            self.rearm_timeout(now);
+        }
+    }
+
+    /// Arms the timer for `what`, `after` nanoseconds from now.
+    #[inline(always)]
+    pub(super) fn arm(&mut self, now: u64, what: Armed, after: u64) {
+        self.rack.armed = what;
+        self.rack.wait = after;
+        self.rto_at = now + after;
+        self.check_at = self.check_at.min(self.rto_at);
+    }
+}

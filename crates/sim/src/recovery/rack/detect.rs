@@ -1,0 +1,231 @@
+//! RACK: a segment is lost when one sent later has arrived, and a reordering window beyond the round trip has passed.
+//! Y. Cheng, N. Cardwell, N. Dukkipati, P. Jha, "The RACK-TLP Loss Detection Algorithm for TCP", RFC 8985 section 6.
+
+use super::{Armed, DUP_THRESH};
+use crate::sender::info::CaState;
+use crate::sender::stamps::{LOST, REPEATED, RETRANS, SACKED, sent};
+use crate::sender::{Port, Sender};
+use std::collections::VecDeque;
+
+/// RFC 8985 section 3.2: "RACK.min_RTT / 4", and one more quarter for each round with duplicates.
+const WINDOW_DIVISOR: u64 = 4;
+/// Most quarters.
+const MAX_QUARTERS: u64 = 255;
+/// Section 6.2 step 4: recoveries for which a widened window is kept.
+const PERSISTENCE: u32 = 16;
+/// Least time added to timers that wait for an ACK, nanoseconds (`TCP_TIMEOUT_MIN`).
+pub(super) const TIMEOUT_MIN: u64 = 2_000_000;
+/// Most segments by which disorder may widen the threshold (`net.ipv4.tcp_max_reordering`).
+const MAX_REORDERING: u32 = 300;
+
+/// The newest delivered segment, and what the path does to the order of segments.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Detector {
+    /// When it left, and one past its number: RACK.xmit_ts and RACK.end_seq.
+    newest: u64,
+    newest_end: u32,
+    /// Something was delivered since the last look.
+    pub(super) advanced: bool,
+    reordering_seen: bool,
+    duplicate_seen: bool,
+    /// RACK.rtt.
+    rtt: u64,
+    /// Segments below this, sent once, have been judged.
+    judged: u32,
+    /// RACK.reo_wnd_mult, and how many recoveries more it holds.
+    quarters: u64,
+    persist: u32,
+    /// One past the highest segment sent when the window was last widened: once a round is enough.
+    widened_at: u32,
+}
+
+impl Detector {
+    /// A segment with this word was delivered at `now`.
+    #[inline(always)]
+    pub(super) fn advance(&mut self, now: u64, segment: u32, word: u64, min_rtt: u64) {
+        let left = sent(word);
+        let rtt = now - left;
+        // Section 6.2 step 2: a repeat answered sooner than any round trip takes was not what was answered.
+        if rtt < min_rtt && word & REPEATED != 0 {
+            return;
+        }
+        self.advanced = true;
+        self.rtt = rtt;
+        if (left, segment + 1) > (self.newest, self.newest_end) {
+            (self.newest, self.newest_end) = (left, segment + 1);
+        }
+    }
+
+    pub(super) fn has_seen_reordering(&self) -> bool {
+        self.reordering_seen
+    }
+
+    pub(super) fn note_duplicate(&mut self) {
+        self.duplicate_seen = true;
+    }
+
+    /// Whether something sent after `segment` of this word has arrived.
+    fn has_overtaken(&self, segment: u32, word: u64) -> bool {
+        (self.newest, self.newest_end) > (sent(word), segment + 1)
+    }
+
+    /// What is left of the time that the segment of this word has to arrive.
+    pub(super) fn time_left(&self, now: u64, word: u64, window: u64) -> i64 {
+        (self.rtt + window) as i64 - (now - sent(word)) as i64
+    }
+
+    /// A recovery ended without being undone.
+    pub(super) fn end_recovery(&mut self) {
+        self.persist = self.persist.saturating_sub(1);
+    }
+
+    /// Section 6.2 step 4: a round with duplicates widens the window by a quarter of the minimum RTT.
+    pub(super) fn widen(&mut self, una: u32, nxt: u32) {
+        if una < self.widened_at {
+            self.duplicate_seen = false;
+        }
+        if std::mem::take(&mut self.duplicate_seen) {
+            self.quarters = (self.quarters.max(1) + 1).min(MAX_QUARTERS);
+            self.widened_at = nxt;
+            self.persist = PERSISTENCE;
+        } else if self.persist == 0 {
+            self.quarters = 1;
+        }
+    }
+}
+
+impl Sender {
+    /// Section 6.2 step 4, `RACK_update_reo_wnd`.
+    fn reordering_window(&self) -> u64 {
+        let rack = &self.rack;
+        if !rack.detector.reordering_seen {
+            // "If reordering has not been observed, RACK.reo_wnd is set to zero during loss recovery or when the number
+            // of sacked segments reaches DupThresh."
+            if rack.state >= CaState::Recovery || rack.sacked >= rack.reordering {
+                return 0;
+            }
+        }
+        (self.min_rtt / WINDOW_DIVISOR * rack.detector.quarters.max(1)).min(self.rto.srtt())
+    }
+
+    /// Section 6.2 step 5, `RACK_detect_loss`: declares lost what has to be, and returns the longest time that another
+    /// segment still has.
+    fn detect_losses(&mut self, now: u64) -> u64 {
+        let window = self.reordering_window();
+        let mut wait = 0;
+        self.rack.detector.judged = self.rack.detector.judged.max(self.una);
+        let mut waiting = false;
+        for segment in self.rack.detector.judged..self.nxt {
+            let word = self.stamps.get(segment);
+            if word & (SACKED | REPEATED | LOST) == 0 {
+                if !self.rack.detector.has_overtaken(segment, word) {
+                    break;
+                }
+                let left = self.rack.detector.time_left(now, word, window);
+                if left <= 0 {
+                    self.mark_lost(segment);
+                } else {
+                    wait = wait.max(left as u64);
+                    waiting = true;
+                }
+            }
+            if !waiting {
+                self.rack.detector.judged = segment + 1;
+            }
+        }
+        wait.max(self.detect_lost_repeats(now, window))
+    }
+
+    /// The same over the segments that left more than once, in the order in which they last did.
+    fn detect_lost_repeats(&mut self, now: u64, window: u64) -> u64 {
+        let mut wait = 0;
+        let mut repeats = std::mem::take(&mut self.rack.repeats);
+        self.drop_settled(&mut repeats);
+        for &(segment, left_at) in &repeats {
+            if !self.is_in_question(segment, left_at) {
+                continue;
+            }
+            let word = self.stamps.get(segment);
+            if !self.rack.detector.has_overtaken(segment, word) {
+                break;
+            }
+            let left = self.rack.detector.time_left(now, word, window);
+            if left <= 0 {
+                self.mark_lost(segment);
+            } else {
+                wait = wait.max(left as u64);
+            }
+        }
+        self.drop_settled(&mut repeats);
+        self.rack.repeats = repeats;
+        wait
+    }
+
+    fn drop_settled(&self, repeats: &mut VecDeque<(u32, u64)>) {
+        while repeats.front().is_some_and(|&(segment, left_at)| !self.is_in_question(segment, left_at)) {
+            repeats.pop_front();
+        }
+    }
+
+    /// Whether the sending of `segment` at `left_at` was its last, and it is neither known to have arrived nor lost.
+    fn is_in_question(&self, segment: u32, left_at: u64) -> bool {
+        if segment < self.una {
+            return false;
+        }
+        let word = self.stamps.get(segment);
+        sent(word) == left_at && word & SACKED == 0 && word & (LOST | RETRANS) != LOST
+    }
+
+    /// After an ACK: declares losses, and waits for what may still arrive. Says whether the timer was armed for that.
+    pub(super) fn find_losses(&mut self, now: u64) -> bool {
+        if !std::mem::take(&mut self.rack.detector.advanced) {
+            return false;
+        }
+        let wait = self.detect_losses(now);
+        if wait > 0 {
+            self.arm(now, Armed::Reordering, self.rto.in_ticks(wait + TIMEOUT_MIN));
+        }
+        wait > 0
+    }
+
+    /// The reordering window ended without news.
+    pub(super) fn on_reordering_timer(&mut self, now: u64, port: &mut impl Port) {
+        let before = self.rack.in_flight(self.nxt - self.una);
+        let lost = self.lost;
+        self.detect_losses(now);
+        if before != self.rack.in_flight(self.nxt - self.una) {
+            if self.rack.state != CaState::Recovery {
+                self.enter_rack_recovery(now, false);
+                self.reduce_window(1, self.lost - lost, false);
+            }
+            self.repeat_lost(now, port);
+        }
+        if self.rack.armed != Armed::Timeout || self.rto_at == u64::MAX {
+            self.rearm_timeout(now);
+        }
+    }
+
+    /// Data between `low` and the highest that arrived came out of order: what counts as a loss from now on lies
+    /// further apart.
+    pub(super) fn note_reordering(&mut self, low: u32) {
+        let highest = self.rack.highest(self.una);
+        if low >= highest {
+            return;
+        }
+        self.rack.reordering = self.rack.reordering.max((highest - low).min(MAX_REORDERING));
+        self.rack.detector.reordering_seen = true;
+    }
+
+    /// Without SACK: duplicates beyond what the flight can cause.
+    pub(super) fn note_reordering_by_duplicates(&mut self, reordering: u32) {
+        self.rack.reordering = reordering.min(MAX_REORDERING);
+        self.rack.detector.reordering_seen = true;
+    }
+
+    /// After a timeout in disorder: the threshold was too high.
+    pub(super) fn doubt_reordering(&mut self) {
+        if self.rack.state <= CaState::Disorder && self.rack.sacked >= DUP_THRESH {
+            self.rack.reordering = self.rack.reordering.min(DUP_THRESH);
+        }
+    }
+}

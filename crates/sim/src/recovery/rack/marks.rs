@@ -1,0 +1,195 @@
+//! The marks of the segments in flight: SACKed, lost, sent again; and their numbers, always in step.
+
+use super::Rack;
+use crate::packet::Blocks;
+use crate::sender::Sender;
+use crate::sender::stamps::{LOST, REPEATED, RETRANS, SACKED, sent};
+
+/// What one ACK did to the segments in flight. Times are nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Delivery {
+    /// Segments newly delivered, cumulatively or selectively.
+    pub(super) delivered: u32,
+    /// Segments that the cumulative ACK moved over.
+    pub(super) advanced: u32,
+    /// Segments newly SACKed.
+    pub(super) sacked: u32,
+    /// A segment sent once, and before the episode began, arrived.
+    pub(super) original: bool,
+    /// A segment sent more than once was cumulatively acknowledged.
+    pub(super) repeat_acked: bool,
+    /// Duplicates were reported (RFC 2883).
+    pub(super) duplicate: bool,
+    /// The duplicate is the tail that was probed.
+    pub(super) probe_duplicate: bool,
+    /// The earliest segment, sent once, that filled a hole; `u32::MAX` if none did.
+    pub(super) reordered: u32,
+    /// When the first and last of the segments sent once left that were cumulatively acknowledged; zero if none was.
+    pub(super) first_acked: u64,
+    pub(super) last_acked: u64,
+    /// The same of those SACKed.
+    pub(super) first_sacked: u64,
+    pub(super) last_sacked: u64,
+}
+
+impl Rack {
+    /// Segments in the network (RFC 6675's pipe).
+    #[inline]
+    pub(crate) fn in_flight(&self, out: u32) -> u32 {
+        out + self.retrans - self.sacked - self.lost
+    }
+
+    /// One past the highest segment that arrived out of order; `una` if none did.
+    #[inline]
+    pub(super) fn highest(&self, una: u32) -> u32 {
+        if self.sacked > 0 { self.highest } else { una }
+    }
+}
+
+impl Sender {
+    /// The cumulative ACK moves to `ack`.
+    pub(super) fn take_acked(&mut self, now: u64, ack: u32, done: &mut Delivery) {
+        let selective = self.stack.recovery.is_selective();
+        for segment in self.una..ack {
+            let word = self.stamps.get(segment);
+            let left = sent(word);
+            if word & REPEATED != 0 {
+                self.rack.retrans -= u32::from(word & RETRANS != 0);
+                done.repeat_acked = true;
+            } else if word & SACKED == 0 {
+                done.last_acked = left;
+                if done.first_acked == 0 {
+                    done.first_acked = left;
+                }
+                done.reordered = done.reordered.min(segment);
+                done.original |= segment < self.rack.high;
+            }
+            if word & SACKED != 0 {
+                self.rack.sacked -= 1;
+            } else if selective {
+                done.delivered += 1;
+                self.rack.detector.advance(now, segment, word, self.min_rtt);
+                self.sample_delivery(segment);
+            } else {
+                self.sample_delivery(segment);
+            }
+            self.rack.lost -= u32::from(word & LOST != 0);
+        }
+        done.advanced = ack - self.una;
+        self.una = ack;
+        self.nxt = self.nxt.max(ack);
+        self.rack.hint = self.rack.hint.max(ack);
+    }
+
+    /// The blocks of an ACK.
+    pub(super) fn take_blocks(&mut self, now: u64, blocks: &Blocks, done: &mut Delivery) {
+        let seen = std::mem::replace(&mut self.rack.last, *blocks);
+        for &(start, end) in blocks.iter().take_while(|(start, end)| start < end) {
+            let mut segment = start.max(self.una);
+            let end = end.min(self.nxt);
+            while segment < end {
+                // What the ACK before this one reported as well is known.
+                if let Some(&(_, known)) = seen.iter().find(|(from, to)| *from <= segment && segment < *to) {
+                    segment = known;
+                    continue;
+                }
+                self.take_sacked(now, segment, done);
+                segment += 1;
+            }
+        }
+    }
+
+    fn take_sacked(&mut self, now: u64, segment: u32, done: &mut Delivery) {
+        let word = self.stamps.get(segment);
+        if word & SACKED != 0 {
+            return;
+        }
+        let rack = &mut self.rack;
+        rack.detector.advance(now, segment, word, self.min_rtt);
+        let mut marked = word | SACKED;
+        if word & RETRANS != 0 {
+            if word & LOST != 0 {
+                marked &= !(LOST | RETRANS);
+                rack.lost -= 1;
+                rack.retrans -= 1;
+            }
+        } else {
+            if word & REPEATED == 0 {
+                if segment < rack.highest(self.una) {
+                    done.reordered = done.reordered.min(segment);
+                }
+                done.original |= segment < rack.high;
+                done.last_sacked = sent(word);
+                if done.first_sacked == 0 {
+                    done.first_sacked = sent(word);
+                }
+            }
+            if word & LOST != 0 {
+                marked &= !LOST;
+                rack.lost -= 1;
+            }
+        }
+        rack.highest = rack.highest(self.una).max(segment + 1);
+        rack.sacked += 1;
+        *self.stamps.get_mut(segment) = marked;
+        done.sacked += 1;
+        done.delivered += 1;
+        self.sample_delivery(segment);
+    }
+
+    /// A block that reports a duplicate, `[start, end)`, taken before the cumulative ACK moves (RFC 2883).
+    pub(super) fn take_duplicate(&mut self, (start, end): (u32, u32), done: &mut Delivery) {
+        let rack = &mut self.rack;
+        done.duplicate = true;
+        done.probe_duplicate = rack.probe_end > 0 && end == rack.probe_end && end - start == 1;
+        rack.duplicates += u64::from(end - start);
+        if rack.duplicates > rack.repeated {
+            // The network made the copy, not this sender.
+            return;
+        }
+        if rack.detector.has_seen_reordering() && !done.probe_duplicate {
+            rack.detector.note_duplicate();
+        }
+        done.delivered += end - start;
+        for segment in start..end {
+            let below = segment < self.una;
+            let word = if below { REPEATED } else { self.stamps.get(segment) };
+            if rack.undo.marker.is_some_and(|marker| segment >= marker)
+                && rack.undo.repeats > 0
+                && word & REPEATED != 0
+            {
+                rack.undo.repeats -= 1;
+            }
+            if !below && word & RETRANS != 0 {
+                rack.retrans -= 1;
+                *self.stamps.get_mut(segment) &= !RETRANS;
+            }
+        }
+    }
+
+    /// Declares a segment lost; again, where its repeat was.
+    pub(super) fn mark_lost(&mut self, segment: u32) {
+        let word = self.stamps.get_mut(segment);
+        let rack = &mut self.rack;
+        if *word & SACKED != 0 {
+            return;
+        }
+        if *word & LOST == 0 {
+            *word |= LOST;
+            rack.lost += 1;
+        } else if *word & RETRANS != 0 {
+            *word &= !RETRANS;
+            rack.retrans -= 1;
+        } else {
+            return;
+        }
+        self.lost += 1;
+        rack.hint = rack.hint.min(segment);
+        rack.lost_end = rack.lost_end.max(segment + 1);
+    }
+
+    /// Whether a repeat is, or may be, unanswered.
+    pub(super) fn any_repeat_out(&self) -> bool {
+        self.rack.retrans > 0 || self.una < self.nxt && self.stamps.get(self.una) & REPEATED != 0
+    }
+}

@@ -1,0 +1,84 @@
+//! The tail loss probe: when ACKs stop, one segment asks whether the tail arrived (RFC 8985 section 7).
+
+use super::Armed;
+use super::ack::News;
+use super::detect::TIMEOUT_MIN;
+use crate::sender::Port;
+use crate::sender::Sender;
+use crate::sender::info::CaState;
+use crate::sender::stamps::sent;
+use firstflight_control::contract::Trigger;
+
+/// Time to wait before the first RTT sample, nanoseconds.
+const WITHOUT_SAMPLE: u64 = 1_000_000_000;
+
+impl Sender {
+    /// Section 7.2: a probe may be scheduled outside recovery, with SACK.
+    #[inline]
+    pub(super) fn may_probe(&self) -> bool {
+        matches!(self.rack.state, CaState::Open | CaState::Cwr)
+            && self.una < self.nxt
+            && self.stack.recovery.is_selective()
+    }
+
+    /// "PTO = 2 * SRTT", with room for a delayed ACK where one segment is out; no later than the timeout, which counts
+    /// from now where `progress` was made, else from the first unacknowledged segment.
+    #[inline(always)]
+    pub(super) fn arm_probe(&mut self, now: u64, progress: bool) {
+        if !self.stack.recovery.is_selective() {
+            return self.arm(now, Armed::Timeout, self.rto.timeout());
+        }
+        let srtt = self.rto.srtt();
+        let wait = if srtt == 0 {
+            WITHOUT_SAMPLE
+        } else if self.nxt - self.una == 1 {
+            2 * srtt + self.stack.rto.min
+        } else {
+            2 * srtt + TIMEOUT_MIN
+        };
+        let timeout = self.rto.timeout();
+        let mut wait = self.rto.in_ticks(wait);
+        let until_timeout =
+            if progress { timeout } else { (sent(self.stamps.get(self.una)) + timeout).saturating_sub(now) };
+        if until_timeout > 0 {
+            wait = wait.min(until_timeout);
+        }
+        self.arm(now, Armed::Probe, wait);
+    }
+
+    /// Section 7.3: new data if there is any, else the last segment again.
+    pub(super) fn on_probe_timer(&mut self, now: u64, port: &mut impl Port) {
+        if self.rack.probe_end > 0 {
+            return self.rearm_timeout(now);
+        }
+        self.rack.probe_repeats = false;
+        if self.nxt < self.available && self.nxt < self.window_end() {
+            self.send_one(now, port);
+            self.validate_after(now, true);
+        } else {
+            self.send_again(now, self.nxt - 1, false, port);
+            self.rack.probe_repeats = true;
+        }
+        self.rack.probe_end = self.nxt;
+        self.arm(now, Armed::Timeout, self.rto.timeout());
+    }
+
+    /// Section 7.4: did the probe repair a loss, which then counts as one?
+    pub(super) fn judge_probe(&mut self, now: u64, ack: u32, news: &News) {
+        if ack < self.rack.probe_end {
+            return;
+        }
+        let nothing_new = news.is_duplicate && news.done.sacked == 0;
+        if !self.rack.probe_repeats || news.done.probe_duplicate {
+            self.rack.probe_end = 0;
+        } else if ack > self.rack.probe_end {
+            // Beyond the tail without a word of the original: the probe was needed.
+            self.begin_reduction(now, Trigger::Loss);
+            self.rack.state = CaState::Cwr;
+            self.end_reduction();
+            self.keep_open();
+        } else if nothing_new {
+            self.rack.probe_end = 0;
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! The states of the sender: open, disorder, window reduction, recovery, loss.
+
+use super::Prr;
+use super::ack::{News, Repeat};
+use crate::sender::Sender;
+use crate::sender::info::CaState;
+use firstflight_control::contract::{Congestion, Trigger};
+use firstflight_control::units::Nanos;
+
+impl Sender {
+    /// Where an ACK leads.
+    pub(super) fn change_state(&mut self, now: u64, news: &mut News) -> Repeat {
+        if self.nxt == self.una {
+            self.rack.sacked = 0;
+        }
+        if news.mark {
+            self.rack.undo.ssthresh = None;
+        }
+        if self.rack.state == CaState::Open {
+            self.rack.undo.first_repeat = 0;
+        } else if self.una >= self.rack.high && self.end_episode(news) {
+            return Repeat::Nothing;
+        }
+        match self.rack.state {
+            CaState::Recovery => self.go_on_recovering(now, news),
+            CaState::Loss => {
+                let repeat = self.go_on_after_timeout(now, news);
+                self.identify_losses(now, news);
+                if self.rack.state == CaState::Open || news.lost_repeat {
+                    return self.watch(now, news);
+                }
+                repeat
+            }
+            _ => self.watch(now, news),
+        }
+    }
+
+    /// Everything sent before the episode is acknowledged. Says whether this ACK is done with.
+    fn end_episode(&mut self, news: &News) -> bool {
+        match self.rack.state {
+            // Held until something beyond is acknowledged, so that the receiver learns of the reduction.
+            CaState::Cwr if self.una != self.rack.high => {
+                self.end_reduction();
+                self.rack.state = CaState::Open;
+            }
+            CaState::Recovery => {
+                if !self.stack.recovery.is_selective() {
+                    self.rack.sacked = 0;
+                }
+                if self.try_to_undo_recovery(news) {
+                    return true;
+                }
+                self.end_reduction();
+            }
+            _ => {}
+        }
+        false
+    }
+
+    fn go_on_recovering(&mut self, now: u64, news: &mut News) -> Repeat {
+        if news.done.advanced == 0 {
+            self.count_duplicate_without_sack(news);
+        } else if self.try_to_undo_partly(news) {
+            return Repeat::Nothing;
+        }
+        if self.try_to_undo_duplicates() {
+            self.settle_open(now, news);
+        }
+        self.identify_losses(now, news);
+        if self.rack.state != CaState::Recovery {
+            if self.rack.lost == 0 {
+                return Repeat::Nothing;
+            }
+            self.enter_rack_recovery(now, news.mark);
+        }
+        Repeat::Lost
+    }
+
+    /// Nothing is being repaired: is there a loss?
+    fn watch(&mut self, now: u64, news: &mut News) -> Repeat {
+        if !self.stack.recovery.is_selective() && news.done.advanced > 0 {
+            self.rack.sacked = 0;
+        }
+        self.count_duplicate_without_sack(news);
+        if self.rack.state <= CaState::Disorder {
+            self.try_to_undo_duplicates();
+        }
+        self.identify_losses(now, news);
+        if self.rack.lost == 0 {
+            self.settle_open(now, news);
+            return Repeat::Nothing;
+        }
+        self.enter_rack_recovery(now, news.mark);
+        Repeat::Lost
+    }
+
+    fn identify_losses(&mut self, now: u64, news: &mut News) {
+        if self.nxt == self.una {
+            return;
+        }
+        if !self.stack.recovery.is_selective() {
+            return self.find_loss_without_sack(news.done.advanced > 0);
+        }
+        let before = self.rack.retrans;
+        if self.find_losses(now) {
+            news.rearm = false;
+        }
+        news.lost_repeat |= before > self.rack.retrans;
+    }
+
+    /// No loss: disorder at most, or a reduction for a mark.
+    fn settle_open(&mut self, now: u64, news: &News) {
+        if !self.any_repeat_out() {
+            self.rack.undo.first_repeat = 0;
+        }
+        if news.mark {
+            self.enter_cwr(now);
+        }
+        if self.rack.state != CaState::Cwr {
+            self.keep_open();
+        }
+    }
+
+    pub(super) fn keep_open(&mut self) {
+        let disorder = self.rack.sacked + self.rack.lost > 0 || self.any_repeat_out();
+        let state = if disorder { CaState::Disorder } else { CaState::Open };
+        if self.rack.state != state {
+            self.rack.state = state;
+            self.rack.high = self.nxt;
+        }
+    }
+
+    fn enter_cwr(&mut self, now: u64) {
+        self.rack.undo.ssthresh = None;
+        if self.rack.state < CaState::Cwr {
+            self.rack.undo.marker = None;
+            self.reduced_for_mark = true;
+            self.begin_reduction(now, Trigger::Mark);
+            self.rack.state = CaState::Cwr;
+        }
+    }
+
+    /// RFC 8985 found a loss: fast recovery.
+    pub(super) fn enter_rack_recovery(&mut self, now: u64, mark: bool) {
+        self.stats.recoveries += 1;
+        self.begin_undo();
+        if !matches!(self.rack.state, CaState::Cwr | CaState::Recovery) {
+            self.rack.undo.ssthresh = (!mark).then(|| self.current_ssthresh());
+            self.begin_reduction(now, Trigger::Loss);
+        }
+        self.rack.state = CaState::Recovery;
+    }
+
+    /// The threshold, or three quarters of the window where that is more: what an undo or an idle time goes back to.
+    pub(crate) fn current_ssthresh(&self) -> u64 {
+        let control = &self.chain.control;
+        let cwnd = self.cwnd_segments();
+        control.ssthresh.max(((cwnd >> 1) + (cwnd >> 2)) * self.mss)
+    }
+
+    /// The schemes set a new threshold, and PRR will bring the window there.
+    pub(super) fn begin_reduction(&mut self, now: u64, trigger: Trigger) {
+        let cwnd = self.cwnd_segments();
+        self.rack.high = self.nxt;
+        self.rack.probe_end = 0;
+        self.rack.prr = Prr::begin(cwnd.min(u32::MAX.into()) as u32);
+        self.report_rack(now, trigger);
+        if !self.chain.is_whole() {
+            self.chain.control.cwnd = cwnd * self.mss;
+        }
+    }
+
+    /// Tells the schemes of an episode. The kernel counts whole segments.
+    pub(super) fn report_rack(&mut self, now: u64, trigger: Trigger) {
+        let flight = u64::from(self.rack.in_flight(self.nxt - self.una));
+        self.chain.on_congestion(&Congestion {
+            now: Nanos(now),
+            in_flight: flight * self.mss,
+            base: self.cwnd_segments().max(1) * self.mss,
+            lost: self.lost * self.mss,
+            min_rtt: Nanos(if self.min_rtt == u64::MAX { 0 } else { self.min_rtt }),
+            trigger,
+        });
+        let control = &mut self.chain.control;
+        if control.ssthresh != u64::MAX {
+            control.ssthresh = (control.ssthresh / self.mss).max(2) * self.mss;
+        }
+    }
+
+    /// RFC 6937: the window follows what an ACK delivered.
+    pub(super) fn reduce_window(&mut self, delivered: u32, lost: u64, safe: bool) {
+        if delivered == 0 {
+            return;
+        }
+        let pipe = u64::from(self.rack.in_flight(self.nxt - self.una));
+        let target = self.chain.control.ssthresh / self.mss;
+        let allowed = self.rack.prr.allowance(delivered, pipe, target, safe && lost == 0);
+        self.chain.control.cwnd = ((pipe + allowed) * self.mss).max(self.mss);
+    }
+
+    pub(super) fn end_reduction(&mut self) {
+        if self.chain.is_whole() {
+            return;
+        }
+        let control = &mut self.chain.control;
+        if control.ssthresh != u64::MAX
+            && (self.rack.state == CaState::Cwr || self.rack.undo.marker.is_some())
+        {
+            control.cwnd = control.ssthresh;
+        }
+    }
+}

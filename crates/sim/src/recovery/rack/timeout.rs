@@ -1,0 +1,149 @@
+//! The retransmission timeout: what is out counts as lost, unless it left too recently; and F-RTO (RFC 5682), which lets
+//! new data tell whether the timeout was spurious.
+
+use super::ack::{News, Repeat};
+use super::{Armed, wheel};
+use crate::sender::Port;
+use crate::sender::Sender;
+use crate::sender::info::CaState;
+use crate::sender::stamps::{SACKED, sent};
+use firstflight_control::contract::Trigger;
+use firstflight_control::units::Nanos;
+
+impl Sender {
+    /// The timer fired.
+    pub(crate) fn on_rack_timer(&mut self, now: u64, port: &mut impl Port) {
+        if self.una == self.nxt {
+            self.rto_at = u64::MAX;
+            return;
+        }
+        let wait = std::mem::take(&mut self.rack.wait);
+        if wait > 0 {
+            let fires = wheel::fires_at(now - wait, wait, self.stack.rto.granularity);
+            if fires > now {
+                self.rto_at = fires;
+                return;
+            }
+        }
+        match self.rack.armed {
+            Armed::Timeout => self.on_timeout(now, port),
+            Armed::Probe => self.on_probe_timer(now, port),
+            Armed::Reordering => self.on_reordering_timer(now, port),
+        }
+    }
+
+    /// Arms the retransmission timer; in place of another timer, from when the first unacknowledged segment left.
+    pub(super) fn rearm_timeout(&mut self, now: u64) {
+        if self.una == self.nxt {
+            self.rto_at = u64::MAX;
+            return;
+        }
+        let mut wait = self.rto.timeout();
+        if self.rack.armed != Armed::Timeout {
+            let due = sent(self.stamps.get(self.una)) + wait;
+            wait = self.rto.in_ticks(due.saturating_sub(now).max(1));
+        }
+        self.arm(now, Armed::Timeout, wait);
+    }
+
+    fn on_timeout(&mut self, now: u64, port: &mut impl Port) {
+        self.stats.timeouts += 1;
+        self.enter_loss(now);
+        self.rack.timeouts += 1;
+        self.send_again(now, self.una, true, port);
+        self.rto.back_off_linux();
+        self.arm(now, Armed::Timeout, self.rto.timeout());
+    }
+
+    fn enter_loss(&mut self, now: u64) {
+        let new_recovery = self.rack.state < CaState::Recovery;
+        self.mark_all_lost(now);
+        // "Reduce ssthresh if it has not yet been made inside this window": RFC 5681 section 3.1 for the repeated
+        // timeout, and a timeout during recovery has been paid for already.
+        let reduces = self.rack.state <= CaState::Disorder
+            || self.rack.high <= self.una
+            || self.rack.state == CaState::Loss && self.rack.timeouts == 0;
+        if reduces {
+            self.rack.undo.ssthresh = Some(self.current_ssthresh());
+            self.report_rack(now, Trigger::Timeout);
+            self.begin_undo();
+        } else {
+            self.chain.lose_window(Nanos(now));
+        }
+        let pipe = u64::from(self.rack.in_flight(self.nxt - self.una));
+        self.chain.control.cwnd = (pipe + 1) * self.mss;
+        self.doubt_reordering();
+        self.rack.state = CaState::Loss;
+        self.rack.high = self.nxt;
+        self.rack.probe_end = 0;
+        self.rack.frto = new_recovery || self.rack.timeouts > 0;
+    }
+
+    /// What left less than a round trip ago may still arrive; the first segment counts as lost in any case.
+    fn mark_all_lost(&mut self, now: u64) {
+        // RFC 2018 section 8: the receiver has dropped what it had reported.
+        let reneged = self.stamps.get(self.una) & SACKED != 0;
+        if reneged || !self.stack.recovery.is_selective() {
+            self.rack.sacked = 0;
+        }
+        for segment in self.una..self.nxt {
+            let word = self.stamps.get_mut(segment);
+            if reneged {
+                *word &= !SACKED;
+            } else if segment != self.una && self.rack.detector.time_left(now, *word, 0) > 0 {
+                continue;
+            }
+            self.mark_lost(segment);
+        }
+    }
+
+    /// An ACK after a timeout.
+    pub(super) fn go_on_after_timeout(&mut self, now: u64, news: &mut News) -> Repeat {
+        let recovered = self.una >= self.rack.high;
+        if news.done.advanced > 0 && self.try_to_undo_timeout(news, false) {
+            return Repeat::Nothing;
+        }
+        if self.rack.frto {
+            // RFC 5682 section 3.1 step 3.b: data that was sent once has arrived.
+            if news.done.original && self.try_to_undo_timeout(news, true) {
+                return Repeat::Nothing;
+            }
+            if self.nxt > self.rack.high {
+                if news.done.sacked > 0 || news.is_duplicate {
+                    // Step 3.a: the new data arrived and the old did not.
+                    self.rack.frto = false;
+                }
+            } else if news.done.advanced > 0 && !recovered {
+                self.rack.high = self.nxt;
+                // Step 2.b: new data, where there is some and the receiver has room.
+                if self.nxt < self.available && self.nxt < self.window_end() {
+                    return Repeat::NewFirst;
+                }
+                self.rack.frto = false;
+            }
+        }
+        if recovered {
+            // Step 2.a.
+            self.try_to_undo_recovery(news);
+            return Repeat::Nothing;
+        }
+        if !self.stack.recovery.is_selective() {
+            if self.nxt > self.rack.high && news.is_duplicate {
+                self.count_duplicate_without_sack(news);
+            } else if news.done.advanced > 0 {
+                self.rack.sacked = 0;
+            }
+        }
+        let _ = now;
+        Repeat::Lost
+    }
+
+    /// RFC 5682 step 2.b was taken and new data has left.
+    pub(super) fn frto_waits(&self) -> bool {
+        self.nxt > self.rack.high
+    }
+
+    pub(super) fn end_frto(&mut self) {
+        self.rack.frto = false;
+    }
+}

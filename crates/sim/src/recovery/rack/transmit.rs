@@ -1,0 +1,221 @@
+//! Sending: what was lost first, then new data, as the window, the receiver, the application and the pacer allow.
+
+use super::Armed;
+use super::ack::Repeat;
+use crate::sender::Port;
+use crate::sender::Sender;
+use crate::sender::info::CaState;
+use crate::sender::stack::IdleRestart;
+use crate::sender::stamps::{LOST, RETRANS, SACKED};
+use firstflight_control::units::Rate;
+
+impl Sender {
+    /// The window in whole segments.
+    #[inline]
+    pub(crate) fn cwnd_segments(&self) -> u64 {
+        self.chain.control.cwnd / self.mss
+    }
+
+    /// One past the last segment that the receiver has room for.
+    #[inline(always)]
+    pub(super) fn window_end(&self) -> u32 {
+        self.una.saturating_add(self.stack.receive_window.at(self.una))
+    }
+
+    /// Whether the window may grow.
+    #[inline(always)]
+    pub(super) fn rack_window_limits(&self) -> bool {
+        let control = &self.chain.control;
+        self.rack.usage.limits(control.cwnd, self.mss, control.cwnd < control.ssthresh)
+    }
+
+    /// New data where nothing is out of order; says whether any left.
+    #[inline(always)]
+    pub(super) fn rack_send_in_order(&mut self, now: u64, port: &mut impl Port) -> bool {
+        let from = self.nxt;
+        if from >= self.available {
+            return false;
+        }
+        let end = self.available.min(self.window_end());
+        while self.nxt < end && u64::from(self.nxt - self.una + 1) * self.mss <= self.chain.control.cwnd {
+            if self.chain.control.pacing != Rate::NONE && self.must_wait(now) {
+                break;
+            }
+            self.send_one(now, port);
+        }
+        self.validate_after(now, self.nxt > from);
+        self.nxt > from
+    }
+
+    /// A timer or the application asks for it: what is lost, then new data.
+    #[inline(never)]
+    pub(crate) fn rack_send(&mut self, now: u64, port: &mut impl Port) {
+        if self.rack.retrans < self.rack.lost {
+            self.repeat_lost(now, port);
+        }
+        self.push_new(now, port);
+    }
+
+    /// New data.
+    pub(crate) fn push_new(&mut self, now: u64, port: &mut impl Port) {
+        let from = self.nxt;
+        if from >= self.available {
+            return;
+        }
+        let end = self.available.min(self.window_end());
+        let cwnd = self.cwnd_segments();
+        while self.nxt < end && u64::from(self.rack.in_flight(self.nxt - self.una)) < cwnd {
+            if self.chain.control.pacing != Rate::NONE && self.must_wait(now) {
+                break;
+            }
+            self.send_one(now, port);
+            if matches!(self.rack.state, CaState::Cwr | CaState::Recovery) {
+                self.rack.prr.on_sent();
+            }
+        }
+        self.validate_after(now, self.nxt > from);
+        if self.nxt > from {
+            if self.rack.armed == Armed::Probe {
+                self.rearm_timeout(now);
+            }
+            if self.may_probe() {
+                self.arm_probe(now, false);
+            }
+        }
+    }
+
+    /// The next new segment.
+    #[inline(always)]
+    pub(super) fn send_one(&mut self, now: u64, port: &mut impl Port) {
+        let segment = self.nxt;
+        if segment == self.una {
+            self.rack.lone = segment;
+        }
+        self.nxt = segment + 1;
+        self.max = segment + 1;
+        if self.una == 0 {
+            self.stats.first_flight += 1;
+        }
+        self.leave(now, segment, false, port);
+    }
+
+    /// What an ACK calls for.
+    pub(super) fn send_for(&mut self, now: u64, repeat: Repeat, port: &mut impl Port) {
+        match repeat {
+            Repeat::Nothing => return,
+            Repeat::NewFirst => {
+                self.push_new(now, port);
+                if self.frto_waits() {
+                    return;
+                }
+                self.end_frto();
+            }
+            Repeat::Lost => {}
+        }
+        self.repeat_lost(now, port);
+    }
+
+    /// Sends again what is lost, the earliest first, as far as the window allows.
+    pub(super) fn repeat_lost(&mut self, now: u64, port: &mut impl Port) {
+        let cwnd = self.cwnd_segments();
+        let end = self.rack.lost_end.min(self.nxt);
+        let mut segment = self.rack.hint.max(self.una);
+        let mut rearm = false;
+        while segment < end && self.rack.retrans < self.rack.lost {
+            if u64::from(self.rack.in_flight(self.nxt - self.una)) >= cwnd {
+                break;
+            }
+            if self.stamps.get(segment) & (LOST | SACKED | RETRANS) == LOST {
+                if self.chain.control.pacing != Rate::NONE && self.must_wait(now) {
+                    break;
+                }
+                self.send_again(now, segment, true, port);
+                if matches!(self.rack.state, CaState::Cwr | CaState::Recovery) {
+                    self.rack.prr.on_sent();
+                }
+                rearm |= segment == self.una && self.rack.armed != Armed::Reordering;
+            }
+            segment += 1;
+        }
+        self.rack.hint = segment;
+        if rearm {
+            self.arm(now, Armed::Timeout, self.rto.timeout());
+        }
+    }
+
+    /// A segment leaves again; `counted` as a repeat in flight, which a probe is not.
+    pub(super) fn send_again(&mut self, now: u64, segment: u32, counted: bool, port: &mut impl Port) {
+        let lost = self.stamps.get(segment) & LOST;
+        self.put_on_wire(now, segment, true, port);
+        *self.stamps.get_mut(segment) |= lost | if counted { RETRANS } else { 0 };
+        let rack = &mut self.rack;
+        rack.repeats.push_back((segment, now));
+        rack.repeated += 1;
+        if counted {
+            rack.retrans += 1;
+            if rack.undo.first_repeat == 0 {
+                rack.undo.first_repeat = now;
+            }
+            rack.undo.repeats = rack.undo.repeats.max(0) + 1;
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn validate_after(&mut self, now: u64, sent: bool) {
+        let in_flight = u64::from(self.rack.in_flight(self.nxt - self.una));
+        let full = (in_flight + 1) * self.mss > self.chain.control.cwnd;
+        if sent || full {
+            self.rack.usage.record(full, self.una, self.nxt);
+            if full {
+                self.rack.usage.used = 0;
+                self.rack.usage.limited_at = now;
+            } else {
+                self.validate_window(now);
+            }
+        }
+    }
+
+    /// Congestion window validation (RFC 2861): an application that has left the window unused for a timeout finds it
+    /// halfway down to what it used.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn validate_window(&mut self, now: u64) {
+        if self.rack_window_limits() {
+            self.rack.usage.used = 0;
+            self.rack.usage.limited_at = now;
+            return;
+        }
+        self.rack.usage.used = self.rack.usage.used.max(self.nxt - self.una);
+        let keeps = self.stack.idle_restart == IdleRestart::Keep || self.chain.is_whole();
+        if keeps || now - self.rack.usage.limited_at < self.rto.timeout() {
+            return;
+        }
+        if self.rack.state == CaState::Open {
+            let used = u64::from(self.rack.usage.used.max(self.stack.initial_window));
+            let cwnd = self.cwnd_segments();
+            if used < cwnd {
+                self.chain.control.ssthresh = self.current_ssthresh();
+                self.chain.control.cwnd = (cwnd + used) / 2 * self.mss;
+            }
+            self.rack.usage.used = 0;
+        }
+        self.rack.usage.limited_at = now;
+    }
+
+    /// After an idle time of more than a timeout: half the window for each timeout that passed, not below the initial
+    /// one.
+    pub(crate) fn shrink_after_idle(&mut self, idle: u64) {
+        let restart = u64::from(self.stack.initial_window);
+        let mut cwnd = self.cwnd_segments();
+        let restart = restart.min(cwnd);
+        self.chain.control.ssthresh = self.current_ssthresh();
+        let timeout = self.rto.timeout();
+        let mut left = idle.saturating_sub(timeout);
+        while left > 0 && cwnd > restart {
+            cwnd >>= 1;
+            left = left.saturating_sub(timeout);
+        }
+        self.chain.control.cwnd = cwnd.max(restart) * self.mss;
+        self.rack.usage.used = 0;
+    }
+}

@@ -1,0 +1,83 @@
+//! What is kept of every segment in flight: when it last left, and what has become of it. One word each, in a ring.
+
+/// The segment was sent more than once.
+pub(crate) const REPEATED: u64 = 1;
+/// The receiver reported to hold it.
+pub(crate) const SACKED: u64 = 2;
+/// It was declared lost.
+pub(crate) const LOST: u64 = 4;
+/// It was declared lost and sent again, and that repeat is in flight.
+pub(crate) const RETRANS: u64 = 8;
+/// Bits of a word that are not time.
+const BITS: u32 = 4;
+
+/// The words of the segments in flight, by segment number; empty where nothing is stamped.
+#[derive(Clone, Debug)]
+pub(crate) struct Stamps(Vec<u64>);
+
+impl Stamps {
+    /// Room for a first flight, or for nothing.
+    pub(crate) fn new(wanted: bool) -> Self {
+        Self(if wanted { vec![0; 64] } else { Vec::new() })
+    }
+
+    #[inline(always)]
+    fn slot(&self, segment: u32) -> usize {
+        segment as usize & (self.0.len() - 1)
+    }
+
+    /// The word of a segment in flight.
+    #[inline(always)]
+    pub(crate) fn get(&self, segment: u32) -> u64 {
+        self.0[self.slot(segment)]
+    }
+
+    /// The segment's word, to be changed.
+    #[inline(always)]
+    pub(crate) fn get_mut(&mut self, segment: u32) -> &mut u64 {
+        let slot = self.slot(segment);
+        &mut self.0[slot]
+    }
+
+    /// The segment leaves at `now`; `una` is the first one in flight.
+    #[inline(always)]
+    pub(crate) fn set(&mut self, now: u64, segment: u32, una: u32, flags: u64) {
+        if (segment - una) as usize >= self.0.len() {
+            self.grow(una);
+        }
+        *self.get_mut(segment) = now << BITS | flags;
+    }
+
+    #[cold]
+    fn grow(&mut self, una: u32) {
+        let old = self.0.len();
+        let mut words = vec![0; 2 * old];
+        for segment in una as usize..una as usize + old {
+            words[segment & (2 * old - 1)] = self.0[segment & (old - 1)];
+        }
+        self.0 = words;
+    }
+}
+
+/// When the segment of this word last left.
+#[inline(always)]
+pub(crate) fn sent(word: u64) -> u64 {
+    word >> BITS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_survive_growing_while_in_flight() {
+        let mut stamps = Stamps::new(true);
+        for segment in 100..900 {
+            stamps.set(u64::from(segment) * 7, segment, 100, if segment % 3 == 0 { REPEATED } else { 0 });
+        }
+        for segment in 100..900 {
+            let word = stamps.get(segment);
+            assert_eq!((sent(word), word & REPEATED != 0), (u64::from(segment) * 7, segment % 3 == 0));
+        }
+    }
+}
