@@ -178,7 +178,7 @@ impl Bbr {
         match self.mode {
             // No need to refill a pipe faster than it drains.
             Mode::ProbeBandwidth => self.pace(ONE, Nanos::ZERO, control),
-            Mode::ProbeRtt => self.check_probe_rtt_done(now, control),
+            Mode::ProbeRtt => self.check_probe_rtt_done(now, self.totals, control),
             Mode::Startup | Mode::Drain => {}
         }
     }
@@ -222,7 +222,7 @@ impl Bbr {
         match self.policer.update(totals, signs, self.mss) {
             Verdict::Nothing => {}
             Verdict::Policed => self.pacing_gain = ONE,
-            Verdict::Over => self.enter_probe_bandwidth(&totals),
+            Verdict::Over => self.enter_probe_bandwidth(totals),
         }
     }
 
@@ -282,18 +282,10 @@ impl Bbr {
     /// PROBE_BW begins in any phase but the one that gives bandwidth back. The kernel draws it, so that flows do
     /// not probe together; here the time and what was delivered stand for the dice: the same run repeats itself,
     /// two flows differ.
-    fn enter_probe_bandwidth(&mut self, totals: &Totals) {
+    fn enter_probe_bandwidth(&mut self, totals: Totals) {
         self.mode = Mode::ProbeBandwidth;
         self.phase = CYCLE.len() - 1 - below_seven(totals.at ^ totals.delivered.rotate_left(32)) as usize;
         self.next_phase(totals.at);
-    }
-
-    fn leave_probe_rtt(&mut self, totals: &Totals) {
-        if self.full_pipe {
-            self.enter_probe_bandwidth(totals);
-        } else {
-            self.mode = Mode::Startup;
-        }
     }
 
     /// Three rounds without a quarter more bandwidth: the pipe is full.
@@ -319,7 +311,7 @@ impl Bbr {
         if self.mode == Mode::Drain
             && self.in_flight_at_departure(sample.pipe, control) <= self.inflight(ONE, control)
         {
-            self.enter_probe_bandwidth(&sample.totals);
+            self.enter_probe_bandwidth(sample.totals);
         }
     }
 
@@ -328,7 +320,8 @@ impl Bbr {
         let now = sample.totals.at;
         let expired = now > self.min_rtt_at + MIN_RTT_WINDOW;
         if let Some(rtt) = sample.rtt
-            && (self.min_rtt.is_none_or(|min| rtt <= min) || (expired && !sample.maybe_delayed))
+            // Linux since 5.10: the same RTT again does not put PROBE_RTT off.
+            && (self.min_rtt.is_none_or(|min| rtt < min) || (expired && !sample.maybe_delayed))
         {
             self.min_rtt = Some(rtt);
             self.min_rtt_at = now;
@@ -352,7 +345,7 @@ impl Bbr {
                 Some(_) => {
                     self.probe_rtt_round_done |= self.round_start;
                     if self.probe_rtt_round_done {
-                        self.check_probe_rtt_done(now, control);
+                        self.check_probe_rtt_done(now, sample.totals, control);
                     }
                 }
             }
@@ -362,11 +355,15 @@ impl Bbr {
         }
     }
 
-    fn check_probe_rtt_done(&mut self, now: u64, control: &mut Control) {
+    fn check_probe_rtt_done(&mut self, now: u64, totals: Totals, control: &mut Control) {
         if self.probe_rtt_ends.is_some_and(|end| now > end) {
             self.min_rtt_at = now;
             self.restore_window(control);
-            self.leave_probe_rtt(&Totals { at: now, ..self.totals });
+            if self.full_pipe {
+                self.enter_probe_bandwidth(totals);
+            } else {
+                self.mode = Mode::Startup;
+            }
         }
     }
 
