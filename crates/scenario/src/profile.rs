@@ -21,10 +21,14 @@ words! {
 pub struct Stack {
     /// Headers on every packet, bytes: IPv4 and TCP, and what TCP options every packet carries.
     pub header: u32,
-    /// Start-up scheme.
+    /// Start-up scheme, where the avoidance scheme has none of its own.
     pub startup: &'static str,
+    /// Start-up schemes that come with an avoidance scheme: its label, then theirs.
+    pub startup_with: &'static [(&'static str, &'static str)],
     /// Avoidance scheme.
     pub avoidance: &'static str,
+    /// How the stack does what its schemes leave open: label, parameter, and the word it has for it.
+    pub parameters: &'static [(&'static str, &'static str, &'static str)],
     /// How losses are found and repaired.
     pub recovery: Recovery,
     /// Initial window.
@@ -58,6 +62,14 @@ pub enum InitialWindow {
     Rfc6928,
 }
 
+impl Stack {
+    /// The start-up scheme that precedes this avoidance scheme.
+    pub fn startup_before(&self, avoidance: &str) -> &'static str {
+        let own = self.startup_with.iter().find(|(label, _)| *label == avoidance);
+        own.map_or(self.startup, |(_, startup)| startup)
+    }
+}
+
 impl InitialWindow {
     /// The window in bytes, where a full packet carries `payload` bytes.
     pub fn bytes(self, payload: u32) -> u64 {
@@ -83,7 +95,9 @@ impl Profile {
 const RFC: Stack = Stack {
     header: 40,
     startup: "slow-start",
+    startup_with: &[],
     avoidance: "reno",
+    parameters: &[],
     recovery: Recovery::Sack,
     initial_window: InitialWindow::Rfc6928,
     receiver: Receiver::Delayed,
@@ -105,7 +119,10 @@ const NS2: Stack = Stack {
     // size_ + tcpip_base_hdr_size_
     header: 40,
     startup: "slow-start",
+    startup_with: &[],
     avoidance: "reno",
+    // 1/cwnd for each ACK, RFC 5681 equation (3)
+    parameters: &[("reno", "growth", "per-ack")],
     // Agent/TCP/Newreno
     recovery: Recovery::NewReno,
     // windowInit_ 1
@@ -129,9 +146,11 @@ const NS2: Stack = Stack {
 const LINUX: Stack = Stack {
     // 40 bytes and the timestamps option, 12 bytes with its padding
     header: 52,
-    // A stock kernel leaves slow start by its HyStart; that scheme has a label of its own.
     startup: "slow-start",
+    // HyStart is part of tcp_cubic, and on by default.
+    startup_with: &[("cubic", "hystart-linux")],
     avoidance: "cubic",
+    parameters: &[("cubic", "rules", "linux")],
     recovery: Recovery::Sack,
     // TCP_INIT_CWND
     initial_window: InitialWindow::Packets(10),

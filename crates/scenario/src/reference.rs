@@ -95,8 +95,15 @@ fn profiles() -> String {
         let _ = writeln!(out, "| {name} | {} |", cells.join(" | "));
     };
     let yes = |flag: bool| String::from(if flag { "true" } else { "false" });
-    row("`startup`", &|s| s.startup.into());
+    row("`startup`", &|s| {
+        let own = s.startup_with.iter().map(|(avoidance, startup)| format!("{startup} before {avoidance}, "));
+        own.collect::<String>() + if s.startup_with.is_empty() { "" } else { "else " } + s.startup
+    });
     row("`avoidance`", &|s| s.avoidance.into());
+    row("parameters of schemes", &|s| {
+        let set = s.parameters.iter().map(|(label, name, word)| format!("{label}: {name} = {word}"));
+        set.collect::<Vec<_>>().join(", ")
+    });
     row("`recovery`", &|s| s.recovery.word().into());
     row("`initial_window`", &|s| match s.initial_window {
         InitialWindow::Packets(n) => format!("{n} packets"),

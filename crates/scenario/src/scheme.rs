@@ -4,10 +4,11 @@ use core::fmt;
 
 use firstflight_control::host::chain::{Chain, ChainError};
 use firstflight_control::registry::{AnyPhase, SCHEMES};
-use firstflight_control::scheme::{Role, Value};
+use firstflight_control::scheme::{ParamKind, Role, Value};
 
 use crate::error::{clipped, nearest};
 use crate::limits;
+use crate::profile::Stack;
 
 /// Start-up schemes in order, then an avoidance scheme; or one that is both.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,6 +99,23 @@ impl PhaseSpec {
         phase
     }
 
+    /// The phase as a stack has it: what was not given is as the stack does it.
+    fn build_in(&self, stack: &Stack) -> AnyPhase {
+        let mut phase = self.build();
+        for &(label, name, word) in stack.parameters {
+            if label == self.label && self.param(name).is_none() {
+                let param = phase.info().params.iter().find(|param| param.name == name);
+                let Some(ParamKind::Choice(words)) = param.map(|param| param.kind) else {
+                    unreachable!("profiles choose among words: {label} {name}")
+                };
+                let index = words.iter().position(|known| *known == word);
+                let value = Value::Choice(index.expect("profiles use words that their schemes know"));
+                phase.set(name, value).expect("the choice is one of the scheme's words");
+            }
+        }
+        phase
+    }
+
     /// Where the phase belongs.
     pub fn role(&self) -> Role {
         self.build().info().role
@@ -134,6 +152,11 @@ impl SchemeSpec {
     /// The phases, ready for a chain.
     pub fn build(&self) -> Vec<AnyPhase> {
         self.phases.iter().map(PhaseSpec::build).collect()
+    }
+
+    /// The same on a stack: parameters that were not given are as the stack has them.
+    pub fn build_in(&self, stack: &Stack) -> Vec<AnyPhase> {
+        self.phases.iter().map(|phase| phase.build_in(stack)).collect()
     }
 
     /// The chain's label: `slow-start+reno`.
@@ -255,6 +278,7 @@ const PLANNED: &[&str] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profile::Profile;
 
     #[test]
     fn the_longest_label_is_cut_first() {
@@ -282,6 +306,29 @@ mod tests {
             ("slow-start+reno".into(), "slow-start".into(), "reno")
         );
         assert_eq!(spec.build().len(), 2);
+    }
+
+    #[test]
+    fn a_stack_does_what_a_scheme_leaves_open_and_never_what_is_given() {
+        let built = |text: &str, given: &[(&'static str, Value)], profile: Profile| {
+            let mut spec = SchemeSpec::parse(text).unwrap();
+            spec.phases[0].params = given.to_vec();
+            format!("{:?}", spec.build_in(profile.stack()))
+        };
+        let by_hand = |text: &str, name: &str, index: usize| {
+            let mut phase = AnyPhase::by_label(text).unwrap();
+            phase.set(name, Value::Choice(index)).unwrap();
+            format!("{:?}", [phase])
+        };
+        // reno grows counted or per-ack, cubic by rfc9438 or linux.
+        for (profile, growth, rules) in [(Profile::Rfc, 0, 0), (Profile::Ns2, 1, 0), (Profile::Linux, 0, 1)] {
+            assert_eq!(built("reno", &[], profile), by_hand("reno", "growth", growth));
+            assert_eq!(built("cubic", &[], profile), by_hand("cubic", "rules", rules));
+            for index in [0, 1] {
+                let given = [("rules", Value::Choice(index))];
+                assert_eq!(built("cubic", &given, profile), by_hand("cubic", "rules", index));
+            }
+        }
     }
 
     #[test]

@@ -265,17 +265,23 @@ fn a_preset_that_does_not_exist_is_refused_with_the_nearest_name() {
 }
 
 #[test]
-fn every_profile_gives_a_flow_whose_schemes_exist() {
-    for profile in Profile::ALL {
+fn every_profile_gives_a_flow_the_schemes_of_its_stack() {
+    let label = |profile: Profile, keys: &str| {
         let text = format!(
             "duration = \"1 s\"\n[path]\nrate = \"1 Mbit/s\"\nrtt = \"10 ms\"\nbuffer = \"9 packets\"\n\
-             [[flow]]\nprofile = \"{}\"\n",
+             [[flow]]\nprofile = \"{}\"\n{keys}",
             profile.word()
         );
-        let flow = parse(&text, "").unwrap().scenario.flows.remove(0);
-        assert_eq!(flow.scheme.startup(), profile.stack().startup);
-        assert_eq!(flow.scheme.avoidance(), profile.stack().avoidance);
-    }
+        parse(&text, "").unwrap().scenario.flows.remove(0).scheme.label()
+    };
+    assert_eq!(
+        [Profile::Rfc, Profile::Ns2, Profile::Linux].map(|profile| label(profile, "")),
+        ["slow-start+reno", "slow-start+reno", "hystart-linux+cubic"]
+    );
+    // HyStart is a part of Linux's CUBIC, not of its slow start.
+    assert_eq!(label(Profile::Linux, "avoidance = \"reno\""), "slow-start+reno");
+    assert_eq!(label(Profile::Linux, "startup = \"slow-start\""), "slow-start+cubic");
+    assert_eq!(label(Profile::Rfc, "avoidance = \"cubic\""), "slow-start+cubic");
 }
 
 fn json(text: &str) -> Value {

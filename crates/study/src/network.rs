@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, VecDeque};
 
 use firstflight_control::contract::Signals;
 use firstflight_control::host::chain::Chain;
-use firstflight_control::scheme::Value;
 use firstflight_control::units::{Nanos, Rate};
 use firstflight_net::queue::red::RedConfig;
 use firstflight_net::random::Stream;
 use firstflight_scenario as scenario;
 use firstflight_scenario::{
-    Dist, Endpoints, FlowGroup, Graph, Limit, PhaseSpec, Profile, Queue, Scenario, Start,
+    Dist, Endpoints, FlowGroup, Graph, Limit, Profile, Queue, Scenario, Start,
 };
 use firstflight_sim::config::{FlowConfig, LinkConfig, Network, QueueConfig, UdpConfig};
 use firstflight_sim::dumbbell::{Dumbbell, Paths};
@@ -133,16 +132,7 @@ fn check(group: &FlowGroup, index: usize) -> Result<(), Refusal> {
 
 /// The chain of a group's schemes, ready to start.
 fn chain(group: &FlowGroup) -> Chain {
-    let mut phases = group.scheme.build();
-    if group.profile == Profile::Ns2 {
-        // ns-2 adds 1/cwnd for each ACK (RFC 5681 equation (3)) where its users know only "reno".
-        let given = |spec: &PhaseSpec| spec.param("growth").is_some();
-        for (phase, spec) in phases.iter_mut().zip(group.scheme.phases()) {
-            if spec.label() == "reno" && !given(spec) {
-                phase.set("growth", Value::Choice(1)).expect("reno can grow with every ACK");
-            }
-        }
-    }
+    let phases = group.scheme.build_in(group.profile.stack());
     Chain::new(phases).expect("a scheme read from a scenario makes a chain")
 }
 

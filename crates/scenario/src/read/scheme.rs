@@ -17,25 +17,31 @@ pub(super) fn read(table: &Table<'_>, stack: &Stack) -> Result<SchemeSpec, Error
     let habit = |label| {
         PhaseSpec::new(label).map_err(|error| table.fail(Problem::Impossible(error.to_string()), None))
     };
-    let (startup, avoidance) = (table.get("startup"), table.get("avoidance"));
+    let startup = table.get("startup");
     let mut chain = match &startup {
         Some(item) => phases(item, STARTUP)?,
-        None => vec![habit(stack.startup)?],
+        None => vec![],
     };
     let whole = chain.iter().find(|phase| phase.role() == Role::Whole).map(PhaseSpec::label);
-    match (&avoidance, whole) {
+    let avoidance = match (table.get("avoidance"), whole) {
         (Some(item), Some(whole)) => {
             let why = format!("{whole} rules the whole connection, so that no avoidance follows it");
             return Err(item.impossible(why));
         }
-        (Some(item), None) => match <[_; 1]>::try_from(phases(item, AVOIDANCE)?) {
-            Ok(one) => chain.extend(one),
+        (Some(item), None) => match <[_; 1]>::try_from(phases(&item, AVOIDANCE)?) {
+            Ok([one]) => Some(one),
             Err(_) => {
                 return Err(item.impossible("an avoidance scheme never ends, so that there is only one"));
             }
         },
-        (None, None) => chain.push(habit(stack.avoidance)?),
-        (None, Some(_)) => {}
+        (None, None) => Some(habit(stack.avoidance)?),
+        (None, Some(_)) => None,
+    };
+    if let Some(avoidance) = avoidance {
+        if startup.is_none() {
+            chain.push(habit(stack.startup_before(avoidance.label))?);
+        }
+        chain.push(avoidance);
     }
     SchemeSpec::new(chain).map_err(|error| match startup {
         Some(item) => item.impossible(error.to_string()),
