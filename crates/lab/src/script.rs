@@ -188,12 +188,13 @@ impl Setup {
     fn of(options: &str) -> Result<Self, String> {
         let mut setup = Self { congestion_control: String::new(), idle_restart: true };
         let mut startup = "";
+        let mut avoidance = "";
         let mut words = options.split_whitespace();
         while let Some(option) = words.next() {
             let value = words.next().ok_or_else(|| format!("{option} has no value"))?;
             match option {
                 "--startup" => startup = value,
-                "--avoidance" => setup.congestion_control = value.to_owned(),
+                "--avoidance" => avoidance = value,
                 "--idle-restart" => {
                     setup.idle_restart = match value {
                         "restart" => true,
@@ -204,10 +205,12 @@ impl Setup {
                 _ => return Err(format!("{option}: the kernel has no such option")),
             }
         }
-        match (startup, &*setup.congestion_control) {
-            ("slow-start", "reno") | ("hystart-linux", "cubic") | ("", "bbr") => Ok(setup),
-            (startup, avoidance) => Err(format!("the kernel has no {startup}+{avoidance}")),
-        }
+        setup.congestion_control = match (startup, avoidance) {
+            ("slow-start", "reno") | ("hystart-linux", "cubic") => avoidance.to_owned(),
+            ("bbr", "") => startup.to_owned(),
+            _ => return Err(format!("the kernel has no {startup}+{avoidance}")),
+        };
+        Ok(setup)
     }
 }
 
