@@ -3,7 +3,7 @@
 use firstflight_capture::read;
 use firstflight_study::compare::{Input, Known, compare};
 use firstflight_study::progress::Silent;
-use firstflight_study::results::{Comparison, InputFile, PathResult, SchemeResult};
+use firstflight_study::results::{Comparison, ConnectionResult, InputFile, PathResult, SchemeResult};
 
 use crate::controls::{Controls, request};
 use crate::truth::{Transfer, TruePath};
@@ -34,8 +34,18 @@ pub(crate) struct Told {
     pub(crate) control: String,
     /// The size that was captured.
     pub(crate) bytes: u64,
-    /// The path it tells of and every transfer on it; the reason, where the capture cannot be read.
-    pub(crate) answer: Result<(PathResult, Vec<Cell>), String>,
+    /// What it tells; the reason, where the capture cannot be read.
+    pub(crate) answer: Result<Answer, String>,
+}
+
+/// What a readable capture tells.
+pub(crate) struct Answer {
+    /// The path.
+    pub(crate) path: PathResult,
+    /// The captured connections beside their re-runs.
+    pub(crate) connections: Vec<ConnectionResult>,
+    /// Every transfer on the path.
+    pub(crate) cells: Vec<Cell>,
 }
 
 impl Seen {
@@ -95,7 +105,7 @@ pub(crate) fn from_capture(path: &TruePath, source: &Transfer, controls: &Contro
         let request = request(input, controls.schemes(), path.sizes());
         let comparison = compare(&request, &Silent).map_err(|error| error.to_string())?.comparison;
         let cells = cells(path, controls, &comparison);
-        Ok((comparison.path, cells))
+        Ok(Answer { path: comparison.path, connections: comparison.connections, cells })
     });
     Told { control: source.control.clone(), bytes: source.bytes, answer }
 }

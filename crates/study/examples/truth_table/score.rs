@@ -47,15 +47,14 @@ impl<'a> Foretold<'a> {
     /// Every forecast from every capture that could be read.
     pub(crate) fn forecasts(&'a self) -> impl Iterator<Item = Forecast<'a>> {
         self.folder.paths.iter().zip(&self.on_true_path).zip(&self.told).flat_map(|((path, truth), told)| {
-            let answers = told.iter().filter_map(|told| {
-                let (path_told, cells) = told.answer.as_ref().ok()?;
-                Some(((told.control.as_str(), told.bytes), path_told, cells))
-            });
-            answers.flat_map(move |(source, told, cells)| {
-                cells.iter().zip(truth).map(move |(cell, truth)| Forecast {
+            let answers = told
+                .iter()
+                .filter_map(|told| Some(((told.control.as_str(), told.bytes), told.answer.as_ref().ok()?)));
+            answers.flat_map(move |(source, answer)| {
+                answer.cells.iter().zip(truth).map(move |(cell, truth)| Forecast {
                     path,
                     source,
-                    told,
+                    told: &answer.path,
                     cell,
                     matters: truth.matters(),
                 })

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::controls::Controls;
-use crate::foretell::{Cell, Seen, Told};
+use crate::foretell::{Answer, Cell, Seen, Told};
 use crate::score::{Forecast, Foretold, Score, Value};
 use crate::table::{Table, number, signed};
 use crate::truth::{Folder, TruePath};
@@ -125,17 +125,30 @@ fn summary(foretold: &Foretold<'_>) -> String {
 
 /// The paths that the captures tell of.
 fn paths(foretold: &Foretold<'_>) -> String {
-    let mut table = Table::new(["capture", "rate, %", "RTT, ms", "buffer, %", "cannot tell"]);
+    let mut table = Table::new([
+        "capture",
+        "rate, %",
+        "RTT, ms",
+        "buffer, %",
+        "cannot tell",
+        "re-run as",
+        "ms captured",
+        "re-run",
+        "sent again",
+        "re-run",
+    ]);
     let (mut rate, mut rtt, mut buffer) = (Value::default(), Value::default(), Value::default());
     let mut unreadable = vec![];
     for (path, told) in foretold.folder.paths.iter().zip(&foretold.told) {
         let (true_rate, true_buffer) = (path.rate_mbit_s * 1e6, path.buffer_packets as f64);
         for told in told {
             let name = format!("{} {} {}", path.name, told.control, told.bytes / 1000);
-            let Ok((path_told, _)) = &told.answer else {
+            let Ok(Answer { path: path_told, connections, .. }) = &told.answer else {
                 unreadable.push(name);
                 continue;
             };
+            let again = &connections[0];
+            let ms = |seconds: Option<f64>| number(seconds.map(|seconds| seconds * 1e3), 1);
             rate.take(path_told, "rate_bit_s", true_rate, true_rate, 0.02 * true_rate);
             rtt.take(path_told, "rtt_ms", path.rtt_ms, 1.0, 1.0 + 0.01 * path.rtt_ms);
             buffer.take(path_told, "buffer_packets", true_buffer, true_buffer, 0.1 * true_buffer);
@@ -149,6 +162,11 @@ fn paths(foretold: &Foretold<'_>) -> String {
                     0,
                 ),
                 path_told.cannot_tell.join(", "),
+                again.scheme.clone(),
+                ms(again.observed_completion_s),
+                ms(again.rerun_completion_s),
+                again.observed_retransmits.to_string(),
+                again.rerun_retransmits.to_string(),
             ]);
         }
     }
@@ -232,7 +250,7 @@ fn in_full(path: &TruePath, told: &[Told], controls: &Controls) -> String {
         let truth = sizes.iter().map(|&size| number(path.transfer(control, size).map(|t| t.truth_ms()), 1));
         table.row(std::iter::once("**truth**".to_owned()).chain(truth));
         for told in told {
-            let Ok((_, cells)) = &told.answer else { continue };
+            let Ok(Answer { cells, .. }) = &told.answer else { continue };
             let itself = if told.control == control { " (itself)" } else { "" };
             let name = format!("{} {} KB{itself}", told.control, told.bytes / 1000);
             let foretold = sizes.iter().map(|&size| {

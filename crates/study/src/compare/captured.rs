@@ -1,7 +1,7 @@
 //! Each captured connection run again on the inferred path, so that the user sees how far to trust the rest.
 //!
 //! Packets do not say which congestion control sent them. Each connection is run again under a few common ones, and
-//! the one nearest to the observed in time and in packets sent again is shown, by name.
+//! the one that resembles it most is shown, by name.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -9,11 +9,11 @@ use std::net::IpAddr;
 use firstflight_capture::{Connection, ExitReason};
 use firstflight_control::units::Nanos;
 use firstflight_scenario::{Dist, SchemeSpec};
-use firstflight_sim::outcome::simulate;
 use rayon::prelude::*;
 
 use super::exit_of;
 use super::path::Subject;
+use super::resemblance::{departure, distance};
 use crate::network::{Built, build};
 use crate::progress::Progress;
 use crate::results::{CapturedTrace, ConnectionResult, Series};
@@ -41,6 +41,9 @@ const LARGE_DEPARTURE: f64 = 0.1;
 
 /// A connection that had nothing to send for this share of its time is no bulk transfer, and its re-run is one.
 const APPLICATION_LIMITED: f64 = 0.05;
+
+/// Beside a connection that carried at least this share of its data it was not alone.
+const DISTURBING: f64 = 0.1;
 
 /// The captured connections beside their re-runs.
 pub(super) struct Captured {
@@ -84,7 +87,11 @@ impl Captured {
         let (mut connections, mut traces): (Vec<_>, Vec<_>) = all
             .iter()
             .map(|connection| {
-                let trace = CapturedTrace { observed: observed(connection), ..CapturedTrace::default() };
+                let trace = CapturedTrace {
+                    observed: observed(connection),
+                    observed_retransmits_s: resent(connection),
+                    ..CapturedTrace::default()
+                };
                 (result(connection), trace)
             })
             .unzip();
@@ -107,7 +114,7 @@ impl Captured {
                 all.len()
             ));
         }
-        let departures = all.iter().zip(&connections).filter_map(|(seen, result)| departure(seen, result));
+        let departures = reruns.iter().filter_map(|&index| off(subject, index, &traces[index]));
         let mut departures: Vec<f64> = departures.collect();
         departures.sort_by(f64::total_cmp);
         let departure = if departures.is_empty() { 0.0 } else { quantile(&departures, 0.5) };
@@ -122,29 +129,44 @@ impl Captured {
     }
 }
 
-/// By what share a re-run is off, where the connection was one transfer from begin to end.
-fn departure(connection: &Connection, result: &ConnectionResult) -> Option<f64> {
-    let (seen, ran) = (result.observed_completion_s?, result.rerun_completion_s?);
-    let busy = connection.observed.application_limited.as_secs_f64() <= APPLICATION_LIMITED * seen;
-    (busy && seen > 0.0).then(|| libm::exp(libm::log(ran / seen).abs()) - 1.0)
+/// By what share a re-run is off at its end, where the connection was one transfer and had the path for itself.
+fn off(subject: &Subject<'_>, index: usize, trace: &CapturedTrace) -> Option<f64> {
+    let connections = subject.connections();
+    let connection = &connections[index];
+    let end = *trace.observed.time_s.last()?;
+    let busy = connection.observed.application_limited.as_secs_f64() <= APPLICATION_LIMITED * end;
+    let alone = connections.iter().enumerate().all(|(other, it)| other == index || !disturbs(it, connection));
+    (busy && alone).then(|| departure(&trace.observed, &trace.rerun, 1.0)).flatten()
 }
 
+/// Whether a connection carried data enough beside another to slow it down.
+fn disturbs(one: &Connection, other: &Connection) -> bool {
+    let span = |connection: &Connection| {
+        let seen = &connection.observed;
+        let end = seen.series.delivered.last().map_or(0.0, |&(at, _)| at);
+        let begin = seen.established.as_secs_f64();
+        (begin, begin + end)
+    };
+    let ((from, until), (begin, end)) = (span(one), span(other));
+    from < end && begin < until && one.observed.bytes as f64 > DISTURBING * other.observed.bytes as f64
+}
+
+/// The re-run that resembles the connection most.
 fn nearest(
     subject: &Subject<'_>,
     connection: &Connection,
     candidates: &[SchemeSpec],
 ) -> (ConnectionResult, CapturedTrace) {
-    let observed_series = observed(connection);
+    let seen = observed(connection);
     let tried = candidates.iter().map(|scheme| {
         let built = again(subject, connection, scheme);
-        let outcome = simulate(&built.network);
-        let completion = outcome.flows[0].completions.first().map(|&t| Nanos(t).as_secs_f64());
-        let retransmits = outcome.flows[0].retransmits;
-        (scheme, built, distance(connection, completion, retransmits))
+        let (outcome, traced) = simulate_traced(&built.network);
+        let resent = [connection.observed.retransmits, outcome.flows[0].retransmits];
+        let distance = distance(&seen, &traced.series, resent, connection.observed.packets);
+        (scheme, built, outcome, traced, distance)
     });
-    let best = tried.min_by(|(_, _, a), (_, _, b)| a.total_cmp(b)).expect("there are candidates");
-    let (scheme, built, _) = best;
-    let (outcome, traced) = simulate_traced(&built.network);
+    let best = tried.min_by(|(.., a), (.., b)| a.total_cmp(b)).expect("there are candidates");
+    let (scheme, built, outcome, traced, _) = best;
     let flow = &outcome.flows[0];
     let result = ConnectionResult {
         rerun_completion_s: flow.completions.first().map(|&t| Nanos(t).as_secs_f64()),
@@ -154,10 +176,10 @@ fn nearest(
         ..result(connection)
     };
     let trace = CapturedTrace {
-        observed: observed_series,
+        observed: seen,
+        observed_retransmits_s: resent(connection),
         rerun: traced.series,
         rerun_retransmits_s: traced.retransmits_s,
-        ..CapturedTrace::default()
     };
     (result, trace)
 }
@@ -171,20 +193,6 @@ fn again(subject: &Subject<'_>, connection: &Connection, scheme: &SchemeSpec) ->
     // What was asked for is what is run: a transfer without the background of the path.
     scenario.flows.truncate(1);
     build(&scenario, scenario.seed, Nanos::from_secs(1)).expect("common schemes run on any inferred path")
-}
-
-/// How far a re-run is from what was observed: the relative difference of the completion times, and that of the
-/// shares of packets sent again, which tells schemes apart that took as long.
-fn distance(connection: &Connection, completion: Option<f64>, retransmits: u64) -> f64 {
-    let observed = &connection.observed;
-    let took = |end: Nanos| end.saturating_sub(observed.first_data).as_secs_f64();
-    let time = match (observed.completion.map(took), completion) {
-        (Some(seen), Some(ran)) if seen > 0.0 => (ran / seen).ln().abs(),
-        (None, _) => 0.0,
-        _ => f64::INFINITY,
-    };
-    let packets = observed.packets.max(1) as f64;
-    time + (retransmits as f64 - observed.retransmits as f64).abs() / packets
 }
 
 fn result(connection: &Connection) -> ConnectionResult {
@@ -219,6 +227,12 @@ fn startup_sentence(connection: &Connection) -> String {
         "{first} and stopped growing {why} after {at:.0} ms with {:.0} packets in flight",
         exit.cwnd_packets
     )
+}
+
+/// When packets were sent again, counted from the first data packet.
+fn resent(connection: &Connection) -> Vec<f64> {
+    let begin = connection.observed.first_data.as_secs_f64();
+    connection.observed.series.retransmissions.iter().map(|at| at - begin).collect()
 }
 
 /// What the capture shows over time, counted from the first data packet.

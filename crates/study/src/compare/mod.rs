@@ -6,6 +6,7 @@
 
 mod captured;
 mod path;
+mod resemblance;
 mod summary;
 mod told;
 mod uncertain;

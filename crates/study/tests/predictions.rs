@@ -1,0 +1,94 @@
+//! The captures in `crates/capture/testdata`, each of one congestion control, foretell transfers of another; the times
+//! that a Linux kernel took lie beside them. `--example truth_table` does so for whole collections.
+
+use std::path::{Path, PathBuf};
+
+use firstflight_capture::read;
+use firstflight_scenario::{Profile, SchemeSpec};
+use firstflight_study::compare::{Input, Known, Request, compare};
+use firstflight_study::progress::Silent;
+use firstflight_study::results::{CompareReport, InputFile, SchemeResult};
+
+fn testdata(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../capture/testdata").join(name)
+}
+
+/// Seconds that the kernel took, median of its repeats.
+fn truth(path: &str, control: &str, bytes: u64) -> f64 {
+    let text = std::fs::read_to_string(testdata("truth.csv")).expect("the truth beside the captures");
+    let fields = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let of_transfer = fields.filter(|f| f[0] == path && f[4] == control && f[5] == bytes.to_string());
+    let mut times: Vec<f64> = of_transfer.map(|f| f[8].parse::<f64>().expect("milliseconds") / 1e3).collect();
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+fn foretell(capture: &str, scheme: &str, sizes: &[u64]) -> CompareReport {
+    let file = InputFile { name: capture.into(), bytes: 0, sha256: String::new() };
+    let capture = read(testdata(capture)).expect("a readable capture");
+    let request = Request {
+        input: Input::Capture { file, capture: Box::new(capture), known: Known::default() },
+        schemes: vec![SchemeSpec::parse(scheme).expect("a registered chain")],
+        sizes: sizes.to_vec(),
+        profile: Profile::Linux,
+        runs: 30,
+        seed: 1,
+        command: "test".into(),
+        revision: "test".into(),
+    };
+    compare(&request, &Silent).expect("compared")
+}
+
+/// Median and interval.
+fn times(row: &SchemeResult) -> (f64, [f64; 2]) {
+    let completion = row.completion_s.expect("finished");
+    (completion.median, completion.ci95)
+}
+
+#[test]
+fn a_capture_of_one_congestion_control_foretells_another_within_a_tenth() {
+    for (capture, scheme, control) in [
+        ("p1-cubic-1000KB.pcap", "slow-start+reno", "reno"),
+        ("p1-reno-1000KB.pcap", "hystart-linux+cubic", "cubic"),
+    ] {
+        let report = foretell(capture, scheme, &[1_000_000]);
+        let (median, [low, high]) = times(&report.comparison.results[0]);
+        let truth = truth("p1", control, 1_000_000);
+        assert!(
+            (median / truth - 1.0).abs() < 0.1,
+            "{capture} {control}: {median} s, the kernel took {truth} s"
+        );
+        assert!(low <= truth && truth <= high, "{capture} {control}: {truth} s outside {low}-{high} s");
+    }
+}
+
+#[test]
+fn what_a_short_capture_cannot_tell_widens_long_transfers_and_leaves_short_ones_sharp() {
+    let report = foretell("p2-reno-30KB.pcap", "slow-start+reno", &[30_000, 3_000_000]);
+    assert_eq!(report.comparison.path.buffer_packets, None);
+    let [short, long] = &report.comparison.results[..] else { panic!("two sizes") };
+    let (median, [low, high]) = times(short);
+    let truth = truth("p2", "reno", 30_000);
+    assert!((median / truth - 1.0).abs() < 0.02, "{median} s, the kernel took {truth} s");
+    assert!(low <= truth && truth <= high, "{truth} s outside {low}-{high} s");
+    // Twenty-one packets tell nothing of losses rarer than one in ten, nor of the buffer.
+    let (_, [low, high]) = times(long);
+    assert!(high > 2.0 * low, "{low}-{high} s");
+    assert!(long.widened_by.iter().any(|field| field == "buffer_packets"), "{:?}", long.widened_by);
+}
+
+#[test]
+fn the_sender_that_was_captured_is_recognised_by_its_start_up() {
+    for (capture, control) in
+        [("p1-cubic-1000KB.pcap", "hystart-linux+cubic"), ("p1-reno-1000KB.pcap", "reno")]
+    {
+        let report = foretell(capture, "slow-start+reno", &[30_000]);
+        let connection = &report.comparison.connections[0];
+        assert!(connection.scheme.ends_with(control), "{capture} taken for {}", connection.scheme);
+        let (seen, ran) = (
+            connection.observed_completion_s.expect("whole"),
+            connection.rerun_completion_s.expect("finished"),
+        );
+        assert!((ran / seen - 1.0).abs() < 0.02, "{capture}: {ran} s, observed {seen} s");
+    }
+}
