@@ -45,7 +45,7 @@ packages-build:
 	@$(INSTALL) cc=gcc
 
 packages-test:
-	@$(INSTALL) ns=ns2 chromium=chromium
+	@$(INSTALL) ns=ns2 chromium=chromium tshark=tshark
 
 packages-bench:
 	@$(INSTALL) ns=ns2 valgrind=valgrind

@@ -6,15 +6,15 @@ use std::path::PathBuf;
 use clap::Args;
 use firstflight_control::contract::Signals;
 use firstflight_control::registry::SCHEMES;
-use firstflight_report::{Colour, Folder, stage_all, table};
+use firstflight_report::{Colour, Folder, stage_all, stage_traces, table};
 use firstflight_scenario::quantity::{BYTE_UNITS, Depth, QuantityError, parse_bytes, parse_depth};
 use firstflight_scenario::{Network, Profile, SchemeSpec, nearest};
-use firstflight_study::compare::{Input, Known, Request, compare};
+use firstflight_study::compare::{Input, Known, Request, compare, recordings};
 
 use crate::failure::{Failure, Wrong};
 use crate::input::input;
 use crate::keys::{Keys, option, quoted};
-use crate::output::{print, print_json};
+use crate::output::{places, print, print_json};
 use crate::progress::Bar;
 use crate::schemes::{DEFAULT_STARTUPS, schemes};
 
@@ -32,7 +32,8 @@ Examples:
   firstflight compare cable --size 30KB,1MB
   firstflight compare --rate \"40 Mbit/s\" --rtt \"100 ms\" --buffer \"0.5 BDP\" --loss 0.001
   firstflight compare geo-satellite --scheme slow-start+reno,hystart+++cubic --runs 100 --seed 7
-  firstflight compare lte --startup slow-start,jump-start --avoidance reno --json")]
+  firstflight compare lte --startup slow-start,jump-start --avoidance reno --json
+  firstflight compare cable --size 3MB --trace && wireshark out/slow-start+cubic-3MB.pcapng")]
 pub(crate) struct Options {
     /// A capture, a scenario file, or the name of a path preset
     input: Option<String>,
@@ -77,15 +78,13 @@ pub(crate) struct Options {
     /// Print JSON instead of the table
     #[arg(long)]
     json: bool,
-    /// Refused until it is built: qlog and pcapng of every run
-    #[arg(long, hide = true)]
+    /// Write the run nearest the median of each scheme and size, and the re-run of each captured connection, as qlog
+    /// and pcapng
+    #[arg(long)]
     trace: bool,
 }
 
 pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
-    if options.trace {
-        return Err(Wrong::at(option("trace", None), "not built yet: qlog and pcapng of the runs").into());
-    }
     let profile = profile(&options.profile)?;
     let sizes = options.sizes.iter().map(|text| size(text)).collect::<Result<_, _>>()?;
     let input = match &options.input {
@@ -108,6 +107,11 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     let mut folder = Folder::open(&options.out)?;
     let report = compare(&request, &Bar::new()).map_err(Failure::new)?;
     stage_all(&mut folder, &report)?;
+    if options.trace {
+        for recording in recordings(&request, &report).map_err(Failure::new)? {
+            stage_traces(&mut folder, &recording)?;
+        }
+    }
     let written = folder.commit()?;
     if options.json {
         for warning in &report.comparison.warnings {
@@ -119,17 +123,13 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     let colour = if console::colors_enabled() { Colour::Ansi } else { Colour::None };
     let columns = terminal.size_checked().map_or(COLUMNS, |(_, columns)| columns.into());
     let mut text = table(&report, columns, colour);
+    text.push('\n');
     text.push_str(&places(&written));
     print(&text)
 }
 
 /// Columns of a table that goes into a file or a pipe.
 const COLUMNS: usize = 120;
-
-fn places(written: &[PathBuf]) -> String {
-    let shown: Vec<_> = written.iter().map(|path| path.display().to_string()).collect();
-    format!("\nWrote {}.\n", shown.join(" and "))
-}
 
 impl Options {
     /// A whole path.

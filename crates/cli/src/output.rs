@@ -1,6 +1,7 @@
 //! What goes to standard output.
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use serde::Serialize;
 
@@ -21,4 +22,35 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
 pub(crate) fn json_line(value: &impl Serialize) -> String {
     let text = serde_json::to_string(value).expect("results have text keys and finite numbers or null");
     text + "\n"
+}
+
+/// Files named one by one; of more, the rest is only counted.
+const NAMED: usize = 6;
+
+/// What was written, as a sentence; nothing for no files.
+pub(crate) fn places(written: &[PathBuf]) -> String {
+    let mut shown: Vec<_> = written.iter().take(NAMED).map(|path| path.display().to_string()).collect();
+    if written.len() > NAMED {
+        shown.push(format!("{} more files", written.len() - NAMED));
+    }
+    let Some(last) = shown.pop() else { return String::new() };
+    match shown.len() {
+        0 => format!("Wrote {last}.\n"),
+        _ => format!("Wrote {} and {last}.\n", shown.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_named_up_to_six_and_then_counted() {
+        let files = |count: usize| (0..count).map(|i| PathBuf::from(format!("f{i}"))).collect::<Vec<_>>();
+        assert_eq!(places(&files(0)), "");
+        assert_eq!(places(&files(1)), "Wrote f0.\n");
+        assert_eq!(places(&files(2)), "Wrote f0 and f1.\n");
+        assert_eq!(places(&files(6)), "Wrote f0, f1, f2, f3, f4 and f5.\n");
+        assert_eq!(places(&files(8)), "Wrote f0, f1, f2, f3, f4, f5 and 2 more files.\n");
+    }
 }

@@ -4,15 +4,16 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use firstflight_report::Folder;
+use firstflight_report::{Folder, stage_traces};
 use firstflight_scenario::load;
 use firstflight_scenario::quantity::parse_time;
 use firstflight_study::results::{FlowMeans, FlowResult, LinkMeans, LinkResult, Mean, RunMeans, RunResult};
-use firstflight_study::run::{RunOptions, run};
+use firstflight_study::run::{RunOptions, run, trace};
+use firstflight_study::trace::record::Recording;
 
 use crate::failure::{Failure, Wrong};
 use crate::keys::{option, quoted};
-use crate::output::{json_line, print};
+use crate::output::{json_line, places, print};
 use crate::progress::Bar;
 use crate::table::{Align, table};
 
@@ -22,7 +23,8 @@ use crate::table::{Align, table};
 Examples:
   firstflight run experiment.toml
   firstflight run experiment.toml --json | jq '.flows[0].completion_s'
-  firstflight run experiment.toml --runs 30 --seed 7 --out results")]
+  firstflight run experiment.toml --runs 30 --seed 7 --out results
+  firstflight run experiment.toml --trace --out traces && wireshark traces/run.pcapng")]
 pub(crate) struct Options {
     /// The scenario file
     scenario: PathBuf,
@@ -38,13 +40,18 @@ pub(crate) struct Options {
     /// Print one JSON object instead of tables
     #[arg(long)]
     json: bool,
-    /// Write the JSON object into this folder as run.json
+    /// Write the JSON object into this folder as run.json [default: none; with --trace, out]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Write the packets of the first run as pcapng, and of each of its connections what its sender did as qlog
+    #[arg(long)]
+    trace: bool,
 }
 
 /// Name of the file that `--out` gets.
 const RUN_FILE: &str = "run.json";
+/// Folder of traces where none is named.
+const FOLDER: &str = "out";
 
 pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     let loaded = load(&options.scenario)?;
@@ -58,23 +65,28 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     }
     let run_options = RunOptions { runs: options.runs, seed: options.seed, grid };
     // Before the work, so that a folder that cannot be written costs none.
-    let folder = options.out.as_deref().map(Folder::open).transpose()?;
+    let out = options.out.as_deref().or(options.trace.then_some(Path::new(FOLDER)));
+    let folder = out.map(Folder::open).transpose()?;
     let result = run(&loaded, &run_options, &Bar::new())?;
+    let recording = options.trace.then(|| trace(&loaded, &run_options)).transpose()?;
     let json = json_line(&result);
-    let written = folder.map(|folder| write(folder, &json)).transpose()?;
+    let written = folder.map(|folder| write(folder, &json, recording.as_ref())).transpose()?;
     if options.json {
         return print(&json);
     }
-    print(&text(&result, written.as_deref()))
+    print(&text(&result, &written.unwrap_or_default()))
 }
 
-fn write(mut folder: Folder, json: &str) -> Result<PathBuf, Failure> {
+fn write(mut folder: Folder, json: &str, recording: Option<&Recording>) -> Result<Vec<PathBuf>, Failure> {
     folder.stage(RUN_FILE, |file| file.write_all(json.as_bytes()))?;
-    Ok(folder.commit()?.remove(0))
+    if let Some(recording) = recording {
+        stage_traces(&mut folder, recording)?;
+    }
+    Ok(folder.commit()?)
 }
 
 /// What people read.
-fn text(result: &RunResult, written: Option<&Path>) -> String {
+fn text(result: &RunResult, written: &[PathBuf]) -> String {
     let mut out = String::new();
     if !result.title.is_empty() {
         out += &format!("{}\n\n", result.title);
@@ -90,10 +102,7 @@ fn text(result: &RunResult, written: Option<&Path>) -> String {
         None => format!(" (seed {})", result.seed),
     };
     out += &format!(" in {:.2} s; {} packet hops.\n", engine.wall_s, engine.packet_hops);
-    if let Some(path) = written {
-        out += &format!("Wrote {}.\n", path.display());
-    }
-    out
+    out + &places(written)
 }
 
 /// Flows shown; the rest is in the JSON object.

@@ -189,7 +189,6 @@ fn options_are_refused_in_the_words_of_the_format() {
     compare(&["cable", "--startup", "reno"], &["--startup \"reno\": reno is not a start-up scheme"]);
     compare(&["cable", "--avoidance", "bbr"], &["--avoidance \"bbr\": not built yet: bbr"]);
     compare(&["cable", "--profile", "linus"], &["--profile \"linus\"", "did you mean \"linux\"?"]);
-    compare(&["cable", "--trace"], &["--trace: not built yet"]);
     let files: &[(&str, &[u8])] = &[("good.toml", GOOD.as_bytes())];
     refused(files, &["compare", "good.toml", "--loss", "0.1"], "", &["--loss", "the scenario says itself"]);
     refused(files, &["run", "good.toml", "--grid", "0 s"], "", &["--grid \"0 s\": zero; expected a time"]);

@@ -1,6 +1,7 @@
-//! Shows comparisons: a terminal table, a self-contained HTML page and a Parquet file.
+//! Shows comparisons: a terminal table, a self-contained HTML page, a Parquet file, and traces of runs for the tools
+//! that people already have.
 //!
-//! Everything here is a pure function of a [`CompareReport`]: the same report gives the same bytes. Only
+//! Everything here is a pure function of its input: the same report gives the same bytes. Only
 //! [`Folder`] touches the file system, and it leaves either whole files or none.
 
 mod decimate;
@@ -12,6 +13,7 @@ mod page;
 mod parquet;
 mod path;
 mod table;
+mod trace;
 
 use std::path::{Path, PathBuf};
 
@@ -20,6 +22,7 @@ pub use output::{Folder, OutputError};
 pub use page::html;
 pub use parquet::{ParquetError, parquet};
 pub use table::{Colour, table};
+pub use trace::{pcapng, qlog, stage_traces};
 
 /// Name of the page in the output folder.
 pub const REPORT_FILE: &str = "report.html";

@@ -8,4 +8,4 @@ pub mod progress;
 pub mod results;
 pub mod run;
 pub mod stats;
-mod trace;
+pub mod trace;

@@ -46,6 +46,8 @@ pub struct Built {
     pub network: Network,
     /// For each flow of the network, the index of its group in the scenario.
     pub group: Vec<usize>,
+    /// For each flow, the label of its chain of schemes.
+    pub scheme: Vec<String>,
     /// For each flow, its payload bytes; `None` is unlimited.
     pub size: Vec<Option<u64>>,
     /// For each flow, the bandwidth-delay product of its path in segments.
@@ -74,6 +76,7 @@ pub fn build(scenario: &Scenario, seed: u64, grid: Nanos) -> Result<Built, Refus
             grid,
         },
         group: vec![],
+        scheme: vec![],
         size: vec![],
         bdp: vec![],
         buffer: vec![],
@@ -87,6 +90,7 @@ pub fn build(scenario: &Scenario, seed: u64, grid: Nanos) -> Result<Built, Refus
             let flow = flow(scenario, group, &name, start, seed, ecn, &mut wires);
             built.size.push(flow.app.bytes);
             built.group.push(index);
+            built.scheme.push(group.scheme.label());
             let (bdp, buffer) = wires.capacity(&flow.forward, &flow.reverse, scenario.packet.size);
             built.bdp.push(bdp);
             built.buffer.push(buffer);

@@ -12,6 +12,8 @@ use crate::results::{
     EngineResult, FlowMeans, FlowResult, LinkMeans, LinkResult, Mean, RunMeans, RunResult, StartupExit,
 };
 use crate::stats::mean_ci95;
+use crate::trace::record;
+use crate::trace::record::Recording;
 
 /// How a scenario is run.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +33,17 @@ pub struct RunOptions {
 pub fn run(loaded: &Loaded, options: &RunOptions, progress: &dyn Progress) -> Result<RunResult, Error> {
     run_scenario(&loaded.scenario, options, progress)
         .map_err(|refusal| loaded.places.refuse(&refusal.key, refusal.why))
+}
+
+/// Every packet and register of the first of the runs that `options` ask for.
+///
+/// # Errors
+/// As [`run`].
+pub fn trace(loaded: &Loaded, options: &RunOptions) -> Result<Recording, Error> {
+    let Loaded { scenario, places } = loaded;
+    let built = build(scenario, options.seed.unwrap_or(scenario.seed), options.grid)
+        .map_err(|refusal| places.refuse(&refusal.key, refusal.why))?;
+    Ok(record(&built.network, "run", &built.scheme).1)
 }
 
 /// Runs a scenario.

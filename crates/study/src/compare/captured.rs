@@ -185,7 +185,7 @@ fn nearest(
 }
 
 /// The connection on the inferred path: as many bytes, all written at once.
-fn again(subject: &Subject<'_>, connection: &Connection, scheme: &SchemeSpec) -> Built {
+pub(super) fn again(subject: &Subject<'_>, connection: &Connection, scheme: &SchemeSpec) -> Built {
     let mut scenario = subject.central().clone();
     let flow = &mut scenario.flows[0];
     flow.scheme = scheme.clone();

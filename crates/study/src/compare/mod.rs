@@ -6,6 +6,7 @@
 
 mod captured;
 mod path;
+mod recording;
 mod resemblance;
 mod summary;
 mod told;
@@ -28,6 +29,8 @@ use crate::trace::simulate_traced;
 use captured::Captured;
 use path::Subject;
 use uncertain::Replication;
+
+pub use recording::recordings;
 
 /// What is compared on what.
 #[derive(Clone, Debug)]

@@ -1,0 +1,53 @@
+//! Traces of runs as files: qlog for each connection, pcapng for each run.
+
+mod packet;
+mod pcapng;
+mod qlog;
+
+use std::collections::BTreeSet;
+
+use firstflight_study::trace::record::Recording;
+
+use crate::output::{Folder, OutputError};
+pub use pcapng::pcapng;
+pub use qlog::qlog;
+
+/// Stages `<name>.pcapng` and, for each connection, a qlog file: `<name>.sqlog` where there is one, otherwise
+/// `<name>.<connection>.sqlog`.
+///
+/// # Errors
+/// [`OutputError`] if a file cannot be written.
+pub fn stage_traces(folder: &mut Folder, recording: &Recording) -> Result<(), OutputError> {
+    let run = file_name(&recording.name);
+    folder.stage(&format!("{run}.pcapng"), |file| pcapng(recording, file))?;
+    let mut taken = BTreeSet::new();
+    for flow in &recording.flows {
+        let mut name = run.clone();
+        if recording.flows.len() > 1 {
+            name = format!("{run}.{}", file_name(&flow.name));
+            // What cannot be in the name of a file may have been all that told two names apart.
+            while !taken.insert(name.to_lowercase()) {
+                name.push('_');
+            }
+        }
+        folder.stage(&format!("{name}.sqlog"), |file| qlog(recording, flow, file))?;
+    }
+    Ok(())
+}
+
+/// A name with what every file system takes.
+fn file_name(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_+.".contains(c) { c } else { '_' };
+    name.chars().map(plain).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_hold_what_every_file_system_takes() {
+        assert_eq!(file_name("slow-start+cubic-30KB"), "slow-start+cubic-30KB");
+        assert_eq!(file_name("a/b:c\u{e9} d.0"), "a_b_c__d.0");
+    }
+}

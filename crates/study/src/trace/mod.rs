@@ -1,0 +1,7 @@
+//! What an observer of the simulator sees: one flow over time for plots, every packet of every sender for traces.
+
+pub mod record;
+mod series;
+
+pub(crate) use record::record;
+pub(crate) use series::simulate_traced;
