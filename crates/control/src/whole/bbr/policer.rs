@@ -201,6 +201,19 @@ mod tests {
     }
 
     #[test]
+    fn differences_of_4_kbit_s_do_not_count() {
+        let mut s = Sender::new();
+        // Rounds of 10 s: 30 segments in the 30 s of the first interval, 56 in the 40 s of the second: 0.4 segments
+        // of 1000 bytes a second apart, 3.2 kbit/s.
+        for delivered in [10, 10, 10, 10, 14, 14, 14] {
+            s.totals.at += 9_900_000;
+            assert_eq!(s.round(delivered, 10), Verdict::Nothing);
+        }
+        s.totals.at += 9_900_000;
+        assert_eq!(s.round(14, 10), Verdict::Policed);
+    }
+
+    #[test]
     fn loss_below_a_fifth_is_no_policing() {
         let mut s = Sender::new();
         for _ in 0..40 {

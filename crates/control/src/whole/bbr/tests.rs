@@ -1,6 +1,7 @@
 //! Expectations by hand: on an ideal path of a segment a millisecond and 100 ms (a BDP of 100 segments), or from
 //! ACKs written out.
 
+mod kernel;
 mod path;
 
 use super::units::{ONE, over};
@@ -340,6 +341,18 @@ fn sending_resumes_at_the_estimated_rate_and_an_old_rtt_does_not_stop_it() {
     told.round_ack(1, 9, 0);
     assert_eq!(told.bbr.mode, Mode::ProbeBandwidth);
     assert_eq!(told.bbr.min_rtt, Some(105_000));
+}
+
+#[test]
+fn what_arrived_before_a_pause_is_no_burst_after_it() {
+    let mut told = Told::cruising();
+    // 20 segments, a pause of no time, and 20 more a millisecond later: bursts of 20, not one of 40.
+    told.round(20);
+    let burst = told.bbr.aggregation.window(told.bbr.bandwidth());
+    let entry = Entry { now: told.ack.now, why: Why::Idle, ..Entry::default() };
+    told.bbr.enter(&entry, &mut told.control);
+    told.ack(20, 50, 0);
+    assert_eq!((burst, told.bbr.aggregation.window(told.bbr.bandwidth())), (20, 20));
 }
 
 #[test]
