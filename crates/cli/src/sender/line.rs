@@ -40,6 +40,8 @@ pub(super) struct Opening {
     pub window: u64,
     /// Whether the peer reports blocks.
     pub sack: bool,
+    /// Whether segments carry timestamps; `None` is as the profile has it.
+    pub timestamps: Option<bool>,
     /// How long it took; zero if not known.
     pub rtt_us: u64,
 }
@@ -51,17 +53,20 @@ pub(super) struct Ack {
     pub ack: u64,
     /// The peer's window from there, bytes; as before if not said.
     pub window: Option<u64>,
-    /// Blocks `[from, to)` that arrived beyond it, newest first.
+    /// Blocks `[from, to)` that arrived beyond it, newest first; a first one that lies below it, or within the second,
+    /// reports a duplicate (RFC 2883).
     pub blocks: Vec<(u64, u64)>,
+    /// Whether the timestamp it echoes is that of the first sending of the segment it answers, not of the last.
+    pub echoes_first: bool,
     /// Whether it echoes a congestion mark.
     pub ece: bool,
 }
 
 /// The keys of each event beside `at_us` and `do`.
 const EVENTS: [(&str, &[&str]); 5] = [
-    ("established", &["mss", "window", "sack", "rtt_us"]),
+    ("established", &["mss", "window", "sack", "timestamps", "rtt_us"]),
     ("write", &["bytes"]),
-    ("ack", &["ack", "window", "sack", "ece"]),
+    ("ack", &["ack", "window", "sack", "ece", "echo"]),
     ("close", &[]),
     ("advance", &[]),
 ];
@@ -115,6 +120,7 @@ impl<'a> Line<'a> {
                 mss: self.whole("mss", *MSS.start() as u64..=*MSS.end() as u64)?.map(|mss| mss as u32),
                 window: self.need("window", WINDOW)?,
                 sack: self.flag("sack")?,
+                timestamps: self.members.get("timestamps").map(|_| self.flag("timestamps")).transpose()?,
                 rtt_us: self.whole("rtt_us", RTT_US)?.unwrap_or(0),
             }),
             "write" => Event::Write(self.need("bytes", 1..=limits::BYTES)?),
@@ -123,6 +129,7 @@ impl<'a> Line<'a> {
                 window: self.whole("window", WINDOW)?,
                 blocks: self.blocks()?,
                 ece: self.flag("ece")?,
+                echoes_first: self.echo()?,
             }),
             "close" => Event::Close,
             _ => Event::Advance,
@@ -158,6 +165,14 @@ impl<'a> Line<'a> {
         match self.members.get(key) {
             None => Ok(false),
             Some(value) => value.as_bool().ok_or_else(|| self.wrong(key, "true or false".into())),
+        }
+    }
+
+    fn echo(&self) -> Result<bool, Failure> {
+        match self.members.get("echo").map(Value::as_str) {
+            None | Some(Some("last")) => Ok(false),
+            Some(Some("first")) => Ok(true),
+            _ => Err(self.wrong("echo", one_of(&["first", "last"]))),
         }
     }
 
@@ -208,11 +223,11 @@ mod tests {
 
     #[test]
     fn an_ack_may_leave_out_what_did_not_change() {
-        let ack = |ack, window, blocks, ece| Event::Ack(Ack { ack, window, blocks, ece });
+        let ack = |ack, window, blocks, ece| Event::Ack(Ack { ack, window, blocks, echoes_first: ece, ece });
         let short = event(r#"{"at_us":5,"do":"ack","ack":1001}"#);
         assert_eq!(short, Ok((5, ack(1001, None, vec![], false))));
-        let full =
-            event(r#"{"at_us":5,"do":"ack","ack":1,"window":0,"sack":[[2001,3001],[9,11]],"ece":true}"#);
+        let full = r#"{"at_us":5,"do":"ack","ack":1,"window":0,"sack":[[2001,3001],[9,11]],"echo":"first","ece":true}"#;
+        let full = event(full);
         assert_eq!(full, Ok((5, ack(1, Some(0), vec![(2001, 3001), (9, 11)], true))));
     }
 

@@ -3,7 +3,7 @@
 use firstflight_control::units::Nanos;
 use firstflight_scenario::{Profile, limits};
 use firstflight_sim::config::FlowConfig;
-use firstflight_sim::packet::{CWR_ECE, MAX_BLOCKS, pack_blocks};
+use firstflight_sim::packet::{CWR_ECE, ECHO_REPEAT, MAX_BLOCKS, pack_blocks};
 use firstflight_sim::sender::app::App;
 use firstflight_sim::sender::stack::Recovery;
 use firstflight_sim::sender::{AckIn, Port, Sender};
@@ -123,13 +123,17 @@ impl Session {
         // Ticks of a coarse clock fall on multiples of it, and a connection can always be marked.
         stack.rto.phase = 0;
         stack.ecn = true;
+        stack.timestamps = opening.timestamps.unwrap_or(stack.timestamps);
         if stack.recovery.is_selective() && !opening.sack {
             // RFC 2018 section 2: without SACK-Permitted from both ends there are no blocks.
-            stack.recovery = Recovery::NewReno;
+            stack.recovery = match stack.recovery {
+                Recovery::Rack { .. } => Recovery::Rack { sack: false },
+                _ => Recovery::NewReno,
+            };
         }
         let sack = match stack.recovery {
             Recovery::Sack if stack.ns2 => Sacks::OneHeader,
-            Recovery::Sack | Recovery::SackPrr => Sacks::All,
+            Recovery::Sack | Recovery::Rack { sack: true } => Sacks::All,
             _ => Sacks::Ignored,
         };
         let mut session = Self {
@@ -191,7 +195,8 @@ impl Session {
         let repeated = ack.ack == self.ack && window == self.window;
         (self.ack, self.window) = (ack.ack, window);
         let seq = self.stream.ended_by(ack.ack);
-        let mark = if ack.ece { CWR_ECE } else { 0 };
+        let repeat = self.sender.first_was_repeated() && !ack.echoes_first;
+        let mark = if ack.ece { CWR_ECE } else { 0 } | if repeat { ECHO_REPEAT } else { 0 };
         let blocks = self.blocks(&ack.blocks, seq);
         let advanced = seq > self.sender.acked();
         // The window counts from the cumulative ACK, so it is told as the sender will count afterwards.
@@ -219,8 +224,10 @@ impl Session {
             Sacks::All => usize::MAX,
         };
         let sent = self.sent_segments();
-        let whole = blocks.iter().map(|&(from, to)| {
-            (self.stream.first_from(from).max(seq + 1), self.stream.ended_by(to).min(sent))
+        let whole = blocks.iter().enumerate().map(|(place, &(from, to))| {
+            // RFC 2883 section 4: only the first block may report a duplicate below the cumulative ACK.
+            let lowest = if place == 0 && to <= self.ack { 0 } else { seq + 1 };
+            (self.stream.first_from(from).max(lowest), self.stream.ended_by(to).min(sent))
         });
         whole.filter(|(from, to)| from < to).take(most).collect()
     }

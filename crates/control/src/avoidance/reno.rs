@@ -62,10 +62,17 @@ impl Phase for Reno {
         }
         // RFC 5681: "a TCP ... increases cwnd by one full-sized segment (SMSS) per RTT", done as the RFC
         // recommends: count the acknowledged bytes and grow once a whole window of them has arrived.
+        if self.credit >= control.cwnd {
+            // Counted under a larger window: one segment for all of it.
+            self.credit = 0;
+            control.cwnd += self.mss;
+        }
         self.credit += ack.growth;
         if self.credit >= control.cwnd {
-            self.credit -= control.cwnd;
-            control.cwnd += self.mss;
+            // One ACK may cover several windows where one loss held it back.
+            let windows = self.credit / control.cwnd;
+            self.credit -= windows * control.cwnd;
+            control.cwnd += windows * self.mss;
         }
         Step::Stay
     }
@@ -104,6 +111,19 @@ mod tests {
             }
             assert_eq!(control.cwnd, 110 * MSS, "{packets_per_ack} packets per ACK");
         }
+    }
+
+    #[test]
+    fn an_ack_of_two_windows_and_a_tenth_adds_two_segments_and_keeps_the_tenth() {
+        let (mut reno, mut control) = reno();
+        control.cwnd = 10 * MSS;
+        let ack = |segments: u64| Ack { growth: segments * MSS, ..Ack::default() };
+        let _ = reno.on_ack(&ack(21), &mut control);
+        assert_eq!(control.cwnd, 12 * MSS);
+        let _ = reno.on_ack(&ack(10), &mut control);
+        assert_eq!(control.cwnd, 12 * MSS);
+        let _ = reno.on_ack(&ack(1), &mut control);
+        assert_eq!(control.cwnd, 13 * MSS);
     }
 
     #[test]

@@ -25,6 +25,18 @@ impl Pacer {
             self.full_at = self.full_at.max(now) + rate.time_for(bytes);
         }
     }
+
+    /// The same where the host makes up for timers that fire late: what left after its time brings the next one forward
+    /// by as much, up to half a gap (Linux's internal pacing, `tcp_update_skb_after_send`). Nothing waits for what is not
+    /// `paced`, as Linux's first segments are not, but its time counts.
+    pub fn on_sent_making_up(&mut self, now: Nanos, rate: Rate, bytes: u64, paced: bool) {
+        let late = now.saturating_sub(self.full_at);
+        self.full_at = self.full_at.max(now);
+        if paced && rate != Rate::NONE {
+            let gap = rate.time_for(bytes);
+            self.full_at += Nanos(gap.0 - late.0.min(gap.0 / 2));
+        }
+    }
 }
 
 #[cfg(test)]
@@ -55,6 +67,19 @@ mod tests {
                 pacer.on_sent(now, RATE, 1000);
             }
         }
+    }
+
+    #[test]
+    fn what_left_late_brings_the_next_forward_by_half_a_gap_at_most() {
+        let mut pacer = Pacer::default();
+        pacer.on_sent_making_up(Nanos::from_millis(10), RATE, 1000, false);
+        pacer.on_sent_making_up(Nanos::from_millis(10), RATE, 1000, true);
+        assert_eq!(pacer.release(RATE, 1000, 1000), Nanos::from_millis(11));
+        // 0.2 ms late: 0.8 ms to the next. 9 ms late: half a millisecond.
+        pacer.on_sent_making_up(Nanos::from_micros(11_200), RATE, 1000, true);
+        assert_eq!(pacer.release(RATE, 1000, 1000), Nanos::from_millis(12));
+        pacer.on_sent_making_up(Nanos::from_millis(21), RATE, 1000, true);
+        assert_eq!(pacer.release(RATE, 1000, 1000), Nanos::from_micros(21_500));
     }
 
     #[test]

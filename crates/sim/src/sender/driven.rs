@@ -2,6 +2,7 @@
 //! may change with every ACK.
 
 use super::stack::ReceiveWindow;
+use super::stamps::REPEATED;
 use super::{AckIn, Port, Repair, Sender};
 
 impl Sender {
@@ -28,6 +29,11 @@ impl Sender {
     /// The peer takes `segments` beyond the cumulative ACK from now on.
     pub fn set_receive_window(&mut self, segments: u32) {
         self.stack.receive_window = ReceiveWindow::fixed(segments);
+    }
+
+    /// Whether the first unacknowledged segment was sent more than once, where that is kept.
+    pub fn first_was_repeated(&self) -> bool {
+        self.per_packet && self.una < self.max && self.stamps.get(self.una) & REPEATED != 0
     }
 
     /// An ACK that only moved the window: RFC 5681 section 2 does not count it as a duplicate.

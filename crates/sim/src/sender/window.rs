@@ -162,9 +162,13 @@ impl Sender {
             self.stamp_delivery(now, segment);
         }
         let flags = if self.stack.ecn { self.ecn_flags(repeated) } else { 0 };
-        // The kernel lets the first ten segments of a connection go unpaced.
-        if self.chain.control.pacing != Rate::NONE && (!self.linux || self.stats.sent >= UNPACED) {
-            self.pacer.on_sent(Nanos(now), self.chain.control.pacing, self.mss);
+        if self.chain.control.pacing != Rate::NONE {
+            let (rate, now) = (self.chain.control.pacing, Nanos(now));
+            if self.linux {
+                self.pacer.on_sent_making_up(now, rate, self.mss, self.stats.sent >= UNPACED);
+            } else {
+                self.pacer.on_sent(now, rate, self.mss);
+            }
         }
         if self.wants_sent {
             self.chain.on_sent(Nanos(now), self.mss);

@@ -54,6 +54,7 @@ impl Sender {
         self.min_rtt = self.min_rtt.min(rtt);
         self.rto.sample_linux(now - sent(first), ack, self.nxt);
         let limits = self.rack_window_limits();
+        self.rack.usage.limited_at = now;
         let flags = if lone { Ack::MAYBE_DELAYED } else { 0 } | if limits { 0 } else { Ack::APP_LIMITED };
         let growth = if limits { newly } else { 0 };
         let told = Told { delivered: newly, growth, in_flight, pipe: self.nxt - ack, rtt, flags };
@@ -91,6 +92,7 @@ impl Sender {
             }
             done.reordered = u32::MAX;
         }
+        let edge = if had_data { self.stamps.get(self.una) } else { 0 };
         self.take_acked(now, ack.seq, &mut done);
         let lone = done.advanced == 1 && una_before == self.rack.lone;
         if self.stack.recovery.is_selective() {
@@ -102,7 +104,7 @@ impl Sender {
             done.original &= !done.repeat_acked;
         }
         let head_left = if self.una < self.nxt { sent(self.stamps.get(self.una)) } else { 0 };
-        let rtt = self.learn_rtt(now, ack, una_before, &done, lone);
+        let rtt = self.learn_rtt(now, ack, edge, &done, lone);
         self.rack.detector.widen(self.una, self.nxt);
         let mut news = News {
             done,
@@ -110,14 +112,13 @@ impl Sender {
             is_duplicate: ack.seq == una_before && had_data && !done.duplicate && !window_update,
             mark: ack.echoes_mark(),
             answers_original: self.stack.timestamps
-                && ack.seq > una_before
-                && ack.low & packet::ECHO_REPEAT == 0
-                && self.rack.undo.first_repeat > 0,
-            rearm: done.advanced > 0 || done.sacked > 0 && done.last_sacked > head_left && rtt > 0,
+                && done.advanced > 0
+                && self.answers_before_repeat(ack, edge),
+            rearm: done.advanced > 0 || done.newly_sacked.is_some_and(|(_, last)| last > head_left),
             lost_repeat: false,
         };
         if self.rack.probe_end > 0 {
-            self.judge_probe(now, ack.seq, &news);
+            self.judge_probe(now, ack.seq, window_update, &news);
         }
         let mut repeat = Repeat::Nothing;
         let brings_only_progress = done.advanced > 0 || window_update;
@@ -156,37 +157,40 @@ impl Sender {
         blocks
     }
 
-    /// What the ACK tells of the round trip; returns the newest sample, zero if there is none.
-    fn learn_rtt(&mut self, now: u64, ack: &AckIn, una_before: u32, done: &Delivery, lone: bool) -> u64 {
-        let mut oldest = 0;
-        let mut newest = 0;
-        if done.first_acked > 0 && !done.repeat_acked {
-            oldest = now - done.first_acked;
-            newest = now - done.last_acked;
+    /// RFC 3522: whether the echoed timestamp is older than the first repeat of the episode.
+    fn answers_before_repeat(&self, ack: &AckIn, edge: u64) -> bool {
+        let first_repeat = self.rack.undo.first_repeat;
+        let before =
+            if edge & REPEATED != 0 { ack.low & packet::ECHO_REPEAT == 0 } else { sent(edge) < first_repeat };
+        first_repeat > 0 && before
+    }
+
+    /// What the ACK tells of the round trip; returns the newest sample, zero if there is none. `edge` is the word of the
+    /// segment at the window's left edge before it, whose timestamp the ACK echoes.
+    fn learn_rtt(&mut self, now: u64, ack: &AckIn, edge: u64, done: &Delivery, lone: bool) -> u64 {
+        let mut sample = None;
+        if let Some((first, last)) = done.acked
+            && !done.repeat_acked
+        {
+            sample = Some((now - first, now - last));
         }
-        if done.first_sacked > 0 {
-            newest = now - done.last_sacked;
-            if oldest == 0 {
-                oldest = now - done.first_sacked;
-            }
+        if let Some((first, last)) = done.newly_sacked {
+            sample = Some((sample.map_or(now - first, |(oldest, _)| oldest), now - last));
         }
-        if oldest == 0 && self.stack.timestamps && ack.seq > una_before {
+        if sample.is_none() && self.stack.timestamps && done.advanced > 0 {
             // RFC 7323: the echoed timestamp tells which sending was answered. An earlier one than the last is not
             // kept here; the path delivers again all the same.
-            let word = self.stamps.get(ack.seq - 1);
-            if (ack.low & packet::ECHO_REPEAT != 0) == (word & REPEATED != 0) {
-                oldest = now - sent(word);
-                newest = oldest;
+            if (ack.low & packet::ECHO_REPEAT != 0) == (edge & REPEATED != 0) {
+                sample = Some((now - sent(edge), now - sent(edge)));
             } else {
                 self.rto.end_back_off();
             }
         }
-        if oldest > 0 {
-            if !(lone && newest > self.min_rtt) {
-                self.min_rtt = self.min_rtt.min(newest);
-            }
-            self.rto.sample_linux(oldest, self.una, self.nxt);
+        let Some((oldest, newest)) = sample else { return 0 };
+        if !(lone && newest > self.min_rtt) {
+            self.min_rtt = self.min_rtt.min(newest);
         }
+        self.rto.sample_linux(oldest, self.una, self.nxt);
         newest
     }
 
@@ -206,6 +210,10 @@ impl Sender {
             | if lone { Ack::MAYBE_DELAYED } else { 0 }
             | if limits { 0 } else { Ack::APP_LIMITED }
             | if rate.limited { Ack::RATE_LIMITED } else { 0 };
+        if delivered > 0 && !reducing {
+            // The kernel counts the window as used whenever the schemes are asked whether it may grow.
+            self.rack.usage.limited_at = now;
+        }
         if delivered > 0 || whole {
             let told = Told {
                 delivered,

@@ -24,12 +24,10 @@ pub(super) struct Delivery {
     pub(super) probe_duplicate: bool,
     /// The earliest segment, sent once, that filled a hole; `u32::MAX` if none did.
     pub(super) reordered: u32,
-    /// When the first and last of the segments sent once left that were cumulatively acknowledged; zero if none was.
-    pub(super) first_acked: u64,
-    pub(super) last_acked: u64,
+    /// When the first and last of the segments sent once left that were cumulatively acknowledged.
+    pub(super) acked: Option<(u64, u64)>,
     /// The same of those SACKed.
-    pub(super) first_sacked: u64,
-    pub(super) last_sacked: u64,
+    pub(super) newly_sacked: Option<(u64, u64)>,
 }
 
 impl Rack {
@@ -57,10 +55,7 @@ impl Sender {
                 self.rack.retrans -= u32::from(word & RETRANS != 0);
                 done.repeat_acked = true;
             } else if word & SACKED == 0 {
-                done.last_acked = left;
-                if done.first_acked == 0 {
-                    done.first_acked = left;
-                }
+                done.acked = Some((done.acked.map_or(left, |(first, _)| first), left));
                 done.reordered = done.reordered.min(segment);
                 done.original |= segment < self.rack.high;
             }
@@ -119,10 +114,8 @@ impl Sender {
                     done.reordered = done.reordered.min(segment);
                 }
                 done.original |= segment < rack.high;
-                done.last_sacked = sent(word);
-                if done.first_sacked == 0 {
-                    done.first_sacked = sent(word);
-                }
+                let left = sent(word);
+                done.newly_sacked = Some((done.newly_sacked.map_or(left, |(first, _)| first), left));
             }
             if word & LOST != 0 {
                 marked &= !LOST;

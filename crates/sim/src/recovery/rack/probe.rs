@@ -64,11 +64,11 @@ impl Sender {
     }
 
     /// Section 7.4: did the probe repair a loss, which then counts as one?
-    pub(super) fn judge_probe(&mut self, now: u64, ack: u32, news: &News) {
+    pub(super) fn judge_probe(&mut self, now: u64, ack: u32, window_update: bool, news: &News) {
         if ack < self.rack.probe_end {
             return;
         }
-        let nothing_new = news.is_duplicate && news.done.sacked == 0;
+        let nothing_new = ack == news.una_before && news.done.sacked == 0 && !window_update;
         if !self.rack.probe_repeats || news.done.probe_duplicate {
             self.rack.probe_end = 0;
         } else if ack > self.rack.probe_end {

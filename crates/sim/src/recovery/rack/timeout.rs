@@ -25,6 +25,7 @@ impl Sender {
                 return;
             }
         }
+        self.orderly = false;
         match self.rack.armed {
             Armed::Timeout => self.on_timeout(now, port),
             Armed::Probe => self.on_probe_timer(now, port),
