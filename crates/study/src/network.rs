@@ -8,16 +8,14 @@ use firstflight_control::units::{Nanos, Rate};
 use firstflight_net::queue::red::RedConfig;
 use firstflight_net::random::Stream;
 use firstflight_scenario as scenario;
-use firstflight_scenario::{
-    Dist, Endpoints, FlowGroup, Graph, Limit, Profile, Queue, Scenario, Start,
-};
+use firstflight_scenario::{Dist, Endpoints, FlowGroup, Graph, Limit, Profile, Queue, Scenario, Start};
 use firstflight_sim::config::{FlowConfig, LinkConfig, Network, QueueConfig, UdpConfig};
 use firstflight_sim::dumbbell::{Dumbbell, Paths};
 use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::Sender;
 use firstflight_sim::sender::app::AppConfig;
 use firstflight_sim::sender::rto::RtoConfig;
-use firstflight_sim::sender::stack::{IdleRestart, Recovery, Stack};
+use firstflight_sim::sender::stack::{IdleRestart, ReceiveWindow, Recovery, Stack};
 
 use crate::draw::{draw, draw_time};
 
@@ -182,7 +180,7 @@ fn pauses(group: &FlowGroup, stream: &mut Stream) -> Vec<u64> {
 }
 
 fn stack(group: &FlowGroup, mss: u32, phase: u64, ecn: bool) -> Stack {
-    let ns2 = group.profile == Profile::Ns2;
+    let (ns2, linux) = (group.profile == Profile::Ns2, group.profile == Profile::Linux);
     let segments = |bytes: u64| (bytes / u64::from(mss)).clamp(1, UNLIMITED_WINDOW) as u32;
     // Clocks of a millisecond or finer are as good as exact beside any timeout.
     let coarse = group.rto_granularity > Nanos::from_millis(1);
@@ -191,14 +189,15 @@ fn stack(group: &FlowGroup, mss: u32, phase: u64, ecn: bool) -> Stack {
         recovery: match group.recovery {
             scenario::Recovery::Tahoe => Recovery::Tahoe,
             scenario::Recovery::Reno => Recovery::Reno,
+            scenario::Recovery::Sack if linux => Recovery::Rack { sack: true },
+            scenario::Recovery::NewReno if linux => Recovery::Rack { sack: false },
             scenario::Recovery::NewReno => Recovery::NewReno,
-            scenario::Recovery::Sack if group.profile == Profile::Linux => Recovery::SackPrr,
             scenario::Recovery::Sack => Recovery::Sack,
         },
         ns2,
         initial_window: segments(group.initial_window),
         initial_ssthresh: group.initial_ssthresh.map(segments),
-        receive_window: segments(group.receive_window.unwrap_or(u64::MAX)),
+        receive_window: ReceiveWindow::fixed(segments(group.receive_window.unwrap_or(u64::MAX))),
         growth_per_ack: match group.growth {
             scenario::Growth::PerAck => 1,
             scenario::Growth::ByteCounting => 2,
@@ -208,14 +207,14 @@ fn stack(group: &FlowGroup, mss: u32, phase: u64, ecn: bool) -> Stack {
         decrease_from_window: group.profile != Profile::Rfc,
         limited_transmit: group.limited_transmit,
         rtt_per_ack: !ns2,
-        timestamps: group.profile == Profile::Linux,
+        timestamps: linux,
         rto: RtoConfig {
             // RFC 6298 (2.1): 1 s; ns-2: rtxcur_init_ 3.0.
             initial: Nanos::from_secs(if ns2 { 3 } else { 1 }).0,
             min: group.min_rto.0,
-            max: Nanos::from_secs(if group.profile == Profile::Linux { 120 } else { 60 }).0,
-            granularity: if coarse { group.rto_granularity.0 } else { 1 },
-            phase: if coarse { phase } else { 0 },
+            max: Nanos::from_secs(if linux { 120 } else { 60 }).0,
+            granularity: if coarse || linux { group.rto_granularity.0 } else { 1 },
+            phase: if coarse && !linux { phase } else { 0 },
         },
         idle_restart: match group.idle_restart {
             scenario::IdleRestart::Restart => IdleRestart::Restart,
