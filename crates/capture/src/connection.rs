@@ -19,6 +19,7 @@ impl Connection {
         warnings: &mut Vec<String>,
     ) -> Option<Self> {
         let side = flow.sender();
+        let clock_step = flow.clock_step();
         let mut trace = Trace::new(flow, side, budget);
         let mut handshake = Handshake::find(flow, side);
         let halves = handshake.and_then(|handshake| handshake.halves);
@@ -30,11 +31,12 @@ impl Connection {
             trace = Trace { view, ..Trace::new(flow, side, budget) };
             handshake = Handshake::find(flow, side);
         }
+        trace.clock_step = clock_step;
         let first = *trace.sends.first()?;
         let (sender, receiver) = (flow.ends[side as usize], flow.ends[side.other() as usize]);
         if trace.cut {
             warnings.push(format!(
-                "{sender} > {receiver}: numbers stop making sense {:.3} s in; the connection is used up to there",
+                "{sender} > {receiver}: numbers stop making sense, or time leaps, {:.3} s in; the connection is used up to there",
                 trace.sends.last().unwrap_or(&first).at.saturating_sub(start).as_secs_f64()
             ));
         }
@@ -42,13 +44,16 @@ impl Connection {
             let missed = trace.missed;
             warnings.push(format!("{sender} > {receiver}: the capture misses about {missed} data packets"));
         }
-        trace.handshake_bytes = handshake.map_or(0, |handshake| handshake.bytes);
+        let one_sided = one_sided_handshake(flow);
+        let bytes = handshake.map(|handshake| handshake.bytes);
+        trace.handshake_bytes = bytes.or(one_sided.map(|(_, bytes)| bytes)).unwrap_or(0);
         let established = handshake.map_or(flow.packets[0].at, |handshake| handshake.established);
         let handshake_rtt = halves.map(|(near, far)| match vantage {
             Vantage::Sender => far,
             Vantage::Receiver => near,
             Vantage::Middle | Vantage::Unknown => near.saturating_add(far),
         });
+        let handshake_rtt = handshake_rtt.or(one_sided.map(|(rtt, _)| rtt));
         let observed = observe(&trace, start, established, handshake.is_some(), handshake_rtt);
         Some(Self { sender, receiver, vantage, observed, trace })
     }
@@ -83,6 +88,15 @@ impl Handshake {
         };
         Some(Self { established, halves: once.then_some((near, far)), bytes: syn.ip_len + answer.ip_len })
     }
+}
+
+/// Where only the opener's packets were captured: a round trip lies between its SYN and what it sends next, wherever the
+/// capture was taken. With the bytes of the SYN and of one like it.
+fn one_sided_handshake(flow: &Flow) -> Option<(Nanos, u32)> {
+    let [syn, third, ..] = &flow.packets[..] else { return None };
+    let one_side = flow.packets.iter().all(|packet| packet.side == syn.side);
+    let opens = syn.flags.has(Flags::SYN) && !syn.flags.has(Flags::ACK) && !third.flags.has(Flags::SYN);
+    (one_side && opens).then(|| (third.at.saturating_sub(syn.at), 2 * syn.ip_len))
 }
 
 /// Which halves of the round trip lie on which side of the point of capture.

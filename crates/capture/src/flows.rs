@@ -45,11 +45,17 @@ impl Packet {
         self.seq + u64::from(self.flags.has(Flags::SYN))
     }
 
-    /// Whether `other` is this packet, seen on another interface.
+    /// Whether `other` is this packet, seen on another interface. Where identifications do not tell, as in IPv6, data
+    /// with the same time stamps is: no sender repeats it within a millisecond. (Acknowledgements do no harm twice.)
     fn is_the_same(&self, other: &Self) -> bool {
+        const AT_ONCE: u64 = 1_000_000;
+        let by_stamps = || {
+            let data = self.payload > 0 && self.timestamps.is_some();
+            data && self.at.0.abs_diff(other.at.0) < AT_ONCE
+        };
         self.side == other.side
-            && self.ip_id.is_some()
             && self.ip_id == other.ip_id
+            && (self.ip_id.is_some() || by_stamps())
             && (self.seq, self.ack, self.payload, self.window)
                 == (other.seq, other.ack, other.payload, other.window)
             && self.timestamps == other.timestamps
@@ -83,6 +89,8 @@ pub(crate) struct End {
     pub(crate) syn: Option<u64>,
     pub(crate) mss: Option<u16>,
     pub(crate) window_scale: Option<u8>,
+    /// The capture cut options of the SYN off: what they said is not known.
+    pub(crate) syn_cut: bool,
     pub(crate) payload: u64,
 }
 
@@ -141,8 +149,9 @@ impl Flow {
     }
 
     /// Whether `packet` opens another connection between the same ports.
-    fn is_succeeded_by(&self, packet: &TcpPacket) -> bool {
-        if !packet.flags.has(Flags::SYN) || packet.flags.has(Flags::ACK) {
+    fn is_succeeded_by(&self, at: Nanos, packet: &TcpPacket) -> bool {
+        let written_late = self.packets.first().is_some_and(|first| at <= first.at);
+        if !packet.flags.has(Flags::SYN) || packet.flags.has(Flags::ACK) || written_late {
             return false;
         }
         match self.end(self.side_of(packet)) {
@@ -193,11 +202,32 @@ impl Flow {
         end.payload += u64::from(packet.payload);
         if packet.flags.has(Flags::SYN) {
             end.syn = Some(seq);
+            end.syn_cut |= !packet.whole;
             end.mss = packet.mss.or(end.mss);
             end.window_scale = packet.window_scale.or(end.window_scale);
         }
         self.packets.push(added);
         Ok(())
+    }
+
+    /// How many packets come before one of the same side that goes on with a much earlier time, if there is one.
+    /// (One with earlier numbers, too, was only written late.)
+    fn before_the_clock_was_set_back(&self) -> Option<usize> {
+        const MUCH: Nanos = Nanos::from_millis(100);
+        let mut latest: [Option<&Packet>; 2] = [None; 2];
+        self.packets.iter().position(|packet| {
+            let latest = &mut latest[packet.side as usize];
+            let goes_on = |last: &&Packet| (packet.seq, packet.ack) > (last.seq, last.ack);
+            let back = latest.filter(goes_on).is_some_and(|last| last.at.saturating_sub(packet.at) > MUCH);
+            *latest = latest.filter(|last| last.at > packet.at).or(Some(packet));
+            back
+        })
+    }
+
+    /// Smallest step of the capture's clock seen between the times of its packets, which are sorted.
+    pub(crate) fn clock_step(&self) -> Nanos {
+        let steps = self.packets.windows(2).map(|pair| pair[1].at.saturating_sub(pair[0].at));
+        steps.filter(|step| *step > Nanos::ZERO).min().unwrap_or_default()
     }
 
     /// The side that sent more data.
@@ -224,7 +254,7 @@ impl Flows {
         }
         let key = (packet.from.min(packet.to), packet.from.max(packet.to));
         let known =
-            self.latest.get(&key).copied().filter(|&index| !self.flows[index].is_succeeded_by(packet));
+            self.latest.get(&key).copied().filter(|&index| !self.flows[index].is_succeeded_by(at, packet));
         let index = match known {
             Some(index) => index,
             None if self.flows.len() == MAX_FLOWS => {
@@ -254,6 +284,13 @@ impl Flows {
         let mut budget = MAX_PIECES;
         with_data
             .filter_map(|mut flow| {
+                if let Some(kept) = flow.before_the_clock_was_set_back() {
+                    let [one, other] = flow.ends;
+                    warnings.push(format!(
+                        "{one} - {other}: the clock of the capture was set back; only the first {kept} packets are used"
+                    ));
+                    flow.packets.truncate(kept);
+                }
                 // several interfaces, or several threads of a writer, leave packets slightly out of order
                 flow.packets.sort_by_key(|packet| packet.at);
                 Connection::new(&mut flow, start, &mut budget, warnings)

@@ -29,6 +29,8 @@ pub(crate) struct TcpPacket {
     pub(crate) mss: Option<u16>,
     pub(crate) window_scale: Option<u8>,
     pub(crate) sack: Vec<(u32, u32)>,
+    /// The capture kept all options.
+    pub(crate) whole: bool,
 }
 
 /// TCP flags that matter here.
@@ -177,6 +179,7 @@ fn tcp_packet(ether_type: EtherType, data: &[u8], wire_len: u32) -> Option<TcpPa
         mss: None,
         window_scale: None,
         sack: Vec::new(),
+        whole: tcp.len() >= tcp_len,
     };
     packet.read_options(&tcp[20..tcp.len().min(tcp_len)]);
     Some(packet)

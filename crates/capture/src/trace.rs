@@ -136,6 +136,8 @@ pub(crate) struct Trace {
     pub(crate) resent_times: Vec<Nanos>,
     /// How the sender's times were come by.
     pub(crate) view: View,
+    /// How exact the capture's own times are.
+    pub(crate) clock_step: Nanos,
 }
 
 /// Pieces kept for one capture. Packets are bounded already; this bounds what a few huge segments are cut into.
@@ -170,6 +172,10 @@ impl Trace {
         };
         let scale = receive_scale(flow, sender);
         for packet in &flow.packets {
+            if walk.time_leaps(packet, sender) {
+                walk.trace.cut = true;
+                break;
+            }
             if packet.side != sender {
                 walk.on_ack(flow, packet, scale);
             } else if packet.payload > 0 {
@@ -208,10 +214,13 @@ impl Trace {
     }
 }
 
-/// How far to shift the receiver's window field left; `None` where the SYNs are missing. Both sides must have offered.
+/// How far to shift the receiver's window field left; `None` where the SYNs or their options are missing. Both sides must have offered.
 fn receive_scale(flow: &Flow, sender: Side) -> Option<u8> {
     let (own, peer) = (flow.end(sender), flow.end(sender.other()));
     let (Some(_), Some(_)) = (own.syn, peer.syn) else { return None };
+    if own.syn_cut || peer.syn_cut {
+        return None;
+    }
     Some(if own.window_scale.is_some() { peer.window_scale.unwrap_or(0) } else { 0 })
 }
 
@@ -260,6 +269,18 @@ struct Walk {
 }
 
 impl Walk {
+    /// Whether far more time has passed than any sender waits for acknowledgements before it sends again: the clock was
+    /// set, or the machine slept.
+    fn time_leaps(&self, packet: &Packet, sender: Side) -> bool {
+        const LONG: Nanos = Nanos::from_secs(3);
+        // Linux's TCP_RTO_MAX
+        const LONGEST_RTO: Nanos = Nanos::from_secs(120);
+        let silent = packet.at.saturating_sub(self.last_sign);
+        let patience = self.latest_rtt.map_or(Nanos::NEVER, |rtt| LONG.max(Nanos(rtt.0.saturating_mul(8))));
+        let again = packet.side == sender && packet.data_start() < self.origin + self.trace.end();
+        self.outstanding > 0 && silent > if again { LONGEST_RTO } else { patience }
+    }
+
     fn on_data(&mut self, packet: &Packet, budget: usize) {
         let Some(start) = packet.data_start().checked_sub(self.origin) else { return };
         let end = start + u64::from(packet.payload);

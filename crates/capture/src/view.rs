@@ -20,7 +20,7 @@ pub(crate) enum View {
     /// As captured.
     #[default]
     AtSender,
-    /// Moved by the sender's time stamps, which tick this often.
+    /// Moved by the sender's time stamps, which tell times to this.
     Stamped(Nanos),
     /// Moved by a constant: queueing ahead of the capture does not show.
     Shifted,
@@ -41,7 +41,7 @@ impl View {
 /// `None`, and nothing moved, where neither that nor time stamps tell how far away it is.
 pub(crate) fn move_to_sender(flow: &mut Flow, sender: Side, near: Option<Nanos>, full: u32) -> Option<View> {
     let is_full = |packet: &Packet| packet.side == sender && packet.payload >= full;
-    let clock = Clock::of(flow, is_full);
+    let clock = Clock::of(flow, is_full, flow.clock_step());
     if let Some(clock) = &clock {
         for packet in flow.packets.iter_mut().filter(|packet| packet.side == sender) {
             packet.at = packet.at.saturating_sub(clock.excess(packet));
@@ -53,7 +53,7 @@ pub(crate) fn move_to_sender(flow: &mut Flow, sender: Side, near: Option<Nanos>,
         packet.at = packet.at.saturating_add(near);
     }
     flow.packets.sort_by_key(|packet| packet.at);
-    Some(clock.map_or(View::Shifted, |clock| View::Stamped(clock.tick)))
+    Some(clock.map_or(View::Shifted, |clock| View::Stamped(clock.blur)))
 }
 
 /// Shortest time from a packet of the receiver to one of the sender that echoes its time stamp, of `kind`.
@@ -89,12 +89,14 @@ pub(crate) fn shortest_echo(flow: &Flow, sender: Side, kind: impl Fn(&Packet) ->
 /// The clock of the sender's time stamps, set to the capture's by the data that was fastest.
 struct Clock {
     tick: Nanos,
+    /// What is not known of a packet's delay: the tick, and the step of the capture's clock.
+    blur: Nanos,
     /// The first stamp, and the capture's time less the fastest delay then.
     zero: (u32, i128),
 }
 
 impl Clock {
-    fn of(flow: &Flow, is_full: impl Fn(&Packet) -> bool) -> Option<Self> {
+    fn of(flow: &Flow, is_full: impl Fn(&Packet) -> bool, step: Nanos) -> Option<Self> {
         let data = || {
             let full = flow.packets.iter().filter(|packet| is_full(packet));
             full.filter_map(|packet| Some((packet.at, packet.timestamps?.0)))
@@ -102,13 +104,13 @@ impl Clock {
         let tick = tick(data().min()?, data().max()?)?;
         let (_, first) = data().next()?;
         let zero = data().map(|(at, stamp)| i128::from(at.0) - since(first, stamp, tick)).min()?;
-        Some(Self { tick, zero: (first, zero) })
+        Some(Self { tick, blur: tick.saturating_add(step), zero: (first, zero) })
     }
 
     /// How much longer than the fastest packet this one took to the point of capture, at least.
     fn excess(&self, packet: &Packet) -> Nanos {
         let Some((stamp, _)) = packet.timestamps else { return Nanos::ZERO };
-        let sent = self.zero.1 + since(self.zero.0, stamp, self.tick) + i128::from(self.tick.0);
+        let sent = self.zero.1 + since(self.zero.0, stamp, self.tick) + i128::from(self.blur.0);
         Nanos(u64::try_from(i128::from(packet.at.0) - sent).unwrap_or(0))
     }
 }

@@ -354,3 +354,97 @@ fn curves_keep_their_peak_when_thinned() {
     assert_eq!(series.flight.iter().map(|point| point.1).fold(0.0, f64::max), 5000.0);
     assert_eq!(series.delivered.last().map(|point| point.1), Some(f64::from(seq - 1)));
 }
+
+/// Data that reaches the point of capture in another order than it was sent in, with the sender's time stamps.
+fn filled(stamp: u32, at_ms: u64) -> Vec<(u64, Tcp)> {
+    opened(
+        100,
+        vec![
+            (ms(200), data(1, 1000).stamps(10, 1)),
+            (ms(201), data(2001, 1000).stamps(11, 1)),
+            (ms(at_ms), data(1001, 1000).stamps(stamp, 1)),
+            (ms(at_ms + 200), ack(3001).stamps(2, stamp)),
+        ],
+    )
+}
+
+#[test]
+fn a_hole_filled_by_a_later_stamp_is_a_loss_before_the_point_of_capture() {
+    let observed = only(&filled(120, 310)).observed;
+    assert_eq!((observed.retransmits, observed.lost_packets, observed.packets), (1, 1, 4));
+    assert_eq!(observed.series.retransmissions, [0.31]);
+}
+
+#[test]
+fn a_hole_filled_by_an_earlier_stamp_is_data_overtaken_on_the_way() {
+    let observed = only(&filled(10, 310)).observed;
+    assert_eq!((observed.retransmits, observed.lost_packets, observed.packets), (0, 0, 3));
+    assert_eq!(observed.series.retransmissions, Vec::<f64>::new());
+}
+
+#[test]
+fn retransmissions_have_their_times() {
+    // three sent again, two of them at once
+    let packets = vec![
+        (ms(100), data(1, 1000)),
+        (ms(101), data(1001, 1000)),
+        (ms(102), data(2001, 1000)),
+        (ms(103), data(3001, 1000)),
+        (ms(203), ack(1).sack(3001, 4001)),
+        (ms(204), data(1, 1000)),
+        (ms(204), data(1001, 1000)),
+        (ms(230), data(2001, 1000)),
+        (ms(330), ack(4001)),
+    ];
+    let observed = only(&opened(100, packets)).observed;
+    assert_eq!(observed.retransmits, 3);
+    assert_eq!(observed.series.retransmissions, [0.204, 0.23]);
+}
+
+#[test]
+fn a_clock_set_back_ends_what_is_used() {
+    let mut capture = read_bytes(&pcap_of_tcp(&opened(
+        100,
+        vec![
+            (ms(1000), data(1, 1000)),
+            (ms(1100), ack(1001)),
+            (ms(1101), data(1001, 1000)),
+            (ms(300), ack(2001)),
+            (ms(301), data(2001, 1000)),
+            (ms(401), ack(3001)),
+        ],
+    )))
+    .unwrap();
+    assert_eq!(capture.connections.remove(0).observed.bytes, 2000);
+    assert!(capture.warnings[0].contains("clock of the capture was set back"), "{:?}", capture.warnings);
+}
+
+#[test]
+fn packets_written_late_are_put_in_order() {
+    let mut packets = opened(100, vec![(ms(200), data(1, 1000)), (ms(300), ack(1001))]);
+    packets.swap(0, 1);
+    packets.swap(2, 3);
+    let connection = only(&packets);
+    assert!(connection.observed.handshake);
+    assert_eq!(
+        (connection.observed.bytes, connection.observed.handshake_rtt),
+        (1000, Some(Nanos::from_millis(100)))
+    );
+}
+
+#[test]
+fn an_hour_without_a_retransmission_is_a_clock_that_was_set() {
+    let capture = read_bytes(&pcap_of_tcp(&opened(
+        100,
+        vec![
+            (ms(200), data(1, 1000)),
+            (ms(300), ack(1001)),
+            (ms(301), data(1001, 1000)),
+            (ms(3_600_000), ack(2001)),
+        ],
+    )))
+    .unwrap();
+    let observed = &capture.connections[0].observed;
+    assert_eq!(observed.rtt_span.map(|(_, longest)| longest), Some(Nanos::from_millis(100)));
+    assert!(capture.warnings[0].contains("stop making sense"), "{:?}", capture.warnings);
+}

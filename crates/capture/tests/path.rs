@@ -72,6 +72,16 @@ fn acknowledgements_that_jitter_by_two_packet_times_average_out() {
 }
 
 #[test]
+fn acknowledgements_compressed_on_the_way_back_do_not_hide_the_rate() {
+    // five or six at once every 5 ms, as aggregation or a queue on the way back leaves them (Mogul 1992)
+    let path = inferred(&Path { ack_slots_us: 5_300, segments: 6000, ..Path::default() }.run());
+    assert_near(&path.rate, 8_320_000.0, 0.02);
+    // they wait 2.65 ms on average: the shortest round trip does not, a full buffer seems that much longer
+    assert_near(&path.rtt, 0.040, 0.02);
+    assert_near(&path.buffer, 50.0, 0.1);
+}
+
+#[test]
 fn losses_while_the_queue_is_short_are_random_and_leave_the_buffer_open() {
     let truth = Path { lose_one_in: 100, buffer: 200, segments: 4000, ..Path::default() };
     let path = inferred(&truth.run());
@@ -252,4 +262,70 @@ fn random_loss_is_told_from_the_receivers_side_too() {
     let loss = known(&path.loss);
     assert!(loss.low <= 0.01 && 0.01 <= loss.high && loss.low > 0.0, "{loss:?}");
     assert!(path.buffer.known().is_none(), "{:?}", path.buffer);
+}
+
+/// The same exchange on other ports, later.
+fn on_port(packets: Vec<(u64, Tcp)>, port: u16, later_us: u64) -> Vec<(u64, Vec<u8>)> {
+    let on_port = |(us, tcp): (u64, Tcp)| {
+        let mut bytes = tcp.v4();
+        let at = if tcp.from_sender { 20 } else { 22 };
+        bytes[at..at + 2].copy_from_slice(&port.to_be_bytes());
+        (us + later_us, bytes)
+    };
+    packets.into_iter().map(on_port).collect()
+}
+
+#[test]
+fn connections_that_agree_are_known_better_than_one_alone() {
+    let path = || Path { jitter_us: 1_000, segments: 400, ..Path::default() };
+    let width = |packets: &[(u64, Vec<u8>)]| {
+        let path = infer(&read_bytes(&pcap(packets)).unwrap().connections);
+        assert_near(&path.rate, 8_320_000.0, 0.02);
+        assert_eq!(path.notes, Vec::<String>::new());
+        let rate = known(&path.rate);
+        rate.high - rate.low
+    };
+    let one = on_port(path().run(), 4000, 0);
+    let four: Vec<_> =
+        (0..4).flat_map(|n| on_port(path().run(), 4000 + n, u64::from(n) * 5_000_000)).collect();
+    assert!(width(&four) <= width(&one));
+}
+
+#[test]
+fn connections_that_contradict_each_other_widen_the_interval_and_say_so() {
+    // the path lost half its rate and gained a detour between the two
+    let first = on_port(Path::default().run(), 4000, 0);
+    let then = Path { rate_bit_s: 4_160_000, rtt_us: 60_000, ..Path::default() };
+    let second = on_port(then.run(), 4001, 60_000_000);
+    let path = infer(&read_bytes(&pcap(&[first, second].concat())).unwrap().connections);
+    let rate = known(&path.rate);
+    assert!(rate.low <= 4_170_000.0 && rate.high >= 8_310_000.0, "{rate:?}");
+    let rtt = known(&path.rtt);
+    assert!(rtt.low <= 0.040 && rtt.high >= 0.0599, "{rtt:?}");
+    assert!(rate.how.contains("they differ"), "{rate:?}");
+    assert!(path.notes.iter().any(|note| note.contains("do not agree on the round-trip time")));
+}
+
+#[test]
+fn a_clock_too_coarse_for_the_path_tells_bounds_only() {
+    let coarse = |packets: Vec<(u64, Tcp)>| -> Vec<(u64, Tcp)> {
+        packets.into_iter().map(|(us, tcp)| (us / 20_000 * 20_000, tcp)).collect()
+    };
+    let path = inferred(&coarse(Path { segments: 200, ..Path::default() }.run()));
+    match &path.rate {
+        Inferred::Known(rate) => assert!(rate.low <= 8_320_000.0 && 8_320_000.0 <= rate.high, "{rate:?}"),
+        Inferred::CannotTell(unknown) => assert!(unknown.low <= Some(8_320_000.0), "{unknown:?}"),
+    }
+    let rtt = known(&path.rtt);
+    assert!(rtt.low <= 0.040 && 0.040 <= rtt.high, "{rtt:?}");
+}
+
+#[test]
+fn a_capture_of_the_data_alone_says_so() {
+    let packets: Vec<_> = Path::default().run().into_iter().filter(|(_, tcp)| tcp.from_sender).collect();
+    let path = inferred(&packets);
+    assert!(path.notes[0].contains("one direction only"), "{:?}", path.notes);
+    assert!(path.cannot_tell().contains(&"rate_bit_s") && path.cannot_tell().contains(&"buffer_packets"));
+    // the opener's ACK follows its SYN by a round trip and what two SYNs of 48 bytes take to be sent
+    assert_near(&path.rtt, 0.040, 0.01);
 }

@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use etherparse::{PacketBuilder, TcpOptionElement};
-use firstflight_capture::{Capture, Error, read, read_from};
+use firstflight_capture::{Capture, Error, infer, read, read_from};
 use firstflight_control::units::Nanos;
 
 /// Two data packets of 1000 bytes, 7 ms apart, and an ACK of both another 20 ms later.
@@ -373,4 +373,37 @@ fn a_block_shorter_than_its_own_frame_is_damage_whatever_its_type() {
             assert!(matches!(error, Error::Empty { truncated: true, .. }), "{block_type} {length}: {error}");
         }
     }
+}
+
+#[test]
+fn data_seen_twice_without_identification_counts_once() {
+    // as in IPv6, and in IPv4 packets that are never fragmented: the same stamps within a millisecond
+    let twice = |(us, tcp): (u64, Tcp)| {
+        let tcp = tcp.stamps(7, 9);
+        [(us, tcp.v6()), (us + 20, tcp.v6())]
+    };
+    let packets: Vec<_> = exchange().into_iter().flat_map(twice).collect();
+    let capture = read_bytes(&pcap(&packets)).unwrap();
+    let data = exchange().iter().filter(|(_, tcp)| tcp.len > 0).count() as u64;
+    assert_eq!(capture.counts.duplicates, data);
+    assert_eq!(capture.connections[0].observed.retransmits, 0);
+}
+
+#[test]
+fn a_syn_whose_options_were_cut_off_leaves_the_window_open() {
+    // 40 bytes of headers are kept: the shift of the receive window is not, and unshifted it would hold the sender back
+    let rest = exchange().into_iter().map(|(us, tcp)| (us + 20_000, tcp));
+    let packets: Vec<_> = handshake(10_000, 1000).into_iter().chain(rest).collect();
+    let mut file = pcap_of(101, &[]);
+    for (us, tcp) in &packets {
+        let bytes = tcp.v4();
+        let kept = &bytes[..40];
+        let words = [(us / 1_000_000) as u32, (us % 1_000_000) as u32, kept.len() as u32, bytes.len() as u32];
+        words.iter().for_each(|word| file.extend(word.to_le_bytes()));
+        file.extend(kept);
+    }
+    let capture = read_bytes(&file).unwrap();
+    assert!(infer(&capture.connections).receive_window.known().is_none());
+    let whole = infer(&read_bytes(&pcap_of_tcp(&packets)).unwrap().connections);
+    assert_eq!(whole.receive_window.known().map(|window| window.value), Some(128_000.0));
 }

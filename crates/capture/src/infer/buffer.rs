@@ -8,6 +8,7 @@
 use firstflight_control::units::Nanos;
 
 use crate::estimate::{Estimate, Inferred, Unknown};
+use crate::infer::rate::Rate;
 use crate::infer::stats::{Weighted, chance_of_at_least, quantile, robust_deviation, wilson};
 use crate::trace::{Piece, Trace};
 
@@ -22,6 +23,9 @@ pub(super) struct Losses {
 struct Waits {
     /// What the sender's times may be off by, in packets: waits seem shorter by half of that on average.
     resolution: f64,
+    /// What acknowledgements come late by, in packets: of the waits around a loss the longer one counts, so they seem
+    /// longer by half of that at least.
+    jitter: f64,
     arrived: Vec<f64>,
     lost: Vec<f64>,
     /// Losses without an arrival close by.
@@ -40,12 +44,12 @@ const RARE: f64 = 0.01;
 const ACCIDENT: f64 = 0.01;
 
 /// Tells buffer and random loss from `parts`: connections that ran at the same time, together.
-pub(super) fn losses(parts: &[Vec<&Trace>], rate: &Inferred<Estimate>, rtt: &Inferred<Estimate>) -> Losses {
+pub(super) fn losses(parts: &[Vec<&Trace>], rate: &Rate, rtt: &Inferred<Estimate>) -> Losses {
     let traces = || parts.iter().flatten();
     let packets: u64 = traces().map(|trace| trace.pieces.len() as u64).sum();
     let lost: u64 =
         traces().map(|trace| trace.pieces.iter().filter(|piece| piece.lost()).count() as u64).sum();
-    let (Some(rate), Some(rtt)) = (rate.known(), rtt.known()) else {
+    let (Some(bit_s), Some(rtt)) = (rate.bit_s.known(), rtt.known()) else {
         let why = "rate and round trip are needed to turn waiting times into packets, and the capture does not tell them";
         let random = if lost == 0 {
             random_loss(0, packets, "no packet was lost")
@@ -56,12 +60,12 @@ pub(super) fn losses(parts: &[Vec<&Trace>], rate: &Inferred<Estimate>, rtt: &Inf
         };
         return Losses { buffer: Inferred::cannot_tell(why), random };
     };
-    let mut waits = Waits { packets, ..Waits::default() };
+    let full = f64::from(traces().map(|trace| trace.mss + trace.header).max().unwrap_or(0)) * 8.0;
+    let mut waits = Waits { packets, jitter: rate.jitter * bit_s.value / full, ..Waits::default() };
     for part in parts {
-        waits.add(part, rate.value, rtt.value);
+        waits.add(part, bit_s.value, rtt.value);
     }
-    let full = traces().map(|trace| trace.mss + trace.header).max().unwrap_or(0);
-    waits.judge(rate, rtt, f64::from(full) * 8.0)
+    waits.judge(bit_s, rtt, full)
 }
 
 impl Waits {
@@ -115,6 +119,12 @@ impl Waits {
             let random = random_loss(0, self.packets, "no packet was lost");
             return Losses { buffer: at_least(longest, why), random };
         }
+        if self.lost.is_empty() {
+            let why = "nothing that arrived was sent near the packets that got lost";
+            let (_, high) = wilson(self.lone, self.packets);
+            let random = Unknown { why: why.into(), low: Some(0.0), high: Some(high) };
+            return Losses { buffer: at_least(longest, why.into()), random: Inferred::CannotTell(random) };
+        }
         self.lost.sort_by(f64::total_cmp);
         let top = self.lost.last().copied().unwrap_or(0.0);
         let slack = SLACK_PACKETS.max(SLACK_SHARE * top);
@@ -124,7 +134,7 @@ impl Waits {
         let beyond = self.arrived.iter().filter(|wait| **wait > top + slack).count();
         let chance = chance_of_at_least(full, self.lost.len() as u64, share);
         let room = beyond as f64 > RARE * self.arrived.len() as f64;
-        let lost = self.lost.len() as u64 + self.lone;
+        let lost = self.lost.len() as u64;
         if room {
             let why = format!(
                 "packets were lost while at most {top:.0} waited, and others arrived that had waited behind {longest:.0}: none of the losses shows a full buffer"
@@ -140,12 +150,12 @@ impl Waits {
                     top.min(longest),
                     "the losses do not tell a full buffer from bad luck".into(),
                 ),
-                random: self.undecided(lost, lost - full - self.lone),
+                random: self.undecided(lost, lost - full),
             };
         }
         // what is lost at random while the buffer is full cannot be told from what it refuses: only the packets that
         // found room are trials
-        let random = lost - full - self.lone;
+        let random = lost - full;
         let trials = ((self.packets - full) as f64 * (1.0 - share)).round() as u64;
         Losses {
             buffer: Inferred::Known(self.full_buffer(top - slack, rate, rtt, packet)),
@@ -174,14 +184,14 @@ impl Waits {
         let mut top: Vec<Weighted> =
             self.lost.iter().filter(|wait| **wait >= from).map(|wait| (*wait, 1.0)).collect();
         let median = quantile(&mut top, 0.5).unwrap_or(from);
-        let value = (median + 0.5 + self.resolution / 2.0).round();
+        let value = (median + 0.5 + (self.resolution - self.jitter) / 2.0).round();
         let relative = (rate.high - rate.low) / (2.0 * rate.value);
         let rtt_packets = (rtt.high - rtt.low) / 2.0 * rate.value / packet;
         let half = 1.0
             + 2.0 * robust_deviation(&top, median)
             + value * relative
             + rtt_packets
-            + self.resolution / 2.0;
+            + (self.resolution + self.jitter) / 2.0;
         Estimate {
             value,
             low: (value - half).max(0.0),

@@ -52,9 +52,9 @@ impl Measured {
         let parts: Vec<Vec<&Trace>> =
             groups.iter().map(|group| group.iter().map(|one| &one.trace).collect()).collect();
         let rate = rate::rate(&parts);
-        let rtt = rtt::rtt(&connections, &rate);
+        let rtt = rtt::rtt(&connections, &rate.bit_s);
         let losses = buffer::losses(&parts, &rate, &rtt);
-        Self { rate, rtt, losses }
+        Self { rate: rate.bit_s, rtt, losses }
     }
 }
 
@@ -86,7 +86,9 @@ fn measure_pooled(pooled: &[&Connection], notes: &mut Vec<String>) -> Measured {
 /// Says where the capture was taken, where that limits what it can tell.
 fn note_vantage(pooled: &[&Connection], notes: &mut Vec<String>) {
     let count = |of: fn(&Connection) -> bool| pooled.iter().filter(|connection| of(connection)).count();
-    if count(|connection| connection.vantage == Vantage::Unknown) > 0 {
+    if pooled.iter().all(|connection| connection.trace.acks.is_empty()) {
+        notes.push("the capture holds one direction only, that of the data: without acknowledgements it tells little of the path".into());
+    } else if count(|connection| connection.vantage == Vantage::Unknown) > 0 {
         notes.push("neither a handshake nor time stamps tell where the capture was taken: it is taken to be at the sender".into());
     }
     let elsewhere = count(|connection| connection.trace.view != View::AtSender);
@@ -96,7 +98,7 @@ fn note_vantage(pooled: &[&Connection], notes: &mut Vec<String>) {
     let by_stamps = count(|connection| matches!(connection.trace.view, View::Stamped(_)));
     let tick = pooled.iter().map(|connection| connection.trace.view.resolution()).max().unwrap_or_default();
     let how = if by_stamps == elsewhere {
-        format!("the sender's times are those of its time stamps, to {} ms", tick.as_secs_f64() * 1e3)
+        format!("the sender's times are those of its time stamps, to {:.0} ms", tick.as_secs_f64() * 1e3)
     } else {
         "without time stamps of the sender over a longer time, queueing ahead of the capture does not show"
             .into()

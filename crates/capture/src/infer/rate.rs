@@ -30,20 +30,37 @@ const SHORTEST_TRAIN: usize = 4;
 /// A spread (10th to 90th percentile) above this share of the median is no noise but other traffic or a changing rate.
 const STEADY: f64 = 0.2;
 
+/// The rate, and how regularly acknowledgements came at it.
+pub(super) struct Rate {
+    pub(super) bit_s: Inferred<Estimate>,
+    /// Seconds that nine in ten acknowledgements come early or late by at most, as told by the one before.
+    pub(super) jitter: f64,
+}
+
+/// An interval that reaches further to either side, as a share, is no estimate.
+const MOST: f64 = 0.5;
+
 /// Bottleneck rate, from `parts`: connections that ran at the same time, together.
-pub(super) fn rate(parts: &[Vec<&Trace>]) -> Inferred<Estimate> {
+pub(super) fn rate(parts: &[Vec<&Trace>]) -> Rate {
     let gaps: Vec<Gap> = parts.iter().flat_map(|traces| busy_gaps(traces)).collect();
     let trains = trains(&gaps);
     let mut weighted: Vec<Weighted> = trains.iter().map(Train::weighted).collect();
     let Some(median) = quantile(&mut weighted, 0.5) else {
-        return unknown(parts, gaps.len());
+        return Rate { bit_s: unknown(parts, gaps.len()), jitter: 0.0 };
     };
     let seconds: f64 = trains.iter().map(|train| train.seconds).sum();
     let mut at = |share: f64| quantile(&mut weighted, share).unwrap_or(median);
     let spread = (at(0.1), at(0.9));
     let steady = spread.1 - spread.0 <= STEADY * median;
-    let half = half_width(&trains, &gaps, median);
-    let (mut low, mut high) = ((median - half).max(0.0), median + half);
+    let clock_step = parts.iter().flatten().map(|trace| trace.clock_step).max().unwrap_or_default();
+    let mut jitter: Vec<Weighted> =
+        gaps.iter().map(|gap| ((gap.seconds - gap.bits / median).abs(), 1.0)).collect();
+    let jitter = quantile(&mut jitter, 0.9).unwrap_or(0.0);
+    let half = half_width(&trains, jitter.max(clock_step.as_secs_f64()), median);
+    if half > MOST * median {
+        return Rate { bit_s: unknown(parts, gaps.len()), jitter: 0.0 };
+    }
+    let (mut low, mut high) = (median - half, median + half);
     if !steady {
         (low, high) = (low.min(spread.0), high.max(spread.1));
     }
@@ -52,14 +69,14 @@ pub(super) fn rate(parts: &[Vec<&Trace>]) -> Inferred<Estimate> {
         trains.len(),
         if steady { "" } else { "; they differ, so other traffic shares the bottleneck or its rate changes" }
     );
-    Inferred::Known(Estimate { value: median, low, high, how })
+    Rate { bit_s: Inferred::Known(Estimate { value: median, low, high, how }), jitter }
 }
 
 /// Half of the 95 % interval, from three independent errors: what the trains differ by, what the slope of a typical one
 /// may be off by, and the edges of busy times. They begin and end alike (hosts wake up, the last packet is alone), so
 /// that the last does not average out: it is what nine in ten gaps stay below, and what hosts take to wake up, over the
 /// busy time of a typical train.
-fn half_width(trains: &[Train], gaps: &[Gap], median: f64) -> f64 {
+fn half_width(trains: &[Train], jitter: f64, median: f64) -> f64 {
     const Z: f64 = 1.96;
     const WAKE_UP: f64 = 50e-6;
     let weighted: Vec<Weighted> = trains.iter().map(Train::weighted).collect();
@@ -71,9 +88,7 @@ fn half_width(trains: &[Train], gaps: &[Gap], median: f64) -> f64 {
         quantile(&mut values, 0.5).unwrap_or(0.0)
     };
     let of_slopes = Z * median * typical(|train| train.error) / count;
-    let mut jitter: Vec<Weighted> =
-        gaps.iter().map(|gap| ((gap.seconds - gap.bits / median).abs(), 1.0)).collect();
-    let edge = quantile(&mut jitter, 0.9).unwrap_or(0.0).max(WAKE_UP);
+    let edge = jitter.max(WAKE_UP);
     let of_edges = median * edge / typical(|train| train.run_seconds);
     (of_trains.powi(2) + of_slopes.powi(2) + of_edges.powi(2)).sqrt()
 }
@@ -106,9 +121,9 @@ impl Train {
         let pairs = points.iter().enumerate().flat_map(|(at, from)| {
             points[(at + apart).min(points.len())..].iter().map(move |to| (to.0 - from.0, to.1 - from.1))
         });
-        let mut slopes: Vec<Weighted> =
-            pairs.filter(|pair| pair.0 > 0.0).map(|(seconds, bits)| (bits / seconds, seconds)).collect();
-        let bit_s = quantile(&mut slopes, 0.5)?;
+        let mut slopes: Vec<Weighted> = pairs.map(|(seconds, bits)| (bits / seconds, 1.0)).collect();
+        // a clock too coarse for the train makes it infinite
+        let bit_s = quantile(&mut slopes, 0.5).filter(|slope| slope.is_finite())?;
         let late: Vec<Weighted> = points.iter().map(|(at, bits)| (at - bits / bit_s, 1.0)).collect();
         let middle = quantile(&mut late.clone(), 0.5)?;
         // the slope of a regression through n points spread evenly over T has the standard error sqrt(12 / n) / T
@@ -188,7 +203,9 @@ fn busy_since(previous: &Ack, ack: &Ack, trace: &Trace, min_rtt: f64) -> bool {
 /// Without a queue the rate is at least what was delivered in some round trip.
 fn unknown(parts: &[Vec<&Trace>], gaps: usize) -> Inferred<Estimate> {
     let low = parts.iter().flatten().filter_map(|trace| best_round(trace)).fold(0.0, f64::max);
-    let why = if gaps == 0 {
+    let why = if parts.iter().flatten().all(|trace| trace.acks.is_empty()) {
+        "the capture holds no acknowledgements"
+    } else if gaps == 0 {
         "no packet queued at the bottleneck: the connections were too short or too slow to fill it"
     } else {
         "too few packets queued one behind the other to measure how fast the bottleneck serves them"
@@ -210,5 +227,7 @@ fn best_round(trace: &Trace) -> Option<f64> {
         }
         most = most.max(wire);
     }
-    (span.0 > 0).then(|| most as f64 * 8.0 / span.as_secs_f64())
+    // what lies within a span on a clock that steps took up to a step more at either end
+    let took = span.as_secs_f64() + 2.0 * trace.clock_step.as_secs_f64();
+    (span.0 > 0).then(|| most as f64 * 8.0 / took)
 }

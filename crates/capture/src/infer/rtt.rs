@@ -5,6 +5,7 @@ use firstflight_control::units::Nanos;
 use crate::estimate::{Estimate, Inferred, Unknown};
 use crate::observed::Connection;
 use crate::trace::{Piece, Trace};
+use crate::view::View;
 
 /// Shortest round trips of a connection in seconds, propagation only.
 struct Shortest {
@@ -52,7 +53,14 @@ fn interval(
     const ONE_KIND: f64 = 0.01;
     let differ = both.map_or(value * ONE_KIND, |(handshake, data)| (handshake - data).abs());
     let hosts = differ + HOSTS.min(value / 10.0);
-    let stamps = STAMPS.min(value / 10.0);
+    let traces = || connections.iter().map(|connection| &connection.trace);
+    // a round trip put together from two halves has the steps of both
+    let halves = if traces().any(|trace| trace.view != View::AtSender) { 2.0 } else { 1.0 };
+    let step = halves * traces().map(|trace| trace.clock_step).max().unwrap_or_default().as_secs_f64();
+    // of acknowledgements that share a stamp the capture may have missed the first one
+    let missed = traces().filter(|trace| trace.missed > 0).map(|trace| trace.view.resolution()).max();
+    let stamps = STAMPS.min(value / 10.0) + step + missed.unwrap_or_default().as_secs_f64();
+    let hosts = hosts + step;
     let wire = connections.iter().map(|connection| connection.trace.mss + connection.trace.header).max();
     let bits = f64::from(wire.unwrap_or(0)) * 8.0;
     let (low, high, corrected) = match rate {

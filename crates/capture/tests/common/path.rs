@@ -28,6 +28,8 @@ pub struct Path {
     pub writes: Option<(u32, u64)>,
     /// Up to so many microseconds are added to the time of every ACK.
     pub jitter_us: u64,
+    /// ACKs come through in bunches, at multiples of so many microseconds.
+    pub ack_slots_us: u64,
     /// Both ends stamp their packets with a clock that ticks every millisecond.
     pub stamps: bool,
     /// The capture is taken at the receiver.
@@ -47,6 +49,7 @@ impl Default for Path {
             segments: 3000,
             writes: None,
             jitter_us: 0,
+            ack_slots_us: 1,
             stamps: false,
             at_receiver: false,
         }
@@ -188,7 +191,8 @@ impl Path {
                         if self.at_receiver {
                             state.packets.push((now, self.ack(edge, segment + 1, now, sender_stamp(sent))));
                         }
-                        state.at(now + self.rtt_us / 2 + jitter, acked);
+                        let back = now + self.rtt_us / 2 + jitter;
+                        state.at(back.next_multiple_of(self.ack_slots_us), acked);
                     }
                     continue;
                 }
