@@ -29,6 +29,9 @@ pub(super) struct Linux {
     mss: u64,
     /// Nanoseconds.
     jiffy: u64,
+    /// The jiffies counter, and when it moves on, nanoseconds: a division a jiffy instead of an ACK.
+    jiffies: u64,
+    next_jiffy: u64,
     /// How many jiffies a count holds while the window stays (`HZ / 32`).
     hold: u64,
     /// `cube_rtt_scale`: C in 2^-40 segments per cubic unit of time.
@@ -86,7 +89,8 @@ impl Linux {
         let acked = bytes / self.mss;
         self.partial = bytes - acked * self.mss;
         if acked > 0 {
-            self.update(control.cwnd / self.mss, acked, self.clock(ack.now), ack.min_rtt);
+            let now = self.clock(ack.now);
+            self.update(control.cwnd / self.mss, acked, now, ack.min_rtt);
             control.cwnd += self.grow(acked) * self.mss;
         }
     }
@@ -116,8 +120,13 @@ impl Linux {
     }
 
     /// The jiffies counter.
-    fn clock(&self, now: Nanos) -> u64 {
-        now.0 / self.jiffy
+    #[inline]
+    fn clock(&mut self, now: Nanos) -> u64 {
+        if now.0 >= self.next_jiffy {
+            self.jiffies = now.0 / self.jiffy;
+            self.next_jiffy = (self.jiffies + 1).saturating_mul(self.jiffy);
+        }
+        self.jiffies
     }
 
     /// Moves the epoch by a time in which nothing was in flight: from the last packet that left to the first
@@ -130,7 +139,7 @@ impl Linux {
             return;
         }
         // The newest packet that this ACK delivered; not known where it had been sent twice.
-        let left = (ack.rtt != Nanos::ZERO).then(|| self.clock(ack.now.saturating_sub(ack.rtt)));
+        let left = (ack.rtt != Nanos::ZERO).then(|| ack.now.saturating_sub(ack.rtt).0 / self.jiffy);
         if let (Some(last), Some(left), Some(epoch)) = (self.last_left, left, self.epoch) {
             self.epoch = Some((epoch + left.saturating_sub(last)).min(left));
         }
@@ -206,8 +215,10 @@ impl Linux {
             grown = 1;
         }
         self.credit += acked;
-        grown += self.credit / self.count;
-        self.credit %= self.count;
+        if self.credit >= self.count {
+            grown += self.credit / self.count;
+            self.credit %= self.count;
+        }
         grown
     }
 }
