@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use firstflight_capture::read;
+use firstflight_capture::read_from;
 use firstflight_scenario::{Profile, SchemeSpec};
 use firstflight_study::compare::{Input, Known, Request, compare};
 use firstflight_study::progress::Silent;
@@ -24,8 +24,13 @@ fn truth(path: &str, control: &str, bytes: u64) -> f64 {
 }
 
 fn foretell(capture: &str, scheme: &str, sizes: &[u64]) -> CompareReport {
-    let file = InputFile { name: capture.into(), bytes: 0, sha256: String::new() };
-    let capture = read(testdata(capture)).expect("a readable capture");
+    let bytes = std::fs::read(testdata(capture)).expect("a capture");
+    foretell_from(&bytes, capture, scheme, sizes)
+}
+
+fn foretell_from(bytes: &[u8], name: &str, scheme: &str, sizes: &[u64]) -> CompareReport {
+    let file = InputFile { name: name.into(), bytes: 0, sha256: String::new() };
+    let capture = read_from(bytes, name).expect("a readable capture");
     let request = Request {
         input: Input::Capture { file, capture: Box::new(capture), known: Known::default() },
         schemes: vec![SchemeSpec::parse(scheme).expect("a registered chain")],
@@ -91,4 +96,29 @@ fn the_sender_that_was_captured_is_recognised_by_its_start_up() {
         );
         assert!((ran / seen - 1.0).abs() < 0.02, "{capture}: {ran} s, observed {seen} s");
     }
+}
+
+#[test]
+fn a_capture_too_short_to_tell_the_rate_answers_with_all_that_it_may_be() {
+    let name = "p2-reno-30KB.pcap";
+    let whole = std::fs::read(testdata(name)).expect("a capture");
+    // The file's header, then a header of 16 bytes before each packet: the handshake, ten segments of the first flight
+    // and two ACKs, each before the two segments that it releases.
+    let mut end = 24;
+    for _ in 0..19 {
+        let kept = u32::from_le_bytes(whole[end + 8..end + 12].try_into().expect("four bytes"));
+        end += 16 + kept as usize;
+    }
+    let report = foretell_from(&whole[..end], name, "slow-start+reno", &[30_000, 3_000_000]);
+    let path = &report.comparison.path;
+    assert_eq!(path.rate_bit_s, None);
+    assert!(path.cannot_tell.iter().any(|field| field == "rate_bit_s"), "{:?}", path.cannot_tell);
+    let [short, long] = &report.comparison.results[..] else { panic!("two sizes") };
+    let (_, [low, high]) = times(short);
+    let truth = truth("p2", "reno", 30_000);
+    assert!(low <= truth && truth <= high, "{truth} s outside {low}-{high} s");
+    // At 10 Gbit/s it is eight doublings of 0.2 s; at the one packet a round trip that was seen, minutes.
+    let (_, [low, high]) = times(long);
+    assert!(low < 2.0 && high > 20.0, "{low}-{high} s");
+    assert!(long.widened_by.iter().any(|field| field == "rate_bit_s"), "{:?}", long.widened_by);
 }

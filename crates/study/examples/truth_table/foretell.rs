@@ -18,6 +18,8 @@ pub(crate) struct Cell {
     pub(crate) truth_ms: f64,
     /// What the comparison says; its completion is absent if the path could not be told.
     pub(crate) result: Option<SchemeResult>,
+    /// What the captured one of the repeats was seen to do; looked up on the true path only.
+    pub(crate) seen: Option<Seen>,
 }
 
 /// What a captured transfer was seen to do.
@@ -77,11 +79,13 @@ impl Cell {
         Some(self.result.as_ref()?.completion_s?.ci95.map(|seconds| seconds * 1e3))
     }
 
-    /// Whether something was lost or start-up ended before the transfer did.
+    /// Whether something was lost or start-up ended before the transfer did, by the simulation or by the capture.
     pub(crate) fn matters(&self) -> bool {
-        self.result.as_ref().is_some_and(|result| {
-            result.startup_exit.is_some() || result.retransmits_mean > 0.0 || result.drops.mean > 0.0
-        })
+        let sent_again = self.seen.as_ref().is_some_and(|seen| seen.retransmits > 0);
+        sent_again
+            || self.result.as_ref().is_some_and(|result| {
+                result.startup_exit.is_some() || result.retransmits_mean > 0.0 || result.drops.mean > 0.0
+            })
     }
 }
 
@@ -89,7 +93,11 @@ impl Cell {
 pub(crate) fn on_true_path(path: &TruePath, controls: &Controls) -> Vec<Cell> {
     let request = request(Input::Given(path.known()), controls.schemes(), path.sizes());
     let report = compare(&request, &Silent).expect("every chain was tried on a path of its own");
-    cells(path, controls, &report.comparison)
+    let mut cells = cells(path, controls, &report.comparison);
+    for cell in &mut cells {
+        cell.seen = path.transfer(&cell.control, cell.bytes).and_then(Seen::of);
+    }
+    cells
 }
 
 /// Every transfer of a path on the path that a capture tells.
@@ -121,6 +129,7 @@ fn cells(path: &TruePath, controls: &Controls, comparison: &Comparison) -> Vec<C
                 bytes: transfer.bytes,
                 truth_ms: transfer.truth_ms(),
                 result,
+                seen: None,
             });
         }
     }

@@ -1,12 +1,13 @@
 //! How near the transfer times that captures foretell are to those that the kernel took:
 //!
 //! ```text
-//! cargo run --release -p firstflight-study --example truth_table -- DIR… [--true-path] [--markdown FILE]
+//! cargo run --release -p firstflight-study --example truth_table -- DIR… [--true-path] [--brief] [--markdown FILE]
 //! ```
 //!
 //! DIR holds captures named `path-control-size.pcap` and, in itself or above it, `truth.csv`. Without options every
 //! capture foretells every transfer measured on its path. `--true-path` gives the simulator the path itself instead,
-//! which tells what the model gets wrong from what the inference does. `--markdown` writes the tables into the block
+//! which tells what the model gets wrong from what the inference does. `--brief` leaves out single captures and
+//! forecasts. `--markdown` writes the tables into the block
 //! of FILE that is marked as generated.
 
 mod controls;
@@ -32,6 +33,7 @@ use truth::{Folder, TruePath};
 struct Options {
     folders: Vec<PathBuf>,
     true_path: bool,
+    brief: bool,
     markdown: Option<PathBuf>,
 }
 
@@ -60,12 +62,13 @@ fn options(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
     while let Some(word) = words.next() {
         match word.as_str() {
             "--true-path" => options.true_path = true,
+            "--brief" => options.brief = true,
             "--markdown" => {
                 let file = words.next().ok_or("--markdown: expected a file with a generated block")?;
                 options.markdown = Some(file.into());
             }
             flag if flag.starts_with('-') => {
-                return Err(format!("{flag}: expected folders, --true-path, --markdown FILE"));
+                return Err(format!("{flag}: expected folders, --true-path, --brief, --markdown FILE"));
             }
             folder => options.folders.push(folder.into()),
         }
@@ -86,7 +89,7 @@ fn tables(options: &Options) -> Result<String, String> {
         let on_true_path: Vec<_> =
             folder.paths.par_iter().map(|path| on_true_path(path, &controls)).collect();
         if options.true_path {
-            text.push_str(&text::true_path(folder, &on_true_path));
+            text.push_str(&text::true_path(folder, &on_true_path, &controls));
             continue;
         }
         let told = |path: &TruePath| {
@@ -98,7 +101,7 @@ fn tables(options: &Options) -> Result<String, String> {
             told.collect::<Vec<_>>()
         };
         let told = folder.paths.par_iter().map(told).collect();
-        text.push_str(&text::whole(&Foretold { folder, on_true_path, told }, &controls));
+        text.push_str(&text::whole(&Foretold { folder, on_true_path, told }, &controls, options.brief));
     }
     bar.finish_and_clear();
     Ok(text)

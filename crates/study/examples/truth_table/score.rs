@@ -105,9 +105,9 @@ impl Score {
         (!self.widths.is_empty()).then(|| quantile(&self.widths, 0.5))
     }
 
-    /// Share of the answered cells whose interval holds the truth.
+    /// Share of the answered cells whose interval holds the truth; `None` where intervals have no width.
     pub(crate) fn coverage(&self) -> Option<f64> {
-        (self.answered > 0).then(|| self.covered as f64 / self.answered as f64)
+        (self.width()? > 0.0).then(|| self.covered as f64 / self.answered as f64)
     }
 }
 

@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 
 use crate::controls::Controls;
-use crate::foretell::{Answer, Cell, Seen, Told};
+use crate::foretell::{Answer, Cell, Told};
 use crate::score::{Forecast, Foretold, Score, Value};
 use crate::table::{Table, number, signed};
 use crate::truth::{Folder, TruePath};
 
 /// The transfers of a folder on their true paths.
-pub(crate) fn true_path(folder: &Folder, cells: &[Vec<Cell>]) -> String {
+pub(crate) fn true_path(folder: &Folder, cells: &[Vec<Cell>], controls: &Controls) -> String {
     let mut table = Table::new([
         "path, control, KB",
         "truth, ms",
@@ -23,7 +23,7 @@ pub(crate) fn true_path(folder: &Folder, cells: &[Vec<Cell>]) -> String {
     ]);
     for (path, cells) in folder.paths.iter().zip(cells) {
         for cell in cells {
-            let seen = path.transfer(&cell.control, cell.bytes).and_then(Seen::of);
+            let seen = cell.seen.as_ref();
             let result = cell.result.as_ref();
             let exit = result.and_then(|result| result.startup_exit).map_or(String::from("–"), |exit| {
                 let reason = exit.reason.label();
@@ -35,30 +35,34 @@ pub(crate) fn true_path(folder: &Folder, cells: &[Vec<Cell>]) -> String {
                 number(cell.median_ms(), 2),
                 signed(cell.error(), 2),
                 number(result.map(|result| result.retransmits_mean), 0),
-                number(seen.as_ref().map(|seen| seen.retransmits as f64), 0),
+                number(seen.map(|seen| seen.retransmits as f64), 0),
                 number(result.map(|result| result.timeouts_mean), 0),
                 exit,
-                seen.map_or("–".into(), |seen| seen.exit),
+                seen.map_or("–".into(), |seen| seen.exit.clone()),
             ]);
         }
     }
-    format!("On the true path ({}):\n\n{}", folder.name, table.text())
+    format!("## {} on the true path\n\n{}{}", folder.name, notes(controls), table.text())
 }
 
-/// Everything of one folder.
-pub(crate) fn whole(foretold: &Foretold<'_>, controls: &Controls) -> String {
-    let mut text = format!("## {}\n\n", foretold.folder.name);
-    for note in &controls.notes {
-        let _ = writeln!(text, "- {note}");
-    }
-    if !controls.notes.is_empty() {
-        text.push('\n');
-    }
+/// Everything of one folder; of each capture and forecast too, unless `brief`.
+pub(crate) fn whole(foretold: &Foretold<'_>, controls: &Controls, brief: bool) -> String {
+    let mut text = format!("## {}\n\n{}", foretold.folder.name, notes(controls));
     text.push_str(&summary(foretold));
-    text.push_str(&paths(foretold));
+    text.push_str(&paths(foretold, brief));
     for (path, told) in foretold.folder.paths.iter().zip(&foretold.told) {
         text.push_str(&matrices(path, foretold));
-        text.push_str(&in_full(path, told, controls));
+        if !brief {
+            text.push_str(&in_full(path, told, controls));
+        }
+    }
+    text
+}
+
+fn notes(controls: &Controls) -> String {
+    let mut text: String = controls.notes.iter().map(|note| format!("- {note}\n")).collect();
+    if !text.is_empty() {
+        text.push('\n');
     }
     text
 }
@@ -124,7 +128,7 @@ fn summary(foretold: &Foretold<'_>) -> String {
 }
 
 /// The paths that the captures tell of.
-fn paths(foretold: &Foretold<'_>) -> String {
+fn paths(foretold: &Foretold<'_>, brief: bool) -> String {
     let mut table = Table::new([
         "capture",
         "rate, %",
@@ -197,7 +201,10 @@ fn paths(foretold: &Foretold<'_>) -> String {
             value.covered.to_string(),
         ]);
     }
-    let mut text = format!("### The path\n\n{}{}", sums.text(), table.text());
+    let mut text = format!("### The path\n\n{}", sums.text());
+    if !brief {
+        text.push_str(&table.text());
+    }
     if !unreadable.is_empty() {
         let _ = writeln!(text, "Without a packet to look at: {}.\n", unreadable.join(", "));
     }
