@@ -16,6 +16,7 @@ mod series;
 mod startup;
 mod trace;
 mod view;
+mod walk;
 
 use std::fs::File;
 use std::io::Read;

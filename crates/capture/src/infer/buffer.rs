@@ -184,7 +184,7 @@ impl Waits {
         let mut top: Vec<Weighted> =
             self.lost.iter().filter(|wait| **wait >= from).map(|wait| (*wait, 1.0)).collect();
         let median = quantile(&mut top, 0.5).unwrap_or(from);
-        let value = (median + 0.5 + (self.resolution - self.jitter) / 2.0).round();
+        let value = (median + 0.5 + (self.resolution - self.jitter) / 2.0).round().max(0.0);
         let relative = (rate.high - rate.low) / (2.0 * rate.value);
         let rtt_packets = (rtt.high - rtt.low) / 2.0 * rate.value / packet;
         let half = 1.0
