@@ -73,6 +73,20 @@ impl Ack {
     }
 }
 
+/// Somebody who can say what an ACK brought. A host on whose speed much depends implements it so that the fields nobody
+/// reads are never computed.
+pub trait DescribeAck {
+    /// What it brought.
+    fn describe(&self) -> Ack;
+}
+
+impl DescribeAck for Ack {
+    #[inline(always)]
+    fn describe(&self) -> Ack {
+        *self
+    }
+}
+
 /// The start of a loss, mark or timeout episode. The host reports each episode once.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]

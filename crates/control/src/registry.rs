@@ -1,6 +1,6 @@
 //! Every scheme, one line each. Adding one is its file, its line here and its page in `docs/algorithms/`.
 
-use crate::contract::{Ack, Congestion, Control, Entry, Phase, Step};
+use crate::contract::{Ack, Congestion, Control, DescribeAck, Entry, Phase, Step};
 use crate::scheme::{Info, ParamKind, Scheme, Value};
 use crate::units::Nanos;
 use crate::{avoidance, startup, whole};
@@ -28,12 +28,6 @@ macro_rules! registry {
             /// What the registry knows of this scheme.
             pub fn info(&self) -> &'static Info {
                 match self { $(Self::$name(_) => &<$path as Scheme>::INFO),+ }
-            }
-
-            /// [`Phase::on_ack`], the description made by the scheme that is in force.
-            #[inline(always)]
-            pub(crate) fn on_ack_with(&mut self, ack: impl Fn() -> Ack, control: &mut Control) -> Step {
-                match self { $(Self::$name(p) => p.on_ack(&ack(), control)),+ }
             }
 
             fn set_checked(&mut self, name: &str, value: Value) {
@@ -76,6 +70,19 @@ registry! {
     Reno(avoidance::reno::Reno),
     Cubic(avoidance::cubic::Cubic),
     Bbr(Box<whole::bbr::Bbr>),
+}
+
+impl AnyPhase {
+    /// [`Phase::on_ack`], the description made where it is used. Only the two schemes that most simulated ACKs meet, and
+    /// that read two or three of its fields, have it in line; so many copies of it that none is would be worse.
+    #[inline(always)]
+    pub(crate) fn on_ack_with(&mut self, ack: &impl DescribeAck, control: &mut Control) -> Step {
+        match self {
+            Self::SlowStart(phase) => phase.on_ack(&ack.describe(), control),
+            Self::Reno(phase) => phase.on_ack(&ack.describe(), control),
+            phase => phase.on_ack(&ack.describe(), control),
+        }
+    }
 }
 
 /// Why a parameter was refused.

@@ -22,6 +22,8 @@ const MS: u64 = 1_000_000;
 
 struct Work {
     name: &'static str,
+    /// Whether sender and receiver are Linux's: RACK, PRR, delayed ACKs, timestamps; else ns-2's.
+    linux: bool,
     flows: u64,
     mbit_s: u64,
     rtt_ms: u64,
@@ -30,9 +32,10 @@ struct Work {
     target: f64,
 }
 
-const WORKS: [Work; 5] = [
+const WORKS: [Work; 6] = [
     Work {
         name: "A: 10 flows, 100 Mbit/s, 100 ms, BDP",
+        linux: false,
         flows: 10,
         mbit_s: 100,
         rtt_ms: 100,
@@ -42,6 +45,7 @@ const WORKS: [Work; 5] = [
     },
     Work {
         name: "B: 16 flows, 1 Gbit/s, 80 ms, BDP",
+        linux: false,
         flows: 16,
         mbit_s: 1000,
         rtt_ms: 80,
@@ -51,6 +55,7 @@ const WORKS: [Work; 5] = [
     },
     Work {
         name: "100 flows, 1 Gbit/s, 80 ms, BDP",
+        linux: false,
         flows: 100,
         mbit_s: 1000,
         rtt_ms: 80,
@@ -60,6 +65,7 @@ const WORKS: [Work; 5] = [
     },
     Work {
         name: "1000 flows, 1 Gbit/s, 80 ms, BDP",
+        linux: false,
         flows: 1000,
         mbit_s: 1000,
         rtt_ms: 80,
@@ -69,12 +75,23 @@ const WORKS: [Work; 5] = [
     },
     Work {
         name: "50 flows, 10 Mbit/s, 100 ms, 50 packets",
+        linux: false,
         flows: 50,
         mbit_s: 10,
         rtt_ms: 100,
         buffer: 50,
         seconds: 120,
         target: 35.0,
+    },
+    Work {
+        name: "Linux: work A by its stack",
+        linux: true,
+        flows: 10,
+        mbit_s: 100,
+        rtt_ms: 100,
+        buffer: 1250,
+        seconds: 120,
+        target: 70.0,
     },
 ];
 
@@ -84,7 +101,7 @@ fn network(work: &Work) -> Network {
     let reverse = QueueConfig::Packets(100_000);
     let rtt = work.rtt_ms * MS;
     let mut net = Dumbbell::new(rate, Rate(10 * rate.0), Nanos(rtt), queue, reverse);
-    let stack = Stack {
+    let ns2 = Stack {
         mss: 960,
         recovery: Recovery::Sack,
         ns2: true,
@@ -108,6 +125,29 @@ fn network(work: &Work) -> Network {
         ecn: false,
         handshake: false,
     };
+    let linux = Stack {
+        recovery: Recovery::Rack { sack: true },
+        ns2: false,
+        initial_window: 10,
+        growth_per_ack: u32::MAX,
+        grow_only_when_limited: true,
+        rtt_per_ack: true,
+        timestamps: true,
+        rto: RtoConfig {
+            initial: 1000 * MS,
+            min: 200 * MS,
+            max: 120_000 * MS,
+            granularity: 4 * MS,
+            phase: 0,
+        },
+        ..ns2
+    };
+    let stack = if work.linux { linux } else { ns2 };
+    let ack_policy = if work.linux {
+        AckPolicy { every: 2, quick: 16, timer: 40 * MS }
+    } else {
+        AckPolicy { every: 1, quick: 0, timer: 0 }
+    };
     let phases = ["slow-start", "reno"].map(|l| AnyPhase::by_label(l).expect("registered"));
     let chain = Chain::new(phases.to_vec()).expect("a start-up and an avoidance phase");
     let flows = (0..work.flows).map(|i| {
@@ -129,7 +169,7 @@ fn network(work: &Work) -> Network {
             },
             header: 40,
             ack_size: 40,
-            ack_policy: AckPolicy { every: 1, quick: 0, timer: 0 },
+            ack_policy,
         }
     });
     let flows = flows.collect();
@@ -223,7 +263,8 @@ fn in_parallel(threads: usize) -> f64 {
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
     if args.iter().any(|a| a == "--once") {
-        simulate(&network(&WORKS[0]));
+        let work = WORKS.iter().find(|w| args.iter().any(|a| w.name.starts_with(a.as_str())));
+        simulate(&network(work.unwrap_or(&WORKS[0])));
         return;
     }
     println!("{:<42} {:>8} {:>8} {:>8} {:>7} {:>7}", "work", "Mhops", "CPU s", "Mhops/s", "median", "target");

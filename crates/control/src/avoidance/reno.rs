@@ -49,7 +49,7 @@ impl Phase for Reno {
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
-        if ack.is(Ack::RECOVERY) {
+        if ack.is(Ack::RECOVERY) || ack.growth == 0 {
             return Step::Stay;
         }
         if self.per_ack {

@@ -1,6 +1,8 @@
 //! Runs a connection's phases in order, and remembers how its start-up ended.
 
-use crate::contract::{Ack, Congestion, Control, Entry, Exit, Phase, Signals, Step, Trigger, Why};
+use crate::contract::{
+    Ack, Congestion, Control, DescribeAck, Entry, Exit, Phase, Signals, Step, Trigger, Why,
+};
 use crate::registry::AnyPhase;
 use crate::scheme::Role;
 use crate::startup::slow_start;
@@ -96,23 +98,23 @@ impl Chain {
 
     /// New data was acknowledged.
     pub fn on_ack(&mut self, ack: &Ack) {
-        self.on_ack_with(|| *ack);
+        self.on_ack_with(ack);
     }
 
     /// The same, the description made where it is used: a phase that reads two of its fields costs two.
     #[inline(always)]
-    pub fn on_ack_with(&mut self, ack: impl Fn() -> Ack) {
+    pub fn on_ack_with(&mut self, ack: &impl DescribeAck) {
         // RFC 5681 section 3.1: below ssthresh a sender is in slow start, whichever avoidance rules above it.
         if self.in_avoidance && self.control.cwnd < self.control.ssthresh && !self.whole {
-            let ack = ack();
+            let ack = ack.describe();
             if !ack.is(Ack::RECOVERY) {
                 let _ = slow_start::grow(&ack, &mut self.control);
             }
             return;
         }
-        let step = self.current.on_ack_with(&ack, &mut self.control);
+        let step = self.current.on_ack_with(ack, &mut self.control);
         if step != Step::Stay {
-            self.on_step(step, &ack());
+            self.on_step(step, &ack.describe());
         }
         self.clamp();
     }

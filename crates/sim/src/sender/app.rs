@@ -138,6 +138,11 @@ impl App {
         u64::from(writes) * self.write_bytes + u64::from(rest) * mss
     }
 
+    /// Whether a write ends with the first `segments` segments, and its last one is short of `mss` bytes.
+    pub(crate) fn ends_short_with(&self, segments: u32, mss: u64) -> bool {
+        self.write > 0 && segments.is_multiple_of(self.write) && !self.write_bytes.is_multiple_of(mss)
+    }
+
     /// How the segments of a write are cut from segments of `mss` payload bytes.
     pub fn tail(&self, mss: u32) -> Tail {
         let last = u64::from(self.write - 1).saturating_mul(mss.into());

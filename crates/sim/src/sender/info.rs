@@ -69,7 +69,7 @@ impl Sender {
             // After a timeout what was reported to have arrived may be among what is presumed lost.
             in_flight: (unacked + retrans).saturating_sub(sacked + lost),
             srtt: self.rto.srtt(),
-            rto: self.rto.timeout(),
+            rto: if self.linux { self.rto.timeout_in_ticks() } else { self.rto.timeout() },
             min_rtt: if self.min_rtt == u64::MAX { 0 } else { self.min_rtt },
             pacing: control.pacing,
         }

@@ -20,12 +20,11 @@ use crate::packet::{self, Blocks};
 use crate::recovery::rack::Rack;
 use app::App;
 use delivery::Delivery;
-use firstflight_control::contract::{Ack, Entry, Signals};
+use firstflight_control::contract::{Ack, DescribeAck, Entry, Signals};
 use firstflight_control::host::chain::Chain;
 use firstflight_control::host::pacer::Pacer;
-use firstflight_control::host::rate_sampler::RateSample;
 use firstflight_control::host::round::RoundCounter;
-use firstflight_control::units::Nanos;
+use firstflight_control::units::{Nanos, Rate};
 use rto::Rto;
 use scoreboard::Scoreboard;
 use stack::Stack;
@@ -72,7 +71,7 @@ pub enum Repair {
 }
 
 /// What the schemes are told of one ACK, segments and nanoseconds.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Told {
     /// Newly delivered.
     pub(crate) delivered: u32,
@@ -85,6 +84,49 @@ pub(crate) struct Told {
     pub(crate) rtt: u64,
     /// Of [`Ack::flags`], all but the start of a round.
     pub(crate) flags: u32,
+    /// The delivery-rate sample, and what had been delivered when its segment left.
+    pub(crate) rate: Rate,
+    pub(crate) prior_delivered: u64,
+}
+
+/// The same with what the sender counts, bytes only where somebody reads them.
+struct Account<'a> {
+    now: u64,
+    told: &'a Told,
+    flags: u32,
+    mss: u64,
+    min_rtt: u64,
+    delivered: u64,
+    lost: u64,
+    stats: &'a SenderStats,
+    rto: &'a Rto,
+    rounds: &'a RoundCounter,
+}
+
+impl DescribeAck for Account<'_> {
+    #[inline(always)]
+    fn describe(&self) -> Ack {
+        let (told, mss) = (self.told, self.mss);
+        Ack {
+            now: Nanos(self.now),
+            rtt: Nanos(told.rtt),
+            min_rtt: Nanos(if self.min_rtt == u64::MAX { 0 } else { self.min_rtt }),
+            srtt: Nanos(self.rto.srtt()),
+            acked: u64::from(told.delivered) * mss,
+            growth: u64::from(told.growth) * mss,
+            delivered: self.delivered * mss,
+            sent: self.stats.sent * mss,
+            lost: self.lost * mss,
+            retransmitted: self.stats.retransmits * mss,
+            in_flight: u64::from(told.in_flight) * mss,
+            pipe: u64::from(told.pipe) * mss,
+            rate: told.rate,
+            prior_delivered: told.prior_delivered * mss,
+            round: self.rounds.count(),
+            flags: self.flags,
+            ..Ack::default()
+        }
+    }
 }
 
 /// What a sender counted.
@@ -126,7 +168,7 @@ pub struct Sender {
     pub(crate) limited: bool,
     /// Losses are found and repaired as Linux does it (`recovery/rack`).
     pub(crate) linux: bool,
-    /// Segments are noted as they leave: stamped, marked, or told to the schemes.
+    /// Segments are noted as they leave: marked, sampled, or told to the schemes.
     noted: bool,
     pub(crate) per_packet: bool,
     pub(crate) wants_sent: bool,
@@ -195,7 +237,7 @@ impl Sender {
             orderly: !wants_rate,
             limited: true,
             linux,
-            noted: per_packet || wants_sent || stack.ecn,
+            noted: wants_sent || wants_rate || stack.ecn,
             per_packet,
             wants_sent,
             finished: app.finished(),
@@ -297,38 +339,26 @@ impl Sender {
         let growth = if counts { advanced.min(self.stack.growth_per_ack) } else { 0 };
         let flags = flags | if self.limited { 0 } else { Ack::APP_LIMITED };
         let pipe = in_flight.saturating_sub(newly);
-        self.tell_of(
-            now,
-            &Told { delivered: newly, growth, in_flight, pipe, rtt, flags },
-            &RateSample::default(),
-        );
+        self.tell_of(now, &Told { delivered: newly, growth, in_flight, pipe, rtt, flags, ..Told::default() });
     }
 
     /// Tells the schemes of an ACK, and counts what it delivered.
     #[inline(always)]
-    pub(crate) fn tell_of(&mut self, now: u64, told: &Told, rate: &RateSample) {
+    pub(crate) fn tell_of(&mut self, now: u64, told: &Told) {
         self.delivered += u64::from(told.delivered);
         let started = self.rounds.on_ack(self.una.into(), self.nxt.into());
-        let mss = self.mss;
         let flags = told.flags | if started { Ack::ROUND_START } else { 0 };
-        self.chain.on_ack_with(|| Ack {
-            now: Nanos(now),
-            rtt: Nanos(told.rtt),
-            min_rtt: Nanos(if self.min_rtt == u64::MAX { 0 } else { self.min_rtt }),
-            srtt: Nanos(self.rto.srtt()),
-            acked: u64::from(told.delivered) * mss,
-            growth: u64::from(told.growth) * mss,
-            delivered: self.delivered * mss,
-            sent: self.stats.sent * mss,
-            lost: self.lost * mss,
-            retransmitted: self.stats.retransmits * mss,
-            in_flight: u64::from(told.in_flight) * mss,
-            pipe: u64::from(told.pipe) * mss,
-            rate: rate.rate(mss),
-            prior_delivered: rate.prior_delivered * mss,
-            round: self.rounds.count(),
+        self.chain.on_ack_with(&Account {
+            now,
+            told,
             flags,
-            ..Ack::default()
+            mss: self.mss,
+            min_rtt: self.min_rtt,
+            delivered: self.delivered,
+            lost: self.lost,
+            stats: &self.stats,
+            rto: &self.rto,
+            rounds: &self.rounds,
         });
         self.stats.max_cwnd = self.stats.max_cwnd.max(self.chain.control.cwnd);
     }

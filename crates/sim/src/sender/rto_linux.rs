@@ -53,8 +53,14 @@ impl Rto {
             }
         }
         self.doublings = 0;
-        self.timeout = self.in_ticks((self.srtt8 >> 3) + self.deviation.rttvar);
+        // Whole ticks matter only to what is read from it: a timer is rounded when it fires.
+        self.timeout = (self.srtt8 >> 3) + self.deviation.rttvar;
         self.base = self.timeout;
+    }
+
+    /// The timeout in force, in whole ticks of the kernel's clock.
+    pub(crate) fn timeout_in_ticks(&self) -> u64 {
+        self.in_ticks(self.timeout)
     }
 
     /// Timers count in ticks of the kernel's clock, rounded up.
@@ -66,7 +72,7 @@ impl Rto {
     /// The timer fired: the timeout doubles, up to its maximum.
     pub(crate) fn back_off_linux(&mut self) {
         self.doublings += 1;
-        self.timeout = (self.timeout << 1).min(self.config.max);
+        self.timeout = (self.timeout_in_ticks() << 1).min(self.config.max);
     }
 }
 
@@ -87,11 +93,11 @@ mod tests {
         let mut rto = linux();
         // First sample 60 ms: mdev = 30 ms, rttvar = max(2 * 60, 200) = 200 ms: 260 ms.
         rto.sample_linux(60 * MS, 0, 10);
-        assert_eq!((rto.srtt(), rto.timeout()), (60 * MS, 260 * MS));
+        assert_eq!((rto.srtt(), rto.timeout_in_ticks()), (60 * MS, 260 * MS));
         // A slow path: 150 ms gives rttvar = 300 ms: 450 ms, which is 113 ticks of 4 ms.
         let mut rto = linux();
         rto.sample_linux(150 * MS, 0, 10);
-        assert_eq!(rto.timeout(), 452 * MS);
+        assert_eq!(rto.timeout_in_ticks(), 452 * MS);
     }
 
     #[test]
@@ -104,7 +110,7 @@ mod tests {
         let mut seen = vec![];
         for round in 1..=4_u32 {
             rto.sample_linux(200 * MS, round * 20, round * 20 + 10);
-            seen.push(rto.timeout() / MS);
+            seen.push(rto.timeout_in_ticks() / MS);
         }
         assert_eq!(seen, [600, 560, 520, 488]);
     }
@@ -115,6 +121,6 @@ mod tests {
         rto.sample_linux(60 * MS, 0, 10);
         rto.back_off_linux();
         rto.back_off_linux();
-        assert_eq!(rto.timeout(), 1040 * MS);
+        assert_eq!(rto.timeout_in_ticks(), 1040 * MS);
     }
 }

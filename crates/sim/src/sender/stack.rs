@@ -66,6 +66,11 @@ impl ReceiveWindow {
         Self { first: segments, limit: segments }
     }
 
+    /// Segments that open the window on their arrival.
+    pub fn opening(self) -> u32 {
+        self.limit.saturating_sub(self.first).div_ceil(2)
+    }
+
     /// The window once `acked` segments have arrived.
     #[inline(always)]
     pub fn at(self, acked: u32) -> u32 {

@@ -139,6 +139,9 @@ impl Sender {
         if repeated && self.stack.timestamps {
             flags |= packet::REPEAT;
         }
+        if self.per_packet {
+            self.stamps.set(now, segment, self.una, if repeated { REPEATED } else { 0 });
+        }
         if self.noted || self.chain.control.pacing != Rate::NONE {
             flags |= self.note(now, segment, repeated);
         }
@@ -153,11 +156,8 @@ impl Sender {
         self.rack.armed = Armed::Timeout;
     }
 
-    /// Whoever must know of a segment that leaves; returns the ECN flags it leaves with.
+    /// Whoever else must know of a segment that leaves; returns the ECN flags it leaves with.
     fn note(&mut self, now: u64, segment: u32, repeated: bool) -> u64 {
-        if self.per_packet {
-            self.stamps.set(now, segment, self.una, if repeated { REPEATED } else { 0 });
-        }
         if self.delivery.is_some() {
             self.stamp_delivery(now, segment);
         }

@@ -7,7 +7,6 @@ use crate::sender::info::CaState;
 use crate::sender::stamps::{REPEATED, sent};
 use crate::sender::{AckIn, Port, Sender, Told};
 use firstflight_control::contract::Ack;
-use firstflight_control::host::rate_sampler::RateSample;
 
 /// What an ACK calls for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +45,7 @@ impl Sender {
         let newly = ack - self.una;
         let first = self.stamps.get(self.una);
         let last = self.stamps.get(ack - 1);
-        let lone = newly == 1 && self.una == self.rack.lone;
+        let lone = newly == 1 && self.una == self.rack.lone && self.app.ends_short_with(ack, self.mss);
         self.una = ack;
         self.rack.timeouts = 0;
         self.rack.detector.advance(now, ack - 1, last, self.min_rtt);
@@ -57,8 +56,11 @@ impl Sender {
         self.rack.usage.limited_at = now;
         let flags = if lone { Ack::MAYBE_DELAYED } else { 0 } | if limits { 0 } else { Ack::APP_LIMITED };
         let growth = if limits { newly } else { 0 };
-        let told = Told { delivered: newly, growth, in_flight, pipe: self.nxt - ack, rtt, flags };
-        self.rack_tell(now, told, &RateSample::default());
+        let pipe = self.nxt - ack;
+        self.rack_tell(
+            now,
+            Told { delivered: newly, growth, in_flight, pipe, rtt, flags, ..Told::default() },
+        );
         let sent = self.rack_send_in_order(now, port);
         if self.una == self.nxt {
             self.rto_at = u64::MAX;
@@ -94,7 +96,8 @@ impl Sender {
         }
         let edge = if had_data { self.stamps.get(self.una) } else { 0 };
         self.take_acked(now, ack.seq, &mut done);
-        let lone = done.advanced == 1 && una_before == self.rack.lone;
+        let lone =
+            done.advanced == 1 && una_before == self.rack.lone && self.app.ends_short_with(ack.seq, self.mss);
         if self.stack.recovery.is_selective() {
             if done.reordered < fack_before {
                 self.note_reordering(done.reordered);
@@ -222,8 +225,10 @@ impl Sender {
                 pipe: self.rack.in_flight(self.nxt - self.una),
                 rtt,
                 flags,
+                rate: rate.rate(self.mss),
+                prior_delivered: rate.prior_delivered,
             };
-            self.rack_tell(now, told, &rate);
+            self.rack_tell(now, told);
         }
         if reducing && !whole {
             let safe = news.done.advanced > 0 && lost == 0;
@@ -234,21 +239,21 @@ impl Sender {
     /// Tells the schemes. Slow start ends exactly at the threshold, and what is left of the ACK grows the window as
     /// avoidance does.
     #[inline(always)]
-    fn rack_tell(&mut self, now: u64, told: Told, rate: &RateSample) {
+    fn rack_tell(&mut self, now: u64, told: Told) {
         let control = &self.chain.control;
         let room = control.ssthresh.saturating_sub(control.cwnd);
         if room > 0 && u64::from(told.growth) * self.mss > room && !self.chain.is_whole() {
-            return self.tell_in_two(now, told, rate, (room / self.mss) as u32);
+            return self.tell_in_two(now, told, (room / self.mss) as u32);
         }
-        self.tell_of(now, &told, rate);
+        self.tell_of(now, &told);
     }
 
     #[cold]
     #[inline(never)]
-    fn tell_in_two(&mut self, now: u64, told: Told, rate: &RateSample, first: u32) {
+    fn tell_in_two(&mut self, now: u64, told: Told, first: u32) {
         let rest = Told { delivered: 0, growth: told.growth - first, rtt: 0, ..told };
-        self.tell_of(now, &Told { growth: first, ..told }, rate);
-        self.tell_of(now, &rest, rate);
+        self.tell_of(now, &Told { growth: first, ..told });
+        self.tell_of(now, &rest);
     }
 
     /// Whether the short path is for the next ACK.

@@ -183,7 +183,7 @@ impl Sender {
         }
         let wait = self.detect_losses(now);
         if wait > 0 {
-            self.arm(now, Armed::Reordering, self.rto.in_ticks(wait + TIMEOUT_MIN));
+            self.arm(now, Armed::Reordering, wait + TIMEOUT_MIN);
         }
         wait > 0
     }

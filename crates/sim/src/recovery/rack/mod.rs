@@ -66,7 +66,7 @@ pub(crate) struct Rack {
     pub(crate) retrans: u32,
     pub(super) usage: Usage,
     pub(super) detector: Detector,
-    /// `snd_nxt` when the flight was last empty before sending: its ACK may have been delayed.
+    /// The segment that last left with nothing outstanding: a short one's ACK may have been delayed.
     lone: u32,
     /// One past the highest SACKed segment, while there is one.
     highest: u32,

@@ -29,7 +29,7 @@ impl Sender {
             return self.arm(now, Armed::Timeout, self.rto.timeout());
         }
         let srtt = self.rto.srtt();
-        let wait = if srtt == 0 {
+        let mut wait = if srtt == 0 {
             WITHOUT_SAMPLE
         } else if self.nxt - self.una == 1 {
             2 * srtt + self.stack.rto.min
@@ -37,7 +37,6 @@ impl Sender {
             2 * srtt + TIMEOUT_MIN
         };
         let timeout = self.rto.timeout();
-        let mut wait = self.rto.in_ticks(wait);
         let until_timeout =
             if progress { timeout } else { (sent(self.stamps.get(self.una)) + timeout).saturating_sub(now) };
         if until_timeout > 0 {

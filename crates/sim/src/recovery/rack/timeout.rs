@@ -42,7 +42,7 @@ impl Sender {
         let mut wait = self.rto.timeout();
         if self.rack.armed != Armed::Timeout {
             let due = sent(self.stamps.get(self.una)) + wait;
-            wait = self.rto.in_ticks(due.saturating_sub(now).max(1));
+            wait = due.saturating_sub(now).max(1);
         }
         self.arm(now, Armed::Timeout, wait);
     }

@@ -187,7 +187,7 @@ impl Sender {
         }
         self.rack.usage.used = self.rack.usage.used.max(self.nxt - self.una);
         let keeps = self.stack.idle_restart == IdleRestart::Keep || self.chain.is_whole();
-        if keeps || now - self.rack.usage.limited_at < self.rto.timeout() {
+        if keeps || now - self.rack.usage.limited_at < self.rto.timeout_in_ticks() {
             return;
         }
         if self.rack.state == CaState::Open {
@@ -209,7 +209,7 @@ impl Sender {
         let mut cwnd = self.cwnd_segments();
         let restart = restart.min(cwnd);
         self.chain.control.ssthresh = self.current_ssthresh();
-        let timeout = self.rto.timeout();
+        let timeout = self.rto.timeout_in_ticks();
         let mut left = idle.saturating_sub(timeout);
         while left > 0 && cwnd > restart {
             cwnd >>= 1;
