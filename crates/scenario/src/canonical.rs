@@ -163,6 +163,7 @@ impl Writer {
         self.bytes("initial_window", flow.initial_window);
         self.window("initial_ssthresh", flow.initial_ssthresh);
         self.window("receive_window", flow.receive_window);
+        self.window("initial_receive_window", flow.initial_receive_window);
         self.text("receiver", flow.receiver.word());
         self.time("delayed_ack_timer", flow.delayed_ack_timer);
         match flow.receiver_reads {

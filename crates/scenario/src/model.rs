@@ -212,8 +212,11 @@ pub struct FlowGroup {
     pub initial_window: u64,
     /// Initial slow-start threshold, payload bytes; without it, infinite.
     pub initial_ssthresh: Option<u64>,
-    /// What the receiver offers, payload bytes; without it, never a limit.
+    /// What the receiver offers at most, payload bytes; without it, never a limit.
     pub receive_window: Option<u64>,
+    /// What it offers at first, payload bytes, no more than `receive_window`; without it, that from the start. The window
+    /// opens by two packets for each that arrives.
+    pub initial_receive_window: Option<u64>,
     /// When the receiver acknowledges.
     pub receiver: Receiver,
     /// How long a receiver that delays ACKs waits for a second packet.

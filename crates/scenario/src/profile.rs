@@ -33,6 +33,10 @@ pub struct Stack {
     pub recovery: Recovery,
     /// Initial window.
     pub initial_window: InitialWindow,
+    /// What the receiver offers at most, payload bytes; `None` is no limit.
+    pub receive_window: Option<u64>,
+    /// What it offers at first, payload bytes; `None` is that from the start.
+    pub initial_receive_window: Option<u64>,
     /// When the receiver acknowledges.
     pub receiver: Receiver,
     /// How long a receiver that delays ACKs waits for a second packet.
@@ -100,6 +104,8 @@ const RFC: Stack = Stack {
     parameters: &[],
     recovery: Recovery::Sack,
     initial_window: InitialWindow::Rfc6928,
+    receive_window: None,
+    initial_receive_window: None,
     receiver: Receiver::Delayed,
     // RFC 5681 section 4.2 sets only a bound, 500 ms; 200 ms is the traditional BSD timer.
     delayed_ack_timer: Nanos::from_millis(200),
@@ -127,6 +133,8 @@ const NS2: Stack = Stack {
     recovery: Recovery::NewReno,
     // windowInit_ 1
     initial_window: InitialWindow::Packets(1),
+    receive_window: None,
+    initial_receive_window: None,
     // Agent/TCPSink; Agent/TCPSink/DelAck has interval_ 100ms
     receiver: Receiver::AckEveryPacket,
     delayed_ack_timer: Nanos::from_millis(100),
@@ -154,14 +162,18 @@ const LINUX: Stack = Stack {
     recovery: Recovery::Sack,
     // TCP_INIT_CWND
     initial_window: InitialWindow::Packets(10),
+    // net.ipv4.tcp_rmem: a buffer of 6 MiB at most, half of it window (TCP_DEFAULT_SCALING_RATIO)
+    receive_window: Some(3 << 20),
+    // and of 128 KiB at first
+    initial_receive_window: Some(64 << 10),
     receiver: Receiver::QuickAckThenDelayed,
     // TCP_DELACK_MIN
     delayed_ack_timer: Nanos::from_millis(40),
     growth: Growth::AllAcked,
     // TCP_RTO_MIN
     min_rto: Nanos::from_millis(200),
-    // One jiffy at HZ = 1000
-    rto_granularity: Nanos::from_millis(1),
+    // One jiffy at HZ = 250
+    rto_granularity: Nanos::from_millis(4),
     // net.ipv4.tcp_slow_start_after_idle = 1
     idle_restart: IdleRestart::Restart,
     limited_transmit: true,

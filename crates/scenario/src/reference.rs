@@ -8,7 +8,9 @@ use crate::format::{Absent, Kind, SECTIONS};
 use crate::model::{Growth, Network};
 use crate::preset::PRESETS;
 use crate::profile::{InitialWindow, Profile, Stack};
-use crate::quantity::{BDP_UNITS, BYTE_UNITS, PACKET_UNITS, RATE_UNITS, TIME_UNITS, show_rate, show_time};
+use crate::quantity::{
+    BDP_UNITS, BYTE_UNITS, PACKET_UNITS, RATE_UNITS, TIME_UNITS, show_bytes, show_rate, show_time,
+};
 use crate::scheme::labels_of;
 use crate::{Limit, limits};
 
@@ -109,6 +111,9 @@ fn profiles() -> String {
         InitialWindow::Packets(n) => format!("{n} packets"),
         InitialWindow::Rfc6928 => "10 packets, but at most 14600 B or 2 packets (RFC 6928)".into(),
     });
+    let offer = |bytes: Option<u64>| bytes.map_or("unlimited".into(), show_bytes);
+    row("`receive_window`", &|s| offer(s.receive_window));
+    row("`initial_receive_window`", &|s| offer(s.initial_receive_window));
     row("`receiver`", &|s| s.receiver.word().into());
     row("`delayed_ack_timer`", &|s| show_time(s.delayed_ack_timer));
     row("`byte_counting`", &|s| match s.growth {

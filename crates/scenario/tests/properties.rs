@@ -121,6 +121,7 @@ prop_compose! {
             name: String::new(), profile, count, start, size, lifetime, scheme, recovery,
             rounds: rounds.map(|(count, idle, jitter)| Rounds { count: count as u32, idle, jitter }),
             initial_window: windows.0, initial_ssthresh: windows.1, receive_window: windows.2,
+            initial_receive_window: windows.2.filter(|_| flags.3).map(|most| most / 2),
             receiver, delayed_ack_timer: timers.0,
             receiver_reads: reads.map_or(Reads::Eager, Reads::Every),
             growth: match (flags.0, profile.stack().growth) {

@@ -25,7 +25,7 @@ const LONGEST: Nanos = Nanos::from_secs(4 * 3600);
 /// A receive window of no limit, in segments: beyond what a SACK block can say.
 const UNLIMITED_WINDOW: u64 = 1_000_000;
 
-/// Segments that Linux acknowledges at once at the start: 16 (`TCP_MAX_QUICKACKS`).
+/// Segments that Linux acknowledges at once at the start in any case: 16 (`TCP_MAX_QUICKACKS`).
 const LINUX_QUICK_ACKS: u32 = 16;
 
 /// What the simulator cannot do of a scenario.
@@ -168,7 +168,7 @@ fn flow(
         },
         header,
         ack_size: scenario.packet.ack(group.profile) as u16,
-        ack_policy: ack_policy(group),
+        ack_policy: ack_policy(group, mss),
     }
 }
 
@@ -181,7 +181,6 @@ fn pauses(group: &FlowGroup, stream: &mut Stream) -> Vec<u64> {
 
 fn stack(group: &FlowGroup, mss: u32, phase: u64, ecn: bool) -> Stack {
     let (ns2, linux) = (group.profile == Profile::Ns2, group.profile == Profile::Linux);
-    let segments = |bytes: u64| (bytes / u64::from(mss)).clamp(1, UNLIMITED_WINDOW) as u32;
     // Clocks of a millisecond or finer are as good as exact beside any timeout.
     let coarse = group.rto_granularity > Nanos::from_millis(1);
     Stack {
@@ -195,9 +194,9 @@ fn stack(group: &FlowGroup, mss: u32, phase: u64, ecn: bool) -> Stack {
             scenario::Recovery::Sack => Recovery::Sack,
         },
         ns2,
-        initial_window: segments(group.initial_window),
-        initial_ssthresh: group.initial_ssthresh.map(segments),
-        receive_window: ReceiveWindow::fixed(segments(group.receive_window.unwrap_or(u64::MAX))),
+        initial_window: segments(group.initial_window, mss),
+        initial_ssthresh: group.initial_ssthresh.map(|bytes| segments(bytes, mss)),
+        receive_window: receive_window(group, mss),
         growth_per_ack: match group.growth {
             scenario::Growth::PerAck => 1,
             scenario::Growth::ByteCounting => 2,
@@ -225,7 +224,18 @@ fn stack(group: &FlowGroup, mss: u32, phase: u64, ecn: bool) -> Stack {
     }
 }
 
-fn ack_policy(group: &FlowGroup) -> AckPolicy {
+/// What the receiver offers, in segments of `mss` bytes.
+fn receive_window(group: &FlowGroup, mss: u32) -> ReceiveWindow {
+    let limit = segments(group.receive_window.unwrap_or(u64::MAX), mss);
+    ReceiveWindow { first: group.initial_receive_window.map_or(limit, |first| segments(first, mss)), limit }
+}
+
+/// Whole segments in a window.
+fn segments(bytes: u64, mss: u32) -> u32 {
+    (bytes / u64::from(mss)).clamp(1, UNLIMITED_WINDOW) as u32
+}
+
+fn ack_policy(group: &FlowGroup, mss: u32) -> AckPolicy {
     let timer = group.delayed_ack_timer.0;
     match group.receiver {
         scenario::Receiver::AckEveryPacket => AckPolicy { every: 1, quick: 0, timer },
@@ -233,7 +243,11 @@ fn ack_policy(group: &FlowGroup) -> AckPolicy {
         scenario::Receiver::Delayed => {
             AckPolicy { every: 2, quick: u32::from(group.profile == Profile::Ns2), timer }
         }
-        scenario::Receiver::QuickAckThenDelayed => AckPolicy { every: 2, quick: LINUX_QUICK_ACKS, timer },
+        scenario::Receiver::QuickAckThenDelayed => {
+            // Every segment that opens the window is acknowledged at once (`tcp_grow_window` sets `quick`).
+            let quick = receive_window(group, mss).opening().max(LINUX_QUICK_ACKS);
+            AckPolicy { every: 2, quick, timer }
+        }
     }
 }
 

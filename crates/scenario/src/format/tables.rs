@@ -237,11 +237,15 @@ pub static FLOW: Section = Section {
             "`\"unlimited\"`",
             "initial slow-start threshold, at least one packet",
         ),
-        optional(
+        habit(
             "receive_window",
             Kind::AmountOrUnlimited,
-            "`\"unlimited\"`",
-            "what the receiver offers, at least one packet",
+            "what the receiver offers at most, at least one packet",
+        ),
+        habit(
+            "initial_receive_window",
+            Kind::AmountOrUnlimited,
+            "what it offers at first, `receive_window` at most; the window opens by two packets for each that arrives",
         ),
         habit("receiver", words(Receiver::WORDS), "when the receiver acknowledges"),
         habit("delayed_ack_timer", TIME, "how long a receiver that delays ACKs waits for a second packet"),

@@ -28,6 +28,10 @@ pub(super) fn group(
         Some(item) if !item.is_word() => item.window(payload).map(Some),
         _ => Ok(None),
     };
+    let offered = match table.get("receive_window") {
+        Some(_) => window("receive_window")?,
+        None => stack.receive_window,
+    };
     let group = FlowGroup {
         name,
         profile,
@@ -47,7 +51,13 @@ pub(super) fn group(
             .get("initial_window")
             .map_or(Ok(stack.initial_window.bytes(payload)), |item| item.window(payload))?,
         initial_ssthresh: window("initial_ssthresh")?,
-        receive_window: window("receive_window")?,
+        receive_window: offered,
+        initial_receive_window: match table.get("initial_receive_window") {
+            Some(item) => first_offer(&item, payload, offered)?,
+            None => {
+                stack.initial_receive_window.filter(|first| offered.is_none_or(|offered| *first < offered))
+            }
+        },
         receiver: table
             .get("receiver")
             .map_or(Ok(stack.receiver), |item| item.choice(Receiver::from_word))?,
@@ -79,6 +89,20 @@ pub(super) fn group(
         return Err(table.fail(Problem::Impossible(why), Some("a size, a lifetime, or a duration".into())));
     }
     Ok(group)
+}
+
+/// A first receive window is no larger than what it opens to.
+fn first_offer(item: &Item<'_>, payload: u32, offered: Option<u64>) -> Result<Option<u64>, Error> {
+    if item.is_word() {
+        return Ok(None);
+    }
+    let first = item.window(payload)?;
+    match offered {
+        Some(most) if first > most => {
+            Err(item.impossible(format!("larger than receive_window, {most} B, to which it opens")))
+        }
+        _ => Ok(Some(first)),
+    }
 }
 
 fn rounds(item: &Item<'_>) -> Result<Rounds, Error> {

@@ -242,7 +242,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         12,
         "ssthresh = \"10 packets\"",
-        "base.toml:12:1: flow[0].ssthresh = \"10 packets\": no such key; expected one of: name, profile, count, start, size, lifetime, startup, avoidance, recovery, initial_window, initial_ssthresh, receive_window, receiver, delayed_ack_timer, receiver_reads, byte_counting, min_rto, rto_granularity, idle_restart, limited_transmit, handshake, rounds, cluster, direction, from, to, extra_rtt; did you mean \"initial_ssthresh\"?",
+        "base.toml:12:1: flow[0].ssthresh = \"10 packets\": no such key; expected one of: name, profile, count, start, size, lifetime, startup, avoidance, recovery, initial_window, initial_ssthresh, receive_window, initial_receive_window, receiver, delayed_ack_timer, receiver_reads, byte_counting, min_rto, rto_granularity, idle_restart, limited_transmit, handshake, rounds, cluster, direction, from, to, extra_rtt; did you mean \"initial_ssthresh\"?",
     ),
     (
         12,
