@@ -187,7 +187,7 @@ fn options_are_refused_in_the_words_of_the_format() {
         &["--scheme", "\"cubik\"", "did you mean \"cubic\"?"],
     );
     compare(&["cable", "--startup", "reno"], &["--startup \"reno\": reno is not a start-up scheme"]);
-    compare(&["cable", "--avoidance", "bbr"], &["--avoidance \"bbr\": not built yet: bbr"]);
+    compare(&["cable", "--avoidance", "bbr"], &["--avoidance \"bbr\": bbr is not an avoidance scheme"]);
     compare(&["cable", "--profile", "linus"], &["--profile \"linus\"", "did you mean \"linux\"?"]);
     let files: &[(&str, &[u8])] = &[("good.toml", GOOD.as_bytes())];
     refused(files, &["compare", "good.toml", "--loss", "0.1"], "", &["--loss", "the scenario says itself"]);

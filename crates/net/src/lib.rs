@@ -6,3 +6,4 @@
 pub mod link;
 pub mod queue;
 pub mod random;
+pub mod trace;

@@ -2,6 +2,7 @@
 
 use crate::queue::{Arrival, Queue, Verdict};
 use crate::random::{Stream, probability};
+use crate::trace::Tape;
 use firstflight_control::units::{Nanos, Rate};
 
 /// Serialisation times are kept as nanoseconds per byte with this many fractional bits.
@@ -71,6 +72,8 @@ struct Guard {
     backlog: Backlog,
     queue: Queue,
     loss: Option<WireLoss>,
+    /// What the rate is, where it changes with time.
+    tape: Option<Tape>,
     drops: u64,
     wire_losses: u64,
     marks: u64,
@@ -101,6 +104,16 @@ impl Link {
             let loss = WireLoss { probability: probability(p), stream };
             self.guard = Some(Box::new(Guard::new(queue, Some(loss))));
         }
+        self
+    }
+
+    /// Carries packets as `tape` says, in place of the constant rate.
+    #[must_use]
+    pub fn with_trace(mut self, tape: Tape) -> Self {
+        let guard = self.guard.get_or_insert_with(|| Box::new(Guard::new(Queue::Unlimited, None)));
+        // Constant rates, on the short path, know nothing of traces.
+        guard.certain = 0;
+        guard.tape = Some(tape);
         self
     }
 
@@ -141,11 +154,17 @@ impl Link {
     #[inline(always)]
     fn transmit(&mut self, now: u64, size: u32) -> u64 {
         let start = self.free_at.max(now);
+        self.occupy(now, start, start + self.serialisation(size), size)
+    }
+
+    /// A packet that came at `now` is transmitted from `start` until `end`; returns its arrival at the far end.
+    #[inline(always)]
+    fn occupy(&mut self, now: u64, start: u64, end: u64, size: u32) -> u64 {
         self.packets += 1;
         self.bytes += u64::from(size);
         self.waiting_ns += start - now;
-        self.free_at = start + self.serialisation(size);
-        self.free_at + self.delay
+        self.free_at = end;
+        end + self.delay
     }
 
     /// Asks the queue, and chance, about a packet that [`Link::pass`] did not take.
@@ -172,7 +191,10 @@ impl Link {
         }
         guard.wire_losses += u64::from(lost);
         guard.marks += u64::from(verdict == Verdict::Mark && !lost);
-        let arrival = self.transmit(now, size);
+        let arrival = match guard.tape.as_mut().map(|tape| tape.carry(now, size)) {
+            None => self.transmit(now, size),
+            Some(end) => self.occupy(now, self.free_at.max(now), end, size),
+        };
         match verdict {
             _ if lost => Passage::LostOnWire,
             Verdict::Mark => Passage::Marked(arrival),
@@ -222,6 +244,7 @@ impl Guard {
             backlog: Backlog::new(),
             queue,
             loss,
+            tape: None,
             drops: 0,
             wire_losses: 0,
             marks: 0,

@@ -6,7 +6,7 @@
 use core::fmt::Write;
 
 use firstflight_control::scheme::{ParamKind, Value};
-use firstflight_control::units::Nanos;
+use firstflight_control::units::{Nanos, Rate};
 use sha2::{Digest, Sha256};
 
 use crate::format::{EAGER, UNLIMITED};
@@ -16,9 +16,11 @@ use crate::model::{
 };
 use crate::quantity::{show_bytes, show_rate, show_time};
 use crate::scheme::PhaseSpec;
+use crate::trace::LinkTrace;
 
 impl Scenario {
-    /// The scenario as a file that leaves nothing to a default. [`crate::parse`] gives it back unchanged.
+    /// The scenario as a file that leaves nothing to a default. [`crate::parse`] gives it back unchanged; where it names
+    /// traces, [`crate::load`] does so beside them.
     pub fn to_toml(&self) -> String {
         let mut out = Writer::default();
         out.text("title", &self.title);
@@ -84,7 +86,7 @@ impl Writer {
         match network {
             Network::Dumbbell(path) => {
                 self.heading("[path]");
-                self.text("rate", &show_rate(path.rate));
+                self.supply(path.rate, path.trace.as_ref());
                 self.time("rtt", path.rtt);
                 self.hop(path.buffer, &path.queue, path.loss);
                 self.text("access_rate", &show_rate(path.access_rate));
@@ -100,10 +102,19 @@ impl Writer {
                     self.text("name", &link.name);
                     self.text("from", &graph.nodes[link.from].name);
                     self.text("to", &graph.nodes[link.to].name);
-                    self.text("rate", &show_rate(link.rate));
+                    self.supply(link.rate, link.trace.as_ref());
                     self.time("delay", link.delay);
                     self.hop(link.buffer, &link.queue, link.loss);
                 }
+            }
+        }
+    }
+
+    fn supply(&mut self, rate: Rate, trace: Option<&LinkTrace>) {
+        match trace {
+            None => self.text("rate", &show_rate(rate)),
+            Some(LinkTrace { file, sha256, .. }) => {
+                self.plain("trace", format_args!("{} # SHA-256 {sha256}", quoted(file)));
             }
         }
     }

@@ -17,6 +17,7 @@ pub mod reference;
 pub mod schema;
 pub mod scheme;
 mod source;
+mod trace;
 
 pub use error::{Error, Fault, Problem, nearest};
 pub use model::*;
@@ -24,3 +25,4 @@ pub use places::Places;
 pub use profile::{InitialWindow, Profile, Stack};
 pub use read::{Loaded, load, parse};
 pub use scheme::{PhaseSpec, SchemeSpec};
+pub use trace::{LinkTrace, Schedule};

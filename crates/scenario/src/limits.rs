@@ -5,6 +5,8 @@ use firstflight_control::units::{Nanos, Rate};
 
 /// A file, bytes.
 pub const FILE: u64 = 1 << 20;
+/// A trace of a link, bytes.
+pub const TRACE: u64 = 64 << 20;
 /// A rate.
 pub const RATE: Rate = Rate(100_000_000_000_000);
 /// Any time.

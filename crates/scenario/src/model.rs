@@ -8,6 +8,7 @@ use firstflight_control::units::{Nanos, Rate};
 
 use crate::profile::Profile;
 use crate::scheme::SchemeSpec;
+use crate::trace::LinkTrace;
 
 /// One experiment.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,8 +65,10 @@ pub enum Network {
 /// A dumbbell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
-    /// Bottleneck rate, each direction.
+    /// Bottleneck rate, each direction; the mean where there is a trace.
     pub rate: Rate,
+    /// What the rate is, where it changes with time.
+    pub trace: Option<LinkTrace>,
     /// Two-way propagation of the whole path, without queueing and serialisation.
     pub rtt: Nanos,
     /// Room for packets that wait, the one in transmission not counted.
@@ -133,8 +136,10 @@ pub struct Link {
     pub from: usize,
     /// Index of the node it reaches.
     pub to: usize,
-    /// Its rate.
+    /// Its rate; the mean where there is a trace.
     pub rate: Rate,
+    /// What the rate is, where it changes with time.
+    pub trace: Option<LinkTrace>,
     /// One-way propagation.
     pub delay: Nanos,
     /// Room for packets that wait, the one in transmission not counted.
@@ -143,6 +148,13 @@ pub struct Link {
     pub queue: Queue,
     /// Chance that it loses a packet, each independently.
     pub loss: f64,
+}
+
+impl Link {
+    /// Its highest rate.
+    pub fn fastest(&self) -> Rate {
+        self.trace.as_ref().map_or(self.rate, |trace| trace.schedule.fastest())
+    }
 }
 
 /// How much a buffer holds.

@@ -41,7 +41,7 @@ impl Places {
     ///
     /// Where the file does not give the key, the error points at the innermost table around it that it does give.
     pub fn refuse(&self, key: &str, why: impl Into<String>) -> Error {
-        let source = Source { file: &self.file, text: &self.text };
+        let source = Source { file: &self.file, text: &self.text, folder: None };
         let around = core::iter::successors(Some(key), |path| path.rfind(['.', '[']).map(|end| &path[..end]));
         let mut given = around.filter_map(|path| Some((path, self.spans.get(path)?)));
         let found = given.next();

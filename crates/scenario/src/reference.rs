@@ -150,6 +150,7 @@ fn presets() -> String {
 fn the_limits() -> String {
     let rows = [
         ("a file", format!("{} bytes", limits::FILE)),
+        ("a trace of a link", format!("{} bytes", limits::TRACE)),
         ("a rate", show_rate(limits::RATE)),
         ("a time", show_time(limits::TIME)),
         ("a propagation delay or RTT", show_time(limits::DELAY)),

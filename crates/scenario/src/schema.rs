@@ -54,7 +54,7 @@ fn property(key: &Key) -> Value {
 
 fn kind(kind: &Kind) -> Value {
     match kind {
-        Kind::Text => json!({ "type": "string" }),
+        Kind::Text | Kind::File => json!({ "type": "string" }),
         Kind::Name => {
             json!({ "type": "string", "pattern": format!("^[A-Za-z0-9_-]{{1,{}}}$", limits::NAME) })
         }

@@ -1,6 +1,7 @@
 //! A file under the reader's eyes: tables and values that know where they stand.
 
 use core::ops::Range;
+use std::path::Path;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -8,11 +9,14 @@ use toml::de::{DeTable, DeValue};
 use crate::error::{Error, Problem, clipped, nearest};
 use crate::format::{Key, Kind, Section};
 use crate::quantity::QuantityError;
+use crate::trace::{LinkTrace, LoadError};
 
 /// The text of a file and its name.
 pub(crate) struct Source<'a> {
     pub file: &'a str,
     pub text: &'a str,
+    /// Where the files are that it names; `None` if it is in no file itself.
+    pub folder: Option<&'a Path>,
 }
 
 impl Source<'_> {
@@ -204,6 +208,18 @@ impl<'a> Item<'a> {
             DeValue::String(text) => Ok(text),
             _ => Err(self.wrong_type()),
         }
+    }
+
+    /// The trace in the file that the value names.
+    pub(crate) fn trace(&self) -> Result<LinkTrace, Error> {
+        let file = self.text()?;
+        let Some(folder) = self.source.folder else {
+            return Err(self.impossible("a text that is in no file itself cannot name one"));
+        };
+        LinkTrace::load(file, folder).map_err(|error| match error {
+            LoadError::Unreadable(why) => self.fail(Problem::Unreadable(why)),
+            LoadError::Wrong(error) => error,
+        })
     }
 
     pub(crate) fn flag(&self) -> Result<bool, Error> {

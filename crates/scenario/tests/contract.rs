@@ -62,6 +62,7 @@ fn the_example_of_the_contract_is_read_to_the_letter() {
         network,
         Network::Dumbbell(Path {
             rate: Rate(40_000_000),
+            trace: None,
             rtt: Nanos::from_millis(100),
             buffer: Limit::Packets(500),
             queue: Queue::DropTail,

@@ -67,7 +67,7 @@ prop_compose! {
         rate in magnitudes(limits::RATE.0), rtt in time(limits::DELAY), buffer in limit(), queue in queue(),
         loss in 0.0..0.999, access in magnitudes(limits::RATE.0),
     ) -> Path {
-        Path { rate: Rate(rate.max(1)), rtt, buffer, queue, loss, access_rate: Rate(access.max(1)) }
+        Path { rate: Rate(rate.max(1)), trace: None, rtt, buffer, queue, loss, access_rate: Rate(access.max(1)) }
     }
 }
 
@@ -78,7 +78,7 @@ prop_compose! {
         // A chain of two-way links.
         let links = links.into_iter().enumerate().flat_map(|(i, (path, delay))| {
             let there = Link {
-                name: format!("l{i}"), from: i, to: i + 1, rate: path.rate, delay, buffer: path.buffer,
+                name: format!("l{i}"), from: i, to: i + 1, rate: path.rate, trace: None, delay, buffer: path.buffer,
                 queue: path.queue, loss: path.loss,
             };
             let back = Link { name: format!("b{i}"), from: i + 1, to: i, ..there.clone() };

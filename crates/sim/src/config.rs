@@ -6,6 +6,8 @@ use crate::sender::stack::Stack;
 use firstflight_control::host::chain::Chain;
 use firstflight_control::units::{Nanos, Rate};
 use firstflight_net::queue::red::RedConfig;
+use firstflight_net::trace::Trace;
+use std::sync::Arc;
 
 /// A network and its traffic.
 #[derive(Clone, Debug)]
@@ -31,8 +33,10 @@ pub struct Network {
 pub struct LinkConfig {
     /// Its name in results; also names its random streams.
     pub name: String,
-    /// Bits per second.
+    /// Bits per second; the mean where there is a trace.
     pub rate: Rate,
+    /// What the rate is, where it changes with time.
+    pub trace: Option<Arc<Trace>>,
     /// Propagation, one way.
     pub delay: Nanos,
     /// The queue in front of it.

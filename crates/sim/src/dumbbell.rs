@@ -29,6 +29,7 @@ impl Dumbbell {
         let link = |name: &str, queue| LinkConfig {
             name: name.into(),
             rate,
+            trace: None,
             delay: bottleneck_delay,
             queue,
             loss: 0.0,
@@ -56,6 +57,7 @@ impl Dumbbell {
             self.links.push(LinkConfig {
                 name: format!("{name}.{side}"),
                 rate: self.access,
+                trace: None,
                 delay,
                 queue: QueueConfig::Unlimited,
                 loss: 0.0,

@@ -5,7 +5,7 @@
 //! lookahead of conservative parallel simulation (K. Chandy, J. Misra, IEEE TSE SE-5(5), 1979); here it buys
 //! predictable branches and memory accesses rather than processors.
 
-use crate::config::Network;
+use crate::config::{LinkConfig, Network};
 
 /// Times within which nothing is caused at any stop, nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,9 +31,16 @@ impl Lookahead {
     /// Of a network whose packets wait in front of the links marked in `stops`.
     pub(crate) fn of(network: &Network, stops: &[bool]) -> Self {
         let over = |links: &[usize], size: u32| -> Vec<Step> {
-            // A nanosecond may be lost to rounding.
-            let least = |link: usize| network.links[link].rate.time_for(size.into()).0.saturating_sub(1);
-            links.iter().map(|&link| Step::Link(link, network.links[link].delay.0 + least(link))).collect()
+            let least = |link: &LinkConfig| match &link.trace {
+                Some(trace) => trace.least(size),
+                // A nanosecond may be lost to rounding.
+                None => link.rate.time_for(size.into()).0.saturating_sub(1),
+            };
+            let step = |&link: &usize| {
+                let config = &network.links[link];
+                Step::Link(link, config.delay.0 + least(config))
+            };
+            links.iter().map(step).collect()
         };
         let mut all = Self { stops: u64::MAX, ends: u64::MAX };
         for flow in &network.flows {

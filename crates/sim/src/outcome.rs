@@ -53,7 +53,7 @@ pub struct FlowOutcome {
 pub struct LinkOutcome {
     /// What it counted until the end.
     pub stats: LinkStats,
-    /// Share of the run it was transmitting.
+    /// Share of what it could have carried by the end that it did carry.
     pub utilization: f64,
     /// Mean number of waiting packets.
     pub mean_queue: f64,
@@ -102,7 +102,10 @@ pub fn simulate_observed<O: Observer>(network: &Network, mode: Mode, observer: O
         let stats = link.stats_until(end);
         LinkOutcome {
             stats,
-            utilization: stats.bytes as f64 * 8e9 / (config.rate.0 as f64 * end.max(1) as f64),
+            utilization: match &config.trace {
+                Some(trace) => stats.bytes as f64 / trace.capacity(end).max(1) as f64,
+                None => stats.bytes as f64 * 8e9 / (config.rate.0 as f64 * end.max(1) as f64),
+            },
             mean_queue: stats.waiting_ns as f64 / end.max(1) as f64,
         }
     });

@@ -10,6 +10,8 @@ use firstflight_net::queue::Queue;
 use firstflight_net::queue::drop_tail::{DropTailBytes, DropTailPackets};
 use firstflight_net::queue::red::Red;
 use firstflight_net::random::Stream;
+use firstflight_net::trace::Tape;
+use std::sync::Arc;
 
 /// A handshake's packet, in place of a segment number.
 pub(crate) const SYN: u32 = u32::MAX;
@@ -179,5 +181,9 @@ fn build(link: &LinkConfig, seed: u64) -> Link {
         QueueConfig::Bytes(limit) => Queue::Bytes(DropTailBytes { limit }),
         QueueConfig::Red(config) => Queue::Red(Box::new(Red::new(config, stream("red")))),
     };
-    Link::new(link.rate, link.delay, queue).with_loss(link.loss, stream("loss"))
+    let built = Link::new(link.rate, link.delay, queue).with_loss(link.loss, stream("loss"));
+    match &link.trace {
+        Some(trace) => built.with_trace(Tape::new(Arc::clone(trace))),
+        None => built,
+    }
 }

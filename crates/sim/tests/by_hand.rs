@@ -39,6 +39,7 @@ fn path(rate: u64, queue: QueueConfig, end: u64) -> Network {
     let link = |name: &str, rate, queue| LinkConfig {
         name: name.into(),
         rate: Rate(rate),
+        trace: None,
         delay: Nanos(50 * MS),
         queue,
         loss: 0.0,

@@ -2,8 +2,11 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use common::{Case, MS, network, run};
 use firstflight_control::units::{Nanos, Rate};
+use firstflight_net::trace::Trace;
 use firstflight_sim::config::{LinkConfig, Network, QueueConfig, UdpConfig};
 
 /// The links of a chain of routers, both ways, over which flow `i` of `case` goes from `spans[i].0` to
@@ -14,6 +17,7 @@ fn line_of_routers(case: &Case, delays_us: &[u64], spans: &[(usize, usize)]) -> 
     let link = |name: String, us: u64| LinkConfig {
         name,
         rate: Rate(case.mbit_s * 1_000_000),
+        trace: None,
         delay: Nanos(us * 1000),
         queue: QueueConfig::Packets(case.buffer),
         loss: case.loss,
@@ -97,6 +101,57 @@ fn a_flow_that_shares_no_link_with_anybody_still_has_a_clock() {
     net.links.push(own);
     net.udp = vec![UdpConfig { path: vec![2], on: vec![(Nanos(0), Nanos(4000 * MS))], ..net.udp[0].clone() }];
     delivers(&net);
+}
+
+/// 10 Mbit/s on average as opportunities, bunched: five at once every 6 ms.
+fn bunches() -> Option<Arc<Trace>> {
+    Some(Arc::new(Trace::opportunities(vec![6 * MS; 5])))
+}
+
+/// 10 Mbit/s on average as rates: 20 and 2, and nothing at all, by turns of 40 ms, and 10 in the end.
+fn turns() -> Option<Arc<Trace>> {
+    let rates = (0..300).map(|i| (i * 40 * MS, [20_000_000, 2_000_000, 0][i as usize % 3]));
+    Some(Arc::new(Trace::rates(rates.chain([(12_000 * MS, 10_000_000)]).collect())))
+}
+
+#[test]
+fn links_whose_rate_changes() {
+    for (near, far) in [(bunches(), None), (turns(), None), (bunches(), turns())] {
+        for loss in [0.0, 0.01] {
+            let case = Case { udp_mbit_s: 1, every: 2, buffer: 30, loss, ..Case::default() };
+            let mut net =
+                line_of_routers(&case, &[10_000, 0, 5_000], &[(0, 3), (3, 0), (0, 2), (1, 3), (2, 0)]);
+            (net.links[0].trace, net.links[1].trace) = (near.clone(), far.clone());
+            (net.links[3].trace, net.links[4].trace) = (far.clone(), near.clone());
+            delivers(&net);
+        }
+    }
+}
+
+#[test]
+fn a_queue_that_marks_in_front_of_a_link_whose_rate_changes() {
+    for trace in [bunches(), turns()] {
+        let case = Case { red: true, ecn: true, flows: 4, ..Case::default() };
+        let mut net = network(&case);
+        net.links[0].trace = trace;
+        let outcome = run(&net);
+        assert!(outcome.links[0].stats.marks > 0 && outcome.flows.iter().all(|flow| flow.delivered > 100));
+    }
+}
+
+#[test]
+fn a_saturated_link_carries_what_its_trace_has_room_for() {
+    // Packets of 1000 bytes, 1004 with mahimahi's header, over 1504 bytes every millisecond: 1000 / 1004 of 1504, which
+    // is 1498 of the 1500 bytes that full packets would make of it. Rates are used to the last byte. A little is
+    // missing in both at the start.
+    let steady = Trace::opportunities(vec![MS]);
+    let rates = Trace::rates((0..400).map(|i| (i * 50 * MS, 11_000_000 + (i % 3) * 1_000_000)).collect());
+    for (trace, share) in [(steady, 1504.0 / 1004.0 / 1.5), (rates, 1.0)] {
+        let mut net = network(&Case { mbit_s: 12, flows: 4, buffer: 400, ..Case::default() });
+        net.links[0].trace = Some(Arc::new(trace));
+        let used = run(&net).links[0].utilization;
+        assert!((share - used) / share < 0.03 && used <= share, "{used} of {share}");
+    }
 }
 
 /// Small enough for Miri, which sees here every unchecked access of the wire and the feeds.

@@ -1,14 +1,18 @@
 //! From a scenario to what the simulator runs: random draws made, paths found, units turned into the engine's.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use firstflight_control::contract::Signals;
 use firstflight_control::host::chain::Chain;
 use firstflight_control::units::{Nanos, Rate};
 use firstflight_net::queue::red::RedConfig;
 use firstflight_net::random::Stream;
+use firstflight_net::trace::Trace;
 use firstflight_scenario as scenario;
-use firstflight_scenario::{Dist, Endpoints, FlowGroup, Graph, Limit, Profile, Queue, Scenario, Start};
+use firstflight_scenario::{
+    Dist, Endpoints, FlowGroup, Graph, Limit, LinkTrace, Profile, Queue, Scenario, Schedule, Start,
+};
 use firstflight_sim::config::{FlowConfig, LinkConfig, Network, QueueConfig, UdpConfig};
 use firstflight_sim::dumbbell::{Dumbbell, Paths};
 use firstflight_sim::receiver::AckPolicy;
@@ -301,7 +305,9 @@ impl<'a> Wires<'a> {
             scenario::Network::Dumbbell(path) => {
                 let queue = || queue(&path.queue, path.buffer, path.rate, packet);
                 let mut links = Dumbbell::new(path.rate, path.access_rate, path.rtt, queue(), queue()).links;
+                let trace = path.trace.as_ref().map(trace);
                 for link in &mut links {
+                    link.trace.clone_from(&trace);
                     link.loss = path.loss;
                 }
                 Self { named: links.len(), links, kind: Kind::Dumbbell(path), packet }
@@ -310,6 +316,7 @@ impl<'a> Wires<'a> {
                 let links = graph.links.iter().map(|link| LinkConfig {
                     name: link.name.clone(),
                     rate: link.rate,
+                    trace: link.trace.as_ref().map(trace),
                     delay: link.delay,
                     queue: queue(&link.queue, link.buffer, link.rate, packet),
                     loss: link.loss,
@@ -348,6 +355,7 @@ impl<'a> Wires<'a> {
                     self.links.push(LinkConfig {
                         name,
                         rate,
+                        trace: None,
                         delay,
                         queue: QueueConfig::Unlimited,
                         loss: 0.0,
@@ -391,6 +399,15 @@ impl<'a> Wires<'a> {
         };
         (bdp, buffer)
     }
+}
+
+fn trace(trace: &LinkTrace) -> Arc<Trace> {
+    Arc::new(match &*trace.schedule {
+        Schedule::Opportunities(times) => {
+            Trace::opportunities(times.iter().map(|ms| ms * 1_000_000).collect())
+        }
+        Schedule::Rates(steps) => Trace::rates(steps.iter().map(|(from, rate)| (from.0, rate.0)).collect()),
+    })
 }
 
 fn queue(queue: &Queue, limit: Limit, rate: Rate, packet: u32) -> QueueConfig {

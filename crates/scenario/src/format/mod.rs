@@ -48,6 +48,8 @@ pub enum Absent {
 pub enum Kind {
     /// Any text.
     Text,
+    /// The name of a file.
+    File,
     /// Letters, digits, `-` and `_`.
     Name,
     /// `true` or `false`.
@@ -163,6 +165,7 @@ impl Kind {
     pub fn describe(&self) -> String {
         match self {
             Self::Text => "a text".into(),
+            Self::File => "the name of a file, as seen from the scenario's folder".into(),
             Self::Name => format!("a name of 1 to {} letters, digits, \"-\" and \"_\"", limits::NAME),
             Self::Flag => "true or false".into(),
             Self::Integer { min, max } => format!("a whole number from {min} to {max}"),

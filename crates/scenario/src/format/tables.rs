@@ -64,8 +64,13 @@ pub static PATH: Section = Section {
     name: "[path]",
     doc: "A dumbbell: one bottleneck in each direction, every flow with access links of its own.",
     keys: &[
-        required("rate", Kind::Rate, "bottleneck, each direction"),
-        later("trace", "a link trace in place of `rate`"),
+        optional("rate", Kind::Rate, "an error, unless there is a `trace`", "bottleneck, each direction"),
+        optional(
+            "trace",
+            Kind::File,
+            "absent",
+            "a trace of the bottleneck in place of `rate`, each direction",
+        ),
         required(
             "rtt",
             Kind::Delay(Floor::AboveZero),
@@ -151,7 +156,8 @@ pub static LINK: Section = Section {
             "its name in results; the second of `both` is `<name>-back`, or `<to>-<from>` without a name",
         ),
         optional("both", Kind::Flag, "false", "whether there is an equal link the other way"),
-        required("rate", Kind::Rate, "its rate"),
+        optional("rate", Kind::Rate, "an error, unless there is a `trace`", "its rate"),
+        optional("trace", Kind::File, "absent", "a trace in place of `rate`"),
         required("delay", DELAY, "one-way propagation"),
         required(
             "buffer",

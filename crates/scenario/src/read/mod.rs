@@ -5,6 +5,8 @@ mod network;
 mod scheme;
 mod values;
 
+use std::path::Path;
+
 use toml::de::DeTable;
 
 use crate::error::{Error, Problem};
@@ -24,25 +26,29 @@ pub struct Loaded {
     pub places: Places,
 }
 
-/// Reads a scenario from `text`; `file` is what errors call it.
+/// Reads a scenario from `text`; `file` is what errors call it. It may not name other files.
 ///
 /// # Errors
 /// The first [`Error`] found.
 pub fn parse(text: &str, file: &str) -> Result<Loaded, Error> {
+    parse_in(None, text, file)
+}
+
+fn parse_in(folder: Option<&Path>, text: &str, file: &str) -> Result<Loaded, Error> {
     if text.len() as u64 > limits::FILE {
         return Err(too_long(file));
     }
-    let source = Source { file, text };
+    let source = Source { file, text, folder };
     let document = DeTable::parse(text).map_err(|error| source.syntax(&error))?;
     let scenario = read(&Table::root(&source, &document, &format::ROOT)?)?;
     Ok(Loaded { scenario, places: Places::of(&source, document.get_ref()) })
 }
 
-/// Reads the scenario in the file at `path`.
+/// Reads the scenario in the file at `path`, and the traces it names from there.
 ///
 /// # Errors
 /// The first [`Error`] found; [`Problem::Unreadable`] if there is no such file or it is not UTF-8.
-pub fn load(path: &std::path::Path) -> Result<Loaded, Error> {
+pub fn load(path: &Path) -> Result<Loaded, Error> {
     use std::io::Read;
     let file = path.display().to_string();
     let mut bytes = vec![];
@@ -53,7 +59,7 @@ pub fn load(path: &std::path::Path) -> Result<Loaded, Error> {
         return Err(too_long(&file));
     }
     let text = String::from_utf8(bytes).map_err(|_| unreadable(&file, "it is not UTF-8 text".into()))?;
-    parse(&text, &file)
+    parse_in(Some(path.parent().unwrap_or(Path::new(""))), &text, &file)
 }
 
 fn too_long(file: &str) -> Error {

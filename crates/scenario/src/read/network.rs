@@ -7,6 +7,7 @@ use crate::format;
 use crate::limits;
 use crate::model::{Direction, Endpoints, Graph, Limit, Link, Network, Node, Packet, Path, Queue, Red};
 use crate::source::{Item, Table};
+use crate::trace::LinkTrace;
 
 /// Access links are this much faster than what they lead to, where nothing else is said.
 const ACCESS: u64 = 10;
@@ -48,17 +49,32 @@ pub(super) fn nodes(network: &Network) -> &[Node] {
 }
 
 fn dumbbell(table: &Table<'_>, packet: Packet) -> Result<Path, Error> {
-    let rate = table.need("rate")?.rate()?;
+    let (rate, trace) = supply(table)?;
     let rtt = table.need("rtt")?.time()?;
     let hop = hop(table, packet, Some(rate.bytes_in(rtt)))?;
+    let fastest = trace.as_ref().map_or(rate, |trace| trace.schedule.fastest());
     Ok(Path {
         rate,
+        trace,
         rtt,
         buffer: hop.buffer,
         queue: hop.queue,
         loss: hop.loss,
-        access_rate: access(table, rate)?,
+        access_rate: access(table, fastest)?,
     })
+}
+
+/// A rate, or the trace in its place with its mean.
+fn supply(table: &Table<'_>) -> Result<(Rate, Option<LinkTrace>), Error> {
+    let Some(item) = table.get("trace") else { return Ok((table.need("rate")?.rate()?, None)) };
+    item.text()?;
+    if table.get("rate").is_some() {
+        return Err(item
+            .impossible("what the rate is is said twice")
+            .expecting(Some("only one of rate and trace".into())));
+    }
+    let trace = item.trace()?;
+    Ok((trace.schedule.mean(), Some(trace)))
 }
 
 fn access(table: &Table<'_>, fastest: Rate) -> Result<Rate, Error> {
@@ -155,7 +171,7 @@ fn graph_of(root: &Table<'_>, packet: Packet) -> Result<Graph, Error> {
     let mut nodes = vec![];
     for (index, (name, table)) in names.iter().zip(&given).enumerate() {
         let touching = links.iter().filter(|link| link.from == index || link.to == index);
-        let Some(fastest) = touching.map(|link| link.rate).max() else {
+        let Some(fastest) = touching.map(Link::fastest).max() else {
             return Err(
                 table.fail(Problem::Impossible(format!("no link reaches or leaves \"{name}\"")), None)
             );
@@ -173,11 +189,13 @@ fn link(table: &Table<'_>, packet: Packet, nodes: &[&str], links: &mut Vec<Link>
     }
     let hop = hop(table, packet, None)?;
     let name = table.get("name").map(|item| item.name()).transpose()?;
+    let (rate, trace) = supply(table)?;
     let there = Link {
         name: name.map_or_else(|| format!("{}-{}", nodes[from], nodes[to]), String::from),
         from,
         to,
-        rate: table.need("rate")?.rate()?,
+        rate,
+        trace,
         delay: table.need("delay")?.time()?,
         buffer: hop.buffer,
         queue: hop.queue,
@@ -228,6 +246,7 @@ fn parking_lot<'a>(table: &Table<'a>, packet: Packet) -> Result<(Graph, ParkingL
         from,
         to,
         rate,
+        trace: None,
         delay,
         buffer: shared.buffer,
         queue: shared.queue.clone(),

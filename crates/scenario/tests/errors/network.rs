@@ -92,7 +92,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         4,
         "rat = \"40 Mbit/s\"",
-        "base.toml:4:1: path.rat = \"40 Mbit/s\": no such key; expected one of: rate, rtt, buffer, queue, loss, access_rate; did you mean \"rate\"?",
+        "base.toml:4:1: path.rat = \"40 Mbit/s\": no such key; expected one of: rate, trace, rtt, buffer, queue, loss, access_rate; did you mean \"rate\"?",
     ),
     (4, "rate = \"40 Mbit/s", "base.toml:4:18: not TOML: invalid basic string, expected `\"`"),
     (4, "rate = \"1 Mbit/s\"\nrate = \"1 Mbit/s\"", "base.toml:5:1: not TOML: duplicate key"),
@@ -239,7 +239,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         6,
         "buffer = \"500 packets\"\ntrace = \"link.csv\"",
-        "base.toml:7:9: path.trace = \"link.csv\": not built yet: trace (a link trace in place of `rate`)",
+        "base.toml:7:9: path.trace = \"link.csv\": what the rate is is said twice; expected only one of rate and trace",
     ),
     (
         8,

@@ -1,6 +1,6 @@
 //! From endpoint to endpoint: what one hop lets out is what the next takes in.
 
-use super::links::transmission;
+use super::links::least;
 use super::{Event, Findings, Rule};
 use crate::config::{LinkConfig, Network};
 use crate::observe::{Kind, Seen};
@@ -98,7 +98,7 @@ impl Journey<'_> {
     /// Nanoseconds that `size` bytes take over empty links.
     fn crossing(&self, size: u32) -> u64 {
         let links = self.path.iter().map(|&link| &self.network.links[link]);
-        links.map(|link: &LinkConfig| link.delay.0 + transmission(link, size)).sum()
+        links.map(|link: &LinkConfig| link.delay.0 + least(link, size)).sum()
     }
 
     /// What is still on its way was not due before the end.

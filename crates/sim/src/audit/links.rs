@@ -3,7 +3,9 @@
 use super::{Event, Findings, Rule};
 use crate::config::{LinkConfig, Network, QueueConfig};
 use firstflight_net::link::Passage;
+use firstflight_net::trace::Tape;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// A link as its log tells it.
 #[derive(Clone, Debug, Default)]
@@ -12,6 +14,8 @@ pub(super) struct Replay {
     offered_at: u64,
     /// When the last transmission ends.
     free_at: u64,
+    /// Of a link whose rate changes: where it is in its trace.
+    tape: Option<Tape>,
     /// Start and size of transmissions that had to wait.
     waiting: VecDeque<(u64, u32)>,
     /// Transmissions that began before the run's end, and their bytes.
@@ -27,7 +31,9 @@ pub(super) struct Replay {
 
 /// Replays every link on its own.
 pub(super) fn replay(network: &Network, end: u64, log: &[Event], findings: &mut Findings) -> Vec<Replay> {
-    let mut links = vec![Replay::default(); network.links.len()];
+    let tape = |link: &LinkConfig| link.trace.as_ref().map(|trace| Tape::new(Arc::clone(trace)));
+    let new = |link: &LinkConfig| Replay { tape: tape(link), ..Replay::default() };
+    let mut links: Vec<Replay> = network.links.iter().map(new).collect();
     for event in log {
         if let Event::Offered { at, link, packet, passage } = *event {
             let config = &network.links[link as usize];
@@ -62,7 +68,10 @@ impl Replay {
             return;
         }
         let start = at.max(self.free_at);
-        let duration = transmission(config, size);
+        let duration = match &mut self.tape {
+            Some(tape) => tape.carry(at, size) - start,
+            None => transmission(config, size),
+        };
         // What is lost on the wire does not arrive, so its end is not known but follows from its start.
         let finish = match passage {
             Passage::Arrives(then) | Passage::Marked(then) => then.saturating_sub(config.delay.0),
@@ -115,8 +124,13 @@ impl Replay {
     }
 }
 
-/// Nanoseconds that `size` bytes take, rounded to the nearest.
-pub(super) fn transmission(config: &LinkConfig, size: u32) -> u64 {
+/// Nanoseconds that `size` bytes take at least.
+pub(super) fn least(config: &LinkConfig, size: u32) -> u64 {
+    config.trace.as_ref().map_or_else(|| transmission(config, size), |trace| trace.least(size))
+}
+
+/// Nanoseconds that `size` bytes take at the constant rate, rounded to the nearest.
+fn transmission(config: &LinkConfig, size: u32) -> u64 {
     let bits = u128::from(size) * 8_000_000_000;
     let rate = u128::from(config.rate.0);
     ((bits + rate / 2) / rate) as u64

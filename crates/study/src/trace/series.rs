@@ -34,7 +34,10 @@ pub(crate) fn simulate_traced(network: &Network) -> (Outcome, Traced) {
 }
 
 struct Recorder {
-    serialisation_ns_per_byte: f64,
+    /// At a constant rate.
+    serialisation_ns_per_byte: Option<f64>,
+    /// When the last transmission ends.
+    free_at: u64,
     delay: u64,
     /// When the packets that wait at the link will begin to be transmitted.
     waiting: VecDeque<u64>,
@@ -56,7 +59,8 @@ struct Point {
 impl Recorder {
     fn new(link: &LinkConfig) -> Self {
         Self {
-            serialisation_ns_per_byte: 8e9 / link.rate.0 as f64,
+            serialisation_ns_per_byte: link.trace.is_none().then_some(8e9 / link.rate.0 as f64),
+            free_at: 0,
             delay: link.delay.0,
             waiting: VecDeque::new(),
             spacing: 0,
@@ -105,8 +109,12 @@ impl Observer for Recorder {
             self.losses.push(at);
         }
         let (0, Passage::Arrives(arrival) | Passage::Marked(arrival)) = (link, passage) else { return };
-        let transmission = (f64::from(packet.size) * self.serialisation_ns_per_byte).round() as u64;
-        let start = arrival - self.delay - transmission;
+        let end = arrival - self.delay;
+        let start = match self.serialisation_ns_per_byte {
+            Some(per_byte) => end - (f64::from(packet.size) * per_byte).round() as u64,
+            None => self.free_at.max(at),
+        };
+        self.free_at = end;
         self.forget_started(at);
         if start > at {
             self.waiting.push_back(start);

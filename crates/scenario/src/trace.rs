@@ -1,0 +1,275 @@
+//! Link traces: what a link can carry when, from a file in one of two formats.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use firstflight_control::units::{Nanos, Rate};
+use sha2::{Digest, Sha256};
+
+use crate::error::{Error, Problem};
+use crate::limits;
+
+/// Bytes of a full packet that a delivery opportunity carries.
+const OPPORTUNITY: u64 = 1500;
+
+/// A trace in place of a rate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkTrace {
+    /// Its file, as the scenario names it.
+    pub file: String,
+    /// SHA-256 of the file, in hexadecimal.
+    pub sha256: String,
+    /// What it says.
+    pub schedule: Arc<Schedule>,
+}
+
+/// What a link can carry when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Schedule {
+    /// Times of delivery opportunities, milliseconds, in order; after the last they begin again, counted from it. The
+    /// last is above zero.
+    Opportunities(Vec<u64>),
+    /// Rates with the times from which they hold, which begin with zero and rise; the last one, above zero, for ever.
+    Rates(Vec<(Nanos, Rate)>),
+}
+
+impl LinkTrace {
+    /// Reads the trace `file` in `folder`.
+    pub(crate) fn load(file: &str, folder: &Path) -> Result<Self, LoadError> {
+        use std::io::Read;
+        let path = folder.join(file);
+        let named = path.display().to_string();
+        let unreadable = |why: String| LoadError::Unreadable(format!("{named}: {why}"));
+        let mut bytes = vec![];
+        std::fs::File::open(&path)
+            .and_then(|f| f.take(limits::TRACE + 1).read_to_end(&mut bytes))
+            .map_err(|error| unreadable(error.to_string()))?;
+        if bytes.len() as u64 > limits::TRACE {
+            return Err(unreadable(format!(
+                "it is longer than {} bytes, the most that is taken",
+                limits::TRACE
+            )));
+        }
+        let sha256 = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let text = String::from_utf8(bytes).map_err(|_| unreadable("it is not UTF-8 text".into()))?;
+        let schedule = Schedule::parse(&text, &named).map_err(LoadError::Wrong)?;
+        Ok(Self { file: file.into(), sha256, schedule: Arc::new(schedule) })
+    }
+}
+
+/// Why a trace was not read.
+pub(crate) enum LoadError {
+    /// There is no such file, or it holds no text.
+    Unreadable(String),
+    /// What it says makes no trace.
+    Wrong(Error),
+}
+
+impl Schedule {
+    /// Reads a trace: `time,Mbit/s` lines where the first line has a comma, and mahimahi's otherwise. `file` is what
+    /// errors call it.
+    ///
+    /// # Errors
+    /// The first [`Error`] found, with its line.
+    pub fn parse(text: &str, file: &str) -> Result<Self, Error> {
+        let lines = Lines { text, file };
+        if text.lines().next().unwrap_or_default().contains(',') {
+            lines.rates()
+        } else {
+            lines.opportunities()
+        }
+    }
+
+    /// The mean rate: full packets of 1500 bytes over the trace's length; of rates the mean until the last line, or
+    /// the only one.
+    pub fn mean(&self) -> Rate {
+        match self {
+            Self::Opportunities(times) => {
+                let bits = times.len() as u128 * u128::from(OPPORTUNITY) * 8;
+                Rate((bits * 1000 / u128::from(times[times.len() - 1])).max(1) as u64)
+            }
+            Self::Rates(steps) => {
+                let (length, last) = steps[steps.len() - 1];
+                let carried = steps
+                    .windows(2)
+                    .map(|pair| u128::from(pair[0].1.0) * u128::from((pair[1].0 - pair[0].0).0));
+                let mean = carried.sum::<u128>().checked_div(length.0.into());
+                Rate(mean.map_or(last.0, |mean| mean.max(1) as u64))
+            }
+        }
+    }
+
+    /// The highest rate: the most full packets in one millisecond; of rates the highest.
+    pub fn fastest(&self) -> Rate {
+        match self {
+            Self::Opportunities(times) => {
+                let most = times.chunk_by(|a, b| a == b).map(<[u64]>::len).max().unwrap_or(0);
+                Rate(most as u64 * OPPORTUNITY * 8 * 1000)
+            }
+            Self::Rates(steps) => steps.iter().map(|step| step.1).max().unwrap_or(Rate(0)),
+        }
+    }
+}
+
+const MILLISECONDS: &str = "the time of a delivery opportunity in whole milliseconds, such as 12";
+const PAIR: &str = "seconds and Mbit/s, such as 0.5,12.5";
+/// The only first line that is no values.
+const HEADING: &str = "time,Mbit/s";
+/// The fastest link, Mbit/s: 100 Gbit/s.
+const FASTEST: f64 = 100_000.0;
+
+/// The lines of a trace.
+struct Lines<'a> {
+    text: &'a str,
+    file: &'a str,
+}
+
+impl Lines<'_> {
+    /// `problem` in line `line`, from 0.
+    fn wrong(&self, line: usize, problem: String, expected: &str) -> Error {
+        Error::new(self.file, Some((line + 1, 1)), "", Problem::Impossible(problem))
+            .expecting(Some(expected.into()))
+    }
+
+    /// The number of the last line, from 0.
+    fn last(&self) -> usize {
+        self.text.lines().count().saturating_sub(1)
+    }
+
+    fn opportunities(&self) -> Result<Schedule, Error> {
+        let mut times: Vec<u64> = vec![];
+        let most = limits::TIME.0 / 1_000_000;
+        for (number, line) in self.text.lines().enumerate() {
+            let wrong = |problem| Err(self.wrong(number, problem, MILLISECONDS));
+            let last = times.last().copied().unwrap_or(0);
+            match line.trim().parse::<u64>() {
+                Err(_) => {
+                    return wrong(format!("\"{}\" is no such time", crate::error::clipped(line.trim())));
+                }
+                Ok(time) if time > most => {
+                    return wrong(format!("{time} ms is more than {most} ms, the most that is taken"));
+                }
+                Ok(time) if time < last => {
+                    return wrong(format!("{time} ms lies before the {last} ms of the line above"));
+                }
+                Ok(time) => times.push(time),
+            }
+        }
+        match times.last() {
+            None => Err(self.wrong(0, "the trace is empty".into(), MILLISECONDS)),
+            Some(0) => Err(self.wrong(
+                self.last(),
+                "the trace ends at 0 ms, where it begins".into(),
+                "a time above zero in the last line",
+            )),
+            Some(_) => Ok(Schedule::Opportunities(times)),
+        }
+    }
+
+    fn rates(&self) -> Result<Schedule, Error> {
+        let mut steps: Vec<(Nanos, Rate)> = vec![];
+        for (number, line) in self.text.lines().enumerate() {
+            if number == 0 && line.trim() == HEADING {
+                continue;
+            }
+            let wrong = |problem| Err(self.wrong(number, problem, PAIR));
+            let shown = crate::error::clipped(line.trim());
+            let value = |text: &str| text.trim().parse::<f64>().ok().filter(|x| x.is_finite() && *x >= 0.0);
+            let pair = line.split_once(',').and_then(|(time, rate)| Some((value(time)?, value(rate)?)));
+            let Some((time, rate)) = pair else { return wrong(format!("\"{shown}\" is no such pair")) };
+            if rate > FASTEST {
+                return wrong(format!("{rate} Mbit/s is more than {FASTEST} Mbit/s, the most that is taken"));
+            }
+            if time > limits::TIME.as_secs_f64() {
+                return wrong(format!(
+                    "{time} s is more than {} s, the most that is taken",
+                    limits::TIME.as_secs_f64()
+                ));
+            }
+            // Whole nanoseconds and bits per second, to the nearest.
+            let step = (Nanos((time * 1e9).round() as u64), Rate((rate * 1e6).round() as u64));
+            match steps.last() {
+                None if step.0 != Nanos::ZERO => {
+                    return wrong(format!("nothing says what the rate is before {time} s"));
+                }
+                Some(above) if step.0 <= above.0 => {
+                    return wrong(format!("{time} s does not lie after the time of the line above"));
+                }
+                _ => steps.push(step),
+            }
+        }
+        match steps.last() {
+            None => Err(self.wrong(self.last(), "the trace has no rates".into(), PAIR)),
+            Some((_, Rate(0))) => {
+                let problem = "the last rate holds to the end, and at 0 Mbit/s nothing would leave any more";
+                Err(self.wrong(self.last(), problem.into(), "a rate above zero in the last line"))
+            }
+            Some(_) => Ok(Schedule::Rates(steps)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Schedule {
+        Schedule::parse(text, "x").unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn mahimahis_lines_are_milliseconds_and_make_1500_bytes_each() {
+        let schedule = parse("0\n4\n4\r\n10\n");
+        assert_eq!(schedule, Schedule::Opportunities(vec![0, 4, 4, 10]));
+        // Four packets of 12 000 bits in 10 ms; two of them in one millisecond.
+        assert_eq!((schedule.mean(), schedule.fastest()), (Rate(4_800_000), Rate(24_000_000)));
+    }
+
+    #[test]
+    fn pairs_are_rounded_to_whole_nanoseconds_and_bits_per_second() {
+        let schedule = parse("time,Mbit/s\n0,10\n0.5,0\n1.0000000004 , 2.0000006\n1e1,3\n");
+        let steps =
+            [(0, 10_000_000), (500_000_000, 0), (1_000_000_000, 2_000_001), (10_000_000_000, 3_000_000)];
+        assert_eq!(schedule, Schedule::Rates(steps.map(|(time, rate)| (Nanos(time), Rate(rate))).to_vec()));
+        // 5 Mbit in half a second, and 18 000 009 bit in nine seconds, over ten seconds.
+        assert_eq!((schedule.mean(), schedule.fastest()), (Rate(2_300_000), Rate(10_000_000)));
+        assert_eq!(parse("0,7.5\n").mean(), Rate(7_500_000));
+    }
+
+    #[test]
+    fn what_makes_no_trace_is_refused_with_its_line() {
+        for (text, message) in [
+            (
+                "",
+                "x:1:1: the trace is empty; expected the time of a delivery opportunity in whole milliseconds, such as 12",
+            ),
+            ("1\n\n2\n", "x:2:1: \"\" is no such time; expected the time of a"),
+            ("1\n2.5\n", "x:2:1: \"2.5\" is no such time"),
+            ("-1\n", "x:1:1: \"-1\" is no such time"),
+            ("# mahimahi\n1\n", "x:1:1: \"# mahimahi\" is no such time"),
+            ("5\n6\n4\n", "x:3:1: 4 ms lies before the 6 ms of the line above"),
+            (
+                "0\n0\n",
+                "x:2:1: the trace ends at 0 ms, where it begins; expected a time above zero in the last line",
+            ),
+            ("100000000001\n", "x:1:1: 100000000001 ms is more than 100000000000 ms"),
+            ("time,Mbit/s\n", "x:1:1: the trace has no rates; expected seconds and Mbit/s, such as 0.5,12.5"),
+            ("seconds,mbps\n0,1\n", "x:1:1: \"seconds,mbps\" is no such pair; expected seconds and Mbit/s"),
+            ("0,1\n1,2,3\n", "x:2:1: \"1,2,3\" is no such pair"),
+            ("0,1\n1;2\n", "x:2:1: \"1;2\" is no such pair"),
+            ("0,-1\n", "x:1:1: \"0,-1\" is no such pair"),
+            ("0,inf\n", "x:1:1: \"0,inf\" is no such pair"),
+            ("1,5\n", "x:1:1: nothing says what the rate is before 1 s"),
+            ("0,5\n2,6\n2,7\n", "x:3:1: 2 s does not lie after the time of the line above"),
+            (
+                "0,5\n1,0\n",
+                "x:2:1: the last rate holds to the end, and at 0 Mbit/s nothing would leave any more",
+            ),
+            ("0,200000\n", "x:1:1: 200000 Mbit/s is more than 100000 Mbit/s"),
+            ("0,1\n1e9,1\n", "x:2:1: 1000000000 s is more than 100000000 s"),
+        ] {
+            let error = Schedule::parse(text, "x").expect_err(text).to_string();
+            assert!(error.starts_with(message), "{text:?}: {error}");
+        }
+    }
+}

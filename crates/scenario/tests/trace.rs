@@ -1,0 +1,118 @@
+//! Link traces in files beside the scenario's.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use firstflight_control::units::{Nanos, Rate};
+use firstflight_scenario::{Limit, LinkTrace, Loaded, Network, Schedule, load, parse};
+
+const SCENARIO: &str = "[path]\ntrace = \"up.trace\"\nrtt = \"100 ms\"\nbuffer = \"1 BDP\"\n";
+
+/// A folder of this test's own with these files.
+fn folder(test: &str, files: &[(&str, &str)]) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+    let _ = fs::remove_dir_all(&folder);
+    for (name, text) in files {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, text).expect("a file");
+    }
+    folder
+}
+
+fn dumbbell(loaded: Loaded) -> firstflight_scenario::Path {
+    let Network::Dumbbell(path) = loaded.scenario.network else { panic!("a dumbbell") };
+    path
+}
+
+#[test]
+fn a_trace_stands_for_its_mean_rate_and_is_reached_ten_times_as_fast_as_its_fastest() {
+    // Ten packets of 12 000 bits in 100 ms: 1.2 Mbit/s, of which 100 ms are 15 000 bytes; two of them at once.
+    let trace = "10\n20\n30\n40\n50\n60\n70\n80\n100\n100\n";
+    let folder = folder("mean", &[("run.toml", SCENARIO), ("up.trace", trace)]);
+    let path = dumbbell(load(&folder.join("run.toml")).unwrap());
+    assert_eq!((path.rate, path.access_rate), (Rate(1_200_000), Rate(240_000_000)));
+    assert_eq!((path.bdp(), path.buffer), (15_000, Limit::Packets(10)));
+    let times = vec![10, 20, 30, 40, 50, 60, 70, 80, 100, 100];
+    assert_eq!(*path.trace.unwrap().schedule, Schedule::Opportunities(times));
+}
+
+#[test]
+fn a_trace_is_looked_for_from_the_folder_of_the_scenario() {
+    let text = SCENARIO.replace("up.trace", "../traces/5g.csv");
+    let folder =
+        folder("relative", &[("a/b/run.toml", &text), ("a/traces/5g.csv", "time,Mbit/s\n0,10\n1.5,30\n")]);
+    let path = dumbbell(load(&folder.join("a/b/run.toml")).unwrap());
+    let LinkTrace { file, schedule, .. } = path.trace.unwrap();
+    assert_eq!(file, "../traces/5g.csv");
+    let steps = vec![(Nanos::ZERO, Rate(10_000_000)), (Nanos::from_millis(1500), Rate(30_000_000))];
+    assert_eq!(*schedule, Schedule::Rates(steps));
+}
+
+#[test]
+fn links_take_traces_too_both_ways_where_they_are_both() {
+    let text = "[[node]]\nname = \"a\"\n[[node]]\nname = \"b\"\n[[link]]\nfrom = \"a\"\nto = \"b\"\nboth = true\n\
+                trace = \"up.trace\"\ndelay = \"1 ms\"\nbuffer = \"9 packets\"\n";
+    let folder = folder("links", &[("run.toml", text), ("up.trace", "1\n")]);
+    let Network::Graph(graph) = load(&folder.join("run.toml")).unwrap().scenario.network else { panic!() };
+    // A packet of 12 000 bits each millisecond.
+    assert_eq!(graph.links.iter().map(|link| link.rate).collect::<Vec<_>>(), [Rate(12_000_000); 2]);
+    assert!(graph.links.iter().all(|link| link.trace.is_some()));
+    assert_eq!(graph.nodes[0].access_rate, Rate(120_000_000));
+}
+
+#[test]
+fn a_scenario_with_a_trace_written_out_is_the_same_again_and_its_hash_is_of_the_trace_too() {
+    let folder = folder("again", &[("run.toml", SCENARIO), ("up.trace", "1\n")]);
+    let scenario = load(&folder.join("run.toml")).unwrap().scenario;
+    let text = scenario.to_toml();
+    // `printf '1\n' | sha256sum`
+    let digest = "4355a46b19d348dc2f57c046f8ef63d4538ebb936000f3c9ee954a27460dd865";
+    assert!(text.contains(&format!("trace = \"up.trace\" # SHA-256 {digest}\n")), "{text}");
+    fs::write(folder.join("again.toml"), &text).unwrap();
+    assert_eq!(load(&folder.join("again.toml")).unwrap().scenario, scenario);
+    fs::write(folder.join("up.trace"), "2\n").unwrap();
+    assert_ne!(load(&folder.join("run.toml")).unwrap().scenario.hash(), scenario.hash());
+}
+
+#[test]
+fn a_trace_that_cannot_be_used_is_refused_with_what_is_wrong_and_where() {
+    let folder = folder(
+        "refused",
+        &[
+            ("run.toml", SCENARIO),
+            ("up.trace", "5\nx\n"),
+            ("both.toml", &SCENARIO.replace("rtt", "rate = \"1 Mbit/s\"\nrtt")),
+        ],
+    );
+    let refused = |file: &str| load(&folder.join(file)).unwrap_err().to_string();
+    let here = folder.display();
+    assert_eq!(
+        refused("run.toml"),
+        format!(
+            "{here}/up.trace:2:1: \"x\" is no such time; expected the time of a delivery opportunity in whole \
+             milliseconds, such as 12"
+        )
+    );
+    assert_eq!(
+        refused("both.toml"),
+        format!(
+            "{here}/both.toml:2:9: path.trace = \"up.trace\": what the rate is is said twice; expected only one of rate \
+             and trace"
+        )
+    );
+    fs::remove_file(folder.join("up.trace")).unwrap();
+    let missing = refused("run.toml");
+    let beginning = format!(
+        "{here}/run.toml:2:9: path.trace = \"up.trace\": cannot be read: {here}/up.trace: No such file"
+    );
+    assert!(missing.starts_with(&beginning), "{missing}");
+    fs::write(folder.join("up.trace"), [0xff, 0xfe]).unwrap();
+    assert!(refused("run.toml").contains("up.trace: it is not UTF-8 text"), "{}", refused("run.toml"));
+    fs::write(folder.join("up.trace"), vec![b'1'; (64 << 20) + 1]).unwrap();
+    assert!(refused("run.toml").contains("it is longer than 67108864 bytes"), "{}", refused("run.toml"));
+    assert_eq!(
+        parse(SCENARIO, "text").unwrap_err().to_string(),
+        "text:2:9: path.trace = \"up.trace\": a text that is in no file itself cannot name one"
+    );
+}
