@@ -306,7 +306,7 @@ pub struct Completion {
     pub median: f64,
     /// 95th percentile.
     pub p95: f64,
-    /// Interval of the median.
+    /// Interval of the median; on a path inferred from a capture, the one in which 95 % of further transfers end.
     pub ci95: Ci95,
     /// Interval of the 95th percentile.
     pub p95_ci95: Ci95,

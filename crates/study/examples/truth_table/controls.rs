@@ -6,19 +6,15 @@ use firstflight_study::progress::Silent;
 
 use crate::truth::TruePath;
 
-/// What the kernel's modules are here, the best that is built. Its CUBIC leaves slow start by HyStart; its Reno
-/// does not.
-const MODULES: [(&str, &[&str]); 3] = [
-    ("reno", &["slow-start+reno"]),
-    ("cubic", &["hystart-linux+cubic", "slow-start+cubic"]),
-    ("bbr", &["bbr"]),
-];
+/// What the kernel's modules are here. Its CUBIC leaves slow start by HyStart; its Reno does not.
+const MODULES: [(&str, &str); 3] =
+    [("reno", "slow-start+reno"), ("cubic", "hystart-linux+cubic"), ("bbr", "bbr")];
 
 /// The controls of a table, and those that cannot be foretold.
 #[derive(Default)]
 pub(crate) struct Controls {
     built: Vec<(String, SchemeSpec)>,
-    /// What stands in for a control, or why it is not foretold; a sentence each.
+    /// Why a control is not foretold; a sentence each.
     pub(crate) notes: Vec<String>,
 }
 
@@ -28,17 +24,12 @@ impl Controls {
         let mut names: Vec<(&str, &TruePath)> = paths
             .flat_map(|path| path.transfers.iter().map(move |transfer| (transfer.control.as_str(), path)))
             .collect();
-        names.sort_by_key(|(name, _)| MODULES.iter().position(|(module, _)| module == name));
+        names.sort_by_key(|(name, _)| (MODULES.iter().position(|(module, _)| module == name), *name));
         names.dedup_by_key(|(name, _)| *name);
         let mut controls = Self::default();
         for (name, path) in names {
             match scheme(name, path) {
-                Ok((scheme, refused)) => {
-                    if let Some(why) = refused {
-                        controls.notes.push(format!("{name} runs as {}: {why}", scheme.label()));
-                    }
-                    controls.built.push((name.into(), scheme));
-                }
+                Ok(scheme) => controls.built.push((name.into(), scheme)),
                 Err(why) => controls.notes.push(format!("{name} is not foretold: {why}")),
             }
         }
@@ -56,26 +47,13 @@ impl Controls {
     }
 }
 
-/// The chain of a kernel's module, tried on a path on which it was measured; and why it is not the best one.
-fn scheme(name: &str, path: &TruePath) -> Result<(SchemeSpec, Option<String>), String> {
-    let Some((_, labels)) = MODULES.iter().find(|(module, _)| *module == name) else {
+/// The chain of a kernel's module, tried on a path on which it was measured.
+fn scheme(name: &str, path: &TruePath) -> Result<SchemeSpec, String> {
+    let Some((_, label)) = MODULES.iter().find(|(module, _)| *module == name) else {
         let known: Vec<_> = MODULES.iter().map(|(module, _)| *module).collect();
         return Err(format!("no such control; expected one of {}", known.join(", ")));
     };
-    let mut refused = None;
-    for label in *labels {
-        match tried(label, path) {
-            Ok(scheme) => return Ok((scheme, refused)),
-            Err(why) => refused = refused.or(Some(why)),
-        }
-    }
-    Err(refused.unwrap_or_default())
-}
-
-fn tried(label: &str, path: &TruePath) -> Result<SchemeSpec, String> {
-    // What else is available is of no interest here.
-    let brief = |text: String| text.split_once(';').map_or(text.clone(), |(first, _)| first.to_owned());
-    let scheme = SchemeSpec::parse(label).map_err(|error| brief(error.to_string()))?;
+    let scheme = SchemeSpec::parse(label).map_err(|error| error.to_string())?;
     let request = request(Input::Given(path.known()), vec![scheme.clone()], vec![1000]);
     compare(&request, &Silent).map_err(|error| error.to_string())?;
     Ok(scheme)

@@ -142,13 +142,15 @@ fn paths(foretold: &Foretold<'_>, brief: bool) -> String {
         "re-run",
     ]);
     let (mut rate, mut rtt, mut buffer) = (Value::default(), Value::default(), Value::default());
-    let mut unreadable = vec![];
+    let mut refused = vec![];
     for (path, told) in foretold.folder.paths.iter().zip(&foretold.told) {
         let (true_rate, true_buffer) = (path.rate_mbit_s * 1e6, path.buffer_packets as f64);
         for told in told {
             let name = format!("{} {} {}", path.name, told.control, told.bytes / 1000);
             let Ok(Answer { path: path_told, connections, .. }) = &told.answer else {
-                unreadable.push(name);
+                refused.extend(
+                    path.transfer(&told.control, told.bytes).and_then(|t| t.capture.as_ref().map(|_| name)),
+                );
                 continue;
             };
             let again = &connections[0];
@@ -205,8 +207,8 @@ fn paths(foretold: &Foretold<'_>, brief: bool) -> String {
     if !brief {
         text.push_str(&table.text());
     }
-    if !unreadable.is_empty() {
-        let _ = writeln!(text, "Without a packet to look at: {}.\n", unreadable.join(", "));
+    if !refused.is_empty() {
+        let _ = writeln!(text, "Refused, as they hold nothing to look at: {}.\n", refused.join(", "));
     }
     text
 }
