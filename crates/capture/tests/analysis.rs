@@ -452,8 +452,7 @@ fn an_hour_without_a_retransmission_is_a_clock_that_was_set() {
 #[test]
 fn segments_that_are_all_offloaded_are_cut_at_what_ethernet_takes() {
     // no handshake; 40 bytes of headers leave 1460 of 1500: three and two full ones, and a rest
-    let packets =
-        [(0, data(1, 4380)), (10, data(4381, 2920)), (20, data(7301, 500)), (ms(100), ack(7801))];
+    let packets = [(0, data(1, 4380)), (10, data(4381, 2920)), (20, data(7301, 500)), (ms(100), ack(7801))];
     let observed = only(&packets).observed;
     assert_eq!((observed.mss, observed.packets), (1460, 6));
 }

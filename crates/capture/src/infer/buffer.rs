@@ -127,7 +127,7 @@ impl Waits {
         }
         self.lost.sort_by(f64::total_cmp);
         let top = self.lost.last().copied().unwrap_or(0.0);
-        let slack = SLACK_PACKETS.max(SLACK_SHARE * top);
+        let slack = SLACK_PACKETS.max(SLACK_SHARE * top) + self.resolution;
         let at_top = |wait: &&f64| **wait >= top - slack;
         let full = self.lost.iter().filter(at_top).count() as u64;
         let share = self.arrived.iter().filter(at_top).count() as f64 / self.arrived.len().max(1) as f64;

@@ -7,6 +7,8 @@ mod rate;
 mod rtt;
 mod stats;
 
+use firstflight_control::units::Nanos;
+
 use crate::estimate::{Estimate, Inferred, PathEstimate};
 use crate::infer::buffer::Losses;
 use crate::observed::{Connection, Vantage};
@@ -20,7 +22,11 @@ use crate::view::View;
 /// stamps; without them the result says what cannot be told.
 pub fn infer(connections: &[Connection]) -> PathEstimate {
     let mut notes = Vec::new();
-    let pooled = pool::busiest_pair(connections, &mut notes);
+    let mut pooled = pool::busiest_pair(connections, &mut notes);
+    // one capture has one vantage point: where it is away from the sender, what could not be moved there misleads
+    if pooled.iter().any(|connection| connection.trace.view != View::AtSender) {
+        pooled.retain(|connection| connection.vantage != Vantage::Unknown);
+    }
     note_vantage(&pooled, &mut notes);
     let traces: Vec<&Trace> = pooled.iter().map(|connection| &connection.trace).collect();
     let Measured { rate, rtt, losses } = measure_pooled(&pooled, &mut notes);
@@ -81,6 +87,12 @@ fn measure_pooled(pooled: &[&Connection], notes: &mut Vec<String>) -> Measured {
         rtt: pool::settle(rtt, &rtts, "round-trip time", milliseconds, notes),
         losses: Losses { buffer: pool::settle(buffer, &buffers, "buffer", packets, notes), random },
     }
+}
+
+/// How exact the times of a capture are, by the smallest step seen in any of its connections.
+fn clock_step<'a>(traces: impl Iterator<Item = &'a Trace>) -> f64 {
+    let steps = traces.map(|trace| trace.clock_step).filter(|step| *step > Nanos::ZERO);
+    steps.min().unwrap_or_default().as_secs_f64()
 }
 
 /// Says where the capture was taken, where that limits what it can tell.

@@ -11,6 +11,7 @@
 use firstflight_control::units::Nanos;
 
 use crate::estimate::{Estimate, Inferred, Unknown};
+use crate::infer::clock_step;
 use crate::infer::stats::{Weighted, effective_count, quantile, robust_deviation};
 use crate::trace::{Ack, Piece, Trace};
 
@@ -52,11 +53,11 @@ pub(super) fn rate(parts: &[Vec<&Trace>]) -> Rate {
     let mut at = |share: f64| quantile(&mut weighted, share).unwrap_or(median);
     let spread = (at(0.1), at(0.9));
     let steady = spread.1 - spread.0 <= STEADY * median;
-    let clock_step = parts.iter().flatten().map(|trace| trace.clock_step).max().unwrap_or_default();
+    let clock_step = clock_step(parts.iter().flatten().copied());
     let mut jitter: Vec<Weighted> =
         gaps.iter().map(|gap| ((gap.seconds - gap.bits / median).abs(), 1.0)).collect();
     let jitter = quantile(&mut jitter, 0.9).unwrap_or(0.0);
-    let half = half_width(&trains, jitter.max(clock_step.as_secs_f64()), median);
+    let half = half_width(&trains, jitter.max(clock_step), median);
     if half > MOST * median {
         return Rate { bit_s: unknown(parts, gaps.len()), jitter: 0.0 };
     }

@@ -3,6 +3,7 @@
 use firstflight_control::units::Nanos;
 
 use crate::estimate::{Estimate, Inferred, Unknown};
+use crate::infer::clock_step;
 use crate::observed::Connection;
 use crate::trace::{Piece, Trace};
 use crate::view::View;
@@ -56,7 +57,7 @@ fn interval(
     let traces = || connections.iter().map(|connection| &connection.trace);
     // a round trip put together from two halves has the steps of both
     let halves = if traces().any(|trace| trace.view != View::AtSender) { 2.0 } else { 1.0 };
-    let step = halves * traces().map(|trace| trace.clock_step).max().unwrap_or_default().as_secs_f64();
+    let step = halves * clock_step(traces());
     // of acknowledgements that share a stamp the capture may have missed the first one
     let missed = traces().filter(|trace| trace.missed > 0).map(|trace| trace.view.resolution()).max();
     let stamps = STAMPS.min(value / 10.0) + step + missed.unwrap_or_default().as_secs_f64();
