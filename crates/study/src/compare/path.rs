@@ -23,6 +23,10 @@ const ENDS: &str = "100 Gbit/s";
 /// may have been on its way up.
 const WINDOW_LIMITED: f64 = 0.1;
 
+/// A Linux receiver whose buffer is large from the start offers half of it as a window (`TCP_DEFAULT_SCALING_RATIO`),
+/// and up to five eighths when it has seen that full packets take up no more room than that.
+const FIRST_WINDOW: f64 = 0.8;
+
 /// What schemes are compared on: a scenario whose first flow is the transfer, and what is not known of it.
 pub(super) struct Subject<'a> {
     scenario: Scenario,
@@ -125,17 +129,22 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// The receive window of the captured connections, where it was what held them back.
+    /// The receive window of the captured connections, where it was what held them back, or was larger than the stack's
+    /// own.
     fn settle_window(&mut self, told: &Told, connections: &[Connection]) {
+        let Some(largest) = told.receive_window.known() else { return };
         let limited = |connection: &Connection| {
             let seen = &connection.observed;
             let end = seen.completion.unwrap_or(Nanos::ZERO);
             seen.window_limited.as_secs_f64() > WINDOW_LIMITED * end.as_secs_f64()
         };
-        if let (Some(window), true) = (told.receive_window.known(), connections.iter().any(limited)) {
-            let flow = &mut self.scenario.flows[0];
-            flow.receive_window =
-                Some((window.value as u64).max(u64::from(self.scenario.packet.payload(flow.profile))));
+        let flow = &mut self.scenario.flows[0];
+        let largest = (largest.value as u64).max(self.scenario.packet.payload(flow.profile).into());
+        if connections.iter().any(limited) {
+            (flow.receive_window, flow.initial_receive_window) = (Some(largest), None);
+        } else if flow.receive_window.is_some_and(|own| own < largest) {
+            let first = (largest as f64 * FIRST_WINDOW) as u64;
+            (flow.receive_window, flow.initial_receive_window) = (Some(largest), Some(first));
         }
     }
 
