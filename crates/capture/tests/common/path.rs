@@ -86,7 +86,7 @@ struct State {
 
 /// The clocks of the two ends share no zero.
 fn sender_stamp(us: u64) -> u32 {
-    (us / 1000) as u32 + 0xffff_fff0
+    ((us / 1000) as u32).wrapping_add(0xffff_fff0)
 }
 
 fn receiver_stamp(us: u64) -> u32 {

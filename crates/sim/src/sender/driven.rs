@@ -9,6 +9,7 @@ impl Sender {
     /// The connection is open at `now`, with nothing to send yet; `rtt` is what its handshake took, zero if that is
     /// not known, and at most `now`.
     pub fn open(&mut self, now: u64, rtt: u64) {
+        self.rack.punctual = true;
         self.connect(now, rtt);
         self.start_up(now, 0);
     }

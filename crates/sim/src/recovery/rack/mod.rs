@@ -58,6 +58,9 @@ pub(crate) struct Rack {
     pub(crate) armed: Armed,
     /// How long it was armed for; zero once its lateness is counted in.
     wait: u64,
+    /// Timers fire when they are due: how late the kernel's fire depends on the phase of its clock, which a script that
+    /// drives a sender cannot know.
+    pub(crate) punctual: bool,
     /// Segments the receiver reported to hold; without SACK, duplicate ACKs.
     pub(crate) sacked: u32,
     /// Segments declared lost and not acknowledged since, whether sent again or not.
@@ -103,6 +106,7 @@ impl Default for Rack {
             state: CaState::Open,
             armed: Armed::Timeout,
             wait: 0,
+            punctual: false,
             sacked: 0,
             lost: 0,
             retrans: 0,

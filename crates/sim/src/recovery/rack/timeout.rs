@@ -19,7 +19,12 @@ impl Sender {
         }
         let wait = std::mem::take(&mut self.rack.wait);
         if wait > 0 {
-            let fires = wheel::fires_at(now - wait, wait, self.stack.rto.granularity);
+            let tick = self.stack.rto.granularity;
+            let fires = if self.rack.punctual {
+                now - wait + self.rto.in_ticks(wait)
+            } else {
+                wheel::fires_at(now - wait, wait, tick)
+            };
             if fires > now {
                 self.rto_at = fires;
                 return;
