@@ -41,7 +41,8 @@ pub(crate) struct Options {
     #[arg(long = "scheme", value_name = "CHAINS", value_delimiter = ',')]
     schemes: Vec<String>,
     /// Start-up schemes, each with the --avoidance [default: slow-start, limited-slow-start, hystart++,
-    /// hybrid-slow-start, adaptive-start, and jump-start where there is a handshake]
+    /// hystart-linux, hybrid-slow-start, adaptive-start, jump-start where there is a handshake, and bbr under profile
+    /// linux]
     #[arg(long = "startup", value_name = "LABELS", value_delimiter = ',')]
     startups: Vec<String>,
     /// Avoidance scheme that follows each --startup [default: cubic]
@@ -222,15 +223,18 @@ impl Options {
         if !self.schemes.is_empty() || !self.startups.is_empty() {
             return schemes(&self.schemes, &self.startups, self.avoidance.as_deref());
         }
-        let handshake = match input {
-            Input::Scenario(loaded) => loaded.scenario.flows.first().map(|flow| flow.handshake),
+        let flow = match input {
+            Input::Scenario(loaded) => loaded.scenario.flows.first(),
             _ => None,
         };
-        // A default that needs the handshake's round-trip time was not asked for where there is none.
-        let handshake = handshake.unwrap_or(profile.stack().handshake);
-        let needs_it =
-            |label: &str| SCHEMES.iter().any(|s| s.label == label && s.needs.has(Signals::HANDSHAKE));
-        let startups = DEFAULT_STARTUPS.iter().filter(|label| handshake || !needs_it(label));
+        // A default that needs what this flow does not have was not asked for.
+        let handshake = flow.map_or(profile.stack().handshake, |flow| flow.handshake);
+        let rate = flow.map_or(profile, |flow| flow.profile) == Profile::Linux;
+        let lacks =
+            |needs: Signals| needs.has(Signals::HANDSHAKE) && !handshake || needs.has(Signals::RATE) && !rate;
+        let startups = DEFAULT_STARTUPS
+            .iter()
+            .filter(|label| !SCHEMES.iter().any(|s| s.label == **label && lacks(s.needs)));
         let startups: Vec<String> = startups.map(|&label| label.to_owned()).collect();
         schemes(&[], &startups, self.avoidance.as_deref())
     }

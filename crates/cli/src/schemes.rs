@@ -10,8 +10,16 @@ use crate::failure::{Failure, Wrong};
 use crate::keys::{option, quoted};
 
 /// What is compared where nothing else is asked for.
-pub(crate) const DEFAULT_STARTUPS: [&str; 6] =
-    ["slow-start", "limited-slow-start", "hystart++", "hybrid-slow-start", "adaptive-start", "jump-start"];
+pub(crate) const DEFAULT_STARTUPS: [&str; 8] = [
+    "slow-start",
+    "limited-slow-start",
+    "hystart++",
+    "hystart-linux",
+    "hybrid-slow-start",
+    "adaptive-start",
+    "jump-start",
+    "bbr",
+];
 /// What follows a start-up scheme where nothing else is asked for.
 pub(crate) const DEFAULT_AVOIDANCE: &str = "cubic";
 
@@ -117,9 +125,9 @@ mod tests {
     #[test]
     fn without_a_word_the_usual_start_ups_are_compared() {
         let all = labels_of_all(&[], &[], None).expect("the defaults");
-        assert_eq!((all.len(), &*all[0], &*all[5]), (6, "slow-start+cubic", "jump-start+cubic"));
+        assert_eq!((all.len(), &*all[0], &*all[6]), (8, "slow-start+cubic", "jump-start+cubic"));
         let all = labels_of_all(&[], &[], Some("reno")).expect("the defaults");
-        assert_eq!((all.len(), &*all[0]), (6, "slow-start+reno"));
+        assert_eq!((all.len(), &*all[0], &*all[7]), (8, "slow-start+reno", "bbr"));
     }
 
     #[test]

@@ -124,6 +124,13 @@ fn check(group: &FlowGroup, index: usize) -> Result<(), Refusal> {
             format!("{label} needs the RTT of a handshake, and this flow has none; set handshake = true");
         return refuse("startup", why);
     }
+    let rack = stack(group, 1000, 0, false).recovery.is_rack();
+    if needs.has(Signals::RATE) && !rack {
+        let why = format!(
+            "{label} needs delivery-rate samples, which only senders of profile linux take, with recovery sack or newreno"
+        );
+        return refuse("startup", why);
+    }
     let missing = needs.missing_from(Sender::OFFERED);
     if missing != Signals::NONE {
         let names: Vec<_> = missing.names().collect();

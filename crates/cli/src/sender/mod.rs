@@ -28,8 +28,10 @@ In:
   {\"at_us\":900000,\"do\":\"advance\"}
   {\"at_us\":900000,\"do\":\"close\"}
 
-  In `established`, `sack` (false), `rtt_us` (not known) and, with --mss, `mss` may be left out; in `ack`, `window` (as
-  before), `sack` (none) and `ece` (false).
+  In `established`, `sack` (false), `timestamps` (as the profile has it), `rtt_us` (not known) and, with --mss, `mss` may
+  be left out; in `ack`, `window` (as before), `sack` (none), `ece` (false) and `echo` (\"last\"): which sending of the
+  segment at the window's left edge the echoed timestamp is of, the \"first\" or the \"last\". A first block of `sack`
+  that lies below `ack`, or within the second, reports a duplicate (RFC 2883).
 
 Out, one line for each line in:
   {\"sent\":[{\"at_us\":0,\"seq\":1,\"len\":1000,\"retransmit\":false}],
