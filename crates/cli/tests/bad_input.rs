@@ -187,6 +187,10 @@ fn options_are_refused_in_the_words_of_the_format() {
         &["--scheme", "\"cubik\"", "did you mean \"cubic\"?"],
     );
     compare(&["cable", "--startup", "reno"], &["--startup \"reno\": reno is not a start-up scheme"]);
+    compare(
+        &["cable", "--profile", "rfc", "--scheme", "bbr"],
+        &["bbr needs delivery-rate samples, which only senders of profile linux take"],
+    );
     compare(&["cable", "--avoidance", "bbr"], &["--avoidance \"bbr\": bbr is not an avoidance scheme"]);
     compare(&["cable", "--profile", "linus"], &["--profile \"linus\"", "did you mean \"linux\"?"]);
     let files: &[(&str, &[u8])] = &[("good.toml", GOOD.as_bytes())];

@@ -23,14 +23,6 @@ const SLOW: u64 = 8_000_000;
 const FAST: u64 = 8_000_000_000;
 const MSS: u64 = 960;
 const RFC: [Recovery; 4] = [Recovery::Tahoe, Recovery::Reno, Recovery::NewReno, Recovery::Sack];
-const ALL: [Recovery; 6] = [
-    Recovery::Tahoe,
-    Recovery::Reno,
-    Recovery::NewReno,
-    Recovery::Sack,
-    Recovery::Rack { sack: false },
-    Recovery::Rack { sack: true },
-];
 /// What the log calls the segment of a SYN.
 const SYN: u32 = u32::MAX;
 
