@@ -94,6 +94,16 @@ impl Detector {
     }
 }
 
+/// What RACK makes of a segment.
+enum Judgement {
+    /// Nothing sent later has arrived.
+    NotOvertaken,
+    /// It is lost.
+    Lost,
+    /// It has this much time left to arrive, nanoseconds.
+    Waits(u64),
+}
+
 impl Sender {
     /// Section 6.2 step 4, `RACK_update_reo_wnd`.
     fn reordering_window(&self) -> u64 {
@@ -114,26 +124,33 @@ impl Sender {
         let window = self.reordering_window();
         let mut wait = 0;
         self.rack.detector.judged = self.rack.detector.judged.max(self.una);
-        let mut waiting = false;
         for segment in self.rack.detector.judged..self.nxt {
-            let word = self.stamps.get(segment);
-            if word & (SACKED | REPEATED | LOST) == 0 {
-                if !self.rack.detector.has_overtaken(segment, word) {
-                    break;
-                }
-                let left = self.rack.detector.time_left(now, word, window);
-                if left <= 0 {
-                    self.mark_lost(segment);
-                } else {
-                    wait = wait.max(left as u64);
-                    waiting = true;
+            if self.stamps.get(segment) & (SACKED | REPEATED | LOST) == 0 {
+                match self.judge(now, segment, window) {
+                    Judgement::NotOvertaken => break,
+                    Judgement::Lost => {}
+                    Judgement::Waits(left) => wait = wait.max(left),
                 }
             }
-            if !waiting {
+            if wait == 0 {
                 self.rack.detector.judged = segment + 1;
             }
         }
         wait.max(self.detect_lost_repeats(now, window))
+    }
+
+    /// Declares a segment lost if something sent later has arrived and its time has passed.
+    fn judge(&mut self, now: u64, segment: u32, window: u64) -> Judgement {
+        let word = self.stamps.get(segment);
+        if !self.rack.detector.has_overtaken(segment, word) {
+            return Judgement::NotOvertaken;
+        }
+        let left = self.rack.detector.time_left(now, word, window);
+        if left > 0 {
+            return Judgement::Waits(left as u64);
+        }
+        self.mark_lost(segment);
+        Judgement::Lost
     }
 
     /// The same over the segments that left more than once, in the order in which they last did.
@@ -145,15 +162,10 @@ impl Sender {
             if !self.is_in_question(segment, left_at) {
                 continue;
             }
-            let word = self.stamps.get(segment);
-            if !self.rack.detector.has_overtaken(segment, word) {
-                break;
-            }
-            let left = self.rack.detector.time_left(now, word, window);
-            if left <= 0 {
-                self.mark_lost(segment);
-            } else {
-                wait = wait.max(left as u64);
+            match self.judge(now, segment, window) {
+                Judgement::NotOvertaken => break,
+                Judgement::Lost => {}
+                Judgement::Waits(left) => wait = wait.max(left),
             }
         }
         self.drop_settled(&mut repeats);

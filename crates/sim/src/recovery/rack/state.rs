@@ -24,7 +24,7 @@ impl Sender {
         match self.rack.state {
             CaState::Recovery => self.go_on_recovering(now, news),
             CaState::Loss => {
-                let repeat = self.go_on_after_timeout(now, news);
+                let repeat = self.go_on_after_timeout(news);
                 self.identify_losses(now, news);
                 if self.rack.state == CaState::Open || news.lost_repeat {
                     return self.watch(now, news);

@@ -104,7 +104,7 @@ impl Sender {
     }
 
     /// An ACK after a timeout.
-    pub(super) fn go_on_after_timeout(&mut self, now: u64, news: &mut News) -> Repeat {
+    pub(super) fn go_on_after_timeout(&mut self, news: &mut News) -> Repeat {
         let recovered = self.una >= self.rack.high;
         if news.done.advanced > 0 && self.try_to_undo_timeout(news, false) {
             return Repeat::Nothing;
@@ -140,7 +140,6 @@ impl Sender {
                 self.rack.sacked = 0;
             }
         }
-        let _ = now;
         Repeat::Lost
     }
 
