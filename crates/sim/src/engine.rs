@@ -175,8 +175,9 @@ impl<'r, O: Observer> Engine<'r, O> {
         if receiver.due() <= at || packet.seq == SYN {
             return self.at_receiver_late(at, leg, packet);
         }
+        let answers_at = receiver.answers_at(at);
         match receiver.on_data(at, packet.seq, packet.low) {
-            Some(ack) => self.send_ack(at, leg.next, ack),
+            Some(ack) => self.send_ack(answers_at, leg.next, ack),
             None => self.arm_receiver(leg.flow as usize),
         }
     }
@@ -192,8 +193,9 @@ impl<'r, O: Observer> Engine<'r, O> {
         let due = self.flows[flow].receiver.due();
         let ack = self.flows[flow].receiver.on_timer();
         self.send_ack_late(due, leg.next, ack);
+        let answers_at = self.flows[flow].receiver.answers_at(at);
         match self.flows[flow].receiver.on_data(at, packet.seq, packet.low) {
-            Some(ack) => self.send_ack_late(at, leg.next, ack),
+            Some(ack) => self.send_ack_late(answers_at, leg.next, ack),
             None => self.arm_receiver(flow),
         }
     }

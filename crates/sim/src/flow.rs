@@ -31,7 +31,8 @@ impl Flow {
         Self {
             tail: app.tail(config.stack.mss),
             sender: Sender::new(config.stack, config.chain.clone(), app),
-            receiver: Receiver::new(config.ack_policy, config.stack.recovery.reports()),
+            receiver: Receiver::new(config.ack_policy, config.stack.recovery.reports())
+                .waking_in(config.stack.wakes_in()),
             header: config.header,
             grid_at: u64::MAX,
             grid: vec![],

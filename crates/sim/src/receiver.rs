@@ -35,6 +35,10 @@ pub struct AckOut {
     pub high: u64,
 }
 
+/// A host without work for longer than this has fallen asleep, nanoseconds: a tick of a kernel's clock at HZ = 250, after
+/// which it stops the clock.
+const SLEEPS_AFTER: u64 = 4_000_000;
+
 /// One connection's receiving end.
 #[derive(Clone, Debug)]
 #[repr(C)]
@@ -45,6 +49,11 @@ pub struct Receiver {
     held: u32,
     /// When the delayed ACK is due; `u64::MAX` if none is.
     due: u64,
+    /// When the last segment arrived, and from when on the host is awake.
+    heard_at: u64,
+    awake_at: u64,
+    /// How long it takes to wake; zero if it never sleeps.
+    wakes_in: u64,
     policy: AckPolicy,
     quick_left: u32,
     /// Flags of every ACK: an echoed mark, and whose timestamp is echoed.
@@ -67,6 +76,9 @@ impl Receiver {
             next: 0,
             held: 0,
             due: u64::MAX,
+            heard_at: 0,
+            awake_at: 0,
+            wakes_in: 0,
             policy,
             quick_left: policy.quick,
             echo: 0,
@@ -77,6 +89,21 @@ impl Receiver {
             recent_len: 0,
             duplicates: 0,
         }
+    }
+
+    /// The same on a host that falls asleep and takes `wakes_in` nanoseconds to wake.
+    pub fn waking_in(self, wakes_in: u64) -> Self {
+        Self { wakes_in, ..self }
+    }
+
+    /// When what arrives at `at` is answered.
+    #[inline(always)]
+    pub(crate) fn answers_at(&mut self, at: u64) -> u64 {
+        if at > self.heard_at + SLEEPS_AFTER {
+            self.awake_at = at + self.wakes_in;
+        }
+        self.heard_at = at;
+        at.max(self.awake_at)
     }
 
     /// When a delayed ACK is due; `u64::MAX` if none is.
@@ -328,6 +355,18 @@ mod tests {
             .map(|(i, &flags)| receiver.on_data(0, i as u32, flags).unwrap().low & CWR_ECE != 0)
             .collect();
         assert_eq!(echoes, [false, true, true, false, false]);
+    }
+
+    #[test]
+    fn a_host_that_slept_answers_late_and_nothing_overtakes_its_first_answer() {
+        let mut receiver = Receiver::new(EVERY, Reports::Blocks).waking_in(20_000);
+        // Awake at 10.02 ms after sleeping until 10 ms; what came meanwhile waits as well, what comes later does not.
+        let answers: Vec<u64> = [10_000_000, 10_005_000, 10_030_000, 14_030_000, 18_030_001]
+            .map(|at| receiver.answers_at(at))
+            .to_vec();
+        assert_eq!(answers, [10_020_000, 10_020_000, 10_030_000, 14_030_000, 18_050_001]);
+        let mut other = Receiver::new(EVERY, Reports::Blocks);
+        assert_eq!(other.answers_at(10_000_000), 10_000_000);
     }
 
     #[test]

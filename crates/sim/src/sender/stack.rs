@@ -82,6 +82,11 @@ impl ReceiveWindow {
     }
 }
 
+/// How long a real host takes, at the least, from a packet's arrival after an idle time until it answers: an idle state to
+/// leave, an interrupt, a process to run. Nanoseconds. Little as it is, it decides which of two packets comes first
+/// where a sender clocked by ACKs meets a queue that is just full (`docs/predictions.md`).
+const WAKE_UP: u64 = 20_000;
+
 /// The rules of a stack. Windows are in segments, times in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stack {
@@ -117,4 +122,11 @@ pub struct Stack {
     pub ecn: bool,
     /// Whether the connection begins with a handshake.
     pub handshake: bool,
+}
+
+impl Stack {
+    /// How long the peer's host takes to wake, nanoseconds.
+    pub(crate) fn wakes_in(&self) -> u64 {
+        if self.recovery.is_rack() { WAKE_UP } else { 0 }
+    }
 }
