@@ -54,7 +54,7 @@ fn scheme(name: &str, path: &TruePath) -> Result<SchemeSpec, String> {
         return Err(format!("no such control; expected one of {}", known.join(", ")));
     };
     let scheme = SchemeSpec::parse(label).map_err(|error| error.to_string())?;
-    let request = request(Input::Given(path.known()), vec![scheme.clone()], vec![1000]);
+    let request = request(path.input(), vec![scheme.clone()], vec![1000]);
     compare(&request, &Silent).map_err(|error| error.to_string())?;
     Ok(scheme)
 }

@@ -91,7 +91,7 @@ impl Cell {
 
 /// Every transfer of a path on the path itself: what is wrong here is the model's.
 pub(crate) fn on_true_path(path: &TruePath, controls: &Controls) -> Vec<Cell> {
-    let request = request(Input::Given(path.known()), controls.schemes(), path.sizes());
+    let request = request(path.input(), controls.schemes(), path.sizes());
     let report = compare(&request, &Silent).expect("every chain was tried on a path of its own");
     let mut cells = cells(path, controls, &report.comparison);
     for cell in &mut cells {

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use firstflight_control::units::{Nanos, Rate};
-use firstflight_scenario::Limit;
-use firstflight_study::compare::Known;
+use firstflight_scenario::parse;
+use firstflight_study::compare::Input;
 
 /// A folder of captures and the truth that lies with them.
 pub(crate) struct Folder {
@@ -104,14 +103,14 @@ fn paths(text: &str) -> Result<Vec<TruePath>, (usize, String)> {
 }
 
 impl TruePath {
-    /// The path as the user of `compare` would give it.
-    pub(crate) fn known(&self) -> Known {
-        Known {
-            rate: Some(Rate((self.rate_mbit_s * 1e6).round() as u64)),
-            rtt: Some(Nanos((self.rtt_ms * 1e6).round() as u64)),
-            buffer: Some(Limit::Packets(self.buffer_packets)),
-            loss: None,
-        }
+    /// The path as a scenario: beside its bottleneck an emulator has no links, so that the ends take no time.
+    pub(crate) fn input(&self) -> Input {
+        let text = format!(
+            "[path]\nrate = \"{} Mbit/s\"\nrtt = \"{} ms\"\nbuffer = \"{} packets\"\naccess_rate = \"100 Gbit/s\"\n\
+             [[flow]]\nname = \"transfer\"\nprofile = \"linux\"\nsize = \"1 KB\"\n",
+            self.rate_mbit_s, self.rtt_ms, self.buffer_packets
+        );
+        Input::Scenario(Box::new(parse(&text, &self.name).expect("truth.csv was read with its units")))
     }
 
     /// The transfers of one control and size.
