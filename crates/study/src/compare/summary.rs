@@ -94,6 +94,8 @@ fn row((tasks, runs): (&[Task<'_>], &[Run])) -> SchemeResult {
     let of = |value: &dyn Fn(&Run) -> f64| stats::mean_ci95(&runs.iter().map(value).collect::<Vec<_>>());
     let times = finished(runs);
     let (drops, drops_ci95) = of(&|run| run.sample.drops as f64);
+    // A normal law about a mean near zero knows no bound; a count does.
+    let drops_ci95 = drops_ci95.map(|[low, high]| [low.max(0.0), high]);
     SchemeResult {
         scheme: tasks[0].scheme.label(),
         size_bytes: tasks[0].size,
