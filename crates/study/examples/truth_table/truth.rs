@@ -103,11 +103,13 @@ fn paths(text: &str) -> Result<Vec<TruePath>, (usize, String)> {
 }
 
 impl TruePath {
-    /// The path as a scenario: beside its bottleneck an emulator has no links, so that the ends take no time.
+    /// The path as a scenario: beside its bottleneck an emulator has no links, so that the ends take no time. The
+    /// collection's receivers have buffers of 32 MiB, of which they offer half at first and 20 MiB at most.
     pub(crate) fn input(&self) -> Input {
         let text = format!(
             "[path]\nrate = \"{} Mbit/s\"\nrtt = \"{} ms\"\nbuffer = \"{} packets\"\naccess_rate = \"100 Gbit/s\"\n\
-             [[flow]]\nname = \"transfer\"\nprofile = \"linux\"\nsize = \"1 KB\"\n",
+             [[flow]]\nname = \"transfer\"\nprofile = \"linux\"\nsize = \"1 KB\"\n\
+             initial_receive_window = \"16 MiB\"\nreceive_window = \"20 MiB\"\n",
             self.rate_mbit_s, self.rtt_ms, self.buffer_packets
         );
         Input::Scenario(Box::new(parse(&text, &self.name).expect("truth.csv was read with its units")))
