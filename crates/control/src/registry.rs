@@ -69,6 +69,7 @@ registry! {
     JumpStart(startup::jump_start::JumpStart),
     Reno(avoidance::reno::Reno),
     Cubic(avoidance::cubic::Cubic),
+    Exp(avoidance::exp::Exp),
     Bbr(Box<whole::bbr::Bbr>),
 }
 

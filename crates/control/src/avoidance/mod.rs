@@ -1,4 +1,5 @@
 //! Congestion-avoidance schemes: each rules the window after start-up, until the connection ends.
 
 pub mod cubic;
+pub mod exp;
 pub mod reno;
