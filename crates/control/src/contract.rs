@@ -351,6 +351,16 @@ pub trait Phase {
     /// unless it is a whole scheme.
     fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step;
 
+    /// Whether the phase, as the last of its chain, is to see the ACKs that others answer.
+    fn watches(&self) -> bool {
+        false
+    }
+
+    /// An ACK that another phase answers: a start-up scheme, or slow start below the threshold. `cwnd` is the window it
+    /// arrived under. Called only where the phase [watches](Phase::watches): for what has to be known of the path by
+    /// the time avoidance begins.
+    fn on_watched(&mut self, _ack: &Ack, _cwnd: u64) {}
+
     /// A loss, mark or timeout episode began: set `ssthresh` and the window to hold after the repair.
     fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step;
 
@@ -370,6 +380,12 @@ impl<P: Phase + ?Sized> Phase for Box<P> {
     #[inline]
     fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
         (**self).on_ack(ack, control)
+    }
+    fn watches(&self) -> bool {
+        (**self).watches()
+    }
+    fn on_watched(&mut self, ack: &Ack, cwnd: u64) {
+        (**self).on_watched(ack, cwnd);
     }
     fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
         (**self).on_congestion(event, control)

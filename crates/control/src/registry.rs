@@ -48,6 +48,12 @@ macro_rules! registry {
             fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
                 match self { $(Self::$name(p) => p.on_ack(ack, control)),+ }
             }
+            fn watches(&self) -> bool {
+                match self { $(Self::$name(p) => p.watches()),+ }
+            }
+            fn on_watched(&mut self, ack: &Ack, cwnd: u64) {
+                match self { $(Self::$name(p) => p.on_watched(ack, cwnd)),+ }
+            }
             #[inline]
             fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
                 match self { $(Self::$name(p) => p.on_congestion(event, control)),+ }
@@ -70,6 +76,7 @@ registry! {
     Reno(avoidance::reno::Reno),
     Cubic(avoidance::cubic::Cubic),
     Exp(avoidance::exp::Exp),
+    Westwood(avoidance::westwood::Westwood),
     Bbr(Box<whole::bbr::Bbr>),
 }
 

@@ -3,3 +3,4 @@
 pub mod cubic;
 pub mod exp;
 pub mod reno;
+pub mod westwood;

@@ -17,6 +17,17 @@ pub struct Reno {
     per_ack: bool,
 }
 
+impl Reno {
+    /// How ACKs are counted; the schemes that grow as Reno does take it over.
+    pub const GROWTH: Param = Param {
+        name: "growth",
+        kind: ParamKind::Choice(GROWTH),
+        default: "counted",
+        doc: "counted: a segment for each window of acknowledged bytes, as RFC 5681 recommends and Linux \
+              does; per-ack: SMSS*SMSS/cwnd for each ACK (equation (3)), as ns-2 does",
+    };
+}
+
 impl Scheme for Reno {
     const INFO: Info = Info {
         label: "reno",
@@ -24,13 +35,7 @@ impl Scheme for Reno {
         source: "RFC 5681 section 3.1",
         summary: "one segment per round trip, half the window on congestion",
         needs: Signals::NONE,
-        params: &[Param {
-            name: "growth",
-            kind: ParamKind::Choice(GROWTH),
-            default: "counted",
-            doc: "counted: a segment for each window of acknowledged bytes, as RFC 5681 recommends and Linux \
-                  does; per-ack: SMSS*SMSS/cwnd for each ACK (equation (3)), as ns-2 does",
-        }],
+        params: &[Self::GROWTH],
     };
 
     fn set(&mut self, name: &str, value: Value) {

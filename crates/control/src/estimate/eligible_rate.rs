@@ -8,6 +8,7 @@
 //! it is congested, so that it shows the share obtained. A low-pass filter smooths the samples.
 
 use crate::contract::Ack;
+use crate::scheme::{Param, ParamKind, Value};
 use crate::units::Nanos;
 
 /// How the samples are smoothed.
@@ -22,6 +23,53 @@ pub enum Filter {
     Adaptive,
     /// Samples as they come.
     None,
+}
+
+const FILTERS: &[&str] = &["tustin", "adaptive", "none"];
+
+/// The choice of a filter, as the parameters of a scheme give it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Smoothing {
+    /// Index into `FILTERS`.
+    filter: usize,
+    /// Time constant of `tustin`; zero is the smoothed RTT.
+    tau: Nanos,
+}
+
+impl Smoothing {
+    /// Which filter.
+    pub const FILTER: Param = Param {
+        name: "filter",
+        kind: ParamKind::Choice(FILTERS),
+        default: "tustin",
+        doc: "smoothing of rate samples: tustin (section II.B), adaptive (tau as in ABSE, 2002), none",
+    };
+    /// Its time constant.
+    pub const TAU: Param = Param {
+        name: "tau",
+        kind: ParamKind::Time,
+        default: "0 s",
+        doc: "time constant of tustin; 0 is the smoothed RTT (the paper states none)",
+    };
+
+    /// Takes the value of one of the parameters; false if it is neither.
+    pub fn set(&mut self, name: &str, value: Value) -> bool {
+        match (name, value) {
+            ("filter", Value::Choice(i)) => self.filter = i,
+            ("tau", Value::Time(t)) => self.tau = t,
+            _ => return false,
+        }
+        true
+    }
+
+    /// An estimator that smooths so and knows nothing yet.
+    pub fn estimator(self) -> EligibleRate {
+        EligibleRate::new(match FILTERS[self.filter] {
+            "tustin" => Filter::Tustin { tau: self.tau },
+            "adaptive" => Filter::Adaptive,
+            _ => Filter::None,
+        })
+    }
 }
 
 /// A rate in 2^-20 bytes per second: 44 bits before the point, so that thousands of small steps do not drift.
@@ -137,6 +185,11 @@ impl EligibleRate {
     /// `ERE * RTT_min`: the window this rate fills, bytes.
     pub fn window(&self, min_rtt: Nanos) -> u64 {
         bytes_in(self.averages.estimate, min_rtt)
+    }
+
+    /// Whether there has been a sample.
+    pub fn is_known(&self) -> bool {
+        self.averages.samples > 0
     }
 
     /// The estimate in bytes per second.

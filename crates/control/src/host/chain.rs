@@ -40,6 +40,8 @@ pub struct Chain {
     mss: u32,
     in_avoidance: bool,
     whole: bool,
+    /// Whether the last phase sees the ACKs that others answer.
+    watched: bool,
     /// The phase in force. Its place in `phases` holds a stand-in meanwhile.
     current: AnyPhase,
     at: usize,
@@ -63,12 +65,14 @@ impl Chain {
             return Err(ChainError::Unfinished(last.info().label));
         }
         let whole = last.info().role == Role::Whole && leading.is_empty();
+        let watched = last.watches();
         let current = phases[0].clone();
         Ok(Self {
             control: Control::default(),
             mss: 0,
             in_avoidance: false,
             whole,
+            watched,
             current,
             at: 0,
             phases,
@@ -104,6 +108,9 @@ impl Chain {
     /// The same, the description made where it is used: a phase that reads two of its fields costs two.
     #[inline(always)]
     pub fn on_ack_with(&mut self, ack: &impl DescribeAck) {
+        if self.watched {
+            self.let_watch(&ack.describe());
+        }
         // RFC 5681 section 3.1: below ssthresh a sender is in slow start, whichever avoidance rules above it.
         if self.in_avoidance && self.control.cwnd < self.control.ssthresh && !self.whole {
             let ack = ack.describe();
@@ -117,6 +124,20 @@ impl Chain {
             self.on_step(step, &ack.describe());
         }
         self.clamp();
+    }
+
+    /// Shows the last phase an ACK that it will not answer.
+    #[cold]
+    #[inline(never)]
+    fn let_watch(&mut self, ack: &Ack) {
+        let cwnd = self.control.cwnd;
+        if !self.in_avoidance {
+            if let Some(last) = self.phases.last_mut() {
+                last.on_watched(ack, cwnd);
+            }
+        } else if cwnd < self.control.ssthresh {
+            self.current.on_watched(ack, cwnd);
+        }
     }
 
     #[cold]

@@ -7,20 +7,15 @@
 
 use crate::avoidance::reno::Reno;
 use crate::contract::{Ack, Congestion, Control, Entry, Phase, Signals, Step, Why};
-use crate::estimate::eligible_rate::{EligibleRate, Filter};
-use crate::scheme::{Info, Param, ParamKind, Role, Scheme, Value};
+use crate::estimate::eligible_rate::{EligibleRate, Smoothing};
+use crate::scheme::{Info, Role, Scheme, Value};
 use crate::startup::slow_start;
-use crate::units::Nanos;
-
-const FILTERS: &[&str] = &["tustin", "adaptive", "none"];
 
 /// Slow start under an adaptive threshold.
 #[derive(Clone, Debug)]
 pub struct AdaptiveStart {
-    /// Parameter: index into `FILTERS`.
-    filter: usize,
-    /// Parameter: time constant of `tustin`; zero is the smoothed RTT.
-    tau: Nanos,
+    /// Parameters of the estimator.
+    smoothing: Smoothing,
     eligible: EligibleRate,
     /// The linear phases are Reno's.
     linear: Reno,
@@ -28,14 +23,8 @@ pub struct AdaptiveStart {
 
 impl Default for AdaptiveStart {
     fn default() -> Self {
-        let mut phase = Self {
-            filter: 0,
-            tau: Nanos::ZERO,
-            eligible: EligibleRate::new(Filter::None),
-            linear: Reno::default(),
-        };
-        phase.configure();
-        phase
+        let smoothing = Smoothing::default();
+        Self { smoothing, eligible: smoothing.estimator(), linear: Reno::default() }
     }
 }
 
@@ -46,40 +35,12 @@ impl Scheme for AdaptiveStart {
         source: "Wang, Pau, Yamada, Sanadidi, Gerla, INFOCOM 2004, section IV",
         summary: "slow start whose threshold is raised to the estimated eligible rate times the smallest RTT",
         needs: Signals::NONE,
-        params: &[
-            Param {
-                name: "filter",
-                kind: ParamKind::Choice(FILTERS),
-                default: "tustin",
-                doc: "smoothing of rate samples: tustin (section II.B), adaptive (tau as in ABSE, 2002), none",
-            },
-            Param {
-                name: "tau",
-                kind: ParamKind::Time,
-                default: "0 s",
-                doc: "time constant of tustin; 0 is the smoothed RTT (the paper states none)",
-            },
-        ],
+        params: &[Smoothing::FILTER, Smoothing::TAU],
     };
 
     fn set(&mut self, name: &str, value: Value) {
-        match (name, value) {
-            ("filter", Value::Choice(i)) => self.filter = i,
-            ("tau", Value::Time(t)) => self.tau = t,
-            _ => unreachable!("adaptive-start has no parameter {name} of this kind"),
-        }
-        self.configure();
-    }
-}
-
-impl AdaptiveStart {
-    fn configure(&mut self) {
-        let filter = match FILTERS[self.filter] {
-            "tustin" => Filter::Tustin { tau: self.tau },
-            "adaptive" => Filter::Adaptive,
-            _ => Filter::None,
-        };
-        self.eligible = EligibleRate::new(filter);
+        assert!(self.smoothing.set(name, value), "adaptive-start has no parameter {name} of this kind");
+        self.eligible = self.smoothing.estimator();
     }
 }
 
@@ -121,6 +82,7 @@ impl Phase for AdaptiveStart {
 mod tests {
     use super::*;
     use crate::contract::{Exit, Trigger};
+    use crate::units::Nanos;
 
     const MSS: u64 = 1000;
     const RTT: Nanos = Nanos::from_millis(100);
