@@ -74,6 +74,7 @@ registry! {
     HystartPp(startup::hystart_pp::HystartPp),
     JumpStart(startup::jump_start::JumpStart),
     Reno(avoidance::reno::Reno),
+    Highspeed(avoidance::highspeed::Highspeed),
     Cubic(avoidance::cubic::Cubic),
     Exp(avoidance::exp::Exp),
     Westwood(avoidance::westwood::Westwood),

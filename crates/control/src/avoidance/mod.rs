@@ -2,5 +2,6 @@
 
 pub mod cubic;
 pub mod exp;
+pub mod highspeed;
 pub mod reno;
 pub mod westwood;
