@@ -75,6 +75,7 @@ registry! {
     JumpStart(startup::jump_start::JumpStart),
     Reno(avoidance::reno::Reno),
     Highspeed(avoidance::highspeed::Highspeed),
+    Scalable(avoidance::scalable::Scalable),
     Cubic(avoidance::cubic::Cubic),
     Exp(avoidance::exp::Exp),
     Westwood(avoidance::westwood::Westwood),

@@ -5,3 +5,4 @@ pub mod exp;
 pub mod highspeed;
 pub mod reno;
 pub mod westwood;
+pub mod scalable;
