@@ -76,6 +76,7 @@ registry! {
     Reno(avoidance::reno::Reno),
     Highspeed(avoidance::highspeed::Highspeed),
     Scalable(avoidance::scalable::Scalable),
+    HTcp(avoidance::h_tcp::HTcp),
     Cubic(avoidance::cubic::Cubic),
     Exp(avoidance::exp::Exp),
     Westwood(avoidance::westwood::Westwood),

@@ -2,6 +2,7 @@
 
 pub mod cubic;
 pub mod exp;
+pub mod h_tcp;
 pub mod highspeed;
 pub mod reno;
 pub mod westwood;
