@@ -5,5 +5,5 @@ pub mod exp;
 pub mod h_tcp;
 pub mod highspeed;
 pub mod reno;
-pub mod westwood;
 pub mod scalable;
+pub mod westwood;
