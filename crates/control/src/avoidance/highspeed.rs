@@ -15,8 +15,9 @@ const HIGH_WINDOW: u64 = 83_000;
 const HALF: u64 = 1 << 31;
 /// RFC 3649 section 5: b(w) falls from 0.5 to High_Decrease = 0.1: by 2/5, in 2^-32.
 const FALL: u64 = (1 << 33) / 5;
-/// The RFC's b(w) reaches zero at 568 000 segments, and a(w) falls from about 160 000 on. Held from 170 000 on.
-const SMALLEST_DECREASE: u64 = 1 << 28;
+/// The RFC's b(w) goes on falling, to zero at 567 000 segments, and a(w) falls with it from 156 000 on; so b(w) is held
+/// from 155 000 on, at 0.0675 in 2^-32.
+const SMALLEST_DECREASE: u64 = (1 << 32) / 400 * 27;
 /// a(w) and logarithms are in 2^-16.
 const UNIT_BITS: u32 = 16;
 /// Leading bits of the window that a(w) is computed from.
