@@ -138,10 +138,7 @@ impl Receiver {
 
     #[inline(always)]
     fn in_order(&mut self, now: u64, flags: u64) -> Option<AckOut> {
-        // RFC 7323 section 4.3: the timestamp of the first segment not acknowledged yet is echoed.
-        if self.held == 0 {
-            self.echo = self.echo & !packet::ECHO_REPEAT | (flags & packet::REPEAT) << 2;
-        }
+        self.note_timestamp(flags);
         self.held += 1;
         if self.held < self.policy.every && flags & packet::PUSH_SYN == 0 && self.quick_left == 0 {
             self.due = now + self.policy.timer;
@@ -151,6 +148,14 @@ impl Receiver {
         self.held = 0;
         self.due = u64::MAX;
         Some(self.ack(0, 0))
+    }
+
+    /// RFC 7323 section 4.3: the timestamp of the first segment not acknowledged yet is echoed.
+    #[inline(always)]
+    fn note_timestamp(&mut self, flags: u64) {
+        if self.held == 0 {
+            self.echo = self.echo & !packet::ECHO_REPEAT | (flags & packet::REPEAT) << 2;
+        }
     }
 
     fn on_ecn(&mut self, flags: u64) {
@@ -174,9 +179,7 @@ impl Receiver {
         if segment < self.next {
             self.duplicates += 1;
         } else if segment == self.next {
-            if self.held == 0 {
-                self.echo = self.echo & !packet::ECHO_REPEAT | (flags & packet::REPEAT) << 2;
-            }
+            self.note_timestamp(flags);
             self.fill(segment);
         } else {
             let range = self.store(segment);

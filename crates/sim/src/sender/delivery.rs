@@ -1,6 +1,7 @@
 //! The delivery-rate sampler of a sender whose scheme asks for one, with what it keeps of each segment in flight.
 
-use super::{Sender, stamps};
+use super::Sender;
+use super::stamps::{self, Ring};
 use firstflight_control::host::rate_sampler::{RateSample, RateSampler, Stamp};
 use firstflight_control::units::Nanos;
 
@@ -8,28 +9,12 @@ use firstflight_control::units::Nanos;
 #[derive(Clone, Debug)]
 pub(crate) struct Delivery {
     sampler: RateSampler,
-    stamps: Vec<Stamp>,
+    stamps: Ring<Stamp>,
 }
 
 impl Default for Delivery {
     fn default() -> Self {
-        Self { sampler: RateSampler::default(), stamps: vec![Stamp::default(); 64] }
-    }
-}
-
-impl Delivery {
-    fn slot(&self, segment: u32) -> usize {
-        segment as usize & (self.stamps.len() - 1)
-    }
-
-    #[cold]
-    fn grow(&mut self, una: u32) {
-        let old = self.stamps.len();
-        let mut stamps = vec![Stamp::default(); 2 * old];
-        for segment in una as usize..una as usize + old {
-            stamps[segment & (2 * old - 1)] = self.stamps[segment & (old - 1)];
-        }
-        self.stamps = stamps;
+        Self { sampler: RateSampler::default(), stamps: Ring::new(true) }
     }
 }
 
@@ -37,12 +22,8 @@ impl Sender {
     /// `segment` leaves.
     pub(super) fn stamp_delivery(&mut self, now: u64, segment: u32) {
         let Some(delivery) = &mut self.delivery else { return };
-        if (segment - self.una) as usize >= delivery.stamps.len() {
-            delivery.grow(self.una);
-        }
-        let slot = delivery.slot(segment);
-        delivery.stamps[slot] =
-            delivery.sampler.on_sent(Nanos(now), segment == self.una && self.nxt == segment + 1);
+        let stamp = delivery.sampler.on_sent(Nanos(now), segment == self.una && self.nxt == segment + 1);
+        delivery.stamps.put(segment, self.una, stamp);
     }
 
     /// `segment` was delivered, before its mark changes.
@@ -50,7 +31,7 @@ impl Sender {
     pub(crate) fn sample_delivery(&mut self, segment: u32) {
         let Some(delivery) = &mut self.delivery else { return };
         let left = stamps::sent(self.stamps.get(segment));
-        let stamp = delivery.stamps[delivery.slot(segment)];
+        let stamp = delivery.stamps.get(segment);
         delivery.sampler.on_delivered(&stamp, Nanos(left), segment.into());
     }
 

@@ -28,7 +28,7 @@ use firstflight_control::units::{Nanos, Rate};
 use rto::Rto;
 use scoreboard::Scoreboard;
 use stack::Stack;
-use stamps::{REPEATED, Stamps};
+use stamps::{REPEATED, Ring};
 
 /// Where a sender's packets go.
 pub trait Port {
@@ -188,7 +188,7 @@ pub struct Sender {
     /// The schemes in force.
     pub chain: Chain,
     /// When each segment in flight was last sent, and what has become of it.
-    pub(crate) stamps: Stamps,
+    pub(crate) stamps: Ring<u64>,
     pub(crate) rack: Rack,
     /// What the delivery rate is measured by, where a scheme asks for it.
     pub(crate) delivery: Option<Box<Delivery>>,
@@ -252,7 +252,7 @@ impl Sender {
             rto: if linux { Rto::linux(stack.rto) } else { Rto::new(stack.rto) },
             stack,
             chain,
-            stamps: Stamps::new(per_packet),
+            stamps: Ring::new(per_packet),
             rack: Rack::default(),
             delivery: wants_rate.then(Box::default),
             timed_at: 0,

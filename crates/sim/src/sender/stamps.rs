@@ -1,4 +1,4 @@
-//! What is kept of every segment in flight: when it last left, and what has become of it. One word each, in a ring.
+//! What is kept of every segment in flight, in rings: when it last left and what has become of it, one word each.
 
 /// The segment was sent more than once.
 pub(crate) const REPEATED: u64 = 1;
@@ -11,14 +11,14 @@ pub(crate) const RETRANS: u64 = 8;
 /// Bits of a word that are not time.
 const BITS: u32 = 4;
 
-/// The words of the segments in flight, by segment number; empty where nothing is stamped.
+/// Something for each segment in flight, by segment number.
 #[derive(Clone, Debug)]
-pub(crate) struct Stamps(Vec<u64>);
+pub(crate) struct Ring<T>(Vec<T>);
 
-impl Stamps {
+impl<T: Copy + Default> Ring<T> {
     /// Room for a first flight, or for nothing.
     pub(crate) fn new(wanted: bool) -> Self {
-        Self(if wanted { vec![0; 64] } else { Vec::new() })
+        Self(if wanted { vec![T::default(); 64] } else { Vec::new() })
     }
 
     #[inline(always)]
@@ -26,36 +26,45 @@ impl Stamps {
         segment as usize & (self.0.len() - 1)
     }
 
-    /// The word of a segment in flight.
+    /// What is kept of a segment in flight.
     #[inline(always)]
-    pub(crate) fn get(&self, segment: u32) -> u64 {
+    pub(crate) fn get(&self, segment: u32) -> T {
         self.0[self.slot(segment)]
     }
 
-    /// The segment's word, to be changed.
+    /// The same, to be changed.
     #[inline(always)]
-    pub(crate) fn get_mut(&mut self, segment: u32) -> &mut u64 {
+    pub(crate) fn get_mut(&mut self, segment: u32) -> &mut T {
         let slot = self.slot(segment);
         &mut self.0[slot]
     }
 
-    /// The segment leaves at `now`; `una` is the first one in flight.
+    /// Keeps `value` of a segment that leaves; `una` is the first one in flight.
     #[inline(always)]
-    pub(crate) fn set(&mut self, now: u64, segment: u32, una: u32, flags: u64) {
+    pub(crate) fn put(&mut self, segment: u32, una: u32, value: T) {
         if (segment - una) as usize >= self.0.len() {
             self.grow(una);
         }
-        *self.get_mut(segment) = now << BITS | flags;
+        *self.get_mut(segment) = value;
     }
 
     #[cold]
     fn grow(&mut self, una: u32) {
         let old = self.0.len();
-        let mut words = vec![0; 2 * old];
+        let mut words = vec![T::default(); 2 * old];
         for segment in una as usize..una as usize + old {
             words[segment & (2 * old - 1)] = self.0[segment & (old - 1)];
         }
         self.0 = words;
+    }
+}
+
+/// The words of the segments; empty where nothing is stamped.
+impl Ring<u64> {
+    /// The segment leaves at `now`.
+    #[inline(always)]
+    pub(crate) fn set(&mut self, now: u64, segment: u32, una: u32, flags: u64) {
+        self.put(segment, una, now << BITS | flags);
     }
 }
 
@@ -71,7 +80,7 @@ mod tests {
 
     #[test]
     fn words_survive_growing_while_in_flight() {
-        let mut stamps = Stamps::new(true);
+        let mut stamps = Ring::<u64>::new(true);
         for segment in 100..900 {
             stamps.set(u64::from(segment) * 7, segment, 100, if segment % 3 == 0 { REPEATED } else { 0 });
         }

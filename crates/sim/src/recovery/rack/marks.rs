@@ -61,11 +61,11 @@ impl Sender {
             }
             if word & SACKED != 0 {
                 self.rack.sacked -= 1;
-            } else if selective {
-                done.delivered += 1;
-                self.rack.detector.advance(now, segment, word, self.min_rtt);
-                self.sample_delivery(segment);
             } else {
+                if selective {
+                    done.delivered += 1;
+                    self.rack.detector.advance(now, segment, word, self.min_rtt);
+                }
                 self.sample_delivery(segment);
             }
             self.rack.lost -= u32::from(word & LOST != 0);
