@@ -1,4 +1,5 @@
 //! Estimators that several schemes share.
 
 pub mod eligible_rate;
+pub mod packet_pair;
 pub mod windowed_max;
