@@ -6,16 +6,17 @@ use std::path::Path;
 use toml::de::DeValue;
 
 /// Each crate, and the crates of this workspace that it may depend on.
-const LAYERS: [(&str, &[&str]); 9] = [
+const LAYERS: [(&str, &[&str]); 10] = [
     ("control", &[]),
     ("net", &["control"]),
+    ("paths", &["control"]),
     ("scenario", &["control"]),
     ("capture", &["control"]),
     ("lab", &[]),
-    ("sim", &["control", "net"]),
-    ("study", &["control", "net", "scenario", "capture", "sim"]),
+    ("sim", &["control", "net", "paths"]),
+    ("study", &["control", "net", "paths", "scenario", "capture", "sim"]),
     ("report", &["control", "study"]),
-    ("cli", &["control", "net", "scenario", "capture", "sim", "study", "report"]),
+    ("cli", &["control", "net", "paths", "scenario", "capture", "sim", "study", "report"]),
 ];
 
 /// The crates of this workspace that a manifest's `[dependencies]` name.

@@ -306,7 +306,11 @@ impl Signals {
     /// The RTT is known when the connection begins, from its handshake.
     pub const HANDSHAKE: Self = Self(32);
 
-    const NAMES: [(Self, &'static str); 6] = [
+    /// A memory of the path may propose how to start ([`Entry::plan`]).
+    pub const PLAN: Self = Self(64);
+
+    const NAMES: [(Self, &'static str); 7] = [
+        (Self::PLAN, "path-memory"),
         (Self::HANDSHAKE, "handshake-rtt"),
         (Self::SENT, "per-packet-send"),
         (Self::RTT, "rtt-per-ack"),

@@ -1,0 +1,53 @@
+//! The fair share of a new connection: I. Yu, R. Newman, "TCP slow start with fair share of bandwidth", Computer Networks
+//! 55 (2011), section 3.
+
+use firstflight_control::contract::Plan;
+
+use crate::{Cluster, Connection, Transfer};
+
+/// What equation (2) is made of.
+pub(crate) struct Fair<'a> {
+    /// The oldest connection in congestion avoidance.
+    pub(crate) oldest: &'a Connection,
+    /// Its window or an average of it, bytes; not zero.
+    w_o: u64,
+    /// How many are in congestion avoidance.
+    l: u32,
+    /// How many are in slow start.
+    m: u32,
+    /// The sum of their windows, bytes.
+    s: u64,
+}
+
+impl<'a> Fair<'a> {
+    /// `window` says what stands for `w_o`. [`None`] without a connection in congestion avoidance: equation (2) has no
+    /// `w_o` then.
+    pub(crate) fn of(cluster: &'a Cluster, window: impl Fn(&Connection) -> u64) -> Option<Self> {
+        let oldest = cluster.oldest_avoiding()?;
+        let (l, m, s) = (cluster.avoiding(), cluster.starting(), cluster.starting_cwnd());
+        Some(Self { oldest, w_o: window(oldest), l, m, s }).filter(|fair| fair.w_o > 0)
+    }
+
+    /// `s_n`, bytes.
+    pub(crate) fn share(&self) -> u64 {
+        let [s, l, w_o] = [self.s, self.l.into(), self.w_o].map(u128::from);
+        // (2): s_n = (S + L w_o) / (L + S/w_o + 1), both sides of the fraction times w_o.
+        ((s + l * w_o) * w_o / (l * w_o + s + w_o)) as u64
+    }
+
+    /// `L + S/w_o`: how many steady connections the windows amount to.
+    pub(crate) fn connections(&self) -> f64 {
+        f64::from(self.l) + self.s as f64 / self.w_o as f64
+    }
+
+    /// A plan with this share as threshold.
+    pub(crate) fn plan(&self, transfer: &Transfer) -> Plan {
+        Plan {
+            cwnd: 0,
+            ssthresh: self.share(),
+            rtt: if transfer.rtt.0 > 0 { transfer.rtt } else { self.oldest.srtt },
+            age: transfer.now.saturating_sub(self.oldest.seen),
+            samples: u64::from(self.l) + u64::from(self.m),
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! From what a cluster knows and the transfer that is to start, a start plan: one file a scheme, each a pure function.
+
+mod averaged;
+mod cached;
+mod fair;
+mod iss;
+mod js;
+mod liss;
+mod miss;
+mod optimum;
+mod spand;
+
+pub use averaged::Averaged;
+pub use cached::{Cached, Sharing};
+pub use iss::Iss;
+pub use js::Js;
+pub use liss::Liss;
+pub use miss::{Growth, Miss};
+pub use optimum::Epoch;
+pub use spand::Spand;
+
+use firstflight_control::contract::Plan;
+use firstflight_control::scheme::Value;
+
+use crate::settings::{Conflict, Settings};
+use crate::{Cluster, Transfer};
+
+macro_rules! policies {
+    ($($label:literal $name:ident),+ $(,)?) => {
+        /// How a transfer is to start, given what its cluster knows. Labels and parameters are those of the start-up
+        /// scheme that follows the plan.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        #[expect(missing_docs, reason = "each variant is documented by its type")]
+        pub enum Policy { $($name($name)),+ }
+
+        impl Policy {
+            /// Every label.
+            pub const LABELS: &[&str] = &[$($label),+];
+
+            /// The label of the scheme that follows its plans.
+            pub fn label(&self) -> &'static str {
+                match self { $(Self::$name(_) => $label),+ }
+            }
+
+            /// What a cluster has to keep for it.
+            pub fn settings(&self) -> Settings {
+                match self { $(Self::$name(policy) => policy.settings()),+ }
+            }
+
+            /// The plan for this transfer; all zero where the cluster knows nothing that would help.
+            pub fn plan(&self, cluster: &Cluster, transfer: &Transfer) -> Plan {
+                match self { $(Self::$name(policy) => policy.plan(cluster, transfer)),+ }
+            }
+
+            fn by_label(label: &str) -> Option<Self> {
+                match label { $($label => Some(Self::$name($name::default())),)+ _ => None }
+            }
+
+            /// Sets one parameter; whether the policy has it, and of this kind.
+            fn set(&mut self, name: &str, value: Value) -> bool {
+                match self { $(Self::$name(policy) => policy.set(name, value)),+ }
+            }
+        }
+    };
+}
+
+policies! {
+    "liss" Liss,
+    "iss" Iss,
+    "miss" Miss,
+    "js" Js,
+    "cached" Cached,
+    "averaged" Averaged,
+    "spand" Spand,
+}
+
+/// Why there is no such policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PolicyError {
+    /// No start-up scheme of this label follows a plan.
+    Label(String),
+    /// It has no such parameter, or not of this kind.
+    Parameter(String),
+}
+
+impl Policy {
+    /// The policy of the scheme `label` with these parameters, those of the registry's
+    /// [`Info`](firstflight_control::scheme::Info), already checked against it; the others have their defaults.
+    ///
+    /// # Errors
+    /// [`PolicyError`] if no scheme of this label follows plans, or if it has no such parameter.
+    pub fn new(label: &str, params: &[(&str, Value)]) -> Result<Self, PolicyError> {
+        let mut policy = Self::by_label(label).ok_or_else(|| PolicyError::Label(label.to_owned()))?;
+        for &(name, value) in params {
+            if !policy.set(name, value) {
+                return Err(PolicyError::Parameter(name.to_owned()));
+            }
+        }
+        Ok(policy)
+    }
+
+    /// What a cluster has to keep that serves all of these.
+    ///
+    /// # Errors
+    /// [`Conflict`] if two of them want the same thing kept in two ways.
+    pub fn settings_for<'a>(policies: impl IntoIterator<Item = &'a Self>) -> Result<Settings, Conflict> {
+        policies.into_iter().try_fold(Settings::default(), |all, policy| all.and(policy.settings()))
+    }
+}

@@ -1,0 +1,100 @@
+//! The best first window of a transfer of known size in congestion avoidance: Y. Zhang, L. Qiu, S. Keshav, "Speeding Up
+//! Short Data Transfers", NOSSDAV 2000, section "Minimizing latency by choosing the optimal initial cwnd".
+//!
+//! The window is a sawtooth: a segment more every `b` round trips up to `Wc`, which the path just holds, then half of it.
+
+/// One tooth of the sawtooth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Epoch {
+    /// The largest window that meets no loss, segments; at least one.
+    wc: u128,
+    /// Round trips in which the window grows by one segment; at least one.
+    b: u128,
+}
+
+impl Epoch {
+    /// `wc` segments is the largest window that meets no loss; the window grows by one segment in `b` round trips. Zero
+    /// counts as one.
+    pub fn new(wc: u64, b: u64) -> Self {
+        Self { wc: wc.max(1).into(), b: b.max(1).into() }
+    }
+
+    /// The first window with which `f` segments take the least time, so that they end with an epoch; segments.
+    pub fn optimum(&self, f: u64) -> u64 {
+        self.last_ramp(f.into()) as u64
+    }
+
+    /// The smallest first window with which `f` segments take as many whole round trips as with [`Epoch::optimum`];
+    /// segments.
+    pub fn shifted(&self, f: u64) -> u64 {
+        let f = f.into();
+        let optimum = self.last_ramp(f);
+        // "in a way that doesn't increase the integer number of RTTs": what a smaller window sends grows with it.
+        let n = self.rounds(optimum, f);
+        first(1, optimum, |w| self.sent(w, n) >= f) as u64
+    }
+
+    /// `W_opt`: the largest W of `Wc/2 ... Wc` with `b (W + ... + Wc) >= F'`.
+    fn last_ramp(&self, f: u128) -> u128 {
+        let rest = f % self.epoch();
+        // F' = F mod E; a whole number of epochs starts with one.
+        let rest = if rest == 0 { self.epoch() } else { rest };
+        let half = self.half();
+        self.wc - first(0, self.wc - half, |down| self.ramp(self.wc - down) >= rest)
+    }
+
+    /// The round trips that `f` segments take from window `w`, where they end with an epoch.
+    fn rounds(&self, w: u128, f: u128) -> u128 {
+        let epochs = f.saturating_sub(self.ramp(w)).div_ceil(self.epoch());
+        let n = self.ramp_rounds(w) + epochs * self.ramp_rounds(self.half());
+        // With b > 1 what is left for the last round trip may be nothing.
+        if n > 1 && self.sent(w, n - 1) >= f { n - 1 } else { n }
+    }
+
+    /// Segments sent in `n` round trips from window `w`.
+    fn sent(&self, w: u128, n: u128) -> u128 {
+        let Some(rest) = n.checked_sub(self.ramp_rounds(w)) else { return self.part(w, n) };
+        let half = self.half();
+        let (epochs, rest) = (rest / self.ramp_rounds(half), rest % self.ramp_rounds(half));
+        self.ramp(w) + epochs * self.epoch() + self.part(half, rest)
+    }
+
+    /// Where the window falls to after `Wc`.
+    fn half(&self) -> u128 {
+        (self.wc / 2).max(1)
+    }
+
+    /// `E`: segments of a whole epoch.
+    fn epoch(&self) -> u128 {
+        self.ramp(self.half())
+    }
+
+    /// Segments from window `w` to the end of the epoch: `b (w + ... + Wc)`.
+    fn ramp(&self, w: u128) -> u128 {
+        self.part(w, self.ramp_rounds(w))
+    }
+
+    /// Round trips from window `w` to the end of the epoch.
+    fn ramp_rounds(&self, w: u128) -> u128 {
+        self.b * (self.wc - w + 1)
+    }
+
+    /// Segments of the first `n` round trips from window `w` if no epoch ends: the sum of `w + floor(k/b)`, k < n.
+    fn part(&self, w: u128, n: u128) -> u128 {
+        let (steps, rest) = (n / self.b, n % self.b);
+        n * w + self.b * steps * steps.saturating_sub(1) / 2 + steps * rest
+    }
+}
+
+/// The least of `from ..= to` that `holds`, as all do above it; `to` does.
+fn first(mut from: u128, mut to: u128, holds: impl Fn(u128) -> bool) -> u128 {
+    while from < to {
+        let middle = (from + to) / 2;
+        if holds(middle) {
+            to = middle;
+        } else {
+            from = middle + 1;
+        }
+    }
+    to
+}

@@ -1,0 +1,76 @@
+//! What closed connections left, by destination: the cached values of TCP Fast Start and of RFC 9040's temporal sharing.
+
+use firstflight_control::units::Nanos;
+
+use crate::Destination;
+
+/// What the last connection to a destination left when it closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Closed {
+    /// The destination.
+    pub destination: Destination,
+    /// When it closed.
+    pub at: Nanos,
+    /// Its last window, bytes.
+    pub cwnd: u64,
+    /// Its last slow-start threshold, bytes; `u64::MAX` is infinite.
+    pub ssthresh: u64,
+    /// Its last smoothed RTT; zero if not known.
+    pub srtt: Nanos,
+}
+
+/// The destinations that were left last; the one left longest ago makes room.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Recent {
+    closed: Vec<Closed>,
+}
+
+impl Recent {
+    pub(crate) fn note(&mut self, closed: Closed, limit: u32) {
+        if limit == 0 {
+            return;
+        }
+        let same = self.closed.iter().position(|c| c.destination == closed.destination);
+        let full = self.closed.len() >= limit as usize;
+        let oldest = || self.closed.iter().enumerate().min_by_key(|(_, c)| c.at).map(|(i, _)| i);
+        match same.or_else(|| if full { oldest() } else { None }) {
+            Some(i) => self.closed[i] = closed,
+            None => {
+                self.closed.reserve_exact(1);
+                self.closed.push(closed);
+            }
+        }
+    }
+
+    pub(crate) fn of(&self, destination: Destination) -> Option<&Closed> {
+        self.closed.iter().find(|c| c.destination == destination)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn closed(destination: u128, at: u64) -> Closed {
+        let at = Nanos::from_secs(at);
+        Closed { destination: Destination(destination), at, cwnd: 1, ssthresh: 2, srtt: Nanos(3) }
+    }
+
+    #[test]
+    fn the_newest_of_each_destination_stays_and_the_oldest_destination_goes() {
+        let mut recent = Recent::default();
+        for (destination, at) in [(1, 10), (2, 20), (1, 30), (3, 40)] {
+            recent.note(closed(destination, at), 2);
+        }
+        assert_eq!(recent.of(Destination(1)), Some(&closed(1, 30)));
+        assert_eq!(recent.of(Destination(2)), None);
+        assert_eq!(recent.of(Destination(3)), Some(&closed(3, 40)));
+    }
+
+    #[test]
+    fn nothing_is_kept_where_nothing_is_wanted() {
+        let mut recent = Recent::default();
+        recent.note(closed(1, 10), 0);
+        assert_eq!(recent.of(Destination(1)), None);
+    }
+}

@@ -1,0 +1,204 @@
+//! The live connections of a cluster, each in one of two phases, the oldest of each phase first.
+//!
+//! Slots are reused and never move; within a phase they are linked in order of age, so that the oldest is known at once.
+//! A connection that changes phase is put in its place from the young end, where it nearly always belongs.
+
+use firstflight_control::units::Nanos;
+
+use crate::intervals::Intervals;
+use crate::{Destination, Sample};
+
+const NONE: u32 = u32::MAX;
+
+/// One live connection of a cluster. The number in it is never given twice in a cluster's life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key {
+    slot: u32,
+    serial: u64,
+}
+
+/// What is known of a live connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Connection {
+    /// Whom it sends to.
+    pub destination: Destination,
+    /// When it began.
+    pub opened: Nanos,
+    /// When it was last heard of.
+    pub seen: Nanos,
+    /// Its congestion window, bytes.
+    pub cwnd: u64,
+    /// Its slow-start threshold, bytes; `u64::MAX` is infinite.
+    pub ssthresh: u64,
+    /// Its smoothed RTT; zero if not known.
+    pub srtt: Nanos,
+    /// The moving average of its window, bytes: `awnd` of ns-2.
+    pub awnd: f64,
+    /// Its own drop events.
+    pub drops: Intervals,
+    /// Payload bytes of its full segments.
+    pub mss: u32,
+    /// Whether it is in congestion avoidance (the AIMD phase), not in slow start.
+    pub avoiding: bool,
+    /// Whether it lost something since its transfer began.
+    pub lossy: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Slot {
+    /// Zero while the slot is free.
+    serial: u64,
+    connection: Connection,
+    older: u32,
+    younger: u32,
+}
+
+/// The connections of one phase.
+#[derive(Clone, Copy, Debug)]
+struct Phase {
+    oldest: u32,
+    youngest: u32,
+    count: u32,
+    /// Sum of their windows, bytes.
+    cwnd: u64,
+}
+
+const EMPTY: Phase = Phase { oldest: NONE, youngest: NONE, count: 0, cwnd: 0 };
+
+/// The live connections of a cluster.
+#[derive(Clone, Debug)]
+pub(crate) struct Roster {
+    slots: Vec<Slot>,
+    /// The first free slot; free ones are linked by `younger`.
+    free: u32,
+    /// Connections opened so far.
+    opened: u64,
+    phases: [Phase; 2],
+}
+
+impl Roster {
+    pub(crate) fn new() -> Self {
+        Self { slots: Vec::new(), free: NONE, opened: 0, phases: [EMPTY; 2] }
+    }
+
+    pub(crate) fn insert(&mut self, connection: Connection) -> Key {
+        self.opened += 1;
+        let slot = Slot { serial: self.opened, connection, older: NONE, younger: NONE };
+        let at = if self.free == NONE {
+            if self.slots.len() == self.slots.capacity() {
+                // Most clusters never have a second connection at a time.
+                self.slots.reserve_exact(self.slots.len().max(1));
+            }
+            self.slots.push(slot);
+            self.slots.len() as u32 - 1
+        } else {
+            let at = self.free;
+            self.free = self.slots[at as usize].younger;
+            self.slots[at as usize] = slot;
+            at
+        };
+        self.link(at);
+        Key { slot: at, serial: self.opened }
+    }
+
+    pub(crate) fn remove(&mut self, key: Key) -> Option<Connection> {
+        let connection = *self.get(key)?;
+        self.unlink(key.slot);
+        if self.is_empty() {
+            self.slots = Vec::new();
+            self.free = NONE;
+        } else {
+            let slot = &mut self.slots[key.slot as usize];
+            (slot.serial, slot.younger) = (0, self.free);
+            self.free = key.slot;
+        }
+        Some(connection)
+    }
+
+    pub(crate) fn get(&self, key: Key) -> Option<&Connection> {
+        self.slots.get(key.slot as usize).filter(|s| s.serial == key.serial).map(|s| &s.connection)
+    }
+
+    pub(crate) fn get_mut(&mut self, key: Key) -> Option<&mut Connection> {
+        let slot = self.slots.get_mut(key.slot as usize)?;
+        (slot.serial == key.serial).then_some(&mut slot.connection)
+    }
+
+    /// Takes over window and phase of a sample; the rest of the connection is the caller's.
+    pub(crate) fn observe(&mut self, key: Key, sample: &Sample) -> Option<&mut Connection> {
+        let connection = self.get(key)?;
+        let (was, before) = (connection.avoiding, connection.cwnd);
+        if was == sample.avoiding {
+            let phase = &mut self.phases[usize::from(was)];
+            phase.cwnd = phase.cwnd - before + sample.cwnd;
+            self.get_mut(key)?.cwnd = sample.cwnd;
+        } else {
+            self.unlink(key.slot);
+            let connection = self.get_mut(key)?;
+            (connection.avoiding, connection.cwnd) = (sample.avoiding, sample.cwnd);
+            self.link(key.slot);
+        }
+        self.get_mut(key)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count(false) + self.count(true) == 0
+    }
+
+    /// How many are in avoidance, or in slow start.
+    pub(crate) fn count(&self, avoiding: bool) -> u32 {
+        self.phases[usize::from(avoiding)].count
+    }
+
+    /// The sum of their windows, bytes.
+    pub(crate) fn cwnd(&self, avoiding: bool) -> u64 {
+        self.phases[usize::from(avoiding)].cwnd
+    }
+
+    /// The oldest in avoidance, or in slow start.
+    pub(crate) fn oldest(&self, avoiding: bool) -> Option<&Connection> {
+        self.slots.get(self.phases[usize::from(avoiding)].oldest as usize).map(|s| &s.connection)
+    }
+
+    /// The live connections, in no order that means anything.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Connection> {
+        self.slots.iter().filter(|s| s.serial != 0).map(|s| &s.connection)
+    }
+
+    fn link(&mut self, at: u32) {
+        let Slot { serial, connection, .. } = self.slots[at as usize];
+        let mut phase = self.phases[usize::from(connection.avoiding)];
+        let (mut older, mut younger) = (phase.youngest, NONE);
+        while older != NONE && self.slots[older as usize].serial > serial {
+            (older, younger) = (self.slots[older as usize].older, older);
+        }
+        match older {
+            NONE => phase.oldest = at,
+            older => self.slots[older as usize].younger = at,
+        }
+        match younger {
+            NONE => phase.youngest = at,
+            younger => self.slots[younger as usize].older = at,
+        }
+        let slot = &mut self.slots[at as usize];
+        (slot.older, slot.younger) = (older, younger);
+        phase.count += 1;
+        phase.cwnd += connection.cwnd;
+        self.phases[usize::from(connection.avoiding)] = phase;
+    }
+
+    fn unlink(&mut self, at: u32) {
+        let Slot { connection, older, younger, .. } = self.slots[at as usize];
+        let phase = &mut self.phases[usize::from(connection.avoiding)];
+        phase.count -= 1;
+        phase.cwnd -= connection.cwnd;
+        match older {
+            NONE => phase.oldest = younger,
+            older => self.slots[older as usize].younger = younger,
+        }
+        match younger {
+            NONE => self.phases[usize::from(connection.avoiding)].youngest = older,
+            younger => self.slots[younger as usize].older = older,
+        }
+    }
+}

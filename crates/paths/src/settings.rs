@@ -1,0 +1,125 @@
+//! What a cluster is to keep, and how it averages: the constants of the papers unless a policy sets others.
+
+use firstflight_control::units::Nanos;
+
+/// What a cluster keeps: nothing but its live connections by default. Each policy asks for what it reads
+/// ([`Policy::settings`](crate::Policy::settings)).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Settings {
+    /// The moving average of every live window: alpha of ns-2's `awnd`, the weight of one ACK.
+    pub alpha: Option<f64>,
+    /// Intervals between drops.
+    pub drops: Option<Drops>,
+    /// Regular samples of every live window.
+    pub sampling: Option<Sampling>,
+    /// Reports of windows that met a loss or the end of their transfer.
+    pub reporting: Option<Reporting>,
+    /// How many destinations of closed connections to remember at most.
+    pub destinations: u32,
+}
+
+/// Moving averages of the intervals between drops: Yu and Newman, equations (3) and (4).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Drops {
+    /// Weight of an interval between drops of any connections of the cluster.
+    pub lambda: f64,
+    /// Weight of an interval between drops of one connection.
+    pub theta: f64,
+    /// Which drops are one event.
+    pub bursts: Bursts,
+}
+
+impl Default for Drops {
+    fn default() -> Self {
+        // "set to 2^-3 for ease of implementation" (section 5).
+        Self { lambda: 0.125, theta: 0.125, bursts: Bursts::Connection }
+    }
+}
+
+/// Which drops are one drop event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bursts {
+    /// Drops of one connection within an RTT of it.
+    Connection,
+    /// Drops of any connections of the cluster within an RTT.
+    Cluster,
+}
+
+/// Every live connection's window, taken at regular times: Yu and Newman's model of a network monitor (section 5.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sampling {
+    /// Time between samples.
+    pub every: Nanos,
+    /// How long samples count; a whole number of `refresh`.
+    pub window: Nanos,
+    /// How often the average is made anew.
+    pub refresh: Nanos,
+}
+
+impl Default for Sampling {
+    fn default() -> Self {
+        Self { every: Nanos::from_secs(1), window: Nanos::from_secs(300), refresh: Nanos::from_secs(60) }
+    }
+}
+
+/// What SPAND's performance gateway collects (Zhang, Qiu, Keshav, section "System architecture").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reporting {
+    /// How long a report counts.
+    pub window: Nanos,
+    /// How reports become an estimate.
+    pub estimate: Estimate,
+}
+
+impl Default for Reporting {
+    fn default() -> Self {
+        Self { window: Nanos::from_secs(300), estimate: Estimate::Sliding }
+    }
+}
+
+/// How reports become an estimate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Estimate {
+    /// The mean of a sliding window; nothing when it is empty.
+    Sliding,
+    /// The same; once the window is empty the last mean halves with every further length of it.
+    Fading,
+    /// A mean in which a report's weight falls by 1/e with every length of the window; nothing once the newest report is
+    /// older than that.
+    Decaying,
+}
+
+/// Two policies cannot share a cluster: they want this kept in two ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// The parameters in which they differ.
+    pub parameter: &'static str,
+}
+
+impl core::fmt::Display for Conflict {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "schemes that share a cluster must agree on {}", self.parameter)
+    }
+}
+
+impl core::error::Error for Conflict {}
+
+impl Settings {
+    /// What serves both.
+    pub(crate) fn and(self, other: Self) -> Result<Self, Conflict> {
+        Ok(Self {
+            alpha: either(self.alpha, other.alpha, "alpha")?,
+            drops: either(self.drops, other.drops, "lambda, theta and bursts")?,
+            sampling: either(self.sampling, other.sampling, "sample, window and refresh")?,
+            reporting: either(self.reporting, other.reporting, "window and estimate")?,
+            destinations: self.destinations.max(other.destinations),
+        })
+    }
+}
+
+fn either<T: PartialEq>(a: Option<T>, b: Option<T>, parameter: &'static str) -> Result<Option<T>, Conflict> {
+    match (a, b) {
+        (Some(a), Some(b)) if a != b => Err(Conflict { parameter }),
+        (a, b) => Ok(a.or(b)),
+    }
+}
