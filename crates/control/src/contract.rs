@@ -196,6 +196,20 @@ impl Default for Control {
     }
 }
 
+impl Control {
+    /// Lets `bytes` leave evenly spaced over `span`, a segment of `mss` bytes at a time.
+    pub fn pace(&mut self, bytes: u64, span: Nanos, mss: u64) {
+        self.pacing = Rate::of(bytes, span).max(Rate(1));
+        self.burst = mss;
+    }
+
+    /// Sends as the window allows.
+    pub fn stop_pacing(&mut self) {
+        self.pacing = Rate::NONE;
+        self.burst = 0;
+    }
+}
+
 /// Whether a phase goes on, and if not, why not: no phase ends without saying so.
 ///
 /// From [`Phase::on_congestion`], `Exit` means that the next phase must still reduce the window; a phase that

@@ -9,7 +9,7 @@
 use crate::contract::{Ack, Congestion, Control, Entry, Exit, Phase, Signals, Step, Trigger, Why};
 use crate::scheme::{Info, Param, ParamKind, Role, Scheme, Value};
 use crate::startup::slow_start;
-use crate::units::{Nanos, Rate};
+use crate::units::Nanos;
 
 /// Segments. The thesis bounds the flight by the advertised window only, which is 10 000 packets in all its
 /// runs (Table 3.1); a peer without such a bound gets this one.
@@ -71,13 +71,6 @@ impl Scheme for JumpStart {
     }
 }
 
-impl JumpStart {
-    fn stop_pacing(control: &mut Control) {
-        control.pacing = Rate::NONE;
-        control.burst = 0;
-    }
-}
-
 impl Phase for JumpStart {
     fn enter(&mut self, entry: &Entry, control: &mut Control) {
         self.mss = entry.mss.into();
@@ -95,8 +88,7 @@ impl Phase for JumpStart {
         // A queue smaller than the initial window leaves the window alone: it does not bind this flight.
         control.cwnd = control.cwnd.max(self.first_flight.next_multiple_of(self.mss));
         // "The sender then paces all cwnd_0 packets over RTT_0 seconds."
-        control.pacing = Rate::of(self.first_flight, entry.rtt).max(Rate(1));
-        control.burst = self.mss;
+        control.pace(self.first_flight, entry.rtt, self.mss);
         self.state = State::Pacing;
     }
 
@@ -109,7 +101,7 @@ impl Phase for JumpStart {
                 // "Jump Start terminates ... when either (a) the first ACK arrives and notifies the end of
                 // the first RTT, or (b) all cwnd_0 packets are sent out." Nothing can be sent between the
                 // two: the window is full, so both are seen here.
-                Self::stop_pacing(control);
+                control.stop_pacing();
                 self.state = State::Acknowledging;
                 let all = ack.sent + self.mss > self.first_flight;
                 self.normal(ack, control);
@@ -141,7 +133,7 @@ impl Phase for JumpStart {
     }
 
     fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
-        Self::stop_pacing(control);
+        control.stop_pacing();
         let first_flight = matches!(self.state, State::Pacing | State::Acknowledging);
         if !first_flight || event.trigger == Trigger::Timeout {
             self.state = State::SlowStart;
@@ -175,6 +167,7 @@ impl JumpStart {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::Rate;
 
     const MSS: u64 = 1460;
     const RTT: Nanos = Nanos::from_millis(64);

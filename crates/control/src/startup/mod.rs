@@ -1,9 +1,12 @@
 //! Start-up schemes: each begins a connection and says why it ended.
 
 pub mod adaptive_start;
+pub mod aron_druschel;
 pub mod hybrid_slow_start;
 pub mod hystart_linux;
 pub mod hystart_pp;
 pub mod jump_start;
 pub mod limited_slow_start;
+pub mod past;
 pub mod slow_start;
+pub mod swift_start;

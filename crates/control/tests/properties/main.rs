@@ -62,8 +62,12 @@ fn run(
         match &event {
             Event::Ack(ack) => {
                 // The bound of every scheme: one ACK adds no more than it acknowledges, or the one segment
-                // that linear growth has saved up.
-                let allowed = if ack.growth == 0 || ack.is(Ack::RECOVERY) { 0 } else { ack.acked.max(mss) };
+                // that linear growth has saved up. A window may jump only where what it lets out is paced.
+                let allowed = match ack {
+                    _ if ack.growth == 0 || ack.is(Ack::RECOVERY) => 0,
+                    _ if after.pacing != Rate::NONE => u64::MAX,
+                    _ => ack.acked.max(mss),
+                };
                 prop_assert!(
                     after.cwnd <= before.cwnd.saturating_add(allowed),
                     "{ack:?}: window {} -> {}, allowed {allowed}",

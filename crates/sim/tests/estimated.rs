@@ -1,0 +1,65 @@
+//! Schemes that set the window from what they measure, on paths whose rate and delay are known.
+//!
+//! Packets are of 1000 bytes, 960 of them payload; at 10 Mbit/s one takes 0.8 ms. The one flow's propagation takes 90 ms, and
+//! the smallest RTT it sees is the handshake's, 90.08 ms. So 1250 packets a second times 0.09008 s are a BDP of 112.6 packets.
+
+mod common;
+
+use common::{Case, network, run};
+use firstflight_control::contract::Exit;
+use firstflight_control::host::chain::StartupExit;
+use firstflight_sim::outcome::FlowOutcome;
+
+const MSS: u64 = 960;
+
+fn flow(startup: &'static str, case: Case) -> FlowOutcome {
+    let schemes = vec![startup, "reno"];
+    run(&network(&Case { handshake: true, seconds: 2, schemes, ..case })).flows.remove(0)
+}
+
+fn exit(flow: &FlowOutcome) -> (u64, Exit) {
+    let StartupExit { cwnd, reason, .. } = flow.startup_exit.expect("start-up ended");
+    (cwnd / MSS, reason)
+}
+
+#[test]
+fn paced_start_finds_the_bdp_with_a_fifth_of_it_as_buffer_and_loses_nothing() {
+    // From 2 packets the first train above 10 Mbit/s is of 64 in 45 ms, from 10 of 80: 56.3 of them leave the bottleneck
+    // meanwhile, so at most 24 wait.
+    for every in [1, 2] {
+        for initial_window in [2, 10] {
+            let flow = flow("past", Case { every, initial_window, buffer: 24, ..Case::default() });
+            let (window, reason) = exit(&flow);
+            assert_eq!(reason, Exit::Delivery, "ACK per {every}, window {initial_window}");
+            assert_eq!((window, flow.lost), (112, 0), "ACK per {every}, window {initial_window}");
+        }
+    }
+    let slow_start = flow("slow-start", Case { buffer: 24, ..Case::default() });
+    assert!(slow_start.lost > 0, "slow start loses there");
+}
+
+#[test]
+fn several_packet_pairs_set_the_threshold_to_the_bdp() {
+    for every in [1, 2] {
+        let flow = flow("aron-druschel", Case { every, buffer: 200, ..Case::default() });
+        let (window, reason) = exit(&flow);
+        assert_eq!(reason, Exit::Estimate);
+        // Whole packets are added, so the first window at or above it is of 113.
+        assert_eq!((window, flow.lost), (113, 0), "ACK per {every}");
+    }
+}
+
+#[test]
+fn swift_start_gains_three_round_trips_on_a_long_fat_path_and_none_on_a_small_one() {
+    let finish = |startup, mbit_s| {
+        let bytes = Some(150 * MSS);
+        let flow = flow(startup, Case { mbit_s, bytes, initial_window: 4, buffer: 2000, ..Case::default() });
+        flow.completions[0] as f64 / 90e6
+    };
+    // In round trips of 90 ms. Slow start from four sends 4 + 8 + 16 + 32 + 64 = 124 in five of them, so 150 take six. At 100
+    // Mbit/s the BDP is 1126 packets, an eighth 140, and 4 + 140 are sent in two: three.
+    let (slow, swift) = (finish("slow-start", 100), finish("swift-start", 100));
+    assert!((6.0..6.1).contains(&slow) && (3.0..3.1).contains(&swift), "{slow} and {swift} round trips");
+    // At 5 Mbit/s an eighth of 56 is less than the eight that slow start has.
+    assert_eq!(finish("slow-start", 5), finish("swift-start", 5));
+}
