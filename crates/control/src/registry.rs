@@ -2,6 +2,7 @@
 
 use crate::contract::{Ack, Congestion, Control, DescribeAck, Entry, Phase, Step};
 use crate::scheme::{Info, ParamKind, Scheme, Value};
+use crate::startup::planned::Planned;
 use crate::units::Nanos;
 use crate::{avoidance, startup, whole};
 
@@ -76,6 +77,13 @@ registry! {
     SwiftStart(startup::swift_start::SwiftStart),
     Past(startup::past::Past),
     AronDruschel(startup::aron_druschel::AronDruschel),
+    Liss(Planned<startup::liss::Liss>),
+    Iss(Planned<startup::iss::Iss>),
+    Miss(Planned<startup::miss::Miss>),
+    Js(Planned<startup::js::Js>),
+    Spand(Planned<startup::spand::Spand>),
+    Cached(Planned<startup::cached::Cached>),
+    Averaged(Planned<startup::averaged::Averaged>),
     Reno(avoidance::reno::Reno),
     Highspeed(avoidance::highspeed::Highspeed),
     Scalable(avoidance::scalable::Scalable),

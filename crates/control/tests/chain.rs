@@ -1,6 +1,6 @@
 //! How a chain runs its phases, seen from the host.
 
-use firstflight_control::contract::{Ack, Congestion, Entry, Exit, Trigger};
+use firstflight_control::contract::{Ack, Congestion, Entry, Exit, Plan, Trigger};
 use firstflight_control::host::chain::{Chain, StartupExit};
 use firstflight_control::registry::AnyPhase;
 use firstflight_control::units::{Nanos, Rate};
@@ -109,4 +109,16 @@ fn a_flight_above_the_window_does_not_let_congestion_raise_it() {
     assert_eq!(chain.control.cwnd, 2 * MSS);
     chain.on_congestion(&congestion(300, Trigger::Loss, 100 * MSS));
     assert_eq!((chain.control.cwnd, chain.control.ssthresh), (2 * MSS, 50 * MSS));
+}
+
+#[test]
+fn a_plan_after_an_idle_time_begins_a_scheme_that_follows_plans_anew() {
+    let plan = Plan { cwnd: 15 * MSS, ssthresh: 15 * MSS, rtt: RTT, ..Plan::default() };
+    for (startup, cwnd) in [("spand", 15 * MSS), ("slow-start", 10 * MSS)] {
+        let mut chain = started(&[startup, "reno"], 9 * MSS, 10 * MSS);
+        chain.on_ack(&ack(100, 0));
+        assert!(chain.in_avoidance());
+        chain.on_idle_with(Nanos::from_secs(9), RTT, plan);
+        assert_eq!((chain.in_avoidance(), chain.control.cwnd), (startup != "spand", cwnd), "{startup}");
+    }
 }

@@ -5,9 +5,9 @@ use firstflight_control::units::Nanos;
 use crate::settings::{Estimate, Reporting, Sampling};
 
 /// The parts SPAND's window is made of: it reaches back over between nine and ten of them.
-const PARTS: u64 = 10;
+pub(crate) const PARTS: u64 = 10;
 /// Most parts of a sampled window.
-const MOST_PARTS: u64 = 60;
+pub(crate) const MOST_PARTS: u64 = 60;
 
 /// Sums over the values of one part.
 #[derive(Clone, Copy, Debug, Default)]
@@ -130,7 +130,7 @@ impl Sampled {
 }
 
 fn parts(settings: &Sampling) -> u64 {
-    settings.window.0.div_ceil(settings.refresh.0).clamp(1, MOST_PARTS)
+    settings.window.0 / settings.refresh.0
 }
 
 /// How many samples lie before this time.
@@ -219,5 +219,5 @@ impl Reports {
 }
 
 fn part_of(settings: &Reporting, now: Nanos) -> u64 {
-    now.0 / (settings.window.0 / PARTS).max(1)
+    now.0 / (settings.window.0 / PARTS)
 }

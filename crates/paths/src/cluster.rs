@@ -26,7 +26,12 @@ pub struct Cluster {
 
 impl Cluster {
     /// One that knows nothing yet and will keep what `settings` say.
+    ///
+    /// # Panics
+    /// If a time in them is zero or a window is no multiple of its parts; [`Policy::new`](crate::Policy::new) lets no
+    /// such settings arise.
     pub fn new(settings: Settings) -> Self {
+        settings.check().expect("settings that can be kept");
         Self {
             settings,
             roster: Roster::new(),
@@ -92,7 +97,7 @@ impl Cluster {
         if bursts == Bursts::Connection || !burst(&self.drops) {
             self.drops.note(now, lambda);
         }
-        // SPAND: one segment less than the window "when TCP sender detects loss in congestion avoidance".
+        // SPAND: one segment less than the window in which congestion avoidance met a loss.
         if avoiding {
             self.report(now, cwnd.min(MAX_WINDOW).saturating_sub(mss), srtt);
         }

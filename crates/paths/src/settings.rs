@@ -2,6 +2,9 @@
 
 use firstflight_control::units::Nanos;
 
+use crate::averages::{MOST_PARTS, PARTS};
+use crate::policy::PolicyError;
+
 /// What a cluster keeps: nothing but its live connections by default. Each policy asks for what it reads
 /// ([`Policy::settings`](crate::Policy::settings)).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -105,6 +108,23 @@ impl core::fmt::Display for Conflict {
 impl core::error::Error for Conflict {}
 
 impl Settings {
+    /// Whether what is asked for can be kept.
+    pub(crate) fn check(&self) -> Result<(), PolicyError> {
+        let refuse = |parameter, expected| Err(PolicyError::Value { parameter, expected });
+        if let Some(Sampling { every, window, refresh }) = self.sampling {
+            if every == Nanos::ZERO || refresh == Nanos::ZERO {
+                return refuse("sample and refresh", "longer than no time");
+            }
+            if !window.0.is_multiple_of(refresh.0) || !(1..=MOST_PARTS).contains(&(window.0 / refresh.0)) {
+                return refuse("window", "a whole number of times refresh, from 1 to 60");
+            }
+        }
+        if self.reporting.is_some_and(|reporting| reporting.window.0 < PARTS) {
+            return refuse("window", "longer than no time");
+        }
+        Ok(())
+    }
+
     /// What serves both.
     pub(crate) fn and(self, other: Self) -> Result<Self, Conflict> {
         Ok(Self {

@@ -1,7 +1,7 @@
 //! Runs a connection's phases in order, and remembers how its start-up ended.
 
 use crate::contract::{
-    Ack, Congestion, Control, DescribeAck, Entry, Exit, Phase, Signals, Step, Trigger, Why,
+    Ack, Congestion, Control, DescribeAck, Entry, Exit, Phase, Plan, Signals, Step, Trigger, Why,
 };
 use crate::registry::AnyPhase;
 use crate::scheme::Role;
@@ -192,8 +192,15 @@ impl Chain {
     /// scheme, which rules its own window, is told whenever the application left nothing in flight, however short
     /// the time.
     pub fn on_idle(&mut self, now: Nanos, rtt: Nanos) {
-        if self.whole || self.control.cwnd < self.control.ssthresh {
-            self.restart(Entry { now, rtt, why: Why::Idle, ..Entry::default() });
+        self.on_idle_with(now, rtt, Plan::default());
+    }
+
+    /// The same where a memory of the path has a plan for what follows, for a first phase that takes one then: it begins
+    /// anew whatever the window.
+    pub fn on_idle_with(&mut self, now: Nanos, rtt: Nanos, plan: Plan) {
+        let planned = plan != Plan::default() && self.first().info().needs.has(Signals::PLAN);
+        if self.whole || planned || self.control.cwnd < self.control.ssthresh {
+            self.restart(Entry { now, rtt, plan, why: Why::Idle, ..Entry::default() });
             self.clamp();
         }
     }
@@ -230,6 +237,11 @@ impl Chain {
     /// Whether the last phase rules.
     pub fn in_avoidance(&self) -> bool {
         self.in_avoidance
+    }
+
+    /// The phase the connection began with.
+    fn first(&self) -> &AnyPhase {
+        if self.at == 0 { &self.current } else { &self.phases[0] }
     }
 
     fn restart(&mut self, entry: Entry) {

@@ -2,11 +2,19 @@
 
 pub mod adaptive_start;
 pub mod aron_druschel;
+pub mod averaged;
+pub mod cached;
 pub mod hybrid_slow_start;
 pub mod hystart_linux;
 pub mod hystart_pp;
+pub mod iss;
+pub mod js;
 pub mod jump_start;
 pub mod limited_slow_start;
+pub mod liss;
+pub mod miss;
 pub mod past;
+pub mod planned;
 pub mod slow_start;
+pub mod spand;
 pub mod swift_start;

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use firstflight_control::contract::{Ack, Congestion, Control, Entry, Trigger};
+use firstflight_control::contract::{Ack, Congestion, Control, Entry, Plan, Trigger};
 use firstflight_control::host::chain::{Chain, StartupExit};
 use firstflight_control::host::round::RoundCounter;
 use firstflight_control::units::{Nanos, Rate};
@@ -82,6 +82,21 @@ pub(crate) struct Begin {
     pub(crate) flow_size: u64,
     pub(crate) receive_window: u64,
     pub(crate) rtt: Nanos,
+    pub(crate) plan: Plan,
+}
+
+/// What a memory of the path may say: nothing, or any of a window, a threshold and an RTT.
+fn plan() -> impl Strategy<Value = Plan> {
+    let amount = || prop_oneof![Just(0), 1..3_000_000u64, Just(u64::MAX)];
+    let rtt = prop_oneof![Just(0), 100_000..600_000_000u64].prop_map(Nanos);
+    let some = (amount(), amount(), rtt).prop_map(|(cwnd, ssthresh, rtt)| Plan {
+        cwnd,
+        ssthresh,
+        rtt,
+        samples: 1,
+        ..Plan::default()
+    });
+    prop_oneof![Just(Plan::default()), some]
 }
 
 pub(crate) fn begin() -> impl Strategy<Value = Begin> {
@@ -93,14 +108,16 @@ pub(crate) fn begin() -> impl Strategy<Value = Begin> {
         amount(),
         amount(),
         prop_oneof![Just(0), 100_000..600_000_000u64].prop_map(Nanos),
+        plan(),
     )
-        .prop_map(|(mss, initial_window, ssthresh, flow_size, receive_window, rtt)| Begin {
+        .prop_map(|(mss, initial_window, ssthresh, flow_size, receive_window, rtt, plan)| Begin {
             mss,
             initial_window,
             ssthresh,
             flow_size,
             receive_window,
             rtt,
+            plan,
         })
 }
 
@@ -208,6 +225,7 @@ impl Host {
             rtt: begin.rtt,
             flow_size: begin.flow_size,
             receive_window: begin.receive_window,
+            plan: begin.plan,
             mss: begin.mss,
             ..Entry::default()
         };

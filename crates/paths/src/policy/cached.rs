@@ -38,7 +38,7 @@ impl Cached {
             ("sharing", Value::Choice(0)) => self.sharing = Sharing::Threshold,
             ("sharing", Value::Choice(1)) => self.sharing = Sharing::Temporal,
             ("sharing", Value::Choice(2)) => self.sharing = Sharing::Ensemble,
-            ("max-age", Value::Time(t)) => self.max_age = t,
+            ("max_age", Value::Time(t)) => self.max_age = t,
             _ => return false,
         }
         true

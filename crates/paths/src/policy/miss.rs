@@ -39,7 +39,7 @@ impl Miss {
             ("bursts", Value::Choice(1)) => self.drops.bursts = Bursts::Cluster,
             ("growth", Value::Choice(0)) => self.growth = Growth::Intervals,
             ("growth", Value::Choice(1)) => self.growth = Growth::Windows,
-            ("short-burst", Value::Flag(on)) => self.short_burst = on,
+            ("short_burst", Value::Flag(on)) => self.short_burst = on,
             _ => return false,
         }
         true

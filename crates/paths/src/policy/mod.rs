@@ -81,14 +81,37 @@ pub enum PolicyError {
     Label(String),
     /// It has no such parameter, or not of this kind.
     Parameter(String),
+    /// These parameters, or what they say together, cannot be.
+    Value {
+        /// Which.
+        parameter: &'static str,
+        /// What they have to be.
+        expected: &'static str,
+    },
 }
+
+impl core::fmt::Display for PolicyError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Label(label) => {
+                let known = Policy::LABELS.join(", ");
+                write!(f, "{label} does not start from what other connections know; these do: {known}")
+            }
+            Self::Parameter(name) => write!(f, "there is no parameter {name} of this kind"),
+            Self::Value { parameter, expected } => write!(f, "{parameter} must be {expected}"),
+        }
+    }
+}
+
+impl core::error::Error for PolicyError {}
 
 impl Policy {
     /// The policy of the scheme `label` with these parameters, those of the registry's
     /// [`Info`](firstflight_control::scheme::Info), already checked against it; the others have their defaults.
     ///
     /// # Errors
-    /// [`PolicyError`] if no scheme of this label follows plans, or if it has no such parameter.
+    /// [`PolicyError`] if no scheme of this label follows plans, if it has no such parameter, or if what they say
+    /// cannot be.
     pub fn new(label: &str, params: &[(&str, Value)]) -> Result<Self, PolicyError> {
         let mut policy = Self::by_label(label).ok_or_else(|| PolicyError::Label(label.to_owned()))?;
         for &(name, value) in params {
@@ -96,7 +119,13 @@ impl Policy {
                 return Err(PolicyError::Parameter(name.to_owned()));
             }
         }
+        policy.settings().check()?;
         Ok(policy)
+    }
+
+    /// Whether its plans are for transfers after an idle time, too, not only for the first of a connection.
+    pub fn after_idle(&self) -> bool {
+        matches!(self, Self::Spand(_))
     }
 
     /// What a cluster has to keep that serves all of these.

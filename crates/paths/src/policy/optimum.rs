@@ -13,10 +13,10 @@ pub struct Epoch {
 }
 
 impl Epoch {
-    /// `wc` segments is the largest window that meets no loss; the window grows by one segment in `b` round trips. Zero
-    /// counts as one.
+    /// `wc` segments is the largest window that meets no loss, up to 2^40; the window grows by one segment in `b` round
+    /// trips, up to 2^20. Zero counts as one.
     pub fn new(wc: u64, b: u64) -> Self {
-        Self { wc: wc.max(1).into(), b: b.max(1).into() }
+        Self { wc: wc.clamp(1, 1 << 40).into(), b: b.clamp(1, 1 << 20).into() }
     }
 
     /// The first window with which `f` segments take the least time, so that they end with an epoch; segments.
@@ -29,7 +29,7 @@ impl Epoch {
     pub fn shifted(&self, f: u64) -> u64 {
         let f = f.into();
         let optimum = self.last_ramp(f);
-        // "in a way that doesn't increase the integer number of RTTs": what a smaller window sends grows with it.
+        // What a smaller window sends in as many round trips grows with it.
         let n = self.rounds(optimum, f);
         first(1, optimum, |w| self.sent(w, n) >= f) as u64
     }

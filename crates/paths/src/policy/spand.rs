@@ -37,7 +37,7 @@ impl Spand {
             ("estimate", Value::Choice(2)) => self.reporting.estimate = Estimate::Decaying,
             ("b", Value::Packets(b)) => self.b = b,
             ("shift", Value::Flag(on)) => self.shift = on,
-            ("avoid-loss", Value::Flag(on)) => self.avoid_loss = on,
+            ("avoid_loss", Value::Flag(on)) => self.avoid_loss = on,
             // The depth of the token bucket is the sender's.
             ("depth", Value::Packets(_)) => {}
             _ => return false,
@@ -51,8 +51,7 @@ impl Spand {
 
     pub(super) fn plan(&self, cluster: &Cluster, transfer: &Transfer) -> Plan {
         let mss = u64::from(transfer.mss.max(1));
-        // "If there is no performance information in the sliding window, the performance gateway simply informs the TCP
-        // senders to slow start."
+        // Without reports in the window the gateway tells senders to slow start (section "Information aggregation").
         let Some(average) = cluster.reported(transfer.now).filter(|average| average.cwnd >= mss) else {
             return Plan::default();
         };
@@ -66,7 +65,7 @@ impl Spand {
         };
         Plan {
             cwnd: w * mss,
-            // "TCP sender directly enters congestion avoidance. This is achieved by setting ssthresh = cwnd."
+            // Straight to congestion avoidance: ssthresh = cwnd.
             ssthresh: w * mss,
             rtt: if transfer.rtt.0 > 0 { transfer.rtt } else { average.rtt },
             age: average.age,
