@@ -3,13 +3,13 @@
 
 use core::fmt::Debug;
 
-use crate::contract::{Ack, Congestion, Control, Entry, Exit, Phase, Plan, Step, Why};
+use crate::contract::{Ack, Congestion, Control, Entry, Exit, Phase, Plan, Signals, Step, Why};
 use crate::scheme::{Info, Scheme, Value};
 use crate::startup::slow_start;
 use crate::units::{Nanos, Rate};
 
-/// Bytes. No plan makes a first flight larger: 1 TiB fills 1 Tbit/s for 8.8 s.
-const MAX_FLIGHT: u64 = 1 << 40;
+/// Bytes. No plan makes a first flight larger: no TCP peer takes more (RFC 7323 section 2.2).
+const MAX_FLIGHT: u64 = 1 << 30;
 
 /// In what such schemes differ.
 pub trait Follows: Clone + Debug + Default {
@@ -73,7 +73,7 @@ impl<S: Follows> Phase for Planned<S> {
         }
         // The RTT of the plan is the time the flight is to take; without one there is nothing to pace over.
         let over = if rtt > Nanos::ZERO { rtt } else { entry.rtt };
-        if cwnd == 0 || over == Nanos::ZERO {
+        if cwnd == 0 || over == Nanos::ZERO || !S::INFO.needs.has(Signals::PACING) {
             return;
         }
         let mss = u64::from(entry.mss);
@@ -140,6 +140,12 @@ mod tests {
         assert_eq!(phase.on_ack(&ack(1, 1), &mut control), Step::Stay);
         assert_eq!(phase.on_ack(&ack(3, 2), &mut control), Step::Exit(Exit::Threshold));
         assert_eq!(control.cwnd, 3 * MSS);
+    }
+
+    #[test]
+    fn a_scheme_that_does_not_pace_follows_the_threshold_only() {
+        let (_, control) = start::<Liss>(Why::Connect, plan(20, 20));
+        assert_eq!(control, Control { cwnd: MSS, ssthresh: 20 * MSS, ..Control::default() });
     }
 
     #[test]
