@@ -323,7 +323,11 @@ impl Signals {
     /// A memory of the path may propose how to start ([`Entry::plan`]).
     pub const PLAN: Self = Self(64);
 
-    const NAMES: [(Self, &'static str); 7] = [
+    /// The window is one for all connections to a destination (RFC 3124).
+    pub const SHARED_WINDOW: Self = Self(128);
+
+    const NAMES: [(Self, &'static str); 8] = [
+        (Self::SHARED_WINDOW, "shared-window"),
         (Self::PLAN, "path-memory"),
         (Self::HANDSHAKE, "handshake-rtt"),
         (Self::SENT, "per-packet-send"),

@@ -84,6 +84,7 @@ registry! {
     Spand(Planned<startup::spand::Spand>),
     Cached(Planned<startup::cached::Cached>),
     Averaged(Planned<startup::averaged::Averaged>),
+    CongestionManager(startup::congestion_manager::CongestionManager),
     Reno(avoidance::reno::Reno),
     Highspeed(avoidance::highspeed::Highspeed),
     Scalable(avoidance::scalable::Scalable),

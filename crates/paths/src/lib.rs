@@ -11,6 +11,7 @@
 mod averages;
 mod cluster;
 mod intervals;
+pub mod macroflow;
 pub mod policy;
 mod recent;
 mod roster;

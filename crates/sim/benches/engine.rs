@@ -161,6 +161,7 @@ fn network(work: &Work) -> Network {
             reverse: paths.reverse,
             stack,
             chain: chain.clone(),
+            cluster: 0,
             app: AppConfig {
                 start: i * 100 * MS / work.flows.max(10) * 10,
                 bytes: None,

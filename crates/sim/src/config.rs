@@ -71,6 +71,8 @@ pub struct FlowConfig {
     pub stack: Stack,
     /// The schemes it runs.
     pub chain: Chain,
+    /// Connections of equal number share what they know, and a window if their schemes ask for one.
+    pub cluster: u32,
     /// What its application does.
     pub app: AppConfig,
     /// Header bytes of a data packet on the wire.

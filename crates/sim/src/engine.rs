@@ -9,6 +9,7 @@ use crate::packet::{self, Packet};
 use crate::receiver::AckOut;
 use crate::route::{End, Leg, Routes};
 use crate::sender::AckIn;
+use crate::shared::Shared;
 use crate::wire::{Content, SYN, UDP_MARK, Wire};
 use firstflight_net::link::Link;
 use std::cmp::Reverse;
@@ -56,7 +57,9 @@ impl Plan {
             network.flows.iter().filter(|f| f.app.bytes.is_some() || f.app.lifetime.is_some()).count();
         let waits = network.until_finished && finite > 0;
         let drains = waits && finite == network.flows.len() && network.udp.is_empty();
-        let routes = Routes::compile(network, mode == Mode::Fused && (drains || !waits));
+        // Where connections know of each other nobody may run ahead.
+        let alone = !Shared::is_needed(network);
+        let routes = Routes::compile(network, mode == Mode::Fused && (drains || !waits) && alone);
         Self { routes, finite: waits.then_some(finite), drains }
     }
 }
@@ -71,6 +74,8 @@ pub(crate) struct Engine<'r, O> {
     /// The earliest of them.
     timer_at: u64,
     grid: u64,
+    /// What connections know of each other, where any of them does.
+    shared: Option<Box<Shared>>,
     /// Finite flows that have not finished; `None` if the run does not wait for them.
     unfinished: Option<usize>,
     drains: bool,
@@ -94,6 +99,7 @@ impl<'r, O: Observer> Engine<'r, O> {
             timers: BinaryHeap::new(),
             timer_at: u64::MAX,
             grid: network.grid.0,
+            shared: Shared::is_needed(network).then(|| Box::new(Shared::of(network))),
             unfinished: plan.finite,
             drains: plan.drains,
             finished_at: 0,
@@ -236,7 +242,7 @@ impl<'r, O: Observer> Engine<'r, O> {
         let target = &mut self.flows[leg.flow as usize];
         target.keep_grid(at, self.grid);
         let ack = AckIn { seq: packet.seq, low: packet.low, high: packet.high };
-        if !target.sender.expects(at, &ack) {
+        if self.shared.is_some() || !target.sender.expects(at, &ack) {
             return self.at_sender_unexpected(at, leg, ack);
         }
         let (sender, mut port) = target.split(&mut self.wire, leg.next);
@@ -247,6 +253,7 @@ impl<'r, O: Observer> Engine<'r, O> {
     /// Anything but the ACK of the next segments.
     #[inline(never)]
     fn at_sender_unexpected(&mut self, at: u64, leg: &Leg, ack: AckIn) {
+        self.before(at, leg.flow as usize);
         let target = &mut self.flows[leg.flow as usize];
         let (sender, mut port) = target.split(&mut self.wire, leg.next);
         if ack.low & packet::PUSH_SYN == 0 {
@@ -255,7 +262,41 @@ impl<'r, O: Observer> Engine<'r, O> {
             sender.on_handshake(at, &mut port);
             target.begin_grid(self.grid);
         }
+        self.after(at, leg.flow as usize);
         self.acted(at, leg.flow);
+        self.share_out(at, leg.flow as usize);
+    }
+
+    /// A sender is about to act: it hears what others know.
+    #[inline]
+    fn before(&mut self, at: u64, flow: usize) {
+        if let Some(shared) = &mut self.shared {
+            shared.before(at, flow, &mut self.flows);
+        }
+    }
+
+    /// A sender has done what it had to do by itself: others hear of it.
+    #[inline]
+    fn after(&mut self, at: u64, flow: usize) {
+        if let Some(shared) = &mut self.shared {
+            shared.after(at, flow, &mut self.flows);
+        }
+    }
+
+    /// Those that share a window with `flow` send what it has room for.
+    #[inline]
+    fn share_out(&mut self, at: u64, flow: usize) {
+        while let Some(next) = self.shared.as_mut().and_then(|shared| shared.grant(at, flow, &mut self.flows))
+        {
+            let (sender, mut port) = self.flows[next].split(&mut self.wire, self.routes.data[next]);
+            let before = sender.stats().sent;
+            sender.send_some(at, 1, &mut port);
+            let sent = sender.stats().sent > before;
+            self.acted(at, next as u32);
+            if !sent {
+                return;
+            }
+        }
     }
 
     /// A sender has acted.
@@ -342,16 +383,23 @@ impl<'r, O: Observer> Engine<'r, O> {
             return;
         }
         target.sender_armed = u64::MAX;
-        if target.sender.next_check() <= at {
+        let due = target.sender.next_check() <= at;
+        if due {
             target.keep_grid(at, self.grid);
+            self.before(at, flow);
+            let target = &mut self.flows[flow];
             let (sender, mut port) = target.split(&mut self.wire, self.routes.data[flow]);
             sender.advance(at, &mut port);
             target.begin_grid(self.grid);
+            self.after(at, flow);
             if O::ON {
-                self.wire.observer.acted(at, flow as u32, &target.sender);
+                self.wire.observer.acted(at, flow as u32, &self.flows[flow].sender);
             }
         }
         self.settle(at, flow);
+        if due {
+            self.share_out(at, flow);
+        }
     }
 
     fn fire_receiver(&mut self, at: u64, flow: usize) {

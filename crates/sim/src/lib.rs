@@ -19,4 +19,5 @@ mod recovery;
 mod route;
 pub mod schedule;
 pub mod sender;
+mod shared;
 mod wire;

@@ -46,6 +46,7 @@ fn path(rate: u64, queue: QueueConfig, end: u64) -> Network {
             reverse: vec![1],
             stack,
             chain: chain(&["slow-start", "reno"]),
+            cluster: 0,
             app: AppConfig { start: 0, bytes: None, pauses: vec![], lifetime: None },
             header: 40,
             ack_size: 40,

@@ -89,7 +89,8 @@ pub fn build(scenario: &Scenario, seed: u64, grid: Nanos) -> Result<Built, Refus
         let starts = starts(group, seed);
         for (number, start) in (0..group.count).zip(starts) {
             let name = group.flow_name(number);
-            let flow = flow(scenario, group, &name, start, seed, ecn, &mut wires);
+            let mut flow = flow(scenario, group, &name, start, seed, ecn, &mut wires);
+            flow.cluster = cluster(&scenario.flows, group);
             built.size.push(flow.app.bytes);
             built.group.push(index);
             built.scheme.push(group.scheme.label());
@@ -131,7 +132,14 @@ fn check(group: &FlowGroup, index: usize) -> Result<(), Refusal> {
         );
         return refuse("startup", why);
     }
-    let missing = needs.missing_from(Sender::OFFERED);
+    let sharing = group.profile == Profile::Rfc && group.recovery == scenario::Recovery::Sack;
+    if needs.has(Signals::SHARED_WINDOW) && !sharing {
+        let why = format!(
+            "{label} shares its window with other connections, which the simulator does under profile rfc with recovery sack"
+        );
+        return refuse("startup", why);
+    }
+    let missing = needs.missing_from(Sender::OFFERED.and(Signals::SHARED_WINDOW));
     if missing != Signals::NONE {
         let names: Vec<_> = missing.names().collect();
         let why = format!("{label} needs {}, which the simulator does not have", names.join(" and "));
@@ -141,6 +149,17 @@ fn check(group: &FlowGroup, index: usize) -> Result<(), Refusal> {
         return refuse("receiver_reads", "the simulator's receiving application reads eagerly".into());
     }
     Ok(())
+}
+
+/// The number of the cluster that a group's flows belong to: groups of one cluster name have one, and so have groups
+/// without a name that run between the same ends.
+fn cluster(groups: &[FlowGroup], group: &FlowGroup) -> u32 {
+    let same = |other: &FlowGroup| match (&group.cluster, &other.cluster) {
+        (Some(name), Some(other)) => name == other,
+        (None, None) => group.endpoints == other.endpoints,
+        _ => false,
+    };
+    groups.iter().position(same).map_or(0, |index| index as u32)
 }
 
 /// The chain of a group's schemes, ready to start.
@@ -171,6 +190,7 @@ fn flow(
         reverse: paths.reverse,
         stack: stack(group, mss, phase, ecn),
         chain: chain(group),
+        cluster: 0,
         app: AppConfig {
             start: start.0,
             bytes: group.size.map(|size| draw(size, &mut stream("size")).max(1)),

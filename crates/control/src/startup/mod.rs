@@ -4,6 +4,7 @@ pub mod adaptive_start;
 pub mod aron_druschel;
 pub mod averaged;
 pub mod cached;
+pub mod congestion_manager;
 pub mod hybrid_slow_start;
 pub mod hystart_linux;
 pub mod hystart_pp;

@@ -54,7 +54,7 @@ impl Sender {
     pub(super) fn limited_transmit(&mut self, now: u64, port: &mut impl Port) {
         let end = self.available.min(self.una.saturating_add(self.stack.receive_window.at(self.una)));
         let allowed = self.chain.control.cwnd + u64::from(self.dup_acks) * self.mss;
-        let outstanding = (u64::from(self.flight()) + 1) * self.mss;
+        let outstanding = (u64::from(self.flight()) + 1) * self.mss + self.elsewhere;
         if self.stack.limited_transmit && self.nxt < end && outstanding <= allowed {
             self.send_next(now, port);
         }

@@ -76,7 +76,8 @@ impl Sender {
         // SetPipe (): sent, neither SACKed nor lost, plus what was retransmitted.
         let outstanding = self.max - self.una;
         let pipe = u64::from(outstanding - self.board.sacked() - lost + self.board.retransmitted());
-        for _ in 0..(self.chain.control.cwnd / self.mss).saturating_sub(pipe) {
+        let cwnd = self.chain.control.cwnd.saturating_sub(self.elsewhere);
+        for _ in 0..(cwnd / self.mss).saturating_sub(pipe) {
             if !self.send_next_seg(now, edge, port) {
                 return;
             }

@@ -178,6 +178,8 @@ pub struct Sender {
     pub(crate) check_at: u64,
     pub(crate) rto_at: u64,
     pub(crate) mss: u64,
+    /// Bytes of the window that other connections have in flight, where it is shared (`shared.rs`).
+    pub(crate) elsewhere: u64,
     pub(crate) last_sent_at: u64,
     /// Payload segments delivered.
     pub(crate) delivered: u64,
@@ -245,6 +247,7 @@ impl Sender {
             check_at: app_at,
             rto_at: u64::MAX,
             mss: stack.mss.into(),
+            elsewhere: 0,
             last_sent_at: 0,
             delivered: 0,
             rounds: RoundCounter::default(),

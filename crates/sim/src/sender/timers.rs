@@ -74,6 +74,10 @@ impl Sender {
     /// has not sent data in an interval exceeding the retransmission timeout."
     pub(super) fn restart_after_idle(&mut self, now: u64) {
         let idle = now - self.last_sent_at;
+        if self.elsewhere > 0 {
+            // The window is not this connection's alone: whoever keeps it knows whether it was idle.
+            return;
+        }
         if self.chain.is_whole() {
             return self.chain.on_idle(Nanos(now), Nanos(self.rto.srtt()));
         }

@@ -19,7 +19,7 @@ impl Sender {
         let end = self.available.min(self.una.saturating_add(self.stack.receive_window.at(self.una)));
         loop {
             let segment = self.nxt;
-            if u64::from(segment - self.una + 1) * self.mss > self.chain.control.cwnd {
+            if u64::from(segment - self.una + 1) * self.mss + self.elsewhere > self.chain.control.cwnd {
                 self.limited = true;
                 return;
             }
@@ -78,11 +78,11 @@ impl Sender {
         // SACKed segments have left the network; without SACK, or in order, there are none.
         let outstanding = u64::from(self.nxt - self.una) + 1;
         let outstanding = if self.orderly { outstanding } else { outstanding - self.left_network() };
-        outstanding * self.mss <= self.chain.control.cwnd
+        outstanding * self.mss + self.elsewhere <= self.chain.control.cwnd
     }
 
     #[inline]
-    fn left_network(&self) -> u64 {
+    pub(crate) fn left_network(&self) -> u64 {
         // Before a recovery, to send for what was SACKed is limited transmit.
         let waits = self.repair == Repair::Open && !self.stack.limited_transmit;
         let sacked = if self.stack.ns2 || waits { 0 } else { self.board.sacked() };

@@ -156,6 +156,7 @@ pub(crate) fn network(case: &Case) -> Network {
             reverse: paths.reverse,
             stack: stack(case),
             chain: chain.clone(),
+            cluster: 0,
             app: AppConfig {
                 start: i as u64 * 37 * MS,
                 bytes: if unlimited { None } else { case.bytes },

@@ -104,6 +104,7 @@ impl Cell {
                 reverse: paths.reverse,
                 stack: self.stack(phase),
                 chain: chain.clone(),
+                cluster: 0,
                 app: AppConfig {
                     start: i * self.count("stagger") * MS + late as u64,
                     bytes: None,

@@ -1,0 +1,40 @@
+//! What connections of a run have of each other: a window that is one for all of them.
+
+mod window;
+
+use crate::config::Network;
+use crate::flow::Flow;
+use window::SharedWindows;
+
+/// What connections have of each other.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    windows: SharedWindows,
+}
+
+impl Shared {
+    /// Whether any connection of `network` has anything of another.
+    pub(crate) fn is_needed(network: &Network) -> bool {
+        SharedWindows::are_needed(network)
+    }
+
+    /// What those of `network` have, nothing known yet.
+    pub(crate) fn of(network: &Network) -> Self {
+        Self { windows: SharedWindows::of(network) }
+    }
+
+    /// A flow is about to act at `at`.
+    pub(crate) fn before(&mut self, at: u64, flow: usize, flows: &mut [Flow]) {
+        self.windows.lend(at, flow, flows);
+    }
+
+    /// It has acted.
+    pub(crate) fn after(&mut self, at: u64, flow: usize, flows: &mut [Flow]) {
+        self.windows.take_back(at, flow, flows);
+    }
+
+    /// The flow that may send a segment now, of those that share a window with `of`.
+    pub(crate) fn grant(&mut self, at: u64, of: usize, flows: &mut [Flow]) -> Option<usize> {
+        self.windows.grant(at, of, flows)
+    }
+}

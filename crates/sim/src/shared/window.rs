@@ -1,0 +1,149 @@
+//! Connections that share a window: RFC 3124's macroflows. Their registers are one set, and a round-robin scheduler deals
+//! out what the window has room for, a segment at a time.
+
+use crate::config::{FlowConfig, Network};
+use crate::flow::Flow;
+use crate::sender::{Repair, Sender};
+use firstflight_control::contract::Signals;
+use firstflight_control::units::Nanos;
+use firstflight_paths::macroflow::Macroflow;
+use std::collections::BTreeMap;
+
+/// More than any window: who finds this much of it in use elsewhere sends nothing.
+const ALL: u64 = u64::MAX / 4;
+
+/// The connections of one macroflow.
+#[derive(Debug, Default)]
+struct Group {
+    flows: Vec<usize>,
+    window: Option<Macroflow>,
+    /// Whose turn it is: an index into `flows`.
+    turn: usize,
+}
+
+/// What is kept of a connection.
+#[derive(Clone, Copy, Debug, Default)]
+struct Member {
+    group: Option<usize>,
+    /// Whether it has begun, and with that has the group's registers.
+    joined: bool,
+    /// Timeouts that it has had, to tell a lost window from a reduced one.
+    timeouts: u64,
+}
+
+/// All macroflows of a run.
+#[derive(Debug)]
+pub(super) struct SharedWindows {
+    groups: Vec<Group>,
+    /// One for each flow.
+    members: Vec<Member>,
+}
+
+impl SharedWindows {
+    /// Whether a scheme of `network` asks for one.
+    pub(super) fn are_needed(network: &Network) -> bool {
+        network.flows.iter().any(shares)
+    }
+
+    /// The macroflows of `network`.
+    pub(super) fn of(network: &Network) -> Self {
+        let mut groups: BTreeMap<u32, Group> = BTreeMap::new();
+        for (flow, config) in network.flows.iter().enumerate().filter(|(_, config)| shares(config)) {
+            groups.entry(config.cluster).or_default().flows.push(flow);
+        }
+        let mut members = vec![Member::default(); network.flows.len()];
+        for (index, group) in groups.values().enumerate() {
+            group.flows.iter().for_each(|&flow| members[flow].group = Some(index));
+        }
+        Self { groups: groups.into_values().collect(), members }
+    }
+
+    /// A flow is about to act at `at`: it gets the registers, and sends nothing new of its own accord. What it repairs
+    /// it may: that much of the window was in use already.
+    pub(super) fn lend(&mut self, at: u64, flow: usize, flows: &mut [Flow]) {
+        let Some(group) = self.members[flow].group.map(|group| &mut self.groups[group]) else { return };
+        let total = group.in_network(flows);
+        let sender = &mut flows[flow].sender;
+        sender.elsewhere = if sender.repairs() { total - sender.in_network() } else { ALL };
+        if let Some(window) = &mut group.window {
+            sender.take_registers(window.lend(Nanos(at), total == 0));
+        }
+    }
+
+    /// A flow has acted at `at`: the group gets its registers back. The group begins with those of its first flow.
+    pub(super) fn take_back(&mut self, at: u64, flow: usize, flows: &mut [Flow]) {
+        let member = &mut self.members[flow];
+        let sender = &mut flows[flow].sender;
+        let Some(group) = member.group.filter(|_| sender.established) else { return };
+        let joins = !std::mem::replace(&mut member.joined, true);
+        let timeouts = std::mem::replace(&mut member.timeouts, sender.stats().timeouts);
+        let registers = (sender.chain.control.cwnd, sender.chain.control.ssthresh);
+        match &mut self.groups[group].window {
+            None => {
+                self.groups[group].window = Some(Macroflow::new(Nanos(at), registers.0, registers.1));
+            }
+            Some(window) if joins => sender.take_registers(window.lend(Nanos(at), false)),
+            Some(window) => {
+                let lost_window = timeouts < sender.stats().timeouts;
+                window.take_back(Nanos(at), registers, Nanos(sender.rto.srtt()), lost_window);
+            }
+        }
+    }
+
+    /// The flow whose turn it is to send one segment at `at`, with the registers for it, of those that share a window with
+    /// `of`; `None` if the window is full or nobody has anything to send. Then all of them know which of the two it was.
+    pub(super) fn grant(&mut self, at: u64, of: usize, flows: &mut [Flow]) -> Option<usize> {
+        let group = &mut self.groups[self.members[of].group?];
+        let total = group.in_network(flows);
+        let registers = group.window.as_mut()?.lend(Nanos(at), total == 0);
+        let full = total + flows[of].sender.mss() > registers.0;
+        for &flow in &group.flows {
+            // A window that did not limit its senders does not grow.
+            flows[flow].sender.limited = full;
+        }
+        if full {
+            return None;
+        }
+        let mut turns = (0..group.flows.len()).map(|i| (group.turn + i) % group.flows.len());
+        let turn = turns.find(|&turn| flows[group.flows[turn]].sender.has_more())?;
+        group.turn = (turn + 1) % group.flows.len();
+        let flow = group.flows[turn];
+        let sender = &mut flows[flow].sender;
+        sender.elsewhere = total - sender.in_network();
+        sender.take_registers(registers);
+        Some(flow)
+    }
+}
+
+/// Whether a connection's window is not its own.
+fn shares(config: &FlowConfig) -> bool {
+    config.chain.needs().has(Signals::SHARED_WINDOW)
+}
+
+impl Group {
+    fn in_network(&self, flows: &[Flow]) -> u64 {
+        self.flows.iter().map(|&flow| flows[flow].sender.in_network()).sum()
+    }
+}
+
+impl Sender {
+    /// Bytes in the network, as far as the sender knows.
+    fn in_network(&self) -> u64 {
+        u64::from(self.nxt - self.una).saturating_sub(self.left_network()) * self.mss
+    }
+
+    /// Whether it is in fast recovery: then it sends by its own ACKs.
+    fn repairs(&self) -> bool {
+        self.repair == Repair::Recovery
+    }
+
+    fn take_registers(&mut self, (cwnd, ssthresh): (u64, u64)) {
+        (self.chain.control.cwnd, self.chain.control.ssthresh) = (cwnd, ssthresh);
+    }
+
+    /// Whether it would send, if the window allowed it.
+    fn has_more(&self) -> bool {
+        let end = self.available.min(self.una.saturating_add(self.stack.receive_window.at(self.una)));
+        self.established && !self.repairs() && self.nxt < end
+    }
+}
