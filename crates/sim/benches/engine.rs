@@ -8,7 +8,7 @@
 use firstflight_control::host::chain::Chain;
 use firstflight_control::registry::AnyPhase;
 use firstflight_control::units::{Nanos, Rate};
-use firstflight_sim::config::{FlowConfig, Network, QueueConfig};
+use firstflight_sim::config::{FlowConfig, Network, QueueConfig, Sharing};
 use firstflight_sim::dumbbell::Dumbbell;
 use firstflight_sim::outcome::simulate;
 use firstflight_sim::receiver::AckPolicy;
@@ -161,7 +161,7 @@ fn network(work: &Work) -> Network {
             reverse: paths.reverse,
             stack,
             chain: chain.clone(),
-            cluster: 0,
+            sharing: Sharing::default(),
             app: AppConfig {
                 start: i * 100 * MS / work.flows.max(10) * 10,
                 bytes: None,

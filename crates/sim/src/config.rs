@@ -7,6 +7,7 @@ use firstflight_control::host::chain::Chain;
 use firstflight_control::units::{Nanos, Rate};
 use firstflight_net::queue::red::RedConfig;
 use firstflight_net::trace::Trace;
+use firstflight_paths::Policy;
 use std::sync::Arc;
 
 /// A network and its traffic.
@@ -71,8 +72,8 @@ pub struct FlowConfig {
     pub stack: Stack,
     /// The schemes it runs.
     pub chain: Chain,
-    /// Connections of equal number share what they know, and a window if their schemes ask for one.
-    pub cluster: u32,
+    /// What ties it to other connections.
+    pub sharing: Sharing,
     /// What its application does.
     pub app: AppConfig,
     /// Header bytes of a data packet on the wire.
@@ -81,6 +82,17 @@ pub struct FlowConfig {
     pub ack_size: u16,
     /// When its receiver acknowledges.
     pub ack_policy: AckPolicy,
+}
+
+/// What ties a connection to others.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sharing {
+    /// Connections of equal number share a bottleneck: what they know, and a window if their schemes ask for one.
+    pub cluster: u32,
+    /// Connections of equal number go to the same host.
+    pub destination: u32,
+    /// How what others know becomes a plan, where the connection's scheme follows one.
+    pub policy: Option<Policy>,
 }
 
 /// A source of equal packets at a constant rate while it is on.

@@ -11,7 +11,7 @@ use firstflight_control::host::chain::Chain;
 use firstflight_control::registry::AnyPhase;
 use firstflight_control::units::{Nanos, Rate};
 use firstflight_sim::audit::Event;
-use firstflight_sim::config::{FlowConfig, LinkConfig, Network, QueueConfig, UdpConfig};
+use firstflight_sim::config::{FlowConfig, LinkConfig, Network, QueueConfig, Sharing, UdpConfig};
 use firstflight_sim::engine::Mode;
 use firstflight_sim::observe::Kind;
 use firstflight_sim::outcome::{Outcome, simulate};
@@ -46,7 +46,7 @@ fn path(rate: u64, queue: QueueConfig, end: u64) -> Network {
             reverse: vec![1],
             stack,
             chain: chain(&["slow-start", "reno"]),
-            cluster: 0,
+            sharing: Sharing::default(),
             app: AppConfig { start: 0, bytes: None, pauses: vec![], lifetime: None },
             header: 40,
             ack_size: 40,

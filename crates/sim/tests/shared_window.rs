@@ -77,7 +77,7 @@ fn turns_make_equal_shares() {
 #[test]
 fn connections_of_other_clusters_share_nothing() {
     let mut network = pair("congestion-manager", 1500, 5000);
-    network.flows[1].cluster = 1;
+    network.flows[1].sharing.cluster = 1;
     assert_eq!(run(&network).flows[1].first_flight, 2);
 }
 

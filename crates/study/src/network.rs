@@ -13,7 +13,7 @@ use firstflight_scenario as scenario;
 use firstflight_scenario::{
     Dist, Endpoints, FlowGroup, Graph, Limit, LinkTrace, Profile, Queue, Scenario, Schedule, Start,
 };
-use firstflight_sim::config::{FlowConfig, LinkConfig, Network, QueueConfig, UdpConfig};
+use firstflight_sim::config::{FlowConfig, LinkConfig, Network, QueueConfig, Sharing, UdpConfig};
 use firstflight_sim::dumbbell::{Dumbbell, Paths};
 use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::Sender;
@@ -190,7 +190,7 @@ fn flow(
         reverse: paths.reverse,
         stack: stack(group, mss, phase, ecn),
         chain: chain(group),
-        cluster: 0,
+        sharing: Sharing::default(),
         app: AppConfig {
             start: start.0,
             bytes: group.size.map(|size| draw(size, &mut stream("size")).max(1)),

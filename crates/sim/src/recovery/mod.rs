@@ -103,7 +103,6 @@ impl Sender {
 
     /// A loss was found: the schemes reduce the window.
     pub(super) fn enter_recovery(&mut self, now: u64) {
-        self.stats.recoveries += 1;
         self.recover = self.max;
         self.repair = Repair::Recovery;
         self.timed = u32::MAX;
@@ -126,6 +125,7 @@ impl Sender {
         } else {
             flight * self.mss
         };
+        self.stats.episodes += 1;
         self.chain.on_congestion(&Congestion {
             now: Nanos(now),
             in_flight: flight * self.mss,

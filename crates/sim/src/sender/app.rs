@@ -75,6 +75,11 @@ impl App {
         self.start
     }
 
+    /// Payload bytes of each write; `u64::MAX` never ends.
+    pub(crate) fn write_bytes(&self) -> u64 {
+        self.write_bytes
+    }
+
     pub(super) fn established(&mut self, now: u64) {
         self.established_at = Some(now);
         self.write_began = now;

@@ -20,7 +20,7 @@ use crate::packet::{self, Blocks};
 use crate::recovery::rack::Rack;
 use app::App;
 use delivery::Delivery;
-use firstflight_control::contract::{Ack, DescribeAck, Entry, Signals};
+use firstflight_control::contract::{Ack, DescribeAck, Entry, Plan, Signals};
 use firstflight_control::host::chain::Chain;
 use firstflight_control::host::pacer::Pacer;
 use firstflight_control::host::round::RoundCounter;
@@ -141,8 +141,8 @@ pub struct SenderStats {
     pub retransmits: u64,
     /// Times the retransmission timer fired.
     pub timeouts: u64,
-    /// Fast recoveries entered.
-    pub recoveries: u64,
+    /// Congestion episodes: losses, marks and timeouts that the schemes heard of.
+    pub episodes: u64,
     /// Segments sent before the first ACK.
     pub first_flight: u32,
 }
@@ -218,6 +218,8 @@ pub struct Sender {
     pub(crate) pace_at: u64,
     pub(crate) app_at: u64,
     pub(crate) app: App,
+    /// How to begin the next transfer, where others of its path know.
+    pub(crate) plan: Plan,
 }
 
 impl Sender {
@@ -277,6 +279,7 @@ impl Sender {
             pace_at: u64::MAX,
             app_at,
             app,
+            plan: Plan::default(),
         }
     }
 
@@ -426,6 +429,7 @@ impl Sender {
             rtt: Nanos(if self.min_rtt == u64::MAX { 0 } else { self.min_rtt }),
             flow_size,
             receive_window: u64::from(self.stack.receive_window.limit).saturating_mul(self.mss),
+            plan: self.plan,
             mss: self.stack.mss,
             ..Entry::default()
         };

@@ -1,36 +1,41 @@
-//! What connections of a run have of each other: a window that is one for all of them.
+//! What connections of a run have of each other: a memory of the path, or a window that is one for all of them.
 
+mod memory;
 mod window;
 
 use crate::config::Network;
 use crate::flow::Flow;
+use memory::Memory;
 use window::SharedWindows;
 
 /// What connections have of each other.
 #[derive(Debug)]
 pub(crate) struct Shared {
     windows: SharedWindows,
+    memory: Memory,
 }
 
 impl Shared {
     /// Whether any connection of `network` has anything of another.
     pub(crate) fn is_needed(network: &Network) -> bool {
-        SharedWindows::are_needed(network)
+        SharedWindows::are_needed(network) || Memory::is_needed(network)
     }
 
     /// What those of `network` have, nothing known yet.
     pub(crate) fn of(network: &Network) -> Self {
-        Self { windows: SharedWindows::of(network) }
+        Self { windows: SharedWindows::of(network), memory: Memory::of(network) }
     }
 
     /// A flow is about to act at `at`.
     pub(crate) fn before(&mut self, at: u64, flow: usize, flows: &mut [Flow]) {
         self.windows.lend(at, flow, flows);
+        self.memory.advise(at, flow, &mut flows[flow].sender);
     }
 
     /// It has acted.
     pub(crate) fn after(&mut self, at: u64, flow: usize, flows: &mut [Flow]) {
         self.windows.take_back(at, flow, flows);
+        self.memory.report(at, flow, &flows[flow].sender);
     }
 
     /// The flow that may send a segment now, of those that share a window with `of`.

@@ -49,7 +49,7 @@ impl SharedWindows {
     pub(super) fn of(network: &Network) -> Self {
         let mut groups: BTreeMap<u32, Group> = BTreeMap::new();
         for (flow, config) in network.flows.iter().enumerate().filter(|(_, config)| shares(config)) {
-            groups.entry(config.cluster).or_default().flows.push(flow);
+            groups.entry(config.sharing.cluster).or_default().flows.push(flow);
         }
         let mut members = vec![Member::default(); network.flows.len()];
         for (index, group) in groups.values().enumerate() {

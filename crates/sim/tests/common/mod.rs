@@ -8,7 +8,7 @@ use firstflight_control::registry::AnyPhase;
 use firstflight_control::units::{Nanos, Rate};
 use firstflight_net::queue::red::RedConfig;
 use firstflight_sim::audit::{Recorder, audit};
-use firstflight_sim::config::{FlowConfig, Network, QueueConfig, UdpConfig};
+use firstflight_sim::config::{FlowConfig, Network, QueueConfig, Sharing, UdpConfig};
 use firstflight_sim::dumbbell::Dumbbell;
 use firstflight_sim::engine::Mode;
 use firstflight_sim::outcome::{Outcome, simulate, simulate_observed};
@@ -156,7 +156,7 @@ pub(crate) fn network(case: &Case) -> Network {
             reverse: paths.reverse,
             stack: stack(case),
             chain: chain.clone(),
-            cluster: 0,
+            sharing: Sharing::default(),
             app: AppConfig {
                 start: i as u64 * 37 * MS,
                 bytes: if unlimited { None } else { case.bytes },

@@ -6,7 +6,7 @@ use firstflight_control::scheme::Value;
 use firstflight_control::units::{Nanos, Rate};
 use firstflight_net::queue::red::RedConfig;
 use firstflight_net::random::Stream;
-use firstflight_sim::config::{FlowConfig, Network, QueueConfig};
+use firstflight_sim::config::{FlowConfig, Network, QueueConfig, Sharing};
 use firstflight_sim::dumbbell::Dumbbell;
 use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::app::AppConfig;
@@ -104,7 +104,7 @@ impl Cell {
                 reverse: paths.reverse,
                 stack: self.stack(phase),
                 chain: chain.clone(),
-                cluster: 0,
+                sharing: Sharing::default(),
                 app: AppConfig {
                     start: i * self.count("stagger") * MS + late as u64,
                     bytes: None,

@@ -142,7 +142,6 @@ impl Sender {
 
     /// RFC 8985 found a loss: fast recovery.
     pub(super) fn enter_rack_recovery(&mut self, now: u64, mark: bool) {
-        self.stats.recoveries += 1;
         self.begin_undo();
         if !matches!(self.rack.state, CaState::Cwr | CaState::Recovery) {
             self.rack.undo.ssthresh = (!mark).then(|| self.current_ssthresh());
@@ -173,6 +172,7 @@ impl Sender {
     /// Tells the schemes of an episode. The kernel counts whole segments.
     pub(super) fn report_rack(&mut self, now: u64, trigger: Trigger) {
         let flight = u64::from(self.rack.in_flight(self.nxt - self.una));
+        self.stats.episodes += 1;
         self.chain.on_congestion(&Congestion {
             now: Nanos(now),
             in_flight: flight * self.mss,
