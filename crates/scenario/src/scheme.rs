@@ -85,6 +85,11 @@ impl PhaseSpec {
         self.label
     }
 
+    /// The parameters that were given.
+    pub fn params(&self) -> &[(&'static str, Value)] {
+        &self.params
+    }
+
     /// The value given for a parameter, if one was.
     pub fn param(&self, name: &str) -> Option<Value> {
         self.params.iter().find(|(given, _)| *given == name).map(|(_, value)| *value)

@@ -7,5 +7,6 @@ pub mod network;
 pub mod progress;
 pub mod results;
 pub mod run;
-pub mod stats;
+pub mod sharing;
+mod stats;
 pub mod trace;

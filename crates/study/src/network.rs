@@ -13,7 +13,7 @@ use firstflight_scenario as scenario;
 use firstflight_scenario::{
     Dist, Endpoints, FlowGroup, Graph, Limit, LinkTrace, Profile, Queue, Scenario, Schedule, Start,
 };
-use firstflight_sim::config::{FlowConfig, LinkConfig, Network, QueueConfig, Sharing, UdpConfig};
+use firstflight_sim::config::{FlowConfig, LinkConfig, Network, QueueConfig, UdpConfig};
 use firstflight_sim::dumbbell::{Dumbbell, Paths};
 use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::Sender;
@@ -22,6 +22,7 @@ use firstflight_sim::sender::rto::RtoConfig;
 use firstflight_sim::sender::stack::{IdleRestart, ReceiveWindow, Recovery, Stack};
 
 use crate::draw::{draw, draw_time};
+use crate::sharing;
 
 /// A run without a duration ends here, whatever is left: a connection whose path is dead retries for ever.
 const LONGEST: Nanos = Nanos::from_secs(4 * 3600);
@@ -84,13 +85,13 @@ pub fn build(scenario: &Scenario, seed: u64, grid: Nanos) -> Result<Built, Refus
         buffer: vec![],
         named_links: vec![],
     };
+    sharing::check(&scenario.flows)?;
     for (index, group) in scenario.flows.iter().enumerate() {
         check(group, index)?;
         let starts = starts(group, seed);
         for (number, start) in (0..group.count).zip(starts) {
             let name = group.flow_name(number);
-            let mut flow = flow(scenario, group, &name, start, seed, ecn, &mut wires);
-            flow.cluster = cluster(&scenario.flows, group);
+            let flow = flow(scenario, group, &name, start, seed, ecn, &mut wires);
             built.size.push(flow.app.bytes);
             built.group.push(index);
             built.scheme.push(group.scheme.label());
@@ -139,7 +140,7 @@ fn check(group: &FlowGroup, index: usize) -> Result<(), Refusal> {
         );
         return refuse("startup", why);
     }
-    let missing = needs.missing_from(Sender::OFFERED.and(Signals::SHARED_WINDOW));
+    let missing = needs.missing_from(Sender::OFFERED.and(Signals::SHARED_WINDOW).and(Signals::PLAN));
     if missing != Signals::NONE {
         let names: Vec<_> = missing.names().collect();
         let why = format!("{label} needs {}, which the simulator does not have", names.join(" and "));
@@ -149,17 +150,6 @@ fn check(group: &FlowGroup, index: usize) -> Result<(), Refusal> {
         return refuse("receiver_reads", "the simulator's receiving application reads eagerly".into());
     }
     Ok(())
-}
-
-/// The number of the cluster that a group's flows belong to: groups of one cluster name have one, and so have groups
-/// without a name that run between the same ends.
-fn cluster(groups: &[FlowGroup], group: &FlowGroup) -> u32 {
-    let same = |other: &FlowGroup| match (&group.cluster, &other.cluster) {
-        (Some(name), Some(other)) => name == other,
-        (None, None) => group.endpoints == other.endpoints,
-        _ => false,
-    };
-    groups.iter().position(same).map_or(0, |index| index as u32)
 }
 
 /// The chain of a group's schemes, ready to start.
@@ -190,7 +180,7 @@ fn flow(
         reverse: paths.reverse,
         stack: stack(group, mss, phase, ecn),
         chain: chain(group),
-        sharing: Sharing::default(),
+        sharing: sharing::sharing(&scenario.flows, group),
         app: AppConfig {
             start: start.0,
             bytes: group.size.map(|size| draw(size, &mut stream("size")).max(1)),
