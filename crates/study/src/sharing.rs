@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use firstflight_control::contract::Signals;
+use firstflight_paths::Policy;
 use firstflight_paths::policy::PolicyError;
-use firstflight_paths::{Policy, Settings};
 use firstflight_scenario::{FlowGroup, SchemeSpec};
 use firstflight_sim::config::Sharing;
 
@@ -26,10 +26,10 @@ pub(crate) fn check(groups: &[FlowGroup]) -> Result<(), Refusal> {
             continue;
         };
         let label = group.scheme.label();
-        let (kept, other) = memories.entry(cluster(groups, group)).or_default();
-        let both = kept.and(policy.settings());
-        *kept =
-            both.map_err(|conflict| refuse(format!("{label} and {other} are of one cluster: {conflict}")))?;
+        let (policies, other) = memories.entry(cluster(groups, group)).or_default();
+        policies.push(policy);
+        Policy::settings_for(policies.iter())
+            .map_err(|conflict| refuse(format!("{label} and {other} are of one cluster: {conflict}")))?;
         *other = label;
     }
     Ok(())
