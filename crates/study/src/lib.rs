@@ -7,6 +7,6 @@ pub mod network;
 pub mod progress;
 pub mod results;
 pub mod run;
-pub mod sharing;
-mod stats;
+mod sharing;
+pub mod stats;
 pub mod trace;
