@@ -5,6 +5,7 @@
 //! [`Folder`] touches the file system, and it leaves either whole files or none.
 
 mod decimate;
+pub mod figure;
 mod format;
 mod headline;
 mod names;

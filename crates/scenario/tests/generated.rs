@@ -35,7 +35,9 @@ fn the_example_of_the_reference_is_a_scenario() {
 
 /// Every scenario of the repository, and every preset.
 fn examples() -> Vec<(String, String)> {
-    let files = fs::read_dir(repository().join("scenarios")).unwrap().map(|entry| entry.unwrap().path());
+    let folders =
+        ["scenarios", "scenarios/schemes"].map(|folder| fs::read_dir(repository().join(folder)).unwrap());
+    let files = folders.into_iter().flatten().map(|entry| entry.unwrap().path());
     let mut texts: Vec<_> = files
         .filter(|path| path.extension().is_some_and(|end| end == "toml"))
         .map(|path| (path.display().to_string(), fs::read_to_string(path).unwrap()))

@@ -3,6 +3,7 @@
 pub mod compare;
 mod cost;
 pub mod draw;
+pub mod exhibit;
 pub mod network;
 pub mod progress;
 pub mod results;

@@ -454,6 +454,8 @@ pub struct Series {
     pub time_s: Vec<f64>,
     /// Congestion window.
     pub cwnd_packets: Vec<f64>,
+    /// Slow-start threshold; `None` is infinite.
+    pub ssthresh_packets: Vec<Option<f64>>,
     /// Packets sent and neither acknowledged nor deemed lost.
     pub in_flight_packets: Vec<f64>,
     /// Packets waiting at the bottleneck, whoever sent them.

@@ -9,11 +9,12 @@ use crate::cost::Stopwatch;
 use crate::network::{Built, Refusal, build};
 use crate::progress::Progress;
 use crate::results::{
-    EngineResult, FlowMeans, FlowResult, LinkMeans, LinkResult, Mean, RunMeans, RunResult, StartupExit,
+    EngineResult, FlowMeans, FlowResult, LinkMeans, LinkResult, Mean, RunMeans, RunResult, Series,
+    StartupExit,
 };
 use crate::stats::mean_ci95;
-use crate::trace::record;
 use crate::trace::record::Recording;
+use crate::trace::{record, simulate_traced};
 
 /// How a scenario is run.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +45,49 @@ pub fn trace(loaded: &Loaded, options: &RunOptions) -> Result<Recording, Error> 
     let built = build(scenario, options.seed.unwrap_or(scenario.seed), options.grid)
         .map_err(|refusal| places.refuse(&refusal.key, refusal.why))?;
     Ok(record(&built.network, "run", &built.scheme).1)
+}
+
+/// The first flow of a run, over time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowOverTime {
+    /// The chain of labels it ran.
+    pub scheme: String,
+    /// Bandwidth-delay product of its path.
+    pub bdp_packets: f64,
+    /// What the narrowest queue of its path holds; infinite where there is no limit.
+    pub buffer_packets: f64,
+    /// From its start to the end of the run.
+    pub lasted_s: f64,
+    /// How its start-up ended; `None` if it lasted to the end.
+    pub startup_exit: Option<StartupExit>,
+    /// When packets of it were dropped or lost, ascending, since its start.
+    pub losses_s: Vec<f64>,
+    /// Its registers, and the queue of the first link.
+    pub series: Series,
+}
+
+/// Runs a scenario once, under its own seed, and tells what its first flow did.
+///
+/// # Errors
+/// As [`run_scenario`], and if the scenario has no flow.
+pub fn over_time(scenario: &Scenario) -> Result<FlowOverTime, Refusal> {
+    let built = build(scenario, scenario.seed, Nanos::from_secs(1))?;
+    if built.network.flows.is_empty() {
+        return Err(Refusal { key: "flow".into(), why: "there is no flow to be shown over time".into() });
+    }
+    let (outcome, traced) = simulate_traced(&built.network);
+    let (config, flow) = (&built.network.flows[0], &outcome.flows[0]);
+    let start = flow.start.unwrap_or(config.app.start);
+    let (bdp_packets, buffer_packets) = (built.bdp[0], built.buffer[0]);
+    Ok(FlowOverTime {
+        scheme: built.scheme[0].clone(),
+        bdp_packets,
+        buffer_packets,
+        lasted_s: Nanos(outcome.end.saturating_sub(start)).as_secs_f64(),
+        startup_exit: startup_exit(flow, start, config.stack.mss, bdp_packets, buffer_packets),
+        losses_s: traced.losses_s,
+        series: traced.series,
+    })
 }
 
 /// Runs a scenario.

@@ -51,6 +51,7 @@ struct Recorder {
 struct Point {
     at: u64,
     cwnd: f64,
+    ssthresh: Option<f64>,
     in_flight: f64,
     queue: f64,
     delivered: f64,
@@ -84,6 +85,7 @@ impl Recorder {
             series: Series {
                 time_s: self.points.iter().map(|point| since(point.at)).collect(),
                 cwnd_packets: column(|p| p.cwnd),
+                ssthresh_packets: self.points.iter().map(|point| point.ssthresh).collect(),
                 in_flight_packets: column(|p| p.in_flight),
                 queue_packets: column(|p| p.queue),
                 delivered_bytes: column(|p| p.delivered),
@@ -132,6 +134,7 @@ impl Observer for Recorder {
         self.points.push(Point {
             at,
             cwnd: info.cwnd,
+            ssthresh: info.ssthresh,
             in_flight: info.in_flight.into(),
             queue: self.waiting.len() as f64,
             delivered: arrived as f64,

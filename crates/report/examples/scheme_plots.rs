@@ -1,0 +1,136 @@
+//! Draws every registered scheme in the scenario in which it is shown, into `docs/algorithms/images/`:
+//! `cargo run --release -p firstflight-report --example scheme_plots`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use firstflight_control::registry::SCHEMES;
+use firstflight_control::scheme::Info;
+use firstflight_report::figure::{Axis, Course, Figure, Mark, Panel, Point, Shape, Stroke, Tone};
+use firstflight_scenario::{Scenario, SchemeSpec};
+use firstflight_study::exhibit::{exhibit, stem, with_scheme};
+use firstflight_study::run::{FlowOverTime, over_time};
+
+/// What every scheme is compared with.
+const BASELINE: &str = "slow-start+reno";
+
+/// A folder of the repository.
+pub(crate) fn folder(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)
+}
+
+/// Where the pictures are.
+pub(crate) fn images() -> PathBuf {
+    folder("docs/algorithms/images")
+}
+
+/// Draws one scheme after another; the baseline runs once in each scenario.
+#[derive(Default)]
+pub(crate) struct Pictures {
+    baselines: BTreeMap<String, FlowOverTime>,
+}
+
+impl Pictures {
+    /// The picture of a scheme.
+    ///
+    /// # Errors
+    /// If its scenario cannot be read, or asks for what the simulator does not have.
+    pub(crate) fn svg(&mut self, info: &Info) -> Result<String, String> {
+        let shown = exhibit(&folder("scenarios/schemes"), info).map_err(|error| error.to_string())?;
+        let run = |scenario: &Scenario| {
+            over_time(scenario).map_err(|refusal| format!("{}: {}: {}", shown.file, refusal.key, refusal.why))
+        };
+        let flow = run(&shown.scenario)?;
+        let baseline = if flow.scheme == BASELINE {
+            None
+        } else if let Some(known) = self.baselines.get(&shown.file) {
+            Some(known)
+        } else {
+            let scheme = SchemeSpec::parse(BASELINE).expect("registered labels");
+            let scenario = with_scheme(&shown.scenario, scheme).expect("it has a flow, which has just run");
+            Some(&*self.baselines.entry(shown.file.clone()).or_insert(run(&scenario)?))
+        };
+        Ok(figure(&shown.scenario.title, &flow, baseline).svg())
+    }
+}
+
+fn figure(conditions: &str, flow: &FlowOverTime, baseline: Option<&FlowOverTime>) -> Figure {
+    let highest = [Some(flow), baseline].into_iter().flatten().flat_map(|f| &f.series.cwnd_packets).copied();
+    let capacity = flow.bdp_packets + if flow.buffer_packets.is_finite() { flow.buffer_packets } else { 0.0 };
+    // A threshold far above every window would flatten them all.
+    let top = 1.04 * highest.fold(capacity, f64::max);
+    let lasted = [Some(flow), baseline].into_iter().flatten().map(|f| f.lasted_s).fold(0.0, f64::max);
+    let windows = Axis { title: "window, packets".into(), range: Some([0.0, top]) };
+    Figure {
+        title: flow.scheme.clone(),
+        subtitle: conditions.to_owned(),
+        x: Axis { title: "time since the flow's start, s".into(), range: Some([0.0, lasted]) },
+        panels: vec![
+            Panel { height: 250, y: windows, marks: windows_of(flow, baseline) },
+            Panel {
+                height: 90,
+                y: Axis { title: "queue, packets".into(), range: None },
+                marks: queue_of(flow),
+            },
+        ],
+    }
+}
+
+fn windows_of(flow: &FlowOverTime, baseline: Option<&FlowOverTime>) -> Vec<Mark> {
+    let level = |name: &str, y: f64| mark(name, Tone::Grey, Shape::Level { y, stroke: Stroke::Dashed });
+    let mut marks = vec![level("BDP, and with the buffer", flow.bdp_packets)];
+    if flow.buffer_packets.is_finite() {
+        marks.push(Mark { name: None, ..level("", flow.bdp_packets + flow.buffer_packets) });
+    }
+    if let Some(baseline) = baseline {
+        let cwnd = known(&baseline.series.cwnd_packets);
+        marks.push(mark(&format!("cwnd of {BASELINE}"), Tone::Orange, steps(baseline, cwnd, Stroke::Thin)));
+    }
+    let ssthresh = &flow.series.ssthresh_packets;
+    if ssthresh.iter().any(Option::is_some) {
+        marks.push(mark("ssthresh", Tone::Green, steps(flow, ssthresh.clone(), Stroke::Thin)));
+    }
+    marks.push(mark("cwnd", Tone::Blue, steps(flow, known(&flow.series.cwnd_packets), Stroke::Solid)));
+    if let Some(exit) = flow.startup_exit {
+        let point = Point { x: exit.time_s, y: exit.cwnd_packets, label: exit.reason.label().into() };
+        marks.push(mark("start-up ends", Tone::Blue, Shape::Points(vec![point])));
+    }
+    marks
+}
+
+fn queue_of(flow: &FlowOverTime) -> Vec<Mark> {
+    let queue = known(&flow.series.queue_packets);
+    let mut marks = vec![Mark { name: None, ..mark("", Tone::Violet, steps(flow, queue, Stroke::Solid)) }];
+    if !flow.losses_s.is_empty() {
+        marks.push(mark("packets lost", Tone::Magenta, Shape::Ticks(flow.losses_s.clone())));
+    }
+    marks
+}
+
+fn mark(name: &str, tone: Tone, shape: Shape) -> Mark {
+    Mark { name: Some(name.into()), tone, shape }
+}
+
+fn known(column: &[f64]) -> Vec<Option<f64>> {
+    column.iter().copied().map(Some).collect()
+}
+
+fn steps(flow: &FlowOverTime, column: Vec<Option<f64>>, stroke: Stroke) -> Shape {
+    let points = flow.series.time_s.iter().copied().zip(column).collect();
+    Shape::Line { points, course: Course::Steps, stroke }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    std::fs::create_dir_all(images())?;
+    let mut pictures = Pictures::default();
+    for info in SCHEMES {
+        let svg = pictures.svg(info).map_err(|error| format!("{}: {error}", info.label))?;
+        let path = images().join(stem(info) + ".svg");
+        if std::fs::read_to_string(&path).is_ok_and(|old| old == svg) {
+            continue;
+        }
+        std::fs::write(&path, &svg)?;
+        println!("{}: {} bytes", path.display(), svg.len());
+    }
+    Ok(())
+}

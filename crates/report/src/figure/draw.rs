@@ -1,0 +1,350 @@
+//! A figure as an SVG document.
+
+use std::fmt::Write as _;
+
+use super::line::{Place, number, path};
+use super::scale::Scale;
+use super::style::{Tone, sheet};
+use super::{Course, Figure, Mark, Panel, Shape, Stroke};
+
+const WIDTH: i64 = 760;
+/// Beside the plot areas: the labels of the vertical axes to the left.
+const LEFT: i64 = 64;
+const RIGHT: i64 = 18;
+/// Above the first line of text, and from one baseline to the next.
+const TOP: i64 = 10;
+const LINE: i64 = 19;
+/// Between two plot areas.
+const GAP: i64 = 14;
+/// Below the last: labels and title of the horizontal axis.
+const BOTTOM: i64 = 44;
+/// Least distance of labels on the axes.
+const APART: [f64; 2] = [70.0, 34.0];
+/// Width of the key of a legend's entry with its gaps, and of a character at 13 pixels, on average.
+const KEY: i64 = 44;
+const CHARACTER: i64 = 7;
+
+/// Room above the highest mark, as a share of the axis.
+const HEADROOM: f64 = 0.04;
+
+pub(super) fn document(figure: &Figure) -> String {
+    let legend = legend(figure);
+    let rows = legend.iter().map(|entry| entry.row + 1).max().unwrap_or(0);
+    let subtitled = i64::from(!figure.subtitle.is_empty());
+    let first = TOP + 18 + subtitled * LINE + rows * LINE + 12;
+    let plots: i64 = figure.panels.iter().map(|panel| i64::from(panel.height) + GAP).sum();
+    let height = first + plots - GAP + BOTTOM;
+
+    let mut used: Vec<Tone> =
+        figure.panels.iter().flat_map(|panel| &panel.marks).map(|mark| mark.tone).collect();
+    used.sort_unstable();
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" role=\"img\">\n\
+         <title>{}</title>\n<style>{}</style>\n<rect class=\"p\" width=\"{WIDTH}\" height=\"{height}\"/>\n",
+        escaped(&figure.title),
+        sheet(&used)
+    );
+    text(&mut svg, "t", (LEFT, TOP + 16), &figure.title);
+    if subtitled == 1 {
+        text(&mut svg, "d", (LEFT, TOP + 16 + LINE), &figure.subtitle);
+    }
+    for entry in &legend {
+        let baseline = TOP + 18 + subtitled * LINE + (entry.row + 1) * LINE;
+        key(&mut svg, entry.mark, (entry.x, baseline - 4));
+        text(&mut svg, "", (entry.x + KEY - 10, baseline), entry.name);
+    }
+
+    let range = figure.x.range.unwrap_or_else(|| span(figure.panels.iter().flat_map(xs), 0.0));
+    let x = Scale::new(range, [LEFT as f64, (WIDTH - RIGHT) as f64]);
+    let mut top = first;
+    for (index, panel) in figure.panels.iter().enumerate() {
+        draw_panel(&mut svg, panel, index, &x, top);
+        top += i64::from(panel.height) + GAP;
+    }
+    let bottom = top - GAP;
+    for tick in x.ticks(APART[0]) {
+        let at = x.tenths(tick.value);
+        let _ = writeln!(svg, "<path class=\"r\" d=\"M{} {bottom}v5\"/>", number(at));
+        let _ = writeln!(
+            svg,
+            "<text class=\"d m\" x=\"{}\" y=\"{}\">{}</text>",
+            number(at),
+            bottom + 19,
+            tick.label
+        );
+    }
+    text(&mut svg, "d m", ((LEFT + WIDTH - RIGHT) / 2, bottom + 37), &figure.x.title);
+    svg += "</svg>\n";
+    svg
+}
+
+fn draw_panel(svg: &mut String, panel: &Panel, index: usize, x: &Scale, top: i64) {
+    let (right, bottom) = (WIDTH - RIGHT, top + i64::from(panel.height));
+    let range = panel.y.range.unwrap_or_else(|| span(panel.marks.iter().flat_map(ys), HEADROOM));
+    let y = Scale::new(range, [bottom as f64, top as f64]);
+    for tick in y.ticks(APART[1]) {
+        let at = y.tenths(tick.value);
+        let _ = writeln!(svg, "<path class=\"g\" d=\"M{LEFT} {}H{right}\"/>", number(at));
+        let _ = writeln!(
+            svg,
+            "<text class=\"d e\" x=\"{}\" y=\"{}\">{}</text>",
+            LEFT - 7,
+            number(at + 45),
+            tick.label
+        );
+    }
+    let middle = (top + bottom) / 2;
+    let _ = writeln!(
+        svg,
+        "<text class=\"d m\" transform=\"translate(16 {middle})rotate(-90)\">{}</text>",
+        escaped(&panel.y.title)
+    );
+    let _ = writeln!(
+        svg,
+        "<clipPath id=\"k{index}\"><rect x=\"{LEFT}\" y=\"{top}\" width=\"{}\" height=\"{}\"/></clipPath>",
+        right - LEFT,
+        panel.height
+    );
+    let _ = writeln!(svg, "<g clip-path=\"url(#k{index})\">");
+    for mark in &panel.marks {
+        draw_mark(svg, mark, x, &y, top);
+    }
+    svg.push_str("</g>\n");
+    let _ = writeln!(svg, "<path class=\"r\" d=\"M{LEFT} {top}V{bottom}H{right}\"/>");
+}
+
+fn draw_mark(svg: &mut String, mark: &Mark, x: &Scale, y: &Scale, top: i64) {
+    let tone = mark.tone.class();
+    match &mark.shape {
+        Shape::Line { points, course, stroke } => {
+            let data: String = runs(points, *course, x, y).iter().map(|run| path(run)).collect();
+            let _ = writeln!(svg, "<path class=\"l {tone}{}\" d=\"{data}\"/>", class(*stroke));
+        }
+        Shape::Level { y: level, stroke } => {
+            let at = number(y.tenths(*level));
+            let right = WIDTH - RIGHT;
+            let _ = writeln!(svg, "<path class=\"l {tone}{}\" d=\"M{LEFT} {at}H{right}\"/>", class(*stroke));
+        }
+        Shape::Points(points) => {
+            for point in points {
+                let (px, py) = (x.tenths(point.x), y.tenths(point.y));
+                let _ = writeln!(
+                    svg,
+                    "<circle class=\"o {tone}\" cx=\"{}\" cy=\"{}\" r=\"4\"/>",
+                    number(px),
+                    number(py)
+                );
+                if !point.label.is_empty() {
+                    let beyond = px / 10 + 8 + width(&point.label) > WIDTH - RIGHT;
+                    let (class, dx) = if beyond { ("e", -80) } else { ("", 80) };
+                    // Beside the dot; below it where the text would leave the panel.
+                    let dy = if py - 160 < top * 10 { 160 } else { -40 };
+                    let _ = writeln!(
+                        svg,
+                        "<text class=\"{class}\" x=\"{}\" y=\"{}\">{}</text>",
+                        number(px + dx),
+                        number(py + dy),
+                        escaped(&point.label)
+                    );
+                }
+            }
+        }
+        Shape::Ticks(at) => {
+            let mut pixels: Vec<i64> = at.iter().map(|&at| x.tenths(at).div_euclid(10)).collect();
+            pixels.sort_unstable();
+            pixels.dedup();
+            let data: String = pixels.iter().map(|px| format!("M{px} {top}v8")).collect();
+            let _ = writeln!(svg, "<path class=\"l {tone} n\" d=\"{data}\"/>");
+        }
+    }
+}
+
+/// The stretches of a line between its interruptions.
+fn runs(points: &[(f64, Option<f64>)], course: Course, x: &Scale, y: &Scale) -> Vec<Vec<Place>> {
+    let mut runs: Vec<Vec<Place>> = vec![];
+    let mut interrupted = true;
+    for &(at, value) in points {
+        let px = x.tenths(at);
+        // A register holds its value until it has another, or none.
+        if let (Course::Steps, false, Some(&(_, held))) =
+            (course, interrupted, runs.last().and_then(|run| run.last()))
+        {
+            runs.last_mut().expect("it has just been seen").push((px, held));
+        }
+        let Some(value) = value else {
+            interrupted = true;
+            continue;
+        };
+        if interrupted {
+            runs.push(vec![]);
+        }
+        interrupted = false;
+        runs.last_mut().expect("one was begun").push((px, y.tenths(value)));
+    }
+    runs
+}
+
+/// One entry of the legend.
+struct Entry<'a> {
+    mark: &'a Mark,
+    name: &'a str,
+    x: i64,
+    row: i64,
+}
+
+/// Named marks from left to right, and on a new line where the width ends.
+fn legend(figure: &Figure) -> Vec<Entry<'_>> {
+    let mut entries = vec![];
+    let (mut x, mut row) = (LEFT, 0);
+    for mark in figure.panels.iter().flat_map(|panel| &panel.marks) {
+        let Some(name) = &mark.name else { continue };
+        let width = KEY + width(name) + 6;
+        if x + width > WIDTH - RIGHT && x > LEFT {
+            (x, row) = (LEFT, row + 1);
+        }
+        entries.push(Entry { mark, name, x, row });
+        x += width;
+    }
+    entries
+}
+
+fn key(svg: &mut String, mark: &Mark, (x, y): (i64, i64)) {
+    let tone = mark.tone.class();
+    let _ = match &mark.shape {
+        Shape::Line { stroke, .. } | Shape::Level { stroke, .. } => {
+            writeln!(svg, "<path class=\"l {tone}{}\" d=\"M{x} {y}h26\"/>", class(*stroke))
+        }
+        Shape::Points(_) => {
+            writeln!(svg, "<circle class=\"o {tone}\" cx=\"{}\" cy=\"{y}\" r=\"4\"/>", x + 13)
+        }
+        Shape::Ticks(_) => {
+            writeln!(svg, "<path class=\"l {tone} n\" d=\"M{} {}v8m4 -8v8m7 -8v8\"/>", x + 8, y - 4)
+        }
+    };
+}
+
+fn class(stroke: Stroke) -> &'static str {
+    match stroke {
+        Stroke::Solid => "",
+        Stroke::Thin => " n",
+        Stroke::Dashed => " a",
+    }
+}
+
+fn text(svg: &mut String, class: &str, (x, y): (i64, i64), content: &str) {
+    let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
+    let _ = writeln!(svg, "<text{class} x=\"{x}\" y=\"{y}\">{}</text>", escaped(content));
+}
+
+fn width(text: &str) -> i64 {
+    text.chars().count() as i64 * CHARACTER
+}
+
+/// Zero and every value, with `room` above as a share of the whole.
+fn span(values: impl Iterator<Item = f64>, room: f64) -> [f64; 2] {
+    let [low, high] = values.fold([0.0_f64, 0.0], |[low, high], v| [low.min(v), high.max(v)]);
+    if low == high { [0.0, 1.0] } else { [low, high + room * (high - low)] }
+}
+
+fn xs(panel: &Panel) -> impl Iterator<Item = f64> + '_ {
+    panel.marks.iter().flat_map(|mark| -> Box<dyn Iterator<Item = f64>> {
+        match &mark.shape {
+            Shape::Line { points, .. } => Box::new(points.iter().map(|(x, _)| *x)),
+            Shape::Points(points) => Box::new(points.iter().map(|point| point.x)),
+            Shape::Ticks(at) => Box::new(at.iter().copied()),
+            Shape::Level { .. } => Box::new(std::iter::empty()),
+        }
+    })
+}
+
+fn ys(mark: &Mark) -> Box<dyn Iterator<Item = f64> + '_> {
+    match &mark.shape {
+        Shape::Line { points, .. } => Box::new(points.iter().filter_map(|(_, y)| *y)),
+        Shape::Points(points) => Box::new(points.iter().map(|point| point.y)),
+        Shape::Level { y, .. } => Box::new(std::iter::once(*y)),
+        Shape::Ticks(_) => Box::new(std::iter::empty()),
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Axis, Point};
+    use super::*;
+
+    fn line(points: &[(f64, Option<f64>)], course: Course) -> Mark {
+        let shape = Shape::Line { points: points.to_vec(), course, stroke: Stroke::Solid };
+        Mark { name: Some("a & b".into()), tone: Tone::Blue, shape }
+    }
+
+    fn figure(marks: Vec<Mark>) -> Figure {
+        let x = Axis { title: "time, s".into(), range: Some([0.0, 678.0]) };
+        let y = Axis { title: "window, packets".into(), range: Some([0.0, 100.0]) };
+        Figure {
+            title: "<x>".into(),
+            subtitle: String::new(),
+            x,
+            panels: vec![Panel { height: 100, y, marks }],
+        }
+    }
+
+    /// The data of the path of the first line, beyond its legend's key.
+    fn drawn(svg: &str) -> &str {
+        let (_, rest) = svg.split_once("<g clip-path").expect("a panel");
+        let (_, rest) = rest.split_once(" d=\"").expect("a path");
+        rest.split_once('"').expect("an end").0
+    }
+
+    #[test]
+    fn a_line_lies_where_its_axes_say() {
+        // The plot area is 678 pixels wide from 64 on: a pixel a second. Title, one row of legend and their gaps end
+        // at 59, and a packet is a pixel: 100 lies at 59, 0 at 159.
+        let svg = figure(vec![line(
+            &[(0.0, Some(0.0)), (100.0, Some(50.0)), (200.0, Some(50.0))],
+            Course::Straight,
+        )])
+        .svg();
+        assert_eq!(drawn(&svg), "M64 159l100 -50h100");
+        let stairs =
+            figure(vec![line(&[(0.0, Some(0.0)), (100.0, Some(50.0)), (200.0, None)], Course::Steps)]).svg();
+        assert_eq!(drawn(&stairs), "M64 159h100v-50h100");
+    }
+
+    #[test]
+    fn a_line_is_interrupted_where_it_has_no_value() {
+        let gap = [(0.0, Some(0.0)), (10.0, None), (20.0, Some(0.0)), (30.0, Some(0.0))];
+        assert_eq!(drawn(&figure(vec![line(&gap, Course::Straight)]).svg()), "M64 159M84 159h10");
+        assert_eq!(drawn(&figure(vec![line(&gap, Course::Steps)]).svg()), "M64 159h10M84 159h10");
+    }
+
+    #[test]
+    fn what_is_written_cannot_become_markup_and_every_element_is_closed() {
+        let points = vec![Point { x: 677.0, y: 99.0, label: "\"far\" <right>".into() }];
+        let dots = Mark { name: None, tone: Tone::Orange, shape: Shape::Points(points) };
+        let ticks =
+            Mark { name: Some("losses".into()), tone: Tone::Grey, shape: Shape::Ticks(vec![1.0, 1.2, 9.0]) };
+        let svg = figure(vec![line(&[(0.0, Some(1.0))], Course::Steps), dots, ticks]).svg();
+        assert!(svg.contains("<title>&lt;x&gt;</title>") && svg.contains("a &amp; b"));
+        // Near the right end and the top: to the left of its dot, and below it.
+        assert!(
+            svg.contains("<text class=\"e\" x=\"733\" y=\"76\">&quot;far&quot; &lt;right&gt;</text>"),
+            "{svg}"
+        );
+        assert!(svg.contains("M65 59v8M73 59v8"), "one tick a pixel: {svg}");
+        let count = |what: &str| svg.matches(what).count();
+        for element in ["svg", "g", "text", "title", "style", "clipPath"] {
+            let opened = count(&format!("<{element}>")) + count(&format!("<{element} "));
+            assert_eq!(opened, count(&format!("</{element}>")), "{element}");
+        }
+    }
+
+    #[test]
+    fn an_axis_without_a_range_spans_zero_and_what_is_drawn() {
+        assert_eq!(span([3.0, 50.0].into_iter(), 0.04), [0.0, 52.0]);
+        assert_eq!(span([-10.0].into_iter(), 0.0), [-10.0, 0.0]);
+        assert_eq!(span(std::iter::empty(), 0.04), [0.0, 1.0]);
+    }
+}

@@ -1,0 +1,103 @@
+//! From numbers to pixels, and the round numbers at which an axis is labelled.
+
+/// A linear scale.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scale {
+    from: f64,
+    until: f64,
+    /// Pixels at `from` and at `until`.
+    pixels: [f64; 2],
+}
+
+/// A label of an axis.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Tick {
+    pub(super) value: f64,
+    pub(super) label: String,
+}
+
+impl Scale {
+    /// A scale over `range`, whose ends differ.
+    pub(super) fn new([from, until]: [f64; 2], pixels: [f64; 2]) -> Self {
+        assert!(from < until, "an axis from {from} to {until}");
+        Self { from, until, pixels }
+    }
+
+    /// Tenths of a pixel, to the nearest.
+    pub(super) fn tenths(&self, value: f64) -> i64 {
+        let [a, b] = self.pixels;
+        ((a + (value - self.from) / (self.until - self.from) * (b - a)) * 10.0).round() as i64
+    }
+
+    /// Multiples of 1, 2 or 5 times a power of ten within the range, at least `apart` pixels from each other.
+    pub(super) fn ticks(&self, apart: f64) -> Vec<Tick> {
+        let length = (self.pixels[1] - self.pixels[0]).abs();
+        let least = (self.until - self.from) * apart / length;
+        let step = Step::at_least(least);
+        let first = (self.from / step.value()).ceil() as i64;
+        (first..).map(|multiple| step.times(multiple)).take_while(|tick| tick.value <= self.until).collect()
+    }
+}
+
+/// 1, 2 or 5 times a power of ten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Step {
+    digit: i64,
+    /// 10^this, and 10^-this if it is below zero: both exact.
+    exponent: i32,
+}
+
+impl Step {
+    /// The smallest that is not below `least`, which is above zero.
+    fn at_least(least: f64) -> Self {
+        let mut exponent = -9;
+        loop {
+            for digit in [1, 2, 5] {
+                let step = Self { digit, exponent };
+                if step.value() >= least {
+                    return step;
+                }
+            }
+            exponent += 1;
+        }
+    }
+
+    fn value(self) -> f64 {
+        self.times(1).value
+    }
+
+    /// A multiple, computed exactly and rounded once.
+    fn times(self, multiple: i64) -> Tick {
+        let ten: f64 = (0..self.exponent.unsigned_abs()).map(|_| 10.0).product();
+        let digits = (multiple * self.digit) as f64;
+        let value = if self.exponent < 0 { digits / ten } else { digits * ten };
+        let label = format!("{value:.*}", self.exponent.min(0).unsigned_abs() as usize);
+        Tick { value, label: label.replace('-', "\u{2212}") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(range: [f64; 2], pixels: [f64; 2], apart: f64) -> Vec<String> {
+        Scale::new(range, pixels).ticks(apart).into_iter().map(|tick| tick.label).collect()
+    }
+
+    #[test]
+    fn ticks_are_round_numbers_as_close_as_asked_and_no_closer() {
+        // 700 pixels for 40 s: 80 pixels are 4.57 s, and the next round step is 5 s.
+        let expected = ["0", "5", "10", "15", "20", "25", "30", "35", "40"];
+        assert_eq!(labels([0.0, 40.0], [0.0, 700.0], 80.0), expected);
+        // 250 pixels upwards for 0.9: 40 pixels are 0.144.
+        assert_eq!(labels([0.0, 0.9], [250.0, 0.0], 40.0), ["0.0", "0.2", "0.4", "0.6", "0.8"]);
+        assert_eq!(labels([-3.0, 1.0], [0.0, 100.0], 50.0), ["\u{2212}2", "0"]);
+        assert_eq!(labels([0.0, 6000.0], [0.0, 100.0], 30.0), ["0", "2000", "4000", "6000"]);
+    }
+
+    #[test]
+    fn a_value_falls_on_its_tenth_of_a_pixel() {
+        let up = Scale::new([0.0, 200.0], [250.0, 50.0]);
+        assert_eq!([0.0, 200.0, 50.0, 0.25].map(|v| up.tenths(v)), [2500, 500, 2000, 2498]);
+    }
+}

@@ -1,0 +1,70 @@
+//! The checked-in scenario in which a scheme is shown: its picture, and that it behaves as no other.
+//!
+//! A folder holds one scenario for each role, `startup.toml`, `avoidance.toml` and `whole.toml`, in which the first
+//! flow takes any scheme of that role; and a scenario of its own for each scheme that needs another setting, named by
+//! its label, whose first flow names the scheme.
+
+use std::path::Path;
+
+use firstflight_control::registry::SCHEMES;
+use firstflight_control::scheme::{Info, Role};
+use firstflight_scenario::{Error, PhaseSpec, Scenario, SchemeSpec, load};
+
+/// A scheme in the scenario in which it is shown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Exhibit {
+    /// The name of the file it came from, without folders: `startup.toml`.
+    pub file: String,
+    /// The scenario; its first flow runs the scheme.
+    pub scenario: Scenario,
+}
+
+/// The name of what belongs to a scheme: its label, with its role where a scheme before it has the same label.
+pub fn stem(info: &Info) -> String {
+    let first = SCHEMES.iter().find(|other| other.label == info.label);
+    if first.is_none_or(|first| first.role == info.role) {
+        info.label.into()
+    } else {
+        format!("{}-{}", info.label, info.role.label())
+    }
+}
+
+/// The exhibit of a scheme from the scenarios in `folder`.
+///
+/// # Errors
+/// If the scenario cannot be read, has no flow, or is the scheme's own and its first flow does not run it.
+pub fn exhibit(folder: &Path, info: &Info) -> Result<Exhibit, Error> {
+    let own = format!("{}.toml", stem(info));
+    if folder.join(&own).exists() {
+        let loaded = load(&folder.join(&own))?;
+        let runs = |scheme: &SchemeSpec| scheme.phases().iter().any(|phase| phase.label() == info.label);
+        if !loaded.scenario.flows.first().is_some_and(|flow| runs(&flow.scheme)) {
+            let why = format!("the first flow of {own} shows {}, and runs another scheme", info.label);
+            return Err(loaded.places.refuse("flow[0]", why));
+        }
+        return Ok(Exhibit { file: own, scenario: loaded.scenario });
+    }
+    let file = format!("{}.toml", info.role.label());
+    let loaded = load(&folder.join(&file))?;
+    let scenario = with_scheme(&loaded.scenario, plain_chain(info))
+        .ok_or_else(|| loaded.places.refuse("flow", "a scenario for schemes has a flow that runs them"))?;
+    Ok(Exhibit { file, scenario })
+}
+
+/// A scheme with its default parameters: a start-up before Reno, an avoidance after slow start.
+pub fn plain_chain(info: &Info) -> SchemeSpec {
+    let labels = match info.role {
+        Role::Startup => vec![info.label, "reno"],
+        Role::Avoidance => vec!["slow-start", info.label],
+        Role::Whole => vec![info.label],
+    };
+    let phases = labels.into_iter().map(|label| PhaseSpec::new(label).expect("a registered label"));
+    SchemeSpec::new(phases.collect()).expect("a start-up, then avoidance; or both in one")
+}
+
+/// The same scenario with another scheme in its first flow; `None` if it has no flow.
+pub fn with_scheme(scenario: &Scenario, scheme: SchemeSpec) -> Option<Scenario> {
+    let mut scenario = scenario.clone();
+    scenario.flows.first_mut()?.scheme = scheme;
+    Some(scenario)
+}
