@@ -107,13 +107,13 @@ fn draw_panel(svg: &mut String, panel: &Panel, index: usize, x: &Scale, top: i64
     );
     let _ = writeln!(svg, "<g clip-path=\"url(#k{index})\">");
     for mark in &panel.marks {
-        draw_mark(svg, mark, x, &y, top);
+        draw_mark(svg, mark, x, &y, [top, bottom]);
     }
     svg.push_str("</g>\n");
     let _ = writeln!(svg, "<path class=\"r\" d=\"M{LEFT} {top}V{bottom}H{right}\"/>");
 }
 
-fn draw_mark(svg: &mut String, mark: &Mark, x: &Scale, y: &Scale, top: i64) {
+fn draw_mark(svg: &mut String, mark: &Mark, x: &Scale, y: &Scale, [top, bottom]: [i64; 2]) {
     let tone = mark.tone.class();
     match &mark.shape {
         Shape::Line { points, course, stroke } => {
@@ -136,9 +136,9 @@ fn draw_mark(svg: &mut String, mark: &Mark, x: &Scale, y: &Scale, top: i64) {
                 );
                 if !point.label.is_empty() {
                     let beyond = px / 10 + 8 + width(&point.label) > WIDTH - RIGHT;
-                    let (class, dx) = if beyond { ("e", -80) } else { ("", 80) };
-                    // Beside the dot; below it where the text would leave the panel.
-                    let dy = if py - 160 < top * 10 { 160 } else { -40 };
+                    let (class, dx) = if beyond { ("h e", -80) } else { ("h", 80) };
+                    // Below the dot, where a rising line does not go; above it at the bottom of the panel.
+                    let dy = if py + 200 > bottom * 10 { -80 } else { 150 };
                     let _ = writeln!(
                         svg,
                         "<text class=\"{class}\" x=\"{}\" y=\"{}\">{}</text>",
@@ -328,9 +328,9 @@ mod tests {
             Mark { name: Some("losses".into()), tone: Tone::Grey, shape: Shape::Ticks(vec![1.0, 1.2, 9.0]) };
         let svg = figure(vec![line(&[(0.0, Some(1.0))], Course::Steps), dots, ticks]).svg();
         assert!(svg.contains("<title>&lt;x&gt;</title>") && svg.contains("a &amp; b"));
-        // Near the right end and the top: to the left of its dot, and below it.
+        // The dot is at 741, 60: 8 pixels to the left of it near the right end, and 15 below.
         assert!(
-            svg.contains("<text class=\"e\" x=\"733\" y=\"76\">&quot;far&quot; &lt;right&gt;</text>"),
+            svg.contains("<text class=\"h e\" x=\"733\" y=\"75\">&quot;far&quot; &lt;right&gt;</text>"),
             "{svg}"
         );
         assert!(svg.contains("M65 59v8M73 59v8"), "one tick a pixel: {svg}");

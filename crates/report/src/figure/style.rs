@@ -64,9 +64,9 @@ const TONES: [[&str; 2]; 9] = [
 /// The style sheet for a figure that uses these tones.
 pub(super) fn sheet(used: &[Tone]) -> String {
     let colours = |mode: usize| {
+        let [paper, ink, dim, rule, grid] = [PAPER, INK, DIM, RULE, GRID].map(|colour| colour[mode]);
         let mut css = format!(
-            ".p{{fill:{}}}text{{fill:{}}}.d{{fill:{}}}.r{{stroke:{}}}.g{{stroke:{}}}",
-            PAPER[mode], INK[mode], DIM[mode], RULE[mode], GRID[mode]
+            ".p{{fill:{paper}}}.h{{stroke:{paper}}}text{{fill:{ink}}}.d{{fill:{dim}}}.r{{stroke:{rule}}}.g{{stroke:{grid}}}"
         );
         for tone in Tone::ALL.into_iter().filter(|tone| used.contains(tone)) {
             css += &format!(".{}{{color:{}}}", tone.class(), TONES[tone as usize][mode]);
@@ -76,7 +76,7 @@ pub(super) fn sheet(used: &[Tone]) -> String {
     format!(
         "text{{font:13px system-ui,sans-serif}}.t{{font-size:16px;font-weight:600}}.e{{text-anchor:end}}.m{{text-anchor:middle}}\
          path{{fill:none}}.l,.r,.g{{stroke-width:1}}.l{{stroke:currentColor;stroke-width:1.8;stroke-linejoin:round}}\
-         .n{{stroke-width:1;opacity:.85}}.a{{stroke-width:1.2;stroke-dasharray:5 4}}.o{{fill:currentColor}}\
+         .n{{stroke-width:1;opacity:.85}}.a{{stroke-width:1.2;stroke-dasharray:5 4}}.o{{fill:currentColor}}.h{{stroke-width:3;paint-order:stroke}}\
          {}@media(prefers-color-scheme:dark){{{}}}",
         colours(0),
         colours(1)
