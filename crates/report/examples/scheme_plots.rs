@@ -2,12 +2,13 @@
 //! `cargo run --release -p firstflight-report --example scheme_plots`.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::PathBuf;
 
 use firstflight_control::registry::SCHEMES;
 use firstflight_control::scheme::Info;
 use firstflight_report::figure::{Axis, Course, Figure, Mark, Panel, Point, Shape, Stroke, Tone};
-use firstflight_scenario::{Scenario, SchemeSpec};
+use firstflight_scenario::{Error, SchemeSpec};
 use firstflight_study::exhibit::{exhibit, stem, with_scheme};
 use firstflight_study::run::{FlowOverTime, over_time};
 
@@ -35,22 +36,23 @@ impl Pictures {
     ///
     /// # Errors
     /// If its scenario cannot be read, or asks for what the simulator does not have.
-    pub(crate) fn svg(&mut self, info: &Info) -> Result<String, String> {
-        let shown = exhibit(&folder("scenarios/schemes"), info).map_err(|error| error.to_string())?;
-        let run = |scenario: &Scenario| {
-            over_time(scenario).map_err(|refusal| format!("{}: {}: {}", shown.file, refusal.key, refusal.why))
-        };
-        let flow = run(&shown.scenario)?;
+    pub(crate) fn svg(&mut self, info: &Info) -> Result<String, Error> {
+        let shown = exhibit(&folder("scenarios/schemes"), info)?;
+        let flow = over_time(&shown.loaded)?;
+        let conditions = shown.loaded.scenario.title.clone();
         let baseline = if flow.scheme == BASELINE {
             None
-        } else if let Some(known) = self.baselines.get(&shown.file) {
-            Some(known)
         } else {
-            let scheme = SchemeSpec::parse(BASELINE).expect("registered labels");
-            let scenario = with_scheme(&shown.scenario, scheme).expect("it has a flow, which has just run");
-            Some(&*self.baselines.entry(shown.file.clone()).or_insert(run(&scenario)?))
+            let known = match self.baselines.entry(shown.file) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(unknown) => {
+                    let scheme = SchemeSpec::parse(BASELINE).expect("registered labels");
+                    unknown.insert(over_time(&with_scheme(shown.loaded, scheme)?)?)
+                }
+            };
+            Some(&*known)
         };
-        Ok(figure(&shown.scenario.title, &flow, baseline).svg())
+        Ok(figure(&conditions, &flow, baseline).svg())
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use firstflight_control::registry::SCHEMES;
 use firstflight_control::scheme::{Info, Role};
-use firstflight_scenario::{Error, PhaseSpec, Scenario, SchemeSpec, load};
+use firstflight_scenario::{Error, Loaded, PhaseSpec, SchemeSpec, load};
 
 /// A scheme in the scenario in which it is shown.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,7 +16,7 @@ pub struct Exhibit {
     /// The name of the file it came from, without folders: `startup.toml`.
     pub file: String,
     /// The scenario; its first flow runs the scheme.
-    pub scenario: Scenario,
+    pub loaded: Loaded,
 }
 
 /// The name of what belongs to a scheme: its label, with its role where a scheme before it has the same label.
@@ -42,13 +42,11 @@ pub fn exhibit(folder: &Path, info: &Info) -> Result<Exhibit, Error> {
             let why = format!("the first flow of {own} shows {}, and runs another scheme", info.label);
             return Err(loaded.places.refuse("flow[0]", why));
         }
-        return Ok(Exhibit { file: own, scenario: loaded.scenario });
+        return Ok(Exhibit { file: own, loaded });
     }
     let file = format!("{}.toml", info.role.label());
-    let loaded = load(&folder.join(&file))?;
-    let scenario = with_scheme(&loaded.scenario, plain_chain(info))
-        .ok_or_else(|| loaded.places.refuse("flow", "a scenario for schemes has a flow that runs them"))?;
-    Ok(Exhibit { file, scenario })
+    let loaded = with_scheme(load(&folder.join(&file))?, plain_chain(info))?;
+    Ok(Exhibit { file, loaded })
 }
 
 /// A scheme with its default parameters: a start-up before Reno, an avoidance after slow start.
@@ -62,9 +60,14 @@ pub fn plain_chain(info: &Info) -> SchemeSpec {
     SchemeSpec::new(phases.collect()).expect("a start-up, then avoidance; or both in one")
 }
 
-/// The same scenario with another scheme in its first flow; `None` if it has no flow.
-pub fn with_scheme(scenario: &Scenario, scheme: SchemeSpec) -> Option<Scenario> {
-    let mut scenario = scenario.clone();
-    scenario.flows.first_mut()?.scheme = scheme;
-    Some(scenario)
+/// The same scenario with another scheme in its first flow.
+///
+/// # Errors
+/// If it has no flow.
+pub fn with_scheme(mut loaded: Loaded, scheme: SchemeSpec) -> Result<Loaded, Error> {
+    match loaded.scenario.flows.first_mut() {
+        Some(flow) => flow.scheme = scheme,
+        None => return Err(loaded.places.refuse("flow", "there is no flow to run a scheme")),
+    }
+    Ok(loaded)
 }

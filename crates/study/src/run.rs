@@ -69,11 +69,13 @@ pub struct FlowOverTime {
 /// Runs a scenario once, under its own seed, and tells what its first flow did.
 ///
 /// # Errors
-/// As [`run_scenario`], and if the scenario has no flow.
-pub fn over_time(scenario: &Scenario) -> Result<FlowOverTime, Refusal> {
-    let built = build(scenario, scenario.seed, Nanos::from_secs(1))?;
+/// As [`run`], and if the scenario has no flow.
+pub fn over_time(loaded: &Loaded) -> Result<FlowOverTime, Error> {
+    let Loaded { scenario, places } = loaded;
+    let built = build(scenario, scenario.seed, Nanos::from_secs(1))
+        .map_err(|refusal| places.refuse(&refusal.key, refusal.why))?;
     if built.network.flows.is_empty() {
-        return Err(Refusal { key: "flow".into(), why: "there is no flow to be shown over time".into() });
+        return Err(places.refuse("flow", "there is no flow to be shown over time"));
     }
     let (outcome, traced) = simulate_traced(&built.network);
     let (config, flow) = (&built.network.flows[0], &outcome.flows[0]);

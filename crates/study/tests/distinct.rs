@@ -1,0 +1,81 @@
+//! Every scheme behaves as itself: of two of the same role, one sends some packet at another time than the other, on the
+//! checked-in lossy path or in the scenario of its own that one of them has.
+
+use std::path::{Path, PathBuf};
+
+use firstflight_control::registry::SCHEMES;
+use firstflight_control::scheme::{Info, Role};
+use firstflight_control::units::Nanos;
+use firstflight_scenario::{Loaded, PhaseSpec, SchemeSpec, load};
+use firstflight_study::exhibit::{exhibit, plain_chain, stem, with_scheme};
+use firstflight_study::run::{RunOptions, trace};
+use firstflight_study::trace::record::Event;
+
+/// Labels that mean the same, with the reason: none.
+const ALIASES: &[[&str; 3]] = &[];
+
+/// When which segment left, nanoseconds; `None` where the scenario does not have what the scheme needs.
+type Packets = Option<Vec<(u64, u32)>>;
+
+fn repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+/// What the first flow sends.
+fn packets(loaded: &Loaded) -> Packets {
+    let options = RunOptions { runs: 1, seed: None, grid: Nanos::from_secs(1) };
+    let mut recording = trace(loaded, &options).ok()?;
+    let sent = recording.flows.swap_remove(0).events.into_iter().filter_map(|(at, event)| match event {
+        Event::Data(data) => Some((at, data.segment)),
+        _ => None,
+    });
+    Some(sent.collect())
+}
+
+/// The scenario in which a scheme is shown, and whether it is the scheme's own.
+fn shown(info: &Info) -> (Loaded, bool) {
+    let shown = exhibit(&repository("scenarios/schemes"), info).unwrap_or_else(|error| panic!("{error}"));
+    (shown.loaded, shown.file == format!("{}.toml", stem(info)))
+}
+
+/// The same with another scheme in the place of `info`'s.
+fn instead(loaded: &Loaded, info: &Info, other: &Info) -> Loaded {
+    let phases = loaded.scenario.flows[0].scheme.phases().iter().map(|phase| {
+        if phase.label() == info.label {
+            PhaseSpec::new(other.label).expect("a registered label")
+        } else {
+            phase.clone()
+        }
+    });
+    let scheme = SchemeSpec::new(phases.collect()).expect("a scheme of the same role in its place");
+    with_scheme(loaded.clone(), scheme).expect("it has a flow")
+}
+
+/// Whether the own scenario of `info` tells the two apart, if it has one.
+fn own_tells(info: &Info, other: &Info) -> bool {
+    let (loaded, own) = shown(info);
+    own && packets(&loaded) != packets(&instead(&loaded, info, other))
+}
+
+#[test]
+fn no_two_schemes_of_a_role_send_the_same_packets_at_the_same_times() {
+    let lossy = load(&repository("scenarios/lossy.toml")).unwrap_or_else(|error| panic!("{error}"));
+    let on_lossy =
+        |info: &Info| packets(&with_scheme(lossy.clone(), plain_chain(info)).expect("it has a flow"));
+    for role in [Role::Startup, Role::Avoidance, Role::Whole] {
+        let schemes: Vec<(&Info, Packets)> =
+            SCHEMES.iter().filter(|info| info.role == role).map(|info| (info, on_lossy(info))).collect();
+        for (index, (a, on_lossy_a)) in schemes.iter().enumerate() {
+            assert!(
+                on_lossy_a.is_some() || packets(&shown(a).0).is_some(),
+                "lossy.toml does not have what {0} needs; scenarios/schemes/{0}.toml must",
+                stem(a)
+            );
+            for (b, on_lossy_b) in &schemes[..index] {
+                let alias = ALIASES.iter().any(|[x, y, _]| [*x, *y] == [b.label, a.label]);
+                let told = on_lossy_a != on_lossy_b || own_tells(a, b) || own_tells(b, a);
+                assert_ne!(alias, told, "{} and {}: told apart, or listed as aliases", b.label, a.label);
+            }
+        }
+    }
+}
