@@ -1,15 +1,14 @@
-//! Draws every registered scheme in the scenario in which it is shown, into `docs/algorithms/images/`:
+//! Draws every scheme that the simulator runs in the scenario in which it is shown, into `docs/algorithms/images/`:
 //! `cargo run --release -p firstflight-report --example scheme_plots`.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::PathBuf;
 
-use firstflight_control::registry::SCHEMES;
 use firstflight_control::scheme::Info;
 use firstflight_report::figure::{Axis, Course, Figure, Mark, Panel, Point, Shape, Stroke, Tone};
 use firstflight_scenario::{Error, SchemeSpec};
-use firstflight_study::exhibit::{exhibit, stem, with_scheme};
+use firstflight_study::exhibit::{exhibit, shown, stem, with_scheme};
 use firstflight_study::run::{FlowOverTime, over_time};
 
 /// What every scheme is compared with.
@@ -37,17 +36,17 @@ impl Pictures {
     /// # Errors
     /// If its scenario cannot be read, or asks for what the simulator does not have.
     pub(crate) fn svg(&mut self, info: &Info) -> Result<String, Error> {
-        let shown = exhibit(&folder("scenarios/schemes"), info)?;
-        let flow = over_time(&shown.loaded)?;
-        let conditions = shown.loaded.scenario.title.clone();
+        let exhibit = exhibit(&folder("scenarios/schemes"), info)?;
+        let flow = over_time(&exhibit.loaded)?;
+        let conditions = exhibit.loaded.scenario.title.clone();
         let baseline = if flow.scheme == BASELINE {
             None
         } else {
-            let known = match self.baselines.entry(shown.file) {
+            let known = match self.baselines.entry(exhibit.file) {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(unknown) => {
                     let scheme = SchemeSpec::parse(BASELINE).expect("registered labels");
-                    unknown.insert(over_time(&with_scheme(shown.loaded, scheme)?)?)
+                    unknown.insert(over_time(&with_scheme(exhibit.loaded, scheme)?)?)
                 }
             };
             Some(&*known)
@@ -125,7 +124,7 @@ fn steps(flow: &FlowOverTime, column: Vec<Option<f64>>, stroke: Stroke) -> Shape
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     std::fs::create_dir_all(images())?;
     let mut pictures = Pictures::default();
-    for info in SCHEMES {
+    for info in shown() {
         let svg = pictures.svg(info).map_err(|error| format!("{}: {error}", info.label))?;
         let path = images().join(stem(info) + ".svg");
         if std::fs::read_to_string(&path).is_ok_and(|old| old == svg) {

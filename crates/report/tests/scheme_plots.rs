@@ -1,4 +1,4 @@
-//! Every scheme has its picture, and its page shows it.
+//! Every scheme that the simulator runs has its picture, and its page shows it.
 
 #[path = "../examples/scheme_plots.rs"]
 #[expect(dead_code, reason = "the example's main belongs to the example")]
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fs::{read_dir, read_to_string};
 
 use firstflight_control::registry::SCHEMES;
-use firstflight_study::exhibit::stem;
+use firstflight_study::exhibit::{shown, stem};
 use scheme_plots::{Pictures, folder, images};
 
 /// What a reader of a page should have to wait for, bytes.
@@ -17,7 +17,7 @@ const MOST: usize = 30_000;
 #[test]
 fn every_picture_is_what_the_scheme_does_now() {
     let mut pictures = Pictures::default();
-    for info in SCHEMES {
+    for info in shown() {
         let path = images().join(stem(info) + ".svg");
         let drawn = pictures.svg(info).unwrap_or_else(|error| {
             panic!("{}: {error}; a scheme that the common scenario does not suit has its own in scenarios/schemes", info.label)
@@ -33,7 +33,7 @@ fn every_picture_is_what_the_scheme_does_now() {
 
 #[test]
 fn every_page_shows_its_picture() {
-    for info in SCHEMES {
+    for info in shown() {
         let page = folder("docs/algorithms").join(format!("{}.md", info.label));
         let text = read_to_string(&page).unwrap_or_default();
         let line = format!("![{}](images/{}.svg)", info.label, stem(info));

@@ -9,6 +9,7 @@ use std::path::Path;
 use firstflight_control::registry::SCHEMES;
 use firstflight_control::scheme::{Info, Role};
 use firstflight_scenario::{Error, Loaded, PhaseSpec, SchemeSpec, load};
+use firstflight_sim::sender::Sender;
 
 /// A scheme in the scenario in which it is shown.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +18,11 @@ pub struct Exhibit {
     pub file: String,
     /// The scenario; its first flow runs the scheme.
     pub loaded: Loaded,
+}
+
+/// The registered schemes whose needs the simulator has, in listing order: what can be shown.
+pub fn shown() -> impl Iterator<Item = &'static Info> {
+    SCHEMES.iter().filter(|info| Sender::OFFERED.has(info.needs))
 }
 
 /// The name of what belongs to a scheme: its label, with its role where a scheme before it has the same label.

@@ -3,11 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use firstflight_control::registry::SCHEMES;
 use firstflight_control::scheme::{Info, Role};
 use firstflight_control::units::Nanos;
 use firstflight_scenario::{Loaded, PhaseSpec, SchemeSpec, load};
-use firstflight_study::exhibit::{exhibit, plain_chain, stem, with_scheme};
+use firstflight_study::exhibit::{exhibit, plain_chain, shown, stem, with_scheme};
 use firstflight_study::run::{RunOptions, trace};
 use firstflight_study::trace::record::Event;
 
@@ -33,9 +32,9 @@ fn packets(loaded: &Loaded) -> Packets {
 }
 
 /// The scenario in which a scheme is shown, and whether it is the scheme's own.
-fn shown(info: &Info) -> (Loaded, bool) {
-    let shown = exhibit(&repository("scenarios/schemes"), info).unwrap_or_else(|error| panic!("{error}"));
-    (shown.loaded, shown.file == format!("{}.toml", stem(info)))
+fn exhibited(info: &Info) -> (Loaded, bool) {
+    let exhibit = exhibit(&repository("scenarios/schemes"), info).unwrap_or_else(|error| panic!("{error}"));
+    (exhibit.loaded, exhibit.file == format!("{}.toml", stem(info)))
 }
 
 /// The same with another scheme in the place of `info`'s.
@@ -53,7 +52,7 @@ fn instead(loaded: &Loaded, info: &Info, other: &Info) -> Loaded {
 
 /// Whether the own scenario of `info` tells the two apart, if it has one.
 fn own_tells(info: &Info, other: &Info) -> bool {
-    let (loaded, own) = shown(info);
+    let (loaded, own) = exhibited(info);
     own && packets(&loaded) != packets(&instead(&loaded, info, other))
 }
 
@@ -64,10 +63,10 @@ fn no_two_schemes_of_a_role_send_the_same_packets_at_the_same_times() {
         |info: &Info| packets(&with_scheme(lossy.clone(), plain_chain(info)).expect("it has a flow"));
     for role in [Role::Startup, Role::Avoidance, Role::Whole] {
         let schemes: Vec<(&Info, Packets)> =
-            SCHEMES.iter().filter(|info| info.role == role).map(|info| (info, on_lossy(info))).collect();
+            shown().filter(|info| info.role == role).map(|info| (info, on_lossy(info))).collect();
         for (index, (a, on_lossy_a)) in schemes.iter().enumerate() {
             assert!(
-                on_lossy_a.is_some() || packets(&shown(a).0).is_some(),
+                on_lossy_a.is_some() || packets(&exhibited(a).0).is_some(),
                 "lossy.toml does not have what {0} needs; scenarios/schemes/{0}.toml must",
                 stem(a)
             );
