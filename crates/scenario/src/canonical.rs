@@ -9,10 +9,10 @@ use firstflight_control::scheme::{ParamKind, Value};
 use firstflight_control::units::{Nanos, Rate};
 use sha2::{Digest, Sha256};
 
+use crate::dist::Dist;
 use crate::format::{EAGER, UNLIMITED};
 use crate::model::{
-    Direction, Dist, Endpoints, FlowGroup, Growth, Limit, Network, Queue, Reads, Rounds, Scenario, Start,
-    UdpSource,
+    Direction, Endpoints, FlowGroup, Growth, Limit, Network, Queue, Reads, Rounds, Scenario, Start, UdpSource,
 };
 use crate::quantity::{show_bytes, show_rate, show_time};
 use crate::scheme::PhaseSpec;
@@ -96,6 +96,9 @@ impl Writer {
                     self.heading("[[node]]");
                     self.text("name", &node.name);
                     self.text("access_rate", &show_rate(node.access_rate));
+                    if let Some(subnet) = &node.subnet {
+                        self.text("subnet", subnet);
+                    }
                 }
                 for link in &graph.links {
                     self.heading("[[link]]");
@@ -104,6 +107,7 @@ impl Writer {
                     self.text("to", &graph.nodes[link.to].name);
                     self.supply(link.rate, link.trace.as_ref());
                     self.time("delay", link.delay);
+                    self.plain("cost", link.cost);
                     self.hop(link.buffer, &link.queue, link.loss);
                 }
             }
@@ -195,7 +199,7 @@ impl Writer {
         if let Some(cluster) = &flow.cluster {
             self.text("cluster", cluster);
         }
-        self.endpoints(flow.endpoints, network);
+        self.endpoints(&flow.endpoints, network);
         self.plain("extra_rtt", dist(flow.extra_rtt, time));
     }
 
@@ -207,18 +211,27 @@ impl Writer {
             let (on, off) = (dist(periods.on, time), dist(periods.off, time));
             self.plain("on_off", format_args!("{{ on = {on}, off = {off} }}"));
         }
-        self.endpoints(udp.endpoints, network);
+        self.endpoints(&udp.endpoints, network);
     }
 
-    fn endpoints(&mut self, endpoints: Endpoints, network: &Network) {
+    fn endpoints(&mut self, endpoints: &Endpoints, network: &Network) {
         match (endpoints, network) {
             (Endpoints::Path(Direction::Forward), _) => self.text("direction", "forward"),
             (Endpoints::Path(Direction::Reverse), _) => self.text("direction", "reverse"),
             (Endpoints::Nodes { from, to }, Network::Graph(graph)) => {
-                self.text("from", &graph.nodes[from].name);
-                self.text("to", &graph.nodes[to].name);
+                self.text("from", &graph.nodes[*from].name);
+                self.text("to", &graph.nodes[*to].name);
             }
-            (Endpoints::Nodes { .. }, Network::Dumbbell(_)) => unreachable!("a dumbbell has no nodes"),
+            (Endpoints::Pairs(pairs), Network::Graph(graph)) => {
+                let names = |nodes: &mut dyn Iterator<Item = usize>| {
+                    nodes.map(|node| quoted(&graph.nodes[node].name)).collect::<Vec<_>>().join(", ")
+                };
+                self.plain("from", format_args!("[{}]", names(&mut pairs.iter().map(|pair| pair.0))));
+                self.plain("to", format_args!("[{}]", names(&mut pairs.iter().map(|pair| pair.1))));
+            }
+            (Endpoints::Nodes { .. } | Endpoints::Pairs(_), Network::Dumbbell(_)) => {
+                unreachable!("a dumbbell has no nodes")
+            }
         }
     }
 }

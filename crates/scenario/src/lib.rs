@@ -4,6 +4,7 @@
 //! in and every quantity in base units, or one error that says where and what was expected.
 
 mod canonical;
+mod dist;
 mod error;
 pub mod format;
 pub mod limits;
@@ -17,8 +18,10 @@ pub mod reference;
 pub mod schema;
 pub mod scheme;
 mod source;
+mod topology;
 mod trace;
 
+pub use dist::{Dist, Quantity};
 pub use error::{Error, Fault, Problem, nearest};
 pub use model::*;
 pub use places::Places;

@@ -4,7 +4,7 @@
 use firstflight_control::units::{Nanos, Rate};
 
 /// A file, bytes.
-pub const FILE: u64 = 1 << 20;
+pub const FILE: u64 = 4 << 20;
 /// A trace of a link, bytes.
 pub const TRACE: u64 = 64 << 20;
 /// A rate.
@@ -33,6 +33,10 @@ pub const NODES: usize = 2_000;
 pub const LINKS: usize = 20_000;
 /// Hops of a parking lot.
 pub const HOPS: u64 = 500;
+/// Clients, or pairs of hosts of cross traffic, in a generated graph.
+pub const PAIRS: u64 = 500;
+/// The cost of a link.
+pub const COST: u64 = 1_000_000_000_000_000;
 /// A name, characters.
 pub const NAME: usize = 64;
 /// Phases of a scheme.

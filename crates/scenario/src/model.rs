@@ -6,6 +6,7 @@
 
 use firstflight_control::units::{Nanos, Rate};
 
+use crate::dist::Dist;
 use crate::profile::Profile;
 use crate::scheme::SchemeSpec;
 use crate::trace::LinkTrace;
@@ -125,6 +126,8 @@ pub struct Node {
     pub name: String,
     /// Rate of the access links by which the endpoints of flows reach it, without delay.
     pub access_rate: Rate,
+    /// The subnet it belongs to: what comes from one and goes to one shares a bottleneck.
+    pub subnet: Option<String>,
 }
 
 /// One direction between two nodes.
@@ -142,6 +145,8 @@ pub struct Link {
     pub trace: Option<LinkTrace>,
     /// One-way propagation.
     pub delay: Nanos,
+    /// What a path over it costs; flows take the cheapest.
+    pub cost: u64,
     /// Room for packets that wait, the one in transmission not counted.
     pub buffer: Limit,
     /// Its discipline.
@@ -298,7 +303,7 @@ pub struct OnOff {
 }
 
 /// Where traffic enters and leaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Endpoints {
     /// Across the dumbbell.
     Path(Direction),
@@ -309,6 +314,8 @@ pub enum Endpoints {
         /// Where the data goes.
         to: usize,
     },
+    /// Each flow between one of these pairs of nodes, drawn for it; at least two.
+    Pairs(Vec<(usize, usize)>),
 }
 
 /// Which way across a dumbbell.
@@ -331,24 +338,6 @@ pub enum Start {
     Exponential(Nanos),
     /// Each on its own, uniformly between the two.
     Uniform(Nanos, Nanos),
-}
-
-/// A value or the distribution it is drawn from.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Dist<T> {
-    /// Always this.
-    Fixed(T),
-    /// Uniform between the two.
-    Uniform(T, T),
-    /// Exponential with this mean.
-    Exponential(T),
-    /// Pareto: P(X > x) = (x_min / x)^shape with x_min = mean (shape - 1) / shape.
-    Pareto {
-        /// Its mean.
-        mean: T,
-        /// Its shape; above 1, below which there is no mean.
-        shape: f64,
-    },
 }
 
 macro_rules! words {

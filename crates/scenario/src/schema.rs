@@ -58,6 +58,10 @@ fn kind(kind: &Kind) -> Value {
         Kind::Name => {
             json!({ "type": "string", "pattern": format!("^[A-Za-z0-9_-]{{1,{}}}$", limits::NAME) })
         }
+        Kind::Names => any([
+            self::kind(&Kind::Name),
+            json!({ "type": "array", "items": self::kind(&Kind::Name), "minItems": 1 }),
+        ]),
         Kind::Flag => json!({ "type": "boolean" }),
         Kind::Integer { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
         Kind::Number(range) => {
@@ -79,6 +83,7 @@ fn kind(kind: &Kind) -> Value {
         Kind::Either(plain, table) => any([self::kind(plain), refer(table)]),
         Kind::Table(table) => refer(table),
         Kind::Tables(table) => json!({ "type": "array", "items": refer(table) }),
+        Kind::Variants(tables) => any(tables.iter().map(|table| refer(table))),
         Kind::Later => json!(false),
     }
 }

@@ -7,7 +7,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::error::{Error, Problem, clipped, nearest};
-use crate::format::{Key, Kind, Section};
+use crate::format::{Key, Kind, Section, kinds};
 use crate::quantity::QuantityError;
 use crate::trace::{LinkTrace, LoadError};
 
@@ -233,6 +233,36 @@ impl<'a> Item<'a> {
                 Table::new(self.source, self.path.clone(), self.span.clone(), entries, section)
             }
             _ => Err(self.wrong_type()),
+        }
+    }
+
+    /// The value as the table of the format that its key `kind` says.
+    pub(crate) fn variant(&self) -> Result<Table<'a>, Error> {
+        let Kind::Variants(sections) = *self.kind else { unreachable!("{:?} has no variants", self.kind) };
+        let DeValue::Table(entries) = self.value else { return Err(self.wrong_type()) };
+        let Some(value) = entries.get("kind") else {
+            let table = Table {
+                source: self.source,
+                path: self.path.clone(),
+                span: self.span.clone(),
+                entries,
+                section: sections[0],
+            };
+            return Err(table.missing("kind").expecting(Some(kinds(sections))));
+        };
+        let item = Item {
+            source: self.source,
+            path: format!("{}.kind", self.path),
+            span: value.span(),
+            value: value.get_ref(),
+            kind: &sections[0].key("kind").kind,
+        };
+        let refused = |error: Error| error.expecting(Some(kinds(sections)));
+        let word = item.text().map_err(refused)?;
+        let words = || sections.iter().flat_map(|section| section.kind_words()).copied();
+        match sections.iter().find(|section| section.kind_words().contains(&word)) {
+            Some(section) => self.table(section),
+            None => Err(refused(item.fail(Problem::UnknownName(word.into()))).near(nearest(word, words()))),
         }
     }
 

@@ -148,15 +148,22 @@ fn with_bogus(section: &str, key: &str) -> String {
         "on_off" => ("udp.on_off.", key.into()),
         "[[node]]" => ("node.", key.into()),
         "[[link]]" => ("link.", key.into()),
-        "[topology]" => ("topology.", String::from(key)),
+        "[topology] parking-lot" | "[topology] three-router" | "[topology] transit-stub" => {
+            ("topology.", String::from(key))
+        }
+        "level" => ("topology.stub.", key.into()),
         other => panic!("the test does not know {other}"),
     };
     let target = format!("{before}{line}");
     let graph = matches!(section, "[[node]]" | "[[link]]") || matches!(key, "node" | "link" | "from" | "to");
-    let topology = section == "[topology]" || key == "topology";
+    let topology = section.starts_with("[topology]") || section == "level" || key == "topology";
     let network: &[(&str, &str)] = match (graph, topology) {
         (true, _) => GRAPH,
-        (_, true) => TOPOLOGY,
+        (_, true) => match section {
+            "[topology] three-router" => &[("topology.kind", "\"three-router\"")],
+            "[topology] transit-stub" | "level" => &[("topology.kind", "\"transit-stub\"")],
+            _ => TOPOLOGY,
+        },
         _ => PATH,
     };
     let mut document = Document::default();

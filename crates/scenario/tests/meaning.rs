@@ -114,7 +114,7 @@ fn a_file_that_is_missing_too_long_or_not_text_is_refused_by_name() {
         ": cannot be read: it is not UTF-8 text"
     );
     let long = vec![b'#'; limits::FILE as usize + 1];
-    let too_long = ": cannot be read: it is longer than 1048576 bytes, the most that is taken";
+    let too_long = ": cannot be read: it is longer than 4194304 bytes, the most that is taken";
     assert_eq!(refused("long.toml", Some(&long)).unwrap(), too_long);
 }
 

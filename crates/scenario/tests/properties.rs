@@ -74,12 +74,14 @@ prop_compose! {
 prop_compose! {
     fn graph()(links in prop::collection::vec((path(), time(limits::DELAY)), 1..5)) -> Graph {
         let name = |i: usize| format!("n{i}");
-        let nodes = (0..=links.len()).map(|i| Node { name: name(i), access_rate: Rate(1 + i as u64) }).collect();
+        let nodes = (0..=links.len()).map(|i| Node {
+            name: name(i), access_rate: Rate(1 + i as u64), subnet: (i > 1).then(|| format!("s{}", i / 2)),
+        }).collect();
         // A chain of two-way links.
         let links = links.into_iter().enumerate().flat_map(|(i, (path, delay))| {
             let there = Link {
-                name: format!("l{i}"), from: i, to: i + 1, rate: path.rate, trace: None, delay, buffer: path.buffer,
-                queue: path.queue, loss: path.loss,
+                name: format!("l{i}"), from: i, to: i + 1, rate: path.rate, trace: None, delay, cost: 1 + delay.0 % 9,
+                buffer: path.buffer, queue: path.queue, loss: path.loss,
             };
             let back = Link { name: format!("b{i}"), from: i + 1, to: i, ..there.clone() };
             [there, back]
@@ -166,13 +168,15 @@ prop_compose! {
             Network::Dumbbell(_) => None,
             Network::Graph(graph) => Some(Endpoints::Nodes { from: graph.nodes.len() - 1, to: 0 }),
         };
+        let pairs = Endpoints::Pairs(vec![(0, 1), (1, 0)]);
         for (i, flow) in scenario.flows.iter_mut().enumerate() {
             flow.name = format!("f{i}");
-            flow.endpoints = crosses.unwrap_or(flow.endpoints);
+            let graph = crosses.as_ref().map(|ends| if i == 0 { &pairs } else { ends });
+            flow.endpoints = graph.unwrap_or(&flow.endpoints).clone();
         }
         for (i, udp) in scenario.udp.iter_mut().enumerate() {
             udp.name = format!("u{i}");
-            udp.endpoints = crosses.unwrap_or(udp.endpoints);
+            udp.endpoints = crosses.as_ref().unwrap_or(&udp.endpoints).clone();
         }
         scenario
     }

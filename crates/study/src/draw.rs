@@ -1,38 +1,20 @@
-//! Draws from a scenario's distributions, by inversion: one uniform number a value, so that the same replication
-//! meets the same randomness whatever else differs, and a larger number always means a larger value.
+//! Draws from a scenario's distributions: one uniform number a value.
 
-use firstflight_control::units::Nanos;
 use firstflight_net::random::Stream;
-use firstflight_scenario::Dist;
+use firstflight_scenario::{Dist, Quantity};
 
-/// A value drawn from `dist`, rounded to the nearest integer.
-pub fn draw(dist: Dist<u64>, stream: &mut Stream) -> u64 {
-    let value = match dist {
-        Dist::Fixed(value) => return value,
-        Dist::Uniform(low, high) => low as f64 + stream.unit() * (high - low) as f64,
-        Dist::Exponential(mean) => -libm::log(1.0 - stream.unit()) * mean as f64,
-        Dist::Pareto { mean, shape } => {
-            let smallest = mean as f64 * (shape - 1.0) / shape;
-            smallest * libm::pow(1.0 - stream.unit(), -1.0 / shape)
-        }
-    };
-    libm::round(value) as u64
-}
-
-/// The same for times.
-pub fn draw_time(dist: Dist<Nanos>, stream: &mut Stream) -> Nanos {
-    let plain = match dist {
-        Dist::Fixed(t) => Dist::Fixed(t.0),
-        Dist::Uniform(low, high) => Dist::Uniform(low.0, high.0),
-        Dist::Exponential(mean) => Dist::Exponential(mean.0),
-        Dist::Pareto { mean, shape } => Dist::Pareto { mean: mean.0, shape },
-    };
-    Nanos(draw(plain, stream))
+/// A value drawn from `dist`; a fixed one takes no number from the stream.
+pub fn draw<T: Quantity>(dist: Dist<T>, stream: &mut Stream) -> T {
+    match dist {
+        Dist::Fixed(value) => value,
+        law => law.quantile(stream.unit()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use firstflight_control::units::Nanos;
 
     fn mean_and_share_above(dist: Dist<u64>, bound: u64) -> (f64, f64) {
         let mut stream = Stream::named(1, "test");
@@ -62,6 +44,6 @@ mod tests {
     fn a_uniform_stays_between_its_bounds() {
         let mut stream = Stream::named(2, "test");
         let dist = Dist::Uniform(Nanos(10), Nanos(20));
-        assert!((0..1000).map(|_| draw_time(dist, &mut stream).0).all(|x| (10..=20).contains(&x)));
+        assert!((0..1000).map(|_| draw(dist, &mut stream).0).all(|x| (10..=20).contains(&x)));
     }
 }

@@ -2,8 +2,10 @@
 //! and the JSON Schema and the reference are generated from it.
 
 mod tables;
+mod topologies;
 
 pub use tables::*;
+pub use topologies::*;
 
 use crate::limits;
 use crate::quantity::show_time;
@@ -52,6 +54,8 @@ pub enum Kind {
     File,
     /// Letters, digits, `-` and `_`.
     Name,
+    /// A name, or several in an array.
+    Names,
     /// `true` or `false`.
     Flag,
     /// A whole number.
@@ -102,6 +106,8 @@ pub enum Kind {
     Table(&'static Section),
     /// Any number of tables.
     Tables(&'static Section),
+    /// A table whose key `kind` says which of these it is.
+    Variants(&'static [&'static Section]),
     /// Refused by name.
     Later,
 }
@@ -148,6 +154,20 @@ impl Section {
     pub(crate) fn key(&'static self, name: &str) -> &'static Key {
         self.keys.iter().find(|key| key.name == name).expect("the reader asks only for keys of the format")
     }
+
+    /// The words by which its key `kind` tells it from other variants.
+    pub(crate) fn kind_words(&self) -> &'static [&'static str] {
+        match self.keys.iter().find(|key| key.name == "kind").map(|key| &key.kind) {
+            Some(Kind::Word { built, .. }) => built,
+            _ => &[],
+        }
+    }
+}
+
+/// What the key `kind` of variants takes.
+pub(crate) fn kinds(variants: &[&Section]) -> String {
+    let words = variants.iter().flat_map(|section| section.kind_words()).copied();
+    format!("one of: {}", words.collect::<Vec<_>>().join(", "))
 }
 
 impl Kind {
@@ -167,6 +187,7 @@ impl Kind {
             Self::Text => "a text".into(),
             Self::File => "the name of a file, as seen from the scenario's folder".into(),
             Self::Name => format!("a name of 1 to {} letters, digits, \"-\" and \"_\"", limits::NAME),
+            Self::Names => format!("{}, or an array of these", Self::Name.describe()),
             Self::Flag => "true or false".into(),
             Self::Integer { min, max } => format!("a whole number from {min} to {max}"),
             Self::Number(range) => {
@@ -205,6 +226,7 @@ impl Kind {
             }
             Self::Table(_) => "a table".into(),
             Self::Tables(table) => format!("an array of tables, each under {}", table.name),
+            Self::Variants(tables) => format!("a table whose kind is {}", kinds(tables)),
             Self::Later => "nothing: it is not built yet".into(),
         }
     }

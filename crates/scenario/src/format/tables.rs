@@ -1,38 +1,39 @@
 //! The tables of a scenario file.
 
+use super::topologies::*;
 use super::{Absent, Floor, Key, Kind, Range, Section};
 use crate::limits;
 use crate::model::{IdleRestart, Receiver, Recovery};
 use crate::profile::Profile;
 
-const fn required(name: &'static str, kind: Kind, doc: &'static str) -> Key {
+pub(super) const fn required(name: &'static str, kind: Kind, doc: &'static str) -> Key {
     Key { name, kind, absent: Absent::Refused, doc }
 }
 
-const fn optional(name: &'static str, kind: Kind, means: &'static str, doc: &'static str) -> Key {
+pub(super) const fn optional(name: &'static str, kind: Kind, means: &'static str, doc: &'static str) -> Key {
     Key { name, kind, absent: Absent::Means(means), doc }
 }
 
-const fn habit(name: &'static str, kind: Kind, doc: &'static str) -> Key {
+pub(super) const fn habit(name: &'static str, kind: Kind, doc: &'static str) -> Key {
     Key { name, kind, absent: Absent::Profile, doc }
 }
 
-const fn later(name: &'static str, doc: &'static str) -> Key {
+pub(super) const fn later(name: &'static str, doc: &'static str) -> Key {
     Key { name, kind: Kind::Later, absent: Absent::Means("absent"), doc }
 }
 
-const fn words(built: &'static [&'static str]) -> Kind {
+pub(super) const fn words(built: &'static [&'static str]) -> Kind {
     Kind::Word { built, later: &[] }
 }
 
-const PROBABILITY: Range = Range { min: 0.0, min_taken: true, max: 1.0, max_taken: false };
-const FRACTION: Range = Range { min: 0.0, min_taken: false, max: 1.0, max_taken: true };
+pub(super) const PROBABILITY: Range = Range { min: 0.0, min_taken: true, max: 1.0, max_taken: false };
+pub(super) const FRACTION: Range = Range { min: 0.0, min_taken: false, max: 1.0, max_taken: true };
 // A Pareto variable has no mean at a shape of 1 or below, and is constant to four digits at 10 000.
 const SHAPE: Range = Range { min: 1.0, min_taken: false, max: 10_000.0, max_taken: true };
 
 const TIME: Kind = Kind::Time(Floor::AboveZero);
-const TIME_OR_ZERO: Kind = Kind::Time(Floor::Zero);
-const DELAY: Kind = Kind::Delay(Floor::Zero);
+pub(super) const TIME_OR_ZERO: Kind = Kind::Time(Floor::Zero);
+pub(super) const DELAY: Kind = Kind::Delay(Floor::Zero);
 
 /// The whole file.
 pub static ROOT: Section = Section {
@@ -49,7 +50,12 @@ pub static ROOT: Section = Section {
         ),
         optional("path", Kind::Table(&PATH), "see above", "a dumbbell"),
         optional("packet", Kind::Table(&PACKET), "its defaults", "packet sizes on the wire"),
-        optional("topology", Kind::Table(&TOPOLOGY), "see above", "a generated graph"),
+        optional(
+            "topology",
+            Kind::Variants(TOPOLOGIES),
+            "see above",
+            "a graph that is generated or imported",
+        ),
         optional("node", Kind::Tables(&NODE), "see above", "a node of a graph"),
         optional("link", Kind::Tables(&LINK), "see above", "a link of a graph"),
         optional("flow", Kind::Tables(&FLOW), "none", "TCP flows that share their settings"),
@@ -93,40 +99,6 @@ pub static PACKET: Section = Section {
     ],
 };
 
-/// `[topology]`.
-pub static TOPOLOGY: Section = Section {
-    name: "[topology]",
-    doc: "A generator. `parking-lot` is a row of routers `r0` to `r<hops>`; flows without `from` and `to` cross all of it.",
-    keys: &[
-        required(
-            "kind",
-            Kind::Word { built: &["parking-lot"], later: &["three-router", "transit-stub"] },
-            "which generator",
-        ),
-        required(
-            "hops",
-            Kind::Integer { min: 1, max: limits::HOPS },
-            "links between the first and the last router",
-        ),
-        required("rate", Kind::Rate, "of every hop, each direction"),
-        required(
-            "rtt",
-            Kind::Delay(Floor::AboveZero),
-            "two-way propagation of all hops together, shared evenly",
-        ),
-        required("buffer", Kind::Buffer, "of every hop; the BDP is that of `rate` and `rtt`"),
-        optional("queue", QUEUE_KIND, "`\"drop-tail\"`", "of every hop"),
-        optional("loss", Kind::Number(PROBABILITY), "0", "independent per-packet loss at every hop"),
-        optional("access_rate", Kind::Rate, "10 x `rate`", "rate of each flow's own access links"),
-        optional(
-            "cross",
-            Kind::Table(&FLOW),
-            "none",
-            "flows that cross one hop, the same at every hop; keys as in `[[flow]]`, without `from`, `to` and `direction`; hop `i` has the group `<name><i>`",
-        ),
-    ],
-};
-
 /// `[[node]]`.
 pub static NODE: Section = Section {
     name: "[[node]]",
@@ -138,6 +110,12 @@ pub static NODE: Section = Section {
             Kind::Rate,
             "10 x the fastest link at the node",
             "rate of the access links by which the endpoints of flows reach the node",
+        ),
+        optional(
+            "subnet",
+            Kind::Name,
+            "none",
+            "a name that flows may give for all its nodes; what comes from one subnet or node and goes to one subnet or node shares a bottleneck",
         ),
     ],
 };
@@ -159,6 +137,12 @@ pub static LINK: Section = Section {
         optional("rate", Kind::Rate, "an error, unless there is a `trace`", "its rate"),
         optional("trace", Kind::File, "absent", "a trace in place of `rate`"),
         required("delay", DELAY, "one-way propagation"),
+        optional(
+            "cost",
+            Kind::Integer { min: 1, max: limits::COST },
+            "1",
+            "flows take the path of least cost; of several, that of fewest links; of these, that whose links come first in the file",
+        ),
         required(
             "buffer",
             Kind::LinkBuffer,
@@ -169,7 +153,8 @@ pub static LINK: Section = Section {
     ],
 };
 
-const QUEUE_KIND: Kind = Kind::Either(&Kind::Word { built: QUEUE_WORDS, later: QUEUES_LATER }, &QUEUE);
+pub(super) const QUEUE_KIND: Kind =
+    Kind::Either(&Kind::Word { built: QUEUE_WORDS, later: QUEUES_LATER }, &QUEUE);
 const QUEUE_WORDS: &[&str] = &["drop-tail", "red"];
 const QUEUES_LATER: &[&str] = &["choke", "codel", "fq-codel", "priority", "quick-start", "xcp", "vcp"];
 
@@ -289,15 +274,15 @@ pub static FLOW: Section = Section {
         optional("direction", words(&["forward", "reverse"]), "`\"forward\"`", "which way across a `[path]`"),
         optional(
             "from",
-            Kind::Name,
-            "`r0` of a parking lot; required in a graph",
-            "node that sends the data",
+            Kind::Names,
+            "the topology's; required in a graph",
+            "node that sends the data, or several of which each flow has one: names of nodes, of subnets, or of what subnets begin with before a `-`",
         ),
         optional(
             "to",
-            Kind::Name,
-            "the last router of a parking lot; required in a graph",
-            "node that receives the data",
+            Kind::Names,
+            "the topology's; required in a graph",
+            "node that receives the data, or several; as many in `from` and `to` are pairs",
         ),
         optional(
             "extra_rtt",
@@ -442,5 +427,8 @@ pub static SECTIONS: &[&Section] = &[
     &ON_OFF,
     &NODE,
     &LINK,
-    &TOPOLOGY,
+    &PARKING_LOT,
+    &THREE_ROUTER,
+    &TRANSIT_STUB,
+    &LEVEL,
 ];

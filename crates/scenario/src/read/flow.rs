@@ -3,10 +3,11 @@
 use firstflight_control::units::Nanos;
 
 use super::scheme;
+use crate::dist::Dist;
 use crate::error::{Error, Problem};
 use crate::format;
 use crate::model::{
-    Dist, Endpoints, FlowGroup, Growth, IdleRestart, OnOff, Packet, Reads, Receiver, Recovery, Rounds,
+    Endpoints, FlowGroup, Growth, IdleRestart, OnOff, Packet, Reads, Receiver, Recovery, Rounds,
 };
 use crate::model::{Start, UdpSource};
 use crate::profile::Profile;

@@ -1,8 +1,10 @@
 //! From the text of a file to a [`Scenario`].
 
 mod flow;
+mod graph;
 mod network;
 mod scheme;
+mod topology;
 mod values;
 
 use std::path::Path;
@@ -12,7 +14,7 @@ use toml::de::DeTable;
 use crate::error::{Error, Problem};
 use crate::format;
 use crate::limits;
-use crate::model::{Endpoints, FlowGroup, Packet, Scenario};
+use crate::model::{FlowGroup, Packet, Scenario};
 use crate::places::Places;
 use crate::profile::Profile;
 use crate::source::{Source, Table};
@@ -78,30 +80,25 @@ fn read(root: &Table<'_>) -> Result<Scenario, Error> {
         Some(item) => packet(&item.table(&format::PACKET)?)?,
         None => DEFAULT_PACKET,
     };
-    let (network, parking_lot) = network::read(root, packet)?;
+    let (network, traffic) = network::read(root, packet)?;
 
     let mut names = Names::default();
     let mut flows = vec![];
     for (index, item) in root.tables("flow", limits::GROUPS)?.iter().enumerate() {
         let table = item.table(&format::FLOW)?;
         let name = names.of(&table, &format!("flow{index}"), "")?;
-        let endpoints = network::endpoints(&table, &network, parking_lot.as_ref())?;
+        let endpoints = network::endpoints(&table, &network, &traffic)?;
         flows.push(flow::group(&table, name, endpoints, packet, duration)?);
         enough(&table, &flows)?;
     }
-    if let Some(cross) = parking_lot.as_ref().and_then(|lot| lot.cross.as_ref()) {
+    if let Some((cross, groups)) = &traffic.cross {
         let table = cross.table(&format::FLOW)?;
-        for key in ["from", "to", "direction"] {
-            if let Some(item) = table.get(key) {
-                return Err(
-                    item.impossible("the cross flows of a parking lot run from each router to the next")
-                );
-            }
+        if let Some(item) = ["from", "to", "direction"].iter().find_map(|key| table.get(key)) {
+            return Err(item.impossible("the topology says where its cross flows run"));
         }
-        for hop in 0..network::nodes(&network).len() - 1 {
-            let name = names.of(&table, "cross", &hop.to_string())?;
-            let endpoints = Endpoints::Nodes { from: hop, to: hop + 1 };
-            flows.push(flow::group(&table, name, endpoints, packet, duration)?);
+        for (suffix, endpoints) in groups {
+            let name = names.of(&table, "cross", suffix)?;
+            flows.push(flow::group(&table, name, endpoints.clone(), packet, duration)?);
             enough(&table, &flows)?;
         }
     }
@@ -109,7 +106,7 @@ fn read(root: &Table<'_>) -> Result<Scenario, Error> {
     for (index, item) in root.tables("udp", limits::GROUPS)?.iter().enumerate() {
         let table = item.table(&format::UDP)?;
         let name = names.of(&table, &format!("udp{index}"), "")?;
-        let endpoints = network::endpoints(&table, &network, parking_lot.as_ref())?;
+        let endpoints = network::endpoints(&table, &network, &traffic)?;
         udp.push(flow::udp(&table, name, endpoints)?);
     }
 

@@ -1,34 +1,29 @@
 //! What the traffic crosses: a dumbbell, a graph, or a generated one.
 
-use firstflight_control::units::{Nanos, Rate};
+use firstflight_control::units::Rate;
 
-use crate::error::{Error, Problem, nearest};
+use super::graph::{called, graph_of};
+use super::topology::{self, Traffic};
+use crate::error::{Error, Problem};
 use crate::format;
-use crate::limits;
-use crate::model::{Direction, Endpoints, Graph, Limit, Link, Network, Node, Packet, Path, Queue, Red};
+use crate::model::{Direction, Endpoints, Graph, Limit, Network, Packet, Path, Queue, Red};
 use crate::source::{Item, Table};
 use crate::trace::LinkTrace;
 
 /// Access links are this much faster than what they lead to, where nothing else is said.
 const ACCESS: u64 = 10;
 
-/// What a parking lot has beyond its graph.
-pub(super) struct ParkingLot<'a> {
-    /// The flows that cross each hop.
-    pub(super) cross: Option<Item<'a>>,
-}
-
-pub(super) fn read<'a>(root: &Table<'a>, packet: Packet) -> Result<(Network, Option<ParkingLot<'a>>), Error> {
+pub(super) fn read<'a>(root: &Table<'a>, packet: Packet) -> Result<(Network, Traffic<'a>), Error> {
     let graph = root.get("node").or_else(|| root.get("link"));
     match (root.get("path"), root.get("topology"), graph) {
         (Some(path), None, None) => {
-            Ok((Network::Dumbbell(dumbbell(&path.table(&format::PATH)?, packet)?), None))
+            Ok((Network::Dumbbell(dumbbell(&path.table(&format::PATH)?, packet)?), Traffic::default()))
         }
         (None, Some(topology), None) => {
-            let (graph, lot) = parking_lot(&topology.table(&format::TOPOLOGY)?, packet)?;
-            Ok((Network::Graph(graph), Some(lot)))
+            let (graph, traffic) = topology::read(&topology, packet)?;
+            Ok((Network::Graph(graph), traffic))
         }
-        (None, None, Some(_)) => Ok((Network::Graph(graph_of(root, packet)?), None)),
+        (None, None, Some(_)) => Ok((Network::Graph(graph_of(root, packet)?), Traffic::default())),
         (None, None, None) => Err(root.fail(
             Problem::Impossible("nothing says what the traffic crosses".into()),
             Some("[path], [topology], or [[node]] and [[link]]".into()),
@@ -37,14 +32,6 @@ pub(super) fn read<'a>(root: &Table<'a>, packet: Packet) -> Result<(Network, Opt
             .impossible("the network is described twice")
             .with_value(None)
             .expecting(Some("only one of [path], [topology], and [[node]] with [[link]]".into()))),
-    }
-}
-
-/// The names of a graph's nodes.
-pub(super) fn nodes(network: &Network) -> &[Node] {
-    match network {
-        Network::Dumbbell(_) => &[],
-        Network::Graph(graph) => &graph.nodes,
     }
 }
 
@@ -65,7 +52,7 @@ fn dumbbell(table: &Table<'_>, packet: Packet) -> Result<Path, Error> {
 }
 
 /// A rate, or the trace in its place with its mean.
-fn supply(table: &Table<'_>) -> Result<(Rate, Option<LinkTrace>), Error> {
+pub(super) fn supply(table: &Table<'_>) -> Result<(Rate, Option<LinkTrace>), Error> {
     let Some(item) = table.get("trace") else { return Ok((table.need("rate")?.rate()?, None)) };
     item.text()?;
     if table.get("rate").is_some() {
@@ -77,20 +64,31 @@ fn supply(table: &Table<'_>) -> Result<(Rate, Option<LinkTrace>), Error> {
     Ok((trace.schedule.mean(), Some(trace)))
 }
 
-fn access(table: &Table<'_>, fastest: Rate) -> Result<Rate, Error> {
+pub(super) fn access(table: &Table<'_>, fastest: Rate) -> Result<Rate, Error> {
     table.get("access_rate").map_or(Ok(Rate(fastest.0 * ACCESS)), |item| item.rate())
 }
 
 /// What a bottleneck, a hop and a link have in common.
-struct Hop {
-    buffer: Limit,
-    queue: Queue,
-    loss: f64,
+pub(super) struct Hop {
+    pub(super) buffer: Limit,
+    pub(super) queue: Queue,
+    pub(super) loss: f64,
 }
 
-fn hop(table: &Table<'_>, packet: Packet, bdp: Option<u64>) -> Result<Hop, Error> {
+pub(super) fn hop(table: &Table<'_>, packet: Packet, bdp: Option<u64>) -> Result<Hop, Error> {
+    table.need("buffer")?;
+    hop_or(table, packet, bdp, Limit::Packets(1))
+}
+
+/// The same where a buffer that is not given is `usual`; `loss` and `queue` as everywhere.
+pub(super) fn hop_or(
+    table: &Table<'_>,
+    packet: Packet,
+    bdp: Option<u64>,
+    usual: Limit,
+) -> Result<Hop, Error> {
     Ok(Hop {
-        buffer: table.need("buffer")?.buffer(packet.size, bdp)?,
+        buffer: table.get("buffer").map_or(Ok(usual), |item| item.buffer(packet.size, bdp))?,
         queue: table.get("queue").map_or(Ok(Queue::DropTail), |item| queue(&item, packet, bdp))?,
         loss: table.get("loss").map_or(Ok(0.0), |item| item.number())?,
     })
@@ -143,123 +141,11 @@ fn checked(red: Red, item: &Item<'_>) -> Result<Red, Error> {
     Err(item.impossible(format!("RED's max ({} packets) is not above its min ({})", red.max, red.min)))
 }
 
-fn graph_of(root: &Table<'_>, packet: Packet) -> Result<Graph, Error> {
-    let mut names: Vec<&str> = vec![];
-    let mut given = vec![];
-    for item in root.tables("node", limits::NODES)? {
-        let table = item.table(&format::NODE)?;
-        let name = table.need("name")?;
-        if names.contains(&name.name()?) {
-            return Err(name.impossible("there is another node of this name"));
-        }
-        names.push(name.name()?);
-        given.push(table);
-    }
-    let mut links = vec![];
-    for item in root.tables("link", limits::LINKS)? {
-        link(&item.table(&format::LINK)?, packet, &names, &mut links)?;
-        if links.len() > limits::LINKS {
-            return Err(item.impossible(format!("more than {} links", limits::LINKS)));
-        }
-    }
-    let mut labels: Vec<_> = links.iter().map(|link| &link.name).collect();
-    labels.sort();
-    if let Some(pair) = labels.windows(2).find(|pair| pair[0] == pair[1]) {
-        let why = format!("two links are named \"{}\"", pair[0]);
-        return Err(root.fail(Problem::Impossible(why), Some("a name for each".into())));
-    }
-    let mut nodes = vec![];
-    for (index, (name, table)) in names.iter().zip(&given).enumerate() {
-        let touching = links.iter().filter(|link| link.from == index || link.to == index);
-        let Some(fastest) = touching.map(Link::fastest).max() else {
-            return Err(
-                table.fail(Problem::Impossible(format!("no link reaches or leaves \"{name}\"")), None)
-            );
-        };
-        nodes.push(Node { name: (*name).into(), access_rate: access(table, fastest)? });
-    }
-    Ok(Graph { nodes, links })
-}
-
-fn link(table: &Table<'_>, packet: Packet, nodes: &[&str], links: &mut Vec<Link>) -> Result<(), Error> {
-    let end = |key| find(&table.need(key)?, nodes);
-    let (from, to) = (end("from")?, end("to")?);
-    if from == to {
-        return Err(table.need("to")?.impossible("a link leads from one node to another"));
-    }
-    let hop = hop(table, packet, None)?;
-    let name = table.get("name").map(|item| item.name()).transpose()?;
-    let (rate, trace) = supply(table)?;
-    let there = Link {
-        name: name.map_or_else(|| format!("{}-{}", nodes[from], nodes[to]), String::from),
-        from,
-        to,
-        rate,
-        trace,
-        delay: table.need("delay")?.time()?,
-        buffer: hop.buffer,
-        queue: hop.queue,
-        loss: hop.loss,
-    };
-    if table.get("both").map_or(Ok(false), |item| item.flag())? {
-        let back =
-            name.map_or_else(|| format!("{}-{}", nodes[to], nodes[from]), |name| format!("{name}-back"));
-        links.push(Link { name: back, from: to, to: from, ..there.clone() });
-        let last = links.len() - 1;
-        links.insert(last, there);
-    } else {
-        links.push(there);
-    }
-    Ok(())
-}
-
-fn find(item: &Item<'_>, nodes: &[&str]) -> Result<usize, Error> {
-    let name = item.name()?;
-    nodes.iter().position(|node| *node == name).ok_or_else(|| {
-        item.fail(Problem::UnknownName(name.into()))
-            .expecting(Some("the name of a [[node]]".into()))
-            .near(nearest(name, nodes.iter().copied()))
-    })
-}
-
-fn parking_lot<'a>(table: &Table<'a>, packet: Packet) -> Result<(Graph, ParkingLot<'a>), Error> {
-    table.need("kind")?.word()?;
-    let hops = table.need("hops")?.integer()?;
-    let rate = table.need("rate")?.rate()?;
-    let rtt = table.need("rtt")?.time()?;
-    let shared = hop(table, packet, Some(rate.bytes_in(rtt)))?;
-    let access_rate = access(table, rate)?;
-    let nodes = (0..=hops).map(|i| Node { name: format!("r{i}"), access_rate }).collect();
-    // An odd RTT has its last nanosecond on the way back, and what the hops do not share evenly goes to the
-    // later ones, so that the whole is exact.
-    let there = Nanos(rtt.0 / 2);
-    let share = |way: Nanos, i: u64| {
-        let upto = |n: u64| (u128::from(way.0) * u128::from(n) / u128::from(hops)) as u64;
-        Nanos(upto(i + 1) - upto(i))
-    };
-    let links = (0..hops).flat_map(|i| {
-        let (near, far) = (i as usize, i as usize + 1);
-        [(near, far, share(there, i)), (far, near, share(rtt - there, i))]
-    });
-    let links = links.map(|(from, to, delay)| Link {
-        name: format!("r{from}-r{to}"),
-        from,
-        to,
-        rate,
-        trace: None,
-        delay,
-        buffer: shared.buffer,
-        queue: shared.queue.clone(),
-        loss: shared.loss,
-    });
-    Ok((Graph { nodes, links: links.collect() }, ParkingLot { cross: table.get("cross") }))
-}
-
-/// Where the traffic of a `[[flow]]` or `[[udp]]` runs.
+/// Where the traffic of a `[[flow]]` runs; in a graph between the ends that `traffic` has, where the table names none.
 pub(super) fn endpoints(
     table: &Table<'_>,
     network: &Network,
-    parking_lot: Option<&ParkingLot<'_>>,
+    traffic: &Traffic<'_>,
 ) -> Result<Endpoints, Error> {
     let graph = match network {
         Network::Dumbbell(_) => {
@@ -278,24 +164,48 @@ pub(super) fn endpoints(
     if let Some(item) = table.get("direction") {
         return Err(item.impossible("in a graph, from and to say which way"));
     }
-    let names: Vec<_> = graph.nodes.iter().map(|node| &node.name[..]).collect();
-    let end = |key, default| match (table.get(key), parking_lot) {
-        (Some(item), _) => find(&item, &names),
-        (None, Some(_)) => Ok(default),
-        (None, None) => Err(table.missing(key)),
+    let ends = |key, default: &[usize]| match table.get(key) {
+        Some(item) => {
+            let nodes =
+                item.names()?.iter().map(|item| called(item, graph)).collect::<Result<Vec<_>, _>>()?;
+            Ok(nodes.concat())
+        }
+        None if default.is_empty() => Err(table.missing(key)),
+        None => Ok(default.to_vec()),
     };
-    let (from, to) = (end("from", 0)?, end("to", names.len() - 1)?);
+    let (from, to) = (ends("from", &traffic.from)?, ends("to", &traffic.to)?);
+    let pairs: Vec<(usize, usize)> = match (&from[..], &to[..]) {
+        ([from], to) => to.iter().map(|to| (*from, *to)).collect(),
+        (from, [to]) => from.iter().map(|from| (*from, *to)).collect(),
+        (from, to) if from.len() == to.len() => from.iter().copied().zip(to.iter().copied()).collect(),
+        (from, to) => {
+            let why = format!("its from are {} nodes and its to {}", from.len(), to.len());
+            return Err(table.fail(Problem::Impossible(why), Some("one, or as many as the other".into())));
+        }
+    };
+    for &(from, to) in &pairs {
+        joined(table, graph, from, to)?;
+    }
+    Ok(match &pairs[..] {
+        &[(from, to)] => Endpoints::Nodes { from, to },
+        _ => Endpoints::Pairs(pairs),
+    })
+}
+
+/// Refuses two ends of which one does not reach the other.
+fn joined(table: &Table<'_>, graph: &Graph, from: usize, to: usize) -> Result<(), Error> {
+    let name = |node: usize| &graph.nodes[node].name;
     let unreachable = |from: usize, to: usize| {
-        let why = format!("no links lead from \"{}\" to \"{}\"", names[from], names[to]);
-        table.fail(Problem::Impossible(why), None)
+        let why = format!("no links lead from \"{}\" to \"{}\"", name(from), name(to));
+        Err(table.fail(Problem::Impossible(why), None))
     };
     match (from == to, graph.reaches(from, to), graph.reaches(to, from)) {
         (true, ..) => Err(table.fail(
-            Problem::Impossible(format!("it begins and ends at \"{}\"", names[from])),
+            Problem::Impossible(format!("it begins and ends at \"{}\"", name(from))),
             Some("two nodes".into()),
         )),
-        (_, false, _) => Err(unreachable(from, to)),
-        (_, _, false) => Err(unreachable(to, from)),
-        _ => Ok(Endpoints::Nodes { from, to }),
+        (_, false, _) => unreachable(from, to),
+        (_, _, false) => unreachable(to, from),
+        _ => Ok(()),
     }
 }

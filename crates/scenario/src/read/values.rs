@@ -3,10 +3,11 @@
 use firstflight_control::units::{Nanos, Rate};
 use toml::de::DeValue;
 
+use crate::dist::Dist;
 use crate::error::{Error, Problem, nearest};
 use crate::format::{Floor, Kind, Section};
 use crate::limits;
-use crate::model::{Dist, Limit};
+use crate::model::Limit;
 use crate::quantity::{self, Amount, Depth, QuantityError};
 use crate::source::{Item, Table};
 
@@ -130,6 +131,16 @@ impl<'a> Item<'a> {
             return Err(self.out_of_range("not a name"));
         }
         Ok(name)
+    }
+
+    /// The name, or the names of an array.
+    pub(super) fn names(&self) -> Result<Vec<Item<'a>>, Error> {
+        let alone = self.of_kind(&Kind::Name);
+        match self.value {
+            DeValue::Array(_) if self.elements()?.is_empty() => Err(self.out_of_range("it is empty")),
+            DeValue::Array(_) => alone.elements(),
+            _ => Ok(vec![alone]),
+        }
     }
 
     /// The word, one of those that are built.

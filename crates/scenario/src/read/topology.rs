@@ -1,0 +1,239 @@
+//! `[topology]`: graphs that are generated, and the traffic that belongs to them.
+
+use firstflight_control::units::{Nanos, Rate};
+
+use super::network::{Hop, access, hop, hop_or};
+use crate::dist::Dist;
+use crate::error::{Error, Problem};
+use crate::format;
+use crate::limits;
+use crate::model::{Endpoints, Graph, Limit, Link, Node, Packet};
+use crate::source::{Item, Table};
+use crate::topology::Draws;
+use crate::topology::flat::{Chance, Level};
+use crate::topology::transit_stub::TransitStub;
+
+/// What a topology says of traffic.
+#[derive(Default)]
+pub(super) struct Traffic<'a> {
+    /// Where flows begin that do not say it; empty where they must.
+    pub(super) from: Vec<usize>,
+    /// Where they end.
+    pub(super) to: Vec<usize>,
+    /// Its own flows, and where each group of them runs: what is added to its name, and its ends.
+    pub(super) cross: Option<(Item<'a>, Vec<(String, Endpoints)>)>,
+}
+
+pub(super) fn read<'a>(item: &Item<'a>, packet: Packet) -> Result<(Graph, Traffic<'a>), Error> {
+    let table = item.variant()?;
+    match table.need("kind")?.word()? {
+        "parking-lot" => parking_lot(&table, packet),
+        "three-router" => three_router(&table, packet),
+        _ => transit_stub(&table, packet),
+    }
+}
+
+/// One group of cross traffic, each flow on one of these pairs.
+fn cross_on<'a>(
+    table: &Table<'a>,
+    pairs: Vec<(usize, usize)>,
+) -> Option<(Item<'a>, Vec<(String, Endpoints)>)> {
+    let ends = match pairs[..] {
+        [(from, to)] => Endpoints::Nodes { from, to },
+        _ => Endpoints::Pairs(pairs),
+    };
+    table.get("cross").map(|cross| (cross, vec![(String::new(), ends)]))
+}
+
+fn parking_lot<'a>(table: &Table<'a>, packet: Packet) -> Result<(Graph, Traffic<'a>), Error> {
+    let hops = table.need("hops")?.integer()?;
+    let rate = table.need("rate")?.rate()?;
+    let rtt = table.need("rtt")?.time()?;
+    let shared = hop(table, packet, Some(rate.bytes_in(rtt)))?;
+    let access_rate = access(table, rate)?;
+    let nodes = (0..=hops).map(|i| Node { name: format!("r{i}"), access_rate, subnet: None }).collect();
+    // An odd RTT has its last nanosecond on the way back, and what the hops do not share evenly goes to the
+    // later ones, so that the whole is exact.
+    let there = Nanos(rtt.0 / 2);
+    let share = |way: Nanos, i: u64| {
+        let upto = |n: u64| (u128::from(way.0) * u128::from(n) / u128::from(hops)) as u64;
+        Nanos(upto(i + 1) - upto(i))
+    };
+    let links = (0..hops).flat_map(|i| {
+        let (near, far) = (i as usize, i as usize + 1);
+        [(near, far, share(there, i)), (far, near, share(rtt - there, i))]
+    });
+    let links = links.map(|(from, to, delay)| Link {
+        name: format!("r{from}-r{to}"),
+        from,
+        to,
+        rate,
+        trace: None,
+        delay,
+        cost: 1,
+        buffer: shared.buffer,
+        queue: shared.queue.clone(),
+        loss: shared.loss,
+    });
+    let graph = Graph { nodes, links: links.collect() };
+    let hops = hops as usize;
+    let each = (0..hops).map(|hop| (hop.to_string(), Endpoints::Nodes { from: hop, to: hop + 1 })).collect();
+    let cross = table.get("cross").map(|cross| (cross, each));
+    Ok((graph, Traffic { from: vec![0], to: vec![hops], cross }))
+}
+
+/// A graph under construction, every link both ways.
+struct Builder {
+    nodes: Vec<Node>,
+    links: Vec<Link>,
+}
+
+impl Builder {
+    fn node(&mut self, name: String, subnet: Option<&str>, access_rate: Rate) -> usize {
+        self.nodes.push(Node { name, access_rate, subnet: subnet.map(String::from) });
+        self.nodes.len() - 1
+    }
+
+    fn join(&mut self, (a, b): (usize, usize), rate: Rate, delay: Nanos, cost: u64, hop: &Hop) {
+        for (from, to) in [(a, b), (b, a)] {
+            self.links.push(Link {
+                name: format!("{}-{}", self.nodes[from].name, self.nodes[to].name),
+                from,
+                to,
+                rate,
+                trace: None,
+                delay,
+                cost,
+                buffer: hop.buffer,
+                queue: hop.queue.clone(),
+                loss: hop.loss,
+            });
+        }
+    }
+
+    fn graph(self) -> Graph {
+        Graph { nodes: self.nodes, links: self.links }
+    }
+}
+
+fn three_router<'a>(table: &Table<'a>, packet: Packet) -> Result<(Graph, Traffic<'a>), Error> {
+    let count =
+        |key, usual| Ok::<_, Error>(table.get(key).map_or(Ok(usual), |item| item.integer())? as usize);
+    let rate = table.get("rate").map_or(Ok(Rate(20_000_000)), |item| item.rate())?;
+    let time = |key, usual| table.get(key).map_or(Ok(Nanos::from_millis(usual)), |item| item.time());
+    let (delay, side_delay) = (time("delay", 50)?, time("side_delay", 1)?);
+    let side_rate = table.get("side_rate").map_or(Ok(Rate(rate.0 * 10)), |item| item.rate())?;
+    let rtt = Nanos(4 * (delay.0 + side_delay.0));
+    let core = hop_or(table, packet, Some(rate.bytes_in(rtt)), Limit::Packets(50))?;
+    let side = Hop { loss: 0.0, queue: core.queue.clone(), ..core };
+
+    let access = Rate(rate.0.max(side_rate.0) * 10);
+    let mut graph = Builder { nodes: vec![], links: vec![] };
+    let server = graph.node("s".into(), None, access);
+    let routers = [1, 2, 3].map(|i| graph.node(format!("r{i}"), None, access));
+    graph.join((routers[0], routers[1]), rate, delay, 1, &core);
+    graph.join((routers[1], routers[2]), rate, delay, 1, &core);
+    graph.join((server, routers[0]), side_rate, side_delay, 1, &side);
+    let mut hosts = |subnet: &str, router: usize, count: usize| -> Vec<usize> {
+        let host = |i| {
+            let host = graph.node(format!("{subnet}{i}"), Some(subnet), access);
+            graph.join((router, host), side_rate, side_delay, 1, &side);
+            host
+        };
+        (1..=count).map(host).collect()
+    };
+    let clients = hosts("c", routers[2], count("clients", 5)?);
+    let pairs = count("pairs", 5)?;
+    let (sources, sinks) = (hosts("xs", routers[0], pairs), hosts("xc", routers[1], pairs));
+    let cross = cross_on(table, sources.into_iter().zip(sinks).collect());
+    Ok((graph.graph(), Traffic { from: vec![server], to: clients, cross }))
+}
+
+fn transit_stub<'a>(table: &Table<'a>, packet: Packet) -> Result<(Graph, Traffic<'a>), Error> {
+    let count =
+        |key, usual| Ok::<_, Error>(table.get(key).map_or(Ok(usual), |item| item.integer())? as usize);
+    let kind = TransitStub {
+        top: level(table, "top", Level { n: 1, chance: Chance::Random, alpha: 1.0 })?,
+        transit: level(table, "transit", Level { n: 8, chance: Chance::Random, alpha: 0.6 })?,
+        stub: level(table, "stub", Level { n: 6, chance: Chance::Random, alpha: 0.42 })?,
+        stubs: count("stubs", 4)?,
+        ts_edges: count("ts_edges", 0)?,
+        ss_edges: count("ss_edges", 0)?,
+    };
+    let transit_nodes = kind.top.n as u128 * kind.transit.n as u128;
+    let nodes = transit_nodes * (1 + kind.stubs as u128 * kind.stub.n as u128);
+    let refuse = |why: String| Err(table.fail(Problem::Impossible(why), None));
+    if nodes > limits::NODES as u128 {
+        return refuse(format!("this makes {nodes} nodes, and at most {} are taken", limits::NODES));
+    }
+    if transit_nodes < 2 && kind.ts_edges > 0 {
+        return refuse(
+            "with a single transit node every stub domain is its own: ts_edges have no ends".into(),
+        );
+    }
+    if transit_nodes * (kind.stubs as u128) < 2 && (kind.ss_edges > 0 || table.get("cross").is_some()) {
+        return refuse("with a single stub domain ss_edges and cross have no ends".into());
+    }
+    let seed = table.get("seed").map_or(Ok(1), |item| item.integer())?;
+    let routing = table.get("routing").map_or(Ok("policy"), |item| item.word())?;
+    let rate = table.get("rate").map_or(Ok(Rate(10_000_000)), |item| item.rate())?;
+    let shared = hop_or(table, packet, None, Limit::Packets(50))?;
+    let delay = match table.get("delay") {
+        Some(item) => item.dist(Item::time)?,
+        None => Dist::Fixed(Nanos::from_millis(10)),
+    };
+
+    let mut draws = Draws::new(seed);
+    let drawn = kind.draw(&mut draws).or_else(|never| {
+        let why = format!(
+            "none of a hundred graphs at level \"{}\" was connected: its alpha is too small",
+            never.0
+        );
+        Err(table.fail(Problem::Impossible(why), None))
+    })?;
+    if 2 * drawn.edges.len() > limits::LINKS {
+        return refuse(format!(
+            "this makes {} links, and at most {} are taken",
+            2 * drawn.edges.len(),
+            limits::LINKS
+        ));
+    }
+    let mut graph = Builder { nodes: vec![], links: vec![] };
+    for place in &drawn.places {
+        graph.node(place.name.clone(), Some(&place.subnet), Rate(rate.0 * 10));
+    }
+    for edge in &drawn.edges {
+        let delay = match delay {
+            Dist::Fixed(unit) => Nanos(unit.0.saturating_mul(edge.length)),
+            law => law.quantile(draws.unit()),
+        };
+        let cost = match routing {
+            "policy" => edge.weight,
+            "hops" => 1,
+            _ => delay.0.clamp(1, limits::COST),
+        };
+        graph.join(edge.ends, rate, delay.min(limits::DELAY), cost, &shared);
+    }
+    let pairs = count("pairs", 25)?;
+    let cross = match table.get("cross") {
+        Some(_) => cross_on(table, drawn.stub_pairs(pairs, &mut draws)),
+        None => None,
+    };
+    let stubs = (0..drawn.places.len()).filter(|&i| drawn.places[i].stub).collect();
+    Ok((graph.graph(), Traffic { from: vec![0], to: stubs, cross }))
+}
+
+fn level(table: &Table<'_>, key: &str, usual: Level) -> Result<Level, Error> {
+    let Some(item) = table.get(key) else { return Ok(usual) };
+    let table = item.table(&format::LEVEL)?;
+    let beta = table.get("beta").map(|item| item.number()).transpose()?;
+    Ok(Level {
+        n: table.get("n").map_or(Ok(usual.n as u64), |item| item.integer())? as usize,
+        chance: match table.get("method").map_or(Ok("random"), |item| item.word())? {
+            "random" => Chance::Random,
+            "waxman" => Chance::Waxman { beta: beta.unwrap_or(1.0) },
+            _ => Chance::Exponential,
+        },
+        alpha: table.get("alpha").map_or(Ok(usual.alpha), |item| item.number())?,
+    })
+}

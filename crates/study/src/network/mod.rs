@@ -1,0 +1,199 @@
+//! From a scenario to what the simulator runs: random draws made, paths found, units turned into the engine's.
+
+mod clusters;
+mod routes;
+mod stack;
+mod times;
+mod wires;
+
+pub use clusters::Site;
+
+use firstflight_control::contract::Signals;
+use firstflight_control::units::Nanos;
+use firstflight_net::random::Stream;
+use firstflight_scenario as scenario;
+use firstflight_scenario::{Dist, Endpoints, FlowGroup, Profile, Scenario};
+use firstflight_sim::config::{FlowConfig, Network, Sharing, UdpConfig};
+use firstflight_sim::sender::Sender;
+use firstflight_sim::sender::app::AppConfig;
+
+use crate::draw::draw;
+use crate::sharing::Clusters;
+use stack::{ack_policy, chain, stack};
+use wires::Wires;
+
+/// A run without a duration ends here, whatever is left: a connection whose path is dead retries for ever.
+const LONGEST: Nanos = Nanos::from_secs(4 * 3600);
+
+/// What the simulator cannot do of a scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The key that asks for it: `flow[0].startup`.
+    pub key: String,
+    /// Why it cannot be had, in full.
+    pub why: String,
+}
+
+/// A scenario as the simulator runs it.
+#[derive(Clone, Debug)]
+pub struct Built {
+    /// What is simulated.
+    pub network: Network,
+    /// For each flow of the network, the index of its group in the scenario.
+    pub group: Vec<usize>,
+    /// For each flow, whom it goes to, and with which others it shares a bottleneck.
+    pub site: Vec<Site>,
+    /// For each flow, the label of its chain of schemes.
+    pub scheme: Vec<String>,
+    /// For each flow, its payload bytes; `None` is unlimited.
+    pub size: Vec<Option<u64>>,
+    /// For each flow, the bandwidth-delay product of its path in segments.
+    pub bdp: Vec<f64>,
+    /// For each flow, the packets its path holds beside the BDP: the smallest queue limit's.
+    pub buffer: Vec<f64>,
+    /// The links results speak of: those of the scenario, not the access links of flows.
+    pub named_links: Vec<usize>,
+}
+
+/// Builds one run of `scenario` under `seed`.
+///
+/// # Errors
+/// [`Refusal`] if a flow asks for what the simulator does not have.
+pub fn build(scenario: &Scenario, seed: u64, grid: Nanos) -> Result<Built, Refusal> {
+    let mut wires = Wires::new(scenario);
+    let ecn = wires.marks();
+    let mut built = Built {
+        network: Network {
+            links: vec![],
+            flows: vec![],
+            udp: vec![],
+            seed,
+            end: scenario.duration.unwrap_or(LONGEST),
+            until_finished: scenario.duration.is_none(),
+            grid,
+        },
+        group: vec![],
+        site: vec![],
+        scheme: vec![],
+        size: vec![],
+        bdp: vec![],
+        buffer: vec![],
+        named_links: vec![],
+    };
+    let mut clusters = Clusters::default();
+    for (index, group) in scenario.flows.iter().enumerate() {
+        check(group, index)?;
+
+        for (number, start) in (0..group.count).zip(times::starts(group, seed)) {
+            let name = group.flow_name(number);
+            let ends = ends(&group.endpoints, &mut Stream::named(seed, &format!("ends {name}")));
+            let site = Site::of(&scenario.network, group, &ends);
+            let mut flow = flow(scenario, group, &name, &ends, start, seed, ecn, &mut wires);
+            flow.sharing = clusters.join(group, index, &site)?;
+            built.site.push(site);
+            built.size.push(flow.app.bytes);
+            built.group.push(index);
+            built.scheme.push(group.scheme.label());
+            let (bdp, buffer) = wires.capacity(&flow.forward, &flow.reverse, scenario.packet.size);
+            built.bdp.push(bdp);
+            built.buffer.push(buffer);
+            built.network.flows.push(flow);
+        }
+    }
+    for source in &scenario.udp {
+        let path = wires.bare_path(&source.endpoints);
+        let on = times::on_periods(
+            source,
+            built.network.end,
+            &mut Stream::named(seed, &format!("on-off {}", source.name)),
+        );
+        let size = scenario.packet.size as u16;
+        built.network.udp.push(UdpConfig { name: source.name.clone(), path, size, rate: source.rate, on });
+    }
+    built.named_links = (0..wires.named).collect();
+    built.network.links = wires.links;
+    Ok(built)
+}
+
+/// Refuses what a group asks for and the simulator does not have.
+fn check(group: &FlowGroup, index: usize) -> Result<(), Refusal> {
+    let refuse = |key: &str, why: String| Err(Refusal { key: format!("flow[{index}].{key}"), why });
+    let needs = chain(group).needs();
+    let label = group.scheme.label();
+    if needs.has(Signals::HANDSHAKE) && !group.handshake {
+        let why =
+            format!("{label} needs the RTT of a handshake, and this flow has none; set handshake = true");
+        return refuse("startup", why);
+    }
+    let rack = stack(group, 1000, 0, false).recovery.is_rack();
+    if needs.has(Signals::RATE) && !rack {
+        let why = format!(
+            "{label} needs delivery-rate samples, which only senders of profile linux take, with recovery sack or newreno"
+        );
+        return refuse("startup", why);
+    }
+    let sharing = group.profile == Profile::Rfc && group.recovery == scenario::Recovery::Sack;
+    if needs.has(Signals::SHARED_WINDOW) && !sharing {
+        let why = format!(
+            "{label} shares its window with other connections, which the simulator does under profile rfc with recovery sack"
+        );
+        return refuse("startup", why);
+    }
+    let missing = needs.missing_from(Sender::OFFERED.and(Signals::SHARED_WINDOW).and(Signals::PLAN));
+    if missing != Signals::NONE {
+        let names: Vec<_> = missing.names().collect();
+        let why = format!("{label} needs {}, which the simulator does not have", names.join(" and "));
+        return refuse("startup", why);
+    }
+    if group.receiver_reads != scenario::Reads::Eager {
+        return refuse("receiver_reads", "the simulator's receiving application reads eagerly".into());
+    }
+    Ok(())
+}
+
+/// The ends of one flow of a group.
+fn ends(of_group: &Endpoints, stream: &mut Stream) -> Endpoints {
+    match of_group {
+        Endpoints::Pairs(pairs) => {
+            let (from, to) = pairs[(stream.unit() * pairs.len() as f64) as usize];
+            Endpoints::Nodes { from, to }
+        }
+        one => one.clone(),
+    }
+}
+
+fn flow(
+    scenario: &Scenario,
+    group: &FlowGroup,
+    name: &str,
+    ends: &Endpoints,
+    start: Nanos,
+    seed: u64,
+    ecn: bool,
+    wires: &mut Wires<'_>,
+) -> FlowConfig {
+    let stream = |what: &str| Stream::named(seed, &format!("{what} {name}"));
+    let extra = draw(group.extra_rtt, &mut stream("extra-rtt"));
+    let paths = wires.attach(name, ends, extra);
+    let mss = scenario.packet.payload(group.profile);
+    let header = group.profile.stack().header;
+    // ns-2's clock ticks at a random moment of each connection.
+    let phase = draw(Dist::Uniform(0, group.rto_granularity.0.saturating_sub(1)), &mut stream("clock"));
+    FlowConfig {
+        name: name.into(),
+        forward: paths.forward,
+        reverse: paths.reverse,
+        stack: stack(group, mss, phase, ecn),
+        chain: chain(group),
+        sharing: Sharing::default(),
+        app: AppConfig {
+            start: start.0,
+            bytes: group.size.map(|size| draw(size, &mut stream("size")).max(1)),
+            pauses: times::pauses(group, &mut stream("idle")),
+            lifetime: group.lifetime.map(|lifetime| draw(lifetime, &mut stream("lifetime")).0),
+        },
+        header,
+        ack_size: scenario.packet.ack(group.profile) as u16,
+        ack_policy: ack_policy(group, mss),
+    }
+}

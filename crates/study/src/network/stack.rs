@@ -1,0 +1,93 @@
+//! A group's stack, as the simulator's sender and receiver have it.
+
+use firstflight_control::host::chain::Chain;
+use firstflight_control::units::Nanos;
+use firstflight_scenario as scenario;
+use firstflight_scenario::{FlowGroup, Profile};
+use firstflight_sim::receiver::AckPolicy;
+use firstflight_sim::sender::rto::RtoConfig;
+use firstflight_sim::sender::stack::{IdleRestart, ReceiveWindow, Recovery, Stack};
+
+/// A receive window of no limit, in segments: beyond what a SACK block can say.
+const UNLIMITED_WINDOW: u64 = 1_000_000;
+
+/// Segments that Linux acknowledges at once at the start in any case: 16 (`TCP_MAX_QUICKACKS`).
+const LINUX_QUICK_ACKS: u32 = 16;
+
+/// The chain of a group's schemes, ready to start.
+pub(super) fn chain(group: &FlowGroup) -> Chain {
+    let phases = group.scheme.build_in(group.profile.stack());
+    Chain::new(phases).expect("a scheme read from a scenario makes a chain")
+}
+
+pub(super) fn stack(group: &FlowGroup, mss: u32, phase: u64, ecn: bool) -> Stack {
+    let (ns2, linux) = (group.profile == Profile::Ns2, group.profile == Profile::Linux);
+    // Clocks of a millisecond or finer are as good as exact beside any timeout.
+    let coarse = group.rto_granularity > Nanos::from_millis(1);
+    Stack {
+        mss,
+        recovery: match group.recovery {
+            scenario::Recovery::Tahoe => Recovery::Tahoe,
+            scenario::Recovery::Reno => Recovery::Reno,
+            scenario::Recovery::Sack if linux => Recovery::Rack { sack: true },
+            scenario::Recovery::NewReno if linux => Recovery::Rack { sack: false },
+            scenario::Recovery::NewReno => Recovery::NewReno,
+            scenario::Recovery::Sack => Recovery::Sack,
+        },
+        ns2,
+        initial_window: segments(group.initial_window, mss),
+        initial_ssthresh: group.initial_ssthresh.map(|bytes| segments(bytes, mss)),
+        receive_window: receive_window(group, mss),
+        growth_per_ack: match group.growth {
+            scenario::Growth::PerAck => 1,
+            scenario::Growth::ByteCounting => 2,
+            scenario::Growth::AllAcked => u32::MAX,
+        },
+        grow_only_when_limited: !ns2,
+        decrease_from_window: group.profile != Profile::Rfc,
+        limited_transmit: group.limited_transmit,
+        rtt_per_ack: !ns2,
+        timestamps: linux,
+        rto: RtoConfig {
+            // RFC 6298 (2.1): 1 s; ns-2: rtxcur_init_ 3.0.
+            initial: Nanos::from_secs(if ns2 { 3 } else { 1 }).0,
+            min: group.min_rto.0,
+            max: Nanos::from_secs(if linux { 120 } else { 60 }).0,
+            granularity: if coarse || linux { group.rto_granularity.0 } else { 1 },
+            phase: if coarse && !linux { phase } else { 0 },
+        },
+        idle_restart: match group.idle_restart {
+            scenario::IdleRestart::Restart => IdleRestart::Restart,
+            scenario::IdleRestart::Keep => IdleRestart::Keep,
+        },
+        ecn,
+        handshake: group.handshake,
+    }
+}
+
+/// What the receiver offers, in segments of `mss` bytes.
+fn receive_window(group: &FlowGroup, mss: u32) -> ReceiveWindow {
+    let limit = segments(group.receive_window.unwrap_or(u64::MAX), mss);
+    ReceiveWindow { first: group.initial_receive_window.map_or(limit, |first| segments(first, mss)), limit }
+}
+
+/// Whole segments in a window.
+fn segments(bytes: u64, mss: u32) -> u32 {
+    (bytes / u64::from(mss)).clamp(1, UNLIMITED_WINDOW) as u32
+}
+
+pub(super) fn ack_policy(group: &FlowGroup, mss: u32) -> AckPolicy {
+    let timer = group.delayed_ack_timer.0;
+    match group.receiver {
+        scenario::Receiver::AckEveryPacket => AckPolicy { every: 1, quick: 0, timer },
+        // ns-2's DelAck sink acknowledges the very first packet at once.
+        scenario::Receiver::Delayed => {
+            AckPolicy { every: 2, quick: u32::from(group.profile == Profile::Ns2), timer }
+        }
+        scenario::Receiver::QuickAckThenDelayed => {
+            // Every segment that opens the window is acknowledged at once (`tcp_grow_window` sets `quick`).
+            let quick = receive_window(group, mss).opening().max(LINUX_QUICK_ACKS);
+            AckPolicy { every: 2, quick, timer }
+        }
+    }
+}

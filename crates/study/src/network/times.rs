@@ -1,0 +1,43 @@
+//! When traffic begins, pauses and stops: the draws of a run.
+
+use firstflight_control::units::Nanos;
+use firstflight_net::random::Stream;
+use firstflight_scenario::{Dist, FlowGroup, Start, UdpSource};
+
+use crate::draw::draw;
+
+/// When the flows of a group start, in their order.
+pub(super) fn starts(group: &FlowGroup, seed: u64) -> Vec<Nanos> {
+    let mut stream = Stream::named(seed, &format!("start {}", group.name));
+    let mut clock = Nanos::ZERO;
+    (0..u64::from(group.count))
+        .map(|i| match group.start {
+            Start::At(at) => at,
+            Start::Every(gap) => Nanos(gap.0.saturating_mul(i)),
+            Start::Exponential(mean) => {
+                clock = clock.saturating_add(draw(Dist::Exponential(mean), &mut stream));
+                clock
+            }
+            Start::Uniform(from, until) => draw(Dist::Uniform(from, until), &mut stream),
+        })
+        .collect()
+}
+
+pub(super) fn on_periods(source: &UdpSource, end: Nanos, stream: &mut Stream) -> Vec<(Nanos, Nanos)> {
+    let Some(on_off) = source.on_off else { return vec![(source.start, end)] };
+    let mut periods = vec![];
+    let mut at = source.start;
+    while at < end {
+        let until = at.saturating_add(draw(on_off.on, stream).max(Nanos(1)));
+        periods.push((at, until.min(end)));
+        at = until.saturating_add(draw(on_off.off, stream).max(Nanos(1)));
+    }
+    periods
+}
+
+/// The idle times between the transfers of one connection.
+pub(super) fn pauses(group: &FlowGroup, stream: &mut Stream) -> Vec<u64> {
+    let Some(rounds) = group.rounds else { return vec![] };
+    let longest = rounds.idle.saturating_add(rounds.jitter);
+    (1..rounds.count).map(|_| draw(Dist::Uniform(rounds.idle, longest), stream).0).collect()
+}

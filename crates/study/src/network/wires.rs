@@ -1,0 +1,159 @@
+//! The links of a run, and how flows reach them.
+
+use std::sync::Arc;
+
+use firstflight_control::units::{Nanos, Rate};
+use firstflight_net::queue::red::RedConfig;
+use firstflight_net::trace::Trace;
+use firstflight_scenario as scenario;
+use firstflight_scenario::{Endpoints, Graph, Limit, LinkTrace, Queue, Scenario, Schedule};
+use firstflight_sim::config::{LinkConfig, QueueConfig};
+use firstflight_sim::dumbbell::{Dumbbell, Paths};
+
+use super::routes::Routes;
+
+/// The links of a run, and how flows reach them.
+pub(super) struct Wires<'a> {
+    pub(super) links: Vec<LinkConfig>,
+    /// How many of them the scenario names; access links follow.
+    pub(super) named: usize,
+    kind: Kind<'a>,
+    packet: u32,
+}
+
+enum Kind<'a> {
+    Dumbbell(&'a scenario::Path),
+    Graph { graph: &'a Graph, routes: Routes<'a> },
+}
+
+impl<'a> Wires<'a> {
+    pub(super) fn new(scenario: &'a Scenario) -> Self {
+        let packet = scenario.packet.size;
+        match &scenario.network {
+            scenario::Network::Dumbbell(path) => {
+                let queue = || queue(&path.queue, path.buffer, path.rate, packet);
+                let mut links = Dumbbell::new(path.rate, path.access_rate, path.rtt, queue(), queue()).links;
+                let trace = path.trace.as_ref().map(trace);
+                for link in &mut links {
+                    link.trace.clone_from(&trace);
+                    link.loss = path.loss;
+                }
+                Self { named: links.len(), links, kind: Kind::Dumbbell(path), packet }
+            }
+            scenario::Network::Graph(graph) => {
+                let links = graph.links.iter().map(|link| LinkConfig {
+                    name: link.name.clone(),
+                    rate: link.rate,
+                    trace: link.trace.as_ref().map(trace),
+                    delay: link.delay,
+                    queue: queue(&link.queue, link.buffer, link.rate, packet),
+                    loss: link.loss,
+                });
+                let links: Vec<_> = links.collect();
+                let kind = Kind::Graph { graph, routes: Routes::new(graph) };
+                Self { named: links.len(), links, kind, packet }
+            }
+        }
+    }
+
+    /// Whether any queue marks: then flows are ECN-capable.
+    pub(super) fn marks(&self) -> bool {
+        self.links.iter().any(|link| matches!(link.queue, QueueConfig::Red(red) if red.ecn))
+    }
+
+    /// Gives a flow its access links; `extra` propagation is spread over them.
+    pub(super) fn attach(&mut self, name: &str, endpoints: &Endpoints, extra: Nanos) -> Paths {
+        match (&mut self.kind, endpoints) {
+            (Kind::Dumbbell(path), Endpoints::Path(direction)) => {
+                let mut dumbbell = Dumbbell::resume(std::mem::take(&mut self.links), path.access_rate);
+                let paths = dumbbell.attach(name, path.rtt.saturating_add(extra));
+                self.links = dumbbell.links;
+                match direction {
+                    scenario::Direction::Forward => paths,
+                    scenario::Direction::Reverse => Paths { forward: paths.reverse, reverse: paths.forward },
+                }
+            }
+            (Kind::Graph { graph, .. }, &Endpoints::Nodes { from, to }) => {
+                let rates = [graph.nodes[from].access_rate, graph.nodes[to].access_rate];
+                let forward = self.bare_path(&Endpoints::Nodes { from, to });
+                let reverse = self.bare_path(&Endpoints::Nodes { from: to, to: from });
+                let quarter = Nanos(extra.0 / 4);
+                let mut access = |side: &str, rate: Rate, delay: Nanos| {
+                    let name = format!("{name}.{side}");
+                    self.links.push(LinkConfig {
+                        name,
+                        rate,
+                        trace: None,
+                        delay,
+                        queue: QueueConfig::Unlimited,
+                        loss: 0.0,
+                    });
+                    self.links.len() - 1
+                };
+                let wrap = |first: usize, middle: Vec<usize>, last: usize| {
+                    std::iter::once(first).chain(middle).chain([last]).collect()
+                };
+                let (a, b) = (access("in", rates[0], quarter), access("out", rates[1], quarter));
+                let (c, d) = (access("back-in", rates[1], quarter), access("back-out", rates[0], quarter));
+                Paths { forward: wrap(a, forward, b), reverse: wrap(c, reverse, d) }
+            }
+            _ => unreachable!("the ends of one flow, and of the kind that the network has"),
+        }
+    }
+
+    /// The scenario's links between two endpoints.
+    pub(super) fn bare_path(&mut self, endpoints: &Endpoints) -> Vec<usize> {
+        match (&mut self.kind, endpoints) {
+            (Kind::Dumbbell(_), Endpoints::Path(scenario::Direction::Forward)) => vec![0],
+            (Kind::Dumbbell(_), Endpoints::Path(scenario::Direction::Reverse)) => vec![1],
+            (Kind::Graph { routes, .. }, &Endpoints::Nodes { from, to }) => routes.path(from, to),
+            _ => unreachable!("the ends of one flow, and of the kind that the network has"),
+        }
+    }
+
+    /// The bandwidth-delay product of a path, and the packets that its narrowest queue holds.
+    pub(super) fn capacity(&self, forward: &[usize], reverse: &[usize], packet: u32) -> (f64, f64) {
+        let delay = |path: &[usize]| path.iter().map(|&link| self.links[link].delay.0).sum::<u64>();
+        let narrowest = forward.iter().min_by_key(|&&link| self.links[link].rate).expect("a path has links");
+        let link = &self.links[*narrowest];
+        let bdp = link.rate.bytes_in(Nanos(delay(forward) + delay(reverse))) as f64 / f64::from(packet);
+        let buffer = match link.queue {
+            QueueConfig::Unlimited => f64::INFINITY,
+            QueueConfig::Packets(limit) => limit.into(),
+            QueueConfig::Bytes(limit) => limit as f64 / f64::from(self.packet),
+            QueueConfig::Red(red) => red.limit.into(),
+        };
+        (bdp, buffer)
+    }
+}
+
+fn trace(trace: &LinkTrace) -> Arc<Trace> {
+    Arc::new(match &*trace.schedule {
+        Schedule::Opportunities(times) => {
+            Trace::opportunities(times.iter().map(|ms| ms * 1_000_000).collect())
+        }
+        Schedule::Rates(steps) => Trace::rates(steps.iter().map(|(from, rate)| (from.0, rate.0)).collect()),
+    })
+}
+
+fn queue(queue: &Queue, limit: Limit, rate: Rate, packet: u32) -> QueueConfig {
+    let packets = |n: u64| n.min(u32::MAX.into()) as u32;
+    match (queue, limit) {
+        (Queue::DropTail, Limit::Packets(n)) => QueueConfig::Packets(packets(n)),
+        (Queue::DropTail, Limit::Bytes(n)) => QueueConfig::Bytes(n),
+        (Queue::Red(red), limit) => QueueConfig::Red(RedConfig {
+            min: red.min,
+            max: red.max,
+            weight: red.weight,
+            max_p: red.max_p,
+            gentle: red.gentle,
+            ecn: red.ecn,
+            wait: true,
+            limit: match limit {
+                Limit::Packets(n) => packets(n),
+                Limit::Bytes(n) => packets((n / u64::from(packet)).max(1)),
+            },
+            typical_ns: rate.time_for(packet.into()).0,
+        }),
+    }
+}

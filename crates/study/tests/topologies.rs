@@ -1,0 +1,70 @@
+//! Generated networks carry traffic, and flows know with whom they share a bottleneck.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use firstflight_control::units::Nanos;
+use firstflight_scenario::{Loaded, load, parse};
+use firstflight_study::network::build;
+use firstflight_study::progress::Silent;
+use firstflight_study::results::RunResult;
+use firstflight_study::run::{RunOptions, run};
+
+const GRID: Nanos = Nanos::from_secs(1);
+
+fn scenario(name: &str) -> Loaded {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    load(&folder.join(name)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn result(loaded: &Loaded) -> RunResult {
+    run(loaded, &RunOptions { runs: 1, seed: None, grid: GRID }, &Silent)
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The clusters of a group's flows.
+fn clusters(loaded: &Loaded, group: &str) -> BTreeSet<String> {
+    let built = build(&loaded.scenario, 1, GRID).expect("the simulator can run it");
+    let flows = built.network.flows.iter().zip(&built.site);
+    let of_group = flows.filter(|(flow, _)| flow.name.starts_with(group));
+    of_group.map(|(_, site)| site.cluster.clone()).collect()
+}
+
+#[test]
+fn the_routers_of_the_three_router_network_are_its_bottleneck() {
+    let loaded = scenario("three-router.toml");
+    let result = result(&loaded);
+    let used = |name: &str| result.links.iter().find(|link| link.name == name).expect("a link").utilization;
+    // Between r1 and r2 both meet; beyond, only what goes to clients; every other link is ten times as fast.
+    assert!(used("r1-r2") > 0.5 && used("r1-r2") > used("r2-r3") && used("r2-r3") > used("s-r1"));
+    assert!(result.flows.iter().filter(|flow| flow.delivered_packets > 0).count() > 60);
+    assert_eq!(clusters(&loaded, "client"), ["s>c/".to_string()].into());
+    assert_eq!(clusters(&loaded, "cross"), ["xs/>xc/".to_string()].into());
+}
+
+#[test]
+fn flows_to_one_stub_domain_of_a_transit_stub_graph_share_a_cluster() {
+    let loaded = scenario("transit-stub.toml");
+    let result = result(&loaded);
+    assert!(result.flows.iter().filter(|flow| flow.delivered_packets > 0).count() > 50);
+    let built = build(&loaded.scenario, 1, GRID).expect("the simulator can run it");
+    for (flow, site) in built.network.flows.iter().zip(&built.site) {
+        let last = built.network.links[flow.forward[flow.forward.len() - 2]].name.clone();
+        let (_, to) = site.cluster.split_once('>').expect("told by the topology");
+        // The last link before the flow's own leads to a node of the subnet: t-0-1-s-0-1-2-3 to s-0-1-2.
+        assert!(
+            last.rsplit_once('-').is_some_and(|(link, _)| link.ends_with(to.trim_end_matches('/'))),
+            "{last} {to}"
+        );
+    }
+}
+
+#[test]
+fn a_dumbbell_is_one_bottleneck_each_way_and_a_name_given_overrides_what_the_topology_tells() {
+    let text = "duration = \"1 s\"\n[path]\nrate = \"1 Mbit/s\"\nrtt = \"10 ms\"\nbuffer = \"9 packets\"\n\
+                [[flow]]\nname = \"there\"\n[[flow]]\nname = \"back\"\ndirection = \"reverse\"\n\
+                [[flow]]\nname = \"said\"\ncluster = \"site-a\"\n";
+    let loaded = parse(text, "text").expect("a scenario");
+    let of = |group| clusters(&loaded, group).into_iter().next().expect("a flow");
+    assert_eq!([of("there"), of("back"), of("said")], [">forward", ">reverse", "site-a"]);
+}
