@@ -73,13 +73,13 @@ mod tests {
     /// Links given as from, to and cost.
     fn path(links: &[(&str, &str, u64)], from: usize, to: usize) -> Vec<usize> {
         let node = |name| format!("[[node]]\nname = \"{name}\"\n");
-        let link = |&(from, to, cost): &(&str, &str, u64)| {
+        let link = |(index, &(from, to, cost)): (usize, &(&str, &str, u64))| {
             format!(
-                "[[link]]\nfrom = \"{from}\"\nto = \"{to}\"\ncost = {cost}\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\nbuffer = \"9 packets\"\n"
+                "[[link]]\nname = \"l{index}\"\nfrom = \"{from}\"\nto = \"{to}\"\ncost = {cost}\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\nbuffer = \"9 packets\"\n"
             )
         };
         let text: String =
-            ["a", "b", "c", "d"].map(node).concat() + &links.iter().map(link).collect::<String>();
+            ["a", "b", "c", "d"].map(node).concat() + &links.iter().enumerate().map(link).collect::<String>();
         match parse(&text, "graph").expect("a graph").scenario.network {
             Network::Graph(graph) => Routes::new(&graph).path(from, to),
             Network::Dumbbell(_) => unreachable!("the file has nodes"),
