@@ -13,7 +13,8 @@ use firstflight_sim::sender::Sender;
 /// A connection in congestion avoidance since its window reached 40 segments, and from 3 s on one of the same path that
 /// starts as `startup` has it.
 fn pair(startup: &'static str) -> Network {
-    let case = Case { flows: 2, handshake: true, buffer: 400, ssthresh: Some(40), seconds: 8, ..Case::default() };
+    let case =
+        Case { flows: 2, handshake: true, buffer: 400, ssthresh: Some(40), seconds: 8, ..Case::default() };
     let mut first = network(&case);
     let second = network(&Case { schemes: vec![startup, "reno"], ..case });
     first.flows[1] = second.flows[1].clone();

@@ -184,12 +184,12 @@ fn transit_stub<'a>(table: &Table<'a>, packet: Packet) -> Result<(Graph, Traffic
     };
 
     let mut draws = Draws::new(seed);
-    let drawn = kind.draw(&mut draws).or_else(|never| {
+    let drawn = kind.draw(&mut draws).map_err(|never| {
         let why = format!(
             "none of a hundred graphs at level \"{}\" was connected: its alpha is too small",
             never.0
         );
-        Err(table.fail(Problem::Impossible(why), None))
+        table.fail(Problem::Impossible(why), None)
     })?;
     if 2 * drawn.edges.len() > limits::LINKS {
         return refuse(format!(
