@@ -89,6 +89,8 @@ registry! {
     Highspeed(avoidance::highspeed::Highspeed),
     Scalable(avoidance::scalable::Scalable),
     HTcp(avoidance::h_tcp::HTcp),
+    Bic(avoidance::bic::Bic),
+    Fast(avoidance::fast::Fast),
     Cubic(avoidance::cubic::Cubic),
     Exp(avoidance::exp::Exp),
     Westwood(avoidance::westwood::Westwood),

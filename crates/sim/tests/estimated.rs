@@ -63,3 +63,17 @@ fn swift_start_gains_three_round_trips_on_a_long_fat_path_and_none_on_a_small_on
     // At 5 Mbit/s an eighth of 56 is less than the eight that slow start has.
     assert_eq!(finish("slow-start", 5), finish("swift-start", 5));
 }
+
+#[test]
+fn fast_keeps_alpha_packets_queued_and_halves_its_window_for_a_full_buffer_only() {
+    // RTT = w/1250 s once there is a queue, so w (1 - 0.09008/RTT) = 20 at w = 112.6 + 20.
+    let schemes = vec!["slow-start", "fast"];
+    let case = Case { handshake: true, ssthresh: Some(64), buffer: 40, schemes, ..Case::default() };
+    let outcome = run(&network(&case));
+    let window = outcome.flows[0].final_cwnd as f64 / MSS as f64;
+    assert!((window - 132.6).abs() < 1.0, "{window}");
+    assert_eq!(outcome.flows[0].lost, 0);
+    // Ten packets of buffer cannot hold them.
+    let outcome = run(&network(&Case { buffer: 10, ..case }));
+    assert!(outcome.flows[0].lost > 0 && outcome.flows[0].max_cwnd < 130 * MSS, "{:?}", outcome.flows[0]);
+}

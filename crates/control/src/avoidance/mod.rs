@@ -1,7 +1,9 @@
 //! Congestion-avoidance schemes: each rules the window after start-up, until the connection ends.
 
+pub mod bic;
 pub mod cubic;
 pub mod exp;
+pub mod fast;
 pub mod h_tcp;
 pub mod highspeed;
 pub mod reno;

@@ -8,6 +8,7 @@
 
 mod grid;
 mod reference;
+mod windows;
 
 use firstflight_sim::outcome::simulate;
 use grid::{Cell, table};
