@@ -206,7 +206,7 @@ impl Phase for Bic {
 
     fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
         let window = event.base;
-        let keep = |kept: u64| (u128::from(window) * u128::from(kept) >> ONE_BITS) as u64;
+        let keep = |kept: u64| ((u128::from(window) * u128::from(kept)) >> ONE_BITS) as u64;
         self.last_max_before = self.last_max;
         self.last_max = if window < self.last_max && self.fast_convergence {
             // half way between the window and what is left of it
