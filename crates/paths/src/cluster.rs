@@ -32,14 +32,23 @@ impl Cluster {
     /// such settings arise.
     pub fn new(settings: Settings) -> Self {
         settings.check().expect("settings that can be kept");
+        Self::after(0, settings)
+    }
+
+    fn after(opened: u64, settings: Settings) -> Self {
         Self {
             settings,
-            roster: Roster::new(),
+            roster: Roster::after(opened),
             drops: Intervals::default(),
             recent: Recent::default(),
-            sampled: settings.sampling.map(|s| Box::new(Sampled::new(&s))),
-            reports: settings.reporting.map(|r| Box::new(Reports::new(&r))),
+            sampled: None,
+            reports: None,
         }
+    }
+
+    /// It knows nothing any more, and gives no key again that it gave before.
+    pub(crate) fn forget(&mut self) {
+        *self = Self::after(self.roster.opened(), self.settings);
     }
 
     /// What it keeps.
@@ -49,6 +58,9 @@ impl Cluster {
 
     /// A connection begins; `first` is its state at that moment, a plan already followed.
     pub fn open(&mut self, transfer: &Transfer, first: &Sample) -> Key {
+        if let (None, Some(settings)) = (&self.sampled, &self.settings.sampling) {
+            self.sampled = Some(Box::new(Sampled::new(settings)));
+        }
         self.sample_until(transfer.now);
         let cwnd = first.cwnd.min(MAX_WINDOW);
         self.roster.insert(Connection {
@@ -126,9 +138,10 @@ impl Cluster {
 
     fn report(&mut self, now: Nanos, cwnd: u64, srtt: Nanos) {
         // A connection that never had an RTT never had an ACK: it knows nothing of the path.
-        if let (Some(reports), Some(settings)) = (&mut self.reports, &self.settings.reporting)
+        if let Some(settings) = &self.settings.reporting
             && srtt > Nanos::ZERO
         {
+            let reports = self.reports.get_or_insert_with(|| Box::new(Reports::new(settings)));
             reports.note(settings, now, cwnd, srtt);
         }
     }
@@ -144,6 +157,11 @@ impl Cluster {
 
 /// What policies read.
 impl Cluster {
+    /// Whether it has no live connection.
+    pub fn is_empty(&self) -> bool {
+        self.roster.is_empty()
+    }
+
     /// How many connections are in congestion avoidance: `L` of equation (2).
     pub fn avoiding(&self) -> u32 {
         self.roster.count(true)

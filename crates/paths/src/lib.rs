@@ -4,26 +4,33 @@
 //! RTT and drop times, and what the closed ones left. A host reports to it: [`open`](Cluster::open),
 //! [`observe`](Cluster::observe) at every ACK, [`lost`](Cluster::lost), [`close`](Cluster::close). A [`Policy`] is a pure
 //! function of a cluster and a transfer about to start; it answers with a
-//! [`Plan`](firstflight_control::contract::Plan), all zero where nothing is known.
+//! [`Plan`](firstflight_control::contract::Plan), all zero where nothing is known. A [`Memory`] holds the clusters of all
+//! of a host's peers, grouped by address.
 //!
 //! No clock, no I/O, no randomness; an observation allocates nothing.
 
 mod averages;
 mod cluster;
+mod group;
 mod intervals;
 pub mod macroflow;
+mod memory;
 pub mod policy;
 mod recent;
 mod roster;
 mod settings;
+mod table;
 
 pub use averages::Average;
 pub use cluster::Cluster;
+pub use group::{Group, Grouping, Prefix};
 pub use intervals::Intervals;
+pub use memory::{Handle, Limits, Memory};
 pub use policy::Policy;
 pub use recent::Closed;
 pub use roster::{Connection, Key};
 pub use settings::{Bursts, Conflict, Drops, Estimate, Reporting, Sampling, Settings};
+pub use table::{PrefixTable, TableError};
 
 use core::net::IpAddr;
 use firstflight_control::units::Nanos;

@@ -125,6 +125,12 @@ impl Settings {
         Ok(())
     }
 
+    /// Whether a cluster knows anything once its last connection is closed.
+    pub(crate) fn outlive_connections(&self) -> bool {
+        let Self { alpha: _, drops, sampling, reporting, destinations } = *self;
+        drops.is_some() || sampling.is_some() || reporting.is_some() || destinations > 0
+    }
+
     /// What serves both.
     pub(crate) fn and(self, other: Self) -> Result<Self, Conflict> {
         Ok(Self {

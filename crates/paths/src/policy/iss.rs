@@ -37,6 +37,7 @@ impl Iss {
 
     pub(super) fn plan(&self, cluster: &Cluster, transfer: &Transfer) -> Plan {
         // "if awnd is taken for w_o ..., then slow start would be ISS"
-        Fair::of(cluster, |oldest| oldest.awnd as u64).map_or(Plan::default(), |fair| fair.plan(transfer))
+        Fair::of(cluster, |oldest| libm::round(oldest.awnd) as u64)
+            .map_or(Plan::default(), |fair| fair.plan(transfer))
     }
 }

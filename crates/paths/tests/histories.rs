@@ -1,0 +1,193 @@
+//! What outlives a connection: cached values, sampled averages, SPAND's reports.
+
+mod common;
+
+use common::{MSS, RTT, at, open, plan, policy, sample, transfer};
+use firstflight_control::contract::Plan;
+use firstflight_control::scheme::Value;
+use firstflight_paths::{Cluster, Destination, Policy, Sample, Transfer};
+
+fn to(destination: u128, seconds: f64) -> Transfer {
+    Transfer { destination: Destination(destination), ..transfer(seconds) }
+}
+
+#[test]
+fn cached_takes_the_threshold_of_a_live_connection_then_of_a_closed_one_to_the_same_destination() {
+    let cached = policy("cached", &[]);
+    let mut cluster = Cluster::new(cached.settings());
+    let threshold = |cluster: &Cluster, destination| {
+        let plan = cached.plan(cluster, &to(destination, 9.0));
+        assert_eq!(plan.cwnd, 0);
+        plan.ssthresh
+    };
+    assert_eq!(threshold(&cluster, 1), 0);
+    let left = |packets| Sample { ssthresh: packets * MSS, ..sample(1.0, 20, true) };
+    let first = cluster.open(&to(1, 1.0), &left(12));
+    let second = cluster.open(&to(2, 1.0), &left(30));
+    // The oldest in congestion avoidance, whatever the destination.
+    assert_eq!([1, 2, 3].map(|d| threshold(&cluster, d)), [12_000; 3]);
+    cluster.close(first, at(2.0));
+    assert_eq!([1, 2, 3].map(|d| threshold(&cluster, d)), [30_000; 3]);
+    cluster.close(second, at(3.0));
+    assert_eq!([1, 2, 3].map(|d| threshold(&cluster, d)), [12_000, 30_000, 0]);
+    // One that has no threshold of its own says nothing.
+    cluster.open(&to(4, 4.0), &Sample { ssthresh: u64::MAX, ..sample(4.0, 20, false) });
+    assert_eq!([1, 3].map(|d| threshold(&cluster, d)), [12_000, 0]);
+}
+
+#[test]
+fn a_cached_threshold_that_is_too_old_does_not_count() {
+    let cached = policy("cached", &[("max_age", Value::Time(at(60.0)))]);
+    let mut cluster = Cluster::new(cached.settings());
+    let key = open(&mut cluster, 1.0, 20, true);
+    cluster.close(key, at(2.0));
+    assert_eq!(plan(&cached, &cluster, 62.0).ssthresh, 16_000);
+    assert_eq!(plan(&cached, &cluster, 62.1), Plan::default());
+}
+
+#[test]
+fn temporal_sharing_takes_what_the_last_connection_to_the_destination_left() {
+    let temporal = policy("cached", &[("sharing", Value::Choice(1))]);
+    let mut cluster = Cluster::new(temporal.settings());
+    let key = open(&mut cluster, 1.0, 20, true);
+    assert_eq!(plan(&temporal, &cluster, 2.0), Plan::default(), "it is not closed yet");
+    cluster.close(key, at(2.0));
+    let expected = Plan { cwnd: 20_000, ssthresh: 16_000, rtt: RTT, age: at(3.0), samples: 1 };
+    assert_eq!(plan(&temporal, &cluster, 5.0), expected);
+    assert_eq!(temporal.plan(&cluster, &to(2, 5.0)), Plan::default());
+}
+
+#[test]
+fn ensemble_sharing_gives_an_equal_share_of_the_live_windows() {
+    let ensemble = policy("cached", &[("sharing", Value::Choice(2))]);
+    let mut cluster = Cluster::new(ensemble.settings());
+    assert_eq!(plan(&ensemble, &cluster, 1.0), Plan::default());
+    open(&mut cluster, 1.0, 4, false);
+    open(&mut cluster, 2.0, 20, true);
+    // (4 + 20)/(2 + 1) = 8 packets.
+    let plan = plan(&ensemble, &cluster, 3.0);
+    assert_eq!((plan.cwnd, plan.ssthresh, plan.samples), (8_000, 16_000, 2));
+}
+
+#[test]
+fn the_mean_of_all_windows_is_made_anew_every_minute() {
+    let averaged = policy("averaged", &[]);
+    let mut cluster = Cluster::new(averaged.settings());
+    open(&mut cluster, 0.5, 10, true);
+    let second = open(&mut cluster, 30.5, 30, false);
+    assert_eq!(plan(&averaged, &cluster, 59.9), Plan::default());
+    // At 1 ... 59 s ten packets, at 31 ... 59 s thirty: (590 + 870)/(59 + 29) = 16.5909... packets.
+    let first_minute = Plan { ssthresh: 16_590, age: at(1.0), samples: 88, ..Plan::default() };
+    assert_eq!(plan(&averaged, &cluster, 61.0), first_minute);
+    cluster.close(second, at(90.5));
+    assert_eq!(plan(&averaged, &cluster, 119.0).ssthresh, 16_590);
+    // At 60 ... 119 s ten packets, at 60 ... 90 s thirty: (590 + 870 + 600 + 930)/(88 + 91) = 16.7039... packets.
+    let second_minute = plan(&averaged, &cluster, 120.0);
+    assert_eq!((second_minute.ssthresh, second_minute.samples), (16_703, 179));
+    // After five more minutes only the ten are left.
+    assert_eq!(plan(&averaged, &cluster, 419.9).ssthresh, (600 + 930 + 4 * 600) * 1000 / (91 + 4 * 60));
+    assert_eq!(plan(&averaged, &cluster, 420.0).ssthresh, 10_000);
+}
+
+/// A cluster with one connection that lost in congestion avoidance at 21 packets: `Wc` = 20.
+fn reported(spand: &Policy) -> Cluster {
+    let mut cluster = Cluster::new(spand.settings());
+    let key = open(&mut cluster, 1.0, 21, true);
+    cluster.lost(key, at(10.0), 21 * MSS);
+    cluster
+}
+
+fn of(packets: u64, seconds: f64) -> Transfer {
+    Transfer { bytes: packets * MSS, ..transfer(seconds) }
+}
+
+#[test]
+fn spand_plans_for_the_size_by_what_others_lost_at() {
+    let spand = policy("spand", &[]);
+    let cluster = reported(&spand);
+    let window = |packets| spand.plan(&cluster, &of(packets, 11.0)).cwnd / MSS;
+    // Algorithm page: Wc = 20. 60 packets: 14 + 15 + 16 + 17 = 62; 30: 15 + 16 = 31; 20 fit in one round trip.
+    assert_eq!([60, 30, 20, 7, 1].map(window), [14, 15, 20, 7, 1]);
+    let plan = spand.plan(&cluster, &of(60, 11.0));
+    assert_eq!(plan, Plan { cwnd: 14_000, ssthresh: 14_000, rtt: RTT, age: at(1.0), samples: 1 });
+    // A byte more than 20 packets is 21 packets: 10 + 11 = 21.
+    assert_eq!(spand.plan(&cluster, &Transfer { bytes: 20_001, ..of(0, 11.0) }).cwnd, 10_000);
+    // Of what has no end an epoch begins: at Wc/2.
+    assert_eq!(spand.plan(&cluster, &transfer(11.0)).cwnd, 10_000);
+}
+
+#[test]
+fn spand_can_do_without_the_shift_and_without_the_last_loss() {
+    for (params, window) in [
+        (vec![("shift", Value::Flag(false))], 17),
+        // Wc = 19: 16 + 17 + 18 + 19 = 70 >= 60 > 54.
+        (vec![("shift", Value::Flag(false)), ("avoid_loss", Value::Flag(true))], 16),
+        // Two round trips a step: 2 (19 + 20) = 78 >= 60 > 40, in four of them 14 + 14 + 15 + 15 = 58 < 60 <= 15 + 15 +
+        // 16 + 16.
+        (vec![("b", Value::Packets(2))], 15),
+    ] {
+        let spand = policy("spand", &params);
+        assert_eq!(spand.plan(&reported(&spand), &of(60, 11.0)).cwnd, window * MSS, "{params:?}");
+    }
+}
+
+#[test]
+fn a_transfer_without_loss_reports_the_window_it_ended_with() {
+    let spand = policy("spand", &[("shift", Value::Flag(false))]);
+    let mut cluster = reported(&spand);
+    let wc = |cluster: &Cluster| spand.plan(cluster, &of(1, 20.0)).cwnd / MSS;
+    let quiet = open(&mut cluster, 11.0, 33, true);
+    cluster.done(quiet, at(12.0));
+    // (20 + 33)/2 = 26.5: one packet leaves at Wc without the shift.
+    assert_eq!(wc(&cluster), 26);
+    // Its next transfer meets a loss in slow start: neither that nor its end is a report.
+    cluster.observe(quiet, &sample(13.0, 50, false));
+    cluster.lost(quiet, at(14.0), 50 * MSS);
+    cluster.close(quiet, at(15.0));
+    assert_eq!(wc(&cluster), 26);
+    // One that never saw an ACK knows nothing.
+    let silent = cluster.open(&of(1, 16.0), &Sample { srtt: at(0.0), ..sample(16.0, 99, false) });
+    cluster.close(silent, at(17.0));
+    assert_eq!(wc(&cluster), 26);
+}
+
+#[test]
+fn the_window_of_reports_slides_in_tenths() {
+    let spand = policy("spand", &[]);
+    let mut cluster = reported(&spand);
+    let key = open(&mut cluster, 99.0, 11, true);
+    cluster.lost(key, at(100.0), 11 * MSS);
+    let window = |seconds| spand.plan(&cluster, &of(60, seconds));
+    // Wc = (20 + 10)/2 = 15: an epoch is 7 + ... + 15 = 99; 60 packets take five round trips from 11, and 10 + ... + 14 = 60.
+    assert_eq!(window(299.9).cwnd, 10_000);
+    // The tenth of 0 to 30 s is gone at 300 s. Wc = 10, an epoch 5 + ... + 10 = 45, F' = 15: 8 + 9 + 10 >= 15 > 10 ... so W
+    // = 9 and 2 + 6 round trips; from 7: 7 + 8 + 9 + 10 and 5 + 6 + 7 + 8 = 60 are as many.
+    assert_eq!(window(300.0).cwnd, 7_000);
+    assert_eq!(window(389.9).samples, 1);
+    assert_eq!(window(390.0), Plan::default());
+}
+
+#[test]
+fn an_estimate_may_fade_instead_of_vanishing() {
+    let spand = policy("spand", &[("estimate", Value::Choice(1))]);
+    let cluster = reported(&spand);
+    let wc = |seconds| spand.plan(&cluster, &of(20, seconds)).cwnd;
+    // All of 20 packets fit while Wc = 20; 300 s after the window's end it is 10: 8 + 9 + 10 = 27 >= 20 > 19, 6 + 7 + 8 = 21.
+    assert_eq!((wc(299.0), wc(310.0), wc(610.0)), (20_000, 20_000, 6_000));
+    // After 4.33 halvings 20 packets are less than one.
+    assert_eq!(spand.plan(&cluster, &of(20, 310.0 + 4.33 * 300.0)), Plan::default());
+}
+
+#[test]
+fn an_estimate_may_weigh_reports_by_age() {
+    let spand = policy("spand", &[("estimate", Value::Choice(2)), ("shift", Value::Flag(false))]);
+    let mut cluster = Cluster::new(spand.settings());
+    let key = open(&mut cluster, 0.0, 11, true);
+    cluster.lost(key, at(10.0), 11 * MSS);
+    cluster.lost(key, at(310.0), 21 * MSS);
+    // (10/e + 20)/(1/e + 1) = 17.3106 packets.
+    let average = cluster.reported(at(310.0)).expect("two reports");
+    assert_eq!((average.cwnd, average.rtt, average.samples), (17_310, RTT, 2));
+    assert_eq!(spand.plan(&cluster, &of(1, 610.0)).cwnd, 17_000);
+    assert_eq!(spand.plan(&cluster, &of(1, 610.1)), Plan::default());
+}
