@@ -1,15 +1,20 @@
 //! The checked-in scenario in which a scheme is shown: its picture, and that it behaves as no other.
 //!
 //! A folder holds one scenario for each role, `startup.toml`, `avoidance.toml` and `whole.toml`, in which the first
-//! flow takes any scheme of that role; and a scenario of its own for each scheme that needs another setting, named by
+//! flow takes any scheme of that role; `path-memory.toml`, in which it takes any start-up scheme that follows a plan; and a scenario of its own for each scheme that needs another setting, named by
 //! its label, whose first flow names the scheme.
 
 use std::path::Path;
 
+use firstflight_control::contract::Signals;
 use firstflight_control::registry::SCHEMES;
 use firstflight_control::scheme::{Info, Role};
 use firstflight_scenario::{Error, Loaded, PhaseSpec, SchemeSpec, load};
-use firstflight_sim::sender::Sender;
+
+use crate::network::OFFERED;
+
+/// Where schemes that follow a plan are shown.
+const PATH_MEMORY: &str = "path-memory.toml";
 
 /// A scheme in the scenario in which it is shown.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +27,7 @@ pub struct Exhibit {
 
 /// The registered schemes whose needs the simulator has, in listing order: what can be shown.
 pub fn shown() -> impl Iterator<Item = &'static Info> {
-    SCHEMES.iter().filter(|info| Sender::OFFERED.has(info.needs))
+    SCHEMES.iter().filter(|info| OFFERED.has(info.needs))
 }
 
 /// The name of what belongs to a scheme: its label, with its role where a scheme before it has the same label.
@@ -50,7 +55,10 @@ pub fn exhibit(folder: &Path, info: &Info) -> Result<Exhibit, Error> {
         }
         return Ok(Exhibit { file: own, loaded });
     }
-    let file = format!("{}.toml", info.role.label());
+    let file = match info.needs.has(Signals::PLAN) {
+        true => PATH_MEMORY.into(),
+        false => format!("{}.toml", info.role.label()),
+    };
     let loaded = with_scheme(load(&folder.join(&file))?, plain_chain(info))?;
     Ok(Exhibit { file, loaded })
 }

@@ -31,10 +31,10 @@ fn packets(loaded: &Loaded) -> Packets {
     Some(sent.collect())
 }
 
-/// The scenario in which a scheme is shown, and whether it is the scheme's own.
+/// The scenario in which a scheme is shown, and whether it is another than that of most schemes of its role.
 fn exhibited(info: &Info) -> (Loaded, bool) {
     let exhibit = exhibit(&repository("scenarios/schemes"), info).unwrap_or_else(|error| panic!("{error}"));
-    (exhibit.loaded, exhibit.file == format!("{}.toml", stem(info)))
+    (exhibit.loaded, exhibit.file != format!("{}.toml", info.role.label()))
 }
 
 /// The same with another scheme in the place of `info`'s.

@@ -22,6 +22,9 @@ use crate::sharing::Clusters;
 use stack::{ack_policy, chain, stack};
 use wires::Wires;
 
+/// What schemes may count on in a simulated network: what senders have, and what the network gives them.
+pub const OFFERED: Signals = Sender::OFFERED.and(Signals::SHARED_WINDOW).and(Signals::PLAN);
+
 /// A run without a duration ends here, whatever is left: a connection whose path is dead retries for ever.
 const LONGEST: Nanos = Nanos::from_secs(4 * 3600);
 
@@ -139,7 +142,7 @@ fn check(group: &FlowGroup, index: usize) -> Result<(), Refusal> {
         );
         return refuse("startup", why);
     }
-    let missing = needs.missing_from(Sender::OFFERED.and(Signals::SHARED_WINDOW).and(Signals::PLAN));
+    let missing = needs.missing_from(OFFERED);
     if missing != Signals::NONE {
         let names: Vec<_> = missing.names().collect();
         let why = format!("{label} needs {}, which the simulator does not have", names.join(" and "));
