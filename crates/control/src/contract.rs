@@ -47,6 +47,11 @@ pub struct Ack {
     pub prior_delivered: u64,
     /// Rate the routers on the path granted; only for schemes that need [`Signals::GRANT`].
     pub granted: Rate,
+    /// By how much the routers on the path let the window grow, or want it to shrink, since the last ACK that the phase
+    /// was told of: in 2^-16 bytes. Only for schemes that need [`Signals::FEEDBACK`].
+    pub feedback: i64,
+    /// How loaded the most loaded router on the path is; only for schemes that need [`Signals::LOAD`].
+    pub load: Load,
     /// Packet-timed round trips completed since the connection began, counted once by the host.
     pub round: u32,
     /// [`Ack::ROUND_START`], [`Ack::APP_LIMITED`], [`Ack::RECOVERY`], [`Ack::RATE_LIMITED`], [`Ack::MAYBE_DELAYED`].
@@ -71,6 +76,21 @@ impl Ack {
     pub const fn is(&self, flag: u32) -> bool {
         self.flags & flag == flag
     }
+}
+
+/// How loaded a router is, as two bits say it.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Load {
+    /// No router said anything.
+    #[default]
+    Unknown,
+    /// There is room for more.
+    Low,
+    /// There is a little room.
+    High,
+    /// There is more than it can carry.
+    Over,
 }
 
 /// Somebody who can say what an ACK brought. A host on whose speed much depends implements it so that the fields nobody
@@ -135,6 +155,9 @@ pub struct Entry {
     pub receive_window: u64,
     /// What a path memory says; all zero where there is none.
     pub plan: Plan,
+    /// Rate the routers on the path granted to the opening packet, which asked for [`Control::ask`];
+    /// [`Rate::NONE`] if it did not ask, or they did not all agree.
+    pub granted: Rate,
     /// Payload bytes of a full segment.
     pub mss: u32,
     /// What led here.
@@ -326,7 +349,16 @@ impl Signals {
     /// The window is one for all connections to a destination (RFC 3124).
     pub const SHARED_WINDOW: Self = Self(128);
 
-    const NAMES: [(Self, &'static str); 8] = [
+    /// The routers of the path say by how much the window is to change ([`Ack::feedback`]).
+    pub const FEEDBACK: Self = Self(256);
+
+    /// The routers of the path say how loaded they are ([`Ack::load`]).
+    pub const LOAD: Self = Self(512);
+
+    /// What only the routers of the path can give.
+    pub const ROUTERS: Self = Self::GRANT.and(Self::FEEDBACK).and(Self::LOAD);
+
+    const NAMES: [(Self, &'static str); 10] = [
         (Self::SHARED_WINDOW, "shared-window"),
         (Self::PLAN, "path-memory"),
         (Self::HANDSHAKE, "handshake-rtt"),
@@ -335,6 +367,8 @@ impl Signals {
         (Self::PACING, "pacing"),
         (Self::RATE, "delivery-rate"),
         (Self::GRANT, "router-grant"),
+        (Self::FEEDBACK, "router-feedback"),
+        (Self::LOAD, "router-load"),
     ];
 
     /// Both sets together.
@@ -363,6 +397,10 @@ impl Signals {
 /// A phase has no clock, no I/O, no randomness and allocates nothing. The host clamps `cwnd` to at least one
 /// segment after every call.
 pub trait Phase {
+    /// The connection is about to open, and nothing is known yet but what is queued: a phase that wants the routers to
+    /// grant a rate writes [`Control::ask`]. Their answer is in [`Entry::granted`] when it begins.
+    fn open(&mut self, _entry: &Entry, _control: &mut Control) {}
+
     /// The phase begins; its persistent state (an estimate, say) may survive from an earlier stay.
     fn enter(&mut self, entry: &Entry, control: &mut Control);
 
@@ -393,6 +431,9 @@ pub trait Phase {
 
 /// A phase with much state may live on the heap, so that the others stay small.
 impl<P: Phase + ?Sized> Phase for Box<P> {
+    fn open(&mut self, entry: &Entry, control: &mut Control) {
+        (**self).open(entry, control);
+    }
     fn enter(&mut self, entry: &Entry, control: &mut Control) {
         (**self).enter(entry, control);
     }

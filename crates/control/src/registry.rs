@@ -3,6 +3,7 @@
 use crate::contract::{Ack, Congestion, Control, DescribeAck, Entry, Phase, Step};
 use crate::scheme::{Info, ParamKind, Scheme, Value};
 use crate::startup::planned::Planned;
+use crate::scheme::{Beginning, Info, ParamKind, Scheme, Value};
 use crate::units::Nanos;
 use crate::{avoidance, startup, whole};
 
@@ -31,12 +32,20 @@ macro_rules! registry {
                 match self { $(Self::$name(_) => &<$path as Scheme>::INFO),+ }
             }
 
+            /// How a connection begins under this scheme, if it never ends.
+            pub fn beginning(&self) -> Beginning {
+                match self { $(Self::$name(_) => <$path as Scheme>::BEGINNING),+ }
+            }
+
             fn set_checked(&mut self, name: &str, value: Value) {
                 match self { $(Self::$name(p) => p.set(name, value)),+ }
             }
         }
 
         impl Phase for AnyPhase {
+            fn open(&mut self, entry: &Entry, control: &mut Control) {
+                match self { $(Self::$name(p) => p.open(entry, control)),+ }
+            }
             #[inline]
             fn enter(&mut self, entry: &Entry, control: &mut Control) {
                 match self { $(Self::$name(p) => p.enter(entry, control)),+ }
@@ -85,6 +94,7 @@ registry! {
     Cached(Planned<startup::cached::Cached>),
     Averaged(Planned<startup::averaged::Averaged>),
     CongestionManager(startup::congestion_manager::CongestionManager),
+    QuickStart(startup::quick_start::QuickStart),
     Reno(avoidance::reno::Reno),
     Highspeed(avoidance::highspeed::Highspeed),
     Scalable(avoidance::scalable::Scalable),
@@ -137,6 +147,7 @@ impl AnyPhase {
             (ParamKind::Choice(words), Value::Choice(i)) => i < words.len(),
             (ParamKind::Time, Value::Time(_))
             | (ParamKind::Packets, Value::Packets(_))
+            | (ParamKind::Rate, Value::Rate(_))
             | (ParamKind::Flag, Value::Flag(_)) => true,
             _ => false,
         };

@@ -1,7 +1,7 @@
 //! What a scheme says of itself: label, source, parameters, needs.
 
 use crate::contract::{Phase, Signals};
-use crate::units::Nanos;
+use crate::units::{Nanos, Rate};
 
 /// Where in a connection's life a scheme belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,6 +25,17 @@ impl Role {
     }
 }
 
+/// How a connection begins under a scheme that never ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beginning {
+    /// With a start-up scheme, and below `ssthresh` it is in slow start (RFC 5681 section 3.1).
+    Startup,
+    /// By the scheme's own rule, which also holds below `ssthresh`; a start-up scheme may go before it.
+    Own,
+    /// By the scheme's own rule, and nothing can go before it.
+    Alone,
+}
+
 /// The type of a parameter, with what it may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ParamKind {
@@ -39,6 +50,8 @@ pub enum ParamKind {
     Time,
     /// A number of packets.
     Packets,
+    /// A rate, written with its unit.
+    Rate,
     /// On or off.
     Flag,
     /// One of these words.
@@ -67,6 +80,8 @@ pub enum Value {
     Time(Nanos),
     /// For [`ParamKind::Packets`].
     Packets(u64),
+    /// For [`ParamKind::Rate`].
+    Rate(Rate),
     /// For [`ParamKind::Flag`].
     Flag(bool),
     /// For [`ParamKind::Choice`]: the index of the word.
@@ -95,6 +110,9 @@ pub trait Scheme: Phase + Default {
     /// What the registry lists.
     const INFO: Info;
 
+    /// How a connection begins under it, if it never ends.
+    const BEGINNING: Beginning = Beginning::Startup;
+
     /// Sets the parameter `name`, one of `INFO.params`; `value` has the parameter's kind.
     fn set(&mut self, name: &str, value: Value) {
         let _ = value;
@@ -104,6 +122,7 @@ pub trait Scheme: Phase + Default {
 
 impl<S: Scheme> Scheme for Box<S> {
     const INFO: Info = S::INFO;
+    const BEGINNING: Beginning = S::BEGINNING;
 
     fn set(&mut self, name: &str, value: Value) {
         (**self).set(name, value);

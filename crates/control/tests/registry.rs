@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use algorithms_index::{folder, index};
 use firstflight_control::registry::{AnyPhase, ParamError, SCHEMES};
 use firstflight_control::scheme::{Param, ParamKind, Role, Value};
-use firstflight_control::units::Nanos;
+use firstflight_control::units::{Nanos, Rate};
 
 /// The labels that scenarios and scripts rely on; a scheme outside this list has no stable name.
 const STARTUP_LABELS: &str = "slow-start limited-slow-start smooth-start hoe vegas adaptive-start \
@@ -47,6 +47,9 @@ fn parse(param: &Param) -> Option<Value> {
             number.parse::<u64>().ok().map(|n| Value::Time(Nanos(n * scale)))
         }
         ParamKind::Packets if unit == "packets" => number.parse().ok().map(Value::Packets),
+        ParamKind::Rate if unit == "Mbit/s" => {
+            number.parse::<f64>().ok().map(|n| Value::Rate(Rate((n * 1e6).round() as u64)))
+        }
         ParamKind::Flag => param.default.parse().ok().map(Value::Flag),
         ParamKind::Choice(words) => words.iter().position(|w| *w == param.default).map(Value::Choice),
         _ => None,

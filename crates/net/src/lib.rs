@@ -1,4 +1,4 @@
-//! The network's parts: links, queues, random streams.
+//! The network's parts: links, queues, routers, random streams.
 //!
 //! Everything here is a function of arrival times. The simulator calls it in virtual time, the emulator with
 //! real packets: the bottleneck of both is the same code.
@@ -6,4 +6,5 @@
 pub mod link;
 pub mod queue;
 pub mod random;
+pub mod router;
 pub mod trace;

@@ -2,6 +2,7 @@
 
 use crate::queue::{Arrival, Queue, Verdict};
 use crate::random::{Stream, probability};
+use crate::router::Header;
 use crate::trace::Tape;
 use firstflight_control::units::{Nanos, Rate};
 
@@ -133,7 +134,7 @@ impl Link {
     pub fn offer(&mut self, now: u64, size: u32, ecn_capable: bool) -> Passage {
         match self.pass(now, size) {
             Some(arrival) => Passage::Arrives(arrival),
-            None => self.examine(now, size, ecn_capable),
+            None => self.examine(now, size, ecn_capable, &mut Header::None),
         }
     }
 
@@ -167,19 +168,21 @@ impl Link {
         end + self.delay
     }
 
-    /// Asks the queue, and chance, about a packet that [`Link::pass`] did not take.
+    /// Asks the queue, and chance, about a packet that [`Link::pass`] did not take. A router's queue may change its
+    /// header.
     #[inline(never)]
-    pub fn examine(&mut self, now: u64, size: u32, ecn_capable: bool) -> Passage {
+    pub fn examine(&mut self, now: u64, size: u32, ecn_capable: bool, header: &mut Header) -> Passage {
         let Some(guard) = &mut self.guard else { return Passage::Arrives(self.transmit(now, size)) };
         guard.backlog.forget_started(now);
-        let verdict = guard.queue.admit(&Arrival {
+        let arrival = Arrival {
             now,
             free_at: self.free_at,
             waiting_packets: guard.backlog.len,
             waiting_bytes: guard.backlog.bytes,
             size,
             ecn_capable,
-        });
+        };
+        let verdict = guard.queue.admit(&arrival, header);
         if verdict == Verdict::Drop {
             guard.drops += 1;
             return Passage::Dropped;

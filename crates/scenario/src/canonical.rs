@@ -268,6 +268,7 @@ fn phase(phase: &PhaseSpec) -> String {
             (Value::Number(x), _) => format!("{x:?}"),
             (Value::Time(t), _) => time(t),
             (Value::Packets(n), _) => packets(n),
+            (Value::Rate(r), _) => quoted(&show_rate(r)),
             (Value::Flag(flag), _) => flag.to_string(),
             (Value::Choice(index), Some(ParamKind::Choice(words))) => quoted(words[index]),
             (Value::Choice(_), _) => unreachable!("the scheme took a choice for {name}"),

@@ -128,6 +128,7 @@ fn parameters(info: &Info) -> Value {
             ParamKind::Number { min, max } => json!({ "type": "number", "minimum": min, "maximum": max }),
             ParamKind::Time => quantity(&[TIME_UNITS]),
             ParamKind::Packets => quantity(&[PACKET_UNITS]),
+            ParamKind::Rate => quantity(&[RATE_UNITS]),
             ParamKind::Flag => json!({ "type": "boolean" }),
             ParamKind::Choice(words) => json!({ "enum": words }),
         };

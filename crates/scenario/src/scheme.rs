@@ -56,6 +56,9 @@ impl fmt::Display for SchemeError {
             Self::Order(ChainError::Endless(label)) => {
                 write!(f, "{label} never ends, so that nothing can follow it")
             }
+            Self::Order(ChainError::Alone { first, last }) => {
+                write!(f, "{last} begins the connection by itself, so that {first} cannot go before it")
+            }
             Self::Order(ChainError::Unfinished(label)) => {
                 write!(f, "{label} ends, and no avoidance scheme follows it")
             }

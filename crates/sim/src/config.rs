@@ -6,6 +6,7 @@ use crate::sender::stack::Stack;
 use firstflight_control::host::chain::Chain;
 use firstflight_control::units::{Nanos, Rate};
 use firstflight_net::queue::red::RedConfig;
+use firstflight_net::router::{RouterConfig, Room};
 use firstflight_net::trace::Trace;
 use firstflight_paths::Policy;
 use std::sync::Arc;
@@ -57,6 +58,8 @@ pub enum QueueConfig {
     Bytes(u64),
     /// Random early detection.
     Red(RedConfig),
+    /// A router that takes part in congestion control, with room for so much.
+    Router(RouterConfig, Room),
 }
 
 /// A TCP connection.

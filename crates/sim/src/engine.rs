@@ -3,6 +3,7 @@
 
 use crate::config::Network;
 use crate::flow::Flow;
+use crate::header;
 use crate::lookahead::Lookahead;
 use crate::observe::{Observer, Seen};
 use crate::packet::{self, Packet};
@@ -93,7 +94,7 @@ impl<'r, O: Observer> Engine<'r, O> {
         });
         let mut engine = Self {
             wire: Wire::new(network, &plan.routes, observer),
-            flows: network.flows.iter().map(Flow::new).collect(),
+            flows: network.flows.iter().map(|flow| Flow::new(flow, &network.links)).collect(),
             udp: udp.collect(),
             routes: &plan.routes,
             timers: BinaryHeap::new(),
@@ -193,7 +194,8 @@ impl<'r, O: Observer> Engine<'r, O> {
     #[inline(never)]
     fn at_receiver_late(&mut self, at: u64, leg: &Leg, packet: Content) {
         if packet.seq == SYN {
-            return self.send_ack(at, leg.next, AckOut { seq: 0, low: packet::PUSH_SYN, high: 0 });
+            let high = header::echo_of_syn(packet.low, packet.high);
+            return self.send_ack(at, leg.next, AckOut { seq: 0, low: packet::PUSH_SYN, high });
         }
         let flow = leg.flow as usize;
         let due = self.flows[flow].receiver.due();
@@ -259,6 +261,7 @@ impl<'r, O: Observer> Engine<'r, O> {
         if ack.low & packet::PUSH_SYN == 0 {
             sender.on_ack(at, ack, &mut port);
         } else {
+            sender.hear_answer(ack.high);
             sender.on_handshake(at, &mut port);
             target.begin_grid(self.grid);
         }

@@ -1,6 +1,6 @@
 //! One connection: both ends, what is counted of it, and how its sender reaches the wire.
 
-use crate::config::FlowConfig;
+use crate::config::{FlowConfig, LinkConfig, QueueConfig};
 use crate::observe::{Observer, Seen};
 use crate::packet;
 use crate::receiver::Receiver;
@@ -26,11 +26,11 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    pub(crate) fn new(config: &FlowConfig) -> Self {
+    pub(crate) fn new(config: &FlowConfig, links: &[LinkConfig]) -> Self {
         let app = App::new(&config.app, config.stack.mss);
         Self {
             tail: app.tail(config.stack.mss),
-            sender: Sender::new(config.stack, config.chain.clone(), app),
+            sender: Sender::new(config.stack, config.chain.clone(), app).over(routers(config, links)),
             receiver: Receiver::new(config.ack_policy, config.stack.recovery.reports())
                 .waking_in(config.stack.wakes_in()),
             header: config.header,
@@ -86,6 +86,12 @@ impl Flow {
     }
 }
 
+/// Routers on the way to the receiver that can hold a packet up or refuse it: those whose queue has an end.
+fn routers(config: &FlowConfig, links: &[LinkConfig]) -> u8 {
+    let bounded = config.forward.iter().filter(|&&link| links[link].queue != QueueConfig::Unlimited);
+    bounded.count().min(u8::MAX.into()) as u8
+}
+
 /// Puts a sender's packets onto its first leg.
 pub(crate) struct FlowPort<'a, 'r, O> {
     wire: &'a mut Wire<'r, O>,
@@ -97,21 +103,21 @@ pub(crate) struct FlowPort<'a, 'r, O> {
 
 impl<O: Observer> Port for FlowPort<'_, '_, O> {
     #[inline(always)]
-    fn transmit(&mut self, now: u64, segment: u32, flags: u64, retransmission: bool) {
+    fn transmit(&mut self, now: u64, segment: u32, (flags, high): (u64, u64), retransmission: bool) {
         let payload =
             if flags & packet::PUSH_SYN == 0 { self.mss } else { self.tail.bytes(segment, self.mss) };
         let size = payload + self.header;
         let leg = self.wire.leg(self.leg);
-        let mut content = Content { seq: segment, low: u64::from(size) | flags, high: 0 };
+        let mut content = Content { seq: segment, low: u64::from(size) | flags, high };
         if O::ON {
             self.wire.observer.sent(now, Seen::data(leg.flow, segment, content.low), retransmission);
         }
         self.wire.carry(now, leg, size, &mut content);
     }
 
-    fn transmit_syn(&mut self, now: u64) {
+    fn transmit_syn(&mut self, now: u64, (flags, high): (u64, u64)) {
         let leg = self.wire.leg(self.leg);
-        let mut content = Content { seq: SYN, low: self.header.into(), high: 0 };
+        let mut content = Content { seq: SYN, low: u64::from(self.header) | flags, high };
         if O::ON {
             self.wire.observer.sent(now, Seen::data(leg.flow, SYN, content.low), false);
         }

@@ -1,6 +1,7 @@
 //! Everything between the endpoints: links, feeds, and packets on their way over legs.
 
 use crate::config::{LinkConfig, Network, QueueConfig};
+use crate::header;
 use crate::observe::{Observer, Seen};
 use crate::packet::{self, Packet};
 use crate::route::{End, Leg, Routes};
@@ -9,6 +10,7 @@ use firstflight_net::link::{Link, Passage};
 use firstflight_net::queue::Queue;
 use firstflight_net::queue::drop_tail::{DropTailBytes, DropTailPackets};
 use firstflight_net::queue::red::Red;
+use firstflight_net::router::{Header, Router};
 use firstflight_net::random::Stream;
 use firstflight_net::trace::Tape;
 use std::sync::Arc;
@@ -114,8 +116,8 @@ impl<'r, O: Observer> Wire<'r, O> {
             let then = match passed {
                 Some(then) => then,
                 None => {
-                    let (then, marked) = self.examine(at, link, leg, size, *content)?;
-                    content.low |= marked;
+                    let (then, changed) = self.examine(at, link, leg, size, *content)?;
+                    *content = changed;
                     then
                 }
             };
@@ -135,18 +137,32 @@ impl<'r, O: Observer> Wire<'r, O> {
         (leg.end != End::Sink).then_some(at)
     }
 
-    /// Offers a packet to a link that may not let it through, or mark it: its arrival, and the mark.
+    /// Offers a packet to a link that may not let it through, mark it, or answer in its header: its arrival, and what it
+    /// says then.
     #[inline(never)]
-    fn examine(&mut self, at: u64, link: u32, leg: &Leg, size: u32, content: Content) -> Option<(u64, u64)> {
+    fn examine(
+        &mut self,
+        at: u64,
+        link: u32,
+        leg: &Leg,
+        size: u32,
+        content: Content,
+    ) -> Option<(u64, Content)> {
         let is_data = leg.ack_size == 0;
         let ecn_capable = is_data && content.low & packet::ECT != 0;
-        let passage = self.links[link as usize].examine(at, size, ecn_capable);
+        let carried = if is_data { header::of_data(content.low, content.high) } else { Header::None };
+        let mut header = carried;
+        let passage = self.links[link as usize].examine(at, size, ecn_capable, &mut header);
         if O::ON {
             self.observer.offered(at, link, seen(leg, &content, size), passage);
         }
         match passage {
-            Passage::Arrives(then) => Some((then, 0)),
-            Passage::Marked(then) => Some((then, packet::CE)),
+            Passage::Arrives(then) if header == carried => Some((then, content)),
+            Passage::Arrives(then) => {
+                let (low, high) = header::words(header);
+                Some((then, Content { low: content.low & !header::MASK | low, high, ..content }))
+            }
+            Passage::Marked(then) => Some((then, Content { low: content.low | packet::CE, ..content })),
             Passage::Dropped | Passage::LostOnWire => {
                 self.lost[leg.flow as usize] += u64::from(is_data && content.seq != SYN);
                 None
@@ -179,6 +195,7 @@ fn build(link: &LinkConfig, seed: u64) -> Link {
         QueueConfig::Unlimited => Queue::Unlimited,
         QueueConfig::Packets(limit) => Queue::Packets(DropTailPackets { limit }),
         QueueConfig::Bytes(limit) => Queue::Bytes(DropTailBytes { limit }),
+        QueueConfig::Router(config, room) => Queue::Router(Box::new(Router::new(config, room, link.rate))),
         QueueConfig::Red(config) => Queue::Red(Box::new(Red::new(config, stream("red")))),
     };
     let built = Link::new(link.rate, link.delay, queue).with_loss(link.loss, stream("loss"));

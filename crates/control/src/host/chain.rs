@@ -4,9 +4,9 @@ use crate::contract::{
     Ack, Congestion, Control, DescribeAck, Entry, Exit, Phase, Plan, Signals, Step, Trigger, Why,
 };
 use crate::registry::AnyPhase;
-use crate::scheme::Role;
+use crate::scheme::{Beginning, Role};
 use crate::startup::slow_start;
-use crate::units::Nanos;
+use crate::units::{Nanos, Rate};
 
 /// How a connection's start-up ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +28,13 @@ pub enum ChainError {
     Endless(&'static str),
     /// The last phase is a start-up scheme: nothing would follow it.
     Unfinished(&'static str),
+    /// The last scheme rules the beginning too: this one cannot go before it.
+    Alone {
+        /// What goes before.
+        first: &'static str,
+        /// The last scheme.
+        last: &'static str,
+    },
 }
 
 /// A connection's phases: start-up schemes, each of which ends, then one that does not.
@@ -40,6 +47,8 @@ pub struct Chain {
     mss: u32,
     in_avoidance: bool,
     whole: bool,
+    /// Whether the last phase rules below the threshold too, where RFC 5681 has slow start.
+    own_start: bool,
     /// Whether the last phase sees the ACKs that others answer.
     watched: bool,
     /// The phase in force. Its place in `phases` holds a stand-in meanwhile.
@@ -64,7 +73,11 @@ impl Chain {
         if last.info().role == Role::Startup {
             return Err(ChainError::Unfinished(last.info().label));
         }
+        if let ([first, ..], Beginning::Alone) = (leading, last.beginning()) {
+            return Err(ChainError::Alone { first: first.info().label, last: last.info().label });
+        }
         let whole = last.info().role == Role::Whole && leading.is_empty();
+        let own_start = whole || last.beginning() != Beginning::Startup;
         let watched = last.watches();
         let current = phases[0].clone();
         Ok(Self {
@@ -72,6 +85,7 @@ impl Chain {
             mss: 0,
             in_avoidance: false,
             whole,
+            own_start,
             watched,
             current,
             at: 0,
@@ -89,6 +103,13 @@ impl Chain {
     /// The chain's label: `slow-start+reno`.
     pub fn label(&self) -> String {
         self.phases.iter().map(|p| p.info().label).collect::<Vec<_>>().join("+")
+    }
+
+    /// The connection is about to open: the rate to ask the routers for, [`Rate::NONE`] for nothing.
+    pub fn open(&mut self, entry: &Entry) -> Rate {
+        let mut control = Control::default();
+        self.current.open(entry, &mut control);
+        control.ask
     }
 
     /// The connection begins with `initial_window` and `ssthresh` bytes.
@@ -111,8 +132,9 @@ impl Chain {
         if self.watched {
             self.let_watch(&ack.describe());
         }
-        // RFC 5681 section 3.1: below ssthresh a sender is in slow start, whichever avoidance rules above it.
-        if self.in_avoidance && self.control.cwnd < self.control.ssthresh && !self.whole {
+        // RFC 5681 section 3.1: below ssthresh a sender is in slow start, whichever avoidance rules above it, unless
+        // that has a rule of its own there.
+        if self.in_avoidance && self.control.cwnd < self.control.ssthresh && !self.own_start {
             let ack = ack.describe();
             if !ack.is(Ack::RECOVERY) {
                 let _ = slow_start::grow(&ack, &mut self.control);

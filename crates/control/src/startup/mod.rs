@@ -11,6 +11,7 @@ pub mod hystart_pp;
 pub mod iss;
 pub mod js;
 pub mod jump_start;
+pub mod quick_start;
 pub mod limited_slow_start;
 pub mod liss;
 pub mod miss;

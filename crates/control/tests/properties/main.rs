@@ -147,6 +147,7 @@ fn bounds(kind: ParamKind) -> Vec<Value> {
         ParamKind::Number { min, max } => vec![Value::Number(min), Value::Number(max)],
         ParamKind::Time => [0, 1, u64::MAX].map(|t| Value::Time(Nanos(t))).to_vec(),
         ParamKind::Packets => [0, 1, u64::MAX].map(Value::Packets).to_vec(),
+        ParamKind::Rate => [0, 1, u64::MAX].map(|r| Value::Rate(Rate(r))).to_vec(),
         ParamKind::Flag => [false, true].map(Value::Flag).to_vec(),
         ParamKind::Choice(words) => (0..words.len()).map(Value::Choice).collect(),
     }

@@ -14,7 +14,7 @@ pub struct DropTailPackets {
 
 impl DropTailPackets {
     #[inline]
-    pub(super) fn admit(&mut self, arrival: &Arrival) -> Verdict {
+    pub(crate) fn admit(&mut self, arrival: &Arrival) -> Verdict {
         if arrival.waiting_packets >= self.limit && arrival.free_at > arrival.now {
             return Verdict::Drop;
         }
@@ -31,7 +31,7 @@ pub struct DropTailBytes {
 
 impl DropTailBytes {
     #[inline]
-    pub(super) fn admit(&mut self, arrival: &Arrival) -> Verdict {
+    pub(crate) fn admit(&mut self, arrival: &Arrival) -> Verdict {
         let full = arrival.waiting_bytes + u64::from(arrival.size) > self.limit;
         if full && arrival.free_at > arrival.now {
             return Verdict::Drop;

@@ -6,6 +6,7 @@
 pub mod drop_tail;
 pub mod red;
 
+use crate::router::{Header, Router};
 use drop_tail::{DropTailBytes, DropTailPackets};
 use red::Red;
 
@@ -48,17 +49,20 @@ pub enum Queue {
     Bytes(DropTailBytes),
     /// Random early detection.
     Red(Box<Red>),
+    /// A router that takes part in congestion control.
+    Router(Box<Router>),
 }
 
 impl Queue {
-    /// The verdict on an arriving packet.
+    /// The verdict on an arriving packet, whose header a router may change.
     #[inline]
-    pub(crate) fn admit(&mut self, arrival: &Arrival) -> Verdict {
+    pub(crate) fn admit(&mut self, arrival: &Arrival, header: &mut Header) -> Verdict {
         match self {
             Self::Unlimited => Verdict::Accept,
             Self::Packets(queue) => queue.admit(arrival),
             Self::Bytes(queue) => queue.admit(arrival),
             Self::Red(queue) => queue.admit(arrival),
+            Self::Router(router) => router.admit(arrival, header),
         }
     }
 }

@@ -1,12 +1,12 @@
 //! The `startup` and `avoidance` of a flow.
 
 use firstflight_control::registry::ParamError;
-use firstflight_control::scheme::{Param, ParamKind, Role, Value};
+use firstflight_control::scheme::{Beginning, Param, ParamKind, Role, Value};
 use toml::de::DeValue;
 
 use crate::error::{Error, Problem, nearest};
 use crate::profile::Stack;
-use crate::quantity::{Amount, QuantityError, parse_amount, parse_time};
+use crate::quantity::{Amount, QuantityError, parse_amount, parse_rate, parse_time};
 use crate::scheme::{PhaseSpec, SchemeError, SchemeSpec, labels_of, parse_phases};
 use crate::source::{Item, Table};
 
@@ -38,7 +38,7 @@ pub(super) fn read(table: &Table<'_>, stack: &Stack) -> Result<SchemeSpec, Error
         (None, Some(_)) => None,
     };
     if let Some(avoidance) = avoidance {
-        if startup.is_none() {
+        if startup.is_none() && avoidance.build().beginning() == Beginning::Startup {
             chain.push(habit(stack.startup_before(avoidance.label))?);
         }
         chain.push(avoidance);
@@ -139,6 +139,7 @@ fn value(param: &Param, item: &Item<'_>) -> Result<Value, Problem> {
             Amount::Packets(n) => Ok(Value::Packets(n)),
             Amount::Bytes(_) => Err(Problem::Impossible("not a number of packets".into())),
         },
+        ParamKind::Rate => parse_rate(quantity()?).map(Value::Rate).map_err(Problem::Quantity),
         ParamKind::Flag => item.flag().map(Value::Flag).map_err(|_| wrong()),
         ParamKind::Choice(words) => {
             let text = text()?;
@@ -153,6 +154,7 @@ fn takes(kind: ParamKind) -> String {
         ParamKind::Number { min, max } => format!("a number from {min} to {max}"),
         ParamKind::Time => "a time such as \"100 ms\"".into(),
         ParamKind::Packets => "a number of packets such as \"4 packets\"".into(),
+        ParamKind::Rate => "a rate such as \"40 Mbit/s\"".into(),
         ParamKind::Flag => "true or false".into(),
         ParamKind::Choice(words) => format!("one of: {}", words.join(", ")),
     }

@@ -70,6 +70,11 @@ impl App {
         }
     }
 
+    /// Payload bytes of each write; `u64::MAX` never ends.
+    pub(super) fn queued(&self) -> u64 {
+        self.write_bytes
+    }
+
     /// When the connection is to begin.
     pub fn start(&self) -> u64 {
         self.start

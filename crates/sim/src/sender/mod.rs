@@ -8,6 +8,7 @@ pub mod app;
 mod delivery;
 mod driven;
 pub mod info;
+mod routers;
 pub mod rto;
 mod rto_linux;
 pub mod scoreboard;
@@ -25,6 +26,7 @@ use firstflight_control::host::chain::Chain;
 use firstflight_control::host::pacer::Pacer;
 use firstflight_control::host::round::RoundCounter;
 use firstflight_control::units::{Nanos, Rate};
+use routers::Routers;
 use rto::Rto;
 use scoreboard::Scoreboard;
 use stack::Stack;
@@ -32,10 +34,10 @@ use stamps::{REPEATED, Ring};
 
 /// Where a sender's packets go.
 pub trait Port {
-    /// `segment` leaves at `now`; `flags` are those of a data packet.
-    fn transmit(&mut self, now: u64, segment: u32, flags: u64, retransmission: bool);
+    /// `segment` leaves at `now`; `words` are the flags of a data packet and what it carries for routers.
+    fn transmit(&mut self, now: u64, segment: u32, words: (u64, u64), retransmission: bool);
     /// The opening packet of a handshake leaves at `now`.
-    fn transmit_syn(&mut self, now: u64);
+    fn transmit_syn(&mut self, now: u64, words: (u64, u64));
 }
 
 /// An ACK as it reaches the sender.
@@ -220,6 +222,7 @@ pub struct Sender {
     pub(crate) app: App,
     /// How to begin the next transfer, where others of its path know.
     pub(crate) plan: Plan,
+    pub(crate) routers: Routers,
 }
 
 impl Sender {
@@ -280,6 +283,7 @@ impl Sender {
             app_at,
             app,
             plan: Plan::default(),
+            routers: Routers::default(),
         }
     }
 
@@ -431,6 +435,7 @@ impl Sender {
             receive_window: u64::from(self.stack.receive_window.limit).saturating_mul(self.mss),
             plan: self.plan,
             mss: self.stack.mss,
+            granted: self.routers.granted,
             ..Entry::default()
         };
         let ssthresh = self.stack.initial_ssthresh.map_or(u64::MAX, |s| u64::from(s) * self.mss);

@@ -58,16 +58,17 @@ impl Sender {
             self.restart_after_idle(now);
             self.send(now, port);
         } else if self.stack.handshake {
-            self.send_syn(now, port);
+            let words = self.request(now);
+            self.send_syn(now, words, port);
         } else {
             self.establish(now, 0, port);
         }
     }
 
-    fn send_syn(&mut self, now: u64, port: &mut impl Port) {
+    fn send_syn(&mut self, now: u64, words: (u64, u64), port: &mut impl Port) {
         self.timed_at = now;
         self.rto_at = now + self.rto.timeout();
-        port.transmit_syn(now);
+        port.transmit_syn(now, words);
     }
 
     /// RFC 5681 section 4.1: "a TCP SHOULD set cwnd to no more than RW before beginning transmission if the TCP
@@ -112,7 +113,8 @@ impl Sender {
         let repeated = self.rto.backed_off();
         self.rto.back_off();
         if !self.established {
-            self.send_syn(now, port);
+            // What asks for something may be what routers dropped: RFC 4782 sends the repeat without a request.
+            self.send_syn(now, (0, 0), port);
             return;
         }
         self.collapse(now, repeated);

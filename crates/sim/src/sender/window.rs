@@ -142,10 +142,13 @@ impl Sender {
         if self.per_packet {
             self.stamps.set(now, segment, self.una, if repeated { REPEATED } else { 0 });
         }
+        let mut for_routers = 0;
         if self.noted || self.chain.control.pacing != Rate::NONE {
-            flags |= self.note(now, segment, repeated);
+            let (more, high) = self.note(now, segment, repeated);
+            flags |= more;
+            for_routers = high;
         }
-        port.transmit(now, segment, flags, repeated);
+        port.transmit(now, segment, (flags, for_routers), repeated);
     }
 
     #[cold]
@@ -156,8 +159,8 @@ impl Sender {
         self.rack.armed = Armed::Timeout;
     }
 
-    /// Whoever else must know of a segment that leaves; returns the ECN flags it leaves with.
-    fn note(&mut self, now: u64, segment: u32, repeated: bool) -> u64 {
+    /// Whoever else must know of a segment that leaves; returns the flags it leaves with, and what it carries for routers.
+    fn note(&mut self, now: u64, segment: u32, repeated: bool) -> (u64, u64) {
         if self.delivery.is_some() {
             self.stamp_delivery(now, segment);
         }
@@ -173,7 +176,7 @@ impl Sender {
         if self.wants_sent {
             self.chain.on_sent(Nanos(now), self.mss);
         }
-        flags
+        (flags, 0)
     }
 
     fn ecn_flags(&mut self, repeated: bool) -> u64 {
