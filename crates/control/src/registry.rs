@@ -1,9 +1,8 @@
 //! Every scheme, one line each. Adding one is its file, its line here and its page in `docs/algorithms/`.
 
 use crate::contract::{Ack, Congestion, Control, DescribeAck, Entry, Phase, Step};
-use crate::scheme::{Info, ParamKind, Scheme, Value};
-use crate::startup::planned::Planned;
 use crate::scheme::{Beginning, Info, ParamKind, Scheme, Value};
+use crate::startup::planned::Planned;
 use crate::units::Nanos;
 use crate::{avoidance, startup, whole};
 

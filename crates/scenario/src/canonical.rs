@@ -131,8 +131,14 @@ impl Writer {
                 Limit::Bytes(n) => bytes(n),
             },
         );
-        match queue {
+        match *queue {
             Queue::DropTail => self.text("queue", "drop-tail"),
+            Queue::Router(mut router) => {
+                let label = router.label();
+                let params = router.params().into_iter().map(|(name, value)| format!(", {name} = {value:?}"));
+                let params: String = params.collect();
+                self.plain("queue", format_args!("{{ kind = \"{label}\"{params} }}"));
+            }
             Queue::Red(red) => self.plain(
                 "queue",
                 format_args!(

@@ -178,6 +178,44 @@ pub enum Queue {
     DropTail,
     /// Random early detection.
     Red(Red),
+    /// First in, first out, at a router that takes part in congestion control.
+    Router(Router),
+}
+
+/// A router that takes part in congestion control, with its parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Router {
+    /// It grants the rates that opening packets ask for (RFC 4782).
+    QuickStart {
+        /// Share of the link in use below which something is granted.
+        threshold: f64,
+        /// Share of the link up to which it is granted.
+        share: f64,
+    },
+}
+
+impl Router {
+    /// The router of this label, with the parameters its source gives.
+    pub fn by_label(label: &str) -> Option<Self> {
+        match label {
+            "quick-start" => Some(Self::QuickStart { threshold: 0.85, share: 0.85 }),
+            _ => None,
+        }
+    }
+
+    /// Its label.
+    pub const fn label(&self) -> &'static str {
+        match self {
+            Self::QuickStart { .. } => "quick-start",
+        }
+    }
+
+    /// Its parameters by name.
+    pub fn params(&mut self) -> Vec<(&'static str, &mut f64)> {
+        match self {
+            Self::QuickStart { threshold, share } => vec![("threshold", threshold), ("share", share)],
+        }
+    }
 }
 
 /// Random early detection, in packet mode: the average queue is counted in packets.

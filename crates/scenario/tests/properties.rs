@@ -49,6 +49,8 @@ fn queue() -> impl Strategy<Value = Queue> {
     let red = (0.0..1e6, 1e-9..1e6, 1e-9..1.0, 1e-9..1.0, any::<bool>(), any::<bool>());
     prop_oneof![
         Just(Queue::DropTail),
+        (0.0..1.0, 0.0..1.0)
+            .prop_map(|(threshold, share)| Queue::Router(Router::QuickStart { threshold, share })),
         red.prop_map(|(min, above, weight, max_p, gentle, ecn)| {
             Queue::Red(Red { min, max: f64::max(min + above, f64::next_up(min)), weight, max_p, gentle, ecn })
         }),

@@ -6,7 +6,7 @@ use crate::sender::stack::Stack;
 use firstflight_control::host::chain::Chain;
 use firstflight_control::units::{Nanos, Rate};
 use firstflight_net::queue::red::RedConfig;
-use firstflight_net::router::{RouterConfig, Room};
+use firstflight_net::router::{Room, RouterConfig};
 use firstflight_net::trace::Trace;
 use firstflight_paths::Policy;
 use std::sync::Arc;

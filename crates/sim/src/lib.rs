@@ -10,6 +10,7 @@ pub mod config;
 pub mod dumbbell;
 pub mod engine;
 mod flow;
+mod header;
 mod lookahead;
 pub mod observe;
 pub mod outcome;

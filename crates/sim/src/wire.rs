@@ -10,8 +10,8 @@ use firstflight_net::link::{Link, Passage};
 use firstflight_net::queue::Queue;
 use firstflight_net::queue::drop_tail::{DropTailBytes, DropTailPackets};
 use firstflight_net::queue::red::Red;
-use firstflight_net::router::{Header, Router};
 use firstflight_net::random::Stream;
+use firstflight_net::router::{Header, Router};
 use firstflight_net::trace::Tape;
 use std::sync::Arc;
 

@@ -99,11 +99,11 @@ enum Sacks {
 struct Wire(Vec<(u64, u32, bool)>);
 
 impl Port for Wire {
-    fn transmit(&mut self, now: u64, segment: u32, _flags: u64, retransmission: bool) {
+    fn transmit(&mut self, now: u64, segment: u32, _words: (u64, u64), retransmission: bool) {
         self.0.push((now, segment, retransmission));
     }
 
-    fn transmit_syn(&mut self, _now: u64) {
+    fn transmit_syn(&mut self, _now: u64, _words: (u64, u64)) {
         unreachable!("the connection is opened from outside, after its handshake");
     }
 }

@@ -274,10 +274,7 @@ mod tests {
         let (mut phase, mut control) = granted(5_120);
         let _ = phase.on_ack(&ack(61, Ack::ROUND_START), &mut control);
         let _ = phase.on_ack(&ack(61, Ack::ROUND_START), &mut control);
-        assert_eq!(
-            phase.on_congestion(&congestion(Trigger::Loss), &mut control),
-            Step::Exit(Exit::Loss)
-        );
+        assert_eq!(phase.on_congestion(&congestion(Trigger::Loss), &mut control), Step::Exit(Exit::Loss));
         assert_eq!(control.cwnd, 63 * MSS);
     }
 

@@ -155,13 +155,20 @@ pub static LINK: Section = Section {
 
 pub(super) const QUEUE_KIND: Kind =
     Kind::Either(&Kind::Word { built: QUEUE_WORDS, later: QUEUES_LATER }, &QUEUE);
-const QUEUE_WORDS: &[&str] = &["drop-tail", "red"];
-const QUEUES_LATER: &[&str] = &["choke", "codel", "fq-codel", "priority", "quick-start", "xcp", "vcp"];
+const QUEUE_WORDS: &[&str] = &["drop-tail", "red", "quick-start"];
+const QUEUES_LATER: &[&str] = &["choke", "codel", "fq-codel", "priority", "xcp", "vcp"];
+
+/// The keys that each discipline takes beside `kind`.
+pub const QUEUE_KEYS: &[(&str, &[&str])] = &[
+    ("drop-tail", &[]),
+    ("red", &["min", "max", "weight", "max_p", "gentle", "ecn"]),
+    ("quick-start", &["threshold", "share"]),
+];
 
 /// A `queue` with parameters.
 pub static QUEUE: Section = Section {
     name: "queue",
-    doc: "A discipline with its parameters. `drop-tail` has none; the rest are RED's (Floyd and Jacobson 1993), in packet mode.",
+    doc: "A discipline with its parameters. `drop-tail` has none. `min` to `ecn` are those of `red` (Floyd and Jacobson 1993), in packet mode; `threshold` and `share` those of `quick-start` (RFC 4782).",
     keys: &[
         required("kind", Kind::Word { built: QUEUE_WORDS, later: QUEUES_LATER }, "the discipline"),
         optional(
@@ -190,6 +197,13 @@ pub static QUEUE: Section = Section {
             "false",
             "mark instead of dropping where the chance, not the room, decides",
         ),
+        optional(
+            "threshold",
+            Kind::Number(FRACTION),
+            "0.85",
+            "share of the link in use, at its peak of the last second, below which a rate is granted",
+        ),
+        optional("share", Kind::Number(FRACTION), "0.85", "share of the link up to which rates are granted"),
     ],
 };
 

@@ -6,7 +6,7 @@ use super::graph::{called, graph_of};
 use super::topology::{self, Traffic};
 use crate::error::{Error, Problem};
 use crate::format;
-use crate::model::{Direction, Endpoints, Graph, Limit, Network, Packet, Path, Queue, Red};
+use crate::model::{Direction, Endpoints, Graph, Limit, Network, Packet, Path, Queue, Red, Router};
 use crate::source::{Item, Table};
 use crate::trace::LinkTrace;
 
@@ -98,6 +98,7 @@ fn queue(item: &Item<'_>, packet: Packet, bdp: Option<u64>) -> Result<Queue, Err
     if item.value.as_table().is_none() {
         return match item.word()? {
             "drop-tail" => Ok(Queue::DropTail),
+            word if let Some(router) = Router::by_label(word) => Ok(Queue::Router(router)),
             _ => match bdp {
                 Some(bdp) => checked(Red::for_bdp(packets(bdp, packet)), item).map(Queue::Red),
                 None => Err(item.impossible("on a single link RED needs min and max: give them in a table")),
@@ -105,12 +106,22 @@ fn queue(item: &Item<'_>, packet: Packet, bdp: Option<u64>) -> Result<Queue, Err
         };
     }
     let table = item.table(&format::QUEUE)?;
-    if table.need("kind")?.word()? == "drop-tail" {
-        return match ["min", "max", "weight", "max_p", "gentle", "ecn"].iter().find_map(|key| table.get(key))
-        {
-            Some(item) => Err(item.impossible("drop-tail has no parameters")),
-            None => Ok(Queue::DropTail),
-        };
+    let kind = table.need("kind")?.word()?;
+    for &(_, keys) in format::QUEUE_KEYS.iter().filter(|(other, _)| *other != kind) {
+        if let Some(item) = keys.iter().find_map(|key| table.get(key)) {
+            return Err(item.impossible(format!("{kind} has no such parameter")));
+        }
+    }
+    if kind == "drop-tail" {
+        return Ok(Queue::DropTail);
+    }
+    if let Some(mut router) = Router::by_label(kind) {
+        for (name, value) in router.params() {
+            if let Some(item) = table.get(name) {
+                *value = item.number()?;
+            }
+        }
+        return Ok(Queue::Router(router));
     }
     let threshold = |key, default: Option<f64>| match (table.get(key), default) {
         (Some(item), _) => item.threshold(packet.size, bdp),

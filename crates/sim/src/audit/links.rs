@@ -3,6 +3,7 @@
 use super::{Event, Findings, Rule};
 use crate::config::{LinkConfig, Network, QueueConfig};
 use firstflight_net::link::Passage;
+use firstflight_net::router::Room;
 use firstflight_net::trace::Tape;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -106,8 +107,12 @@ impl Replay {
         let bytes: u64 = self.waiting.iter().map(|&(_, size)| u64::from(size)).sum();
         match config.queue {
             QueueConfig::Unlimited => false,
-            QueueConfig::Packets(limit) => self.waiting.len() >= limit as usize,
-            QueueConfig::Bytes(limit) => bytes + u64::from(size) > limit,
+            QueueConfig::Packets(limit) | QueueConfig::Router(_, Room::Packets(limit)) => {
+                self.waiting.len() >= limit as usize
+            }
+            QueueConfig::Bytes(limit) | QueueConfig::Router(_, Room::Bytes(limit)) => {
+                bytes + u64::from(size) > limit
+            }
             QueueConfig::Red(_) => true,
         }
     }
@@ -117,8 +122,12 @@ impl Replay {
         let waiting = self.waiting.iter().filter(|&&(start, _)| start > at);
         match config.queue {
             QueueConfig::Unlimited => true,
-            QueueConfig::Packets(limit) => waiting.count() <= limit as usize,
-            QueueConfig::Bytes(limit) => waiting.map(|&(_, size)| u64::from(size)).sum::<u64>() <= limit,
+            QueueConfig::Packets(limit) | QueueConfig::Router(_, Room::Packets(limit)) => {
+                waiting.count() <= limit as usize
+            }
+            QueueConfig::Bytes(limit) | QueueConfig::Router(_, Room::Bytes(limit)) => {
+                waiting.map(|&(_, size)| u64::from(size)).sum::<u64>() <= limit
+            }
             QueueConfig::Red(red) => waiting.count() <= red.limit as usize,
         }
     }

@@ -99,11 +99,11 @@ impl Wire<'_> {
 }
 
 impl Port for Wire<'_> {
-    fn transmit(&mut self, now: u64, segment: u32, flags: u64, _: bool) {
+    fn transmit(&mut self, now: u64, segment: u32, (flags, _): (u64, u64), _: bool) {
         self.send(now, segment, Carried::Data { segment, flags });
     }
 
-    fn transmit_syn(&mut self, now: u64) {
+    fn transmit_syn(&mut self, now: u64, _: (u64, u64)) {
         self.send(now, SYN, Carried::Established);
     }
 }

@@ -1,6 +1,7 @@
 //! From a scenario to what the simulator runs: random draws made, paths found, units turned into the engine's.
 
 mod clusters;
+mod routers;
 mod routes;
 mod stack;
 mod times;
@@ -23,7 +24,8 @@ use stack::{ack_policy, chain, stack};
 use wires::Wires;
 
 /// What schemes may count on in a simulated network: what senders have, and what the network gives them.
-pub const OFFERED: Signals = Sender::OFFERED.and(Signals::SHARED_WINDOW).and(Signals::PLAN);
+pub const OFFERED: Signals =
+    Sender::OFFERED.and(Signals::SHARED_WINDOW).and(Signals::PLAN).and(Signals::ROUTERS);
 
 /// A run without a duration ends here, whatever is left: a connection whose path is dead retries for ever.
 const LONGEST: Nanos = Nanos::from_secs(4 * 3600);
@@ -64,6 +66,7 @@ pub struct Built {
 /// [`Refusal`] if a flow asks for what the simulator does not have.
 pub fn build(scenario: &Scenario, seed: u64, grid: Nanos) -> Result<Built, Refusal> {
     let mut wires = Wires::new(scenario);
+    routers::check_traces(&wires.links)?;
     let ecn = wires.marks();
     let mut built = Built {
         network: Network {
@@ -92,6 +95,8 @@ pub fn build(scenario: &Scenario, seed: u64, grid: Nanos) -> Result<Built, Refus
             let ends = ends(&group.endpoints, &mut Stream::named(seed, &format!("ends {name}")));
             let site = Site::of(&scenario.network, group, &ends);
             let mut flow = flow(scenario, group, &name, &ends, start, seed, ecn, &mut wires);
+            let named = flow.forward.iter().filter(|&&link| link < wires.named);
+            routers::check(group, index, named.map(|&link| &wires.links[link]))?;
             flow.sharing = clusters.join(group, index, &site)?;
             built.site.push(site);
             built.size.push(flow.app.bytes);

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use firstflight_control::units::{Nanos, Rate};
 use firstflight_net::queue::red::RedConfig;
+use firstflight_net::router::Room;
 use firstflight_net::trace::Trace;
 use firstflight_scenario as scenario;
 use firstflight_scenario::{Endpoints, Graph, Limit, LinkTrace, Queue, Scenario, Schedule};
 use firstflight_sim::config::{LinkConfig, QueueConfig};
 use firstflight_sim::dumbbell::{Dumbbell, Paths};
 
+use super::routers;
 use super::routes::Routes;
 
 /// The links of a run, and how flows reach them.
@@ -119,8 +121,10 @@ impl<'a> Wires<'a> {
         let bdp = link.rate.bytes_in(Nanos(delay(forward) + delay(reverse))) as f64 / f64::from(packet);
         let buffer = match link.queue {
             QueueConfig::Unlimited => f64::INFINITY,
-            QueueConfig::Packets(limit) => limit.into(),
-            QueueConfig::Bytes(limit) => limit as f64 / f64::from(self.packet),
+            QueueConfig::Packets(limit) | QueueConfig::Router(_, Room::Packets(limit)) => limit.into(),
+            QueueConfig::Bytes(limit) | QueueConfig::Router(_, Room::Bytes(limit)) => {
+                limit as f64 / f64::from(self.packet)
+            }
             QueueConfig::Red(red) => red.limit.into(),
         };
         (bdp, buffer)
@@ -141,6 +145,7 @@ fn queue(queue: &Queue, limit: Limit, rate: Rate, packet: u32) -> QueueConfig {
     match (queue, limit) {
         (Queue::DropTail, Limit::Packets(n)) => QueueConfig::Packets(packets(n)),
         (Queue::DropTail, Limit::Bytes(n)) => QueueConfig::Bytes(n),
+        (Queue::Router(router), limit) => routers::queue(*router, limit),
         (Queue::Red(red), limit) => QueueConfig::Red(RedConfig {
             min: red.min,
             max: red.max,

@@ -1,0 +1,62 @@
+//! Routers that take part in congestion control: what the simulator needs of them, and who needs them.
+
+use firstflight_control::contract::Signals;
+use firstflight_net::router::quick_start::QuickStartConfig;
+use firstflight_net::router::{Room, RouterConfig};
+use firstflight_scenario::{FlowGroup, Limit, Router};
+use firstflight_sim::config::{LinkConfig, QueueConfig};
+
+use super::Refusal;
+use super::stack::chain;
+
+/// The queue of a router with room for `limit`.
+pub(super) fn queue(router: Router, limit: Limit) -> QueueConfig {
+    let room = match limit {
+        Limit::Packets(n) => Room::Packets(n.min(u32::MAX.into()) as u32),
+        Limit::Bytes(n) => Room::Bytes(n),
+    };
+    let config = match router {
+        Router::QuickStart { threshold, share } => {
+            RouterConfig::QuickStart(QuickStartConfig { threshold, share, ..QuickStartConfig::default() })
+        }
+    };
+    QueueConfig::Router(config, room)
+}
+
+/// Refuses routers that would not know what their link carries.
+pub(super) fn check_traces(links: &[LinkConfig]) -> Result<(), Refusal> {
+    let varies = |link: &&LinkConfig| link.trace.is_some() && matches!(link.queue, QueueConfig::Router(..));
+    match links.iter().find(varies) {
+        Some(link) => Err(Refusal {
+            key: "queue".into(),
+            why: format!("a router has to know the rate of its link, and that of {} changes", link.name),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a scheme that needs of its path's routers what they do not give.
+pub(super) fn check<'a>(
+    group: &FlowGroup,
+    index: usize,
+    path: impl Iterator<Item = &'a LinkConfig>,
+) -> Result<(), Refusal> {
+    let needs = chain(group).needs();
+    let routers: Vec<_> = path
+        .map(|link| match link.queue {
+            QueueConfig::Router(config, _) => Some(config),
+            _ => None,
+        })
+        .collect();
+    let refuse = |key: &str, why: &str| {
+        Err(Refusal { key: format!("flow[{index}].{key}"), why: format!("{} {why}", group.scheme.label()) })
+    };
+    // One router that does not take part makes a request fail, as on a real path; where none does, nothing is asked.
+    if needs.has(Signals::GRANT) && !routers.iter().any(|r| matches!(r, Some(RouterConfig::QuickStart(_)))) {
+        return refuse(
+            "startup",
+            "needs a router that grants rates on its path; give a link queue = \"quick-start\"",
+        );
+    }
+    Ok(())
+}
