@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use firstflight_control::contract::{Ack, Congestion, Control, Entry, Plan, Trigger};
+use firstflight_control::contract::{Ack, Congestion, Control, Entry, Load, Plan, Trigger};
 use firstflight_control::host::chain::{Chain, StartupExit};
 use firstflight_control::host::round::RoundCounter;
 use firstflight_control::units::{Nanos, Rate};
@@ -16,7 +16,16 @@ pub(crate) enum Op {
     /// The application writes and the window lets this much out.
     Send(u64),
     /// An ACK for this much after this gap, its RTT this far above the path's.
-    Ack { packets: u64, gap: Nanos, queued: Nanos, growth: Growth, app_limited: bool, timed: bool },
+    Ack {
+        packets: u64,
+        gap: Nanos,
+        queued: Nanos,
+        growth: Growth,
+        app_limited: bool,
+        timed: bool,
+        feedback: i64,
+        load: Load,
+    },
     /// This much was lost.
     Loss { packets: u64, base: Base },
     /// The path marked a packet.
@@ -57,11 +66,15 @@ pub(crate) fn op() -> impl Strategy<Value = Op> {
     let gap = prop_oneof![Just(0), 1..2_000_000u64, 1_000_000..300_000_000u64].prop_map(Nanos);
     let queued = prop_oneof![Just(0), 0..200_000_000u64].prop_map(Nanos);
     let packets = prop_oneof![Just(1), 1..4u64, 1..200u64];
+    // Sixteen megabytes either way, in 2^-16 bytes.
+    let feedback = prop_oneof![Just(0), -(1_i64 << 24)..1_i64 << 24, -(1_i64 << 40)..1_i64 << 40];
+    let load = prop_oneof![Just(Load::Unknown), Just(Load::Low), Just(Load::High), Just(Load::Over)];
+    let flags = (prop::bool::weighted(0.1), prop::bool::weighted(0.95));
     prop_oneof![
         8 => (1..400u64).prop_map(Op::Send),
-        40 => (packets, gap, queued, growth, prop::bool::weighted(0.1), prop::bool::weighted(0.95)).prop_map(
-            |(packets, gap, queued, growth, app_limited, timed)| {
-                Op::Ack { packets, gap, queued, growth, app_limited, timed }
+        40 => (packets, gap, queued, growth, flags, feedback, load).prop_map(
+            |(packets, gap, queued, growth, (app_limited, timed), feedback, load)| {
+                Op::Ack { packets, gap, queued, growth, app_limited, timed, feedback, load }
             }
         ),
         2 => (1..100u64, base()).prop_map(|(packets, base)| Op::Loss { packets, base }),
@@ -273,8 +286,9 @@ impl Host {
                 self.send(packets, window);
                 Event::Nothing
             }
-            Op::Ack { packets, gap, queued, growth, app_limited, timed } => {
+            Op::Ack { packets, gap, queued, growth, app_limited, timed, feedback, load } => {
                 let ack = self.ack(packets * self.mss, gap, queued, growth, app_limited, timed);
+                let ack = Ack { feedback, load, ..ack };
                 subject.on_ack(&ack);
                 Event::Ack(ack)
             }
@@ -374,6 +388,8 @@ impl Host {
             rate: Rate::of(self.delivered - left.delivered, self.now - left.at),
             prior_delivered: left.delivered,
             granted: Rate::NONE,
+            feedback: 0,
+            load: Load::Unknown,
             round: self.rounds.count(),
             flags,
         }
