@@ -45,6 +45,13 @@ const QUEUES: [(&str, &str, &str); 2] = [
     ),
 ];
 
+/// The same of every router that takes part in congestion control: a queue by the same label.
+const ROUTERS: [(&str, &str, &str); 1] = [(
+    "quick-start",
+    "RFC 4782; ns-2.35, algorithm 3",
+    "grants opening packets the rates they ask for, as far as the link is free",
+)];
+
 pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     let all = algorithms();
     if options.json {
@@ -62,7 +69,7 @@ fn algorithms() -> Vec<Algorithm> {
         role: info.role.label(),
         source: info.source,
         needs: info.needs.names().collect(),
-        hosts: if info.needs.missing_from(Sender::OFFERED) == Signals::NONE {
+        hosts: if info.needs.missing_from(Sender::PROVIDED) == Signals::NONE {
             vec![SIMULATOR]
         } else {
             vec![]
@@ -77,7 +84,15 @@ fn algorithms() -> Vec<Algorithm> {
         hosts: vec![SIMULATOR],
         summary,
     });
-    schemes.chain(queues).collect()
+    let routers = ROUTERS.into_iter().map(|(label, source, summary)| Algorithm {
+        label,
+        role: "router",
+        source,
+        needs: vec![],
+        hosts: vec![SIMULATOR],
+        summary,
+    });
+    schemes.chain(queues).chain(routers).collect()
 }
 
 #[cfg(test)]
@@ -93,11 +108,11 @@ mod tests {
             );
             parse(&text, "test").map_err(|error| error.expected.clone().unwrap_or_default())
         };
-        for (label, ..) in QUEUES {
+        for (label, ..) in QUEUES.into_iter().chain(ROUTERS) {
             takes(label).expect("a queue");
         }
         let expected = takes("no-such-queue").expect_err("no queue");
-        let words: Vec<_> = QUEUES.map(|(label, ..)| label).to_vec();
+        let words: Vec<_> = QUEUES.into_iter().chain(ROUTERS).map(|(label, ..)| label).collect();
         assert!(expected.contains(&words.join(", ")), "{expected}");
     }
 }
