@@ -3,7 +3,7 @@
 use clap::Args;
 use firstflight_control::contract::Signals;
 use firstflight_control::registry::SCHEMES;
-use firstflight_sim::sender::Sender;
+use firstflight_study::network::OFFERED;
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -69,11 +69,7 @@ fn algorithms() -> Vec<Algorithm> {
         role: info.role.label(),
         source: info.source,
         needs: info.needs.names().collect(),
-        hosts: if info.needs.missing_from(Sender::PROVIDED) == Signals::NONE {
-            vec![SIMULATOR]
-        } else {
-            vec![]
-        },
+        hosts: if info.needs.missing_from(OFFERED) == Signals::NONE { vec![SIMULATOR] } else { vec![] },
         summary: info.summary,
     });
     let queues = QUEUES.into_iter().map(|(label, source, summary)| Algorithm {
