@@ -237,7 +237,8 @@ fn a_script_for_the_sender_is_refused_at_the_line_that_is_wrong() {
         (["--initial-window", "10"], &["--initial-window \"10\": the unit is missing"]),
         (["--initial-ssthresh", "none"], &["--initial-ssthresh \"none\""]),
         (["--min-rto", "0 s"], &["--min-rto \"0 s\"", "above zero"]),
-        (["--idle-restart", "validate"], &["--idle-restart \"validate\": not built yet"]),
+        (["--idle-restart", "paced"], &["--idle-restart \"paced\"", "did you mean \"pace\"?"]),
+        (["--startup=bbr", "--idle-restart=pace"], &["--idle-restart", "bbr rules idle times itself"]),
     ] {
         refused(&[], &[&["sender"][..], &options].concat(), OPEN, parts);
     }

@@ -153,6 +153,9 @@ pub struct Entry {
     pub flow_size: u64,
     /// The peer's receive window in bytes.
     pub receive_window: u64,
+    /// The congestion window before an idle time, bytes, whatever the host's own rule has made of it since; zero unless
+    /// `why` is [`Why::Idle`].
+    pub window: u64,
     /// What a path memory says; all zero where there is none.
     pub plan: Plan,
     /// Rate the routers on the path granted to the opening packet, which asked for [`Control::ask`];
@@ -416,6 +419,13 @@ pub trait Phase {
         false
     }
 
+    /// Whether the phase, as the first of its chain, rules what follows an idle time: it is then entered with
+    /// [`Why::Idle`] however large the window is, and its exit leads back to where the connection was, slow start below
+    /// the threshold or avoidance.
+    fn resumes(&self) -> bool {
+        false
+    }
+
     /// An ACK that another phase answers: a start-up scheme, or slow start below the threshold. `cwnd` is the window it
     /// arrived under. Called only where the phase [watches](Phase::watches): for what has to be known of the path by
     /// the time avoidance begins.
@@ -446,6 +456,9 @@ impl<P: Phase + ?Sized> Phase for Box<P> {
     }
     fn watches(&self) -> bool {
         (**self).watches()
+    }
+    fn resumes(&self) -> bool {
+        (**self).resumes()
     }
     fn on_watched(&mut self, ack: &Ack, cwnd: u64) {
         (**self).on_watched(ack, cwnd);

@@ -60,6 +60,9 @@ macro_rules! registry {
             fn watches(&self) -> bool {
                 match self { $(Self::$name(p) => p.watches()),+ }
             }
+            fn resumes(&self) -> bool {
+                match self { $(Self::$name(p) => p.resumes()),+ }
+            }
             fn on_watched(&mut self, ack: &Ack, cwnd: u64) {
                 match self { $(Self::$name(p) => p.on_watched(ack, cwnd)),+ }
             }
@@ -94,6 +97,7 @@ registry! {
     Averaged(Planned<startup::averaged::Averaged>),
     CongestionManager(startup::congestion_manager::CongestionManager),
     QuickStart(startup::quick_start::QuickStart),
+    RateBasedPacing(startup::rate_based_pacing::RateBasedPacing),
     Reno(avoidance::reno::Reno),
     Highspeed(avoidance::highspeed::Highspeed),
     Scalable(avoidance::scalable::Scalable),

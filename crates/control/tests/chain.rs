@@ -118,7 +118,7 @@ fn a_plan_after_an_idle_time_begins_a_scheme_that_follows_plans_anew() {
         let mut chain = started(&[startup, "reno"], 9 * MSS, 10 * MSS);
         chain.on_ack(&ack(100, 0));
         assert!(chain.in_avoidance());
-        chain.on_idle_with(Nanos::from_secs(9), RTT, plan);
+        chain.on_idle(Entry { now: Nanos::from_secs(9), rtt: RTT, plan, ..Entry::default() });
         assert_eq!((chain.in_avoidance(), chain.control.cwnd), (startup != "spand", cwnd), "{startup}");
     }
 }

@@ -437,6 +437,11 @@ words! {
         Restart = "restart",
         /// Nothing.
         Keep = "keep",
+        /// Half for each timeout that passed, and half of what the application leaves unused (RFC 2861). What profile
+        /// `linux` does as `Restart`.
+        Validate = "validate",
+        /// Most of it leaves at an even pace until the first ACK (`rate-based-pacing`).
+        Pace = "pace",
     }
 }
 

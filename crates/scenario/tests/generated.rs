@@ -94,7 +94,7 @@ fn what_the_schema_can_see_it_refuses_as_the_reader_does() {
         "count = 1.5",
         "name = \"a b\"",
         "recovery = \"rack\"",
-        "idle_restart = \"pace\"",
+        "idle_restart = \"paced\"",
         "rounds = { count = 3 }",
         "startup = \"slow-start+\"",
         "startup = \"reno\"",

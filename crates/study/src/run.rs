@@ -347,6 +347,31 @@ mod tests {
         let kept = rounds("keep");
         assert!((0.5..0.53).contains(&kept[0]), "{kept:?}");
         assert!(kept[1..].iter().all(|t| (0.124..0.13).contains(t)), "{kept:?}");
+        // Paced: 24 of the 32 over a round trip, the other seven with the first four ACKs, 12.5 ms later, and a round
+        // trip until they are acknowledged. The smoothed RTT may hold some of the first round's queueing.
+        let paced = rounds("pace");
+        assert!(paced[1..].iter().all(|t| (0.212..0.225).contains(t)), "{paced:?}");
+        // Five seconds are many timeouts: validation leaves one packet, and the same five rounds.
+        let validated = rounds("validate");
+        assert!(validated.iter().all(|t| (0.5..0.53).contains(t)), "{validated:?}");
+    }
+
+    #[test]
+    fn two_rules_for_the_window_after_an_idle_time_are_refused() {
+        for (scheme, word) in [
+            ("startup = \"rate-based-pacing\"", "keep"),
+            ("startup = \"rate-based-pacing\"", "validate"),
+            ("profile = \"linux\"\nstartup = \"bbr\"", "pace"),
+        ] {
+            let text = format!(
+                "duration = \"1 s\"\n[path]\nrate = \"10 Mbit/s\"\nrtt = \"100 ms\"\nbuffer = \"1 BDP\"\n\
+                 [[flow]]\n{scheme}\nidle_restart = \"{word}\"\n"
+            );
+            let loaded = parse(&text, "test.toml").expect("valid as a scenario");
+            let options = RunOptions { runs: 1, seed: None, grid: Nanos::from_secs(1) };
+            let message = run(&loaded, &options, &Silent).expect_err("refused").to_string();
+            assert!(message.contains("idle_restart") && message.contains(word), "{message}");
+        }
     }
 
     #[test]

@@ -55,6 +55,13 @@ pub struct Chain {
     current: AnyPhase,
     at: usize,
     phases: Vec<AnyPhase>,
+    /// The phase a connection begins with, and goes back to after a timeout: the second where the first is only for idle
+    /// times.
+    begin: usize,
+    /// Whether the first of `phases` rules what follows an idle time.
+    resumes: bool,
+    /// It was entered after one and has not ended since.
+    resuming: bool,
     exit: Option<StartupExit>,
     /// Registers before the last reduction and the phase that ruled then, for undoing a spurious one.
     before: Option<(Control, usize)>,
@@ -79,6 +86,7 @@ impl Chain {
         let whole = last.info().role == Role::Whole && leading.is_empty();
         let own_start = whole || last.beginning() != Beginning::Startup;
         let watched = last.watches();
+        let resumes = phases[0].resumes();
         let current = phases[0].clone();
         Ok(Self {
             control: Control::default(),
@@ -90,9 +98,32 @@ impl Chain {
             current,
             at: 0,
             phases,
+            begin: 0,
+            resumes,
+            resuming: false,
             exit: None,
             before: None,
         })
+    }
+
+    /// The same chain with `phase` in front of it for idle times only: a connection begins, and a timeout begins again,
+    /// with the phase behind it.
+    ///
+    /// # Panics
+    /// If `phase` does not [resume](Phase::resumes), or one scheme rules the whole connection.
+    #[must_use]
+    pub fn resuming_with(mut self, phase: AnyPhase) -> Self {
+        assert!(phase.resumes() && !self.whole && !self.resumes, "one phase resumes, and is followed");
+        self.phases.insert(0, phase);
+        self.begin = 1;
+        self.at = 1;
+        self.resumes = true;
+        self
+    }
+
+    /// Whether its first phase rules what follows an idle time.
+    pub fn resumes(&self) -> bool {
+        self.resumes
     }
 
     /// Everything the phases need of a host.
@@ -102,7 +133,7 @@ impl Chain {
 
     /// The chain's label: `slow-start+reno`.
     pub fn label(&self) -> String {
-        self.phases.iter().map(|p| p.info().label).collect::<Vec<_>>().join("+")
+        self.phases[self.begin..].iter().map(|p| p.info().label).collect::<Vec<_>>().join("+")
     }
 
     /// The connection is about to open: the rate to ask the routers for, [`Rate::NONE`] for nothing.
@@ -116,7 +147,7 @@ impl Chain {
     pub fn start(&mut self, entry: &Entry, initial_window: u64, ssthresh: u64) {
         self.mss = entry.mss;
         self.control = Control { cwnd: initial_window, ssthresh, ..Control::default() };
-        self.in_avoidance = self.phases.len() == 1;
+        self.in_avoidance = self.phases.len() == self.begin + 1;
         self.current.enter(entry, &mut self.control);
         self.clamp();
     }
@@ -167,13 +198,28 @@ impl Chain {
     fn on_step(&mut self, step: Step, ack: &Ack) {
         match step {
             Step::Stay => {}
-            Step::Over(reason) => self.note_exit(ack.now, self.control.cwnd, reason),
+            Step::Over(reason) => self.note_exit(ack.now, self.control.cwnd, reason, self.at + 1),
             Step::Exit(reason) => {
                 let entry =
                     Entry { now: ack.now, rtt: ack.srtt, in_flight: ack.in_flight, ..Entry::default() };
-                self.hand_over(entry, reason);
+                if self.resuming {
+                    self.go_on(entry, reason);
+                } else {
+                    self.hand_over(entry, reason);
+                }
             }
         }
+    }
+
+    /// What followed an idle time is over: the connection is where its window says.
+    fn go_on(&mut self, entry: Entry, reason: Exit) {
+        let entry = Entry { why: Why::Handover, ..entry };
+        if self.control.cwnd < self.control.ssthresh {
+            return self.switch_to(self.begin, entry);
+        }
+        let last = self.phases.len() - 1;
+        self.note_exit(entry.now, self.control.cwnd, reason, last);
+        self.switch_to(last, entry);
     }
 
     /// A loss, mark or timeout episode began.
@@ -190,7 +236,7 @@ impl Chain {
             step = self.current.on_congestion(event, &mut self.control);
         }
         if let Step::Over(reason) = step {
-            self.note_exit(event.now, before.cwnd, reason);
+            self.note_exit(event.now, before.cwnd, reason, self.at + 1);
         }
         // Congestion never raises the window, whatever a phase makes of a FlightSize above it; the two segments
         // are the floor that RFC 5681 equation (4) sets.
@@ -210,21 +256,19 @@ impl Chain {
         }
     }
 
-    /// Sending resumes after an idle time; the host has already set the window its profile asks for. A whole
-    /// scheme, which rules its own window, is told whenever the application left nothing in flight, however short
-    /// the time.
-    pub fn on_idle(&mut self, now: Nanos, rtt: Nanos) {
-        self.on_idle_with(now, rtt, Plan::default());
-    }
-
-    /// The same where a memory of the path has a plan for what follows, for a first phase that takes one then: it begins
-    /// anew whatever the window.
-    pub fn on_idle_with(&mut self, now: Nanos, rtt: Nanos, plan: Plan) {
-        let planned = plan != Plan::default() && self.first().info().needs.has(Signals::PLAN);
-        if self.whole || planned || self.control.cwnd < self.control.ssthresh {
-            self.restart(Entry { now, rtt, plan, why: Why::Idle, ..Entry::default() });
-            self.clamp();
+    /// Sending resumes after an idle time; the host has already set the window its profile asks for, and says in `entry`
+    /// what it was. A whole scheme, which rules its own window, is told whenever the application left nothing in flight,
+    /// however short the time; and a first phase that follows a plan begins anew with one, whatever the window.
+    pub fn on_idle(&mut self, entry: Entry) {
+        let entry = Entry { why: Why::Idle, ..entry };
+        let planned = entry.plan != Plan::default() && self.first().info().needs.has(Signals::PLAN);
+        if self.resumes {
+            self.switch_to(0, entry);
+            self.resuming = true;
+        } else if self.whole || planned || self.control.cwnd < self.control.ssthresh {
+            self.restart(entry);
         }
+        self.clamp();
     }
 
     /// Whether one scheme rules the whole connection, its window during loss repair and after idle times included.
@@ -263,11 +307,11 @@ impl Chain {
 
     /// The phase the connection began with.
     fn first(&self) -> &AnyPhase {
-        if self.at == 0 { &self.current } else { &self.phases[0] }
+        if self.at == self.begin { &self.current } else { &self.phases[self.begin] }
     }
 
     fn restart(&mut self, entry: Entry) {
-        self.switch_to(0, entry);
+        self.switch_to(self.begin, entry);
     }
 
     #[cold]
@@ -275,15 +319,17 @@ impl Chain {
         if self.at + 1 == self.phases.len() {
             return false;
         }
-        self.note_exit(entry.now, self.control.cwnd, reason);
+        self.note_exit(entry.now, self.control.cwnd, reason, self.at + 1);
         self.switch_to(self.at + 1, Entry { why: Why::Handover, ..entry });
         true
     }
 
-    /// The last start-up phase is over, or a whole scheme's own: only the first time counts.
+    /// The last start-up phase is over, so that the phase `next` follows, or a whole scheme's own start-up: only the first
+    /// time counts.
     #[cold]
-    fn note_exit(&mut self, at: Nanos, cwnd: u64, reason: Exit) {
-        if (self.at + 2 == self.phases.len() || self.whole) && self.exit.is_none() {
+    fn note_exit(&mut self, at: Nanos, cwnd: u64, reason: Exit, next: usize) {
+        let over = next + 1 == self.phases.len() && next > self.begin;
+        if (over || self.whole) && self.exit.is_none() {
             self.exit = Some(StartupExit { at, cwnd, reason });
         }
     }
@@ -298,6 +344,7 @@ impl Chain {
         core::mem::swap(&mut self.current, &mut self.phases[self.at]);
         core::mem::swap(&mut self.current, &mut self.phases[at]);
         self.at = at;
+        self.resuming = false;
         self.in_avoidance = at + 1 == self.phases.len();
     }
 

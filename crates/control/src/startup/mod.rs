@@ -17,6 +17,7 @@ pub mod miss;
 pub mod past;
 pub mod planned;
 pub mod quick_start;
+pub mod rate_based_pacing;
 pub mod slow_start;
 pub mod spand;
 pub mod swift_start;

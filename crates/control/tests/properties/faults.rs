@@ -88,8 +88,8 @@ impl Subject for Faulty {
         }
     }
 
-    fn on_idle(&mut self, now: Nanos, rtt: Nanos) {
-        self.chain.on_idle(now, rtt);
+    fn on_idle(&mut self, entry: Entry) {
+        self.chain.on_idle(entry);
     }
 
     fn on_spurious(&mut self) {
@@ -132,8 +132,8 @@ impl Subject for Unreported<'_> {
     fn on_congestion(&mut self, event: &Congestion) {
         self.0.on_congestion(event);
     }
-    fn on_idle(&mut self, now: Nanos, rtt: Nanos) {
-        self.0.on_idle(now, rtt);
+    fn on_idle(&mut self, entry: Entry) {
+        self.0.on_idle(entry);
     }
     fn on_spurious(&mut self) {
         self.0.on_spurious();

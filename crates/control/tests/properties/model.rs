@@ -139,7 +139,7 @@ pub(crate) trait Subject {
     fn start(&mut self, entry: &Entry, initial_window: u64, ssthresh: u64);
     fn on_ack(&mut self, ack: &Ack);
     fn on_congestion(&mut self, event: &Congestion);
-    fn on_idle(&mut self, now: Nanos, rtt: Nanos);
+    fn on_idle(&mut self, entry: Entry);
     fn on_spurious(&mut self);
     fn control(&mut self) -> &mut Control;
     fn exit(&self) -> Option<StartupExit>;
@@ -156,8 +156,8 @@ impl Subject for Chain {
     fn on_congestion(&mut self, event: &Congestion) {
         Chain::on_congestion(self, event);
     }
-    fn on_idle(&mut self, now: Nanos, rtt: Nanos) {
-        Chain::on_idle(self, now, rtt);
+    fn on_idle(&mut self, entry: Entry) {
+        Chain::on_idle(self, entry);
     }
     fn on_spurious(&mut self) {
         Chain::on_spurious(self);
@@ -325,7 +325,7 @@ impl Host {
                 if restart {
                     subject.control().cwnd = window.min(self.initial_window);
                 }
-                subject.on_idle(self.now, self.srtt);
+                subject.on_idle(Entry { now: self.now, rtt: self.srtt, window, ..Entry::default() });
                 Event::Idle
             }
             Op::Spurious if self.undoable => {

@@ -267,11 +267,7 @@ pub static FLOW: Section = Section {
         ),
         habit("min_rto", TIME, "smallest retransmission timeout"),
         habit("rto_granularity", TIME, "clock granularity of the retransmission timeout"),
-        habit(
-            "idle_restart",
-            Kind::Word { built: IdleRestart::WORDS, later: &["validate", "pace"] },
-            "what an idle time does to the window",
-        ),
+        habit("idle_restart", words(IdleRestart::WORDS), "what an idle time does to the window: see below"),
         habit(
             "limited_transmit",
             Kind::Flag,

@@ -211,8 +211,8 @@ pub(crate) const CASES: &[Case] = &[
     ),
     (
         12,
-        "idle_restart = \"pace\"",
-        "base.toml:12:16: flow[0].idle_restart = \"pace\": not built yet: pace; expected one of: restart, keep",
+        "idle_restart = \"paced\"",
+        "base.toml:12:16: flow[0].idle_restart = \"paced\": there is no \"paced\"; expected one of: restart, keep, validate, pace; did you mean \"pace\"?",
     ),
     (
         12,

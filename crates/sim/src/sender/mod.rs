@@ -15,6 +15,7 @@ pub mod scoreboard;
 pub mod stack;
 pub(crate) mod stamps;
 mod timers;
+mod validate;
 mod window;
 
 use crate::packet::{self, Blocks};
@@ -29,8 +30,9 @@ use firstflight_control::units::{Nanos, Rate};
 use routers::Routers;
 use rto::Rto;
 use scoreboard::Scoreboard;
-use stack::Stack;
+use stack::{IdleRestart, Stack};
 use stamps::{REPEATED, Ring};
+use validate::Validation;
 
 /// Where a sender's packets go.
 pub trait Port {
@@ -216,6 +218,7 @@ pub struct Sender {
     pub(crate) after_timeout: bool,
     pub(crate) mark_until: u32,
     pub(crate) reduced_for_mark: bool,
+    validation: Validation,
     pub(crate) pacer: Pacer,
     pub(crate) pace_at: u64,
     pub(crate) app_at: u64,
@@ -244,7 +247,10 @@ impl Sender {
             orderly: !wants_rate,
             limited: true,
             linux,
-            noted: wants_sent || wants_rate || stack.ecn,
+            noted: wants_sent
+                || wants_rate
+                || stack.ecn
+                || stack.idle_restart == IdleRestart::Validate,
             per_packet,
             wants_sent,
             finished: app.finished(),
@@ -278,6 +284,7 @@ impl Sender {
             after_timeout: false,
             mark_until: 0,
             reduced_for_mark: false,
+            validation: Validation::default(),
             pacer: Pacer::default(),
             pace_at: u64::MAX,
             app_at,
@@ -421,6 +428,7 @@ impl Sender {
     fn connect(&mut self, now: u64, handshake_rtt: u64) {
         self.established = true;
         self.rto_at = u64::MAX;
+        self.begin_validation(now);
         if handshake_rtt > 0 {
             self.take_sample(now - handshake_rtt, now);
         }

@@ -49,6 +49,8 @@ pub enum IdleRestart {
     Restart,
     /// Keeps its window.
     Keep,
+    /// Half the window for each timeout that passed, and half of what the application leaves unused (RFC 2861).
+    Validate,
 }
 
 /// What the peer has room for, segments.

@@ -2,6 +2,7 @@
 
 use super::stack::{IdleRestart, Recovery};
 use super::{Port, Repair, Sender};
+use firstflight_control::contract::Entry;
 use firstflight_control::units::Nanos;
 
 /// What a sender's timers do, in the order in which equal times fire.
@@ -71,27 +72,43 @@ impl Sender {
         port.transmit_syn(now, words);
     }
 
-    /// RFC 5681 section 4.1: "a TCP SHOULD set cwnd to no more than RW before beginning transmission if the TCP
-    /// has not sent data in an interval exceeding the retransmission timeout."
+    /// Sending resumes with nothing in flight: what the idle time does to the window.
     pub(super) fn restart_after_idle(&mut self, now: u64) {
         let idle = now - self.last_sent_at;
         if self.elsewhere > 0 {
             // The window is not this connection's alone: whoever keeps it knows whether it was idle.
             return;
         }
+        let entry = Entry {
+            now: Nanos(now),
+            rtt: Nanos(self.rto.srtt()),
+            window: self.chain.control.cwnd,
+            receive_window: self.offered(),
+            ..Entry::default()
+        };
         if self.chain.is_whole() {
-            return self.chain.on_idle(Nanos(now), Nanos(self.rto.srtt()));
+            return self.chain.on_idle(entry);
         }
         if idle <= self.rto.timeout() || self.stack.idle_restart == IdleRestart::Keep {
             return;
         }
-        if self.linux {
+        // Where the first phase rules idle times, the restart window is what it falls back on.
+        if self.linux && !self.chain.resumes() {
             self.shrink_after_idle(idle);
-            return self.chain.on_idle(Nanos(now), Nanos(self.rto.srtt()));
+        } else if self.stack.idle_restart == IdleRestart::Validate {
+            self.decay_after_idle(now, idle);
+        } else {
+            // RFC 5681 section 4.1: "a TCP SHOULD set cwnd to no more than RW before beginning transmission if the
+            // TCP has not sent data in an interval exceeding the retransmission timeout."
+            let restart_window = u64::from(self.stack.initial_window) * self.mss;
+            self.chain.control.cwnd = self.chain.control.cwnd.min(restart_window);
         }
-        let restart_window = u64::from(self.stack.initial_window) * self.mss;
-        self.chain.control.cwnd = self.chain.control.cwnd.min(restart_window);
-        self.chain.on_idle(Nanos(now), Nanos(self.rto.srtt()));
+        self.chain.on_idle(entry);
+    }
+
+    /// What the receiver has room for beyond the last ACK, bytes.
+    pub(super) fn offered(&self) -> u64 {
+        u64::from(self.stack.receive_window.at(self.una)).saturating_mul(self.mss)
     }
 
     /// Restarts the retransmission timer, or stops it where nothing is outstanding (RFC 6298 section 5).

@@ -176,6 +176,9 @@ impl Sender {
         if self.wants_sent {
             self.chain.on_sent(Nanos(now), self.mss);
         }
+        if self.validates() {
+            self.validate(now);
+        }
         (flags, 0)
     }
 

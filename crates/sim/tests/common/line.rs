@@ -31,8 +31,15 @@ pub(crate) struct Line {
     pub(crate) stack: Stack,
     pub(crate) app: AppConfig,
     pub(crate) acks: AckPolicy,
+    pub(crate) chain: Chain,
     /// Which copies are lost: a segment and how many copies of it went before.
     pub(crate) lost: Vec<(u32, usize)>,
+}
+
+/// The schemes of these labels.
+pub(crate) fn chain(labels: &[&str]) -> Chain {
+    Chain::new(labels.iter().map(|label| AnyPhase::by_label(label).expect("registered")).collect())
+        .expect("a chain")
 }
 
 /// What a sender sent: when (milliseconds), and which segment.
@@ -68,6 +75,7 @@ impl Default for Line {
             },
             app: AppConfig { start: 0, bytes: None, pauses: vec![], lifetime: None },
             acks: AckPolicy { every: 1, quick: 0, timer: 0 },
+            chain: chain(&["slow-start", "reno"]),
             lost: vec![],
         }
     }
@@ -124,9 +132,7 @@ impl Line {
 
     /// Runs until `end` milliseconds: the sender, and what it sent.
     pub(crate) fn run(&self, end: u64) -> (Sender, Vec<Sent>) {
-        let phases = ["slow-start", "reno"].map(|label| AnyPhase::by_label(label).expect("registered"));
-        let chain = Chain::new(phases.to_vec()).expect("a chain");
-        let mut sender = Sender::new(self.stack, chain, App::new(&self.app, self.stack.mss));
+        let mut sender = Sender::new(self.stack, self.chain.clone(), App::new(&self.app, self.stack.mss));
         let mut receiver = Receiver::new(self.acks, self.stack.recovery.reports());
         let mut wire = Wire { lost: &self.lost, sent: vec![], on_the_way: BinaryHeap::new(), count: 0 };
         loop {

@@ -20,7 +20,7 @@ use firstflight_sim::sender::app::AppConfig;
 
 use crate::draw::draw;
 use crate::sharing::Clusters;
-use stack::{ack_policy, chain, stack};
+use stack::{ack_policy, chain, idle_conflict, stack};
 use wires::Wires;
 
 /// What schemes may count on in a simulated network: what senders have, and what the network gives them.
@@ -126,6 +126,9 @@ pub fn build(scenario: &Scenario, seed: u64, grid: Nanos) -> Result<Built, Refus
 /// Refuses what a group asks for and the simulator does not have.
 fn check(group: &FlowGroup, index: usize) -> Result<(), Refusal> {
     let refuse = |key: &str, why: String| Err(Refusal { key: format!("flow[{index}].{key}"), why });
+    if let Some(why) = idle_conflict(group) {
+        return refuse("idle_restart", why);
+    }
     let needs = chain(group).needs();
     let label = group.scheme.label();
     if needs.has(Signals::HANDSHAKE) && !group.handshake {

@@ -1,6 +1,9 @@
 //! A group's stack, as the simulator's sender and receiver have it.
 
 use firstflight_control::host::chain::Chain;
+use firstflight_control::registry::AnyPhase;
+use firstflight_control::scheme::Scheme;
+use firstflight_control::startup::rate_based_pacing::RateBasedPacing;
 use firstflight_control::units::Nanos;
 use firstflight_scenario as scenario;
 use firstflight_scenario::{FlowGroup, Profile};
@@ -14,10 +17,34 @@ const UNLIMITED_WINDOW: u64 = 1_000_000;
 /// Segments that Linux acknowledges at once at the start in any case: 16 (`TCP_MAX_QUICKACKS`).
 const LINUX_QUICK_ACKS: u32 = 16;
 
-/// The chain of a group's schemes, ready to start.
-pub(super) fn chain(group: &FlowGroup) -> Chain {
+/// The chain of a group's schemes.
+fn schemes(group: &FlowGroup) -> Chain {
     let phases = group.scheme.build_in(group.profile.stack());
     Chain::new(phases).expect("a scheme read from a scenario makes a chain")
+}
+
+/// The same ready to start: with what rules idle times in front, where a key asks for that.
+pub(super) fn chain(group: &FlowGroup) -> Chain {
+    let chain = schemes(group);
+    if group.idle_restart == scenario::IdleRestart::Pace && !chain.resumes() {
+        return chain.resuming_with(AnyPhase::RateBasedPacing(RateBasedPacing::default()));
+    }
+    chain
+}
+
+/// Why `idle_restart` and the schemes cannot both be had.
+pub(super) fn idle_conflict(group: &FlowGroup) -> Option<String> {
+    use scenario::IdleRestart::{Keep, Pace, Restart, Validate};
+    let chain = schemes(group);
+    let (label, word) = (chain.label(), group.idle_restart.word());
+    let conflict = match group.idle_restart {
+        Restart => false,
+        Keep => chain.resumes(),
+        Validate => chain.resumes() || chain.is_whole(),
+        // Asked for twice is asked for.
+        Pace => chain.is_whole() || chain.resumes() && !label.starts_with(RateBasedPacing::INFO.label),
+    };
+    conflict.then(|| format!("{label} rules idle times itself, and not by \"{word}\""))
 }
 
 pub(super) fn stack(group: &FlowGroup, mss: u32, phase: u64, ecn: bool) -> Stack {
@@ -57,8 +84,10 @@ pub(super) fn stack(group: &FlowGroup, mss: u32, phase: u64, ecn: bool) -> Stack
             phase: if coarse && !linux { phase } else { 0 },
         },
         idle_restart: match group.idle_restart {
-            scenario::IdleRestart::Restart => IdleRestart::Restart,
+            // Pacing is a phase of its own, and the restart window what it falls back on.
+            scenario::IdleRestart::Restart | scenario::IdleRestart::Pace => IdleRestart::Restart,
             scenario::IdleRestart::Keep => IdleRestart::Keep,
+            scenario::IdleRestart::Validate => IdleRestart::Validate,
         },
         ecn,
         handshake: group.handshake,

@@ -444,7 +444,7 @@ fn a_chain_of_bbr_alone_reports_when_the_pipe_was_full() {
     let exit = chain.startup_exit().expect("three rounds without growth");
     assert_eq!((exit.at, exit.reason), (ack.now, Exit::Delivery));
     // And learns that sending resumes: pacing falls to the estimate, less 1 %.
-    chain.on_idle(ack.now, RTT);
+    chain.on_idle(Entry { now: ack.now, rtt: RTT, ..Entry::default() });
     near(chain.control.pacing.0 as f64, 9_900_000.0, 5_000.0);
 }
 

@@ -1,0 +1,127 @@
+//! What a connection does when it sends again after an idle time, worked out by hand on a line of 100 ms without
+//! serialisation.
+
+mod common;
+
+use common::MS;
+use common::line::{Line, Sent, at, chain};
+use firstflight_control::registry::AnyPhase;
+use firstflight_sim::sender::app::AppConfig;
+use firstflight_sim::sender::stack::{IdleRestart, Recovery};
+
+/// Writes of so many segments, each after a pause (ms) in which nothing is outstanding.
+fn writes(segments: u64, pauses: &[u64]) -> AppConfig {
+    let pauses = pauses.iter().map(|ms| ms * MS).collect();
+    AppConfig { start: 0, bytes: Some(segments * 1000), pauses, lifetime: None }
+}
+
+/// A write of 16 segments, and another `pause` after its end at 300 ms. 4 leave at 0, 8 at 100, the last 4 at 200. While
+/// these are out the window does not limit: of the eight ACKs at 200 three find that it did when the one before came.
+/// So it is 8 + 3 = 11 segments, all RTT samples have been 100 ms, and the timeout is at its minimum of 200 ms.
+fn after_sixteen(pause: u64) -> Line {
+    let mut line = Line::with(Recovery::Sack, 4, None);
+    line.app = writes(16, &[pause]);
+    line
+}
+
+fn from(sends: &[Sent], time: u64) -> Vec<Sent> {
+    sends.iter().copied().filter(|sent| sent.0 >= time).collect()
+}
+
+#[test]
+fn a_paced_restart_spreads_three_quarters_of_the_old_window_over_a_round_trip() {
+    // 0.75 x 11 = 8.25: 8, each 100/8 = 12.5 ms from 2300 on. The first ACK, at 2400, finds 8 in flight and a window of
+    // 8, which it makes 9: slow start, and two leave for it and for each of the next.
+    let mut line = after_sixteen(2000);
+    let expected = at(&[
+        (2300, &[16]),
+        (2312, &[17]),
+        (2325, &[18]),
+        (2337, &[19]),
+        (2350, &[20]),
+        (2362, &[21]),
+        (2375, &[22]),
+        (2387, &[23]),
+        (2400, &[24, 25]),
+        (2412, &[26, 27]),
+        (2425, &[28, 29]),
+    ]);
+    line.chain = chain(&["rate-based-pacing", "reno"]);
+    assert_eq!(from(&line.sends(2430), 2300), expected);
+    // The same as an idle rule in front of other start-ups: they have no ending of their own meanwhile.
+    for startup in ["slow-start", "hystart++"] {
+        let resume = AnyPhase::by_label("rate-based-pacing").expect("registered");
+        line.chain = chain(&[startup, "reno"]).resuming_with(resume);
+        let (sender, sends) = line.run(2430);
+        assert_eq!(from(&sends, 2300), expected, "{startup}");
+        assert_eq!((sender.chain.label(), sender.chain.startup_exit()), (format!("{startup}+reno"), None));
+    }
+}
+
+#[test]
+fn a_timeout_during_a_paced_restart_stops_the_pacing() {
+    // Everything paced from 2300 on is lost: the timer, started with the first, fires at 2500, and the first
+    // ACK at 2600 makes the window two.
+    let mut line = after_sixteen(2000).losing(&(16..24).map(|segment| (segment, 0)).collect::<Vec<_>>());
+    line.chain = chain(&["rate-based-pacing", "reno"]);
+    assert_eq!(from(&line.sends(2620), 2400), at(&[(2500, &[16]), (2600, &[17, 18])]));
+}
+
+#[test]
+fn validation_halves_the_window_for_each_timeout_of_idleness() {
+    // Last sent at 200, and again at 600: two timeouts. 11, 5.5, 2.75 segments. RFC 5681 would leave 4, the initial
+    // window; before one timeout has passed nothing happens.
+    for (pause, policy, burst) in [
+        (300, IdleRestart::Validate, 2),
+        (300, IdleRestart::Restart, 4),
+        (300, IdleRestart::Keep, 11),
+        (50, IdleRestart::Validate, 11),
+        // At 500 ms one timeout and a half has passed.
+        (200, IdleRestart::Validate, 5),
+        // Never below a segment.
+        (5000, IdleRestart::Validate, 1),
+    ] {
+        let mut line = after_sixteen(pause);
+        line.stack.idle_restart = policy;
+        assert_eq!(from(&line.sends(300 + pause), 300).len(), burst, "{pause} ms, {policy:?}");
+    }
+}
+
+#[test]
+fn validation_remembers_three_quarters_of_the_window_in_the_threshold() {
+    // In avoidance above a threshold of 4 from the start: all 12 leave at 0 and are acknowledged at 100. Last sent at 0,
+    // again at 350: with a timeout of 300 ms or less but above 175, one halving.
+    let mut line = Line::with(Recovery::Sack, 12, Some(4));
+    line.app = writes(12, &[250]);
+    line.stack.idle_restart = IdleRestart::Validate;
+    let before = line.run(340).0.chain.control;
+    assert!(before.cwnd >= 12_000 && before.ssthresh == 4000);
+    let after = line.run(350).0.chain.control;
+    assert_eq!((after.cwnd, after.ssthresh), (before.cwnd / 2, before.cwnd * 3 / 4));
+}
+
+#[test]
+fn an_application_that_leaves_the_window_unused_loses_half_of_the_rest_each_timeout() {
+    // Two segments at 0, 150, 300, ... under a window of 10. Timeouts: 100 + 4 x 50 = 300 ms after the first sample,
+    // 250 after the second, 200 (the minimum) from the fourth on. At 150 only 150 ms have passed; at 300 more than a
+    // timeout: (10 + 2)/2 = 6. Then each 300 ms: (6 + 2)/2 = 4, (4 + 2)/2 = 3.
+    let mut line = Line::with(Recovery::Sack, 10, None);
+    line.app = writes(2, &[50; 20]);
+    line.stack.idle_restart = IdleRestart::Validate;
+    for (until, window) in [(290, 10), (310, 6), (590, 6), (610, 4), (910, 3)] {
+        assert_eq!(line.run(until).0.chain.control.cwnd, window * 1000, "{until} ms");
+    }
+    for policy in [IdleRestart::Restart, IdleRestart::Keep] {
+        line.stack.idle_restart = policy;
+        assert_eq!(line.run(910).0.chain.control.cwnd, 10_000, "{policy:?}");
+    }
+}
+
+#[test]
+fn a_full_window_is_never_taken_back() {
+    let mut line = Line::with(Recovery::Sack, 4, Some(8));
+    line.stack.idle_restart = IdleRestart::Validate;
+    let validated = line.run(3000).0.chain.control;
+    line.stack.idle_restart = IdleRestart::Keep;
+    assert_eq!(validated, line.run(3000).0.chain.control);
+}
