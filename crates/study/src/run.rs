@@ -348,9 +348,10 @@ mod tests {
         assert!((0.5..0.53).contains(&kept[0]), "{kept:?}");
         assert!(kept[1..].iter().all(|t| (0.124..0.13).contains(t)), "{kept:?}");
         // Paced: 24 of the 32 over a round trip, the other seven with the first four ACKs, 12.5 ms later, and a round
-        // trip until they are acknowledged. The smoothed RTT may hold some of the first round's queueing.
+        // trip until they are acknowledged: 214 ms. The 31 ACKs make the window 55 (ns-2 grows what does not limit), of
+        // which 41 may be paced: 31 packets, 2.44 ms apart, and a round trip: 174 ms.
         let paced = rounds("pace");
-        assert!(paced[1..].iter().all(|t| (0.212..0.225).contains(t)), "{paced:?}");
+        assert!((0.212..0.217).contains(&paced[1]) && (0.172..0.177).contains(&paced[2]), "{paced:?}");
         // Five seconds are many timeouts: validation leaves one packet, and the same five rounds.
         let validated = rounds("validate");
         assert!(validated.iter().all(|t| (0.5..0.53).contains(t)), "{validated:?}");

@@ -247,10 +247,7 @@ impl Sender {
             orderly: !wants_rate,
             limited: true,
             linux,
-            noted: wants_sent
-                || wants_rate
-                || stack.ecn
-                || stack.idle_restart == IdleRestart::Validate,
+            noted: wants_sent || wants_rate || stack.ecn || stack.idle_restart == IdleRestart::Validate,
             per_packet,
             wants_sent,
             finished: app.finished(),
