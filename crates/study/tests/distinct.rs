@@ -1,6 +1,7 @@
 //! Every scheme behaves as itself: of two of the same role, one sends some packet at another time than the other, on the
 //! checked-in lossy path or in the scenario of its own that one of them has.
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use firstflight_control::scheme::{Info, Role};
@@ -50,10 +51,28 @@ fn instead(loaded: &Loaded, info: &Info, other: &Info) -> Loaded {
     with_scheme(loaded.clone(), scheme).expect("it has a flow")
 }
 
-/// Whether the own scenario of `info` tells the two apart, if it has one.
-fn own_tells(info: &Info, other: &Info) -> bool {
-    let (loaded, own) = exhibited(info);
-    own && packets(&loaded) != packets(&instead(&loaded, info, other))
+/// A scheme, and what it sends where.
+struct Seen {
+    info: &'static Info,
+    on_lossy: Packets,
+    /// What it sends in the scenario in which it is shown, if that is another than most schemes' of its role.
+    apart: OnceCell<Option<(Loaded, Packets)>>,
+}
+
+impl Seen {
+    fn apart(&self) -> Option<&(Loaded, Packets)> {
+        let seen = || {
+            let (loaded, apart) = exhibited(self.info);
+            let sent = packets(&loaded);
+            apart.then_some((loaded, sent))
+        };
+        self.apart.get_or_init(seen).as_ref()
+    }
+
+    /// Whether the scenario in which it is shown tells it from `other`.
+    fn is_told_from(&self, other: &Self) -> bool {
+        self.apart().is_some_and(|(loaded, sent)| *sent != packets(&instead(loaded, self.info, other.info)))
+    }
 }
 
 #[test]
@@ -62,18 +81,19 @@ fn no_two_schemes_of_a_role_send_the_same_packets_at_the_same_times() {
     let on_lossy =
         |info: &Info| packets(&with_scheme(lossy.clone(), plain_chain(info)).expect("it has a flow"));
     for role in [Role::Startup, Role::Avoidance, Role::Whole] {
-        let schemes: Vec<(&Info, Packets)> =
-            shown().filter(|info| info.role == role).map(|info| (info, on_lossy(info))).collect();
-        for (index, (a, on_lossy_a)) in schemes.iter().enumerate() {
+        let seen = |info| Seen { info, on_lossy: on_lossy(info), apart: OnceCell::new() };
+        let schemes: Vec<Seen> = shown().filter(|info| info.role == role).map(seen).collect();
+        for (index, a) in schemes.iter().enumerate() {
             assert!(
-                on_lossy_a.is_some() || packets(&exhibited(a).0).is_some(),
+                a.on_lossy.is_some() || packets(&exhibited(a.info).0).is_some(),
                 "lossy.toml does not have what {0} needs; scenarios/schemes/{0}.toml must",
-                stem(a)
+                stem(a.info)
             );
-            for (b, on_lossy_b) in &schemes[..index] {
-                let alias = ALIASES.iter().any(|[x, y, _]| [*x, *y] == [b.label, a.label]);
-                let told = on_lossy_a != on_lossy_b || own_tells(a, b) || own_tells(b, a);
-                assert_ne!(alias, told, "{} and {}: told apart, or listed as aliases", b.label, a.label);
+            for b in &schemes[..index] {
+                let labels = [b.info.label, a.info.label];
+                let alias = ALIASES.iter().any(|[x, y, _]| [*x, *y] == labels);
+                let told = a.on_lossy != b.on_lossy || a.is_told_from(b) || b.is_told_from(a);
+                assert_ne!(alias, told, "{} and {}: told apart, or listed as aliases", labels[0], labels[1]);
             }
         }
     }
