@@ -61,6 +61,23 @@ fn start_up_that_is_over_is_reported_at_once_though_its_phase_still_answers_for_
 }
 
 #[test]
+fn after_a_jump_that_lost_packets_exponential_growth_begins_from_what_it_leaves() {
+    // The thesis's section 5.2, Jump Start and EXP-TCP together: 100 packets, 40 of them sent again, leave (100 - 40)/2 = 30.
+    let mut chain = started(&["jump-start", "exp"], 3 * MSS, u64::MAX);
+    chain.on_ack(&ack(100, Ack::ROUND_START));
+    chain.on_congestion(&congestion(110, Trigger::Loss, 101 * MSS));
+    chain.on_ack(&Ack { retransmitted: 40 * MSS, ..ack(200, 0) });
+    assert_eq!((chain.control.cwnd, chain.in_avoidance()), (30 * MSS, true));
+    // Equation (3) with w_0 = 30, after ten round trips: 30 + (1.05^10 - 1) sqrt(30) = 33.44.
+    let mut rounds = 0.0;
+    while rounds < 10.0 {
+        rounds += MSS as f64 / chain.control.cwnd as f64;
+        chain.on_ack(&ack(300, 0));
+    }
+    assert!((33_300..33_600).contains(&chain.control.cwnd), "{}", chain.control.cwnd);
+}
+
+#[test]
 fn a_timeout_in_avoidance_begins_start_up_again_without_a_second_exit() {
     let mut chain = started(&["slow-start", "cubic"], 10 * MSS, 12 * MSS);
     chain.on_ack(&ack(1, 0));

@@ -9,7 +9,7 @@ use crate::estimate::packet_pair::{MOST, PairFinder, Pairs};
 use crate::scheme::{Info, Param, ParamKind, Role, Scheme, Value};
 use crate::startup::slow_start;
 
-/// Pairs. Neither source says how many "multiple" are; this many come within three round trips from a window of two.
+/// Pairs. Neither source says how many "multiple" are; from a window of two this many come within four round trips.
 const PAIRS: usize = 8;
 
 /// The values of the parameter `estimate`.
