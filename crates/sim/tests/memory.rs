@@ -74,6 +74,21 @@ fn a_connection_of_another_cluster_learns_nothing() {
 }
 
 #[test]
+fn spand_goes_on_after_an_idle_time_with_a_plan_and_liss_does_not() {
+    let second_transfer = |startup| {
+        let mut network = pair(startup);
+        let app = &mut network.flows[1].app;
+        (app.bytes, app.pauses) = (Some(30 * 960), vec![2000 * MS]);
+        let outcome = simulate(&network);
+        outcome.flows[1].completions.clone()
+    };
+    // After two seconds without data the window is the initial one of 2: 30 segments take 2, 4, 8, 16 in four round
+    // trips of about 100 ms, where a plan of 15 or more needs two.
+    let (spand, liss) = (second_transfer("spand"), second_transfer("liss"));
+    assert!(liss[1] > 400 * MS && spand[1] < 300 * MS, "{spand:?} {liss:?}");
+}
+
+#[test]
 fn what_is_known_does_not_depend_on_how_hops_are_computed() {
     for startup in ["liss", "iss", "miss", "js", "cached", "averaged", "spand"] {
         let network = pair(startup);

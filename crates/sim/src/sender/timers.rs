@@ -84,6 +84,7 @@ impl Sender {
             rtt: Nanos(self.rto.srtt()),
             window: self.chain.control.cwnd,
             receive_window: self.offered(),
+            plan: self.plan,
             ..Entry::default()
         };
         if self.chain.is_whole() {
