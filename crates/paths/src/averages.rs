@@ -1,4 +1,4 @@
-//! Averages over a sliding window, in constant space: the window is a ring of equal parts, each a sum.
+//! Averages over a sliding window, in little space: the window is made of equal parts, each a sum.
 
 use firstflight_control::units::Nanos;
 
@@ -12,6 +12,8 @@ pub(crate) const MOST_PARTS: u64 = 60;
 /// Sums over the values of one part.
 #[derive(Clone, Copy, Debug, Default)]
 struct Part {
+    /// Parts are numbered from time zero.
+    number: u64,
     count: u64,
     cwnd: u64,
     rtt: u64,
@@ -25,39 +27,25 @@ impl Part {
     }
 }
 
-/// Parts of equal length, numbered from time zero; the newest few are kept.
-#[derive(Clone, Debug)]
-struct Ring {
-    newest: u64,
-    parts: Box<[Part]>,
-}
+/// Those of the newest parts that anything fell into, in order.
+#[derive(Clone, Debug, Default)]
+struct Parts(Vec<Part>);
 
-impl Ring {
-    fn of(parts: u64) -> Self {
-        Self { newest: 0, parts: vec![Part::default(); parts as usize].into() }
-    }
-
-    fn kept(&self) -> u64 {
-        self.parts.len() as u64
-    }
-
-    /// The part of this number, all that is too old for it forgotten; a part no longer kept counts as the oldest.
-    fn part(&mut self, number: u64) -> &mut Part {
-        let kept = self.kept();
-        for fresh in (self.newest + 1..=number).rev().take(kept as usize) {
-            self.parts[(fresh % kept) as usize] = Part::default();
+impl Parts {
+    /// The part of this number, those `kept` parts before it forgotten; what comes late counts for the newest part.
+    fn part(&mut self, number: u64, kept: u64) -> &mut Part {
+        if self.0.last().is_none_or(|newest| newest.number < number) {
+            self.0.retain(|part| part.number + kept > number);
+            self.0.reserve_exact(1);
+            self.0.push(Part { number, ..Part::default() });
         }
-        self.newest = self.newest.max(number);
-        let number = number.max((self.newest + 1).saturating_sub(kept));
-        &mut self.parts[(number % kept) as usize]
+        self.0.last_mut().expect("one was pushed where there was none")
     }
 
     /// The sums of the parts with these numbers, as far as they are kept.
     fn sum(&self, numbers: core::ops::Range<u64>) -> Part {
-        let oldest = (self.newest + 1).saturating_sub(self.kept());
         let mut sum = Part::default();
-        for number in numbers.start.max(oldest)..numbers.end.min(self.newest + 1) {
-            let part = self.parts[(number % self.kept()) as usize];
+        for part in self.0.iter().filter(|part| numbers.contains(&part.number)) {
             sum.add(1, part.count, part.cwnd, part.rtt);
         }
         sum
@@ -78,16 +66,18 @@ pub struct Average {
 }
 
 /// Every live window, sampled at multiples of a second: exact, since windows are constant between events.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Sampled {
-    /// Samples taken so far, by number from time zero: this is the next.
+    /// Samples are numbered from time zero: this is the next.
     next: u64,
-    ring: Ring,
+    parts: Parts,
 }
 
 impl Sampled {
-    pub(crate) fn new(settings: &Sampling) -> Self {
-        Self { next: 0, ring: Ring::of(parts(settings) + 1) }
+    /// As if none had been taken yet.
+    pub(crate) fn forget(&mut self) {
+        self.next = 0;
+        self.parts.0.clear();
     }
 
     /// Takes the samples due up to `now`: until then the live connections were `count`, their windows `cwnd` together.
@@ -101,13 +91,18 @@ impl Sampled {
     #[cold]
     fn take(&mut self, settings: &Sampling, now: Nanos, count: u64, cwnd: u64) {
         let end = now.0 / settings.every.0 + 1;
+        if count == 0 {
+            self.next = end;
+            return;
+        }
         let last = now.0 / settings.refresh.0;
-        let first = (self.next * settings.every.0 / settings.refresh.0)
-            .max((last + 1).saturating_sub(self.ring.kept()));
+        // The part that is not over yet, and those that count.
+        let kept = parts(settings) + 1;
+        let first = (self.next * settings.every.0 / settings.refresh.0).max((last + 1).saturating_sub(kept));
         for number in first..=last {
             let from = samples_before(settings, number * settings.refresh.0).max(self.next);
             let to = samples_before(settings, (number + 1).saturating_mul(settings.refresh.0)).min(end);
-            self.ring.part(number).add(to.saturating_sub(from), count, cwnd, 0);
+            self.parts.part(number, kept).add(to.saturating_sub(from), count, cwnd, 0);
         }
         self.next = end;
     }
@@ -116,7 +111,7 @@ impl Sampled {
     pub(crate) fn average(&self, settings: &Sampling, now: Nanos, count: u64, cwnd: u64) -> Option<Average> {
         let made = now.0 / settings.refresh.0;
         let from = made.saturating_sub(parts(settings));
-        let mut sum = self.ring.sum(from..made);
+        let mut sum = self.parts.sum(from..made);
         let due = samples_before(settings, made * settings.refresh.0)
             .saturating_sub(self.next.max(samples_before(settings, from * settings.refresh.0)));
         sum.add(due, count, cwnd, 0);
@@ -143,14 +138,12 @@ fn samples_before(settings: &Sampling, time: u64) -> u64 {
 pub(crate) struct Reports {
     /// When the newest came.
     last: Nanos,
-    /// The mean when it came.
-    mean: Option<Average>,
     sums: Sums,
 }
 
 #[derive(Clone, Debug)]
 enum Sums {
-    Ring(Ring),
+    Sliding(Parts),
     /// Sums of weights, of windows and of RTTs, as weighted when the newest report came.
     Decaying {
         weight: f64,
@@ -163,10 +156,20 @@ enum Sums {
 impl Reports {
     pub(crate) fn new(settings: &Reporting) -> Self {
         let sums = match settings.estimate {
-            Estimate::Sliding | Estimate::Fading => Sums::Ring(Ring::of(PARTS)),
+            Estimate::Sliding | Estimate::Fading => Sums::Sliding(Parts::default()),
             Estimate::Decaying => Sums::Decaying { weight: 0.0, cwnd: 0.0, rtt: 0.0, count: 0 },
         };
-        Self { last: Nanos::ZERO, mean: None, sums }
+        Self { last: Nanos::ZERO, sums }
+    }
+
+    /// As if there had been none.
+    pub(crate) fn forget(&mut self) {
+        match &mut self.sums {
+            Sums::Sliding(parts) => parts.0.clear(),
+            Sums::Decaying { weight, cwnd, rtt, count } => {
+                (*weight, *cwnd, *rtt, *count) = (0.0, 0.0, 0.0, 0)
+            }
+        }
     }
 
     /// A window and an RTT were reported.
@@ -174,7 +177,7 @@ impl Reports {
         let elapsed = now.saturating_sub(self.last);
         self.last = now.max(self.last);
         match &mut self.sums {
-            Sums::Ring(ring) => ring.part(part_of(settings, now)).add(1, 1, cwnd, rtt.0),
+            Sums::Sliding(parts) => parts.part(part_of(settings, now), PARTS).add(1, 1, cwnd, rtt.0),
             Sums::Decaying { weight, cwnd: windows, rtt: rtts, count } => {
                 let kept = libm::exp(-(elapsed.0 as f64) / settings.window.0 as f64);
                 *weight = *weight * kept + 1.0;
@@ -183,39 +186,34 @@ impl Reports {
                 *count += 1;
             }
         }
-        self.mean = self.mean_at(settings, self.last);
     }
 
-    /// What the reports say at `now`.
+    /// What the reports say at `now`; [`None`] where none counts any more.
     pub(crate) fn average(&self, settings: &Reporting, now: Nanos) -> Option<Average> {
         let age = now.saturating_sub(self.last);
-        let mean = match settings.estimate {
-            Estimate::Sliding => self.mean_at(settings, now)?,
-            Estimate::Decaying => self.mean.filter(|_| age <= settings.window)?,
-            Estimate::Fading => self.mean_at(settings, now).or_else(|| {
+        let mean = match (&self.sums, settings.estimate) {
+            (Sums::Decaying { weight, cwnd, rtt, count }, _) => {
+                let [cwnd, rtt] = [cwnd, rtt].map(|sum| (sum / weight) as u64);
+                let average = Average { cwnd, rtt: Nanos(rtt), samples: *count, age };
+                Some(average).filter(|_| *count > 0 && age <= settings.window)
+            }
+            (Sums::Sliding(parts), Estimate::Fading) => mean(parts, settings, now).or_else(|| {
+                let last = mean(parts, settings, self.last)?;
                 let over = age.saturating_sub(settings.window).0 as f64 / settings.window.0 as f64;
-                let mean = self.mean?;
-                Some(Average { cwnd: (mean.cwnd as f64 * libm::exp2(-over)) as u64, ..mean })
-            })?,
+                Some(Average { cwnd: (last.cwnd as f64 * libm::exp2(-over)) as u64, ..last })
+            }),
+            (Sums::Sliding(parts), _) => mean(parts, settings, now),
         };
-        Some(Average { age, ..mean })
+        mean.map(|mean| Average { age, ..mean })
     }
+}
 
-    fn mean_at(&self, settings: &Reporting, now: Nanos) -> Option<Average> {
-        let age = Nanos::ZERO;
-        match &self.sums {
-            Sums::Ring(ring) => {
-                let newest = part_of(settings, now);
-                let Part { count, cwnd, rtt } = ring.sum((newest + 1).saturating_sub(PARTS)..newest + 1);
-                let cwnd = cwnd.checked_div(count)?;
-                Some(Average { cwnd, rtt: Nanos(rtt / count), samples: count, age })
-            }
-            Sums::Decaying { weight, cwnd, rtt, count } => {
-                let rtt = Nanos((rtt / weight) as u64);
-                (*count > 0).then(|| Average { cwnd: (cwnd / weight) as u64, rtt, samples: *count, age })
-            }
-        }
-    }
+/// The mean of the window that ends at `now`.
+fn mean(parts: &Parts, settings: &Reporting, now: Nanos) -> Option<Average> {
+    let newest = part_of(settings, now);
+    let Part { count, cwnd, rtt, .. } = parts.sum((newest + 1).saturating_sub(PARTS)..newest + 1);
+    let cwnd = cwnd.checked_div(count)?;
+    Some(Average { cwnd, rtt: Nanos(rtt / count), samples: count, age: Nanos::ZERO })
 }
 
 fn part_of(settings: &Reporting, now: Nanos) -> u64 {

@@ -1,5 +1,7 @@
 //! Connections that share a bottleneck, and what they know together.
 
+use std::sync::Arc;
+
 use firstflight_control::units::Nanos;
 
 use crate::averages::{Average, Reports, Sampled};
@@ -15,7 +17,8 @@ const MAX_WINDOW: u64 = 1 << 40;
 /// Connections that share a bottleneck, live and recently closed.
 #[derive(Clone, Debug)]
 pub struct Cluster {
-    settings: Settings,
+    /// Shared by all clusters of a memory.
+    settings: Arc<Settings>,
     roster: Roster,
     /// Drop events of all connections: `T` of Yu and Newman, section 4.
     drops: Intervals,
@@ -32,13 +35,14 @@ impl Cluster {
     /// such settings arise.
     pub fn new(settings: Settings) -> Self {
         settings.check().expect("settings that can be kept");
-        Self::after(0, settings)
+        Self::with(Arc::new(settings))
     }
 
-    fn after(opened: u64, settings: Settings) -> Self {
+    /// The same with settings that were checked and that others share.
+    pub(crate) fn with(settings: Arc<Settings>) -> Self {
         Self {
             settings,
-            roster: Roster::after(opened),
+            roster: Roster::new(),
             drops: Intervals::default(),
             recent: Recent::default(),
             sampled: None,
@@ -46,9 +50,17 @@ impl Cluster {
         }
     }
 
-    /// It knows nothing any more, and gives no key again that it gave before.
+    /// Without a live connection: it knows nothing any more. It gives no key again that it gave before, and keeps its
+    /// room, for the next is about to need it.
     pub(crate) fn forget(&mut self) {
-        *self = Self::after(self.roster.opened(), self.settings);
+        self.drops = Intervals::default();
+        self.recent.forget();
+        if let Some(sampled) = &mut self.sampled {
+            sampled.forget();
+        }
+        if let Some(reports) = &mut self.reports {
+            reports.forget();
+        }
     }
 
     /// What it keeps.
@@ -58,8 +70,8 @@ impl Cluster {
 
     /// A connection begins; `first` is its state at that moment, a plan already followed.
     pub fn open(&mut self, transfer: &Transfer, first: &Sample) -> Key {
-        if let (None, Some(settings)) = (&self.sampled, &self.settings.sampling) {
-            self.sampled = Some(Box::new(Sampled::new(settings)));
+        if self.settings.sampling.is_some() {
+            self.sampled.get_or_insert_default();
         }
         self.sample_until(transfer.now);
         let cwnd = first.cwnd.min(MAX_WINDOW);

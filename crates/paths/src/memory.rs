@@ -7,6 +7,7 @@
 
 use core::net::IpAddr;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use firstflight_control::contract::Plan;
 use firstflight_control::units::Nanos;
@@ -28,7 +29,7 @@ pub struct Limits {
 /// Clusters by group.
 #[derive(Clone, Debug)]
 pub struct Memory {
-    settings: Settings,
+    settings: Arc<Settings>,
     grouping: Grouping,
     limits: Limits,
     index: HashMap<Group, u32>,
@@ -65,7 +66,7 @@ impl Memory {
     pub fn new(settings: Settings, grouping: Grouping, limits: Limits) -> Self {
         settings.check().expect("settings that can be kept");
         Self {
-            settings,
+            settings: Arc::new(settings),
             grouping,
             limits,
             index: HashMap::new(),
@@ -163,7 +164,7 @@ impl Memory {
     /// An entry with an empty cluster, in no list.
     fn room(&mut self) -> Option<u32> {
         if self.vacant == NONE && self.entries.len() < self.limits.clusters as usize {
-            let cluster = Box::new(Cluster::new(self.settings));
+            let cluster = Box::new(Cluster::with(Arc::clone(&self.settings)));
             let group = Group::Named(NONE);
             self.entries.push(Entry { group, cluster, before: NONE, after: NONE });
             return Some(self.entries.len() as u32 - 1);

@@ -42,6 +42,10 @@ impl Recent {
         }
     }
 
+    pub(crate) fn forget(&mut self) {
+        self.closed.clear();
+    }
+
     pub(crate) fn of(&self, destination: Destination) -> Option<&Closed> {
         self.closed.iter().find(|c| c.destination == destination)
     }

@@ -77,14 +77,8 @@ pub(crate) struct Roster {
 }
 
 impl Roster {
-    /// How many were ever opened.
-    pub(crate) fn opened(&self) -> u64 {
-        self.opened
-    }
-
-    /// An empty one whose keys differ from the first `opened` ones.
-    pub(crate) fn after(opened: u64) -> Self {
-        Self { slots: Vec::new(), free: NONE, opened, phases: [EMPTY; 2] }
+    pub(crate) fn new() -> Self {
+        Self { slots: Vec::new(), free: NONE, opened: 0, phases: [EMPTY; 2] }
     }
 
     pub(crate) fn insert(&mut self, connection: Connection) -> Key {

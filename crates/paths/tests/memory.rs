@@ -118,3 +118,29 @@ fn an_event_of_a_closed_connection_touches_nobody_else() {
     assert_eq!((cluster.avoiding(), cluster.avoiding_cwnd(), cluster.drops().events()), (1, 20_000, 0));
     assert_eq!(memory.connections(), 1);
 }
+
+#[test]
+fn a_cluster_in_the_place_of_another_knows_nothing_of_what_that_knew() {
+    let all: Vec<_> = Policy::LABELS.iter().map(|label| policy(label, &[])).collect();
+    let settings = Policy::settings_for(&all).expect("the defaults agree");
+    let mut memory = Memory::new(settings, Grouping::default(), Limits { clusters: 1, ..PLENTY });
+    let live = |memory: &mut Memory, address| {
+        let handle = open(memory, 61.0, address).expect("room");
+        memory.lost(handle, at(62.0), 30 * MSS);
+        memory.lost(handle, at(63.0), 30 * MSS);
+        memory.observe(handle, &sample(121.0, 20, true));
+        memory.close(handle, at(122.0));
+    };
+    let plans = |memory: &Memory, address| {
+        all.iter()
+            .map(|policy| memory.plan(policy, group(memory, address), &transfer(123.0)))
+            .collect::<Vec<_>>()
+    };
+    live(&mut memory, "10.0.1.1");
+    let first = plans(&memory, "10.0.1.1");
+    live(&mut memory, "10.0.2.1");
+    assert_eq!(plans(&memory, "10.0.1.1"), [Plan::default(); 7]);
+    assert_eq!(plans(&memory, "10.0.2.1"), first);
+    let known: Vec<_> = all.iter().zip(&first).filter(|(_, plan)| **plan != Plan::default()).collect();
+    assert_eq!(known.len(), 3, "cached, averaged and spand remember: {known:?}");
+}
