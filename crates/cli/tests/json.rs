@@ -52,10 +52,7 @@ fn algorithms_have_the_five_fields_of_the_contract_and_words_it_knows() {
         let role = algorithm["role"].as_str().expect("a word");
         assert!(["startup", "avoidance", "whole", "router", "queue"].contains(&role), "{role}");
         assert!(!algorithm["source"].as_str().expect("text").is_empty(), "{algorithm}");
-        // The simulator has no path memory yet.
-        let planned = algorithm["needs"].as_array().expect("an array").contains(&json!("path-memory"));
-        let hosts = if planned { json!([]) } else { json!(["simulator"]) };
-        assert_eq!(algorithm["hosts"], hosts, "{algorithm}");
+        assert_eq!(algorithm["hosts"], json!(["simulator"]), "{algorithm}");
         assert!(labels.insert(algorithm["label"].as_str().expect("a word")), "{algorithm} is listed twice");
     }
     for label in
