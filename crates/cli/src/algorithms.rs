@@ -1,6 +1,7 @@
 //! `firstflight algorithms`: what there is to choose from.
 
 use clap::Args;
+use firstflight_control::absent::{Absent, NOT_BUILT, PLANNED};
 use firstflight_control::contract::Signals;
 use firstflight_control::registry::SCHEMES;
 use firstflight_study::network::OFFERED;
@@ -10,7 +11,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::table::{Align, table};
 
-/// List the schemes and queues, with the paper or RFC each is from.
+/// List the schemes and queues, with the paper or RFC each is from, and what is named but not built.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -60,7 +61,17 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     let rows: Vec<_> =
         all.iter().map(|a| [a.label, a.role, a.summary, a.source].map(str::to_owned)).collect();
     let columns = ["label", "role", "what it does", "source"].map(|name| (name, Align::Left));
-    output::print(&table(columns, &rows))
+    let built = table(columns, &rows);
+    let planned = absent(["to come", "what it will do", "source"], PLANNED);
+    let not_built = absent(["not built", "why not", "named in"], NOT_BUILT);
+    output::print(&format!("{built}\n{planned}\n{not_built}"))
+}
+
+/// A table of what is named and cannot be chosen.
+fn absent(columns: [&str; 3], entries: &[Absent]) -> String {
+    let rows: Vec<_> =
+        entries.iter().map(|entry| [entry.name, entry.why, entry.source].map(str::to_owned)).collect();
+    table(columns.map(|name| (name, Align::Left)), &rows)
 }
 
 fn algorithms() -> Vec<Algorithm> {

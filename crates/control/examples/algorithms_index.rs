@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use firstflight_control::absent::{NOT_BUILT, PLANNED};
 use firstflight_control::registry::SCHEMES;
 use firstflight_control::scheme::{Info, Role};
 
@@ -17,7 +18,7 @@ pub(crate) fn index() -> String {
     let mut page = String::from(
         "# Algorithms\n\n\
          Every scheme that a scenario can name, from the registry. This page is generated: change \
-         `crates/control/src/registry.rs` and run\n\
+         `crates/control/src/registry.rs` or `absent.rs` and run\n\
          `cargo run -p firstflight-control --example algorithms_index`.\n",
     );
     for (title, role) in
@@ -42,6 +43,16 @@ pub(crate) fn index() -> String {
                 label = scheme.label
             );
         }
+    }
+    page +=
+        "\n## To come\n\nLabels that are reserved.\n\n| label | what it will do | source |\n|---|---|---|\n";
+    for planned in PLANNED {
+        let _ = writeln!(page, "| `{}` | {} | {} |", planned.name, planned.why, planned.source);
+    }
+    page += "\n## Not built\n\nWhat the papers name and no scheme here can honestly be.\n\n\
+             | name | why not | named in |\n|---|---|---|\n";
+    for absent in NOT_BUILT {
+        let _ = writeln!(page, "| {} | {} | {} |", absent.name, absent.why, absent.source);
     }
     page
 }

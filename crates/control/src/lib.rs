@@ -4,6 +4,7 @@
 //! same one runs in the simulator, over QUIC and, mirrored in C, in the Linux kernel. A connection runs a chain
 //! of them ([`host::chain::Chain`]): start-up phases, which end, then an avoidance phase, which does not.
 
+pub mod absent;
 pub mod avoidance;
 pub mod contract;
 pub mod estimate;

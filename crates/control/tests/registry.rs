@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use algorithms_index::{folder, index};
+use firstflight_control::absent::{NOT_BUILT, PLANNED};
 use firstflight_control::registry::{AnyPhase, ParamError, SCHEMES};
 use firstflight_control::scheme::{Param, ParamKind, Role, Value};
 use firstflight_control::units::{Nanos, Rate};
@@ -67,6 +68,20 @@ fn labels_are_unique_and_stable_names_of_their_role() {
             Role::Whole => WHOLE_LABELS,
         };
         assert!(labels.split_whitespace().any(|l| l == scheme.label), "{} is no stable label", scheme.label);
+    }
+}
+
+#[test]
+fn what_is_to_come_has_a_reserved_label_and_is_not_here_yet() {
+    let reserved = [STARTUP_LABELS, AVOIDANCE_LABELS, WHOLE_LABELS];
+    let reserved = || reserved.iter().flat_map(|labels| labels.split_whitespace());
+    let registered = |label: &str| SCHEMES.iter().any(|scheme| scheme.label == label);
+    for planned in PLANNED {
+        assert!(reserved().any(|label| label == planned.name), "{} is no stable label", planned.name);
+        assert!(!registered(planned.name), "{} is registered, and no longer to come", planned.name);
+    }
+    for absent in NOT_BUILT {
+        assert!(!reserved().any(|label| label == absent.name), "{} has a label", absent.name);
     }
 }
 
