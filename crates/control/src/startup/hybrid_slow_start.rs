@@ -226,58 +226,18 @@ impl Phase for HybridSlowStart {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::Why;
+    use crate::startup::hystart_tests::{self, MSS};
 
-    const MSS: u64 = 1000;
+    type Sender = hystart_tests::Sender<HybridSlowStart>;
 
-    struct Sender {
-        phase: HybridSlowStart,
-        control: Control,
-        now_us: u64,
-    }
-
-    impl Sender {
-        fn new(window: u64, jiffy: Nanos) -> Self {
-            let mut phase = HybridSlowStart::default();
-            phase.set("jiffy", Value::Time(jiffy));
-            let mut control = Control { cwnd: window * MSS, ..Control::default() };
-            phase.enter(&Entry { mss: MSS as u32, ..Entry::default() }, &mut control);
-            Self { phase, control, now_us: 0 }
-        }
-
-        /// One ACK `gap_us` after the one before.
-        fn ack(&mut self, gap_us: u64, rtt_us: u64, flags: u32) -> Step {
-            self.now_us += gap_us;
-            let ack = Ack {
-                now: Nanos::from_micros(self.now_us),
-                rtt: Nanos::from_micros(rtt_us),
-                acked: MSS,
-                growth: MSS,
-                flags,
-                ..Ack::default()
-            };
-            self.phase.on_ack(&ack, &mut self.control)
-        }
-
-        /// The first ACK of a round, `gap_us` after the one before.
-        fn begin(&mut self, gap_us: u64, rtt_us: u64) -> Step {
-            self.ack(gap_us, rtt_us, Ack::ROUND_START)
-        }
-
-        /// Acknowledges until the phase ends; returns how many ACKs that took, at most `limit`.
-        fn acks_until_exit(&mut self, limit: u32, gap_us: u64, rtt_us: u64) -> (u32, Step) {
-            for n in 1..=limit {
-                let step = self.ack(gap_us, rtt_us, 0);
-                if step != Step::Stay {
-                    return (n, step);
-                }
-            }
-            (limit, Step::Stay)
-        }
+    fn sender(window: u64, jiffy: Nanos) -> Sender {
+        Sender::new(window, &[("jiffy", Value::Time(jiffy))])
     }
 
     #[test]
     fn a_train_of_half_the_smallest_rtt_ends_it() {
-        let mut s = Sender::new(100, JIFFY);
+        let mut s = sender(100, JIFFY);
         assert_eq!(s.begin(0, 100_000), Step::Stay);
         // dMin is 100 ms; ACKs 1 ms apart: 49 ACKs after the first span 49 ms, the fiftieth 50 ms.
         assert_eq!(s.acks_until_exit(80, 1_000, 100_000), (50, Step::Exit(Exit::AckTrain)));
@@ -288,7 +248,7 @@ mod tests {
     #[test]
     fn acks_more_than_2_ms_apart_are_no_train() {
         // Paper, section IV.B: delayed ACKs spread over the whole round give no train.
-        let mut s = Sender::new(100, JIFFY);
+        let mut s = sender(100, JIFFY);
         assert_eq!(s.begin(0, 100_000), Step::Stay);
         assert_eq!(s.acks_until_exit(30, 3_000, 100_000), (30, Step::Stay));
     }
@@ -297,10 +257,10 @@ mod tests {
     fn a_gap_breaks_the_train_for_the_rest_of_the_round() {
         // lastJiffies moves with close ACKs only, so after one gap of 3 ms every later ACK is more than 2 ms
         // from it.
-        let mut s = Sender::new(100, JIFFY);
+        let mut s = sender(100, JIFFY);
         assert_eq!(s.begin(0, 100_000), Step::Stay);
         assert_eq!(s.acks_until_exit(10, 1_000, 100_000).1, Step::Stay);
-        assert_eq!(s.ack(3_000, 100_000, 0), Step::Stay);
+        assert_eq!(s.ack(3_000, 100_000), Step::Stay);
         assert_eq!(s.acks_until_exit(80, 1_000, 100_000).1, Step::Stay);
     }
 
@@ -308,20 +268,20 @@ mod tests {
     fn an_rtt_rise_of_a_sixteenth_over_the_round_before_ends_it_at_the_eighth_sample() {
         // lastRTT 100 jiffies: eta = max(2, ceil(100/16)) = 7.
         for (rtt, step) in [(106_000, Step::Stay), (107_000, Step::Exit(Exit::Delay))] {
-            let mut s = Sender::new(100, JIFFY);
+            let mut s = sender(100, JIFFY);
             assert_eq!(s.begin(0, 100_000), Step::Stay);
             assert_eq!(s.acks_until_exit(9, 100, 100_000).1, Step::Stay);
             assert_eq!(s.begin(100_000, rtt), Step::Stay);
             // Seven more make eight; later ones are not looked at.
             assert_eq!(s.acks_until_exit(6, 100, rtt).1, Step::Stay);
-            assert_eq!(s.ack(100, rtt, 0), step, "{rtt} us");
+            assert_eq!(s.ack(100, rtt), step, "{rtt} us");
         }
     }
 
     #[test]
     fn the_comparison_is_with_the_round_before_not_with_the_smallest_rtt() {
         // Rises of 6 jiffies a round stay below eta = 7 however often they come.
-        let mut s = Sender::new(100, JIFFY);
+        let mut s = sender(100, JIFFY);
         for rtt in (100_000..112_000).step_by(6_000) {
             assert_eq!(s.begin(100_000, rtt), Step::Stay);
             assert_eq!(s.acks_until_exit(9, 100, rtt).1, Step::Stay);
@@ -333,7 +293,7 @@ mod tests {
         // RTT 20 ms rising to 24 ms. HZ = 1000: 20 jiffies, eta = max(2, 2) = 2, 24 >= 22: out.
         // HZ = 250: 5 jiffies, eta 2, 6 < 7: stays.
         for (jiffy, step) in [(1, Step::Exit(Exit::Delay)), (4, Step::Stay)] {
-            let mut s = Sender::new(100, Nanos::from_millis(jiffy));
+            let mut s = sender(100, Nanos::from_millis(jiffy));
             assert_eq!(s.begin(0, 20_000), Step::Stay);
             assert_eq!(s.acks_until_exit(7, 10, 20_000).1, Step::Stay);
             assert_eq!(s.begin(20_000, 24_000), Step::Stay);
@@ -343,7 +303,7 @@ mod tests {
 
     #[test]
     fn a_sign_below_16_segments_is_kept_until_the_window_is_there() {
-        let mut s = Sender::new(10, JIFFY);
+        let mut s = sender(10, JIFFY);
         assert_eq!(s.begin(0, 4_000), Step::Stay);
         // dMin 4 ms: found at the ACK 2 ms into the round, window 11. Five more ACKs make 16, the next
         // leaves.
@@ -353,12 +313,11 @@ mod tests {
 
     #[test]
     fn a_timeout_forgets_the_smallest_rtt_and_the_sign() {
-        let mut s = Sender::new(10, JIFFY);
+        let mut s = sender(10, JIFFY);
         assert_eq!(s.begin(0, 4_000), Step::Stay);
-        assert_eq!(s.ack(2_000, 4_000, 0), Step::Stay);
+        assert_eq!(s.ack(2_000, 4_000), Step::Stay);
         assert_eq!(s.phase.found, Some(Exit::AckTrain));
-        let entry = Entry { now: Nanos::from_micros(s.now_us), mss: MSS as u32, ..Entry::default() };
-        s.phase.enter(&entry, &mut s.control);
+        s.enter(Why::Timeout);
         assert_eq!((s.phase.found, s.phase.d_min), (None, INFINITE));
     }
 }

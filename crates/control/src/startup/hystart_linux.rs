@@ -297,68 +297,13 @@ impl Phase for HystartLinux {
 mod tests {
     use super::*;
     use crate::contract::Trigger;
+    use crate::startup::hystart_tests::{self, MSS};
 
-    const MSS: u64 = 1000;
-
-    /// A sender with data without end, on whose ACKs the window is all that limits it.
-    struct Sender {
-        phase: HystartLinux,
-        control: Control,
-        now_us: u64,
-        sent: u64,
-        delivered: u64,
-        srtt_us: u64,
-    }
-
-    impl Sender {
-        fn new(window: u64) -> Self {
-            Self::with(window, &[])
-        }
-
-        fn with(window: u64, params: &[(&str, Value)]) -> Self {
-            let mut phase = HystartLinux::default();
-            for &(name, value) in params {
-                phase.set(name, value);
-            }
-            let mut control = Control { cwnd: window * MSS, ..Control::default() };
-            phase.enter(&Entry { mss: MSS as u32, ..Entry::default() }, &mut control);
-            Self { phase, control, now_us: 0, sent: window * MSS, delivered: 0, srtt_us: 100_000 }
-        }
-
-        /// An ACK for one segment, `gap_us` after the one before; then the window is filled.
-        fn ack(&mut self, gap_us: u64, rtt_us: u64) -> Step {
-            self.now_us += gap_us;
-            self.delivered += MSS;
-            let ack = Ack {
-                now: Nanos::from_micros(self.now_us),
-                rtt: Nanos::from_micros(rtt_us),
-                srtt: Nanos::from_micros(self.srtt_us),
-                acked: MSS,
-                growth: MSS,
-                delivered: self.delivered,
-                sent: self.sent,
-                ..Ack::default()
-            };
-            let step = self.phase.on_ack(&ack, &mut self.control);
-            self.sent = self.delivered + self.control.cwnd;
-            step
-        }
-
-        /// Acknowledges until the phase ends; returns how many ACKs that took, at most `limit`.
-        fn acks_until_exit(&mut self, limit: u32, gap_us: u64, rtt_us: u64) -> (u32, Step) {
-            for n in 1..=limit {
-                let step = self.ack(gap_us, rtt_us);
-                if step != Step::Stay {
-                    return (n, step);
-                }
-            }
-            (limit, Step::Stay)
-        }
-    }
+    type Sender = hystart_tests::Sender<HystartLinux>;
 
     #[test]
     fn a_train_longer_than_half_the_smallest_rtt_and_its_cushion_ends_it() {
-        let mut s = Sender::new(100);
+        let mut s = Sender::new(100, &[]);
         // The first ACK begins the round. Four packets of 64 KiB take 131 ms at 2 x 100 segments in 100 ms,
         // so the cushion is its most, 1 ms. An ACK a millisecond: 50 ms into the round is not past
         // (100 + 1)/2 = 50.5 ms, 51 ms is.
@@ -369,7 +314,7 @@ mod tests {
 
     #[test]
     fn where_the_sender_paces_the_train_must_span_the_whole_rtt() {
-        let mut s = Sender::new(200);
+        let mut s = Sender::new(200, &[]);
         // At 100 Mbit/s, 262 144 bytes take 21 ms: the cushion is 1 ms here too, and 101 ms is not past it.
         s.control.pacing = Rate(100_000_000);
         assert_eq!(s.acks_until_exit(200, 1_000, 100_000), (103, Step::Exit(Exit::AckTrain)));
@@ -379,11 +324,11 @@ mod tests {
     fn the_cushion_shrinks_on_very_fast_paths() {
         // 5000 segments in 2 ms, doubled: 5 GB/s, at which 262 144 bytes take 52.4 us. (2000 + 52.4)/2 is
         // 1026.2 us; with an ACK every 10 us the train is past that after 1030.
-        let mut s = Sender::new(5000);
+        let mut s = Sender::new(5000, &[]);
         s.srtt_us = 2_000;
         assert_eq!(s.acks_until_exit(400, 10, 2_000), (104, Step::Exit(Exit::AckTrain)));
         // Near a known threshold the kernel reckons with 1.2 times: 3 GB/s, 87.4 us, 1043.7 us.
-        let mut s = Sender::new(5000);
+        let mut s = Sender::new(5000, &[]);
         s.srtt_us = 2_000;
         s.control.ssthresh = 9_000 * MSS;
         assert_eq!(s.acks_until_exit(400, 10, 2_000), (106, Step::Exit(Exit::AckTrain)));
@@ -391,7 +336,7 @@ mod tests {
 
     #[test]
     fn a_gap_of_more_than_2_ms_breaks_the_train_for_the_rest_of_the_round() {
-        let mut s = Sender::new(100);
+        let mut s = Sender::new(100, &[]);
         assert_eq!(s.acks_until_exit(10, 2_000, 100_000), (10, Step::Stay));
         assert_eq!(s.ack(2_001, 100_000), Step::Stay);
         // Another 89 ACKs belong to the first flight.
@@ -403,7 +348,7 @@ mod tests {
     #[test]
     fn a_round_begins_with_the_first_ack_of_a_flight_not_with_the_last_of_the_one_before() {
         // 20 ACKs of the first flight in 2 ms, then 98 ms of silence, as on a path that is far from full.
-        let mut s = Sender::new(20);
+        let mut s = Sender::new(20, &[]);
         assert_eq!(s.acks_until_exit(20, 100, 100_000), (20, Step::Stay));
         // The second flight, 40 ACKs 1.3 ms apart, is 50.7 ms long: the last one is past
         // 50.5 ms.
@@ -415,7 +360,7 @@ mod tests {
     fn an_rtt_rise_of_more_than_an_eighth_ends_it_on_the_ninth_sample_of_the_round() {
         // delay_min 80 ms: an eighth is 10 ms, and a rise of exactly that is not more.
         for (rtt, step) in [(90_000, Step::Stay), (90_001, Step::Exit(Exit::Delay))] {
-            let mut s = Sender::new(20);
+            let mut s = Sender::new(20, &[]);
             assert_eq!(s.acks_until_exit(20, 100, 80_000), (20, Step::Stay));
             assert_eq!(s.ack(80_000, rtt), Step::Stay);
             assert_eq!(s.acks_until_exit(7, 100, rtt), (7, Step::Stay));
@@ -425,7 +370,7 @@ mod tests {
 
     #[test]
     fn one_low_sample_however_late_keeps_the_round_from_judging() {
-        let mut s = Sender::new(20);
+        let mut s = Sender::new(20, &[]);
         assert_eq!(s.acks_until_exit(20, 100, 80_000), (20, Step::Stay));
         assert_eq!(s.ack(80_000, 95_000), Step::Stay);
         assert_eq!(s.acks_until_exit(7, 100, 95_000), (7, Step::Stay));
@@ -436,7 +381,7 @@ mod tests {
 
     #[test]
     fn an_rtt_that_falls_ends_nothing() {
-        let mut s = Sender::new(20);
+        let mut s = Sender::new(20, &[]);
         assert_eq!(s.acks_until_exit(20, 100, 80_000), (20, Step::Stay));
         assert_eq!(s.ack(60_000, 60_000), Step::Stay);
         assert_eq!(s.acks_until_exit(39, 100, 60_000), (39, Step::Stay));
@@ -450,7 +395,7 @@ mod tests {
         // 16 ms / 8 = 2 ms is raised to 4 ms; 200 ms / 8 = 25 ms is cut to 16 ms.
         for (smallest, rise) in [(16_000, 4_000), (200_000, 16_000)] {
             for (extra, step) in [(rise, Step::Stay), (rise + 1, Step::Exit(Exit::Delay))] {
-                let mut s = Sender::new(20);
+                let mut s = Sender::new(20, &[]);
                 assert_eq!(s.acks_until_exit(20, 10, smallest).1, Step::Stay);
                 assert_eq!(s.ack(smallest, smallest + extra), Step::Stay);
                 assert_eq!(s.acks_until_exit(8, 10, smallest + extra).1, step, "{smallest} us + {extra} us");
@@ -462,7 +407,7 @@ mod tests {
     fn below_16_segments_nothing_is_looked_at_and_nothing_remembered() {
         // Six ACKs find a window of 10 to 15 segments and count for nothing; of the next, eight are taken as
         // samples, and the ninth judges: the window is 24 then.
-        let mut s = Sender::new(10);
+        let mut s = Sender::new(10, &[]);
         assert_eq!(s.ack(0, 50_000), Step::Stay);
         assert_eq!(s.acks_until_exit(9, 100, 90_000), (9, Step::Stay));
         // Window 20. The next flight's first ACK begins a round of its own.
@@ -476,21 +421,21 @@ mod tests {
         // round begins with the first ACK, yet the window of 16 that the seventh ACK finds comes 9 ms later:
         // the train is broken by then. The flight ends; the next round's train is past 10.5 ms with its
         // eighth gap, 12 ms.
-        let mut s = Sender::new(10);
+        let mut s = Sender::new(10, &[]);
         assert_eq!(s.acks_until_exit(40, 1_500, 20_000), (19, Step::Exit(Exit::AckTrain)));
         assert_eq!(s.control.ssthresh, 28 * MSS);
         // Before, the seventh ACK began a round, at which 22 segments had been sent: it takes the eighth gap
         // after it, across two flights.
-        let mut s = Sender::with(10, &[("round_start", Value::Choice(1))]);
+        let mut s = Sender::new(10, &[("round_start", Value::Choice(1))]);
         assert_eq!(s.acks_until_exit(40, 1_500, 20_000), (15, Step::Exit(Exit::AckTrain)));
         assert_eq!(s.control.ssthresh, 24 * MSS);
     }
 
     #[test]
     fn either_sign_can_be_turned_off() {
-        let mut s = Sender::with(100, &[("ack_train", Value::Flag(false))]);
+        let mut s = Sender::new(100, &[("ack_train", Value::Flag(false))]);
         assert_eq!(s.acks_until_exit(100, 1_000, 100_000), (100, Step::Stay));
-        let mut s = Sender::with(20, &[("delay", Value::Flag(false))]);
+        let mut s = Sender::new(20, &[("delay", Value::Flag(false))]);
         assert_eq!(s.acks_until_exit(20, 10, 80_000), (20, Step::Stay));
         assert_eq!(s.acks_until_exit(30, 10, 200_000), (30, Step::Stay));
     }
@@ -498,31 +443,26 @@ mod tests {
     #[test]
     fn a_timeout_forgets_the_smallest_rtt_and_a_sign_once_found_and_an_idle_time_neither() {
         let exited = || {
-            let mut s = Sender::new(20);
+            let mut s = Sender::new(20, &[]);
             assert_eq!(s.acks_until_exit(20, 10, 80_000).1, Step::Stay);
             assert_eq!(s.acks_until_exit(9, 10, 100_000).1, Step::Exit(Exit::Delay));
             s.control.ssthresh = u64::MAX;
             s
         };
-        let resume = |s: &mut Sender, why| {
-            let entry = Entry { now: Nanos::from_micros(s.now_us), mss: MSS as u32, why, ..Entry::default() };
-            s.phase.enter(&entry, &mut s.control);
-        };
         let mut s = exited();
-        resume(&mut s, Why::Idle);
+        s.enter(Why::Idle);
         assert_eq!(s.acks_until_exit(400, 10, 200_000), (400, Step::Stay));
 
         let mut s = exited();
-        resume(&mut s, Why::Timeout);
+        s.enter(Why::Timeout);
         // 100 ms is the smallest RTT now: it is no rise, 113 ms in the next flight is one.
-        let flight = (s.sent - s.delivered) / MSS;
-        assert_eq!(s.acks_until_exit(flight as u32, 10, 100_000).1, Step::Stay);
+        assert_eq!(s.acks_until_exit(s.in_flight() as u32, 10, 100_000).1, Step::Stay);
         assert_eq!(s.acks_until_exit(20, 10, 113_000), (9, Step::Exit(Exit::Delay)));
     }
 
     #[test]
     fn a_loss_ends_it_without_a_sign() {
-        let mut s = Sender::new(20);
+        let mut s = Sender::new(20, &[]);
         let loss = Congestion { trigger: Trigger::Loss, ..Congestion::default() };
         assert_eq!(s.phase.on_congestion(&loss, &mut s.control), Step::Exit(Exit::Loss));
     }

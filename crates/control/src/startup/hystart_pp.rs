@@ -252,61 +252,46 @@ impl Phase for HystartPp {
 mod tests {
     use super::*;
     use crate::contract::Trigger;
+    use crate::startup::hystart_tests::{self, MSS};
 
-    const MSS: u64 = 1000;
+    type Sender = hystart_tests::Sender<HystartPp>;
 
-    struct Sender {
-        phase: HystartPp,
-        control: Control,
+    fn sender() -> Sender {
+        Sender::new(100, &[])
     }
 
-    impl Sender {
-        fn new() -> Self {
-            Self::entered(Why::Connect, u64::MAX)
-        }
+    /// One ACK of `bytes` with this RTT in microseconds; returns how much the window grew.
+    fn ack(s: &mut Sender, bytes: u64, rtt_us: u64, flags: u32) -> (u64, Step) {
+        let before = s.control.cwnd;
+        let step = s.ack_of(bytes, 0, rtt_us, flags);
+        (s.control.cwnd - before, step)
+    }
 
-        fn entered(why: Why, ssthresh: u64) -> Self {
-            let mut phase = HystartPp::default();
-            let mut control = Control { cwnd: 100 * MSS, ssthresh, ..Control::default() };
-            phase.enter(&Entry { mss: MSS as u32, why, ..Entry::default() }, &mut control);
-            Self { phase, control }
-        }
-
-        /// One ACK of `bytes` with this RTT in microseconds; returns how much the window grew.
-        fn ack(&mut self, bytes: u64, rtt_us: u64, flags: u32) -> (u64, Step) {
-            let before = self.control.cwnd;
-            let rtt = Nanos::from_micros(rtt_us);
-            let ack = Ack { rtt, acked: bytes, growth: bytes, flags, ..Ack::default() };
-            let step = self.phase.on_ack(&ack, &mut self.control);
-            (self.control.cwnd - before, step)
-        }
-
-        /// A round of `n` ACKs of one segment; returns the growth of each.
-        fn round(&mut self, n: usize, rtt_us: u64) -> Vec<u64> {
-            (0..n)
-                .map(|i| {
-                    let (growth, step) = self.ack(MSS, rtt_us, if i == 0 { Ack::ROUND_START } else { 0 });
-                    assert_eq!(step, Step::Stay);
-                    growth
-                })
-                .collect()
-        }
+    /// A round of `n` ACKs of one segment; returns the growth of each.
+    fn round(s: &mut Sender, n: usize, rtt_us: u64) -> Vec<u64> {
+        let flags = |i| if i == 0 { Ack::ROUND_START } else { 0 };
+        let growth = |i| {
+            let (growth, step) = ack(s, MSS, rtt_us, flags(i));
+            assert_eq!(step, Step::Stay);
+            growth
+        };
+        (0..n).map(growth).collect()
     }
 
     #[test]
     fn an_rtt_rise_of_an_eighth_after_eight_samples_slows_growth_to_a_quarter() {
-        let mut s = Sender::new();
-        s.round(8, 100_000);
+        let mut s = sender();
+        round(&mut s, 8, 100_000);
         // 100 ms / 8 = 12.5 ms. The eighth sample judges the round, after its own growth: the ninth is the
         // first ACK to add a quarter.
-        assert_eq!(s.round(10, 112_500), [1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 250, 250]);
+        assert_eq!(round(&mut s, 10, 112_500), [1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 250, 250]);
     }
 
     #[test]
     fn one_microsecond_less_is_no_rise() {
-        let mut s = Sender::new();
-        s.round(8, 100_000);
-        assert_eq!(s.round(10, 112_499), [1000; 10]);
+        let mut s = sender();
+        round(&mut s, 8, 100_000);
+        assert_eq!(round(&mut s, 10, 112_499), [1000; 10]);
     }
 
     #[test]
@@ -314,94 +299,94 @@ mod tests {
         // 8 ms / 8 = 1 ms is raised to 4 ms; 200 ms / 8 = 25 ms is cut to 16 ms.
         for (last, rise) in [(8_000, 4_000), (200_000, 16_000)] {
             for (extra, growth) in [(rise - 1, 1000), (rise, 250)] {
-                let mut s = Sender::new();
-                s.round(8, last);
-                assert_eq!(s.round(9, last + extra)[8], growth, "{last} us + {extra} us");
+                let mut s = sender();
+                round(&mut s, 8, last);
+                assert_eq!(round(&mut s, 9, last + extra)[8], growth, "{last} us + {extra} us");
             }
         }
     }
 
     #[test]
     fn seven_samples_judge_nothing_and_neither_does_the_first_round() {
-        let mut s = Sender::new();
-        s.round(20, 500_000);
-        s.round(7, 900_000);
+        let mut s = sender();
+        round(&mut s, 20, 500_000);
+        round(&mut s, 7, 900_000);
         assert!(!s.phase.in_css());
     }
 
     #[test]
     fn avoidance_begins_when_five_rounds_with_the_partial_one_are_complete() {
-        let mut s = Sender::new();
-        s.round(8, 100_000);
-        s.round(10, 120_000); // enters CSS on its eighth ACK: the partial round is the first
+        let mut s = sender();
+        round(&mut s, 8, 100_000);
+        round(&mut s, 10, 120_000); // enters CSS on its eighth ACK: the partial round is the first
         for _ in 0..4 {
-            s.round(10, 130_000);
+            round(&mut s, 10, 130_000);
         }
         let window = s.control.cwnd;
-        assert_eq!(s.ack(MSS, 130_000, Ack::ROUND_START), (0, Step::Exit(Exit::Delay)));
+        assert_eq!(ack(&mut s, MSS, 130_000, Ack::ROUND_START), (0, Step::Exit(Exit::Delay)));
         assert_eq!(s.control.ssthresh, window);
     }
 
     #[test]
     fn an_rtt_below_the_baseline_resumes_slow_start_and_forgets_the_css_rounds() {
-        let mut s = Sender::new();
-        s.round(8, 100_000);
-        s.round(10, 120_000);
-        s.round(10, 121_000);
+        let mut s = sender();
+        round(&mut s, 8, 100_000);
+        round(&mut s, 10, 120_000);
+        round(&mut s, 10, 121_000);
         // Eight samples below the baseline of 120 ms: the RTT rise was spurious.
-        assert_eq!(s.round(9, 119_000)[8], 1000);
+        assert_eq!(round(&mut s, 9, 119_000)[8], 1000);
         // 121 ms is no rise over 119 ms; 140 ms is (119/8 = 14.9). Then the five rounds count from the start.
-        s.round(8, 121_000);
-        s.round(10, 140_000);
+        round(&mut s, 8, 121_000);
+        round(&mut s, 10, 140_000);
         for _ in 0..4 {
-            assert_eq!(s.round(8, 141_000).len(), 8);
+            assert_eq!(round(&mut s, 8, 141_000).len(), 8);
         }
-        assert_eq!(s.ack(MSS, 141_000, Ack::ROUND_START).1, Step::Exit(Exit::Delay));
+        assert_eq!(ack(&mut s, MSS, 141_000, Ack::ROUND_START).1, Step::Exit(Exit::Delay));
     }
 
     #[test]
     fn the_samples_that_led_into_css_do_not_lead_out_of_it() {
-        let mut s = Sender::new();
-        s.round(8, 100_000);
-        s.round(8, 120_000);
+        let mut s = sender();
+        round(&mut s, 8, 100_000);
+        round(&mut s, 8, 120_000);
         assert!(s.phase.in_css());
         // Seven lower samples in the same round are not enough, the eighth is.
         for _ in 0..7 {
-            let _ = s.ack(MSS, 110_000, 0);
+            let _ = ack(&mut s, MSS, 110_000, 0);
             assert!(s.phase.in_css());
         }
-        let _ = s.ack(MSS, 110_000, 0);
+        let _ = ack(&mut s, MSS, 110_000, 0);
         assert!(!s.phase.in_css());
     }
 
     #[test]
     fn an_ack_adds_at_most_eight_segments_unless_the_sender_paces() {
-        let mut s = Sender::new();
-        assert_eq!(s.ack(20 * MSS, 100_000, 0).0, 8 * MSS);
+        let mut s = sender();
+        assert_eq!(ack(&mut s, 20 * MSS, 100_000, 0).0, 8 * MSS);
         s.control.pacing = Rate(1);
-        assert_eq!(s.ack(20 * MSS, 100_000, 0).0, 20 * MSS);
+        assert_eq!(ack(&mut s, 20 * MSS, 100_000, 0).0, 20 * MSS);
     }
 
     #[test]
     fn a_quarter_of_every_odd_byte_is_kept() {
-        let mut s = Sender::new();
-        s.round(8, 100_000);
-        s.round(8, 120_000);
+        let mut s = sender();
+        round(&mut s, 8, 100_000);
+        round(&mut s, 8, 120_000);
         // 4 x 999 / 4 = 999 bytes, not 4 x 249 = 996.
-        assert_eq!((0..4).map(|_| s.ack(999, 120_000, 0).0).sum::<u64>(), 999);
+        assert_eq!((0..4).map(|_| ack(&mut s, 999, 120_000, 0).0).sum::<u64>(), 999);
     }
 
     #[test]
     fn later_slow_starts_are_plain() {
-        let mut s = Sender::entered(Why::Timeout, 500 * MSS);
-        s.round(8, 100_000);
-        assert_eq!(s.round(9, 900_000), [1000; 9]);
+        let mut s = Sender::entered(Why::Timeout, 100, 500 * MSS, &[]);
+        round(&mut s, 8, 100_000);
+        assert_eq!(round(&mut s, 9, 900_000), [1000; 9]);
     }
 
     #[test]
     fn loss_and_marks_end_it_at_any_time() {
         for (trigger, exit) in [(Trigger::Loss, Exit::Loss), (Trigger::Mark, Exit::Mark)] {
-            let mut s = Sender::new();
+            let mut s = sender();
             let event = Congestion { trigger, base: 1, ..Congestion::default() };
             assert_eq!(s.phase.on_congestion(&event, &mut s.control), Step::Exit(exit));
         }

@@ -8,6 +8,8 @@ pub mod congestion_manager;
 pub mod hybrid_slow_start;
 pub mod hystart_linux;
 pub mod hystart_pp;
+#[cfg(test)]
+mod hystart_tests;
 pub mod iss;
 pub mod js;
 pub mod jump_start;
