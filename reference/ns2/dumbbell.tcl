@@ -34,7 +34,7 @@ array set cell {
     jitter    0
     trace     {}
 }
-# kind      tahoe | reno | newreno | sack
+# kind      tahoe | reno | newreno | sack | vegas | hoe (newreno with its estimate of the first ssthresh)
 # receiver  every (an ACK per packet) | delayed (100 ms)
 # rate      Mbit/s of the bottleneck
 # rtt       ms, two-way propagation of the middle of the flows
@@ -73,6 +73,7 @@ proc choose {key table} {
 }
 set sender [choose kind {
     tahoe Agent/TCP reno Agent/TCP/Reno newreno Agent/TCP/Newreno sack Agent/TCP/Sack1
+    vegas Agent/TCP/Vegas hoe Agent/TCP/Newreno
 }]
 set sink [choose receiver {every Agent/TCPSink delayed Agent/TCPSink/DelAck}]
 if {$cell(kind) eq "sack"} {
@@ -101,6 +102,9 @@ Agent/TCP set packetSize_ 1000
 Agent/TCP set useHeaders_ false
 Agent/TCP set window_ $unlimited
 Agent/TCP set windowInit_ $cell(iw)
+
+# Applies the estimate, and sends new data on every second duplicate ACK.
+if {$cell(kind) eq "hoe"} { Agent/TCP/Newreno set newreno_changes_ 1 }
 
 # DropTail counts the packet in transmission in its limit, RED does not.
 Queue/RED set bytes_ false

@@ -44,7 +44,7 @@ pub(crate) fn schemes(
     let avoidance = one_avoidance(avoidance.unwrap_or(DEFAULT_AVOIDANCE))?;
     for text in startups {
         let fail = |error: &SchemeError| refused("startup", text, error, STARTUP);
-        let mut phases = parse_phases(text).map_err(|error| fail(&error))?;
+        let mut phases = parse_phases(text, STARTUP).map_err(|error| fail(&error))?;
         if let Some(phase) = phases.iter().find(|phase| phase.role() == Role::Avoidance) {
             return Err(wrong_role("startup", text, phase, "a start-up scheme", STARTUP));
         }
@@ -62,12 +62,13 @@ pub(crate) fn schemes(
     Ok(once)
 }
 
-const ANY: &[Role] = &[Role::Startup, Role::Avoidance, Role::Whole];
+const ANY: &[Role] = &Role::ALL;
 const STARTUP: &[Role] = &[Role::Startup, Role::Whole];
 const AVOIDANCE: &[Role] = &[Role::Avoidance];
 
 fn one_avoidance(text: &str) -> Result<PhaseSpec, Failure> {
-    let phase = PhaseSpec::new(text).map_err(|error| refused("avoidance", text, &error, AVOIDANCE))?;
+    let phase =
+        PhaseSpec::new(text, AVOIDANCE).map_err(|error| refused("avoidance", text, &error, AVOIDANCE))?;
     match phase.role() {
         Role::Avoidance => Ok(phase),
         _ => Err(wrong_role("avoidance", text, &phase, "an avoidance scheme", AVOIDANCE)),

@@ -1,7 +1,7 @@
 //! Every scheme, one line each. Adding one is its file, its line here and its page in `docs/algorithms/`.
 
 use crate::contract::{Ack, Congestion, Control, DescribeAck, Entry, Phase, Step};
-use crate::scheme::{Beginning, Info, ParamKind, Scheme, Value};
+use crate::scheme::{Beginning, Info, ParamKind, Role, Scheme, Value};
 use crate::startup::planned::Planned;
 use crate::units::Nanos;
 use crate::{avoidance, startup, whole};
@@ -20,9 +20,15 @@ macro_rules! registry {
         pub const SCHEMES: &[Info] = &[$(<$path as Scheme>::INFO),+];
 
         impl AnyPhase {
-            /// The scheme with this label and default parameters.
-            pub fn by_label(label: &str) -> Option<Self> {
-                $(if label == <$path as Scheme>::INFO.label { return Some(Self::$name(Default::default())); })+
+            /// The scheme with this label and one of these roles, its parameters at their defaults. A label may stand
+            /// for a start-up scheme and for an avoidance scheme (`vegas`).
+            pub fn with_role(label: &str, roles: &[Role]) -> Option<Self> {
+                $(
+                    let info = &<$path as Scheme>::INFO;
+                    if label == info.label && roles.contains(&info.role) {
+                        return Some(Self::$name(Default::default()));
+                    }
+                )+
                 None
             }
 
@@ -80,6 +86,10 @@ macro_rules! registry {
 registry! {
     SlowStart(startup::slow_start::SlowStart),
     LimitedSlowStart(startup::limited_slow_start::LimitedSlowStart),
+    SmoothStart(startup::smooth_start::SmoothStart),
+    DelaySlowStart(startup::delay_slow_start::DelaySlowStart),
+    Hoe(startup::hoe::Hoe),
+    Vegas(startup::vegas::Vegas),
     AdaptiveStart(startup::adaptive_start::AdaptiveStart),
     HybridSlowStart(startup::hybrid_slow_start::HybridSlowStart),
     HystartLinux(startup::hystart_linux::HystartLinux),
@@ -107,6 +117,7 @@ registry! {
     Cubic(avoidance::cubic::Cubic),
     Exp(avoidance::exp::Exp),
     Westwood(avoidance::westwood::Westwood),
+    VegasAvoidance(avoidance::vegas::Vegas),
     Bbr(Box<whole::bbr::Bbr>),
 }
 
@@ -120,6 +131,19 @@ impl AnyPhase {
             Self::Reno(phase) => phase.on_ack(&ack.describe(), control),
             phase => phase.on_ack(&ack.describe(), control),
         }
+    }
+}
+
+impl AnyPhase {
+    /// The scheme with this label and default parameters; of two, the start-up scheme.
+    pub fn by_label(label: &str) -> Option<Self> {
+        Self::with_role(label, &Role::ALL)
+    }
+
+    /// The phases with these labels, looked up by their places in a chain: the last never ends, the others do.
+    pub fn chain(labels: &[&str]) -> Option<Vec<Self>> {
+        let roles = |at| if at + 1 == labels.len() { Role::LAST } else { Role::LEADING };
+        labels.iter().enumerate().map(|(at, label)| Self::with_role(label, roles(at))).collect()
     }
 }
 

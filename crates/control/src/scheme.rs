@@ -15,6 +15,13 @@ pub enum Role {
 }
 
 impl Role {
+    /// Every role, in the order of listings.
+    pub const ALL: [Self; 3] = [Self::Startup, Self::Avoidance, Self::Whole];
+    /// What all phases of a chain but its last are.
+    pub const LEADING: &[Self] = &[Self::Startup];
+    /// What the last phase of a chain may be.
+    pub const LAST: &[Self] = &[Self::Avoidance, Self::Whole];
+
     /// The word used in results.
     pub const fn label(self) -> &'static str {
         match self {

@@ -9,8 +9,7 @@ const MSS: u64 = 1000;
 const RTT: Nanos = Nanos::from_millis(100);
 
 fn chain(labels: &[&str]) -> Chain {
-    let phases = labels.iter().map(|l| AnyPhase::by_label(l).expect("registered")).collect();
-    Chain::new(phases).expect("a start-up scheme, then avoidance")
+    Chain::new(AnyPhase::chain(labels).expect("registered")).expect("a start-up scheme, then avoidance")
 }
 
 fn started(labels: &[&str], initial_window: u64, ssthresh: u64) -> Chain {

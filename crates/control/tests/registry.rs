@@ -135,7 +135,7 @@ fn every_source_file_of_a_scheme_is_registered() {
 #[test]
 fn the_printed_default_of_every_parameter_is_the_default_in_force() {
     for scheme in SCHEMES {
-        let untouched = AnyPhase::by_label(scheme.label).expect("registered");
+        let untouched = AnyPhase::with_role(scheme.label, &[scheme.role]).expect("registered");
         let mut set = untouched.clone();
         for param in scheme.params {
             let value = parse(param).unwrap_or_else(|| {

@@ -128,7 +128,11 @@ const NS2: Stack = Stack {
     startup_with: &[],
     avoidance: "reno",
     // 1/cwnd for each ACK, RFC 5681 equation (3)
-    parameters: &[("reno", "growth", "per-ack"), ("westwood", "growth", "per-ack")],
+    parameters: &[
+        ("reno", "growth", "per-ack"),
+        ("westwood", "growth", "per-ack"),
+        ("vegas", "growth", "per-ack"),
+    ],
     // Agent/TCP/Newreno
     recovery: Recovery::NewReno,
     // windowInit_ 1

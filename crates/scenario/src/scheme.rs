@@ -4,7 +4,7 @@ use core::fmt;
 
 use firstflight_control::host::chain::{Chain, ChainError};
 use firstflight_control::registry::{AnyPhase, SCHEMES};
-use firstflight_control::scheme::{ParamKind, Role, Value};
+use firstflight_control::scheme::{Info, ParamKind, Role, Value};
 
 use crate::error::{clipped, nearest};
 use crate::limits;
@@ -21,6 +21,8 @@ pub struct SchemeSpec {
 pub struct PhaseSpec {
     /// A registered label.
     pub(crate) label: &'static str,
+    /// Which scheme of that label.
+    role: Role,
     /// Parameters as given, in alphabetical order; the scheme takes every one.
     pub(crate) params: Vec<(&'static str, Value)>,
 }
@@ -69,13 +71,15 @@ impl fmt::Display for SchemeError {
 impl core::error::Error for SchemeError {}
 
 impl PhaseSpec {
-    /// The scheme `label` with its defaults.
+    /// The scheme `label` with its defaults: the one with one of `roles` if there is one, so that a label may have a
+    /// scheme in each place of a chain.
     ///
     /// # Errors
-    /// [`SchemeError`] if there is none.
-    pub fn new(label: &str) -> Result<Self, SchemeError> {
-        if let Some(phase) = AnyPhase::by_label(label) {
-            return Ok(Self { label: phase.info().label, params: vec![] });
+    /// [`SchemeError`] if there is none of any role.
+    pub fn new(label: &str, roles: &[Role]) -> Result<Self, SchemeError> {
+        if let Some(phase) = AnyPhase::with_role(label, roles).or_else(|| AnyPhase::by_label(label)) {
+            let Info { label, role, .. } = *phase.info();
+            return Ok(Self { label, role, params: vec![] });
         }
         if let Some(planned) = PLANNED.iter().find(|planned| **planned == label) {
             return Err(SchemeError::NotBuilt(planned));
@@ -100,7 +104,8 @@ impl PhaseSpec {
 
     /// The phase, with its parameters set.
     pub fn build(&self) -> AnyPhase {
-        let mut phase = AnyPhase::by_label(self.label).expect("only registered labels make a PhaseSpec");
+        let mut phase =
+            AnyPhase::with_role(self.label, &[self.role]).expect("only registered schemes make a PhaseSpec");
         for &(name, value) in &self.params {
             phase.set(name, value).expect("parameters were tried on the scheme when they were read");
         }
@@ -111,9 +116,10 @@ impl PhaseSpec {
     fn build_in(&self, stack: &Stack) -> AnyPhase {
         let mut phase = self.build();
         for &(label, name, word) in stack.parameters {
-            if label == self.label && self.param(name).is_none() {
-                let param = phase.info().params.iter().find(|param| param.name == name);
-                let Some(ParamKind::Choice(words)) = param.map(|param| param.kind) else {
+            // Of two schemes with one label, only one may have the parameter.
+            let param = phase.info().params.iter().find(|param| param.name == name);
+            if let (true, Some(param), None) = (label == self.label, param, self.param(name)) {
+                let ParamKind::Choice(words) = param.kind else {
                     unreachable!("profiles choose among words: {label} {name}")
                 };
                 let index = words.iter().position(|known| *known == word);
@@ -125,8 +131,8 @@ impl PhaseSpec {
     }
 
     /// Where the phase belongs.
-    pub fn role(&self) -> Role {
-        self.build().info().role
+    pub const fn role(&self) -> Role {
+        self.role
     }
 }
 
@@ -149,7 +155,10 @@ impl SchemeSpec {
     /// # Errors
     /// [`SchemeError`] if a label is not registered or the chain does not end as it must.
     pub fn parse(text: &str) -> Result<Self, SchemeError> {
-        Self::new(parse_phases(text)?)
+        let labels = split_labels(text);
+        let roles = |at| if at + 1 == labels.len() { Role::LAST } else { Role::LEADING };
+        let phases = labels.iter().enumerate().map(|(at, label)| PhaseSpec::new(label, roles(at)));
+        Self::new(phases.collect::<Result<_, _>>()?)
     }
 
     /// The phases; never empty.
@@ -186,20 +195,24 @@ impl SchemeSpec {
     }
 }
 
-/// Reads labels joined by `+`, the longest label first, without regard to their roles.
+/// Reads labels joined by `+`, the longest label first; schemes with one of `roles` are preferred.
 ///
 /// # Errors
 /// [`SchemeError`] if a label is not registered.
-pub fn parse_phases(text: &str) -> Result<Vec<PhaseSpec>, SchemeError> {
-    split(text, &labels().chain(PLANNED.iter().copied()).collect::<Vec<_>>())
-        .into_iter()
-        .map(PhaseSpec::new)
-        .collect()
+pub fn parse_phases(text: &str, roles: &[Role]) -> Result<Vec<PhaseSpec>, SchemeError> {
+    split_labels(text).into_iter().map(|label| PhaseSpec::new(label, roles)).collect()
 }
 
-/// The registered labels.
+fn split_labels(text: &str) -> Vec<&str> {
+    split(text, &labels().chain(PLANNED.iter().copied()).collect::<Vec<_>>())
+}
+
+/// The registered labels, each once.
 pub fn labels() -> impl Iterator<Item = &'static str> + Clone {
-    SCHEMES.iter().map(|info| info.label)
+    SCHEMES.iter().enumerate().filter_map(|(at, info)| {
+        let first = SCHEMES[..at].iter().all(|before| before.label != info.label);
+        first.then_some(info.label)
+    })
 }
 
 /// The registered labels of these roles.
@@ -317,6 +330,28 @@ mod tests {
     }
 
     #[test]
+    fn a_label_with_a_scheme_in_each_place_is_read_by_its_place() {
+        for (text, roles) in [
+            ("vegas+vegas", [Role::Startup, Role::Avoidance]),
+            ("vegas+reno", [Role::Startup, Role::Avoidance]),
+            ("slow-start+vegas", [Role::Startup, Role::Avoidance]),
+        ] {
+            let spec = SchemeSpec::parse(text).unwrap();
+            assert_eq!(spec.phases().iter().map(PhaseSpec::role).collect::<Vec<_>>(), roles, "{text}");
+            assert_eq!(
+                spec.build().iter().map(|phase| phase.info().role).collect::<Vec<_>>(),
+                roles,
+                "{text}"
+            );
+            assert_eq!(spec.label(), text);
+        }
+        assert_eq!(labels().filter(|label| *label == "vegas").count(), 1);
+        let growth = |spec: &SchemeSpec| format!("{:?}", spec.build_in(Profile::Ns2.stack()));
+        let spec = SchemeSpec::parse("vegas+vegas").unwrap();
+        assert_eq!(growth(&spec).matches("per_ack: true").count(), 1, "the avoidance has the parameter");
+    }
+
+    #[test]
     fn a_stack_does_what_a_scheme_leaves_open_and_never_what_is_given() {
         let built = |text: &str, given: &[(&'static str, Value)], profile: Profile| {
             let mut spec = SchemeSpec::parse(text).unwrap();
@@ -349,10 +384,7 @@ mod tests {
             refused("slow-strat+reno"),
             format!("there is no scheme \"slow-strat\"; expected {listed}; did you mean \"slow-start\"?")
         );
-        assert_eq!(
-            refused("congestion-manager+reno"),
-            format!("not built yet: congestion-manager; available: {listed}")
-        );
+        assert_eq!(refused("halfback+reno"), format!("not built yet: halfback; available: {listed}"));
         let long = ["slow-start"; 8].join("+") + "+reno";
         assert_eq!(refused(&long), "9 phases, and at most 8 are taken");
     }

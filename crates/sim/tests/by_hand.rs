@@ -61,8 +61,7 @@ fn path(rate: u64, queue: QueueConfig, end: u64) -> Network {
 }
 
 fn chain(labels: &[&str]) -> Chain {
-    Chain::new(labels.iter().map(|label| AnyPhase::by_label(label).expect("registered")).collect())
-        .expect("a chain")
+    Chain::new(AnyPhase::chain(labels).expect("registered")).expect("a chain")
 }
 
 /// A packet that left an endpoint: the millisecond, its number, whether it was a repeat.

@@ -48,7 +48,8 @@ pub fn exhibit(folder: &Path, info: &Info) -> Result<Exhibit, Error> {
     let own = format!("{}.toml", stem(info));
     if folder.join(&own).exists() {
         let loaded = load(&folder.join(&own))?;
-        let runs = |scheme: &SchemeSpec| scheme.phases().iter().any(|phase| phase.label() == info.label);
+        let is_it = |phase: &PhaseSpec| phase.label() == info.label && phase.role() == info.role;
+        let runs = |scheme: &SchemeSpec| scheme.phases().iter().any(is_it);
         if !loaded.scenario.flows.first().is_some_and(|flow| runs(&flow.scheme)) {
             let why = format!("the first flow of {own} shows {}, and runs another scheme", info.label);
             return Err(loaded.places.refuse("flow[0]", why));
@@ -70,8 +71,7 @@ pub fn plain_chain(info: &Info) -> SchemeSpec {
         Role::Avoidance => vec!["slow-start", info.label],
         Role::Whole => vec![info.label],
     };
-    let phases = labels.into_iter().map(|label| PhaseSpec::new(label).expect("a registered label"));
-    SchemeSpec::new(phases.collect()).expect("a start-up, then avoidance; or both in one")
+    SchemeSpec::parse(&labels.join("+")).expect("a start-up, then avoidance; or both in one")
 }
 
 /// The same scenario with another scheme in its first flow.

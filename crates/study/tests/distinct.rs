@@ -41,8 +41,8 @@ fn exhibited(info: &Info) -> (Loaded, bool) {
 /// The same with another scheme in the place of `info`'s.
 fn instead(loaded: &Loaded, info: &Info, other: &Info) -> Loaded {
     let phases = loaded.scenario.flows[0].scheme.phases().iter().map(|phase| {
-        if phase.label() == info.label {
-            PhaseSpec::new(other.label).expect("a registered label")
+        if phase.label() == info.label && phase.role() == info.role {
+            PhaseSpec::new(other.label, &[other.role]).expect("a registered label")
         } else {
             phase.clone()
         }

@@ -8,4 +8,5 @@ pub mod h_tcp;
 pub mod highspeed;
 pub mod reno;
 pub mod scalable;
+pub mod vegas;
 pub mod westwood;

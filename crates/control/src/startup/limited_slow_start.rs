@@ -16,15 +16,12 @@ const MAX_SSTHRESH: u64 = 100;
 pub struct LimitedSlowStart {
     /// Parameter, segments, at least 2.
     max_ssthresh: u64,
-    /// Half of `max_ssthresh`, bytes.
-    half: u64,
-    /// Growth below one byte, in units of 1/K byte: `int(MSS/K)` would lose it on every ACK.
-    remainder: u64,
+    limited: Limited,
 }
 
 impl Default for LimitedSlowStart {
     fn default() -> Self {
-        Self { max_ssthresh: MAX_SSTHRESH, half: 0, remainder: 0 }
+        Self { max_ssthresh: MAX_SSTHRESH, limited: Limited::NEVER }
     }
 }
 
@@ -52,12 +49,39 @@ impl Scheme for LimitedSlowStart {
 
 impl Phase for LimitedSlowStart {
     fn enter(&mut self, entry: &Entry, _: &mut Control) {
-        self.half = self.max_ssthresh.max(2).saturating_mul(entry.mss.into()) / 2;
-        self.remainder = 0;
+        self.limited = Limited::above(self.max_ssthresh.max(2).saturating_mul(entry.mss.into()));
     }
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
+        self.limited.grow(ack, control)
+    }
+
+    fn on_congestion(&mut self, event: &Congestion, _: &mut Control) -> Step {
+        Step::Exit(event.trigger.into())
+    }
+}
+
+/// The growth that RFC 3742 limits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limited {
+    /// Half of `max_ssthresh`, bytes.
+    half: u64,
+    /// Growth below one byte, in units of 1/K byte: `int(MSS/K)` would lose it on every ACK.
+    remainder: u64,
+}
+
+impl Limited {
+    /// Slow start's growth.
+    pub(crate) const NEVER: Self = Self::above(u64::MAX);
+
+    /// Growth limited above a window of `max_ssthresh` bytes, two at least.
+    pub(crate) const fn above(max_ssthresh: u64) -> Self {
+        Self { half: max_ssthresh / 2, remainder: 0 }
+    }
+
+    #[inline]
+    pub(crate) fn grow(&mut self, ack: &Ack, control: &mut Control) -> Step {
         // RFC 3742: "if (cwnd <= max_ssthresh) cwnd += MSS"
         if control.cwnd <= self.half.saturating_mul(2) {
             return slow_start::grow(ack, control);
@@ -67,10 +91,6 @@ impl Phase for LimitedSlowStart {
         let growth = ack.growth + self.remainder;
         self.remainder = growth % k;
         slow_start::grow(&Ack { growth: growth / k, ..*ack }, control)
-    }
-
-    fn on_congestion(&mut self, event: &Congestion, _: &mut Control) -> Step {
-        Step::Exit(event.trigger.into())
     }
 }
 

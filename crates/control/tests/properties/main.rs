@@ -21,8 +21,8 @@ fn runner(cases: u32) -> TestRunner {
     TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha))
 }
 
-fn phase(label: &str) -> AnyPhase {
-    AnyPhase::by_label(label).unwrap_or_else(|| panic!("{label} is not registered"))
+fn phases(labels: &[&str]) -> Vec<AnyPhase> {
+    AnyPhase::chain(labels).unwrap_or_else(|| panic!("{labels:?} are not registered"))
 }
 
 fn chain(phases: Vec<AnyPhase>) -> Chain {
@@ -115,7 +115,7 @@ fn every_pair_keeps_the_invariants_and_repeats_itself() {
         for avoidance in labels(Role::Avoidance) {
             runner(96)
                 .run(&(begin(), prop::collection::vec(op(), 1..300)), |(start, ops)| {
-                    let mut first = chain(vec![phase(startup), phase(avoidance)]);
+                    let mut first = chain(phases(&[startup, avoidance]));
                     let mut second = first.clone();
                     let limits = limits(&first);
                     let trace = run(&mut first, limits, start, &ops)?;
@@ -132,7 +132,7 @@ fn avoidance_alone_keeps_them_too() {
     for avoidance in labels(Role::Avoidance) {
         runner(96)
             .run(&(begin(), prop::collection::vec(op(), 1..300)), |(start, ops)| {
-                let mut alone = chain(vec![phase(avoidance)]);
+                let mut alone = chain(phases(&[avoidance]));
                 // Without a start-up phase there is no exit to report.
                 let mut alone = faults::Unreported(&mut alone);
                 run(&mut alone, Limits { paces: false }, start, &ops).map(|_| ())
@@ -160,12 +160,12 @@ fn parameters_at_their_bounds_keep_them_too() {
             for value in bounds(param.kind) {
                 runner(24)
                     .run(&(begin(), prop::collection::vec(op(), 1..200)), |(start, ops)| {
-                        let mut changed = phase(scheme.label);
-                        prop_assert_eq!(changed.set(param.name, value), Ok(()));
-                        let phases = match scheme.role {
-                            Role::Startup => vec![changed, phase("reno")],
-                            _ => vec![phase("slow-start"), changed],
+                        let (labels, at) = match scheme.role {
+                            Role::Startup => ([scheme.label, "reno"], 0),
+                            _ => (["slow-start", scheme.label], 1),
                         };
+                        let mut phases = phases(&labels);
+                        prop_assert_eq!(phases[at].set(param.name, value), Ok(()));
                         let mut chain = chain(phases);
                         let limits = limits(&chain);
                         run(&mut chain, limits, start, &ops).map(|_| ())
@@ -180,7 +180,7 @@ fn parameters_at_their_bounds_keep_them_too() {
 fn the_suite_notices_each_of_these_faults() {
     for fault in FAULTS {
         let found = runner(96).run(&(begin(), prop::collection::vec(op(), 1..300)), |(start, ops)| {
-            let mut broken = Faulty::new(chain(vec![phase("slow-start"), phase("reno")]), fault);
+            let mut broken = Faulty::new(chain(phases(&["slow-start", "reno"])), fault);
             run(&mut broken, Limits { paces: false }, start, &ops).map(|_| ())
         });
         assert!(found.is_err(), "{fault:?} went unnoticed");

@@ -6,11 +6,11 @@ use firstflight_control::units::Rate;
 use proptest::prelude::*;
 
 use crate::model::{Begin, Event, Host, Op, Subject, begin, op};
-use crate::{chain, labels, phase, runner};
+use crate::{chain, labels, phases, runner};
 
 /// Runs the operations and judges each step; returns the registers after each.
 fn run(label: &str, start: Begin, ops: &[Op]) -> Result<String, TestCaseError> {
-    let mut subject = chain(vec![phase(label)]);
+    let mut subject = chain(phases(&[label]));
     let mut host = Host::begin(start, &mut subject);
     let mss = u64::from(start.mss);
     let (mut peak, mut delivered) = (subject.control.cwnd, 0);

@@ -14,8 +14,8 @@ const STARTUP: &[Role] = &[Role::Startup, Role::Whole];
 const AVOIDANCE: &[Role] = &[Role::Avoidance];
 
 pub(super) fn read(table: &Table<'_>, stack: &Stack) -> Result<SchemeSpec, Error> {
-    let habit = |label| {
-        PhaseSpec::new(label).map_err(|error| table.fail(Problem::Impossible(error.to_string()), None))
+    let habit = |label, roles| {
+        PhaseSpec::new(label, roles).map_err(|error| table.fail(Problem::Impossible(error.to_string()), None))
     };
     let startup = table.get("startup");
     let mut chain = match &startup {
@@ -34,12 +34,12 @@ pub(super) fn read(table: &Table<'_>, stack: &Stack) -> Result<SchemeSpec, Error
                 return Err(item.impossible("an avoidance scheme never ends, so that there is only one"));
             }
         },
-        (None, None) => Some(habit(stack.avoidance)?),
+        (None, None) => Some(habit(stack.avoidance, AVOIDANCE)?),
         (None, Some(_)) => None,
     };
     if let Some(avoidance) = avoidance {
         if startup.is_none() && avoidance.build().beginning() == Beginning::Startup {
-            chain.push(habit(stack.startup_before(avoidance.label))?);
+            chain.push(habit(stack.startup_before(avoidance.label), STARTUP)?);
         }
         chain.push(avoidance);
     }
@@ -80,7 +80,7 @@ fn labelled(item: &Item<'_>, roles: &'static [Role]) -> Result<Vec<PhaseSpec>, E
     let available = || format!("one of: {}", labels_of(roles).collect::<Vec<_>>().join(", "));
     let refused =
         |problem, nearest: Option<&str>| item.fail(problem).expecting(Some(available())).near(nearest);
-    let phases = parse_phases(item.text()?).map_err(|error| match error {
+    let phases = parse_phases(item.text()?, roles).map_err(|error| match error {
         SchemeError::Unknown { label, .. } => {
             let near = nearest(&label, labels_of(roles));
             refused(Problem::UnknownName(label), near)

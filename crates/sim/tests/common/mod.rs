@@ -144,8 +144,7 @@ pub(crate) fn network(case: &Case) -> Network {
     let rtt = case.rtt * MS;
     let mut net = Dumbbell::new(rate, Rate(10 * rate.0), Nanos(rtt), queue, QueueConfig::Packets(100_000));
     net.links[0].loss = case.loss;
-    let phases = case.schemes.iter().map(|l| AnyPhase::by_label(l).expect("registered"));
-    let chain = Chain::new(phases.collect()).expect("a chain");
+    let chain = Chain::new(AnyPhase::chain(&case.schemes).expect("registered")).expect("a chain");
     let flows = (0..case.flows).map(|i| {
         let spread = rtt / 5 * i as u64 / (case.flows as u64).max(2);
         let paths = net.attach(&format!("flow.{i}"), Nanos(rtt * 9 / 10 + spread));

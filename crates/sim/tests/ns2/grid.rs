@@ -85,10 +85,7 @@ impl Cell {
             self.queue(rate),
             QueueConfig::Unlimited,
         );
-        let [slow_start, mut reno] =
-            ["slow-start", "reno"].map(|label| AnyPhase::by_label(label).expect("registered"));
-        reno.set("growth", Value::Choice(1)).expect("ns-2 grows by 1/cwnd for every ACK");
-        let chain = Chain::new(vec![slow_start, reno]).expect("a chain");
+        let chain = self.chain();
         let flows = self.count("flows");
         let flow = |i: u64| {
             let place = if flows > 1 { 2.0 * i as f64 / (flows - 1) as f64 - 1.0 } else { 0.0 };
@@ -130,6 +127,27 @@ impl Cell {
         }
     }
 
+    fn chain(&self) -> Chain {
+        let mut phases = AnyPhase::chain(match self.text("kind") {
+            "vegas" => &["vegas", "vegas"],
+            "hoe" => &["hoe", "reno"],
+            _ => &["slow-start", "reno"],
+        })
+        .expect("registered");
+        for phase in &mut phases {
+            // ns-2 grows by 1/cwnd for every ACK, and estimates from one gap what may only lower the threshold.
+            for (label, name, word) in
+                [("reno", "growth", 1), ("hoe", "estimator", 1), ("hoe", "apply", 1), ("vegas", "growth", 1)]
+            {
+                let info = phase.info();
+                if info.label == label && info.params.iter().any(|param| param.name == name) {
+                    phase.set(name, Value::Choice(word)).expect("a choice");
+                }
+            }
+        }
+        Chain::new(phases).expect("a chain")
+    }
+
     fn queue(&self, rate: Rate) -> QueueConfig {
         let limit = self.count("buffer") as u32;
         match self.text("queue") {
@@ -161,8 +179,8 @@ impl Cell {
     fn stack(&self, phase: u64) -> Stack {
         let recovery = match self.text("kind") {
             "tahoe" => Recovery::Tahoe,
-            "reno" => Recovery::Reno,
-            "newreno" => Recovery::NewReno,
+            "reno" | "vegas" => Recovery::Reno,
+            "newreno" | "hoe" => Recovery::NewReno,
             "sack" => Recovery::Sack,
             other => panic!("unknown recovery {other}"),
         };

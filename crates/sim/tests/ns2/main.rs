@@ -8,6 +8,7 @@
 
 mod grid;
 mod reference;
+mod vegas;
 mod windows;
 
 use firstflight_sim::outcome::simulate;
@@ -83,6 +84,7 @@ fn compare(cells: &[Cell]) -> Vec<Compared> {
 fn kind(cell: &Cell) -> &str {
     let is = |key: &str, value: &str| cell.text(key) == value;
     match () {
+        () if is("kind", "vegas") || is("kind", "hoe") => cell.text("kind"),
         () if is("queue", "red") => "RED, 20 runs each",
         () if cell.runs() > 1 => "random starts, 20 runs each",
         () if !is("flows", "1") => "several flows",
