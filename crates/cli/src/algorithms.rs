@@ -4,6 +4,7 @@ use clap::Args;
 use firstflight_control::absent::{Absent, NOT_BUILT, PLANNED};
 use firstflight_control::contract::Signals;
 use firstflight_control::registry::SCHEMES;
+use firstflight_net::catalogue::DISCIPLINES;
 use firstflight_study::network::OFFERED;
 use serde::Serialize;
 
@@ -36,23 +37,6 @@ struct Algorithm {
 
 const SIMULATOR: &str = "simulator";
 
-/// Label, source and summary of every queue.
-const QUEUES: [(&str, &str, &str); 2] = [
-    ("drop-tail", "RFC 7567, section 2", "first in, first out; what finds no room is lost"),
-    (
-        "red",
-        "Floyd, Jacobson, IEEE/ACM ToN 1(4), 1993; gentle: Floyd, 2000",
-        "drops or marks at random as the average queue grows",
-    ),
-];
-
-/// The same of every router that takes part in congestion control: a queue by the same label.
-const ROUTERS: [(&str, &str, &str); 1] = [(
-    "quick-start",
-    "RFC 4782; ns-2.35, algorithm 3",
-    "grants opening packets the rates they ask for, as far as the link is free",
-)];
-
 pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     let all = algorithms();
     if options.json {
@@ -83,23 +67,15 @@ fn algorithms() -> Vec<Algorithm> {
         hosts: if info.needs.missing_from(OFFERED) == Signals::NONE { vec![SIMULATOR] } else { vec![] },
         summary: info.summary,
     });
-    let queues = QUEUES.into_iter().map(|(label, source, summary)| Algorithm {
-        label,
-        role: "queue",
-        source,
+    let disciplines = DISCIPLINES.iter().map(|info| Algorithm {
+        label: info.label,
+        role: info.role.label(),
+        source: info.source,
         needs: vec![],
         hosts: vec![SIMULATOR],
-        summary,
+        summary: info.summary,
     });
-    let routers = ROUTERS.into_iter().map(|(label, source, summary)| Algorithm {
-        label,
-        role: "router",
-        source,
-        needs: vec![],
-        hosts: vec![SIMULATOR],
-        summary,
-    });
-    schemes.chain(queues).chain(routers).collect()
+    schemes.chain(disciplines).collect()
 }
 
 #[cfg(test)]
@@ -108,18 +84,18 @@ mod tests {
     use firstflight_scenario::parse;
 
     #[test]
-    fn the_queues_listed_are_those_that_scenarios_take() {
+    fn the_disciplines_listed_are_those_that_scenarios_take() {
         let takes = |kind: &str| {
             let text = format!(
                 "[path]\nrate = \"1 Mbit/s\"\nrtt = \"1 ms\"\nbuffer = \"9 packets\"\nqueue = \"{kind}\"\n"
             );
             parse(&text, "test").map_err(|error| error.expected.clone().unwrap_or_default())
         };
-        for (label, ..) in QUEUES.into_iter().chain(ROUTERS) {
+        let words: Vec<_> = DISCIPLINES.iter().map(|info| info.label).collect();
+        for label in &words {
             takes(label).expect("a queue");
         }
         let expected = takes("no-such-queue").expect_err("no queue");
-        let words: Vec<_> = QUEUES.into_iter().chain(ROUTERS).map(|(label, ..)| label).collect();
         assert!(expected.contains(&words.join(", ")), "{expected}");
     }
 }

@@ -214,11 +214,13 @@ pub struct Control {
     pub ask: Rate,
     /// Most bytes that may leave back to back under pacing; zero is one segment.
     pub burst: u64,
+    /// Whether new data leaves marked as droppable: routers that know the mark drop such packets before others.
+    pub droppable: bool,
 }
 
 impl Default for Control {
     fn default() -> Self {
-        Self { cwnd: 0, ssthresh: u64::MAX, pacing: Rate::NONE, ask: Rate::NONE, burst: 0 }
+        Self { cwnd: 0, ssthresh: u64::MAX, pacing: Rate::NONE, ask: Rate::NONE, burst: 0, droppable: false }
     }
 }
 

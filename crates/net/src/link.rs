@@ -188,21 +188,34 @@ impl Link {
             return Passage::Dropped;
         }
         guard.wait(now, self.free_at, size);
+        match self.send(now, now, size) {
+            Passage::Arrives(arrival) if verdict == Verdict::Mark => {
+                self.guard.as_mut().expect("it gave the verdict").marks += 1;
+                Passage::Marked(arrival)
+            }
+            passage => passage,
+        }
+    }
+
+    /// Transmits a packet as soon as the link is free, at `now` or later; it has been there since `since`. It may be
+    /// lost on the wire.
+    pub(crate) fn send(&mut self, now: u64, since: u64, size: u32) -> Passage {
+        let Some(guard) = &mut self.guard else { return Passage::Arrives(self.transmit(now, size)) };
         let mut lost = false;
         if let Some(loss) = &mut guard.loss {
             lost = loss.stream.happens(loss.probability);
         }
         guard.wire_losses += u64::from(lost);
-        guard.marks += u64::from(verdict == Verdict::Mark && !lost);
-        let arrival = match guard.tape.as_mut().map(|tape| tape.carry(now, size)) {
+        let arrival = match guard.tape.as_mut().map(|tape| tape.carry(since, size)) {
             None => self.transmit(now, size),
             Some(end) => self.occupy(now, self.free_at.max(now), end, size),
         };
-        match verdict {
-            _ if lost => Passage::LostOnWire,
-            Verdict::Mark => Passage::Marked(arrival),
-            _ => Passage::Arrives(arrival),
-        }
+        if lost { Passage::LostOnWire } else { Passage::Arrives(arrival) }
+    }
+
+    /// When the transmissions end that are known so far, nanoseconds.
+    pub fn free_at(&self) -> u64 {
+        self.free_at
     }
 
     /// What was counted so far, as of `end`: transmissions and waits that lie beyond it are not included.

@@ -139,6 +139,7 @@ impl Writer {
                 let params: String = params.collect();
                 self.plain("queue", format_args!("{{ kind = \"{label}\"{params} }}"));
             }
+            Queue::Priority => self.text("queue", "priority"),
             Queue::Red(red) => self.plain(
                 "queue",
                 format_args!(

@@ -178,6 +178,8 @@ pub enum Queue {
     DropTail,
     /// Random early detection.
     Red(Red),
+    /// As drop-tail, but droppable packets are dropped first.
+    Priority,
     /// First in, first out, at a router that takes part in congestion control.
     Router(Router),
 }

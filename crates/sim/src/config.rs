@@ -5,8 +5,9 @@ use crate::sender::app::AppConfig;
 use crate::sender::stack::Stack;
 use firstflight_control::host::chain::Chain;
 use firstflight_control::units::{Nanos, Rate};
+use firstflight_net::queue::Room;
 use firstflight_net::queue::red::RedConfig;
-use firstflight_net::router::{Room, RouterConfig};
+use firstflight_net::router::RouterConfig;
 use firstflight_net::trace::Trace;
 use firstflight_paths::Policy;
 use std::sync::Arc;
@@ -60,6 +61,15 @@ pub enum QueueConfig {
     Red(RedConfig),
     /// A router that takes part in congestion control, with room for so much.
     Router(RouterConfig, Room),
+    /// Drop-tail that drops droppable packets first.
+    Priority(Room),
+}
+
+impl QueueConfig {
+    /// Whether packets are kept until the link is free, and only then it is known what becomes of them.
+    pub fn holds(&self) -> bool {
+        matches!(self, Self::Priority(_))
+    }
 }
 
 /// A TCP connection.

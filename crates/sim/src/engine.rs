@@ -12,7 +12,7 @@ use crate::route::{End, Leg, Routes};
 use crate::sender::AckIn;
 use crate::shared::Shared;
 use crate::wire::{Content, SYN, UDP_MARK, Wire};
-use firstflight_net::link::Link;
+use firstflight_net::link::LinkStats;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -445,9 +445,9 @@ impl<'r, O: Observer> Engine<'r, O> {
         self.wire.lost[flow]
     }
 
-    /// The links as they are now.
-    pub(crate) fn links(&self) -> &[Link] {
-        self.wire.links()
+    /// What each link counted until `end`.
+    pub(crate) fn link_stats(&self, end: u64) -> Vec<LinkStats> {
+        self.wire.link_stats(end)
     }
 
     /// The observer, once the run is over.

@@ -11,6 +11,7 @@ pub mod dumbbell;
 pub mod engine;
 mod flow;
 mod header;
+mod hold;
 mod lookahead;
 pub mod observe;
 pub mod outcome;

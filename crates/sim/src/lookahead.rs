@@ -21,6 +21,8 @@ pub(crate) struct Lookahead {
 enum Step {
     /// A link, and the least time a packet takes over it.
     Link(usize, u64),
+    /// The far end of a link that holds its packets: they wait there for the clock once more.
+    Beyond,
     End,
 }
 
@@ -28,19 +30,20 @@ impl Lookahead {
     /// One instant after the other, whatever the network.
     pub(crate) const NONE: Self = Self { stops: 1, ends: 0 };
 
-    /// Of a network whose packets wait in front of the links marked in `stops`.
-    pub(crate) fn of(network: &Network, stops: &[bool]) -> Self {
+    /// Of a network whose packets wait in front of the links marked in `stops`, and behind those of `held` as well.
+    pub(crate) fn of(network: &Network, stops: &[bool], held: &[usize]) -> Self {
         let over = |links: &[usize], size: u32| -> Vec<Step> {
             let least = |link: &LinkConfig| match &link.trace {
                 Some(trace) => trace.least(size),
                 // A nanosecond may be lost to rounding.
                 None => link.rate.time_for(size.into()).0.saturating_sub(1),
             };
-            let step = |&link: &usize| {
+            let steps = |&link: &usize| {
                 let config = &network.links[link];
-                Step::Link(link, config.delay.0 + least(config))
+                let over = Step::Link(link, config.delay.0 + least(config));
+                std::iter::once(over).chain(held.contains(&link).then_some(Step::Beyond))
             };
-            links.iter().map(step).collect()
+            links.iter().flat_map(steps).collect()
         };
         let mut all = Self { stops: u64::MAX, ends: u64::MAX };
         for flow in &network.flows {
@@ -66,6 +69,10 @@ impl Lookahead {
         for &step in path.iter().rev() {
             match step {
                 Step::End => self.ends = self.ends.min(distance.unwrap_or(u64::MAX)),
+                Step::Beyond => {
+                    self.stops = self.stops.min(distance.unwrap_or(u64::MAX));
+                    distance = Some(0);
+                }
                 Step::Link(link, time) => {
                     distance = distance.map(|beyond: u64| beyond.saturating_add(time));
                     if stops[link] {
@@ -81,7 +88,7 @@ impl Lookahead {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Step::{End, Link};
+    use Step::{Beyond, End, Link};
 
     fn ahead(path: &[Step], stops: &[usize]) -> (u64, u64) {
         let mut all = Lookahead { stops: u64::MAX, ends: u64::MAX };
@@ -98,6 +105,14 @@ mod tests {
         assert_eq!(ahead(&round.repeat(2), &[1, 4]), (37, 5));
         // One stop alone is a whole round trip from itself; from the receiver it is 5 + 20 + 7 + 10.
         assert_eq!(ahead(&round.repeat(2), &[1]), (92, 10));
+    }
+
+    #[test]
+    fn packets_wait_behind_a_link_that_holds_them() {
+        // As above, link 1 holding: 20 to its far end, 30 + 5 from there to link 4, and 20 + 7 + 10 back to link 1.
+        let round =
+            [End, Link(0, 10), Link(1, 20), Beyond, Link(2, 30), End, Link(3, 5), Link(4, 20), Link(5, 7)];
+        assert_eq!(ahead(&round.repeat(2), &[1, 4]), (20, 5));
     }
 
     #[test]

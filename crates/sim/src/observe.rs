@@ -25,7 +25,8 @@ impl Seen {
     /// A data segment with the word of its size and flags.
     pub(crate) fn data(flow: u32, seq: u32, low: u64) -> Self {
         let size = (low & packet::SIZE_MASK) as u32;
-        Self { flow, seq, size, kind: Kind::Data, flags: low & packet::FLAGS, blocks: Blocks::default() }
+        let flags = low & (packet::FLAGS | packet::DROPPABLE);
+        Self { flow, seq, size, kind: Kind::Data, flags, blocks: Blocks::default() }
     }
 
     /// An ACK with the two words of its SACK blocks.
@@ -60,6 +61,10 @@ pub trait Observer {
     fn sent(&mut self, _at: u64, _packet: Seen, _retransmission: bool) {}
     /// A packet is offered to a link.
     fn offered(&mut self, _at: u64, _link: u32, _packet: Seen, _passage: Passage) {}
+    /// A packet joins the queue of a link that decides later what becomes of it.
+    fn queued(&mut self, _at: u64, _link: u32, _packet: Seen) {}
+    /// A packet that joined such a queue at `since` leaves it, by one way or another.
+    fn left(&mut self, _at: u64, _link: u32, _packet: Seen, _since: u64, _passage: Passage) {}
     /// A packet reaches an endpoint.
     fn arrived(&mut self, _at: u64, _packet: Seen) {}
     /// A sender has acted at `at`.

@@ -98,16 +98,13 @@ pub fn simulate_observed<O: Observer>(network: &Network, mode: Mode, observer: O
         }
     });
     let flows = flows.collect();
-    let links = engine.links().iter().zip(&network.links).map(|(link, config)| {
-        let stats = link.stats_until(end);
-        LinkOutcome {
-            stats,
-            utilization: match &config.trace {
-                Some(trace) => stats.bytes as f64 / trace.capacity(end).max(1) as f64,
-                None => stats.bytes as f64 * 8e9 / (config.rate.0 as f64 * end.max(1) as f64),
-            },
-            mean_queue: stats.waiting_ns as f64 / end.max(1) as f64,
-        }
+    let links = engine.link_stats(end).into_iter().zip(&network.links).map(|(stats, config)| LinkOutcome {
+        stats,
+        utilization: match &config.trace {
+            Some(trace) => stats.bytes as f64 / trace.capacity(end).max(1) as f64,
+            None => stats.bytes as f64 * 8e9 / (config.rate.0 as f64 * end.max(1) as f64),
+        },
+        mean_queue: stats.waiting_ns as f64 / end.max(1) as f64,
     });
     let links = links.collect();
     (Outcome { end, flows, links }, engine.into_observer())

@@ -13,6 +13,8 @@ pub const ECT: u64 = 1 << 60;
 pub const CE: u64 = 1 << 61;
 /// Data: the sender has reduced its window (CWR). ACK: the receiver saw a mark (ECE).
 pub const CWR_ECE: u64 = 1 << 62;
+/// Data: its sender would have it dropped before others.
+pub const DROPPABLE: u64 = 1 << 56;
 /// Data: it was sent before, so that its timestamp is a later one than the original's.
 pub const REPEAT: u64 = 1 << 59;
 /// ACK: the timestamp it echoes is that of a repeat (RFC 7323).

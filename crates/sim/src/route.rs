@@ -24,10 +24,12 @@ enum Source {
     Receiver(usize),
     Udp(usize),
     Link(usize),
+    /// The link's own queue, which it holds until it is free: after everything that comes at the same time.
+    Queue,
 }
 
 /// Where a leg ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum End {
     /// In a feed, from where the next leg goes on.
     Feed,
@@ -37,6 +39,10 @@ pub(crate) enum End {
     Sender,
     /// Nowhere: a sink.
     Sink,
+    /// In the queue of a link that holds its packets; the first of its links is that link's number among those.
+    Hold,
+    /// What comes over it is no packet, but the moment when such a link is free.
+    Release,
 }
 
 /// A straight run of links.
@@ -57,6 +63,17 @@ pub(crate) struct Leg {
 }
 
 impl Leg {
+    const BLANK: Self = Self {
+        links: [0; MAX_RUN],
+        len: 0,
+        end: End::Sink,
+        ack_size: 0,
+        flow: 0,
+        next: 0,
+        feed: 0,
+        stage: 0,
+    };
+
     /// The links it leads over.
     #[inline(always)]
     pub(crate) fn links(&self) -> &[u32] {
@@ -71,6 +88,8 @@ pub(crate) struct Routes {
     /// The feeds of each stage.
     pub(crate) stages: Vec<Range<u32>>,
     pub(crate) ahead: Lookahead,
+    /// The links that hold their packets, and the leg of each over which its moments come.
+    pub(crate) holds: Vec<(usize, u32)>,
     /// The first leg of each flow's data, each flow's ACKs, each UDP source.
     pub(crate) data: Vec<u32>,
     pub(crate) acks: Vec<u32>,
@@ -83,6 +102,9 @@ enum Place {
     // Endpoints come first: at equal times they act before the links they send on.
     AtSender(usize),
     AtReceiver(usize),
+    // Whatever leaves a link reaches the next one before that looks at what came.
+    /// The far end of a link that holds its packets.
+    Beyond(usize),
     IntoLink(usize, Source),
 }
 
@@ -105,22 +127,41 @@ impl Routes {
     /// Compiles the paths of `network`; `fused` computes hops together where that changes nothing.
     pub(crate) fn compile(network: &Network, fused: bool) -> Self {
         let paths = paths(network);
-        let stops = stops(&paths, network.links.len(), fused);
+        let holding = |link: &usize| network.links[*link].queue.holds();
+        let held: Vec<usize> = (0..network.links.len()).filter(holding).collect();
+        let stops = stops(&paths, network.links.len(), &held, fused);
         let mut places = BTreeMap::new();
         for path in &paths {
             for place in places_of(path, &stops, fused) {
                 places.insert(place, Spot::default());
             }
         }
-        let ahead = if fused { Lookahead::of(network, &stops) } else { Lookahead::NONE };
-        let mut routes =
-            Self { legs: vec![], stages: vec![], ahead, data: vec![], acks: vec![], udp: vec![] };
+        for &link in &held {
+            places.insert(Place::IntoLink(link, Source::Queue), Spot::default());
+            places.insert(Place::Beyond(link), Spot::default());
+        }
+        let ahead = if fused { Lookahead::of(network, &stops, &held) } else { Lookahead::NONE };
+        let mut routes = Self {
+            legs: vec![],
+            stages: vec![],
+            ahead,
+            holds: vec![],
+            data: vec![],
+            acks: vec![],
+            udp: vec![],
+        };
         routes.number(&mut places);
         if ahead.stops / SHORTEST_TURN < routes.stages.len() as u64 {
             // One stage for all, one instant after the other.
             routes.ahead = Lookahead::NONE;
             routes.stages = std::iter::once(0..places.len() as u32).collect();
             places.values_mut().for_each(|spot| spot.stage = 0);
+        }
+        for (number, &link) in held.iter().enumerate() {
+            let Spot { feed, stage } = places[&Place::IntoLink(link, Source::Queue)];
+            let leg = Leg { links: [number as u32, 0, 0], end: End::Release, feed, stage, ..Leg::BLANK };
+            routes.holds.push((link, routes.legs.len() as u32));
+            routes.legs.push(leg);
         }
         for path in &paths {
             let first = routes.add(path, &stops, &places, fused);
@@ -134,7 +175,7 @@ impl Routes {
             match leg.end {
                 End::Receiver => leg.next = routes.acks[leg.flow as usize],
                 End::Sender => leg.next = routes.data[leg.flow as usize],
-                End::Feed | End::Sink => {}
+                End::Feed | End::Sink | End::Hold | End::Release => {}
             }
         }
         routes
@@ -145,8 +186,9 @@ impl Routes {
         let mut last = None;
         for (number, (place, spot)) in (0..).zip(places) {
             let link = match place {
-                Place::IntoLink(link, _) => Some(*link),
-                Place::AtSender(_) | Place::AtReceiver(_) => None,
+                Place::IntoLink(link, _) => (Some(*link), true),
+                Place::Beyond(link) => (Some(*link), false),
+                Place::AtSender(_) | Place::AtReceiver(_) => (None, false),
             };
             if last != Some(link) {
                 self.stages.push(number..number);
@@ -166,42 +208,43 @@ impl Routes {
             assert!(leg.len as usize <= MAX_RUN);
             assert!(leg.links.iter().all(|&link| (link as usize) < links));
             assert!(leg_exists(leg.next) && (leg.flow as usize) < self.data.len().max(1));
-            assert!(leg.end != End::Feed || self.stages[leg.stage as usize].contains(&leg.feed));
+            let waits = matches!(leg.end, End::Feed | End::Release);
+            assert!(!waits || self.stages[leg.stage as usize].contains(&leg.feed));
+            assert!(leg.end < End::Hold || (leg.links[0] as usize) < self.holds.len());
         }
     }
 
     fn add(&mut self, path: &Path, stops: &[bool], places: &BTreeMap<Place, Spot>, fused: bool) -> u32 {
-        let first = self.legs.len() as u32;
-        let blank = Leg {
-            links: [0; MAX_RUN],
-            len: 0,
-            end: path.end,
-            ack_size: path.ack_size,
-            flow: path.flow as u32,
-            next: 0,
-            feed: 0,
-            stage: 0,
-        };
+        let (legs, holds) = (&mut self.legs, &self.holds);
+        let first = legs.len() as u32;
+        let blank = Leg { end: path.end, ack_size: path.ack_size, flow: path.flow as u32, ..Leg::BLANK };
         let mut leg = blank;
-        let mut cut = |leg: &mut Leg, place: &Place| {
-            let next = self.legs.len() as u32 + 1;
+        let cut = |legs: &mut Vec<Leg>, leg: &mut Leg, place: &Place| {
+            let next = legs.len() as u32 + 1;
             let Spot { feed, stage } = places[place];
-            self.legs.push(Leg { end: End::Feed, feed, stage, next, ..*leg });
+            legs.push(Leg { end: End::Feed, feed, stage, next, ..*leg });
             *leg = blank;
         };
         let mut source = path.source;
         for &link in path.links {
             if stops[link] {
-                cut(&mut leg, &Place::IntoLink(link, source));
+                cut(legs, &mut leg, &Place::IntoLink(link, source));
+            }
+            source = Source::Link(link);
+            if let Some(number) = holds.iter().position(|hold| hold.0 == link) {
+                // It begins in front of the link and ends in its queue; the next one leads from there to the far end.
+                let next = legs.len() as u32 + 1;
+                legs.push(Leg { links: [number as u32, 0, 0], end: End::Hold, next, ..blank });
+                cut(legs, &mut leg, &Place::Beyond(link));
+                continue;
             }
             leg.links[leg.len as usize] = link as u32;
             leg.len += 1;
-            source = Source::Link(link);
         }
         if !fused && let Some(place) = end_place(path) {
-            cut(&mut leg, &place);
+            cut(legs, &mut leg, &place);
         }
-        self.legs.push(leg);
+        legs.push(leg);
         first
     }
 }
@@ -236,12 +279,13 @@ fn paths(network: &Network) -> Vec<Path<'_>> {
 }
 
 /// Which links packets must wait in front of.
-fn stops(paths: &[Path], links: usize, fused: bool) -> Vec<bool> {
+fn stops(paths: &[Path], links: usize, held: &[usize], fused: bool) -> Vec<bool> {
     if !fused {
         return vec![true; links];
     }
     let mut sources: Vec<Option<Source>> = vec![None; links];
     let mut stops = vec![false; links];
+    held.iter().for_each(|&link| stops[link] = true);
     for path in paths {
         let mut source = path.source;
         for &link in path.links {
@@ -286,6 +330,6 @@ fn end_place(path: &Path) -> Option<Place> {
     match path.end {
         End::Receiver => Some(Place::AtReceiver(path.flow)),
         End::Sender => Some(Place::AtSender(path.flow)),
-        End::Feed | End::Sink => None,
+        _ => None,
     }
 }

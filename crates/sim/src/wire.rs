@@ -2,11 +2,12 @@
 
 use crate::config::{LinkConfig, Network, QueueConfig};
 use crate::header;
+use crate::hold::Hold;
 use crate::observe::{Observer, Seen};
 use crate::packet::{self, Packet};
 use crate::route::{End, Leg, Routes};
 use crate::schedule::{Feed, WinnerTree};
-use firstflight_net::link::{Link, Passage};
+use firstflight_net::link::{Link, LinkStats, Passage};
 use firstflight_net::queue::Queue;
 use firstflight_net::queue::drop_tail::{DropTailBytes, DropTailPackets};
 use firstflight_net::queue::red::Red;
@@ -38,8 +39,10 @@ struct Stage {
 
 /// The network between the endpoints.
 pub(crate) struct Wire<'r, O> {
-    legs: &'r [Leg],
+    pub(crate) legs: &'r [Leg],
     links: Vec<Link>,
+    /// The links that hold their packets; their places among `links` stay idle.
+    pub(crate) holds: Vec<Hold>,
     feeds: Vec<Feed>,
     stages: Vec<Stage>,
     /// What would happen from here on does not.
@@ -62,6 +65,7 @@ impl<'r, O: Observer> Wire<'r, O> {
         Self {
             legs: &routes.legs,
             links: network.links.iter().map(|link| build(link, network.seed)).collect(),
+            holds: routes.holds.iter().map(|&(link, leg)| Hold::new(network, link, leg)).collect(),
             feeds: routes.stages.iter().flat_map(|feeds| feeds.clone().map(|_| Feed::default())).collect(),
             stages,
             end: network.end.0.min(horizon),
@@ -70,9 +74,13 @@ impl<'r, O: Observer> Wire<'r, O> {
         }
     }
 
-    /// The links as they are now.
-    pub(crate) fn links(&self) -> &[Link] {
-        &self.links
+    /// What each link counted until `end`.
+    pub(crate) fn link_stats(&self, end: u64) -> Vec<LinkStats> {
+        let mut stats: Vec<_> = self.links.iter().map(|link| link.stats_until(end)).collect();
+        for hold in &self.holds {
+            stats[hold.number] = hold.link.stats_until(end);
+        }
+        stats
     }
 
     pub(crate) fn stages(&self) -> usize {
@@ -134,7 +142,13 @@ impl<'r, O: Observer> Wire<'r, O> {
             self.enqueue(leg, Packet { at, seq, leg: leg.next, low, high });
             return None;
         }
-        (leg.end != End::Sink).then_some(at)
+        if leg.end >= End::Sink {
+            if leg.end != End::Sink {
+                self.at_queue(at, leg, size, *content);
+            }
+            return None;
+        }
+        Some(at)
     }
 
     /// Offers a packet to a link that may not let it through, mark it, or answer in its header: its arrival, and what it
@@ -164,14 +178,19 @@ impl<'r, O: Observer> Wire<'r, O> {
             }
             Passage::Marked(then) => Some((then, Content { low: content.low | packet::CE, ..content })),
             Passage::Dropped | Passage::LostOnWire => {
-                self.lost[leg.flow as usize] += u64::from(is_data && content.seq != SYN);
+                self.count_lost(leg, content.seq);
                 None
             }
         }
     }
 
+    /// A packet that was on its way over `leg` is lost.
+    pub(crate) fn count_lost(&mut self, leg: &Leg, seq: u32) {
+        self.lost[leg.flow as usize] += u64::from(leg.ack_size == 0 && seq != SYN);
+    }
+
     #[inline(always)]
-    fn enqueue(&mut self, leg: &Leg, packet: Packet) {
+    pub(crate) fn enqueue(&mut self, leg: &Leg, packet: Packet) {
         debug_assert!((leg.feed as usize) < self.feeds.len());
         // SAFETY: `Routes::check` verified that every leg's feed exists.
         if unsafe { self.feeds.get_unchecked_mut(leg.feed as usize) }.push(packet) {
@@ -181,7 +200,7 @@ impl<'r, O: Observer> Wire<'r, O> {
     }
 }
 
-fn seen(leg: &Leg, packet: &Content, size: u32) -> Seen {
+pub(crate) fn seen(leg: &Leg, packet: &Content, size: u32) -> Seen {
     match leg.ack_size {
         0 => Seen::data(leg.flow, packet.seq, packet.low),
         _ if packet.seq == SYN && packet.high == UDP_MARK => Seen::udp(packet.low as u32, size),
@@ -189,10 +208,16 @@ fn seen(leg: &Leg, packet: &Content, size: u32) -> Seen {
     }
 }
 
-fn build(link: &LinkConfig, seed: u64) -> Link {
-    let stream = |what: &str| Stream::named(seed, &format!("{what} {}", link.name));
+/// A random stream of a link.
+pub(crate) fn stream(link: &LinkConfig, seed: u64, what: &str) -> Stream {
+    Stream::named(seed, &format!("{what} {}", link.name))
+}
+
+/// A link with its queue, or without where it holds its packets.
+pub(crate) fn build(link: &LinkConfig, seed: u64) -> Link {
+    let stream = |what: &str| stream(link, seed, what);
     let queue = match link.queue {
-        QueueConfig::Unlimited => Queue::Unlimited,
+        QueueConfig::Unlimited | QueueConfig::Priority(_) => Queue::Unlimited,
         QueueConfig::Packets(limit) => Queue::Packets(DropTailPackets { limit }),
         QueueConfig::Bytes(limit) => Queue::Bytes(DropTailBytes { limit }),
         QueueConfig::Router(config, room) => Queue::Router(Box::new(Router::new(config, room, link.rate))),

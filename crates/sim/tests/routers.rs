@@ -4,8 +4,9 @@ mod common;
 
 use common::{Case, MS, network, run};
 use firstflight_control::units::{Nanos, Rate};
+use firstflight_net::queue::Room;
+use firstflight_net::router::RouterConfig;
 use firstflight_net::router::quick_start::QuickStartConfig;
-use firstflight_net::router::{Room, RouterConfig};
 use firstflight_sim::config::{LinkConfig, Network, QueueConfig};
 
 fn granting() -> QueueConfig {

@@ -1,9 +1,12 @@
-//! Queueing disciplines that decide when a packet arrives.
+//! Queueing disciplines.
 //!
-//! A FIFO link needs no event when a transmission ends: the service start of every packet is known on its
-//! arrival, and with it the backlog any later arrival finds. A discipline sees that backlog and answers.
+//! Most decide when a packet arrives. Such a link needs no event when a transmission ends: the service start of every
+//! packet is known on its arrival, and with it the backlog any later arrival finds. A discipline sees that backlog and
+//! answers. Those that decide later, or change their mind, keep their packets ([`held`]).
 
 pub mod drop_tail;
+pub mod held;
+pub mod priority;
 pub mod red;
 
 use crate::router::{Header, Router};
@@ -36,6 +39,25 @@ pub struct Arrival {
     pub size: u32,
     /// Whether it may be marked instead of dropped.
     pub ecn_capable: bool,
+}
+
+/// How much a queue holds: at least one full packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// This many packets.
+    Packets(u32),
+    /// This many bytes.
+    Bytes(u64),
+}
+
+impl Room {
+    /// Whether a packet of `size` bytes fits beside `packets` that have `bytes` together.
+    pub fn has(self, packets: usize, bytes: u64, size: u32) -> bool {
+        match self {
+            Self::Packets(limit) => packets < limit as usize,
+            Self::Bytes(limit) => bytes + u64::from(size) <= limit,
+        }
+    }
 }
 
 /// The disciplines that decide on arrival.

@@ -7,7 +7,7 @@
 pub mod quick_start;
 
 use crate::queue::drop_tail::{DropTailBytes, DropTailPackets};
-use crate::queue::{Arrival, Verdict};
+use crate::queue::{Arrival, Room, Verdict};
 use firstflight_control::units::Rate;
 use quick_start::{QuickStart, QuickStartConfig, Request};
 
@@ -26,15 +26,6 @@ pub enum Header {
 pub enum RouterConfig {
     /// It grants rates (RFC 4782).
     QuickStart(QuickStartConfig),
-}
-
-/// How much may wait in front of a router's link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Room {
-    /// So many packets.
-    Packets(u32),
-    /// So many bytes.
-    Bytes(u64),
 }
 
 /// A router's queue.

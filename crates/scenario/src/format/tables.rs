@@ -155,13 +155,19 @@ pub static LINK: Section = Section {
 
 pub(super) const QUEUE_KIND: Kind =
     Kind::Either(&Kind::Word { built: QUEUE_WORDS, later: QUEUES_LATER }, &QUEUE);
-const QUEUE_WORDS: &[&str] = &["drop-tail", "red", "quick-start"];
-const QUEUES_LATER: &[&str] = &["choke", "codel", "fq-codel", "priority", "xcp", "vcp"];
+const QUEUE_WORDS: &[&str] = &[
+    "drop-tail", //
+    "red",
+    "priority",
+    "quick-start",
+];
+const QUEUES_LATER: &[&str] = &["choke", "codel", "fq-codel", "xcp", "vcp"];
 
 /// The keys that each discipline takes beside `kind`.
 pub const QUEUE_KEYS: &[(&str, &[&str])] = &[
     ("drop-tail", &[]),
     ("red", &["min", "max", "weight", "max_p", "gentle", "ecn"]),
+    ("priority", &[]),
     ("quick-start", &["threshold", "share"]),
 ];
 

@@ -95,41 +95,47 @@ pub(super) fn hop_or(
 }
 
 fn queue(item: &Item<'_>, packet: Packet, bdp: Option<u64>) -> Result<Queue, Error> {
-    if item.value.as_table().is_none() {
-        return match item.word()? {
-            "drop-tail" => Ok(Queue::DropTail),
-            word if let Some(router) = Router::by_label(word) => Ok(Queue::Router(router)),
-            _ => match bdp {
-                Some(bdp) => checked(Red::for_bdp(packets(bdp, packet)), item).map(Queue::Red),
-                None => Err(item.impossible("on a single link RED needs min and max: give them in a table")),
-            },
-        };
-    }
-    let table = item.table(&format::QUEUE)?;
-    let kind = table.need("kind")?.word()?;
-    for &(_, keys) in format::QUEUE_KEYS.iter().filter(|(other, _)| *other != kind) {
-        if let Some(item) = keys.iter().find_map(|key| table.get(key)) {
-            return Err(item.impossible(format!("{kind} has no such parameter")));
-        }
-    }
-    if kind == "drop-tail" {
-        return Ok(Queue::DropTail);
+    let table = item.value.as_table().map(|_| item.table(&format::QUEUE)).transpose()?;
+    let kind = match &table {
+        Some(table) => table.need("kind")?.word()?,
+        None => item.word()?,
+    };
+    let given = |key: &&str| table.as_ref().and_then(|table| table.get(key));
+    let own = format::QUEUE_KEYS.iter().find(|(other, _)| *other == kind).map_or(&[][..], |(_, keys)| keys);
+    let others = format::QUEUE_KEYS.iter().flat_map(|(_, keys)| *keys).filter(|key| !own.contains(key));
+    if let Some(item) = others.filter_map(|key| given(&key)).next() {
+        return Err(item.impossible(format!("{kind} has no such parameter")));
     }
     if let Some(mut router) = Router::by_label(kind) {
         for (name, value) in router.params() {
-            if let Some(item) = table.get(name) {
+            if let Some(item) = given(&name) {
                 *value = item.number()?;
             }
         }
         return Ok(Queue::Router(router));
     }
+    match kind {
+        "drop-tail" => Ok(Queue::DropTail),
+        "priority" => Ok(Queue::Priority),
+        _ => red(item, table.as_ref(), packet, bdp).map(Queue::Red),
+    }
+}
+
+/// RED's parameters, those of the path where they are not in `table`.
+fn red(item: &Item<'_>, table: Option<&Table<'_>>, packet: Packet, bdp: Option<u64>) -> Result<Red, Error> {
+    let usual = bdp.map(|bdp| Red::for_bdp(packets(bdp, packet)));
+    let rest = Red::for_bdp(0.0);
+    let Some(table) = table else {
+        return match usual {
+            Some(red) => checked(red, item),
+            None => Err(item.impossible("on a single link RED needs min and max: give them in a table")),
+        };
+    };
     let threshold = |key, default: Option<f64>| match (table.get(key), default) {
         (Some(item), _) => item.threshold(packet.size, bdp),
         (None, Some(default)) => Ok(default),
         (None, None) => Err(table.missing(key)),
     };
-    let usual = bdp.map(|bdp| Red::for_bdp(packets(bdp, packet)));
-    let rest = Red::for_bdp(0.0);
     let red = Red {
         min: threshold("min", usual.map(|red| red.min))?,
         max: threshold("max", usual.map(|red| red.max))?,
@@ -138,7 +144,7 @@ fn queue(item: &Item<'_>, packet: Packet, bdp: Option<u64>) -> Result<Queue, Err
         gentle: table.get("gentle").map_or(Ok(rest.gentle), |item| item.flag())?,
         ecn: table.get("ecn").map_or(Ok(rest.ecn), |item| item.flag())?,
     };
-    checked(red, item).map(Queue::Red)
+    checked(red, item)
 }
 
 fn packets(bytes: u64, packet: Packet) -> f64 {

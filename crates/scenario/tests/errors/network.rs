@@ -204,12 +204,12 @@ pub(crate) const CASES: &[Case] = &[
     (
         6,
         "buffer = \"500 packets\"\nqueue = \"codel\"",
-        "base.toml:7:9: path.queue = \"codel\": not built yet: codel; expected one of: drop-tail, red",
+        "base.toml:7:9: path.queue = \"codel\": not built yet: codel; expected one of: drop-tail, red, priority, quick-start",
     ),
     (
         6,
         "buffer = \"500 packets\"\nqueue = \"droptail\"",
-        "base.toml:7:9: path.queue = \"droptail\": there is no \"droptail\"; expected one of: drop-tail, red; did you mean \"drop-tail\"?",
+        "base.toml:7:9: path.queue = \"droptail\": there is no \"droptail\"; expected one of: drop-tail, red, priority, quick-start; did you mean \"drop-tail\"?",
     ),
     (
         6,
@@ -229,7 +229,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         6,
         "buffer = \"500 packets\"\nqueue = { min = \"1 packets\" }",
-        "base.toml:7:9: path.queue.kind: missing; expected one of: drop-tail, red",
+        "base.toml:7:9: path.queue.kind: missing; expected one of: drop-tail, red, priority, quick-start",
     ),
     (
         6,

@@ -23,19 +23,23 @@ struct Journey<'a> {
     path: &'a [usize],
     /// What is on its way into each link of the path, and at last into the endpoint; oldest first.
     into: Vec<VecDeque<Traveller>>,
+    /// What waits at each link that holds its packets, since it was due there.
+    waiting: Vec<VecDeque<Traveller>>,
 }
 
 /// Replays every path on its own.
 pub(super) fn replay(network: &Network, end: u64, log: &[Event], findings: &mut Findings) {
-    let new = |path| Journey { network, path, into: vec![VecDeque::new(); path.len() + 1] };
-    let mut data: Vec<Journey> = network.flows.iter().map(|flow| new(&flow.forward)).collect();
-    let mut acks: Vec<Journey> = network.flows.iter().map(|flow| new(&flow.reverse)).collect();
-    let mut udp: Vec<Journey> = network.udp.iter().map(|source| new(&source.path)).collect();
+    let mut data: Vec<_> = network.flows.iter().map(|flow| Journey::new(network, &flow.forward)).collect();
+    let mut acks: Vec<_> = network.flows.iter().map(|flow| Journey::new(network, &flow.reverse)).collect();
+    let mut udp: Vec<_> = network.udp.iter().map(|source| Journey::new(network, &source.path)).collect();
     for event in log {
-        let (Event::Sent { packet, .. } | Event::Offered { packet, .. } | Event::Arrived { packet, .. }) =
-            *event
-        else {
-            continue;
+        let packet = match *event {
+            Event::Sent { packet, .. }
+            | Event::Offered { packet, .. }
+            | Event::Queued { packet, .. }
+            | Event::Left { packet, .. }
+            | Event::Arrived { packet, .. } => packet,
+            Event::Acted { .. } => continue,
         };
         let journeys = match packet.kind {
             Kind::Data => &mut data,
@@ -49,26 +53,38 @@ pub(super) fn replay(network: &Network, end: u64, log: &[Event], findings: &mut 
     }
 }
 
-impl Journey<'_> {
+impl<'a> Journey<'a> {
+    fn new(network: &'a Network, path: &'a [usize]) -> Self {
+        let (into, waiting) = (vec![VecDeque::new(); path.len() + 1], vec![VecDeque::new(); path.len()]);
+        Self { network, path, into, waiting }
+    }
+
     fn go_on(&mut self, event: &Event, findings: &mut Findings) {
         match *event {
             Event::Sent { at, packet, .. } => {
                 self.into[0].push_back(Traveller { sent: at, due: at, packet });
             }
             Event::Offered { at, link, packet, passage } => {
-                let Some(hop) = self.path.iter().position(|&own| own == link as usize) else {
-                    findings.expect(false, Rule::Conservation, at, || {
-                        format!("{packet:?} on link {link}, which is not on its path")
-                    });
+                let Some(hop) = self.hop(at, link, packet, findings) else { return };
+                let Some(traveller) = self.take(hop, at, packet, findings) else { return };
+                self.pass(hop, traveller, passage);
+            }
+            Event::Queued { at, link, packet } => {
+                let Some(hop) = self.hop(at, link, packet, findings) else { return };
+                let Some(traveller) = self.take(hop, at, packet, findings) else { return };
+                self.waiting[hop].push_back(traveller);
+            }
+            Event::Left { at, link, packet, since, passage } => {
+                let Some(hop) = self.hop(at, link, packet, findings) else { return };
+                let known = |own: &Traveller| (own.due, own.packet.seq) == (since, packet.seq);
+                let place = self.waiting[hop].iter().position(known);
+                let Some(traveller) = place.and_then(|place| self.waiting[hop].remove(place)) else {
+                    findings.expect(false, Rule::Conservation, at, || format!("{packet:?} did not wait"));
                     return;
                 };
-                let Some(traveller) = self.take(hop, at, packet, findings) else { return };
-                if let Passage::Arrives(due) | Passage::Marked(due) = passage {
-                    // Nobody sees a datagram reach its sink.
-                    if packet.kind != Kind::Udp || hop + 1 < self.path.len() {
-                        self.into[hop + 1].push_back(Traveller { due, ..traveller });
-                    }
-                }
+                let in_order = place == Some(0) || passage == Passage::Dropped;
+                findings.expect(in_order, Rule::Order, at, || format!("{packet:?} overtakes its own flow"));
+                self.pass(hop, traveller, passage);
             }
             Event::Arrived { at, packet } => {
                 let Some(traveller) = self.take(self.path.len(), at, packet, findings) else { return };
@@ -78,6 +94,25 @@ impl Journey<'_> {
                 });
             }
             Event::Acted { .. } => {}
+        }
+    }
+
+    /// The place of `link` on the path.
+    fn hop(&self, at: u64, link: u32, packet: Seen, findings: &mut Findings) -> Option<usize> {
+        let hop = self.path.iter().position(|&own| own == link as usize);
+        findings.expect(hop.is_some(), Rule::Conservation, at, || {
+            format!("{packet:?} on link {link}, which is not on its path")
+        });
+        hop
+    }
+
+    /// Sends a packet on its way from `hop`, if it goes on.
+    fn pass(&mut self, hop: usize, traveller: Traveller, passage: Passage) {
+        if let Passage::Arrives(due) | Passage::Marked(due) = passage
+            // Nobody sees a datagram reach its sink.
+            && (traveller.packet.kind != Kind::Udp || hop + 1 < self.path.len())
+        {
+            self.into[hop + 1].push_back(Traveller { due, ..traveller });
         }
     }
 

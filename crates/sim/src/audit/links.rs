@@ -3,7 +3,7 @@
 use super::{Event, Findings, Rule};
 use crate::config::{LinkConfig, Network, QueueConfig};
 use firstflight_net::link::Passage;
-use firstflight_net::router::Room;
+use firstflight_net::queue::Room;
 use firstflight_net::trace::Tape;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,6 +19,12 @@ pub(super) struct Replay {
     tape: Option<Tape>,
     /// Start and size of transmissions that had to wait.
     waiting: VecDeque<(u64, u32)>,
+    counts: Counts,
+}
+
+/// What a link did.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Counts {
     /// Transmissions that began before the run's end, and their bytes.
     pub(super) packets: u64,
     pub(super) bytes: u64,
@@ -30,18 +36,39 @@ pub(super) struct Replay {
     pub(super) marks: u64,
 }
 
+impl Counts {
+    /// A transmission of `size` bytes began at `start`.
+    pub(super) fn transmitted(&mut self, start: u64, end: u64, size: u32, passage: Passage) {
+        if start < end {
+            self.packets += 1;
+            self.bytes += u64::from(size);
+        } else {
+            self.later_packets += 1;
+            self.later_bytes += u64::from(size);
+        }
+        self.wire_losses += u64::from(passage == Passage::LostOnWire);
+        self.marks += u64::from(matches!(passage, Passage::Marked(_)));
+    }
+}
+
 /// Replays every link on its own.
-pub(super) fn replay(network: &Network, end: u64, log: &[Event], findings: &mut Findings) -> Vec<Replay> {
-    let tape = |link: &LinkConfig| link.trace.as_ref().map(|trace| Tape::new(Arc::clone(trace)));
+pub(super) fn replay(network: &Network, end: u64, log: &[Event], findings: &mut Findings) -> Vec<Counts> {
     let new = |link: &LinkConfig| Replay { tape: tape(link), ..Replay::default() };
     let mut links: Vec<Replay> = network.links.iter().map(new).collect();
     for event in log {
         if let Event::Offered { at, link, packet, passage } = *event {
             let config = &network.links[link as usize];
-            links[link as usize].offer(config, (at, packet.size, passage), end, findings);
+            if !config.queue.holds() {
+                links[link as usize].offer(config, (at, packet.size, passage), end, findings);
+            }
         }
     }
-    links
+    links.into_iter().map(|link| link.counts).collect()
+}
+
+/// The trace of a link whose rate changes, at its beginning.
+pub(super) fn tape(link: &LinkConfig) -> Option<Tape> {
+    link.trace.as_ref().map(|trace| Tape::new(Arc::clone(trace)))
 }
 
 impl Replay {
@@ -62,7 +89,7 @@ impl Replay {
             self.waiting.pop_front();
         }
         if passage == Passage::Dropped {
-            self.drops += 1;
+            self.counts.drops += 1;
             findings.expect(self.refuses(config, size), Rule::Buffer, at, || {
                 format!("{name} refuses {size} bytes with {} packets waiting", self.waiting.len())
             });
@@ -82,15 +109,7 @@ impl Replay {
             format!("{name} sends {size} bytes until {finish} ns; from {start} ns they take {duration} ns")
         });
         self.free_at = finish;
-        if start < end {
-            self.packets += 1;
-            self.bytes += u64::from(size);
-        } else {
-            self.later_packets += 1;
-            self.later_bytes += u64::from(size);
-        }
-        self.wire_losses += u64::from(passage == Passage::LostOnWire);
-        self.marks += u64::from(matches!(passage, Passage::Marked(_)));
+        self.counts.transmitted(start, end, size, passage);
         findings.expect(passage != Passage::LostOnWire || config.loss > 0.0, Rule::Conservation, at, || {
             format!("{name} loses a packet, and should lose none")
         });
@@ -114,6 +133,7 @@ impl Replay {
                 bytes + u64::from(size) > limit
             }
             QueueConfig::Red(_) => true,
+            QueueConfig::Priority(_) => false,
         }
     }
 
@@ -129,6 +149,7 @@ impl Replay {
                 waiting.map(|&(_, size)| u64::from(size)).sum::<u64>() <= limit
             }
             QueueConfig::Red(red) => waiting.count() <= red.limit as usize,
+            QueueConfig::Priority(_) => false,
         }
     }
 }
@@ -139,7 +160,7 @@ pub(super) fn least(config: &LinkConfig, size: u32) -> u64 {
 }
 
 /// Nanoseconds that `size` bytes take at the constant rate, rounded to the nearest.
-fn transmission(config: &LinkConfig, size: u32) -> u64 {
+pub(super) fn transmission(config: &LinkConfig, size: u32) -> u64 {
     let bits = u128::from(size) * 8_000_000_000;
     let rate = u128::from(config.rate.0);
     ((bits + rate / 2) / rate) as u64

@@ -3,12 +3,14 @@
 //!
 //! - links: packets leave in the order they came, no faster than the rate and no later than they could; no more
 //!   wait than the buffer holds, and none is refused while there is room;
+//! - links that hold their packets: the same, except that the discipline says who leaves next;
 //! - journeys: what leaves one hop reaches the next, the same packet at the same time, and nothing else does, so
 //!   that sent = delivered + dropped + in flight;
 //! - receivers: every ACK says exactly what had arrived, and none comes later than the receiver may hold it;
 //! - senders: new data leaves only where window and receive window have room, and a repeat is called one;
 //! - the outcome counts what the log shows.
 
+mod held;
 mod journeys;
 mod links;
 mod outcome;
@@ -46,6 +48,28 @@ pub enum Event {
         /// What the link said.
         passage: Passage,
     },
+    /// A packet joined the queue of a link that holds its packets.
+    Queued {
+        /// When.
+        at: u64,
+        /// The link's number.
+        link: u32,
+        /// What.
+        packet: Seen,
+    },
+    /// A packet left such a queue.
+    Left {
+        /// When.
+        at: u64,
+        /// The link's number.
+        link: u32,
+        /// What.
+        packet: Seen,
+        /// When it had joined.
+        since: u64,
+        /// What became of it.
+        passage: Passage,
+    },
     /// A packet reached an endpoint.
     Arrived {
         /// When.
@@ -72,6 +96,8 @@ impl Event {
         match *self {
             Self::Sent { at, .. }
             | Self::Offered { at, .. }
+            | Self::Queued { at, .. }
+            | Self::Left { at, .. }
             | Self::Arrived { at, .. }
             | Self::Acted { at, .. } => at,
         }
@@ -94,6 +120,14 @@ impl Observer for Recorder {
 
     fn offered(&mut self, at: u64, link: u32, packet: Seen, passage: Passage) {
         self.log.push(Event::Offered { at, link, packet, passage });
+    }
+
+    fn queued(&mut self, at: u64, link: u32, packet: Seen) {
+        self.log.push(Event::Queued { at, link, packet });
+    }
+
+    fn left(&mut self, at: u64, link: u32, packet: Seen, since: u64, passage: Passage) {
+        self.log.push(Event::Left { at, link, packet, since, passage });
     }
 
     fn arrived(&mut self, at: u64, packet: Seen) {
@@ -160,7 +194,8 @@ impl Findings {
 /// simulator is right.
 pub fn audit(network: &Network, outcome: &Outcome, log: &[Event]) -> Vec<Violation> {
     let mut findings = Findings::default();
-    let links = links::replay(network, outcome.end, log, &mut findings);
+    let mut links = links::replay(network, outcome.end, log, &mut findings);
+    held::replay(network, outcome.end, log, &mut links, &mut findings);
     journeys::replay(network, outcome.end, log, &mut findings);
     receivers::replay(network, log, &mut findings);
     senders::replay(network, log, &mut findings);

@@ -1,6 +1,6 @@
 //! Whether the results count what the log shows.
 
-use super::links::Replay;
+use super::links::Counts as LinkCounts;
 use super::{Event, Findings, Rule};
 use crate::observe::Kind;
 use crate::outcome::Outcome;
@@ -14,7 +14,7 @@ struct Counts {
     delivered: u32,
 }
 
-pub(super) fn compare(outcome: &Outcome, links: &[Replay], log: &[Event], findings: &mut Findings) {
+pub(super) fn compare(outcome: &Outcome, links: &[LinkCounts], log: &[Event], findings: &mut Findings) {
     let mut counts = vec![Counts::default(); outcome.flows.len()];
     for event in log {
         match *event {
@@ -26,6 +26,7 @@ pub(super) fn compare(outcome: &Outcome, links: &[Replay], log: &[Event], findin
                 counts.retransmits += u64::from(retransmission);
             }
             Event::Offered { packet, passage: Passage::Dropped | Passage::LostOnWire, .. }
+            | Event::Left { packet, passage: Passage::Dropped | Passage::LostOnWire, .. }
                 if packet.kind == Kind::Data && packet.seq != u32::MAX =>
             {
                 counts[packet.flow as usize].lost += 1;

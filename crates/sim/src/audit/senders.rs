@@ -72,7 +72,7 @@ fn with_allowances(flow: u32, log: &[Event]) -> Vec<(&Event, Option<Allowance>)>
                 }
                 before = after;
             }
-            Event::Offered { packet, .. } | Event::Arrived { packet, .. }
+            Event::Offered { packet, .. } | Event::Left { packet, .. } | Event::Arrived { packet, .. }
                 if packet.flow == flow && packet.kind != Kind::Udp =>
             {
                 events.push((event, None));
@@ -87,7 +87,7 @@ fn with_allowances(flow: u32, log: &[Event]) -> Vec<(&Event, Option<Allowance>)>
 fn leaves_the_network(event: &Event) -> bool {
     match event {
         Event::Arrived { packet, .. } => is_data(packet),
-        Event::Offered { packet, passage, .. } => {
+        Event::Offered { packet, passage, .. } | Event::Left { packet, passage, .. } => {
             is_data(packet) && matches!(passage, Passage::Dropped | Passage::LostOnWire)
         }
         _ => false,
@@ -101,7 +101,9 @@ fn is_data(packet: &Seen) -> bool {
 impl Replay {
     fn apply(&mut self, event: &Event, allowance: Option<Allowance>, findings: &mut Findings) {
         match *event {
-            Event::Arrived { packet, .. } | Event::Offered { packet, .. } if leaves_the_network(event) => {
+            Event::Arrived { packet, .. } | Event::Offered { packet, .. } | Event::Left { packet, .. }
+                if leaves_the_network(event) =>
+            {
                 self.count(packet.seq, -1);
             }
             Event::Sent { at, packet, retransmission } => {

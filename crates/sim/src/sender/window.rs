@@ -143,7 +143,8 @@ impl Sender {
             self.stamps.set(now, segment, self.una, if repeated { REPEATED } else { 0 });
         }
         let mut for_routers = 0;
-        if self.noted || self.chain.control.pacing != Rate::NONE {
+        let control = &self.chain.control;
+        if self.noted | control.droppable || control.pacing != Rate::NONE {
             let (more, high) = self.note(now, segment, repeated);
             flags |= more;
             for_routers = high;
@@ -164,7 +165,10 @@ impl Sender {
         if self.delivery.is_some() {
             self.stamp_delivery(now, segment);
         }
-        let flags = if self.stack.ecn { self.ecn_flags(repeated) } else { 0 };
+        let mut flags = if self.stack.ecn { self.ecn_flags(repeated) } else { 0 };
+        if self.chain.control.droppable && !repeated {
+            flags |= packet::DROPPABLE;
+        }
         if self.chain.control.pacing != Rate::NONE {
             let (rate, now) = (self.chain.control.pacing, Nanos(now));
             if self.linux {

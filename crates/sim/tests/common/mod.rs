@@ -54,6 +54,8 @@ pub(crate) struct Case {
     pub(crate) unlimited_too: bool,
     pub(crate) udp_mbit_s: u64,
     pub(crate) red: bool,
+    /// In place of drop-tail or RED.
+    pub(crate) queue: Option<QueueConfig>,
     pub(crate) ecn: bool,
     pub(crate) loss: f64,
     pub(crate) handshake: bool,
@@ -79,6 +81,7 @@ impl Default for Case {
             unlimited_too: false,
             udp_mbit_s: 0,
             red: false,
+            queue: None,
             ecn: false,
             loss: 0.0,
             handshake: false,
@@ -126,7 +129,9 @@ pub(crate) fn stack(case: &Case) -> Stack {
 pub(crate) fn network(case: &Case) -> Network {
     let rate = Rate(case.mbit_s * 1_000_000);
     let limit = case.buffer;
-    let queue = if case.red {
+    let queue = if let Some(queue) = case.queue {
+        queue
+    } else if case.red {
         QueueConfig::Red(RedConfig {
             min: f64::from(limit) / 10.0,
             max: f64::from(limit) / 3.0,

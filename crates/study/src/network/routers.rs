@@ -1,20 +1,17 @@
 //! Routers that take part in congestion control: what the simulator needs of them, and who needs them.
 
 use firstflight_control::contract::Signals;
+use firstflight_net::queue::Room;
+use firstflight_net::router::RouterConfig;
 use firstflight_net::router::quick_start::QuickStartConfig;
-use firstflight_net::router::{Room, RouterConfig};
-use firstflight_scenario::{FlowGroup, Limit, Router};
+use firstflight_scenario::{FlowGroup, Router};
 use firstflight_sim::config::{LinkConfig, QueueConfig};
 
 use super::Refusal;
 use super::stack::chain;
 
-/// The queue of a router with room for `limit`.
-pub(super) fn queue(router: Router, limit: Limit) -> QueueConfig {
-    let room = match limit {
-        Limit::Packets(n) => Room::Packets(n.min(u32::MAX.into()) as u32),
-        Limit::Bytes(n) => Room::Bytes(n),
-    };
+/// The queue of a router with this room.
+pub(super) fn queue(router: Router, room: Room) -> QueueConfig {
     let config = match router {
         Router::QuickStart { threshold, share } => {
             RouterConfig::QuickStart(QuickStartConfig { threshold, share, ..QuickStartConfig::default() })

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use firstflight_control::units::{Nanos, Rate};
+use firstflight_net::queue::Room;
 use firstflight_net::queue::red::RedConfig;
-use firstflight_net::router::Room;
 use firstflight_net::trace::Trace;
 use firstflight_scenario as scenario;
 use firstflight_scenario::{Endpoints, Graph, Limit, LinkTrace, Queue, Scenario, Schedule};
@@ -121,10 +121,12 @@ impl<'a> Wires<'a> {
         let bdp = link.rate.bytes_in(Nanos(delay(forward) + delay(reverse))) as f64 / f64::from(packet);
         let buffer = match link.queue {
             QueueConfig::Unlimited => f64::INFINITY,
-            QueueConfig::Packets(limit) | QueueConfig::Router(_, Room::Packets(limit)) => limit.into(),
-            QueueConfig::Bytes(limit) | QueueConfig::Router(_, Room::Bytes(limit)) => {
-                limit as f64 / f64::from(self.packet)
-            }
+            QueueConfig::Packets(limit) => limit.into(),
+            QueueConfig::Bytes(limit) => limit as f64 / f64::from(self.packet),
+            QueueConfig::Router(_, room) | QueueConfig::Priority(room) => match room {
+                Room::Packets(limit) => limit.into(),
+                Room::Bytes(limit) => limit as f64 / f64::from(self.packet),
+            },
             QueueConfig::Red(red) => red.limit.into(),
         };
         (bdp, buffer)
@@ -140,12 +142,20 @@ fn trace(trace: &LinkTrace) -> Arc<Trace> {
     })
 }
 
+fn room(limit: Limit) -> Room {
+    match limit {
+        Limit::Packets(n) => Room::Packets(n.min(u32::MAX.into()) as u32),
+        Limit::Bytes(n) => Room::Bytes(n),
+    }
+}
+
 fn queue(queue: &Queue, limit: Limit, rate: Rate, packet: u32) -> QueueConfig {
     let packets = |n: u64| n.min(u32::MAX.into()) as u32;
     match (queue, limit) {
         (Queue::DropTail, Limit::Packets(n)) => QueueConfig::Packets(packets(n)),
         (Queue::DropTail, Limit::Bytes(n)) => QueueConfig::Bytes(n),
-        (Queue::Router(router), limit) => routers::queue(*router, limit),
+        (Queue::Router(router), limit) => routers::queue(*router, room(limit)),
+        (Queue::Priority, limit) => QueueConfig::Priority(room(limit)),
         (Queue::Red(red), limit) => QueueConfig::Red(RedConfig {
             min: red.min,
             max: red.max,

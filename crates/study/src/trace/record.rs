@@ -214,6 +214,8 @@ struct Journey {
     path: Vec<usize>,
     /// What has left hop `i - 1`, or the sender, and not reached hop `i`.
     into: Vec<VecDeque<Stamps>>,
+    /// What waits at hop `i`, where that holds its packets, with the time since when.
+    waiting: Vec<VecDeque<(u64, Stamps)>>,
 }
 
 #[derive(Clone, Copy)]
@@ -224,12 +226,35 @@ struct Stamps {
 
 impl Journey {
     fn new(path: &[usize]) -> Self {
-        Self { path: path.to_vec(), into: vec![VecDeque::new(); path.len() + 1] }
+        let (into, waiting) = (vec![VecDeque::new(); path.len() + 1], vec![VecDeque::new(); path.len()]);
+        Self { path: path.to_vec(), into, waiting }
+    }
+
+    fn hop(&self, link: u32) -> usize {
+        self.path.iter().position(|&own| own == link as usize).expect("a link of its path")
     }
 
     fn offered(&mut self, link: u32, passage: Passage) {
-        let hop = self.path.iter().position(|&own| own == link as usize).expect("a link of its path");
+        let hop = self.hop(link);
         let stamps = self.into[hop].pop_front().expect("a packet on its way there");
+        self.pass(hop, stamps, passage);
+    }
+
+    fn queued(&mut self, at: u64, link: u32) {
+        let hop = self.hop(link);
+        let stamps = self.into[hop].pop_front().expect("a packet on its way there");
+        self.waiting[hop].push_back((at, stamps));
+    }
+
+    fn left(&mut self, link: u32, since: u64, passage: Passage) {
+        let hop = self.hop(link);
+        let place =
+            self.waiting[hop].iter().position(|&(joined, _)| joined == since).expect("it waits there");
+        let (_, stamps) = self.waiting[hop].remove(place).expect("a place in the queue");
+        self.pass(hop, stamps, passage);
+    }
+
+    fn pass(&mut self, hop: usize, stamps: Stamps, passage: Passage) {
         if matches!(passage, Passage::Arrives(_) | Passage::Marked(_)) {
             self.into[hop + 1].push_back(stamps);
         }
@@ -395,6 +420,24 @@ impl Observer for Recorder {
         match packet.kind {
             Kind::Data => self.flows[flow].data.offered(link, passage),
             Kind::Ack => self.flows[flow].acks.offered(link, passage),
+            Kind::Udp => {}
+        }
+    }
+
+    fn queued(&mut self, at: u64, link: u32, packet: Seen) {
+        let flow = packet.flow as usize;
+        match packet.kind {
+            Kind::Data => self.flows[flow].data.queued(at, link),
+            Kind::Ack => self.flows[flow].acks.queued(at, link),
+            Kind::Udp => {}
+        }
+    }
+
+    fn left(&mut self, _at: u64, link: u32, packet: Seen, since: u64, passage: Passage) {
+        let flow = packet.flow as usize;
+        match packet.kind {
+            Kind::Data => self.flows[flow].data.left(link, since, passage),
+            Kind::Ack => self.flows[flow].acks.left(link, since, passage),
             Kind::Udp => {}
         }
     }

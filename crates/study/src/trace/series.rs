@@ -41,6 +41,8 @@ struct Recorder {
     delay: u64,
     /// When the packets that wait at the link will begin to be transmitted.
     waiting: VecDeque<u64>,
+    /// How many wait, where the link holds its packets.
+    held: u32,
     spacing: u64,
     points: Vec<Point>,
     losses: Vec<u64>,
@@ -64,6 +66,7 @@ impl Recorder {
             free_at: 0,
             delay: link.delay.0,
             waiting: VecDeque::new(),
+            held: 0,
             spacing: 0,
             points: vec![],
             losses: vec![],
@@ -123,6 +126,18 @@ impl Observer for Recorder {
         }
     }
 
+    fn queued(&mut self, _at: u64, link: u32, _packet: Seen) {
+        self.held += u32::from(link == 0);
+    }
+
+    fn left(&mut self, at: u64, link: u32, packet: Seen, _since: u64, passage: Passage) {
+        self.held -= u32::from(link == 0);
+        let lost = matches!(passage, Passage::Dropped | Passage::LostOnWire);
+        if lost && packet.flow == 0 && packet.kind == Kind::Data {
+            self.losses.push(at);
+        }
+    }
+
     fn acted(&mut self, at: u64, flow: u32, sender: &Sender) {
         if flow != 0 || self.points.last().is_some_and(|last| at < last.at + self.spacing) {
             return;
@@ -136,7 +151,7 @@ impl Observer for Recorder {
             cwnd: info.cwnd,
             ssthresh: info.ssthresh,
             in_flight: info.in_flight.into(),
-            queue: self.waiting.len() as f64,
+            queue: self.waiting.len() as f64 + f64::from(self.held),
             delivered: arrived as f64,
         });
         if self.points.len() >= MOST_POINTS {

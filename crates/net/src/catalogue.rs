@@ -1,0 +1,61 @@
+//! What a link may have in front of it: every discipline with its source, one line each.
+
+/// What a discipline does with packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It keeps, drops or marks them.
+    Queue,
+    /// It tells their senders what rate or window to use.
+    Router,
+}
+
+impl Role {
+    /// The word used in results.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Queue => "queue",
+            Self::Router => "router",
+        }
+    }
+}
+
+/// What is known of a discipline.
+#[derive(Clone, Copy, Debug)]
+pub struct Info {
+    /// Its stable label, and its kind in a scenario.
+    pub label: &'static str,
+    /// What it does with packets.
+    pub role: Role,
+    /// Paper and section, or RFC.
+    pub source: &'static str,
+    /// One sentence for listings.
+    pub summary: &'static str,
+}
+
+const fn queue(label: &'static str, source: &'static str, summary: &'static str) -> Info {
+    Info { label, role: Role::Queue, source, summary }
+}
+
+const fn router(label: &'static str, source: &'static str, summary: &'static str) -> Info {
+    Info { label, role: Role::Router, source, summary }
+}
+
+/// Every discipline, in listing order.
+pub const DISCIPLINES: &[Info] = &[
+    queue("drop-tail", "RFC 7567, section 2", "first in, first out; what finds no room is lost"),
+    queue(
+        "red",
+        "Floyd, Jacobson, IEEE/ACM ToN 1(4), 1993; gentle: Floyd, 2000",
+        "drops or marks at random as the average queue grows",
+    ),
+    queue(
+        "priority",
+        "Padmanabhan, Katz, Globecom Internet Mini-Conference, 1998",
+        "drop-tail that drops droppable packets first",
+    ),
+    router(
+        "quick-start",
+        "RFC 4782; ns-2.35, algorithm 3",
+        "grants opening packets the rates they ask for, as far as the link is free",
+    ),
+];

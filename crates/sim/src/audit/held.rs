@@ -1,0 +1,192 @@
+//! What a link that holds its packets may do with them.
+
+use super::links::{Counts, tape, transmission};
+use super::{Event, Findings, Rule};
+use crate::config::{LinkConfig, Network, QueueConfig};
+use crate::observe::Seen;
+use crate::packet::DROPPABLE;
+use firstflight_net::link::Passage;
+use firstflight_net::queue::Room;
+use firstflight_net::trace::Tape;
+
+/// A link as its log tells it.
+struct Replay<'a> {
+    config: &'a LinkConfig,
+    number: u32,
+    /// The run's end.
+    end: u64,
+    /// When the last thing happened.
+    now: u64,
+    /// When the last transmission ends.
+    free_at: u64,
+    /// Since when something waits.
+    ready_at: u64,
+    tape: Option<Tape>,
+    /// What waits and since when, in the order in which it came.
+    waiting: Vec<(u64, Seen)>,
+    counts: Counts,
+}
+
+/// Replays every such link on its own, and puts down in `counts` what it did.
+pub(super) fn replay(
+    network: &Network,
+    end: u64,
+    log: &[Event],
+    counts: &mut [Counts],
+    findings: &mut Findings,
+) {
+    for (number, config) in (0..).zip(&network.links).filter(|(_, link)| link.queue.holds()) {
+        let mut link = Replay {
+            config,
+            number,
+            end,
+            now: 0,
+            free_at: 0,
+            ready_at: 0,
+            tape: tape(config),
+            waiting: vec![],
+            counts: Counts::default(),
+        };
+        log.iter().for_each(|event| link.see(event, findings));
+        link.finish(findings);
+        counts[number as usize] = link.counts;
+    }
+}
+
+impl Replay<'_> {
+    fn see(&mut self, event: &Event, findings: &mut Findings) {
+        match *event {
+            Event::Offered { at, link, packet, passage } if link == self.number => {
+                self.tick(at, findings);
+                self.counts.drops += 1;
+                findings.expect(passage == Passage::Dropped, Rule::Conservation, at, || {
+                    format!("{packet:?} passes {} without joining its queue", self.config.name)
+                });
+                findings.expect(self.refuses(&packet), Rule::Buffer, at, || {
+                    format!("{} refuses {packet:?} with {} waiting", self.config.name, self.waiting.len())
+                });
+            }
+            Event::Queued { at, link, packet } if link == self.number => {
+                self.tick(at, findings);
+                if self.waiting.is_empty() {
+                    self.ready_at = at;
+                }
+                self.waiting.push((at, packet));
+            }
+            Event::Left { at, link, packet, since, passage } if link == self.number => {
+                self.tick(at, findings);
+                let known = |(joined, own): &(u64, Seen)| {
+                    (*joined, own.kind, own.flow, own.seq) == (since, packet.kind, packet.flow, packet.seq)
+                };
+                let Some(place) = self.waiting.iter().position(known) else {
+                    let name = &self.config.name;
+                    findings.expect(false, Rule::Conservation, at, || {
+                        format!("{packet:?} did not wait at {name}")
+                    });
+                    return;
+                };
+                if passage == Passage::Dropped {
+                    self.counts.drops += 1;
+                    findings.expect(self.drops(place), Rule::Buffer, at, || {
+                        format!("{} drops {packet:?} of {} waiting", self.config.name, self.waiting.len())
+                    });
+                } else {
+                    findings.expect(self.is_next(place), Rule::Order, at, || {
+                        format!("{packet:?} leaves {} before its turn", self.config.name)
+                    });
+                    self.transmit(at, since, packet.size, passage, findings);
+                }
+                self.waiting.remove(place);
+            }
+            _ => {}
+        }
+    }
+
+    /// Whatever happened at one instant, afterwards the queue is within its room.
+    fn tick(&mut self, at: u64, findings: &mut Findings) {
+        let name = &self.config.name;
+        findings.expect(at >= self.now, Rule::Order, at, || {
+            format!("something happens at {name} after {} ns", self.now)
+        });
+        if at > self.now {
+            self.now = at;
+            findings.expect(self.fits(), Rule::Buffer, at, || {
+                format!("{} packets wait at {name}", self.waiting.len())
+            });
+        }
+    }
+
+    fn transmit(&mut self, at: u64, since: u64, size: u32, passage: Passage, findings: &mut Findings) {
+        let name = &self.config.name;
+        // A link does not rest while something waits, nor does it begin before it is done.
+        let start = self.free_at.max(self.ready_at);
+        findings.expect(at == start, Rule::Capacity, at, || {
+            format!("{name} begins at {at} ns, and should at {start} ns")
+        });
+        let duration = match &mut self.tape {
+            Some(tape) => tape.carry(since, size) - at,
+            None => transmission(self.config, size),
+        };
+        let finish = match passage {
+            Passage::Arrives(then) | Passage::Marked(then) => then.saturating_sub(self.config.delay.0),
+            _ => at + duration,
+        };
+        findings.expect(finish.abs_diff(at + duration) <= 1, Rule::Capacity, at, || {
+            format!("{name} sends {size} bytes until {finish} ns; from {at} ns they take {duration} ns")
+        });
+        findings.expect(
+            passage != Passage::LostOnWire || self.config.loss > 0.0,
+            Rule::Conservation,
+            at,
+            || format!("{name} loses a packet, and should lose none"),
+        );
+        self.free_at = finish;
+        self.counts.transmitted(at, self.end, size, passage);
+    }
+
+    fn finish(&self, findings: &mut Findings) {
+        let rests = !self.waiting.is_empty() && self.free_at < self.end;
+        findings.expect(!rests, Rule::Capacity, self.free_at, || {
+            format!("{} rests with {} packets waiting", self.config.name, self.waiting.len())
+        });
+    }
+
+    /// Whether the packet at `place` may leave before the others.
+    fn is_next(&self, place: usize) -> bool {
+        place == 0
+    }
+
+    /// Whether `packet` may be refused.
+    fn refuses(&self, packet: &Seen) -> bool {
+        match self.config.queue {
+            QueueConfig::Priority(room) => {
+                let stays = |own: &Seen| packet.flags & DROPPABLE != 0 || own.flags & DROPPABLE == 0;
+                !has(room, self.waiting.iter().filter(|(_, own)| stays(own)), packet.size)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the packet at `place`, already joined by what comes, may be dropped.
+    fn drops(&self, place: usize) -> bool {
+        let last_droppable = self.waiting.iter().rposition(|(_, own)| own.flags & DROPPABLE != 0);
+        match self.config.queue {
+            QueueConfig::Priority(_) => !self.fits() && last_droppable == Some(place),
+            _ => false,
+        }
+    }
+
+    /// Whether what waits is within the limit.
+    fn fits(&self) -> bool {
+        match (self.config.queue, self.waiting.split_last()) {
+            (QueueConfig::Priority(room), Some(((_, last), rest))) => has(room, rest.iter(), last.size),
+            _ => true,
+        }
+    }
+}
+
+/// Whether `room` has a place for `size` bytes beside these packets.
+fn has<'a>(room: Room, waiting: impl Iterator<Item = &'a (u64, Seen)>, size: u32) -> bool {
+    let (packets, bytes) = waiting.fold((0, 0), |(n, bytes), (_, own)| (n + 1, bytes + u64::from(own.size)));
+    room.has(packets, bytes, size)
+}
