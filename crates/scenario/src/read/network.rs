@@ -104,7 +104,8 @@ fn queue(item: &Item<'_>, packet: Packet, bdp: Option<u64>) -> Result<Queue, Err
     let own = format::QUEUE_KEYS.iter().find(|(other, _)| *other == kind).map_or(&[][..], |(_, keys)| keys);
     let others = format::QUEUE_KEYS.iter().flat_map(|(_, keys)| *keys).filter(|key| !own.contains(key));
     if let Some(item) = others.filter_map(|key| given(&key)).next() {
-        return Err(item.impossible(format!("{kind} has no such parameter")));
+        let what = if own.is_empty() { "parameters" } else { "such parameter" };
+        return Err(item.impossible(format!("{kind} has no {what}")));
     }
     if let Some(mut router) = Router::by_label(kind) {
         for (name, value) in router.params() {
