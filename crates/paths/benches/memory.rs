@@ -4,36 +4,16 @@
 //! full and every new cluster takes the room of an old one. Times are CPU time of this process, the best of several runs;
 //! bytes are what the allocator was asked for. A number as argument is the number of clusters.
 
-use std::alloc::{GlobalAlloc, Layout, System};
+#[path = "../tests/common/allocator.rs"]
+mod allocator;
+
 use std::hint::black_box;
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
+use allocator::IN_USE;
 use firstflight_control::units::Nanos;
 use firstflight_paths::{Destination, Grouping, Handle, Limits, Memory, Policy, Sample, Transfer};
-
-/// The system's allocator, and how many bytes are in use.
-struct Counting;
-
-static IN_USE: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call goes to the system's allocator unchanged; the count is nobody's business but the reader's.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        IN_USE.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        IN_USE.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: as above.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 const RUNS: usize = 3;
 const MSS: u64 = 1448;

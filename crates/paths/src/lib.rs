@@ -7,7 +7,8 @@
 //! [`Plan`](firstflight_control::contract::Plan), all zero where nothing is known. A [`Memory`] holds the clusters of all
 //! of a host's peers, grouped by address.
 //!
-//! No clock, no I/O, no randomness; an observation allocates nothing.
+//! No clock, no I/O, no randomness. An observation allocates nothing, but for the first of a minute in a cluster whose
+//! windows are sampled.
 
 mod averages;
 mod cluster;
