@@ -9,7 +9,7 @@ use crate::contract::Ack;
 use crate::units::{Nanos, Rate};
 
 /// Most pairs that [`Pairs`] holds.
-pub const MOST: usize = 16;
+pub const MOST: usize = 12;
 
 /// Two ACKs whose newest packets had left together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -35,6 +35,8 @@ enum State {
 pub struct JumpStart {
     /// Parameter, segments.
     cap: u64,
+    /// Parameter: whether routers may drop the first flight before other packets.
+    droppable: bool,
     state: State,
     mss: u64,
     /// `cwnd0` of the thesis, bytes.
@@ -45,7 +47,14 @@ pub struct JumpStart {
 
 impl Default for JumpStart {
     fn default() -> Self {
-        Self { cap: CAP, state: State::SlowStart, mss: 0, first_flight: 0, retransmitted: 0 }
+        Self {
+            cap: CAP,
+            droppable: false,
+            state: State::SlowStart,
+            mss: 0,
+            first_flight: 0,
+            retransmitted: 0,
+        }
     }
 }
 
@@ -56,18 +65,36 @@ impl Scheme for JumpStart {
         source: "Liu, thesis, section 3.2; Liu, Allman, Jin, Wang, PFLDnet 2007",
         summary: "all queued data paced over the first round trip, half of what arrived after a loss",
         needs: Signals::PACING.and(Signals::HANDSHAKE),
-        params: &[Param {
-            name: "cap",
-            kind: ParamKind::Packets,
-            default: "10000 packets",
-            doc: "most sent in the first round trip (Table 3.1: the window; section 3.4: a policy)",
-        }],
+        params: &[
+            Param {
+                name: "cap",
+                kind: ParamKind::Packets,
+                default: "10000 packets",
+                doc: "most sent in the first round trip (Table 3.1: the window; section 3.4: a policy)",
+            },
+            Param {
+                name: "droppable",
+                kind: ParamKind::Flag,
+                default: "false",
+                doc: "mark the first flight, so that routers drop its packets before others (section 3.4)",
+            },
+        ],
     };
 
-    fn set(&mut self, _: &str, value: Value) {
-        if let Value::Packets(n) = value {
-            self.cap = n;
+    fn set(&mut self, name: &str, value: Value) {
+        match (name, value) {
+            ("cap", Value::Packets(n)) => self.cap = n,
+            ("droppable", Value::Flag(on)) => self.droppable = on,
+            _ => unreachable!("jump-start has no parameter {name} of this kind"),
         }
+    }
+}
+
+impl JumpStart {
+    /// The first flight is over: what is sent from now on is any TCP's.
+    fn stop_jumping(control: &mut Control) {
+        control.stop_pacing();
+        control.droppable = false;
     }
 }
 
@@ -89,6 +116,7 @@ impl Phase for JumpStart {
         control.cwnd = control.cwnd.max(self.first_flight.next_multiple_of(self.mss));
         // "The sender then paces all cwnd_0 packets over RTT_0 seconds."
         control.pace(self.first_flight, entry.rtt, self.mss);
+        control.droppable = self.droppable;
         self.state = State::Pacing;
     }
 
@@ -101,7 +129,7 @@ impl Phase for JumpStart {
                 // "Jump Start terminates ... when either (a) the first ACK arrives and notifies the end of
                 // the first RTT, or (b) all cwnd_0 packets are sent out." Nothing can be sent between the
                 // two: the window is full, so both are seen here.
-                control.stop_pacing();
+                Self::stop_jumping(control);
                 self.state = State::Acknowledging;
                 let all = ack.sent + self.mss > self.first_flight;
                 self.normal(ack, control);
@@ -133,7 +161,7 @@ impl Phase for JumpStart {
     }
 
     fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
-        control.stop_pacing();
+        Self::stop_jumping(control);
         let first_flight = matches!(self.state, State::Pacing | State::Acknowledging);
         if !first_flight || event.trigger == Trigger::Timeout {
             self.state = State::SlowStart;
@@ -239,6 +267,27 @@ mod tests {
             assert_eq!(step, Step::Over(reason));
             assert_eq!(control.pacing, Rate::NONE);
             assert_eq!(control.cwnd, 101 * MSS, "slow start goes on below an infinite threshold");
+        }
+    }
+
+    #[test]
+    fn only_the_first_flight_is_marked_as_droppable_and_only_if_asked() {
+        let (_, control) = jump(100, 10_000);
+        assert!(!control.droppable);
+        for loss in [false, true] {
+            let mut phase = JumpStart::default();
+            phase.set("droppable", Value::Flag(true));
+            let mut control = Control { cwnd: 3 * MSS, ..Control::default() };
+            phase.enter(&entry(100, 10_000), &mut control);
+            assert!(control.droppable);
+            if loss {
+                let _ = phase.on_congestion(&congestion(Trigger::Timeout, 100), &mut control);
+            } else {
+                let _ = phase.on_ack(&ack(100, 0, Ack::ROUND_START), &mut control);
+            }
+            assert!(!control.droppable);
+            phase.enter(&Entry { why: Why::Timeout, ..entry(100, 10_000) }, &mut control);
+            assert!(!control.droppable);
         }
     }
 

@@ -1,0 +1,49 @@
+//! Jump Start's first flight into a path that another flow half fills, as the thesis discusses it in section 3.4.
+
+mod common;
+
+use common::{Case, MS, network, run};
+use firstflight_control::host::chain::Chain;
+use firstflight_control::registry::AnyPhase;
+use firstflight_control::scheme::Value;
+use firstflight_net::queue::Room;
+use firstflight_sim::config::QueueConfig;
+use firstflight_sim::outcome::FlowOutcome;
+use firstflight_sim::sender::stack::ReceiveWindow;
+
+const MSS: u64 = 960;
+
+/// A flow with a window of 50 packets on a path that holds 113 and queues 30; after five seconds 150 packets jump in beside it.
+fn beside(parameter: &str, value: Value) -> [FlowOutcome; 2] {
+    let case = Case { flows: 2, handshake: true, buffer: 30, seconds: 10, ..Case::default() };
+    let mut net = network(&case);
+    net.links[0].queue = QueueConfig::Priority(Room::Packets(30));
+    net.flows[0].stack.receive_window = ReceiveWindow::fixed(50);
+    let [mut jump_start, reno] =
+        ["jump-start", "reno"].map(|label| AnyPhase::by_label(label).expect("registered"));
+    jump_start.set(parameter, value).expect("a parameter");
+    net.flows[1].chain = Chain::new(vec![jump_start, reno]).expect("a chain");
+    net.flows[1].app.start = 5000 * MS;
+    net.flows[1].app.bytes = Some(150 * MSS);
+    let outcome = run(&net);
+    <[FlowOutcome; 2]>::try_from(outcome.flows).expect("two flows")
+}
+
+#[test]
+fn a_first_flight_that_may_be_dropped_first_costs_the_others_nothing() {
+    // 150 packets in 90 ms and 555 a second of the other flow are 89 more than the bottleneck takes meanwhile; 30 wait, so some 57
+    // are lost, a quarter of them the other flow's, where nothing is marked. What is sent again comes with half the window: 75
+    // and 50 fit.
+    let [other, jumping] = beside("droppable", Value::Flag(false));
+    assert!((8..=20).contains(&other.lost) && jumping.lost >= 35, "{} and {}", other.lost, jumping.lost);
+    let [other, jumping] = beside("droppable", Value::Flag(true));
+    assert!(other.lost == 0 && jumping.lost >= 50, "{} and {}", other.lost, jumping.lost);
+    assert_eq!(jumping.completions.len(), 1);
+}
+
+#[test]
+fn a_policys_cap_on_the_first_flight_keeps_it_from_losing() {
+    // 50 packets in 90 ms and the 555 a second are 11 less than the bottleneck takes.
+    let [other, jumping] = beside("cap", Value::Packets(50));
+    assert_eq!((other.lost, jumping.lost, jumping.first_flight), (0, 0, 50));
+}
