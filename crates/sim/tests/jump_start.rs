@@ -31,19 +31,18 @@ fn beside(parameter: &str, value: Value) -> [FlowOutcome; 2] {
 
 #[test]
 fn a_first_flight_that_may_be_dropped_first_costs_the_others_nothing() {
-    // 150 packets in 90 ms and 555 a second of the other flow are 89 more than the bottleneck takes meanwhile; 30 wait, so some 57
-    // are lost, a quarter of them the other flow's, where nothing is marked. What is sent again comes with half the window: 75
-    // and 50 fit.
+    // 150 packets in 90 ms and the other flow's 50 are 87 more than the bottleneck takes meanwhile; 30 wait, so more than fifty are
+    // lost, whosoever they are. What is sent again comes with half the window: 75 and 50 fit.
     let [other, jumping] = beside("droppable", Value::Flag(false));
-    assert!((8..=20).contains(&other.lost) && jumping.lost >= 35, "{} and {}", other.lost, jumping.lost);
+    assert!(other.lost > 0 && other.lost + jumping.lost > 50, "{} and {}", other.lost, jumping.lost);
     let [other, jumping] = beside("droppable", Value::Flag(true));
-    assert!(other.lost == 0 && jumping.lost >= 50, "{} and {}", other.lost, jumping.lost);
+    assert!(other.lost == 0 && jumping.lost > 50, "{} and {}", other.lost, jumping.lost);
     assert_eq!(jumping.completions.len(), 1);
 }
 
 #[test]
 fn a_policys_cap_on_the_first_flight_keeps_it_from_losing() {
-    // 50 packets in 90 ms and the 555 a second are 11 less than the bottleneck takes.
-    let [other, jumping] = beside("cap", Value::Packets(50));
-    assert_eq!((other.lost, jumping.lost, jumping.first_flight), (0, 0, 50));
+    // The other flow's 50 packets fill the bottleneck for 40 ms; of 40 packets in 90 ms 18 come then and wait.
+    let [other, jumping] = beside("cap", Value::Packets(40));
+    assert_eq!((other.lost, jumping.lost, jumping.first_flight), (0, 0, 40));
 }
