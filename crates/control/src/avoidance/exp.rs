@@ -127,7 +127,11 @@ impl Phase for Exp {
         let epoch = match self.epoch {
             // A window below the epoch's first was lowered by the host (after an idle time): that ended the epoch.
             Some(epoch) if epoch.first <= cwnd => epoch,
-            _ => *self.epoch.insert(Epoch::new(cwnd, self.mss)),
+            _ => {
+                // What was carried is in parts of the old epoch's window.
+                self.remainder = 0;
+                *self.epoch.insert(Epoch::new(cwnd, self.mss))
+            }
         };
 
         // The part of the window that this ACK covers; an ACK for more than a window counts as one.

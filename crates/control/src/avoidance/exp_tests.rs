@@ -152,3 +152,17 @@ fn a_window_that_the_host_lowered_begins_an_epoch() {
     // in the window and the rest carried.
     assert_eq!(control.cwnd, 16_013);
 }
+
+#[test]
+fn a_fall_from_a_huge_window_leaves_nothing_behind() {
+    let (mut exp, mut control) = exp(1_000_000_000.0);
+    for _ in 0..3 {
+        let _ = exp.on_ack(&ack(1), &mut control);
+    }
+    let fallen = Congestion { base: 2 * MSS, trigger: Trigger::Timeout, ..Congestion::default() };
+    let _ = exp.on_congestion(&fallen, &mut control);
+    control.cwnd = 2 * MSS;
+    let _ = exp.on_ack(&ack(1), &mut control);
+    // gamma sqrt(w0) a round, half of it for one of two segments: 0.05 * sqrt(2) / 2 segments, 35 bytes.
+    assert_eq!(control.cwnd, 2 * MSS + 35);
+}
