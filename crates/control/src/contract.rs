@@ -216,11 +216,23 @@ pub struct Control {
     pub burst: u64,
     /// Whether new data leaves marked as droppable: routers that know the mark drop such packets before others.
     pub droppable: bool,
+    /// Whether the window in use is a guess to be given up at once: the retransmission timer waits SRTT + 4 RTTVAR without
+    /// its lower bound, and it, or a partial ACK, makes the sender start over from the cumulative ACK without backing
+    /// off, once anything sent since the guess is acknowledged. The phase is told of either as [`Trigger::Timeout`].
+    pub provisional: bool,
 }
 
 impl Default for Control {
     fn default() -> Self {
-        Self { cwnd: 0, ssthresh: u64::MAX, pacing: Rate::NONE, ask: Rate::NONE, burst: 0, droppable: false }
+        Self {
+            cwnd: 0,
+            ssthresh: u64::MAX,
+            pacing: Rate::NONE,
+            ask: Rate::NONE,
+            burst: 0,
+            droppable: false,
+            provisional: false,
+        }
     }
 }
 
@@ -363,7 +375,11 @@ impl Signals {
     /// What only the routers of the path can give.
     pub const ROUTERS: Self = Self::GRANT.and(Self::FEEDBACK).and(Self::LOAD);
 
-    const NAMES: [(Self, &'static str); 10] = [
+    /// The host can give up a flight and start over ([`Control::provisional`]).
+    pub const START_OVER: Self = Self(1024);
+
+    const NAMES: [(Self, &'static str); 11] = [
+        (Self::START_OVER, "start-over"),
         (Self::SHARED_WINDOW, "shared-window"),
         (Self::PLAN, "path-memory"),
         (Self::HANDSHAKE, "handshake-rtt"),

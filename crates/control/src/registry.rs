@@ -107,6 +107,7 @@ registry! {
     Averaged(Planned<startup::averaged::Averaged>),
     CongestionManager(startup::congestion_manager::CongestionManager),
     QuickStart(startup::quick_start::QuickStart),
+    FastStart(startup::fast_start::FastStart),
     RateBasedPacing(startup::rate_based_pacing::RateBasedPacing),
     Reno(avoidance::reno::Reno),
     Highspeed(avoidance::highspeed::Highspeed),

@@ -125,3 +125,65 @@ fn a_full_window_is_never_taken_back() {
     line.stack.idle_restart = IdleRestart::Keep;
     assert_eq!(validated, line.run(3000).0.chain.control);
 }
+
+/// `after_sixteen (2000)` under Fast Start: 11 segments in slow start, so 5 go on, and with bursts of 4: 16 to 19 at 2300,
+/// 20 after 4/5 of 100 ms.
+fn fast_start(recovery: Recovery) -> Line {
+    let mut line = after_sixteen(2000);
+    line.stack.recovery = recovery;
+    line.chain = chain(&["fast-start", "reno"]);
+    line
+}
+
+#[test]
+fn a_fast_start_sends_half_the_old_window_in_bursts_of_four() {
+    // The first ACK, at 2400, makes the window 6, the others one more each: two leave for each.
+    let sends = fast_start(Recovery::NewReno).sends(2401);
+    assert_eq!(
+        from(&sends, 2300),
+        at(&[(2300, &[16, 17, 18, 19]), (2380, &[20]), (2400, &[21, 22, 23, 24, 25, 26, 27, 28])])
+    );
+}
+
+#[test]
+fn a_fast_start_of_which_only_the_beginning_arrives_starts_over_on_a_fine_timer_and_does_not_back_off() {
+    // 17 to 20 are lost at 2300 and 2380. The ACK of 16 at 2400 lets 21 and 22 leave: the two duplicates at 2500 are too
+    // few, but release 23 and 24 (limited transmit), whose duplicates at 2600 would be enough. The timer is earlier:
+    // started at 2400 with an RTT of 100 ms that has not varied in 17 samples, so that 4 RTTVAR = 200 x (3/4)^16 = 2.0 ms.
+    let lost = [(17, 0), (18, 0), (19, 0), (20, 0)];
+    let line = fast_start(Recovery::NewReno).losing(&lost);
+    let (sender, sends) = line.run(2505);
+    assert_eq!(
+        from(&sends, 2300),
+        at(&[(2300, &[16, 17, 18, 19]), (2380, &[20]), (2400, &[21, 22]), (2500, &[23, 24]), (2502, &[17])])
+    );
+    // One segment, slow start to the window that was known to work, the usual lower bound and no doubling.
+    let control = sender.chain.control;
+    assert_eq!((control.cwnd, control.ssthresh, sender.info().rto), (1000, 11_000, 200 * MS));
+}
+
+#[test]
+fn a_second_loss_in_a_fast_start_shows_in_a_partial_ack_and_starts_over() {
+    // 17 and 19 are lost. At 2400 the ACK of 16 lets 21 and 22 leave; the duplicate that 18 causes comes with it, at 2400,
+    // and lets 23 leave (limited transmit). 20 left at 2380: its duplicate at 2480 lets 24 leave. Those of 21, 22 and 23
+    // come at 2500: with the first 17 is sent again, and the window, half of the 6 in flight, inflates to 8 until then and to 9
+    // by 24's duplicate at 2580, for 25. 17 arrives at 2550 with 19 still missing: a partial ACK at 2600.
+    let lost = [(17, 0), (19, 0)];
+    let (sender, sends) = fast_start(Recovery::NewReno).losing(&lost).run(2605);
+    assert_eq!(from(&sends, 2500), at(&[(2500, &[17]), (2580, &[25]), (2600, &[19])]));
+    assert_eq!((sender.chain.control.cwnd, sender.info().rto), (1000, 200 * MS));
+    // With SACK 19 is known to be lost by the third segment above it, and has been sent again by then; the partial ACK
+    // does not wait for that.
+    let (_, sends) = fast_start(Recovery::Sack).losing(&lost).run(2605);
+    let repeats = from(&sends, 2500).into_iter().filter(|sent| sent.1 < 20).collect::<Vec<_>>();
+    assert_eq!(repeats, at(&[(2500, &[17, 19]), (2600, &[19])]));
+}
+
+#[test]
+fn a_fast_start_whose_first_segment_is_lost_is_a_timeout_and_backs_off() {
+    let lost = [(16, 0), (17, 0), (18, 0), (19, 0), (20, 0)];
+    let (sender, sends) = fast_start(Recovery::NewReno).losing(&lost).run(2405);
+    // From 2300: 100 ms and 4 x 200/4 x (3/4)^15 = 2.7 ms.
+    assert_eq!(sends.last(), Some(&(2402, 16)));
+    assert_eq!((sender.chain.control.cwnd, sender.info().rto), (1000, 400 * MS));
+}

@@ -7,6 +7,7 @@ pub mod cached;
 pub mod congestion_manager;
 pub mod delay_slow_start;
 pub mod hoe;
+pub mod fast_start;
 pub mod hybrid_slow_start;
 pub mod hystart_linux;
 pub mod hystart_pp;

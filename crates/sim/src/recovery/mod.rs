@@ -33,7 +33,9 @@ impl Sender {
         }
         // From here on what was SACKed counts, that which this ACK reports included.
         self.orderly = false;
-        if self.stack.ns2 {
+        if self.chain.control.provisional && self.is_partial(ack.seq) {
+            self.give_up(now, ack.seq, port);
+        } else if self.stack.ns2 {
             self.ns2_on_ack(now, &ack, port);
         } else if self.stack.recovery.is_selective() {
             self.sack_on_ack(now, &ack, port);
@@ -55,6 +57,21 @@ impl Sender {
         if self.orderly {
             self.board.forget_blocks();
         }
+    }
+
+    /// Whether an ACK up to `ack` is partial: it acknowledges something new, but not all that was outstanding when
+    /// recovery began. Reno knows no such thing.
+    fn is_partial(&self, ack: u32) -> bool {
+        let recovering = self.repair == Repair::Recovery && self.stack.recovery != Recovery::Reno;
+        recovering && self.una < ack && ack < self.recover
+    }
+
+    /// A partial ACK while the window is provisional: more than one segment is lost, and the sender starts over.
+    fn give_up(&mut self, now: u64, ack: u32, port: &mut impl Port) {
+        let in_flight = self.flight();
+        let (_, newly) = self.move_una(now, ack);
+        self.deliver(now, newly, in_flight, 0, Ack::RECOVERY);
+        self.start_over(now, false, port);
     }
 
     /// Moves the cumulative ACK; returns the RTT sample and how many segments had not been reported before.

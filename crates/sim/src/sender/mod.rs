@@ -219,6 +219,8 @@ pub struct Sender {
     pub(crate) mark_until: u32,
     pub(crate) reduced_for_mark: bool,
     validation: Validation,
+    /// The first segment not acknowledged when sending resumed after the last idle time.
+    resumed: u32,
     pub(crate) pacer: Pacer,
     pub(crate) pace_at: u64,
     pub(crate) app_at: u64,
@@ -282,6 +284,7 @@ impl Sender {
             mark_until: 0,
             reduced_for_mark: false,
             validation: Validation::default(),
+            resumed: 0,
             pacer: Pacer::default(),
             pace_at: u64::MAX,
             app_at,

@@ -17,6 +17,8 @@ pub struct Rto {
     pub(super) doublings: u32,
     /// The deviation as Linux has it; nothing elsewhere.
     pub(super) deviation: Deviation,
+    /// The smallest timeout in force: none while [`Rto::fine`].
+    floor: u64,
     /// What the smoothed RTT counts in, nanoseconds.
     unit: u64,
     pub(super) config: RtoConfig,
@@ -47,6 +49,7 @@ impl Rto {
             base: config.initial,
             doublings: 0,
             deviation: Deviation::default(),
+            floor: config.min,
             unit: config.granularity,
             config,
         };
@@ -61,7 +64,7 @@ impl Rto {
 
     #[inline]
     fn settle(&mut self) {
-        self.timeout = (self.base.max(self.config.min) << self.doublings).min(self.config.max);
+        self.timeout = (self.base.max(self.floor) << self.doublings).min(self.config.max);
     }
 
     /// A segment sent at `sent` was acknowledged at `now`, and was sent only once.
@@ -108,6 +111,20 @@ impl Rto {
     pub fn end_back_off(&mut self) {
         self.doublings = 0;
         self.settle();
+    }
+
+    /// Waits no longer than SRTT + 4 RTTVAR, or again at least the smallest timeout.
+    pub fn set_fine(&mut self, fine: bool) {
+        let floor = if fine { 0 } else { self.config.min };
+        if floor != self.floor {
+            self.floor = floor;
+            self.settle();
+        }
+    }
+
+    /// Whether it has no lower bound.
+    pub fn is_fine(&self) -> bool {
+        self.floor < self.config.min
     }
 
     /// RFC 6298 (5.7): after a lost SYN "the RTO MUST be re-initialized to 3 seconds when data transmission begins".

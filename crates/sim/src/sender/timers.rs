@@ -74,6 +74,7 @@ impl Sender {
 
     /// Sending resumes with nothing in flight: what the idle time does to the window.
     pub(super) fn restart_after_idle(&mut self, now: u64) {
+        self.rto.set_fine(false);
         let idle = now - self.last_sent_at;
         if self.elsewhere > 0 {
             // The window is not this connection's alone: whoever keeps it knows whether it was idle.
@@ -105,6 +106,8 @@ impl Sender {
             self.chain.control.cwnd = self.chain.control.cwnd.min(restart_window);
         }
         self.chain.on_idle(entry);
+        self.resumed = self.una;
+        self.rto.set_fine(self.chain.control.provisional);
     }
 
     /// What the receiver has room for beyond the last ACK, bytes.
@@ -127,16 +130,32 @@ impl Sender {
         if self.linux && self.established {
             return self.on_rack_timer(now, port);
         }
+        if self.rto.is_fine() && !self.chain.control.provisional {
+            // What it was fine for has been acknowledged: it is due when the usual timer would be.
+            let started_at = now - self.rto.timeout();
+            self.rto.set_fine(false);
+            self.rto_at = started_at + self.rto.timeout();
+            return;
+        }
         self.stats.timeouts += 1;
         let repeated = self.rto.backed_off();
-        self.rto.back_off();
+        // A guess of which some has got through is given up, and nothing more.
+        if !self.chain.control.provisional || self.una == self.resumed {
+            self.rto.back_off();
+        }
         if !self.established {
             // What asks for something may be what routers dropped: RFC 4782 sends the repeat without a request.
             self.send_syn(now, (0, 0), port);
             return;
         }
+        self.start_over(now, repeated, port);
+    }
+
+    /// Slow start from the cumulative ACK.
+    pub(crate) fn start_over(&mut self, now: u64, repeated: bool, port: &mut impl Port) {
         self.collapse(now, repeated);
         self.after_timeout = true;
+        self.rto.set_fine(false);
         self.restart_rto(now);
         self.send(now, port);
     }

@@ -196,6 +196,10 @@ impl Sender {
     }
 
     /// What the schemes of this connection may count on in the simulator.
-    pub const OFFERED: Signals =
-        Signals::RTT.and(Signals::PACING).and(Signals::SENT).and(Signals::HANDSHAKE).and(Signals::RATE);
+    pub const OFFERED: Signals = Signals::RTT
+        .and(Signals::PACING)
+        .and(Signals::SENT)
+        .and(Signals::HANDSHAKE)
+        .and(Signals::RATE)
+        .and(Signals::START_OVER);
 }

@@ -150,6 +150,11 @@ fn check(group: &FlowGroup, index: usize) -> Result<(), Refusal> {
         );
         return refuse("startup", why);
     }
+    if needs.has(Signals::START_OVER) && rack {
+        let why =
+            format!("{label} starts over in the middle of a repair, which senders of profile linux cannot");
+        return refuse("startup", why);
+    }
     let missing = needs.missing_from(OFFERED);
     if missing != Signals::NONE {
         let names: Vec<_> = missing.names().collect();
