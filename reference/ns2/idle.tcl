@@ -12,8 +12,8 @@
 # Defaults; units in the comment.
 array set is {
     agent    TCP/Newreno
-    first    32
-    again    100
+    first    128
+    again    128
     idle     5
     until    0.5
     restart  1

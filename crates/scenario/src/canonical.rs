@@ -203,6 +203,7 @@ impl Writer {
         self.text("idle_restart", flow.idle_restart.word());
         self.plain("limited_transmit", flow.limited_transmit);
         self.plain("handshake", flow.handshake);
+        self.text("data_in_syn", flow.data_in_syn.word());
         if let Some(cluster) = &flow.cluster {
             self.text("cluster", cluster);
         }

@@ -292,6 +292,8 @@ pub struct FlowGroup {
     pub limited_transmit: bool,
     /// Whether a handshake precedes the data, and gives the first RTT sample.
     pub handshake: bool,
+    /// What the SYN of that handshake carries.
+    pub data_in_syn: DataInSyn,
     /// Flows of equal name share a bottleneck; without it the topology tells.
     pub cluster: Option<String>,
     /// Where it runs.
@@ -444,6 +446,18 @@ words! {
         Validate = "validate",
         /// Most of it leaves at an even pace until the first ACK (`rate-based-pacing`).
         Pace = "pace",
+    }
+}
+
+words! {
+    /// What the packet that opens a connection carries.
+    DataInSyn {
+        /// No data.
+        Never = "never",
+        /// The first packet of it; the others wait for the answer (TCP Fast Open, RFC 7413).
+        Tfo = "tfo",
+        /// The first packet, which the rest of the initial window follows at once (T/TCP, RFC 1644).
+        Ttcp = "t/tcp",
     }
 }
 

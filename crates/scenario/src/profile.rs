@@ -62,8 +62,12 @@ pub struct Stack {
 pub enum InitialWindow {
     /// So many full packets.
     Packets(u64),
+    /// min (4*MSS, max (2*MSS, 4380)), RFC 3390 section 1.
+    Rfc3390,
     /// min (10*MSS, max (2*MSS, 14600)), RFC 6928 section 2.
     Rfc6928,
+    /// min (10*MSS, max (2*MSS, 14720)), RFC 9002 section 7.2 (QUIC).
+    Rfc9002,
 }
 
 impl Stack {
@@ -75,12 +79,24 @@ impl Stack {
 }
 
 impl InitialWindow {
+    /// The rules that a scenario may name.
+    pub const RULES: &'static [(&'static str, Self)] =
+        &[("rfc3390", Self::Rfc3390), ("rfc6928", Self::Rfc6928), ("rfc9002", Self::Rfc9002)];
+
+    /// The rule of this name.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::RULES.iter().find(|(rule, _)| *rule == word).map(|(_, window)| *window)
+    }
+
     /// The window in bytes, where a full packet carries `payload` bytes.
     pub fn bytes(self, payload: u32) -> u64 {
         let mss = u64::from(payload);
+        let most = |packets: u64, bytes: u64| (packets * mss).min((2 * mss).max(bytes));
         match self {
             Self::Packets(n) => n * mss,
-            Self::Rfc6928 => (10 * mss).min((2 * mss).max(14_600)),
+            Self::Rfc3390 => most(4, 4380),
+            Self::Rfc6928 => most(10, 14_600),
+            Self::Rfc9002 => most(10, 14_720),
         }
     }
 }
@@ -184,3 +200,29 @@ const LINUX: Stack = Stack {
     handshake: true,
     packet_counted: false,
 };
+
+#[cfg(test)]
+mod tests {
+    use super::InitialWindow::{Rfc3390, Rfc6928, Rfc9002};
+
+    #[test]
+    fn large_initial_windows_are_those_of_their_rfcs() {
+        // RFC 3390 section 1: 4 segments of at most 1095 bytes, 3 of at most 2190, else 2; it bounds bytes, so between
+        // the steps the window is 4380 bytes. RFC 6928: 14600 bytes are ten segments of 1460. RFC 9002 section 7.2:
+        // 14720 bytes; ten datagrams of 1200 are less.
+        for (rule, payload, bytes) in [
+            (Rfc3390, 536, 2144),
+            (Rfc3390, 1095, 4380),
+            (Rfc3390, 1460, 4380),
+            (Rfc3390, 2190, 4380),
+            (Rfc3390, 4000, 8000),
+            (Rfc6928, 1460, 14_600),
+            (Rfc6928, 8960, 17_920),
+            (Rfc9002, 1200, 12_000),
+            (Rfc9002, 1472, 14_720),
+            (Rfc9002, 9000, 18_000),
+        ] {
+            assert_eq!(rule.bytes(payload), bytes, "{rule:?} {payload}");
+        }
+    }
+}

@@ -113,6 +113,8 @@ fn profiles() -> String {
     row("`recovery`", &|s| s.recovery.word().into());
     row("`initial_window`", &|s| match s.initial_window {
         InitialWindow::Packets(n) => format!("{n} packets"),
+        InitialWindow::Rfc3390 => "rfc3390".into(),
+        InitialWindow::Rfc9002 => "rfc9002".into(),
         InitialWindow::Rfc6928 => "10 packets, but at most 14600 B or 2 packets (RFC 6928)".into(),
     });
     let offer = |bytes: Option<u64>| bytes.map_or("unlimited".into(), show_bytes);

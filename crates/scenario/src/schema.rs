@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::format::{Absent, EAGER, Key, Kind, ROOT, SECTIONS, Section, UNLIMITED};
 use crate::limits;
+use crate::profile::InitialWindow;
 use crate::quantity::{BDP_UNITS, BYTE_UNITS, PACKET_UNITS, RATE_UNITS, TIME_UNITS};
 
 /// The schema (draft 2020-12), its keys in alphabetical order.
@@ -73,6 +74,10 @@ fn kind(kind: &Kind) -> Value {
         Kind::Time(_) | Kind::Delay(_) => quantity(&[TIME_UNITS]),
         Kind::Bytes => quantity(&[BYTE_UNITS]),
         Kind::Amount | Kind::LinkBuffer => quantity(&[BYTE_UNITS, PACKET_UNITS]),
+        Kind::InitialWindow => {
+            let rules: Vec<_> = InitialWindow::RULES.iter().map(|(word, _)| word).collect();
+            any([json!({ "enum": rules }), self::kind(&Kind::Amount)])
+        }
         Kind::AmountOrUnlimited => any([json!({ "const": UNLIMITED }), self::kind(&Kind::Amount)]),
         Kind::Buffer | Kind::Threshold => quantity(&[BYTE_UNITS, PACKET_UNITS, BDP_UNITS]),
         Kind::Word { built, .. } => json!({ "enum": built }),

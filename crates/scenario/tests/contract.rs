@@ -99,6 +99,7 @@ fn the_example_of_the_contract_is_read_to_the_letter() {
             idle_restart: IdleRestart::Restart,
             limited_transmit: true,
             handshake: true,
+            data_in_syn: DataInSyn::Never,
             cluster: Some("site-a".into()),
             endpoints: Endpoints::Path(Direction::Forward),
             extra_rtt: Dist::Fixed(Nanos::ZERO),
@@ -141,6 +142,13 @@ fn the_alternatives_that_the_example_names_in_comments_are_read_too() {
     assert_eq!(unlimited.receive_window, None);
     let reads = flow("receiver_reads = \"eager\"", "receiver_reads = \"256 KB\"").receiver_reads;
     assert_eq!(reads, Reads::Every(256_000));
+    // Rules for the initial window, where a packet carries 960 bytes: 4 packets = 3840 B, less than 4380; 10 = 9600.
+    for (word, bytes) in [("rfc3390", 4 * 960), ("rfc6928", 10 * 960), ("rfc9002", 10 * 960)] {
+        let to = format!("initial_window = \"{word}\"");
+        assert_eq!(flow("initial_window = \"1 packets\"", &to).initial_window, bytes, "{word}");
+    }
+    let opening = |word| flow("byte_counting = false", &format!("data_in_syn = \"{word}\"")).data_in_syn;
+    assert_eq!((opening("tfo"), opening("t/tcp")), (DataInSyn::Tfo, DataInSyn::Ttcp));
     assert_eq!(flow("byte_counting = false", "byte_counting = true").growth, Growth::ByteCounting);
     assert_eq!(
         flow("direction = \"forward\"", "direction = \"reverse\"").endpoints,

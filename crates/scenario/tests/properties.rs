@@ -112,7 +112,7 @@ prop_compose! {
     )(
         profile in Just(profile), count in Just(count), start in Just(start), size in Just(size),
         lifetime in Just(lifetime), rounds in Just(rounds), scheme in Just(scheme),
-        recovery in prop::sample::select(Recovery::ALL), receiver in prop::sample::select(Receiver::ALL),
+        recovery in prop::sample::select(Recovery::ALL), data_in_syn in prop::sample::select(DataInSyn::ALL), receiver in prop::sample::select(Receiver::ALL),
         idle_restart in prop::sample::select(IdleRestart::ALL),
         windows in (65_535..limits::BYTES, prop::option::of(65_535..limits::BYTES), prop::option::of(65_535..limits::BYTES)),
         timers in (time(limits::TIME), time(limits::TIME), time(limits::TIME)),
@@ -134,7 +134,7 @@ prop_compose! {
                 (false, _) => Growth::PerAck,
             },
             min_rto: timers.1, rto_granularity: timers.2, idle_restart,
-            limited_transmit: flags.1, handshake: flags.2, cluster,
+            limited_transmit: flags.1, handshake: flags.2, data_in_syn, cluster,
             endpoints: Endpoints::Path(if flags.3 { Direction::Forward } else { Direction::Reverse }),
             extra_rtt,
         }

@@ -14,7 +14,7 @@ use firstflight_sim::outcome::simulate;
 use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::app::AppConfig;
 use firstflight_sim::sender::rto::RtoConfig;
-use firstflight_sim::sender::stack::{IdleRestart, ReceiveWindow, Recovery, Stack};
+use firstflight_sim::sender::stack::{DataInSyn, IdleRestart, ReceiveWindow, Recovery, Stack};
 use std::process::Command;
 use std::time::Instant;
 
@@ -124,6 +124,7 @@ fn network(work: &Work) -> Network {
         idle_restart: IdleRestart::Restart,
         ecn: false,
         handshake: false,
+        data_in_syn: DataInSyn::Never,
     };
     let linux = Stack {
         recovery: Recovery::Rack { sack: true },

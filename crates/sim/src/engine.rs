@@ -263,8 +263,8 @@ impl<'r, O: Observer> Engine<'r, O> {
         } else {
             sender.hear_answer(ack.high);
             sender.on_handshake(at, &mut port);
-            target.begin_grid(self.grid);
         }
+        target.begin_grid(self.grid);
         self.after(at, leg.flow as usize);
         self.acted(at, leg.flow);
         self.share_out(at, leg.flow as usize);

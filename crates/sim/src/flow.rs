@@ -32,7 +32,9 @@ impl Flow {
             tail: app.tail(config.stack.mss),
             sender: Sender::new(config.stack, config.chain.clone(), app).over(routers(config, links)),
             receiver: Receiver::new(config.ack_policy, config.stack.recovery.reports())
-                .waking_in(config.stack.wakes_in()),
+                .waking_in(config.stack.wakes_in())
+                .reading(config.stack.receive_window)
+                .opened_by_data(config.stack.opens_with_data()),
             header: config.header,
             grid_at: u64::MAX,
             grid: vec![],

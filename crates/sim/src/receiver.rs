@@ -1,6 +1,7 @@
 //! A TCP receiver: reassembly, selective ACKs (RFC 2018), and when to acknowledge (RFC 1122, RFC 5681 section 4.2).
 
 use crate::packet::{self, MAX_BLOCKS};
+use crate::sender::stack::ReceiveWindow;
 
 /// When in-order data is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +66,10 @@ pub struct Receiver {
     /// The ranges that changed last, newest first (RFC 2018 section 4).
     recent: [(u32, u32); MAX_BLOCKS],
     recent_len: usize,
+    /// The room it offers, as far as an application that reads late has a part in it.
+    window: ReceiveWindow,
+    /// The SYN carries data: before it nothing is taken.
+    opens_with_data: bool,
     /// Segments that arrived a second time.
     pub duplicates: u64,
 }
@@ -87,6 +92,8 @@ impl Receiver {
             first: 0,
             recent: [(0, 0); MAX_BLOCKS],
             recent_len: 0,
+            window: ReceiveWindow::fixed(u32::MAX),
+            opens_with_data: false,
             duplicates: 0,
         }
     }
@@ -94,6 +101,16 @@ impl Receiver {
     /// The same on a host that falls asleep and takes `wakes_in` nanoseconds to wake.
     pub fn waking_in(self, wakes_in: u64) -> Self {
         Self { wakes_in, ..self }
+    }
+
+    /// The same in front of an application that reads as `window` says.
+    pub fn reading(self, window: ReceiveWindow) -> Self {
+        Self { window, ..self }
+    }
+
+    /// The same where the first segment opens the connection.
+    pub fn opened_by_data(self, opens_with_data: bool) -> Self {
+        Self { opens_with_data, ..self }
     }
 
     /// When what arrives at `at` is answered.
@@ -129,6 +146,10 @@ impl Receiver {
             self.next = segment + 1;
             return self.in_order(now, flags);
         }
+        if self.opens_with_data && self.next == 0 && segment > 0 {
+            // Nobody listens to a segment of a connection that is not open.
+            return None;
+        }
         // RFC 5681 section 4.2: out-of-order segments, and those that fill a gap, are acknowledged at once.
         let (low, high) = self.out_of_order(segment, flags);
         self.held = 0;
@@ -140,7 +161,11 @@ impl Receiver {
     fn in_order(&mut self, now: u64, flags: u64) -> Option<AckOut> {
         self.note_timestamp(flags);
         self.held += 1;
-        if self.held < self.policy.every && flags & packet::PUSH_SYN == 0 && self.quick_left == 0 {
+        if self.held < self.policy.every
+            && flags & packet::PUSH_SYN == 0
+            && self.quick_left == 0
+            && !self.answers_at_once()
+        {
             self.due = now + self.policy.timer;
             return None;
         }
@@ -148,6 +173,13 @@ impl Receiver {
         self.held = 0;
         self.due = u64::MAX;
         Some(self.ack(0, 0))
+    }
+
+    /// Whether the last segment is acknowledged whatever the policy: it opened the connection, or its arrival made the
+    /// application read, and so the window open.
+    #[inline]
+    fn answers_at_once(&self) -> bool {
+        self.opens_with_data && self.next == 1 || self.window.is_read_with(self.next)
     }
 
     /// RFC 7323 section 4.3: the timestamp of the first segment not acknowledged yet is echoed.

@@ -6,7 +6,7 @@ use common::MS;
 use common::line::{Line, RTT, SYN, at};
 use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::app::AppConfig;
-use firstflight_sim::sender::stack::{IdleRestart, ReceiveWindow, Recovery};
+use firstflight_sim::sender::stack::{BYTE_COUNTING, DataInSyn, IdleRestart, ReceiveWindow, Recovery};
 
 /// How many segments left at each of the first round trips.
 fn a_round(line: &Line, rounds: u64) -> Vec<usize> {
@@ -115,4 +115,107 @@ fn a_lost_syn_is_repeated_with_a_timeout_that_doubles_and_leaves_one_segment_and
         line.sends(6200),
         at(&[(0, &[SYN]), (1000, &[SYN]), (3000, &[SYN]), (3100, &[0]), (6100, &[0]), (6200, &[1, 2])])
     );
+}
+
+#[test]
+fn byte_counting_adds_two_segments_for_an_ack_of_two_but_one_in_slow_start_after_a_timeout() {
+    // RFC 3465 with L = 2 and an ACK for every second segment: 2, 4, 8, 16 as with one for each.
+    let acks = AckPolicy { every: 2, quick: 0, timer: 100 * MS };
+    let mut line = Line { acks, ..Line::with(Recovery::Sack, 2, None) };
+    line.stack.growth_per_ack = BYTE_COUNTING;
+    assert_eq!(a_round(&line, 5), [2, 4, 8, 16, 32]);
+    // All of the first 8 are lost: a timeout after 1 s. Segment 0 alone is held for 100 ms, its ACK at 1200 makes the
+    // window two; 1 and 2 are acknowledged together at 1300, and the window, below the threshold of 8/2, becomes 3. With
+    // L = 2 it would be 4.
+    let lost: Vec<_> = (0..8).map(|segment| (segment, 0)).collect();
+    let mut line = Line { acks, ..Line::with(Recovery::Sack, 8, None).losing(&lost) };
+    line.stack.growth_per_ack = BYTE_COUNTING;
+    assert_eq!(line.sends(1300)[8..], at(&[(1000, &[0]), (1200, &[1, 2]), (1300, &[3, 4, 5])]));
+}
+
+#[test]
+fn in_avoidance_byte_counting_knows_no_limit() {
+    // RFC 3465 section 2.1. Window and threshold 8, four segments an ACK: two ACKs cover a window, which grows by one.
+    // Bounded at two segments an ACK it would take two rounds.
+    let acks = AckPolicy { every: 4, quick: 0, timer: 400 * MS };
+    let mut line = Line { acks, ..Line::with(Recovery::Sack, 8, Some(8)) };
+    line.stack.growth_per_ack = BYTE_COUNTING;
+    assert_eq!(a_round(&line, 2), [8, 9]);
+}
+
+#[test]
+fn a_window_equal_to_its_threshold_begins_in_avoidance() {
+    // The large initial window of the Adaptive Start paper, 64 KB "straight to congestion avoidance": 68 segments of 960
+    // bytes, one more each round.
+    let line = Line::with(Recovery::NewReno, 68, Some(68));
+    assert_eq!(a_round(&line, 4), [68, 69, 70, 71]);
+}
+
+#[test]
+fn fast_open_sends_one_segment_with_the_syn_and_the_first_window_with_its_answer() {
+    // Three segments in a window of two. The handshake is done at 100 ms; from there the clock runs.
+    let mut line = Line::with(Recovery::Sack, 2, None);
+    line.stack.handshake = true;
+    line.app = writes(3, &[]);
+    let (sender, sends) = line.run(1000);
+    assert_eq!(sends, at(&[(0, &[SYN]), (100, &[0, 1]), (200, &[2])]));
+    assert_eq!(sender.app().completions(), [200 * MS]);
+    line.stack.data_in_syn = DataInSyn::FastOpen;
+    let (sender, sends) = line.run(1000);
+    assert_eq!(sends, at(&[(0, &[0]), (100, &[1, 2])]));
+    assert_eq!(sender.app().completions(), [100 * MS]);
+    assert_eq!((sender.app().established_at(), sender.info().srtt), (Some(100 * MS), 100 * MS));
+    // A transfer that fits on the SYN is done with the handshake.
+    line.app = writes(1, &[]);
+    assert_eq!(line.run(1000).0.app().completions(), [0]);
+}
+
+#[test]
+fn a_transaction_sends_the_first_window_behind_its_syn() {
+    // As above, a round trip earlier; the ACKs of 0 and 1 at 100 make the window 3 and 4.
+    let mut line = Line::with(Recovery::Sack, 2, None);
+    line.stack.handshake = true;
+    line.stack.data_in_syn = DataInSyn::Transaction;
+    line.app = writes(5, &[]);
+    let (sender, sends) = line.run(1000);
+    assert_eq!(sends, at(&[(0, &[0, 1]), (100, &[2, 3, 4])]));
+    assert_eq!((sender.app().completions(), sender.stats().first_flight), (&[100 * MS][..], 2));
+    // A receiver that delays ACKs answers a SYN at once.
+    line.acks = AckPolicy { every: 2, quick: 0, timer: 100 * MS };
+    assert_eq!(line.sends(100), at(&[(0, &[0, 1]), (100, &[2, 3])]));
+}
+
+#[test]
+fn a_lost_syn_with_data_is_followed_by_a_handshake_without() {
+    // Nothing is taken before the SYN: 1, which a transaction sent behind it, is sent again. The timeout is 1 s, the
+    // window after it one segment, and with the RTT not known the next timeout 3 s.
+    for (opening, behind) in [(DataInSyn::FastOpen, &[0][..]), (DataInSyn::Transaction, &[0, 1])] {
+        let mut line = Line::with(Recovery::Sack, 2, None).losing(&[(0, 0)]);
+        line.stack.handshake = true;
+        line.stack.data_in_syn = opening;
+        line.app = writes(3, &[]);
+        let (sender, sends) = line.run(2000);
+        assert_eq!(sends, at(&[(0, behind), (1000, &[SYN]), (1100, &[0]), (1200, &[1, 2])]), "{opening:?}");
+        assert_eq!(sender.app().completions(), [200 * MS], "{opening:?}");
+    }
+}
+
+#[test]
+fn an_application_that_reads_late_leaves_less_room_until_it_does() {
+    // A window of 10, read 8 at a time. Ten leave at 0. The ACK of one segment leaves room for 9 beyond it, of 7 for 3:
+    // nothing more may leave. That of 8, which are read, leaves room for 10: 10 to 17. Those of 9 and 10 move the edge
+    // no further.
+    let mut line = Line::with(Recovery::Sack, 20, Some(20));
+    line.stack.receive_window = ReceiveWindow::fixed(10).read_every(8, u32::MAX);
+    let ten: Vec<u32> = (0..10).collect();
+    let eight: Vec<u32> = (10..18).collect();
+    assert_eq!(line.sends(199), at(&[(0, &ten), (100, &eight)]));
+    // Throughput: eight a round trip, and no more.
+    assert_eq!(a_round(&line, 6), [10, 8, 8, 8, 8, 8]);
+    // The eighth is acknowledged at once whatever the receiver delays, for the room that it makes; the end of a write is
+    // read however little it is.
+    line.acks = AckPolicy { every: 3, quick: 0, timer: 300 * MS };
+    assert_eq!(line.sends(199), at(&[(0, &ten), (100, &eight)]));
+    let window = ReceiveWindow::fixed(10).read_every(8, 11);
+    assert_eq!([0, 7, 8, 10, 11, 12, 19].map(|acked| window.at(acked)), [10, 3, 10, 8, 10, 9, 10]);
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Case, network, run};
-use firstflight_sim::sender::stack::Recovery;
+use firstflight_sim::sender::stack::{DataInSyn, Recovery};
 
 fn same_in_both_modes(case: Case) {
     let outcome = run(&network(&case));
@@ -55,4 +55,32 @@ fn red_with_marks_and_random_loss() {
 #[test]
 fn a_handshake_and_an_initial_threshold() {
     same_in_both_modes(Case { handshake: true, ssthresh: Some(32), flows: 4, ..Case::default() });
+}
+
+#[test]
+fn data_with_the_handshake_over_a_path_that_loses_it_at_times() {
+    for data_in_syn in [DataInSyn::FastOpen, DataInSyn::Transaction] {
+        for recovery in [Recovery::NewReno, Recovery::Sack, Recovery::Rack { sack: true }] {
+            same_in_both_modes(Case {
+                handshake: true,
+                data_in_syn,
+                recovery,
+                bytes: Some(40_000),
+                loss: 0.15,
+                flows: 30,
+                initial_window: 4,
+                seconds: 20,
+                ..Case::default()
+            });
+        }
+    }
+}
+
+#[test]
+fn an_application_that_reads_late() {
+    for every in [1, 2] {
+        let case = Case { reads: Some(20), every, loss: 0.002, flows: 3, ..Case::default() };
+        same_in_both_modes(case.clone());
+        same_in_both_modes(Case { bytes: Some(100_000), pauses: vec![50, 3000], ..case });
+    }
 }

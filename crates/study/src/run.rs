@@ -358,6 +358,39 @@ mod tests {
     }
 
     #[test]
+    fn data_with_the_handshake_saves_a_round_trip_and_completion_shows_it() {
+        // 20 packets of 960 bytes in an initial window of 10, in 0.8 ms each: ten in the first round trip, and ten in the
+        // second, acknowledged 100 ms and their 8 ms later.
+        let flow = |word: &str| {
+            let text = format!(
+                r#"
+                [path]
+                rate = "10 Mbit/s"
+                rtt = "100 ms"
+                buffer = "200 packets"
+                [packet]
+                size = "1000 B"
+                [[flow]]
+                size = "20 packets"
+                receiver = "ack-every-packet"
+                data_in_syn = "{word}"
+                "#
+            );
+            run_text(&text, 1).flows.remove(0)
+        };
+        let [never, tfo, ttcp] = ["never", "tfo", "t/tcp"].map(flow);
+        let completion = |flow: &FlowResult| flow.completion_s.expect("finished");
+        assert!((0.207..0.211).contains(&completion(&never)), "{never:?}");
+        // The whole flight of the first round trip leaves before the clock begins: only the second is left, with the
+        // 8 ms that the answer to a flight takes longer than that to a bare SYN.
+        assert!((0.107..0.112).contains(&completion(&ttcp)), "{ttcp:?}");
+        // One packet leaves before: 10 and then 9, the last of them 0.8 ms sooner.
+        let saved = completion(&never) - completion(&tfo);
+        assert!((0.0..0.002).contains(&saved), "{tfo:?}");
+        assert_eq!((never.first_flight_packets, tfo.first_flight_packets, ttcp.first_flight_packets), (10, 1, 10));
+    }
+
+    #[test]
     fn two_rules_for_the_window_after_an_idle_time_are_refused() {
         for (scheme, word) in [
             ("startup = \"rate-based-pacing\"", "keep"),

@@ -77,6 +77,8 @@ pub enum Kind {
     Bytes,
     /// A number of packets or bytes above zero.
     Amount,
+    /// As `Amount`, or the name of a rule.
+    InitialWindow,
     /// As `Amount`, or `unlimited`.
     AmountOrUnlimited,
     /// A buffer that may be written as a multiple of the BDP.
@@ -207,6 +209,9 @@ impl Kind {
             }
             Self::Bytes => "a size above zero such as \"1000 B\" or \"64 KiB\"".into(),
             Self::Amount => "an amount above zero such as \"10 packets\" or \"300 KB\"".into(),
+            Self::InitialWindow => {
+                "an amount above zero such as \"10 packets\" or \"300 KB\", or one of: rfc3390, rfc6928, rfc9002".into()
+            }
             Self::AmountOrUnlimited => {
                 "\"unlimited\", or an amount such as \"32 packets\" or \"300 KB\"".into()
             }

@@ -3,7 +3,7 @@
 use super::topologies::*;
 use super::{Absent, Floor, Key, Kind, Range, Section};
 use crate::limits;
-use crate::model::{IdleRestart, Receiver, Recovery};
+use crate::model::{DataInSyn, IdleRestart, Receiver, Recovery};
 use crate::profile::Profile;
 
 pub(super) const fn required(name: &'static str, kind: Kind, doc: &'static str) -> Key {
@@ -241,7 +241,7 @@ pub static FLOW: Section = Section {
             "how it goes on; not with a start-up that rules the whole connection",
         ),
         habit("recovery", words(Recovery::WORDS), "how losses are found and repaired"),
-        habit("initial_window", Kind::Amount, "initial window, at least one packet"),
+        habit("initial_window", Kind::InitialWindow, "initial window, at least one packet"),
         optional(
             "initial_ssthresh",
             Kind::AmountOrUnlimited,
@@ -280,6 +280,12 @@ pub static FLOW: Section = Section {
             "whether the first two duplicate ACKs release a new packet each (RFC 3042)",
         ),
         habit("handshake", Kind::Flag, "whether a handshake precedes the data"),
+        optional(
+            "data_in_syn",
+            words(DataInSyn::WORDS),
+            "`\"never\"`",
+            "whether data leaves with the handshake's first packet, or right behind it: see below",
+        ),
         optional(
             "rounds",
             Kind::Table(&ROUNDS),

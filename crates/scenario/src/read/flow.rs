@@ -7,10 +7,10 @@ use crate::dist::Dist;
 use crate::error::{Error, Problem};
 use crate::format;
 use crate::model::{
-    Endpoints, FlowGroup, Growth, IdleRestart, OnOff, Packet, Reads, Receiver, Recovery, Rounds,
+    DataInSyn, Endpoints, FlowGroup, Growth, IdleRestart, OnOff, Packet, Reads, Receiver, Recovery, Rounds,
 };
 use crate::model::{Start, UdpSource};
-use crate::profile::Profile;
+use crate::profile::{InitialWindow, Profile};
 use crate::source::{Item, Table};
 
 pub(super) fn group(
@@ -48,9 +48,13 @@ pub(super) fn group(
         recovery: table
             .get("recovery")
             .map_or(Ok(stack.recovery), |item| item.choice(Recovery::from_word))?,
-        initial_window: table
-            .get("initial_window")
-            .map_or(Ok(stack.initial_window.bytes(payload)), |item| item.window(payload))?,
+        initial_window: match table.get("initial_window") {
+            Some(item) => match item.value.as_str().and_then(InitialWindow::from_word) {
+                Some(rule) => rule.bytes(payload),
+                None => item.window(payload)?,
+            },
+            None => stack.initial_window.bytes(payload),
+        },
         initial_ssthresh: window("initial_ssthresh")?,
         receive_window: offered,
         initial_receive_window: match table.get("initial_receive_window") {
@@ -79,6 +83,9 @@ pub(super) fn group(
             .map_or(Ok(stack.idle_restart), |item| item.choice(IdleRestart::from_word))?,
         limited_transmit: flag("limited_transmit", stack.limited_transmit)?,
         handshake: flag("handshake", stack.handshake)?,
+        data_in_syn: table
+            .get("data_in_syn")
+            .map_or(Ok(DataInSyn::Never), |item| item.choice(DataInSyn::from_word))?,
         cluster: table.get("cluster").map(|item| item.name().map(String::from)).transpose()?,
         endpoints,
         extra_rtt: table

@@ -177,12 +177,12 @@ pub(crate) const CASES: &[Case] = &[
     (
         12,
         "initial_window = \"959 B\"",
-        "base.toml:12:18: flow[0].initial_window = \"959 B\": less than one packet, which carries 960 bytes; expected an amount above zero such as \"10 packets\" or \"300 KB\"",
+        "base.toml:12:18: flow[0].initial_window = \"959 B\": less than one packet, which carries 960 bytes; expected an amount above zero such as \"10 packets\" or \"300 KB\", or one of: rfc3390, rfc6928, rfc9002",
     ),
     (
         12,
         "initial_window = \"unlimited\"",
-        "base.toml:12:18: flow[0].initial_window = \"unlimited\": not a number with a unit; expected an amount above zero such as \"10 packets\" or \"300 KB\"",
+        "base.toml:12:18: flow[0].initial_window = \"unlimited\": not a number with a unit; expected an amount above zero such as \"10 packets\" or \"300 KB\", or one of: rfc3390, rfc6928, rfc9002",
     ),
     (
         12,
@@ -242,7 +242,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         12,
         "ssthresh = \"10 packets\"",
-        "base.toml:12:1: flow[0].ssthresh = \"10 packets\": no such key; expected one of: name, profile, count, start, size, lifetime, startup, avoidance, recovery, initial_window, initial_ssthresh, receive_window, initial_receive_window, receiver, delayed_ack_timer, receiver_reads, byte_counting, min_rto, rto_granularity, idle_restart, limited_transmit, handshake, rounds, cluster, direction, from, to, extra_rtt; did you mean \"initial_ssthresh\"?",
+        "base.toml:12:1: flow[0].ssthresh = \"10 packets\": no such key; expected one of: name, profile, count, start, size, lifetime, startup, avoidance, recovery, initial_window, initial_ssthresh, receive_window, initial_receive_window, receiver, delayed_ack_timer, receiver_reads, byte_counting, min_rto, rto_granularity, idle_restart, limited_transmit, handshake, data_in_syn, rounds, cluster, direction, from, to, extra_rtt; did you mean \"initial_ssthresh\"?",
     ),
     (
         12,

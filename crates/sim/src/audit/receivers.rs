@@ -11,6 +11,8 @@ const SYN: u32 = u32::MAX;
 /// What has reached one receiver.
 struct Replay {
     policy: AckPolicy,
+    /// Data opens the connection: before its first segment nothing is taken.
+    opens_with_data: bool,
     /// By segment.
     arrived: Vec<bool>,
     /// The first segment missing, now and as it was when this instant began.
@@ -25,6 +27,7 @@ struct Replay {
 pub(super) fn replay(network: &Network, log: &[Event], findings: &mut Findings) {
     let receivers = network.flows.iter().map(|flow| Replay {
         policy: flow.ack_policy,
+        opens_with_data: flow.stack.opens_with_data(),
         arrived: vec![],
         next: 0,
         next_before: 0,
@@ -64,6 +67,9 @@ impl Replay {
 
     fn data(&mut self, at: u64, segment: u32, findings: &mut Findings) {
         self.tick(at, findings);
+        if self.opens_with_data && self.next == 0 && segment > 0 {
+            return;
+        }
         self.since.get_or_insert(at);
         let place = segment as usize;
         if place >= self.arrived.len() {

@@ -20,6 +20,9 @@ impl Sender {
     /// Any ACK the short path does not take.
     #[inline(never)]
     pub(crate) fn on_ack_out_of_order(&mut self, now: u64, ack: AckIn, port: &mut impl Port) {
+        if self.opening {
+            return self.on_opened(now, ack, port);
+        }
         if !self.established || ack.seq < self.una || ack.seq > self.max {
             return;
         }

@@ -148,6 +148,14 @@ impl App {
         u64::from(writes) * self.write_bytes + u64::from(rest) * mss
     }
 
+    /// Payload bytes written that lie beyond the first `segments` segments; `u64::MAX` if there is no end of them.
+    pub(super) fn unsent_bytes(&self, segments: u32, mss: u64) -> u64 {
+        if self.write == u32::MAX {
+            return u64::MAX;
+        }
+        self.bytes_in(self.written, mss) - self.bytes_in(segments, mss)
+    }
+
     /// Whether a write ends with the first `segments` segments, and its last one is short of `mss` bytes.
     pub(crate) fn ends_short_with(&self, segments: u32, mss: u64) -> bool {
         self.write > 0 && segments.is_multiple_of(self.write) && !self.write_bytes.is_multiple_of(mss)

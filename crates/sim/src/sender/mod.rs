@@ -7,6 +7,7 @@
 pub mod app;
 mod delivery;
 mod driven;
+mod opening;
 pub mod info;
 mod routers;
 pub mod rto;
@@ -30,7 +31,7 @@ use firstflight_control::units::{Nanos, Rate};
 use routers::Routers;
 use rto::Rto;
 use scoreboard::Scoreboard;
-use stack::{IdleRestart, Stack};
+use stack::{BYTE_COUNTING, IdleRestart, Stack};
 use stamps::{REPEATED, Ring};
 use validate::Validation;
 
@@ -221,6 +222,10 @@ pub struct Sender {
     validation: Validation,
     /// The first segment not acknowledged when sending resumed after the last idle time.
     resumed: u32,
+    /// A SYN with data is out, and nothing has answered it.
+    pub(crate) opening: bool,
+    /// Slow start that a timeout began has not ended.
+    slow_after_timeout: bool,
     pub(crate) pacer: Pacer,
     pub(crate) pace_at: u64,
     pub(crate) app_at: u64,
@@ -285,6 +290,8 @@ impl Sender {
             reduced_for_mark: false,
             validation: Validation::default(),
             resumed: 0,
+            opening: false,
+            slow_after_timeout: false,
             pacer: Pacer::default(),
             pace_at: u64::MAX,
             app_at,
@@ -353,10 +360,30 @@ impl Sender {
     #[inline(always)]
     fn tell(&mut self, now: u64, (newly, advanced): (u32, u32), in_flight: u32, rtt: u64, flags: u32) {
         let counts = self.limited || !self.stack.grow_only_when_limited;
-        let growth = if counts { advanced.min(self.stack.growth_per_ack) } else { 0 };
+        let growth = if counts { advanced.min(self.growth_limit()) } else { 0 };
         let flags = flags | if self.limited { 0 } else { Ack::APP_LIMITED };
         let pipe = in_flight.saturating_sub(newly);
         self.tell_of(now, &Told { delivered: newly, growth, in_flight, pipe, rtt, flags, ..Told::default() });
+    }
+
+    /// Most segments by which an ACK may enlarge the window.
+    #[inline(always)]
+    fn growth_limit(&mut self) -> u32 {
+        match self.stack.growth_per_ack {
+            BYTE_COUNTING => self.byte_counting_limit(),
+            limit => limit,
+        }
+    }
+
+    /// RFC 3465: `L` bounds slow start only (section 2.2), and is one segment in the slow start that follows a
+    /// retransmission timeout (section 2.3).
+    #[inline(never)]
+    fn byte_counting_limit(&mut self) -> u32 {
+        if self.chain.control.cwnd >= self.chain.control.ssthresh {
+            self.slow_after_timeout = false;
+            return u32::MAX;
+        }
+        if self.slow_after_timeout { 1 } else { BYTE_COUNTING }
     }
 
     /// Tells the schemes of an ACK, and counts what it delivered.
@@ -411,60 +438,6 @@ impl Sender {
         }
         self.min_rtt = self.min_rtt.min(now - sent);
         now - sent
-    }
-
-    /// The connection is open: the schemes begin, and the first flight leaves.
-    fn establish(&mut self, now: u64, handshake_rtt: u64, port: &mut impl Port) {
-        self.connect(now, handshake_rtt);
-        self.app.established(now);
-        let (segments, flow_size) = self.app.next_write();
-        self.start_up(now, flow_size);
-        self.note_application_limit();
-        self.available = segments;
-        self.send(now, port);
-    }
-
-    /// The connection is open; `handshake_rtt` is zero where there was no handshake.
-    fn connect(&mut self, now: u64, handshake_rtt: u64) {
-        self.established = true;
-        self.rto_at = u64::MAX;
-        self.begin_validation(now);
-        if handshake_rtt > 0 {
-            self.take_sample(now - handshake_rtt, now);
-        }
-    }
-
-    /// The schemes begin, knowing of `flow_size` payload bytes.
-    fn start_up(&mut self, now: u64, flow_size: u64) {
-        let entry = Entry {
-            now: Nanos(now),
-            rtt: Nanos(if self.min_rtt == u64::MAX { 0 } else { self.min_rtt }),
-            flow_size,
-            receive_window: u64::from(self.stack.receive_window.limit).saturating_mul(self.mss),
-            plan: self.plan,
-            mss: self.stack.mss,
-            granted: self.routers.granted,
-            ..Entry::default()
-        };
-        let ssthresh = self.stack.initial_ssthresh.map_or(u64::MAX, |s| u64::from(s) * self.mss);
-        self.chain.start(&entry, u64::from(self.stack.initial_window) * self.mss, ssthresh);
-        self.stats.max_cwnd = self.chain.control.cwnd;
-    }
-
-    /// A handshake's answer arrives at `now`.
-    pub fn on_handshake(&mut self, now: u64, port: &mut impl Port) {
-        if self.established {
-            return;
-        }
-        if !self.rto.backed_off() {
-            return self.establish(now, now - self.timed_at, port);
-        }
-        // The RTT is not known: it is not known which SYN was answered.
-        self.rto.restart_after_lost_syn();
-        // RFC 5681 section 3.1: "If the SYN or SYN/ACK is lost, the initial window used by a sender after a correctly
-        // transmitted SYN MUST be one segment".
-        self.stack.initial_window = 1;
-        self.establish(now, 0, port);
     }
 
     /// Everything handed over is acknowledged.

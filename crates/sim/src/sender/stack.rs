@@ -60,12 +60,35 @@ pub struct ReceiveWindow {
     pub first: u32,
     /// What it offers at most.
     pub limit: u32,
+    /// When its application reads what has arrived; until then that takes up room.
+    reads: Option<Reads>,
+    /// `first` and `limit` differ, or the application leaves data unread.
+    varies: bool,
+}
+
+/// An application that wakes only when so much has come, and reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Reads {
+    /// Segments that wake it.
+    every: u32,
+    /// Segments of a write of the sender's, after the last of which nothing is left unread.
+    write: u32,
 }
 
 impl ReceiveWindow {
     /// A window that stays as it is.
     pub fn fixed(segments: u32) -> Self {
-        Self { first: segments, limit: segments }
+        Self::opening_to(segments, segments)
+    }
+
+    /// A window that opens from `first` to `limit` segments.
+    pub fn opening_to(first: u32, limit: u32) -> Self {
+        Self { first, limit, reads: None, varies: first != limit }
+    }
+
+    /// The same in front of an application that reads `every` so many segments, `limit` at most, of writes of `write`.
+    pub fn read_every(self, every: u32, write: u32) -> Self {
+        Self { reads: Some(Reads { every, write }), varies: true, ..self }
     }
 
     /// Segments that open the window on their arrival.
@@ -76,18 +99,47 @@ impl ReceiveWindow {
     /// The window once `acked` segments have arrived.
     #[inline(always)]
     pub fn at(self, acked: u32) -> u32 {
-        if self.first == self.limit {
-            return self.limit;
-        }
-        // `tcp_grow_window`: two segments for each that arrives, while the application keeps up.
-        self.first.saturating_add(acked.saturating_mul(2)).min(self.limit)
+        if self.varies { self.varied(acked) } else { self.limit }
     }
+
+    #[inline(never)]
+    fn varied(self, acked: u32) -> u32 {
+        // `tcp_grow_window`: two segments for each that arrives.
+        let buffer = self.first.saturating_add(acked.saturating_mul(2)).min(self.limit);
+        buffer.saturating_sub(self.reads.map_or(0, |reads| reads.unread(acked)))
+    }
+
+    /// Whether the segment with which `arrived` are there wakes the application: it tells the sender of the room.
+    pub(crate) fn is_read_with(self, arrived: u32) -> bool {
+        self.reads.is_some_and(|reads| reads.unread(arrived) == 0)
+    }
+}
+
+impl Reads {
+    /// Of `arrived` segments, those that wait for the application.
+    fn unread(self, arrived: u32) -> u32 {
+        arrived % self.write % self.every
+    }
+}
+
+/// What a connection's first packet carries (RFC 9293 section 3.4 allows data on a SYN; what follows makes it useful).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DataInSyn {
+    /// No data.
+    Never,
+    /// The first segment; the others wait for the answer (TCP Fast Open, RFC 7413, with a cookie from before).
+    FastOpen,
+    /// The first segment, and the rest of the initial window follows at once (T/TCP, RFC 1644).
+    Transaction,
 }
 
 /// How long a real host takes, at the least, from a packet's arrival after an idle time until it answers: an idle state to
 /// leave, an interrupt, a process to run. Nanoseconds. Little as it is, it decides which of two packets comes first
 /// where a sender clocked by ACKs meets a queue that is just full (`docs/predictions.md`).
 const WAKE_UP: u64 = 20_000;
+
+/// RFC 3465's limit `L` in slow start, segments: 1 in the slow start that follows a timeout, none in congestion avoidance.
+pub const BYTE_COUNTING: u32 = 2;
 
 /// The rules of a stack. Windows are in segments, times in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +156,7 @@ pub struct Stack {
     pub initial_ssthresh: Option<u32>,
     /// The peer's receive window.
     pub receive_window: ReceiveWindow,
-    /// Most segments by which one ACK may enlarge the window: 1 in RFC 5681, 2 in RFC 3465, all in Linux.
+    /// Most segments by which one ACK may enlarge the window: 1 in RFC 5681, [`BYTE_COUNTING`] in RFC 3465, all in Linux.
     pub growth_per_ack: u32,
     /// Whether the window grows only while it limits the sender (RFC 7661's premise).
     pub grow_only_when_limited: bool,
@@ -124,9 +176,16 @@ pub struct Stack {
     pub ecn: bool,
     /// Whether the connection begins with a handshake.
     pub handshake: bool,
+    /// What its SYN carries, where it has one.
+    pub data_in_syn: DataInSyn,
 }
 
 impl Stack {
+    /// Whether data opens the connection.
+    pub(crate) fn opens_with_data(&self) -> bool {
+        self.handshake && self.data_in_syn != DataInSyn::Never
+    }
+
     /// How long the peer's host takes to wake, nanoseconds.
     pub(crate) fn wakes_in(&self) -> u64 {
         if self.recovery.is_rack() { WAKE_UP } else { 0 }

@@ -58,18 +58,9 @@ impl Sender {
             self.available = self.app.resume(now);
             self.restart_after_idle(now);
             self.send(now, port);
-        } else if self.stack.handshake {
-            let words = self.request(now);
-            self.send_syn(now, words, port);
         } else {
-            self.establish(now, 0, port);
+            self.begin(now, port);
         }
-    }
-
-    fn send_syn(&mut self, now: u64, words: (u64, u64), port: &mut impl Port) {
-        self.timed_at = now;
-        self.rto_at = now + self.rto.timeout();
-        port.transmit_syn(now, words);
     }
 
     /// Sending resumes with nothing in flight: what the idle time does to the window.
@@ -144,9 +135,11 @@ impl Sender {
             self.rto.back_off();
         }
         if !self.established {
+            if self.opening {
+                self.fall_back();
+            }
             // What asks for something may be what routers dropped: RFC 4782 sends the repeat without a request.
-            self.send_syn(now, (0, 0), port);
-            return;
+            return self.send_syn(now, (0, 0), port);
         }
         self.start_over(now, repeated, port);
     }
@@ -163,6 +156,7 @@ impl Sender {
     /// After a timeout: one segment, and everything outstanding counts as lost.
     fn collapse(&mut self, now: u64, repeated: bool) {
         self.inflation = 0;
+        self.slow_after_timeout = true;
         // RFC 5681 section 3.1: after a second timeout of the same segment "ssthresh is held constant".
         if repeated && !self.stack.ns2 {
             self.chain.lose_window(Nanos(now));

@@ -7,7 +7,7 @@ use firstflight_control::registry::AnyPhase;
 use firstflight_sim::receiver::{AckOut, AckPolicy, Receiver};
 use firstflight_sim::sender::app::{App, AppConfig};
 use firstflight_sim::sender::rto::RtoConfig;
-use firstflight_sim::sender::stack::{IdleRestart, ReceiveWindow, Recovery, Stack};
+use firstflight_sim::sender::stack::{DataInSyn, IdleRestart, ReceiveWindow, Recovery, Stack};
 use firstflight_sim::sender::{AckIn, Port, Sender};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -72,6 +72,7 @@ impl Default for Line {
                 idle_restart: IdleRestart::Restart,
                 ecn: false,
                 handshake: false,
+                data_in_syn: DataInSyn::Never,
             },
             app: AppConfig { start: 0, bytes: None, pauses: vec![], lifetime: None },
             acks: AckPolicy { every: 1, quick: 0, timer: 0 },
@@ -133,7 +134,9 @@ impl Line {
     /// Runs until `end` milliseconds: the sender, and what it sent.
     pub(crate) fn run(&self, end: u64) -> (Sender, Vec<Sent>) {
         let mut sender = Sender::new(self.stack, self.chain.clone(), App::new(&self.app, self.stack.mss));
-        let mut receiver = Receiver::new(self.acks, self.stack.recovery.reports());
+        let mut receiver = Receiver::new(self.acks, self.stack.recovery.reports())
+            .reading(self.stack.receive_window)
+            .opened_by_data(self.stack.handshake && self.stack.data_in_syn != DataInSyn::Never);
         let mut wire = Wire { lost: &self.lost, sent: vec![], on_the_way: BinaryHeap::new(), count: 0 };
         loop {
             let arrival = wire.on_the_way.peek().map_or(u64::MAX, |Reverse(next)| next.0);

@@ -15,7 +15,7 @@ use firstflight_sim::outcome::{Outcome, simulate, simulate_observed};
 use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::app::AppConfig;
 use firstflight_sim::sender::rto::RtoConfig;
-use firstflight_sim::sender::stack::{IdleRestart, ReceiveWindow, Recovery, Stack};
+use firstflight_sim::sender::stack::{DataInSyn, IdleRestart, ReceiveWindow, Recovery, Stack};
 
 pub(crate) const MS: u64 = 1_000_000;
 
@@ -59,6 +59,9 @@ pub(crate) struct Case {
     pub(crate) ecn: bool,
     pub(crate) loss: f64,
     pub(crate) handshake: bool,
+    pub(crate) data_in_syn: DataInSyn,
+    /// The receiving application reads so many segments at a time, of a window of twice that.
+    pub(crate) reads: Option<u32>,
     pub(crate) schemes: Vec<&'static str>,
     pub(crate) seed: u64,
 }
@@ -85,6 +88,8 @@ impl Default for Case {
             ecn: false,
             loss: 0.0,
             handshake: false,
+            data_in_syn: DataInSyn::Never,
+            reads: None,
             schemes: vec!["slow-start", "reno"],
             seed: 1,
         }
@@ -106,7 +111,10 @@ pub(crate) fn stack(case: &Case) -> Stack {
         ns2: case.ns2,
         initial_window: case.initial_window,
         initial_ssthresh: case.ssthresh,
-        receive_window: ReceiveWindow::fixed(100_000),
+        receive_window: case.reads.map_or(ReceiveWindow::fixed(100_000), |reads| {
+            let write = case.bytes.map_or(u32::MAX, |bytes| bytes.div_ceil(960) as u32);
+            ReceiveWindow::fixed(2 * reads).read_every(reads, write)
+        }),
         growth_per_ack: if linux { u32::MAX } else { 1 },
         grow_only_when_limited: !case.ns2,
         decrease_from_window: case.ns2,
@@ -123,6 +131,7 @@ pub(crate) fn stack(case: &Case) -> Stack {
         idle_restart: IdleRestart::Restart,
         ecn: case.ecn,
         handshake: case.handshake,
+        data_in_syn: case.data_in_syn,
     }
 }
 

@@ -11,7 +11,7 @@ use firstflight_sim::dumbbell::Dumbbell;
 use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::app::AppConfig;
 use firstflight_sim::sender::rto::RtoConfig;
-use firstflight_sim::sender::stack::{IdleRestart, ReceiveWindow, Recovery, Stack};
+use firstflight_sim::sender::stack::{DataInSyn, IdleRestart, ReceiveWindow, Recovery, Stack};
 use std::collections::BTreeMap;
 
 const MS: u64 = 1_000_000;
@@ -202,6 +202,7 @@ impl Cell {
             idle_restart: IdleRestart::Restart,
             ecn: false,
             handshake: false,
+            data_in_syn: DataInSyn::Never,
         }
     }
 }

@@ -6,7 +6,10 @@
 //! cargo test --release -p firstflight-sim --test ns2 -- --nocapture
 //! ```
 
+#[path = "../common/mod.rs"]
+mod common;
 mod grid;
+mod idle;
 mod reference;
 mod vegas;
 mod windows;

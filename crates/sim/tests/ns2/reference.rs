@@ -1,6 +1,7 @@
 //! ns-2's answers.
 
 use crate::grid::Cell;
+use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::process::Command;
 
@@ -29,15 +30,21 @@ pub(crate) fn mean(runs: u64, run: impl Fn(u64) -> Counts) -> Counts {
     Counts { delivered: mean(|counts| counts.delivered), drops: mean(|counts| counts.drops) }
 }
 
+/// What a script of `reference/ns2` prints.
+pub(crate) fn answer<S: AsRef<OsStr>>(script: &str, options: impl IntoIterator<Item = S>) -> String {
+    let script = format!("{}/../../reference/ns2/{script}", env!("CARGO_MANIFEST_DIR"));
+    let output = Command::new("ns").arg(&script).args(options).output().expect("ns-2 starts");
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{script}: {complaint}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
 /// A row of the grid in ns-2.
 pub(crate) fn run(cell: &Cell) -> Counts {
     mean(cell.runs(), |seed| {
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../reference/ns2/dumbbell.tcl");
-        let output = Command::new("ns").arg(script).args(cell.options(seed)).output().expect("ns-2 starts");
-        let answer = String::from_utf8_lossy(&output.stdout);
-        let complaint = String::from_utf8_lossy(&output.stderr);
-        let json: serde_json::Value = serde_json::from_str(&answer)
-            .unwrap_or_else(|_| panic!("{} in ns-2: {answer}{complaint}", cell.id()));
+        let answer = answer("dumbbell.tcl", cell.options(seed));
+        let json: serde_json::Value =
+            serde_json::from_str(&answer).unwrap_or_else(|_| panic!("{} in ns-2: {answer}", cell.id()));
         let delivered = json["delivered"].as_array().expect("one number per flow");
         Counts {
             delivered: delivered.iter().filter_map(serde_json::Value::as_f64).sum(),

@@ -20,7 +20,7 @@ use firstflight_sim::sender::app::AppConfig;
 
 use crate::draw::draw;
 use crate::sharing::Clusters;
-use stack::{ack_policy, chain, idle_conflict, stack};
+use stack::{ack_policy, chain, idle_conflict, stack, stack_of};
 use wires::Wires;
 
 /// What schemes may count on in a simulated network: what senders have, and what the network gives them.
@@ -161,8 +161,25 @@ fn check(group: &FlowGroup, index: usize) -> Result<(), Refusal> {
         let why = format!("{label} needs {}, which the simulator does not have", names.join(" and "));
         return refuse("startup", why);
     }
-    if group.receiver_reads != scenario::Reads::Eager {
-        return refuse("receiver_reads", "the simulator's receiving application reads eagerly".into());
+    if let scenario::Reads::Every(bytes) = group.receiver_reads
+        && group.receive_window.is_some_and(|most| bytes > most)
+    {
+        let why = "an application that waits for more than the receive window would never wake".into();
+        return refuse("receiver_reads", why);
+    }
+    if group.data_in_syn != scenario::DataInSyn::Never && !group.handshake {
+        let why = "a flow without a handshake has no SYN; set handshake = true".into();
+        return refuse("data_in_syn", why);
+    }
+    if group.data_in_syn != scenario::DataInSyn::Never && needs.has(Signals::GRANT) {
+        let why = format!("{label} asks the routers with a SYN that carries no data");
+        return refuse("data_in_syn", why);
+    }
+    if group.data_in_syn == scenario::DataInSyn::Ttcp && needs.has(Signals::HANDSHAKE) {
+        let why = format!(
+            "{label} needs the RTT of a handshake, and the first flight of \"t/tcp\" leaves before there is one"
+        );
+        return refuse("data_in_syn", why);
     }
     Ok(())
 }
@@ -195,16 +212,17 @@ fn flow(
     let header = group.profile.stack().header;
     // ns-2's clock ticks at a random moment of each connection.
     let phase = draw(Dist::Uniform(0, group.rto_granularity.0.saturating_sub(1)), &mut stream("clock"));
+    let bytes = group.size.map(|size| draw(size, &mut stream("size")).max(1));
     FlowConfig {
         name: name.into(),
         forward: paths.forward,
         reverse: paths.reverse,
-        stack: stack(group, mss, phase, ecn),
+        stack: stack_of(group, mss, phase, ecn, bytes),
         chain: chain(group),
         sharing: Sharing::default(),
         app: AppConfig {
             start: start.0,
-            bytes: group.size.map(|size| draw(size, &mut stream("size")).max(1)),
+            bytes,
             pauses: times::pauses(group, &mut stream("idle")),
             lifetime: group.lifetime.map(|lifetime| draw(lifetime, &mut stream("lifetime")).0),
         },

@@ -9,7 +9,7 @@ use firstflight_scenario as scenario;
 use firstflight_scenario::{FlowGroup, Profile};
 use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::rto::RtoConfig;
-use firstflight_sim::sender::stack::{IdleRestart, ReceiveWindow, Recovery, Stack};
+use firstflight_sim::sender::stack::{BYTE_COUNTING, DataInSyn, IdleRestart, ReceiveWindow, Recovery, Stack};
 
 /// A receive window of no limit, in segments: beyond what a SACK block can say.
 const UNLIMITED_WINDOW: u64 = 1_000_000;
@@ -67,7 +67,7 @@ pub(super) fn stack(group: &FlowGroup, mss: u32, phase: u64, ecn: bool) -> Stack
         receive_window: receive_window(group, mss),
         growth_per_ack: match group.growth {
             scenario::Growth::PerAck => 1,
-            scenario::Growth::ByteCounting => 2,
+            scenario::Growth::ByteCounting => BYTE_COUNTING,
             scenario::Growth::AllAcked => u32::MAX,
         },
         grow_only_when_limited: !ns2,
@@ -91,13 +91,30 @@ pub(super) fn stack(group: &FlowGroup, mss: u32, phase: u64, ecn: bool) -> Stack
         },
         ecn,
         handshake: group.handshake,
+        data_in_syn: match group.data_in_syn {
+            scenario::DataInSyn::Never => DataInSyn::Never,
+            scenario::DataInSyn::Tfo => DataInSyn::FastOpen,
+            scenario::DataInSyn::Ttcp => DataInSyn::Transaction,
+        },
     }
+}
+
+/// The same where the group's flows write `bytes` at a time: what an application leaves unread takes up room.
+pub(super) fn stack_of(group: &FlowGroup, mss: u32, phase: u64, ecn: bool, bytes: Option<u64>) -> Stack {
+    let stack = stack(group, mss, phase, ecn);
+    let scenario::Reads::Every(wakes) = group.receiver_reads else { return stack };
+    let whole = |bytes: u64| bytes.div_ceil(mss.into()).clamp(1, u32::MAX.into()) as u32;
+    let (window, write) = (stack.receive_window, bytes.map_or(u32::MAX, whole));
+    Stack { receive_window: window.read_every(whole(wakes).min(window.limit), write), ..stack }
 }
 
 /// What the receiver offers, in segments of `mss` bytes.
 fn receive_window(group: &FlowGroup, mss: u32) -> ReceiveWindow {
     let limit = segments(group.receive_window.unwrap_or(u64::MAX), mss);
-    ReceiveWindow { first: group.initial_receive_window.map_or(limit, |first| segments(first, mss)), limit }
+    ReceiveWindow::opening_to(
+        group.initial_receive_window.map_or(limit, |first| segments(first, mss)),
+        limit,
+    )
 }
 
 /// Whole segments in a window.

@@ -1,0 +1,136 @@
+//! How a connection opens: by a SYN and its answer, or by a SYN that carries data (RFC 7413, RFC 1644).
+//!
+//! A SYN with data is the first segment itself, and the first ACK is its answer: the bits that make it a SYN, and the
+//! options of a cookie or a connection count, are not counted.
+
+use super::stack::DataInSyn;
+use super::{AckIn, Port, Sender};
+use firstflight_control::contract::Entry;
+use firstflight_control::units::Nanos;
+
+impl Sender {
+    /// The application begins.
+    pub(super) fn begin(&mut self, now: u64, port: &mut impl Port) {
+        if !self.stack.handshake {
+            self.establish(now, 0, port);
+        } else if self.stack.data_in_syn == DataInSyn::Never {
+            let words = self.request(now);
+            self.send_syn(now, words, port);
+        } else {
+            self.open_with_data(now, port);
+        }
+    }
+
+    pub(super) fn send_syn(&mut self, now: u64, words: (u64, u64), port: &mut impl Port) {
+        self.timed_at = now;
+        self.rto_at = now + self.rto.timeout();
+        port.transmit_syn(now, words);
+    }
+
+    fn open_with_data(&mut self, now: u64, port: &mut impl Port) {
+        let (segments, flow_size) = self.app.next_write();
+        self.available = segments;
+        self.opening = true;
+        // The answer to the first segment takes the long way, where the connection opens.
+        self.orderly = false;
+        self.timed_at = now;
+        // The schemes begin with the first window that is theirs: here, or when the answer has come.
+        self.start_up(now, flow_size);
+        self.send_next(now, port);
+        if self.stack.data_in_syn == DataInSyn::Transaction {
+            self.note_application_limit();
+            self.send(now, port);
+        }
+    }
+
+    /// The first ACK answers the SYN with data.
+    pub(super) fn on_opened(&mut self, now: u64, ack: AckIn, port: &mut impl Port) {
+        if ack.seq == 0 {
+            return;
+        }
+        self.opening = false;
+        if self.stack.data_in_syn == DataInSyn::Transaction {
+            self.established = true;
+            self.begin_validation(now);
+            self.app.established(now);
+            return self.on_ack(now, ack, port);
+        }
+        // The segment on the SYN is acknowledged with it, and no window was there yet to grow by that.
+        (self.una, self.nxt) = (ack.seq, ack.seq);
+        self.delivered += u64::from(ack.seq);
+        self.timed = u32::MAX;
+        self.connect(now, now - self.timed_at);
+        self.app.established(now);
+        self.orderly = self.delivery.is_none();
+        self.start_up(now, self.app.unsent_bytes(ack.seq, self.mss));
+        self.note_application_limit();
+        if self.una == self.available {
+            self.on_all_acked(now);
+        }
+        self.send(now, port);
+    }
+
+    /// The SYN with data was not answered: an ordinary handshake follows, as in RFC 7413, lest a middlebox that drops data
+    /// on a SYN keeps the connection from opening. Nothing that was sent counts.
+    pub(super) fn fall_back(&mut self) {
+        self.opening = false;
+        self.lost += u64::from(self.max);
+        (self.nxt, self.timed) = (0, u32::MAX);
+        self.pace_at = u64::MAX;
+    }
+
+    /// The connection is open: the schemes begin, and the first flight leaves.
+    pub(super) fn establish(&mut self, now: u64, handshake_rtt: u64, port: &mut impl Port) {
+        self.connect(now, handshake_rtt);
+        self.app.established(now);
+        // After a SYN with data that was lost the application has begun already.
+        let segments = if self.available > 0 { self.available } else { self.app.next_write().0 };
+        self.start_up(now, self.app.unsent_bytes(0, self.mss));
+        self.note_application_limit();
+        self.available = segments;
+        self.send(now, port);
+    }
+
+    /// The connection is open; `handshake_rtt` is zero where there was no handshake.
+    pub(super) fn connect(&mut self, now: u64, handshake_rtt: u64) {
+        self.established = true;
+        self.rto_at = u64::MAX;
+        self.begin_validation(now);
+        if handshake_rtt > 0 {
+            self.take_sample(now - handshake_rtt, now);
+        }
+    }
+
+    /// The schemes begin, knowing of `flow_size` payload bytes.
+    pub(super) fn start_up(&mut self, now: u64, flow_size: u64) {
+        let entry = Entry {
+            now: Nanos(now),
+            rtt: Nanos(if self.min_rtt == u64::MAX { 0 } else { self.min_rtt }),
+            flow_size,
+            receive_window: u64::from(self.stack.receive_window.limit).saturating_mul(self.mss),
+            plan: self.plan,
+            mss: self.stack.mss,
+            granted: self.routers.granted,
+            ..Entry::default()
+        };
+        let ssthresh = self.stack.initial_ssthresh.map_or(u64::MAX, |s| u64::from(s) * self.mss);
+        self.chain.start(&entry, u64::from(self.stack.initial_window) * self.mss, ssthresh);
+        self.stats.max_cwnd = self.chain.control.cwnd;
+    }
+
+    /// A handshake's answer arrives at `now`.
+    pub fn on_handshake(&mut self, now: u64, port: &mut impl Port) {
+        if self.established {
+            return;
+        }
+        if !self.rto.backed_off() {
+            return self.establish(now, now - self.timed_at, port);
+        }
+        // The RTT is not known: it is not known which SYN was answered.
+        self.rto.restart_after_lost_syn();
+        // RFC 5681 section 3.1: "If the SYN or SYN/ACK is lost, the initial window used by a sender after a correctly
+        // transmitted SYN MUST be one segment".
+        self.stack.initial_window = 1;
+        self.establish(now, 0, port);
+    }
+}
