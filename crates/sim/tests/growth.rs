@@ -4,6 +4,7 @@ mod common;
 
 use common::MS;
 use common::line::{Line, RTT, SYN, at};
+use firstflight_control::contract::Exit;
 use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::app::AppConfig;
 use firstflight_sim::sender::stack::{BYTE_COUNTING, DataInSyn, IdleRestart, ReceiveWindow, Recovery};
@@ -141,6 +142,9 @@ fn in_avoidance_byte_counting_knows_no_limit() {
     let mut line = Line { acks, ..Line::with(Recovery::Sack, 8, Some(8)) };
     line.stack.growth_per_ack = BYTE_COUNTING;
     assert_eq!(a_round(&line, 2), [8, 9]);
+    // Such a window is not in slow start at all.
+    let exit = line.run(0).0.chain.startup_exit().expect("over");
+    assert_eq!((exit.at.0, exit.cwnd, exit.reason), (0, 8000, Exit::Threshold));
 }
 
 #[test]

@@ -171,7 +171,8 @@ fn a_second_loss_in_a_fast_start_shows_in_a_partial_ack_and_starts_over() {
     let lost = [(17, 0), (19, 0)];
     let (sender, sends) = fast_start(Recovery::NewReno).losing(&lost).run(2605);
     assert_eq!(from(&sends, 2500), at(&[(2500, &[17]), (2580, &[25]), (2600, &[19])]));
-    assert_eq!((sender.chain.control.cwnd, sender.info().rto), (1000, 200 * MS));
+    // Up to 18, which left at 2300: a sample of 300 ms. SRTT 100 + 200/8, 4 RTTVAR 2.0 x 3/4 + 200; not doubled.
+    assert_eq!((sender.chain.control.cwnd, sender.info().rto / MS), (1000, 326));
     // With SACK 19 is known to be lost by the third segment above it, and has been sent again by then; the partial ACK
     // does not wait for that.
     let (_, sends) = fast_start(Recovery::Sack).losing(&lost).run(2605);

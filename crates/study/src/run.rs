@@ -387,7 +387,10 @@ mod tests {
         // One packet leaves before: 10 and then 9, the last of them 0.8 ms sooner.
         let saved = completion(&never) - completion(&tfo);
         assert!((0.0..0.002).contains(&saved), "{tfo:?}");
-        assert_eq!((never.first_flight_packets, tfo.first_flight_packets, ttcp.first_flight_packets), (10, 1, 10));
+        assert_eq!(
+            (never.first_flight_packets, tfo.first_flight_packets, ttcp.first_flight_packets),
+            (10, 1, 10)
+        );
     }
 
     #[test]

@@ -150,6 +150,11 @@ impl Chain {
         self.in_avoidance = self.phases.len() == self.begin + 1;
         self.current.enter(entry, &mut self.control);
         self.clamp();
+        // RFC 5681 section 3.1: slow start is for a window below the threshold. Other start-up schemes may have a
+        // threshold of their own.
+        if matches!(self.current, AnyPhase::SlowStart(_)) && self.control.cwnd >= self.control.ssthresh {
+            self.hand_over(*entry, Exit::Threshold);
+        }
     }
 
     /// New data was acknowledged.

@@ -285,7 +285,10 @@ mod tests {
         assert_eq!(phase.on_congestion(&congestion(Trigger::Loss), &mut control), Step::Over(Exit::Loss));
         assert_eq!((control.cwnd, control.ssthresh), (9 * MSS, 9 * MSS));
         assert!(control.provisional && !control.droppable);
-        assert_eq!(phase.on_congestion(&congestion(Trigger::Timeout), &mut control), Step::Over(Exit::Timeout));
+        assert_eq!(
+            phase.on_congestion(&congestion(Trigger::Timeout), &mut control),
+            Step::Over(Exit::Timeout)
+        );
         assert_eq!((control.ssthresh, control.provisional), (9 * MSS, false));
         // Without a loss before, and with no threshold yet: the window that had worked.
         let (mut phase, mut control) = resumed(33, u64::MAX);
@@ -297,7 +300,10 @@ mod tests {
     #[test]
     fn a_lost_first_segment_is_a_timeout_like_any_other() {
         let (mut phase, mut control) = resumed(33, 40 * MSS);
-        assert_eq!(phase.on_congestion(&congestion(Trigger::Timeout), &mut control), Step::Exit(Exit::Timeout));
+        assert_eq!(
+            phase.on_congestion(&congestion(Trigger::Timeout), &mut control),
+            Step::Exit(Exit::Timeout)
+        );
         assert_eq!((control.pacing, control.droppable, control.provisional), (Rate::NONE, false, false));
     }
 }

@@ -7,8 +7,8 @@
 pub mod app;
 mod delivery;
 mod driven;
-mod opening;
 pub mod info;
+mod opening;
 mod routers;
 pub mod rto;
 mod rto_linux;
@@ -23,7 +23,7 @@ use crate::packet::{self, Blocks};
 use crate::recovery::rack::Rack;
 use app::App;
 use delivery::Delivery;
-use firstflight_control::contract::{Ack, DescribeAck, Entry, Plan, Signals};
+use firstflight_control::contract::{Ack, DescribeAck, Plan, Signals};
 use firstflight_control::host::chain::Chain;
 use firstflight_control::host::pacer::Pacer;
 use firstflight_control::host::round::RoundCounter;

@@ -4,7 +4,7 @@
 //! options of a cookie or a connection count, are not counted.
 
 use super::stack::DataInSyn;
-use super::{AckIn, Port, Sender};
+use super::{AckIn, Port, Repair, Sender};
 use firstflight_control::contract::Entry;
 use firstflight_control::units::Nanos;
 
@@ -44,7 +44,7 @@ impl Sender {
     }
 
     /// The first ACK answers the SYN with data.
-    pub(super) fn on_opened(&mut self, now: u64, ack: AckIn, port: &mut impl Port) {
+    pub(crate) fn on_opened(&mut self, now: u64, ack: AckIn, port: &mut impl Port) {
         if ack.seq == 0 {
             return;
         }
@@ -77,6 +77,10 @@ impl Sender {
         self.lost += u64::from(self.max);
         (self.nxt, self.timed) = (0, u32::MAX);
         self.pace_at = u64::MAX;
+        if !self.linux {
+            // As after any timeout, until all that was sent before is acknowledged.
+            (self.repair, self.recover, self.after_timeout) = (Repair::Loss, self.max, true);
+        }
     }
 
     /// The connection is open: the schemes begin, and the first flight leaves.
@@ -88,6 +92,11 @@ impl Sender {
         self.start_up(now, self.app.unsent_bytes(0, self.mss));
         self.note_application_limit();
         self.available = segments;
+        if self.linux && self.max > 0 {
+            // Its scoreboard knows no going back: what the SYN carried leaves again by itself.
+            self.nxt = self.max;
+            self.put_on_wire(now, 0, true, port);
+        }
         self.send(now, port);
     }
 

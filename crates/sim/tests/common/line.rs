@@ -4,6 +4,7 @@
 use super::MS;
 use firstflight_control::host::chain::Chain;
 use firstflight_control::registry::AnyPhase;
+use firstflight_sim::packet::DROPPABLE;
 use firstflight_sim::receiver::{AckOut, AckPolicy, Receiver};
 use firstflight_sim::sender::app::{App, AppConfig};
 use firstflight_sim::sender::rto::RtoConfig;
@@ -86,6 +87,8 @@ impl Default for Line {
 struct Wire<'a> {
     lost: &'a [(u32, usize)],
     sent: Vec<Sent>,
+    /// Which of them are marked as droppable.
+    marked: Vec<bool>,
     on_the_way: BinaryHeap<Reverse<(u64, usize, Carried)>>,
     count: usize,
 }
@@ -109,10 +112,12 @@ impl Wire<'_> {
 
 impl Port for Wire<'_> {
     fn transmit(&mut self, now: u64, segment: u32, (flags, _): (u64, u64), _: bool) {
+        self.marked.push(flags & DROPPABLE != 0);
         self.send(now, segment, Carried::Data { segment, flags });
     }
 
     fn transmit_syn(&mut self, now: u64, _: (u64, u64)) {
+        self.marked.push(false);
         self.send(now, SYN, Carried::Established);
     }
 }
@@ -133,16 +138,22 @@ impl Line {
 
     /// Runs until `end` milliseconds: the sender, and what it sent.
     pub(crate) fn run(&self, end: u64) -> (Sender, Vec<Sent>) {
+        let (sender, wire) = self.go(end);
+        (sender, wire.sent)
+    }
+
+    fn go(&self, end: u64) -> (Sender, Wire<'_>) {
         let mut sender = Sender::new(self.stack, self.chain.clone(), App::new(&self.app, self.stack.mss));
         let mut receiver = Receiver::new(self.acks, self.stack.recovery.reports())
             .reading(self.stack.receive_window)
             .opened_by_data(self.stack.handshake && self.stack.data_in_syn != DataInSyn::Never);
-        let mut wire = Wire { lost: &self.lost, sent: vec![], on_the_way: BinaryHeap::new(), count: 0 };
+        let mut wire =
+            Wire { lost: &self.lost, sent: vec![], marked: vec![], on_the_way: BinaryHeap::new(), count: 0 };
         loop {
             let arrival = wire.on_the_way.peek().map_or(u64::MAX, |Reverse(next)| next.0);
             let now = arrival.min(sender.next_check()).min(receiver.due());
             if now > end * MS {
-                return (sender, wire.sent);
+                return (sender, wire);
             }
             if now == sender.next_check() {
                 sender.advance(now, &mut wire);
@@ -163,6 +174,12 @@ impl Line {
                 }
             }
         }
+    }
+
+    /// The same with whether it is marked as droppable.
+    pub(crate) fn sends_marked(&self, end: u64) -> Vec<(u64, u32, bool)> {
+        let wire = self.go(end).1;
+        wire.sent.into_iter().zip(wire.marked).map(|((at, segment), marked)| (at, segment, marked)).collect()
     }
 
     /// What leaves until `end` milliseconds.

@@ -11,8 +11,8 @@ use firstflight_sim::sender::app::AppConfig;
 use firstflight_sim::sender::rto::RtoConfig;
 use firstflight_sim::sender::stack::{IdleRestart, Recovery, Stack};
 
-/// Packets of each write. From a window of one they take rounds of 1, 2, 4, ..., 64 and 1: the last leaves at 700 ms and
-/// is acknowledged at 800, with a window of 129.
+/// Packets of each write. From a window of one, without a threshold, they take rounds of 1, 2, 4, ..., 64 and 1: the last
+/// leaves at 700 ms and is acknowledged at 800, with a window of 129.
 const WRITE: u32 = 128;
 
 /// A packet of the second write: whole milliseconds since it began, its number, whether it is marked as droppable.
@@ -122,11 +122,13 @@ impl Case {
     fn in_ns2(&self) -> Vec<Left> {
         let idle = (self.idle as f64 / 1e3).to_string();
         let until = (self.until as f64 / 1e3).to_string();
-        let answer = reference::answer("idle.tcl", self.ns2.iter().copied().chain(["idle", &idle, "until", &until]));
+        let answer =
+            reference::answer("idle.tcl", self.ns2.iter().copied().chain(["idle", &idle, "until", &until]));
         let mut left: Vec<Left> = answer
             .lines()
             .map(|line| {
-                let fields: Vec<f64> = line.split(' ').map(|field| field.parse().expect("a number")).collect();
+                let fields: Vec<f64> =
+                    line.split(' ').map(|field| field.parse().expect("a number")).collect();
                 (fields[0] as u64, fields[1] as u32, fields[2] == 1.0)
             })
             .collect();
@@ -166,9 +168,11 @@ impl Case {
         let pauses = vec![(self.idle - 800) * MS];
         line.app = AppConfig { start: 0, bytes: Some(u64::from(WRITE) * 1000), pauses, lifetime: None };
         line.lost = self.lost().into_iter().map(|number| (WRITE + number, 0)).collect();
-        let sends = line.sends_marked(self.idle + self.until - 1).into_iter();
-        let second = sends.filter(|left| left.1 >= WRITE);
-        second.map(|(at, segment, marked)| (at - self.idle, segment - WRITE, marked)).collect()
+        let sends = line.sends_marked(2 * self.idle).into_iter();
+        let second: Vec<_> = sends.filter(|left| left.1 >= WRITE).collect();
+        let began = second[0].0;
+        let left = second.into_iter().map(|(at, segment, marked)| (at - began, segment - WRITE, marked));
+        left.filter(|left| left.0 < self.until).collect()
     }
 }
 
@@ -181,8 +185,7 @@ fn what_leaves_after_an_idle_time_is_what_leaves_in_ns_2() {
     println!("|---|---|---|---|");
     for case in CASES {
         let (ns2, here) = (case.in_ns2(), case.here());
-        let first: Vec<String> =
-            here.iter().take(10).map(|left| format!("{}: {}", left.0, left.1)).collect();
+        let first: Vec<String> = here.iter().take(10).map(|left| format!("{}: {}", left.0, left.1)).collect();
         println!("| {} | {} | {} ms | {} |", case.name, here.len(), case.until, first.join(", "));
         assert_eq!(here, ns2, "{}: here, and in ns-2", case.name);
         assert!(!here.is_empty(), "{}", case.name);

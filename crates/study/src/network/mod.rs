@@ -175,6 +175,9 @@ fn check(group: &FlowGroup, index: usize) -> Result<(), Refusal> {
         let why = format!("{label} asks the routers with a SYN that carries no data");
         return refuse("data_in_syn", why);
     }
+    if group.data_in_syn == scenario::DataInSyn::Ttcp && rack {
+        return refuse("data_in_syn", "Linux has TCP Fast Open, \"tfo\", and not T/TCP".into());
+    }
     if group.data_in_syn == scenario::DataInSyn::Ttcp && needs.has(Signals::HANDSHAKE) {
         let why = format!(
             "{label} needs the RTT of a handshake, and the first flight of \"t/tcp\" leaves before there is one"

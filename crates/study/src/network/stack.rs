@@ -111,10 +111,7 @@ pub(super) fn stack_of(group: &FlowGroup, mss: u32, phase: u64, ecn: bool, bytes
 /// What the receiver offers, in segments of `mss` bytes.
 fn receive_window(group: &FlowGroup, mss: u32) -> ReceiveWindow {
     let limit = segments(group.receive_window.unwrap_or(u64::MAX), mss);
-    ReceiveWindow::opening_to(
-        group.initial_receive_window.map_or(limit, |first| segments(first, mss)),
-        limit,
-    )
+    ReceiveWindow::opening_to(group.initial_receive_window.map_or(limit, |first| segments(first, mss)), limit)
 }
 
 /// Whole segments in a window.
