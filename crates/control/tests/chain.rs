@@ -138,3 +138,53 @@ fn a_plan_after_an_idle_time_begins_a_scheme_that_follows_plans_anew() {
         assert_eq!((chain.in_avoidance(), chain.control.cwnd), (startup != "spand", cwnd), "{startup}");
     }
 }
+
+#[test]
+fn a_phase_for_idle_times_leads_back_to_where_the_window_is_and_ends_no_start_up() {
+    let pacing = || AnyPhase::by_label("rate-based-pacing").expect("registered");
+    let resumed = |ssthresh| {
+        let mut chain = chain(&["hystart++", "cubic"]).resuming_with(pacing());
+        let entry = Entry { rtt: RTT, mss: MSS as u32, ..Entry::default() };
+        chain.start(&entry, 10 * MSS, ssthresh);
+        assert_eq!((chain.label(), chain.resumes()), ("hystart+++cubic".into(), true));
+        for n in 0..30 {
+            chain.on_ack(&ack(100 + n, 0));
+        }
+        let before = (chain.control.cwnd, chain.in_avoidance(), chain.startup_exit());
+        chain.control.cwnd = 10 * MSS;
+        let idle = Entry { now: Nanos::from_secs(9), rtt: RTT, window: before.0, ..Entry::default() };
+        chain.on_idle(idle);
+        // Three quarters of the old window, whatever the host's rule left.
+        assert_eq!(chain.control.cwnd, (before.0 * 3 / 4 + MSS / 2) / MSS * MSS);
+        assert_eq!(chain.control.pacing, Rate::of(chain.control.cwnd, RTT));
+        assert!(!chain.in_avoidance());
+        chain.on_ack(&Ack { in_flight: chain.control.cwnd, ..ack(9100, 0) });
+        assert_eq!(chain.control.pacing, Rate::NONE);
+        assert_eq!(chain.startup_exit(), before.2, "what happened before counts");
+        (before.1, chain)
+    };
+    // Start-up had not ended, and goes on.
+    let (avoided, chain) = resumed(u64::MAX);
+    assert!(!avoided && !chain.in_avoidance());
+    assert_eq!(chain.control.cwnd, 31 * MSS, "0.75 x 40, and one for the ACK");
+    // It had, and 0.75 of what avoidance had reached is still above the threshold.
+    let (avoided, chain) = resumed(12 * MSS);
+    assert!(avoided && chain.control.cwnd >= 8 * MSS);
+    // A timeout while it paces is answered by the phases behind it.
+    let mut chain = chain;
+    chain.on_idle(Entry { rtt: RTT, window: 20 * MSS, ..Entry::default() });
+    chain.on_congestion(&congestion(9500, Trigger::Timeout, 15 * MSS));
+    assert_eq!((chain.control.cwnd, chain.control.pacing), (MSS, Rate::NONE));
+    chain.on_ack(&ack(9600, 0));
+    assert_eq!(chain.control.cwnd, 2 * MSS, "slow start, by the scheme that the connection began with");
+}
+
+#[test]
+fn a_window_not_below_its_threshold_is_in_avoidance_from_the_start() {
+    // A large initial window "straight to congestion avoidance": 64 KB and as much of a threshold.
+    let chain = started(&["slow-start", "reno"], 64 * MSS, 64 * MSS);
+    let exit = StartupExit { at: Nanos::ZERO, cwnd: 64 * MSS, reason: Exit::Threshold };
+    assert_eq!((chain.in_avoidance(), chain.startup_exit()), (true, Some(exit)));
+    // Others may raise the threshold.
+    assert!(!started(&["adaptive-start", "reno"], 64 * MSS, 64 * MSS).in_avoidance());
+}

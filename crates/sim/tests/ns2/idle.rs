@@ -181,12 +181,12 @@ fn what_leaves_after_an_idle_time_is_what_leaves_in_ns_2() {
     if !reference::installed() {
         return;
     }
-    println!("| after 5 s without data | packets | compared for | the first ten: ms, number |");
+    println!("| rule | idle.tcl | packets | compared for |");
     println!("|---|---|---|---|");
     for case in CASES {
         let (ns2, here) = (case.in_ns2(), case.here());
-        let first: Vec<String> = here.iter().take(10).map(|left| format!("{}: {}", left.0, left.1)).collect();
-        println!("| {} | {} | {} ms | {} |", case.name, here.len(), case.until, first.join(", "));
+        let options = case.ns2.join(" ");
+        println!("| {} | `{options}` | {} | {} ms |", case.name, here.len(), case.until);
         assert_eq!(here, ns2, "{}: here, and in ns-2", case.name);
         assert!(!here.is_empty(), "{}", case.name);
     }
