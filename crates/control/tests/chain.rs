@@ -182,9 +182,13 @@ fn a_phase_for_idle_times_leads_back_to_where_the_window_is_and_ends_no_start_up
 #[test]
 fn a_window_not_below_its_threshold_is_in_avoidance_from_the_start() {
     // A large initial window "straight to congestion avoidance": 64 KB and as much of a threshold.
-    let chain = started(&["slow-start", "reno"], 64 * MSS, 64 * MSS);
+    let mut chain = started(&["slow-start", "reno"], 64 * MSS, 64 * MSS);
     let exit = StartupExit { at: Nanos::ZERO, cwnd: 64 * MSS, reason: Exit::Threshold };
     assert_eq!((chain.in_avoidance(), chain.startup_exit()), (true, Some(exit)));
+    // A host that begins again, with a smaller window, has what it would have had.
+    let entry = Entry { rtt: RTT, mss: MSS as u32, ..Entry::default() };
+    chain.start(&entry, 10 * MSS, 64 * MSS);
+    assert_eq!((chain.in_avoidance(), chain.startup_exit()), (false, None));
     // Others may raise the threshold.
     assert!(!started(&["adaptive-start", "reno"], 64 * MSS, 64 * MSS).in_avoidance());
 }

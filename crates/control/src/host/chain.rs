@@ -147,7 +147,9 @@ impl Chain {
     pub fn start(&mut self, entry: &Entry, initial_window: u64, ssthresh: u64) {
         self.mss = entry.mss;
         self.control = Control { cwnd: initial_window, ssthresh, ..Control::default() };
-        self.in_avoidance = self.phases.len() == self.begin + 1;
+        // A host may begin again while nothing has been sent.
+        self.put(self.begin);
+        self.exit = None;
         self.current.enter(entry, &mut self.control);
         self.clamp();
         // RFC 5681 section 3.1: slow start is for a window below the threshold. Other start-up schemes may have a
