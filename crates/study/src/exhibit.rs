@@ -1,8 +1,9 @@
 //! The checked-in scenario in which a scheme is shown: its picture, and that it behaves as no other.
 //!
 //! A folder holds one scenario for each role, `startup.toml`, `avoidance.toml` and `whole.toml`, in which the first
-//! flow takes any scheme of that role; `path-memory.toml`, in which it takes any start-up scheme that follows a plan; and a scenario of its own for each scheme that needs another setting, named by
-//! its label, whose first flow names the scheme.
+//! flow takes any scheme of that role; `path-memory.toml`, in which it takes any start-up scheme that follows a plan;
+//! and a scenario of its own for each scheme that needs another setting, named by its label, whose first flow names
+//! the scheme.
 
 use std::path::Path;
 

@@ -1,13 +1,13 @@
 //! Every scheme behaves as itself: of two of the same role, one sends some packet at another time than the other, on the
 //! checked-in lossy path or in the scenario of its own that one of them has.
 
-use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use firstflight_control::scheme::{Info, Role};
 use firstflight_control::units::Nanos;
 use firstflight_scenario::{Loaded, PhaseSpec, SchemeSpec, load};
-use firstflight_study::exhibit::{exhibit, plain_chain, shown, stem, with_scheme};
+use firstflight_study::exhibit::{Exhibit, exhibit, plain_chain, shown, stem, with_scheme};
 use firstflight_study::run::{RunOptions, trace};
 use firstflight_study::trace::record::Event;
 
@@ -21,6 +21,39 @@ fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
+/// Scenarios and what schemes send in them, each run once.
+struct Runs {
+    lossy: Loaded,
+    /// By file and label.
+    known: BTreeMap<(String, &'static str), Packets>,
+}
+
+impl Runs {
+    fn packets(&mut self, file: &str, label: &'static str, scenario: impl FnOnce() -> Loaded) -> &Packets {
+        self.known.entry((file.to_owned(), label)).or_insert_with(|| packets(&scenario()))
+    }
+
+    /// What a scheme sends on the lossy path.
+    fn on_lossy(&mut self, info: &'static Info) -> Packets {
+        let lossy = self.lossy.clone();
+        self.packets("lossy.toml", info.label, || {
+            with_scheme(lossy, plain_chain(info)).expect("it has a flow")
+        })
+        .clone()
+    }
+
+    /// Whether the scenario in which `info` is shown tells it from `other`, if that is another than where most
+    /// schemes of its role are shown.
+    fn shown_apart(&mut self, info: &'static Info, other: &'static Info) -> bool {
+        let shown = exhibited(info);
+        if shown.file == format!("{}.toml", info.role.label()) {
+            return false;
+        }
+        let own = self.packets(&shown.file, info.label, || shown.loaded.clone()).clone();
+        own != *self.packets(&shown.file, other.label, || instead(&shown.loaded, info, other))
+    }
+}
+
 /// What the first flow sends.
 fn packets(loaded: &Loaded) -> Packets {
     let options = RunOptions { runs: 1, seed: None, grid: Nanos::from_secs(1) };
@@ -32,10 +65,9 @@ fn packets(loaded: &Loaded) -> Packets {
     Some(sent.collect())
 }
 
-/// The scenario in which a scheme is shown, and whether it is another than that of most schemes of its role.
-fn exhibited(info: &Info) -> (Loaded, bool) {
-    let exhibit = exhibit(&repository("scenarios/schemes"), info).unwrap_or_else(|error| panic!("{error}"));
-    (exhibit.loaded, exhibit.file != format!("{}.toml", info.role.label()))
+/// The scenario in which a scheme is shown.
+fn exhibited(info: &Info) -> Exhibit {
+    exhibit(&repository("scenarios/schemes"), info).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The same with another scheme in the place of `info`'s.
@@ -51,49 +83,27 @@ fn instead(loaded: &Loaded, info: &Info, other: &Info) -> Loaded {
     with_scheme(loaded.clone(), scheme).expect("it has a flow")
 }
 
-/// A scheme, and what it sends where.
-struct Seen {
-    info: &'static Info,
-    on_lossy: Packets,
-    /// What it sends in the scenario in which it is shown, if that is another than most schemes' of its role.
-    apart: OnceCell<Option<(Loaded, Packets)>>,
-}
-
-impl Seen {
-    fn apart(&self) -> Option<&(Loaded, Packets)> {
-        let seen = || {
-            let (loaded, apart) = exhibited(self.info);
-            let sent = packets(&loaded);
-            apart.then_some((loaded, sent))
-        };
-        self.apart.get_or_init(seen).as_ref()
-    }
-
-    /// Whether the scenario in which it is shown tells it from `other`.
-    fn is_told_from(&self, other: &Self) -> bool {
-        self.apart().is_some_and(|(loaded, sent)| *sent != packets(&instead(loaded, self.info, other.info)))
-    }
-}
-
 #[test]
 fn no_two_schemes_of_a_role_send_the_same_packets_at_the_same_times() {
     let lossy = load(&repository("scenarios/lossy.toml")).unwrap_or_else(|error| panic!("{error}"));
-    let on_lossy =
-        |info: &Info| packets(&with_scheme(lossy.clone(), plain_chain(info)).expect("it has a flow"));
+    let mut runs = Runs { lossy, known: BTreeMap::new() };
     for role in [Role::Startup, Role::Avoidance, Role::Whole] {
-        let seen = |info| Seen { info, on_lossy: on_lossy(info), apart: OnceCell::new() };
-        let schemes: Vec<Seen> = shown().filter(|info| info.role == role).map(seen).collect();
-        for (index, a) in schemes.iter().enumerate() {
-            assert!(
-                a.on_lossy.is_some() || packets(&exhibited(a.info).0).is_some(),
-                "lossy.toml does not have what {0} needs; scenarios/schemes/{0}.toml must",
-                stem(a.info)
-            );
-            for b in &schemes[..index] {
-                let labels = [b.info.label, a.info.label];
-                let alias = ALIASES.iter().any(|[x, y, _]| [*x, *y] == labels);
-                let told = a.on_lossy != b.on_lossy || a.is_told_from(b) || b.is_told_from(a);
-                assert_ne!(alias, told, "{} and {}: told apart, or listed as aliases", labels[0], labels[1]);
+        let schemes: Vec<&Info> = shown().filter(|info| info.role == role).collect();
+        for (index, a) in schemes.iter().copied().enumerate() {
+            let on_lossy = runs.on_lossy(a);
+            if on_lossy.is_none() {
+                let shown = exhibited(a);
+                let runs_there = runs.packets(&shown.file, a.label, || shown.loaded).is_some();
+                let own = stem(a);
+                assert!(
+                    runs_there,
+                    "lossy.toml does not have what {own} needs; scenarios/schemes/{own}.toml must"
+                );
+            }
+            for b in schemes[..index].iter().copied() {
+                let alias = ALIASES.iter().any(|[x, y, _]| [*x, *y] == [b.label, a.label]);
+                let told = on_lossy != runs.on_lossy(b) || runs.shown_apart(a, b) || runs.shown_apart(b, a);
+                assert_ne!(alias, told, "{} and {}: told apart, or listed as aliases", b.label, a.label);
             }
         }
     }
