@@ -134,6 +134,20 @@ set bottleneck [$ns link $r1 $r2]
 $tap target [$bottleneck set drophead_]
 [$bottleneck queue] drop-target $tap
 
+# Integrates the packets that wait over time; only where RED's queue is asked for, because it costs a little.
+if {$cell(queue) eq "red"} {
+    set waiting [new Integrator]
+    $drops set-pkts-integrator $waiting
+    set enter [new SnoopQueue/In]
+    $enter set-monitor $drops
+    $enter target [$bottleneck set head_]
+    $bottleneck set head_ $enter
+    set leave [new SnoopQueue/Out]
+    $leave set-monitor $drops
+    $leave target [[$bottleneck queue] target]
+    [$bottleneck queue] target $leave
+}
+
 # Another seed than the default stream's, or both would draw the same numbers.
 set start_draw [new RNG]
 $start_draw seed [spread [expr {$cell(seed) + 1000}]]
@@ -181,6 +195,14 @@ proc every_flow {variable} {
 }
 proc total {values} { return [expr [join $values +]] }
 
+# Mean of the packets waiting at the bottleneck, the one in transmission not counted.
+proc mean_queue {} {
+    global cell drops waiting
+    if {![info exists waiting]} { return null }
+    $waiting newpoint $cell(duration) [$drops set pkts_]
+    return [expr {[$waiting set sum_] / $cell(duration)}]
+}
+
 proc finish {} {
     global cell drops built ns
     $ns flush-trace
@@ -197,7 +219,7 @@ proc finish {} {
 \"sent\":\[[join $sent ,]\],\
 \"retransmits\":\[[join [every_flow nrexmitpack_] ,]\],\
 \"timeouts\":\[[join [every_flow nrexmit_] ,]\],\
-\"drops\":[expr {int($lost)}],\"packet_hops\":[expr {int($hops)}],\"cpu_s\":[format %.2f $cpu]}"
+\"drops\":[expr {int($lost)}],\"mean_queue\":[mean_queue],\"packet_hops\":[expr {int($hops)}],\"cpu_s\":[format %.2f $cpu]}"
     exit 0
 }
 $ns at $cell(duration) finish

@@ -10,6 +10,8 @@ use std::process::Command;
 pub(crate) struct Counts {
     pub(crate) delivered: f64,
     pub(crate) drops: f64,
+    /// Packets waiting at the bottleneck, over time; asked of ns-2 for RED only.
+    pub(crate) mean_queue: Option<f64>,
 }
 
 /// Whether there is an ns-2 to ask; says so if not.
@@ -27,7 +29,12 @@ pub(crate) fn installed() -> bool {
 pub(crate) fn mean(runs: u64, run: impl Fn(u64) -> Counts) -> Counts {
     let all: Vec<Counts> = (1..=runs).map(run).collect();
     let mean = |of: fn(&Counts) -> f64| all.iter().map(of).sum::<f64>() / runs as f64;
-    Counts { delivered: mean(|counts| counts.delivered), drops: mean(|counts| counts.drops) }
+    let queues: Option<Vec<f64>> = all.iter().map(|counts| counts.mean_queue).collect();
+    Counts {
+        delivered: mean(|counts| counts.delivered),
+        drops: mean(|counts| counts.drops),
+        mean_queue: queues.map(|queues| queues.iter().sum::<f64>() / runs as f64),
+    }
 }
 
 /// What a script of `reference/ns2` prints.
@@ -49,6 +56,7 @@ pub(crate) fn run(cell: &Cell) -> Counts {
         Counts {
             delivered: delivered.iter().filter_map(serde_json::Value::as_f64).sum(),
             drops: json["drops"].as_f64().expect("a number"),
+            mean_queue: json["mean_queue"].as_f64(),
         }
     })
 }
