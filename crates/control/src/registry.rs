@@ -119,6 +119,8 @@ registry! {
     Exp(avoidance::exp::Exp),
     Westwood(avoidance::westwood::Westwood),
     VegasAvoidance(avoidance::vegas::Vegas),
+    Xcp(avoidance::xcp::Xcp),
+    Vcp(avoidance::vcp::Vcp),
     Bbr(Box<whole::bbr::Bbr>),
 }
 

@@ -58,4 +58,14 @@ pub const DISCIPLINES: &[Info] = &[
         "RFC 4782; ns-2.35, algorithm 3",
         "grants opening packets the rates they ask for, as far as the link is free",
     ),
+    router(
+        "xcp",
+        "Katabi, Handley, Rohrs, SIGCOMM 2002, section 3.5",
+        "says in every packet by how much its sender's window is to change",
+    ),
+    router(
+        "vcp",
+        "Xia, Subramanian, Stoica, Kalyanaraman, SIGCOMM 2005, sections 3 and 4",
+        "says in two bits of every packet how loaded its link is",
+    ),
 ];

@@ -194,6 +194,20 @@ pub enum Router {
         /// Share of the link up to which it is granted.
         share: f64,
     },
+    /// It says by how much windows are to change (XCP).
+    Xcp {
+        /// Share of the spare bandwidth handed out in a round trip.
+        alpha: f64,
+        /// Share of the standing queue taken back in a round trip.
+        beta: f64,
+        /// Share of the traffic that changes hands in a round trip.
+        gamma: f64,
+    },
+    /// It says how loaded it is (VCP).
+    Vcp {
+        /// Share of the link that is to be used.
+        target: f64,
+    },
 }
 
 impl Router {
@@ -201,6 +215,8 @@ impl Router {
     pub fn by_label(label: &str) -> Option<Self> {
         match label {
             "quick-start" => Some(Self::QuickStart { threshold: 0.85, share: 0.85 }),
+            "xcp" => Some(Self::Xcp { alpha: 0.4, beta: 0.226, gamma: 0.1 }),
+            "vcp" => Some(Self::Vcp { target: 0.98 }),
             _ => None,
         }
     }
@@ -209,6 +225,8 @@ impl Router {
     pub const fn label(&self) -> &'static str {
         match self {
             Self::QuickStart { .. } => "quick-start",
+            Self::Xcp { .. } => "xcp",
+            Self::Vcp { .. } => "vcp",
         }
     }
 
@@ -216,6 +234,8 @@ impl Router {
     pub fn params(&mut self) -> Vec<(&'static str, &mut f64)> {
         match self {
             Self::QuickStart { threshold, share } => vec![("threshold", threshold), ("share", share)],
+            Self::Xcp { alpha, beta, gamma } => vec![("alpha", alpha), ("beta", beta), ("gamma", gamma)],
+            Self::Vcp { target } => vec![("target", target)],
         }
     }
 }

@@ -51,6 +51,12 @@ fn queue() -> impl Strategy<Value = Queue> {
         Just(Queue::DropTail),
         (0.0..1.0, 0.0..1.0)
             .prop_map(|(threshold, share)| Queue::Router(Router::QuickStart { threshold, share })),
+        (0.0..1.0, 0.0..1.0, 0.0..1.0).prop_map(|(alpha, beta, gamma)| Queue::Router(Router::Xcp {
+            alpha,
+            beta,
+            gamma
+        })),
+        (0.0..1.0).prop_map(|target| Queue::Router(Router::Vcp { target })),
         red.prop_map(|(min, above, weight, max_p, gentle, ecn)| {
             Queue::Red(Red { min, max: f64::max(min + above, f64::next_up(min)), weight, max_p, gentle, ecn })
         }),

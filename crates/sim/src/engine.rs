@@ -183,7 +183,7 @@ impl<'r, O: Observer> Engine<'r, O> {
             return self.at_receiver_late(at, leg, packet);
         }
         let answers_at = receiver.answers_at(at);
-        match receiver.on_data(at, packet.seq, packet.low) {
+        match receiver.on_data(at, packet.seq, (packet.low, packet.high)) {
             Some(ack) => self.send_ack(answers_at, leg.next, ack),
             None => self.arm_receiver(leg.flow as usize),
         }
@@ -202,7 +202,7 @@ impl<'r, O: Observer> Engine<'r, O> {
         let ack = self.flows[flow].receiver.on_timer();
         self.send_ack_late(due, leg.next, ack);
         let answers_at = self.flows[flow].receiver.answers_at(at);
-        match self.flows[flow].receiver.on_data(at, packet.seq, packet.low) {
+        match self.flows[flow].receiver.on_data(at, packet.seq, (packet.low, packet.high)) {
             Some(ack) => self.send_ack_late(answers_at, leg.next, ack),
             None => self.arm_receiver(flow),
         }

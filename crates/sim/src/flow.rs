@@ -30,7 +30,8 @@ impl Flow {
         let app = App::new(&config.app, config.stack.mss);
         Self {
             tail: app.tail(config.stack.mss),
-            sender: Sender::new(config.stack, config.chain.clone(), app).over(routers(config, links)),
+            sender: Sender::new(config.stack, config.chain.clone(), app)
+                .over(routers(config, links), config.header),
             receiver: Receiver::new(config.ack_policy, config.stack.recovery.reports())
                 .waking_in(config.stack.wakes_in())
                 .reading(config.stack.receive_window)

@@ -1,28 +1,49 @@
 //! Where a packet's two words carry what is for the routers, and an ACK's what they said.
 //!
-//! A data packet's low word has room between its size and its flags for the header's kind, and its high word is free. An
-//! ACK's words hold SACK blocks: an echo takes the place of the third.
+//! A data packet's low word has room between its size and its flags, for the header's kind and one time; its high word is
+//! free. An ACK's words hold SACK blocks: an echo takes the place of the third, but for a load, which fits beside it.
 
+use firstflight_control::contract::Load;
 use firstflight_net::router::Header;
 use firstflight_net::router::quick_start::Request;
+use firstflight_net::router::xcp::Congestion;
 
 /// Data: which header it carries, none where no bit is set. In the low word.
 pub(crate) const KIND: u64 = 3 << KIND_SHIFT;
 const KIND_SHIFT: u32 = 57;
 const QUICK_START: u64 = 1 << KIND_SHIFT;
+const XCP: u64 = 2 << KIND_SHIFT;
+const VCP: u64 = 3 << KIND_SHIFT;
+
+/// Data: a round-trip time, microseconds, beside the kind in the low word: 33 s.
+const RTT_SHIFT: u32 = 32;
+const RTT_MASK: u64 = (1 << 25) - 1;
 
 /// Data: all bits of the low word that belong to a header.
-pub(crate) const MASK: u64 = KIND;
+pub(crate) const MASK: u64 = KIND | RTT_MASK << RTT_SHIFT;
 
 /// ACK: the bits of the third SACK block are an echo. In the high word.
 pub(crate) const ECHO: u64 = 1 << 63;
 const ECHO_SHIFT: u32 = 20;
 const ECHO_MASK: u64 = 0xffff_ffff;
 
+/// ACK: a load. In the high word, above the third SACK block.
+const LOAD_SHIFT: u32 = 60;
+const LOAD: u64 = 3 << LOAD_SHIFT;
+
+/// What an ACK of a flow with congestion headers loses of its SACK blocks: the third.
+pub(crate) const BLOCKS_LEFT: u64 = (1 << ECHO_SHIFT) - 1;
+
 /// The header of a data packet.
 pub(crate) fn of_data(low: u64, high: u64) -> Header {
     match low & KIND {
         QUICK_START => Header::QuickStart(request(high as u32)),
+        XCP => Header::Xcp(Congestion {
+            rtt: (low >> RTT_SHIFT & RTT_MASK) as u32,
+            cwnd: f32::from_bits((high >> 32) as u32),
+            feedback: f32::from_bits(high as u32),
+        }),
+        VCP => Header::Vcp(load(high)),
         _ => Header::None,
     }
 }
@@ -32,12 +53,52 @@ pub(crate) fn words(header: Header) -> (u64, u64) {
     match header {
         Header::None => (0, 0),
         Header::QuickStart(Request { n, hops }) => (QUICK_START, u64::from(n) | u64::from(hops) << 8),
+        Header::Xcp(Congestion { rtt, cwnd, feedback }) => (
+            XCP | u64::from(rtt).min(RTT_MASK) << RTT_SHIFT,
+            u64::from(cwnd.to_bits()) << 32 | u64::from(feedback.to_bits()),
+        ),
+        Header::Vcp(load) => (VCP, load as u64),
     }
 }
 
 /// The high word of the ACK that answers an opening packet with these words.
 pub(crate) fn echo_of_syn(low: u64, high: u64) -> u64 {
     if low & KIND == QUICK_START { ECHO | (high & ECHO_MASK) << ECHO_SHIFT } else { 0 }
+}
+
+/// What the receiver echoes once a data packet with these words has come, having echoed `before`, which no ACK carries yet
+/// where `pending`.
+pub(crate) fn echo_of_data(low: u64, high: u64, before: u64, pending: bool) -> u64 {
+    match of_data(low, high) {
+        Header::Xcp(header) => {
+            let so_far = if pending { feedback(before) } else { 0.0 };
+            ECHO | u64::from((so_far + header.feedback).to_bits()) << ECHO_SHIFT
+        }
+        Header::Vcp(now) => {
+            let so_far = if pending { echoed_load(before) } else { Load::Unknown };
+            (now.max(so_far) as u64) << LOAD_SHIFT
+        }
+        Header::QuickStart(_) | Header::None => 0,
+    }
+}
+
+/// The feedback in the high word of an ACK, bytes on the wire.
+pub(crate) fn feedback(high: u64) -> f32 {
+    if high & ECHO != 0 { f32::from_bits(echo(high)) } else { 0.0 }
+}
+
+/// The load in the high word of an ACK.
+pub(crate) fn echoed_load(high: u64) -> Load {
+    load((high & LOAD) >> LOAD_SHIFT)
+}
+
+fn load(bits: u64) -> Load {
+    match bits & 3 {
+        1 => Load::Low,
+        2 => Load::High,
+        3 => Load::Over,
+        _ => Load::Unknown,
+    }
 }
 
 /// The answer to a request in the high word of the ACK of an opening packet.
@@ -67,6 +128,27 @@ mod tests {
         let granted = Request { n: 7, hops: 3 };
         let (low, high) = words(Header::QuickStart(granted));
         assert_eq!(answer(echo_of_syn(low | 40, high)), Some(granted));
+    }
+
+    #[test]
+    fn a_congestion_header_survives_beside_size_and_flags() {
+        let header = Header::Xcp(Congestion { rtt: 33_000_000, cwnd: 1.5e6, feedback: -7.25 });
+        let (low, high) = words(header);
+        assert_eq!(low & (SIZE_MASK | FLAGS | REPEAT), 0);
+        assert_eq!(of_data(low | 1040 | FLAGS | REPEAT, high), header);
+    }
+
+    #[test]
+    fn feedback_adds_up_until_an_ack_carries_it_and_a_load_is_the_worst_of_them() {
+        let (low, high) = words(Header::Xcp(Congestion { rtt: 1, cwnd: 1.0, feedback: 2.5 }));
+        let first = echo_of_data(low, high, 0, false);
+        let second = echo_of_data(low, high, first, true);
+        assert_eq!((feedback(first), feedback(second)), (2.5, 5.0));
+        assert_eq!(feedback(echo_of_data(low, high, second, false)), 2.5);
+        let said = |load| words(Header::Vcp(load));
+        let over = echo_of_data(said(Load::Over).0, said(Load::Over).1, 0, false);
+        let both = |pending| echo_of_data(said(Load::Low).0, said(Load::Low).1, over, pending);
+        assert_eq!((echoed_load(both(true)), echoed_load(both(false))), (Load::Over, Load::Low));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Packets as the engine moves them: 32 bytes, plain values.
 
+use crate::header;
+
 /// Bits of a SACK block's offset and of its length, in segments: a million segments may be in flight.
 const BITS: u32 = 20;
 const MASK: u64 = (1 << BITS) - 1;
@@ -70,13 +72,15 @@ pub fn pack_blocks(ack: u32, blocks: &[(u32, u32)]) -> (u64, u64) {
 pub fn ack_size(bare: u16, low: u64, high: u64) -> u32 {
     let mut size = u32::from(bare);
     if low >> BITS & MASK != 0 {
-        size += 8 + 8 * u32::from(high & MASK != 0) + 8 * u32::from(high >> (2 * BITS) & MASK != 0);
+        let third = high & header::ECHO == 0 && high >> (2 * BITS) & MASK != 0;
+        size += 8 + 8 * u32::from(high & MASK != 0) + 8 * u32::from(third);
     }
     size
 }
 
 /// The SACK blocks of an ACK.
 pub fn unpack_blocks(ack: u32, low: u64, high: u64) -> Blocks {
+    let high = if high & header::ECHO == 0 { high } else { high & header::BLOCKS_LEFT };
     let word = |w: u64, i: u32| (w >> (i * BITS) & MASK) as u32;
     let raw = [word(low, 0), word(low, 1), word(low, 2), word(high, 0), word(high, 1), word(high, 2)];
     let mut blocks = Blocks::default();
@@ -115,6 +119,15 @@ mod tests {
             ack_size(40, low | CWR_ECE | PUSH_SYN, high)
         });
         assert_eq!(sizes, [40, 48, 56, 64]);
+    }
+
+    #[test]
+    fn an_echo_takes_the_place_of_the_third_block() {
+        let blocks = [(1_002, 1_005), (1_000_000, 1_000_001), (1_010, 1_048_000)];
+        let (low, high) = pack_blocks(1_000, &blocks);
+        let high = high & header::BLOCKS_LEFT | header::ECHO | 0xffff_ffff << BITS;
+        assert_eq!(unpack_blocks(1_000, low, high), [blocks[0], blocks[1], (0, 0)]);
+        assert_eq!(ack_size(40, low, high), 56);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A TCP receiver: reassembly, selective ACKs (RFC 2018), and when to acknowledge (RFC 1122, RFC 5681 section 4.2).
 
+use crate::header;
 use crate::packet::{self, MAX_BLOCKS};
 use crate::sender::stack::ReceiveWindow;
 
@@ -59,6 +60,8 @@ pub struct Receiver {
     quick_left: u32,
     /// Flags of every ACK: an echoed mark, and whose timestamp is echoed.
     echo: u64,
+    /// What routers said, for the high word of the next ACK.
+    said: u64,
     reports: Reports,
     /// Segments beyond a hole, as sorted disjoint ranges; those before `first` are consumed.
     beyond: Vec<(u32, u32)>,
@@ -87,6 +90,7 @@ impl Receiver {
             policy,
             quick_left: policy.quick,
             echo: 0,
+            said: 0,
             reports,
             beyond: Vec::new(),
             first: 0,
@@ -136,11 +140,12 @@ impl Receiver {
         self.ack(0, 0)
     }
 
-    /// `segment` arrives with the `flags` of a data packet; the ACK it causes, if it causes one at once.
+    /// `segment` arrives with the `flags` of a data packet and what it carries for routers; the ACK it causes, if it
+    /// causes one at once.
     #[inline(always)]
-    pub fn on_data(&mut self, now: u64, segment: u32, flags: u64) -> Option<AckOut> {
-        if flags & (packet::CE | packet::CWR_ECE) != 0 {
-            self.on_ecn(flags);
+    pub fn on_data(&mut self, now: u64, segment: u32, (flags, carried): (u64, u64)) -> Option<AckOut> {
+        if flags & (packet::CE | packet::CWR_ECE | header::KIND) != 0 {
+            self.on_network(flags, carried);
         }
         if segment == self.next && self.beyond.is_empty() {
             self.next = segment + 1;
@@ -190,7 +195,9 @@ impl Receiver {
         }
     }
 
-    fn on_ecn(&mut self, flags: u64) {
+    /// The network has something to say to the sender.
+    fn on_network(&mut self, flags: u64, carried: u64) {
+        self.said = header::echo_of_data(flags, carried, self.said, self.held > 0);
         // RFC 3168 section 6.1.3: echo from the mark on until the sender says it has reduced its window.
         if flags & packet::CWR_ECE != 0 {
             self.echo &= !packet::CWR_ECE;
@@ -202,7 +209,7 @@ impl Receiver {
 
     #[inline(always)]
     fn ack(&self, low: u64, high: u64) -> AckOut {
-        AckOut { seq: self.next, low: low | self.echo, high }
+        AckOut { seq: self.next, low: low | self.echo, high: high | self.said }
     }
 
     #[inline(never)]
@@ -223,7 +230,13 @@ impl Receiver {
         if self.reports == Reports::Duplicates && self.duplicates > before {
             return self.blocks_after_duplicate(segment);
         }
-        packet::pack_blocks(self.next, &self.recent[..self.recent_len])
+        self.pack(&self.recent[..self.recent_len])
+    }
+
+    /// The blocks as the words of an ACK, without the third where what routers said takes its place.
+    fn pack(&self, blocks: &[(u32, u32)]) -> (u64, u64) {
+        let (low, high) = packet::pack_blocks(self.next, blocks);
+        (low, if self.said & header::ECHO == 0 { high } else { high & header::BLOCKS_LEFT })
     }
 
     /// RFC 2883 section 4: the first block reports the duplicate, the second the block it lies in, if any.
@@ -235,7 +248,7 @@ impl Receiver {
         for (block, other) in blocks[1..].iter_mut().zip(others) {
             *block = *other;
         }
-        packet::pack_blocks(self.next, &blocks[..count])
+        self.pack(&blocks[..count])
     }
 
     fn fill(&mut self, segment: u32) {
@@ -332,7 +345,7 @@ mod tests {
     const DELAYED: AckPolicy = AckPolicy { every: 2, quick: 0, timer: 100 * MS };
 
     fn seqs(receiver: &mut Receiver, segments: &[u32]) -> Vec<Option<u32>> {
-        segments.iter().map(|&s| receiver.on_data(0, s, 0).map(|ack| ack.seq)).collect()
+        segments.iter().map(|&s| receiver.on_data(0, s, (0, 0)).map(|ack| ack.seq)).collect()
     }
 
     #[test]
@@ -353,7 +366,7 @@ mod tests {
     #[test]
     fn the_last_segment_is_not_held() {
         let mut receiver = Receiver::new(DELAYED, Reports::Blocks);
-        assert_eq!(receiver.on_data(0, 0, PUSH_SYN).map(|ack| ack.seq), Some(1));
+        assert_eq!(receiver.on_data(0, 0, (PUSH_SYN, 0)).map(|ack| ack.seq), Some(1));
     }
 
     #[test]
@@ -367,7 +380,7 @@ mod tests {
         // RFC 2018 section 6, case 3: of eight segments the 2nd, 4th, 6th and 8th (here 1, 3, 5, 7) are lost.
         let mut receiver = Receiver::new(EVERY, Reports::Blocks);
         let mut blocks = |segment| {
-            let ack = receiver.on_data(0, segment, 0).unwrap();
+            let ack = receiver.on_data(0, segment, (0, 0)).unwrap();
             (ack.seq, unpack_blocks(ack.seq, ack.low, ack.high))
         };
         assert_eq!(blocks(0), (1, [(0, 0); 3]));
@@ -387,7 +400,7 @@ mod tests {
         let echoes: Vec<bool> = [0, CE, 0, CWR_ECE, 0]
             .iter()
             .enumerate()
-            .map(|(i, &flags)| receiver.on_data(0, i as u32, flags).unwrap().low & CWR_ECE != 0)
+            .map(|(i, &flags)| receiver.on_data(0, i as u32, (flags, 0)).unwrap().low & CWR_ECE != 0)
             .collect();
         assert_eq!(echoes, [false, true, true, false, false]);
     }
@@ -409,7 +422,7 @@ mod tests {
         // A permutation by a multiplicative step coprime to the length, each segment delivered twice.
         let mut receiver = Receiver::new(EVERY, Reports::Blocks);
         for i in 0..2000_u32 {
-            receiver.on_data(0, (i % 1000) * 387 % 1000, 0);
+            receiver.on_data(0, (i % 1000) * 387 % 1000, (0, 0));
         }
         assert_eq!((receiver.next, receiver.duplicates), (1000, 1000));
         assert!(receiver.beyond.is_empty());

@@ -7,6 +7,8 @@ use firstflight_control::units::{Nanos, Rate};
 use firstflight_net::queue::Room;
 use firstflight_net::router::RouterConfig;
 use firstflight_net::router::quick_start::QuickStartConfig;
+use firstflight_net::router::vcp::VcpConfig;
+use firstflight_net::router::xcp::XcpConfig;
 use firstflight_sim::config::{LinkConfig, Network, QueueConfig};
 
 fn granting() -> QueueConfig {
@@ -157,5 +159,157 @@ fn granted_starts_survive_losses_cross_traffic_and_every_sender() {
     for recovery in [Recovery::NewReno, Recovery::Sack, Recovery::Rack { sack: true }] {
         let case = Case { recovery, flows: 6, loss: 0.01, udp_mbit_s: 3, every: 2, ..Case::default() };
         assert!(run(&quick_start(case)).flows.iter().all(|flow| flow.delivered > 100));
+    }
+}
+
+/// A dumbbell whose bottleneck, both ways, is a router of this kind.
+fn ruled(by: RouterConfig, case: Case) -> Network {
+    let room = Room::Packets(case.buffer);
+    let mut network = network(&Case { handshake: true, initial_window: 2, ..case });
+    for link in &mut network.links[..2] {
+        link.queue = QueueConfig::Router(by, room);
+    }
+    network
+}
+
+fn xcp(case: Case) -> Network {
+    ruled(RouterConfig::Xcp(XcpConfig::default()), Case { schemes: vec!["xcp"], ..case })
+}
+
+fn vcp(case: Case) -> Network {
+    ruled(RouterConfig::Vcp(VcpConfig::default()), Case { schemes: vec!["vcp"], ..case })
+}
+
+/// Packets delivered by each flow from one second to another.
+fn delivered(outcome: &firstflight_sim::outcome::Outcome, from: usize, until: usize) -> Vec<u32> {
+    outcome.flows.iter().map(|flow| flow.delivered_at[until] - flow.delivered_at[from]).collect()
+}
+
+#[test]
+fn xcp_fills_the_link_without_a_queue_or_a_loss() {
+    // The paper's section 5.2: high utilisation, a small queue and no drops, whatever capacity, delay and number of flows.
+    for (mbit_s, rtt, flows) in [(10, 100, 1), (50, 100, 10), (100, 40, 3), (20, 400, 5)] {
+        let buffer = (mbit_s * rtt / 8) as u32;
+        let outcome = run(&xcp(Case { mbit_s, rtt, flows, buffer, seconds: 20, ..Case::default() }));
+        let link = &outcome.links[0];
+        assert!(link.utilization > 0.93, "{mbit_s} {rtt} {flows}: {}", link.utilization);
+        assert_eq!((link.stats.drops, outcome.flows.iter().map(|f| f.retransmits).sum::<u64>()), (0, 0));
+        assert!(link.mean_queue < f64::from(buffer) / 10.0, "{mbit_s} {rtt} {flows}: {}", link.mean_queue);
+    }
+}
+
+#[test]
+fn xcp_flows_of_unequal_round_trips_share_evenly() {
+    // The paper's section 5.2.2: round trips from 90 to 110 ms here, and equal shares; new flows begin 37 ms apart.
+    let outcome = run(&xcp(Case { mbit_s: 50, flows: 8, buffer: 600, seconds: 20, ..Case::default() }));
+    let shares = delivered(&outcome, 8, 18);
+    let (least, most) = (shares.iter().min().unwrap(), shares.iter().max().unwrap());
+    assert!(f64::from(*least) / f64::from(*most) > 0.97, "{shares:?}");
+}
+
+#[test]
+fn a_newcomer_gets_its_share_of_an_xcp_link_within_seconds() {
+    let mut network = xcp(Case { mbit_s: 20, flows: 2, buffer: 250, seconds: 20, ..Case::default() });
+    network.flows[1].app.start = 5000 * MS;
+    let outcome = run(&network);
+    // From its fourth second on: a tenth of the traffic changes hands in a round trip.
+    let of = |flow: usize, from: usize, until: usize| {
+        let at = &outcome.flows[flow].delivered_at;
+        at[until] - at[from]
+    };
+    let (old, new) = (of(0, 9, 14), of(1, 4, 9));
+    assert!((0.9..1.1).contains(&(f64::from(new) / f64::from(old))), "{old} {new}");
+}
+
+#[test]
+fn xcp_survives_losses_cross_traffic_delayed_acks_and_every_sender() {
+    use firstflight_sim::sender::stack::Recovery;
+    for recovery in
+        [Recovery::Tahoe, Recovery::Reno, Recovery::NewReno, Recovery::Sack, Recovery::Rack { sack: true }]
+    {
+        for every in [1, 2] {
+            let bytes = Some(1_000_000);
+            let outcome = run(&xcp(Case {
+                recovery,
+                flows: 4,
+                loss: 0.003,
+                udp_mbit_s: 3,
+                every,
+                bytes,
+                ..Case::default()
+            }));
+            assert!(outcome.flows.iter().all(|flow| flow.completions.len() == 1), "{recovery:?}");
+        }
+    }
+}
+
+#[test]
+fn vcp_keeps_the_link_busy_and_its_queue_short() {
+    // The paper's section 5: utilisation above 90 %, queues below a tenth of the buffer, next to no loss. A lone flow needs
+    // ln(bdp / 2) / ln(1.0625) spans of 200 ms to fill the link: 82 for 312 packets, 16 s.
+    for (mbit_s, rtt, flows) in [(25, 100, 1), (50, 100, 10), (20, 200, 5)] {
+        let buffer = (mbit_s * rtt / 8) as u32;
+        let outcome = run(&vcp(Case { mbit_s, rtt, flows, buffer, seconds: 60, ..Case::default() }));
+        let late: u32 = delivered(&outcome, 30, 55).iter().sum();
+        let share = f64::from(late) * 8000.0 / (25.0 * mbit_s as f64 * 1e6);
+        assert!(share > 0.88, "{mbit_s} {rtt} {flows}: {share}");
+        assert_eq!(outcome.links[0].stats.drops, 0);
+        assert!(outcome.links[0].mean_queue < f64::from(buffer) / 10.0, "{}", outcome.links[0].mean_queue);
+    }
+}
+
+#[test]
+fn a_vcp_start_takes_its_time() {
+    let outcome = run(&vcp(Case { mbit_s: 25, flows: 1, buffer: 300, seconds: 20, ..Case::default() }));
+    // The window grows by 1.0625 in 200 ms from 2 segments: 2 * 1.0625^(5 t) after t seconds, each sent in 90 ms: in the
+    // second from 9 to 10 s some 35 segments a round trip, 11 round trips.
+    let tenth = delivered(&outcome, 9, 10)[0];
+    let expected: f64 = (0..5).map(|i| 2.0 * 1.0625_f64.powi(45 + i) * 200.0 / 90.0).sum();
+    assert!((0.85..1.15).contains(&(f64::from(tenth) / expected)), "{tenth} {expected}");
+}
+
+#[test]
+fn slow_start_before_vcp_ends_at_the_first_overload() {
+    use firstflight_control::contract::Exit;
+    let case = Case { mbit_s: 25, schemes: vec!["slow-start", "vcp"], buffer: 600, ..Case::default() };
+    for recovery in [
+        firstflight_sim::sender::stack::Recovery::Sack,
+        firstflight_sim::sender::stack::Recovery::Rack { sack: true },
+    ] {
+        let outcome = run(&ruled(RouterConfig::Vcp(VcpConfig::default()), Case { recovery, ..case.clone() }));
+        let exit = outcome.flows[0].startup_exit.expect("overload ends it");
+        assert_eq!(exit.reason, Exit::Mark);
+        assert!(exit.at < Nanos(3000 * MS));
+    }
+}
+
+#[test]
+fn vcp_flows_come_to_share_evenly_in_a_while() {
+    let outcome = run(&vcp(Case { mbit_s: 20, flows: 4, buffer: 250, seconds: 120, ..Case::default() }));
+    let shares = delivered(&outcome, 80, 115);
+    let (least, most) = (shares.iter().min().unwrap(), shares.iter().max().unwrap());
+    assert!(f64::from(*least) / f64::from(*most) > 0.8, "{shares:?}");
+}
+
+#[test]
+fn vcp_survives_losses_cross_traffic_delayed_acks_and_every_sender() {
+    use firstflight_sim::sender::stack::Recovery;
+    for recovery in
+        [Recovery::Tahoe, Recovery::Reno, Recovery::NewReno, Recovery::Sack, Recovery::Rack { sack: true }]
+    {
+        for every in [1, 2] {
+            let bytes = Some(300_000);
+            let case = Case {
+                recovery,
+                flows: 4,
+                loss: 0.003,
+                udp_mbit_s: 3,
+                every,
+                bytes,
+                seconds: 60,
+                ..Case::default()
+            };
+            assert!(run(&vcp(case)).flows.iter().all(|flow| flow.completions.len() == 1), "{recovery:?}");
+        }
     }
 }

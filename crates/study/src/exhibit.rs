@@ -8,8 +8,8 @@
 use std::path::Path;
 
 use firstflight_control::contract::Signals;
-use firstflight_control::registry::SCHEMES;
-use firstflight_control::scheme::{Info, Role};
+use firstflight_control::registry::{AnyPhase, SCHEMES};
+use firstflight_control::scheme::{Beginning, Info, Role};
 use firstflight_scenario::{Error, Loaded, PhaseSpec, SchemeSpec, load};
 
 use crate::network::OFFERED;
@@ -65,14 +65,20 @@ pub fn exhibit(folder: &Path, info: &Info) -> Result<Exhibit, Error> {
     Ok(Exhibit { file, loaded })
 }
 
-/// A scheme with its default parameters: a start-up before Reno, an avoidance after slow start.
+/// A scheme with its default parameters: a start-up before Reno, an avoidance after slow start unless it has a start of its
+/// own.
 pub fn plain_chain(info: &Info) -> SchemeSpec {
     let labels = match info.role {
         Role::Startup => vec![info.label, "reno"],
+        Role::Avoidance if begins_itself(info) => vec![info.label],
         Role::Avoidance => vec!["slow-start", info.label],
         Role::Whole => vec![info.label],
     };
     SchemeSpec::parse(&labels.join("+")).expect("a start-up, then avoidance; or both in one")
+}
+
+fn begins_itself(info: &Info) -> bool {
+    AnyPhase::by_label(info.label).is_some_and(|phase| phase.beginning() != Beginning::Startup)
 }
 
 /// The same scenario with another scheme in its first flow.

@@ -8,5 +8,7 @@ pub mod h_tcp;
 pub mod highspeed;
 pub mod reno;
 pub mod scalable;
+pub mod vcp;
 pub mod vegas;
 pub mod westwood;
+pub mod xcp;

@@ -5,11 +5,16 @@
 //! time; nothing can have read their result before.
 
 pub mod quick_start;
+pub mod vcp;
+pub mod xcp;
 
 use crate::queue::drop_tail::{DropTailBytes, DropTailPackets};
 use crate::queue::{Arrival, Room, Verdict};
+use firstflight_control::contract::Load;
 use firstflight_control::units::Rate;
 use quick_start::{QuickStart, QuickStartConfig, Request};
+use vcp::{Vcp, VcpConfig};
+use xcp::{Congestion, Xcp, XcpConfig};
 
 /// What a packet carries for the routers on its path.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -19,6 +24,10 @@ pub enum Header {
     None,
     /// A request for a rate (RFC 4782).
     QuickStart(Request),
+    /// A congestion header (XCP).
+    Xcp(Congestion),
+    /// The load of the most loaded router so far (VCP).
+    Vcp(Load),
 }
 
 /// What a router does.
@@ -26,6 +35,10 @@ pub enum Header {
 pub enum RouterConfig {
     /// It grants rates (RFC 4782).
     QuickStart(QuickStartConfig),
+    /// It says by how much windows are to change (XCP).
+    Xcp(XcpConfig),
+    /// It says how loaded it is (VCP).
+    Vcp(VcpConfig),
 }
 
 /// A router's queue.
@@ -39,6 +52,8 @@ pub struct Router {
 #[derive(Clone, Debug)]
 enum Control {
     QuickStart(QuickStart),
+    Xcp(Xcp),
+    Vcp(Vcp),
 }
 
 impl Router {
@@ -46,6 +61,8 @@ impl Router {
     pub fn new(config: RouterConfig, room: Room, rate: Rate) -> Self {
         let control = match config {
             RouterConfig::QuickStart(config) => Control::QuickStart(QuickStart::new(config, rate)),
+            RouterConfig::Xcp(config) => Control::Xcp(Xcp::new(config, rate)),
+            RouterConfig::Vcp(config) => Control::Vcp(Vcp::new(config, rate)),
         };
         Self { room, control }
     }
@@ -60,6 +77,21 @@ impl Router {
                 control.watch(arrival);
                 if let (Header::QuickStart(request), Verdict::Accept) = (header, verdict) {
                     control.answer(arrival.now, request);
+                }
+            }
+            Control::Xcp(control) => match header {
+                Header::Xcp(congestion) => {
+                    control.watch(arrival, Some(congestion));
+                    if verdict == Verdict::Accept {
+                        control.answer(arrival.size, congestion);
+                    }
+                }
+                _ => control.watch(arrival, None),
+            },
+            Control::Vcp(control) => {
+                control.watch(arrival);
+                if let Header::Vcp(load) = header {
+                    control.answer(load);
                 }
             }
         }

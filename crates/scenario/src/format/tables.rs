@@ -160,8 +160,10 @@ const QUEUE_WORDS: &[&str] = &[
     "red",
     "priority",
     "quick-start",
+    "xcp",
+    "vcp",
 ];
-const QUEUES_LATER: &[&str] = &["choke", "codel", "fq-codel", "xcp", "vcp"];
+const QUEUES_LATER: &[&str] = &["choke", "codel", "fq-codel"];
 
 /// The keys that each discipline takes beside `kind`.
 pub const QUEUE_KEYS: &[(&str, &[&str])] = &[
@@ -169,12 +171,14 @@ pub const QUEUE_KEYS: &[(&str, &[&str])] = &[
     ("red", &["min", "max", "weight", "max_p", "gentle", "ecn"]),
     ("priority", &[]),
     ("quick-start", &["threshold", "share"]),
+    ("xcp", &["alpha", "beta", "gamma"]),
+    ("vcp", &["target"]),
 ];
 
 /// A `queue` with parameters.
 pub static QUEUE: Section = Section {
     name: "queue",
-    doc: "A discipline with its parameters. `drop-tail` has none. `min` to `ecn` are those of `red` (Floyd and Jacobson 1993), in packet mode; `threshold` and `share` those of `quick-start` (RFC 4782).",
+    doc: "A discipline with its parameters. `drop-tail` has none. `min` to `ecn` are those of `red` (Floyd and Jacobson 1993), in packet mode; `threshold` and `share` those of `quick-start` (RFC 4782), `alpha` to `gamma` those of `xcp` (Katabi and others 2002), `target` that of `vcp` (Xia and others 2005).",
     keys: &[
         required("kind", Kind::Word { built: QUEUE_WORDS, later: QUEUES_LATER }, "the discipline"),
         optional(
@@ -210,6 +214,25 @@ pub static QUEUE: Section = Section {
             "share of the link in use, at its peak of the last second, below which a rate is granted",
         ),
         optional("share", Kind::Number(FRACTION), "0.85", "share of the link up to which rates are granted"),
+        optional(
+            "alpha",
+            Kind::Number(FRACTION),
+            "0.4",
+            "share of the spare bandwidth handed out in a round trip",
+        ),
+        optional(
+            "beta",
+            Kind::Number(FRACTION),
+            "0.226",
+            "share of the standing queue taken back in a round trip",
+        ),
+        optional(
+            "gamma",
+            Kind::Number(FRACTION),
+            "0.1",
+            "share of the traffic that changes hands in a round trip",
+        ),
+        optional("target", Kind::Number(FRACTION), "0.98", "share of the link that is to be used"),
     ],
 };
 

@@ -8,6 +8,7 @@ pub(crate) mod rack;
 mod sack;
 mod sack1;
 
+use crate::sender::routers::Carries;
 use crate::sender::stack::Recovery;
 use crate::sender::{AckIn, Port, Repair, Sender};
 use firstflight_control::contract::{Ack, Congestion, Trigger};
@@ -52,14 +53,15 @@ impl Sender {
         } else if self.max > self.una {
             self.duplicate_ack(now, port);
         }
-        self.orderly = self.repair == Repair::Open
+        let in_order = self.repair == Repair::Open
             && self.dup_acks == 0
             && self.inflation == 0
             && self.board.sacked() == 0
             && !self.after_timeout;
-        if self.orderly {
+        if in_order {
             self.board.forget_blocks();
         }
+        self.orderly = in_order && self.routers.carries == Carries::Nothing;
     }
 
     /// Whether an ACK up to `ack` is partial: it acknowledges something new, but not all that was outstanding when

@@ -9,7 +9,7 @@ mod delivery;
 mod driven;
 pub mod info;
 mod opening;
-mod routers;
+pub(crate) mod routers;
 pub mod rto;
 mod rto_linux;
 pub mod scoreboard;
@@ -28,7 +28,7 @@ use firstflight_control::host::chain::Chain;
 use firstflight_control::host::pacer::Pacer;
 use firstflight_control::host::round::RoundCounter;
 use firstflight_control::units::{Nanos, Rate};
-use routers::Routers;
+use routers::{Carries, Routers};
 use rto::Rto;
 use scoreboard::Scoreboard;
 use stack::{BYTE_COUNTING, IdleRestart, Stack};
@@ -106,6 +106,7 @@ struct Account<'a> {
     stats: &'a SenderStats,
     rto: &'a Rto,
     rounds: &'a RoundCounter,
+    routers: &'a Routers,
 }
 
 impl DescribeAck for Account<'_> {
@@ -129,6 +130,8 @@ impl DescribeAck for Account<'_> {
             prior_delivered: told.prior_delivered * mss,
             round: self.rounds.count(),
             flags: self.flags,
+            feedback: self.routers.feedback,
+            load: self.routers.load,
             ..Ack::default()
         }
     }
@@ -244,17 +247,22 @@ impl Sender {
         let app_at = app.start();
         let wants_sent = needs.has(Signals::SENT);
         let wants_rate = needs.has(Signals::RATE);
+        let carries = Carries::of(needs);
         Self {
             una: 0,
             nxt: 0,
             max: 0,
             available: 0,
             timed: u32::MAX,
-            // Every ACK of a rate sample takes the long way.
-            orderly: !wants_rate,
+            // Every ACK of a rate sample takes the long way, and every one that says what routers said.
+            orderly: !wants_rate && carries == Carries::Nothing,
             limited: true,
             linux,
-            noted: wants_sent || wants_rate || stack.ecn || stack.idle_restart == IdleRestart::Validate,
+            noted: wants_sent
+                || wants_rate
+                || stack.ecn
+                || stack.idle_restart == IdleRestart::Validate
+                || carries != Carries::Nothing,
             per_packet,
             wants_sent,
             finished: app.finished(),
@@ -297,19 +305,24 @@ impl Sender {
             app_at,
             app,
             plan: Plan::default(),
-            routers: Routers::default(),
+            routers: Routers { carries, ..Routers::default() },
         }
     }
 
     /// An ACK arrives at `now`. Timers due before it fire first, at their own times.
-    pub fn on_ack(&mut self, now: u64, ack: AckIn, port: &mut impl Port) {
+    pub fn on_ack(&mut self, now: u64, mut ack: AckIn, port: &mut impl Port) {
         if now >= self.check_at {
             self.advance(now, port);
         }
         if self.expects(now, &ack) {
-            self.on_next_ack(now, ack.seq, port);
-        } else {
-            self.on_ack_out_of_order(now, ack, port);
+            return self.on_next_ack(now, ack.seq, port);
+        }
+        self.hear(&mut ack);
+        let delivered = self.delivered;
+        self.on_ack_out_of_order(now, ack, port);
+        if self.delivered > delivered {
+            // The schemes were told.
+            self.routers.feedback = 0;
         }
     }
 
@@ -403,6 +416,7 @@ impl Sender {
             stats: &self.stats,
             rto: &self.rto,
             rounds: &self.rounds,
+            routers: &self.routers,
         });
         self.stats.max_cwnd = self.stats.max_cwnd.max(self.chain.control.cwnd);
     }

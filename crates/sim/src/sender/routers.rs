@@ -1,27 +1,101 @@
 //! What passes between a sender and the routers on its path.
 
-use super::Sender;
-use crate::header;
-use firstflight_control::contract::Entry;
+use super::{AckIn, Sender};
+use crate::{header, packet};
+use firstflight_control::contract::{Entry, Load, Signals};
 use firstflight_control::units::{Nanos, Rate};
 use firstflight_net::router::Header;
 use firstflight_net::router::quick_start::Request;
+use firstflight_net::router::xcp::Congestion;
+
+/// The header of every data packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Carries {
+    #[default]
+    Nothing,
+    /// XCP's congestion header.
+    Congestion,
+    /// VCP's load.
+    Load,
+}
+
+impl Carries {
+    /// What a scheme with these needs wants to hear from routers.
+    pub(super) fn of(needs: Signals) -> Self {
+        match (needs.has(Signals::FEEDBACK), needs.has(Signals::LOAD)) {
+            (true, _) => Self::Congestion,
+            (_, true) => Self::Load,
+            _ => Self::Nothing,
+        }
+    }
+}
 
 /// What a sender asked the routers, and what they said.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Routers {
+    pub(crate) carries: Carries,
+    /// Bytes of a data packet beside its payload.
+    pub(super) header: u32,
+    /// What the schemes were not told yet: by how much the window is to change, 2^-16 bytes.
+    pub(super) feedback: i64,
+    pub(super) load: Load,
     /// Routers on the path: those a request must have passed all of.
-    hops: u8,
+    pub(super) hops: u8,
     /// What they granted to the opening packet.
     pub(super) granted: Rate,
 }
 
 impl Sender {
-    /// The same on a path over so many routers that can hold a packet up or refuse it.
+    /// The same on a path over so many routers that can hold a packet up or refuse it, with so many bytes of headers.
     #[must_use]
-    pub(crate) fn over(mut self, hops: u8) -> Self {
+    pub(crate) fn over(mut self, hops: u8, header: u32) -> Self {
         self.routers.hops = hops;
+        self.routers.header = header;
         self
+    }
+
+    /// Bytes on the wire for each of payload.
+    fn on_wire(&self) -> f64 {
+        (self.mss + u64::from(self.routers.header)) as f64 / self.mss as f64
+    }
+
+    /// The words that a data packet carries for routers.
+    pub(super) fn header(&self) -> (u64, u64) {
+        match self.routers.carries {
+            Carries::Nothing => (0, 0),
+            Carries::Load => header::words(Header::Vcp(Load::Unknown)),
+            Carries::Congestion => {
+                let cwnd = self.chain.control.cwnd as f64 * self.on_wire();
+                let limit = f64::from(self.stack.receive_window.limit) * self.mss as f64 * self.on_wire();
+                // The paper's section 3.3: "H_feedback = (r rtt - cwnd) / (number of packets in the current cwnd)", r the
+                // desired rate: as much as the receiver takes.
+                let packets = (self.chain.control.cwnd as f64 / self.mss as f64).max(1.0);
+                header::words(Header::Xcp(Congestion {
+                    rtt: (self.rto.srtt() / 1000).min(u32::MAX.into()) as u32,
+                    cwnd: cwnd as f32,
+                    feedback: ((limit - cwnd).max(0.0) / packets) as f32,
+                }))
+            }
+        }
+    }
+
+    /// What routers said, in an ACK.
+    pub(super) fn hear(&mut self, ack: &mut AckIn) {
+        match self.routers.carries {
+            Carries::Nothing => {}
+            Carries::Congestion => {
+                let change = f64::from(header::feedback(ack.high)) / self.on_wire() * 65_536.0;
+                self.routers.feedback = self.routers.feedback.saturating_add(change as i64);
+            }
+            Carries::Load => {
+                self.routers.load = header::echoed_load(ack.high);
+                // Overload is said with the bits of an ECN mark, and is one to whatever goes before the scheme that
+                // knows more of it.
+                if self.routers.load == Load::Over && !self.chain.in_avoidance() {
+                    ack.low |= packet::CWR_ECE;
+                }
+            }
+        }
     }
 
     /// The words with which the opening packet asks for a rate.

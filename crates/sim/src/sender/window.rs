@@ -183,7 +183,8 @@ impl Sender {
         if self.validates() {
             self.validate(now);
         }
-        (flags, 0)
+        let (kind, carried) = self.header();
+        (flags | kind, carried)
     }
 
     fn ecn_flags(&mut self, repeated: bool) -> u64 {

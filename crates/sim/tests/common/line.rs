@@ -163,7 +163,7 @@ impl Line {
             } else if let Some(Reverse((_, _, carried))) = wire.on_the_way.pop() {
                 match carried {
                     Carried::Data { segment, flags } => {
-                        if let Some(AckOut { seq, low, high }) = receiver.on_data(now, segment, flags) {
+                        if let Some(AckOut { seq, low, high }) = receiver.on_data(now, segment, (flags, 0)) {
                             wire.carry(now, Carried::Ack { seq, low, high });
                         }
                     }

@@ -4,6 +4,8 @@ use firstflight_control::contract::Signals;
 use firstflight_net::queue::Room;
 use firstflight_net::router::RouterConfig;
 use firstflight_net::router::quick_start::QuickStartConfig;
+use firstflight_net::router::vcp::VcpConfig;
+use firstflight_net::router::xcp::XcpConfig;
 use firstflight_scenario::{FlowGroup, Router};
 use firstflight_sim::config::{LinkConfig, QueueConfig};
 
@@ -16,6 +18,8 @@ pub(super) fn queue(router: Router, room: Room) -> QueueConfig {
         Router::QuickStart { threshold, share } => {
             RouterConfig::QuickStart(QuickStartConfig { threshold, share, ..QuickStartConfig::default() })
         }
+        Router::Xcp { alpha, beta, gamma } => RouterConfig::Xcp(XcpConfig { alpha, beta, gamma }),
+        Router::Vcp { target } => RouterConfig::Vcp(VcpConfig { target }),
     };
     QueueConfig::Router(config, room)
 }
@@ -53,6 +57,19 @@ pub(super) fn check<'a>(
         return refuse(
             "startup",
             "needs a router that grants rates on its path; give a link queue = \"quick-start\"",
+        );
+    }
+    // Between such routers one that says nothing would be filled without end.
+    if needs.has(Signals::FEEDBACK) && !routers.iter().all(|r| matches!(r, Some(RouterConfig::Xcp(_)))) {
+        return refuse(
+            "avoidance",
+            "needs XCP at every router on its path; give all its links queue = \"xcp\"",
+        );
+    }
+    if needs.has(Signals::LOAD) && !routers.iter().all(|r| matches!(r, Some(RouterConfig::Vcp(_)))) {
+        return refuse(
+            "avoidance",
+            "needs VCP at every router on its path; give all its links queue = \"vcp\"",
         );
     }
     Ok(())

@@ -4,6 +4,7 @@ use super::Armed;
 use super::marks::Delivery;
 use crate::packet::{self, Blocks};
 use crate::sender::info::CaState;
+use crate::sender::routers::Carries;
 use crate::sender::stamps::{REPEATED, sent};
 use crate::sender::{AckIn, Port, Sender, Told};
 use firstflight_control::contract::Ack;
@@ -263,6 +264,7 @@ impl Sender {
             && rack.sacked + rack.lost + rack.retrans + rack.probe_end == 0
             && !self.any_repeat_out()
             && self.delivery.is_none()
+            && self.routers.carries == Carries::Nothing
     }
 
     /// The timer after progress: a probe where one is due, else the timeout.
