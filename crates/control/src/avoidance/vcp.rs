@@ -104,7 +104,7 @@ fn multiplicative(rtt: Nanos, delivered: u64) -> u128 {
     let x = u128::from(rtt.0.min(MOST_RTT)) * u128::from(LN_GROWTH) / u128::from(SPAN);
     let (mut term, mut sum) = (x, x);
     for n in 2..=8 {
-        term = (term * x >> ONE_BITS) / n;
+        term = ((term * x) >> ONE_BITS) / n;
         sum += term;
     }
     sum * u128::from(delivered)
