@@ -73,6 +73,8 @@ pub struct Receiver {
     window: ReceiveWindow,
     /// The SYN carries data: before it nothing is taken.
     opens_with_data: bool,
+    /// Some segments are acknowledged whatever the policy.
+    attentive: bool,
     /// Segments that arrived a second time.
     pub duplicates: u64,
 }
@@ -98,6 +100,7 @@ impl Receiver {
             recent_len: 0,
             window: ReceiveWindow::fixed(u32::MAX),
             opens_with_data: false,
+            attentive: false,
             duplicates: 0,
         }
     }
@@ -109,12 +112,12 @@ impl Receiver {
 
     /// The same in front of an application that reads as `window` says.
     pub fn reading(self, window: ReceiveWindow) -> Self {
-        Self { window, ..self }
+        Self { window, attentive: self.attentive || window.is_read_late(), ..self }
     }
 
     /// The same where the first segment opens the connection.
     pub fn opened_by_data(self, opens_with_data: bool) -> Self {
-        Self { opens_with_data, ..self }
+        Self { opens_with_data, attentive: self.attentive || opens_with_data, ..self }
     }
 
     /// When what arrives at `at` is answered.
@@ -169,7 +172,7 @@ impl Receiver {
         if self.held < self.policy.every
             && flags & packet::PUSH_SYN == 0
             && self.quick_left == 0
-            && !self.answers_at_once()
+            && !(self.attentive && self.answers_at_once())
         {
             self.due = now + self.policy.timer;
             return None;
@@ -182,7 +185,8 @@ impl Receiver {
 
     /// Whether the last segment is acknowledged whatever the policy: it opened the connection, or its arrival made the
     /// application read, and so the window open.
-    #[inline]
+    #[cold]
+    #[inline(never)]
     fn answers_at_once(&self) -> bool {
         self.opens_with_data && self.next == 1 || self.window.is_read_with(self.next)
     }

@@ -124,8 +124,8 @@ impl<'r, O: Observer> Wire<'r, O> {
             let then = match passed {
                 Some(then) => then,
                 None => {
-                    let (then, changed) = self.examine(at, link, leg, size, *content)?;
-                    *content = changed;
+                    let (then, low, high) = self.examine(at, link, leg, size, *content)?;
+                    (content.low, content.high) = (low, high);
                     then
                 }
             };
@@ -151,8 +151,8 @@ impl<'r, O: Observer> Wire<'r, O> {
         Some(at)
     }
 
-    /// Offers a packet to a link that may not let it through, mark it, or answer in its header: its arrival, and what it
-    /// says then.
+    /// Offers a packet to a link that may not let it through, mark it, or answer in its header: its arrival, and the
+    /// words it says then.
     #[inline(never)]
     fn examine(
         &mut self,
@@ -161,7 +161,7 @@ impl<'r, O: Observer> Wire<'r, O> {
         leg: &Leg,
         size: u32,
         content: Content,
-    ) -> Option<(u64, Content)> {
+    ) -> Option<(u64, u64, u64)> {
         let is_data = leg.ack_size == 0;
         let ecn_capable = is_data && content.low & packet::ECT != 0;
         let carried = if is_data { header::of_data(content.low, content.high) } else { Header::None };
@@ -171,12 +171,12 @@ impl<'r, O: Observer> Wire<'r, O> {
             self.observer.offered(at, link, seen(leg, &content, size), passage);
         }
         match passage {
-            Passage::Arrives(then) if header == carried => Some((then, content)),
+            Passage::Arrives(then) if header == carried => Some((then, content.low, content.high)),
             Passage::Arrives(then) => {
                 let (low, high) = header::words(header);
-                Some((then, Content { low: content.low & !header::MASK | low, high, ..content }))
+                Some((then, content.low & !header::MASK | low, high))
             }
-            Passage::Marked(then) => Some((then, Content { low: content.low | packet::CE, ..content })),
+            Passage::Marked(then) => Some((then, content.low | packet::CE, content.high)),
             Passage::Dropped | Passage::LostOnWire => {
                 self.count_lost(leg, content.seq);
                 None

@@ -228,7 +228,7 @@ pub struct Sender {
     /// A SYN with data is out, and nothing has answered it.
     pub(crate) opening: bool,
     /// Slow start that a timeout began has not ended.
-    slow_after_timeout: bool,
+    pub(crate) slow_after_timeout: bool,
     pub(crate) pacer: Pacer,
     pub(crate) pace_at: u64,
     pub(crate) app_at: u64,
@@ -373,30 +373,29 @@ impl Sender {
     #[inline(always)]
     fn tell(&mut self, now: u64, (newly, advanced): (u32, u32), in_flight: u32, rtt: u64, flags: u32) {
         let counts = self.limited || !self.stack.grow_only_when_limited;
-        let growth = if counts { advanced.min(self.growth_limit()) } else { 0 };
+        // One segment is within every stack's limit.
+        let growth = match advanced {
+            _ if !counts => 0,
+            0 | 1 => advanced,
+            _ => advanced.min(self.growth_limit()),
+        };
         let flags = flags | if self.limited { 0 } else { Ack::APP_LIMITED };
         let pipe = in_flight.saturating_sub(newly);
         self.tell_of(now, &Told { delivered: newly, growth, in_flight, pipe, rtt, flags, ..Told::default() });
     }
 
     /// Most segments by which an ACK may enlarge the window.
-    #[inline(always)]
-    fn growth_limit(&mut self) -> u32 {
+    #[cold]
+    #[inline(never)]
+    fn growth_limit(&self) -> u32 {
+        let control = &self.chain.control;
         match self.stack.growth_per_ack {
-            BYTE_COUNTING => self.byte_counting_limit(),
+            // RFC 3465: `L` bounds slow start only (section 2.2), and is one segment in the slow start that follows a
+            // retransmission timeout (section 2.3).
+            BYTE_COUNTING if control.cwnd >= control.ssthresh => u32::MAX,
+            BYTE_COUNTING if self.slow_after_timeout => 1,
             limit => limit,
         }
-    }
-
-    /// RFC 3465: `L` bounds slow start only (section 2.2), and is one segment in the slow start that follows a
-    /// retransmission timeout (section 2.3).
-    #[inline(never)]
-    fn byte_counting_limit(&mut self) -> u32 {
-        if self.chain.control.cwnd >= self.chain.control.ssthresh {
-            self.slow_after_timeout = false;
-            return u32::MAX;
-        }
-        if self.slow_after_timeout { 1 } else { BYTE_COUNTING }
     }
 
     /// Tells the schemes of an ACK, and counts what it delivered.

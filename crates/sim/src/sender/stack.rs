@@ -99,14 +99,20 @@ impl ReceiveWindow {
     /// The window once `acked` segments have arrived.
     #[inline(always)]
     pub fn at(self, acked: u32) -> u32 {
-        if self.varies { self.varied(acked) } else { self.limit }
-    }
-
-    #[inline(never)]
-    fn varied(self, acked: u32) -> u32 {
+        if !self.varies {
+            return self.limit;
+        }
         // `tcp_grow_window`: two segments for each that arrives.
         let buffer = self.first.saturating_add(acked.saturating_mul(2)).min(self.limit);
-        buffer.saturating_sub(self.reads.map_or(0, |reads| reads.unread(acked)))
+        match self.reads {
+            None => buffer,
+            Some(reads) => buffer.saturating_sub(reads.unread(acked)),
+        }
+    }
+
+    /// Whether its application leaves data unread.
+    pub(crate) fn is_read_late(self) -> bool {
+        self.reads.is_some()
     }
 
     /// Whether the segment with which `arrived` are there wakes the application: it tells the sender of the room.
@@ -117,6 +123,8 @@ impl ReceiveWindow {
 
 impl Reads {
     /// Of `arrived` segments, those that wait for the application.
+    #[cold]
+    #[inline(never)]
     fn unread(self, arrived: u32) -> u32 {
         arrived % self.write % self.every
     }

@@ -67,6 +67,7 @@ impl Sender {
     pub(super) fn restart_after_idle(&mut self, now: u64) {
         self.rto.set_fine(false);
         let idle = now - self.last_sent_at;
+        self.slow_after_timeout = false;
         if self.elsewhere > 0 {
             // The window is not this connection's alone: whoever keeps it knows whether it was idle.
             return;

@@ -142,14 +142,18 @@ impl Sender {
         if self.per_packet {
             self.stamps.set(now, segment, self.una, if repeated { REPEATED } else { 0 });
         }
-        let mut for_routers = 0;
         let control = &self.chain.control;
         if self.noted | control.droppable || control.pacing != Rate::NONE {
-            let (more, high) = self.note(now, segment, repeated);
-            flags |= more;
-            for_routers = high;
+            return self.leave_noted(now, segment, flags, repeated, port);
         }
-        port.transmit(now, segment, (flags, for_routers), repeated);
+        port.transmit(now, segment, (flags, 0), repeated);
+    }
+
+    /// The same for a segment that somebody else must know of, or that says something to routers.
+    #[inline(never)]
+    fn leave_noted(&mut self, now: u64, segment: u32, flags: u64, repeated: bool, port: &mut impl Port) {
+        let (more, for_routers) = self.note(now, segment, repeated);
+        port.transmit(now, segment, (flags | more, for_routers), repeated);
     }
 
     #[cold]
