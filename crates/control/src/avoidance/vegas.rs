@@ -179,7 +179,6 @@ mod tests {
     fn acks(first: u64, acks: u64, window: u64, rtt: Nanos) -> impl Iterator<Item = Ack> {
         (first..first + acks).map(move |n| Ack {
             rtt,
-            min_rtt: BASE,
             acked: MSS,
             growth: MSS,
             delivered: n * MSS,
@@ -229,7 +228,6 @@ mod tests {
             for n in 1..=42 {
                 let ack = Ack {
                     rtt: BASE,
-                    min_rtt: BASE,
                     acked: 960,
                     growth: 960,
                     delivered: n * 960,
@@ -264,15 +262,17 @@ mod tests {
         // the slow start that a window below the threshold would mean.
         let mut chain =
             Chain::new(AnyPhase::chain(&["slow-start", "vegas"]).expect("registered")).expect("a chain");
-        chain.start(&Entry { mss: MSS as u32, ..Entry::default() }, 20 * MSS, 20 * MSS);
+        chain.start(&Entry { mss: MSS as u32, ..Entry::default() }, 19 * MSS, 20 * MSS);
         let mut windows = vec![];
         for flight in 0..5 {
             for ack in acks(1 + 20 * flight, 20, 20, Nanos::from_millis(125)) {
-                chain.on_ack(&ack);
+                // The very first met no queue.
+                let rtt = if windows.is_empty() && ack.delivered == MSS { BASE } else { ack.rtt };
+                chain.on_ack(&Ack { rtt, ..ack });
             }
             windows.push(chain.control.cwnd / MSS);
         }
-        assert_eq!(windows, [21, 20, 19, 18, 17]);
+        assert_eq!(windows, [20, 19, 18, 17, 16]);
         assert!(chain.control.ssthresh <= chain.control.cwnd);
     }
 
@@ -282,7 +282,7 @@ mod tests {
         let mut chain =
             Chain::new(AnyPhase::chain(&["slow-start", "vegas"]).expect("registered")).expect("a chain");
         chain.start(&Entry { mss: MSS as u32, ..Entry::default() }, 20 * MSS, 25 * MSS);
-        for ack in acks(1, 20, 20, Nanos::from_millis(125)) {
+        for ack in acks(1, 1, 20, BASE).chain(acks(2, 19, 20, Nanos::from_millis(125))) {
             chain.on_ack(&ack);
         }
         assert_eq!(chain.control.cwnd, 25 * MSS);

@@ -10,6 +10,9 @@ use crate::units::Nanos;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Backlog {
     flights: Flights,
+    /// BaseRTT: the smallest of any segment; zero before the first. A handshake's is none: its packets are small, and what
+    /// a segment takes longer to transmit would count as waiting.
+    base: Nanos,
     /// The segments of the flight that is being acknowledged, bytes up to its end; zero before the first.
     end: u64,
     /// RTT samples of its ACKs.
@@ -18,13 +21,22 @@ pub(crate) struct Backlog {
 }
 
 impl Backlog {
+    /// On a path of which the smallest RTT is known.
+    #[cfg(test)]
+    pub(crate) fn over(base: Nanos) -> Self {
+        Self { base, ..Self::default() }
+    }
+
     /// Takes an ACK; at the first of a flight says how many bytes of the flight before waited: what is outstanding, less
     /// what the path would hold if it were sent at the actual rate and met no queue.
     #[inline]
     pub(crate) fn on_ack(&mut self, ack: &Ack, mss: u64) -> Option<u64> {
+        if ack.rtt > Nanos::ZERO && (ack.rtt < self.base || self.base == Nanos::ZERO) {
+            self.base = ack.rtt;
+        }
         if ack.is(Ack::RECOVERY) {
             // What a repair sends and when says nothing of the queue.
-            *self = Self { flights: self.flights, ..Self::default() };
+            *self = Self { flights: self.flights, base: self.base, ..Self::default() };
             return None;
         }
         let waiting = if self.flights.begins(ack) { self.of_flight(ack, mss) } else { None };
@@ -39,16 +51,16 @@ impl Backlog {
     fn of_flight(&mut self, ack: &Ack, mss: u64) -> Option<u64> {
         let before = core::mem::replace(
             self,
-            Self { flights: self.flights, end: self.flights.end(), ..Self::default() },
+            Self { flights: self.flights, base: self.base, end: self.flights.end(), ..Self::default() },
         );
-        if before.end == 0 || before.samples == 0 || ack.min_rtt == Nanos::ZERO {
+        if before.end == 0 || before.samples == 0 {
             return None;
         }
         // "Expected = WindowSize/BaseRTT", "Actual": the bytes sent since the distinguished segment left over its RTT,
         // here over the mean RTT of the flight. "Diff = Expected - Actual", times BaseRTT.
         let rtt = before.sum / before.samples;
         let sent = u128::from(self.end.saturating_sub(before.end));
-        let held = sent * u128::from(ack.min_rtt.0) / u128::from(rtt.max(1));
+        let held = sent * u128::from(before.base.0) / u128::from(rtt.max(1));
         // Outstanding is the segment whose ACK this is and what comes after it. What else a delayed ACK covers did not wait
         // at the bottleneck but for its partner at the receiver.
         Some(u128::from(ack.pipe + mss).saturating_sub(held) as u64)
@@ -64,10 +76,9 @@ mod tests {
 
     /// ACKs of one segment each under a steady window, their RTTs `rtt_ms`; what waited, bytes, at each start of a flight.
     fn steady(window: u64, rtts_ms: impl IntoIterator<Item = u64>) -> Vec<u64> {
-        let mut backlog = Backlog::default();
+        let mut backlog = Backlog::over(BASE);
         let acks = rtts_ms.into_iter().enumerate().map(|(n, rtt)| Ack {
             rtt: Nanos::from_millis(rtt),
-            min_rtt: BASE,
             delivered: (n as u64 + 1) * MSS,
             in_flight: window * MSS,
             pipe: (window - 1) * MSS,
@@ -90,6 +101,17 @@ mod tests {
     }
 
     #[test]
+    fn the_base_is_the_smallest_rtt_of_a_segment_and_not_the_handshakes() {
+        let mut backlog = Backlog::default();
+        let waiting = (1..=61).filter_map(|n| {
+            let (rtt, min_rtt) = (Nanos::from_millis(101), BASE);
+            let (in_flight, pipe) = (20 * MSS, 19 * MSS);
+            backlog.on_ack(&Ack { rtt, min_rtt, delivered: n * MSS, in_flight, pipe, ..Ack::default() }, MSS)
+        });
+        assert!(waiting.eq([0; 3]), "what a segment takes longer than the SYN does not wait");
+    }
+
+    #[test]
     fn a_flight_without_samples_says_nothing() {
         assert_eq!(steady(20, [0; 61]), [0; 0]);
     }
@@ -101,7 +123,6 @@ mod tests {
         for n in 1..40 {
             let ack = Ack {
                 rtt: BASE,
-                min_rtt: BASE,
                 delivered: 2 * n * MSS,
                 in_flight: 11 * MSS,
                 pipe: 9 * MSS,
@@ -113,10 +134,9 @@ mod tests {
 
     #[test]
     fn a_repair_ends_the_measurement() {
-        let mut backlog = Backlog::default();
+        let mut backlog = Backlog::over(BASE);
         let ack = |n: u64, flags| Ack {
             rtt: BASE + Nanos::from_millis(100),
-            min_rtt: BASE,
             delivered: n * MSS,
             pipe: 0,
             flags,

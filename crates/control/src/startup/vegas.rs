@@ -141,6 +141,7 @@ mod tests {
             phase.set(name, value);
         }
         phase.enter(&Entry { mss: MSS as u32, ..Entry::default() }, &mut Control::default());
+        phase.backlog = Backlog::over(BASE);
         phase
     }
 
@@ -162,7 +163,6 @@ mod tests {
             let outstanding = self.sent - self.delivered;
             let ack = Ack {
                 rtt,
-                min_rtt: BASE,
                 acked: MSS,
                 growth: MSS,
                 delivered: self.delivered * MSS,
@@ -249,8 +249,7 @@ mod tests {
         for (cwnd, pipe, grown) in [(10, 7, 1), (10, 6, 0)] {
             let mut control = Control { cwnd: cwnd * MSS, ..Control::default() };
             let delivered = sender.delivered * MSS;
-            let ack =
-                Ack { rtt: BASE, min_rtt: BASE, growth: MSS, pipe: pipe * MSS, delivered, ..Ack::default() };
+            let ack = Ack { rtt: BASE, growth: MSS, pipe: pipe * MSS, delivered, ..Ack::default() };
             assert_eq!(phase.on_ack(&ack, &mut control), Step::Stay);
             assert_eq!(control.cwnd, (cwnd + grown) * MSS);
         }
