@@ -12,7 +12,8 @@ use sha2::{Digest, Sha256};
 use crate::dist::Dist;
 use crate::format::{EAGER, UNLIMITED};
 use crate::model::{
-    Direction, Endpoints, FlowGroup, Growth, Limit, Network, Queue, Reads, Rounds, Scenario, Start, UdpSource,
+    Direction, Endpoints, FlowGroup, Growth, Interval, Limit, Network, Queue, Reads, Rounds, Scenario,
+    Source, Start, UdpSource,
 };
 use crate::quantity::{show_bytes, show_rate, show_time};
 use crate::scheme::PhaseSpec;
@@ -35,7 +36,11 @@ impl Scenario {
         }
         out.network(&self.network);
         for flow in &self.flows {
-            out.heading("[[flow]]");
+            out.heading(match flow.source {
+                Source::Flow => "[[flow]]",
+                Source::Telnet(_) => "[[telnet]]",
+                Source::Web(_) => "[[web]]",
+            });
             out.flow(flow, &self.network);
         }
         for udp in &self.udp {
@@ -159,9 +164,25 @@ impl Writer {
     fn flow(&mut self, flow: &FlowGroup, network: &Network) {
         self.text("name", &flow.name);
         self.text("profile", flow.profile.word());
-        self.plain("count", flow.count);
+        let count = flow.count.map_or_else(|| quoted(UNLIMITED), |count| count.to_string());
+        self.plain(if matches!(flow.source, Source::Web(_)) { "sessions" } else { "count" }, count);
         self.plain("start", start(flow.start));
         self.plain("size", flow.size.map_or_else(|| quoted(UNLIMITED), |size| dist(size, bytes)));
+        match flow.source {
+            Source::Flow => self.plain("parallel", flow.parallel),
+            Source::Telnet(Interval::Tcplib) => self.text("interval", "tcplib"),
+            Source::Telnet(Interval::Law(law)) => self.plain("interval", dist(law, time)),
+            Source::Web(web) => {
+                if web.persistent {
+                    self.plain("parallel", flow.parallel);
+                }
+                self.plain("pages", web.pages);
+                self.plain("page_gap", dist(web.page_gap, time));
+                self.plain("objects", dist(web.objects, |x| format!("{x:?}")));
+                self.plain("object_gap", dist(web.object_gap, time));
+                self.text("connections", if web.persistent { "persistent" } else { "per-object" });
+            }
+        }
         if let Some(lifetime) = flow.lifetime {
             self.plain("lifetime", dist(lifetime, time));
         }
@@ -260,6 +281,15 @@ fn dist<T>(dist: Dist<T>, show: impl Fn(T) -> String) -> String {
         Dist::Exponential(mean) => format!("{{ exponential = {} }}", show(mean)),
         Dist::Pareto { mean, shape } => {
             format!("{{ pareto = {{ mean = {}, shape = {shape:?} }} }}", show(mean))
+        }
+        Dist::ParetoII { mean, shape } => {
+            format!("{{ pareto_ii = {{ mean = {}, shape = {shape:?} }} }}", show(mean))
+        }
+        Dist::Lognormal { median, sigma, tail } => {
+            let tail = tail.map_or_else(String::new, |(from, shape)| {
+                format!(", tail = {{ from = {}, shape = {shape:?} }}", show(from))
+            });
+            format!("{{ lognormal = {{ median = {}, sigma = {sigma:?}{tail} }} }}", show(median))
         }
     }
 }

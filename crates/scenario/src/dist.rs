@@ -3,6 +3,8 @@
 
 use firstflight_control::units::Nanos;
 
+use crate::normal;
+
 /// A value or the distribution it is drawn from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Dist<T> {
@@ -18,6 +20,22 @@ pub enum Dist<T> {
         mean: T,
         /// Its shape; above 1, below which there is no mean.
         shape: f64,
+    },
+    /// Pareto of the second kind (Lomax): P(X > x) = (1 + x / s)^-shape with s = mean (shape - 1).
+    ParetoII {
+        /// Its mean.
+        mean: T,
+        /// Its shape; above 1.
+        shape: f64,
+    },
+    /// Lognormal, above `from` with a Pareto tail in place of its own: P(X > x) = P(X > from) (from / x)^shape.
+    Lognormal {
+        /// Its median.
+        median: T,
+        /// Deviation of its logarithm.
+        sigma: f64,
+        /// Where the tail begins, and its shape.
+        tail: Option<(T, f64)>,
     },
 }
 
@@ -57,6 +75,16 @@ impl Quantity for f64 {
 }
 
 impl<T: Quantity> Dist<T> {
+    /// Its mean; of a lognormal without its tail.
+    pub fn mean(self) -> f64 {
+        match self {
+            Self::Fixed(value) => value.real(),
+            Self::Uniform(low, high) => (low.real() + high.real()) / 2.0,
+            Self::Exponential(mean) | Self::Pareto { mean, .. } | Self::ParetoII { mean, .. } => mean.real(),
+            Self::Lognormal { median, sigma, .. } => median.real() * libm::exp(sigma * sigma / 2.0),
+        }
+    }
+
     /// What a share `p` of all values lies below; `p` is in `[0, 1)`.
     pub fn quantile(self, p: f64) -> T {
         T::nearest(match self {
@@ -66,6 +94,22 @@ impl<T: Quantity> Dist<T> {
             Self::Pareto { mean, shape } => {
                 let smallest = mean.real() * (shape - 1.0) / shape;
                 smallest * libm::pow(1.0 - p, -1.0 / shape)
+            }
+            Self::ParetoII { mean, shape } => {
+                mean.real() * (shape - 1.0) * (libm::pow(1.0 - p, -1.0 / shape) - 1.0)
+            }
+            Self::Lognormal { median, sigma, tail } => {
+                let body = |p| median.real() * libm::exp(sigma * normal::quantile(p));
+                match tail {
+                    None => body(p),
+                    Some((from, shape)) => {
+                        let above = normal::above(libm::log(from.real() / median.real()) / sigma);
+                        match 1.0 - p {
+                            rest if rest < above => from.real() * libm::pow(above / rest, 1.0 / shape),
+                            _ => body(p),
+                        }
+                    }
+                }
             }
         })
     }

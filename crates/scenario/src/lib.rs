@@ -9,6 +9,7 @@ mod error;
 pub mod format;
 pub mod limits;
 mod model;
+mod normal;
 mod places;
 pub mod preset;
 mod profile;

@@ -25,7 +25,9 @@ pub const PACKET: u64 = 65_535;
 pub const FLOWS: u64 = 100_000;
 /// Transfers of one connection.
 pub const ROUNDS: u64 = 100_000;
-/// `[[flow]]` and `[[udp]]` tables.
+/// Connections over which one flow is split.
+pub const PARALLEL: u64 = 1_000;
+/// `[[flow]]` and `[[udp]]` tables, and those of each other source.
 pub const GROUPS: usize = 1_000;
 /// Nodes of a graph.
 pub const NODES: usize = 2_000;

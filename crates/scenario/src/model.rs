@@ -271,14 +271,18 @@ pub struct FlowGroup {
     pub name: String,
     /// The stack whose habits apply where no key says otherwise.
     pub profile: Profile,
-    /// How many flows.
-    pub count: u32,
+    /// How many flows; without it, all that begin before the run ends. Of [`Source::Web`], how many sessions.
+    pub count: Option<u32>,
     /// When each starts.
     pub start: Start,
     /// Payload bytes to deliver; without it the flow never runs out.
     pub size: Option<Dist<u64>>,
     /// How long each flow goes on; without it, until `size` is delivered.
     pub lifetime: Option<Dist<Nanos>>,
+    /// Connections over which each flow is split.
+    pub parallel: u32,
+    /// What its connections do.
+    pub source: Source,
     /// Further transfers of `size` by the same connection; without it, one.
     pub rounds: Option<Rounds>,
     /// Start-up and avoidance.
@@ -323,10 +327,62 @@ pub struct FlowGroup {
 }
 
 impl FlowGroup {
+    /// How many connections it makes, in the mean, in a run of this duration.
+    pub fn expected(&self, duration: Option<Nanos>) -> f64 {
+        let run = duration.unwrap_or(Nanos::ZERO).0 as f64;
+        let begin = match (self.count, self.start) {
+            (Some(count), _) => count.into(),
+            (None, Start::Every(gap) | Start::Exponential(gap)) => run / gap.0.max(1) as f64,
+            (None, Start::At(_) | Start::Uniform(..)) => 1.0,
+        };
+        match self.source {
+            Source::Web(Pages { persistent: false, pages, objects, .. }) => {
+                // Rounding up adds one half or so.
+                begin * f64::from(pages) * (objects.mean() + 0.5)
+            }
+            _ => begin * f64::from(self.parallel),
+        }
+    }
+
     /// The name of the group's flow `index` in results: `bulk.0`.
     pub fn flow_name(&self, index: u32) -> String {
         format!("{}.{index}", self.name)
     }
+}
+
+/// What the connections of a group do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Source {
+    /// `[[flow]]`: each transfers `size`.
+    Flow,
+    /// `[[telnet]]`: each sends messages of `size`, one after such a time from the one before.
+    Telnet(Interval),
+    /// `[[web]]`: sessions, of which each page has objects of `size`.
+    Web(Pages),
+}
+
+/// The time from one message to the next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Interval {
+    /// As P. Danzig and S. Jamin found it for telnet.
+    Tcplib,
+    /// From a distribution.
+    Law(Dist<Nanos>),
+}
+
+/// Pages of a session.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pages {
+    /// How many.
+    pub pages: u32,
+    /// From the beginning of a page's last object to the next page.
+    pub page_gap: Dist<Nanos>,
+    /// Objects of a page; what is drawn is rounded up.
+    pub objects: Dist<f64>,
+    /// From the beginning of an object to that of the next of its page.
+    pub object_gap: Dist<Nanos>,
+    /// Whether all objects of a session come over the same connections, as many as are parallel.
+    pub persistent: bool,
 }
 
 /// Transfers of one connection, each after an idle time.

@@ -65,6 +65,9 @@ fn kind(kind: &Kind) -> Value {
         ]),
         Kind::Flag => json!({ "type": "boolean" }),
         Kind::Integer { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
+        Kind::Count { max } => {
+            any([json!({ "const": UNLIMITED }), self::kind(&Kind::Integer { min: 1, max: *max })])
+        }
         Kind::Number(range) => {
             let min = if range.min_taken { "minimum" } else { "exclusiveMinimum" };
             let max = if range.max_taken { "maximum" } else { "exclusiveMaximum" };

@@ -78,7 +78,9 @@ fn the_example_of_the_contract_is_read_to_the_letter() {
         FlowGroup {
             name: "bulk".into(),
             profile: Profile::Rfc,
-            count: 10,
+            count: Some(10),
+            parallel: 1,
+            source: Source::Flow,
             start: Start::At(Nanos::ZERO),
             size: None,
             lifetime: Some(Dist::Fixed(Nanos::from_secs(30))),

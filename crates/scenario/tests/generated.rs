@@ -30,7 +30,7 @@ fn the_reference_is_current() {
 fn the_example_of_the_reference_is_a_scenario() {
     let page = fs::read_to_string(repository().join("docs/scenarios.md")).unwrap();
     let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
-    assert_eq!(parse(example, "scenarios.md").unwrap().scenario.flows[0].count, 10);
+    assert_eq!(parse(example, "scenarios.md").unwrap().scenario.flows[0].count, Some(10));
 }
 
 /// Every scenario of the repository, and every preset.
@@ -144,6 +144,12 @@ fn with_bogus(section: &str, key: &str) -> String {
         "pareto (sizes)" => ("flow.size.pareto.", key.into()),
         "pareto (times)" => ("flow.lifetime.pareto.", key.into()),
         "pareto (delays)" => ("flow.extra_rtt.pareto.", key.into()),
+        "[[telnet]]" => ("telnet.", key.into()),
+        "[[web]]" => ("web.", key.into()),
+        "lognormal" => ("flow.size.lognormal.", key.into()),
+        "tail" => ("flow.size.lognormal.tail.", key.into()),
+        "distribution of counts" => ("web.objects.", key.into()),
+        "pareto (counts)" => ("web.objects.pareto.", key.into()),
         "[[udp]]" => ("udp.", key.into()),
         "on_off" => ("udp.on_off.", key.into()),
         "[[node]]" => ("node.", key.into()),
@@ -167,8 +173,22 @@ fn with_bogus(section: &str, key: &str) -> String {
         _ => PATH,
     };
     let mut document = Document::default();
-    let sources = [("flow.name", "\"f\""), ("udp.rate", "\"1 Mbit/s\"")];
-    let ends = [("flow.from", "\"a\""), ("flow.to", "\"b\""), ("udp.from", "\"a\""), ("udp.to", "\"b\"")];
+    let sources = [
+        ("flow.name", "\"f\""),
+        ("telnet.name", "\"t\""),
+        ("web.name", "\"w\""),
+        ("udp.rate", "\"1 Mbit/s\""),
+    ];
+    let ends = [
+        ("telnet.from", "\"a\""),
+        ("telnet.to", "\"b\""),
+        ("web.from", "\"a\""),
+        ("web.to", "\"b\""),
+        ("flow.from", "\"a\""),
+        ("flow.to", "\"b\""),
+        ("udp.from", "\"a\""),
+        ("udp.to", "\"b\""),
+    ];
     for (path, value) in network.iter().copied().chain(sources).chain(ends.into_iter().filter(|_| graph)) {
         document.set(path, value);
     }
@@ -207,6 +227,10 @@ const SIBLINGS: &[(&str, &str, &str)] = &[
     ("flow.extra_rtt.pareto.", "flow.extra_rtt.pareto.mean", "\"9 ms\""),
     ("flow.rounds.", "flow.rounds.count", "2"),
     ("flow.rounds.", "flow.rounds.idle", "\"9 s\""),
+    ("flow.size.lognormal.", "flow.size.lognormal.median", "\"9 packets\""),
+    ("flow.size.lognormal.", "flow.size.lognormal.sigma", "1"),
+    ("flow.size.lognormal.tail.", "flow.size.lognormal.tail.from", "\"9 packets\""),
+    ("web.objects.pareto.", "web.objects.pareto.mean", "2"),
     ("udp.on_off.", "udp.on_off.on", "\"9 s\""),
 ];
 

@@ -187,11 +187,11 @@ fn a_parking_lot_is_a_row_of_routers_with_flows_that_cross_each_hop() {
     assert_eq!(
         flows,
         [
-            ("long", 1, nodes(0, 3)),
-            ("short", 1, nodes(1, 0)),
-            ("cross0", 2, nodes(0, 1)),
-            ("cross1", 2, nodes(1, 2)),
-            ("cross2", 2, nodes(2, 3)),
+            ("long", Some(1), nodes(0, 3)),
+            ("short", Some(1), nodes(1, 0)),
+            ("cross0", Some(2), nodes(0, 1)),
+            ("cross1", Some(2), nodes(1, 2)),
+            ("cross2", Some(2), nodes(2, 3)),
         ]
     );
 }

@@ -35,6 +35,33 @@ fn dist<T: Copy + PartialOrd + core::fmt::Debug>(
     ]
 }
 
+/// Of sizes, which have more laws.
+fn sizes() -> impl Strategy<Value = Dist<u64>> {
+    let values = || magnitudes(limits::BYTES).prop_map(|n| n.max(1));
+    let shape = || 1.0001..100.0;
+    prop_oneof![
+        dist(values()),
+        (values(), shape()).prop_map(|(mean, shape)| Dist::ParetoII { mean, shape }),
+        (values(), 1e-3..10.0, prop::option::of((values(), shape())))
+            .prop_map(|(median, sigma, tail)| Dist::Lognormal { median, sigma, tail }),
+    ]
+}
+
+fn source() -> impl Strategy<Value = Source> {
+    let times = || dist(time(limits::DELAY));
+    let law = times().prop_filter("a plain time is none", |law| !matches!(law, Dist::Fixed(_)));
+    let web = (1..9_u32, times(), 1.0001..9.0, times(), any::<bool>());
+    prop_oneof![
+        3 => Just(Source::Flow),
+        1 => Just(Source::Telnet(Interval::Tcplib)),
+        1 => law.prop_map(|law| Source::Telnet(Interval::Law(law))),
+        1 => web.prop_map(|(pages, page_gap, x, object_gap, persistent)| {
+            let objects = Dist::ParetoII { mean: x, shape: x };
+            Source::Web(Pages { pages, page_gap, objects, object_gap, persistent })
+        }),
+    ]
+}
+
 fn start() -> impl Strategy<Value = Start> {
     let time = || time(limits::TIME);
     prop_oneof![
@@ -111,13 +138,14 @@ fn scheme() -> impl Strategy<Value = SchemeSpec> {
 prop_compose! {
     fn flow()(
         profile in prop::sample::select(Profile::ALL), count in 1..1000_u32, start in start(),
-        size in prop::option::of(dist(magnitudes(limits::BYTES).prop_map(|n| n.max(1)))),
+        size in prop::option::of(sizes()), source in source(), parallel in 1..9_u32,
         lifetime in prop::option::of(dist(time(limits::TIME))),
         rounds in prop::option::of((1..=limits::ROUNDS, time(limits::TIME), time(limits::TIME))),
         scheme in scheme(),
     )(
         profile in Just(profile), count in Just(count), start in Just(start), size in Just(size),
         lifetime in Just(lifetime), rounds in Just(rounds), scheme in Just(scheme),
+        source in Just(source), parallel in Just(parallel),
         recovery in prop::sample::select(Recovery::ALL), data_in_syn in prop::sample::select(DataInSyn::ALL), receiver in prop::sample::select(Receiver::ALL),
         idle_restart in prop::sample::select(IdleRestart::ALL),
         windows in (65_535..limits::BYTES, prop::option::of(65_535..limits::BYTES), prop::option::of(65_535..limits::BYTES)),
@@ -127,9 +155,17 @@ prop_compose! {
         cluster in prop::option::of("[a-zA-Z0-9_-]{1,64}"),
         extra_rtt in dist(time(limits::DELAY)),
     ) -> FlowGroup {
+        // What each kind of source can say.
+        let (is_flow, is_web) = (source == Source::Flow, matches!(source, Source::Web(_)));
+        let shares = is_flow || matches!(source, Source::Web(Pages { persistent: true, .. }));
+        let arrive = matches!(start, Start::Every(_) | Start::Exponential(_));
         FlowGroup {
-            name: String::new(), profile, count, start, size, lifetime, scheme, recovery,
-            rounds: rounds.map(|(count, idle, jitter)| Rounds { count: count as u32, idle, jitter }),
+            name: String::new(), profile, scheme, recovery, source, start,
+            count: Some(count).filter(|count| !(is_flow && arrive && count % 3 == 0)),
+            size: size.or((!is_flow).then_some(Dist::Fixed(7))),
+            lifetime: lifetime.filter(|_| !is_web),
+            parallel: if shares { parallel } else { 1 },
+            rounds: rounds.filter(|_| is_flow).map(|(count, idle, jitter)| Rounds { count: count as u32, idle, jitter }),
             initial_window: windows.0, initial_ssthresh: windows.1, receive_window: windows.2,
             initial_receive_window: windows.2.filter(|_| flags.3).map(|most| most / 2),
             receiver, delayed_ack_timer: timers.0,
@@ -177,6 +213,11 @@ prop_compose! {
             Network::Graph(graph) => Some(Endpoints::Nodes { from: graph.nodes.len() - 1, to: 0 }),
         };
         let pairs = Endpoints::Pairs(vec![(0, 1), (1, 0)]);
+        scenario.flows.sort_by_key(|flow| match flow.source {
+            Source::Flow => 0,
+            Source::Telnet(_) => 1,
+            Source::Web(_) => 2,
+        });
         for (i, flow) in scenario.flows.iter_mut().enumerate() {
             flow.name = format!("f{i}");
             let graph = crosses.as_ref().map(|ends| if i == 0 { &pairs } else { ends });

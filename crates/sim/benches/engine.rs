@@ -168,6 +168,7 @@ fn network(work: &Work) -> Network {
                 bytes: None,
                 pauses: vec![],
                 lifetime: None,
+                ..AppConfig::default()
             },
             header: 40,
             ack_size: 40,

@@ -4,7 +4,8 @@ use crate::config::{FlowConfig, LinkConfig, QueueConfig};
 use crate::observe::{Observer, Seen};
 use crate::packet;
 use crate::receiver::Receiver;
-use crate::sender::app::{App, Tail};
+use crate::sender::app::App;
+use crate::sender::cut::Cut;
 use crate::sender::{Port, Sender};
 use crate::wire::{Content, SYN, Wire};
 
@@ -21,7 +22,7 @@ pub(crate) struct Flow {
     header: u32,
     pub(crate) counted_finished: bool,
     pub(crate) sender: Sender,
-    tail: Tail,
+    cut: Cut,
     grid: Vec<u32>,
 }
 
@@ -29,7 +30,7 @@ impl Flow {
     pub(crate) fn new(config: &FlowConfig, links: &[LinkConfig]) -> Self {
         let app = App::new(&config.app, config.stack.mss);
         Self {
-            tail: app.tail(config.stack.mss),
+            cut: app.cut().clone(),
             sender: Sender::new(config.stack, config.chain.clone(), app)
                 .over(routers(config, links), config.header),
             receiver: Receiver::new(config.ack_policy, config.stack.recovery.reports())
@@ -53,7 +54,7 @@ impl Flow {
         leg: u32,
     ) -> (&'a mut Sender, FlowPort<'a, 'r, O>) {
         let mss = self.sender.mss() as u32;
-        (&mut self.sender, FlowPort { wire, leg, header: self.header, mss, tail: &self.tail })
+        (&mut self.sender, FlowPort { wire, leg, header: self.header, mss, cut: &self.cut })
     }
 
     /// The grid begins when the connection does.
@@ -101,14 +102,14 @@ pub(crate) struct FlowPort<'a, 'r, O> {
     leg: u32,
     header: u32,
     mss: u32,
-    tail: &'a Tail,
+    cut: &'a Cut,
 }
 
 impl<O: Observer> Port for FlowPort<'_, '_, O> {
     #[inline(always)]
     fn transmit(&mut self, now: u64, segment: u32, (flags, high): (u64, u64), retransmission: bool) {
         let payload =
-            if flags & packet::PUSH_SYN == 0 { self.mss } else { self.tail.bytes(segment, self.mss) };
+            if flags & packet::PUSH_SYN == 0 { self.mss } else { self.cut.bytes(segment, self.mss) };
         let size = payload + self.header;
         let leg = self.wire.leg(self.leg);
         let mut content = Content { seq: segment, low: u64::from(size) | flags, high };

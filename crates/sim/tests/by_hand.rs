@@ -47,7 +47,7 @@ fn path(rate: u64, queue: QueueConfig, end: u64) -> Network {
             stack,
             chain: chain(&["slow-start", "reno"]),
             sharing: Sharing::default(),
-            app: AppConfig { start: 0, bytes: None, pauses: vec![], lifetime: None },
+            app: AppConfig::default(),
             header: 40,
             ack_size: 40,
             ack_policy: AckPolicy { every: 1, quick: 0, timer: 100 * MS },

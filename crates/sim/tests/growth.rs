@@ -21,6 +21,7 @@ fn writes(segments: u64, pauses: &[u64]) -> AppConfig {
         bytes: Some(segments * 1000),
         pauses: pauses.iter().map(|ms| ms * MS).collect(),
         lifetime: None,
+        ..AppConfig::default()
     }
 }
 

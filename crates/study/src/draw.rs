@@ -41,6 +41,35 @@ mod tests {
     }
 
     #[test]
+    fn a_pareto_of_the_second_kind_has_its_mean_and_begins_at_nothing() {
+        // s = 1e6 (3 - 1) = 2e6; P(X > 2e6) = 2^-3. Variance: s^2 shape / ((shape - 1)^2 (shape - 2)) = 3e12.
+        let (mean, above) = mean_and_share_above(Dist::ParetoII { mean: 1_000_000, shape: 3.0 }, 2_000_000);
+        assert!((mean - 1e6).abs() < 5.0 * 1_732_051.0 / 447.2, "{mean}");
+        assert!((above - 0.125).abs() < 5.0 * 0.331 / 447.2, "{above}");
+        // P(X > 20 000) = 1.01^-3 = 0.9706: a Pareto of this mean would have none below 667 000.
+        let (_, above) = mean_and_share_above(Dist::ParetoII { mean: 1_000_000, shape: 3.0 }, 20_000);
+        assert!((above - 0.970_590).abs() < 5.0 * 0.169 / 447.2, "{above}");
+    }
+
+    #[test]
+    fn files_of_the_surge_kind_have_a_lognormal_body_and_a_pareto_tail() {
+        // P. Barford, M. Crovella, SIGMETRICS 1998, table 1: mu 9.357, sigma 1.318; tail from 133 KB, shape 1.1. The median is
+        // exp(9.357) = 11 580 bytes.
+        let surge = Dist::Lognormal { median: 11_580, sigma: 1.318, tail: Some((133_000, 1.1)) };
+        let (_, half) = mean_and_share_above(surge, 11_580);
+        assert!((half - 0.5).abs() < 5.0 * 0.5 / 447.2, "{half}");
+        // One deviation of the logarithm up: exp(9.357 + 1.318) = 43 260; P = 0.158655.
+        let (_, above) = mean_and_share_above(surge, 43_260);
+        assert!((above - 0.158_655).abs() < 5.0 * 0.365 / 447.2, "{above}");
+        // Where the tail begins the lognormal has (ln 133000 - ln 11580) / 1.318 = 1.85222 deviations: 0.031998. Ten times
+        // further the tail has 10^-1.1 of it, 0.0025417; the lognormal would have 0.00016.
+        let (_, at_tail) = mean_and_share_above(surge, 133_000);
+        assert!((at_tail - 0.031_998).abs() < 5.0 * 0.176 / 447.2, "{at_tail}");
+        let (_, far) = mean_and_share_above(surge, 1_330_000);
+        assert!((far - 0.002_541_7).abs() < 5.0 * 0.0504 / 447.2, "{far}");
+    }
+
+    #[test]
     fn a_uniform_stays_between_its_bounds() {
         let mut stream = Stream::named(2, "test");
         let dist = Dist::Uniform(Nanos(10), Nanos(20));

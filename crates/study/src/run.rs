@@ -1,5 +1,7 @@
 //! One scenario, run once or under several seeds: the object of `firstflight run`.
 
+use std::collections::BTreeMap;
+
 use firstflight_control::units::Nanos;
 use firstflight_scenario::{Error, Loaded, Scenario};
 use firstflight_sim::outcome::{FlowOutcome, Outcome, simulate};
@@ -162,7 +164,8 @@ fn flow_result(scenario: &Scenario, built: &Built, outcome: &Outcome, index: usi
     let completion = flow.completions.first().copied();
     // Rounds and what has not finished live to the end of the run.
     let whole_life = outcome.end.saturating_sub(start);
-    let life = if group.rounds.is_some() { whole_life } else { completion.unwrap_or(whole_life) };
+    let several = !config.app.pauses.is_empty();
+    let life = if several { whole_life } else { completion.unwrap_or(whole_life) };
     let grid = built.network.grid;
     let at = |i: usize| Nanos(grid.0 * (i as u64 + 1)).as_secs_f64();
     FlowResult {
@@ -172,9 +175,9 @@ fn flow_result(scenario: &Scenario, built: &Built, outcome: &Outcome, index: usi
         start_s: Nanos(start).as_secs_f64(),
         size_bytes: built.size[index],
         completion_s: completion.map(|t| Nanos(t).as_secs_f64()),
-        rounds_s: match group.rounds {
-            Some(_) => flow.completions.iter().map(|&t| Nanos(t).as_secs_f64()).collect(),
-            None => vec![],
+        rounds_s: match several || group.rounds.is_some() {
+            true => flow.completions.iter().map(|&t| Nanos(t).as_secs_f64()).collect(),
+            false => vec![],
         },
         delivered_bytes: flow.delivered_bytes,
         delivered_packets: flow.delivered.into(),
@@ -218,12 +221,17 @@ fn jain(shares: &[f64]) -> f64 {
 
 fn means(seeds: &[u64], results: &[RunResult]) -> RunMeans {
     let over = |value: &dyn Fn(&RunResult) -> f64| mean(results.iter().map(value));
-    let flows = (0..results[0].flows.len()).map(|i| {
-        let of = |value: &dyn Fn(&FlowResult) -> f64| mean(results.iter().map(|r| value(&r.flows[i])));
-        let completions: Vec<f64> = results.iter().filter_map(|r| r.flows[i].completion_s).collect();
-        let finite = results.iter().filter(|r| r.flows[i].size_bytes.is_some()).count();
-        FlowMeans {
-            name: results[0].flows[i].name.clone(),
+    // Where chance says how many flows there are, means are of those that every run has.
+    let named: Vec<BTreeMap<&str, &FlowResult>> =
+        results.iter().map(|r| r.flows.iter().map(|flow| (&flow.name[..], flow)).collect()).collect();
+    let flows = results[0].flows.iter().filter_map(|first| {
+        let all: Vec<&FlowResult> =
+            named.iter().map(|run| run.get(&first.name[..]).copied()).collect::<Option<_>>()?;
+        let of = |value: &dyn Fn(&FlowResult) -> f64| mean(all.iter().map(|flow| value(flow)));
+        let completions: Vec<f64> = all.iter().filter_map(|flow| flow.completion_s).collect();
+        let finite = all.iter().filter(|flow| flow.size_bytes.is_some()).count();
+        Some(FlowMeans {
+            name: first.name.clone(),
             unfinished: (finite - completions.len()) as u32,
             completion_s: (!completions.is_empty()).then(|| mean(completions.iter().copied())),
             delivered_packets: of(&|f| f.delivered_packets as f64),
@@ -231,7 +239,7 @@ fn means(seeds: &[u64], results: &[RunResult]) -> RunMeans {
             retransmits: of(&|f| f.retransmits as f64),
             timeouts: of(&|f| f.timeouts as f64),
             lost_packets: of(&|f| f.lost_packets as f64),
-        }
+        })
     });
     let links = (0..results[0].links.len()).map(|i| {
         let of = |value: &dyn Fn(&LinkResult) -> f64| mean(results.iter().map(|r| value(&r.links[i])));

@@ -21,14 +21,20 @@ pub(crate) struct Clusters {
 }
 
 impl Clusters {
-    /// What ties a flow of `group`, the scenario's group number `index`, to others.
+    /// What ties a flow of `group`, the scenario's group number `index` from the table `place`, to others.
     ///
     /// # Errors
     /// If its policy cannot be, or wants what its cluster remembers kept in another way than the policy of another flow.
-    pub(crate) fn join(&mut self, group: &FlowGroup, index: usize, site: &Site) -> Result<Sharing, Refusal> {
+    pub(crate) fn join(
+        &mut self,
+        group: &FlowGroup,
+        index: usize,
+        place: &str,
+        site: &Site,
+    ) -> Result<Sharing, Refusal> {
         let next = self.numbers.len() as u32;
         let cluster = *self.numbers.entry(site.cluster.clone()).or_insert(next);
-        let refuse = |why| Refusal { key: format!("flow[{index}].startup"), why };
+        let refuse = |why| Refusal { key: format!("{place}.startup"), why };
         let policy = policy(&group.scheme).map_err(|error| refuse(error.to_string()))?;
         if let Some(policy) = policy
             && self.known.insert((cluster, index))

@@ -1,11 +1,15 @@
 //! The format: every table with its keys, their types, defaults and meaning. The reader looks its keys up here,
 //! and the JSON Schema and the reference are generated from it.
 
+mod laws;
 mod tables;
 mod topologies;
+mod traffic;
 
+pub use laws::*;
 pub use tables::*;
 pub use topologies::*;
+pub use traffic::*;
 
 use crate::limits;
 use crate::quantity::show_time;
@@ -22,7 +26,7 @@ pub struct Section {
 }
 
 /// A key of a table.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Key {
     /// Its name.
     pub name: &'static str,
@@ -35,7 +39,7 @@ pub struct Key {
 }
 
 /// What holds where a key is not given.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Absent {
     /// It must be given.
     Refused,
@@ -46,7 +50,7 @@ pub enum Absent {
 }
 
 /// What a key takes.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// Any text.
     Text,
@@ -62,6 +66,11 @@ pub enum Kind {
     Integer {
         /// Smallest.
         min: u64,
+        /// Largest.
+        max: u64,
+    },
+    /// A whole number above zero, or `unlimited`.
+    Count {
         /// Largest.
         max: u64,
     },
@@ -176,7 +185,7 @@ impl Kind {
     /// The word that it takes in place of a quantity.
     pub(crate) fn word(&self) -> Option<&'static str> {
         match self {
-            Self::AmountOrUnlimited => Some(UNLIMITED),
+            Self::AmountOrUnlimited | Self::Count { .. } => Some(UNLIMITED),
             Self::Reads => Some(EAGER),
             Self::Either(plain, _) => plain.word(),
             _ => None,
@@ -192,6 +201,7 @@ impl Kind {
             Self::Names => format!("{}, or an array of these", Self::Name.describe()),
             Self::Flag => "true or false".into(),
             Self::Integer { min, max } => format!("a whole number from {min} to {max}"),
+            Self::Count { max } => format!("\"unlimited\", or a whole number from 1 to {max}"),
             Self::Number(range) => {
                 let bound = |taken, x: f64| if taken { format!("{x}") } else { format!("{x} (exclusive)") };
                 format!(

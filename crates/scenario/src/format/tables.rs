@@ -1,6 +1,8 @@
 //! The tables of a scenario file.
 
+use super::laws::*;
 use super::topologies::*;
+use super::traffic::*;
 use super::{Absent, Floor, Key, Kind, Range, Section};
 use crate::limits;
 use crate::model::{DataInSyn, IdleRestart, Receiver, Recovery};
@@ -18,20 +20,27 @@ pub(super) const fn habit(name: &'static str, kind: Kind, doc: &'static str) -> 
     Key { name, kind, absent: Absent::Profile, doc }
 }
 
-pub(super) const fn later(name: &'static str, doc: &'static str) -> Key {
-    Key { name, kind: Kind::Later, absent: Absent::Means("absent"), doc }
-}
-
 pub(super) const fn words(built: &'static [&'static str]) -> Kind {
     Kind::Word { built, later: &[] }
+}
+
+/// The keys of two lists.
+pub(super) const fn joined<const N: usize>(first: &[Key], second: &[Key]) -> [Key; N] {
+    let mut all = [first[0]; N];
+    let mut i = 0;
+    while i < N {
+        all[i] = if i < first.len() { first[i] } else { second[i - first.len()] };
+        i += 1;
+    }
+    all
 }
 
 pub(super) const PROBABILITY: Range = Range { min: 0.0, min_taken: true, max: 1.0, max_taken: false };
 pub(super) const FRACTION: Range = Range { min: 0.0, min_taken: false, max: 1.0, max_taken: true };
 // A Pareto variable has no mean at a shape of 1 or below, and is constant to four digits at 10 000.
-const SHAPE: Range = Range { min: 1.0, min_taken: false, max: 10_000.0, max_taken: true };
+pub(super) const SHAPE: Range = Range { min: 1.0, min_taken: false, max: 10_000.0, max_taken: true };
 
-const TIME: Kind = Kind::Time(Floor::AboveZero);
+pub(super) const TIME: Kind = Kind::Time(Floor::AboveZero);
 pub(super) const TIME_OR_ZERO: Kind = Kind::Time(Floor::Zero);
 pub(super) const DELAY: Kind = Kind::Delay(Floor::Zero);
 
@@ -60,8 +69,8 @@ pub static ROOT: Section = Section {
         optional("link", Kind::Tables(&LINK), "see above", "a link of a graph"),
         optional("flow", Kind::Tables(&FLOW), "none", "TCP flows that share their settings"),
         optional("udp", Kind::Tables(&UDP), "none", "cross traffic without congestion control"),
-        later("telnet", "telnet sessions"),
-        later("web", "web pages"),
+        optional("telnet", Kind::Tables(&TELNET), "none", "TCP connections that send a message now and then"),
+        optional("web", Kind::Tables(&WEB), "none", "sessions of web pages"),
     ],
 };
 
@@ -236,106 +245,115 @@ pub static QUEUE: Section = Section {
     ],
 };
 
+/// What sends, and how much.
+const TRANSFERS: &[Key] = &[
+    optional("name", Kind::Name, "`flow` and the table's index from 0", "name of the group"),
+    optional(
+        "count",
+        Kind::Count { max: limits::FLOWS },
+        "`\"unlimited\"` where they arrive by `every` or `exponential`, else 1",
+        "how many flows; `unlimited` are all that begin before `duration` ends",
+    ),
+    optional("start", Kind::Either(&TIME_OR_ZERO, &START), "`\"0 s\"`", "when each starts"),
+    optional(
+        "size",
+        Kind::Either(&Kind::AmountOrUnlimited, &SIZES),
+        "`\"unlimited\"`",
+        "what each has to deliver, application bytes or full packets",
+    ),
+    optional("lifetime", Kind::Either(&TIME, &TIMES), "until `size` is delivered", "flows that end by time"),
+    optional(
+        "parallel",
+        Kind::Integer { min: 1, max: limits::PARALLEL },
+        "1",
+        "connections over which each flow is split: they begin together and share `size` evenly; connection `j` of flow `bulk.<i>` is `bulk.<i>.<j>`",
+    ),
+    optional(
+        "rounds",
+        Kind::Table(&ROUNDS),
+        "one",
+        "the same connection sends `size` again after an idle time",
+    ),
+];
+
+/// The stack that sends, and where.
+pub(super) const STACK: &[Key] = &[
+    optional("profile", words(Profile::WORDS), "`\"rfc\"`", "the stack that sets the defaults below"),
+    habit("startup", Kind::Startup, "how the connection starts"),
+    habit(
+        "avoidance",
+        Kind::Avoidance,
+        "how it goes on; not with a start-up that rules the whole connection",
+    ),
+    habit("recovery", words(Recovery::WORDS), "how losses are found and repaired"),
+    habit("initial_window", Kind::InitialWindow, "initial window, at least one packet"),
+    optional(
+        "initial_ssthresh",
+        Kind::AmountOrUnlimited,
+        "`\"unlimited\"`",
+        "initial slow-start threshold, at least one packet",
+    ),
+    habit("receive_window", Kind::AmountOrUnlimited, "what the receiver offers at most, at least one packet"),
+    habit(
+        "initial_receive_window",
+        Kind::AmountOrUnlimited,
+        "what it offers at first, `receive_window` at most; the window opens by two packets for each that arrives",
+    ),
+    habit("receiver", words(Receiver::WORDS), "when the receiver acknowledges"),
+    habit("delayed_ack_timer", TIME, "how long a receiver that delays ACKs waits for a second packet"),
+    optional(
+        "receiver_reads",
+        Kind::Reads,
+        "`\"eager\"`",
+        "when the receiving application reads: at once, or only when that much has come",
+    ),
+    habit(
+        "byte_counting",
+        Kind::Flag,
+        "whether an ACK enlarges the window by the bytes it acknowledges, two packets at most (RFC 3465)",
+    ),
+    habit("min_rto", TIME, "smallest retransmission timeout"),
+    habit("rto_granularity", TIME, "clock granularity of the retransmission timeout"),
+    habit("idle_restart", words(IdleRestart::WORDS), "what an idle time does to the window: see below"),
+    habit(
+        "limited_transmit",
+        Kind::Flag,
+        "whether the first two duplicate ACKs release a new packet each (RFC 3042)",
+    ),
+    habit("handshake", Kind::Flag, "whether a handshake precedes the data"),
+    optional(
+        "data_in_syn",
+        words(DataInSyn::WORDS),
+        "`\"never\"`",
+        "whether data leaves with the handshake's first packet, or right behind it: see below",
+    ),
+    optional("cluster", Kind::Name, "the topology tells", "flows of equal name share a bottleneck"),
+    optional("direction", words(&["forward", "reverse"]), "`\"forward\"`", "which way across a `[path]`"),
+    optional(
+        "from",
+        Kind::Names,
+        "the topology's; required in a graph",
+        "node that sends the data, or several of which each flow has one: names of nodes, of subnets, or of what subnets begin with before a `-`",
+    ),
+    optional(
+        "to",
+        Kind::Names,
+        "the topology's; required in a graph",
+        "node that receives the data, or several; as many in `from` and `to` are pairs",
+    ),
+    optional(
+        "extra_rtt",
+        Kind::Either(&DELAY, &DELAYS),
+        "`\"0 ms\"`",
+        "propagation of each flow beyond the network's, both ways together",
+    ),
+];
+
 /// `[[flow]]`.
 pub static FLOW: Section = Section {
     name: "[[flow]]",
     doc: "A group of TCP flows. Flow `i` of group `bulk` is `bulk.<i>` in results.",
-    keys: &[
-        optional("name", Kind::Name, "`flow` and the table's index from 0", "name of the group"),
-        optional("profile", words(Profile::WORDS), "`\"rfc\"`", "the stack that sets the defaults below"),
-        optional("count", Kind::Integer { min: 1, max: limits::FLOWS }, "1", "how many flows"),
-        optional("start", Kind::Either(&TIME_OR_ZERO, &START), "`\"0 s\"`", "when each starts"),
-        optional(
-            "size",
-            Kind::Either(&Kind::AmountOrUnlimited, &SIZES),
-            "`\"unlimited\"`",
-            "what each has to deliver, application bytes or full packets",
-        ),
-        optional(
-            "lifetime",
-            Kind::Either(&TIME, &TIMES),
-            "until `size` is delivered",
-            "flows that end by time",
-        ),
-        habit("startup", Kind::Startup, "how the connection starts"),
-        habit(
-            "avoidance",
-            Kind::Avoidance,
-            "how it goes on; not with a start-up that rules the whole connection",
-        ),
-        habit("recovery", words(Recovery::WORDS), "how losses are found and repaired"),
-        habit("initial_window", Kind::InitialWindow, "initial window, at least one packet"),
-        optional(
-            "initial_ssthresh",
-            Kind::AmountOrUnlimited,
-            "`\"unlimited\"`",
-            "initial slow-start threshold, at least one packet",
-        ),
-        habit(
-            "receive_window",
-            Kind::AmountOrUnlimited,
-            "what the receiver offers at most, at least one packet",
-        ),
-        habit(
-            "initial_receive_window",
-            Kind::AmountOrUnlimited,
-            "what it offers at first, `receive_window` at most; the window opens by two packets for each that arrives",
-        ),
-        habit("receiver", words(Receiver::WORDS), "when the receiver acknowledges"),
-        habit("delayed_ack_timer", TIME, "how long a receiver that delays ACKs waits for a second packet"),
-        optional(
-            "receiver_reads",
-            Kind::Reads,
-            "`\"eager\"`",
-            "when the receiving application reads: at once, or only when that much has come",
-        ),
-        habit(
-            "byte_counting",
-            Kind::Flag,
-            "whether an ACK enlarges the window by the bytes it acknowledges, two packets at most (RFC 3465)",
-        ),
-        habit("min_rto", TIME, "smallest retransmission timeout"),
-        habit("rto_granularity", TIME, "clock granularity of the retransmission timeout"),
-        habit("idle_restart", words(IdleRestart::WORDS), "what an idle time does to the window: see below"),
-        habit(
-            "limited_transmit",
-            Kind::Flag,
-            "whether the first two duplicate ACKs release a new packet each (RFC 3042)",
-        ),
-        habit("handshake", Kind::Flag, "whether a handshake precedes the data"),
-        optional(
-            "data_in_syn",
-            words(DataInSyn::WORDS),
-            "`\"never\"`",
-            "whether data leaves with the handshake's first packet, or right behind it: see below",
-        ),
-        optional(
-            "rounds",
-            Kind::Table(&ROUNDS),
-            "one",
-            "the same connection sends `size` again after an idle time",
-        ),
-        optional("cluster", Kind::Name, "the topology tells", "flows of equal name share a bottleneck"),
-        optional("direction", words(&["forward", "reverse"]), "`\"forward\"`", "which way across a `[path]`"),
-        optional(
-            "from",
-            Kind::Names,
-            "the topology's; required in a graph",
-            "node that sends the data, or several of which each flow has one: names of nodes, of subnets, or of what subnets begin with before a `-`",
-        ),
-        optional(
-            "to",
-            Kind::Names,
-            "the topology's; required in a graph",
-            "node that receives the data, or several; as many in `from` and `to` are pairs",
-        ),
-        optional(
-            "extra_rtt",
-            Kind::Either(&DELAY, &DELAYS),
-            "`\"0 ms\"`",
-            "propagation of each flow beyond the network's, both ways together",
-        ),
-    ],
+    keys: &joined::<{ TRANSFERS.len() + STACK.len() }>(TRANSFERS, STACK),
 };
 
 /// `[[udp]]`.
@@ -394,65 +412,6 @@ pub static START: Section = Section {
     ],
 };
 
-/// A distribution of times above zero.
-pub static TIMES: Section = Section {
-    name: "distribution of times",
-    doc: "One of these.",
-    keys: &[
-        optional("uniform", Kind::Pair(&TIME), "", "between the two"),
-        optional("exponential", TIME, "", "with this mean"),
-        optional("pareto", Kind::Table(&PARETO_TIME), "", "Pareto"),
-    ],
-};
-
-/// A distribution of delays, zero allowed.
-pub static DELAYS: Section = Section {
-    name: "distribution of delays",
-    doc: "One of these.",
-    keys: &[
-        optional("uniform", Kind::Pair(&DELAY), "", "between the two"),
-        optional("exponential", Kind::Delay(Floor::AboveZero), "", "with this mean"),
-        optional("pareto", Kind::Table(&PARETO_DELAY), "", "Pareto"),
-    ],
-};
-
-/// A distribution of sizes.
-pub static SIZES: Section = Section {
-    name: "distribution of sizes",
-    doc: "One of these.",
-    keys: &[
-        optional("uniform", Kind::Pair(&Kind::Amount), "", "between the two"),
-        optional("exponential", Kind::Amount, "", "with this mean"),
-        optional("pareto", Kind::Table(&PARETO_SIZE), "", "Pareto"),
-    ],
-};
-
-const PARETO: &str = "P(X > x) = (m / x)^shape, with m = mean (shape - 1) / shape.";
-
-/// `pareto` of a time.
-pub static PARETO_TIME: Section = Section {
-    name: "pareto (times)",
-    doc: PARETO,
-    keys: &[required("mean", TIME, "its mean"), required("shape", Kind::Number(SHAPE), "its shape")],
-};
-
-/// `pareto` of a delay.
-pub static PARETO_DELAY: Section = Section {
-    name: "pareto (delays)",
-    doc: PARETO,
-    keys: &[
-        required("mean", Kind::Delay(Floor::AboveZero), "its mean"),
-        required("shape", Kind::Number(SHAPE), "its shape"),
-    ],
-};
-
-/// `pareto` of a size.
-pub static PARETO_SIZE: Section = Section {
-    name: "pareto (sizes)",
-    doc: PARETO,
-    keys: &[required("mean", Kind::Amount, "its mean"), required("shape", Kind::Number(SHAPE), "its shape")],
-};
-
 /// Every table, in the order of the reference.
 pub static SECTIONS: &[&Section] = &[
     &ROOT,
@@ -467,7 +426,13 @@ pub static SECTIONS: &[&Section] = &[
     &PARETO_SIZE,
     &PARETO_TIME,
     &PARETO_DELAY,
+    &LOGNORMAL,
+    &TAIL,
+    &COUNTS,
+    &PARETO_COUNT,
     &QUEUE,
+    &TELNET,
+    &WEB,
     &UDP,
     &ON_OFF,
     &NODE,

@@ -1,7 +1,8 @@
 //! `[topology]`: one table for each kind of graph.
 
+use super::laws::DELAYS;
 use super::tables::{
-    DELAY, DELAYS, FLOW, FRACTION, PROBABILITY, QUEUE_KIND, TIME_OR_ZERO, optional, required, words,
+    DELAY, FLOW, FRACTION, PROBABILITY, QUEUE_KIND, TIME_OR_ZERO, optional, required, words,
 };
 use super::{Floor, Kind, Range, Section};
 use crate::limits;

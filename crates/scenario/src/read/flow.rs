@@ -4,21 +4,21 @@ use firstflight_control::units::Nanos;
 
 use super::scheme;
 use crate::dist::Dist;
-use crate::error::{Error, Problem};
+use crate::error::Error;
 use crate::format;
 use crate::model::{
-    DataInSyn, Endpoints, FlowGroup, Growth, IdleRestart, OnOff, Packet, Reads, Receiver, Recovery, Rounds,
+    DataInSyn, Endpoints, FlowGroup, Growth, IdleRestart, OnOff, Packet, Reads, Receiver, Recovery, Source,
+    Start, UdpSource,
 };
-use crate::model::{Start, UdpSource};
 use crate::profile::{InitialWindow, Profile};
 use crate::source::{Item, Table};
 
-pub(super) fn group(
+/// What every source of TCP traffic has: one connection without end, and the stack that the table says.
+pub(super) fn stack(
     table: &Table<'_>,
     name: String,
     endpoints: Endpoints,
     packet: Packet,
-    duration: Option<Nanos>,
 ) -> Result<FlowGroup, Error> {
     let profile = table.get("profile").map_or(Ok(Profile::Rfc), |item| item.choice(Profile::from_word))?;
     let stack = profile.stack();
@@ -33,17 +33,16 @@ pub(super) fn group(
         Some(_) => window("receive_window")?,
         None => stack.receive_window,
     };
-    let group = FlowGroup {
+    Ok(FlowGroup {
         name,
         profile,
-        count: table.get("count").map_or(Ok(1), |item| item.integer())? as u32,
-        start: table.get("start").map_or(Ok(Start::At(Nanos::ZERO)), |item| start(&item))?,
-        size: match table.get("size") {
-            Some(item) if !item.is_word() => Some(item.dist(|item| item.amount(payload))?),
-            _ => None,
-        },
-        lifetime: table.get("lifetime").map(|item| item.dist(Item::time)).transpose()?,
-        rounds: table.get("rounds").map(|item| rounds(&item)).transpose()?,
+        count: Some(1),
+        start: Start::At(Nanos::ZERO),
+        size: None,
+        lifetime: None,
+        parallel: 1,
+        source: Source::Flow,
+        rounds: None,
         scheme: scheme::read(table, stack)?,
         recovery: table
             .get("recovery")
@@ -91,12 +90,7 @@ pub(super) fn group(
         extra_rtt: table
             .get("extra_rtt")
             .map_or(Ok(Dist::Fixed(Nanos::ZERO)), |item| item.dist(Item::time))?,
-    };
-    if group.size.is_none() && group.lifetime.is_none() && duration.is_none() {
-        let why = format!("the flows of \"{}\" never finish, and nothing ends the run", group.name);
-        return Err(table.fail(Problem::Impossible(why), Some("a size, a lifetime, or a duration".into())));
-    }
-    Ok(group)
+    })
 }
 
 /// A first receive window is no larger than what it opens to.
@@ -111,30 +105,6 @@ fn first_offer(item: &Item<'_>, payload: u32, offered: Option<u64>) -> Result<Op
         }
         _ => Ok(Some(first)),
     }
-}
-
-fn rounds(item: &Item<'_>) -> Result<Rounds, Error> {
-    let table = item.table(&format::ROUNDS)?;
-    Ok(Rounds {
-        count: table.need("count")?.integer()? as u32,
-        idle: table.need("idle")?.time()?,
-        jitter: table.get("jitter").map_or(Ok(Nanos::ZERO), |item| item.time())?,
-    })
-}
-
-fn start(item: &Item<'_>) -> Result<Start, Error> {
-    if item.value.as_table().is_none() {
-        return item.time().map(Start::At);
-    }
-    let (law, item) = item.table(&format::START)?.only()?;
-    Ok(match law {
-        "every" => Start::Every(item.time()?),
-        "exponential" => Start::Exponential(item.time()?),
-        _ => {
-            let (low, high) = item.pair(Item::time)?;
-            Start::Uniform(low, high)
-        }
-    })
 }
 
 pub(super) fn udp(table: &Table<'_>, name: String, endpoints: Endpoints) -> Result<UdpSource, Error> {

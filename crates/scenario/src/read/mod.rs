@@ -5,10 +5,12 @@ mod graph;
 mod network;
 mod scheme;
 mod topology;
+mod traffic;
 mod values;
 
 use std::path::Path;
 
+use firstflight_control::units::Nanos;
 use toml::de::DeTable;
 
 use crate::error::{Error, Problem};
@@ -80,33 +82,51 @@ fn read(root: &Table<'_>) -> Result<Scenario, Error> {
         Some(item) => packet(&item.table(&format::PACKET)?)?,
         None => DEFAULT_PACKET,
     };
-    let (network, traffic) = network::read(root, packet)?;
+    let (network, topology) = network::read(root, packet)?;
 
     let mut names = Names::default();
     let mut flows = vec![];
     for (index, item) in root.tables("flow", limits::GROUPS)?.iter().enumerate() {
         let table = item.table(&format::FLOW)?;
         let name = names.of(&table, &format!("flow{index}"), "")?;
-        let endpoints = network::endpoints(&table, &network, &traffic)?;
-        flows.push(flow::group(&table, name, endpoints, packet, duration)?);
-        enough(&table, &flows)?;
+        let endpoints = network::endpoints(&table, &network, &topology)?;
+        let stack = flow::stack(&table, name, endpoints, packet)?;
+        flows.push(traffic::transfers(&table, stack, packet, duration)?);
+        enough(&table, &flows, duration)?;
     }
-    if let Some((cross, groups)) = &traffic.cross {
+    if let Some((cross, groups)) = &topology.cross {
         let table = cross.table(&format::FLOW)?;
         if let Some(item) = ["from", "to", "direction"].iter().find_map(|key| table.get(key)) {
             return Err(item.impossible("the topology says where its cross flows run"));
         }
         for (suffix, endpoints) in groups {
             let name = names.of(&table, "cross", suffix)?;
-            flows.push(flow::group(&table, name, endpoints.clone(), packet, duration)?);
-            enough(&table, &flows)?;
+            let stack = flow::stack(&table, name, endpoints.clone(), packet)?;
+            flows.push(traffic::transfers(&table, stack, packet, duration)?);
+            enough(&table, &flows, duration)?;
         }
+    }
+    for (index, item) in root.tables("telnet", limits::GROUPS)?.iter().enumerate() {
+        let table = item.table(&format::TELNET)?;
+        let name = names.of(&table, &format!("telnet{index}"), "")?;
+        let endpoints = network::endpoints(&table, &network, &topology)?;
+        let stack = flow::stack(&table, name, endpoints, packet)?;
+        flows.push(traffic::telnet(&table, stack, packet, duration)?);
+        enough(&table, &flows, duration)?;
+    }
+    for (index, item) in root.tables("web", limits::GROUPS)?.iter().enumerate() {
+        let table = item.table(&format::WEB)?;
+        let name = names.of(&table, &format!("web{index}"), "")?;
+        let endpoints = network::endpoints(&table, &network, &topology)?;
+        let stack = flow::stack(&table, name, endpoints, packet)?;
+        flows.push(traffic::web(&table, stack, packet)?);
+        enough(&table, &flows, duration)?;
     }
     let mut udp = vec![];
     for (index, item) in root.tables("udp", limits::GROUPS)?.iter().enumerate() {
         let table = item.table(&format::UDP)?;
         let name = names.of(&table, &format!("udp{index}"), "")?;
-        let endpoints = network::endpoints(&table, &network, &traffic)?;
+        let endpoints = network::endpoints(&table, &network, &topology)?;
         udp.push(flow::udp(&table, name, endpoints)?);
     }
 
@@ -116,11 +136,11 @@ fn read(root: &Table<'_>) -> Result<Scenario, Error> {
     Ok(Scenario { title, duration, seed, network, packet, flows, udp })
 }
 
-/// Refuses the last of `flows`, which is from `table`, if they are too many.
-fn enough(table: &Table<'_>, flows: &[FlowGroup]) -> Result<(), Error> {
-    match flows.iter().map(|flow| u64::from(flow.count)).sum::<u64>() {
-        total if total > limits::FLOWS => {
-            let why = format!("with these it is {total} flows, and at most {} are taken", limits::FLOWS);
+/// Refuses the last of `flows`, which is from `table`, if they are too many; where chance says how many, in the mean.
+fn enough(table: &Table<'_>, flows: &[FlowGroup], duration: Option<Nanos>) -> Result<(), Error> {
+    match flows.iter().map(|flow| flow.expected(duration)).sum::<f64>() {
+        total if total > limits::FLOWS as f64 => {
+            let why = format!("with these it is {total:.0} flows, and at most {} are taken", limits::FLOWS);
             Err(table.fail(Problem::Impossible(why), None))
         }
         _ => Ok(()),

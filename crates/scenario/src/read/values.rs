@@ -94,7 +94,11 @@ impl<'a> Item<'a> {
     }
 
     pub(super) fn integer(&self) -> Result<u64, Error> {
-        let Kind::Integer { min, max } = *self.kind else { unreachable!("{:?} is no integer", self.kind) };
+        let (min, max) = match *self.kind {
+            Kind::Integer { min, max } => (min, max),
+            Kind::Count { max } => (1, max),
+            other => unreachable!("{other:?} is no integer"),
+        };
         let number = match self.value {
             DeValue::Integer(number) => number,
             DeValue::Float(_) => return Err(self.out_of_range("not a whole number")),
@@ -117,7 +121,9 @@ impl<'a> Item<'a> {
     }
 
     pub(super) fn number(&self) -> Result<f64, Error> {
-        let Kind::Number(range) = self.kind else { unreachable!("{:?} is no number", self.kind) };
+        let (Kind::Number(range) | Kind::Either(Kind::Number(range), _)) = self.kind else {
+            unreachable!("{:?} is no number", self.kind)
+        };
         match self.any_number()? {
             x if range.contains(x) => Ok(x),
             _ => Err(self.out_of_range("out of range")),
@@ -198,9 +204,22 @@ impl<'a> Item<'a> {
                 Dist::Uniform(low, high)
             }
             "exponential" => Dist::Exponential(read(&item)?),
-            _ => {
+            "lognormal" => {
+                let table = item.table(item.section())?;
+                let tail = |item: Item<'a>| {
+                    let tail = item.table(item.section())?;
+                    Ok::<_, Error>((read(&tail.need("from")?)?, tail.need("shape")?.number()?))
+                };
+                Dist::Lognormal {
+                    median: read(&table.need("median")?)?,
+                    sigma: table.need("sigma")?.number()?,
+                    tail: table.get("tail").map(tail).transpose()?,
+                }
+            }
+            law => {
                 let pareto = item.table(item.section())?;
-                Dist::Pareto { mean: read(&pareto.need("mean")?)?, shape: pareto.need("shape")?.number()? }
+                let (mean, shape) = (read(&pareto.need("mean")?)?, pareto.need("shape")?.number()?);
+                if law == "pareto" { Dist::Pareto { mean, shape } } else { Dist::ParetoII { mean, shape } }
             }
         })
     }

@@ -264,7 +264,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         1,
         "titel = \"base\"",
-        "base.toml:1:1: titel = \"base\": no such key; expected one of: title, duration, seed, path, packet, topology, node, link, flow, udp; did you mean \"title\"?",
+        "base.toml:1:1: titel = \"base\": no such key; expected one of: title, duration, seed, path, packet, topology, node, link, flow, udp, telnet, web; did you mean \"title\"?",
     ),
     (
         1,
@@ -284,7 +284,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         1,
         "duration2 = \"1 s\"",
-        "base.toml:1:1: duration2 = \"1 s\": no such key; expected one of: title, duration, seed, path, packet, topology, node, link, flow, udp; did you mean \"duration\"?",
+        "base.toml:1:1: duration2 = \"1 s\": no such key; expected one of: title, duration, seed, path, packet, topology, node, link, flow, udp, telnet, web; did you mean \"duration\"?",
     ),
     (
         2,
@@ -296,8 +296,6 @@ pub(crate) const CASES: &[Case] = &[
         "duration = \"0 s\"",
         "base.toml:2:12: duration = \"0 s\": zero; expected a time above zero such as \"100 ms\"",
     ),
-    (1, "telnet = []", "base.toml:1:10: telnet = []: not built yet: telnet (telnet sessions)"),
-    (1, "web = [{}]", "base.toml:1:7: web = [{}]: not built yet: web (web pages)"),
     (
         12,
         "[topology]\nkind = \"parking-lot\"",
@@ -311,7 +309,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         3,
         "[pth]",
-        "base.toml:3:2: pth: no such key; expected one of: title, duration, seed, path, packet, topology, node, link, flow, udp; did you mean \"path\"?",
+        "base.toml:3:2: pth: no such key; expected one of: title, duration, seed, path, packet, topology, node, link, flow, udp, telnet, web; did you mean \"path\"?",
     ),
     (
         4,

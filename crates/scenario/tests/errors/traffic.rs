@@ -17,17 +17,17 @@ pub(crate) const CASES: &[Case] = &[
     (
         12,
         "count = 0",
-        "base.toml:12:9: flow[0].count = 0: out of range; expected a whole number from 1 to 100000",
+        "base.toml:12:9: flow[0].count = 0: out of range; expected \"unlimited\", or a whole number from 1 to 100000",
     ),
     (
         12,
         "count = 1000000000000",
-        "base.toml:12:9: flow[0].count = 1000000000000: out of range; expected a whole number from 1 to 100000",
+        "base.toml:12:9: flow[0].count = 1000000000000: out of range; expected \"unlimited\", or a whole number from 1 to 100000",
     ),
     (
         12,
         "count = \"10\"",
-        "base.toml:12:9: flow[0].count = \"10\": this is a text; expected a whole number from 1 to 100000",
+        "base.toml:12:9: flow[0].count = \"10\": this is a text; expected \"unlimited\", or a whole number from 1 to 100000",
     ),
     (
         12,
@@ -242,7 +242,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         12,
         "ssthresh = \"10 packets\"",
-        "base.toml:12:1: flow[0].ssthresh = \"10 packets\": no such key; expected one of: name, profile, count, start, size, lifetime, startup, avoidance, recovery, initial_window, initial_ssthresh, receive_window, initial_receive_window, receiver, delayed_ack_timer, receiver_reads, byte_counting, min_rto, rto_granularity, idle_restart, limited_transmit, handshake, data_in_syn, rounds, cluster, direction, from, to, extra_rtt; did you mean \"initial_ssthresh\"?",
+        "base.toml:12:1: flow[0].ssthresh = \"10 packets\": no such key; expected one of: name, count, start, size, lifetime, parallel, rounds, profile, startup, avoidance, recovery, initial_window, initial_ssthresh, receive_window, initial_receive_window, receiver, delayed_ack_timer, receiver_reads, byte_counting, min_rto, rto_granularity, idle_restart, limited_transmit, handshake, data_in_syn, cluster, direction, from, to, extra_rtt; did you mean \"initial_ssthresh\"?",
     ),
     (
         12,
@@ -281,4 +281,44 @@ pub(crate) const CASES: &[Case] = &[
         "base.toml:11:48: flow[0].startup.max = 5: no such key; expected one of: max_ssthresh; did you mean \"max_ssthresh\"?",
     ),
     (12, "\0", "base.toml:12:2: not TOML: key with no value, expected `=`"),
+    (
+        12,
+        "count = \"unlimited\"",
+        "base.toml:12:9: flow[0].count = \"unlimited\": flows without number must arrive one by one: start takes every or exponential",
+    ),
+    (
+        12,
+        "start = { every = \"1 us\" }",
+        "base.toml:9:1: flow[0]: with these it is 20000000 flows, and at most 100000 are taken",
+    ),
+    (
+        12,
+        "[[telnet]]\ninterval = \"1 s\"",
+        "base.toml:13:12: telnet[0].interval = \"1 s\": there is no \"1 s\"; expected one of: tcplib",
+    ),
+    (
+        12,
+        "[[telnet]]\nrounds = { count = 2, idle = \"1 s\" }",
+        "base.toml:13:1: telnet[0].rounds = { count = 2, idle = \"1 s\" }: no such key; expected one of: name, count, start, lifetime, interval, size, profile, startup, avoidance, recovery, initial_window, initial_ssthresh, receive_window, initial_receive_window, receiver, delayed_ack_timer, receiver_reads, byte_counting, min_rto, rto_granularity, idle_restart, limited_transmit, handshake, data_in_syn, cluster, direction, from, to, extra_rtt",
+    ),
+    (
+        12,
+        "[[web]]\nparallel = 4",
+        "base.toml:13:12: web[0].parallel = 4: each object has a connection of its own: connections = \"persistent\" shares them",
+    ),
+    (
+        12,
+        "[[web]]\nobjects = 0",
+        "base.toml:13:11: web[0].objects = 0: out of range; expected a number from 0 (exclusive) to 1000000, or a table of: uniform, exponential, pareto, pareto_ii",
+    ),
+    (
+        12,
+        "[[web]]\nsessions = 1000\npages = 100\nobjects = 4",
+        "base.toml:12:1: web[0]: with these it is 450001 flows, and at most 100000 are taken",
+    ),
+    (
+        12,
+        "size = { lognormal = { median = \"9 KB\" } }",
+        "base.toml:12:22: flow[0].size.lognormal.sigma: missing; expected a number from 0 (exclusive) to 10",
+    ),
 ];

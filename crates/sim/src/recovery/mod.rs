@@ -107,8 +107,8 @@ impl Sender {
         let flags = if ended && !self.stack.ns2 { Ack::RECOVERY } else { 0 };
         self.deliver(now, newly, in_flight, rtt, flags);
         self.restart_rto(now);
-        if self.una == self.available {
-            self.on_all_acked(now);
+        if self.una >= self.write_end {
+            self.on_written_acked(now);
         }
         self.send(now, port);
     }

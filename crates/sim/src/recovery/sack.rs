@@ -35,8 +35,8 @@ impl Sender {
         }
         if advanced > 0 {
             self.restart_rto(now);
-            if self.una == self.available {
-                self.on_all_acked(now);
+            if self.una >= self.write_end {
+                self.on_written_acked(now);
             }
         }
         if self.repair == Repair::Recovery {

@@ -78,8 +78,8 @@ impl Sender {
         self.board.clear(self.una);
         self.deliver_counting(now, (delivered, 0), in_flight, rtt, Ack::RECOVERY);
         self.restart_rto(now);
-        if self.una == self.available {
-            self.on_all_acked(now);
+        if self.una >= self.write_end {
+            self.on_written_acked(now);
         }
         self.send(now, port);
     }

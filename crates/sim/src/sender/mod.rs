@@ -5,6 +5,7 @@
 //! nothing out of order takes the short path, `Sender::on_next_ack`; everything else is in `recovery`.
 
 pub mod app;
+pub mod cut;
 mod delivery;
 mod driven;
 pub mod info;
@@ -168,6 +169,8 @@ pub struct Sender {
     pub(crate) max: u32,
     /// Segments the application has handed over.
     pub(crate) available: u32,
+    /// Segments up to the end of the first write that is not acknowledged.
+    pub(crate) write_end: u32,
     /// The segment being timed, `u32::MAX` if none.
     pub(crate) timed: u32,
     /// Nothing but in-order ACKs has come: the short path applies.
@@ -253,6 +256,7 @@ impl Sender {
             nxt: 0,
             max: 0,
             available: 0,
+            write_end: u32::MAX,
             timed: u32::MAX,
             // Every ACK of a rate sample takes the long way, and every one that says what routers said.
             orderly: !wants_rate && carries == Carries::Nothing,
@@ -346,8 +350,8 @@ impl Sender {
         let rtt = self.measure_rtt(now, ack);
         self.tell(now, (newly, newly), in_flight, rtt, 0);
         self.restart_rto(now);
-        if self.una == self.available {
-            self.on_all_acked(now);
+        if self.una >= self.write_end {
+            self.on_written_acked(now);
         }
         self.send_in_order(now, port);
     }
@@ -453,12 +457,27 @@ impl Sender {
         now - sent
     }
 
-    /// Everything handed over is acknowledged.
-    #[cold]
-    pub(crate) fn on_all_acked(&mut self, now: u64) {
-        self.app_at = self.app.on_all_acked(now);
-        self.finished = self.app.finished();
+    /// The application has begun a write.
+    pub(crate) fn hand_over(&mut self) {
+        self.available = self.app.written();
+        self.write_end = self.app.open_end();
+    }
+
+    /// The application has written, and may know already when it will again.
+    pub(crate) fn on_written(&mut self, now: u64) {
+        self.hand_over();
+        self.app_at = self.app.after_write(now);
         self.check_at = self.check_at.min(self.app_at);
+    }
+
+    /// What was written is acknowledged, to the end of a write at least.
+    #[cold]
+    pub(crate) fn on_written_acked(&mut self, now: u64) {
+        let next = self.app.on_acked(now, self.una);
+        self.write_end = self.app.open_end();
+        self.finished = self.app.finished();
+        self.app_at = self.app_at.min(next);
+        self.check_at = self.check_at.min(next);
     }
 
     /// When this sender next wants to act without an ACK; `u64::MAX` if never.

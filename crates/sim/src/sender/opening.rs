@@ -28,8 +28,9 @@ impl Sender {
     }
 
     fn open_with_data(&mut self, now: u64, port: &mut impl Port) {
-        let (segments, flow_size) = self.app.next_write();
-        self.available = segments;
+        self.app.resume(now);
+        self.hand_over();
+        let flow_size = self.app.write_bytes();
         self.opening = true;
         // The answer to the first segment takes the long way, where the connection opens.
         self.orderly = false;
@@ -53,6 +54,7 @@ impl Sender {
             self.established = true;
             self.begin_validation(now);
             self.app.established(now);
+            self.on_written(now);
             return self.on_ack(now, ack, port);
         }
         // The segment on the SYN is acknowledged with it, and no window was there yet to grow by that.
@@ -64,8 +66,9 @@ impl Sender {
         self.orderly = self.delivery.is_none();
         self.start_up(now, self.app.unsent_bytes(ack.seq, self.mss));
         self.note_application_limit();
-        if self.una == self.available {
-            self.on_all_acked(now);
+        self.on_written(now);
+        if self.una >= self.write_end {
+            self.on_written_acked(now);
         }
         self.send(now, port);
     }
@@ -87,11 +90,9 @@ impl Sender {
     pub(super) fn establish(&mut self, now: u64, handshake_rtt: u64, port: &mut impl Port) {
         self.connect(now, handshake_rtt);
         self.app.established(now);
-        // After a SYN with data that was lost the application has begun already.
-        let segments = if self.available > 0 { self.available } else { self.app.next_write().0 };
         self.start_up(now, self.app.unsent_bytes(0, self.mss));
         self.note_application_limit();
-        self.available = segments;
+        self.on_written(now);
         if self.linux && self.max > 0 {
             // Its scoreboard knows no going back: what the SYN carried leaves again by itself.
             self.nxt = self.max;

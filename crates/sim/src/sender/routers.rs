@@ -102,7 +102,7 @@ impl Sender {
     pub(super) fn request(&mut self, now: u64) -> (u64, u64) {
         let entry = Entry {
             now: Nanos(now),
-            flow_size: self.app.queued(),
+            flow_size: self.app.write_bytes(),
             receive_window: u64::from(self.stack.receive_window.limit).saturating_mul(self.mss),
             mss: self.stack.mss,
             ..Entry::default()

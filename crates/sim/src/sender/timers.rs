@@ -55,8 +55,11 @@ impl Sender {
         self.app_at = u64::MAX;
         if self.established {
             self.note_application_limit();
-            self.available = self.app.resume(now);
-            self.restart_after_idle(now);
+            self.app.resume(now);
+            self.on_written(now);
+            if self.una == self.max {
+                self.restart_after_idle(now);
+            }
             self.send(now, port);
         } else {
             self.begin(now, port);

@@ -135,7 +135,7 @@ impl Sender {
         if self.rto_at == u64::MAX {
             self.start_rto(now);
         }
-        let mut flags = if segment + 1 == self.available { packet::PUSH_SYN } else { 0 };
+        let mut flags = if self.ends_write(segment) { packet::PUSH_SYN } else { 0 };
         if repeated && self.stack.timestamps {
             flags |= packet::REPEAT;
         }
@@ -154,6 +154,12 @@ impl Sender {
     fn leave_noted(&mut self, now: u64, segment: u32, flags: u64, repeated: bool, port: &mut impl Port) {
         let (more, for_routers) = self.note(now, segment, repeated);
         port.transmit(now, segment, (flags | more, for_routers), repeated);
+    }
+
+    /// Whether `segment` is the last of what the application wrote at one time.
+    #[inline(always)]
+    fn ends_write(&self, segment: u32) -> bool {
+        segment + 1 == self.available || self.write_end < self.available && self.app.cut().ends_with(segment)
     }
 
     #[cold]

@@ -75,7 +75,7 @@ impl Default for Line {
                 handshake: false,
                 data_in_syn: DataInSyn::Never,
             },
-            app: AppConfig { start: 0, bytes: None, pauses: vec![], lifetime: None },
+            app: AppConfig::default(),
             acks: AckPolicy { every: 1, quick: 0, timer: 0 },
             chain: chain(&["slow-start", "reno"]),
             lost: vec![],

@@ -175,6 +175,7 @@ pub(crate) fn network(case: &Case) -> Network {
                 bytes: if unlimited { None } else { case.bytes },
                 pauses: case.pauses.iter().map(|ms| ms * MS).collect(),
                 lifetime: None,
+                ..AppConfig::default()
             },
             header: 40,
             ack_size: 40,

@@ -107,6 +107,7 @@ impl Cell {
                     bytes: None,
                     pauses: vec![],
                     lifetime: None,
+                    ..AppConfig::default()
                 },
                 header: 40,
                 ack_size: 40,

@@ -71,7 +71,7 @@ impl<'a> Subject<'a> {
         let Loaded { mut scenario, places } = loaded;
         let given_flow = !scenario.flows.is_empty();
         if given_flow {
-            scenario.flows[0].count = 1;
+            scenario.flows[0].count = Some(1);
             scenario.flows[0].lifetime = None;
         } else {
             add_transfer(&mut scenario, request);

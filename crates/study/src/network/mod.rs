@@ -4,7 +4,9 @@ mod clusters;
 mod routers;
 mod routes;
 mod stack;
+mod tcplib;
 mod times;
+mod traffic;
 mod wires;
 
 pub use clusters::Site;
@@ -13,14 +15,14 @@ use firstflight_control::contract::Signals;
 use firstflight_control::units::Nanos;
 use firstflight_net::random::Stream;
 use firstflight_scenario as scenario;
-use firstflight_scenario::{Dist, Endpoints, FlowGroup, Profile, Scenario};
+use firstflight_scenario::{Dist, FlowGroup, Profile, Scenario, Source, limits};
 use firstflight_sim::config::{FlowConfig, Network, Sharing, UdpConfig};
 use firstflight_sim::sender::Sender;
-use firstflight_sim::sender::app::AppConfig;
 
 use crate::draw::draw;
 use crate::sharing::Clusters;
 use stack::{ack_policy, chain, idle_conflict, stack, stack_of};
+use traffic::Connection;
 use wires::Wires;
 
 /// What schemes may count on in a simulated network: what senders have, and what the network gives them.
@@ -88,16 +90,15 @@ pub fn build(scenario: &Scenario, seed: u64, grid: Nanos) -> Result<Built, Refus
     };
     let mut clusters = Clusters::default();
     for (index, group) in scenario.flows.iter().enumerate() {
-        check(group, index)?;
+        let place = place(scenario, index);
+        check(group, &place)?;
 
-        for (number, start) in (0..group.count).zip(times::starts(group, seed)) {
-            let name = group.flow_name(number);
-            let ends = ends(&group.endpoints, &mut Stream::named(seed, &format!("ends {name}")));
-            let site = Site::of(&scenario.network, group, &ends);
-            let mut flow = flow(scenario, group, &name, &ends, start, seed, ecn, &mut wires);
+        for connection in traffic::connections(group, built.network.end, seed) {
+            let site = Site::of(&scenario.network, group, &connection.ends);
+            let mut flow = flow(scenario, group, connection, Run { seed, ecn }, &mut wires);
             let named = flow.forward.iter().filter(|&&link| link < wires.named);
-            routers::check(group, index, named.map(|&link| &wires.links[link]))?;
-            flow.sharing = clusters.join(group, index, &site)?;
+            routers::check(group, &place, named.map(|&link| &wires.links[link]))?;
+            flow.sharing = clusters.join(group, index, &place, &site)?;
             built.site.push(site);
             built.size.push(flow.app.bytes);
             built.group.push(index);
@@ -118,14 +119,34 @@ pub fn build(scenario: &Scenario, seed: u64, grid: Nanos) -> Result<Built, Refus
         let size = scenario.packet.size as u16;
         built.network.udp.push(UdpConfig { name: source.name.clone(), path, size, rate: source.rate, on });
     }
+    if built.network.flows.len() as u64 > limits::FLOWS {
+        let why = format!(
+            "this run has {} flows, and at most {} are taken",
+            built.network.flows.len(),
+            limits::FLOWS
+        );
+        return Err(Refusal { key: "duration".into(), why });
+    }
     built.named_links = (0..wires.named).collect();
     built.network.links = wires.links;
     Ok(built)
 }
 
+/// The table of the file that a group comes from: `telnet[0]`.
+fn place(scenario: &Scenario, index: usize) -> String {
+    let table = |group: &FlowGroup| match group.source {
+        Source::Flow => "flow",
+        Source::Telnet(_) => "telnet",
+        Source::Web(_) => "web",
+    };
+    let name = table(&scenario.flows[index]);
+    let before = scenario.flows[..index].iter().filter(|group| table(group) == name).count();
+    format!("{name}[{before}]")
+}
+
 /// Refuses what a group asks for and the simulator does not have.
-fn check(group: &FlowGroup, index: usize) -> Result<(), Refusal> {
-    let refuse = |key: &str, why: String| Err(Refusal { key: format!("flow[{index}].{key}"), why });
+fn check(group: &FlowGroup, place: &str) -> Result<(), Refusal> {
+    let refuse = |key: &str, why: String| Err(Refusal { key: format!("{place}.{key}"), why });
     if let Some(why) = idle_conflict(group) {
         return refuse("idle_restart", why);
     }
@@ -187,48 +208,38 @@ fn check(group: &FlowGroup, index: usize) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The ends of one flow of a group.
-fn ends(of_group: &Endpoints, stream: &mut Stream) -> Endpoints {
-    match of_group {
-        Endpoints::Pairs(pairs) => {
-            let (from, to) = pairs[(stream.unit() * pairs.len() as f64) as usize];
-            Endpoints::Nodes { from, to }
-        }
-        one => one.clone(),
-    }
+/// What all flows of a run have in common.
+#[derive(Clone, Copy)]
+struct Run {
+    seed: u64,
+    ecn: bool,
 }
 
 fn flow(
     scenario: &Scenario,
     group: &FlowGroup,
-    name: &str,
-    ends: &Endpoints,
-    start: Nanos,
-    seed: u64,
-    ecn: bool,
+    connection: Connection,
+    Run { seed, ecn }: Run,
     wires: &mut Wires<'_>,
 ) -> FlowConfig {
-    let stream = |what: &str| Stream::named(seed, &format!("{what} {name}"));
-    let extra = draw(group.extra_rtt, &mut stream("extra-rtt"));
-    let paths = wires.attach(name, ends, extra);
+    let Connection { name, of, ends, app } = connection;
+    let extra = draw(group.extra_rtt, &mut Stream::named(seed, &format!("extra-rtt {of}")));
+    let paths = wires.attach(&name, &ends, extra);
     let mss = scenario.packet.payload(group.profile);
     let header = group.profile.stack().header;
     // ns-2's clock ticks at a random moment of each connection.
-    let phase = draw(Dist::Uniform(0, group.rto_granularity.0.saturating_sub(1)), &mut stream("clock"));
-    let bytes = group.size.map(|size| draw(size, &mut stream("size")).max(1));
+    let phase = draw(
+        Dist::Uniform(0, group.rto_granularity.0.saturating_sub(1)),
+        &mut Stream::named(seed, &format!("clock {name}")),
+    );
     FlowConfig {
-        name: name.into(),
+        name,
         forward: paths.forward,
         reverse: paths.reverse,
-        stack: stack_of(group, mss, phase, ecn, bytes),
+        stack: stack_of(group, mss, phase, ecn, app.bytes),
         chain: chain(group),
         sharing: Sharing::default(),
-        app: AppConfig {
-            start: start.0,
-            bytes,
-            pauses: times::pauses(group, &mut stream("idle")),
-            lifetime: group.lifetime.map(|lifetime| draw(lifetime, &mut stream("lifetime")).0),
-        },
+        app,
         header,
         ack_size: scenario.packet.ack(group.profile) as u16,
         ack_policy: ack_policy(group, mss),

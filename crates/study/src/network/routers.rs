@@ -39,7 +39,7 @@ pub(super) fn check_traces(links: &[LinkConfig]) -> Result<(), Refusal> {
 /// Refuses a scheme that needs of its path's routers what they do not give.
 pub(super) fn check<'a>(
     group: &FlowGroup,
-    index: usize,
+    place: &str,
     path: impl Iterator<Item = &'a LinkConfig>,
 ) -> Result<(), Refusal> {
     let needs = chain(group).needs();
@@ -50,7 +50,7 @@ pub(super) fn check<'a>(
         })
         .collect();
     let refuse = |key: &str, why: &str| {
-        Err(Refusal { key: format!("flow[{index}].{key}"), why: format!("{} {why}", group.scheme.label()) })
+        Err(Refusal { key: format!("{place}.{key}"), why: format!("{} {why}", group.scheme.label()) })
     };
     // One router that does not take part makes a request fail, as on a real path; where none does, nothing is asked.
     if needs.has(Signals::GRANT) && !routers.iter().any(|r| matches!(r, Some(RouterConfig::QuickStart(_)))) {

@@ -2,25 +2,27 @@
 
 use firstflight_control::units::Nanos;
 use firstflight_net::random::Stream;
-use firstflight_scenario::{Dist, FlowGroup, Start, UdpSource};
+use firstflight_scenario::{Dist, FlowGroup, Start, UdpSource, limits};
 
 use crate::draw::draw;
 
-/// When the flows of a group start, in their order.
-pub(super) fn starts(group: &FlowGroup, seed: u64) -> Vec<Nanos> {
+/// When the flows of a group start, in their order; as many as it says, or all that do before `end`.
+pub(super) fn starts(group: &FlowGroup, end: Nanos, seed: u64) -> Vec<Nanos> {
     let mut stream = Stream::named(seed, &format!("start {}", group.name));
     let mut clock = Nanos::ZERO;
-    (0..u64::from(group.count))
-        .map(|i| match group.start {
-            Start::At(at) => at,
-            Start::Every(gap) => Nanos(gap.0.saturating_mul(i)),
-            Start::Exponential(mean) => {
-                clock = clock.saturating_add(draw(Dist::Exponential(mean), &mut stream));
-                clock
-            }
-            Start::Uniform(from, until) => draw(Dist::Uniform(from, until), &mut stream),
-        })
-        .collect()
+    let start = |i: u64| match group.start {
+        Start::At(at) => at,
+        Start::Every(gap) => Nanos(gap.0.saturating_mul(i)),
+        Start::Exponential(mean) => {
+            clock = clock.saturating_add(draw(Dist::Exponential(mean), &mut stream));
+            clock
+        }
+        Start::Uniform(from, until) => draw(Dist::Uniform(from, until), &mut stream),
+    };
+    match group.count {
+        Some(count) => (0..count.into()).map(start).collect(),
+        None => (0..limits::FLOWS).map(start).take_while(|start| *start < end).collect(),
+    }
 }
 
 pub(super) fn on_periods(source: &UdpSource, end: Nanos, stream: &mut Stream) -> Vec<(Nanos, Nanos)> {

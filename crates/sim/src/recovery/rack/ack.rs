@@ -68,8 +68,8 @@ impl Sender {
         } else {
             self.arm_probe(now, !sent);
         }
-        if self.una == self.available {
-            self.on_all_acked(now);
+        if self.una >= self.write_end {
+            self.on_written_acked(now);
         }
     }
 
@@ -142,8 +142,8 @@ impl Sender {
         self.account(now, &news, in_flight, rtt, lone, self.lost - lost_before);
         self.send_for(now, repeat, port);
         self.push_new(now, port);
-        if self.una == self.available && una_before < self.una {
-            self.on_all_acked(now);
+        if self.una >= self.write_end && una_before < self.una {
+            self.on_written_acked(now);
         }
     }
 

@@ -1,0 +1,157 @@
+//! How much a source sends, and when: transfers, telnet, web.
+
+use firstflight_control::units::Nanos;
+
+use crate::dist::Dist;
+use crate::error::{Error, Problem};
+use crate::format;
+use crate::model::{FlowGroup, Interval, Packet, Pages, Rounds, Source, Start};
+use crate::source::{Item, Table};
+
+/// A group with the stack of a `[[flow]]`, and what the table says of its transfers.
+pub(super) fn transfers(
+    table: &Table<'_>,
+    stack: FlowGroup,
+    packet: Packet,
+    duration: Option<Nanos>,
+) -> Result<FlowGroup, Error> {
+    let start = table.get("start").map_or(Ok(Start::At(Nanos::ZERO)), |item| start(&item))?;
+    let group = FlowGroup {
+        count: count(table, start, &stack.name, duration)?,
+        start,
+        size: match table.get("size") {
+            Some(item) if !item.is_word() => Some(size(&item, &stack, packet)?),
+            _ => None,
+        },
+        lifetime: table.get("lifetime").map(|item| item.dist(Item::time)).transpose()?,
+        parallel: table.get("parallel").map_or(Ok(1), |item| item.integer())? as u32,
+        rounds: table.get("rounds").map(|item| rounds(&item)).transpose()?,
+        ..stack
+    };
+    let endless = group.size.is_none() && group.lifetime.is_none();
+    ends(table, &group, endless, "a size, a lifetime, or a duration", duration)?;
+    Ok(group)
+}
+
+/// The same of `[[telnet]]`.
+pub(super) fn telnet(
+    table: &Table<'_>,
+    stack: FlowGroup,
+    packet: Packet,
+    duration: Option<Nanos>,
+) -> Result<FlowGroup, Error> {
+    let interval = match table.get("interval") {
+        Some(item) if item.value.is_table() => Interval::Law(item.dist(Item::time)?),
+        Some(item) => item.word().map(|_| Interval::Tcplib)?,
+        None => Interval::Tcplib,
+    };
+    let one = Dist::Fixed(packet.payload(stack.profile).into());
+    let group = FlowGroup {
+        count: Some(table.get("count").map_or(Ok(1), |item| item.integer())? as u32),
+        start: table.get("start").map_or(Ok(Start::At(Nanos::ZERO)), |item| start(&item))?,
+        size: Some(table.get("size").map_or(Ok(one), |item| size(&item, &stack, packet))?),
+        lifetime: table.get("lifetime").map(|item| item.dist(Item::time)).transpose()?,
+        source: Source::Telnet(interval),
+        ..stack
+    };
+    ends(table, &group, group.lifetime.is_none(), "a lifetime or a duration", duration)?;
+    Ok(group)
+}
+
+/// The same of `[[web]]`. Its defaults are those of the web traffic that Jump Start was measured with: D. Liu and others,
+/// "Congestion control without a startup phase", PFLDnet 2007.
+pub(super) fn web(table: &Table<'_>, stack: FlowGroup, packet: Packet) -> Result<FlowGroup, Error> {
+    let number = |key| table.get(key).map_or(Ok(1), |item| item.integer()).map(|n| n as u32);
+    let gap = |key, usual| {
+        let usual = Dist::Exponential(Nanos::from_millis(usual));
+        table.get(key).map_or(Ok(usual), |item| item.dist(Item::time))
+    };
+    let payload: u64 = packet.payload(stack.profile).into();
+    let objects = Dist::ParetoII { mean: 4.0, shape: 1.5 };
+    let size_of_object = Dist::ParetoII { mean: 4 * payload, shape: 1.2 };
+    let source = Source::Web(Pages {
+        pages: number("pages")?,
+        page_gap: gap("page_gap", 500)?,
+        objects: table.get("objects").map_or(Ok(objects), |item| item.dist(Item::number))?,
+        object_gap: gap("object_gap", 50)?,
+        persistent: table.get("connections").map(|item| item.word()).transpose()? == Some("persistent"),
+    });
+    let group = FlowGroup {
+        count: Some(number("sessions")?),
+        start: table.get("start").map_or(Ok(Start::At(Nanos::ZERO)), |item| start(&item))?,
+        size: Some(table.get("size").map_or(Ok(size_of_object), |item| size(&item, &stack, packet))?),
+        parallel: number("parallel")?,
+        source,
+        ..stack
+    };
+    match (source, table.get("parallel")) {
+        (Source::Web(Pages { persistent: false, .. }), Some(item)) => Err(item
+            .impossible("each object has a connection of its own: connections = \"persistent\" shares them")),
+        _ => Ok(group),
+    }
+}
+
+/// How many flows begin; `None` is all there is time for.
+fn count(table: &Table<'_>, start: Start, name: &str, duration: Option<Nanos>) -> Result<Option<u32>, Error> {
+    let arrive = matches!(start, Start::Every(_) | Start::Exponential(_));
+    match table.get("count") {
+        Some(item) if !item.is_word() => return Ok(Some(item.integer()? as u32)),
+        Some(item) if !arrive => {
+            return Err(item.impossible(
+                "flows without number must arrive one by one: start takes every or exponential",
+            ));
+        }
+        None if !arrive => return Ok(Some(1)),
+        _ => {}
+    }
+    match duration {
+        Some(_) => Ok(None),
+        None => {
+            let why = format!("the flows of \"{name}\" never stop arriving, and nothing ends the run");
+            Err(table.fail(Problem::Impossible(why), Some("a count or a duration".into())))
+        }
+    }
+}
+
+/// Refuses a group of which nothing ends the run.
+fn ends(
+    table: &Table<'_>,
+    group: &FlowGroup,
+    endless: bool,
+    expected: &str,
+    duration: Option<Nanos>,
+) -> Result<(), Error> {
+    if !endless || duration.is_some() {
+        return Ok(());
+    }
+    let why = format!("the flows of \"{}\" never finish, and nothing ends the run", group.name);
+    Err(table.fail(Problem::Impossible(why), Some(expected.into())))
+}
+
+fn size(item: &Item<'_>, stack: &FlowGroup, packet: Packet) -> Result<Dist<u64>, Error> {
+    item.dist(|item| item.amount(packet.payload(stack.profile)))
+}
+
+fn rounds(item: &Item<'_>) -> Result<Rounds, Error> {
+    let table = item.table(&format::ROUNDS)?;
+    Ok(Rounds {
+        count: table.need("count")?.integer()? as u32,
+        idle: table.need("idle")?.time()?,
+        jitter: table.get("jitter").map_or(Ok(Nanos::ZERO), |item| item.time())?,
+    })
+}
+
+fn start(item: &Item<'_>) -> Result<Start, Error> {
+    if item.value.as_table().is_none() {
+        return item.time().map(Start::At);
+    }
+    let (law, item) = item.table(&format::START)?.only()?;
+    Ok(match law {
+        "every" => Start::Every(item.time()?),
+        "exponential" => Start::Exponential(item.time()?),
+        _ => {
+            let (low, high) = item.pair(Item::time)?;
+            Start::Uniform(low, high)
+        }
+    })
+}

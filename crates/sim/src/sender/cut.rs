@@ -1,0 +1,118 @@
+//! How what an application writes is cut into segments: each write ends with a short one.
+
+/// How writes are cut into segments of `mss` payload bytes.
+#[derive(Clone, Debug)]
+pub struct Cut {
+    /// Segments of each write where all are equal, `u32::MAX` where it never ends; 1 where they are not equal.
+    write: u32,
+    /// Payload bytes of the last segment of each write where all are equal.
+    last: u32,
+    /// Where writes are not equal: segments and payload bytes up to the end of each.
+    ends: Box<[(u32, u64)]>,
+}
+
+impl Cut {
+    /// Of a first write of `bytes`, `None` without end, and further ones of `sizes`; each as the first where that is empty.
+    pub(super) fn new(bytes: Option<u64>, sizes: &[u64], mss: u32) -> Self {
+        let segments = |bytes: u64| bytes.div_ceil(mss.into()).clamp(1, (u32::MAX - 1).into()) as u32;
+        let Some(bytes) = bytes else { return Self { write: u32::MAX, last: mss, ends: Box::default() } };
+        if sizes.is_empty() {
+            let write = segments(bytes);
+            let last = bytes.saturating_sub(u64::from(write - 1) * u64::from(mss)).min(mss.into());
+            return Self { write, last: last as u32, ends: Box::default() };
+        }
+        let mut upto = (0_u32, 0_u64);
+        let ends = std::iter::once(&bytes).chain(sizes).map(|&bytes| {
+            upto = (upto.0.saturating_add(segments(bytes)), upto.1 + bytes);
+            upto
+        });
+        Self { write: 1, last: 0, ends: ends.collect() }
+    }
+
+    /// Of an application that writes nothing of its own.
+    pub(super) fn none() -> Self {
+        Self { write: 0, last: 0, ends: Box::default() }
+    }
+
+    /// Segments up to the end of so many writes.
+    pub(super) fn end(&self, writes: usize) -> u32 {
+        match writes.checked_sub(1) {
+            None => 0,
+            Some(_) if self.ends.is_empty() => {
+                u64::from(self.write).saturating_mul(writes as u64).min(u32::MAX.into()) as u32
+            }
+            Some(last) => self.ends[last.min(self.ends.len() - 1)].0,
+        }
+    }
+
+    /// Whether `segment` is the last of a write.
+    #[cold]
+    pub(super) fn ends_with(&self, segment: u32) -> bool {
+        match self.ends.is_empty() {
+            true => (segment + 1).is_multiple_of(self.write),
+            false => self.ends.binary_search_by_key(&(segment + 1), |end| end.0).is_ok(),
+        }
+    }
+
+    /// Payload bytes of `segment`.
+    #[inline(always)]
+    pub(crate) fn bytes(&self, segment: u32, mss: u32) -> u32 {
+        if (segment + 1).is_multiple_of(self.write) { self.bytes_at_end(segment, mss) } else { mss }
+    }
+
+    #[inline(never)]
+    fn bytes_at_end(&self, segment: u32, mss: u32) -> u32 {
+        if self.ends.is_empty() {
+            return self.last;
+        }
+        let upto = |segments: u32| self.bytes_in(segments, mss.into());
+        (upto(segment + 1) - upto(segment)) as u32
+    }
+
+    /// Payload bytes in the first `segments` segments.
+    pub(super) fn bytes_in(&self, segments: u32, mss: u64) -> u64 {
+        if self.write == u32::MAX || self.write == 0 {
+            return u64::from(segments) * mss;
+        }
+        if self.ends.is_empty() {
+            let (writes, rest) = (segments / self.write, segments % self.write);
+            let each = u64::from(self.write - 1) * mss + u64::from(self.last);
+            return u64::from(writes) * each + u64::from(rest) * mss;
+        }
+        let whole = self.ends.partition_point(|end| end.0 <= segments);
+        let (before, bytes) = whole.checked_sub(1).map_or((0, 0), |last| self.ends[last]);
+        bytes + u64::from(segments - before) * mss
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sizes(cut: &Cut, segments: u32) -> Vec<u32> {
+        (0..segments).map(|segment| cut.bytes(segment, 1000)).collect()
+    }
+
+    #[test]
+    fn the_last_segment_of_every_write_carries_what_is_left() {
+        let cut = Cut::new(Some(2500), &[], 1000);
+        assert_eq!(sizes(&cut, 6), [1000, 1000, 500, 1000, 1000, 500]);
+        assert_eq!((cut.bytes_in(4, 1000), cut.end(2)), (3500, 6));
+        let endless = Cut::new(None, &[], 1000);
+        assert_eq!(
+            (endless.end(1), endless.bytes_in(7, 1000), endless.bytes(6, 1000)),
+            (u32::MAX, 7000, 1000)
+        );
+    }
+
+    #[test]
+    fn writes_may_differ() {
+        let cut = Cut::new(Some(2500), &[40, 2000, 1001], 1000);
+        assert_eq!(sizes(&cut, 8), [1000, 1000, 500, 40, 1000, 1000, 1000, 1]);
+        assert_eq!((1..5).map(|writes| cut.end(writes)).collect::<Vec<_>>(), [3, 4, 6, 8]);
+        assert_eq!(
+            (0..9).map(|n| cut.bytes_in(n, 1000)).collect::<Vec<_>>(),
+            [0, 1000, 2000, 2500, 2540, 3540, 4540, 5540, 5541]
+        );
+    }
+}
