@@ -220,6 +220,9 @@ prop_compose! {
         });
         for (i, flow) in scenario.flows.iter_mut().enumerate() {
             flow.name = format!("f{i}");
+            if flow.expected(scenario.duration) > 10_000.0 {
+                flow.count = Some(1);
+            }
             let graph = crosses.as_ref().map(|ends| if i == 0 { &pairs } else { ends });
             flow.endpoints = graph.unwrap_or(&flow.endpoints).clone();
         }
