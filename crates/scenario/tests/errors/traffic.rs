@@ -67,12 +67,12 @@ pub(crate) const CASES: &[Case] = &[
     (
         12,
         "size = \"0 B\"",
-        "base.toml:12:8: flow[0].size = \"0 B\": zero; expected \"unlimited\", or an amount such as \"32 packets\" or \"300 KB\", or a table of: uniform, exponential, pareto",
+        "base.toml:12:8: flow[0].size = \"0 B\": zero; expected \"unlimited\", or an amount such as \"32 packets\" or \"300 KB\", or a table of: uniform, exponential, pareto, pareto_ii, lognormal",
     ),
     (
         12,
         "size = \"unlimitd\"",
-        "base.toml:12:8: flow[0].size = \"unlimitd\": not a number with a unit; expected \"unlimited\", or an amount such as \"32 packets\" or \"300 KB\", or a table of: uniform, exponential, pareto; did you mean \"unlimited\"?",
+        "base.toml:12:8: flow[0].size = \"unlimitd\": not a number with a unit; expected \"unlimited\", or an amount such as \"32 packets\" or \"300 KB\", or a table of: uniform, exponential, pareto, pareto_ii, lognormal; did you mean \"unlimited\"?",
     ),
     (
         12,
@@ -263,7 +263,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         12,
         "size = \"5 pakets\"",
-        "base.toml:12:8: flow[0].size = \"5 pakets\": there is no unit \"pakets\" here, only B, KB, KiB, MB, MiB, GB, GiB, packets, packet; expected \"unlimited\", or an amount such as \"32 packets\" or \"300 KB\", or a table of: uniform, exponential, pareto; did you mean \"packets\"?",
+        "base.toml:12:8: flow[0].size = \"5 pakets\": there is no unit \"pakets\" here, only B, KB, KiB, MB, MiB, GB, GiB, packets, packet; expected \"unlimited\", or an amount such as \"32 packets\" or \"300 KB\", or a table of: uniform, exponential, pareto, pareto_ii, lognormal; did you mean \"packets\"?",
     ),
     (
         12,
