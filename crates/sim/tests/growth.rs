@@ -20,7 +20,6 @@ fn writes(segments: u64, pauses: &[u64]) -> AppConfig {
         start: 0,
         bytes: Some(segments * 1000),
         pauses: pauses.iter().map(|ms| ms * MS).collect(),
-        lifetime: None,
         ..AppConfig::default()
     }
 }

@@ -12,7 +12,7 @@ use firstflight_sim::sender::stack::{IdleRestart, Recovery};
 /// Writes of so many segments, each after a pause (ms) in which nothing is outstanding.
 fn writes(segments: u64, pauses: &[u64]) -> AppConfig {
     let pauses = pauses.iter().map(|ms| ms * MS).collect();
-    AppConfig { start: 0, bytes: Some(segments * 1000), pauses, lifetime: None }
+    AppConfig { start: 0, bytes: Some(segments * 1000), pauses, ..AppConfig::default() }
 }
 
 /// A write of 16 segments, and another `pause` after its end at 300 ms. 4 leave at 0, 8 at 100, the last 4 at 200. While

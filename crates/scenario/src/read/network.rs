@@ -103,7 +103,7 @@ fn queue(item: &Item<'_>, packet: Packet, bdp: Option<u64>) -> Result<Queue, Err
     let given = |key: &&str| table.as_ref().and_then(|table| table.get(key));
     let own = format::QUEUE_KEYS.iter().find(|(other, _)| *other == kind).map_or(&[][..], |(_, keys)| keys);
     let others = format::QUEUE_KEYS.iter().flat_map(|(_, keys)| *keys).filter(|key| !own.contains(key));
-    if let Some(item) = others.filter_map(|key| given(&key)).next() {
+    if let Some(item) = others.filter_map(&given).next() {
         let what = if own.is_empty() { "parameters" } else { "such parameter" };
         return Err(item.impossible(format!("{kind} has no {what}")));
     }

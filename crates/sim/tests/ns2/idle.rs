@@ -166,7 +166,8 @@ impl Case {
             ..line.stack
         };
         let pauses = vec![(self.idle - 800) * MS];
-        line.app = AppConfig { start: 0, bytes: Some(u64::from(WRITE) * 1000), pauses, lifetime: None };
+        line.app =
+            AppConfig { start: 0, bytes: Some(u64::from(WRITE) * 1000), pauses, ..AppConfig::default() };
         line.lost = self.lost().into_iter().map(|number| (WRITE + number, 0)).collect();
         let sends = line.sends_marked(2 * self.idle).into_iter();
         let second: Vec<_> = sends.filter(|left| left.1 >= WRITE).collect();
