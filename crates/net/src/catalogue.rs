@@ -49,6 +49,13 @@ pub const DISCIPLINES: &[Info] = &[
         "drops or marks at random as the average queue grows",
     ),
     queue(
+        "choke",
+        "Pan, Prabhakar, Psounis, INFOCOM 2000, section II",
+        "RED, before which a packet that meets its own flow in the queue is dropped with it",
+    ),
+    queue("codel", "RFC 8289", "drops or marks when packets have waited too long throughout an interval"),
+    queue("fq-codel", "RFC 8290", "a queue for each flow, served in turn, each under CoDel"),
+    queue(
         "priority",
         "Padmanabhan, Katz, Globecom Internet Mini-Conference, 1998",
         "drop-tail that drops droppable packets first",
@@ -69,3 +76,18 @@ pub const DISCIPLINES: &[Info] = &[
         "says in two bits of every packet how loaded its link is",
     ),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_queue_has_its_section_on_the_page() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/queues.md");
+        let text = std::fs::read_to_string(page).expect("the page of queues");
+        let sections =
+            text.lines().filter_map(|line| line.strip_prefix("## ")).filter(|name| *name != "References");
+        let queues = DISCIPLINES.iter().filter(|info| info.role == Role::Queue).map(|info| info.label);
+        assert_eq!(sections.collect::<Vec<_>>(), queues.collect::<Vec<_>>());
+    }
+}

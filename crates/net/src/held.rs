@@ -59,8 +59,9 @@ impl<T: Copy> HeldLink<T> {
         self.count(item.at);
         let free_at = self.line.free_at();
         let idle = free_at <= item.at && self.queue.len() == 0;
+        let before = self.dropped.len();
         let taken = self.queue.enqueue(item, free_at, &mut self.dropped);
-        self.drops += self.dropped.len() as u64 + u64::from(!taken);
+        self.drops += (self.dropped.len() - before) as u64 + u64::from(!taken);
         if idle {
             return Offer { taken, departure: self.depart(item.at) };
         }

@@ -18,6 +18,11 @@ impl Stream {
         Self(Xoshiro256PlusPlus::seed_from_u64(hash))
     }
 
+    /// A salt: 64 bits.
+    pub fn bits(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
     /// A number evenly spread over `[0, 1)`.
     #[inline]
     pub fn unit(&mut self) -> f64 {

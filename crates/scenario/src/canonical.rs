@@ -12,8 +12,8 @@ use sha2::{Digest, Sha256};
 use crate::dist::Dist;
 use crate::format::{EAGER, UNLIMITED};
 use crate::model::{
-    Direction, Endpoints, FlowGroup, Growth, Interval, Limit, Network, Queue, Reads, Rounds, Scenario,
-    Source, Start, UdpSource,
+    Codel, Direction, Endpoints, FlowGroup, FqCodel, Growth, Interval, Limit, Network, Queue, Reads, Rounds,
+    Scenario, Source, Start, UdpSource,
 };
 use crate::quantity::{show_bytes, show_rate, show_time};
 use crate::scheme::PhaseSpec;
@@ -57,6 +57,11 @@ impl Scenario {
             hex
         })
     }
+}
+
+fn codel_keys(codel: Codel) -> String {
+    let Codel { target, interval, ecn } = codel;
+    format!("target = {}, interval = {}, ecn = {ecn}", time(target), time(interval))
 }
 
 #[derive(Default)]
@@ -145,10 +150,22 @@ impl Writer {
                 self.plain("queue", format_args!("{{ kind = \"{label}\"{params} }}"));
             }
             Queue::Priority => self.text("queue", "priority"),
-            Queue::Red(red) => self.plain(
+            Queue::Codel(codel) => {
+                self.plain("queue", format_args!("{{ kind = \"codel\", {} }}", codel_keys(codel)));
+            }
+            Queue::FqCodel(FqCodel { codel, quantum, flows }) => self.plain(
                 "queue",
                 format_args!(
-                    "{{ kind = \"red\", min = {}, max = {}, weight = {:?}, max_p = {:?}, gentle = {}, ecn = {} }}",
+                    "{{ kind = \"fq-codel\", {}, quantum = {}, flows = {flows} }}",
+                    codel_keys(codel),
+                    bytes(quantum)
+                ),
+            ),
+            Queue::Red(red) | Queue::Choke(red) => self.plain(
+                "queue",
+                format_args!(
+                    "{{ kind = \"{}\", min = {}, max = {}, weight = {:?}, max_p = {:?}, gentle = {}, ecn = {} }}",
+                    if matches!(queue, Queue::Red(_)) { "red" } else { "choke" },
                     packets(red.min),
                     packets(red.max),
                     red.weight,

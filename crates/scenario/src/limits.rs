@@ -37,6 +37,8 @@ pub const LINKS: usize = 20_000;
 pub const HOPS: u64 = 500;
 /// Clients, or pairs of hosts of cross traffic, in a generated graph.
 pub const PAIRS: u64 = 500;
+/// Queues of `fq-codel`.
+pub const FLOW_QUEUES: u64 = 65_536;
 /// The cost of a link.
 pub const COST: u64 = 1_000_000_000_000_000;
 /// A name, characters.

@@ -180,6 +180,12 @@ pub enum Queue {
     Red(Red),
     /// As drop-tail, but droppable packets are dropped first.
     Priority,
+    /// RED, before which a packet is compared with another one.
+    Choke(Red),
+    /// Controlled delay.
+    Codel(Codel),
+    /// Flow queues under controlled delay.
+    FqCodel(FqCodel),
     /// First in, first out, at a router that takes part in congestion control.
     Router(Router),
 }
@@ -235,9 +241,42 @@ impl Router {
         match self {
             Self::QuickStart { threshold, share } => vec![("threshold", threshold), ("share", share)],
             Self::Xcp { alpha, beta, gamma } => vec![("alpha", alpha), ("beta", beta), ("gamma", gamma)],
-            Self::Vcp { target } => vec![("target", target)],
+            Self::Vcp { target } => vec![("utilization", target)],
         }
     }
+}
+
+/// Controlled delay (RFC 8289).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Codel {
+    /// The standing wait that is acceptable.
+    pub target: Nanos,
+    /// How long a wait must last to be a standing one.
+    pub interval: Nanos,
+    /// Mark instead of dropping where the wait, not the room, decides.
+    pub ecn: bool,
+}
+
+impl Codel {
+    /// The settings of RFC 8289, sections 4.3 and 4.4.
+    pub const STANDARD: Self =
+        Self { target: Nanos::from_millis(5), interval: Nanos::from_millis(100), ecn: false };
+}
+
+/// Flow queues under controlled delay (RFC 8290).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FqCodel {
+    /// Of each queue.
+    pub codel: Codel,
+    /// Bytes that a queue may send in its turn.
+    pub quantum: u64,
+    /// How many queues flows are spread over.
+    pub flows: u32,
+}
+
+impl FqCodel {
+    /// The settings of RFC 8290, sections 5.2.4 and 5.2.5.
+    pub const STANDARD: Self = Self { codel: Codel::STANDARD, quantum: 1514, flows: 1024 };
 }
 
 /// Random early detection, in packet mode: the average queue is counted in packets.

@@ -76,6 +76,17 @@ fn queue() -> impl Strategy<Value = Queue> {
     let red = (0.0..1e6, 1e-9..1e6, 1e-9..1.0, 1e-9..1.0, any::<bool>(), any::<bool>());
     prop_oneof![
         Just(Queue::DropTail),
+        Just(Queue::Priority),
+        (1_u64..1 << 40, 1_u64..1 << 40, any::<bool>(), 1_u64..100_000, 1_u32..65_536).prop_map(
+            |(target, interval, ecn, quantum, flows)| {
+                let codel = Codel { target: Nanos(target), interval: Nanos(interval), ecn };
+                if flows % 2 == 0 {
+                    Queue::Codel(codel)
+                } else {
+                    Queue::FqCodel(FqCodel { codel, quantum, flows })
+                }
+            }
+        ),
         (0.0..1.0, 0.0..1.0)
             .prop_map(|(threshold, share)| Queue::Router(Router::QuickStart { threshold, share })),
         (0.0..1.0, 0.0..1.0, 0.0..1.0).prop_map(|(alpha, beta, gamma)| Queue::Router(Router::Xcp {
@@ -85,7 +96,9 @@ fn queue() -> impl Strategy<Value = Queue> {
         })),
         (0.0..1.0).prop_map(|target| Queue::Router(Router::Vcp { target })),
         red.prop_map(|(min, above, weight, max_p, gentle, ecn)| {
-            Queue::Red(Red { min, max: f64::max(min + above, f64::next_up(min)), weight, max_p, gentle, ecn })
+            let max = f64::max(min + above, f64::next_up(min));
+            let red = Red { min, max, weight, max_p, gentle, ecn };
+            if gentle { Queue::Red(red) } else { Queue::Choke(red) }
         }),
     ]
 }

@@ -6,6 +6,8 @@ use crate::sender::stack::Stack;
 use firstflight_control::host::chain::Chain;
 use firstflight_control::units::{Nanos, Rate};
 use firstflight_net::queue::Room;
+use firstflight_net::queue::codel::CodelConfig;
+use firstflight_net::queue::fq_codel::FqCodelConfig;
 use firstflight_net::queue::red::RedConfig;
 use firstflight_net::router::RouterConfig;
 use firstflight_net::trace::Trace;
@@ -63,12 +65,18 @@ pub enum QueueConfig {
     Router(RouterConfig, Room),
     /// Drop-tail that drops droppable packets first.
     Priority(Room),
+    /// RED before which packets are compared.
+    Choke(RedConfig),
+    /// Controlled delay.
+    Codel(CodelConfig, Room),
+    /// Flow queues under controlled delay.
+    FqCodel(FqCodelConfig),
 }
 
 impl QueueConfig {
     /// Whether packets are kept until the link is free, and only then it is known what becomes of them.
     pub fn holds(&self) -> bool {
-        matches!(self, Self::Priority(_))
+        matches!(self, Self::Priority(_) | Self::Choke(_) | Self::Codel(..) | Self::FqCodel(_))
     }
 }
 

@@ -5,9 +5,12 @@ use crate::config::{LinkConfig, Network, QueueConfig};
 use crate::observe::Observer;
 use crate::packet::{self, Packet};
 use crate::route::{End, Leg};
-use crate::wire::{Content, SYN, UDP_MARK, Wire, build, seen};
+use crate::wire::{Content, SYN, UDP_MARK, Wire, build, seen, stream};
 use firstflight_net::held::{Departure, HeldLink};
 use firstflight_net::link::Passage;
+use firstflight_net::queue::choke::Choke;
+use firstflight_net::queue::codel::Codel;
+use firstflight_net::queue::fq_codel::FqCodel;
 use firstflight_net::queue::held::{HeldQueue, Item};
 use firstflight_net::queue::priority::Priority;
 
@@ -35,7 +38,7 @@ impl Hold {
     /// The link of this number, which is called over `leg`.
     pub(crate) fn new(network: &Network, number: usize, leg: u32) -> Self {
         let config = &network.links[number];
-        let link = HeldLink::new(build(config, network.seed), queue(config));
+        let link = HeldLink::new(build(config, network.seed), queue(config, network.seed));
         Self { link, number, leg, armed: false, flows: network.flows.len() as u32 }
     }
 
@@ -49,9 +52,17 @@ impl Hold {
     }
 }
 
-fn queue(link: &LinkConfig) -> HeldQueue<Load> {
+fn queue(link: &LinkConfig, seed: u64) -> HeldQueue<Load> {
+    let stream = |what: &str| stream(link, seed, what);
     match link.queue {
         QueueConfig::Priority(room) => HeldQueue::Priority(Priority::new(room)),
+        QueueConfig::Choke(config) => {
+            HeldQueue::Choke(Box::new(Choke::new(config, stream("red"), stream("choke"))))
+        }
+        QueueConfig::Codel(config, room) => HeldQueue::Codel(Codel::new(config, room)),
+        QueueConfig::FqCodel(config) => {
+            HeldQueue::FqCodel(Box::new(FqCodel::new(config, stream("fq-codel").bits())))
+        }
         _ => unreachable!("a queue that decides on arrival holds nothing"),
     }
 }

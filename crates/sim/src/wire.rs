@@ -217,11 +217,11 @@ pub(crate) fn stream(link: &LinkConfig, seed: u64, what: &str) -> Stream {
 pub(crate) fn build(link: &LinkConfig, seed: u64) -> Link {
     let stream = |what: &str| stream(link, seed, what);
     let queue = match link.queue {
-        QueueConfig::Unlimited | QueueConfig::Priority(_) => Queue::Unlimited,
         QueueConfig::Packets(limit) => Queue::Packets(DropTailPackets { limit }),
         QueueConfig::Bytes(limit) => Queue::Bytes(DropTailBytes { limit }),
         QueueConfig::Router(config, room) => Queue::Router(Box::new(Router::new(config, room, link.rate))),
         QueueConfig::Red(config) => Queue::Red(Box::new(Red::new(config, stream("red")))),
+        _ => Queue::Unlimited,
     };
     let built = Link::new(link.rate, link.delay, queue).with_loss(link.loss, stream("loss"));
     match &link.trace {

@@ -1,11 +1,14 @@
-//! Links that hold their packets until they are free are the same simulation in both modes, and under a discipline that
-//! drop-tail could have stood in for, the same as drop-tail.
+//! Links that hold their packets until they are free are the same simulation in both modes, whatever the discipline, and
+//! under one that drop-tail could have stood in for, the same as drop-tail.
 
 mod common;
 
 use common::{Case, MS, network, run};
 use firstflight_control::units::{Nanos, Rate};
 use firstflight_net::queue::Room;
+use firstflight_net::queue::codel::CodelConfig;
+use firstflight_net::queue::fq_codel::FqCodelConfig;
+use firstflight_net::queue::red::RedConfig;
 use firstflight_net::trace::Trace;
 use firstflight_sim::config::{LinkConfig, Network, QueueConfig, UdpConfig};
 use firstflight_sim::outcome::Outcome;
@@ -109,4 +112,89 @@ fn room_in_bytes_and_a_rate_that_changes() {
     same_as_drop_tail(&net);
     net.links[0].trace = Some(Arc::new(trace));
     same_as_drop_tail(&net);
+}
+
+fn codel(ecn: bool) -> QueueConfig {
+    QueueConfig::Codel(CodelConfig { ecn, ..CodelConfig::STANDARD }, Room::Packets(1000))
+}
+
+fn fq_codel(ecn: bool, room: Room) -> QueueConfig {
+    let codel = CodelConfig { ecn, ..CodelConfig::STANDARD };
+    QueueConfig::FqCodel(FqCodelConfig { codel, quantum: 1514, flows: 1024, room })
+}
+
+fn choke(ecn: bool) -> QueueConfig {
+    QueueConfig::Choke(RedConfig {
+        min: 10.0,
+        max: 30.0,
+        weight: 0.02,
+        max_p: 0.1,
+        gentle: true,
+        ecn,
+        wait: true,
+        limit: 60,
+        typical_ns: 800_000,
+    })
+}
+
+#[test]
+fn every_discipline_drops_or_marks_and_is_the_same_in_both_modes() {
+    for ecn in [false, true] {
+        for queue in [codel(ecn), fq_codel(ecn, Room::Packets(1000)), choke(ecn)] {
+            let case = Case { queue: Some(queue), ecn, flows: 4, every: 2, seconds: 7, ..Case::default() };
+            let outcome = run(&network(&case));
+            let stats = outcome.links[0].stats;
+            // Under CHOKe four flows meet themselves before RED would mark them.
+            let marks = ecn && !matches!(queue, QueueConfig::Choke(_));
+            assert!(stats.drops > 0 || marks, "{queue:?}");
+            assert_eq!(stats.marks > 0, marks, "{queue:?}");
+            assert!(outcome.links[0].utilization > 0.7, "{queue:?} {}", outcome.links[0].utilization);
+        }
+    }
+}
+
+#[test]
+fn disciplines_in_a_row_under_cross_traffic_and_losses() {
+    let spans = [(0, 4), (0, 1), (1, 2), (2, 3), (3, 4), (1, 3)];
+    let case = Case { udp_mbit_s: 6, buffer: 30, loss: 0.001, seconds: 6, ..Case::default() };
+    let mut net = chain(&case, &[10_000, 25_000, 5_000, 1_000], &spans);
+    for (link, queue) in
+        net.links.iter_mut().zip([codel(false), fq_codel(false, Room::Bytes(20_000)), choke(false)])
+    {
+        link.queue = queue;
+    }
+    let outcome = run(&net);
+    assert!(outcome.links[..3].iter().all(|link| link.stats.drops > 0), "{:?}", outcome.links);
+}
+
+/// Packets that one TCP flow has had through 10 Mbit/s by 9 s beside datagrams at 20 Mbit/s from 3 s on.
+fn beside_a_flood(queue: QueueConfig) -> u32 {
+    let case = Case { queue: Some(queue), udp_mbit_s: 20, rtt: 40, seconds: 9, ..Case::default() };
+    let flow = &run(&network(&case)).flows[0];
+    flow.delivered_at[7] - flow.delivered_at[3]
+}
+
+#[test]
+fn flow_queues_give_a_flow_its_half_beside_a_flood_and_one_queue_gives_it_nothing() {
+    // Half of 10 Mbit/s in packets of 1000 bytes makes 625 a second, 2500 in the four seconds from 4 to 8. CoDel halves its
+    // window now and then: three quarters of that are its due in any case, and no more than all of it.
+    let fair = beside_a_flood(fq_codel(false, Room::Packets(1000)));
+    assert!((1875..=2500).contains(&fair), "{fair}");
+    let unfair = beside_a_flood(QueueConfig::Packets(60));
+    assert!(unfair < 100, "{unfair}");
+}
+
+#[test]
+fn controlled_delay_keeps_a_deep_buffer_nearly_empty() {
+    let mean_wait = |queue| {
+        let case = Case { queue: Some(queue), rtt: 50, seconds: 20, ..Case::default() };
+        let link = run(&network(&case)).links[0].clone();
+        // A window that halves and has no queue to hold uses three quarters of the link.
+        assert!(link.utilization > 0.75);
+        // A packet takes 0.8 ms.
+        link.mean_queue * 0.8
+    };
+    // RFC 8289 section 4.3: the standing queue is to be about the target, 5 ms; a buffer of 500 packets makes 400 ms.
+    assert!(mean_wait(codel(false)) < 10.0);
+    assert!(mean_wait(QueueConfig::Packets(500)) > 100.0);
 }

@@ -3,6 +3,9 @@
 
 use std::collections::VecDeque;
 
+use super::choke::Choke;
+use super::codel::Codel;
+use super::fq_codel::FqCodel;
 use super::priority::Priority;
 
 /// A packet that waits.
@@ -36,21 +39,33 @@ pub struct Outgoing<T> {
 pub enum HeldQueue<T> {
     /// First in, first out; the droppable are dropped first.
     Priority(Priority<T>),
+    /// RED before which flows meet themselves.
+    Choke(Box<Choke<T>>),
+    /// Controlled delay.
+    Codel(Codel<T>),
+    /// Flow queues under controlled delay.
+    FqCodel(Box<FqCodel<T>>),
 }
 
 impl<T: Copy> HeldQueue<T> {
     /// Takes a packet in, and says whether it did; the link is or was free at `free_at`. Packets that had to go for it
     /// are added to `dropped`.
-    pub(crate) fn enqueue(&mut self, item: Item<T>, _free_at: u64, dropped: &mut VecDeque<Item<T>>) -> bool {
+    pub(crate) fn enqueue(&mut self, item: Item<T>, free_at: u64, dropped: &mut VecDeque<Item<T>>) -> bool {
         match self {
             Self::Priority(queue) => queue.enqueue(item, dropped),
+            Self::Choke(queue) => queue.enqueue(item, free_at, dropped),
+            Self::Codel(queue) => queue.enqueue(item),
+            Self::FqCodel(queue) => queue.enqueue(item, dropped),
         }
     }
 
     /// The packet that leaves at `now`; those that are dropped instead are added to `dropped`.
-    pub(crate) fn dequeue(&mut self, _now: u64, _dropped: &mut VecDeque<Item<T>>) -> Option<Outgoing<T>> {
+    pub(crate) fn dequeue(&mut self, now: u64, dropped: &mut VecDeque<Item<T>>) -> Option<Outgoing<T>> {
         match self {
             Self::Priority(queue) => queue.dequeue().map(|item| Outgoing { item, marked: false }),
+            Self::Choke(queue) => queue.dequeue().map(|(item, marked)| Outgoing { item, marked }),
+            Self::Codel(queue) => queue.dequeue(now, dropped),
+            Self::FqCodel(queue) => queue.dequeue(now, dropped),
         }
     }
 
@@ -58,6 +73,9 @@ impl<T: Copy> HeldQueue<T> {
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Priority(queue) => queue.len(),
+            Self::Choke(queue) => queue.len(),
+            Self::Codel(queue) => queue.len(),
+            Self::FqCodel(queue) => queue.len(),
         }
     }
 }
@@ -81,6 +99,12 @@ impl<T: Copy> Fifo<T> {
     pub(super) fn push(&mut self, item: Item<T>) {
         self.bytes += u64::from(item.size);
         self.items.push_back(item);
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Item<T>> {
+        let item = self.items.pop_front()?;
+        self.bytes -= u64::from(item.size);
+        Some(item)
     }
 
     /// Takes out the packet of this place.

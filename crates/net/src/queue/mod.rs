@@ -4,7 +4,10 @@
 //! packet is known on its arrival, and with it the backlog any later arrival finds. A discipline sees that backlog and
 //! answers. Those that decide later, or change their mind, keep their packets ([`held`]).
 
+pub mod choke;
+pub mod codel;
 pub mod drop_tail;
+pub mod fq_codel;
 pub mod held;
 pub mod priority;
 pub mod red;

@@ -53,6 +53,12 @@ impl Red {
     }
 
     pub(super) fn admit(&mut self, arrival: &Arrival) -> Verdict {
+        self.sample(arrival);
+        self.decide(arrival)
+    }
+
+    /// Takes what an arriving packet finds into the average.
+    pub(super) fn sample(&mut self, arrival: &Arrival) {
         let config = self.config;
         let waiting = f64::from(arrival.waiting_packets);
         // The paper's Figure 2: "if the queue is nonempty: avg = (1 - w_q) avg + w_q q; else
@@ -62,6 +68,11 @@ impl Red {
             self.average *= (1.0 - config.weight).powi(idle.min(i32::MAX as u64) as i32);
         }
         self.average += config.weight * (waiting - self.average);
+    }
+
+    /// The verdict under the average as it is.
+    pub(super) fn decide(&mut self, arrival: &Arrival) -> Verdict {
+        let config = self.config;
         self.count += 1;
         // With at most one packet waiting there is no queue to speak of, whatever the average still says.
         if self.average < config.min || arrival.waiting_packets <= 1 {

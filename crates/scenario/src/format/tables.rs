@@ -162,34 +162,38 @@ pub static LINK: Section = Section {
     ],
 };
 
-pub(super) const QUEUE_KIND: Kind =
-    Kind::Either(&Kind::Word { built: QUEUE_WORDS, later: QUEUES_LATER }, &QUEUE);
+pub(super) const QUEUE_KIND: Kind = Kind::Either(&words(QUEUE_WORDS), &QUEUE);
 const QUEUE_WORDS: &[&str] = &[
     "drop-tail", //
     "red",
+    "choke",
+    "codel",
+    "fq-codel",
     "priority",
     "quick-start",
     "xcp",
     "vcp",
 ];
-const QUEUES_LATER: &[&str] = &["choke", "codel", "fq-codel"];
 
 /// The keys that each discipline takes beside `kind`.
 pub const QUEUE_KEYS: &[(&str, &[&str])] = &[
     ("drop-tail", &[]),
     ("red", &["min", "max", "weight", "max_p", "gentle", "ecn"]),
+    ("choke", &["min", "max", "weight", "max_p", "gentle", "ecn"]),
+    ("codel", &["target", "interval", "ecn"]),
+    ("fq-codel", &["target", "interval", "ecn", "quantum", "flows"]),
     ("priority", &[]),
     ("quick-start", &["threshold", "share"]),
     ("xcp", &["alpha", "beta", "gamma"]),
-    ("vcp", &["target"]),
+    ("vcp", &["utilization"]),
 ];
 
 /// A `queue` with parameters.
 pub static QUEUE: Section = Section {
     name: "queue",
-    doc: "A discipline with its parameters. `drop-tail` has none. `min` to `ecn` are those of `red` (Floyd and Jacobson 1993), in packet mode; `threshold` and `share` those of `quick-start` (RFC 4782), `alpha` to `gamma` those of `xcp` (Katabi and others 2002), `target` that of `vcp` (Xia and others 2005).",
+    doc: "A discipline with its parameters. `drop-tail` has none. `min` to `ecn` are those of `red` (Floyd and Jacobson 1993), in packet mode, and of `choke` (Pan and others 2000); `target`, `interval` and `ecn` those of `codel` (RFC 8289) and `fq-codel` (RFC 8290), which has `quantum` and `flows` beside them; `threshold` and `share` those of `quick-start` (RFC 4782), `alpha` to `gamma` those of `xcp` (Katabi and others 2002), `utilization` that of `vcp` (Xia and others 2005).",
     keys: &[
-        required("kind", Kind::Word { built: QUEUE_WORDS, later: QUEUES_LATER }, "the discipline"),
+        required("kind", words(QUEUE_WORDS), "the discipline"),
         optional(
             "min",
             Kind::Threshold,
@@ -214,7 +218,21 @@ pub static QUEUE: Section = Section {
             "ecn",
             Kind::Flag,
             "false",
-            "mark instead of dropping where the chance, not the room, decides",
+            "mark instead of dropping where the discipline, not the room, decides",
+        ),
+        optional("target", TIME, "`\"5 ms\"`", "wait below which a queue does no harm"),
+        optional(
+            "interval",
+            TIME,
+            "`\"100 ms\"`",
+            "time that a longer wait must last, about a long round trip",
+        ),
+        optional("quantum", Kind::Bytes, "`\"1514 B\"`", "what a flow's queue may send in its turn"),
+        optional(
+            "flows",
+            Kind::Integer { min: 1, max: limits::FLOW_QUEUES },
+            "1024",
+            "queues that flows are spread over",
         ),
         optional(
             "threshold",
@@ -241,7 +259,7 @@ pub static QUEUE: Section = Section {
             "0.1",
             "share of the traffic that changes hands in a round trip",
         ),
-        optional("target", Kind::Number(FRACTION), "0.98", "share of the link that is to be used"),
+        optional("utilization", Kind::Number(FRACTION), "0.98", "share of the link that is to be used"),
     ],
 };
 

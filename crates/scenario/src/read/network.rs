@@ -6,7 +6,9 @@ use super::graph::{called, graph_of};
 use super::topology::{self, Traffic};
 use crate::error::{Error, Problem};
 use crate::format;
-use crate::model::{Direction, Endpoints, Graph, Limit, Network, Packet, Path, Queue, Red, Router};
+use crate::model::{
+    Codel, Direction, Endpoints, FqCodel, Graph, Limit, Network, Packet, Path, Queue, Red, Router,
+};
 use crate::source::{Item, Table};
 use crate::trace::LinkTrace;
 
@@ -118,8 +120,31 @@ fn queue(item: &Item<'_>, packet: Packet, bdp: Option<u64>) -> Result<Queue, Err
     match kind {
         "drop-tail" => Ok(Queue::DropTail),
         "priority" => Ok(Queue::Priority),
+        "choke" => red(item, table.as_ref(), packet, bdp).map(Queue::Choke),
+        "codel" => codel(table.as_ref()).map(Queue::Codel),
+        "fq-codel" => fq_codel(table.as_ref()).map(Queue::FqCodel),
         _ => red(item, table.as_ref(), packet, bdp).map(Queue::Red),
     }
+}
+
+fn codel(table: Option<&Table<'_>>) -> Result<Codel, Error> {
+    let usual = Codel::STANDARD;
+    let given = |key| table.and_then(|table| table.get(key));
+    Ok(Codel {
+        target: given("target").map_or(Ok(usual.target), |item| item.time())?,
+        interval: given("interval").map_or(Ok(usual.interval), |item| item.time())?,
+        ecn: given("ecn").map_or(Ok(usual.ecn), |item| item.flag())?,
+    })
+}
+
+fn fq_codel(table: Option<&Table<'_>>) -> Result<FqCodel, Error> {
+    let usual = FqCodel::STANDARD;
+    let given = |key| table.and_then(|table| table.get(key));
+    Ok(FqCodel {
+        codel: codel(table)?,
+        quantum: given("quantum").map_or(Ok(usual.quantum), |item| item.bytes())?,
+        flows: given("flows").map_or(Ok(usual.flows), |item| item.integer().map(|n| n as u32))?,
+    })
 }
 
 /// RED's parameters, those of the path where they are not in `table`.

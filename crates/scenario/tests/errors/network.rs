@@ -203,13 +203,13 @@ pub(crate) const CASES: &[Case] = &[
     ),
     (
         6,
-        "buffer = \"500 packets\"\nqueue = \"codel\"",
-        "base.toml:7:9: path.queue = \"codel\": not built yet: codel; expected one of: drop-tail, red, priority, quick-start",
+        "buffer = \"500 packets\"\nqueue = \"xcp\"",
+        "base.toml:7:9: path.queue = \"xcp\": not built yet: xcp; expected one of: drop-tail, red, choke, codel, fq-codel, priority, quick-start",
     ),
     (
         6,
         "buffer = \"500 packets\"\nqueue = \"droptail\"",
-        "base.toml:7:9: path.queue = \"droptail\": there is no \"droptail\"; expected one of: drop-tail, red, priority, quick-start; did you mean \"drop-tail\"?",
+        "base.toml:7:9: path.queue = \"droptail\": there is no \"droptail\"; expected one of: drop-tail, red, choke, codel, fq-codel, priority, quick-start; did you mean \"drop-tail\"?",
     ),
     (
         6,
@@ -224,12 +224,22 @@ pub(crate) const CASES: &[Case] = &[
     (
         6,
         "buffer = \"500 packets\"\nqueue = { kind = \"red\", minimum = \"0.3 BDP\" }",
-        "base.toml:7:25: path.queue.minimum = \"0.3 BDP\": no such key; expected one of: kind, min, max, weight, max_p, gentle, ecn, threshold, share",
+        "base.toml:7:25: path.queue.minimum = \"0.3 BDP\": no such key; expected one of: kind, min, max, weight, max_p, gentle, ecn, target, interval, quantum, flows, threshold, share",
+    ),
+    (
+        6,
+        "buffer = \"500 packets\"\nqueue = { kind = \"codel\", max_p = 0.1 }",
+        "base.toml:7:27: path.queue.max_p = 0.1: codel has no such parameter",
+    ),
+    (
+        6,
+        "buffer = \"500 packets\"\nqueue = { kind = \"fq-codel\", flows = 0 }",
+        "base.toml:7:30: path.queue.flows = 0: out of range; expected a whole number from 1 to 65536",
     ),
     (
         6,
         "buffer = \"500 packets\"\nqueue = { min = \"1 packets\" }",
-        "base.toml:7:9: path.queue.kind: missing; expected one of: drop-tail, red, priority, quick-start",
+        "base.toml:7:9: path.queue.kind: missing; expected one of: drop-tail, red, choke, codel, fq-codel, priority, quick-start",
     ),
     (
         6,

@@ -7,6 +7,7 @@ use crate::observe::Seen;
 use crate::packet::DROPPABLE;
 use firstflight_net::link::Passage;
 use firstflight_net::queue::Room;
+use firstflight_net::queue::fq_codel::FqCodelConfig;
 use firstflight_net::trace::Tape;
 
 /// A link as its log tells it.
@@ -24,6 +25,9 @@ struct Replay<'a> {
     tape: Option<Tape>,
     /// What waits and since when, in the order in which it came.
     waiting: Vec<(u64, Seen)>,
+    /// What was refused last, and when; and when more was let in last than there is room for.
+    refused: Option<(u64, Seen)>,
+    overfull_at: Option<u64>,
     counts: Counts,
 }
 
@@ -45,6 +49,8 @@ pub(super) fn replay(
             ready_at: 0,
             tape: tape(config),
             waiting: vec![],
+            refused: None,
+            overfull_at: None,
             counts: Counts::default(),
         };
         log.iter().for_each(|event| link.see(event, findings));
@@ -59,6 +65,7 @@ impl Replay<'_> {
             Event::Offered { at, link, packet, passage } if link == self.number => {
                 self.tick(at, findings);
                 self.counts.drops += 1;
+                self.refused = Some((at, packet));
                 findings.expect(passage == Passage::Dropped, Rule::Conservation, at, || {
                     format!("{packet:?} passes {} without joining its queue", self.config.name)
                 });
@@ -72,6 +79,9 @@ impl Replay<'_> {
                     self.ready_at = at;
                 }
                 self.waiting.push((at, packet));
+                if !self.fits() {
+                    self.overfull_at = Some(at);
+                }
             }
             Event::Left { at, link, packet, since, passage } if link == self.number => {
                 self.tick(at, findings);
@@ -153,7 +163,15 @@ impl Replay<'_> {
 
     /// Whether the packet at `place` may leave before the others.
     fn is_next(&self, place: usize) -> bool {
-        place == 0
+        match self.config.queue {
+            QueueConfig::FqCodel(_) => self.is_first_of_its_flow(place),
+            _ => place == 0,
+        }
+    }
+
+    fn is_first_of_its_flow(&self, place: usize) -> bool {
+        let (_, own) = self.waiting[place];
+        !self.waiting[..place].iter().any(|(_, other)| (other.kind, other.flow) == (own.kind, own.flow))
     }
 
     /// Whether `packet` may be refused.
@@ -163,6 +181,8 @@ impl Replay<'_> {
                 let stays = |own: &Seen| packet.flags & DROPPABLE != 0 || own.flags & DROPPABLE == 0;
                 !has(room, self.waiting.iter().filter(|(_, own)| stays(own)), packet.size)
             }
+            QueueConfig::Choke(_) => true,
+            QueueConfig::Codel(_, room) => !has(room, self.waiting.iter(), packet.size),
             _ => false,
         }
     }
@@ -172,16 +192,36 @@ impl Replay<'_> {
         let last_droppable = self.waiting.iter().rposition(|(_, own)| own.flags & DROPPABLE != 0);
         match self.config.queue {
             QueueConfig::Priority(_) => !self.fits() && last_droppable == Some(place),
+            QueueConfig::Choke(_) => {
+                let (_, own) = self.waiting[place];
+                self.refused.is_some_and(|(at, packet)| {
+                    (at, packet.kind, packet.flow) == (self.now, own.kind, own.flow)
+                })
+            }
+            QueueConfig::Codel(codel, _) => place == 0 && self.waited(place) >= codel.target,
+            QueueConfig::FqCodel(FqCodelConfig { codel, .. }) => {
+                let gives_room = self.overfull_at == Some(self.now);
+                self.is_first_of_its_flow(place) && (gives_room || self.waited(place) >= codel.target)
+            }
             _ => false,
         }
     }
 
+    fn waited(&self, place: usize) -> u64 {
+        self.now - self.waiting[place].0
+    }
+
     /// Whether what waits is within the limit.
     fn fits(&self) -> bool {
-        match (self.config.queue, self.waiting.split_last()) {
-            (QueueConfig::Priority(room), Some(((_, last), rest))) => has(room, rest.iter(), last.size),
-            _ => true,
-        }
+        let room = match self.config.queue {
+            QueueConfig::Priority(room)
+            | QueueConfig::Codel(_, room)
+            | QueueConfig::FqCodel(FqCodelConfig { room, .. }) => room,
+            QueueConfig::Choke(red) => Room::Packets(red.limit),
+            _ => return true,
+        };
+        let last = self.waiting.split_last();
+        last.is_none_or(|((_, last), rest)| has(room, rest.iter(), last.size))
     }
 }
 

@@ -133,7 +133,7 @@ impl Replay {
                 bytes + u64::from(size) > limit
             }
             QueueConfig::Red(_) => true,
-            QueueConfig::Priority(_) => false,
+            _ => false,
         }
     }
 
@@ -149,7 +149,7 @@ impl Replay {
                 waiting.map(|&(_, size)| u64::from(size)).sum::<u64>() <= limit
             }
             QueueConfig::Red(red) => waiting.count() <= red.limit as usize,
-            QueueConfig::Priority(_) => false,
+            _ => false,
         }
     }
 }

@@ -262,7 +262,8 @@ fn open_questions(path: &PathResult, unknown: bool) -> Vec<String> {
 }
 
 fn random_link(queue: &firstflight_scenario::Queue, loss: f64) -> bool {
-    loss > 0.0 || matches!(queue, firstflight_scenario::Queue::Red(_))
+    use firstflight_scenario::Queue::{Choke, FqCodel, Red};
+    loss > 0.0 || matches!(queue, Red(_) | Choke(_) | FqCodel(_))
 }
 
 /// A scenario file of a path.

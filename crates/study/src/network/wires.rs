@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use firstflight_control::units::{Nanos, Rate};
 use firstflight_net::queue::Room;
+use firstflight_net::queue::codel::CodelConfig;
+use firstflight_net::queue::fq_codel::FqCodelConfig;
 use firstflight_net::queue::red::RedConfig;
 use firstflight_net::trace::Trace;
 use firstflight_scenario as scenario;
@@ -60,7 +62,11 @@ impl<'a> Wires<'a> {
 
     /// Whether any queue marks: then flows are ECN-capable.
     pub(super) fn marks(&self) -> bool {
-        self.links.iter().any(|link| matches!(link.queue, QueueConfig::Red(red) if red.ecn))
+        self.links.iter().any(|link| match link.queue {
+            QueueConfig::Red(red) | QueueConfig::Choke(red) => red.ecn,
+            QueueConfig::Codel(codel, _) | QueueConfig::FqCodel(FqCodelConfig { codel, .. }) => codel.ecn,
+            _ => false,
+        })
     }
 
     /// Gives a flow its access links; `extra` propagation is spread over them.
@@ -123,11 +129,14 @@ impl<'a> Wires<'a> {
             QueueConfig::Unlimited => f64::INFINITY,
             QueueConfig::Packets(limit) => limit.into(),
             QueueConfig::Bytes(limit) => limit as f64 / f64::from(self.packet),
-            QueueConfig::Router(_, room) | QueueConfig::Priority(room) => match room {
+            QueueConfig::Router(_, room)
+            | QueueConfig::Priority(room)
+            | QueueConfig::Codel(_, room)
+            | QueueConfig::FqCodel(FqCodelConfig { room, .. }) => match room {
                 Room::Packets(limit) => limit.into(),
                 Room::Bytes(limit) => limit as f64 / f64::from(self.packet),
             },
-            QueueConfig::Red(red) => red.limit.into(),
+            QueueConfig::Red(red) | QueueConfig::Choke(red) => red.limit.into(),
         };
         (bdp, buffer)
     }
@@ -156,19 +165,36 @@ fn queue(queue: &Queue, limit: Limit, rate: Rate, packet: u32) -> QueueConfig {
         (Queue::DropTail, Limit::Bytes(n)) => QueueConfig::Bytes(n),
         (Queue::Router(router), limit) => routers::queue(*router, room(limit)),
         (Queue::Priority, limit) => QueueConfig::Priority(room(limit)),
-        (Queue::Red(red), limit) => QueueConfig::Red(RedConfig {
-            min: red.min,
-            max: red.max,
-            weight: red.weight,
-            max_p: red.max_p,
-            gentle: red.gentle,
-            ecn: red.ecn,
-            wait: true,
-            limit: match limit {
-                Limit::Packets(n) => packets(n),
-                Limit::Bytes(n) => packets((n / u64::from(packet)).max(1)),
-            },
-            typical_ns: rate.time_for(packet.into()).0,
+        (Queue::Codel(codel), limit) => QueueConfig::Codel(self::codel(codel), room(limit)),
+        (Queue::FqCodel(fq), limit) => QueueConfig::FqCodel(FqCodelConfig {
+            codel: self::codel(&fq.codel),
+            quantum: fq.quantum.min(u32::MAX.into()) as u32,
+            flows: fq.flows,
+            room: room(limit),
         }),
+        (Queue::Red(red), limit) => QueueConfig::Red(self::red(red, limit, rate, packet)),
+        (Queue::Choke(red), limit) => QueueConfig::Choke(self::red(red, limit, rate, packet)),
+    }
+}
+
+fn codel(codel: &scenario::Codel) -> CodelConfig {
+    CodelConfig { target: codel.target.0, interval: codel.interval.0, ecn: codel.ecn }
+}
+
+fn red(red: &scenario::Red, limit: Limit, rate: Rate, packet: u32) -> RedConfig {
+    let packets = |n: u64| n.min(u32::MAX.into()) as u32;
+    RedConfig {
+        min: red.min,
+        max: red.max,
+        weight: red.weight,
+        max_p: red.max_p,
+        gentle: red.gentle,
+        ecn: red.ecn,
+        wait: true,
+        limit: match limit {
+            Limit::Packets(n) => packets(n),
+            Limit::Bytes(n) => packets((n / u64::from(packet)).max(1)),
+        },
+        typical_ns: rate.time_for(packet.into()).0,
     }
 }

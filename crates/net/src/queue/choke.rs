@@ -1,0 +1,145 @@
+//! CHOKe: R. Pan, B. Prabhakar, K. Psounis, "CHOKe, a stateless active queue management scheme for approximating fair
+//! bandwidth allocation", IEEE INFOCOM 2000, section II. RED with one step before it: a packet that comes while the average
+//! queue is above `min` is compared with one drawn at random from the queue, and if both are of one flow, both are
+//! dropped. A flow that has much in the queue meets itself often.
+
+use std::collections::VecDeque;
+
+use super::held::{Fifo, Item};
+use super::red::{Red, RedConfig};
+use super::{Arrival, Verdict};
+use crate::random::Stream;
+
+/// A CHOKe queue.
+#[derive(Clone, Debug)]
+pub struct Choke<T> {
+    red: Red,
+    min: f64,
+    /// Draws the packets to compare with.
+    draws: Stream,
+    /// What waits, and of each whether it is to leave with a mark.
+    waiting: Fifo<T>,
+    marked: VecDeque<bool>,
+}
+
+impl<T: Copy> Choke<T> {
+    /// An empty queue; RED draws from `stream`, comparisons from `draws`.
+    pub fn new(config: RedConfig, stream: Stream, draws: Stream) -> Self {
+        let red = Red::new(config, stream);
+        Self { red, min: config.min, draws, waiting: Fifo::new(), marked: VecDeque::new() }
+    }
+
+    pub(super) fn enqueue(&mut self, item: Item<T>, free_at: u64, dropped: &mut VecDeque<Item<T>>) -> bool {
+        let arrival = Arrival {
+            now: item.at,
+            free_at,
+            waiting_packets: self.waiting.len() as u32,
+            waiting_bytes: self.waiting.bytes,
+            size: item.size,
+            ecn_capable: item.ecn_capable,
+        };
+        self.red.sample(&arrival);
+        if self.red.average() > self.min && self.waiting.len() > 0 {
+            let place = (self.draws.unit() * self.waiting.len() as f64) as usize;
+            if self.waiting.items[place].flow == item.flow {
+                dropped.extend(self.waiting.remove(place));
+                self.marked.remove(place);
+                return false;
+            }
+        }
+        let verdict = self.red.decide(&arrival);
+        if verdict != Verdict::Drop {
+            self.waiting.push(item);
+            self.marked.push_back(verdict == Verdict::Mark);
+        }
+        verdict != Verdict::Drop
+    }
+
+    pub(super) fn dequeue(&mut self) -> Option<(Item<T>, bool)> {
+        Some((self.waiting.pop()?, self.marked.pop_front()?))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With a weight of 1 the average is the queue. RED itself drops nothing of note below 1000 packets.
+    const CONFIG: RedConfig = RedConfig {
+        min: 3.0,
+        max: 1000.0,
+        weight: 1.0,
+        max_p: 1e-9,
+        gentle: true,
+        ecn: false,
+        wait: false,
+        limit: 2000,
+        typical_ns: 1000,
+    };
+
+    fn choke() -> Choke<u32> {
+        Choke::new(CONFIG, Stream::named(1, "red"), Stream::named(1, "choke"))
+    }
+
+    fn offer(queue: &mut Choke<u32>, flow: u32, load: u32) -> (bool, Vec<u32>) {
+        let mut dropped = VecDeque::new();
+        let item = Item { at: 1000, size: 1000, flow, ecn_capable: false, droppable: false, load };
+        let taken = queue.enqueue(item, 2000, &mut dropped);
+        (taken, dropped.iter().map(|item| item.load).collect())
+    }
+
+    #[test]
+    fn above_min_a_packet_that_meets_its_own_flow_goes_with_it() {
+        let mut queue = choke();
+        // Up to min nothing is compared, though all are of one flow.
+        for load in 0..4 {
+            assert_eq!(offer(&mut queue, 1, load), (true, vec![]));
+        }
+        let (taken, dropped) = offer(&mut queue, 1, 4);
+        assert!(!taken && dropped.len() == 1 && dropped[0] < 4);
+        // Three are left, which is no more than min.
+        assert_eq!(offer(&mut queue, 1, 5), (true, vec![]));
+        let rest: Vec<u32> = std::iter::from_fn(|| queue.dequeue()).map(|(item, _)| item.load).collect();
+        let expected: Vec<u32> = (0..4).filter(|load| *load != dropped[0]).chain([5]).collect();
+        assert_eq!(rest, expected);
+    }
+
+    #[test]
+    fn another_flow_is_let_in() {
+        let mut queue = choke();
+        for load in 0..4 {
+            offer(&mut queue, 1, load);
+        }
+        for flow in 2..100 {
+            assert_eq!(offer(&mut queue, flow, flow), (true, vec![]));
+        }
+    }
+
+    #[test]
+    fn a_flow_meets_itself_as_often_as_its_share_of_the_queue() {
+        // Three of ten packets are of flow 1. Five standard deviations: 5 * sqrt(20 000 * 0.3 * 0.7) = 324.
+        let mut full = choke();
+        (0..10).for_each(|load| {
+            full.waiting.push(Item {
+                at: 0,
+                size: 1000,
+                flow: u32::from(load < 3),
+                ecn_capable: false,
+                droppable: false,
+                load,
+            })
+        });
+        full.marked = vec![false; 10].into();
+        let mut met: u32 = 0;
+        for _ in 0..20_000 {
+            let mut queue = Choke { draws: full.draws.clone(), ..full.clone() };
+            met += u32::from(!offer(&mut queue, 1, 10).0);
+            full.draws = queue.draws;
+        }
+        assert!(met.abs_diff(6000) < 324, "{met}");
+    }
+}

@@ -1,0 +1,212 @@
+//! Flow queues under CoDel: T. Hoeiland-Joergensen, P. McKenney, D. Taht, J. Gettys, E. Dumazet, "The Flow Queue CoDel
+//! Packet Scheduler and Active Queue Management Algorithm", RFC 8290, section 4. Flows are hashed to queues, which are
+//! served in turn by deficit round robin; a queue that has just become busy comes before the others.
+
+use std::collections::VecDeque;
+
+use super::Room;
+use super::codel::{CodelConfig, State};
+use super::held::{Fifo, Item, Outgoing};
+
+/// Parameters of FQ-CoDel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FqCodelConfig {
+    /// Each queue's CoDel.
+    pub codel: CodelConfig,
+    /// Bytes that a queue may send in its turn (section 5.2.4: 1514, a full Ethernet frame).
+    pub quantum: u32,
+    /// Queues (section 5.2.5: 1024).
+    pub flows: u32,
+    /// Room of all queues together.
+    pub room: Room,
+}
+
+/// Most packets that are dropped at once where there is no room (section 4.1).
+const BATCH: usize = 64;
+
+/// One flow's queue.
+#[derive(Clone, Debug)]
+struct FlowQueue<T> {
+    waiting: Fifo<T>,
+    state: State,
+    /// Bytes it may still send in this turn; negative where a packet was larger.
+    credit: i64,
+    /// Whether it is in one of the lists.
+    listed: bool,
+}
+
+/// Queues of flows.
+#[derive(Clone, Debug)]
+pub struct FqCodel<T> {
+    config: FqCodelConfig,
+    /// Makes the hash another one in each run.
+    salt: u64,
+    queues: Vec<FlowQueue<T>>,
+    new: VecDeque<u32>,
+    old: VecDeque<u32>,
+    packets: usize,
+    bytes: u64,
+}
+
+impl<T: Copy> FqCodel<T> {
+    /// Empty queues; `salt` decides which flows share one.
+    pub fn new(config: FqCodelConfig, salt: u64) -> Self {
+        let queue = FlowQueue { waiting: Fifo::new(), state: State::default(), credit: 0, listed: false };
+        Self {
+            config,
+            salt,
+            queues: vec![queue; config.flows as usize],
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            packets: 0,
+            bytes: 0,
+        }
+    }
+
+    /// The queue of a flow: a mixed (SplitMix64) number, scaled to the number of queues.
+    pub(super) fn queue_of(&self, flow: u32) -> u32 {
+        let mut hash = u64::from(flow).wrapping_add(self.salt).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        hash = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        hash = (hash ^ hash >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        hash ^= hash >> 31;
+        (u128::from(hash) * u128::from(self.config.flows) >> 64) as u32
+    }
+
+    /// Section 4.1. Whoever comes is let in; where there is no room, the fattest queue gives.
+    pub(super) fn enqueue(&mut self, item: Item<T>, dropped: &mut VecDeque<Item<T>>) -> bool {
+        let number = self.queue_of(item.flow);
+        let has_room = self.config.room.has(self.packets, self.bytes, item.size);
+        let queue = &mut self.queues[number as usize];
+        queue.state.saw(item.size);
+        queue.waiting.push(item);
+        if !queue.listed {
+            // A queue that was idle begins at the end of the new ones, with a whole quantum.
+            queue.listed = true;
+            queue.credit = self.config.quantum.into();
+            self.new.push_back(number);
+        }
+        self.packets += 1;
+        self.bytes += u64::from(item.size);
+        if !has_room {
+            self.drop_from_the_fattest(dropped);
+        }
+        true
+    }
+
+    /// Half the packets of the queue with the most bytes, a batch at most, from its head.
+    fn drop_from_the_fattest(&mut self, dropped: &mut VecDeque<Item<T>>) {
+        let listed = self.new.iter().chain(&self.old);
+        let fatness =
+            |&&number: &&u32| (self.queues[number as usize].waiting.bytes, std::cmp::Reverse(number));
+        let Some(&fattest) = listed.max_by_key(fatness) else { return };
+        let queue = &mut self.queues[fattest as usize].waiting;
+        for _ in 0..queue.len().div_ceil(2).min(BATCH) {
+            let Some(item) = queue.pop() else { return };
+            self.packets -= 1;
+            self.bytes -= u64::from(item.size);
+            dropped.push_back(item);
+        }
+    }
+
+    /// Section 4.2.
+    pub(super) fn dequeue(&mut self, now: u64, dropped: &mut VecDeque<Item<T>>) -> Option<Outgoing<T>> {
+        loop {
+            let is_new = !self.new.is_empty();
+            let list = if is_new { &mut self.new } else { &mut self.old };
+            let number = *list.front()?;
+            let queue = &mut self.queues[number as usize];
+            if queue.credit <= 0 {
+                // Its turn is over: another quantum, and it goes to the end of the old ones.
+                queue.credit += i64::from(self.config.quantum);
+                list.pop_front();
+                self.old.push_back(number);
+                continue;
+            }
+            let before = (queue.waiting.len(), queue.waiting.bytes);
+            let out = queue.state.dequeue(&self.config.codel, now, &mut queue.waiting, dropped);
+            self.packets -= before.0 - queue.waiting.len();
+            self.bytes -= before.1 - queue.waiting.bytes;
+            if let Some(out) = out {
+                queue.credit -= i64::from(out.item.size);
+                return Some(out);
+            }
+            list.pop_front();
+            if is_new && !self.old.is_empty() {
+                // A new queue that is empty waits behind the old ones, or flows of few packets would starve them.
+                self.old.push_back(number);
+            } else {
+                queue.listed = false;
+            }
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.packets
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONFIG: FqCodelConfig =
+        FqCodelConfig { codel: CodelConfig::STANDARD, quantum: 1514, flows: 1024, room: Room::Packets(100) };
+
+    fn packet(flow: u32, size: u32, load: u32) -> Item<u32> {
+        Item { at: 0, size, flow, ecn_capable: false, droppable: false, load }
+    }
+
+    fn filled(config: FqCodelConfig, packets: &[(u32, u32)]) -> (FqCodel<u32>, Vec<u32>) {
+        let mut queue = FqCodel::new(config, 7);
+        let mut dropped = VecDeque::new();
+        for (load, &(flow, size)) in (0..).zip(packets) {
+            assert!(queue.enqueue(packet(flow, size, load), &mut dropped));
+        }
+        (queue, dropped.iter().map(|item| item.load).collect())
+    }
+
+    /// What leaves within the first millisecond, before CoDel minds.
+    fn order(queue: &mut FqCodel<u32>, most: usize) -> Vec<u32> {
+        let mut dropped = VecDeque::new();
+        let out = std::iter::from_fn(|| queue.dequeue(1_000_000, &mut dropped).map(|out| out.item.load));
+        out.take(most).collect()
+    }
+
+    #[test]
+    fn flows_send_a_quantum_in_turn_whatever_their_packets() {
+        // Flow 1 has five packets of 1500 bytes, flow 2 five of 500. Credits of 1514: flow 1 sends 0 (14 left) and 1
+        // (-1486), flow 2 sends 5, 6, 7 and, 14 being left, 8 (-486). Then 28 for flow 1, which is enough for 2, and 1028
+        // for flow 2: 9, and it is empty. Flow 1 then has -1472 + 1514 = 42 for 3, and 56 for 4 in the next turn.
+        let packets: Vec<_> = [(1, 1500); 5].into_iter().chain([(2, 500); 5]).collect();
+        let (mut queue, _) = filled(CONFIG, &packets);
+        assert_eq!(order(&mut queue, 20), [0, 1, 5, 6, 7, 8, 2, 9, 3, 4]);
+        assert_eq!((queue.packets, queue.bytes), (0, 0));
+    }
+
+    #[test]
+    fn a_flow_that_begins_comes_before_those_that_have_had_a_turn() {
+        let (mut queue, _) = filled(CONFIG, &[(1, 1500); 6]);
+        assert_eq!(order(&mut queue, 3), [0, 1, 2]);
+        queue.enqueue(packet(2, 100, 100), &mut VecDeque::new());
+        assert_eq!(order(&mut queue, 4), [100, 3, 4, 5]);
+    }
+
+    #[test]
+    fn where_there_is_no_room_the_fattest_flow_loses_half_of_what_it_has_from_the_head() {
+        // Room for six. The seventh packet, of the thin flow, costs the fat one, which has five, three of them.
+        let config = FqCodelConfig { room: Room::Packets(6), ..CONFIG };
+        let (mut queue, dropped) =
+            filled(config, &[(1, 1000), (1, 1000), (1, 1000), (2, 1000), (1, 1000), (1, 1000), (2, 1000)]);
+        assert_eq!(dropped, [0, 1, 2]);
+        assert_eq!(order(&mut queue, 9), [4, 5, 3, 6]);
+    }
+
+    #[test]
+    fn flows_are_spread_over_the_queues() {
+        let queue = FqCodel::<u32>::new(CONFIG, 7);
+        let mut hit = vec![0_u32; 1024];
+        (0..102_400).for_each(|flow| hit[queue.queue_of(flow) as usize] += 1);
+        // A hundred each on average, with a standard deviation of ten: six of them.
+        assert!(hit.iter().all(|n| (40..160).contains(n)));
+    }
+}
