@@ -229,12 +229,12 @@ pub(crate) const CASES: &[Case] = &[
     (
         6,
         "buffer = \"500 packets\"\nqueue = { kind = \"codel\", max_p = 0.1 }",
-        "base.toml:7:27: path.queue.max_p = 0.1: codel has no such parameter",
+        "base.toml:7:35: path.queue.max_p = 0.1: codel has no such parameter",
     ),
     (
         6,
         "buffer = \"500 packets\"\nqueue = { kind = \"fq-codel\", flows = 0 }",
-        "base.toml:7:30: path.queue.flows = 0: out of range; expected a whole number from 1 to 65536",
+        "base.toml:7:38: path.queue.flows = 0: out of range; expected a whole number from 1 to 65536",
     ),
     (
         6,
