@@ -5,7 +5,7 @@
 
 use core::fmt::Write;
 
-use firstflight_control::scheme::{ParamKind, Value};
+use firstflight_control::scheme::{ParamKind, Role, Value};
 use firstflight_control::units::{Nanos, Rate};
 use sha2::{Digest, Sha256};
 
@@ -208,15 +208,18 @@ impl Writer {
             self.plain("rounds", format_args!("{{ count = {count}, idle = {idle}, jitter = {jitter} }}"));
         }
         let (last, before) = flow.scheme.phases().split_last().expect("a scheme has phases");
+        let whole = last.role() == Role::Whole;
         match before {
-            [] => self.plain("startup", phase(last)),
+            [] if whole => self.plain("startup", phase(last)),
+            // It begins by itself.
+            [] => {}
             [one] => self.plain("startup", phase(one)),
             several => {
                 let list: Vec<_> = several.iter().map(phase).collect();
                 self.plain("startup", format_args!("[{}]", list.join(", ")));
             }
         }
-        if !before.is_empty() {
+        if !whole {
             self.plain("avoidance", phase(last));
         }
         self.text("recovery", flow.recovery.word());

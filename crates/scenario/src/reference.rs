@@ -67,16 +67,12 @@ fn tables() -> String {
         out.push_str("| Key | Takes | If absent | Meaning |\n|---|---|---|---|\n");
         for key in section.keys {
             let takes = match &key.kind {
-                Kind::Later => "not built yet".into(),
                 Kind::Table(table) => format!("a table: {}", table.name),
                 Kind::Variants(tables) => {
                     let names: Vec<_> = tables.iter().map(|table| table.name).collect();
                     format!("a table: {}", names.join(" or "))
                 }
                 Kind::Either(plain, table) => format!("{}, or a table: {}", plain.describe(), table.name),
-                Kind::Word { later, .. } if !later.is_empty() => {
-                    format!("{}; not built yet: {}", key.kind.describe(), later.join(", "))
-                }
                 kind => kind.describe(),
             };
             let absent = match key.absent {

@@ -30,13 +30,12 @@ pub fn schema_text() -> String {
 }
 
 fn table(section: &Section) -> Value {
-    let built = || section.keys.iter().filter(|key| !matches!(key.kind, Kind::Later));
     let required: Vec<_> =
-        built().filter(|key| matches!(key.absent, Absent::Refused)).map(|key| key.name).collect();
+        section.keys.iter().filter(|key| matches!(key.absent, Absent::Refused)).map(|key| key.name).collect();
     json!({
         "type": "object",
         "description": section.doc,
-        "properties": built().map(|key| (key.name.to_string(), property(key))).collect::<Value>(),
+        "properties": section.keys.iter().map(|key| (key.name.to_string(), property(key))).collect::<Value>(),
         "required": required,
         "additionalProperties": false,
     })
@@ -83,7 +82,7 @@ fn kind(kind: &Kind) -> Value {
         }
         Kind::AmountOrUnlimited => any([json!({ "const": UNLIMITED }), self::kind(&Kind::Amount)]),
         Kind::Buffer | Kind::Threshold => quantity(&[BYTE_UNITS, PACKET_UNITS, BDP_UNITS]),
-        Kind::Word { built, .. } => json!({ "enum": built }),
+        Kind::Word(words) => json!({ "enum": words }),
         Kind::Reads => any([json!({ "const": EAGER }), self::kind(&Kind::Bytes)]),
         Kind::Startup => scheme(&[Role::Startup, Role::Whole]),
         Kind::Avoidance => scheme(&[Role::Avoidance]),
@@ -92,7 +91,6 @@ fn kind(kind: &Kind) -> Value {
         Kind::Table(table) => refer(table),
         Kind::Tables(table) => json!({ "type": "array", "items": refer(table) }),
         Kind::Variants(tables) => any(tables.iter().map(|table| refer(table))),
-        Kind::Later => json!(false),
     }
 }
 

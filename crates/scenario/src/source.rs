@@ -7,7 +7,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::error::{Error, Problem, clipped, nearest};
-use crate::format::{Key, Kind, Section, kinds};
+use crate::format::{Kind, Section, kinds};
 use crate::quantity::QuantityError;
 use crate::trace::{LinkTrace, LoadError};
 
@@ -93,17 +93,12 @@ impl<'a> Table<'a> {
             };
             match known(name.get_ref()) {
                 None => {
-                    let built = section.keys.iter().filter(|key| !matches!(key.kind, Kind::Later));
-                    let names = built.map(|key| key.name);
-                    return Err(item(&Kind::Later)
+                    let names = section.keys.iter().map(|key| key.name);
+                    return Err(item(&Kind::Text)
                         .fail(Problem::UnknownKey)
                         .with_place(source.place(name.span().start))
                         .expecting(Some(format!("one of: {}", names.clone().collect::<Vec<_>>().join(", "))))
                         .near(nearest(name.get_ref(), names)));
-                }
-                Some(Key { kind: kind @ Kind::Later, doc, .. }) => {
-                    let what = format!("{} ({doc})", name.get_ref());
-                    return Err(item(kind).fail(Problem::NotBuilt(what)).expecting(None));
                 }
                 Some(_) => {}
             }

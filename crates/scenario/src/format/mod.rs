@@ -96,13 +96,8 @@ pub enum Kind {
     LinkBuffer,
     /// A threshold on an average queue.
     Threshold,
-    /// One of these words; the later ones are not built.
-    Word {
-        /// Those that work.
-        built: &'static [&'static str],
-        /// Those that are refused by name.
-        later: &'static [&'static str],
-    },
+    /// One of these words.
+    Word(&'static [&'static str]),
     /// `eager`, or how many bytes wake the application.
     Reads,
     /// A chain of start-up schemes.
@@ -119,8 +114,6 @@ pub enum Kind {
     Tables(&'static Section),
     /// A table whose key `kind` says which of these it is.
     Variants(&'static [&'static Section]),
-    /// Refused by name.
-    Later,
 }
 
 /// No limit, in place of an amount.
@@ -169,7 +162,7 @@ impl Section {
     /// The words by which its key `kind` tells it from other variants.
     pub(crate) fn kind_words(&self) -> &'static [&'static str] {
         match self.keys.iter().find(|key| key.name == "kind").map(|key| &key.kind) {
-            Some(Kind::Word { built, .. }) => built,
+            Some(Kind::Word(words)) => words,
             _ => &[],
         }
     }
@@ -228,7 +221,7 @@ impl Kind {
             Self::Buffer => "a buffer such as \"500 packets\", \"250 KB\" or \"1 BDP\"".into(),
             Self::LinkBuffer => "a buffer such as \"500 packets\" or \"250 KB\"".into(),
             Self::Threshold => "a threshold such as \"5 packets\", \"10 KB\" or \"0.1 BDP\"".into(),
-            Self::Word { built, .. } => format!("one of: {}", built.join(", ")),
+            Self::Word(words) => format!("one of: {}", words.join(", ")),
             Self::Reads => "\"eager\", or a size such as \"256 KB\"".into(),
             Self::Startup => {
                 "a start-up scheme, or several joined by \"+\", or a table with kind and parameters".into()
@@ -242,7 +235,6 @@ impl Kind {
             Self::Table(_) => "a table".into(),
             Self::Tables(table) => format!("an array of tables, each under {}", table.name),
             Self::Variants(tables) => format!("a table whose kind is {}", kinds(tables)),
-            Self::Later => "nothing: it is not built yet".into(),
         }
     }
 }

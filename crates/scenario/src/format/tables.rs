@@ -20,8 +20,8 @@ pub(super) const fn habit(name: &'static str, kind: Kind, doc: &'static str) -> 
     Key { name, kind, absent: Absent::Profile, doc }
 }
 
-pub(super) const fn words(built: &'static [&'static str]) -> Kind {
-    Kind::Word { built, later: &[] }
+pub(super) const fn words(words: &'static [&'static str]) -> Kind {
+    Kind::Word(words)
 }
 
 /// The keys of two lists.

@@ -149,21 +149,18 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// The word, one of those that are built.
+    /// The word, one of those that the key takes.
     pub(super) fn word(&self) -> Result<&'static str, Error> {
-        let (Kind::Word { built, later } | Kind::Either(Kind::Word { built, later }, _)) = self.kind else {
+        let (Kind::Word(words) | Kind::Either(Kind::Word(words), _)) = self.kind else {
             unreachable!("{:?} takes no word", self.kind)
         };
         let text = self.text()?;
-        if let Some(word) = built.iter().find(|word| **word == text) {
+        if let Some(word) = words.iter().find(|word| **word == text) {
             return Ok(word);
         }
-        let all = built.iter().chain(later.iter()).copied();
-        let (problem, nearest) = match later.contains(&text) {
-            true => (Problem::NotBuilt(text.into()), None),
-            false => (Problem::UnknownName(text.into()), nearest(text, all)),
-        };
-        Err(self.fail(problem).expecting(Some(format!("one of: {}", built.join(", ")))).near(nearest))
+        let expected = format!("one of: {}", words.join(", "));
+        let near = nearest(text, words.iter().copied());
+        Err(self.fail(Problem::UnknownName(text.into())).expecting(Some(expected)).near(near))
     }
 
     /// The choice of an enum whose words the key takes.

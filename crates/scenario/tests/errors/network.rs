@@ -203,13 +203,8 @@ pub(crate) const CASES: &[Case] = &[
     ),
     (
         6,
-        "buffer = \"500 packets\"\nqueue = \"xcp\"",
-        "base.toml:7:9: path.queue = \"xcp\": not built yet: xcp; expected one of: drop-tail, red, choke, codel, fq-codel, priority, quick-start",
-    ),
-    (
-        6,
         "buffer = \"500 packets\"\nqueue = \"droptail\"",
-        "base.toml:7:9: path.queue = \"droptail\": there is no \"droptail\"; expected one of: drop-tail, red, choke, codel, fq-codel, priority, quick-start; did you mean \"drop-tail\"?",
+        "base.toml:7:9: path.queue = \"droptail\": there is no \"droptail\"; expected one of: drop-tail, red, choke, codel, fq-codel, priority, quick-start, xcp, vcp; did you mean \"drop-tail\"?",
     ),
     (
         6,
@@ -224,7 +219,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         6,
         "buffer = \"500 packets\"\nqueue = { kind = \"red\", minimum = \"0.3 BDP\" }",
-        "base.toml:7:25: path.queue.minimum = \"0.3 BDP\": no such key; expected one of: kind, min, max, weight, max_p, gentle, ecn, target, interval, quantum, flows, threshold, share",
+        "base.toml:7:25: path.queue.minimum = \"0.3 BDP\": no such key; expected one of: kind, min, max, weight, max_p, gentle, ecn, target, interval, quantum, flows, threshold, share, alpha, beta, gamma, utilization",
     ),
     (
         6,
@@ -239,7 +234,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         6,
         "buffer = \"500 packets\"\nqueue = { min = \"1 packets\" }",
-        "base.toml:7:9: path.queue.kind: missing; expected one of: drop-tail, red, choke, codel, fq-codel, priority, quick-start",
+        "base.toml:7:9: path.queue.kind: missing; expected one of: drop-tail, red, choke, codel, fq-codel, priority, quick-start, xcp, vcp",
     ),
     (
         6,
