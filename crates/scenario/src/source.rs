@@ -91,16 +91,13 @@ impl<'a> Table<'a> {
                 value: value.get_ref(),
                 kind,
             };
-            match known(name.get_ref()) {
-                None => {
-                    let names = section.keys.iter().map(|key| key.name);
-                    return Err(item(&Kind::Text)
-                        .fail(Problem::UnknownKey)
-                        .with_place(source.place(name.span().start))
-                        .expecting(Some(format!("one of: {}", names.clone().collect::<Vec<_>>().join(", "))))
-                        .near(nearest(name.get_ref(), names)));
-                }
-                Some(_) => {}
+            if known(name.get_ref()).is_none() {
+                let names = section.keys.iter().map(|key| key.name);
+                return Err(item(&Kind::Text)
+                    .fail(Problem::UnknownKey)
+                    .with_place(source.place(name.span().start))
+                    .expecting(Some(format!("one of: {}", names.clone().collect::<Vec<_>>().join(", "))))
+                    .near(nearest(name.get_ref(), names)));
             }
         }
         Ok(table)

@@ -171,9 +171,9 @@ mod tests {
         signals
     }
 
-    /// Above the target from 10 ms on: at 110 ms an interval is over. Then 100 / sqrt(n) ms from one to the next: 210,
-    /// + 70.711 = 280.711, + 57.735 = 338.446, + 50 = 388.446, + 44.721 = 433.167, + 40.825 = 473.992; a packet leaves at
-    /// each whole millisecond.
+    /// Above the target from 10 ms on: at 110 ms an interval is over. Then 100 / sqrt(n) ms from one to the next: 210, and
+    /// with 70.711 more 280.711, with 57.735 more 338.446, with 50 more 388.446, with 44.721 more 433.167, with 40.825 more
+    /// 473.992; a packet leaves at each whole millisecond.
     const CONTROL_LAW: [u64; 7] = [110, 210, 281, 339, 389, 434, 474];
 
     #[test]

@@ -69,7 +69,7 @@ impl<T: Copy> FqCodel<T> {
         hash = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         hash = (hash ^ hash >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
         hash ^= hash >> 31;
-        (u128::from(hash) * u128::from(self.config.flows) >> 64) as u32
+        ((u128::from(hash) * u128::from(self.config.flows)) >> 64) as u32
     }
 
     /// Section 4.1. Whoever comes is let in; where there is no room, the fattest queue gives.
