@@ -8,8 +8,9 @@ use toml::de::{DeTable, DeValue};
 
 use crate::error::{Error, Problem, clipped, nearest};
 use crate::format::{Kind, Section, kinds};
+use crate::limits;
 use crate::quantity::QuantityError;
-use crate::trace::{LinkTrace, LoadError};
+use crate::trace::{LinkTrace, LoadError, text_beside};
 
 /// The text of a file and its name.
 pub(crate) struct Source<'a> {
@@ -204,14 +205,22 @@ impl<'a> Item<'a> {
 
     /// The trace in the file that the value names.
     pub(crate) fn trace(&self) -> Result<LinkTrace, Error> {
-        let file = self.text()?;
-        let Some(folder) = self.source.folder else {
-            return Err(self.impossible("a text that is in no file itself cannot name one"));
-        };
-        LinkTrace::load(file, folder).map_err(|error| match error {
+        LinkTrace::load(self.text()?, self.folder()?).map_err(|error| match error {
             LoadError::Unreadable(why) => self.fail(Problem::Unreadable(why)),
             LoadError::Wrong(error) => error,
         })
+    }
+
+    /// The text of the file that it names, and what errors call that.
+    pub(crate) fn attached(&self) -> Result<(String, String), Error> {
+        text_beside(self.text()?, self.folder()?, limits::FILE)
+            .map_err(|why| self.fail(Problem::Unreadable(why)))
+    }
+
+    /// Where files are that the scenario names.
+    fn folder(&self) -> Result<&Path, Error> {
+        let nowhere = || self.impossible("a text that is in no file itself cannot name one");
+        self.source.folder.ok_or_else(nowhere)
     }
 
     pub(crate) fn flag(&self) -> Result<bool, Error> {

@@ -36,25 +36,27 @@ pub enum Schedule {
 impl LinkTrace {
     /// Reads the trace `file` in `folder`.
     pub(crate) fn load(file: &str, folder: &Path) -> Result<Self, LoadError> {
-        use std::io::Read;
-        let path = folder.join(file);
-        let named = path.display().to_string();
-        let unreadable = |why: String| LoadError::Unreadable(format!("{named}: {why}"));
-        let mut bytes = vec![];
-        std::fs::File::open(&path)
-            .and_then(|f| f.take(limits::TRACE + 1).read_to_end(&mut bytes))
-            .map_err(|error| unreadable(error.to_string()))?;
-        if bytes.len() as u64 > limits::TRACE {
-            return Err(unreadable(format!(
-                "it is longer than {} bytes, the most that is taken",
-                limits::TRACE
-            )));
-        }
-        let sha256 = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-        let text = String::from_utf8(bytes).map_err(|_| unreadable("it is not UTF-8 text".into()))?;
+        let (text, named) = text_beside(file, folder, limits::TRACE).map_err(LoadError::Unreadable)?;
+        let sha256 = Sha256::digest(&text).iter().map(|byte| format!("{byte:02x}")).collect();
         let schedule = Schedule::parse(&text, &named).map_err(LoadError::Wrong)?;
         Ok(Self { file: file.into(), sha256, schedule: Arc::new(schedule) })
     }
+}
+
+/// The text of `file` in `folder`, at most `most` bytes, and what errors call it; or why it cannot be had.
+pub(crate) fn text_beside(file: &str, folder: &Path, most: u64) -> Result<(String, String), String> {
+    use std::io::Read;
+    let path = folder.join(file);
+    let named = path.display().to_string();
+    let mut bytes = vec![];
+    std::fs::File::open(&path)
+        .and_then(|f| f.take(most + 1).read_to_end(&mut bytes))
+        .map_err(|error| format!("{named}: {error}"))?;
+    if bytes.len() as u64 > most {
+        return Err(format!("{named}: it is longer than {most} bytes, the most that is taken"));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| format!("{named}: it is not UTF-8 text"))?;
+    Ok((text, named))
 }
 
 /// Why a trace was not read.

@@ -213,12 +213,12 @@ fn topologies_and_keys_that_make_no_sense_are_refused() {
         (
             "\"parking-lot\"",
             "\"parkinglot\"",
-            "graph.toml:6:8: topology.kind = \"parkinglot\": there is no \"parkinglot\"; expected one of: parking-lot, three-router, transit-stub; did you mean \"parking-lot\"?",
+            "graph.toml:6:8: topology.kind = \"parkinglot\": there is no \"parkinglot\"; expected one of: parking-lot, three-router, transit-stub, graphml; did you mean \"parking-lot\"?",
         ),
         (
             "kind = \"parking-lot\"\n",
             "",
-            "graph.toml:5:1: topology.kind: missing; expected one of: parking-lot, three-router, transit-stub",
+            "graph.toml:5:1: topology.kind: missing; expected one of: parking-lot, three-router, transit-stub, graphml",
         ),
         (
             "hops = 3",

@@ -68,3 +68,16 @@ fn a_dumbbell_is_one_bottleneck_each_way_and_a_name_given_overrides_what_the_top
     let of = |group| clusters(&loaded, group).into_iter().next().expect("a flow");
     assert_eq!([of("there"), of("back"), of("said")], [">forward", ">reverse", "site-a"]);
 }
+
+#[test]
+fn a_graph_from_a_file_has_the_round_trips_of_its_places() {
+    let loaded = scenario("graphml.toml");
+    let built = build(&loaded.scenario, 1, GRID).expect("the simulator can run it");
+    // Seattle, Denver, Chicago, Boston: 1640.7 + 1477.7 + 1365.5 km by the law of cosines, 44.839 ms there and back in
+    // fibre; at 40 Mbit/s 149.46 packets of 1500 bytes.
+    assert!((built.bdp[0] - 149.46).abs() < 0.01, "{}", built.bdp[0]);
+    let crossed: Vec<&str> =
+        built.network.flows[1].forward.iter().map(|&link| &built.network.links[link].name[..]).collect();
+    assert_eq!(crossed[1..3], ["boston-chicago", "chicago-houston"]);
+    assert!(result(&loaded).flows.iter().all(|flow| flow.completion_s.is_some()));
+}

@@ -457,6 +457,7 @@ pub static SECTIONS: &[&Section] = &[
     &LINK,
     &PARKING_LOT,
     &THREE_ROUTER,
+    &GRAPHML,
     &TRANSIT_STUB,
     &LEVEL,
 ];

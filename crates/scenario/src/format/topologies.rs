@@ -8,7 +8,7 @@ use super::{Floor, Kind, Range, Section};
 use crate::limits;
 
 /// What `[topology]` may be.
-pub static TOPOLOGIES: &[&Section] = &[&PARKING_LOT, &THREE_ROUTER, &TRANSIT_STUB];
+pub static TOPOLOGIES: &[&Section] = &[&PARKING_LOT, &THREE_ROUTER, &TRANSIT_STUB, &GRAPHML];
 
 /// `[topology]` with kind `parking-lot`.
 pub static PARKING_LOT: Section = Section {
@@ -160,6 +160,37 @@ pub static LEVEL: Section = Section {
             Kind::Number(Range { min: 0.0, min_taken: false, max: 1000.0, max_taken: true }),
             "1",
             "see `method`",
+        ),
+    ],
+};
+
+/// `[topology]` with kind `graphml`.
+pub static GRAPHML: Section = Section {
+    name: "[topology] graphml",
+    doc: "A graph from a GraphML file, such as those of the Internet Topology Zoo. Of its attributes these count, by `attr.name`: of an edge `rate` and `delay` (quantities with units), `cost`, and `LinkSpeedRaw` (bits per second); of a node `name` (else its id), `subnet`, `Latitude` and `Longitude`, from which an edge without a delay has that of light in fibre, 5 us a kilometre of great circle. An undirected edge is a link each way; nodes without edges are left out. Flows say `from` and `to`.",
+    keys: &[
+        required("kind", words(&["graphml"]), "which graph"),
+        required("file", Kind::File, "the GraphML file"),
+        optional(
+            "rate",
+            Kind::Rate,
+            "an error where an edge has none",
+            "of edges that have none of their own",
+        ),
+        optional(
+            "delay",
+            DELAY,
+            "an error where an edge has none",
+            "of edges that have none of their own, one way",
+        ),
+        required("buffer", Kind::LinkBuffer, "of every link"),
+        optional("queue", QUEUE_KIND, "`\"drop-tail\"`", "of every link"),
+        optional("loss", Kind::Number(PROBABILITY), "0", "independent per-packet loss on every link"),
+        optional(
+            "access_rate",
+            Kind::Rate,
+            "10 x the fastest link at the node",
+            "rate of the access links by which the endpoints of flows reach a node",
         ),
     ],
 };

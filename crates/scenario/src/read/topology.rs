@@ -1,5 +1,7 @@
 //! `[topology]`: graphs that are generated, and the traffic that belongs to them.
 
+use std::collections::BTreeMap;
+
 use firstflight_control::units::{Nanos, Rate};
 
 use super::network::{Hop, access, hop, hop_or};
@@ -11,6 +13,7 @@ use crate::model::{Endpoints, Graph, Limit, Link, Node, Packet};
 use crate::source::{Item, Table};
 use crate::topology::Draws;
 use crate::topology::flat::{Chance, Level};
+use crate::topology::graphml::{self, Place};
 use crate::topology::transit_stub::TransitStub;
 
 /// What a topology says of traffic.
@@ -29,6 +32,7 @@ pub(super) fn read<'a>(item: &Item<'a>, packet: Packet) -> Result<(Graph, Traffi
     match table.need("kind")?.word()? {
         "parking-lot" => parking_lot(&table, packet),
         "three-router" => three_router(&table, packet),
+        "graphml" => graphml(&table, packet),
         _ => transit_stub(&table, packet),
     }
 }
@@ -147,6 +151,63 @@ fn three_router<'a>(table: &Table<'a>, packet: Packet) -> Result<(Graph, Traffic
     let (sources, sinks) = (hosts("xs", routers[0], pairs), hosts("xc", routers[1], pairs));
     let cross = cross_on(table, sources.into_iter().zip(sinks).collect());
     Ok((graph.graph(), Traffic { from: vec![server], to: clients, cross }))
+}
+
+fn graphml<'a>(table: &Table<'a>, packet: Packet) -> Result<(Graph, Traffic<'a>), Error> {
+    let item = table.need("file")?;
+    let shared = hop(table, packet, None)?;
+    let rate_of = |key| table.get(key).map(|item| item.rate()).transpose();
+    let (rate, access_rate) = (rate_of("rate")?, rate_of("access_rate")?);
+    let delay = table.get("delay").map(|item| item.time()).transpose()?;
+    let (text, named) = item.attached()?;
+    let drawing = graphml::parse(&text, &named)?;
+
+    let mut fastest: BTreeMap<usize, Rate> = BTreeMap::new();
+    let mut edges = vec![];
+    for edge in &drawing.edges {
+        let (a, b) = edge.ends;
+        let lacks = |what: &str| {
+            let [a, b] = [a, b].map(|end| &drawing.places[end].name);
+            item.fail(Problem::Impossible(format!("the edge from {a} to {b} has no {what}")))
+                .expecting(Some(format!("a {what} in the file, or [topology] {what} for all that have none")))
+        };
+        let rate = edge.rate.or(rate).ok_or_else(|| lacks("rate"))?;
+        let delay = edge.delay.or(delay).ok_or_else(|| lacks("delay"))?;
+        for end in [a, b] {
+            let known = fastest.entry(end).or_insert(rate);
+            *known = rate.max(*known);
+        }
+        edges.push((edge, rate, delay));
+    }
+    // A node that no edge reaches can carry nothing.
+    let mut graph = Builder { nodes: vec![], links: vec![] };
+    let mut index = BTreeMap::new();
+    for (&place, &fastest) in &fastest {
+        let Place { name, subnet, .. } = &drawing.places[place];
+        let node = graph.node(name.clone(), subnet.as_deref(), access_rate.unwrap_or(Rate(fastest.0 * 10)));
+        index.insert(place, node);
+    }
+    for (edge, rate, delay) in edges {
+        let ends = (index[&edge.ends.0], index[&edge.ends.1]);
+        graph.join(ends, rate, delay, edge.cost.unwrap_or(1), &shared);
+        if edge.directed {
+            graph.links.pop();
+        }
+    }
+    name_apart(&mut graph.links);
+    Ok((graph.graph(), Traffic::default()))
+}
+
+/// Links between the same nodes are numbered from the second on.
+fn name_apart(links: &mut [Link]) {
+    let mut times: BTreeMap<String, usize> = BTreeMap::new();
+    for link in links {
+        let time = times.entry(link.name.clone()).or_insert(0);
+        *time += 1;
+        if *time > 1 {
+            link.name = format!("{}-{time}", link.name);
+        }
+    }
 }
 
 fn transit_stub<'a>(table: &Table<'a>, packet: Packet) -> Result<(Graph, Traffic<'a>), Error> {

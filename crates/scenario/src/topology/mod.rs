@@ -1,6 +1,7 @@
-//! Graphs that are drawn at random, the same for the same seed on every machine.
+//! Graphs that are drawn at random, the same for the same seed on every machine, or read from files.
 
 pub(crate) mod flat;
+pub(crate) mod graphml;
 pub(crate) mod transit_stub;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
