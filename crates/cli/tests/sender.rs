@@ -5,10 +5,15 @@ mod common;
 use common::Scratch;
 use serde_json::{Value, json};
 
+/// Runs a script.
+fn finished(options: &[&str], script: &[Value]) -> common::Finished {
+    let lines: String = script.iter().map(|line| format!("{line}\n")).collect();
+    Scratch::new().run_with(&[&["sender"], options].concat(), &lines)
+}
+
 /// Runs a script; the answers, one for each line.
 fn sender(options: &[&str], script: &[Value]) -> Vec<Value> {
-    let lines: String = script.iter().map(|line| format!("{line}\n")).collect();
-    let run = Scratch::new().run_with(&[&["sender"], options].concat(), &lines);
+    let run = finished(options, script);
     assert_eq!((run.code, &*run.err), (0, ""), "{run:?}");
     let answers: Vec<Value> = run.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(answers.len(), script.len());
@@ -410,8 +415,19 @@ fn every_scheme_can_be_driven() {
         let acks = (1..=5).map(|n| ack(100_000, 1 + 1000 * n));
         let script: Vec<Value> =
             [open(true), write(0, 50_000), advance(99_999)].into_iter().chain(acks).collect();
+        let needs = algorithm["needs"].as_array().expect("a list");
+        let elsewhere = ["router-grant", "router-feedback", "router-load", "path-memory", "shared-window"];
+        if let Some(need) = needs.iter().find(|need| elsewhere.iter().any(|other| *need == other)) {
+            // One sender has no network, and nobody else's connections.
+            let refused = finished(&options, &script);
+            assert_eq!(refused.code, 2, "{label} needs {need}");
+            assert!(refused.err.contains(label), "{}", refused.err);
+            continue;
+        }
         let answers = sender(&options, &script);
-        let cwnd = answers[7]["info"]["cwnd"].as_f64().expect("a number");
-        assert!(cwnd >= 10.0, "{label}: {cwnd}");
+        // Five segments had left, and nothing was lost: whatever a scheme makes of that, it goes on.
+        let info = &answers[7]["info"];
+        let number = |key: &str| info[key].as_f64().expect("a number");
+        assert!(number("cwnd") >= 4.0 && number("retrans") == 0.0, "{label}: {info}");
     }
 }

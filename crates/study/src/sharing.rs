@@ -8,7 +8,7 @@ use firstflight_paths::policy::PolicyError;
 use firstflight_scenario::{FlowGroup, SchemeSpec};
 use firstflight_sim::config::Sharing;
 
-use crate::network::{Refusal, Site};
+use crate::network::{Built, Refusal, Site};
 
 /// The clusters of a run, numbered in the order in which flows name them.
 #[derive(Default)]
@@ -55,4 +55,24 @@ fn policy(scheme: &SchemeSpec) -> Result<Option<Policy>, PolicyError> {
     let follows = |phase: &&firstflight_scenario::PhaseSpec| phase.build().info().needs.has(Signals::PLAN);
     let phase = scheme.phases().iter().find(follows);
     phase.map(|phase| Policy::new(phase.label(), phase.params())).transpose()
+}
+
+/// Refuses a scheme that lives on what other connections know, or on a window it shares with them, where there never is
+/// another: it would run as slow start. A connection that goes on after an idle time has its own past.
+pub(crate) fn check_company(built: &Built, place: impl Fn(usize) -> String) -> Result<(), Refusal> {
+    let flows = &built.network.flows;
+    let mut sizes: BTreeMap<u32, usize> = BTreeMap::new();
+    for flow in flows {
+        *sizes.entry(flow.sharing.cluster).or_default() += 1;
+    }
+    for (flow, &group) in flows.iter().zip(&built.group) {
+        let needs = flow.chain.needs();
+        let learns = needs.has(Signals::PLAN) && flow.app.pauses.is_empty();
+        if (learns || needs.has(Signals::SHARED_WINDOW)) && sizes[&flow.sharing.cluster] == 1 {
+            let why =
+                format!("{} needs other connections in its cluster, and there are none", flow.chain.label());
+            return Err(Refusal { key: format!("{}.startup", place(group)), why });
+        }
+    }
+    Ok(())
 }

@@ -20,7 +20,7 @@ use firstflight_sim::config::{FlowConfig, Network, Sharing, UdpConfig};
 use firstflight_sim::sender::Sender;
 
 use crate::draw::draw;
-use crate::sharing::Clusters;
+use crate::sharing::{self, Clusters};
 use stack::{ack_policy, chain, idle_conflict, stack, stack_of};
 use traffic::Connection;
 use wires::Wires;
@@ -127,6 +127,7 @@ pub fn build(scenario: &Scenario, seed: u64, grid: Nanos) -> Result<Built, Refus
         );
         return Err(Refusal { key: "duration".into(), why });
     }
+    sharing::check_company(&built, |index| place(scenario, index))?;
     built.named_links = (0..wires.named).collect();
     built.network.links = wires.links;
     Ok(built)
