@@ -258,7 +258,7 @@ pub struct Codel {
 }
 
 impl Codel {
-    /// The settings of RFC 8289, sections 4.3 and 4.4.
+    /// The settings of RFC 8289, section 4.
     pub const STANDARD: Self =
         Self { target: Nanos::from_millis(5), interval: Nanos::from_millis(100), ecn: false };
 }

@@ -194,7 +194,7 @@ fn controlled_delay_keeps_a_deep_buffer_nearly_empty() {
         // A packet takes 0.8 ms.
         link.mean_queue * 0.8
     };
-    // RFC 8289 section 4.3: the standing queue is to be about the target, 5 ms; a buffer of 500 packets makes 400 ms.
+    // RFC 8289 section 4: the standing queue is to be about the target, 5 ms; a buffer of 500 packets makes 400 ms.
     assert!(mean_wait(codel(false)) < 10.0);
     assert!(mean_wait(QueueConfig::Packets(500)) > 100.0);
 }

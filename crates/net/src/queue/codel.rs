@@ -19,10 +19,10 @@ pub struct CodelConfig {
 }
 
 impl CodelConfig {
-    /// Sections 4.3 and 4.4: 5 ms and 100 ms.
+    /// Section 4: 5 ms and 100 ms.
     pub const STANDARD: Self = Self { target: 5_000_000, interval: 100_000_000, ecn: false };
 
-    /// Section 5.4, `control_law`: the drop after the `count`th at `t`.
+    /// Section 5, `control_law`: the drop after the `count`th at `t`.
     fn next(&self, t: u64, count: u32) -> u64 {
         t + (self.interval as f64 / f64::from(count).sqrt()).round() as u64
     }
@@ -38,7 +38,7 @@ pub(super) struct State {
     /// Drops since dropping began, and what it began with.
     count: u32,
     last_count: u32,
-    /// The largest packet seen: a queue of no more than that is none (section 5.5, `maxpacket`).
+    /// The largest packet seen: a queue of no more than that is none (section 5, `maxpacket`).
     largest: u32,
 }
 
@@ -88,7 +88,7 @@ impl State {
         item.map(|item| Outgoing { item, marked: false })
     }
 
-    /// Section 5.6, `dodequeue`: the next packet, and whether packets have waited too long for an interval.
+    /// Section 5, `dodequeue`: the next packet, and whether packets have waited too long for an interval.
     fn take<T: Copy>(
         &mut self,
         config: &CodelConfig,
