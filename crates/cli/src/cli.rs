@@ -4,7 +4,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::failure::Failure;
-use crate::{algorithms, compare, output, presets, run, sender};
+use crate::{algorithms, compare, output, presets, reproduce, run, sender};
 
 /// The version and, where it is known, the source it was built from.
 const VERSION: &str = env!("FIRSTFLIGHT_VERSION");
@@ -33,6 +33,7 @@ pub(crate) struct Cli {
 enum Command {
     Compare(compare::Options),
     Run(run::Options),
+    Reproduce(reproduce::Options),
     Algorithms(algorithms::Options),
     Presets(presets::Options),
     Sender(sender::Options),
@@ -64,6 +65,7 @@ impl Cli {
         match self.command {
             Command::Compare(options) => compare::execute(&options),
             Command::Run(options) => run::execute(&options),
+            Command::Reproduce(options) => reproduce::execute(&options),
             Command::Algorithms(options) => algorithms::execute(&options),
             Command::Presets(options) => presets::execute(&options),
             Command::Sender(options) => sender::execute(&options),

@@ -10,6 +10,7 @@ mod output;
 mod presets;
 mod progress;
 mod reference;
+mod reproduce;
 mod run;
 mod schemes;
 mod sender;

@@ -6,7 +6,7 @@ use std::path::Path;
 use toml::de::DeValue;
 
 /// Each crate, and the crates of this workspace that it may depend on.
-const LAYERS: [(&str, &[&str]); 10] = [
+const LAYERS: [(&str, &[&str]); 11] = [
     ("control", &[]),
     ("net", &["control"]),
     ("paths", &["control"]),
@@ -15,8 +15,9 @@ const LAYERS: [(&str, &[&str]); 10] = [
     ("lab", &[]),
     ("sim", &["control", "net", "paths"]),
     ("study", &["control", "net", "paths", "scenario", "capture", "sim"]),
-    ("report", &["control", "study"]),
-    ("cli", &["control", "net", "paths", "scenario", "capture", "sim", "study", "report"]),
+    ("reproduce", &["control", "scenario", "study"]),
+    ("report", &["control", "study", "reproduce"]),
+    ("cli", &["control", "net", "paths", "scenario", "capture", "sim", "study", "reproduce", "report"]),
 ];
 
 /// The crates of this workspace that a manifest's `[dependencies]` name.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use firstflight_control::units::Nanos;
 use firstflight_scenario::{Error, Loaded, Scenario};
+use firstflight_sim::config::FlowConfig;
 use firstflight_sim::outcome::{FlowOutcome, Outcome, simulate};
 use rayon::prelude::*;
 
@@ -49,7 +50,7 @@ pub fn trace(loaded: &Loaded, options: &RunOptions) -> Result<Recording, Error> 
     Ok(record(&built.network, "run", &built.scheme).1)
 }
 
-/// The first flow of a run, over time.
+/// A flow of a run, over time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowOverTime {
     /// The chain of labels it ran.
@@ -74,17 +75,29 @@ pub struct FlowOverTime {
 /// As [`run`], and if the scenario has no flow.
 pub fn over_time(loaded: &Loaded) -> Result<FlowOverTime, Error> {
     let Loaded { scenario, places } = loaded;
-    let built = build(scenario, scenario.seed, Nanos::from_secs(1))
-        .map_err(|refusal| places.refuse(&refusal.key, refusal.why))?;
-    if built.network.flows.is_empty() {
-        return Err(places.refuse("flow", "there is no flow to be shown over time"));
-    }
-    let (outcome, traced) = simulate_traced(&built.network);
-    let (config, flow) = (&built.network.flows[0], &outcome.flows[0]);
+    flow_over_time(scenario, scenario.seed, None).map_err(|refusal| places.refuse(&refusal.key, refusal.why))
+}
+
+/// Runs a scenario once and tells what the flow of this name did; without a name, the first.
+///
+/// # Errors
+/// [`Refusal`] if the scenario asks for what the simulator does not have, or has no such flow.
+pub fn flow_over_time(scenario: &Scenario, seed: u64, name: Option<&str>) -> Result<FlowOverTime, Refusal> {
+    let built = build(scenario, seed, Nanos::from_secs(1))?;
+    let is_it = |flow: &FlowConfig| name.is_none_or(|name| flow.name == name);
+    let Some(index) = built.network.flows.iter().position(is_it) else {
+        let why = match name {
+            Some(name) => format!("there is no flow {name} to be shown over time"),
+            None => "there is no flow to be shown over time".into(),
+        };
+        return Err(Refusal { key: "flow".into(), why });
+    };
+    let (outcome, traced) = simulate_traced(&built.network, index as u32);
+    let (config, flow) = (&built.network.flows[index], &outcome.flows[index]);
     let start = flow.start.unwrap_or(config.app.start);
-    let (bdp_packets, buffer_packets) = (built.bdp[0], built.buffer[0]);
+    let (bdp_packets, buffer_packets) = (built.bdp[index], built.buffer[index]);
     Ok(FlowOverTime {
-        scheme: built.scheme[0].clone(),
+        scheme: built.scheme[index].clone(),
         bdp_packets,
         buffer_packets,
         lasted_s: Nanos(outcome.end.saturating_sub(start)).as_secs_f64(),
@@ -141,6 +154,7 @@ fn result(scenario: &Scenario, seed: u64, built: &Built, outcome: &Outcome) -> R
             marks: link.stats.marks,
             mean_queue_packets: link.mean_queue,
             max_queue_packets: link.stats.max_queue.into(),
+            packets: link.stats.packets,
         }
     });
     RunResult {

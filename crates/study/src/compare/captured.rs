@@ -160,7 +160,7 @@ fn nearest(
     let seen = observed(connection);
     let tried = candidates.iter().map(|scheme| {
         let built = again(subject, connection, scheme);
-        let (outcome, traced) = simulate_traced(&built.network);
+        let (outcome, traced) = simulate_traced(&built.network, 0);
         let resent = [connection.observed.retransmits, outcome.flows[0].retransmits];
         let distance = distance(&seen, &traced.series, resent, connection.observed.packets);
         (scheme, built, outcome, traced, distance)

@@ -252,7 +252,7 @@ fn trace(cell: (&[Task<'_>], &[Run]), subject: &Subject<'_>) -> Trace {
     let nearest = summary::nearest_to_median(runs);
     let task = &tasks[nearest];
     let built = subject.build(task.scheme, task.size, task.replication);
-    let (outcome, traced) = simulate_traced(&built.network);
+    let (outcome, traced) = simulate_traced(&built.network, 0);
     Trace {
         scheme: task.scheme.label(),
         size_bytes: task.size,

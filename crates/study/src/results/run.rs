@@ -101,6 +101,9 @@ pub struct LinkResult {
     pub mean_queue_packets: f64,
     /// Most packets waiting.
     pub max_queue_packets: u64,
+    /// Packets transmitted; for those who compute with results, not for the object that is printed.
+    #[serde(skip)]
+    pub packets: u64,
 }
 
 /// What a run cost. The only fields that differ between two runs of the same seed.

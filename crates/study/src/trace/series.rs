@@ -25,15 +25,18 @@ pub(crate) struct Traced {
     pub(crate) retransmits_s: Vec<f64>,
 }
 
-/// Simulates `network` and records its first flow, and the queue of its first link.
-pub(crate) fn simulate_traced(network: &Network) -> (Outcome, Traced) {
+/// Simulates `network` and records one of its flows, and the queue of its first link.
+pub(crate) fn simulate_traced(network: &Network, flow: u32) -> (Outcome, Traced) {
     // One event a hop: everything comes in order of time.
-    let (outcome, recorder) = simulate_observed(network, Mode::PerHop, Recorder::new(&network.links[0]));
-    let start = outcome.flows[0].start.unwrap_or(0);
+    let recorder = Recorder::new(&network.links[0], flow);
+    let (outcome, recorder) = simulate_observed(network, Mode::PerHop, recorder);
+    let start = outcome.flows[flow as usize].start.unwrap_or(0);
     (outcome, recorder.finish(start))
 }
 
 struct Recorder {
+    /// The flow that is recorded.
+    flow: u32,
     /// At a constant rate.
     serialisation_ns_per_byte: Option<f64>,
     /// When the last transmission ends.
@@ -60,8 +63,9 @@ struct Point {
 }
 
 impl Recorder {
-    fn new(link: &LinkConfig) -> Self {
+    fn new(link: &LinkConfig, flow: u32) -> Self {
         Self {
+            flow,
             serialisation_ns_per_byte: link.trace.is_none().then_some(8e9 / link.rate.0 as f64),
             free_at: 0,
             delay: link.delay.0,
@@ -103,14 +107,14 @@ impl Observer for Recorder {
     const ON: bool = true;
 
     fn sent(&mut self, at: u64, packet: Seen, retransmission: bool) {
-        if retransmission && packet.flow == 0 && packet.kind == Kind::Data {
+        if retransmission && packet.flow == self.flow && packet.kind == Kind::Data {
             self.retransmits.push(at);
         }
     }
 
     fn offered(&mut self, at: u64, link: u32, packet: Seen, passage: Passage) {
         let lost = matches!(passage, Passage::Dropped | Passage::LostOnWire);
-        if lost && packet.flow == 0 && packet.kind == Kind::Data {
+        if lost && packet.flow == self.flow && packet.kind == Kind::Data {
             self.losses.push(at);
         }
         let (0, Passage::Arrives(arrival) | Passage::Marked(arrival)) = (link, passage) else { return };
@@ -133,13 +137,13 @@ impl Observer for Recorder {
     fn left(&mut self, at: u64, link: u32, packet: Seen, _since: u64, passage: Passage) {
         self.held -= u32::from(link == 0);
         let lost = matches!(passage, Passage::Dropped | Passage::LostOnWire);
-        if lost && packet.flow == 0 && packet.kind == Kind::Data {
+        if lost && packet.flow == self.flow && packet.kind == Kind::Data {
             self.losses.push(at);
         }
     }
 
     fn acted(&mut self, at: u64, flow: u32, sender: &Sender) {
-        if flow != 0 || self.points.last().is_some_and(|last| at < last.at + self.spacing) {
+        if flow != self.flow || self.points.last().is_some_and(|last| at < last.at + self.spacing) {
             return;
         }
         self.forget_started(at);

@@ -1,0 +1,209 @@
+//! `firstflight reproduce`: the papers' claims, run again and judged.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use firstflight_reproduce::evidence::Provenance;
+use firstflight_reproduce::judge::{Checked, Judged, Verdict, judge, short};
+use firstflight_reproduce::library::Library;
+use firstflight_reproduce::run::{Selection, Store, run};
+use firstflight_scenario::nearest;
+use sha2::{Digest, Sha256};
+
+use crate::failure::{Failure, Wrong};
+use crate::output::{json_line, print};
+use crate::progress::Bar;
+use crate::table::{Align, table};
+
+/// Run the evaluation of the five papers again, and hold every number they print against what comes out.
+///
+/// Runs that are done are kept in the folder, so that work that was interrupted goes on where it was.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  firstflight reproduce --quick
+  firstflight reproduce AS-01
+  firstflight reproduce YN --replications 20
+  firstflight reproduce all --json | jq '.[] | select(.verdict == \"differs\") | .id'")]
+pub(crate) struct Options {
+    /// A line of the target list such as AS-01, a paper (YN, AS, SP, HS, DL), or all
+    #[arg(value_name = "ID|PAPER|all", default_value = "all")]
+    what: String,
+    /// Only the experiments that take seconds
+    #[arg(long)]
+    quick: bool,
+    /// Runs of every cell in which something is drawn at random, in place of the paper's own number here
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    replications: Option<u32>,
+    /// Read the papers from this folder in place of those built in
+    #[arg(long, value_name = "DIR")]
+    papers: Option<PathBuf>,
+    /// Print one JSON array instead of a table
+    #[arg(long)]
+    json: bool,
+    /// Folder for results, pages and pictures
+    #[arg(long, value_name = "DIR", default_value = "out/reproduction")]
+    out: PathBuf,
+}
+
+/// What is asked for.
+enum What {
+    All,
+    Paper(String),
+    Line(String),
+}
+
+pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
+    let library = match &options.papers {
+        Some(folder) => Library::open(folder),
+        None => Library::built_in(),
+    }
+    .map_err(Failure::new)?;
+    let what = what(&options.what, &library)?;
+    let claim = match &what {
+        What::Line(id) => library.claim(id),
+        _ => None,
+    };
+    let folder = match &what {
+        What::Paper(folder) => Some(folder.as_str()),
+        What::Line(_) => claim.map(|(paper, _)| paper.folder.as_str()),
+        What::All => None,
+    };
+    let experiments = claim.map(|(_, claim)| claim.experiments());
+    let selection = Selection {
+        paper: folder,
+        experiments: experiments.as_deref(),
+        quick: options.quick,
+        replications: options.replications,
+    };
+    let store = store(&options.out)?;
+    let provenance = Provenance {
+        version: env!("FIRSTFLIGHT_VERSION").into(),
+        command: std::env::args().skip(1).fold("firstflight".to_owned(), |all, word| all + " " + &word),
+    };
+    let evidence = run(&library, &selection, &store, provenance, &Bar::new()).map_err(Failure::new)?;
+    let not_run = match options.quick {
+        true => "Not run: --quick leaves out what takes longer.",
+        false => "Not run: something else was asked for.",
+    };
+    let rows: Vec<Judged> = judge(&library, &evidence, not_run)
+        .into_iter()
+        .filter(|row| match &what {
+            What::All => true,
+            What::Line(id) => row.id == *id,
+            What::Paper(folder) => library.claim(&row.id).is_some_and(|(paper, _)| paper.folder == *folder),
+        })
+        .collect();
+    if options.json {
+        return print(&json_line(&rows));
+    }
+    match &what {
+        What::Line(_) => print(&rows.iter().map(explained).collect::<String>()),
+        _ => print(&listed(&rows)),
+    }
+}
+
+/// What the word on the command line means.
+fn what(word: &str, library: &Library) -> Result<What, Failure> {
+    if word == "all" {
+        return Ok(What::All);
+    }
+    let is = |known: &str| known.eq_ignore_ascii_case(word);
+    if let Some(paper) = library.papers.iter().find(|paper| is(&paper.about.key) || is(&paper.folder)) {
+        return Ok(What::Paper(paper.folder.clone()));
+    }
+    if let Some(target) = library.targets.iter().find(|target| is(&target.id)) {
+        return Ok(What::Line(target.id.clone()));
+    }
+    let papers = library.papers.iter().map(|paper| paper.about.key.as_str());
+    let known: Vec<&str> = papers.clone().chain(library.targets.iter().map(|t| t.id.as_str())).collect();
+    let expected =
+        format!("\"all\", a paper ({}) or a line of the target list", papers.collect::<Vec<_>>().join(", "));
+    let wrong = Wrong::at(word, "neither a paper nor a line of the target list").expected(expected);
+    Err(wrong.nearest(nearest(&word.to_uppercase(), known.iter().copied())).into())
+}
+
+/// Runs already done by this very program.
+fn store(folder: &Path) -> Result<Store, Failure> {
+    let failed =
+        |error: std::io::Error| Failure::new(format!("cannot write into {}: {error}", folder.display()));
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    let program = std::env::current_exe().and_then(std::fs::read).map_err(failed)?;
+    let build: String = Sha256::digest(program).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    Store::open(&folder.join("runs.jsonl"), &build).map_err(failed)
+}
+
+fn listed(rows: &[Judged]) -> String {
+    use Align::Left;
+    let cells: Vec<[String; 5]> = rows
+        .iter()
+        .map(|row| {
+            let cut = |text: &str| match text.char_indices().nth(60) {
+                Some((end, _)) => format!("{}...", &text[..end]),
+                None => text.to_owned(),
+            };
+            [
+                row.id.clone(),
+                row.place.clone(),
+                cut(&row.expected),
+                cut(&row.measured),
+                row.verdict.word().into(),
+            ]
+        })
+        .collect();
+    let columns = [("line", Left), ("where", Left), ("paper", Left), ("here", Left), ("verdict", Left)];
+    let count = |verdict: Verdict| rows.iter().filter(|row| row.verdict == verdict).count();
+    table(columns, &cells)
+        + &format!(
+            "\n{} match, {} differ, {} cannot be checked. firstflight reproduce ID explains one.\n",
+            count(Verdict::Matches),
+            count(Verdict::Differs),
+            count(Verdict::NotCheckable)
+        )
+}
+
+fn explained(row: &Judged) -> String {
+    let mut out = format!("{} ({}): {}\n\npaper  {}\n", row.id, row.place, row.verdict.word(), row.expected);
+    if !row.measured.is_empty() {
+        out += &format!("here   {}\n", row.measured);
+    }
+    if !row.why.is_empty() {
+        out += &format!("\n{}\n", row.why);
+    }
+    row.statements.iter().for_each(|one| out += &checked(one));
+    if !row.because.is_empty() {
+        out += "\nWhat shows the cause:\n";
+        row.because.iter().for_each(|one| out += &checked(one));
+    }
+    out + "\nExperiments: " + &row.experiments.join(", ") + "\n"
+}
+
+fn checked(one: &Checked) -> String {
+    use Align::{Left, Right};
+    let holds = if one.holds { "holds" } else { "does not hold" };
+    let reading = one.reading.as_ref().map_or(String::new(), |reading| format!(" (reading: {reading})"));
+    let mut out = format!("\n{} : {holds}{reading}\n", one.that);
+    if let Some(problem) = &one.problem {
+        return out + problem + "\n";
+    }
+    let number = |value: &Option<f64>| value.map_or("-".into(), short);
+    let all = |values: &[Option<f64>]| values.iter().map(number).collect::<Vec<_>>().join(" : ");
+    let rows: Vec<[String; 6]> = one
+        .points
+        .iter()
+        .map(|point| {
+            [
+                point.at.join(", "),
+                point.expected.map_or(String::new(), short),
+                point.ns2.as_deref().map_or(String::new(), all),
+                all(&point.measured),
+                point.ci95.map_or(String::new(), |[low, high]| format!("[{}, {}]", short(low), short(high))),
+                if point.holds { "yes".into() } else { "no".into() },
+            ]
+        })
+        .collect();
+    let columns =
+        [("at", Left), ("paper", Right), ("ns-2", Right), ("here", Right), ("95 %", Right), ("holds", Left)];
+    out += &table(columns, &rows);
+    out
+}

@@ -1,0 +1,194 @@
+//! From an expression to values.
+
+use super::{Expression, Function, Label, Operator};
+use crate::array::Array;
+
+/// Where measured values come from.
+pub trait Source {
+    /// All values of a metric.
+    ///
+    /// # Errors
+    /// If there is no such metric; the names there are.
+    fn metric(&self, experiment: &str, metric: &str) -> Result<&Array, String>;
+}
+
+/// What an expression is computed from.
+#[derive(Clone, Copy)]
+pub struct Reading<'a, S> {
+    source: &'a S,
+}
+
+impl<'a, S: Source> Reading<'a, S> {
+    /// Values from `source`.
+    pub fn of(source: &'a S) -> Self {
+        Self { source }
+    }
+
+    /// The expression's values, along the axes it leaves open.
+    ///
+    /// # Errors
+    /// If it speaks of what is not there, or puts together what does not go together.
+    pub fn evaluate(&self, expression: &Expression) -> Result<Array, String> {
+        match expression {
+            Expression::Number(value) => Ok(Array::number(*value)),
+            Expression::Reference { experiment, metric, labels } => {
+                let all = self.source.metric(experiment, metric)?;
+                labels.iter().try_fold(all.clone(), |array, label| {
+                    let (axis, point) =
+                        find(&array, label).map_err(|why| format!("{experiment}.{metric}: {why}"))?;
+                    Ok(array.fix(axis, point))
+                })
+            }
+            Expression::Negative(of) => Ok(self.evaluate(of)?.map(|x| -x)),
+            Expression::Binary(operator, a, b) => {
+                self.evaluate(a)?.with(&self.evaluate(b)?, |a, b| apply(*operator, a, b))
+            }
+            Expression::Call { function, argument, axis } => {
+                call(*function, self.evaluate(argument)?, axis.as_deref())
+            }
+        }
+    }
+}
+
+fn apply(operator: Operator, a: f64, b: f64) -> f64 {
+    match operator {
+        Operator::Add => a + b,
+        Operator::Subtract => a - b,
+        Operator::Multiply => a * b,
+        Operator::Divide => a / b,
+        Operator::Power => libm::pow(a, b),
+    }
+}
+
+/// The axis and the point that a label means.
+fn find(array: &Array, label: &Label) -> Result<(usize, usize), String> {
+    let point = |axis: usize| array.axes[axis].points.iter().position(|name| *name == label.point);
+    let Some(name) = &label.axis else {
+        let found: Vec<_> = (0..array.axes.len()).filter_map(|axis| Some((axis, point(axis)?))).collect();
+        return match found[..] {
+            [one] => Ok(one),
+            [] => {
+                let all: Vec<&str> = array.axes.iter().flat_map(|a| &a.points).map(String::as_str).collect();
+                Err(format!("no axis has a point \"{}\"; points are {}", label.point, all.join(", ")))
+            }
+            _ => Err(format!("several axes have a point \"{}\": write axis={}", label.point, label.point)),
+        };
+    };
+    let axis = array.axis(name).ok_or_else(|| format!("no axis \"{name}\" is open"))?;
+    if let Some(point) = point(axis) {
+        return Ok((axis, point));
+    }
+    let x: f64 = label.point.parse().map_err(|_| format!("axis {name} has no point \"{}\"", label.point))?;
+    let distance = |i: &usize| (array.axes[axis].x[*i] - x).abs();
+    let nearest = (0..array.axes[axis].points.len()).min_by(|a, b| distance(a).total_cmp(&distance(b)));
+    Ok((axis, nearest.expect("an axis has points")))
+}
+
+fn call(function: Function, array: Array, axis: Option<&str>) -> Result<Array, String> {
+    let elementwise: fn(f64) -> f64 = match function {
+        Function::Log2 => libm::log2,
+        Function::Ln => libm::log,
+        Function::Sqrt => libm::sqrt,
+        Function::Floor => f64::floor,
+        Function::Ceil => f64::ceil,
+        Function::Abs => f64::abs,
+        Function::Rising | Function::Falling => return steps(function, &array.mean(), axis),
+        _ => return fold(function, array, axis),
+    };
+    match axis {
+        None => Ok(array.map(elementwise)),
+        Some(axis) => Err(format!("this function has no axis, and {axis} is one")),
+    }
+}
+
+fn over(array: &Array, axis: Option<&str>) -> Result<Vec<usize>, String> {
+    match axis {
+        // From the last, so that the indices of the others stay.
+        None => Ok((0..array.axes.len()).rev().collect()),
+        Some(name) => Ok(vec![array.axis(name).ok_or_else(|| format!("no axis \"{name}\" is open"))?]),
+    }
+}
+
+fn fold(function: Function, array: Array, axis: Option<&str>) -> Result<Array, String> {
+    let sum = |along: &[f64]| along.iter().sum::<f64>();
+    // What is not a number stays visible.
+    let extreme = |along: &[f64], pick: fn(f64, f64) -> f64| {
+        along.iter().copied().reduce(|a, b| if a.is_nan() || b.is_nan() { f64::NAN } else { pick(a, b) })
+    };
+    let f = |along: &[f64]| match function {
+        Function::Sum => sum(along),
+        Function::Min => extreme(along, f64::min).unwrap_or(f64::NAN),
+        Function::Max => extreme(along, f64::max).unwrap_or(f64::NAN),
+        Function::First => along[0],
+        Function::Last => along[along.len() - 1],
+        _ => sum(along) / along.len() as f64,
+    };
+    Ok(over(&array, axis)?.into_iter().fold(array, |array, axis| array.fold(axis, f)))
+}
+
+/// The share of steps along an axis in which the value rises, or falls.
+fn steps(function: Function, array: &Array, axis: Option<&str>) -> Result<Array, String> {
+    let axes = over(array, axis)?;
+    let [axis] = axes[..] else {
+        return Err("several axes are open: say along which it rises or falls".into());
+    };
+    let share = |along: &[f64]| {
+        let towards = |pair: &[f64]| match function {
+            Function::Rising => pair[1] > pair[0],
+            _ => pair[1] < pair[0],
+        };
+        along.windows(2).filter(|pair| towards(pair)).count() as f64 / (along.len() - 1) as f64
+    };
+    Ok(array.fold(axis, share))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::tests::sample;
+    use crate::expression::parse;
+
+    struct One(Array);
+
+    impl Source for One {
+        fn metric(&self, experiment: &str, metric: &str) -> Result<&Array, String> {
+            match (experiment, metric) {
+                ("e", "m") => Ok(&self.0),
+                _ => Err(format!("no {experiment}.{metric}")),
+            }
+        }
+    }
+
+    fn evaluate(text: &str) -> Result<Array, String> {
+        let source = One(sample());
+        Reading::of(&source).evaluate(&parse(text).expect(text).first)
+    }
+
+    fn values(text: &str) -> Vec<f64> {
+        evaluate(text).expect(text).values
+    }
+
+    #[test]
+    fn labels_fix_axes_by_name_by_number_and_by_nearness() {
+        assert_eq!(values("e.m[JS, 20 M]"), [20., 40.]);
+        assert_eq!(values("e.m[JS, rate=20 M]"), [20., 40.]);
+        assert_eq!(values("e.m[JS, rate=36]"), [30., 50.]);
+        assert!(evaluate("e.m[LISS]").expect_err("no such scheme").contains("Reno, JS"));
+    }
+
+    #[test]
+    fn arithmetic_is_done_replication_by_replication() {
+        assert_eq!(values("sum(e.m[JS]) / sum(e.m[Reno])"), [10., 10.]);
+        assert_eq!(values("2 ^ 3 - -1"), [9.]);
+        assert_eq!(values("max(e.m, rate)"), [3., 5., 30., 50.]);
+        assert_eq!(values("mean(e.m)"), [11., 22.]);
+        assert_eq!(values("last(e.m[Reno], rate) - first(e.m[Reno], rate)"), [2., 2.]);
+    }
+
+    #[test]
+    fn a_trend_is_the_share_of_steps() {
+        assert_eq!(values("rising(e.m, rate)"), [1., 1.]);
+        assert_eq!(values("falling(e.m[JS])"), [0.]);
+        assert!(evaluate("rising(e.m)").expect_err("which axis").contains("several axes"));
+    }
+}

@@ -1,0 +1,435 @@
+//! Compares what papers claim with what was measured.
+
+use std::collections::BTreeMap;
+
+use firstflight_study::stats::mean_ci95;
+use serde::{Deserialize, Serialize};
+
+use crate::array::{Array, Dimension};
+use crate::claim::{Claim, Holds, Statement, Tolerance};
+use crate::evidence::Measurements;
+use crate::expression::{Reading, Relation, Source};
+use crate::library::{Library, Ns2, Paper};
+use crate::number::rounded;
+
+/// How a claim fares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// What is measured is what the paper says.
+    Matches,
+    /// It is not.
+    Differs,
+    /// It cannot be told.
+    NotCheckable,
+}
+
+impl Verdict {
+    /// As it is printed.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Matches => "matches",
+            Self::Differs => "differs",
+            Self::NotCheckable => "not-checkable",
+        }
+    }
+}
+
+/// The verdict on one line of the target list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Judged {
+    /// The line.
+    pub id: String,
+    /// Whose: `AS`.
+    pub paper: String,
+    /// Figure, table or section.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// What the paper says.
+    pub expected: String,
+    /// What was measured; empty if nothing was.
+    pub measured: String,
+    /// How it fares.
+    pub verdict: Verdict,
+    /// Why it differs or cannot be checked, and what else must be known.
+    pub why: String,
+    /// The line's kind.
+    pub kind: String,
+    /// What was looked at.
+    pub statements: Vec<Checked>,
+    /// What shows the cause of a difference.
+    pub because: Vec<Checked>,
+    /// The experiments it stands on.
+    pub experiments: Vec<String>,
+}
+
+/// A statement, held against what was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Checked {
+    /// The statement.
+    pub that: String,
+    /// Which of several readings of the paper it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reading: Option<String>,
+    /// Whether it holds, here.
+    pub holds: bool,
+    /// Every point at which it was looked at.
+    pub points: Vec<PointOf>,
+    /// Why it could not be looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// One point of a statement.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PointOf {
+    /// Names of the point along the axes left open.
+    pub at: Vec<String>,
+    /// What is expected; `None` in a comparison.
+    pub expected: Option<f64>,
+    /// The sides of it, from left to right: means over the replications.
+    pub measured: Vec<Option<f64>>,
+    /// The 95 % interval of the value, or of the difference (for `~` the ratio) of the sides that are worst.
+    pub ci95: Option<[f64; 2]>,
+    /// What ns-2 gives for the sides, where it can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ns2: Option<Vec<Option<f64>>>,
+    /// Whether it holds here.
+    pub holds: bool,
+}
+
+/// What ns-2 gives, in the form of what was measured.
+struct Other<'a> {
+    /// For axes and points.
+    ours: &'a Measurements,
+    values: BTreeMap<(String, String), Array>,
+}
+
+impl Source for Other<'_> {
+    fn metric(&self, experiment: &str, metric: &str) -> Result<&Array, String> {
+        let _ = self.ours;
+        self.values
+            .get(&(experiment.to_owned(), metric.to_owned()))
+            .ok_or_else(|| format!("ns-2 was not asked for {experiment}.{metric}"))
+    }
+}
+
+/// Everything measured of a paper, and what ns-2 gives for it.
+pub struct Bench<'a> {
+    ours: &'a Measurements,
+    ns2: Other<'a>,
+}
+
+impl<'a> Bench<'a> {
+    /// Of a paper's measurements.
+    ///
+    /// # Errors
+    /// If what ns-2 gave does not fit an experiment.
+    pub fn of(paper: &Paper, ours: &'a Measurements) -> Result<Self, String> {
+        let mut values = BTreeMap::new();
+        for given in &paper.ns2 {
+            let (experiment, metric) = given
+                .what
+                .split_once('.')
+                .ok_or_else(|| format!("ns2: {}: expected experiment.metric", given.what))?;
+            // What was not run has no place for it.
+            let Ok(array) = ours.metric(experiment, metric) else { continue };
+            let slot = values.entry((experiment.to_owned(), metric.to_owned())).or_insert_with(|| Array {
+                axes: array.axes.clone(),
+                samples: 1,
+                values: vec![f64::NAN; array.points()],
+            });
+            fill(slot, given).map_err(|why| format!("ns2: {} at {:?}: {why}", given.what, given.at))?;
+        }
+        Ok(Self { ours, ns2: Other { ours, values } })
+    }
+
+    /// Values here.
+    pub fn ours(&self) -> Reading<'_, Measurements> {
+        Reading::of(self.ours)
+    }
+
+    /// Values of an expression in ns-2, where all of them are known somewhere.
+    pub fn ns2(&self, expression: &crate::expression::Expression) -> Option<Array> {
+        let array = Reading::of(&self.ns2).evaluate(expression).ok()?;
+        array.values.iter().any(|value| !value.is_nan()).then_some(array)
+    }
+}
+
+/// Puts given values at their points.
+fn fill(slot: &mut Array, given: &Ns2) -> Result<(), String> {
+    let has = |axis: &Dimension, name: &String| axis.points.contains(name);
+    for name in &given.at {
+        if !slot.axes.iter().any(|axis| has(axis, name)) {
+            return Err(format!("no axis has a point \"{name}\""));
+        }
+    }
+    let wanted: Vec<usize> = (0..slot.points())
+        .filter(|&index| {
+            let label = slot.label(index);
+            given.at.iter().all(|name| label.contains(&name.as_str()))
+        })
+        .collect();
+    if wanted.len() != given.values.len() {
+        return Err(format!("{} values for {} points", given.values.len(), wanted.len()));
+    }
+    wanted.into_iter().zip(&given.values).for_each(|(index, value)| slot.values[index] = *value);
+    Ok(())
+}
+
+/// Of a line that no claim speaks of.
+const NO_CLAIM: &str = "No claim of the papers' files speaks of it.";
+
+/// The verdict on every line of the target list, in its order. What needs an experiment that was not run is not
+/// checkable, with `not_run` as the reason.
+pub fn judge(library: &Library, evidence: &crate::evidence::Evidence, not_run: &str) -> Vec<Judged> {
+    let nothing = Measurements::default();
+    let benches: BTreeMap<&str, Result<Bench<'_>, String>> = library
+        .papers
+        .iter()
+        .map(|paper| {
+            let ours = evidence.papers.get(&paper.folder).unwrap_or(&nothing);
+            (paper.folder.as_str(), Bench::of(paper, ours))
+        })
+        .collect();
+    let judged = library.targets.iter().map(|target| {
+        let mut judged = Judged {
+            id: target.id.clone(),
+            paper: target.paper.clone(),
+            place: target.place.clone(),
+            expected: format!("{}: {}", target.metric, target.value),
+            measured: String::new(),
+            verdict: Verdict::NotCheckable,
+            why: NO_CLAIM.into(),
+            kind: target.kind.clone(),
+            statements: vec![],
+            because: vec![],
+            experiments: vec![],
+        };
+        let Some((paper, claim)) = library.claim(&target.id) else { return judged };
+        let ours = evidence.papers.get(&paper.folder).unwrap_or(&nothing);
+        let ran = claim.experiments().iter().all(|name| ours.experiments.contains_key(*name));
+        judged.experiments = claim.experiments().into_iter().map(Into::into).collect();
+        if let Some(expected) = &claim.expected {
+            judged.expected.clone_from(expected);
+        }
+        match (&claim.not_checkable, ran, &benches[paper.folder.as_str()]) {
+            (Some(reason), ..) => judged.why = reason.clone(),
+            (None, false, _) => judged.why = not_run.into(),
+            (None, true, Err(problem)) => judged.why = problem.clone(),
+            (None, true, Ok(bench)) => decide(&mut judged, claim, bench),
+        }
+        if let Some(note) = &claim.note {
+            judged.why = [judged.why.as_str(), note]
+                .iter()
+                .filter(|t| !t.is_empty())
+                .copied()
+                .collect::<Vec<_>>()
+                .join(" ");
+        }
+        judged
+    });
+    judged.collect()
+}
+
+fn decide(judged: &mut Judged, claim: &Claim, bench: &Bench<'_>) {
+    judged.statements = claim.statements.iter().map(|statement| check(statement, bench)).collect();
+    judged.because = claim.because.iter().map(|statement| check(statement, bench)).collect();
+    judged.measured = judged.statements.iter().map(Checked::told).collect::<Vec<_>>().join("; ");
+    let common = judged.statements.iter().filter(|one| one.reading.is_none()).all(|one| one.holds);
+    let readings: Vec<&String> = judged.statements.iter().filter_map(|one| one.reading.as_ref()).collect();
+    let fits = |reading: &String| {
+        judged.statements.iter().filter(|one| one.reading.as_ref() == Some(reading)).all(|one| one.holds)
+    };
+    let mut fitting: Vec<&String> = readings.iter().copied().filter(|reading| fits(reading)).collect();
+    fitting.dedup();
+    let matches = common && (readings.is_empty() || !fitting.is_empty());
+    judged.verdict = if matches { Verdict::Matches } else { Verdict::Differs };
+    let mut why = vec![];
+    if !readings.is_empty() {
+        why.push(match fitting.is_empty() {
+            true => "No reading fits.".to_owned(),
+            false => {
+                let names: Vec<&str> = fitting.iter().map(|name| name.as_str()).collect();
+                format!("The reading that fits: {}.", names.join("; "))
+            }
+        });
+    }
+    if !matches {
+        why.extend(judged.statements.iter().filter(|one| !one.holds).map(Checked::failed));
+        why.extend(claim.cause.clone());
+        if let Some(unshown) = judged.because.iter().find(|one| !one.holds) {
+            why.push(format!("But this is not shown: {}.", unshown.failed()));
+        }
+    }
+    judged.why = why.join(" ");
+}
+
+impl Checked {
+    /// What was measured, in a few words.
+    fn told(&self) -> String {
+        if let Some(problem) = &self.problem {
+            return problem.clone();
+        }
+        let value = |point: &PointOf| {
+            let sides: Vec<String> =
+                point.measured.iter().map(|side| side.map_or("-".into(), short)).collect();
+            sides.join(" : ")
+        };
+        const FEW: usize = 12;
+        let shown: Vec<String> = self.points.iter().take(FEW).map(value).collect();
+        let more = self.points.len().saturating_sub(FEW);
+        shown.join(", ") + &if more > 0 { format!(" and {more} more") } else { String::new() }
+    }
+
+    /// Where it does not hold.
+    fn failed(&self) -> String {
+        if let Some(problem) = &self.problem {
+            return format!("\"{}\": {problem}.", self.that);
+        }
+        let wrong: Vec<String> = self
+            .points
+            .iter()
+            .filter(|point| !point.holds)
+            .map(|point| point.at.join(", "))
+            .filter(|at| !at.is_empty())
+            .collect();
+        let of = if wrong.is_empty() { String::new() } else { format!(" at {}", wrong.join("; ")) };
+        format!("\"{}\" does not hold{of}.", self.that)
+    }
+}
+
+/// Four significant digits.
+pub fn short(value: f64) -> String {
+    if value == 0.0 {
+        return "0".into();
+    }
+    let digits = (3 - libm::floor(libm::log10(value.abs())) as i64).clamp(0, 9) as usize;
+    let text = format!("{value:.digits$}");
+    if digits == 0 { text } else { text.trim_end_matches('0').trim_end_matches('.').to_owned() }
+}
+
+fn check(statement: &Statement, bench: &Bench<'_>) -> Checked {
+    let mut checked = Checked {
+        that: statement.text.clone(),
+        reading: statement.reading.clone(),
+        holds: false,
+        points: vec![],
+        problem: None,
+    };
+    let points = match statement.is.is_empty() {
+        true => compare(statement, bench),
+        false => values(statement, bench),
+    };
+    match points {
+        Err(problem) => checked.problem = Some(problem),
+        Ok(points) => {
+            let held = points.iter().filter(|point| point.holds).count();
+            checked.holds = match statement.holds {
+                Holds::Everywhere => held == points.len(),
+                Holds::Mostly => 2 * held > points.len(),
+                Holds::Somewhere => held > 0,
+            };
+            checked.points = points;
+        }
+    }
+    checked
+}
+
+/// Values against those expected.
+fn values(statement: &Statement, bench: &Bench<'_>) -> Result<Vec<PointOf>, String> {
+    let array = bench.ours().evaluate(&statement.that.first)?;
+    let ns2 = bench.ns2(&statement.that.first);
+    if array.points() != statement.is.len() {
+        let open: Vec<&str> = array.axes.iter().map(|axis| axis.name.as_str()).collect();
+        let (points, expected) = (array.points(), statement.is.len());
+        return Err(format!(
+            "{points} points are open (axes {}), and {expected} values expected",
+            open.join(", ")
+        ));
+    }
+    let near = |value: f64, expected: f64| match statement.tolerance.expect("checked when it was read") {
+        Tolerance::Relative(share) => (value - expected).abs() <= share * expected.abs(),
+        Tolerance::Absolute(amount) => (value - expected).abs() <= amount,
+    };
+    Ok(statement
+        .is
+        .iter()
+        .enumerate()
+        .map(|(index, &expected)| {
+            let (mean, ci95) = mean_ci95(array.at(index));
+            PointOf {
+                at: array.label(index).into_iter().map(Into::into).collect(),
+                expected: Some(expected),
+                measured: vec![finite(mean)],
+                ci95: ci95
+                    .map(|ends| ends.map(rounded))
+                    .filter(|ends| ends.iter().all(|end| end.is_finite())),
+                ns2: ns2.as_ref().map(|array| vec![finite(array.at(index)[0])]),
+                holds: near(mean, expected),
+            }
+        })
+        .collect())
+}
+
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then(|| rounded(value))
+}
+
+/// Sides against each other.
+fn compare(statement: &Statement, bench: &Bench<'_>) -> Result<Vec<PointOf>, String> {
+    let sides: Vec<Array> =
+        statement.that.sides().map(|side| bench.ours().evaluate(side)).collect::<Result<_, _>>()?;
+    // Every side along all axes that any has.
+    let zero = sides.iter().try_fold(Array::number(0.0), |sum, side| sum.with(side, |_, _| 0.0))?;
+    let spread = |array: &Array| zero.with(array, |_, value| value);
+    let sides: Vec<Array> = sides.iter().map(spread).collect::<Result<_, _>>()?;
+    let ns2: Option<Vec<Array>> = statement
+        .that
+        .sides()
+        .map(|side| {
+            bench.ns2(side).and_then(|array| {
+                let single = Array { samples: 1, values: vec![0.0; zero.points()], axes: zero.axes.clone() };
+                single.with(&array, |_, value| value).ok()
+            })
+        })
+        .collect();
+    let mut points = vec![];
+    for index in 0..zero.points() {
+        let mut holds = true;
+        let mut worst = None;
+        for (pair, (relation, _)) in sides.windows(2).zip(&statement.that.then) {
+            let (left, right) = (pair[0].at(index), pair[1].at(index));
+            let of = |f: fn(f64, f64) -> f64| {
+                mean_ci95(&left.iter().zip(right).map(|(a, b)| f(*a, *b)).collect::<Vec<_>>())
+            };
+            let (mean, ci95) = match relation {
+                Relation::Near => of(|a, b| a / b),
+                Relation::Above | Relation::Below => of(|a, b| a - b),
+            };
+            let [low, high] = ci95.unwrap_or([mean, mean]);
+            let good = match (relation, statement.tolerance) {
+                (Relation::Above, _) => low > 0.0,
+                (Relation::Below, _) => high < 0.0,
+                (Relation::Near, Some(Tolerance::Relative(share))) => {
+                    low >= 1.0 - share && high <= 1.0 + share
+                }
+                (Relation::Near, _) => return Err("`~` needs `within`".into()),
+            };
+            if worst.is_none() || (holds && !good) {
+                worst =
+                    ci95.map(|ends| ends.map(rounded)).filter(|ends| ends.iter().all(|end| end.is_finite()));
+            }
+            holds &= good;
+        }
+        points.push(PointOf {
+            at: zero.label(index).into_iter().map(Into::into).collect(),
+            expected: None,
+            measured: sides.iter().map(|side| finite(mean_ci95(side.at(index)).0)).collect(),
+            ci95: worst,
+            ns2: ns2.as_ref().map(|all| all.iter().map(|side| finite(side.at(index)[0])).collect()),
+            holds,
+        });
+    }
+    Ok(points)
+}

@@ -1,0 +1,272 @@
+//! The papers, read from the folder that is built in or from another of the same form.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use include_dir::{Dir, include_dir};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::claim::Claim;
+use crate::error::PaperError;
+use crate::experiment::Experiment;
+use crate::figure::{Figure, Table};
+use crate::target::{self, Target};
+
+static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../papers");
+
+/// Every paper.
+#[derive(Clone, Debug)]
+pub struct Library {
+    /// In the order of their folders' names.
+    pub papers: Vec<Paper>,
+    /// The target list.
+    pub targets: Vec<Target>,
+}
+
+/// One paper.
+#[derive(Clone, Debug)]
+pub struct Paper {
+    /// Its folder.
+    pub folder: String,
+    /// What it is.
+    pub about: About,
+    /// What is written by hand about its reproduction, in Markdown: the files `README*.md`, joined.
+    pub text: String,
+    /// Scenario texts by file name.
+    pub scenarios: BTreeMap<String, String>,
+    /// Experiments by name.
+    pub experiments: BTreeMap<String, Experiment>,
+    /// Its claims, in the order of its files.
+    pub claims: Vec<Claim>,
+    /// Its figures.
+    pub figures: Vec<Figure>,
+    /// Its tables.
+    pub tables: Vec<Table>,
+    /// What ns-2 gives.
+    pub ns2: Vec<Ns2>,
+}
+
+/// `paper.toml`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct About {
+    /// Its short name: `AS`.
+    pub key: String,
+    /// Its title.
+    pub title: String,
+    /// Its authors.
+    pub authors: String,
+    /// When it appeared.
+    pub year: u32,
+    /// Where it appeared.
+    pub venue: String,
+    /// What it is about, in a sentence.
+    pub about: String,
+}
+
+/// A `[[measured]]` of `ns2.toml`: what another simulator gives for a metric.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ns2 {
+    /// `experiment.metric`.
+    pub what: String,
+    /// Points of all axes but one, or of all.
+    #[serde(default)]
+    pub at: Vec<String>,
+    /// Along the axis left open, or one value.
+    pub values: Vec<f64>,
+    /// How it was obtained.
+    pub command: String,
+    /// What must be known of it.
+    #[serde(default)]
+    pub about: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Claims {
+    #[serde(default)]
+    claim: Vec<Claim>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Figures {
+    #[serde(default)]
+    figure: Vec<Figure>,
+    #[serde(default)]
+    table: Vec<Table>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Ns2Values {
+    #[serde(default)]
+    measured: Vec<Ns2>,
+}
+
+impl Library {
+    /// The papers that are built in.
+    ///
+    /// # Errors
+    /// None, as tests hold; the first thing wrong.
+    pub fn built_in() -> Result<Self, PaperError> {
+        let mut files = BTreeMap::new();
+        collect(&BUILT_IN, &mut files);
+        Self::of(&files)
+    }
+
+    /// The papers in a folder of the same form.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or the first thing wrong in one.
+    pub fn open(folder: &Path) -> Result<Self, PaperError> {
+        let mut files = BTreeMap::new();
+        read_folder(folder, folder, &mut files)?;
+        Self::of(&files)
+    }
+
+    /// From texts by path.
+    fn of(files: &BTreeMap<String, String>) -> Result<Self, PaperError> {
+        let list = "targets.psv";
+        let text = files.get(list).ok_or_else(|| PaperError::new(list, "there is no such file"))?;
+        let targets = target::parse(text, list)?;
+        let folders = files.keys().filter_map(|path| path.strip_suffix("/paper.toml"));
+        let papers: Vec<Paper> = folders.map(|folder| paper(folder, files)).collect::<Result<_, _>>()?;
+        let library = Self { papers, targets };
+        library.check()?;
+        Ok(library)
+    }
+
+    /// The claim of a line of the target list, and its paper.
+    pub fn claim(&self, id: &str) -> Option<(&Paper, &Claim)> {
+        let of = |paper: &'_ Paper| paper.claims.iter().position(|claim| claim.id == id);
+        self.papers.iter().find_map(|paper| of(paper).map(|index| (paper, &paper.claims[index])))
+    }
+
+    /// Every claim has a line of its own.
+    fn check(&self) -> Result<(), PaperError> {
+        for target in &self.targets {
+            let count = self
+                .papers
+                .iter()
+                .flat_map(|paper| &paper.claims)
+                .filter(|claim| claim.id == target.id)
+                .count();
+            if count > 1 {
+                return Err(PaperError::new(
+                    "targets.psv",
+                    format!("{} has {count} claims; expected 1", target.id),
+                ));
+            }
+        }
+        for paper in &self.papers {
+            let file = format!("{}/claims.toml", paper.folder);
+            for claim in &paper.claims {
+                claim.check().map_err(|why| PaperError::new(&file, why))?;
+                if !self.targets.iter().any(|target| target.id == claim.id) {
+                    return Err(PaperError::new(&file, format!("{} is no line of targets.psv", claim.id)));
+                }
+                for name in claim.experiments() {
+                    if !paper.experiments.contains_key(name) {
+                        let known: Vec<&str> = paper.experiments.keys().map(String::as_str).collect();
+                        let known = known.join(", ");
+                        let why =
+                            format!("{}: there is no experiment \"{name}\"; there are {known}", claim.id);
+                        return Err(PaperError::new(&file, why));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn collect(dir: &Dir<'_>, files: &mut BTreeMap<String, String>) {
+    for file in dir.files() {
+        if let Some(text) = file.contents_utf8() {
+            files.insert(file.path().to_string_lossy().replace('\\', "/"), text.into());
+        }
+    }
+    dir.dirs().for_each(|inner| collect(inner, files));
+}
+
+fn read_folder(root: &Path, folder: &Path, files: &mut BTreeMap<String, String>) -> Result<(), PaperError> {
+    let failed =
+        |path: &Path, error: std::io::Error| PaperError::new(path.display().to_string(), error.to_string());
+    let entries = std::fs::read_dir(folder).map_err(|error| failed(folder, error))?;
+    for entry in entries {
+        let path = entry.map_err(|error| failed(folder, error))?.path();
+        if path.is_dir() {
+            read_folder(root, &path, files)?;
+            continue;
+        }
+        let wanted = path.extension().is_some_and(|e| ["toml", "md", "psv"].iter().any(|known| e == *known));
+        if wanted {
+            let text = std::fs::read_to_string(&path).map_err(|error| failed(&path, error))?;
+            let name = path.strip_prefix(root).expect("it is inside").to_string_lossy().replace('\\', "/");
+            files.insert(name, text);
+        }
+    }
+    Ok(())
+}
+
+fn paper(folder: &str, files: &BTreeMap<String, String>) -> Result<Paper, PaperError> {
+    let mut paper = Paper {
+        folder: folder.into(),
+        about: read(files, &format!("{folder}/paper.toml"))?,
+        text: String::new(),
+        scenarios: BTreeMap::new(),
+        experiments: BTreeMap::new(),
+        claims: vec![],
+        figures: vec![],
+        tables: vec![],
+        ns2: vec![],
+    };
+    let prefix = format!("{folder}/");
+    for path in files.keys().filter(|path| path.starts_with(&prefix)) {
+        let name = &path[prefix.len()..];
+        match name.split_once('/') {
+            Some(("scenarios", file)) => {
+                paper.scenarios.insert(file.into(), files[path].clone());
+            }
+            Some(("experiments", file)) => {
+                let name = file.trim_end_matches(".toml").to_owned();
+                paper.experiments.insert(name, read(files, path)?);
+            }
+            Some(_) => {}
+            None if is(name, "claims") => paper.claims.extend(read::<Claims>(files, path)?.claim),
+            None if is(name, "figures") => {
+                let Figures { figure, table } = read(files, path)?;
+                paper.figures.extend(figure);
+                paper.tables.extend(table);
+            }
+            None if is(name, "ns2") => paper.ns2.extend(read::<Ns2Values>(files, path)?.measured),
+            None => {}
+        }
+    }
+    // README.md before README-exp.md, though "-" sorts before ".".
+    let mut texts: Vec<&String> = files
+        .keys()
+        .filter(|path| path.starts_with(&format!("{prefix}README")) && path.ends_with(".md"))
+        .collect();
+    texts.sort_by_key(|path| path.len());
+    paper.text = texts.iter().map(|path| files[*path].trim_end()).collect::<Vec<_>>().join("\n\n");
+    Ok(paper)
+}
+
+/// Whether a file is `<stem>.toml` or `<stem>-<part>.toml`.
+fn is(name: &str, stem: &str) -> bool {
+    name.strip_suffix(".toml")
+        .and_then(|name| name.strip_prefix(stem))
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+}
+
+fn read<T: DeserializeOwned>(files: &BTreeMap<String, String>, path: &str) -> Result<T, PaperError> {
+    let text = files.get(path).ok_or_else(|| PaperError::new(path, "there is no such file"))?;
+    toml::from_str(text).map_err(|error| {
+        let line = error.span().map_or(1, |span| text[..span.start].lines().count().max(1));
+        PaperError::new(path, format!("line {line}: {}", error.message()))
+    })
+}

@@ -1,0 +1,314 @@
+//! What is measured in a run.
+
+mod flows;
+mod links;
+mod scenario;
+mod time;
+
+use firstflight_control::units::Nanos;
+use firstflight_scenario::Scenario;
+use firstflight_scenario::quantity::parse_time;
+use firstflight_study::results::RunResult;
+use serde::{Deserialize, Serialize};
+
+use crate::registers::Registers;
+
+/// A `[metric.<name>]` of an experiment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Metric {
+    /// What it is, with its unit, for plots.
+    pub title: String,
+    /// Groups or flows it is of; without it, all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flows: Option<Names>,
+    /// What is taken of each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub take: Option<Take>,
+    /// How the values of all flows become one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over: Option<Over>,
+    /// Only the beginning of each flow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<String>,
+    /// Only this part of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub between: Option<[String; 2]>,
+    /// Of a connection with several rounds, those from this one, the first being 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_round: Option<usize>,
+    /// Only such flows.
+    #[serde(default, rename = "where", skip_serializing_if = "Filter::is_none")]
+    pub filter: Filter,
+    /// Over time: one value for each such interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<String>,
+    /// Over time: up to here in place of the run's end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+    /// The one flow whose registers are taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<String>,
+    /// The link it is of; `*` is all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
+    /// A parameter of a scheme of the first of `flows`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parameter: Option<String>,
+}
+
+/// One name or several.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Names {
+    /// One.
+    One(String),
+    /// Several.
+    Several(Vec<String>),
+}
+
+impl Names {
+    /// Whether a flow is one of them, or of one of the groups.
+    fn include(&self, flow: &str) -> bool {
+        let is = |name: &String| {
+            flow.strip_prefix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        match self {
+            Self::One(name) => is(name),
+            Self::Several(names) => names.iter().any(is),
+        }
+    }
+
+    fn first(&self) -> &str {
+        match self {
+            Self::One(name) => name,
+            Self::Several(names) => names.first().map_or("", String::as_str),
+        }
+    }
+}
+
+/// Which flows count.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Filter {
+    /// Larger than so many packets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size_above: Option<String>,
+    /// Smaller than so many packets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size_below: Option<String>,
+    /// Whether the network dropped none of their packets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lossless: Option<bool>,
+    /// Whether the network dropped some of their packets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lossy: Option<bool>,
+    /// Whether they finished.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finished: Option<bool>,
+}
+
+impl Filter {
+    fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "docs/reproduction.md has the table of them")]
+pub enum Take {
+    DeliveredPackets,
+    DeliveredBytes,
+    GoodputBitS,
+    CompletionS,
+    RoundS,
+    Retransmits,
+    Timeouts,
+    LostPackets,
+    FirstFlightPackets,
+    MaxCwndPackets,
+    FinalCwndPackets,
+    ExitCwndPackets,
+    ExitTimeS,
+    ExitOvershootPackets,
+    ExitCwndPerBdp,
+    SizeBytes,
+    LossShare,
+    CapacityShare,
+    RateBitS,
+    CwndPackets,
+    SsthreshPackets,
+    QueuePackets,
+    InFlightPackets,
+    Losses,
+    Delivered,
+    Utilization,
+    Drops,
+    DropShare,
+    Marks,
+    MeanQueuePackets,
+    MaxQueuePackets,
+    RateBitSOfPath,
+    RttSOfPath,
+    BdpPackets,
+    BufferPackets,
+    DurationS,
+    PacketBytes,
+    PayloadBytes,
+    InitialWindowPackets,
+    InitialSsthreshPackets,
+    ReceiveWindowPackets,
+    FlowsOfGroup,
+}
+
+/// How values of flows become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "docs/reproduction.md has the table of them")]
+pub enum Over {
+    Sum,
+    Mean,
+    Median,
+    Min,
+    Max,
+    P5,
+    P25,
+    P75,
+    P95,
+    Stdev,
+    Jain,
+    Count,
+    Share,
+    Quantiles,
+    First,
+}
+
+/// What a metric is computed from.
+pub(crate) enum Kind {
+    /// The scenario: nothing is run.
+    Scenario,
+    /// Flows, at the end.
+    Flows,
+    /// Flows, over time, from what was delivered.
+    Rates,
+    /// One flow's registers, over time.
+    Registers,
+    /// Links.
+    Links,
+}
+
+/// One run, as far as metrics look at it.
+pub(crate) struct Ran<'a> {
+    pub(crate) scenario: &'a Scenario,
+    /// Not there if every metric is of the scenario alone.
+    pub(crate) result: Option<&'a RunResult>,
+    /// The same run, ended at these times.
+    pub(crate) cuts: &'a [(Nanos, RunResult)],
+    pub(crate) registers: &'a Registers,
+}
+
+/// What one run gives: one value, or values along an axis of the metric's own.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Measured {
+    /// Name and places of the axis.
+    pub(crate) axis: Option<(&'static str, Vec<f64>)>,
+    pub(crate) values: Vec<f64>,
+}
+
+impl Measured {
+    fn one(value: f64) -> Self {
+        Self { axis: None, values: vec![value] }
+    }
+}
+
+impl Metric {
+    /// What it is computed from.
+    ///
+    /// # Errors
+    /// If its keys do not go together.
+    pub(crate) fn kind(&self) -> Result<Kind, String> {
+        if self.parameter.is_some() {
+            return if self.take.is_none() {
+                Ok(Kind::Scenario)
+            } else {
+                Err("either `parameter` or `take`".into())
+            };
+        }
+        let Some(take) = self.take else { return Err("`take` is missing".into()) };
+        use Take as T;
+        let kind = match take {
+            T::RateBitSOfPath
+            | T::RttSOfPath
+            | T::BdpPackets
+            | T::BufferPackets
+            | T::DurationS
+            | T::PacketBytes
+            | T::PayloadBytes
+            | T::InitialWindowPackets
+            | T::InitialSsthreshPackets
+            | T::ReceiveWindowPackets
+            | T::FlowsOfGroup => Kind::Scenario,
+            T::Utilization
+            | T::Drops
+            | T::DropShare
+            | T::Marks
+            | T::MeanQueuePackets
+            | T::MaxQueuePackets => Kind::Links,
+            T::RateBitS => Kind::Rates,
+            T::CwndPackets
+            | T::SsthreshPackets
+            | T::QueuePackets
+            | T::InFlightPackets
+            | T::Losses
+            | T::Delivered => Kind::Registers,
+            _ => Kind::Flows,
+        };
+        let needs = |there: bool, key: &str| if there { Ok(()) } else { Err(format!("`{key}` is missing")) };
+        match kind {
+            Kind::Links => needs(self.link.is_some(), "link")?,
+            Kind::Flows => needs(self.over.is_some(), "over")?,
+            Kind::Rates => needs(self.every.is_some(), "every")?,
+            Kind::Registers => {
+                needs(self.every.is_some(), "every")?;
+                needs(self.flow.is_some(), "flow")?;
+            }
+            Kind::Scenario => {}
+        }
+        let times = [&self.within, &self.every, &self.until].into_iter().flatten();
+        times.chain(self.between.iter().flatten()).try_for_each(|text| seconds(text).map(|_| ()))?;
+        Ok(kind)
+    }
+
+    /// When the run must also be ended for it.
+    pub(crate) fn cuts(&self) -> impl Iterator<Item = Nanos> {
+        let of_links = self.link.is_some();
+        let times =
+            self.between.iter().flatten().filter_map(move |text| parse_time(text).ok().filter(|_| of_links));
+        times.filter(|time| *time > Nanos::ZERO)
+    }
+
+    /// Its value in one run.
+    ///
+    /// # Errors
+    /// If the scenario has not what it speaks of.
+    pub(crate) fn measure(&self, ran: &Ran<'_>) -> Result<Measured, String> {
+        match self.kind()? {
+            Kind::Scenario => scenario::measure(self, ran.scenario),
+            Kind::Flows => flows::measure(self, ran.scenario, run_of(ran)?),
+            Kind::Rates => time::rates(self, ran.scenario, run_of(ran)?),
+            Kind::Registers => time::registers(self, run_of(ran)?, ran.registers),
+            Kind::Links => links::measure(self, ran),
+        }
+    }
+}
+
+fn run_of<'a>(ran: &Ran<'a>) -> Result<&'a RunResult, String> {
+    ran.result.ok_or_else(|| "nothing was run".into())
+}
+
+/// A time of the scenario format, in seconds.
+fn seconds(text: &str) -> Result<f64, String> {
+    parse_time(text).map(Nanos::as_secs_f64).map_err(|error| format!("\"{text}\": {error}"))
+}

@@ -1,0 +1,90 @@
+//! What links did.
+
+use firstflight_scenario::nearest;
+use firstflight_study::results::{LinkResult, RunResult};
+
+use super::{Measured, Metric, Ran, Take, run_of, seconds};
+
+pub(super) fn measure(metric: &Metric, ran: &Ran<'_>) -> Result<Measured, String> {
+    let whole = run_of(ran)?;
+    let Some([from, until]) = &metric.between else {
+        return of(metric, &counts(metric, whole)?, whole.simulated_s);
+    };
+    let (from, until) = (seconds(from)?, seconds(until)?);
+    // What a link had counted by a time is what it counts in a run that ends there.
+    let by = |time: f64| -> Result<Counts, String> {
+        if time == 0.0 {
+            return Ok(Counts::default());
+        }
+        match ran.cuts.iter().find(|(at, _)| at.as_secs_f64() == time) {
+            Some((_, run)) => counts(metric, run),
+            None => counts(metric, whole),
+        }
+    };
+    let (before, after) = (by(from)?, by(until)?);
+    of(metric, &after.since(&before), until - from)
+}
+
+/// Sums over links, and over time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Counts {
+    links: f64,
+    packets: f64,
+    drops: f64,
+    marks: f64,
+    /// Integrals over time, in seconds.
+    busy: f64,
+    queue: f64,
+    max_queue: f64,
+    cut: bool,
+}
+
+impl Counts {
+    fn since(&self, before: &Self) -> Self {
+        Self {
+            links: self.links,
+            packets: self.packets - before.packets,
+            drops: self.drops - before.drops,
+            marks: self.marks - before.marks,
+            busy: self.busy - before.busy,
+            queue: self.queue - before.queue,
+            max_queue: self.max_queue,
+            cut: true,
+        }
+    }
+}
+
+fn of(metric: &Metric, counts: &Counts, lasted: f64) -> Result<Measured, String> {
+    let per_link = 1.0 / (counts.links * lasted);
+    Ok(Measured::one(match metric.take.expect("checked when it was read") {
+        Take::Utilization => counts.busy * per_link,
+        Take::Drops => counts.drops,
+        Take::DropShare => counts.drops / (counts.packets + counts.drops),
+        Take::Marks => counts.marks,
+        Take::MeanQueuePackets => counts.queue * per_link,
+        Take::MaxQueuePackets if !counts.cut => counts.max_queue,
+        other => return Err(format!("{other:?} is not taken of links in a part of a run")),
+    }))
+}
+
+fn counts(metric: &Metric, run: &RunResult) -> Result<Counts, String> {
+    let name = metric.link.as_deref().expect("checked when it was read");
+    let links: Vec<&LinkResult> = run.links.iter().filter(|link| name == "*" || link.name == name).collect();
+    if links.is_empty() {
+        let names: Vec<&str> = run.links.iter().map(|link| link.name.as_str()).collect();
+        let hint = nearest(name, names.iter().copied())
+            .map_or(String::new(), |n| format!("; did you mean \"{n}\"?"));
+        return Err(format!("no link \"{name}\"; links are {}{hint}", names.join(", ")));
+    }
+    let sum = |value: fn(&LinkResult) -> f64| links.iter().map(|link| value(link)).sum::<f64>();
+    Ok(Counts {
+        links: links.len() as f64,
+        packets: sum(|l| l.packets as f64),
+        drops: sum(|l| l.drops as f64),
+        marks: sum(|l| l.marks as f64),
+        busy: sum(|l| l.utilization) * run.simulated_s,
+        queue: sum(|l| l.mean_queue_packets) * run.simulated_s,
+        max_queue: links.iter().map(|l| l.max_queue_packets as f64).fold(0.0, f64::max),
+        cut: false,
+    })
+}
