@@ -4,6 +4,7 @@ pub mod compare;
 mod cost;
 pub mod draw;
 pub mod exhibit;
+pub mod log_study;
 pub mod network;
 pub mod progress;
 pub mod results;

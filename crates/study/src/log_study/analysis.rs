@@ -1,0 +1,368 @@
+//! One pass over a log for all windows. Memory is bounded by the requests of the longest window (48 bytes each or less) and by
+//! how many networks and bottlenecks there are.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use firstflight_control::units::Nanos;
+use firstflight_paths::{Group, Grouping};
+use serde::Serialize;
+
+use super::Request;
+
+/// What one window would have told. Only requests count that come when the longest of all windows has passed since the
+/// first request, so that all windows are judged by the same requests, and none before it is full.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WindowShare {
+    /// Length of the window, seconds.
+    pub window_s: f64,
+    /// How many requests count.
+    pub requests: u64,
+    /// Share of them whose network had another request at most this long before. Over windows this is the distribution of
+    /// the time between two requests from one network.
+    pub seen: f64,
+    /// Networks with a request within the window, as each request finds it and with its own: the mean.
+    pub held_mean: f64,
+    /// The median of the same.
+    pub held_median: u32,
+    /// The value that 95 % of requests find at most.
+    pub held_p95: u32,
+    /// The most.
+    pub held_max: u32,
+    /// Of the requests that count as seen, the share whose network's request before came over another bottleneck; none
+    /// where no request was seen or the truth is not known.
+    pub wrong: Option<f64>,
+    /// Of all that count, the share whose bottleneck was seen within the window, but only from other networks than its own;
+    /// none where the truth is not known.
+    pub missed: Option<f64>,
+}
+
+/// How networks compare with the truth over a whole log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Truth {
+    /// Networks in the log.
+    pub networks: u64,
+    /// Those with clients of several bottlenecks.
+    pub mixed: u64,
+}
+
+/// What a log says of one way to tell networks.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Analysis {
+    /// One for each window, as they were given.
+    pub windows: Vec<WindowShare>,
+    /// None where the truth is not known.
+    pub truth: Option<Truth>,
+}
+
+/// The log ends before the longest window has passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the log spans {:.0} s: expected more than the longest window, {:.0} s", spans.as_secs_f64(), longest.as_secs_f64())]
+pub struct TooShort {
+    /// From its first request to its last.
+    pub spans: Nanos,
+    /// The longest window.
+    pub longest: Nanos,
+}
+
+/// What `requests`, in the order of time, say for each of `windows` where `grouping` tells networks.
+///
+/// # Errors
+/// If they do not span more than the longest window.
+pub fn analyse(
+    requests: impl IntoIterator<Item = Request>,
+    windows: &[Nanos],
+    grouping: &Grouping,
+) -> Result<Analysis, TooShort> {
+    let mut study = Study::new(windows, grouping.clone());
+    requests.into_iter().for_each(|request| study.add(request));
+    study.finish()
+}
+
+/// The same, request by request.
+#[derive(Clone, Debug)]
+pub struct Study {
+    grouping: Grouping,
+    longest: Nanos,
+    windows: Vec<Window>,
+    /// The requests of the longest window.
+    recent: VecDeque<Seen>,
+    /// The number of the first of them, counted from the log's first.
+    first: u64,
+    /// The newest of each network that is among them.
+    newest: BTreeMap<Group, Newest>,
+    span: Option<(Nanos, Nanos)>,
+    /// When each bottleneck was last seen.
+    bottlenecks: BTreeMap<u32, Nanos>,
+    /// The bottleneck of each network's first client, and whether there were others.
+    networks: BTreeMap<Group, (u32, bool)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    at: Nanos,
+    group: Group,
+    /// Whether it is its network's newest.
+    newest: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Newest {
+    number: u64,
+    at: Nanos,
+    bottleneck: Option<u32>,
+}
+
+#[derive(Clone, Debug)]
+struct Window {
+    length: Nanos,
+    /// The number of its oldest request.
+    oldest: u64,
+    /// Networks in it.
+    held: u32,
+    requests: u64,
+    seen: u64,
+    wrong: u64,
+    missed: u64,
+    /// How many requests found so many networks.
+    found: BTreeMap<u32, u64>,
+}
+
+impl Study {
+    /// Nothing yet.
+    pub fn new(windows: &[Nanos], grouping: Grouping) -> Self {
+        let window = |&length: &Nanos| Window {
+            length,
+            oldest: 0,
+            held: 0,
+            requests: 0,
+            seen: 0,
+            wrong: 0,
+            missed: 0,
+            found: BTreeMap::new(),
+        };
+        Self {
+            grouping,
+            longest: windows.iter().copied().max().unwrap_or_default(),
+            windows: windows.iter().map(window).collect(),
+            recent: VecDeque::new(),
+            first: 0,
+            newest: BTreeMap::new(),
+            span: None,
+            bottlenecks: BTreeMap::new(),
+            networks: BTreeMap::new(),
+        }
+    }
+
+    /// The next request. One that bears an earlier time than the one before it, as servers write when answers end out of
+    /// order, counts as made at the same time.
+    pub fn add(&mut self, request: Request) {
+        let (begin, before) = self.span.unwrap_or((request.at, request.at));
+        let now = request.at.max(before);
+        self.span = Some((begin, now));
+        let group = self.grouping.of(request.client);
+        self.forget(now);
+        let last = self.newest.get(&group).copied();
+        let elsewhere = request.bottleneck.and_then(|number| self.bottlenecks.get(&number).copied());
+        let counts = now >= begin.saturating_add(self.longest);
+        for window in &mut self.windows {
+            let within = |at: Nanos| now.saturating_sub(at) <= window.length;
+            let known = last.filter(|last| within(last.at));
+            window.held += u32::from(known.is_none());
+            if !counts {
+                continue;
+            }
+            window.requests += 1;
+            *window.found.entry(window.held).or_default() += 1;
+            match known {
+                Some(last) => {
+                    window.seen += 1;
+                    window.wrong += u64::from(last.bottleneck != request.bottleneck);
+                }
+                None => window.missed += u64::from(elsewhere.is_some_and(within)),
+            }
+        }
+        if let Some(last) = last {
+            self.recent[(last.number - self.first) as usize].newest = false;
+        }
+        let number = self.first + self.recent.len() as u64;
+        self.recent.push_back(Seen { at: now, group, newest: true });
+        self.newest.insert(group, Newest { number, at: now, bottleneck: request.bottleneck });
+        if let Some(bottleneck) = request.bottleneck {
+            self.bottlenecks.insert(bottleneck, now);
+            let (only, mixed) = self.networks.entry(group).or_insert((bottleneck, false));
+            *mixed |= *only != bottleneck;
+        }
+    }
+
+    /// Lets go of what every window has left behind.
+    fn forget(&mut self, now: Nanos) {
+        for window in &mut self.windows {
+            while let Some(seen) = self.recent.get((window.oldest - self.first) as usize)
+                && now.saturating_sub(seen.at) > window.length
+            {
+                window.held -= u32::from(seen.newest);
+                window.oldest += 1;
+            }
+        }
+        while let Some(seen) = self.recent.front()
+            && now.saturating_sub(seen.at) > self.longest
+        {
+            if seen.newest {
+                self.newest.remove(&seen.group);
+            }
+            self.recent.pop_front();
+            self.first += 1;
+        }
+    }
+
+    /// What the log said.
+    ///
+    /// # Errors
+    /// If it does not span more than the longest window.
+    pub fn finish(&self) -> Result<Analysis, TooShort> {
+        let spans = self.span.map_or(Nanos::ZERO, |(begin, end)| end.saturating_sub(begin));
+        if spans <= self.longest {
+            return Err(TooShort { spans, longest: self.longest });
+        }
+        let known = !self.bottlenecks.is_empty();
+        Ok(Analysis {
+            windows: self.windows.iter().map(|window| window.share(known)).collect(),
+            truth: known.then(|| Truth {
+                networks: self.networks.len() as u64,
+                mixed: self.networks.values().filter(|(_, mixed)| *mixed).count() as u64,
+            }),
+        })
+    }
+}
+
+impl Window {
+    fn share(&self, truth: bool) -> WindowShare {
+        // There is at least the request that showed the log to be longer than the longest window.
+        let of_all = |count: u64| count as f64 / self.requests as f64;
+        let held: u64 = self.found.iter().map(|(&held, &times)| u64::from(held) * times).sum();
+        WindowShare {
+            window_s: self.length.as_secs_f64(),
+            requests: self.requests,
+            seen: of_all(self.seen),
+            held_mean: of_all(held),
+            held_median: self.quantile(50),
+            held_p95: self.quantile(95),
+            held_max: self.found.last_key_value().map_or(0, |(&held, _)| held),
+            wrong: (truth && self.seen > 0).then(|| self.wrong as f64 / self.seen as f64),
+            missed: truth.then(|| of_all(self.missed)),
+        }
+    }
+
+    /// The least number of networks that so many per cent of requests do not exceed.
+    fn quantile(&self, percent: u64) -> u32 {
+        let mut below = 0;
+        let enough = |(_, times): &(&u32, &u64)| {
+            below += **times;
+            below * 100 >= self.requests * percent
+        };
+        self.found.iter().find(enough).map_or(0, |(&held, _)| held)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(second: u64, client: &str, bottleneck: Option<u32>) -> Request {
+        Request { at: Nanos::from_secs(second), client: client.parse().expect("an address"), bottleneck }
+    }
+
+    fn windows(seconds: &[u64]) -> Vec<Nanos> {
+        seconds.iter().map(|&s| Nanos::from_secs(s)).collect()
+    }
+
+    /// Networks A = 10.0.0.0/24, B = 10.0.1.0/24 and C = 10.0.2.0/24.
+    fn log(truth: bool) -> Vec<Request> {
+        [
+            (0, "10.0.0.1", 1),
+            (10, "10.0.1.1", 3),
+            (20, "10.0.0.2", 2),
+            (25, "10.0.1.1", 3),
+            (40, "10.0.0.1", 1),
+        ]
+        .into_iter()
+        .chain([(100, "10.0.2.1", 4)])
+        .map(|(second, client, bottleneck)| request(second, client, truth.then_some(bottleneck)))
+        .collect()
+    }
+
+    #[test]
+    fn shares_and_networks_of_a_small_log_are_those_counted_by_hand() {
+        // From 20 s on four requests count, with these gaps in their networks and these networks within 10 s and 20 s:
+        //  20 s  A  gap 20   10..20: A B     0..20: A B
+        //  25 s  B  gap 15   15..25: A B     5..25: A B
+        //  40 s  A  gap 20   30..40: A      20..40: A B
+        // 100 s  C  none     90..100: C     80..100: C
+        let Analysis { windows, truth } =
+            analyse(log(false), &windows(&[10, 20]), &Grouping::default()).expect("long enough");
+        let share = |window_s, seen, held_mean, held_median| WindowShare {
+            window_s,
+            requests: 4,
+            seen,
+            held_mean,
+            held_median,
+            held_p95: 2,
+            held_max: 2,
+            wrong: None,
+            missed: None,
+        };
+        assert_eq!(windows, [share(10.0, 0.0, 1.5, 1), share(20.0, 0.75, 1.75, 2)]);
+        assert_eq!(truth, None);
+    }
+
+    #[test]
+    fn a_network_of_two_bottlenecks_tells_the_wrong_one_when_the_other_spoke_last() {
+        // At 20 s the last of A was bottleneck 1, and 2 asks; at 40 s it was 2, and 1 asks; B has one. Two of three are wrong.
+        let Analysis { windows, truth } =
+            analyse(log(true), &windows(&[20]), &Grouping::default()).expect("long enough");
+        assert_eq!(windows[0].wrong, Some(2.0 / 3.0));
+        assert_eq!(windows[0].missed, Some(0.0));
+        assert_eq!(truth, Some(Truth { networks: 3, mixed: 1 }));
+    }
+
+    #[test]
+    fn networks_taken_too_small_miss_their_own_bottleneck() {
+        // Two hosts behind bottleneck 1: 20 s after the first the second asks, and after 20 s more the first again.
+        let log = [(0, "10.0.0.1"), (20, "10.0.0.2"), (40, "10.0.0.1")]
+            .map(|(s, client)| request(s, client, Some(1)));
+        let host = analyse(log, &windows(&[20]), &Grouping::host()).expect("long enough");
+        assert_eq!((host.windows[0].seen, host.windows[0].missed), (0.0, Some(1.0)));
+        assert_eq!(host.windows[0].wrong, None);
+        let network = analyse(log, &windows(&[20]), &Grouping::default()).expect("long enough");
+        assert_eq!((network.windows[0].seen, network.windows[0].missed), (1.0, Some(0.0)));
+    }
+
+    #[test]
+    fn a_request_written_late_counts_at_the_time_of_the_one_before_it() {
+        let late =
+            [(0, "10.0.0.1"), (30, "10.0.1.1"), (28, "10.0.0.1")].map(|(s, client)| request(s, client, None));
+        // Gap 30 s instead of 28.
+        let seen = |seconds| {
+            let windows = windows(&[seconds]);
+            analyse(late, &windows, &Grouping::default()).expect("long enough").windows[0].seen
+        };
+        assert_eq!(seen(29), 0.0);
+    }
+
+    #[test]
+    fn what_the_longest_window_left_behind_is_forgotten() {
+        let mut study = Study::new(&windows(&[1, 10]), Grouping::default());
+        for network in 0..200_u8 {
+            study.add(request(u64::from(network), &format!("10.0.{network}.1"), None));
+        }
+        // From 189 s to 199 s.
+        assert_eq!((study.recent.len(), study.newest.len()), (11, 11));
+    }
+
+    #[test]
+    fn a_log_no_longer_than_the_longest_window_is_refused() {
+        let error =
+            analyse(log(false), &windows(&[10, 100]), &Grouping::default()).expect_err("no request counts");
+        assert_eq!(error.to_string(), "the log spans 100 s: expected more than the longest window, 100 s");
+    }
+}

@@ -1,0 +1,281 @@
+//! Web servers' logs in the common log format of NCSA httpd, which the combined one of Apache extends:
+//!
+//! ```text
+//! 192.0.2.7 - - [10/Oct/2000:13:55:36 -0700] "GET /index.html HTTP/1.0" 200 2326
+//! ```
+//!
+//! Read line by line; of each only the client, the time and, where images are left out, the request count.
+
+use std::io::{self, BufRead, Read};
+
+use firstflight_control::units::Nanos;
+
+use super::Request;
+
+/// Bytes of a line, the longest that is read.
+const LONGEST: u64 = 64 << 10;
+
+/// Endings of inline images, which Zhang, Qiu and Keshav leave out.
+const IMAGES: [&[u8]; 8] = [b".gif", b".jpg", b".jpeg", b".png", b".ico", b".svg", b".webp", b".bmp"];
+
+/// Which requests are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// All.
+    All,
+    /// All but those for images.
+    Pages,
+}
+
+/// Why a log could not be read on. Every message names the line, counted from 1.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// The system failed.
+    #[error("line {line}: cannot be read: {source}")]
+    Unreadable {
+        /// The line.
+        line: u64,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The line goes on for too long.
+    #[error("line {line}: longer than {LONGEST} bytes: expected a line of a web server's log")]
+    TooLong {
+        /// The line.
+        line: u64,
+    },
+    /// What should be the client is none.
+    #[error("line {line}: client = {found:?}: expected an IPv4 or IPv6 address (names are not looked up)")]
+    Client {
+        /// The line.
+        line: u64,
+        /// What stands there.
+        found: String,
+    },
+    /// What should be the time is none.
+    #[error("line {line}: time = {found:?}: expected one such as [10/Oct/2000:13:55:36 -0700], from 1970 on")]
+    Time {
+        /// The line.
+        line: u64,
+        /// What stands there.
+        found: String,
+    },
+}
+
+/// The requests of a log, read as they are asked for. Blank lines, and those that begin with `#`, are passed over.
+#[derive(Debug)]
+pub struct Log<R> {
+    input: R,
+    keep: Keep,
+    line: Vec<u8>,
+    number: u64,
+}
+
+impl<R: BufRead> Log<R> {
+    /// The log that `input` holds.
+    pub fn new(input: R, keep: Keep) -> Self {
+        Self { input, keep, line: vec![], number: 0 }
+    }
+
+    /// Whether there is another line.
+    fn advance(&mut self) -> Result<bool, LogError> {
+        self.line.clear();
+        self.number += 1;
+        let line = self.number;
+        let read = self.input.by_ref().take(LONGEST).read_until(b'\n', &mut self.line);
+        let read = read.map_err(|source| LogError::Unreadable { line, source })?;
+        if read as u64 == LONGEST && !self.line.ends_with(b"\n") {
+            return Err(LogError::TooLong { line });
+        }
+        Ok(read > 0)
+    }
+
+    fn request(&self, line: &[u8]) -> Result<Request, LogError> {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let client = line.split(|&byte| byte == b' ').next().unwrap_or_default();
+        let address = str::from_utf8(client).ok().and_then(|client| client.parse().ok());
+        let client = address.ok_or_else(|| LogError::Client { line: self.number, found: text(client) })?;
+        let stamp = between(line, b'[', b']').unwrap_or_default();
+        let at = str::from_utf8(stamp).ok().and_then(time);
+        let at = at.ok_or_else(|| LogError::Time { line: self.number, found: text(stamp) })?;
+        Ok(Request { at, client, bottleneck: None })
+    }
+}
+
+impl<R: BufRead> Iterator for Log<R> {
+    type Item = Result<Request, LogError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            match self.advance() {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(error) => return Some(Err(error)),
+            }
+            let line = self.line.trim_ascii();
+            let passed = line.is_empty() || line.starts_with(b"#");
+            if !passed && (self.keep == Keep::All || !is_image(line)) {
+                return Some(self.request(line));
+            }
+        }
+    }
+}
+
+/// What stands between the first `open` and the next `close`.
+fn between(line: &[u8], open: u8, close: u8) -> Option<&[u8]> {
+    let from = line.iter().position(|&byte| byte == open)? + 1;
+    let length = line[from..].iter().position(|&byte| byte == close)?;
+    Some(&line[from..from + length])
+}
+
+/// Whether the path of the request, without what follows a `?`, ends as an image's does.
+fn is_image(line: &[u8]) -> bool {
+    let request = between(line, b'"', b'"').unwrap_or_default();
+    let path = request.split(|&byte| byte == b' ').nth(1).unwrap_or_default();
+    let path = path.split(|&byte| byte == b'?').next().unwrap_or_default().to_ascii_lowercase();
+    IMAGES.iter().any(|ending| path.ends_with(ending))
+}
+
+/// Since 1970, UTC, of a time as `10/Oct/2000:13:55:36 -0700`.
+fn time(stamp: &str) -> Option<Nanos> {
+    let (local, offset) = stamp.split_once(' ')?;
+    let mut parts = local.split(['/', ':']);
+    let day = number(parts.next()?, 2)?;
+    let month = month(parts.next()?)?;
+    let year = number(parts.next()?, 4)?;
+    let mut clock = |most| parts.next().and_then(|text| number(text, 2)).filter(|&value| value <= most);
+    // 60 is a leap second.
+    let seconds = clock(23)? * 3600 + clock(59)? * 60 + clock(60)?;
+    if parts.next().is_some() || day == 0 || day > days_in(year, month) {
+        return None;
+    }
+    let east = match offset.as_bytes().first()? {
+        b'+' => 1,
+        b'-' => -1,
+        _ => return None,
+    };
+    let (hours, minutes) = offset[1..].split_at_checked(2)?;
+    let minutes = number(hours, 2)? * 60 + number(minutes, 2)?;
+    let utc = days(year, month, day) * 86_400 + seconds - east * minutes * 60;
+    u64::try_from(utc).ok().map(Nanos::from_secs)
+}
+
+/// A number of exactly so many digits.
+fn number(text: &str, digits: usize) -> Option<i64> {
+    let fits = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
+    fits.then(|| text.parse().ok())?
+}
+
+fn month(name: &str) -> Option<i64> {
+    let names = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    (1..).zip(names).find_map(|(number, other)| (other == name).then_some(number))
+}
+
+fn is_leap(year: i64) -> bool {
+    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+}
+
+fn days_in(year: i64, month: i64) -> i64 {
+    match month {
+        2 => 28 + i64::from(is_leap(year)),
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// Days from 1 January 1970 to a date of the Gregorian calendar.
+fn days(year: i64, month: i64, day: i64) -> i64 {
+    // Leap days before the year, counted from year 1; 719 162 days lie before 1970.
+    let before = year - 1;
+    let years = before * 365 + before.div_euclid(4) - before.div_euclid(100) + before.div_euclid(400);
+    years + (1..month).map(|month| days_in(year, month)).sum::<i64>() + day - 1 - 719_162
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: &str =
+        r#"192.0.2.7 - frank [10/Oct/2000:13:55:36 -0700] "GET /index.html HTTP/1.0" 200 2326"#;
+
+    fn read(log: &str, keep: Keep) -> Vec<Result<Request, String>> {
+        Log::new(log.as_bytes(), keep).map(|request| request.map_err(|error| error.to_string())).collect()
+    }
+
+    #[test]
+    fn a_line_tells_its_client_and_its_time_in_utc() {
+        // 20:55:36 UTC, 11 240 days after 1 January 1970: 11 240 * 86 400 + 75 336 s.
+        let expected = Request {
+            at: Nanos::from_secs(971_211_336),
+            client: "192.0.2.7".parse().expect("an address"),
+            bottleneck: None,
+        };
+        assert_eq!(read(LINE, Keep::All), [Ok(expected)]);
+    }
+
+    #[test]
+    fn the_combined_format_and_ipv6_are_read_too() {
+        let line = r#"2001:db8::7 - - [29/Feb/2024:00:00:00 +0530] "GET / HTTP/2.0" 200 1 "https://a.example/" "x [y]""#;
+        // 28 February 2024, 18:30 UTC. `date -u -d '2024-02-28 18:30' +%s` says 1709145000.
+        let requests = read(line, Keep::All);
+        let request = requests[0].as_ref().expect("a request");
+        assert_eq!(request.at, Nanos::from_secs(1_709_145_000));
+        assert_eq!(request.client.to_string(), "2001:db8::7");
+    }
+
+    #[test]
+    fn images_are_left_out_where_only_pages_are_kept() {
+        let log = [("/a.gif", false), ("/b.JPG?x=1", false), ("/c.html?d.png", true), ("/", true)];
+        for (path, kept) in log {
+            let line = LINE.replace("/index.html", path);
+            assert_eq!(read(&line, Keep::Pages).len(), usize::from(kept), "{path}");
+            assert_eq!(read(&line, Keep::All).len(), 1);
+        }
+    }
+
+    #[test]
+    fn blank_lines_and_comments_are_passed_over_but_counted() {
+        let log = format!(
+            "# a log\n\n{LINE}\r\nwww.example.org - - [10/Oct/2000:13:55:36 -0700] \"GET /\" 200 1\n"
+        );
+        let requests = read(&log, Keep::All);
+        assert!(requests[0].is_ok());
+        assert_eq!(
+            requests[1],
+            Err("line 4: client = \"www.example.org\": expected an IPv4 or IPv6 address (names are not looked up)"
+                .to_owned())
+        );
+    }
+
+    #[test]
+    fn what_is_no_time_is_refused_with_its_line() {
+        for stamp in [
+            "10/Okt/2000:13:55:36 -0700",
+            "31/Apr/2000:13:55:36 -0700",
+            "29/Feb/1900:13:55:36 -0700",
+            "10/Oct/2000:24:55:36 -0700",
+            "10/Oct/2000:13:55:36",
+            "10/Oct/2000:13:55:36 0700",
+            "10/Oct/2000:13:55:36 -07",
+            "10/Oct/2000:13:55:36:00 -0700",
+            "01/Jan/1970:00:59:59 +0100",
+            "",
+        ] {
+            let line = LINE.replace("10/Oct/2000:13:55:36 -0700", stamp);
+            let expected = format!(
+                "line 1: time = {stamp:?}: expected one such as [10/Oct/2000:13:55:36 -0700], from 1970 on"
+            );
+            assert_eq!(read(&line, Keep::All), [Err(expected)]);
+        }
+    }
+
+    #[test]
+    fn a_line_without_end_is_refused_before_it_fills_the_memory() {
+        let endless = io::BufReader::new(io::repeat(b'x'));
+        let first = Log::new(endless, Keep::All).next().expect("a line");
+        assert_eq!(
+            first.expect_err("too long").to_string(),
+            "line 1: longer than 65536 bytes: expected a line of a web server's log"
+        );
+    }
+}
