@@ -255,6 +255,7 @@ impl Writer {
     fn udp(&mut self, udp: &UdpSource, network: &Network) {
         self.text("name", &udp.name);
         self.text("rate", &show_rate(udp.rate));
+        self.bytes("size", udp.size.into());
         self.time("start", udp.start);
         if let Some(periods) = udp.on_off {
             let (on, off) = (dist(periods.on, time), dist(periods.off, time));

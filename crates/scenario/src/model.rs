@@ -442,6 +442,8 @@ pub struct UdpSource {
     pub name: String,
     /// Rate on the wire while it is on.
     pub rate: Rate,
+    /// Each of its packets, bytes on the wire; at most a full packet.
+    pub size: u32,
     /// When it begins, in an on period.
     pub start: Nanos,
     /// Lengths of the periods; without it, always on.

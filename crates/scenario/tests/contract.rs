@@ -114,6 +114,7 @@ fn the_example_of_the_contract_is_read_to_the_letter() {
         [UdpSource {
             name: "cbr".into(),
             rate: Rate(20_000_000),
+            size: 1000,
             start: Nanos::from_millis(500),
             on_off: Some(OnOff { on: second, off: second }),
             endpoints: Endpoints::Path(Direction::Forward),

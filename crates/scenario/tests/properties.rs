@@ -198,14 +198,14 @@ prop_compose! {
 
 prop_compose! {
     fn udp()(
-        rate in magnitudes(limits::RATE.0), start in time(limits::TIME),
+        rate in magnitudes(limits::RATE.0), size in 1..=65_535_u32, start in time(limits::TIME),
         on_off in prop::option::of((
             dist(time(limits::TIME)),
             dist(time(limits::TIME)),
         )),
     ) -> UdpSource {
         UdpSource {
-            name: String::new(), rate: Rate(rate.max(1)), start,
+            name: String::new(), rate: Rate(rate.max(1)), size, start,
             on_off: on_off.map(|(on, off)| OnOff { on, off }),
             endpoints: Endpoints::Path(Direction::Forward),
         }
@@ -241,6 +241,9 @@ prop_compose! {
         }
         for (i, udp) in scenario.udp.iter_mut().enumerate() {
             udp.name = format!("u{i}");
+            udp.size = udp.size.min(size);
+            // At most a packet each nanosecond.
+            udp.rate.0 = udp.rate.0.min(u64::from(udp.size) * 8_000_000_000);
             udp.endpoints = crosses.as_ref().unwrap_or(&udp.endpoints).clone();
         }
         scenario

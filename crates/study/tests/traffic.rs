@@ -208,3 +208,14 @@ fn the_scenarios_of_web_and_mixed_traffic_run() {
     assert!(mixed.flows.iter().any(|flow| flow.name.starts_with("telnet") && flow.rounds_s.len() > 5));
     assert!(mixed.flows.iter().filter(|flow| flow.name.starts_with("surge")).count() > 100);
 }
+
+#[test]
+fn datagrams_have_a_size_of_their_own_and_a_buffer_of_packets_counts_them() {
+    // 17 Mbit/s into 10 Mbit/s and 250 packets for 1 s. Of 210 bytes one leaves each 98,824 ns, the last of 10,119 at 999.90 ms;
+    // by then floor (999.90 / 0.168) = 5951 are served, one is, and 250 wait: 6202. Of 1000 bytes one each 470,588 ns, the last
+    // of 2126 at 999.9995 ms; floor (999.9995 / 0.8) = 1249 are served: 1500.
+    for (size, drops) in [("size = \"210 B\"", 10_119 - 6202), ("", 2126 - 1500)] {
+        let link = &result(&read("1 s", &format!("[[udp]]\nrate = \"17 Mbit/s\"\n{size}"))).links[0];
+        assert_eq!((link.drops, link.max_queue_packets), (drops, 250), "{size}");
+    }
+}

@@ -377,10 +377,11 @@ pub static FLOW: Section = Section {
 /// `[[udp]]`.
 pub static UDP: Section = Section {
     name: "[[udp]]",
-    doc: "A source of full packets at a constant rate.",
+    doc: "A source of packets of equal size at a constant rate.",
     keys: &[
         optional("name", Kind::Name, "`udp` and the table's index from 0", "its name in results"),
         required("rate", Kind::Rate, "rate on the wire while it is on"),
+        optional("size", Kind::Bytes, "a full packet's", "its packets on the wire, headers included"),
         optional("start", TIME_OR_ZERO, "`\"0 s\"`", "when it begins, with an on period"),
         optional("on_off", Kind::Table(&ON_OFF), "always on", "alternating periods"),
         optional("direction", words(&["forward", "reverse"]), "`\"forward\"`", "which way across a `[path]`"),

@@ -107,17 +107,39 @@ fn first_offer(item: &Item<'_>, payload: u32, offered: Option<u64>) -> Result<Op
     }
 }
 
-pub(super) fn udp(table: &Table<'_>, name: String, endpoints: Endpoints) -> Result<UdpSource, Error> {
+pub(super) fn udp(
+    table: &Table<'_>,
+    name: String,
+    endpoints: Endpoints,
+    packet: Packet,
+) -> Result<UdpSource, Error> {
     let on_off = |item: Item<'_>| {
         let table = item.table(&format::ON_OFF)?;
         let period = |key| table.need(key)?.dist(Item::time);
         Ok::<_, Error>(OnOff { on: period("on")?, off: period("off")? })
     };
+    let size = table.get("size").map_or(Ok(packet.size), |item| datagram(&item, packet))?;
+    let rate = table.need("rate")?;
+    if rate.rate()?.time_for(size.into()) == Nanos::ZERO {
+        return Err(rate.impossible(format!("more than one packet of {size} B in each nanosecond")));
+    }
     Ok(UdpSource {
         name,
-        rate: table.need("rate")?.rate()?,
+        rate: rate.rate()?,
+        size,
         start: table.get("start").map_or(Ok(Nanos::ZERO), |item| item.time())?,
         on_off: table.get("on_off").map(on_off).transpose()?,
         endpoints,
     })
+}
+
+/// Buffers in bytes have room for a full packet, and so for this one.
+fn datagram(item: &Item<'_>, packet: Packet) -> Result<u32, Error> {
+    match item.bytes()? {
+        n if n > packet.size.into() => {
+            Err(item
+                .impossible(format!("larger than a full packet, {} B: [packet] has the size", packet.size)))
+        }
+        n => Ok(n as u32),
+    }
 }

@@ -127,7 +127,7 @@ fn read(root: &Table<'_>) -> Result<Scenario, Error> {
         let table = item.table(&format::UDP)?;
         let name = names.of(&table, &format!("udp{index}"), "")?;
         let endpoints = network::endpoints(&table, &network, &topology)?;
-        udp.push(flow::udp(&table, name, endpoints)?);
+        udp.push(flow::udp(&table, name, endpoints, packet)?);
     }
 
     if duration.is_none() && flows.is_empty() && !udp.is_empty() {

@@ -257,6 +257,22 @@ pub(crate) const CASES: &[Case] = &[
     (12, "[[udp]]", "base.toml:12:1: udp[0].rate: missing; expected a rate above zero such as \"40 Mbit/s\""),
     (
         12,
+        "[[udp]]\nrate = \"1 Mbit/s\"\nsize = \"1001 B\"",
+        "base.toml:14:8: udp[0].size = \"1001 B\": larger than a full packet, 1000 B: [packet] has the size",
+    ),
+    (
+        12,
+        "[[udp]]\nrate = \"1 Mbit/s\"\nsize = \"1 packet\"",
+        "base.toml:14:8: udp[0].size = \"1 packet\": there is no unit \"packet\" here, only B, KB, KiB, MB, MiB, GB, GiB; expected a size above zero such as \"1000 B\" or \"64 KiB\"",
+    ),
+    (
+        12,
+        // 8 bits in 0.4 ns
+        "[[udp]]\nsize = \"1 B\"\nrate = \"20 Gbit/s\"",
+        "base.toml:14:8: udp[0].rate = \"20 Gbit/s\": more than one packet of 1 B in each nanosecond",
+    ),
+    (
+        12,
         "[udp]\nrate = \"1 Mbit/s\"",
         "base.toml:12:1: udp: this is a table; expected an array of tables, each under [[udp]]",
     ),

@@ -116,7 +116,7 @@ pub fn build(scenario: &Scenario, seed: u64, grid: Nanos) -> Result<Built, Refus
             built.network.end,
             &mut Stream::named(seed, &format!("on-off {}", source.name)),
         );
-        let size = scenario.packet.size as u16;
+        let size = source.size as u16;
         built.network.udp.push(UdpConfig { name: source.name.clone(), path, size, rate: source.rate, on });
     }
     if built.network.flows.len() as u64 > limits::FLOWS {
