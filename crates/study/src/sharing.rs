@@ -57,18 +57,25 @@ fn policy(scheme: &SchemeSpec) -> Result<Option<Policy>, PolicyError> {
     phase.map(|phase| Policy::new(phase.label(), phase.params())).transpose()
 }
 
-/// Refuses a scheme that lives on what other connections know, or on a window it shares with them, where there never is
-/// another: it would run as slow start. A connection that goes on after an idle time has its own past.
+/// Refuses a group whose scheme lives on what other connections know, or on a window it shares with them, if none of its
+/// flows has another in its cluster: it would run as slow start. Where some have, the scheme has to live with those that have
+/// not. A connection that goes on after an idle time has its own past.
 pub(crate) fn check_company(built: &Built, place: impl Fn(usize) -> String) -> Result<(), Refusal> {
     let flows = &built.network.flows;
     let mut sizes: BTreeMap<u32, usize> = BTreeMap::new();
     for flow in flows {
         *sizes.entry(flow.sharing.cluster).or_default() += 1;
     }
+    let accompanied: BTreeSet<usize> = flows
+        .iter()
+        .zip(&built.group)
+        .filter(|(flow, _)| sizes[&flow.sharing.cluster] > 1)
+        .map(|(_, &group)| group)
+        .collect();
     for (flow, &group) in flows.iter().zip(&built.group) {
         let needs = flow.chain.needs();
         let learns = needs.has(Signals::PLAN) && flow.app.pauses.is_empty();
-        if (learns || needs.has(Signals::SHARED_WINDOW)) && sizes[&flow.sharing.cluster] == 1 {
+        if (learns || needs.has(Signals::SHARED_WINDOW)) && !accompanied.contains(&group) {
             let why =
                 format!("{} needs other connections in its cluster, and there are none", flow.chain.label());
             return Err(Refusal { key: format!("{}.startup", place(group)), why });

@@ -1,6 +1,6 @@
 //! Generated networks carry traffic, and flows know with whom they share a bottleneck.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use firstflight_control::units::Nanos;
@@ -80,4 +80,33 @@ fn a_graph_from_a_file_has_the_round_trips_of_its_places() {
         built.network.flows[1].forward.iter().map(|&link| &built.network.links[link].name[..]).collect();
     assert_eq!(crossed[1..3], ["boston-chicago", "chicago-houston"]);
     assert!(result(&loaded).flows.iter().all(|flow| flow.completion_s.is_some()));
+}
+
+#[test]
+fn a_scheme_that_learns_from_others_is_refused_where_no_flow_of_its_group_has_any() {
+    let loaded = |count: u32, startup: &str| {
+        let ends = "from = \"r\"\nto = [\"b\", \"c\"]\n";
+        let link = |to: &str| {
+            format!(
+                "[[link]]\nfrom = \"r\"\nto = \"{to}\"\nboth = true\nrate = \"1 Mbit/s\"\ndelay = \"9 ms\"\nbuffer = \"9 packets\"\n"
+            )
+        };
+        let nodes = ["r", "b", "c"].map(|name| format!("[[node]]\nname = \"{name}\"\n")).concat();
+        let flow = format!("[[flow]]\ncount = {count}\nstartup = \"{startup}\"\n{ends}");
+        let text = format!("duration = \"1 s\"\n{nodes}{}{}{flow}", link("b"), link("c"));
+        parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}")).scenario
+    };
+    // How many flows go where, largest first, is drawn with the seed: of 2 flows 2 or 1 + 1, of 3 flows 3 or 2 + 1.
+    let mut met = BTreeSet::new();
+    for (count, seed) in [2, 3].into_iter().flat_map(|count| (1..=8).map(move |seed| (count, seed))) {
+        let mut sizes: BTreeMap<String, u32> = BTreeMap::new();
+        for site in build(&loaded(count, "slow-start"), seed, GRID).expect("it needs nobody").site {
+            *sizes.entry(site.cluster).or_default() += 1;
+        }
+        let refused = build(&loaded(count, "liss"), seed, GRID).err().map(|refusal| refusal.key);
+        let largest = sizes.into_values().max();
+        assert_eq!(refused, (largest == Some(1)).then(|| "flow[0].startup".to_string()), "{count}, {seed}");
+        met.insert((count, largest));
+    }
+    assert_eq!(met.len(), 4, "{met:?}");
 }
