@@ -2,8 +2,9 @@
 # make run     compare start-up schemes on a capture that ships with the repository
 # make test    what the tests need, then every test, lints and formatting
 # make bench   speed of the simulator, beside ns-2 where it is installed
+# make reproduction   run the five papers again at full length, and publish the pages
 # make fuzz    fuzz the readers of captures and scenarios, SECONDS each
-.PHONY: build run test bench fuzz deny miri packages-build packages-test packages-bench
+.PHONY: build run test bench reproduction fuzz deny miri packages-build packages-test packages-bench
 
 SHELL := /bin/bash
 BIN := target/release/firstflight
@@ -28,6 +29,13 @@ test: packages-build packages-test
 
 bench: packages-build packages-bench
 	cargo bench --locked --package firstflight-sim --bench engine
+
+reproduction: build
+	$(BIN) reproduce all
+	mkdir -p docs/reproduction/images
+	rm -f docs/reproduction/*.md docs/reproduction/images/*.svg
+	cp out/reproduction/*.md out/reproduction/results.json docs/reproduction/
+	cp out/reproduction/images/*.svg docs/reproduction/images/
 
 fuzz: packages-build
 	tools/fuzz $(SECONDS_EACH)

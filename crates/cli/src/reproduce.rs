@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use firstflight_reproduce::evidence::Provenance;
+use firstflight_report::Folder;
+use firstflight_report::reproduction::{IMAGES, RESULTS, html, pages, picture_of, results};
+use firstflight_reproduce::evidence::{Evidence, Provenance};
 use firstflight_reproduce::judge::{Checked, Judged, Verdict, judge, short};
 use firstflight_reproduce::library::Library;
 use firstflight_reproduce::run::{Selection, Store, run};
@@ -11,7 +13,7 @@ use firstflight_scenario::nearest;
 use sha2::{Digest, Sha256};
 
 use crate::failure::{Failure, Wrong};
-use crate::output::{json_line, print};
+use crate::output::{json_line, places, print};
 use crate::progress::Bar;
 use crate::table::{Align, table};
 
@@ -94,13 +96,51 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
             What::Paper(folder) => library.claim(&row.id).is_some_and(|(paper, _)| paper.folder == *folder),
         })
         .collect();
+    let written = match &what {
+        What::Line(_) => write_picture(&options.out, &rows)?,
+        _ => write_pages(&options.out, &library, &evidence, &rows)?,
+    };
     if options.json {
         return print(&json_line(&rows));
     }
-    match &what {
-        What::Line(_) => print(&rows.iter().map(explained).collect::<String>()),
-        _ => print(&listed(&rows)),
+    let text = match &what {
+        What::Line(_) => rows.iter().map(|row| explained(row, &library)).collect(),
+        _ => listed(&rows),
+    };
+    print(&(text + "\n" + &places(&written)))
+}
+
+/// The picture of each line.
+fn write_picture(out: &Path, rows: &[Judged]) -> Result<Vec<PathBuf>, Failure> {
+    let mut images = Folder::open(&out.join(IMAGES))?;
+    for row in rows {
+        if let Some(svg) = picture_of(row) {
+            images.stage(&format!("{}.svg", row.id), |file| file.write_all(svg.as_bytes()))?;
+        }
     }
+    Ok(images.commit()?)
+}
+
+/// The page that shows everything, what it is made of, and the same as Markdown with pictures.
+fn write_pages(
+    out: &Path,
+    library: &Library,
+    evidence: &Evidence,
+    rows: &[Judged],
+) -> Result<Vec<PathBuf>, Failure> {
+    let files = pages(library, evidence, rows).map_err(Failure::new)?;
+    let mut images = Folder::open(&out.join(IMAGES))?;
+    let mut folder = Folder::open(out)?;
+    folder.stage("index.html", |file| file.write_all(html(&files).as_bytes()))?;
+    folder.stage(RESULTS, |file| file.write_all(results(evidence).as_bytes()))?;
+    for (name, text) in &files {
+        match name.strip_prefix(IMAGES).and_then(|name| name.strip_prefix('/')) {
+            Some(image) => images.stage(image, |file| file.write_all(text.as_bytes()))?,
+            None => folder.stage(name, |file| file.write_all(text.as_bytes()))?,
+        }
+    }
+    images.commit()?;
+    Ok(folder.commit()?)
 }
 
 /// What the word on the command line means.
@@ -162,7 +202,7 @@ fn listed(rows: &[Judged]) -> String {
         )
 }
 
-fn explained(row: &Judged) -> String {
+fn explained(row: &Judged, library: &Library) -> String {
     let mut out = format!("{} ({}): {}\n\npaper  {}\n", row.id, row.place, row.verdict.word(), row.expected);
     if !row.measured.is_empty() {
         out += &format!("here   {}\n", row.measured);
@@ -175,7 +215,24 @@ fn explained(row: &Judged) -> String {
         out += "\nWhat shows the cause:\n";
         row.because.iter().for_each(|one| out += &checked(one));
     }
-    out + "\nExperiments: " + &row.experiments.join(", ") + "\n"
+    let Some((paper, _)) = library.claim(&row.id) else { return out };
+    for name in &row.experiments {
+        let experiment = &paper.experiments[name];
+        let axes: Vec<String> =
+            experiment.axes.iter().map(|axis| format!("{} {}", axis.points.len(), axis.name)).collect();
+        out += &format!(
+            "\nExperiment {name}: {}\n  papers/{}/scenarios/{}, {} replications of {}\n",
+            experiment.title,
+            paper.folder,
+            experiment.scenario,
+            experiment.replications,
+            if axes.is_empty() { "it".into() } else { axes.join(" x ") },
+        );
+        if !experiment.about.is_empty() {
+            out += &format!("  {}\n", experiment.about);
+        }
+    }
+    out
 }
 
 fn checked(one: &Checked) -> String {

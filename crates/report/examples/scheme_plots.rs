@@ -6,7 +6,7 @@ use std::collections::btree_map::Entry;
 use std::path::PathBuf;
 
 use firstflight_control::scheme::Info;
-use firstflight_report::figure::{Axis, Course, Figure, Mark, Panel, Point, Shape, Stroke, Tone};
+use firstflight_report::figure::{Axis, Course, Figure, Mark, Panel, Point, Shape, Spacing, Stroke, Tone};
 use firstflight_scenario::{Error, SchemeSpec};
 use firstflight_study::exhibit::{exhibit, shown, stem, with_scheme};
 use firstflight_study::run::{FlowOverTime, over_time};
@@ -61,16 +61,20 @@ fn figure(conditions: &str, flow: &FlowOverTime, baseline: Option<&FlowOverTime>
     // A threshold far above every window would flatten them all.
     let top = 1.04 * highest.fold(capacity, f64::max);
     let lasted = [Some(flow), baseline].into_iter().flatten().map(|f| f.lasted_s).fold(0.0, f64::max);
-    let windows = Axis { title: "window, packets".into(), range: Some([0.0, top]) };
+    let windows = Axis { title: "window, packets".into(), range: Some([0.0, top]), spacing: Spacing::Linear };
     Figure {
         title: flow.scheme.clone(),
         subtitle: conditions.to_owned(),
-        x: Axis { title: "time since the flow's start, s".into(), range: Some([0.0, lasted]) },
+        x: Axis {
+            title: "time since the flow's start, s".into(),
+            range: Some([0.0, lasted]),
+            spacing: Spacing::Linear,
+        },
         panels: vec![
             Panel { height: 250, y: windows, marks: windows_of(flow, baseline) },
             Panel {
                 height: 90,
-                y: Axis { title: "queue, packets".into(), range: None },
+                y: Axis { title: "queue, packets".into(), range: None, spacing: Spacing::Linear },
                 marks: queue_of(flow),
             },
         ],

@@ -13,6 +13,7 @@ mod output;
 mod page;
 mod parquet;
 mod path;
+pub mod reproduction;
 mod table;
 mod trace;
 

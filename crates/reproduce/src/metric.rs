@@ -117,7 +117,7 @@ impl Filter {
 /// What is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "docs/reproduction.md has the table of them")]
+#[expect(missing_docs, reason = "docs/papers.md has the table of them")]
 pub enum Take {
     DeliveredPackets,
     DeliveredBytes,
@@ -166,7 +166,7 @@ pub enum Take {
 /// How values of flows become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "docs/reproduction.md has the table of them")]
+#[expect(missing_docs, reason = "docs/papers.md has the table of them")]
 pub enum Over {
     Sum,
     Mean,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::line::{Place, number, path};
 use super::scale::Scale;
 use super::style::{Tone, sheet};
-use super::{Course, Figure, Mark, Panel, Shape, Stroke};
+use super::{Axis, Course, Figure, Mark, Panel, Shape, Spacing, Stroke};
 
 const WIDTH: i64 = 760;
 /// Beside the plot areas: the labels of the vertical axes to the left.
@@ -54,8 +54,8 @@ pub(super) fn document(figure: &Figure) -> String {
         text(&mut svg, "", (entry.x + KEY - 10, baseline), entry.name);
     }
 
-    let range = figure.x.range.unwrap_or_else(|| span(figure.panels.iter().flat_map(xs), 0.0));
-    let x = Scale::new(range, [LEFT as f64, (WIDTH - RIGHT) as f64]);
+    let pixels = [LEFT as f64, (WIDTH - RIGHT) as f64];
+    let x = scale(&figure.x, figure.panels.iter().flat_map(xs), 0.0, pixels);
     let mut top = first;
     for (index, panel) in figure.panels.iter().enumerate() {
         draw_panel(&mut svg, panel, index, &x, top);
@@ -80,8 +80,7 @@ pub(super) fn document(figure: &Figure) -> String {
 
 fn draw_panel(svg: &mut String, panel: &Panel, index: usize, x: &Scale, top: i64) {
     let (right, bottom) = (WIDTH - RIGHT, top + i64::from(panel.height));
-    let range = panel.y.range.unwrap_or_else(|| span(panel.marks.iter().flat_map(ys), HEADROOM));
-    let y = Scale::new(range, [bottom as f64, top as f64]);
+    let y = scale(&panel.y, panel.marks.iter().flat_map(ys), HEADROOM, [bottom as f64, top as f64]);
     for tick in y.ticks(APART[1]) {
         let at = y.tenths(tick.value);
         let _ = writeln!(svg, "<path class=\"g\" d=\"M{LEFT} {}H{right}\"/>", number(at));
@@ -117,7 +116,10 @@ fn draw_mark(svg: &mut String, mark: &Mark, x: &Scale, y: &Scale, [top, bottom]:
     let tone = mark.tone.class();
     match &mark.shape {
         Shape::Line { points, course, stroke } => {
-            let data: String = runs(points, *course, x, y).iter().map(|run| path(run)).collect();
+            let drawn = points.iter().filter(|(at, _)| x.has(*at));
+            let points: Vec<_> =
+                drawn.map(|(at, value)| (*at, value.filter(|value| y.has(*value)))).collect();
+            let data: String = runs(&points, *course, x, y).iter().map(|run| path(run)).collect();
             let _ = writeln!(svg, "<path class=\"l {tone}{}\" d=\"{data}\"/>", class(*stroke));
         }
         Shape::Level { y: level, stroke } => {
@@ -126,7 +128,7 @@ fn draw_mark(svg: &mut String, mark: &Mark, x: &Scale, y: &Scale, [top, bottom]:
             let _ = writeln!(svg, "<path class=\"l {tone}{}\" d=\"M{LEFT} {at}H{right}\"/>", class(*stroke));
         }
         Shape::Points(points) => {
-            for point in points {
+            for point in points.iter().filter(|point| x.has(point.x) && y.has(point.y)) {
                 let (px, py) = (x.tenths(point.x), y.tenths(point.y));
                 let _ = writeln!(
                     svg,
@@ -148,6 +150,34 @@ fn draw_mark(svg: &mut String, mark: &Mark, x: &Scale, y: &Scale, [top, bottom]:
                     );
                 }
             }
+        }
+        Shape::Rings(places) => {
+            for (px, py) in
+                places.iter().filter(|p| x.has(p.0) && y.has(p.1)).map(|p| (x.tenths(p.0), y.tenths(p.1)))
+            {
+                let (cx, cy) = (number(px), number(py));
+                let _ = writeln!(
+                    svg,
+                    "<circle class=\"l {tone}\" fill=\"none\" cx=\"{cx}\" cy=\"{cy}\" r=\"5.5\"/>"
+                );
+            }
+        }
+        Shape::Crosses(places) => {
+            let cross = |p: &(f64, f64)| {
+                let (px, py) = (number(x.tenths(p.0) - 40), number(y.tenths(p.1) - 40));
+                format!("M{px} {py}l8 8m0 -8l-8 8")
+            };
+            let data: String = places.iter().filter(|p| x.has(p.0) && y.has(p.1)).map(cross).collect();
+            let _ = writeln!(svg, "<path class=\"l {tone}\" d=\"{data}\"/>");
+        }
+        Shape::Bars(bars) => {
+            let bar = |&(at, low, high): &(f64, f64, f64)| {
+                let (px, from, to) = (x.tenths(at), y.tenths(low), y.tenths(high));
+                format!("M{} {}V{}", number(px), number(from), number(to))
+            };
+            let drawn = bars.iter().filter(|bar| x.has(bar.0) && y.has(bar.1) && y.has(bar.2));
+            let data: String = drawn.map(bar).collect();
+            let _ = writeln!(svg, "<path class=\"l {tone}\" d=\"{data}\"/>");
         }
         Shape::Ticks(at) => {
             let mut pixels: Vec<i64> = at.iter().map(|&at| x.tenths(at).div_euclid(10)).collect();
@@ -217,6 +247,15 @@ fn key(svg: &mut String, mark: &Mark, (x, y): (i64, i64)) {
         Shape::Points(_) => {
             writeln!(svg, "<circle class=\"o {tone}\" cx=\"{}\" cy=\"{y}\" r=\"4\"/>", x + 13)
         }
+        Shape::Rings(_) => {
+            writeln!(svg, "<circle class=\"l {tone}\" fill=\"none\" cx=\"{}\" cy=\"{y}\" r=\"5.5\"/>", x + 13)
+        }
+        Shape::Crosses(_) => {
+            writeln!(svg, "<path class=\"l {tone}\" d=\"M{} {}l8 8m0 -8l-8 8\"/>", x + 9, y - 4)
+        }
+        Shape::Bars(_) => {
+            writeln!(svg, "<path class=\"l {tone}\" d=\"M{} {}v12\"/>", x + 13, y - 6)
+        }
         Shape::Ticks(_) => {
             writeln!(svg, "<path class=\"l {tone} n\" d=\"M{} {}v8m4 -8v8m7 -8v8\"/>", x + 8, y - 4)
         }
@@ -240,6 +279,22 @@ fn width(text: &str) -> i64 {
     text.chars().count() as i64 * CHARACTER
 }
 
+/// The scale of an axis on which these values are drawn.
+fn scale(axis: &Axis, values: impl Iterator<Item = f64>, room: f64, pixels: [f64; 2]) -> Scale {
+    let range = axis.range.unwrap_or_else(|| match axis.spacing {
+        Spacing::Linear => span(values, room),
+        Spacing::Logarithmic => ratios(values),
+    });
+    Scale::new(range, pixels, axis.spacing)
+}
+
+/// Every value above zero, and a little more on both sides.
+fn ratios(values: impl Iterator<Item = f64>) -> [f64; 2] {
+    let above = values.filter(|v| *v > 0.0 && v.is_finite());
+    let [low, high] = above.fold([f64::INFINITY, 0.0_f64], |[low, high], v| [low.min(v), high.max(v)]);
+    if low > high { [1.0, 10.0] } else { [low / 1.1, high * 1.1] }
+}
+
 /// Zero and every value, with `room` above as a share of the whole.
 fn span(values: impl Iterator<Item = f64>, room: f64) -> [f64; 2] {
     let [low, high] = values.fold([0.0_f64, 0.0], |[low, high], v| [low.min(v), high.max(v)]);
@@ -251,6 +306,8 @@ fn xs(panel: &Panel) -> impl Iterator<Item = f64> + '_ {
         match &mark.shape {
             Shape::Line { points, .. } => Box::new(points.iter().map(|(x, _)| *x)),
             Shape::Points(points) => Box::new(points.iter().map(|point| point.x)),
+            Shape::Rings(places) | Shape::Crosses(places) => Box::new(places.iter().map(|place| place.0)),
+            Shape::Bars(bars) => Box::new(bars.iter().map(|bar| bar.0)),
             Shape::Ticks(at) => Box::new(at.iter().copied()),
             Shape::Level { .. } => Box::new(std::iter::empty()),
         }
@@ -261,6 +318,8 @@ fn ys(mark: &Mark) -> Box<dyn Iterator<Item = f64> + '_> {
     match &mark.shape {
         Shape::Line { points, .. } => Box::new(points.iter().filter_map(|(_, y)| *y)),
         Shape::Points(points) => Box::new(points.iter().map(|point| point.y)),
+        Shape::Rings(places) | Shape::Crosses(places) => Box::new(places.iter().map(|place| place.1)),
+        Shape::Bars(bars) => Box::new(bars.iter().flat_map(|bar| [bar.1, bar.2])),
         Shape::Level { y, .. } => Box::new(std::iter::once(*y)),
         Shape::Ticks(_) => Box::new(std::iter::empty()),
     }
@@ -281,8 +340,8 @@ mod tests {
     }
 
     fn figure(marks: Vec<Mark>) -> Figure {
-        let x = Axis { title: "time, s".into(), range: Some([0.0, 678.0]) };
-        let y = Axis { title: "window, packets".into(), range: Some([0.0, 100.0]) };
+        let x = Axis { title: "time, s".into(), range: Some([0.0, 678.0]), spacing: Spacing::Linear };
+        let y = Axis { title: "window, packets".into(), range: Some([0.0, 100.0]), spacing: Spacing::Linear };
         Figure {
             title: "<x>".into(),
             subtitle: String::new(),

@@ -1,7 +1,7 @@
 //! Figures as SVG: panels of lines, points and ticks stacked over one horizontal axis.
 //!
 //! A figure is data, and drawing it is a pure function: the same figure gives the same bytes on every machine, because
-//! nothing but addition, multiplication and division of numbers decides where a mark is. Colours follow the viewer's
+//! nothing but arithmetic, and logarithms that are the same everywhere, decides where a mark is. Colours follow the viewer's
 //! light or dark setting. Lines are thinned to what a screen can tell apart, so that a picture of a long run stays
 //! small enough to be kept under version control.
 
@@ -36,7 +36,7 @@ pub struct Panel {
     pub marks: Vec<Mark>,
 }
 
-/// A linear axis.
+/// An axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     /// What it measures, with its unit: `time, s`.
@@ -44,6 +44,18 @@ pub struct Axis {
     /// Its ends, the smaller first; marks beyond are cut off. `None` spans zero and every mark, with a little room
     /// above.
     pub range: Option<[f64; 2]>,
+    /// How numbers are spaced.
+    pub spacing: Spacing,
+}
+
+/// How an axis spaces numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Spacing {
+    /// Evenly.
+    #[default]
+    Linear,
+    /// By their ratios; numbers that are not above zero are not drawn.
+    Logarithmic,
 }
 
 /// Something drawn in a panel.
@@ -78,6 +90,12 @@ pub enum Shape {
     },
     /// Dots, each with a text beside it, which may be empty.
     Points(Vec<Point>),
+    /// Hollow rings: what others printed.
+    Rings(Vec<(f64, f64)>),
+    /// Crosses: what another simulator gives.
+    Crosses(Vec<(f64, f64)>),
+    /// Upright bars from the second to the third number: intervals.
+    Bars(Vec<(f64, f64, f64)>),
     /// Short ticks hanging from the top of the panel, at these x.
     Ticks(Vec<f64>),
 }

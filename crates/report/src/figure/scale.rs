@@ -1,10 +1,14 @@
 //! From numbers to pixels, and the round numbers at which an axis is labelled.
 
-/// A linear scale.
+use super::Spacing;
+
+/// A scale.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scale {
+    /// Its ends, or their logarithms.
     from: f64,
     until: f64,
+    spacing: Spacing,
     /// Pixels at `from` and at `until`.
     pixels: [f64; 2],
 }
@@ -17,21 +21,49 @@ pub(super) struct Tick {
 }
 
 impl Scale {
-    /// A scale over `range`, whose ends differ.
-    pub(super) fn new([from, until]: [f64; 2], pixels: [f64; 2]) -> Self {
+    /// A scale over `range`, whose ends differ; above zero where ratios space it.
+    pub(super) fn new([from, until]: [f64; 2], pixels: [f64; 2], spacing: Spacing) -> Self {
         assert!(from < until, "an axis from {from} to {until}");
-        Self { from, until, pixels }
+        let of = |value: f64| match spacing {
+            Spacing::Linear => value,
+            Spacing::Logarithmic => {
+                assert!(value > 0.0, "a logarithmic axis from {from} to {until}");
+                libm::log10(value)
+            }
+        };
+        Self { from: of(from), until: of(until), spacing, pixels }
     }
 
-    /// Tenths of a pixel, to the nearest.
+    /// Whether a value has a place.
+    pub(super) fn has(&self, value: f64) -> bool {
+        value.is_finite() && (self.spacing == Spacing::Linear || value > 0.0)
+    }
+
+    /// Tenths of a pixel, to the nearest; of a value that has a place.
     pub(super) fn tenths(&self, value: f64) -> i64 {
         let [a, b] = self.pixels;
+        let value = if self.spacing == Spacing::Linear { value } else { libm::log10(value) };
         ((a + (value - self.from) / (self.until - self.from) * (b - a)) * 10.0).round() as i64
     }
 
-    /// Multiples of 1, 2 or 5 times a power of ten within the range, at least `apart` pixels from each other.
+    /// Round numbers within the range, at least `apart` pixels from each other: multiples of 1, 2 or 5 times a power of
+    /// ten, or where ratios space it these numbers themselves, or powers of ten alone.
     pub(super) fn ticks(&self, apart: f64) -> Vec<Tick> {
         let length = (self.pixels[1] - self.pixels[0]).abs();
+        if self.spacing == Spacing::Logarithmic {
+            let decade = length / (self.until - self.from);
+            // From 1 to 2 and from 5 to 10 is the least step.
+            let digits: &[i64] = if decade * libm::log10(2.0) >= apart { &[1, 2, 5] } else { &[1] };
+            let every = (apart / decade).ceil().max(1.0) as i32;
+            let exponents = (self.from.floor() as i32)..=(self.until.ceil() as i32);
+            let steps = exponents.filter(|exponent| exponent % every == 0);
+            let all =
+                steps.flat_map(|exponent| digits.iter().map(move |&digit| Step { digit, exponent }.times(1)));
+            let hair = 1e-9;
+            let within =
+                |tick: &Tick| (self.from - hair..=self.until + hair).contains(&libm::log10(tick.value));
+            return all.filter(within).collect();
+        }
         let least = (self.until - self.from) * apart / length;
         let step = Step::at_least(least);
         let first = (self.from / step.value()).ceil() as i64;
@@ -81,7 +113,7 @@ mod tests {
     use super::*;
 
     fn labels(range: [f64; 2], pixels: [f64; 2], apart: f64) -> Vec<String> {
-        Scale::new(range, pixels).ticks(apart).into_iter().map(|tick| tick.label).collect()
+        Scale::new(range, pixels, Spacing::Linear).ticks(apart).into_iter().map(|tick| tick.label).collect()
     }
 
     #[test]
@@ -96,8 +128,21 @@ mod tests {
     }
 
     #[test]
+    fn a_logarithmic_axis_is_labelled_at_1_2_and_5_or_at_powers_of_ten() {
+        let of = |pixels: f64| -> Vec<String> {
+            let scale = Scale::new([1.0, 1000.0], [0.0, pixels], Spacing::Logarithmic);
+            scale.ticks(70.0).into_iter().map(|tick| tick.label).collect()
+        };
+        // 240 pixels a decade: 72 from 1 to 2.
+        assert_eq!(of(720.0), ["1", "2", "5", "10", "20", "50", "100", "200", "500", "1000"]);
+        assert_eq!(of(300.0), ["1", "10", "100", "1000"]);
+        let scale = Scale::new([1.0, 1000.0], [0.0, 300.0], Spacing::Logarithmic);
+        assert_eq!((scale.tenths(10.0), scale.tenths(100.0), scale.has(0.0)), (1000, 2000, false));
+    }
+
+    #[test]
     fn a_value_falls_on_its_tenth_of_a_pixel() {
-        let up = Scale::new([0.0, 200.0], [250.0, 50.0]);
+        let up = Scale::new([0.0, 200.0], [250.0, 50.0], Spacing::Linear);
         assert_eq!([0.0, 200.0, 50.0, 0.25].map(|v| up.tenths(v)), [2500, 500, 2000, 2498]);
     }
 }

@@ -1,0 +1,84 @@
+//! The pages as one HTML file that needs nothing else.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
+
+use super::FIRST;
+
+/// How it looks: the colours of the report, wide tables that scroll by themselves.
+const STYLE: &str = "\
+:root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;\
+background:light-dark(#fff,#14171c);color:light-dark(#1a1d23,#e6e8ec)}a{color:light-dark(#0068a8,#62b6f0)}\
+table{display:block;overflow-x:auto;border-collapse:collapse;font-size:13px}th,td{padding:.25rem .6rem;text-align:left;\
+vertical-align:top;border-bottom:1px solid light-dark(#dcdfe5,#343a45)}code{font-size:.92em}pre{overflow-x:auto}\
+svg{max-width:100%;height:auto}h2{margin-top:2.5rem}section{border-top:4px solid light-dark(#dcdfe5,#343a45);margin-top:3rem}";
+
+/// The file, from what [`super::pages`] gives.
+pub fn html(files: &BTreeMap<String, String>) -> String {
+    let mut body = String::new();
+    let pages = files.iter().filter(|(name, _)| name.ends_with(".md") && *name != FIRST);
+    for (name, text) in files.get_key_value(FIRST).into_iter().chain(pages) {
+        let _ = write!(body, "<section id=\"{name}\">\n{}</section>\n", section(text, files));
+    }
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
+         <title>Five papers, run again</title>\n<style>{STYLE}</style>\n{body}</html>\n"
+    )
+}
+
+/// One page, its pictures within it and its links leading within the file.
+fn section(text: &str, files: &BTreeMap<String, String>) -> String {
+    let mut out = String::new();
+    let mut in_picture = false;
+    let mut heading: Option<String> = None;
+    let mut events = vec![];
+    for event in Parser::new_ext(text, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH) {
+        match event {
+            Event::Start(Tag::Image { dest_url, .. }) => {
+                let svg = files.get(dest_url.as_ref()).cloned().unwrap_or_default();
+                // Two pictures in one document must not share the names of their parts.
+                let own = dest_url.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+                let svg =
+                    svg.replace("id=\"k", &format!("id=\"{own}k")).replace("url(#k", &format!("url(#{own}k"));
+                events.push(Event::Html(CowStr::from(svg)));
+                in_picture = true;
+            }
+            Event::End(TagEnd::Image) => in_picture = false,
+            _ if in_picture => {}
+            Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
+                let dest_url = match dest_url.split_once(".md#") {
+                    Some((_, line)) => CowStr::from(format!("#{line}")),
+                    None if dest_url.ends_with(".md") => CowStr::from(format!("#{dest_url}")),
+                    None => dest_url,
+                };
+                events.push(Event::Start(Tag::Link { link_type, dest_url, title, id }));
+            }
+            Event::Start(Tag::Heading { .. }) => {
+                heading = Some(String::new());
+                events.push(event);
+            }
+            Event::End(TagEnd::Heading(_)) => {
+                // Where links to a line lead.
+                let text = heading.take().unwrap_or_default();
+                let id = text.to_lowercase().replace(' ', "-");
+                events.push(Event::InlineHtml(CowStr::from(format!("<a id=\"{}\"></a>", escaped(&id)))));
+                events.push(event);
+            }
+            Event::Text(ref words) => {
+                if let Some(heading) = &mut heading {
+                    heading.push_str(words);
+                }
+                events.push(event);
+            }
+            other => events.push(other),
+        }
+    }
+    html::push_html(&mut out, events.into_iter());
+    out
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
+}

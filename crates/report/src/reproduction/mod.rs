@@ -1,0 +1,76 @@
+//! The reproduction of papers as pages: Markdown with pictures beside it, and the same as one HTML file.
+
+mod evidence_plot;
+mod html;
+mod page;
+mod plot;
+mod summary;
+mod table;
+
+use std::collections::BTreeMap;
+
+use firstflight_reproduce::evidence::{Evidence, Measurements};
+use firstflight_reproduce::judge::{Bench, Judged};
+use firstflight_reproduce::library::Library;
+
+pub use evidence_plot::picture_of;
+pub use html::html;
+
+/// The name of the first page.
+pub const FIRST: &str = "README.md";
+
+/// Pages and pictures, by name: [`FIRST`], a page for each paper, and `images/<paper>-<figure>.svg`.
+///
+/// # Errors
+/// If a figure speaks of what was not measured.
+pub fn pages(
+    library: &Library,
+    evidence: &Evidence,
+    judged: &[Judged],
+) -> Result<BTreeMap<String, String>, String> {
+    let mut files = BTreeMap::new();
+    files.insert(FIRST.to_owned(), summary::page(library, evidence, judged));
+    let nothing = Measurements::default();
+    for paper in &library.papers {
+        let ours = evidence.papers.get(&paper.folder).unwrap_or(&nothing);
+        let bench = Bench::of(paper, ours).map_err(|why| format!("{}: {why}", paper.folder))?;
+        for figure in
+            paper.figures.iter().filter(|figure| figure.shown && measured(ours, plot::experiments(figure)))
+        {
+            let name = picture(&paper.folder, &figure.id);
+            let svg =
+                plot::svg(figure, &bench).map_err(|why| format!("{}, {}: {why}", paper.folder, figure.id))?;
+            files.insert(name, svg);
+        }
+        let page = page::page(library, paper, ours, &bench, judged)
+            .map_err(|why| format!("{}: {why}", paper.folder))?;
+        files.insert(format!("{}.md", paper.folder), page);
+    }
+    Ok(files)
+}
+
+/// The folder of pictures, within that of the pages.
+pub const IMAGES: &str = "images";
+/// Everything that was measured.
+pub const RESULTS: &str = "results.json";
+
+/// What the pages are made of, as the file [`RESULTS`]: one line for each experiment, so that changes can be read.
+pub fn results(evidence: &Evidence) -> String {
+    let text = serde_json::to_string(evidence).expect("texts and numbers");
+    text.replace("{\"definition\":", "\n{\"definition\":") + "\n"
+}
+
+/// The name of a figure's picture.
+fn picture(folder: &str, id: &str) -> String {
+    format!("{IMAGES}/{folder}-{id}.svg")
+}
+
+/// Whether all these experiments were run.
+fn measured<'a>(ours: &Measurements, mut names: impl Iterator<Item = &'a str>) -> bool {
+    names.all(|name| ours.experiments.contains_key(name))
+}
+
+/// A text within a cell of a Markdown table.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ").replace('<', "&lt;").replace('~', "\\~")
+}

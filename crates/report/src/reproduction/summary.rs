@@ -1,0 +1,98 @@
+//! The first page: how many lines match, which do not, and why.
+
+use firstflight_reproduce::evidence::Evidence;
+use firstflight_reproduce::judge::{Judged, Verdict};
+use firstflight_reproduce::library::Library;
+
+use super::cell;
+
+/// Lines of this kind are asserted from scenarios and the registry, and not counted as reproduced.
+const ASSERTED: &str = "config";
+
+pub(super) fn page(library: &Library, evidence: &Evidence, judged: &[Judged]) -> String {
+    let mut out = String::from("# Five papers, run again\n\n");
+    let counted: Vec<&Judged> = judged.iter().filter(|row| row.kind != ASSERTED).collect();
+    let asserted: Vec<&Judged> = judged.iter().filter(|row| row.kind == ASSERTED).collect();
+    let count = |rows: &[&Judged], verdict: Verdict| rows.iter().filter(|row| row.verdict == verdict).count();
+    out += &format!(
+        "Five papers on how a TCP connection should start print {} numbers, orders and claims that an experiment can be held \
+         against. Run again here, {} match, {} differ and {} cannot be checked. {} further lines are constants and arithmetic: {} \
+         of them hold in the scenarios and the registry, which is asserted and not counted.\n\n",
+        counted.len(),
+        count(&counted, Verdict::Matches),
+        count(&counted, Verdict::Differs),
+        count(&counted, Verdict::NotCheckable),
+        asserted.len(),
+        count(&asserted, Verdict::Matches),
+    );
+    out += "| paper | counted | match | differ | cannot be checked | asserted |\n|---|--:|--:|--:|--:|--:|\n";
+    for paper in &library.papers {
+        let of = |rows: &[&Judged]| -> Vec<Judged> {
+            let own = |row: &&&Judged| paper.claims.iter().any(|claim| claim.id == row.id);
+            rows.iter().filter(own).map(|row| (*row).clone()).collect()
+        };
+        let (counted, asserted) = (of(&counted), of(&asserted));
+        let rows: Vec<&Judged> = counted.iter().collect();
+        out += &format!(
+            "| [{}: {}]({}.md) | {} | {} | {} | {} | {} |\n",
+            paper.about.key,
+            cell(&paper.about.title),
+            paper.folder,
+            rows.len(),
+            count(&rows, Verdict::Matches),
+            count(&rows, Verdict::Differs),
+            count(&rows, Verdict::NotCheckable),
+            asserted.len(),
+        );
+    }
+    out += "\n## How lines are judged\n\n\
+        A line of the target list (`papers/targets.psv`) becomes statements about what experiments measure; a statement is data beside \
+        the scenario it speaks of (`papers/<paper>/claims.toml`). A number matches within the tolerance that stands beside it: 5 % for \
+        tables, 10 % for counts of packets. An order matches if at every point the 95 % interval of the difference, paired by seed, \
+        excludes zero; where nothing is drawn at random there is one run, and it must be so. Where a paper can be read in two ways both \
+        are run. A line that differs has its cause, and the cause is a statement too, which holds or does not.\n\n";
+    out += "## Run it yourself\n\n```text\nfirstflight reproduce all            # everything, at the papers' full lengths\n\
+        firstflight reproduce AS-01          # one line: scenario, runs, spread, picture\n\
+        firstflight reproduce YN --replications 20\n```\n\n";
+    let hops: u64 = evidence
+        .papers
+        .values()
+        .flat_map(|paper| paper.experiments.values())
+        .map(|one| one.packet_hops)
+        .sum();
+    out += &format!(
+        "These pages are made of `results.json` beside them, which `{}` wrote (version {}): {:.1} thousand million packet hops, equal runs of \
+         several experiments counted in each. The same command gives the same bytes.\n\n",
+        evidence.provenance.command,
+        evidence.provenance.version,
+        hops as f64 / 1e9
+    );
+    out += "## What differs\n\n| line | where | why |\n|---|---|---|\n";
+    for row in counted.iter().filter(|row| row.verdict == Verdict::Differs) {
+        out += &format!("| {} | {} | {} |\n", link(library, row), cell(&row.place), cell(&row.why));
+    }
+    out += "\n## What cannot be checked\n\n| line | where | why |\n|---|---|---|\n";
+    for row in counted.iter().filter(|row| row.verdict == Verdict::NotCheckable) {
+        out += &format!("| {} | {} | {} |\n", link(library, row), cell(&row.place), cell(&row.why));
+    }
+    out += "\n## Every line\n\n| line | where | kind | the paper says | verdict |\n|---|---|---|---|---|\n";
+    for row in judged {
+        out += &format!(
+            "| {} | {} | {} | {} | {} |\n",
+            link(library, row),
+            cell(&row.place),
+            row.kind,
+            cell(&row.expected),
+            row.verdict.word()
+        );
+    }
+    out
+}
+
+/// The line's id, leading to where its paper's page has it.
+fn link(library: &Library, row: &Judged) -> String {
+    match library.claim(&row.id) {
+        Some((paper, _)) => format!("[{}]({}.md#{})", row.id, paper.folder, row.id.to_lowercase()),
+        None => row.id.clone(),
+    }
+}
