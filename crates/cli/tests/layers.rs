@@ -15,7 +15,7 @@ const LAYERS: [(&str, &[&str]); 11] = [
     ("lab", &[]),
     ("sim", &["control", "net", "paths"]),
     ("study", &["control", "net", "paths", "scenario", "capture", "sim"]),
-    ("reproduce", &["control", "scenario", "study"]),
+    ("reproduce", &["control", "paths", "scenario", "study"]),
     ("report", &["control", "study", "reproduce"]),
     ("cli", &["control", "net", "paths", "scenario", "capture", "sim", "study", "reproduce", "report"]),
 ];

@@ -11,15 +11,43 @@ use crate::array::Dimension;
 use crate::error::PaperError;
 use crate::experiment::{Axis, Experiment};
 use crate::library::Paper;
+use crate::log::SyntheticLog;
 use crate::settings::{remove, set};
 
 /// One combination.
 #[derive(Clone, Debug)]
 pub(crate) struct Cell {
-    /// Its scenario, everything set.
-    pub(crate) scenario: Scenario,
+    /// What is run, everything set.
+    pub(crate) subject: Subject,
     /// Names it and all that is equal to it: the hash of the scenario without its title.
     pub(crate) hash: String,
+}
+
+/// What is run.
+#[derive(Clone, Debug)]
+pub(crate) enum Subject {
+    /// A scenario, in the simulator.
+    Scenario(Box<Scenario>),
+    /// The study of a synthetic log.
+    Log(Box<SyntheticLog>),
+}
+
+impl Subject {
+    /// The seed of the first replication.
+    pub(crate) fn seed(&self) -> u64 {
+        match self {
+            Self::Scenario(scenario) => scenario.seed,
+            Self::Log(log) => log.seed(),
+        }
+    }
+
+    /// About how much work a run is, in no unit.
+    pub(crate) fn work(&self) -> u64 {
+        match self {
+            Self::Scenario(scenario) => work(scenario),
+            Self::Log(_) => 1_000_000,
+        }
+    }
 }
 
 /// All cells of an experiment, the last axis the fastest.
@@ -59,10 +87,15 @@ fn cell(
         point.remove.iter().try_for_each(|path| remove(&mut document, path)).map_err(wrong)?;
         point.set.iter().try_for_each(|(path, value)| set(&mut document, path, value)).map_err(wrong)?;
     }
+    if document.contains_key("synthetic") {
+        let text = document.to_string();
+        let log = SyntheticLog::read(document).map_err(wrong)?;
+        return Ok(Cell { subject: Subject::Log(Box::new(log)), hash: digest([text.as_str()]) });
+    }
     let loaded = parse(&document.to_string(), scenario).map_err(|error| wrong(error.to_string()))?;
     let mut scenario = loaded.scenario;
     scenario.title.clear();
-    Ok(Cell { hash: scenario.hash(), scenario })
+    Ok(Cell { hash: scenario.hash(), subject: Subject::Scenario(Box::new(scenario)) })
 }
 
 /// The axes of an experiment's arrays.
@@ -89,7 +122,7 @@ pub(crate) fn grid(experiment: &Experiment) -> Result<Nanos, String> {
 }
 
 /// About how much work a run is, in no unit: what its links can carry while it lasts.
-pub(crate) fn work(scenario: &Scenario) -> u64 {
+fn work(scenario: &Scenario) -> u64 {
     let seconds = scenario.duration.map_or(10.0, Nanos::as_secs_f64);
     let rate = match &scenario.network {
         Network::Dumbbell(path) => 2.0 * path.rate.0 as f64,

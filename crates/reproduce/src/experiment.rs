@@ -13,7 +13,7 @@ use crate::number::leading_number;
 pub struct Experiment {
     /// What is varied and measured.
     pub title: String,
-    /// File name of the scenario, in `scenarios/`.
+    /// File name of the scenario, in `scenarios/`; or of a description of a synthetic log, which says `synthetic = true`.
     pub scenario: String,
     /// Runs of every cell, under seeds one after another.
     #[serde(default = "one")]

@@ -13,6 +13,7 @@ pub mod expression;
 pub mod figure;
 pub mod judge;
 pub mod library;
+mod log;
 mod metric;
 mod number;
 mod registers;

@@ -8,6 +8,7 @@ mod time;
 use firstflight_control::units::Nanos;
 use firstflight_scenario::Scenario;
 use firstflight_scenario::quantity::parse_time;
+use firstflight_study::log_study::{Analysis, WindowShare};
 use firstflight_study::results::RunResult;
 use serde::{Deserialize, Serialize};
 
@@ -161,6 +162,11 @@ pub enum Take {
     InitialSsthreshPackets,
     ReceiveWindowPackets,
     FlowsOfGroup,
+    Seen,
+    HeldMean,
+    HeldMax,
+    Wrong,
+    Missed,
 }
 
 /// How values of flows become one.
@@ -197,6 +203,8 @@ pub(crate) enum Kind {
     Registers,
     /// Links.
     Links,
+    /// A log.
+    Log,
 }
 
 /// One run, as far as metrics look at it.
@@ -256,6 +264,7 @@ impl Metric {
             | T::Marks
             | T::MeanQueuePackets
             | T::MaxQueuePackets => Kind::Links,
+            T::Seen | T::HeldMean | T::HeldMax | T::Wrong | T::Missed => Kind::Log,
             T::RateBitS => Kind::Rates,
             T::CwndPackets
             | T::SsthreshPackets
@@ -274,7 +283,7 @@ impl Metric {
                 needs(self.every.is_some(), "every")?;
                 needs(self.flow.is_some(), "flow")?;
             }
-            Kind::Scenario => {}
+            Kind::Scenario | Kind::Log => {}
         }
         let times = [&self.within, &self.every, &self.until].into_iter().flatten();
         times.chain(self.between.iter().flatten()).try_for_each(|text| seconds(text).map(|_| ()))?;
@@ -300,7 +309,28 @@ impl Metric {
             Kind::Rates => time::rates(self, ran.scenario, run_of(ran)?),
             Kind::Registers => time::registers(self, run_of(ran)?, ran.registers),
             Kind::Links => links::measure(self, ran),
+            Kind::Log => Err("it is taken of a log, and this is a scenario".into()),
         }
+    }
+}
+
+impl Metric {
+    /// Its values in the study of a log, along the windows.
+    ///
+    /// # Errors
+    /// If it is not taken of logs.
+    pub(crate) fn of_log(&self, analysis: &Analysis) -> Result<Measured, String> {
+        let value = |window: &WindowShare| match self.take {
+            Some(Take::Seen) => Ok(window.seen),
+            Some(Take::HeldMean) => Ok(window.held_mean),
+            Some(Take::HeldMax) => Ok(f64::from(window.held_max)),
+            Some(Take::Wrong) => Ok(window.wrong.unwrap_or(f64::NAN)),
+            Some(Take::Missed) => Ok(window.missed.unwrap_or(f64::NAN)),
+            _ => Err("it is not taken of a log".to_owned()),
+        };
+        let values = analysis.windows.iter().map(value).collect::<Result<_, _>>()?;
+        let windows = analysis.windows.iter().map(|window| window.window_s).collect();
+        Ok(Measured { axis: Some(("window", windows)), values })
     }
 }
 

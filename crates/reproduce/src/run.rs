@@ -11,11 +11,12 @@ use rayon::prelude::*;
 use thiserror::Error;
 
 use crate::array::{Array, Dimension};
-use crate::cell::{Cell, cells, digest, dimensions, grid, work};
+use crate::cell::{Cell, Subject, cells, digest, dimensions, grid};
 use crate::error::PaperError;
 use crate::evidence::{Evidence, Measured, Provenance};
 use crate::experiment::Experiment;
 use crate::library::{Library, Paper};
+use crate::log::SyntheticLog;
 use crate::metric::{Kind, Metric, Ran};
 use crate::number::rounded;
 use crate::registers::Registers;
@@ -75,7 +76,7 @@ struct Planned<'a> {
 
 /// One run, and all metrics that are wanted of it.
 struct Job<'a> {
-    scenario: &'a Scenario,
+    subject: &'a Subject,
     seed: u64,
     grid: Nanos,
     metrics: BTreeMap<String, &'a Metric>,
@@ -100,8 +101,8 @@ pub fn run(
         for cell in &one.cells {
             for replication in 0..one.replications {
                 let job = jobs.entry(one.run(cell, replication)).or_insert_with(|| Job {
-                    scenario: &cell.scenario,
-                    seed: cell.scenario.seed + u64::from(replication),
+                    subject: &cell.subject,
+                    seed: cell.subject.seed() + u64::from(replication),
                     grid: one.grid,
                     metrics: BTreeMap::new(),
                     file: one.file(),
@@ -169,7 +170,7 @@ fn work_off<'a>(
             Some(known) => {
                 done.insert(key, known.clone());
             }
-            None => open.push((work(job.scenario), key, job)),
+            None => open.push((job.subject.work(), key, job)),
         }
     }
     open.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
@@ -179,7 +180,10 @@ fn work_off<'a>(
         // One at a time to each thread, or the longest would all go to the first.
         .with_max_len(1)
         .map(|&(work, key, job)| {
-            let one = perform(job)?;
+            let one = match job.subject {
+                Subject::Scenario(scenario) => perform(job, scenario)?,
+                Subject::Log(log) => study(job, log)?,
+            };
             store.put(key, &one)?;
             progress.advance(work);
             Ok((key, one))
@@ -190,7 +194,19 @@ fn work_off<'a>(
     Ok(done)
 }
 
-fn perform(job: &Job<'_>) -> Result<Done, PaperError> {
+fn study(job: &Job<'_>, log: &SyntheticLog) -> Result<Done, PaperError> {
+    let wrong = |why: String| PaperError::new(&job.file, why);
+    let analysis = log.study(job.seed).map_err(wrong)?;
+    let value = |(key, metric): (&String, &&Metric)| {
+        let mut measured =
+            metric.of_log(&analysis).map_err(|why| wrong(format!("{}: {why}", metric.title)))?;
+        measured.values.iter_mut().for_each(|value| *value = rounded(*value));
+        Ok((key.clone(), Values::of(measured)))
+    };
+    Ok(Done { packet_hops: 0, metrics: job.metrics.iter().map(value).collect::<Result<_, PaperError>>()? })
+}
+
+fn perform(job: &Job<'_>, scenario: &Scenario) -> Result<Done, PaperError> {
     let kinds: Vec<Kind> =
         job.metrics.values().map(|metric| metric.kind().expect("checked before")).collect();
     let wrong = |why: String| PaperError::new(&job.file, why);
@@ -199,13 +215,13 @@ fn perform(job: &Job<'_>) -> Result<Done, PaperError> {
     let options = RunOptions { runs: 1, seed: Some(job.seed), grid: job.grid };
     let result = match kinds.iter().all(|kind| matches!(kind, Kind::Scenario)) {
         true => None,
-        false => Some(run_scenario(job.scenario, &options, &Silent).map_err(refused)?),
+        false => Some(run_scenario(scenario, &options, &Silent).map_err(refused)?),
     };
     let mut hops = result.as_ref().map_or(0, |result| result.engine.packet_hops);
     let times: BTreeSet<Nanos> = job.metrics.values().flat_map(|metric| metric.cuts()).collect();
     let mut cuts = vec![];
-    for time in times.into_iter().filter(|time| job.scenario.duration.is_none_or(|end| *time < end)) {
-        let mut cut = job.scenario.clone();
+    for time in times.into_iter().filter(|time| scenario.duration.is_none_or(|end| *time < end)) {
+        let mut cut = scenario.clone();
         cut.duration = Some(time);
         let result = run_scenario(&cut, &options, &Silent).map_err(refused)?;
         hops += result.engine.packet_hops;
@@ -216,11 +232,10 @@ fn perform(job: &Job<'_>) -> Result<Done, PaperError> {
         if let (Kind::Registers, Some(name)) = (kind, &metric.flow)
             && !registers.contains_key(name)
         {
-            registers
-                .insert(name.clone(), flow_over_time(job.scenario, job.seed, Some(name)).map_err(refused)?);
+            registers.insert(name.clone(), flow_over_time(scenario, job.seed, Some(name)).map_err(refused)?);
         }
     }
-    let ran = Ran { scenario: job.scenario, result: result.as_ref(), cuts: &cuts, registers: &registers };
+    let ran = Ran { scenario: scenario, result: result.as_ref(), cuts: &cuts, registers: &registers };
     let mut metrics = BTreeMap::new();
     for (key, metric) in &job.metrics {
         let mut measured = metric.measure(&ran).map_err(|why| wrong(format!("{}: {why}", metric.title)))?;
@@ -237,7 +252,7 @@ impl Planned<'_> {
 
     /// Names one run: by all that it depends on.
     fn run(&self, cell: &Cell, replication: u32) -> String {
-        format!("{} {} {}", cell.hash, cell.scenario.seed + u64::from(replication), self.grid.0)
+        format!("{} {} {}", cell.hash, cell.subject.seed() + u64::from(replication), self.grid.0)
     }
 
     fn definition(&self) -> String {
@@ -285,7 +300,11 @@ impl Planned<'_> {
         let mut length = 1;
         if let Some(Some((name, x))) = own {
             length = x.len();
-            let title = if name == "time" { "time, s" } else { "share of all, %" };
+            let title = match name {
+                "time" => "time, s",
+                "window" => "window, s",
+                _ => "share of all, %",
+            };
             let points = x.iter().map(f64::to_string).collect();
             axes.push(Dimension { name: name.into(), title: title.into(), points, x: x.to_vec() });
         }
