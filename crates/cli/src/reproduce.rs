@@ -10,7 +10,6 @@ use firstflight_reproduce::judge::{Checked, Judged, Verdict, judge, short};
 use firstflight_reproduce::library::Library;
 use firstflight_reproduce::run::{Selection, Store, run};
 use firstflight_scenario::nearest;
-use sha2::{Digest, Sha256};
 
 use crate::failure::{Failure, Wrong};
 use crate::output::{json_line, places, print};
@@ -163,14 +162,12 @@ fn what(word: &str, library: &Library) -> Result<What, Failure> {
     Err(wrong.nearest(nearest(&word.to_uppercase(), known.iter().copied())).into())
 }
 
-/// Runs already done by this very program.
+/// Runs that are done already.
 fn store(folder: &Path) -> Result<Store, Failure> {
     let failed =
         |error: std::io::Error| Failure::new(format!("cannot write into {}: {error}", folder.display()));
     std::fs::create_dir_all(folder).map_err(failed)?;
-    let program = std::env::current_exe().and_then(std::fs::read).map_err(failed)?;
-    let build: String = Sha256::digest(program).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    Store::open(&folder.join("runs.jsonl"), &build).map_err(failed)
+    Store::open(&folder.join("runs.jsonl")).map_err(failed)
 }
 
 fn listed(rows: &[Judged]) -> String {

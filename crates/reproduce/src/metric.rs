@@ -29,9 +29,9 @@ pub struct Metric {
     /// How the values of all flows become one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<Over>,
-    /// Only the beginning of each flow.
+    /// Only the beginning of each flow; several are an axis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub within: Option<String>,
+    pub within: Option<Names>,
     /// Only this part of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub between: Option<[String; 2]>,
@@ -74,17 +74,18 @@ impl Names {
         let is = |name: &String| {
             flow.strip_prefix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
+        self.all().iter().any(is)
+    }
+
+    fn all(&self) -> &[String] {
         match self {
-            Self::One(name) => is(name),
-            Self::Several(names) => names.iter().any(is),
+            Self::One(name) => std::slice::from_ref(name),
+            Self::Several(names) => names,
         }
     }
 
     fn first(&self) -> &str {
-        match self {
-            Self::One(name) => name,
-            Self::Several(names) => names.first().map_or("", String::as_str),
-        }
+        self.all().first().map_or("", String::as_str)
     }
 }
 
@@ -285,8 +286,9 @@ impl Metric {
             }
             Kind::Scenario | Kind::Log => {}
         }
-        let times = [&self.within, &self.every, &self.until].into_iter().flatten();
-        times.chain(self.between.iter().flatten()).try_for_each(|text| seconds(text).map(|_| ()))?;
+        let times = [&self.every, &self.until].into_iter().flatten().chain(self.between.iter().flatten());
+        let within = self.within.iter().flat_map(Names::all);
+        times.chain(within).try_for_each(|text| seconds(text).map(|_| ()))?;
         Ok(kind)
     }
 

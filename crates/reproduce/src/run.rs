@@ -20,8 +20,8 @@ use crate::log::SyntheticLog;
 use crate::metric::{Kind, Metric, Ran};
 use crate::number::rounded;
 use crate::registers::Registers;
-pub use crate::store::Store;
 use crate::store::{Done, Values};
+pub use crate::store::{SOURCES, Store};
 
 /// Why experiments could not be run.
 #[derive(Debug, Error)]
@@ -303,6 +303,7 @@ impl Planned<'_> {
             let title = match name {
                 "time" => "time, s",
                 "window" => "window, s",
+                "within" => "since the start of each flow, s",
                 _ => "share of all, %",
             };
             let points = x.iter().map(f64::to_string).collect();

@@ -1,7 +1,7 @@
 //! Runs that are done, kept as they end, so that work that was interrupted goes on where it was.
 //!
-//! One line of JSON for each run. A line counts only for the very program that wrote it, by the hash of its
-//! executable: what another build measured is measured again.
+//! One line of JSON for each run. A line counts only for the sources that wrote it, by the hash of all that stands between a
+//! scenario and a number: what others measured is measured again.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -12,6 +12,9 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use crate::metric::Measured;
+
+/// Hash of the sources that results depend on.
+pub const SOURCES: &str = env!("FIRSTFLIGHT_SOURCES");
 
 /// What one run gave.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,7 +49,7 @@ impl Values {
 
 #[derive(Serialize, Deserialize)]
 struct Line {
-    build: String,
+    sources: String,
     run: String,
     #[serde(flatten)]
     done: Done,
@@ -54,7 +57,6 @@ struct Line {
 
 /// A file of runs.
 pub struct Store {
-    build: String,
     known: BTreeMap<String, Done>,
     file: Option<Mutex<File>>,
 }
@@ -62,27 +64,27 @@ pub struct Store {
 impl Store {
     /// Keeps nothing.
     pub fn none() -> Self {
-        Self { build: String::new(), known: BTreeMap::new(), file: None }
+        Self { known: BTreeMap::new(), file: None }
     }
 
-    /// The file at `path`, which is made if it is not there; `build` names the program.
+    /// The file at `path`, which is made if it is not there.
     ///
     /// # Errors
     /// If it can be neither read nor made.
-    pub fn open(path: &Path, build: &str) -> io::Result<Self> {
+    pub fn open(path: &Path) -> io::Result<Self> {
         let mut known = BTreeMap::new();
         if let Ok(file) = File::open(path) {
             for line in BufReader::new(file).lines() {
                 // The last line may be half of one.
-                if let Ok(Line { build: wrote, run, done }) = serde_json::from_str(&line?)
-                    && wrote == build
+                if let Ok(Line { sources, run, done }) = serde_json::from_str(&line?)
+                    && sources == SOURCES
                 {
                     known.insert(run, done);
                 }
             }
         }
         let file = OpenOptions::new().create(true).append(true).open(path)?;
-        Ok(Self { build: build.into(), known, file: Some(Mutex::new(file)) })
+        Ok(Self { known, file: Some(Mutex::new(file)) })
     }
 
     /// What a run gave, if it is known and has all these metrics.
@@ -93,7 +95,7 @@ impl Store {
     /// Keeps what a run gave.
     pub(crate) fn put(&self, run: &str, done: &Done) -> io::Result<()> {
         let Some(file) = &self.file else { return Ok(()) };
-        let line = Line { build: self.build.clone(), run: run.into(), done: done.clone() };
+        let line = Line { sources: SOURCES.into(), run: run.into(), done: done.clone() };
         // The line break first: it ends what an interruption may have left of a line.
         let text = format!("\n{}\n", serde_json::to_string(&line).expect("numbers and texts"));
         file.lock().unwrap_or_else(PoisonError::into_inner).write_all(text.as_bytes())

@@ -5,10 +5,24 @@ use firstflight_study::results::{FlowResult, RunResult};
 use firstflight_study::stats::quantile;
 
 use super::time::delivered_by;
-use super::{Filter, Measured, Metric, Over, Take, scenario, seconds};
+use super::{Filter, Measured, Metric, Names, Over, Take, scenario, seconds};
 use crate::number::leading_number;
 
 pub(super) fn measure(metric: &Metric, scenario: &Scenario, run: &RunResult) -> Result<Measured, String> {
+    let Some(Names::Several(times)) = &metric.within else { return of(metric, scenario, run) };
+    let mut values = vec![];
+    for time in times {
+        let one = Metric { within: Some(Names::One(time.clone())), ..metric.clone() };
+        values.extend(of(&one, scenario, run)?.values);
+    }
+    if values.len() != times.len() {
+        return Err("quantiles have an axis of their own".into());
+    }
+    let times = times.iter().map(|time| seconds(time)).collect::<Result<_, _>>()?;
+    Ok(Measured { axis: Some(("within", times)), values })
+}
+
+fn of(metric: &Metric, scenario: &Scenario, run: &RunResult) -> Result<Measured, String> {
     let mut values = vec![];
     let mut any = false;
     for flow in
@@ -93,6 +107,7 @@ fn delivered(metric: &Metric, run: &RunResult, flow: &FlowResult) -> Result<f64,
     match (&metric.within, &metric.between) {
         (None, None) => Ok(flow.delivered_packets as f64),
         (Some(within), None) => {
+            let within = within.first();
             let at = seconds(within)?;
             // To a nanosecond: grid times are multiples of it.
             match flow.delivered_at.iter().find(|(time, _)| *time > at - 5e-10) {
