@@ -6,15 +6,17 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 /// The crates between a scenario and a number.
-const CRATES: [&str; 7] = ["control", "net", "paths", "scenario", "sim", "study", "reproduce"];
+const CRATES: [&str; 6] = ["control", "net", "paths", "scenario", "sim", "study"];
+/// And the files of this one.
+const FILES: [&str; 7] = ["cell.rs", "log.rs", "metric", "metric.rs", "number.rs", "run.rs", "settings.rs"];
 
 fn main() {
     println!("cargo:rerun-if-changed=../../papers");
     let mut files = vec![];
-    for name in CRATES {
-        let folder = Path::new("..").join(name).join("src");
-        println!("cargo:rerun-if-changed={}", folder.display());
-        collect(&folder, &mut files);
+    let crates = CRATES.map(|name| Path::new("..").join(name).join("src"));
+    for path in crates.into_iter().chain(FILES.map(|name| Path::new("src").join(name))) {
+        println!("cargo:rerun-if-changed={}", path.display());
+        collect(&path, &mut files);
     }
     files.sort();
     let mut hasher = Sha256::new();
@@ -26,12 +28,10 @@ fn main() {
     println!("cargo:rustc-env=FIRSTFLIGHT_SOURCES={hex}");
 }
 
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
-    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    for path in entries.flatten().map(|entry| entry.path()) {
-        match path.is_dir() {
-            true => collect(&path, files),
-            false => files.push(path),
-        }
+fn collect(path: &Path, files: &mut Vec<PathBuf>) {
+    if path.is_file() {
+        return files.push(path.to_owned());
     }
+    let entries = std::fs::read_dir(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    entries.flatten().for_each(|entry| collect(&entry.path(), files));
 }

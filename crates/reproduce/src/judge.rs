@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use firstflight_study::stats::mean_ci95;
 use serde::{Deserialize, Serialize};
 
-use crate::array::{Array, Dimension};
+use crate::array::Array;
 use crate::claim::{Claim, Holds, Statement, Tolerance};
 use crate::evidence::Measurements;
-use crate::expression::{Reading, Relation, Source};
+use crate::expression::{Label, Reading, Relation, Source, find};
 use crate::library::{Library, Ns2, Paper};
 use crate::number::rounded;
 
@@ -99,15 +99,12 @@ pub struct PointOf {
 }
 
 /// What ns-2 gives, in the form of what was measured.
-struct Other<'a> {
-    /// For axes and points.
-    ours: &'a Measurements,
+struct Other {
     values: BTreeMap<(String, String), Array>,
 }
 
-impl Source for Other<'_> {
+impl Source for Other {
     fn metric(&self, experiment: &str, metric: &str) -> Result<&Array, String> {
-        let _ = self.ours;
         self.values
             .get(&(experiment.to_owned(), metric.to_owned()))
             .ok_or_else(|| format!("ns-2 was not asked for {experiment}.{metric}"))
@@ -117,7 +114,7 @@ impl Source for Other<'_> {
 /// Everything measured of a paper, and what ns-2 gives for it.
 pub struct Bench<'a> {
     ours: &'a Measurements,
-    ns2: Other<'a>,
+    ns2: Other,
 }
 
 impl<'a> Bench<'a> {
@@ -141,7 +138,7 @@ impl<'a> Bench<'a> {
             });
             fill(slot, given).map_err(|why| format!("ns2: {} at {:?}: {why}", given.what, given.at))?;
         }
-        Ok(Self { ours, ns2: Other { ours, values } })
+        Ok(Self { ours, ns2: Other { values } })
     }
 
     /// Values here.
@@ -158,16 +155,12 @@ impl<'a> Bench<'a> {
 
 /// Puts given values at their points.
 fn fill(slot: &mut Array, given: &Ns2) -> Result<(), String> {
-    let has = |axis: &Dimension, name: &String| axis.points.contains(name);
-    for name in &given.at {
-        if !slot.axes.iter().any(|axis| has(axis, name)) {
-            return Err(format!("no axis has a point \"{name}\""));
-        }
-    }
+    let fixed: Vec<(usize, usize)> =
+        given.at.iter().map(|at| find(slot, &Label::read(at))).collect::<Result<_, _>>()?;
     let wanted: Vec<usize> = (0..slot.points())
         .filter(|&index| {
-            let label = slot.label(index);
-            given.at.iter().all(|name| label.contains(&name.as_str()))
+            let place = slot.place(index);
+            fixed.iter().all(|&(axis, point)| place[axis] == point)
         })
         .collect();
     if wanted.len() != given.values.len() {

@@ -61,7 +61,10 @@ fn apply(operator: Operator, a: f64, b: f64) -> f64 {
 }
 
 /// The axis and the point that a label means.
-fn find(array: &Array, label: &Label) -> Result<(usize, usize), String> {
+///
+/// # Errors
+/// If there is none, or it is not clear which.
+pub(crate) fn find(array: &Array, label: &Label) -> Result<(usize, usize), String> {
     let point = |axis: usize| array.axes[axis].points.iter().position(|name| *name == label.point);
     let Some(name) = &label.axis else {
         let found: Vec<_> = (0..array.axes.len()).filter_map(|axis| Some((axis, point(axis)?))).collect();

@@ -3,6 +3,7 @@
 mod evaluate;
 mod parse;
 
+pub(crate) use evaluate::find;
 pub use evaluate::{Reading, Source};
 pub use parse::parse;
 
@@ -42,6 +43,16 @@ pub struct Label {
     pub axis: Option<String>,
     /// The point's name, or a number for the point nearest to it.
     pub point: String,
+}
+
+impl Label {
+    /// From `point`, or `axis=point`.
+    pub(crate) fn read(text: &str) -> Self {
+        match text.split_once('=') {
+            Some((axis, point)) => Self { axis: Some(axis.trim().into()), point: point.trim().into() },
+            None => Self { axis: None, point: text.into() },
+        }
+    }
 }
 
 /// What two operands are put together by.
