@@ -19,7 +19,10 @@ array set is {
     restart  1
     validate 0
     ssthresh 10000
+    minrto   0.2
     drop     {}
+    steady   0
+    deflate  1
     seed     1
 }
 # agent     class of the sender, below Agent
@@ -30,7 +33,10 @@ array set is {
 # restart   slow_start_restart_
 # validate  QOption_: congestion window validation
 # ssthresh  initial, packets
+# minrto    s
 # drop      numbers of packets of the second write whose first copy is lost
+# steady    each partial ACK restarts the timer: newreno_changes1_ 0
+# deflate   partial_window_deflation_
 # seed      of the phase of the sender's 10 ms clock
 
 foreach {key value} $argv {
@@ -66,6 +72,11 @@ $tcp set packetSize_ 960
 $tcp set window_ 100000
 $tcp set slow_start_restart_ $is(restart)
 $tcp set QOption_ $is(validate)
+$tcp set minrto_ $is(minrto)
+if {[string match TCP/Newreno* $is(agent)]} {
+    $tcp set newreno_changes1_ [expr {!$is(steady)}]
+    $tcp set partial_window_deflation_ $is(deflate)
+}
 set sink [new Agent/TCPSink]
 $ns attach-agent $left $tcp
 $ns attach-agent $right $sink

@@ -223,6 +223,9 @@ impl Writer {
             self.plain("avoidance", phase(last));
         }
         self.text("recovery", flow.recovery.word());
+        if flow.has_partial_acks() {
+            self.text("partial_acks", flow.partial_acks.word());
+        }
         self.bytes("initial_window", flow.initial_window);
         self.window("initial_ssthresh", flow.initial_ssthresh);
         self.window("receive_window", flow.receive_window);

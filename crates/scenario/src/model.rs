@@ -328,6 +328,8 @@ pub struct FlowGroup {
     pub scheme: SchemeSpec,
     /// How losses are found and repaired.
     pub recovery: Recovery,
+    /// What its partial ACKs do; `Impatient` where [`FlowGroup::has_partial_acks`] says there are none.
+    pub partial_acks: PartialAcks,
     /// Initial window, payload bytes; at least one packet.
     pub initial_window: u64,
     /// Initial slow-start threshold, payload bytes; without it, infinite.
@@ -366,6 +368,11 @@ pub struct FlowGroup {
 }
 
 impl FlowGroup {
+    /// Whether [`FlowGroup::partial_acks`] can be chosen: NewReno has such ACKs, and Linux its own answer to them.
+    pub fn has_partial_acks(&self) -> bool {
+        self.recovery == Recovery::NewReno && self.profile != Profile::Linux
+    }
+
     /// How many connections it makes, in the mean, in a run of this duration.
     pub fn expected(&self, duration: Option<Nanos>) -> f64 {
         let run = duration.unwrap_or(Nanos::ZERO).0 as f64;
@@ -536,6 +543,20 @@ words! {
         NewReno = "newreno",
         /// Selective acknowledgements (RFC 6675).
         Sack = "sack",
+    }
+}
+
+words! {
+    /// What NewReno does with partial ACKs: those of something new, but not of all that was outstanding when the repair
+    /// began.
+    PartialAcks {
+        /// The first one restarts the retransmit timer. The window deflates by what each acknowledges, less a packet
+        /// (RFC 6582).
+        Impatient = "impatient",
+        /// Each one restarts the timer (RFC 3782 section 4). The window deflates in the same way.
+        SlowButSteady = "slow-but-steady",
+        /// Each one restarts the timer, and takes away what duplicate ACKs added to the window: ns-2 before May 2003.
+        Ns2Of2002 = "ns2-2002",
     }
 }
 

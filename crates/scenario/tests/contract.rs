@@ -87,6 +87,7 @@ fn the_example_of_the_contract_is_read_to_the_letter() {
             rounds: Some(Rounds { count: 10, idle: Nanos::from_secs(5), jitter: Nanos::from_secs(2) }),
             scheme: SchemeSpec::parse("slow-start+reno").unwrap(),
             recovery: Recovery::NewReno,
+            partial_acks: PartialAcks::Impatient,
             // Windows are payload: 1000 bytes on the wire less 40 of headers.
             initial_window: 960,
             initial_ssthresh: Some(32 * 960),

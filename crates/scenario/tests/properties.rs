@@ -159,7 +159,7 @@ prop_compose! {
         profile in Just(profile), count in Just(count), start in Just(start), size in Just(size),
         lifetime in Just(lifetime), rounds in Just(rounds), scheme in Just(scheme),
         source in Just(source), parallel in Just(parallel),
-        recovery in prop::sample::select(Recovery::ALL), data_in_syn in prop::sample::select(DataInSyn::ALL), receiver in prop::sample::select(Receiver::ALL),
+        recovery in prop::sample::select(Recovery::ALL), partial_acks in prop::sample::select(PartialAcks::ALL), data_in_syn in prop::sample::select(DataInSyn::ALL), receiver in prop::sample::select(Receiver::ALL),
         idle_restart in prop::sample::select(IdleRestart::ALL),
         windows in (65_535..limits::BYTES, prop::option::of(65_535..limits::BYTES), prop::option::of(65_535..limits::BYTES)),
         timers in (time(limits::TIME), time(limits::TIME), time(limits::TIME)),
@@ -174,6 +174,10 @@ prop_compose! {
         let arrive = matches!(start, Start::Every(_) | Start::Exponential(_));
         FlowGroup {
             name: String::new(), profile, scheme, recovery, source, start,
+            partial_acks: match (recovery, profile) {
+                (Recovery::NewReno, Profile::Rfc | Profile::Ns2) => partial_acks,
+                _ => PartialAcks::Impatient,
+            },
             count: Some(count).filter(|count| !(is_flow && arrive && count % 3 == 0)),
             size: size.or((!is_flow).then_some(Dist::Fixed(7))),
             lifetime: lifetime.filter(|_| !is_web),

@@ -14,7 +14,7 @@ use firstflight_sim::outcome::simulate;
 use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::app::AppConfig;
 use firstflight_sim::sender::rto::RtoConfig;
-use firstflight_sim::sender::stack::{DataInSyn, IdleRestart, ReceiveWindow, Recovery, Stack};
+use firstflight_sim::sender::stack::{DataInSyn, IdleRestart, PartialAcks, ReceiveWindow, Recovery, Stack};
 use std::process::Command;
 use std::time::Instant;
 
@@ -104,6 +104,7 @@ fn network(work: &Work) -> Network {
     let ns2 = Stack {
         mss: 960,
         recovery: Recovery::Sack,
+        partial_acks: PartialAcks::Impatient,
         ns2: true,
         initial_window: 1,
         initial_ssthresh: None,

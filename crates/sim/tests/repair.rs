@@ -6,7 +6,7 @@ mod common;
 use common::MS;
 use common::line::{Line, at};
 use firstflight_sim::sender::info::CaState;
-use firstflight_sim::sender::stack::Recovery;
+use firstflight_sim::sender::stack::{PartialAcks, Recovery};
 
 /// A window of `segments` in congestion avoidance from the start.
 fn steady(recovery: Recovery, segments: u32) -> Line {
@@ -55,6 +55,39 @@ fn newreno_repairs_a_second_loss_with_the_partial_ack() {
     let expected =
         at(&[(0, FIRST_EIGHT), (100, &[8, 9, 0]), (200, &[10, 11, 2, 12]), (300, &[13, 14, 15, 16])]);
     assert_eq!(steady(Recovery::NewReno, 8).losing(&[(0, 0), (2, 0)]).sends(300), expected);
+}
+
+#[test]
+fn each_partial_ack_restarts_the_timer_where_newreno_is_slow_but_steady() {
+    // 0, 2 and 4 lost, and the repair of 4: only the timer brings another. At 200 the ACK up to 2 is a partial one; 1 took
+    // 200 ms: SRTT = 200, RTTVAR = 100, RTO = 600. At 300 comes that up to 4; 3 took 300 ms: RTTVAR = 3/4 * 100 + 1/4 * 100,
+    // SRTT = 212.5, RTO = 612.5.
+    for (partial_acks, again) in
+        [(PartialAcks::Impatient, 200 + 600), (PartialAcks::SlowButSteady, 300 + 612)]
+    {
+        let mut line = steady(Recovery::NewReno, 8).losing(&[(0, 0), (2, 0), (4, 0), (4, 1)]);
+        line.stack.partial_acks = partial_acks;
+        let copies: Vec<u64> =
+            line.sends(1000).iter().filter(|sent| sent.1 == 4).map(|sent| sent.0).collect();
+        assert_eq!(copies, [0, 300, again], "{partial_acks:?}");
+    }
+}
+
+#[test]
+fn a_partial_ack_takes_the_whole_inflation_back_as_in_the_ns_2_of_2002() {
+    // As in `newreno_repairs_a_second_loss_with_the_partial_ack` until 0 is acknowledged: then the window is 4, ten are out,
+    // and only 2 leaves. At 300 the duplicates of 10 and 11 make it 6; the ACK of 2 covers everything, none is out, and
+    // min (ssthresh, 1 + 1) = 2 leave. At 400 each of their ACKs releases two.
+    let mut line = steady(Recovery::NewReno, 8).losing(&[(0, 0), (2, 0)]);
+    line.stack.partial_acks = PartialAcks::Ns2Of2002;
+    let expected = at(&[
+        (0, FIRST_EIGHT),
+        (100, &[8, 9, 0]),
+        (200, &[10, 11, 2]),
+        (300, &[12, 13]),
+        (400, &[14, 15, 16, 17]),
+    ]);
+    assert_eq!(line.sends(400), expected);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::topologies::*;
 use super::traffic::*;
 use super::{Absent, Floor, Key, Kind, Range, Section};
 use crate::limits;
-use crate::model::{DataInSyn, IdleRestart, Receiver, Recovery};
+use crate::model::{DataInSyn, IdleRestart, PartialAcks, Receiver, Recovery};
 use crate::profile::Profile;
 
 pub(super) const fn required(name: &'static str, kind: Kind, doc: &'static str) -> Key {
@@ -304,6 +304,12 @@ pub(super) const STACK: &[Key] = &[
         "how it goes on; not with a start-up that rules the whole connection",
     ),
     habit("recovery", words(Recovery::WORDS), "how losses are found and repaired"),
+    optional(
+        "partial_acks",
+        words(PartialAcks::WORDS),
+        "`\"impatient\"`",
+        "what an ACK does that acknowledges a part of what was out when the repair began; only with recovery `newreno`, not under profile `linux`: see below",
+    ),
     habit("initial_window", Kind::InitialWindow, "initial window, at least one packet"),
     optional(
         "initial_ssthresh",

@@ -7,8 +7,8 @@ use crate::dist::Dist;
 use crate::error::Error;
 use crate::format;
 use crate::model::{
-    DataInSyn, Endpoints, FlowGroup, Growth, IdleRestart, OnOff, Packet, Reads, Receiver, Recovery, Source,
-    Start, UdpSource,
+    DataInSyn, Endpoints, FlowGroup, Growth, IdleRestart, OnOff, Packet, PartialAcks, Reads, Receiver,
+    Recovery, Source, Start, UdpSource,
 };
 use crate::profile::{InitialWindow, Profile};
 use crate::source::{Item, Table};
@@ -33,7 +33,7 @@ pub(super) fn stack(
         Some(_) => window("receive_window")?,
         None => stack.receive_window,
     };
-    Ok(FlowGroup {
+    let group = FlowGroup {
         name,
         profile,
         count: Some(1),
@@ -47,6 +47,7 @@ pub(super) fn stack(
         recovery: table
             .get("recovery")
             .map_or(Ok(stack.recovery), |item| item.choice(Recovery::from_word))?,
+        partial_acks: PartialAcks::Impatient,
         initial_window: match table.get("initial_window") {
             Some(item) => match item.value.as_str().and_then(InitialWindow::from_word) {
                 Some(rule) => rule.bytes(payload),
@@ -90,7 +91,19 @@ pub(super) fn stack(
         extra_rtt: table
             .get("extra_rtt")
             .map_or(Ok(Dist::Fixed(Nanos::ZERO)), |item| item.dist(Item::time))?,
-    })
+    };
+    match table.get("partial_acks") {
+        Some(item) if !group.has_partial_acks() => {
+            let why = format!(
+                "only recovery newreno takes it, and not under profile linux: this is {}, {}",
+                group.recovery.word(),
+                profile.word()
+            );
+            Err(item.impossible(why))
+        }
+        Some(item) => Ok(FlowGroup { partial_acks: item.choice(PartialAcks::from_word)?, ..group }),
+        None => Ok(group),
+    }
 }
 
 /// A first receive window is no larger than what it opens to.

@@ -171,6 +171,21 @@ pub(crate) const CASES: &[Case] = &[
     ),
     (
         12,
+        "partial_acks = \"slow-but-steady\"",
+        "base.toml:12:16: flow[0].partial_acks = \"slow-but-steady\": only recovery newreno takes it, and not under profile linux: this is sack, rfc",
+    ),
+    (
+        12,
+        "profile = \"linux\"\nrecovery = \"newreno\"\npartial_acks = \"impatient\"",
+        "base.toml:14:16: flow[0].partial_acks = \"impatient\": only recovery newreno takes it, and not under profile linux: this is newreno, linux",
+    ),
+    (
+        12,
+        "recovery = \"newreno\"\npartial_acks = \"patient\"",
+        "base.toml:13:16: flow[0].partial_acks = \"patient\": there is no \"patient\"; expected one of: impatient, slow-but-steady, ns2-2002; did you mean \"impatient\"?",
+    ),
+    (
+        12,
         "profile = \"bsd\"",
         "base.toml:12:11: flow[0].profile = \"bsd\": there is no \"bsd\"; expected one of: rfc, ns2, linux",
     ),
@@ -242,7 +257,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         12,
         "ssthresh = \"10 packets\"",
-        "base.toml:12:1: flow[0].ssthresh = \"10 packets\": no such key; expected one of: name, count, start, size, lifetime, parallel, rounds, profile, startup, avoidance, recovery, initial_window, initial_ssthresh, receive_window, initial_receive_window, receiver, delayed_ack_timer, receiver_reads, byte_counting, min_rto, rto_granularity, idle_restart, limited_transmit, handshake, data_in_syn, cluster, direction, from, to, extra_rtt; did you mean \"initial_ssthresh\"?",
+        "base.toml:12:1: flow[0].ssthresh = \"10 packets\": no such key; expected one of: name, count, start, size, lifetime, parallel, rounds, profile, startup, avoidance, recovery, partial_acks, initial_window, initial_ssthresh, receive_window, initial_receive_window, receiver, delayed_ack_timer, receiver_reads, byte_counting, min_rto, rto_granularity, idle_restart, limited_transmit, handshake, data_in_syn, cluster, direction, from, to, extra_rtt; did you mean \"initial_ssthresh\"?",
     ),
     (
         12,
@@ -315,7 +330,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         12,
         "[[telnet]]\nrounds = { count = 2, idle = \"1 s\" }",
-        "base.toml:13:1: telnet[0].rounds = { count = 2, idle = \"1 s\" }: no such key; expected one of: name, count, start, lifetime, interval, size, profile, startup, avoidance, recovery, initial_window, initial_ssthresh, receive_window, initial_receive_window, receiver, delayed_ack_timer, receiver_reads, byte_counting, min_rto, rto_granularity, idle_restart, limited_transmit, handshake, data_in_syn, cluster, direction, from, to, extra_rtt",
+        "base.toml:13:1: telnet[0].rounds = { count = 2, idle = \"1 s\" }: no such key; expected one of: name, count, start, lifetime, interval, size, profile, startup, avoidance, recovery, partial_acks, initial_window, initial_ssthresh, receive_window, initial_receive_window, receiver, delayed_ack_timer, receiver_reads, byte_counting, min_rto, rto_granularity, idle_restart, limited_transmit, handshake, data_in_syn, cluster, direction, from, to, extra_rtt",
     ),
     (
         12,

@@ -1,5 +1,6 @@
-//! NewReno's partial ACKs: RFC 6582 section 3.2 step 3.
+//! NewReno's partial ACKs: RFC 6582 section 3.2 step 3, and what came before it.
 
+use crate::sender::stack::PartialAcks;
 use crate::sender::{Port, Sender};
 use firstflight_control::contract::Ack;
 
@@ -10,19 +11,29 @@ impl Sender {
         let (_, newly) = self.move_una(now, ack);
         self.deflate(newly);
         self.deliver(now, newly, in_flight, 0, Ack::RECOVERY);
-        // "Reset the retransmit timer" on "the first partial ACK" only: the Impatient variant.
-        if !self.partial_seen {
-            self.partial_seen = true;
-            self.restart_rto(now);
-        }
+        self.restart_rto_partially(now);
         self.lost += 1;
         self.put_on_wire(now, self.una, true, port);
         self.send(now, port);
     }
 
+    /// "Reset the retransmit timer" on "the first partial ACK" only is the Impatient variant. RFC 3782 section 4: "the
+    /// Slow-but-Steady variant resets the retransmit timer after each partial acknowledgment".
+    pub(super) fn restart_rto_partially(&mut self, now: u64) {
+        if !self.partial_seen || self.stack.partial_acks != PartialAcks::Impatient {
+            self.partial_seen = true;
+            self.restart_rto(now);
+        }
+    }
+
     /// "Deflate the congestion window by the amount of new data acknowledged by the Cumulative Acknowledgment
     /// field. If the partial ACK acknowledges at least one SMSS of new data, then add back SMSS bytes".
     pub(super) fn deflate(&mut self, newly: u32) {
+        if self.stack.partial_acks == PartialAcks::Ns2Of2002 {
+            // `partial_window_deflation_` false: `dupwnd_` is 0, and `cwnd_` stays.
+            self.inflation = 0;
+            return;
+        }
         if self.inflation > newly {
             self.inflation -= newly - 1;
             return;

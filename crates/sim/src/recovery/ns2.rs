@@ -59,10 +59,7 @@ impl Sender {
 
     /// RFC 6582's partial ACK, save that it gives no RTT sample and the window is not cut back at the end.
     fn ns2_partial_ack(&mut self, now: u64, ack: u32, port: &mut impl Port) {
-        if !self.partial_seen {
-            self.partial_seen = true;
-            self.restart_rto(now);
-        }
+        self.restart_rto_partially(now);
         let in_flight = self.flight();
         let newly = self.advance_silently(ack);
         if ack > self.timed {

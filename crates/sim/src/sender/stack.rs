@@ -42,6 +42,17 @@ impl Recovery {
     }
 }
 
+/// What NewReno does with partial ACKs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartialAcks {
+    /// The first one restarts the retransmit timer; the window deflates by what each acknowledges, less a segment (RFC 6582).
+    Impatient,
+    /// Each one restarts the timer (RFC 3782 section 4); the window deflates in the same way.
+    SlowButSteady,
+    /// Each one restarts the timer and takes away the inflation by duplicates: ns-2 before May 2003.
+    Ns2Of2002,
+}
+
 /// What a connection does when it sends again after an idle time of more than a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleRestart {
@@ -156,6 +167,8 @@ pub struct Stack {
     pub mss: u32,
     /// How lost segments are found and repaired.
     pub recovery: Recovery,
+    /// What [`Recovery::NewReno`] does with partial ACKs.
+    pub partial_acks: PartialAcks,
     /// ns-2's departures from the RFCs in recovery: see `docs/validation.md`.
     pub ns2: bool,
     /// Initial and restart window.

@@ -8,7 +8,7 @@ use firstflight_sim::packet::DROPPABLE;
 use firstflight_sim::receiver::{AckOut, AckPolicy, Receiver};
 use firstflight_sim::sender::app::{App, AppConfig};
 use firstflight_sim::sender::rto::RtoConfig;
-use firstflight_sim::sender::stack::{DataInSyn, IdleRestart, ReceiveWindow, Recovery, Stack};
+use firstflight_sim::sender::stack::{DataInSyn, IdleRestart, PartialAcks, ReceiveWindow, Recovery, Stack};
 use firstflight_sim::sender::{AckIn, Port, Sender};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -53,6 +53,7 @@ impl Default for Line {
             stack: Stack {
                 mss: 1000,
                 recovery: Recovery::Sack,
+                partial_acks: PartialAcks::Impatient,
                 ns2: false,
                 initial_window: 1,
                 initial_ssthresh: None,

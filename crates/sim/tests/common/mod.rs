@@ -15,7 +15,7 @@ use firstflight_sim::outcome::{Outcome, simulate, simulate_observed};
 use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::app::AppConfig;
 use firstflight_sim::sender::rto::RtoConfig;
-use firstflight_sim::sender::stack::{DataInSyn, IdleRestart, ReceiveWindow, Recovery, Stack};
+use firstflight_sim::sender::stack::{DataInSyn, IdleRestart, PartialAcks, ReceiveWindow, Recovery, Stack};
 
 pub(crate) const MS: u64 = 1_000_000;
 
@@ -108,6 +108,7 @@ pub(crate) fn stack(case: &Case) -> Stack {
     Stack {
         mss: 960,
         recovery: case.recovery,
+        partial_acks: PartialAcks::Impatient,
         ns2: case.ns2,
         initial_window: case.initial_window,
         initial_ssthresh: case.ssthresh,

@@ -11,7 +11,7 @@ use firstflight_sim::dumbbell::Dumbbell;
 use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::app::AppConfig;
 use firstflight_sim::sender::rto::RtoConfig;
-use firstflight_sim::sender::stack::{DataInSyn, IdleRestart, ReceiveWindow, Recovery, Stack};
+use firstflight_sim::sender::stack::{DataInSyn, IdleRestart, PartialAcks, ReceiveWindow, Recovery, Stack};
 use std::collections::BTreeMap;
 
 const MS: u64 = 1_000_000;
@@ -189,6 +189,7 @@ impl Cell {
         Stack {
             mss: 960,
             recovery,
+            partial_acks: PartialAcks::Impatient,
             ns2: true,
             initial_window: self.count("iw") as u32,
             initial_ssthresh: (ssthresh > 0).then_some(ssthresh),

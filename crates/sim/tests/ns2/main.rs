@@ -10,6 +10,7 @@
 mod common;
 mod grid;
 mod idle;
+mod partial_acks;
 mod reference;
 mod vegas;
 mod windows;

@@ -9,7 +9,9 @@ use firstflight_scenario as scenario;
 use firstflight_scenario::{FlowGroup, Profile};
 use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::rto::RtoConfig;
-use firstflight_sim::sender::stack::{BYTE_COUNTING, DataInSyn, IdleRestart, ReceiveWindow, Recovery, Stack};
+use firstflight_sim::sender::stack::{
+    BYTE_COUNTING, DataInSyn, IdleRestart, PartialAcks, ReceiveWindow, Recovery, Stack,
+};
 
 /// A receive window of no limit, in segments: beyond what a SACK block can say.
 const UNLIMITED_WINDOW: u64 = 1_000_000;
@@ -60,6 +62,11 @@ pub(super) fn stack(group: &FlowGroup, mss: u32, phase: u64, ecn: bool) -> Stack
             scenario::Recovery::NewReno if linux => Recovery::Rack { sack: false },
             scenario::Recovery::NewReno => Recovery::NewReno,
             scenario::Recovery::Sack => Recovery::Sack,
+        },
+        partial_acks: match group.partial_acks {
+            scenario::PartialAcks::Impatient => PartialAcks::Impatient,
+            scenario::PartialAcks::SlowButSteady => PartialAcks::SlowButSteady,
+            scenario::PartialAcks::Ns2Of2002 => PartialAcks::Ns2Of2002,
         },
         ns2,
         initial_window: segments(group.initial_window, mss),
@@ -131,6 +138,24 @@ pub(super) fn ack_policy(group: &FlowGroup, mss: u32) -> AckPolicy {
             // Every segment that opens the window is acknowledged at once (`tcp_grow_window` sets `quick`).
             let quick = receive_window(group, mss).opening().max(LINUX_QUICK_ACKS);
             AckPolicy { every: 2, quick, timer }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_word_for_partial_acks_is_what_a_sender_does_with_them() {
+        let choices = [PartialAcks::Impatient, PartialAcks::SlowButSteady, PartialAcks::Ns2Of2002];
+        for (word, choice) in ["impatient", "slow-but-steady", "ns2-2002"].into_iter().zip(choices) {
+            let text = format!(
+                "duration = \"1 s\"\n[path]\nrate = \"1 Mbit/s\"\nrtt = \"9 ms\"\nbuffer = \"9 packets\"\n\
+                 [[flow]]\nprofile = \"ns2\"\npartial_acks = \"{word}\"\n"
+            );
+            let group = scenario::parse(&text, "").expect("a scenario").scenario.flows.remove(0);
+            assert_eq!(stack(&group, 960, 0, false).partial_acks, choice);
         }
     }
 }
