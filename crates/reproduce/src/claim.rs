@@ -132,9 +132,6 @@ impl Claim {
         match (&self.not_checkable, self.statements.is_empty()) {
             (Some(_), false) => Err(format!("{}: what is not checkable has no statements", self.id)),
             (None, true) => Err(format!("{}: a claim needs a statement, or `not_checkable`", self.id)),
-            _ if self.cause.is_some() && self.because.is_empty() => {
-                Err(format!("{}: a cause needs a `because` that shows it", self.id))
-            }
             _ => Ok(()),
         }
     }

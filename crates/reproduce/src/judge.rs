@@ -228,7 +228,7 @@ pub fn judge(library: &Library, evidence: &crate::evidence::Evidence, not_run: &
 fn decide(judged: &mut Judged, claim: &Claim, bench: &Bench<'_>) {
     judged.statements = claim.statements.iter().map(|statement| check(statement, bench)).collect();
     judged.because = claim.because.iter().map(|statement| check(statement, bench)).collect();
-    judged.measured = judged.statements.iter().map(Checked::told).collect::<Vec<_>>().join("; ");
+    judged.measured = summed_up(&judged.statements);
     let common = judged.statements.iter().filter(|one| one.reading.is_none()).all(|one| one.holds);
     let readings: Vec<&String> = judged.statements.iter().filter_map(|one| one.reading.as_ref()).collect();
     let fits = |reading: &String| {
@@ -258,21 +258,35 @@ fn decide(judged: &mut Judged, claim: &Claim, bench: &Bench<'_>) {
     judged.why = why.join(" ");
 }
 
+/// What all statements found: one after the other if they are few, else how many hold.
+fn summed_up(statements: &[Checked]) -> String {
+    const FEW: usize = 5;
+    if statements.len() <= FEW {
+        return statements.iter().map(Checked::told).collect::<Vec<_>>().join("; ");
+    }
+    let held = statements.iter().filter(|one| one.holds).count();
+    let points: usize = statements.iter().map(|one| one.points.len()).sum();
+    format!("{held} of {} statements hold, which speak of {points} points", statements.len())
+}
+
 impl Checked {
-    /// What was measured, in a few words.
+    /// What was measured, in a few words: values where there are few, else at how many points it holds.
     fn told(&self) -> String {
         if let Some(problem) = &self.problem {
             return problem.clone();
+        }
+        const FEW: usize = 12;
+        let compared = self.points.iter().any(|point| point.measured.len() > 1);
+        if self.points.len() > if compared { 2 } else { FEW } {
+            let held = self.points.iter().filter(|point| point.holds).count();
+            return format!("holds at {held} of {} points", self.points.len());
         }
         let value = |point: &PointOf| {
             let sides: Vec<String> =
                 point.measured.iter().map(|side| side.map_or("-".into(), short)).collect();
             sides.join(" : ")
         };
-        const FEW: usize = 12;
-        let shown: Vec<String> = self.points.iter().take(FEW).map(value).collect();
-        let more = self.points.len().saturating_sub(FEW);
-        shown.join(", ") + &if more > 0 { format!(" and {more} more") } else { String::new() }
+        self.points.iter().map(value).collect::<Vec<_>>().join(", ")
     }
 
     /// Where it does not hold.
