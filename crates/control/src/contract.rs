@@ -19,7 +19,8 @@ pub struct Ack {
     pub min_rtt: Nanos,
     /// Smoothed RTT (RFC 6298).
     pub srtt: Nanos,
-    /// Bytes newly delivered by this ACK, cumulatively or selectively.
+    /// Bytes newly delivered by this ACK, cumulatively or selectively; without SACK a duplicate ACK delivers a segment, and the
+    /// cumulative ACK that covers it later does not again.
     pub acked: u64,
     /// Bytes of `acked` that may enlarge the window under the host's growth rule: one segment per ACK in
     /// RFC 5681, at most two under byte counting (RFC 3465), all of them in Linux; zero while the window

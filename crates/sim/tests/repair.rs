@@ -4,9 +4,9 @@
 mod common;
 
 use common::MS;
-use common::line::{Line, at};
+use common::line::{Line, at, chain};
 use firstflight_sim::sender::info::CaState;
-use firstflight_sim::sender::stack::{PartialAcks, Recovery};
+use firstflight_sim::sender::stack::{PartialAcks, Recovery, Stack};
 
 /// A window of `segments` in congestion avoidance from the start.
 fn steady(recovery: Recovery, segments: u32) -> Line {
@@ -176,4 +176,26 @@ fn a_loss_at_the_end_of_the_data_is_found_by_the_timer_alone() {
     let (sender, sends) = line.run(2000);
     assert_eq!(sends, at(&[(0, &[0, 1, 2, 3]), (312, &[3])]));
     assert_eq!(sender.app().completions(), [412 * MS + MS / 2]);
+}
+
+#[test]
+fn a_segment_is_delivered_when_its_duplicate_comes_and_not_again_when_the_cumulative_ack_covers_it() {
+    // Ten holes are repaired one a round trip. New data arrives beyond them all the while, and the ACK of the last repair covers it
+    // at once; later more is lost. Westwood's threshold is what the rate of delivery fills in 100 ms: never more than has left
+    // within 100 ms.
+    let mut lost: Vec<_> = (90..110).step_by(2).map(|segment| (segment, 0)).collect();
+    lost.push((320, 0));
+    for recovery in [Recovery::Reno, Recovery::NewReno] {
+        for ns2 in [false, true] {
+            let mut line = steady(recovery, 40).losing(&lost);
+            line.chain = chain(&["slow-start", "westwood"]);
+            line.stack = Stack { ns2, partial_acks: PartialAcks::SlowButSteady, ..line.stack };
+            for end in (100..2000).step_by(100) {
+                let (sender, sends) = line.run(end);
+                let most = sends.chunk_by(|a, b| a.0 == b.0).map(<[_]>::len).max().expect("something left");
+                let ssthresh = sender.info().ssthresh.expect("it has one");
+                assert!(ssthresh <= most as f64, "{recovery:?}, ns2 {ns2}, {end} ms: {ssthresh} of {most}");
+            }
+        }
+    }
 }

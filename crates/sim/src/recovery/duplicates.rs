@@ -3,11 +3,13 @@
 use super::DUP_THRESH;
 use crate::sender::stack::Recovery;
 use crate::sender::{Port, Repair, Sender};
+use firstflight_control::contract::Ack;
 use firstflight_control::units::Nanos;
 
 impl Sender {
     /// An ACK that acknowledges nothing new while data is outstanding.
     pub(super) fn duplicate_ack(&mut self, now: u64, port: &mut impl Port) {
+        self.deliver_early(now);
         self.count_duplicate(self.flight());
         if self.dup_acks < DUP_THRESH {
             self.limited_transmit(now, port);
@@ -21,6 +23,29 @@ impl Sender {
             self.inflation += 1;
         }
         self.send(now, port);
+    }
+
+    /// A duplicate ACK says that one more segment has arrived. Which, only the cumulative ACK will tell; that the first one
+    /// outstanding has not is known.
+    pub(super) fn deliver_early(&mut self, now: u64) {
+        if self.early + 1 < self.max - self.una {
+            self.early += 1;
+            self.early_end = self.max;
+            let flags = if self.repair == Repair::Recovery { Ack::RECOVERY } else { 0 };
+            self.deliver_counting(now, (1, 0), self.flight(), 0, flags);
+        }
+    }
+
+    /// Of `acked` segments that the cumulative ACK has just moved over, those that no duplicate stood for: the first, which was
+    /// missing, at least.
+    pub(super) fn without_early(&mut self, acked: u32) -> u32 {
+        let early = self.early;
+        if early == 0 {
+            return acked;
+        }
+        // A duplicate that a needless repetition caused stood for none.
+        self.early = if self.una < self.early_end { early.saturating_sub(acked - 1) } else { 0 };
+        acked.saturating_sub(early).max(1)
     }
 
     /// Counts a duplicate ACK that found `flight` segments outstanding.

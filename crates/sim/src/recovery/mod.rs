@@ -55,6 +55,7 @@ impl Sender {
         }
         let in_order = self.repair == Repair::Open
             && self.dup_acks == 0
+            && self.early == 0
             && self.inflation == 0
             && self.board.sacked() == 0
             && !self.after_timeout;
@@ -73,26 +74,22 @@ impl Sender {
 
     /// A partial ACK while the window is provisional: more than one segment is lost, and the sender starts over.
     fn give_up(&mut self, now: u64, ack: u32, port: &mut impl Port) {
-        let in_flight = self.flight();
+        let (in_flight, advanced) = (self.flight(), ack - self.una);
         let (_, newly) = self.move_una(now, ack);
-        self.deliver(now, newly, in_flight, 0, Ack::RECOVERY);
+        self.deliver(now, (newly, advanced), in_flight, 0, Ack::RECOVERY);
         self.start_over(now, false, port);
     }
 
     /// Moves the cumulative ACK; returns the RTT sample and how many segments had not been reported before.
     pub(super) fn move_una(&mut self, now: u64, ack: u32) -> (u64, u32) {
-        let known = self.board.advance(self.una, ack);
-        let newly = ack - self.una - known;
         let rtt = self.measure_rtt(now, ack);
-        self.una = ack;
-        self.nxt = self.nxt.max(ack);
         self.after_timeout = false;
-        (rtt, newly)
+        (rtt, self.advance_silently(ack))
     }
 
     /// A new ACK outside recovery, or one that ends it.
     pub(super) fn new_ack(&mut self, now: u64, ack: u32, port: &mut impl Port) {
-        let in_flight = self.flight();
+        let (in_flight, advanced) = (self.flight(), ack - self.una);
         let (rtt, newly) = self.move_una(now, ack);
         let ended = self.repair == Repair::Recovery;
         self.dup_acks = 0;
@@ -105,7 +102,7 @@ impl Sender {
         }
         // RFC 5681 and 6582 deflate the window with the ACK that ends recovery and do not grow it; ns-2 does both.
         let flags = if ended && !self.stack.ns2 { Ack::RECOVERY } else { 0 };
-        self.deliver(now, newly, in_flight, rtt, flags);
+        self.deliver(now, (newly, advanced), in_flight, rtt, flags);
         self.restart_rto(now);
         if self.una >= self.write_end {
             self.on_written_acked(now);

@@ -7,10 +7,10 @@ use firstflight_control::contract::Ack;
 impl Sender {
     /// New data is acknowledged, but not all that was outstanding when recovery began: the next hole is lost too.
     pub(super) fn partial_ack(&mut self, now: u64, ack: u32, port: &mut impl Port) {
-        let in_flight = self.flight();
+        let (in_flight, advanced) = (self.flight(), ack - self.una);
         let (_, newly) = self.move_una(now, ack);
-        self.deflate(newly);
-        self.deliver(now, newly, in_flight, 0, Ack::RECOVERY);
+        self.deflate(advanced);
+        self.deliver(now, (newly, advanced), in_flight, 0, Ack::RECOVERY);
         self.restart_rto_partially(now);
         self.lost += 1;
         self.put_on_wire(now, self.una, true, port);
@@ -28,17 +28,17 @@ impl Sender {
 
     /// "Deflate the congestion window by the amount of new data acknowledged by the Cumulative Acknowledgment
     /// field. If the partial ACK acknowledges at least one SMSS of new data, then add back SMSS bytes".
-    pub(super) fn deflate(&mut self, newly: u32) {
+    pub(super) fn deflate(&mut self, advanced: u32) {
         if self.stack.partial_acks == PartialAcks::Ns2Of2002 {
             // `partial_window_deflation_` false: `dupwnd_` is 0, and `cwnd_` stays.
             self.inflation = 0;
             return;
         }
-        if self.inflation > newly {
-            self.inflation -= newly - 1;
+        if self.inflation > advanced {
+            self.inflation -= advanced - 1;
             return;
         }
-        let deflate = u64::from(newly - self.inflation) * self.mss;
+        let deflate = u64::from(advanced - self.inflation) * self.mss;
         let control = &mut self.chain.control;
         control.cwnd = control.cwnd.saturating_sub(deflate).max(self.mss);
         self.inflation = 1;

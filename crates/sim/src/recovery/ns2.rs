@@ -23,6 +23,7 @@ impl Sender {
 
     fn ns2_duplicate_ack(&mut self, now: u64, port: &mut impl Port) {
         let tahoe = self.stack.recovery == Recovery::Tahoe;
+        self.deliver_early(now);
         self.dup_acks += 1;
         if self.dup_acks < DUP_THRESH {
             self.limited_transmit(now, port);
@@ -60,14 +61,14 @@ impl Sender {
     /// RFC 6582's partial ACK, save that it gives no RTT sample and the window is not cut back at the end.
     fn ns2_partial_ack(&mut self, now: u64, ack: u32, port: &mut impl Port) {
         self.restart_rto_partially(now);
-        let in_flight = self.flight();
+        let (in_flight, advanced) = (self.flight(), ack - self.una);
         let newly = self.advance_silently(ack);
         if ack > self.timed {
             self.timed = u32::MAX;
             self.rto.end_back_off();
         }
-        self.deflate(newly);
-        self.deliver(now, newly, in_flight, 0, Ack::RECOVERY);
+        self.deflate(advanced);
+        self.deliver(now, (newly, advanced), in_flight, 0, Ack::RECOVERY);
         self.lost += 1;
         self.put_on_wire(now, self.una, true, port);
         self.send_some(now, self.ns2_burst(), port);
@@ -79,6 +80,6 @@ impl Sender {
         let newly = ack - self.una - known;
         self.una = ack;
         self.nxt = self.nxt.max(ack);
-        newly
+        self.without_early(newly)
     }
 }

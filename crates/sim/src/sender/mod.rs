@@ -214,6 +214,9 @@ pub struct Sender {
     pub(crate) dup_acks: u32,
     /// Segments outstanding when the first of them came.
     pub(crate) flight_at_dup: u32,
+    /// Segments above `una` that duplicate ACKs without SACK stand for, and one past the highest that they can be.
+    pub(crate) early: u32,
+    pub(crate) early_end: u32,
     /// Segments by which duplicate ACKs inflate the window (RFC 5681 section 3.2).
     pub(crate) inflation: u32,
     /// ns-2's running pipe; RFC 6675's is computed.
@@ -291,6 +294,8 @@ impl Sender {
             board: Scoreboard::default(),
             repair: Repair::Open,
             dup_acks: 0,
+            early: 0,
+            early_end: 0,
             flight_at_dup: 0,
             inflation: 0,
             pipe: 0,
@@ -356,12 +361,20 @@ impl Sender {
         self.send_in_order(now, port);
     }
 
-    /// Tells the schemes of `newly` delivered segments, all by the cumulative ACK, and counts them.
-    pub(crate) fn deliver(&mut self, now: u64, newly: u32, in_flight: u32, rtt: u64, flags: u32) {
-        self.deliver_counting(now, (newly, newly), in_flight, rtt, flags);
+    /// Tells the schemes of a cumulative ACK of `advanced` segments, and counts those that had not been delivered before.
+    pub(crate) fn deliver(
+        &mut self,
+        now: u64,
+        (newly, advanced): (u32, u32),
+        in_flight: u32,
+        rtt: u64,
+        flags: u32,
+    ) {
+        let before = advanced - newly;
+        self.deliver_counting(now, (newly, advanced), in_flight.saturating_sub(before), rtt, flags);
     }
 
-    /// The same where only `advanced` of the `newly` delivered may enlarge the window.
+    /// Tells the schemes of `newly` delivered segments, of which `advanced` may enlarge the window, and counts them.
     #[inline(never)]
     pub(crate) fn deliver_counting(
         &mut self,
