@@ -308,7 +308,8 @@ impl Checked {
 
 /// Four significant digits.
 pub fn short(value: f64) -> String {
-    if value == 0.0 {
+    // Below what nine decimals show.
+    if value.abs() < 5e-10 {
         return "0".into();
     }
     let digits = (3 - libm::floor(libm::log10(value.abs())) as i64).clamp(0, 9) as usize;
@@ -439,4 +440,78 @@ fn compare(statement: &Statement, bench: &Bench<'_>) -> Result<Vec<PointOf>, Str
         });
     }
     Ok(points)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::tests::dimension;
+    use crate::evidence::Measured;
+
+    /// Two schemes, four replications each.
+    fn measured(reno: [f64; 4], js: [f64; 4]) -> Measurements {
+        let array = Array {
+            axes: vec![dimension("scheme", &["Reno", "JS"])],
+            samples: 4,
+            values: [reno, js].concat(),
+        };
+        let metrics = BTreeMap::from([("m".to_owned(), array)]);
+        let one = Measured { metrics, ..Measured::default() };
+        Measurements { experiments: BTreeMap::from([("e".to_owned(), one)]) }
+    }
+
+    fn holds(ours: &Measurements, statement: &str) -> bool {
+        let statement: Statement = toml::from_str(statement).expect("a statement");
+        let bench = Bench { ours, ns2: Other { values: BTreeMap::new() } };
+        let checked = check(&statement, &bench);
+        assert_eq!(checked.problem, None);
+        checked.holds
+    }
+
+    #[test]
+    fn an_order_holds_where_the_interval_of_the_paired_difference_excludes_zero() {
+        // Differences 1, 3, 2, 2: mean 2, deviation 0.816; t(3) = 3.182, so 2 +- 1.30. That either varies by ten does
+        // not matter.
+        let paired = measured([10., 20., 30., 20.], [11., 23., 32., 22.]);
+        assert!(holds(&paired, "that = \"e.m[JS] > e.m[Reno]\""));
+        assert!(!holds(&paired, "that = \"e.m[JS] < e.m[Reno]\""));
+        // Differences 1, -1, 3, 1: mean 1, deviation 1.63: 1 +- 2.6.
+        let loose = measured([10., 20., 30., 20.], [11., 19., 33., 21.]);
+        assert!(!holds(&loose, "that = \"e.m[JS] > e.m[Reno]\""));
+        assert!(!holds(&loose, "that = \"e.m[JS] < e.m[Reno]\""));
+    }
+
+    #[test]
+    fn near_holds_where_the_whole_interval_of_the_ratio_is_near() {
+        // Ratios 1.01, 0.99, 1.01, 0.99: mean 1, deviation 0.0115: 1 +- 0.018.
+        let near = measured([100.; 4], [101., 99., 101., 99.]);
+        assert!(holds(&near, "that = \"e.m[JS] ~ e.m[Reno]\"\nwithin = 0.02"));
+        assert!(!holds(&near, "that = \"e.m[JS] ~ e.m[Reno]\"\nwithin = 0.015"));
+    }
+
+    #[test]
+    fn what_was_not_measured_holds_nowhere() {
+        let nothing = measured([1.; 4], [f64::NAN; 4]);
+        for statement in
+            ["that = \"e.m[JS] > 0\"", "that = \"e.m[JS] < 9\"", "that = \"e.m[JS]\"\nis = 1\nwithin = 9"]
+        {
+            assert!(!holds(&nothing, statement), "{statement}");
+        }
+    }
+
+    #[test]
+    fn somewhere_and_mostly_count_points() {
+        let apart = measured([1., 1., 1., 1.], [3., 3., 3., 3.]);
+        assert!(!holds(&apart, "that = \"e.m > 2\""));
+        assert!(holds(&apart, "that = \"e.m > 2\"\nholds = \"somewhere\""));
+        assert!(!holds(&apart, "that = \"e.m > 2\"\nholds = \"mostly\""));
+    }
+
+    #[test]
+    fn numbers_are_told_with_four_digits() {
+        assert_eq!(
+            [84_545.0, 0.232_04, 12.0, 0.0, 1.5e-7].map(short),
+            ["84545", "0.232", "12", "0", "0.00000015"]
+        );
+    }
 }

@@ -266,7 +266,7 @@ fn is(name: &str, stem: &str) -> bool {
 fn read<T: DeserializeOwned>(files: &BTreeMap<String, String>, path: &str) -> Result<T, PaperError> {
     let text = files.get(path).ok_or_else(|| PaperError::new(path, "there is no such file"))?;
     toml::from_str(text).map_err(|error| {
-        let line = error.span().map_or(1, |span| text[..span.start].lines().count().max(1));
+        let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
         PaperError::new(path, format!("line {line}: {}", error.message()))
     })
 }

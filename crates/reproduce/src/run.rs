@@ -235,7 +235,7 @@ fn perform(job: &Job<'_>, scenario: &Scenario) -> Result<Done, PaperError> {
             registers.insert(name.clone(), flow_over_time(scenario, job.seed, Some(name)).map_err(refused)?);
         }
     }
-    let ran = Ran { scenario: scenario, result: result.as_ref(), cuts: &cuts, registers: &registers };
+    let ran = Ran { scenario, result: result.as_ref(), cuts: &cuts, registers: &registers };
     let mut metrics = BTreeMap::new();
     for (key, metric) in &job.metrics {
         let mut measured = metric.measure(&ran).map_err(|why| wrong(format!("{}: {why}", metric.title)))?;
