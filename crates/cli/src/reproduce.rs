@@ -8,7 +8,7 @@ use firstflight_report::reproduction::{IMAGES, RESULTS, html, pages, picture_of,
 use firstflight_reproduce::evidence::{Evidence, Provenance};
 use firstflight_reproduce::judge::{Checked, Judged, Verdict, judge, short};
 use firstflight_reproduce::library::Library;
-use firstflight_reproduce::run::{Selection, Store, run};
+use firstflight_reproduce::run::{Selection, Store, definitions, run};
 use firstflight_scenario::nearest;
 
 use crate::failure::{Failure, Wrong};
@@ -61,6 +61,8 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     }
     .map_err(Failure::new)?;
     let what = what(&options.what, &library)?;
+    // Everything that is wrong with the files, before anything is written.
+    definitions(&library).map_err(Failure::new)?;
     let claim = match &what {
         What::Line(id) => library.claim(id),
         _ => None,

@@ -259,3 +259,34 @@ fn nothing_is_written_after_the_application_closed() {
         run.err
     );
 }
+
+#[test]
+fn a_line_or_paper_that_does_not_exist_is_refused_with_the_nearest() {
+    refused(
+        &[],
+        &["reproduce", "AS-1"],
+        "",
+        &["AS-1: neither a paper nor a line", "expected \"all\", a paper (", "did you mean \"AS-"],
+    );
+    refused(&[], &["reproduce", "all", "--papers", "nowhere"], "", &["nowhere", "No such file"]);
+}
+
+#[test]
+fn a_paper_whose_files_are_wrong_is_refused_before_anything_is_run() {
+    let targets: &[u8] = b"id|paper|where|scenario|metric|value|kind\nXX-01|XX|a|b|c|d|exact\n";
+    let paper: &[u8] =
+        b"key = \"XX\"\ntitle = \"t\"\nauthors = \"a\"\nyear = 2000\nvenue = \"v\"\nabout = \"x\"\n";
+    let experiment = "title = \"t\"\nscenario = \"s.toml\"\n[[axis]]\nname = \"rate\"\nkey = \"path.rate\"\nvalues = [\"40 mbps\"]\n";
+    let files: &[(&str, &[u8])] = &[
+        ("p/targets.psv", targets),
+        ("p/x/paper.toml", paper),
+        ("p/x/scenarios/s.toml", GOOD.as_bytes()),
+        ("p/x/experiments/e.toml", experiment.as_bytes()),
+    ];
+    refused(
+        files,
+        &["reproduce", "--papers", "p", "--out", "new/folder"],
+        "",
+        &["x/experiments/e.toml: at 40 mbps", "Mbit/s"],
+    );
+}

@@ -284,6 +284,24 @@ fn presets_print_themselves_and_run() {
 }
 
 #[test]
+fn reproduce_prints_a_row_for_a_line_with_what_it_is_judged_by() {
+    let scratch = Scratch::new();
+    let contract = ["id", "paper", "where", "expected", "measured", "verdict", "why"];
+    for (id, verdict) in [("AS-23", "matches"), ("SP-10", "not-checkable")] {
+        let rows = scratch.run(&["reproduce", id, "--json"]).json();
+        let rows = rows.as_array().expect("an array");
+        assert_eq!(rows.len(), 1);
+        for key in contract {
+            assert!(rows[0].get(key).is_some(), "{id} has no {key}");
+        }
+        assert_eq!((rows[0]["id"].as_str(), rows[0]["verdict"].as_str()), (Some(id), Some(verdict)));
+    }
+    let shown = scratch.run(&["reproduce", "as-23"]);
+    assert!(shown.out.contains("AS-23 (V.D): matches") && shown.out.contains("Experiment "), "{shown:?}");
+    assert!(scratch.path().join("out/reproduction/images/AS-23.svg").exists());
+}
+
+#[test]
 fn schema_version_and_completions_are_printed() {
     let scratch = Scratch::new();
     let schema = scratch.run(&["schema"]).json();

@@ -29,7 +29,9 @@ impl Scratch {
 
     /// Puts a file there.
     pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
-        fs::write(self.0.join(name), content).expect("a file for the test");
+        let path = self.0.join(name);
+        fs::create_dir_all(path.parent().expect("within the folder")).expect("a folder for the test");
+        fs::write(path, content).expect("a file for the test");
     }
 
     /// Runs the program there.
