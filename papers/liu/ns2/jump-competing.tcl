@@ -39,20 +39,13 @@ $ns queue-limit $r2 $r1 [expr $buffer + 1]
 set there [$ns monitor-queue $r1 $r2 ""]
 set back [$ns monitor-queue $r2 $r1 ""]
 
-# The handshake is done when the SYN is acknowledged, watched every 50 us: a SYN may have waited in a queue.
-proc watch {tcp} {
-    global ns began
-    if {[$tcp set ack_] >= 0} {
-        set began($tcp) [$ns now]
-    } else {
-        $ns at [expr [$ns now] + 0.00005] "watch $tcp"
-    }
-}
+# A SYN and its answer, 40 bytes each, over two side links and the bottleneck, all of them empty.
+set handshake [expr 0.064 + 2 * 320 * (1e-6 / $rate + 2e-6 / 2500)]
 set times {}
 set sent 0
 Agent/TCP instproc done {} {
-    global ns began times sent there back
-    lappend times [expr [$ns now] - $began($self)]
+    global ns began handshake times sent there back
+    lappend times [expr [$ns now] - $began($self) - $handshake]
     incr sent [$self set ndatapack_]
     if {[llength $times] == 200} {
         set sorted [lsort -real $times]
@@ -78,9 +71,8 @@ for {set i 0} {$i < 100} {incr i} {
         $ns connect $tcp $sink
         set ftp [new Application/FTP]
         $ftp attach-agent $tcp
-        set start [expr $i * $interval * 0.001]
-        $ns at $start "$ftp produce $packets"
-        $ns at [expr $start + 0.064] "watch $tcp"
+        set began($tcp) [expr $i * $interval * 0.001]
+        $ns at $began($tcp) "$ftp produce $packets"
     }
 }
 $ns run

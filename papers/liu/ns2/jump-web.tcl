@@ -41,27 +41,16 @@ $ns duplex-link $r1 $r2 ${rate}Mb 30ms DropTail
 $ns queue-limit $r1 $r2 251
 $ns queue-limit $r2 $r1 251
 
-# The handshake is done when the SYN is acknowledged, watched every 50 us: a SYN may have waited in a queue.
-proc watch {tcp} {
-    global ns began
-    if {[$tcp set ack_] >= 0} {
-        set began($tcp) [$ns now]
-    } else {
-        $ns at [expr [$ns now] + 0.00005] "watch $tcp"
-    }
-}
+# A SYN and its answer, 40 bytes each, over two side links and the bottleneck, all of them empty.
+set handshake [expr 0.064 + 2 * 320 * (1e-6 / $rate + 2e-6 / 2500)]
 set rows {}
 Class Pool -superclass PagePool/WebTraf
-Pool instproc launch-resp {id pid svr clnt tcp args} {
-    eval $self next $id $pid $svr $clnt $tcp $args
-    watch $tcp
-}
-Pool instproc done-resp {id pid clnt svr tcp sink size sent args} {
-    global ns rows began
+Pool instproc done-resp {id pid clnt svr tcp sink size sent threshold began args} {
+    global ns rows handshake
     if {$sent > 3} {
-        lappend rows [list [expr [$ns now] - $began($tcp)] [$tcp set nrexmitpack_]]
+        lappend rows [list [expr [$ns now] - $began - $handshake] [$tcp set nrexmitpack_]]
     }
-    eval $self next $id $pid $clnt $svr $tcp $sink $size $sent $args
+    eval $self next $id $pid $clnt $svr $tcp $sink $size $sent $threshold $began $args
 }
 proc draw {kind args} {
     set v [new RandomVariable/$kind]
