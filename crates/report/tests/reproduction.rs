@@ -1,0 +1,138 @@
+//! The published reproduction is what the papers' files and the program say now.
+//!
+//! Pages are made again of `docs/reproduction/results.json`; that file is held to the definition of every experiment, and to
+//! what the quick ones measure now. The rest of it takes half an hour to measure: `make reproduction`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use firstflight_report::reproduction::{RESULTS, pages, results};
+use firstflight_reproduce::evidence::Evidence;
+use firstflight_reproduce::judge::{Verdict, judge};
+use firstflight_reproduce::library::Library;
+use firstflight_reproduce::run::{Selection, Store, definitions, run};
+use firstflight_study::progress::Silent;
+
+const AGAIN: &str = "run `make reproduction`, or `make reproduction-pages` if only texts have changed";
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reproduction")
+}
+
+fn published() -> Evidence {
+    let text = std::fs::read_to_string(folder().join(RESULTS)).expect("published results");
+    serde_json::from_str(&text).expect("results as this program writes them")
+}
+
+fn library() -> Library {
+    Library::built_in().unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn every_line_of_the_target_list_has_its_claim() {
+    let library = library();
+    let without: Vec<&str> = library
+        .targets
+        .iter()
+        .map(|target| target.id.as_str())
+        .filter(|id| library.claim(id).is_none())
+        .collect();
+    assert!(without.is_empty(), "{without:?}");
+    assert_eq!(library.targets.len(), 123);
+}
+
+#[test]
+fn published_results_are_of_the_experiments_as_they_are_now() {
+    let library = library();
+    let published = published();
+    let now = definitions(&library).unwrap_or_else(|error| panic!("{error}"));
+    let then: BTreeMap<(String, String), String> = published
+        .papers
+        .iter()
+        .flat_map(|(paper, of)| {
+            of.experiments
+                .iter()
+                .map(move |(name, one)| ((paper.clone(), name.clone()), one.definition.clone()))
+        })
+        .collect();
+    let stale: BTreeSet<_> = now
+        .iter()
+        .chain(&then)
+        .filter(|(key, _)| now.get(*key) != then.get(*key))
+        .map(|(key, _)| key)
+        .collect();
+    assert!(stale.is_empty(), "{stale:?} have changed since: {AGAIN}");
+}
+
+#[test]
+fn published_pages_are_those_that_results_give() {
+    let library = library();
+    let published = published();
+    let judged = judge(&library, &published, "Not run.");
+    let files = pages(&library, &published, &judged).unwrap_or_else(|error| panic!("{error}"));
+    for (name, text) in &files {
+        let there = std::fs::read_to_string(folder().join(name)).unwrap_or_default();
+        assert!(there == *text, "docs/reproduction/{name} is stale: {AGAIN}");
+    }
+    let mut there = BTreeSet::new();
+    for (sub, prefix) in [("", ""), ("images", "images/")] {
+        for entry in std::fs::read_dir(folder().join(sub)).expect("a folder").flatten() {
+            if entry.path().is_file() {
+                there.insert(format!("{prefix}{}", entry.file_name().to_string_lossy()));
+            }
+        }
+    }
+    let wanted: BTreeSet<String> = files.keys().cloned().chain([RESULTS.to_owned()]).collect();
+    assert_eq!(there, wanted, "{AGAIN}");
+    assert_eq!(std::fs::read_to_string(folder().join(RESULTS)).ok(), Some(results(&published)));
+}
+
+#[test]
+fn every_difference_has_a_cause_and_no_match_has_one_left_over() {
+    let library = library();
+    for row in judge(&library, &published(), "Not run.") {
+        let (_, claim) = library.claim(&row.id).expect("every line has a claim");
+        match row.verdict {
+            Verdict::Differs => {
+                assert!(claim.cause.is_some(), "{} differs, and nothing says why", row.id);
+                assert!(
+                    row.because.iter().all(|one| one.holds),
+                    "{}: its cause is not shown: {}",
+                    row.id,
+                    row.why
+                );
+            }
+            Verdict::Matches => {
+                assert!(claim.cause.is_none(), "{} matches, and has a cause for a difference", row.id)
+            }
+            Verdict::NotCheckable => assert!(!row.why.is_empty(), "{}", row.id),
+        }
+        // A statement that speaks of what is not there would otherwise pass for a difference.
+        let problems: Vec<_> =
+            row.statements.iter().chain(&row.because).filter_map(|one| one.problem.as_ref()).collect();
+        assert!(problems.is_empty(), "{}: {problems:?}", row.id);
+    }
+}
+
+#[test]
+fn quick_experiments_measure_today_what_was_published() {
+    let library = library();
+    let published = published();
+    let selection = Selection { quick: true, ..Selection::default() };
+    let now = run(&library, &selection, &Store::none(), published.provenance.clone(), &Silent)
+        .unwrap_or_else(|error| panic!("{error}"));
+    let mut compared = 0;
+    for (paper, of) in &now.papers {
+        for (name, measured) in &of.experiments {
+            let then = published.papers.get(paper).and_then(|paper| paper.experiments.get(name));
+            // Not a number is not equal to itself.
+            let text = |value: &_| serde_json::to_string(value).expect("texts and numbers");
+            assert!(
+                then.map(|then| text(&then)) == Some(text(&measured)),
+                "{paper}/{name} measures other values: {AGAIN}"
+            );
+            compared += 1;
+        }
+    }
+    assert!(compared >= 10, "only {compared} experiments are quick");
+}
