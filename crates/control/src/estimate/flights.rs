@@ -1,8 +1,8 @@
 //! Which ACKs answer the same flight: the segments that left within one round trip, so that their ACKs come within one.
 //!
-//! A flight is what the ACKs of the flight before released. It ends one ACK later than the round that the host counts
-//! (`Ack::ROUND_START`), which ends with the ACK of the last segment outstanding when it began: between that ACK and the
-//! next there may be most of a round trip, which an estimate of gaps must not reach over.
+//! A flight is what the ACKs of the flight before released. It is counted by what is delivered, the host's round
+//! (`Ack::ROUND_START`) by the cumulative ACK: the two part where a hole keeps the cumulative ACK back while segments behind
+//! it arrive.
 
 use crate::contract::Ack;
 

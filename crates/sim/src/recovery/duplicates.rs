@@ -29,10 +29,11 @@ impl Sender {
     /// outstanding has not is known.
     pub(super) fn deliver_early(&mut self, now: u64) {
         if self.early + 1 < self.max - self.una {
+            let in_flight = self.flight().saturating_sub(self.early);
             self.early += 1;
             self.early_end = self.max;
             let flags = if self.repair == Repair::Recovery { Ack::RECOVERY } else { 0 };
-            self.deliver_counting(now, (1, 0), self.flight(), 0, flags);
+            self.deliver_counting(now, (1, 0), in_flight, 0, flags);
         }
     }
 

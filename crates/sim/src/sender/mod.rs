@@ -370,8 +370,9 @@ impl Sender {
         rtt: u64,
         flags: u32,
     ) {
-        let before = advanced - newly;
-        self.deliver_counting(now, (newly, advanced), in_flight.saturating_sub(before), rtt, flags);
+        // What duplicates stood for is no longer in flight: of what this ACK covers, and of what it does not.
+        let early = advanced - newly + self.early;
+        self.deliver_counting(now, (newly, advanced), in_flight.saturating_sub(early), rtt, flags);
     }
 
     /// Tells the schemes of `newly` delivered segments, of which `advanced` may enlarge the window, and counts them.
