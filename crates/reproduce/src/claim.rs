@@ -19,6 +19,9 @@ pub struct Claim {
     /// Told where it differs: why, as far as `because` shows it.
     #[serde(default)]
     pub cause: Option<String>,
+    /// Told where it differs and the cause is not known: what was tried.
+    #[serde(default)]
+    pub open: Option<String>,
     /// Why it cannot be checked; then it has no statements.
     #[serde(default)]
     pub not_checkable: Option<String>,

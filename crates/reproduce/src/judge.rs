@@ -251,6 +251,7 @@ fn decide(judged: &mut Judged, claim: &Claim, bench: &Bench<'_>) {
     if !matches {
         why.extend(judged.statements.iter().filter(|one| !one.holds).map(Checked::failed));
         why.extend(claim.cause.clone());
+        why.extend(claim.open.as_ref().map(|tried| format!("The cause is not known. {tried}")));
         if let Some(unshown) = judged.because.iter().find(|one| !one.holds) {
             why.push(format!("But this is not shown: {}.", unshown.failed()));
         }
