@@ -4,7 +4,7 @@
 # make bench   speed of the simulator, beside ns-2 where it is installed
 # make reproduction   run the five papers again at full length, and publish the pages
 # make fuzz    fuzz the readers of captures and scenarios, SECONDS each
-.PHONY: build run test bench reproduction fuzz deny miri packages-build packages-test packages-bench
+.PHONY: build run test bench reproduction reproduction-pages reproduction-publish fuzz deny miri packages-build packages-test packages-bench
 
 SHELL := /bin/bash
 BIN := target/release/firstflight
@@ -32,6 +32,14 @@ bench: packages-build packages-bench
 
 reproduction: build
 	$(BIN) reproduce all
+	$(MAKE) reproduction-publish
+
+# Texts have changed, and nothing that is measured.
+reproduction-pages: build
+	$(BIN) reproduce all --results docs/reproduction/results.json
+	$(MAKE) reproduction-publish
+
+reproduction-publish:
 	mkdir -p docs/reproduction/images
 	rm -f docs/reproduction/*.md docs/reproduction/images/*.svg
 	cp out/reproduction/*.md out/reproduction/results.json docs/reproduction/

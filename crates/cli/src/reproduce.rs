@@ -39,6 +39,9 @@ pub(crate) struct Options {
     /// Read the papers from this folder in place of those built in
     #[arg(long, value_name = "DIR")]
     papers: Option<PathBuf>,
+    /// Judge these results, a results.json, and run nothing
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "replications"])]
+    results: Option<PathBuf>,
     /// Print one JSON array instead of a table
     #[arg(long)]
     json: bool,
@@ -79,12 +82,18 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         quick: options.quick,
         replications: options.replications,
     };
-    let store = store(&options.out)?;
-    let provenance = Provenance {
-        version: env!("FIRSTFLIGHT_VERSION").into(),
-        command: std::env::args().skip(1).fold("firstflight".to_owned(), |all, word| all + " " + &word),
+    let evidence = match &options.results {
+        Some(file) => read_results(file)?,
+        None => {
+            let provenance = Provenance {
+                version: env!("FIRSTFLIGHT_VERSION").into(),
+                command: std::env::args()
+                    .skip(1)
+                    .fold("firstflight".to_owned(), |all, word| all + " " + &word),
+            };
+            run(&library, &selection, &store(&options.out)?, provenance, &Bar::new()).map_err(Failure::new)?
+        }
     };
-    let evidence = run(&library, &selection, &store, provenance, &Bar::new()).map_err(Failure::new)?;
     let not_run = match options.quick {
         true => "Not run: --quick leaves out what takes longer.",
         false => "Not run: something else was asked for.",
@@ -162,6 +171,16 @@ fn what(word: &str, library: &Library) -> Result<What, Failure> {
         format!("\"all\", a paper ({}) or a line of the target list", papers.collect::<Vec<_>>().join(", "));
     let wrong = Wrong::at(word, "neither a paper nor a line of the target list").expected(expected);
     Err(wrong.nearest(nearest(&word.to_uppercase(), known.iter().copied())).into())
+}
+
+/// What was measured before.
+fn read_results(file: &Path) -> Result<Evidence, Failure> {
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| Failure::new(format!("{}: {error}", file.display())))?;
+    let wrong = |error: serde_json::Error| {
+        Wrong::at(file.display(), error).expected("a results.json of `firstflight reproduce`")
+    };
+    Ok(serde_json::from_str(&text).map_err(wrong)?)
 }
 
 /// Runs that are done already.

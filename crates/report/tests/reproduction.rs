@@ -93,14 +93,25 @@ fn every_difference_has_a_cause_that_is_shown_or_is_said_to_be_open() {
     for row in judge(&library, &published(), "Not run.") {
         let (_, claim) = library.claim(&row.id).expect("every line has a claim");
         match row.verdict {
-            Verdict::Differs if claim.open.is_some() => assert!(claim.cause.is_none(), "{}: open, with a cause", row.id),
+            Verdict::Differs if claim.open.is_some() => {
+                assert!(claim.cause.is_none(), "{}: open, with a cause", row.id)
+            }
             Verdict::Differs => {
                 assert!(claim.cause.is_some(), "{} differs, and nothing says why", row.id);
                 assert!(!row.because.is_empty(), "{}: nothing shows the cause", row.id);
-                assert!(row.because.iter().all(|one| one.holds), "{}: its cause is not shown: {}", row.id, row.why);
+                assert!(
+                    row.because.iter().all(|one| one.holds),
+                    "{}: its cause is not shown: {}",
+                    row.id,
+                    row.why
+                );
             }
             Verdict::Matches => {
-                assert!(claim.cause.is_none() && claim.open.is_none(), "{} matches, and says why it differs", row.id);
+                assert!(
+                    claim.cause.is_none() && claim.open.is_none(),
+                    "{} matches, and says why it differs",
+                    row.id
+                );
             }
             Verdict::NotCheckable => assert!(!row.why.is_empty(), "{}", row.id),
         }
