@@ -299,6 +299,8 @@ impl Planned<'_> {
         };
         let mut length = 1;
         if let Some(Some((name, x))) = own {
+            // Multiples of an interval are round numbers.
+            let x: Vec<f64> = x.iter().copied().map(rounded).collect();
             length = x.len();
             let title = match name {
                 "time" => "time, s",
@@ -307,7 +309,7 @@ impl Planned<'_> {
                 _ => "share of all, %",
             };
             let points = x.iter().map(f64::to_string).collect();
-            axes.push(Dimension { name: name.into(), title: title.into(), points, x: x.to_vec() });
+            axes.push(Dimension { name: name.into(), title: title.into(), points, x });
         }
         let mut all = vec![];
         for cell in runs {
