@@ -255,6 +255,11 @@ impl Planned<'_> {
         format!("{} {} {}", cell.hash, cell.subject.seed() + u64::from(replication), self.grid.0)
     }
 
+    /// Whether all it measures is read from scenarios; their runs may be made for other experiments.
+    fn runs_nothing(&self) -> bool {
+        self.experiment.metrics.values().all(|metric| matches!(metric.kind(), Ok(Kind::Scenario)))
+    }
+
     fn definition(&self) -> String {
         let count = format!("{} {}", self.experiment.replications, self.grid.0);
         let axes = dimensions(self.experiment);
@@ -278,7 +283,7 @@ impl Planned<'_> {
         Ok(Measured {
             definition: self.definition(),
             replications: self.replications,
-            packet_hops: runs.iter().flatten().map(|one| one.packet_hops).sum(),
+            packet_hops: if self.runs_nothing() { 0 } else { runs.iter().flatten().map(|one| one.packet_hops).sum() },
             metrics,
         })
     }
