@@ -283,7 +283,11 @@ impl Planned<'_> {
         Ok(Measured {
             definition: self.definition(),
             replications: self.replications,
-            packet_hops: if self.runs_nothing() { 0 } else { runs.iter().flatten().map(|one| one.packet_hops).sum() },
+            packet_hops: if self.runs_nothing() {
+                0
+            } else {
+                runs.iter().flatten().map(|one| one.packet_hops).sum()
+            },
             metrics,
         })
     }
