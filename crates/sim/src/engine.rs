@@ -8,7 +8,7 @@ use crate::lookahead::Lookahead;
 use crate::observe::{Observer, Seen};
 use crate::packet::{self, Packet};
 use crate::receiver::AckOut;
-use crate::route::{End, Leg, Routes};
+use crate::route::{End, Leg, Routes, Waits};
 use crate::sender::AckIn;
 use crate::shared::Shared;
 use crate::wire::{Content, SYN, UDP_MARK, Wire};
@@ -58,9 +58,14 @@ impl Plan {
             network.flows.iter().filter(|f| f.app.bytes.is_some() || f.app.lifetime.is_some()).count();
         let waits = network.until_finished && finite > 0;
         let drains = waits && finite == network.flows.len() && network.udp.is_empty();
-        // Where connections know of each other nobody may run ahead.
-        let alone = !Shared::is_needed(network);
-        let routes = Routes::compile(network, mode == Mode::Fused && (drains || !waits) && alone);
+        let at = if mode == Mode::PerHop || waits && !drains {
+            Waits::Everywhere
+        } else if Shared::is_needed(network) {
+            Waits::AtMeetingsAndSenders
+        } else {
+            Waits::AtMeetings
+        };
+        let routes = Routes::compile(network, at);
         Self { routes, finite: waits.then_some(finite), drains }
     }
 }
@@ -143,8 +148,23 @@ impl<'r, O: Observer> Engine<'r, O> {
             let Lookahead { stops, ends } = self.routes.ahead;
             let until = next.saturating_add(stops).min(self.timer_at.saturating_add(ends)).min(self.wire.end);
             for stage in 0..self.wire.stages() {
-                self.take_turn(stage, until);
+                if self.routes.senders == Some(stage) {
+                    self.take_senders_turn(stage, until);
+                } else {
+                    self.take_turn(stage, until);
+                }
             }
+        }
+    }
+
+    /// Senders that know of each other keep the order of time among their ACKs and timers: an instant that has begun
+    /// is gone through, then timers come first.
+    fn take_senders_turn(&mut self, stage: usize, until: u64) {
+        let mut bound = until.min(self.timer_at);
+        while let Some(packet) = self.wire.take_before(stage, bound) {
+            let content = Content { seq: packet.seq, low: packet.low, high: packet.high };
+            self.straight_to_sender(packet.at, self.wire.leg(packet.leg), content);
+            bound = until.min(self.timer_at.max(packet.at + 1));
         }
     }
 

@@ -24,14 +24,17 @@ enum Step {
     /// The far end of a link that holds its packets: they wait there for the clock once more.
     Beyond,
     End,
+    /// A sender in front of which ACKs wait for the clock.
+    Sender,
 }
 
 impl Lookahead {
     /// One instant after the other, whatever the network.
     pub(crate) const NONE: Self = Self { stops: 1, ends: 0 };
 
-    /// Of a network whose packets wait in front of the links marked in `stops`, and behind those of `held` as well.
-    pub(crate) fn of(network: &Network, stops: &[bool], held: &[usize]) -> Self {
+    /// Of a network whose packets wait in front of the links marked in `stops`, behind those of `held` as well, and
+    /// in front of senders if `senders`.
+    pub(crate) fn of(network: &Network, stops: &[bool], held: &[usize], senders: bool) -> Self {
         let over = |links: &[usize], size: u32| -> Vec<Step> {
             let least = |link: &LinkConfig| match &link.trace {
                 Some(trace) => trace.least(size),
@@ -49,7 +52,7 @@ impl Lookahead {
         for flow in &network.flows {
             // Through the sender, along the path, through the receiver, back: a flow goes round for ever, and
             // twice round shows every way from a stop to the next. No data packet is smaller than its header.
-            let mut round = vec![Step::End];
+            let mut round = vec![if senders { Step::Sender } else { Step::End }];
             round.extend(over(&flow.forward, flow.header));
             round.push(Step::End);
             round.extend(over(&flow.reverse, flow.ack_size.into()));
@@ -69,6 +72,11 @@ impl Lookahead {
         for &step in path.iter().rev() {
             match step {
                 Step::End => self.ends = self.ends.min(distance.unwrap_or(u64::MAX)),
+                Step::Sender => {
+                    self.ends = self.ends.min(distance.unwrap_or(u64::MAX));
+                    self.stops = self.stops.min(distance.unwrap_or(u64::MAX));
+                    distance = Some(0);
+                }
                 Step::Beyond => {
                     self.stops = self.stops.min(distance.unwrap_or(u64::MAX));
                     distance = Some(0);
@@ -88,7 +96,7 @@ impl Lookahead {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Step::{Beyond, End, Link};
+    use Step::{Beyond, End, Link, Sender};
 
     fn ahead(path: &[Step], stops: &[usize]) -> (u64, u64) {
         let mut all = Lookahead { stops: u64::MAX, ends: u64::MAX };
@@ -113,6 +121,16 @@ mod tests {
         let round =
             [End, Link(0, 10), Link(1, 20), Beyond, Link(2, 30), End, Link(3, 5), Link(4, 20), Link(5, 7)];
         assert_eq!(ahead(&round.repeat(2), &[1, 4]), (20, 5));
+    }
+
+    #[test]
+    fn acks_wait_in_front_of_senders_that_know_of_each_other() {
+        // As the first, from sender to link 1 10, from there to link 4 55, and from link 4 to the sender 27; the
+        // receiver is 5 from link 4.
+        let round = [Sender, Link(0, 10), Link(1, 20), Link(2, 30), End, Link(3, 5), Link(4, 20), Link(5, 7)];
+        assert_eq!(ahead(&round.repeat(2), &[1, 4]), (10, 5));
+        // With no other stop than the sender it is a round from itself.
+        assert_eq!(ahead(&round.repeat(2), &[]), (92, 32));
     }
 
     #[test]

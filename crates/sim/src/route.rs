@@ -17,6 +17,17 @@ pub(crate) const MAX_RUN: usize = 3;
 /// they save.
 const SHORTEST_TURN: u64 = 1_000;
 
+/// Where packets wait for the clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waits {
+    /// Everywhere: one event per hop.
+    Everywhere,
+    /// Where several sources meet.
+    AtMeetings,
+    /// There, and in front of senders, which are kept in the order of time because they know of each other.
+    AtMeetingsAndSenders,
+}
+
 /// What puts packets in order onto a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Source {
@@ -88,6 +99,8 @@ pub(crate) struct Routes {
     /// The feeds of each stage.
     pub(crate) stages: Vec<Range<u32>>,
     pub(crate) ahead: Lookahead,
+    /// The stage of the senders where these know of each other, unless one instant follows the other anyway.
+    pub(crate) senders: Option<usize>,
     /// The links that hold their packets, and the leg of each over which its moments come.
     pub(crate) holds: Vec<(usize, u32)>,
     /// The first leg of each flow's data, each flow's ACKs, each UDP source.
@@ -124,15 +137,15 @@ struct Path<'a> {
 }
 
 impl Routes {
-    /// Compiles the paths of `network`; `fused` computes hops together where that changes nothing.
-    pub(crate) fn compile(network: &Network, fused: bool) -> Self {
+    /// Compiles the paths of `network`; hops between the places where packets wait are computed together.
+    pub(crate) fn compile(network: &Network, waits: Waits) -> Self {
         let paths = paths(network);
         let holding = |link: &usize| network.links[*link].queue.holds();
         let held: Vec<usize> = (0..network.links.len()).filter(holding).collect();
-        let stops = stops(&paths, network.links.len(), &held, fused);
+        let stops = stops(&paths, network.links.len(), &held, waits);
         let mut places = BTreeMap::new();
         for path in &paths {
-            for place in places_of(path, &stops, fused) {
+            for place in places_of(path, &stops, waits) {
                 places.insert(place, Spot::default());
             }
         }
@@ -140,11 +153,17 @@ impl Routes {
             places.insert(Place::IntoLink(link, Source::Queue), Spot::default());
             places.insert(Place::Beyond(link), Spot::default());
         }
-        let ahead = if fused { Lookahead::of(network, &stops, &held) } else { Lookahead::NONE };
+        let senders = waits == Waits::AtMeetingsAndSenders;
+        let ahead = match waits {
+            Waits::Everywhere => Lookahead::NONE,
+            _ => Lookahead::of(network, &stops, &held, senders),
+        };
         let mut routes = Self {
             legs: vec![],
             stages: vec![],
             ahead,
+            // Endpoints are first among the places.
+            senders: senders.then_some(0),
             holds: vec![],
             data: vec![],
             acks: vec![],
@@ -154,6 +173,7 @@ impl Routes {
         if ahead.stops / SHORTEST_TURN < routes.stages.len() as u64 {
             // One stage for all, one instant after the other.
             routes.ahead = Lookahead::NONE;
+            routes.senders = None;
             routes.stages = std::iter::once(0..places.len() as u32).collect();
             places.values_mut().for_each(|spot| spot.stage = 0);
         }
@@ -164,7 +184,7 @@ impl Routes {
             routes.legs.push(leg);
         }
         for path in &paths {
-            let first = routes.add(path, &stops, &places, fused);
+            let first = routes.add(path, &stops, &places, waits);
             match path.source {
                 Source::Sender(_) => routes.data.push(first),
                 Source::Receiver(_) => routes.acks.push(first),
@@ -214,7 +234,7 @@ impl Routes {
         }
     }
 
-    fn add(&mut self, path: &Path, stops: &[bool], places: &BTreeMap<Place, Spot>, fused: bool) -> u32 {
+    fn add(&mut self, path: &Path, stops: &[bool], places: &BTreeMap<Place, Spot>, waits: Waits) -> u32 {
         let (legs, holds) = (&mut self.legs, &self.holds);
         let first = legs.len() as u32;
         let blank = Leg { end: path.end, ack_size: path.ack_size, flow: path.flow as u32, ..Leg::BLANK };
@@ -241,7 +261,7 @@ impl Routes {
             leg.links[leg.len as usize] = link as u32;
             leg.len += 1;
         }
-        if !fused && let Some(place) = end_place(path) {
+        if let Some(place) = end_place(path, waits) {
             cut(legs, &mut leg, &place);
         }
         legs.push(leg);
@@ -279,8 +299,8 @@ fn paths(network: &Network) -> Vec<Path<'_>> {
 }
 
 /// Which links packets must wait in front of.
-fn stops(paths: &[Path], links: usize, held: &[usize], fused: bool) -> Vec<bool> {
-    if !fused {
+fn stops(paths: &[Path], links: usize, held: &[usize], waits: Waits) -> Vec<bool> {
+    if waits == Waits::Everywhere {
         return vec![true; links];
     }
     let mut sources: Vec<Option<Source>> = vec![None; links];
@@ -313,7 +333,7 @@ fn stops(paths: &[Path], links: usize, held: &[usize], fused: bool) -> Vec<bool>
     stops
 }
 
-fn places_of(path: &Path, stops: &[bool], fused: bool) -> Vec<Place> {
+fn places_of(path: &Path, stops: &[bool], waits: Waits) -> Vec<Place> {
     let mut places = vec![];
     let mut source = path.source;
     for &link in path.links {
@@ -322,14 +342,14 @@ fn places_of(path: &Path, stops: &[bool], fused: bool) -> Vec<Place> {
         }
         source = Source::Link(link);
     }
-    places.extend(end_place(path).filter(|_| !fused));
+    places.extend(end_place(path, waits));
     places
 }
 
-fn end_place(path: &Path) -> Option<Place> {
-    match path.end {
-        End::Receiver => Some(Place::AtReceiver(path.flow)),
-        End::Sender => Some(Place::AtSender(path.flow)),
+fn end_place(path: &Path, waits: Waits) -> Option<Place> {
+    match (path.end, waits) {
+        (End::Receiver, Waits::Everywhere) => Some(Place::AtReceiver(path.flow)),
+        (End::Sender, Waits::Everywhere | Waits::AtMeetingsAndSenders) => Some(Place::AtSender(path.flow)),
         _ => None,
     }
 }
