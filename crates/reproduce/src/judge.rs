@@ -96,6 +96,9 @@ pub struct PointOf {
     pub ns2: Option<Vec<Option<f64>>>,
     /// Whether it holds here.
     pub holds: bool,
+    /// Whether its interval leaves open that it does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub undecided: bool,
 }
 
 /// What ns-2 gives, in the form of what was measured.
@@ -295,15 +298,18 @@ impl Checked {
         if let Some(problem) = &self.problem {
             return format!("\"{}\": {problem}.", self.that);
         }
-        let wrong: Vec<String> = self
-            .points
-            .iter()
-            .filter(|point| !point.holds)
-            .map(|point| point.at.join(", "))
-            .filter(|at| !at.is_empty())
-            .collect();
-        let of = if wrong.is_empty() { String::new() } else { format!(" at {}", wrong.join("; ")) };
-        format!("\"{}\" does not hold{of}.", self.that)
+        let told = |undecided: bool, verb: &str, note: &str| {
+            let those = || self.points.iter().filter(|point| !point.holds && point.undecided == undecided);
+            let at: Vec<String> =
+                those().map(|point| point.at.join(", ")).filter(|at| !at.is_empty()).collect();
+            let at = if at.is_empty() { String::new() } else { format!(" at {}", at.join("; ")) };
+            those().next().map(|_| format!("{verb}{at}{note}"))
+        };
+        // A value is near the one expected or is not; an order may also be finer than the interval.
+        let wrong =
+            [told(false, "does not hold", ""), told(true, "is undecided", " (the interval includes both)")];
+        let wrong: Vec<String> = wrong.into_iter().flatten().collect();
+        format!("\"{}\" {}.", self.that, wrong.join(", and "))
     }
 }
 
@@ -376,6 +382,7 @@ fn values(statement: &Statement, bench: &Bench<'_>) -> Result<Vec<PointOf>, Stri
                     .filter(|ends| ends.iter().all(|end| end.is_finite())),
                 ns2: ns2.as_ref().map(|array| vec![finite(array.at(index)[0])]),
                 holds: near(mean, expected),
+                undecided: false,
             }
         })
         .collect())
@@ -405,7 +412,7 @@ fn compare(statement: &Statement, bench: &Bench<'_>) -> Result<Vec<PointOf>, Str
         .collect();
     let mut points = vec![];
     for index in 0..zero.points() {
-        let mut holds = true;
+        let (mut holds, mut undecided) = (true, false);
         let mut worst = None;
         for (pair, (relation, _)) in sides.windows(2).zip(&statement.that.then) {
             let (left, right) = (pair[0].at(index), pair[1].at(index));
@@ -417,18 +424,21 @@ fn compare(statement: &Statement, bench: &Bench<'_>) -> Result<Vec<PointOf>, Str
                 Relation::Above | Relation::Below => of(|a, b| a - b),
             };
             let [low, high] = ci95.unwrap_or([mean, mean]);
-            let good = match (relation, statement.tolerance) {
-                (Relation::Above, _) => low > 0.0,
-                (Relation::Below, _) => high < 0.0,
-                (Relation::Near, Some(Tolerance::Relative(share))) => {
-                    low >= 1.0 - share && high <= 1.0 + share
-                }
+            // Where it may lie, beyond which it is contradicted.
+            let (from, to) = match (relation, statement.tolerance) {
+                (Relation::Above, _) => (0.0_f64.next_up(), f64::INFINITY),
+                (Relation::Below, _) => (f64::NEG_INFINITY, 0.0_f64.next_down()),
+                (Relation::Near, Some(Tolerance::Relative(share))) => (1.0 - share, 1.0 + share),
                 (Relation::Near, _) => return Err("`~` needs `within`".into()),
             };
+            let good = low >= from && high <= to;
+            let open = !good && low <= to && high >= from;
             if worst.is_none() || (holds && !good) {
                 worst =
                     ci95.map(|ends| ends.map(rounded)).filter(|ends| ends.iter().all(|end| end.is_finite()));
             }
+            // What contradicts one pair decides for all.
+            undecided = if holds { open } else { undecided && (good || open) };
             holds &= good;
         }
         points.push(PointOf {
@@ -438,6 +448,7 @@ fn compare(statement: &Statement, bench: &Bench<'_>) -> Result<Vec<PointOf>, Str
             ci95: worst,
             ns2: ns2.as_ref().map(|all| all.iter().map(|side| finite(side.at(index)[0])).collect()),
             holds,
+            undecided: undecided && !holds,
         });
     }
     Ok(points)
@@ -480,6 +491,24 @@ mod tests {
         let loose = measured([10., 20., 30., 20.], [11., 19., 33., 21.]);
         assert!(!holds(&loose, "that = \"e.m[JS] > e.m[Reno]\""));
         assert!(!holds(&loose, "that = \"e.m[JS] < e.m[Reno]\""));
+    }
+
+    #[test]
+    fn an_order_that_does_not_hold_is_contradicted_or_undecided() {
+        let of = |reno: [f64; 4], js: [f64; 4], that: &str| {
+            let statement: Statement = toml::from_str(that).expect("a statement");
+            let ours = measured(reno, js);
+            check(&statement, &Bench { ours: &ours, ns2: Other { values: BTreeMap::new() } }).failed()
+        };
+        // The differences of the test above: 2 +- 1.30, and 1 +- 2.6.
+        let (paired, loose) = ([11., 23., 32., 22.], [11., 19., 33., 21.]);
+        let reno = [10., 20., 30., 20.];
+        let below = "that = \"e.m[JS] < e.m[Reno]\"";
+        assert_eq!(of(reno, paired, below), "\"e.m[JS] < e.m[Reno]\" does not hold.");
+        let open = "\"e.m[JS] < e.m[Reno]\" is undecided (the interval includes both).";
+        assert_eq!(of(reno, loose, below), open);
+        let chain = "that = \"e.m[JS] < e.m[Reno] < 0\"";
+        assert!(of(reno, loose, chain).contains("does not hold"));
     }
 
     #[test]

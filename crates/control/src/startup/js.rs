@@ -5,12 +5,21 @@
 //! of packets in a burst. To reduce the impact from the burst, JS adopts packet pacing."
 
 use crate::contract::Signals;
-use crate::scheme::{Info, Role};
+use crate::scheme::{Info, Param, ParamKind, Role, Value};
 use crate::startup::planned::Follows;
 
 /// The fair share, paced over the first round trip.
-#[derive(Clone, Debug, Default)]
-pub struct Js;
+#[derive(Clone, Debug)]
+pub struct Js {
+    /// Parameter.
+    paced: bool,
+}
+
+impl Default for Js {
+    fn default() -> Self {
+        Self { paced: true }
+    }
+}
 
 impl Follows for Js {
     const INFO: Info = Info {
@@ -19,6 +28,21 @@ impl Follows for Js {
         source: "Yu, Newman 2011, section 3, equation (2)",
         summary: "the fair share at once, paced over the first round trip",
         needs: Signals::PLAN.and(Signals::PACING),
-        params: &[],
+        params: &[Param {
+            name: "paced",
+            kind: ParamKind::Flag,
+            default: "true",
+            doc: "send the first window at an even pace; without, in one burst (section 7: \"prohibitive\")",
+        }],
     };
+
+    fn depth(&self) -> u64 {
+        if self.paced { 1 } else { u64::MAX }
+    }
+
+    fn set(&mut self, name: &str, value: Value) {
+        if let ("paced", Value::Flag(on)) = (name, value) {
+            self.paced = on;
+        }
+    }
 }

@@ -80,7 +80,7 @@ impl<S: Follows> Phase for Planned<S> {
         let window = cwnd.clamp(mss, MAX_FLIGHT.max(mss));
         control.cwnd = window;
         control.pacing = Rate::of(window, over).max(Rate(1));
-        control.burst = self.scheme.depth().max(1).saturating_mul(mss);
+        control.burst = self.scheme.depth().max(1).saturating_mul(mss).min(MAX_FLIGHT);
         self.flight = Some(Flight { window, before: None, mss });
     }
 
@@ -155,6 +155,18 @@ mod tests {
         assert_eq!((control.cwnd, control.ssthresh), (20 * MSS, 20 * MSS));
         assert_eq!((control.pacing, control.burst), (Rate(1_600_000), MSS));
         assert_eq!(control.pacing.time_for(MSS), Nanos::from_millis(5));
+    }
+
+    #[test]
+    fn js_without_pacing_may_send_all_of_its_window_back_to_back() {
+        let mut phase = Planned::<Js>::default();
+        phase.set("paced", Value::Flag(false));
+        let mut control = Control { cwnd: MSS, ..Control::default() };
+        let entry = Entry { why: Why::Connect, plan: plan(20, 20), mss: MSS as u32, ..Entry::default() };
+        phase.enter(&entry, &mut control);
+        assert!(control.cwnd == 20 * MSS && control.burst >= 20 * MSS, "{control:?}");
+        assert_eq!(phase.on_ack(&ack(20, 20), &mut control), Step::Exit(Exit::PacedOut));
+        assert_eq!((control.pacing, control.burst), (Rate::NONE, 0));
     }
 
     #[test]

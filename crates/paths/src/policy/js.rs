@@ -13,8 +13,9 @@ use crate::{Cluster, Transfer};
 pub struct Js;
 
 impl Js {
-    pub(super) fn set(&mut self, _: &str, _: Value) -> bool {
-        false
+    pub(super) fn set(&mut self, name: &str, value: Value) -> bool {
+        // How the window leaves is the sender's.
+        matches!((name, value), ("paced", Value::Flag(_)))
     }
 
     pub(super) fn settings(&self) -> Settings {

@@ -136,7 +136,11 @@ fn checked(one: &Checked) -> String {
         cells.push(
             point.ci95.map_or(String::new(), |[low, high]| format!("{} to {}", short(low), short(high))),
         );
-        cells.push(if point.holds { "yes".into() } else { "**no**".into() });
+        cells.push(match (point.holds, point.undecided) {
+            (true, _) => "yes".into(),
+            (false, true) => "undecided".into(),
+            (false, false) => "**no**".into(),
+        });
         out += &format!("| {} |\n", cells.join(" | "));
     }
     if one.points.len() > SHOWN {
