@@ -4,7 +4,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::failure::Failure;
-use crate::{algorithms, compare, output, presets, reproduce, run, sender};
+use crate::{algorithms, compare, log, output, presets, reproduce, run, sender};
 
 /// The version and, where it is known, the source it was built from.
 const VERSION: &str = env!("FIRSTFLIGHT_VERSION");
@@ -34,6 +34,7 @@ enum Command {
     Compare(compare::Options),
     Run(run::Options),
     Reproduce(reproduce::Options),
+    Log(log::Options),
     Algorithms(algorithms::Options),
     Presets(presets::Options),
     Sender(sender::Options),
@@ -66,6 +67,7 @@ impl Cli {
             Command::Compare(options) => compare::execute(&options),
             Command::Run(options) => run::execute(&options),
             Command::Reproduce(options) => reproduce::execute(&options),
+            Command::Log(options) => log::execute(&options),
             Command::Algorithms(options) => algorithms::execute(&options),
             Command::Presets(options) => presets::execute(&options),
             Command::Sender(options) => sender::execute(&options),

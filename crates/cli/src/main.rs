@@ -6,6 +6,7 @@ mod compare;
 mod failure;
 mod input;
 mod keys;
+mod log;
 mod output;
 mod presets;
 mod progress;

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use firstflight_report::Folder;
 use firstflight_report::reproduction::{IMAGES, RESULTS, html, pages, picture_of, results};
+use firstflight_reproduce::checked::{Checked, PointOf};
 use firstflight_reproduce::evidence::{Evidence, Provenance};
-use firstflight_reproduce::judge::{Checked, Judged, Verdict, judge, short};
+use firstflight_reproduce::judge::{Judged, Verdict, judge};
 use firstflight_reproduce::library::Library;
 use firstflight_reproduce::run::{Selection, Store, definitions, run};
 use firstflight_scenario::nearest;
@@ -255,28 +256,15 @@ fn explained(row: &Judged, library: &Library) -> String {
 
 fn checked(one: &Checked) -> String {
     use Align::{Left, Right};
-    let holds = if one.holds { "holds" } else { "does not hold" };
-    let reading = one.reading.as_ref().map_or(String::new(), |reading| format!(" (reading: {reading})"));
-    let mut out = format!("\n{} : {holds}{reading}\n", one.that);
+    let mut out = format!("\n{}\n", one.headline());
     if let Some(problem) = &one.problem {
         return out + problem + "\n";
     }
-    let number = |value: &Option<f64>| value.map_or("-".into(), short);
-    let all = |values: &[Option<f64>]| values.iter().map(number).collect::<Vec<_>>().join(" : ");
-    let rows: Vec<[String; 6]> = one
-        .points
-        .iter()
-        .map(|point| {
-            [
-                point.at.join(", "),
-                point.expected.map_or(String::new(), short),
-                point.ns2.as_deref().map_or(String::new(), all),
-                all(&point.measured),
-                point.ci95.map_or(String::new(), |[low, high]| format!("[{}, {}]", short(low), short(high))),
-                if point.holds { "yes".into() } else { "no".into() },
-            ]
-        })
-        .collect();
+    let row = |point: &PointOf| {
+        let fate = point.fate().to_owned();
+        [point.at.join(", "), point.paper(), point.ns2(), point.here(), point.interval(), fate]
+    };
+    let rows: Vec<[String; 6]> = one.points.iter().map(row).collect();
     let columns =
         [("at", Left), ("paper", Right), ("ns-2", Right), ("here", Right), ("95 %", Right), ("holds", Left)];
     out += &table(columns, &rows);

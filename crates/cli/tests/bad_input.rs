@@ -290,3 +290,32 @@ fn a_paper_whose_files_are_wrong_is_refused_before_anything_is_run() {
         &["x/experiments/e.toml: at 40 mbps", "Mbit/s"],
     );
 }
+
+#[test]
+fn a_log_that_cannot_be_read_or_is_too_short_is_refused() {
+    let line = |second: u32| {
+        format!("192.0.2.1 - - [10/Oct/2000:13:55:{second:02} +0000] \"GET / HTTP/1.0\" 200 1\n")
+    };
+    let log = line(1) + &line(9);
+    refused(&[], &["log", "none.log"], "", &["none.log", "cannot be read"]);
+    refused(
+        &[("a.log", log.as_bytes())],
+        &["log", "a.log"],
+        "",
+        &["a.log", "spans 8 s", "3600 s", "--window"],
+    );
+    refused(
+        &[("a.log", log.as_bytes())],
+        &["log", "a.log", "--window", "0 s"],
+        "",
+        &["--window 0 s", "more than 0 s"],
+    );
+    refused(&[("a.log", log.as_bytes())], &["log", "a.log", "--window", "5"], "", &["--window 5", "unit"]);
+    let wrong = log.clone() + "example.org - - [10/Oct/2000:13:55:36 +0000] \"GET /\" 200 1\n";
+    refused(
+        &[("a.log", wrong.as_bytes())],
+        &["log", "a.log"],
+        "",
+        &["a.log", "line 3", "client", "IPv4 or IPv6"],
+    );
+}

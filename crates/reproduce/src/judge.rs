@@ -6,6 +6,7 @@ use firstflight_study::stats::mean_ci95;
 use serde::{Deserialize, Serialize};
 
 use crate::array::Array;
+use crate::checked::{Checked, PointOf};
 use crate::claim::{Claim, Holds, Statement, Tolerance};
 use crate::evidence::Measurements;
 use crate::expression::{Label, Reading, Relation, Source, find};
@@ -61,44 +62,6 @@ pub struct Judged {
     pub because: Vec<Checked>,
     /// The experiments it stands on.
     pub experiments: Vec<String>,
-}
-
-/// A statement, held against what was measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Checked {
-    /// The statement.
-    pub that: String,
-    /// Which of several readings of the paper it belongs to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reading: Option<String>,
-    /// Whether it holds, here.
-    pub holds: bool,
-    /// Every point at which it was looked at.
-    pub points: Vec<PointOf>,
-    /// Why it could not be looked at.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub problem: Option<String>,
-}
-
-/// One point of a statement.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PointOf {
-    /// Names of the point along the axes left open.
-    pub at: Vec<String>,
-    /// What is expected; `None` in a comparison.
-    pub expected: Option<f64>,
-    /// The sides of it, from left to right: means over the replications.
-    pub measured: Vec<Option<f64>>,
-    /// The 95 % interval of the value, or of the difference (for `~` the ratio) of the sides that are worst.
-    pub ci95: Option<[f64; 2]>,
-    /// What ns-2 gives for the sides, where it can.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ns2: Option<Vec<Option<f64>>>,
-    /// Whether it holds here.
-    pub holds: bool,
-    /// Whether its interval leaves open that it does.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub undecided: bool,
 }
 
 /// What ns-2 gives, in the form of what was measured.
@@ -271,57 +234,6 @@ fn summed_up(statements: &[Checked]) -> String {
     let held = statements.iter().filter(|one| one.holds).count();
     let points: usize = statements.iter().map(|one| one.points.len()).sum();
     format!("{held} of {} statements hold, which speak of {points} points", statements.len())
-}
-
-impl Checked {
-    /// What was measured, in a few words: values where there are few, else at how many points it holds.
-    fn told(&self) -> String {
-        if let Some(problem) = &self.problem {
-            return problem.clone();
-        }
-        const FEW: usize = 12;
-        let compared = self.points.iter().any(|point| point.measured.len() > 1);
-        if self.points.len() > if compared { 2 } else { FEW } {
-            let held = self.points.iter().filter(|point| point.holds).count();
-            return format!("holds at {held} of {} points", self.points.len());
-        }
-        let value = |point: &PointOf| {
-            let sides: Vec<String> =
-                point.measured.iter().map(|side| side.map_or("-".into(), short)).collect();
-            sides.join(" : ")
-        };
-        self.points.iter().map(value).collect::<Vec<_>>().join(", ")
-    }
-
-    /// Where it does not hold.
-    fn failed(&self) -> String {
-        if let Some(problem) = &self.problem {
-            return format!("\"{}\": {problem}.", self.that);
-        }
-        let told = |undecided: bool, verb: &str, note: &str| {
-            let those = || self.points.iter().filter(|point| !point.holds && point.undecided == undecided);
-            let at: Vec<String> =
-                those().map(|point| point.at.join(", ")).filter(|at| !at.is_empty()).collect();
-            let at = if at.is_empty() { String::new() } else { format!(" at {}", at.join("; ")) };
-            those().next().map(|_| format!("{verb}{at}{note}"))
-        };
-        // A value is near the one expected or is not; an order may also be finer than the interval.
-        let wrong =
-            [told(false, "does not hold", ""), told(true, "is undecided", " (the interval includes both)")];
-        let wrong: Vec<String> = wrong.into_iter().flatten().collect();
-        format!("\"{}\" {}.", self.that, wrong.join(", and "))
-    }
-}
-
-/// Four significant digits.
-pub fn short(value: f64) -> String {
-    // Below what nine decimals show.
-    if value.abs() < 5e-10 {
-        return "0".into();
-    }
-    let digits = (3 - libm::floor(libm::log10(value.abs())) as i64).clamp(0, 9) as usize;
-    let text = format!("{value:.digits$}");
-    if digits == 0 { text } else { text.trim_end_matches('0').trim_end_matches('.').to_owned() }
 }
 
 fn check(statement: &Statement, bench: &Bench<'_>) -> Checked {
@@ -535,13 +447,5 @@ mod tests {
         assert!(!holds(&apart, "that = \"e.m > 2\""));
         assert!(holds(&apart, "that = \"e.m > 2\"\nholds = \"somewhere\""));
         assert!(!holds(&apart, "that = \"e.m > 2\"\nholds = \"mostly\""));
-    }
-
-    #[test]
-    fn numbers_are_told_with_four_digits() {
-        assert_eq!(
-            [84_545.0, 0.232_04, 12.0, 0.0, 1.5e-7].map(short),
-            ["84545", "0.232", "12", "0", "0.00000015"]
-        );
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod array;
 mod cell;
+pub mod checked;
 pub mod claim;
 mod error;
 pub mod evidence;

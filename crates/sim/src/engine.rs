@@ -148,6 +148,9 @@ impl<'r, O: Observer> Engine<'r, O> {
             let Lookahead { stops, ends } = self.routes.ahead;
             let until = next.saturating_add(stops).min(self.timer_at.saturating_add(ends)).min(self.wire.end);
             for stage in 0..self.wire.stages() {
+                if !self.wire.is_due(stage, until) {
+                    continue;
+                }
                 if self.routes.senders == Some(stage) {
                     self.take_senders_turn(stage, until);
                 } else {
@@ -166,6 +169,7 @@ impl<'r, O: Observer> Engine<'r, O> {
             self.straight_to_sender(packet.at, self.wire.leg(packet.leg), content);
             bound = until.min(self.timer_at.max(packet.at + 1));
         }
+        self.wire.rest(stage);
     }
 
     /// A stage works through what arrives there before `until`.
@@ -174,6 +178,7 @@ impl<'r, O: Observer> Engine<'r, O> {
         while let Some(packet) = self.wire.take_before(stage, until) {
             self.go_on(&packet);
         }
+        self.wire.rest(stage);
     }
 
     /// A packet that waited goes on.

@@ -45,6 +45,8 @@ pub(crate) struct Wire<'r, O> {
     pub(crate) holds: Vec<Hold>,
     feeds: Vec<Feed>,
     stages: Vec<Stage>,
+    /// When the next packet arrives at each stage, or earlier; side by side, since most stages have nothing to do in a turn.
+    heads: Vec<u64>,
     /// What would happen from here on does not.
     pub(crate) end: u64,
     /// Data packets that links refused or lost, per flow.
@@ -67,6 +69,7 @@ impl<'r, O: Observer> Wire<'r, O> {
             links: network.links.iter().map(|link| build(link, network.seed)).collect(),
             holds: routes.holds.iter().map(|&(link, leg)| Hold::new(network, link, leg)).collect(),
             feeds: routes.stages.iter().flat_map(|feeds| feeds.clone().map(|_| Feed::default())).collect(),
+            heads: vec![u64::MAX; stages.len()],
             stages,
             end: network.end.0.min(horizon),
             lost: vec![0; network.flows.len().max(1)],
@@ -90,7 +93,19 @@ impl<'r, O: Observer> Wire<'r, O> {
     /// When the next packet arrives at any stage; beyond every horizon if none does.
     #[inline]
     pub(crate) fn earliest(&self) -> u64 {
-        self.stages.iter().map(|stage| stage.tree.earliest()).min().unwrap_or(u64::MAX)
+        self.heads.iter().copied().min().unwrap_or(u64::MAX)
+    }
+
+    /// Whether `stage` may have something to work through before `until`.
+    #[inline]
+    pub(crate) fn is_due(&self, stage: usize, until: u64) -> bool {
+        self.heads[stage] < until
+    }
+
+    /// The turn of `stage` is over.
+    #[inline]
+    pub(crate) fn rest(&mut self, stage: usize) {
+        self.heads[stage] = self.stages[stage].tree.earliest();
     }
 
     /// Takes the next packet that arrives at `stage` before `until`.
@@ -196,6 +211,8 @@ impl<'r, O: Observer> Wire<'r, O> {
         if unsafe { self.feeds.get_unchecked_mut(leg.feed as usize) }.push(packet) {
             let Stage { tree, first } = &mut self.stages[leg.stage as usize];
             tree.insert((leg.feed - *first) as usize, packet.at);
+            let head = &mut self.heads[leg.stage as usize];
+            *head = packet.at.min(*head);
         }
     }
 }

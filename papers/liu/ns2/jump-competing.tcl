@@ -14,33 +14,11 @@ if {[llength $argv] > 5} {
 }
 set interval [lindex $argv 4]
 
-Agent/TCP set packetSize_ 1460
-Agent/TCP set window_ 10000
-Agent/TCP set maxcwnd_ 10000
-Agent/TCP set windowInit_ 3
-Agent/TCP set minrto_ 1
-Queue/RED set bytes_ false
-Queue/RED set queue_in_bytes_ false
-# Thresholds of chapter 4, 0.1 and 0.3 BDP: chapter 3 gives none.
-set bdp [expr $rate * 64.0 * 1000 / (8 * 1500)]
-Queue/RED set thresh_ [expr 0.1 * $bdp]
-Queue/RED set maxthresh_ [expr 0.3 * $bdp]
-Queue/RED set q_weight_ 0.002
-Queue/RED set linterm_ 10
-Queue/RED set gentle_ true
-
-set ns [new Simulator]
-set r1 [$ns node]
-set r2 [$ns node]
-$ns duplex-link $r1 $r2 ${rate}Mb 30ms $queue
-# ns-2 counts the packet in transmission as waiting.
-$ns queue-limit $r1 $r2 [expr $buffer + 1]
-$ns queue-limit $r2 $r1 [expr $buffer + 1]
+source [file join [file dirname [info script]] jump-dumbbell.tcl]
+bottleneck $rate 30 $buffer $queue
 set there [$ns monitor-queue $r1 $r2 ""]
 set back [$ns monitor-queue $r2 $r1 ""]
 
-# A SYN and its answer, 40 bytes each, over two side links and the bottleneck, all of them empty.
-set handshake [expr 0.064 + 2 * 320 * (1e-6 / $rate + 2e-6 / 2500)]
 set times {}
 set sent 0
 Agent/TCP instproc done {} {
@@ -57,20 +35,7 @@ Agent/TCP instproc done {} {
 }
 for {set i 0} {$i < 100} {incr i} {
     foreach {near far} [list $r1 $r2 $r2 $r1] {
-        set s [$ns node]
-        set d [$ns node]
-        foreach {node router} [list $s $near $d $far] {
-            $ns duplex-link $node $router 2500Mb 1ms DropTail
-            $ns queue-limit $node $router 5000
-            $ns queue-limit $router $node 5000
-        }
-        set tcp [new Agent/TCP/Sack1]
-        set sink [new Agent/TCPSink/Sack1]
-        $ns attach-agent $s $tcp
-        $ns attach-agent $d $sink
-        $ns connect $tcp $sink
-        set ftp [new Application/FTP]
-        $ftp attach-agent $tcp
+        foreach {tcp ftp} [transfer $near $far] break
         set began($tcp) [expr $i * $interval * 0.001]
         $ns at $began($tcp) "$ftp produce $packets"
     }

@@ -23,26 +23,13 @@ if {[llength $argv] > 3} {
     exit 0
 }
 
-Agent/TCP set packetSize_ 1460
-Agent/TCP set window_ 10000
-Agent/TCP set maxcwnd_ 10000
-Agent/TCP set windowInit_ 3
-Agent/TCP set minrto_ 1
+source [file join [file dirname [info script]] jump-dumbbell.tcl]
+bottleneck $rate 30 250 DropTail
 PagePool/WebTraf set TCPTYPE_ Sack1
 PagePool/WebTraf set TCPSINKTYPE_ TCPSink/Sack1
 PagePool/WebTraf set dont_recycle_ 1
 ns-random $seed
 
-set ns [new Simulator]
-set r1 [$ns node]
-set r2 [$ns node]
-$ns duplex-link $r1 $r2 ${rate}Mb 30ms DropTail
-# ns-2 counts the packet in transmission as waiting.
-$ns queue-limit $r1 $r2 251
-$ns queue-limit $r2 $r1 251
-
-# A SYN and its answer, 40 bytes each, over two side links and the bottleneck, all of them empty.
-set handshake [expr 0.064 + 2 * 320 * (1e-6 / $rate + 2e-6 / 2500)]
 set rows {}
 Class Pool -superclass PagePool/WebTraf
 Pool instproc done-resp {id pid clnt svr tcp sink size sent threshold began args} {
@@ -58,13 +45,7 @@ proc draw {kind args} {
     return $v
 }
 foreach {near far} [list $r1 $r2 $r2 $r1] {
-    set server [$ns node]
-    set client [$ns node]
-    foreach {node router} [list $server $near $client $far] {
-        $ns duplex-link $node $router 2500Mb 1ms DropTail
-        $ns queue-limit $node $router 5000
-        $ns queue-limit $router $node 5000
-    }
+    foreach {server client} [hosts $near $far] break
     set pool [new Pool]
     $pool set-num-client 1
     $pool set-num-server 1

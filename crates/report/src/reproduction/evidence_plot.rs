@@ -1,6 +1,7 @@
 //! One line of the target list as a picture: what was measured at every point of its statements, what was expected.
 
-use firstflight_reproduce::judge::{Checked, Judged, PointOf};
+use firstflight_reproduce::checked::{Checked, PointOf};
+use firstflight_reproduce::judge::Judged;
 
 use crate::figure::{Axis, Course, Figure, Mark, Panel, Point, Shape, Spacing, Stroke, Tone};
 

@@ -1,7 +1,8 @@
 //! A paper's page.
 
+use firstflight_reproduce::checked::Checked;
 use firstflight_reproduce::evidence::Measurements;
-use firstflight_reproduce::judge::{Bench, Checked, Judged, short};
+use firstflight_reproduce::judge::{Bench, Judged};
 use firstflight_reproduce::library::{Library, Paper};
 
 use super::{cell, measured, picture, plot, table};
@@ -113,14 +114,10 @@ fn line(library: &Library, paper: &Paper, row: &Judged) -> String {
 const SHOWN: usize = 24;
 
 fn checked(one: &Checked) -> String {
-    let holds = if one.holds { "holds" } else { "does not hold" };
-    let reading = one.reading.as_ref().map_or(String::new(), |reading| format!(" (reading: {reading})"));
-    let mut out = format!("`{}` {holds}{reading}.\n\n", one.that);
+    let mut out = format!("{}\n\n", one.headline());
     if let Some(problem) = &one.problem {
         return out + problem + "\n\n";
     }
-    let number = |value: &Option<f64>| value.map_or("-".into(), short);
-    let all = |values: &[Option<f64>]| values.iter().map(number).collect::<Vec<_>>().join(" : ");
     let paper = one.points.iter().any(|point| point.expected.is_some());
     let ns2 = one.points.iter().any(|point| point.ns2.is_some());
     let mut head = vec!["at"];
@@ -130,17 +127,10 @@ fn checked(one: &Checked) -> String {
     out += &format!("| {} |\n|---|{}\n", head.join(" | "), "--:|".repeat(head.len() - 1));
     for point in one.points.iter().take(SHOWN) {
         let mut cells = vec![cell(&point.at.join(", "))];
-        cells.extend(paper.then(|| point.expected.map_or(String::new(), short)));
-        cells.extend(ns2.then(|| point.ns2.as_deref().map_or(String::new(), all)));
-        cells.push(all(&point.measured));
-        cells.push(
-            point.ci95.map_or(String::new(), |[low, high]| format!("{} to {}", short(low), short(high))),
-        );
-        cells.push(match (point.holds, point.undecided) {
-            (true, _) => "yes".into(),
-            (false, true) => "undecided".into(),
-            (false, false) => "**no**".into(),
-        });
+        cells.extend(paper.then(|| point.paper()));
+        cells.extend(ns2.then(|| point.ns2()));
+        cells.extend([point.here(), point.interval()]);
+        cells.push(if point.fate() == "no" { "**no**".into() } else { point.fate().into() });
         out += &format!("| {} |\n", cells.join(" | "));
     }
     if one.points.len() > SHOWN {

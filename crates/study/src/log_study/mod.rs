@@ -13,6 +13,8 @@ pub use analysis::{Analysis, Study, TooShort, Truth, WindowShare, analyse};
 pub use read::{Keep, Log, LogError};
 pub use synthetic::{Invalid, Synthetic};
 
+pub use firstflight_paths::Grouping;
+
 use std::net::IpAddr;
 
 use firstflight_control::units::Nanos;

@@ -1,0 +1,105 @@
+//! `firstflight log`: how much a server's connections could learn from each other, as its log tells.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::PathBuf;
+
+use clap::Args;
+use firstflight_scenario::quantity::{parse_time, show_time};
+use firstflight_study::log_study::{Analysis, Grouping, Keep, Log, Study, WindowShare};
+use firstflight_study::progress::Progress;
+
+use crate::failure::{Failure, Wrong};
+use crate::keys::option;
+use crate::output::{print, print_json};
+use crate::progress::Bar;
+use crate::table::{Align, table};
+
+/// Tell from a web server's log how often a connection comes from a network of which another was just seen.
+///
+/// A memory of paths helps those connections only. The log is in the common or the combined format.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  firstflight log /var/log/apache2/access.log
+  firstflight log access.log --window '10 min' --window '60 min' --network 20
+  zcat access.log.*.gz | firstflight log /dev/stdin --pages --json")]
+pub(crate) struct Options {
+    /// The log
+    file: PathBuf,
+    /// How long something learned counts; may be given several times
+    #[arg(long, value_name = "TIME", default_values = ["1 min", "5 min", "15 min", "60 min"])]
+    window: Vec<String>,
+    /// Leading bits of an IPv4 address that make a network
+    #[arg(long, value_name = "BITS", default_value_t = 24, value_parser = clap::value_parser!(u8).range(0..=32))]
+    network: u8,
+    /// Leading bits of an IPv6 address that make a network
+    #[arg(long, value_name = "BITS", default_value_t = 48, value_parser = clap::value_parser!(u8).range(0..=128))]
+    network6: u8,
+    /// Leave out requests for images, which come over connections that are there already
+    #[arg(long)]
+    pages: bool,
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
+    let analysis = analyse(options)?;
+    if options.json {
+        return print_json(&analysis);
+    }
+    let rows: Vec<_> = analysis.windows.iter().map(row).collect();
+    let columns = [
+        ("window", Align::Right),
+        ("requests", Align::Right),
+        ("network seen", Align::Right),
+        ("networks held", Align::Right),
+        ("at most", Align::Right),
+    ];
+    print(&table(columns, &rows))
+}
+
+fn analyse(options: &Options) -> Result<Analysis, Failure> {
+    let window = |text: &String| match parse_time(text) {
+        Ok(time) if time.0 > 0 => Ok(time),
+        Ok(_) => Err(Wrong::at(option("window", Some(text)), "is no time").expected("more than 0 s").into()),
+        Err(error) => Err(Failure::new(Wrong::at(option("window", Some(text)), error))),
+    };
+    let windows = options.window.iter().map(window).collect::<Result<Vec<_>, _>>()?;
+    let at = |why: &dyn std::fmt::Display| Failure::new(Wrong::at(options.file.display(), why));
+    let file = File::open(&options.file).map_err(|error| at(&format!("cannot be read: {error}")))?;
+    let bar = Bar::new();
+    bar.begin("bytes", file.metadata().map_or(0, |known| known.len()));
+    let mut study = Study::new(&windows, Grouping::bits(options.network, options.network6));
+    let keep = if options.pages { Keep::Pages } else { Keep::All };
+    for request in Log::new(BufReader::with_capacity(1 << 20, Counted { file, bar: &bar }), keep) {
+        study.add(request.map_err(|error| at(&error))?);
+    }
+    bar.finish();
+    study.finish().map_err(|error| at(&format!("{error}; --window sets shorter ones")))
+}
+
+/// A file that tells how far it has been read.
+struct Counted<'a> {
+    file: File,
+    bar: &'a Bar,
+}
+
+impl Read for Counted<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        self.bar.advance(read as u64);
+        Ok(read)
+    }
+}
+
+fn row(window: &WindowShare) -> [String; 5] {
+    [
+        show_time(firstflight_control::units::Nanos((window.window_s * 1e9) as u64)),
+        window.requests.to_string(),
+        format!("{:.1} %", 100.0 * window.seen),
+        format!("{:.0}", window.held_mean),
+        window.held_max.to_string(),
+    ]
+}

@@ -1,0 +1,52 @@
+//! What a server's log tells, against a log small enough to count by hand.
+
+mod common;
+
+use common::Scratch;
+
+/// Requests of three networks /24: A at 0, 12 and 14 s, B at 5 and 16 s, C at 15 s; A's at 14 s is for an image.
+const LOG: &str = r#"192.0.2.1 - - [10/Oct/2000:13:55:00 +0000] "GET /a HTTP/1.0" 200 1
+198.51.100.1 - - [10/Oct/2000:13:55:05 +0000] "GET /a HTTP/1.0" 200 1
+192.0.2.2 - - [10/Oct/2000:13:55:12 +0000] "GET /a HTTP/1.0" 200 1
+192.0.2.2 - - [10/Oct/2000:13:55:14 +0000] "GET /a.gif HTTP/1.0" 200 1
+203.0.113.1 - - [10/Oct/2000:13:55:15 +0000] "GET /a HTTP/1.0" 200 1
+198.51.100.9 - - [10/Oct/2000:13:55:16 +0000] "GET /a HTTP/1.0" 200 1
+"#;
+
+fn window(arguments: &[&str]) -> serde_json::Value {
+    let scratch = Scratch::new();
+    scratch.write("access.log", LOG);
+    let run = scratch.run(&[&["log", "access.log", "--window", "10 s", "--json"], arguments].concat());
+    assert_eq!(run.code, 0, "{run:?}");
+    serde_json::from_str::<serde_json::Value>(&run.out).expect("JSON")["windows"][0].clone()
+}
+
+#[test]
+fn a_log_is_counted_as_by_hand() {
+    // Four requests come after the first 10 s. Of these only A's at 14 s finds its network, seen 2 s before; they find 2, 2, 3
+    // and 3 networks in their windows.
+    let all = window(&[]);
+    assert_eq!((&all["requests"], &all["seen"]), (&4.into(), &0.25.into()));
+    assert_eq!((&all["held_mean"], &all["held_max"]), (&2.5.into(), &3.into()));
+    // Without the image none does.
+    let pages = window(&["--pages"]);
+    assert_eq!((&pages["requests"], &pages["seen"]), (&3.into(), &0.0.into()));
+    // Networks of no bits are one: every request finds it.
+    let one = window(&["--network", "0"]);
+    assert_eq!((&one["requests"], &one["seen"], &one["held_max"]), (&4.into(), &1.0.into(), &1.into()));
+}
+
+#[test]
+fn a_table_has_a_line_for_each_window() {
+    let scratch = Scratch::new();
+    scratch.write("access.log", LOG);
+    let run = scratch.run(&["log", "access.log", "--window", "2 s", "--window", "10 s"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    let lines: Vec<&str> = run.out.lines().collect();
+    assert_eq!(lines.len(), 3, "{}", run.out);
+    assert!(
+        lines[1].contains("2 s") && lines[2].contains("10 s") && lines[2].contains("25.0 %"),
+        "{}",
+        run.out
+    );
+}
