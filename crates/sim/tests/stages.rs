@@ -7,6 +7,7 @@ use std::sync::Arc;
 use common::{Case, MS, network, run};
 use firstflight_control::units::{Nanos, Rate};
 use firstflight_net::trace::Trace;
+use firstflight_paths::Policy;
 use firstflight_sim::config::{LinkConfig, Network, QueueConfig, UdpConfig};
 
 /// The links of a chain of routers, both ways, over which flow `i` of `case` goes from `spans[i].0` to
@@ -82,6 +83,30 @@ fn paced_senders_and_writes_that_pause() {
             ..Case::default()
         };
         delivers(&line_of_routers(&case, &[2_000, 30_000], &[(0, 2), (0, 1), (1, 2), (2, 0)]));
+    }
+}
+
+#[test]
+fn senders_that_know_of_each_other_while_all_else_runs_ahead() {
+    let spans = [(0, 3), (3, 0), (0, 1), (0, 2), (1, 3), (0, 3)];
+    // The second so close that stages have no time of their own.
+    for (delays_us, mbit_s) in [([10_000, 25_000, 5_000], 10), ([0, 0, 0], 5)] {
+        for startup in ["js", "miss", "spand", "congestion-manager"] {
+            let case = Case {
+                schemes: vec![startup, "reno"],
+                bytes: Some(200_000),
+                pauses: vec![0, 500],
+                handshake: true,
+                every: 2,
+                mbit_s,
+                udp_mbit_s: 1,
+                buffer: 20,
+                ..Case::default()
+            };
+            let mut net = line_of_routers(&case, &delays_us, &spans);
+            net.flows.iter_mut().for_each(|flow| flow.sharing.policy = Policy::new(startup, &[]).ok());
+            delivers(&net);
+        }
     }
 }
 

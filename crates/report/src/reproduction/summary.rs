@@ -49,7 +49,8 @@ pub(super) fn page(library: &Library, evidence: &Evidence, judged: &[Judged]) ->
         A line of the target list (`papers/targets.psv`) becomes statements about what experiments measure; a statement is data beside \
         the scenario it speaks of (`papers/<paper>/claims.toml`). A number matches within the tolerance that stands beside it: 5 % for \
         tables, 10 % for counts of packets. An order matches if at every point the 95 % interval of the difference, paired by seed, \
-        excludes zero; where nothing is drawn at random there is one run, and it must be so. Where a paper can be read in two ways both \
+        excludes zero; where the interval includes both orders it is undecided, and the line does not match. Where nothing is drawn at \
+        random there is one run, and it must be so. Where a paper can be read in two ways both \
         are run. A line that differs has its cause, and the cause is a statement too, which holds or does not.\n\n";
     out += "## Run it yourself\n\n```text\nfirstflight reproduce all            # everything, at the papers' full lengths\n\
         firstflight reproduce AS-01          # one line: scenario, runs, spread, picture\n\
