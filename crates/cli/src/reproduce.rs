@@ -37,11 +37,14 @@ pub(crate) struct Options {
     /// Runs of every cell in which something is drawn at random, in place of the paper's own number here
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000))]
     replications: Option<u32>,
+    /// Seed of the first replication, in place of the scenarios' own; each further one has the next number
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
     /// Read the papers from this folder in place of those built in
     #[arg(long, value_name = "DIR")]
     papers: Option<PathBuf>,
     /// Judge these results, a results.json, and run nothing
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "replications"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "replications", "seed"])]
     results: Option<PathBuf>,
     /// Print one JSON array instead of a table
     #[arg(long)]
@@ -82,6 +85,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         experiments: experiments.as_deref(),
         quick: options.quick,
         replications: options.replications,
+        seed: options.seed,
     };
     let evidence = match &options.results {
         Some(file) => read_results(file)?,

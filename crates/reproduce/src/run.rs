@@ -45,6 +45,8 @@ pub struct Selection<'a> {
     pub quick: bool,
     /// In place of every number of replications above one.
     pub replications: Option<u32>,
+    /// The seed of the first replication, in place of the scenarios' own.
+    pub seed: Option<u64>,
 }
 
 impl Selection<'_> {
@@ -69,6 +71,7 @@ struct Planned<'a> {
     experiment: &'a Experiment,
     cells: Vec<Cell>,
     replications: u32,
+    seed: Option<u64>,
     grid: Nanos,
     /// Each metric's definition, by name.
     keys: BTreeMap<&'a str, String>,
@@ -102,7 +105,7 @@ pub fn run(
             for replication in 0..one.replications {
                 let job = jobs.entry(one.run(cell, replication)).or_insert_with(|| Job {
                     subject: &cell.subject,
-                    seed: cell.subject.seed() + u64::from(replication),
+                    seed: one.seed(cell, replication),
                     grid: one.grid,
                     metrics: BTreeMap::new(),
                     file: one.file(),
@@ -151,7 +154,8 @@ fn plan<'a>(library: &'a Library, selection: &Selection<'_>) -> Result<Vec<Plann
             let grid = grid(experiment).map_err(|why| PaperError::new(&file, why))?;
             let replications = selection.replications(experiment);
             let cells = cells(paper, name, experiment)?;
-            planned.push(Planned { paper, name, experiment, cells, replications, grid, keys });
+            let seed = selection.seed;
+            planned.push(Planned { paper, name, experiment, cells, replications, seed, grid, keys });
         }
     }
     Ok(planned)
@@ -252,7 +256,11 @@ impl Planned<'_> {
 
     /// Names one run: by all that it depends on.
     fn run(&self, cell: &Cell, replication: u32) -> String {
-        format!("{} {} {}", cell.hash, cell.subject.seed() + u64::from(replication), self.grid.0)
+        format!("{} {} {}", cell.hash, self.seed(cell, replication), self.grid.0)
+    }
+
+    fn seed(&self, cell: &Cell, replication: u32) -> u64 {
+        self.seed.unwrap_or_else(|| cell.subject.seed()).wrapping_add(replication.into())
     }
 
     /// Whether all it measures is read from scenarios; their runs may be made for other experiments.

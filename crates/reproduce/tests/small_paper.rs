@@ -227,6 +227,24 @@ fn runs_that_are_done_are_not_done_again_and_give_the_same() {
 }
 
 #[test]
+fn replications_have_seeds_one_after_another_from_the_one_given() {
+    let lossy = SCENARIO.replace("[packet]", "loss = 0.05\n[packet]");
+    let library = Folder::new(&[("x/scenarios/two-halves.toml", &lossy)]).library();
+    let completions = |seed: Option<u64>| {
+        let selection = Selection { seed, ..Selection::default() };
+        let evidence =
+            run(&library, &selection, &Store::none(), Provenance::default(), &Silent).expect("valid");
+        let array = &evidence.papers["x"].experiments["halves"].metrics["completion"];
+        (array.at(0)[0], array.at(0)[1])
+    };
+    let (seventh, eighth) = completions(Some(7));
+    assert_ne!(seventh, eighth);
+    assert_eq!(completions(Some(8)).0, eighth);
+    // Scenarios begin with 1 where they do not say.
+    assert_eq!(completions(None), completions(Some(1)));
+}
+
+#[test]
 fn a_definition_changes_with_what_is_run_and_not_with_texts() {
     let of = |changes: &[(&str, &str)]| definitions(&Folder::new(changes).library()).expect("valid");
     let plain = of(&[]);
