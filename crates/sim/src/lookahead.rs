@@ -21,11 +21,9 @@ pub(crate) struct Lookahead {
 enum Step {
     /// A link, and the least time a packet takes over it.
     Link(usize, u64),
-    /// The far end of a link that holds its packets: they wait there for the clock once more.
+    /// Where packets wait for the clock once more: the far end of a link that holds them, or in front of a sender.
     Beyond,
     End,
-    /// A sender in front of which ACKs wait for the clock.
-    Sender,
 }
 
 impl Lookahead {
@@ -52,7 +50,8 @@ impl Lookahead {
         for flow in &network.flows {
             // Through the sender, along the path, through the receiver, back: a flow goes round for ever, and
             // twice round shows every way from a stop to the next. No data packet is smaller than its header.
-            let mut round = vec![if senders { Step::Sender } else { Step::End }];
+            let mut round = Vec::from_iter(senders.then_some(Step::Beyond));
+            round.push(Step::End);
             round.extend(over(&flow.forward, flow.header));
             round.push(Step::End);
             round.extend(over(&flow.reverse, flow.ack_size.into()));
@@ -72,11 +71,6 @@ impl Lookahead {
         for &step in path.iter().rev() {
             match step {
                 Step::End => self.ends = self.ends.min(distance.unwrap_or(u64::MAX)),
-                Step::Sender => {
-                    self.ends = self.ends.min(distance.unwrap_or(u64::MAX));
-                    self.stops = self.stops.min(distance.unwrap_or(u64::MAX));
-                    distance = Some(0);
-                }
                 Step::Beyond => {
                     self.stops = self.stops.min(distance.unwrap_or(u64::MAX));
                     distance = Some(0);
@@ -96,7 +90,7 @@ impl Lookahead {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Step::{Beyond, End, Link, Sender};
+    use Step::{Beyond, End, Link};
 
     fn ahead(path: &[Step], stops: &[usize]) -> (u64, u64) {
         let mut all = Lookahead { stops: u64::MAX, ends: u64::MAX };
@@ -127,7 +121,8 @@ mod tests {
     fn acks_wait_in_front_of_senders_that_know_of_each_other() {
         // As the first, from sender to link 1 10, from there to link 4 55, and from link 4 to the sender 27; the
         // receiver is 5 from link 4.
-        let round = [Sender, Link(0, 10), Link(1, 20), Link(2, 30), End, Link(3, 5), Link(4, 20), Link(5, 7)];
+        let round =
+            [Beyond, End, Link(0, 10), Link(1, 20), Link(2, 30), End, Link(3, 5), Link(4, 20), Link(5, 7)];
         assert_eq!(ahead(&round.repeat(2), &[1, 4]), (10, 5));
         // With no other stop than the sender it is a round from itself.
         assert_eq!(ahead(&round.repeat(2), &[]), (92, 32));
