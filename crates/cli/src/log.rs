@@ -5,6 +5,7 @@ use std::io::{BufReader, Read};
 use std::path::PathBuf;
 
 use clap::Args;
+use firstflight_control::units::Nanos;
 use firstflight_scenario::quantity::{parse_time, show_time};
 use firstflight_study::log_study::{Analysis, Grouping, Keep, Log, Study, WindowShare};
 use firstflight_study::progress::Progress;
@@ -96,7 +97,7 @@ impl Read for Counted<'_> {
 
 fn row(window: &WindowShare) -> [String; 5] {
     [
-        show_time(firstflight_control::units::Nanos((window.window_s * 1e9) as u64)),
+        show_time(Nanos((window.window_s * 1e9).round() as u64)),
         window.requests.to_string(),
         format!("{:.1} %", 100.0 * window.seen),
         format!("{:.0}", window.held_mean),
