@@ -48,8 +48,7 @@ struct WireLoss {
     stream: Stream,
 }
 
-/// One direction of a link. What every packet touches fills one cache line; the rest is behind `guard`, which a packet
-/// that need not wait leaves alone.
+/// One direction of a link. What every packet touches fills one cache line; the rest is behind `guard`.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Link {
@@ -62,20 +61,16 @@ pub struct Link {
     waiting_ns: u64,
     /// `None` where nothing can happen to a packet but to wait its turn.
     guard: Option<Box<Guard>>,
-    /// So many packets may wait, one after the other, before the queue must be asked again, however many of those that
-    /// wait have left meanwhile: until then nobody needs to count them. Zero where every packet must be looked at.
-    room: u32,
 }
 
-/// What may refuse, mark or lose a packet, and what must be known for that. What a packet that waits touches comes
-/// first, in one cache line.
+/// What may refuse, mark or lose a packet, and what must be known for that.
 #[derive(Clone, Debug)]
-#[repr(C, align(64))]
 struct Guard {
-    backlog: Backlog,
-    longest_wait: u64,
-    /// Behind fewer waiting packets than this a packet is accepted whatever it is; `room` is what is left of it.
+    /// Behind fewer waiting packets than this a packet is accepted, however many of those have left meanwhile:
+    /// then nobody needs to count them. Zero where every packet must be looked at.
     certain: u32,
+    longest_wait: u64,
+    backlog: Backlog,
     queue: Queue,
     loss: Option<WireLoss>,
     /// What the rate is, where it changes with time.
@@ -91,7 +86,6 @@ impl Link {
     pub fn new(rate: Rate, delay: Nanos, queue: Queue) -> Self {
         let bits = (8_000_000_000_u128 << FRACTION) + u128::from(rate.0 / 2);
         let guard = (!matches!(queue, Queue::Unlimited)).then(|| Box::new(Guard::new(queue, None)));
-        let room = guard.as_ref().map_or(u32::MAX, |guard| guard.certain);
         Self {
             free_at: 0,
             ns_per_byte: (bits / u128::from(rate.0.max(1))) as u64,
@@ -100,7 +94,6 @@ impl Link {
             bytes: 0,
             waiting_ns: 0,
             guard,
-            room,
         }
     }
 
@@ -111,7 +104,6 @@ impl Link {
             let queue = self.guard.take().map_or(Queue::Unlimited, |guard| guard.queue);
             let loss = WireLoss { probability: probability(p), stream };
             self.guard = Some(Box::new(Guard::new(queue, Some(loss))));
-            self.room = 0;
         }
         self
     }
@@ -123,7 +115,6 @@ impl Link {
         // Constant rates, on the short path, know nothing of traces.
         guard.certain = 0;
         guard.tape = Some(tape);
-        self.room = 0;
         self
     }
 
@@ -151,14 +142,11 @@ impl Link {
     /// [`Link::examine`] is to decide.
     #[inline(always)]
     pub fn pass(&mut self, now: u64, size: u32) -> Option<u64> {
-        if self.room == 0 {
-            return None;
-        }
-        if self.free_at > now
-            && let Some(guard) = &mut self.guard
-        {
+        if let Some(guard) = &mut self.guard {
+            if guard.backlog.len >= guard.certain {
+                return None;
+            }
             guard.wait(now, self.free_at, size);
-            self.room -= 1;
         }
         Some(self.transmit(now, size))
     }
@@ -199,10 +187,7 @@ impl Link {
             guard.drops += 1;
             return Passage::Dropped;
         }
-        if self.free_at > now {
-            guard.wait(now, self.free_at, size);
-        }
-        self.room = guard.certain.saturating_sub(guard.backlog.len);
+        guard.wait(now, self.free_at, size);
         match self.send(now, now, size) {
             Passage::Arrives(arrival) if verdict == Verdict::Mark => {
                 self.guard.as_mut().expect("it gave the verdict").marks += 1;
@@ -283,12 +268,14 @@ impl Guard {
         }
     }
 
-    /// An accepted packet waits until `start`.
+    /// An accepted packet waits until `start`, if that lies ahead.
     #[inline(always)]
     fn wait(&mut self, now: u64, start: u64, size: u32) {
-        self.backlog.push(now, start, size);
-        if start - now > self.longest_wait {
-            self.on_longest_wait(now, start);
+        if start > now {
+            self.backlog.push(now, start, size);
+            if start - now > self.longest_wait {
+                self.on_longest_wait(now, start);
+            }
         }
     }
 

@@ -8,38 +8,20 @@ use crate::packet::Packet;
 /// The key of an empty feed.
 pub const IDLE: u64 = u64::MAX;
 
-/// Seats of a new tree: few enough to climb fast, enough for what is under way at once in most networks.
-const FEW: usize = 16;
-
-/// A winner tree of one key per feed that has arrivals.
-///
-/// Of a thousand connections few have a packet in front of the same link at the same time, so a feed has a seat only
-/// while it is not idle, and the tree is as high as the most that ever were at once ask for.
+/// A winner tree of one key per feed.
 #[derive(Clone, Debug)]
 pub struct WinnerTree {
-    /// `keys[1]` is the winner, `keys[seats + i]` the key of seat `i`.
+    /// `keys[1]` is the winner, `keys[leaves + i]` the key of feed `i`.
     keys: Vec<u64>,
-    seats: usize,
-    /// Bits of a feed's number.
+    leaves: usize,
     bits: u32,
-    /// The seat of each feed that is not idle.
-    seat_of: Vec<u32>,
-    /// Seats nobody has.
-    free: Vec<u32>,
 }
 
 impl WinnerTree {
     /// A tree for `feeds` feeds, all idle.
     pub fn new(feeds: usize) -> Self {
-        let numbers = feeds.max(2).next_power_of_two();
-        let seats = numbers.min(FEW);
-        Self {
-            keys: vec![IDLE; 2 * seats],
-            seats,
-            bits: numbers.trailing_zeros(),
-            seat_of: vec![0; numbers],
-            free: (0..seats as u32).rev().collect(),
-        }
+        let leaves = feeds.max(2).next_power_of_two();
+        Self { keys: vec![IDLE; 2 * leaves], leaves, bits: leaves.trailing_zeros() }
     }
 
     /// The last instant that can be scheduled, nanoseconds.
@@ -58,7 +40,7 @@ impl WinnerTree {
     pub fn next_before(&self, until: u64) -> Option<(u64, usize)> {
         debug_assert!(until <= self.horizon() + 1);
         let key = self.keys[1];
-        (key < until << self.bits).then_some((key >> self.bits, key as usize & (self.seat_of.len() - 1)))
+        (key < until << self.bits).then_some((key >> self.bits, (key & (self.leaves as u64 - 1)) as usize))
     }
 
     #[inline]
@@ -69,19 +51,12 @@ impl WinnerTree {
     /// The feed that just won now has its next arrival at `at`, or is idle.
     #[inline]
     pub fn replace(&mut self, feed: usize, at: Option<u64>) {
-        let seat = self.seat_of[feed];
-        let mut key = match at {
-            Some(at) => self.key(feed, at),
-            None => {
-                self.free.push(seat);
-                IDLE
-            }
-        };
-        let mut i = self.seats + seat as usize;
+        let mut key = at.map_or(IDLE, |at| self.key(feed, at));
+        assert!(feed < self.leaves);
+        let mut i = self.leaves + feed;
         let keys = self.keys.as_mut_slice();
-        // SAFETY: `keys` has 2 * `seats` elements, `seats` is a power of two of at least 2, and every seat that was ever
-        // given out is smaller: `new` and `grow` see to that. `i` begins below 2 * `seats` and only halves, and
-        // `i ^ 1` differs from it in the lowest bit, so both stay below.
+        // SAFETY: `keys` has 2 * `leaves` elements and `leaves` is a power of two of at least 2. `i` begins below
+        // 2 * `leaves` and only halves, and `i ^ 1` differs from it in the lowest bit, so both stay below.
         unsafe {
             *keys.get_unchecked_mut(i) = key;
             while i > 1 {
@@ -96,12 +71,8 @@ impl WinnerTree {
     #[inline]
     pub fn insert(&mut self, feed: usize, at: u64) {
         let key = self.key(feed, at);
-        let seat = match self.free.pop() {
-            Some(seat) => seat,
-            None => self.grow(),
-        };
-        self.seat_of[feed] = seat;
-        let mut i = self.seats + seat as usize;
+        assert!(feed < self.leaves);
+        let mut i = self.leaves + feed;
         let keys = self.keys.as_mut_slice();
         // SAFETY: as in `replace`: `i` begins below the length of `keys` and only halves.
         unsafe {
@@ -114,27 +85,7 @@ impl WinnerTree {
             }
         }
     }
-
-    /// Doubles the seats, all of which are taken; returns one of the new ones.
-    #[cold]
-    #[inline(never)]
-    fn grow(&mut self) -> u32 {
-        let taken = self.seats;
-        self.seats *= 2;
-        let mut keys = vec![IDLE; 2 * self.seats];
-        keys[self.seats..self.seats + taken].copy_from_slice(&self.keys[taken..]);
-        for i in (1..self.seats).rev() {
-            keys[i] = keys[2 * i].min(keys[2 * i + 1]);
-        }
-        self.keys = keys;
-        self.free.extend((taken as u32 + 1..self.seats as u32).rev());
-        taken as u32
-    }
 }
-
-/// Packets ahead of the one that is taken whose memory is asked for: long flights lie outside the caches, and in front
-/// of most links many feeds take turns, so that the processor does not see the next one coming.
-const AHEAD: u32 = 8;
 
 /// An ordered stream of packets: a ring that grows by doubling.
 #[derive(Clone, Debug)]
@@ -171,7 +122,6 @@ impl Feed {
     #[inline(always)]
     pub fn pop(&mut self) -> (Packet, Option<u64>) {
         debug_assert!(self.len > 0);
-        prefetch(self.ring.as_ptr().wrapping_add(self.slot(AHEAD)));
         // SAFETY: `slot` answers indices inside the ring.
         let (packet, next) =
             unsafe { (*self.ring.get_unchecked(self.slot(0)), self.ring.get_unchecked(self.slot(1)).at) };
@@ -200,18 +150,6 @@ impl Feed {
     }
 }
 
-/// Asks for the memory at `place` before it is needed, where the processor can be asked.
-#[inline(always)]
-fn prefetch<T>(place: *const T) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: prefetching is a hint: it reads nothing, whatever the address. Every x86-64 has it.
-    unsafe {
-        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(place.cast());
-    }
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    let _ = place;
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -229,33 +167,6 @@ mod tests {
             tree.replace(feed, (feed == 2 && at == 10).then_some(25));
         }
         assert_eq!(order, [(10, 2), (20, 0), (20, 3), (25, 2), (30, 4)]);
-    }
-
-    #[test]
-    fn more_feeds_than_seats_come_out_in_the_same_order() {
-        let feeds = 5 * FEW;
-        let mut tree = WinnerTree::new(feeds);
-        // 37 and the number of feeds have no factor in common: every feed once, from all sides, two to an instant.
-        let at = |feed: usize| 10 + (feed * 37 % feeds) as u64 / 2;
-        for feed in 0..feeds {
-            tree.insert(feed, at(feed));
-        }
-        let mut expected: Vec<_> = (0..feeds).map(|feed| (at(feed), feed)).collect();
-        expected.sort_unstable();
-        let mut order = vec![];
-        while let Some((at, feed)) = tree.next_before(1000) {
-            order.push((at, feed));
-            tree.replace(feed, None);
-            // A feed that has gone comes back once, into the seat of another.
-            if order.len() == feeds / 2 {
-                let (at, feed) = (at + 3, order[0].1);
-                tree.insert(feed, at);
-                let place = expected.partition_point(|&next| next < (at, feed));
-                expected.insert(place, (at, feed));
-            }
-        }
-        assert_eq!(order, expected);
-        assert_eq!(tree.earliest(), IDLE >> tree.bits);
     }
 
     #[test]
