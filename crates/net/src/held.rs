@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use crate::link::{Link, LinkStats, Passage};
 use crate::queue::held::{HeldQueue, Item};
+use crate::readings::Readings;
 
 /// One direction of a link with a discipline that decides when the link is free.
 #[derive(Clone, Debug)]
@@ -18,6 +19,7 @@ pub struct HeldLink<T> {
     /// Until when the waiting is counted.
     counted_at: u64,
     max_queue: u32,
+    readings: Readings,
 }
 
 /// What came of an offer.
@@ -50,7 +52,15 @@ impl<T: Copy> HeldLink<T> {
             waiting_ns: 0,
             counted_at: 0,
             max_queue: 0,
+            readings: Readings::default(),
         }
+    }
+
+    /// Notes what it has counted by each of these times, nanoseconds, which ascend: see [`HeldLink::readings`].
+    #[must_use]
+    pub fn with_readings(mut self, times: Vec<u64>) -> Self {
+        self.readings = Readings::at(times);
+        self
     }
 
     /// Offers a packet at its time, no earlier than whatever was done before. Others may be dropped for it: see
@@ -108,7 +118,16 @@ impl<T: Copy> HeldLink<T> {
         }
     }
 
+    /// What was counted by each time of [`HeldLink::with_readings`], as of `end` where that lies before it.
+    pub fn readings(&self, end: u64) -> Vec<LinkStats> {
+        self.readings.all(|at| self.stats_until(at.min(end)))
+    }
+
     fn count(&mut self, now: u64) {
+        while self.readings.due() <= now {
+            let stats = self.stats_until(self.readings.due());
+            self.readings.note(stats);
+        }
         self.waiting_ns += self.queue.len() as u64 * (now - self.counted_at);
         self.counted_at = now;
     }

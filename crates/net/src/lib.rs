@@ -8,5 +8,6 @@ pub mod held;
 pub mod link;
 pub mod queue;
 pub mod random;
+pub mod readings;
 pub mod router;
 pub mod trace;

@@ -2,6 +2,7 @@
 
 use crate::queue::{Arrival, Queue, Verdict};
 use crate::random::{Stream, probability};
+use crate::readings::Readings;
 use crate::router::Header;
 use crate::trace::Tape;
 use firstflight_control::units::{Nanos, Rate};
@@ -75,6 +76,7 @@ struct Guard {
     loss: Option<WireLoss>,
     /// What the rate is, where it changes with time.
     tape: Option<Tape>,
+    readings: Readings,
     drops: u64,
     wire_losses: u64,
     marks: u64,
@@ -112,9 +114,19 @@ impl Link {
     #[must_use]
     pub fn with_trace(mut self, tape: Tape) -> Self {
         let guard = self.guard.get_or_insert_with(|| Box::new(Guard::new(Queue::Unlimited, None)));
-        // Constant rates, on the short path, know nothing of traces.
-        guard.certain = 0;
         guard.tape = Some(tape);
+        guard.certain = guard.certainty();
+        self
+    }
+
+    /// Notes what it has counted by each of these times, nanoseconds, which ascend: see [`Link::readings`].
+    #[must_use]
+    pub fn with_readings(mut self, times: Vec<u64>) -> Self {
+        if !times.is_empty() {
+            let guard = self.guard.get_or_insert_with(|| Box::new(Guard::new(Queue::Unlimited, None)));
+            guard.readings = Readings::at(times);
+            guard.certain = guard.certainty();
+        }
         self
     }
 
@@ -172,6 +184,9 @@ impl Link {
     /// header.
     #[inline(never)]
     pub fn examine(&mut self, now: u64, size: u32, ecn_capable: bool, header: &mut Header) -> Passage {
+        if self.guard.as_ref().is_some_and(|guard| guard.readings.due() <= now) {
+            self.read(now);
+        }
         let Some(guard) = &mut self.guard else { return Passage::Arrives(self.transmit(now, size)) };
         guard.backlog.forget_started(now);
         let arrival = Arrival {
@@ -239,6 +254,26 @@ impl Link {
         LinkStats { drops, wire_losses, marks, max_queue, ..stats }
     }
 
+    /// What was counted by each time of [`Link::with_readings`], as of `end` where that lies before it.
+    pub fn readings(&self, end: u64) -> Vec<LinkStats> {
+        let until = |at: u64| self.stats_until(at.min(end));
+        self.guard.as_ref().map_or(vec![], |guard| guard.readings.all(until))
+    }
+
+    /// Notes what was counted by all times that have come by `now`.
+    #[cold]
+    #[inline(never)]
+    fn read(&mut self, now: u64) {
+        while let Some(guard) = &self.guard
+            && guard.readings.due() <= now
+        {
+            let stats = self.stats_until(guard.readings.due());
+            let guard = self.guard.as_mut().expect("it has just been there");
+            guard.readings.note(stats);
+            guard.certain = guard.certainty();
+        }
+    }
+
     /// Packets waiting at `now`, which must not lie before the last arrival; zero where nothing limits them and
     /// nobody counts.
     pub fn waiting(&mut self, now: u64) -> u32 {
@@ -250,21 +285,33 @@ impl Link {
 
 impl Guard {
     fn new(queue: Queue, loss: Option<WireLoss>) -> Self {
-        let certain = match &queue {
-            Queue::Packets(queue) if loss.is_none() => queue.limit,
-            _ => 0,
-        };
-        Self {
-            certain,
+        let mut guard = Self {
+            certain: 0,
             longest_wait: 0,
             backlog: Backlog::new(),
             queue,
             loss,
             tape: None,
+            readings: Readings::default(),
             drops: 0,
             wire_losses: 0,
             marks: 0,
             max_queue: 0,
+        };
+        guard.certain = guard.certainty();
+        guard
+    }
+
+    /// Behind how many waiting packets the short path may accept one: it knows a constant rate and a limit, but
+    /// nothing of chance, traces and readings.
+    fn certainty(&self) -> u32 {
+        match &self.queue {
+            Queue::Packets(queue)
+                if self.loss.is_none() && self.tape.is_none() && self.readings.due() == u64::MAX =>
+            {
+                queue.limit
+            }
+            _ => 0,
         }
     }
 

@@ -213,8 +213,8 @@ pub(crate) struct Ran<'a> {
     pub(crate) scenario: &'a Scenario,
     /// Not there if every metric is of the scenario alone.
     pub(crate) result: Option<&'a RunResult>,
-    /// The same run, ended at these times.
-    pub(crate) cuts: &'a [(Nanos, RunResult)],
+    /// When its links were read.
+    pub(crate) read_at: &'a [Nanos],
     pub(crate) registers: &'a Registers,
 }
 
@@ -292,12 +292,10 @@ impl Metric {
         Ok(kind)
     }
 
-    /// When the run must also be ended for it.
-    pub(crate) fn cuts(&self) -> impl Iterator<Item = Nanos> {
-        let of_links = self.link.is_some();
-        let times =
-            self.between.iter().flatten().filter_map(move |text| parse_time(text).ok().filter(|_| of_links));
-        times.filter(|time| *time > Nanos::ZERO)
+    /// The link that must be read on the way for it, and when.
+    pub(crate) fn readings(&self) -> Option<(&str, impl Iterator<Item = Nanos>)> {
+        let times = self.between.as_ref()?.iter().filter_map(|text| parse_time(text).ok());
+        Some((self.link.as_deref()?, times.filter(|time| *time > Nanos::ZERO)))
     }
 
     /// Its value in one run.

@@ -6,7 +6,7 @@ use std::io;
 use firstflight_control::units::Nanos;
 use firstflight_scenario::Scenario;
 use firstflight_study::progress::{Progress, Silent};
-use firstflight_study::run::{RunOptions, flow_over_time, run_scenario};
+use firstflight_study::run::{LinkReadings, RunOptions, flow_over_time, run_reading};
 use rayon::prelude::*;
 use thiserror::Error;
 
@@ -217,20 +217,18 @@ fn perform(job: &Job<'_>, scenario: &Scenario) -> Result<Done, PaperError> {
     let refused =
         |refusal: firstflight_study::network::Refusal| wrong(format!("{}: {}", refusal.key, refusal.why));
     let options = RunOptions { runs: 1, seed: Some(job.seed), grid: job.grid };
+    let mut times = BTreeSet::new();
+    let mut readings = LinkReadings::default();
+    for (link, at) in job.metrics.values().filter_map(|metric| metric.readings()) {
+        readings.links.insert(link.into());
+        times.extend(at);
+    }
+    readings.times = times.into_iter().collect();
     let result = match kinds.iter().all(|kind| matches!(kind, Kind::Scenario)) {
         true => None,
-        false => Some(run_scenario(scenario, &options, &Silent).map_err(refused)?),
+        false => Some(run_reading(scenario, &options, &readings, &Silent).map_err(refused)?),
     };
-    let mut hops = result.as_ref().map_or(0, |result| result.engine.packet_hops);
-    let times: BTreeSet<Nanos> = job.metrics.values().flat_map(|metric| metric.cuts()).collect();
-    let mut cuts = vec![];
-    for time in times.into_iter().filter(|time| scenario.duration.is_none_or(|end| *time < end)) {
-        let mut cut = scenario.clone();
-        cut.duration = Some(time);
-        let result = run_scenario(&cut, &options, &Silent).map_err(refused)?;
-        hops += result.engine.packet_hops;
-        cuts.push((time, result));
-    }
+    let hops = result.as_ref().map_or(0, |result| result.engine.packet_hops);
     let mut registers = Registers::new();
     for (metric, kind) in job.metrics.values().zip(&kinds) {
         if let (Kind::Registers, Some(name)) = (kind, &metric.flow)
@@ -239,7 +237,7 @@ fn perform(job: &Job<'_>, scenario: &Scenario) -> Result<Done, PaperError> {
             registers.insert(name.clone(), flow_over_time(scenario, job.seed, Some(name)).map_err(refused)?);
         }
     }
-    let ran = Ran { scenario, result: result.as_ref(), cuts: &cuts, registers: &registers };
+    let ran = Ran { scenario, result: result.as_ref(), read_at: &readings.times, registers: &registers };
     let mut metrics = BTreeMap::new();
     for (key, metric) in &job.metrics {
         let mut measured = metric.measure(&ran).map_err(|why| wrong(format!("{}: {why}", metric.title)))?;

@@ -48,6 +48,15 @@ pub struct LinkConfig {
     pub queue: QueueConfig,
     /// Probability that a packet is lost on the wire.
     pub loss: f64,
+    /// Times, ascending, by which results also tell what it had counted.
+    pub read_at: Vec<Nanos>,
+}
+
+impl LinkConfig {
+    /// A link of constant rate that loses nothing on the wire.
+    pub fn new(name: impl Into<String>, rate: Rate, delay: Nanos, queue: QueueConfig) -> Self {
+        Self { name: name.into(), rate, trace: None, delay, queue, loss: 0.0, read_at: vec![] }
+    }
 }
 
 /// A queue.

@@ -26,14 +26,7 @@ impl Dumbbell {
     /// A bottleneck of `rate` behind `queue` both ways, on a path of nominal two-way propagation `rtt`.
     pub fn new(rate: Rate, access: Rate, rtt: Nanos, forward: QueueConfig, reverse: QueueConfig) -> Self {
         let bottleneck_delay = Nanos(rtt.0 / 4);
-        let link = |name: &str, queue| LinkConfig {
-            name: name.into(),
-            rate,
-            trace: None,
-            delay: bottleneck_delay,
-            queue,
-            loss: 0.0,
-        };
+        let link = |name: &str, queue| LinkConfig::new(name, rate, bottleneck_delay, queue);
         Self {
             links: vec![link("bottleneck", forward), link("bottleneck.reverse", reverse)],
             access,
@@ -54,14 +47,8 @@ impl Dumbbell {
         let far = outside - near;
         let first = self.links.len();
         for (side, delay) in [("in", near), ("out", far), ("back-in", far), ("back-out", near)] {
-            self.links.push(LinkConfig {
-                name: format!("{name}.{side}"),
-                rate: self.access,
-                trace: None,
-                delay,
-                queue: QueueConfig::Unlimited,
-                loss: 0.0,
-            });
+            let name = format!("{name}.{side}");
+            self.links.push(LinkConfig::new(name, self.access, delay, QueueConfig::Unlimited));
         }
         Paths { forward: vec![first, 0, first + 1], reverse: vec![first + 2, 1, first + 3] }
     }

@@ -470,8 +470,8 @@ impl<'r, O: Observer> Engine<'r, O> {
         self.wire.lost[flow]
     }
 
-    /// What each link counted until `end`.
-    pub(crate) fn link_stats(&self, end: u64) -> Vec<LinkStats> {
+    /// What each link counted until `end`, and by each time at which it was to be read.
+    pub(crate) fn link_stats(&self, end: u64) -> Vec<(LinkStats, Vec<LinkStats>)> {
         self.wire.link_stats(end)
     }
 

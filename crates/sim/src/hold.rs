@@ -5,7 +5,7 @@ use crate::config::{LinkConfig, Network, QueueConfig};
 use crate::observe::Observer;
 use crate::packet::{self, Packet};
 use crate::route::{End, Leg};
-use crate::wire::{Content, SYN, UDP_MARK, Wire, build, seen, stream};
+use crate::wire::{Content, SYN, UDP_MARK, Wire, build, read_at, seen, stream};
 use firstflight_net::held::{Departure, HeldLink};
 use firstflight_net::link::Passage;
 use firstflight_net::queue::choke::Choke;
@@ -38,7 +38,8 @@ impl Hold {
     /// The link of this number, which is called over `leg`.
     pub(crate) fn new(network: &Network, number: usize, leg: u32) -> Self {
         let config = &network.links[number];
-        let link = HeldLink::new(build(config, network.seed), queue(config, network.seed));
+        let link = HeldLink::new(build(config, network.seed), queue(config, network.seed))
+            .with_readings(read_at(config));
         Self { link, number, leg, armed: false, flows: network.flows.len() as u32 }
     }
 

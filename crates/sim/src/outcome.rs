@@ -1,6 +1,6 @@
 //! What came out of a run.
 
-use crate::config::Network;
+use crate::config::{LinkConfig, Network};
 use crate::engine::{Engine, Mode, Plan};
 use crate::observe::{Nobody, Observer};
 use firstflight_control::host::chain::StartupExit;
@@ -57,6 +57,23 @@ pub struct LinkOutcome {
     pub utilization: f64,
     /// Mean number of waiting packets.
     pub mean_queue: f64,
+    /// The same by each time at which it was to be read, or by the end where that came first; none of their own.
+    pub readings: Vec<LinkOutcome>,
+}
+
+impl LinkOutcome {
+    /// What a link had done when it had counted this by `end`.
+    fn by(end: u64, stats: LinkStats, config: &LinkConfig) -> Self {
+        Self {
+            stats,
+            utilization: match &config.trace {
+                Some(trace) => stats.bytes as f64 / trace.capacity(end).max(1) as f64,
+                None => stats.bytes as f64 * 8e9 / (config.rate.0 as f64 * end.max(1) as f64),
+            },
+            mean_queue: stats.waiting_ns as f64 / end.max(1) as f64,
+            readings: vec![],
+        }
+    }
 }
 
 impl Outcome {
@@ -98,13 +115,10 @@ pub fn simulate_observed<O: Observer>(network: &Network, mode: Mode, observer: O
         }
     });
     let flows = flows.collect();
-    let links = engine.link_stats(end).into_iter().zip(&network.links).map(|(stats, config)| LinkOutcome {
-        stats,
-        utilization: match &config.trace {
-            Some(trace) => stats.bytes as f64 / trace.capacity(end).max(1) as f64,
-            None => stats.bytes as f64 * 8e9 / (config.rate.0 as f64 * end.max(1) as f64),
-        },
-        mean_queue: stats.waiting_ns as f64 / end.max(1) as f64,
+    let links = engine.link_stats(end).into_iter().zip(&network.links).map(|((stats, read), config)| {
+        let readings = config.read_at.iter().zip(read);
+        let readings = readings.map(|(at, stats)| LinkOutcome::by(at.0.min(end), stats, config)).collect();
+        LinkOutcome { readings, ..LinkOutcome::by(end, stats, config) }
     });
     let links = links.collect();
     (Outcome { end, flows, links }, engine.into_observer())

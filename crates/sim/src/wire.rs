@@ -77,11 +77,12 @@ impl<'r, O: Observer> Wire<'r, O> {
         }
     }
 
-    /// What each link counted until `end`.
-    pub(crate) fn link_stats(&self, end: u64) -> Vec<LinkStats> {
-        let mut stats: Vec<_> = self.links.iter().map(|link| link.stats_until(end)).collect();
+    /// What each link counted until `end`, and by each time at which it was to be read.
+    pub(crate) fn link_stats(&self, end: u64) -> Vec<(LinkStats, Vec<LinkStats>)> {
+        let of = |link: &Link| (link.stats_until(end), link.readings(end));
+        let mut stats: Vec<_> = self.links.iter().map(of).collect();
         for hold in &self.holds {
-            stats[hold.number] = hold.link.stats_until(end);
+            stats[hold.number] = (hold.link.stats_until(end), hold.link.readings(end));
         }
         stats
     }
@@ -241,8 +242,15 @@ pub(crate) fn build(link: &LinkConfig, seed: u64) -> Link {
         _ => Queue::Unlimited,
     };
     let built = Link::new(link.rate, link.delay, queue).with_loss(link.loss, stream("loss"));
-    match &link.trace {
+    let built = match &link.trace {
         Some(trace) => built.with_trace(Tape::new(Arc::clone(trace))),
         None => built,
-    }
+    };
+    // A link that holds its packets is read as a whole.
+    if link.queue.holds() { built } else { built.with_readings(read_at(link)) }
+}
+
+/// When a link is read, nanoseconds.
+pub(crate) fn read_at(link: &LinkConfig) -> Vec<u64> {
+    link.read_at.iter().map(|at| at.0).collect()
 }

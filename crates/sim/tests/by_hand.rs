@@ -28,14 +28,7 @@ const SYN: u32 = u32::MAX;
 
 /// One unlimited flow for `end` ms over a data link of `rate`, RFC rules (RTO of at least 1 s), slow start and Reno.
 fn path(rate: u64, queue: QueueConfig, end: u64) -> Network {
-    let link = |name: &str, rate, queue| LinkConfig {
-        name: name.into(),
-        rate: Rate(rate),
-        trace: None,
-        delay: Nanos(50 * MS),
-        queue,
-        loss: 0.0,
-    };
+    let link = |name: &str, rate, queue| LinkConfig::new(name, Rate(rate), Nanos(50 * MS), queue);
     let mut stack = stack(&Case::default());
     stack.rto.min = 1000 * MS;
     Network {

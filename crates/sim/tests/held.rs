@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Case, MS, network, run};
+use common::{Case, MS, line_of_routers, network, run};
 use firstflight_control::units::{Nanos, Rate};
 use firstflight_net::queue::Room;
 use firstflight_net::queue::codel::CodelConfig;
@@ -62,42 +62,19 @@ fn finite_flows_that_pause_beside_datagrams_and_a_handshake() {
     same_as_drop_tail(&network(&Case { udp_mbit_s: 5, ..case }));
 }
 
-/// A chain of routers in which every link has a queue.
-fn chain(case: &Case, delays_us: &[u64], spans: &[(usize, usize)]) -> Network {
-    let mut net = network(&Case { flows: spans.len(), ..case.clone() });
-    let link = |i: usize, us: u64| LinkConfig {
-        name: format!("link{i}"),
-        rate: Rate(case.mbit_s * 1_000_000),
-        trace: None,
-        delay: Nanos(us * 1000),
-        queue: QueueConfig::Packets(case.buffer),
-        loss: case.loss,
-    };
-    let hops = delays_us.len();
-    net.links = (0..2 * hops).map(|i| link(i, delays_us[i % hops])).collect();
-    for (flow, &(from, to)) in net.flows.iter_mut().zip(spans) {
-        flow.forward = (from..to).collect();
-        flow.reverse = (from..to).rev().map(|i| hops + i).collect();
-    }
-    for udp in &mut net.udp {
-        udp.path = (0..hops).collect();
-    }
-    net
-}
-
 #[test]
 fn queues_that_hold_in_a_row_with_traffic_across() {
     let case = Case { udp_mbit_s: 1, every: 2, buffer: 30, seconds: 10, ..Case::default() };
     let spans = [(0, 4), (0, 1), (1, 2), (2, 3), (3, 4), (1, 3)];
-    same_as_drop_tail(&chain(&case, &[10_000, 25_000, 5_000, 1_000], &spans));
+    same_as_drop_tail(&line_of_routers(&case, &[10_000, 25_000, 5_000, 1_000], &spans));
     // So close that no stage may go ahead of another.
-    same_as_drop_tail(&chain(&case, &[1, 1, 1, 1], &spans));
+    same_as_drop_tail(&line_of_routers(&case, &[1, 1, 1, 1], &spans));
 }
 
 #[test]
 fn one_flow_alone_whose_path_ends_with_a_queue_that_holds() {
     let case = Case { buffer: 20, seconds: 5, udp_mbit_s: 3, ..Case::default() };
-    let mut net = chain(&case, &[20_000], &[(0, 1)]);
+    let mut net = line_of_routers(&case, &[20_000], &[(0, 1)]);
     net.udp = vec![UdpConfig { path: vec![0], ..net.udp[0].clone() }];
     same_as_drop_tail(&net);
 }
@@ -157,7 +134,7 @@ fn every_discipline_drops_or_marks_and_is_the_same_in_both_modes() {
 fn disciplines_in_a_row_under_cross_traffic_and_losses() {
     let spans = [(0, 4), (0, 1), (1, 2), (2, 3), (3, 4), (1, 3)];
     let case = Case { udp_mbit_s: 6, buffer: 30, loss: 0.001, seconds: 6, ..Case::default() };
-    let mut net = chain(&case, &[10_000, 25_000, 5_000, 1_000], &spans);
+    let mut net = line_of_routers(&case, &[10_000, 25_000, 5_000, 1_000], &spans);
     for (link, queue) in
         net.links.iter_mut().zip([codel(false), fq_codel(false, Room::Bytes(20_000)), choke(false)])
     {

@@ -28,14 +28,7 @@ fn quick_start(case: Case) -> Network {
 
 /// Puts another link in front of the bottleneck of the first flow.
 fn before_the_bottleneck(network: &mut Network, mbit_s: u64, queue: QueueConfig) {
-    network.links.push(LinkConfig {
-        name: "before".into(),
-        rate: Rate(mbit_s * 1_000_000),
-        trace: None,
-        delay: Nanos(0),
-        queue,
-        loss: 0.0,
-    });
+    network.links.push(LinkConfig::new("before", Rate(mbit_s * 1_000_000), Nanos(0), queue));
     let added = network.links.len() - 1;
     network.flows[0].forward.insert(1, added);
 }

@@ -4,37 +4,11 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{Case, MS, network, run};
+use common::{Case, MS, line_of_routers, network, run};
 use firstflight_control::units::{Nanos, Rate};
 use firstflight_net::trace::Trace;
 use firstflight_paths::Policy;
 use firstflight_sim::config::{LinkConfig, Network, QueueConfig, UdpConfig};
-
-/// The links of a chain of routers, both ways, over which flow `i` of `case` goes from `spans[i].0` to
-/// `spans[i].1`, backwards where that is the smaller.
-fn line_of_routers(case: &Case, delays_us: &[u64], spans: &[(usize, usize)]) -> Network {
-    let mut net = network(&Case { flows: spans.len(), ..case.clone() });
-    let hops = delays_us.len();
-    let link = |name: String, us: u64| LinkConfig {
-        name,
-        rate: Rate(case.mbit_s * 1_000_000),
-        trace: None,
-        delay: Nanos(us * 1000),
-        queue: QueueConfig::Packets(case.buffer),
-        loss: case.loss,
-    };
-    net.links = (0..hops).map(|i| link(format!("right{i}"), delays_us[i])).collect();
-    net.links.extend((0..hops).map(|i| link(format!("left{i}"), delays_us[i])));
-    for (flow, &(from, to)) in net.flows.iter_mut().zip(spans) {
-        let right: Vec<usize> = (from.min(to)..from.max(to)).collect();
-        let left: Vec<usize> = right.iter().rev().map(|i| hops + i).collect();
-        (flow.forward, flow.reverse) = if from < to { (right, left) } else { (left, right) };
-    }
-    for udp in &mut net.udp {
-        udp.path = (0..hops).collect();
-    }
-    net
-}
 
 fn delivers(net: &Network) {
     let outcome = run(net);

@@ -1,11 +1,11 @@
 //! One scenario, run once or under several seeds: the object of `firstflight run`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use firstflight_control::units::Nanos;
 use firstflight_scenario::{Error, Loaded, Scenario};
 use firstflight_sim::config::FlowConfig;
-use firstflight_sim::outcome::{FlowOutcome, Outcome, simulate};
+use firstflight_sim::outcome::{FlowOutcome, LinkOutcome, Outcome, simulate};
 use rayon::prelude::*;
 
 use crate::cost::Stopwatch;
@@ -28,6 +28,26 @@ pub struct RunOptions {
     pub seed: Option<u64>,
     /// Delivery is recorded at multiples of this since each flow's start; above zero.
     pub grid: Nanos,
+}
+
+/// What is to be known of links before the run is over.
+#[derive(Clone, Debug, Default)]
+pub struct LinkReadings {
+    /// By these times, ascending: see [`LinkResult::readings`].
+    pub times: Vec<Nanos>,
+    /// These links, or `*` for all that results speak of. Names that the network does not have are passed over.
+    pub links: BTreeSet<String>,
+}
+
+impl LinkReadings {
+    fn ask(&self, built: &mut Built) {
+        for &index in &built.named_links {
+            let link = &mut built.network.links[index];
+            if self.links.contains("*") || self.links.contains(&link.name) {
+                link.read_at.clone_from(&self.times);
+            }
+        }
+    }
 }
 
 /// Runs a scenario file.
@@ -116,6 +136,19 @@ pub fn run_scenario(
     options: &RunOptions,
     progress: &dyn Progress,
 ) -> Result<RunResult, Refusal> {
+    run_reading(scenario, options, &LinkReadings::default(), progress)
+}
+
+/// Runs a scenario, and reads links on the way.
+///
+/// # Errors
+/// As [`run_scenario`].
+pub fn run_reading(
+    scenario: &Scenario,
+    options: &RunOptions,
+    readings: &LinkReadings,
+    progress: &dyn Progress,
+) -> Result<RunResult, Refusal> {
     let first = options.seed.unwrap_or(scenario.seed);
     let seeds: Vec<u64> = (0..u64::from(options.runs.max(1))).map(|i| first.wrapping_add(i)).collect();
     progress.begin("runs", seeds.len() as u64);
@@ -123,7 +156,8 @@ pub fn run_scenario(
     let results: Result<Vec<_>, _> = seeds
         .par_iter()
         .map(|&seed| {
-            let built = build(scenario, seed, options.grid)?;
+            let mut built = build(scenario, seed, options.grid)?;
+            readings.ask(&mut built);
             let outcome = simulate(&built.network);
             progress.advance(1);
             Ok(result(scenario, seed, &built, &outcome))
@@ -145,18 +179,8 @@ fn result(scenario: &Scenario, seed: u64, built: &Built, outcome: &Outcome) -> R
     let flows: Vec<FlowResult> =
         (0..outcome.flows.len()).map(|index| flow_result(scenario, built, outcome, index)).collect();
     let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_bit_s).collect();
-    let links = built.named_links.iter().map(|&index| {
-        let link = &outcome.links[index];
-        LinkResult {
-            name: built.network.links[index].name.clone(),
-            utilization: link.utilization,
-            drops: link.stats.drops + link.stats.wire_losses,
-            marks: link.stats.marks,
-            mean_queue_packets: link.mean_queue,
-            max_queue_packets: link.stats.max_queue.into(),
-            packets: link.stats.packets,
-        }
-    });
+    let links = built.named_links.iter();
+    let links = links.map(|&index| link_result(&built.network.links[index].name, &outcome.links[index]));
     RunResult {
         title: scenario.title.clone(),
         seed,
@@ -166,6 +190,19 @@ fn result(scenario: &Scenario, seed: u64, built: &Built, outcome: &Outcome) -> R
         flows,
         engine: EngineResult { packet_hops: outcome.packet_hops(), cpu_s: 0.0, wall_s: 0.0 },
         runs: None,
+    }
+}
+
+fn link_result(name: &str, link: &LinkOutcome) -> LinkResult {
+    LinkResult {
+        name: name.into(),
+        utilization: link.utilization,
+        drops: link.stats.drops + link.stats.wire_losses,
+        marks: link.stats.marks,
+        mean_queue_packets: link.mean_queue,
+        max_queue_packets: link.stats.max_queue.into(),
+        packets: link.stats.packets,
+        readings: link.readings.iter().map(|reading| link_result(name, reading)).collect(),
     }
 }
 

@@ -7,22 +7,19 @@ use super::{Measured, Metric, Ran, Take, run_of, seconds};
 
 pub(super) fn measure(metric: &Metric, ran: &Ran<'_>) -> Result<Measured, String> {
     let whole = run_of(ran)?;
+    let links = links(metric, whole)?;
     let Some([from, until]) = &metric.between else {
-        return of(metric, &counts(metric, whole)?, whole.simulated_s);
+        return of(metric, &Counts::of(&links, whole.simulated_s), whole.simulated_s);
     };
     let (from, until) = (seconds(from)?, seconds(until)?);
-    // What a link had counted by a time is what it counts in a run that ends there.
-    let by = |time: f64| -> Result<Counts, String> {
-        if time == 0.0 {
-            return Ok(Counts::default());
+    let by = |time: f64| match ran.read_at.iter().position(|at| at.as_secs_f64() == time) {
+        Some(i) => {
+            let readings: Vec<&LinkResult> = links.iter().map(|link| &link.readings[i]).collect();
+            Counts::of(&readings, time.min(whole.simulated_s))
         }
-        match ran.cuts.iter().find(|(at, _)| at.as_secs_f64() == time) {
-            Some((_, run)) => counts(metric, run),
-            None => counts(metric, whole),
-        }
+        None => Counts::default(),
     };
-    let (before, after) = (by(from)?, by(until)?);
-    of(metric, &after.since(&before), until - from)
+    of(metric, &by(until).since(&by(from)), until - from)
 }
 
 /// Sums over links, and over time.
@@ -36,10 +33,26 @@ struct Counts {
     busy: f64,
     queue: f64,
     max_queue: f64,
-    cut: bool,
+    /// Whether this is of a part of a run.
+    part: bool,
 }
 
 impl Counts {
+    /// What these did within so many seconds.
+    fn of(links: &[&LinkResult], lasted: f64) -> Self {
+        let sum = |value: fn(&LinkResult) -> f64| links.iter().map(|link| value(link)).sum::<f64>();
+        Self {
+            links: links.len() as f64,
+            packets: sum(|l| l.packets as f64),
+            drops: sum(|l| l.drops as f64),
+            marks: sum(|l| l.marks as f64),
+            busy: sum(|l| l.utilization) * lasted,
+            queue: sum(|l| l.mean_queue_packets) * lasted,
+            max_queue: links.iter().map(|l| l.max_queue_packets as f64).fold(0.0, f64::max),
+            part: false,
+        }
+    }
+
     fn since(&self, before: &Self) -> Self {
         Self {
             links: self.links,
@@ -49,7 +62,7 @@ impl Counts {
             busy: self.busy - before.busy,
             queue: self.queue - before.queue,
             max_queue: self.max_queue,
-            cut: true,
+            part: true,
         }
     }
 }
@@ -62,12 +75,13 @@ fn of(metric: &Metric, counts: &Counts, lasted: f64) -> Result<Measured, String>
         Take::DropShare => counts.drops / (counts.packets + counts.drops),
         Take::Marks => counts.marks,
         Take::MeanQueuePackets => counts.queue * per_link,
-        Take::MaxQueuePackets if !counts.cut => counts.max_queue,
+        Take::MaxQueuePackets if !counts.part => counts.max_queue,
         other => return Err(format!("{other:?} is not taken of links in a part of a run")),
     }))
 }
 
-fn counts(metric: &Metric, run: &RunResult) -> Result<Counts, String> {
+/// The links that a metric speaks of.
+fn links<'a>(metric: &Metric, run: &'a RunResult) -> Result<Vec<&'a LinkResult>, String> {
     let name = metric.link.as_deref().expect("checked when it was read");
     let links: Vec<&LinkResult> = run.links.iter().filter(|link| name == "*" || link.name == name).collect();
     if links.is_empty() {
@@ -76,15 +90,5 @@ fn counts(metric: &Metric, run: &RunResult) -> Result<Counts, String> {
             .map_or(String::new(), |n| format!("; did you mean \"{n}\"?"));
         return Err(format!("no link \"{name}\"; links are {}{hint}", names.join(", ")));
     }
-    let sum = |value: fn(&LinkResult) -> f64| links.iter().map(|link| value(link)).sum::<f64>();
-    Ok(Counts {
-        links: links.len() as f64,
-        packets: sum(|l| l.packets as f64),
-        drops: sum(|l| l.drops as f64),
-        marks: sum(|l| l.marks as f64),
-        busy: sum(|l| l.utilization) * run.simulated_s,
-        queue: sum(|l| l.mean_queue_packets) * run.simulated_s,
-        max_queue: links.iter().map(|l| l.max_queue_packets as f64).fold(0.0, f64::max),
-        cut: false,
-    })
+    Ok(links)
 }

@@ -8,7 +8,7 @@ use firstflight_control::registry::AnyPhase;
 use firstflight_control::units::{Nanos, Rate};
 use firstflight_net::queue::red::RedConfig;
 use firstflight_sim::audit::{Recorder, audit};
-use firstflight_sim::config::{FlowConfig, Network, QueueConfig, Sharing, UdpConfig};
+use firstflight_sim::config::{FlowConfig, LinkConfig, Network, QueueConfig, Sharing, UdpConfig};
 use firstflight_sim::dumbbell::Dumbbell;
 use firstflight_sim::engine::Mode;
 use firstflight_sim::outcome::{Outcome, simulate, simulate_observed};
@@ -200,4 +200,27 @@ pub(crate) fn network(case: &Case) -> Network {
         until_finished: case.bytes.is_some(),
         grid: Nanos::from_secs(1),
     }
+}
+
+/// The links of a chain of routers, both ways, over which flow `i` of `case` goes from `spans[i].0` to
+/// `spans[i].1`, backwards where that is the smaller.
+pub(crate) fn line_of_routers(case: &Case, delays_us: &[u64], spans: &[(usize, usize)]) -> Network {
+    let mut net = network(&Case { flows: spans.len(), ..case.clone() });
+    let hops = delays_us.len();
+    let link = |name: String, us: u64| {
+        let rate = Rate(case.mbit_s * 1_000_000);
+        let queue = QueueConfig::Packets(case.buffer);
+        LinkConfig { loss: case.loss, ..LinkConfig::new(name, rate, Nanos(us * 1000), queue) }
+    };
+    net.links = (0..hops).map(|i| link(format!("right{i}"), delays_us[i])).collect();
+    net.links.extend((0..hops).map(|i| link(format!("left{i}"), delays_us[i])));
+    for (flow, &(from, to)) in net.flows.iter_mut().zip(spans) {
+        let right: Vec<usize> = (from.min(to)..from.max(to)).collect();
+        let left: Vec<usize> = right.iter().rev().map(|i| hops + i).collect();
+        (flow.forward, flow.reverse) = if from < to { (right, left) } else { (left, right) };
+    }
+    for udp in &mut net.udp {
+        udp.path = (0..hops).collect();
+    }
+    net
 }

@@ -46,12 +46,14 @@ impl<'a> Wires<'a> {
             }
             scenario::Network::Graph(graph) => {
                 let links = graph.links.iter().map(|link| LinkConfig {
-                    name: link.name.clone(),
-                    rate: link.rate,
                     trace: link.trace.as_ref().map(trace),
-                    delay: link.delay,
-                    queue: queue(&link.queue, link.buffer, link.rate, packet),
                     loss: link.loss,
+                    ..LinkConfig::new(
+                        &link.name,
+                        link.rate,
+                        link.delay,
+                        queue(&link.queue, link.buffer, link.rate, packet),
+                    )
                 });
                 let links: Vec<_> = links.collect();
                 let kind = Kind::Graph { graph, routes: Routes::new(graph) };
@@ -88,14 +90,7 @@ impl<'a> Wires<'a> {
                 let quarter = Nanos(extra.0 / 4);
                 let mut access = |side: &str, rate: Rate, delay: Nanos| {
                     let name = format!("{name}.{side}");
-                    self.links.push(LinkConfig {
-                        name,
-                        rate,
-                        trace: None,
-                        delay,
-                        queue: QueueConfig::Unlimited,
-                        loss: 0.0,
-                    });
+                    self.links.push(LinkConfig::new(name, rate, delay, QueueConfig::Unlimited));
                     self.links.len() - 1
                 };
                 let wrap = |first: usize, middle: Vec<usize>, last: usize| {

@@ -104,6 +104,9 @@ pub struct LinkResult {
     /// Packets transmitted; for those who compute with results, not for the object that is printed.
     #[serde(skip)]
     pub packets: u64,
+    /// The same by each time of [`crate::run::LinkReadings`]; none of their own, and not printed.
+    #[serde(skip)]
+    pub readings: Vec<LinkResult>,
 }
 
 /// What a run cost. The only fields that differ between two runs of the same seed.
