@@ -4,13 +4,12 @@
 mod common;
 
 use common::{Case, MS, line_of_routers, network, run};
-use firstflight_control::units::{Nanos, Rate};
 use firstflight_net::queue::Room;
 use firstflight_net::queue::codel::CodelConfig;
 use firstflight_net::queue::fq_codel::FqCodelConfig;
 use firstflight_net::queue::red::RedConfig;
 use firstflight_net::trace::Trace;
-use firstflight_sim::config::{LinkConfig, Network, QueueConfig, UdpConfig};
+use firstflight_sim::config::{Network, QueueConfig, UdpConfig};
 use firstflight_sim::outcome::Outcome;
 use firstflight_sim::sender::stack::Recovery;
 use std::sync::Arc;

@@ -5,10 +5,10 @@ mod common;
 use std::sync::Arc;
 
 use common::{Case, MS, line_of_routers, network, run};
-use firstflight_control::units::{Nanos, Rate};
+use firstflight_control::units::Nanos;
 use firstflight_net::trace::Trace;
 use firstflight_paths::Policy;
-use firstflight_sim::config::{LinkConfig, Network, QueueConfig, UdpConfig};
+use firstflight_sim::config::{LinkConfig, Network, UdpConfig};
 
 fn delivers(net: &Network) {
     let outcome = run(net);
