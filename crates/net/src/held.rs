@@ -114,6 +114,7 @@ impl<T: Copy> HeldLink<T> {
             marks: self.marks,
             waiting_ns: self.waiting_ns + self.queue.len() as u64 * since_counted,
             max_queue: self.max_queue,
+            waiting: self.queue.len() as u32,
             ..self.line.stats_until(end)
         }
     }

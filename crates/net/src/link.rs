@@ -40,6 +40,8 @@ pub struct LinkStats {
     pub waiting_ns: u64,
     /// Packets that waited when the wait was longest.
     pub max_queue: u32,
+    /// Packets waiting then; zero where nothing limits them and nobody reads the link.
+    pub waiting: u32,
 }
 
 /// Random loss on the wire: each packet on its own.
@@ -248,6 +250,7 @@ impl Link {
                 stats.bytes -= u64::from(size);
                 // One that came after the end waited less than that, and all of it is left out.
                 stats.waiting_ns = stats.waiting_ns.saturating_sub(start - end);
+                stats.waiting += 1;
             }
         }
         let Guard { drops, wire_losses, marks, max_queue, .. } = **guard;
@@ -452,6 +455,7 @@ mod tests {
         // By 1.5 ms two transmissions have begun; the other two have waited 1.5 ms each, the second one 1 ms.
         let stats = link.stats_until(3 * MS / 2);
         assert_eq!((stats.packets, stats.bytes, stats.waiting_ns), (2, 2000, 4 * MS));
+        assert_eq!(stats.waiting, 2);
     }
 
     #[test]

@@ -265,6 +265,7 @@ impl Metric {
             | T::Marks
             | T::MeanQueuePackets
             | T::MaxQueuePackets => Kind::Links,
+            T::QueuePackets if self.link.is_some() => Kind::Links,
             T::Seen | T::HeldMean | T::HeldMax | T::Wrong | T::Missed => Kind::Log,
             T::RateBitS => Kind::Rates,
             T::CwndPackets
@@ -277,7 +278,10 @@ impl Metric {
         };
         let needs = |there: bool, key: &str| if there { Ok(()) } else { Err(format!("`{key}` is missing")) };
         match kind {
-            Kind::Links => needs(self.link.is_some(), "link")?,
+            Kind::Links => {
+                needs(self.link.is_some(), "link")?;
+                needs(take != T::QueuePackets || self.every.is_some(), "every")?;
+            }
             Kind::Flows => needs(self.over.is_some(), "over")?,
             Kind::Rates => needs(self.every.is_some(), "every")?,
             Kind::Registers => {
@@ -289,13 +293,24 @@ impl Metric {
         let times = [&self.every, &self.until].into_iter().flatten().chain(self.between.iter().flatten());
         let within = self.within.iter().flat_map(Names::all);
         times.chain(within).try_for_each(|text| seconds(text).map(|_| ()))?;
+        if self.every.as_deref().map(seconds).transpose()?.is_some_and(|every| every < 1e-3) {
+            return Err("`every` is at least 1 ms".into());
+        }
         Ok(kind)
     }
 
     /// The link that must be read on the way for it, and when.
-    pub(crate) fn readings(&self) -> Option<(&str, impl Iterator<Item = Nanos>)> {
-        let times = self.between.as_ref()?.iter().filter_map(|text| parse_time(text).ok());
-        Some((self.link.as_deref()?, times.filter(|time| *time > Nanos::ZERO)))
+    pub(crate) fn readings(&self, scenario: &Scenario) -> Option<(&str, Vec<Nanos>)> {
+        let link = self.link.as_deref()?;
+        let time = |text: &String| parse_time(text).ok();
+        let mut times: Vec<Nanos> = self.between.iter().flatten().filter_map(time).collect();
+        if let Some(every) = self.every.as_ref().and_then(time)
+            && let Some(end) = self.until.as_ref().and_then(time).or(scenario.duration)
+        {
+            times.extend((1..=end.0 / every.0.max(1)).map(|i| Nanos(every.0 * i)));
+        }
+        times.retain(|time| *time > Nanos::ZERO);
+        Some((link, times))
     }
 
     /// Its value in one run.

@@ -219,7 +219,7 @@ fn perform(job: &Job<'_>, scenario: &Scenario) -> Result<Done, PaperError> {
     let options = RunOptions { runs: 1, seed: Some(job.seed), grid: job.grid };
     let mut times = BTreeSet::new();
     let mut readings = LinkReadings::default();
-    for (link, at) in job.metrics.values().filter_map(|metric| metric.readings()) {
+    for (link, at) in job.metrics.values().filter_map(|metric| metric.readings(scenario)) {
         readings.links.insert(link.into());
         times.extend(at);
     }

@@ -169,6 +169,39 @@ fn what_can_be_computed_by_hand_comes_out() {
     assert_eq!(rows[2].why, "It was lost.");
 }
 
+/// 10.4 Mbit/s into 10: each second 50 packets of 1000 bytes more wait, until 100 do.
+#[test]
+fn what_waits_at_a_link_is_read_while_the_run_goes_on() {
+    let experiment = r#"
+title = "A queue that fills"
+scenario = "two-halves.toml"
+[[axis]]
+name = "rate"
+key = "udp.cbr.rate"
+values = ["10.4 Mbit/s"]
+[metric.queue]
+title = "packets waiting"
+link = "bottleneck"
+take = "queue_packets"
+every = "500 ms"
+"#;
+    let expected = [("5", 0), ("5.5", 25), ("6", 50), ("7.5", 100), ("10", 100)];
+    let statement = |(time, packets): &(&str, u32)| {
+        format!("[[claim.statement]]\nthat = \"filling.queue[time={time}]\"\nis = {packets}\nby = 1\n")
+    };
+    let first: String = expected.iter().map(statement).collect();
+    let rest = "[[claim]]\nid = \"XX-02\"\nnot_checkable = \"x\"\n[[claim]]\nid = \"XX-03\"\nnot_checkable = \"x\"\n";
+    let claims = format!("[[claim]]\nid = \"XX-01\"\n{first}{rest}");
+    let with = |experiment: &str| {
+        Folder::new(&[("x/claims.toml", &claims), ("x/experiments/filling.toml", experiment)])
+    };
+    let rows = verdicts(&with(experiment));
+    assert_eq!(rows[0].verdict, Verdict::Matches, "{:#?}", rows[0]);
+    let never = experiment.replace("500 ms", "0 s");
+    let error = measure(&with(&never).library(), &Store::none(), &Silent).expect_err("an endless axis");
+    assert!(error.contains("filling.toml") && error.contains("1 ms"), "{error}");
+}
+
 #[test]
 fn a_number_outside_its_tolerance_differs() {
     let claims = CLAIMS.replace("is = [0.25, 0.5]", "is = [0.25, 0.51]");

@@ -202,6 +202,7 @@ fn link_result(name: &str, link: &LinkOutcome) -> LinkResult {
         mean_queue_packets: link.mean_queue,
         max_queue_packets: link.stats.max_queue.into(),
         packets: link.stats.packets,
+        waiting_packets: link.stats.waiting.into(),
         readings: link.readings.iter().map(|reading| link_result(name, reading)).collect(),
     }
 }

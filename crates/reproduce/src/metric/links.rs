@@ -3,11 +3,14 @@
 use firstflight_scenario::nearest;
 use firstflight_study::results::{LinkResult, RunResult};
 
-use super::{Measured, Metric, Ran, Take, run_of, seconds};
+use super::{Measured, Metric, Ran, Take, run_of, seconds, time};
 
 pub(super) fn measure(metric: &Metric, ran: &Ran<'_>) -> Result<Measured, String> {
     let whole = run_of(ran)?;
     let links = links(metric, whole)?;
+    if metric.take == Some(Take::QueuePackets) {
+        return queue(metric, ran, &links);
+    }
     let Some([from, until]) = &metric.between else {
         return of(metric, &Counts::of(&links, whole.simulated_s), whole.simulated_s);
     };
@@ -20,6 +23,19 @@ pub(super) fn measure(metric: &Metric, ran: &Ran<'_>) -> Result<Measured, String
         None => Counts::default(),
     };
     of(metric, &by(until).since(&by(from)), until - from)
+}
+
+/// Packets that wait, over time.
+fn queue(metric: &Metric, ran: &Ran<'_>, links: &[&LinkResult]) -> Result<Measured, String> {
+    let (_, ends) = time::ends(metric, run_of(ran)?)?;
+    let waiting = |end: &f64| {
+        // Both are multiples of the same interval, one in whole nanoseconds.
+        let read = ran.read_at.iter().position(|at| (at.as_secs_f64() - end).abs() < 1e-9);
+        let read = read.ok_or("the scenario does not say how long it lasts, nor the metric `until` when")?;
+        Ok(links.iter().map(|link| link.readings[read].waiting_packets as f64).sum())
+    };
+    let values = ends.iter().map(waiting).collect::<Result<_, String>>()?;
+    Ok(Measured { axis: Some(("time", ends)), values })
 }
 
 /// Sums over links, and over time.

@@ -27,7 +27,7 @@ pub(super) fn delivered_by(run: &RunResult, flow: &FlowResult, at: f64) -> f64 {
 }
 
 /// The ends of the intervals.
-fn ends(metric: &Metric, run: &RunResult) -> Result<(f64, Vec<f64>), String> {
+pub(super) fn ends(metric: &Metric, run: &RunResult) -> Result<(f64, Vec<f64>), String> {
     let every = seconds(metric.every.as_deref().expect("checked when it was read"))?;
     let until = metric.until.as_deref().map_or(Ok(run.simulated_s), seconds)?;
     // A hair more than whole: 0.1 s divides 1 s.

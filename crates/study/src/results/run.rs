@@ -104,6 +104,9 @@ pub struct LinkResult {
     /// Packets transmitted; for those who compute with results, not for the object that is printed.
     #[serde(skip)]
     pub packets: u64,
+    /// Packets waiting at the end, or when the link was read; not printed.
+    #[serde(skip)]
+    pub waiting_packets: u64,
     /// The same by each time of [`crate::run::LinkReadings`]; none of their own, and not printed.
     #[serde(skip)]
     pub readings: Vec<LinkResult>,
