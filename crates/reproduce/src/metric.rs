@@ -303,13 +303,14 @@ impl Metric {
     pub(crate) fn readings(&self, scenario: &Scenario) -> Option<(&str, Vec<Nanos>)> {
         let link = self.link.as_deref()?;
         let time = |text: &String| parse_time(text).ok();
-        let mut times: Vec<Nanos> = self.between.iter().flatten().filter_map(time).collect();
-        if let Some(every) = self.every.as_ref().and_then(time)
-            && let Some(end) = self.until.as_ref().and_then(time).or(scenario.duration)
-        {
-            times.extend((1..=end.0 / every.0.max(1)).map(|i| Nanos(every.0 * i)));
-        }
-        times.retain(|time| *time > Nanos::ZERO);
+        let times = match self.take {
+            Some(Take::QueuePackets) => {
+                let every = self.every.as_ref().and_then(time)?;
+                let end = self.until.as_ref().and_then(time).or(scenario.duration)?;
+                (1..=end.0 / every.0).map(|i| Nanos(every.0 * i)).collect()
+            }
+            _ => self.between.iter().flatten().filter_map(time).filter(|time| *time > Nanos::ZERO).collect(),
+        };
         Some((link, times))
     }
 

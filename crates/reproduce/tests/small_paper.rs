@@ -200,6 +200,11 @@ every = "500 ms"
     let never = experiment.replace("500 ms", "0 s");
     let error = measure(&with(&never).library(), &Store::none(), &Silent).expect_err("an endless axis");
     assert!(error.contains("filling.toml") && error.contains("1 ms"), "{error}");
+    let endless = SCENARIO.replace("duration = \"10 s\"\n", "");
+    let folder = with(experiment);
+    std::fs::write(folder.0.join("x/scenarios/two-halves.toml"), endless).expect("a temporary file");
+    let error = measure(&folder.library(), &Store::none(), &Silent).expect_err("no end is known");
+    assert!(error.contains("packets waiting") && error.contains("how long it lasts"), "{error}");
 }
 
 #[test]

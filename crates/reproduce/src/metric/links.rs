@@ -30,11 +30,13 @@ fn queue(metric: &Metric, ran: &Ran<'_>, links: &[&LinkResult]) -> Result<Measur
     let (_, ends) = time::ends(metric, run_of(ran)?)?;
     let waiting = |end: &f64| {
         // Both are multiples of the same interval, one in whole nanoseconds.
-        let read = ran.read_at.iter().position(|at| (at.as_secs_f64() - end).abs() < 1e-9);
-        let read = read.ok_or("the scenario does not say how long it lasts, nor the metric `until` when")?;
+        let read = ran.read_at.partition_point(|at| at.as_secs_f64() < end - 1e-9);
+        if ran.read_at.get(read).is_none_or(|at| at.as_secs_f64() > end + 1e-9) {
+            return Err("the scenario does not say how long it lasts, nor the metric `until` when");
+        }
         Ok(links.iter().map(|link| link.readings[read].waiting_packets as f64).sum())
     };
-    let values = ends.iter().map(waiting).collect::<Result<_, String>>()?;
+    let values = ends.iter().map(waiting).collect::<Result<_, _>>()?;
     Ok(Measured { axis: Some(("time", ends)), values })
 }
 
