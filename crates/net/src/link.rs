@@ -40,7 +40,7 @@ pub struct LinkStats {
     pub waiting_ns: u64,
     /// Packets that waited when the wait was longest.
     pub max_queue: u32,
-    /// Packets waiting then; zero where nothing limits them and nobody reads the link.
+    /// Packets that wait when the count ends; zero where nothing limits them and nobody reads the link.
     pub waiting: u32,
 }
 
