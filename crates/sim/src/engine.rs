@@ -4,7 +4,6 @@
 use crate::config::Network;
 use crate::flow::Flow;
 use crate::header;
-use crate::lookahead::Lookahead;
 use crate::observe::{Observer, Seen};
 use crate::packet::{self, Packet};
 use crate::receiver::AckOut;
@@ -132,7 +131,7 @@ impl<'r, O: Observer> Engine<'r, O> {
 
     fn run_events(&mut self) {
         loop {
-            let next = self.wire.earliest();
+            let next = self.wire.clocks.earliest();
             if self.timer_at <= next {
                 if self.timer_at >= self.wire.end {
                     return;
@@ -143,12 +142,11 @@ impl<'r, O: Observer> Engine<'r, O> {
             if next >= self.wire.end {
                 return;
             }
-            // Everything before `next` has been seen. Before this moment nothing more can arrive at any stage than
-            // what its feeds hold already: neither from what other stages are about to do, nor from timers.
-            let Lookahead { stops, ends } = self.routes.ahead;
-            let until = next.saturating_add(stops).min(self.timer_at.saturating_add(ends)).min(self.wire.end);
-            for stage in 0..self.wire.stages() {
-                if !self.wire.is_due(stage, until) {
+            for stage in 0..self.wire.clocks.stages() {
+                // Before this nothing can arrive there but what its feeds hold already.
+                let bound = self.wire.clocks.look_ahead(stage, &self.routes.ahead, next, self.timer_at);
+                let until = bound.min(self.wire.end);
+                if !self.wire.clocks.is_due(stage, until) {
                     continue;
                 }
                 if self.routes.senders == Some(stage) {

@@ -6,6 +6,7 @@
 //! the clock. [`engine`] runs a [`config::Network`] and gives an [`outcome::Outcome`].
 
 pub mod audit;
+mod clocks;
 pub mod config;
 pub mod dumbbell;
 pub mod engine;

@@ -6,15 +6,15 @@
 //! The feeds in front of one link make a stage, which goes ahead of the others as far as `lookahead` allows.
 
 use crate::config::Network;
-use crate::lookahead::Lookahead;
+use crate::lookahead::{Lookahead, Stops};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// The most links a leg may hold; a longer run is cut by a feed.
-pub(crate) const MAX_RUN: usize = 3;
+pub(crate) const MAX_RUN: usize = 11;
 
-/// Stages take turns where each has at least this much to work through, nanoseconds; shorter turns cost more than
-/// they save.
+/// Stages take turns where the shortest way from one of them back to it takes at least this much for each,
+/// nanoseconds; shorter turns cost more than they save.
 const SHORTEST_TURN: u64 = 1_000;
 
 /// Where packets wait for the clock.
@@ -56,9 +56,9 @@ pub(crate) enum End {
     Release,
 }
 
-/// A straight run of links.
+/// A straight run of links, in one line of the cache.
 #[derive(Clone, Copy, Debug)]
-#[repr(C, align(32))]
+#[repr(C, align(64))]
 pub(crate) struct Leg {
     pub(crate) links: [u32; MAX_RUN],
     pub(crate) len: u8,
@@ -84,6 +84,13 @@ impl Leg {
         feed: 0,
         stage: 0,
     };
+
+    /// In place of links, the number of one that holds its packets.
+    fn only(hold: usize) -> [u32; MAX_RUN] {
+        let mut links = Self::BLANK.links;
+        links[0] = hold as u32;
+        links
+    }
 
     /// The links it leads over.
     #[inline(always)]
@@ -128,6 +135,27 @@ struct Spot {
     stage: u32,
 }
 
+/// The stages of places.
+struct Waiting<'a> {
+    places: &'a BTreeMap<Place, Spot>,
+    senders: Option<usize>,
+}
+
+impl Stops for Waiting<'_> {
+    fn before(&self, link: usize) -> Option<usize> {
+        let of_link = Place::IntoLink(link, Source::Sender(0))..=Place::IntoLink(link, Source::Queue);
+        self.places.range(of_link).next().map(|(_, spot)| spot.stage as usize)
+    }
+
+    fn beyond(&self, link: usize) -> Option<usize> {
+        self.places.get(&Place::Beyond(link)).map(|spot| spot.stage as usize)
+    }
+
+    fn senders(&self) -> Option<usize> {
+        self.senders
+    }
+}
+
 struct Path<'a> {
     source: Source,
     links: &'a [usize],
@@ -153,33 +181,34 @@ impl Routes {
             places.insert(Place::IntoLink(link, Source::Queue), Spot::default());
             places.insert(Place::Beyond(link), Spot::default());
         }
-        let senders = waits == Waits::AtMeetingsAndSenders;
-        let ahead = match waits {
-            Waits::Everywhere => Lookahead::NONE,
-            _ => Lookahead::of(network, &stops, &held, senders),
-        };
         let mut routes = Self {
             legs: vec![],
             stages: vec![],
-            ahead,
+            ahead: Lookahead::none(),
             // Endpoints are first among the places.
-            senders: senders.then_some(0),
+            senders: (waits == Waits::AtMeetingsAndSenders).then_some(0),
             holds: vec![],
             data: vec![],
             acks: vec![],
             udp: vec![],
         };
         routes.number(&mut places);
-        if ahead.stops / SHORTEST_TURN < routes.stages.len() as u64 {
+        let stages = routes.stages.len();
+        let waiting = Waiting { places: &places, senders: routes.senders };
+        let ahead = (waits != Waits::Everywhere).then(|| Lookahead::of(network, &waiting, stages));
+        let shortest_round = SHORTEST_TURN * stages as u64;
+        if let Some(ahead) = ahead.filter(|ahead| !ahead.comes_round_within(shortest_round)) {
+            routes.ahead = ahead;
+        } else {
             // One stage for all, one instant after the other.
-            routes.ahead = Lookahead::NONE;
+            routes.ahead = Lookahead::none();
             routes.senders = None;
             routes.stages = std::iter::once(0..places.len() as u32).collect();
             places.values_mut().for_each(|spot| spot.stage = 0);
         }
         for (number, &link) in held.iter().enumerate() {
             let Spot { feed, stage } = places[&Place::IntoLink(link, Source::Queue)];
-            let leg = Leg { links: [number as u32, 0, 0], end: End::Release, feed, stage, ..Leg::BLANK };
+            let leg = Leg { links: Leg::only(number), end: End::Release, feed, stage, ..Leg::BLANK };
             routes.holds.push((link, routes.legs.len() as u32));
             routes.legs.push(leg);
         }
@@ -254,7 +283,7 @@ impl Routes {
             if let Some(number) = holds.iter().position(|hold| hold.0 == link) {
                 // It begins in front of the link and ends in its queue; the next one leads from there to the far end.
                 let next = legs.len() as u32 + 1;
-                legs.push(Leg { links: [number as u32, 0, 0], end: End::Hold, next, ..blank });
+                legs.push(Leg { links: Leg::only(number), end: End::Hold, next, ..blank });
                 cut(legs, &mut leg, &Place::Beyond(link));
                 continue;
             }

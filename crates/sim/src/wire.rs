@@ -1,5 +1,6 @@
 //! Everything between the endpoints: links, feeds, and packets on their way over legs.
 
+use crate::clocks::{Clocks, NEVER};
 use crate::config::{LinkConfig, Network, QueueConfig};
 use crate::header;
 use crate::hold::Hold;
@@ -45,8 +46,8 @@ pub(crate) struct Wire<'r, O> {
     pub(crate) holds: Vec<Hold>,
     feeds: Vec<Feed>,
     stages: Vec<Stage>,
-    /// When the next packet arrives at each stage, or earlier; side by side, since most stages have nothing to do in a turn.
-    heads: Vec<u64>,
+    /// The clocks of the stages.
+    pub(crate) clocks: Clocks,
     /// What would happen from here on does not.
     pub(crate) end: u64,
     /// Data packets that links refused or lost, per flow.
@@ -69,7 +70,7 @@ impl<'r, O: Observer> Wire<'r, O> {
             links: network.links.iter().map(|link| build(link, network.seed)).collect(),
             holds: routes.holds.iter().map(|&(link, leg)| Hold::new(network, link, leg)).collect(),
             feeds: routes.stages.iter().flat_map(|feeds| feeds.clone().map(|_| Feed::default())).collect(),
-            heads: vec![u64::MAX; stages.len()],
+            clocks: Clocks::new(stages.len()),
             stages,
             end: network.end.0.min(horizon),
             lost: vec![0; network.flows.len().max(1)],
@@ -87,26 +88,12 @@ impl<'r, O: Observer> Wire<'r, O> {
         stats
     }
 
-    pub(crate) fn stages(&self) -> usize {
-        self.stages.len()
-    }
-
-    /// When the next packet arrives at any stage; beyond every horizon if none does.
-    #[inline]
-    pub(crate) fn earliest(&self) -> u64 {
-        self.heads.iter().copied().min().unwrap_or(u64::MAX)
-    }
-
-    /// Whether `stage` may have something to work through before `until`.
-    #[inline]
-    pub(crate) fn is_due(&self, stage: usize, until: u64) -> bool {
-        self.heads[stage] < until
-    }
-
     /// The turn of `stage` is over.
     #[inline]
     pub(crate) fn rest(&mut self, stage: usize) {
-        self.heads[stage] = self.stages[stage].tree.earliest();
+        let tree = &self.stages[stage].tree;
+        let next = tree.earliest();
+        self.clocks.set(stage, if next > tree.horizon() { NEVER } else { next });
     }
 
     /// Takes the next packet that arrives at `stage` before `until`.
@@ -208,12 +195,13 @@ impl<'r, O: Observer> Wire<'r, O> {
     #[inline(always)]
     pub(crate) fn enqueue(&mut self, leg: &Leg, packet: Packet) {
         debug_assert!((leg.feed as usize) < self.feeds.len());
+        // The moments of a link that holds its packets are its own stage's.
+        debug_assert!(leg.end == End::Release || self.clocks.may_come(leg.stage as usize, packet.at));
         // SAFETY: `Routes::check` verified that every leg's feed exists.
         if unsafe { self.feeds.get_unchecked_mut(leg.feed as usize) }.push(packet) {
             let Stage { tree, first } = &mut self.stages[leg.stage as usize];
             tree.insert((leg.feed - *first) as usize, packet.at);
-            let head = &mut self.heads[leg.stage as usize];
-            *head = packet.at.min(*head);
+            self.clocks.expect(leg.stage as usize, packet.at);
         }
     }
 }

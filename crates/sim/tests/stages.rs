@@ -86,8 +86,8 @@ fn senders_that_know_of_each_other_while_all_else_runs_ahead() {
 
 #[test]
 fn a_path_of_more_links_than_a_leg_holds() {
-    let delays: Vec<u64> = (1..12).map(|i| i * 1000).collect();
-    delivers(&line_of_routers(&Case { buffer: 15, ..Case::default() }, &delays, &[(0, 11)]));
+    let delays: Vec<u64> = (1..24).map(|i| i * 1000).collect();
+    delivers(&line_of_routers(&Case { buffer: 15, ..Case::default() }, &delays, &[(0, 23)]));
 }
 
 #[test]
