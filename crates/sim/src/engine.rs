@@ -212,18 +212,20 @@ impl<'r, O: Observer> Engine<'r, O> {
         }
     }
 
-    /// What arrives is a SYN, or a segment that a delayed ACK should have preceded.
+    /// What arrives is a SYN, or something that a delayed ACK should have preceded.
     #[cold]
     #[inline(never)]
     fn at_receiver_late(&mut self, at: u64, leg: &Leg, packet: Content) {
+        let flow = leg.flow as usize;
+        let due = self.flows[flow].receiver.due();
+        if due <= at {
+            let ack = self.flows[flow].receiver.on_timer();
+            self.send_ack_late(due, leg.next, ack);
+        }
         if packet.seq == SYN {
             let high = header::echo_of_syn(packet.low, packet.high);
             return self.send_ack(at, leg.next, AckOut { seq: 0, low: packet::PUSH_SYN, high });
         }
-        let flow = leg.flow as usize;
-        let due = self.flows[flow].receiver.due();
-        let ack = self.flows[flow].receiver.on_timer();
-        self.send_ack_late(due, leg.next, ack);
         let answers_at = self.flows[flow].receiver.answers_at(at);
         match self.flows[flow].receiver.on_data(at, packet.seq, (packet.low, packet.high)) {
             Some(ack) => self.send_ack_late(answers_at, leg.next, ack),
@@ -284,8 +286,7 @@ impl<'r, O: Observer> Engine<'r, O> {
         if ack.low & packet::PUSH_SYN == 0 {
             sender.on_ack(at, ack, &mut port);
         } else {
-            sender.hear_answer(ack.high);
-            sender.on_handshake(at, &mut port);
+            sender.on_handshake(at, ack.high, &mut port);
         }
         target.begin_grid(self.grid);
         self.after(at, leg.flow as usize);

@@ -80,6 +80,37 @@ fn data_with_the_handshake_over_a_path_that_loses_it_at_times() {
 }
 
 #[test]
+fn a_round_trip_longer_than_the_first_timeout() {
+    // The SYN is sent again before its answer comes: by ns-2 after 3 s, by the others after 1 s.
+    for (ns2, rtt) in [(false, 1_200), (false, 3_500), (true, 3_500), (true, 5_000)] {
+        for (recovery, data_in_syn) in [
+            (Recovery::Sack, DataInSyn::Never),
+            (Recovery::Sack, DataInSyn::FastOpen),
+            (Recovery::NewReno, DataInSyn::Transaction),
+            (Recovery::Rack { sack: true }, DataInSyn::Never),
+        ] {
+            if ns2 && recovery.is_rack() {
+                continue;
+            }
+            let case = Case {
+                handshake: true,
+                data_in_syn,
+                recovery,
+                ns2,
+                rtt,
+                flows: 3,
+                every: 2,
+                initial_window: 4,
+                seconds: 40,
+                ..Case::default()
+            };
+            let outcome = run(&network(&case));
+            assert!(outcome.flows.iter().all(|flow| flow.timeouts > 0 && flow.delivered > 0), "{outcome:?}");
+        }
+    }
+}
+
+#[test]
 fn an_application_that_reads_late() {
     for every in [1, 2] {
         let case = Case { reads: Some(20), every, loss: 0.002, flows: 3, ..Case::default() };

@@ -3,6 +3,7 @@
 use super::{Event, Findings, Rule};
 use crate::config::Network;
 use crate::observe::{Kind, Seen};
+use crate::packet;
 use crate::receiver::AckPolicy;
 
 /// A handshake's packet, in place of a segment number.
@@ -11,6 +12,8 @@ const SYN: u32 = u32::MAX;
 /// What has reached one receiver.
 struct Replay {
     policy: AckPolicy,
+    /// How long its host takes to wake.
+    wakes_in: u64,
     /// Data opens the connection: before its first segment nothing is taken.
     opens_with_data: bool,
     /// By segment.
@@ -27,6 +30,7 @@ struct Replay {
 pub(super) fn replay(network: &Network, log: &[Event], findings: &mut Findings) {
     let receivers = network.flows.iter().map(|flow| Replay {
         policy: flow.ack_policy,
+        wakes_in: flow.stack.wakes_in(),
         opens_with_data: flow.stack.opens_with_data(),
         arrived: vec![],
         next: 0,
@@ -50,7 +54,8 @@ pub(super) fn replay(network: &Network, log: &[Event], findings: &mut Findings) 
 fn concerns_a_receiver(event: &Event) -> bool {
     match event {
         Event::Arrived { packet, .. } => packet.kind == Kind::Data && packet.seq != SYN,
-        Event::Sent { packet, .. } => packet.kind == Kind::Ack,
+        // The answer to a SYN acknowledges no data, nor does that to one which comes again.
+        Event::Sent { packet, .. } => packet.kind == Kind::Ack && packet.flags & packet::PUSH_SYN == 0,
         _ => false,
     }
 }
@@ -61,7 +66,7 @@ impl Replay {
             self.now = at;
             self.next_before = self.next;
         }
-        let latest = self.since.map_or(u64::MAX, |since| since + self.policy.timer);
+        let latest = self.since.map_or(u64::MAX, |since| since + self.policy.timer + self.wakes_in);
         findings.expect(at <= latest, Rule::Acknowledgement, at, || format!("an ACK was due at {latest} ns"));
     }
 
@@ -86,7 +91,8 @@ impl Replay {
         // An ACK that the timer sends leaves before what arrives at the same instant.
         let timed = self.since.is_some_and(|since| since < at && since + self.policy.timer == at);
         let (least, most) = (if timed { self.next_before } else { self.next }, self.next);
-        self.since = None;
+        // What arrived at the same instant waits for the next one.
+        self.since = (timed && ack.seq < most).then_some(at);
         findings.expect((least..=most).contains(&ack.seq), Rule::Acknowledgement, at, || {
             format!("flow {} acknowledges up to {}, and has everything up to {most}", ack.flow, ack.seq)
         });

@@ -128,8 +128,12 @@ impl Sender {
         self.stats.max_cwnd = self.chain.control.cwnd;
     }
 
-    /// A handshake's answer arrives at `now`.
-    pub fn on_handshake(&mut self, now: u64, port: &mut impl Port) {
+    /// A handshake's answer, with `header` for its high word, arrives at `now`.
+    pub fn on_handshake(&mut self, now: u64, header: u64, port: &mut impl Port) {
+        if now >= self.check_at {
+            self.advance(now, port);
+        }
+        self.hear_answer(header);
         if self.established {
             return;
         }

@@ -114,7 +114,7 @@ impl Sender {
     }
 
     /// The answer to the opening packet, in the high word of its ACK.
-    pub(crate) fn hear_answer(&mut self, high: u64) {
+    pub(super) fn hear_answer(&mut self, high: u64) {
         let Some(answer) = header::answer(high) else { return };
         // RFC 4782 section 4: unless the TTL difference is what it was at the sender, some router did not take part, and
         // nothing is granted.

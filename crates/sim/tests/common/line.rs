@@ -171,7 +171,7 @@ impl Line {
                     Carried::Ack { seq, low, high } => {
                         sender.on_ack(now, AckIn { seq, low, high }, &mut wire);
                     }
-                    Carried::Established => sender.on_handshake(now, &mut wire),
+                    Carried::Established => sender.on_handshake(now, 0, &mut wire),
                 }
             }
         }
