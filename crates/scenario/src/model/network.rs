@@ -53,20 +53,16 @@ impl Graph {
     /// Whether links lead from node `from` to node `to`.
     pub fn reaches(&self, from: usize, to: usize) -> bool {
         let mut seen = vec![false; self.nodes.len()];
-        let mut open = vec![from];
-        let mut next = vec![vec![]; self.nodes.len()];
-        for link in &self.links {
-            next[link.from].push(link.to);
-        }
-        while let Some(node) = open.pop() {
-            if node == to {
-                return true;
-            }
-            if !core::mem::replace(&mut seen[node], true) {
-                open.extend(&next[node]);
+        seen[from] = true;
+        let mut onward = true;
+        while onward && !seen[to] {
+            onward = false;
+            for link in &self.links {
+                onward |= seen[link.from] && !seen[link.to];
+                seen[link.to] |= seen[link.from];
             }
         }
-        false
+        seen[to]
     }
 }
 
