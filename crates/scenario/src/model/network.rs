@@ -52,17 +52,24 @@ pub struct Graph {
 impl Graph {
     /// Whether links lead from node `from` to node `to`.
     pub fn reaches(&self, from: usize, to: usize) -> bool {
-        let mut seen = vec![false; self.nodes.len()];
-        seen[from] = true;
-        let mut onward = true;
-        while onward && !seen[to] {
-            onward = false;
-            for link in &self.links {
-                onward |= seen[link.from] && !seen[link.to];
-                seen[link.to] |= seen[link.from];
+        // The links that leave a node are a list: the last of them, and in front of each the one before it.
+        let mut last = vec![None; self.nodes.len()];
+        let links = self.links.iter().enumerate();
+        let before: Vec<Option<usize>> =
+            links.map(|(number, link)| last[link.from].replace(number)).collect();
+        let mut open = vec![from];
+        while let Some(node) = open.pop() {
+            if node == to {
+                return true;
+            }
+            // A node seen again has none left.
+            let mut leaving = last[node].take();
+            while let Some(link) = leaving {
+                open.push(self.links[link].to);
+                leaving = before[link];
             }
         }
-        seen[to]
+        false
     }
 }
 
