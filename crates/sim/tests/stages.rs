@@ -63,8 +63,8 @@ fn paced_senders_and_writes_that_pause() {
 #[test]
 fn senders_that_know_of_each_other_while_all_else_runs_ahead() {
     let spans = [(0, 3), (3, 0), (0, 1), (0, 2), (1, 3), (0, 3)];
-    // The second so close that stages have no time of their own.
-    for (delays_us, mbit_s) in [([10_000, 25_000, 5_000], 10), ([0, 0, 0], 5)] {
+    // The second with no time from the senders to the first stage, the third so close that stages have no time of their own.
+    for (delays_us, mbit_s) in [([10_000, 25_000, 5_000], 10), ([0, 0, 0], 5), ([0, 0, 0], 10_000)] {
         for startup in ["js", "miss", "spand", "congestion-manager"] {
             let case = Case {
                 schemes: vec![startup, "reno"],
