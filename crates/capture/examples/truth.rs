@@ -1,6 +1,7 @@
 //! Prints what the captures of a folder tell beside the truth that lies with them in `truth.csv`, as the table of
 //! `docs/captures.md`: `cargo run --release -p firstflight-capture --example truth -- FOLDER`.
 
+use firstflight_capture::seconds::Seconds;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::{Path, PathBuf};

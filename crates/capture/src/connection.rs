@@ -1,6 +1,7 @@
 //! A flow's packets turned into what the connection did.
 
-use firstflight_control::units::Nanos;
+use crate::seconds::Seconds;
+use firstflight_contract::Nanos;
 
 use crate::flows::{Flow, Packet, Side};
 use crate::observed::{Connection, Observed, Vantage};

@@ -6,7 +6,7 @@
 
 use std::io::{self, Read};
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 use pcap_parser::nom::Err as NomErr;
 use pcap_parser::pcapng::{Block, InterfaceDescriptionBlock};
 use pcap_parser::traits::PcapNGPacketBlock;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 
 use crate::observed::Connection;
 use crate::packet::{Flags, TcpPacket};

@@ -12,6 +12,7 @@ mod flows;
 mod infer;
 mod observed;
 mod packet;
+pub mod seconds;
 mod series;
 mod startup;
 mod trace;

@@ -1,8 +1,9 @@
 //! What one captured connection did: plain values for tables and plots.
 
+use crate::seconds::Seconds;
 use std::net::SocketAddr;
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 use serde::{Serialize, Serializer};
 
 use crate::trace::Trace;
@@ -157,7 +158,7 @@ fn seconds<S: Serializer>(at: &Nanos, to: S) -> Result<S::Ok, S::Error> {
 }
 
 fn maybe_seconds<S: Serializer>(at: &Option<Nanos>, to: S) -> Result<S::Ok, S::Error> {
-    at.map(Nanos::as_secs_f64).serialize(to)
+    at.map(Seconds::as_secs_f64).serialize(to)
 }
 
 fn maybe_span<S: Serializer>(span: &Option<(Nanos, Nanos)>, to: S) -> Result<S::Ok, S::Error> {

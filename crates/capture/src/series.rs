@@ -1,6 +1,7 @@
 //! Curves thinned for plots.
 
-use firstflight_control::units::Nanos;
+use crate::seconds::Seconds;
+use firstflight_contract::Nanos;
 
 use crate::observed::Series;
 use crate::trace::{Piece, Trace};

@@ -1,6 +1,6 @@
 //! Where start-up ended, as far as packets show it.
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 
 use crate::connection::window_full;
 use crate::observed::{ExitReason, Startup, StartupExit};

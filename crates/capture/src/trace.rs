@@ -4,7 +4,7 @@
 //! or mark them sent again, acknowledgements and SACK blocks mark them arrived. Segments larger than the path's, as
 //! segmentation offload leaves them in a capture at the sender, are cut into the pieces the hardware sends.
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 
 use crate::flows::{Flow, Packet, Side};
 use crate::view::View;

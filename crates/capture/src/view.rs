@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 
 use crate::flows::{Flow, Packet, Side};
 

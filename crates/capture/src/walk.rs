@@ -1,6 +1,6 @@
 //! The walk over a connection's packets that fills its [`Trace`].
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 
 use crate::flows::{Flow, Packet, Side};
 use crate::packet::Flags;

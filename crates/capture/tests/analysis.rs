@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use etherparse::TcpOptionElement::SelectiveAcknowledgement;
 use firstflight_capture::{ExitReason, Series, Vantage};
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 
 fn ms(ms: u64) -> u64 {
     ms * 1_000

@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use etherparse::{PacketBuilder, TcpOptionElement};
 use firstflight_capture::{Capture, Error, infer, read, read_from};
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 
 /// Two data packets of 1000 bytes, 7 ms apart, and an ACK of both another 20 ms later.
 fn exchange() -> Vec<(u64, Tcp)> {

@@ -1,11 +1,12 @@
 //! Captures of real Linux connections against the path they took.
 
+use firstflight_capture::seconds::Seconds;
 use std::path::{Path, PathBuf};
 
 use firstflight_capture::{
     AckPolicy, Capture, Error, Estimate, Inferred, PathEstimate, Vantage, infer, read,
 };
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 
 /// What `truth.csv` says of a captured transfer.
 #[derive(Debug)]

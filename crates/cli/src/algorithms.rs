@@ -1,10 +1,10 @@
 //! `firstflight algorithms`: what there is to choose from.
 
 use clap::Args;
-use firstflight_control::absent::{Absent, NOT_BUILT, PLANNED};
-use firstflight_control::contract::Signals;
-use firstflight_control::registry::SCHEMES;
+use firstflight_contract::Signals;
 use firstflight_net::catalogue::DISCIPLINES;
+use firstflight_schemes::not_implemented::{Absent, NOT_IMPLEMENTED, PLANNED};
+use firstflight_schemes::registry::SCHEMES;
 use firstflight_study::network::OFFERED;
 use serde::Serialize;
 
@@ -47,7 +47,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     let columns = ["label", "role", "what it does", "source"].map(|name| (name, Align::Left));
     let built = table(columns, &rows);
     let planned = absent(["to come", "what it will do", "source"], PLANNED);
-    let not_built = absent(["not built", "why not", "named in"], NOT_BUILT);
+    let not_built = absent(["not built", "why not", "named in"], NOT_IMPLEMENTED);
     output::print(&format!("{built}\n{planned}\n{not_built}"))
 }
 

@@ -4,11 +4,11 @@ use std::fmt::Display;
 use std::path::PathBuf;
 
 use clap::Args;
-use firstflight_control::contract::Signals;
-use firstflight_control::registry::SCHEMES;
+use firstflight_contract::Signals;
 use firstflight_report::{Colour, Folder, stage_all, stage_traces, table};
 use firstflight_scenario::quantity::{BYTE_UNITS, Depth, QuantityError, parse_bytes, parse_depth};
 use firstflight_scenario::{Network, Profile, SchemeSpec, nearest};
+use firstflight_schemes::registry::SCHEMES;
 use firstflight_study::compare::{Input, Known, Request, compare, recordings};
 
 use crate::failure::{Failure, Wrong};

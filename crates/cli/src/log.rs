@@ -5,7 +5,7 @@ use std::io::{BufReader, Read};
 use std::path::PathBuf;
 
 use clap::Args;
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 use firstflight_scenario::quantity::{parse_time, show_time};
 use firstflight_study::log_study::{Analysis, Grouping, Keep, Log, Study, WindowShare};
 use firstflight_study::progress::Progress;

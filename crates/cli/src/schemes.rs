@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use firstflight_control::scheme::Role;
+use firstflight_contract::Role;
 use firstflight_scenario::scheme::{SchemeError, labels_of, parse_phases};
 use firstflight_scenario::{PhaseSpec, SchemeSpec, nearest};
 
@@ -48,7 +48,7 @@ pub(crate) fn schemes(
         if let Some(phase) = phases.iter().find(|phase| phase.role() == Role::Avoidance) {
             return Err(wrong_role("startup", text, phase, "a start-up scheme", STARTUP));
         }
-        if phases.iter().all(|phase| phase.role() != Role::Whole) {
+        if phases.iter().all(|phase| phase.role() != Role::Standalone) {
             phases.push(avoidance.clone());
         }
         all.push(SchemeSpec::new(phases).map_err(|error| fail(&error))?);
@@ -63,7 +63,7 @@ pub(crate) fn schemes(
 }
 
 const ANY: &[Role] = &Role::ALL;
-const STARTUP: &[Role] = &[Role::Startup, Role::Whole];
+const STARTUP: &[Role] = &[Role::Startup, Role::Standalone];
 const AVOIDANCE: &[Role] = &[Role::Avoidance];
 
 fn one_avoidance(text: &str) -> Result<PhaseSpec, Failure> {

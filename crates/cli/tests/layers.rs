@@ -6,18 +6,34 @@ use std::path::Path;
 use toml::de::DeValue;
 
 /// Each crate, and the crates of this workspace that it may depend on.
-const LAYERS: [(&str, &[&str]); 11] = [
-    ("control", &[]),
-    ("net", &["control"]),
-    ("paths", &["control"]),
-    ("scenario", &["control"]),
-    ("capture", &["control"]),
+const LAYERS: [(&str, &[&str]); 13] = [
+    ("contract", &[]),
+    ("host", &["contract"]),
+    ("schemes", &["contract"]),
+    ("net", &["contract"]),
+    ("capture", &["contract"]),
+    ("paths", &["contract", "schemes"]),
+    ("scenario", &["contract", "host", "schemes"]),
     ("lab", &[]),
-    ("sim", &["control", "net", "paths"]),
-    ("study", &["control", "net", "paths", "scenario", "capture", "sim"]),
-    ("reproduce", &["control", "paths", "scenario", "study"]),
-    ("report", &["control", "study", "reproduce"]),
-    ("cli", &["control", "net", "paths", "scenario", "capture", "sim", "study", "reproduce", "report"]),
+    ("sim", &["contract", "host", "schemes", "net", "paths"]),
+    ("study", &["contract", "host", "schemes", "net", "paths", "scenario", "capture", "sim"]),
+    ("reproduce", &["contract", "schemes", "paths", "scenario", "study"]),
+    ("report", &["study", "reproduce"]),
+    (
+        "cli",
+        &[
+            "contract",
+            "schemes",
+            "net",
+            "paths",
+            "scenario",
+            "capture",
+            "sim",
+            "study",
+            "reproduce",
+            "report",
+        ],
+    ),
 ];
 
 /// The crates of this workspace that a manifest's `[dependencies]` name.

@@ -142,7 +142,7 @@ mod tests {
     use crate::queue::{Queue, Room};
     use crate::random::Stream;
     use crate::trace::{Tape, Trace};
-    use firstflight_control::units::{Nanos, Rate};
+    use firstflight_contract::{Nanos, Rate};
     use std::sync::Arc;
 
     const MS: u64 = 1_000_000;

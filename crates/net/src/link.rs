@@ -5,7 +5,7 @@ use crate::random::{Stream, probability};
 use crate::readings::Readings;
 use crate::router::Header;
 use crate::trace::Tape;
-use firstflight_control::units::{Nanos, Rate};
+use firstflight_contract::{Nanos, Rate};
 
 /// Serialisation times are kept as nanoseconds per byte with this many fractional bits.
 const FRACTION: u32 = 24;

@@ -12,7 +12,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::Ordering;
 
 use allocator::IN_USE;
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 use firstflight_paths::{Destination, Grouping, Handle, Limits, Memory, Policy, Sample, Transfer};
 
 const RUNS: usize = 3;

@@ -1,6 +1,6 @@
 //! Averages over a sliding window, in little space: the window is made of equal parts, each a sum.
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 
 use crate::settings::{Estimate, Reporting, Sampling};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 
 use crate::averages::{Average, Reports, Sampled};
 use crate::intervals::Intervals;

@@ -1,6 +1,6 @@
 //! Drop times and the moving average of the intervals between them: Yu and Newman, equations (3) and (4).
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 
 /// The drop events of one connection, or of a whole cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -4,7 +4,7 @@
 //! RTT and drop times, and what the closed ones left. A host reports to it: [`open`](Cluster::open),
 //! [`observe`](Cluster::observe) at every ACK, [`lost`](Cluster::lost), [`close`](Cluster::close). A [`Policy`] is a pure
 //! function of a cluster and a transfer about to start; it answers with a
-//! [`Plan`](firstflight_control::contract::Plan), all zero where nothing is known. A [`Memory`] holds the clusters of all
+//! [`Plan`](firstflight_contract::Plan), all zero where nothing is known. A [`Memory`] holds the clusters of all
 //! of a host's peers, grouped by address.
 //!
 //! No clock, no I/O, no randomness. An observation allocates nothing, but for the first of a minute in a cluster whose
@@ -34,7 +34,7 @@ pub use settings::{Bursts, Conflict, Drops, Estimate, Reporting, Sampling, Setti
 pub use table::{PrefixTable, TableError};
 
 use core::net::IpAddr;
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 
 /// Whom a connection sends to: an address, or any number that stands for one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -5,7 +5,7 @@
 //! registers, lets its algorithm work on them as if they were its own, and gives them back; how much of the window each
 //! connection may use is for the host's scheduler to say.
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 
 /// The registers that the connections of a macroflow share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

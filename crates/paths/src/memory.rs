@@ -9,8 +9,7 @@ use core::net::IpAddr;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use firstflight_control::contract::Plan;
-use firstflight_control::units::Nanos;
+use firstflight_contract::{Nanos, Plan};
 
 use crate::group::{Group, Grouping};
 use crate::{Cluster, Key, Policy, Sample, Settings, Transfer};

@@ -1,6 +1,6 @@
 //! What closed connections left, by destination: the cached values of TCP Fast Start and of RFC 9040's temporal sharing.
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 
 use crate::Destination;
 

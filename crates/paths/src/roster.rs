@@ -3,7 +3,7 @@
 //! Slots are reused and never move; within a phase they are linked in order of age, so that the oldest is known at once.
 //! A connection that changes phase is put in its place from the young end, where it nearly always belongs.
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 
 use crate::intervals::Intervals;
 use crate::{Destination, Sample};

@@ -1,6 +1,6 @@
 //! What a cluster is to keep, and how it averages: the constants of the papers unless a policy sets others.
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 
 use crate::averages::{MOST_PARTS, PARTS};
 use crate::policy::PolicyError;

@@ -4,10 +4,9 @@
 mod common;
 
 use common::{MSS, RTT, at, open, plan, policy, sample, transfer};
-use firstflight_control::contract::Plan;
-use firstflight_control::scheme::Value;
-use firstflight_control::units::Nanos;
+use firstflight_contract::{Nanos, Plan};
 use firstflight_paths::{Cluster, Key, Policy};
+use firstflight_schemes::scheme::Value;
 
 /// Three steady connections, the oldest with 20 packets, two in slow start with 4 and 6: L = 3, w_o = 20, S = 10.
 fn five(policy: &Policy) -> (Cluster, Vec<Key>) {

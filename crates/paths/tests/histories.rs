@@ -3,9 +3,9 @@
 mod common;
 
 use common::{MSS, RTT, at, open, plan, policy, sample, transfer};
-use firstflight_control::contract::Plan;
-use firstflight_control::scheme::Value;
+use firstflight_contract::Plan;
 use firstflight_paths::{Cluster, Destination, Policy, Sample, Transfer};
+use firstflight_schemes::scheme::Value;
 
 fn to(destination: u128, seconds: f64) -> Transfer {
     Transfer { destination: Destination(destination), ..transfer(seconds) }

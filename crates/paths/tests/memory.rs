@@ -5,7 +5,7 @@ mod common;
 use core::net::IpAddr;
 
 use common::{MSS, at, policy, sample, transfer};
-use firstflight_control::contract::Plan;
+use firstflight_contract::Plan;
 use firstflight_paths::{Group, Grouping, Handle, Limits, Memory, Policy, Sample};
 
 const PLENTY: Limits = Limits { clusters: 1000, connections: 1000 };

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{MSS, RTT, policy};
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 use firstflight_paths::{Cluster, Destination, Key, Policy, Sample, Settings, Transfer};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;

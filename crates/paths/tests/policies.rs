@@ -1,11 +1,10 @@
 //! Policies, their parameters, and the schemes of the registry that follow their plans.
 
-use firstflight_control::contract::Signals;
-use firstflight_control::registry::SCHEMES;
-use firstflight_control::scheme::{Info, Param, ParamKind, Value};
-use firstflight_control::units::Nanos;
+use firstflight_contract::{Nanos, Signals};
 use firstflight_paths::policy::PolicyError;
 use firstflight_paths::{Cluster, Conflict, Policy};
+use firstflight_schemes::registry::SCHEMES;
+use firstflight_schemes::scheme::{Info, Param, ParamKind, Value};
 
 /// The schemes that follow a plan.
 fn planned() -> impl Iterator<Item = &'static Info> {

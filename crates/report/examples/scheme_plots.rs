@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::PathBuf;
 
-use firstflight_control::scheme::Info;
 use firstflight_report::figure::{Axis, Course, Figure, Mark, Panel, Point, Shape, Spacing, Stroke, Tone};
 use firstflight_scenario::{Error, SchemeSpec};
+use firstflight_schemes::scheme::Info;
 use firstflight_study::exhibit::{exhibit, shown, stem, with_scheme};
 use firstflight_study::run::{FlowOverTime, over_time};
 

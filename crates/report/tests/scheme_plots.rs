@@ -7,7 +7,7 @@ mod scheme_plots;
 use std::collections::BTreeSet;
 use std::fs::{read_dir, read_to_string};
 
-use firstflight_control::registry::SCHEMES;
+use firstflight_schemes::registry::SCHEMES;
 use firstflight_study::exhibit::{shown, stem};
 use scheme_plots::{Pictures, folder, images};
 

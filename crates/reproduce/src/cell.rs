@@ -1,8 +1,9 @@
 //! The cells of an experiment: its scenario at every combination of the points of its axes.
 
+use firstflight_scenario::seconds::Seconds;
 use std::fmt::Write;
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 use firstflight_scenario::quantity::parse_time;
 use firstflight_scenario::{Network, Scenario, parse};
 use sha2::{Digest, Sha256};
@@ -123,7 +124,7 @@ pub(crate) fn grid(experiment: &Experiment) -> Result<Nanos, String> {
 
 /// About how much work a run is, in no unit: what its links can carry while it lasts.
 fn work(scenario: &Scenario) -> u64 {
-    let seconds = scenario.duration.map_or(10.0, Nanos::as_secs_f64);
+    let seconds = scenario.duration.map_or(10.0, Seconds::as_secs_f64);
     let rate = match &scenario.network {
         Network::Dumbbell(path) => 2.0 * path.rate.0 as f64,
         // Not all links of a large graph are busy at once.

@@ -1,6 +1,6 @@
 //! The study of a server's log that is made up: what it is made of, and what is measured of it.
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 use firstflight_paths::Grouping;
 use firstflight_scenario::Dist;
 use firstflight_scenario::quantity::parse_time;

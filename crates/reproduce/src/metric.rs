@@ -5,9 +5,10 @@ mod links;
 mod scenario;
 mod time;
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 use firstflight_scenario::Scenario;
 use firstflight_scenario::quantity::parse_time;
+use firstflight_scenario::seconds::Seconds;
 use firstflight_study::log_study::{Analysis, WindowShare};
 use firstflight_study::results::RunResult;
 use serde::{Deserialize, Serialize};
@@ -356,5 +357,5 @@ fn run_of<'a>(ran: &Ran<'a>) -> Result<&'a RunResult, String> {
 
 /// A time of the scenario format, in seconds.
 fn seconds(text: &str) -> Result<f64, String> {
-    parse_time(text).map(Nanos::as_secs_f64).map_err(|error| format!("\"{text}\": {error}"))
+    parse_time(text).map(Seconds::as_secs_f64).map_err(|error| format!("\"{text}\": {error}"))
 }

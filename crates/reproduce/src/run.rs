@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 use firstflight_scenario::Scenario;
 use firstflight_study::progress::{Progress, Silent};
 use firstflight_study::run::{LinkReadings, RunOptions, flow_over_time, run_reading};

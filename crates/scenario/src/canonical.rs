@@ -5,8 +5,8 @@
 
 use core::fmt::Write;
 
-use firstflight_control::scheme::{ParamKind, Role, Value};
-use firstflight_control::units::{Nanos, Rate};
+use firstflight_contract::{Nanos, Rate, Role};
+use firstflight_schemes::scheme::{ParamKind, Value};
 use sha2::{Digest, Sha256};
 
 use crate::dist::Dist;
@@ -208,7 +208,7 @@ impl Writer {
             self.plain("rounds", format_args!("{{ count = {count}, idle = {idle}, jitter = {jitter} }}"));
         }
         let (last, before) = flow.scheme.phases().split_last().expect("a scheme has phases");
-        let whole = last.role() == Role::Whole;
+        let whole = last.role() == Role::Standalone;
         match before {
             [] if whole => self.plain("startup", phase(last)),
             // It begins by itself.

@@ -1,7 +1,7 @@
 //! Distributions as data, and their quantiles: what a host draws is the quantile of one uniform number, so that the
 //! same replication meets the same randomness whatever else differs, and a larger number always means a larger value.
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 
 use crate::normal;
 

@@ -18,6 +18,7 @@ mod read;
 pub mod reference;
 pub mod schema;
 pub mod scheme;
+pub mod seconds;
 mod source;
 mod topology;
 mod trace;

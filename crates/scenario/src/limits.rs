@@ -1,7 +1,7 @@
 //! The largest values the format takes. They are far beyond any experiment, and keep every product of two of
 //! them inside the integers used.
 
-use firstflight_control::units::{Nanos, Rate};
+use firstflight_contract::{Nanos, Rate};
 
 /// A file, bytes.
 pub const FILE: u64 = 4 << 20;

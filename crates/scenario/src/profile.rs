@@ -1,6 +1,6 @@
 //! The named stacks: everything a `[[flow]]` leaves out is as its profile has it. This is the only place.
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 
 use crate::model::{Growth, IdleRestart, Receiver, Recovery, words};
 

@@ -5,7 +5,7 @@
 
 use core::fmt;
 
-use firstflight_control::units::{Nanos, Rate};
+use firstflight_contract::{Nanos, Rate};
 
 use crate::error::clipped;
 use crate::limits;

@@ -2,7 +2,7 @@
 
 use core::fmt::Write;
 
-use firstflight_control::scheme::Role;
+use firstflight_contract::Role;
 
 use crate::format::{Absent, Kind, SECTIONS};
 use crate::model::{Growth, Network};
@@ -180,7 +180,7 @@ fn schemes() -> String {
     for (what, roles) in [
         ("`startup`", &[Role::Startup][..]),
         ("`avoidance`", &[Role::Avoidance]),
-        ("`startup` that needs no `avoidance`", &[Role::Whole]),
+        ("`startup` that needs no `avoidance`", &[Role::Standalone]),
     ] {
         let labels: Vec<_> = labels_of(roles).map(|label| format!("`{label}`")).collect();
         if !labels.is_empty() {

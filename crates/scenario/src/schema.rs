@@ -5,8 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use firstflight_control::registry::SCHEMES;
-use firstflight_control::scheme::{Info, ParamKind, Role};
+use firstflight_contract::Role;
+use firstflight_schemes::registry::SCHEMES;
+use firstflight_schemes::scheme::{Info, ParamKind};
 use serde_json::{Value, json};
 
 use crate::format::{Absent, EAGER, Key, Kind, ROOT, SECTIONS, Section, UNLIMITED};
@@ -84,7 +85,7 @@ fn kind(kind: &Kind) -> Value {
         Kind::Buffer | Kind::Threshold => quantity(&[BYTE_UNITS, PACKET_UNITS, BDP_UNITS]),
         Kind::Word(words) => json!({ "enum": words }),
         Kind::Reads => any([json!({ "const": EAGER }), self::kind(&Kind::Bytes)]),
-        Kind::Startup => scheme(&[Role::Startup, Role::Whole]),
+        Kind::Startup => scheme(&[Role::Startup, Role::Standalone]),
         Kind::Avoidance => scheme(&[Role::Avoidance]),
         Kind::Pair(of) => json!({ "type": "array", "items": self::kind(of), "minItems": 2, "maxItems": 2 }),
         Kind::Either(plain, table) => any([self::kind(plain), refer(table)]),

@@ -2,9 +2,10 @@
 
 use core::fmt;
 
-use firstflight_control::host::chain::{Chain, ChainError};
-use firstflight_control::registry::{AnyPhase, SCHEMES};
-use firstflight_control::scheme::{Info, ParamKind, Role, Value};
+use firstflight_contract::Role;
+use firstflight_host::chain::{Chain, ChainError};
+use firstflight_schemes::registry::{AnyPhase, SCHEMES};
+use firstflight_schemes::scheme::{Info, ParamKind, Value};
 
 use crate::error::{clipped, nearest};
 use crate::limits;

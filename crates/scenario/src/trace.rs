@@ -1,9 +1,10 @@
 //! Link traces: what a link can carry when, from a file in one of two formats.
 
+use crate::seconds::Seconds;
 use std::path::Path;
 use std::sync::Arc;
 
-use firstflight_control::units::{Nanos, Rate};
+use firstflight_contract::{Nanos, Rate};
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Problem};

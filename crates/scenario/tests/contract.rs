@@ -1,6 +1,6 @@
 //! The example of the command-line contract, and what becomes of it.
 
-use firstflight_control::units::{Nanos, Rate};
+use firstflight_contract::{Nanos, Rate};
 use firstflight_scenario::*;
 
 /// The contract's example.

@@ -1,6 +1,6 @@
 //! Graphs: declared link by link, and generated.
 
-use firstflight_control::units::{Nanos, Rate};
+use firstflight_contract::{Nanos, Rate};
 use firstflight_scenario::*;
 
 const TRIANGLE: &str = r#"

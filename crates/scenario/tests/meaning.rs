@@ -1,6 +1,6 @@
 //! What a scenario means where its file does not spell it out.
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 use firstflight_scenario::*;
 
 fn flow(size: &str, lines: &str) -> FlowGroup {

@@ -1,6 +1,6 @@
 //! What is written is read back as it was: quantities, and whole scenarios.
 
-use firstflight_control::units::{Nanos, Rate};
+use firstflight_contract::{Nanos, Rate};
 use firstflight_scenario::quantity::*;
 use firstflight_scenario::*;
 use proptest::prelude::*;

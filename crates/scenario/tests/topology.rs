@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firstflight_control::units::{Nanos, Rate};
+use firstflight_contract::{Nanos, Rate};
 use firstflight_scenario::*;
 
 fn read(topology: &str) -> (Graph, Scenario) {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use firstflight_control::units::{Nanos, Rate};
+use firstflight_contract::{Nanos, Rate};
 use firstflight_scenario::{Limit, LinkTrace, Loaded, Network, Schedule, load, parse};
 
 const SCENARIO: &str = "[path]\ntrace = \"up.trace\"\nrtt = \"100 ms\"\nbuffer = \"1 BDP\"\n";

@@ -5,9 +5,9 @@
 //! valgrind is installed, the instructions per packet-hop; where ns-2 is, its speed on the same works in the same
 //! minute; and what replications in parallel yield. Names of works as arguments run only those.
 
-use firstflight_control::host::chain::Chain;
-use firstflight_control::registry::AnyPhase;
-use firstflight_control::units::{Nanos, Rate};
+use firstflight_contract::{Nanos, Rate};
+use firstflight_host::chain::Chain;
+use firstflight_schemes::registry::AnyPhase;
 use firstflight_sim::config::{FlowConfig, Network, QueueConfig, Sharing};
 use firstflight_sim::dumbbell::Dumbbell;
 use firstflight_sim::outcome::simulate;
@@ -235,7 +235,7 @@ fn instructions() -> Option<f64> {
 
 /// ns-2's million packet-hops per CPU second on works A and B, where it is installed.
 fn ns2() -> Vec<(String, f64)> {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../reference/ns2/speed.tcl");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ns2/scripts/speed.tcl");
     let Ok(out) = Command::new("ns").arg(script).output() else { return vec![] };
     String::from_utf8_lossy(&out.stdout)
         .lines()

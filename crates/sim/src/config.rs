@@ -3,8 +3,8 @@
 use crate::receiver::AckPolicy;
 use crate::sender::app::AppConfig;
 use crate::sender::stack::Stack;
-use firstflight_control::host::chain::Chain;
-use firstflight_control::units::{Nanos, Rate};
+use firstflight_contract::{Nanos, Rate};
+use firstflight_host::chain::Chain;
 use firstflight_net::queue::Room;
 use firstflight_net::queue::codel::CodelConfig;
 use firstflight_net::queue::fq_codel::FqCodelConfig;
@@ -12,6 +12,7 @@ use firstflight_net::queue::red::RedConfig;
 use firstflight_net::router::RouterConfig;
 use firstflight_net::trace::Trace;
 use firstflight_paths::Policy;
+use firstflight_schemes::registry::AnyPhase;
 use std::sync::Arc;
 
 /// A network and its traffic.
@@ -101,7 +102,7 @@ pub struct FlowConfig {
     /// The sender's rules.
     pub stack: Stack,
     /// The schemes it runs.
-    pub chain: Chain,
+    pub chain: Chain<AnyPhase>,
     /// What ties it to other connections.
     pub sharing: Sharing,
     /// What its application does.

@@ -1,7 +1,7 @@
 //! The dumbbell: every flow has its own access links, all share one bottleneck each way.
 
 use crate::config::{LinkConfig, QueueConfig};
-use firstflight_control::units::{Nanos, Rate};
+use firstflight_contract::{Nanos, Rate};
 
 /// A dumbbell under construction. A flow's propagation delay is split as ns-2's reference runs split it: half
 /// of the nominal path's lies on the bottleneck, the rest evenly on the flow's two access links.

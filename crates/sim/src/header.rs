@@ -3,7 +3,7 @@
 //! A data packet's low word has room between its size and its flags, for the header's kind and one time; its high word is
 //! free. An ACK's words hold SACK blocks: an echo takes the place of the third, but for a load, which fits beside it.
 
-use firstflight_control::contract::Load;
+use firstflight_contract::Load;
 use firstflight_net::router::Header;
 use firstflight_net::router::quick_start::Request;
 use firstflight_net::router::xcp::Congestion;

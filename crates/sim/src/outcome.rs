@@ -3,7 +3,7 @@
 use crate::config::{LinkConfig, Network};
 use crate::engine::{Engine, Mode, Plan};
 use crate::observe::{Nobody, Observer};
-use firstflight_control::host::chain::StartupExit;
+use firstflight_host::chain::StartupExit;
 use firstflight_net::link::LinkStats;
 
 /// A finished run.

@@ -10,8 +10,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use common::{Case, network, run};
-use firstflight_control::registry::SCHEMES;
-use firstflight_control::scheme::{Info, Role};
+use firstflight_contract::Role;
+use firstflight_schemes::registry::SCHEMES;
+use firstflight_schemes::scheme::Info;
 use firstflight_sim::sender::Sender;
 use firstflight_sim::sender::stack::Recovery;
 
@@ -50,7 +51,7 @@ fn table(case: &Case) -> String {
         "scheme", "last us", "delivered", "lost", "resent", "rto", "exit us", "window"
     );
     // What rules the window during repair needs a sender that lets it.
-    let whole = labels(Role::Whole).filter(|_| case.recovery == LINUX).map(|label| vec![label]);
+    let whole = labels(Role::Standalone).filter(|_| case.recovery == LINUX).map(|label| vec![label]);
     let before = |a: &'static str| labels(Role::Startup).map(move |s| vec![s, a]);
     let after = labels(Role::Avoidance).filter(|a| !["reno", "cubic"].contains(a));
     let pairs = before("reno").chain(before("cubic")).chain(after.map(|a| vec!["slow-start", a]));

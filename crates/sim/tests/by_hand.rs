@@ -7,9 +7,9 @@
 mod common;
 
 use common::{Case, MS, audited, run, stack};
-use firstflight_control::host::chain::Chain;
-use firstflight_control::registry::AnyPhase;
-use firstflight_control::units::{Nanos, Rate};
+use firstflight_contract::{Nanos, Rate};
+use firstflight_host::chain::Chain;
+use firstflight_schemes::registry::AnyPhase;
 use firstflight_sim::audit::Event;
 use firstflight_sim::config::{FlowConfig, LinkConfig, Network, QueueConfig, Sharing, UdpConfig};
 use firstflight_sim::engine::Mode;
@@ -53,7 +53,7 @@ fn path(rate: u64, queue: QueueConfig, end: u64) -> Network {
     }
 }
 
-fn chain(labels: &[&str]) -> Chain {
+fn chain(labels: &[&str]) -> Chain<AnyPhase> {
     Chain::new(AnyPhase::chain(labels).expect("registered")).expect("a chain")
 }
 

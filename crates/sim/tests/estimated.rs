@@ -6,8 +6,8 @@
 mod common;
 
 use common::{Case, network, run};
-use firstflight_control::contract::Exit;
-use firstflight_control::host::chain::StartupExit;
+use firstflight_contract::Exit;
+use firstflight_host::chain::StartupExit;
 use firstflight_sim::outcome::FlowOutcome;
 
 const MSS: u64 = 960;

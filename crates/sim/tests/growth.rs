@@ -4,7 +4,7 @@ mod common;
 
 use common::MS;
 use common::line::{Line, RTT, SYN, at};
-use firstflight_control::contract::Exit;
+use firstflight_contract::Exit;
 use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::app::AppConfig;
 use firstflight_sim::sender::stack::{BYTE_COUNTING, DataInSyn, IdleRestart, ReceiveWindow, Recovery};

@@ -5,7 +5,7 @@ mod common;
 
 use common::MS;
 use common::line::{Line, Sent, at, chain};
-use firstflight_control::registry::AnyPhase;
+use firstflight_schemes::registry::AnyPhase;
 use firstflight_sim::sender::app::AppConfig;
 use firstflight_sim::sender::stack::{IdleRestart, Recovery};
 

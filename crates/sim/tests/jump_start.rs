@@ -3,10 +3,10 @@
 mod common;
 
 use common::{Case, MS, network, run};
-use firstflight_control::host::chain::Chain;
-use firstflight_control::registry::AnyPhase;
-use firstflight_control::scheme::Value;
+use firstflight_host::chain::Chain;
 use firstflight_net::queue::Room;
+use firstflight_schemes::registry::AnyPhase;
+use firstflight_schemes::scheme::Value;
 use firstflight_sim::config::QueueConfig;
 use firstflight_sim::outcome::FlowOutcome;
 use firstflight_sim::sender::stack::ReceiveWindow;

@@ -5,7 +5,7 @@ mod common;
 use std::sync::Arc;
 
 use common::{Case, MS, audited, line_of_routers, network};
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 use firstflight_net::queue::Room;
 use firstflight_net::queue::codel::CodelConfig;
 use firstflight_net::trace::Trace;

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Case, MS, network, run};
-use firstflight_control::units::{Nanos, Rate};
+use firstflight_contract::{Nanos, Rate};
 use firstflight_net::queue::Room;
 use firstflight_net::router::RouterConfig;
 use firstflight_net::router::quick_start::QuickStartConfig;
@@ -45,7 +45,7 @@ fn the_first_flight_is_what_the_router_granted() {
 
 #[test]
 fn first_flights_are_those_of_ns2() {
-    // reference/ns2/quick_start.tcl: Mbit/s, ms, Mbit/s of cross traffic from two seconds before, whether the router takes
+    // tests/ns2/scripts/quick_start.tcl: Mbit/s, ms, Mbit/s of cross traffic from two seconds before, whether the router takes
     // part, and the packets that left before the first ACK of data.
     for (mbit_s, rtt, busy, takes_part, flight) in [
         (10, 100, 0, true, 64),
@@ -263,7 +263,7 @@ fn a_vcp_start_takes_its_time() {
 
 #[test]
 fn slow_start_before_vcp_ends_at_the_first_overload() {
-    use firstflight_control::contract::Exit;
+    use firstflight_contract::Exit;
     let case = Case { mbit_s: 25, schemes: vec!["slow-start", "vcp"], buffer: 600, ..Case::default() };
     for recovery in [
         firstflight_sim::sender::stack::Recovery::Sack,

@@ -5,7 +5,7 @@ mod common;
 use std::sync::Arc;
 
 use common::{Case, MS, line_of_routers, network, run};
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 use firstflight_net::trace::Trace;
 use firstflight_paths::Policy;
 use firstflight_sim::config::{LinkConfig, Network, UdpConfig};

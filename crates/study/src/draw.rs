@@ -14,7 +14,7 @@ pub fn draw<T: Quantity>(dist: Dist<T>, stream: &mut Stream) -> T {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use firstflight_control::units::Nanos;
+    use firstflight_contract::Nanos;
 
     fn mean_and_share_above(dist: Dist<u64>, bound: u64) -> (f64, f64) {
         let mut stream = Stream::named(1, "test");

@@ -7,10 +7,10 @@
 
 use std::path::Path;
 
-use firstflight_control::contract::Signals;
-use firstflight_control::registry::{AnyPhase, SCHEMES};
-use firstflight_control::scheme::{Beginning, Info, Role};
+use firstflight_contract::{Beginning, Declared, Role, Signals};
 use firstflight_scenario::{Error, Loaded, PhaseSpec, SchemeSpec, load};
+use firstflight_schemes::registry::{AnyPhase, SCHEMES};
+use firstflight_schemes::scheme::Info;
 
 use crate::network::OFFERED;
 
@@ -72,13 +72,13 @@ pub fn plain_chain(info: &Info) -> SchemeSpec {
         Role::Startup => vec![info.label, "reno"],
         Role::Avoidance if begins_itself(info) => vec![info.label],
         Role::Avoidance => vec!["slow-start", info.label],
-        Role::Whole => vec![info.label],
+        Role::Standalone => vec![info.label],
     };
     SchemeSpec::parse(&labels.join("+")).expect("a start-up, then avoidance; or both in one")
 }
 
 fn begins_itself(info: &Info) -> bool {
-    AnyPhase::by_label(info.label).is_some_and(|phase| phase.beginning() != Beginning::Startup)
+    AnyPhase::by_label(info.label).is_some_and(|phase| phase.declaration().beginning != Beginning::Startup)
 }
 
 /// The same scenario with another scheme in its first flow.

@@ -1,8 +1,9 @@
 //! One scenario, run once or under several seeds: the object of `firstflight run`.
 
+use firstflight_scenario::seconds::Seconds;
 use std::collections::{BTreeMap, BTreeSet};
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 use firstflight_scenario::{Error, Loaded, Scenario};
 use firstflight_sim::config::FlowConfig;
 use firstflight_sim::outcome::{FlowOutcome, LinkOutcome, Outcome, simulate};

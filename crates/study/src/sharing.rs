@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firstflight_control::contract::Signals;
+use firstflight_contract::Signals;
 use firstflight_paths::Policy;
 use firstflight_paths::policy::PolicyError;
 use firstflight_scenario::{FlowGroup, SchemeSpec};

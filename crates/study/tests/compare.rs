@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use firstflight_capture::read;
-use firstflight_control::contract::Exit;
-use firstflight_control::units::{Nanos, Rate};
+use firstflight_contract::{Exit, Nanos, Rate};
 use firstflight_scenario::{Limit, Profile, SchemeSpec, parse};
 use firstflight_study::compare::{CompareError, Input, Known, Request, compare};
 use firstflight_study::progress::Silent;

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use firstflight_control::scheme::{Info, Role};
-use firstflight_control::units::Nanos;
+use firstflight_contract::{Nanos, Role};
 use firstflight_scenario::{Loaded, PhaseSpec, SchemeSpec, load};
+use firstflight_schemes::scheme::Info;
 use firstflight_study::exhibit::{Exhibit, exhibit, plain_chain, shown, stem, with_scheme};
 use firstflight_study::run::{RunOptions, trace};
 use firstflight_study::trace::record::Event;
@@ -87,7 +87,7 @@ fn instead(loaded: &Loaded, info: &Info, other: &Info) -> Loaded {
 fn no_two_schemes_of_a_role_send_the_same_packets_at_the_same_times() {
     let lossy = load(&repository("scenarios/lossy.toml")).unwrap_or_else(|error| panic!("{error}"));
     let mut runs = Runs { lossy, known: BTreeMap::new() };
-    for role in [Role::Startup, Role::Avoidance, Role::Whole] {
+    for role in [Role::Startup, Role::Avoidance, Role::Standalone] {
         let schemes: Vec<&Info> = shown().filter(|info| info.role == role).collect();
         for (index, a) in schemes.iter().copied().enumerate() {
             let on_lossy = runs.on_lossy(a);

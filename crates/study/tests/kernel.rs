@@ -1,7 +1,7 @@
 //! Whole transfers on paths known exactly, beside what a Linux 6.18 kernel took over an emulated bottleneck and how many
 //! segments it sent again there (median of two or three repeats that agree to 0.2 %; `docs/predictions.md`).
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 use firstflight_scenario::parse;
 use firstflight_sim::outcome::simulate;
 use firstflight_study::network::build;

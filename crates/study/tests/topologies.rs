@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 use firstflight_scenario::{Loaded, load, parse};
 use firstflight_study::network::build;
 use firstflight_study::progress::Silent;

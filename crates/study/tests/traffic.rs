@@ -1,8 +1,9 @@
 //! Sources of traffic: arrivals, telnet, web, parallel connections.
 
+use firstflight_scenario::seconds::Seconds;
 use std::path::Path;
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 use firstflight_scenario::{Loaded, load, parse};
 use firstflight_sim::config::FlowConfig;
 use firstflight_sim::sender::app::Clock;

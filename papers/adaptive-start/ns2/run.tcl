@@ -3,7 +3,7 @@
 #
 #   ns papers/adaptive-start/ns2/run.tcl kind newreno rate 40 rtt 100 buffer 500 ssthresh 32
 #
-# Every packet is 1000 bytes on the wire and there is no SYN, as in reference/ns2/dumbbell.tcl.
+# Every packet is 1000 bytes on the wire and there is no SYN, as in crates/sim/tests/ns2/scripts/dumbbell.tcl.
 
 array set is {
     kind newreno   rate 40   rtt 100   buffer 500   access 0   duration 20   ssthresh 0   iw 1

@@ -5,7 +5,8 @@
 //! with the pair found in ordinary traffic). A packet lost for another reason has neighbours that waited as anyone
 //! does. Whether the losses among long waits are more than chance puts there is a matter of counting.
 
-use firstflight_control::units::Nanos;
+use crate::seconds::Seconds;
+use firstflight_contract::Nanos;
 
 use crate::estimate::{Estimate, Inferred, Unknown};
 use crate::infer::rate::Rate;

@@ -1,6 +1,6 @@
 //! What the two ends bring along: segment size, initial window, receive window, and how ACKs are sent.
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 
 use crate::connection::{first_flight, window_full};
 use crate::estimate::{AckPolicy, Estimate, Inferred, Unknown};

@@ -7,7 +7,8 @@ mod rate;
 mod rtt;
 mod stats;
 
-use firstflight_control::units::Nanos;
+use crate::seconds::Seconds;
+use firstflight_contract::Nanos;
 
 use crate::estimate::{Estimate, Inferred, PathEstimate};
 use crate::infer::buffer::Losses;

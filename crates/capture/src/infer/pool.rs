@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 
 use crate::estimate::{Estimate, Inferred};
 use crate::observed::Connection;

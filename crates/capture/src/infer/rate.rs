@@ -8,7 +8,7 @@
 //! shortest one by more than half the gap to the packet before. Only such gaps count, so that neither the
 //! application's pauses nor the sender's pacing are taken for the bottleneck.
 
-use firstflight_control::units::Nanos;
+use crate::seconds::Seconds;
 
 use crate::estimate::{Estimate, Inferred, Unknown};
 use crate::infer::clock_step;
@@ -157,7 +157,7 @@ fn busy_gaps(traces: &[&Trace]) -> Vec<Gap> {
         trace.pieces.iter().filter(|piece| piece.len >= trace.mss).filter_map(Piece::rtt).min()
     };
     let shortest = traces.iter().filter_map(|trace| full(trace).or_else(|| trace.min_rtt())).min();
-    let min_rtt = shortest.map_or(f64::INFINITY, Nanos::as_secs_f64);
+    let min_rtt = shortest.map_or(f64::INFINITY, Seconds::as_secs_f64);
     let of = |trace: &'_ &Trace| trace.acks.iter().filter(|ack| ack.pieces.is_some()).count();
     let mut stream: Vec<(&Trace, &Ack)> = Vec::with_capacity(traces.iter().map(of).sum());
     for trace in traces {

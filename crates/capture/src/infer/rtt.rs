@@ -1,6 +1,7 @@
 //! Two-way propagation: the shortest round trip, less what its packets took to be sent at the bottleneck.
 
-use firstflight_control::units::Nanos;
+use crate::seconds::Seconds;
+use firstflight_contract::Nanos;
 
 use crate::estimate::{Estimate, Inferred, Unknown};
 use crate::infer::clock_step;

@@ -1,6 +1,6 @@
 //! One connection: events of the script turned into those of the simulator's sender.
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 use firstflight_scenario::{Profile, limits};
 use firstflight_sim::config::FlowConfig;
 use firstflight_sim::packet::{CWR_ECE, ECHO_REPEAT, MAX_BLOCKS, pack_blocks};

@@ -10,8 +10,7 @@ pub mod xcp;
 
 use crate::queue::drop_tail::{DropTailBytes, DropTailPackets};
 use crate::queue::{Arrival, Room, Verdict};
-use firstflight_control::contract::Load;
-use firstflight_control::units::Rate;
+use firstflight_contract::{Load, Rate};
 use quick_start::{QuickStart, QuickStartConfig, Request};
 use vcp::{Vcp, VcpConfig};
 use xcp::{Congestion, Xcp, XcpConfig};

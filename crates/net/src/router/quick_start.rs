@@ -3,7 +3,7 @@
 //! granted in the last two tenths of a second, of which that use may not show anything yet.
 
 use crate::queue::Arrival;
-use firstflight_control::units::Rate;
+use firstflight_contract::Rate;
 
 /// Bit/s. RFC 4782 section 3.1: a request of N is for a rate of 40 kbit/s times 2^N.
 const UNIT: u64 = 40_000;

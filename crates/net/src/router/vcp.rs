@@ -4,8 +4,7 @@
 //! It measures how loaded its link is and says so in two bits: there is room, there is little room, there is too much.
 
 use crate::queue::Arrival;
-use firstflight_control::contract::Load;
-use firstflight_control::units::Rate;
+use firstflight_contract::{Load, Rate};
 
 /// Nanoseconds. `t_rho`: the load is measured over this, above most RTTs.
 const SPAN: u64 = 200_000_000;

@@ -7,7 +7,7 @@
 //! No state is kept per flow: all that is needed stands in the packets.
 
 use crate::queue::Arrival;
-use firstflight_control::units::Rate;
+use firstflight_contract::Rate;
 
 /// Seconds. ns-2: the control interval before any RTT is known.
 const FIRST_INTERVAL: f64 = 0.05;

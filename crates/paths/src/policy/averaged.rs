@@ -1,8 +1,8 @@
 //! The averaged method of I. Yu, R. Newman, "TCP slow start with fair share of bandwidth", Computer Networks 55 (2011),
 //! section 5.4: their model of SPAND's network monitor.
 
-use firstflight_control::contract::Plan;
-use firstflight_control::scheme::Value;
+use firstflight_contract::Plan;
+use firstflight_schemes::scheme::Value;
 
 use crate::settings::{Sampling, Settings};
 use crate::{Cluster, Transfer};

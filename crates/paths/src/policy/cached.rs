@@ -1,9 +1,8 @@
 //! The cached method of I. Yu, R. Newman, "TCP slow start with fair share of bandwidth", Computer Networks 55 (2011),
 //! section 5.4, after TCP Fast Start; and the sharing of windows between connections of RFC 9040 (RFC 2140).
 
-use firstflight_control::contract::Plan;
-use firstflight_control::scheme::Value;
-use firstflight_control::units::Nanos;
+use firstflight_contract::{Nanos, Plan};
+use firstflight_schemes::scheme::Value;
 
 use crate::settings::Settings;
 use crate::{Closed, Cluster, Transfer};

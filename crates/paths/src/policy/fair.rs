@@ -1,7 +1,7 @@
 //! The fair share of a new connection: I. Yu, R. Newman, "TCP slow start with fair share of bandwidth", Computer Networks
 //! 55 (2011), section 3.
 
-use firstflight_control::contract::Plan;
+use firstflight_contract::Plan;
 
 use crate::{Cluster, Connection, Transfer};
 

@@ -1,8 +1,8 @@
 //! Jump Start as Yu and Newman have it: I. Yu, R. Newman, "TCP slow start with fair share of bandwidth", Computer Networks
 //! 55 (2011), section 3. Not Liu's Jump Start.
 
-use firstflight_control::contract::Plan;
-use firstflight_control::scheme::Value;
+use firstflight_contract::Plan;
+use firstflight_schemes::scheme::Value;
 
 use super::fair::Fair;
 use crate::settings::Settings;

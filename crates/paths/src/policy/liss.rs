@@ -1,9 +1,8 @@
 //! Less Informed Slow Start: I. Yu, R. Newman, "TCP slow start with fair share of bandwidth", Computer Networks 55 (2011),
 //! section 3, equation (2).
 
-use firstflight_control::contract::Plan;
-use firstflight_control::scheme::Value;
-use firstflight_control::units::Nanos;
+use firstflight_contract::{Nanos, Plan};
+use firstflight_schemes::scheme::Value;
 
 use super::cached::{DESTINATIONS, cached};
 use super::fair::Fair;

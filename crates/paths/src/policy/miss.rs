@@ -1,9 +1,8 @@
 //! More Informed Slow Start: I. Yu, R. Newman, "TCP slow start with fair share of bandwidth", Computer Networks 55 (2011),
 //! section 4, equation (5), and its refinements of section 6.
 
-use firstflight_control::contract::Plan;
-use firstflight_control::scheme::Value;
-use firstflight_control::units::Nanos;
+use firstflight_contract::{Nanos, Plan};
+use firstflight_schemes::scheme::Value;
 
 use super::fair::Fair;
 use crate::settings::{Bursts, Drops, Settings};

@@ -19,8 +19,8 @@ pub use miss::{Growth, Miss};
 pub use optimum::Epoch;
 pub use spand::Spand;
 
-use firstflight_control::contract::Plan;
-use firstflight_control::scheme::Value;
+use firstflight_contract::Plan;
+use firstflight_schemes::scheme::Value;
 
 use crate::settings::{Conflict, Settings};
 use crate::{Cluster, Transfer};
@@ -107,7 +107,7 @@ impl core::error::Error for PolicyError {}
 
 impl Policy {
     /// The policy of the scheme `label` with these parameters, those of the registry's
-    /// [`Info`](firstflight_control::scheme::Info), already checked against it; the others have their defaults.
+    /// [`Info`](firstflight_schemes::scheme::Info), already checked against it; the others have their defaults.
     ///
     /// # Errors
     /// [`PolicyError`] if no scheme of this label follows plans, if it has no such parameter, or if what they say

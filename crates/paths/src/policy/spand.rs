@@ -1,8 +1,8 @@
 //! TCP SPAND: Y. Zhang, L. Qiu, S. Keshav, "Speeding Up Short Data Transfers: Theory, Architectural Support, and
 //! Simulation Results", NOSSDAV 2000.
 
-use firstflight_control::contract::Plan;
-use firstflight_control::scheme::Value;
+use firstflight_contract::Plan;
+use firstflight_schemes::scheme::Value;
 
 use super::optimum::Epoch;
 use crate::settings::{Estimate, Reporting, Settings};

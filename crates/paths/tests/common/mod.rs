@@ -2,10 +2,9 @@
 
 #![allow(dead_code, reason = "no test uses all of it")]
 
-use firstflight_control::contract::Plan;
-use firstflight_control::scheme::Value;
-use firstflight_control::units::Nanos;
+use firstflight_contract::{Nanos, Plan};
 use firstflight_paths::{Cluster, Destination, Key, Policy, Sample, Transfer};
+use firstflight_schemes::scheme::Value;
 
 pub(crate) const MSS: u64 = 1000;
 pub(crate) const RTT: Nanos = Nanos::from_millis(100);

@@ -17,17 +17,17 @@ use crate::headline::headline;
 use crate::names::Names;
 use crate::path::path_line;
 
-const UPLOT_JS: &str = include_str!("../../../../web/vendor/uplot/uPlot.iife.min.js");
-const UPLOT_CSS: &str = include_str!("../../../../web/vendor/uplot/uPlot.min.css");
-const UPLOT_LICENCE: &str = include_str!("../../../../web/vendor/uplot/LICENSE");
-const REPORT_CSS: &str = include_str!("../../../../web/report.css");
+const UPLOT_JS: &str = include_str!("../../assets/vendor/uplot/uPlot.iife.min.js");
+const UPLOT_CSS: &str = include_str!("../../assets/vendor/uplot/uPlot.min.css");
+const UPLOT_LICENCE: &str = include_str!("../../assets/vendor/uplot/LICENSE");
+const REPORT_CSS: &str = include_str!("../../assets/report.css");
 const REPORT_JS: [&str; 6] = [
-    include_str!("../../../../web/theme.js"),
-    include_str!("../../../../web/plot.js"),
-    include_str!("../../../../web/sizes.js"),
-    include_str!("../../../../web/traces.js"),
-    include_str!("../../../../web/captured.js"),
-    include_str!("../../../../web/main.js"),
+    include_str!("../../assets/theme.js"),
+    include_str!("../../assets/plot.js"),
+    include_str!("../../assets/sizes.js"),
+    include_str!("../../assets/traces.js"),
+    include_str!("../../assets/captured.js"),
+    include_str!("../../assets/main.js"),
 ];
 
 /// The whole page. The same report gives the same bytes.

@@ -1,6 +1,7 @@
 //! What links did.
 
 use firstflight_scenario::nearest;
+use firstflight_scenario::seconds::Seconds;
 use firstflight_study::results::{LinkResult, RunResult};
 
 use super::{Measured, Metric, Ran, Take, run_of, seconds, time};

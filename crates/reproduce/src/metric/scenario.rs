@@ -1,9 +1,9 @@
 //! What a scenario says, without running it.
 
-use firstflight_control::scheme::Value;
-use firstflight_control::units::Nanos;
 use firstflight_scenario::quantity::parse_time;
+use firstflight_scenario::seconds::Seconds;
 use firstflight_scenario::{FlowGroup, Limit, Network, Path, Scenario};
+use firstflight_schemes::scheme::Value;
 
 use super::{Measured, Metric, Take};
 use crate::number::leading_number;
@@ -96,7 +96,7 @@ fn number(value: Value) -> Result<f64, String> {
 
 /// A default, which the registry has as one would write it.
 fn written(text: &str, name: &str) -> Result<f64, String> {
-    let time = || parse_time(text).ok().map(Nanos::as_secs_f64);
+    let time = || parse_time(text).ok().map(Seconds::as_secs_f64);
     match text {
         "true" => Ok(1.0),
         "false" => Ok(0.0),

@@ -1,7 +1,7 @@
 //! What an experiment is once its file has been read: plain values, every default filled in, every quantity in
 //! base units.
 //!
-//! Windows and transfer sizes are bytes of payload, as in [`firstflight_control::contract`]; packet sizes are
+//! Windows and transfer sizes are bytes of payload, as in [`firstflight_contract`]; packet sizes are
 //! bytes on the wire. Nothing here is drawn at random: a distribution is its parameters, and the host draws.
 
 mod choices;
@@ -15,7 +15,7 @@ pub use network::*;
 pub use queue::*;
 pub use traffic::*;
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 
 use crate::profile::Profile;
 

@@ -1,6 +1,6 @@
 //! What the traffic crosses: links, nodes, and how much they hold.
 
-use firstflight_control::units::{Nanos, Rate};
+use firstflight_contract::{Nanos, Rate};
 
 use super::Queue;
 use crate::trace::LinkTrace;

@@ -1,6 +1,6 @@
 //! Queueing disciplines and their parameters.
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 
 /// A queueing discipline.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! Who sends what to whom, and when.
 
-use firstflight_control::units::{Nanos, Rate};
+use firstflight_contract::{Nanos, Rate};
 
 use super::{DataInSyn, Growth, IdleRestart, PartialAcks, Reads, Receiver, Recovery};
 use crate::dist::Dist;

@@ -1,6 +1,6 @@
 //! What sends: groups of TCP flows, and UDP sources.
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 
 use super::scheme;
 use crate::dist::Dist;

@@ -10,7 +10,7 @@ mod values;
 
 use std::path::Path;
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 use toml::de::DeTable;
 
 use crate::error::{Error, Problem};

@@ -1,6 +1,6 @@
 //! What the traffic crosses: a dumbbell, a graph, or a generated one.
 
-use firstflight_control::units::Rate;
+use firstflight_contract::Rate;
 
 use super::graph::{called, graph_of};
 use super::topology::{self, Traffic};

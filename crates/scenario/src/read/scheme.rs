@@ -1,7 +1,8 @@
 //! The `startup` and `avoidance` of a flow.
 
-use firstflight_control::registry::ParamError;
-use firstflight_control::scheme::{Beginning, Param, ParamKind, Role, Value};
+use firstflight_contract::{Beginning, Declared, Role};
+use firstflight_schemes::registry::ParamError;
+use firstflight_schemes::scheme::{Param, ParamKind, Value};
 use toml::de::DeValue;
 
 use crate::error::{Error, Problem, nearest};
@@ -10,7 +11,7 @@ use crate::quantity::{Amount, QuantityError, parse_amount, parse_rate, parse_tim
 use crate::scheme::{PhaseSpec, SchemeError, SchemeSpec, labels_of, parse_phases};
 use crate::source::{Item, Table};
 
-const STARTUP: &[Role] = &[Role::Startup, Role::Whole];
+const STARTUP: &[Role] = &[Role::Startup, Role::Standalone];
 const AVOIDANCE: &[Role] = &[Role::Avoidance];
 
 pub(super) fn read(table: &Table<'_>, stack: &Stack) -> Result<SchemeSpec, Error> {
@@ -22,7 +23,7 @@ pub(super) fn read(table: &Table<'_>, stack: &Stack) -> Result<SchemeSpec, Error
         Some(item) => phases(item, STARTUP)?,
         None => vec![],
     };
-    let whole = chain.iter().find(|phase| phase.role() == Role::Whole).map(PhaseSpec::label);
+    let whole = chain.iter().find(|phase| phase.role() == Role::Standalone).map(PhaseSpec::label);
     let avoidance = match (table.get("avoidance"), whole) {
         (Some(item), Some(whole)) => {
             let why = format!("{whole} rules the whole connection, so that no avoidance follows it");
@@ -38,7 +39,7 @@ pub(super) fn read(table: &Table<'_>, stack: &Stack) -> Result<SchemeSpec, Error
         (None, Some(_)) => None,
     };
     if let Some(avoidance) = avoidance {
-        if startup.is_none() && avoidance.build().beginning() == Beginning::Startup {
+        if startup.is_none() && avoidance.build().declaration().beginning == Beginning::Startup {
             chain.push(habit(stack.startup_before(avoidance.label), STARTUP)?);
         }
         chain.push(avoidance);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use firstflight_control::units::{Nanos, Rate};
+use firstflight_contract::{Nanos, Rate};
 
 use super::network::{Hop, access, hop, hop_or};
 use crate::dist::Dist;

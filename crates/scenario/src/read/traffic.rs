@@ -1,6 +1,6 @@
 //! How much a source sends, and when: transfers, telnet, web.
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 
 use crate::dist::Dist;
 use crate::error::{Error, Problem};

@@ -1,6 +1,6 @@
 //! Values of the kinds that a key may take.
 
-use firstflight_control::units::{Nanos, Rate};
+use firstflight_contract::{Nanos, Rate};
 use toml::de::DeValue;
 
 use crate::dist::Dist;

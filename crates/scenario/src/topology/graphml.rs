@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use firstflight_control::units::{Nanos, Rate};
+use firstflight_contract::{Nanos, Rate};
 use roxmltree::{Document, Node};
 
 use crate::error::{Error, Problem, nearest};

@@ -5,7 +5,7 @@
 mod network;
 mod traffic;
 
-use firstflight_control::scheme::Role;
+use firstflight_contract::Role;
 use firstflight_scenario::parse;
 use firstflight_scenario::scheme::labels_of;
 
@@ -43,7 +43,7 @@ fn every_refusal_names_the_place_the_key_the_value_and_what_was_expected() {
     let labels = |roles| labels_of(roles).collect::<Vec<_>>().join(", ");
     for (line, text, expected) in network::CASES.iter().chain(traffic::CASES) {
         let expected = expected
-            .replace("{startup}", &labels(&[Role::Startup, Role::Whole]))
+            .replace("{startup}", &labels(&[Role::Startup, Role::Standalone]))
             .replace("{avoidance}", &labels(&[Role::Avoidance]));
         assert_eq!(message(*line, text), expected);
     }

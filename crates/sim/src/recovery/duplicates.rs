@@ -3,8 +3,7 @@
 use super::DUP_THRESH;
 use crate::sender::stack::Recovery;
 use crate::sender::{Port, Repair, Sender};
-use firstflight_control::contract::Ack;
-use firstflight_control::units::Nanos;
+use firstflight_contract::{Ack, Nanos};
 
 impl Sender {
     /// An ACK that acknowledges nothing new while data is outstanding.

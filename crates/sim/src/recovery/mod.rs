@@ -11,8 +11,7 @@ mod sack1;
 use crate::sender::routers::Carries;
 use crate::sender::stack::Recovery;
 use crate::sender::{AckIn, Port, Repair, Sender};
-use firstflight_control::contract::{Ack, Congestion, Trigger};
-use firstflight_control::units::Nanos;
+use firstflight_contract::{Ack, Congestion, Nanos, Trigger};
 
 /// Duplicate ACKs that count as a loss (RFC 5681's DupThresh).
 pub(crate) const DUP_THRESH: u32 = 3;
@@ -152,6 +151,7 @@ impl Sender {
             lost: self.lost * self.mss,
             min_rtt: Nanos(if self.min_rtt == u64::MAX { 0 } else { self.min_rtt }),
             trigger,
+            mss: self.stack.mss,
         });
         if self.stack.ns2 {
             // ns-2 keeps its threshold as an integer.

@@ -2,7 +2,7 @@
 
 use crate::sender::stack::PartialAcks;
 use crate::sender::{Port, Sender};
-use firstflight_control::contract::Ack;
+use firstflight_contract::Ack;
 
 impl Sender {
     /// New data is acknowledged, but not all that was outstanding when recovery began: the next hole is lost too.

@@ -4,8 +4,7 @@
 use super::DUP_THRESH;
 use crate::sender::stack::Recovery;
 use crate::sender::{AckIn, Port, Repair, Sender};
-use firstflight_control::contract::Ack;
-use firstflight_control::units::Nanos;
+use firstflight_contract::{Ack, Nanos};
 
 impl Sender {
     /// Any ACK the short path does not take, under the `ns2` profile.

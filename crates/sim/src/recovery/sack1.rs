@@ -3,7 +3,7 @@
 
 use super::DUP_THRESH;
 use crate::sender::{AckIn, Port, Repair, Sender};
-use firstflight_control::contract::Ack;
+use firstflight_contract::Ack;
 
 impl Sender {
     pub(super) fn sack1_on_ack(&mut self, now: u64, ack: &AckIn, port: &mut impl Port) {

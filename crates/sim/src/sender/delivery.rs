@@ -2,8 +2,8 @@
 
 use super::Sender;
 use super::stamps::{self, Ring};
-use firstflight_control::host::rate_sampler::{RateSample, RateSampler, Stamp};
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
+use firstflight_host::rate_sampler::{RateSample, RateSampler, Stamp};
 
 /// The sampler and its stamps, by segment number.
 #[derive(Clone, Debug)]

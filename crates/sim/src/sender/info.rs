@@ -2,7 +2,7 @@
 
 use super::{Repair, Sender};
 use crate::recovery::DUP_THRESH;
-use firstflight_control::units::Rate;
+use firstflight_contract::Rate;
 
 /// Congestion state, in Linux's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

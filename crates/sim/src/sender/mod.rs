@@ -24,11 +24,11 @@ use crate::packet::{self, Blocks};
 use crate::recovery::rack::Rack;
 use app::App;
 use delivery::Delivery;
-use firstflight_control::contract::{Ack, DescribeAck, Plan, Signals};
-use firstflight_control::host::chain::Chain;
-use firstflight_control::host::pacer::Pacer;
-use firstflight_control::host::round::RoundCounter;
-use firstflight_control::units::{Nanos, Rate};
+use firstflight_contract::{Ack, DescribeAck, Nanos, Plan, Rate, Signals};
+use firstflight_host::chain::Chain;
+use firstflight_host::pacer::Pacer;
+use firstflight_host::round::RoundCounter;
+use firstflight_schemes::registry::AnyPhase;
 use routers::{Carries, Routers};
 use rto::Rto;
 use scoreboard::Scoreboard;
@@ -133,6 +133,7 @@ impl DescribeAck for Account<'_> {
             flags: self.flags,
             feedback: self.routers.feedback,
             load: self.routers.load,
+            mss: mss as u32,
             ..Ack::default()
         }
     }
@@ -199,7 +200,7 @@ pub struct Sender {
     pub(crate) rto: Rto,
     pub(crate) stack: Stack,
     /// The schemes in force.
-    pub chain: Chain,
+    pub chain: Chain<AnyPhase>,
     /// When each segment in flight was last sent, and what has become of it.
     pub(crate) stamps: Ring<u64>,
     pub(crate) rack: Rack,
@@ -246,7 +247,7 @@ pub struct Sender {
 
 impl Sender {
     /// A connection that will begin when its application says so.
-    pub fn new(stack: Stack, chain: Chain, app: App) -> Self {
+    pub fn new(stack: Stack, chain: Chain<AnyPhase>, app: App) -> Self {
         let needs = chain.needs();
         let linux = stack.recovery.is_rack();
         let per_packet = stack.rtt_per_ack || needs.has(Signals::RTT) || linux;
@@ -422,7 +423,7 @@ impl Sender {
         self.delivered += u64::from(told.delivered);
         let started = self.rounds.on_ack(self.una.into(), self.nxt.into());
         let flags = told.flags | if started { Ack::ROUND_START } else { 0 };
-        self.chain.on_ack_with(&Account {
+        self.chain.on_described_ack(&Account {
             now,
             told,
             flags,

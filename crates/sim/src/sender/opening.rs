@@ -5,8 +5,7 @@
 
 use super::stack::DataInSyn;
 use super::{AckIn, Port, Repair, Sender};
-use firstflight_control::contract::Entry;
-use firstflight_control::units::Nanos;
+use firstflight_contract::{Entry, Nanos};
 
 impl Sender {
     /// The application begins.

@@ -2,8 +2,7 @@
 
 use super::{AckIn, Sender};
 use crate::{header, packet};
-use firstflight_control::contract::{Entry, Load, Signals};
-use firstflight_control::units::{Nanos, Rate};
+use firstflight_contract::{Entry, Load, Nanos, Rate, Signals};
 use firstflight_net::router::Header;
 use firstflight_net::router::quick_start::Request;
 use firstflight_net::router::xcp::Congestion;

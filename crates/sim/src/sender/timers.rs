@@ -2,8 +2,7 @@
 
 use super::stack::{IdleRestart, Recovery};
 use super::{Port, Repair, Sender};
-use firstflight_control::contract::Entry;
-use firstflight_control::units::Nanos;
+use firstflight_contract::{Entry, Nanos};
 
 /// What a sender's timers do, in the order in which equal times fire.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,7 +82,7 @@ impl Sender {
             plan: self.plan,
             ..Entry::default()
         };
-        if self.chain.is_whole() {
+        if self.chain.is_standalone() {
             return self.chain.on_idle(entry);
         }
         if idle <= self.rto.timeout() || self.stack.idle_restart == IdleRestart::Keep {

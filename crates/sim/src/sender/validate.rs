@@ -15,7 +15,7 @@ pub(crate) struct Validation {
 impl Sender {
     /// Whether this sender validates. Linux's does so in its own way (`recovery/rack/transmit.rs`).
     pub(super) fn validates(&self) -> bool {
-        self.stack.idle_restart == IdleRestart::Validate && !self.linux && !self.chain.is_whole()
+        self.stack.idle_restart == IdleRestart::Validate && !self.linux && !self.chain.is_standalone()
     }
 
     /// The window counts as filled until now.

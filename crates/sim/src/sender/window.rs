@@ -4,8 +4,7 @@ use super::stamps::REPEATED;
 use super::{Port, Repair, Sender};
 use crate::packet;
 use crate::recovery::rack::Armed;
-use firstflight_control::contract::Signals;
-use firstflight_control::units::{Nanos, Rate};
+use firstflight_contract::{Nanos, Rate, Sent, Signals};
 
 /// Segments that Linux sends before it begins to pace, the last of them counting already.
 const UNPACED: u64 = 10;
@@ -188,7 +187,7 @@ impl Sender {
             }
         }
         if self.wants_sent {
-            self.chain.on_sent(Nanos(now), self.mss);
+            self.chain.on_sent(&Sent { now: Nanos(now), bytes: self.mss, mss: self.stack.mss });
         }
         if self.validates() {
             self.validate(now);

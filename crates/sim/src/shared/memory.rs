@@ -3,7 +3,7 @@
 
 use crate::config::Network;
 use crate::sender::Sender;
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 use firstflight_paths::{Cluster, Destination, Key, Policy, Sample, Transfer};
 use std::collections::BTreeMap;
 

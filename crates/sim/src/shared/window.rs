@@ -4,8 +4,7 @@
 use crate::config::{FlowConfig, Network};
 use crate::flow::Flow;
 use crate::sender::{Repair, Sender};
-use firstflight_control::contract::Signals;
-use firstflight_control::units::Nanos;
+use firstflight_contract::{Nanos, Signals};
 use firstflight_paths::macroflow::Macroflow;
 use std::collections::BTreeMap;
 

@@ -2,8 +2,8 @@
 //! be worked out by hand, every time is a multiple of half the round trip.
 
 use super::MS;
-use firstflight_control::host::chain::Chain;
-use firstflight_control::registry::AnyPhase;
+use firstflight_host::chain::Chain;
+use firstflight_schemes::registry::AnyPhase;
 use firstflight_sim::packet::DROPPABLE;
 use firstflight_sim::receiver::{AckOut, AckPolicy, Receiver};
 use firstflight_sim::sender::app::{App, AppConfig};
@@ -32,13 +32,13 @@ pub(crate) struct Line {
     pub(crate) stack: Stack,
     pub(crate) app: AppConfig,
     pub(crate) acks: AckPolicy,
-    pub(crate) chain: Chain,
+    pub(crate) chain: Chain<AnyPhase>,
     /// Which copies are lost: a segment and how many copies of it went before.
     pub(crate) lost: Vec<(u32, usize)>,
 }
 
 /// The schemes of these labels.
-pub(crate) fn chain(labels: &[&str]) -> Chain {
+pub(crate) fn chain(labels: &[&str]) -> Chain<AnyPhase> {
     Chain::new(labels.iter().map(|label| AnyPhase::by_label(label).expect("registered")).collect())
         .expect("a chain")
 }

@@ -3,10 +3,10 @@
 
 pub(crate) mod line;
 
-use firstflight_control::host::chain::Chain;
-use firstflight_control::registry::AnyPhase;
-use firstflight_control::units::{Nanos, Rate};
+use firstflight_contract::{Nanos, Rate};
+use firstflight_host::chain::Chain;
 use firstflight_net::queue::red::RedConfig;
+use firstflight_schemes::registry::AnyPhase;
 use firstflight_sim::audit::{Recorder, audit};
 use firstflight_sim::config::{FlowConfig, LinkConfig, Network, QueueConfig, Sharing, UdpConfig};
 use firstflight_sim::dumbbell::Dumbbell;

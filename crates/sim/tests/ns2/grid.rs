@@ -1,11 +1,11 @@
-//! The runs of `reference/ns2/grid.psv`, as ns-2 and as this simulator are given them.
+//! The runs of `tests/ns2/scripts/grid.psv`, as ns-2 and as this simulator are given them.
 
-use firstflight_control::host::chain::Chain;
-use firstflight_control::registry::AnyPhase;
-use firstflight_control::scheme::Value;
-use firstflight_control::units::{Nanos, Rate};
+use firstflight_contract::{Nanos, Rate};
+use firstflight_host::chain::Chain;
 use firstflight_net::queue::red::RedConfig;
 use firstflight_net::random::Stream;
+use firstflight_schemes::registry::AnyPhase;
+use firstflight_schemes::scheme::Value;
 use firstflight_sim::config::{FlowConfig, Network, QueueConfig, Sharing};
 use firstflight_sim::dumbbell::Dumbbell;
 use firstflight_sim::receiver::AckPolicy;
@@ -128,7 +128,7 @@ impl Cell {
         }
     }
 
-    fn chain(&self) -> Chain {
+    fn chain(&self) -> Chain<AnyPhase> {
         let mut phases = AnyPhase::chain(match self.text("kind") {
             "vegas" => &["vegas", "vegas"],
             "hoe" => &["hoe", "reno"],

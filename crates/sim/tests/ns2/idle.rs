@@ -1,12 +1,12 @@
-//! What is sent after an idle time, packet by packet: `reference/ns2/idle.tcl` against the same sender here, on a line
+//! What is sent after an idle time, packet by packet: `tests/ns2/scripts/idle.tcl` against the same sender here, on a line
 //! that only delays. ns-2's packets take 10 us each, this line's none: times are compared as whole milliseconds.
 
 use crate::common::MS;
 use crate::common::line::Line;
 use crate::reference;
-use firstflight_control::host::chain::Chain;
-use firstflight_control::registry::AnyPhase;
-use firstflight_control::scheme::Value;
+use firstflight_host::chain::Chain;
+use firstflight_schemes::registry::AnyPhase;
+use firstflight_schemes::scheme::Value;
 use firstflight_sim::sender::app::AppConfig;
 use firstflight_sim::sender::rto::RtoConfig;
 use firstflight_sim::sender::stack::{IdleRestart, Recovery, Stack};

@@ -1,5 +1,5 @@
-//! This simulator against ns-2 itself: Debian's `ns` runs `reference/ns2/dumbbell.tcl` on the rows of
-//! `reference/ns2/grid.psv`, the simulator runs the same under its `ns2` profile, and what is delivered and dropped
+//! This simulator against ns-2 itself: Debian's `ns` runs `tests/ns2/scripts/dumbbell.tcl` on the rows of
+//! `tests/ns2/scripts/grid.psv`, the simulator runs the same under its `ns2` profile, and what is delivered and dropped
 //! must agree. `docs/validation.md` shows the table that this prints:
 //!
 //! ```text
@@ -22,8 +22,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-const GRID: &str = include_str!("../../../../reference/ns2/grid.psv");
-const CHAOS: &str = include_str!("../../../../reference/ns2/chaos.psv");
+const GRID: &str = include_str!("scripts/grid.psv");
+const CHAOS: &str = include_str!("scripts/chaos.psv");
 
 /// Largest relative difference in delivered packets.
 const DELIVERED: f64 = 0.02;

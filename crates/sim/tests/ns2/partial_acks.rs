@@ -1,12 +1,12 @@
-//! What NewReno sends while it repairs six losses of a window, packet by packet: `reference/ns2/idle.tcl` with one write and
+//! What NewReno sends while it repairs six losses of a window, packet by packet: `tests/ns2/scripts/idle.tcl` with one write and
 //! nothing before it, against the same sender here. Times are compared as whole milliseconds, as in `idle.rs`.
 
 use crate::common::MS;
 use crate::common::line::Line;
 use crate::reference;
-use firstflight_control::host::chain::Chain;
-use firstflight_control::registry::AnyPhase;
-use firstflight_control::scheme::Value;
+use firstflight_host::chain::Chain;
+use firstflight_schemes::registry::AnyPhase;
+use firstflight_schemes::scheme::Value;
 use firstflight_sim::sender::app::AppConfig;
 use firstflight_sim::sender::rto::RtoConfig;
 use firstflight_sim::sender::stack::{PartialAcks, Recovery, Stack};

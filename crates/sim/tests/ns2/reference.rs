@@ -37,9 +37,9 @@ pub(crate) fn mean(runs: u64, run: impl Fn(u64) -> Counts) -> Counts {
     }
 }
 
-/// What a script of `reference/ns2` prints.
+/// What a script of `tests/ns2/scripts` prints.
 pub(crate) fn answer<S: AsRef<OsStr>>(script: &str, options: impl IntoIterator<Item = S>) -> String {
-    let script = format!("{}/../../reference/ns2/{script}", env!("CARGO_MANIFEST_DIR"));
+    let script = format!("{}/tests/ns2/scripts/{script}", env!("CARGO_MANIFEST_DIR"));
     let output = Command::new("ns").arg(&script).args(options).output().expect("ns-2 starts");
     let complaint = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{script}: {complaint}");

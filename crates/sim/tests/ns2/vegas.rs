@@ -2,9 +2,9 @@
 //! RTT of 100 ms. In packets of 1000 bytes the five ratios are 48, 48, 96, 96 and about 190.
 
 use crate::grid::Cell;
-use firstflight_control::host::chain::Chain;
-use firstflight_control::registry::AnyPhase;
-use firstflight_control::scheme::Value;
+use firstflight_host::chain::Chain;
+use firstflight_schemes::registry::AnyPhase;
+use firstflight_schemes::scheme::Value;
 use firstflight_sim::outcome::simulate;
 
 /// Mbit/s of the bottleneck and the paper's ratio.

@@ -1,4 +1,4 @@
-//! Congestion avoidance against ns-2's: `reference/ns2/windows.tcl` runs one flow, and each of its epochs (from one reduction
+//! Congestion avoidance against ns-2's: `tests/ns2/scripts/windows.tcl` runs one flow, and each of its epochs (from one reduction
 //! to the next) is gone through again by the scheme here. It is given the window that ns-2 reduced and has to reduce it
 //! alike; it is given as many ACKs as ns-2 had and has to grow alike. ns-2's `Agent/TCP/Linux` runs the kernel's own code of
 //! 2007; `ns2-highspeed` is an implementation of RFC 3649 of ns-2's own.
@@ -8,9 +8,9 @@
 //! ```
 
 use crate::reference;
-use firstflight_control::contract::{Ack, Congestion, Control, Entry, Phase, Trigger};
-use firstflight_control::registry::AnyPhase;
-use firstflight_control::scheme::Value;
+use firstflight_contract::{Ack, Congestion, Control, Entry, Phase, Trigger};
+use firstflight_schemes::registry::AnyPhase;
+use firstflight_schemes::scheme::Value;
 use std::ops::RangeInclusive;
 use std::process::Command;
 
@@ -26,7 +26,7 @@ struct Sample {
 }
 
 fn samples(rule: &str, receiver: &str) -> Vec<Sample> {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../reference/ns2/windows.tcl");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ns2/scripts/windows.tcl");
     let output =
         Command::new("ns").args([script, "rule", rule, "receiver", receiver]).output().expect("ns-2 starts");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();

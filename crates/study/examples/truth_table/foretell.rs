@@ -1,6 +1,7 @@
 //! Transfers foretold by the library call behind `firstflight compare`.
 
 use firstflight_capture::read;
+use firstflight_scenario::seconds::Seconds;
 use firstflight_study::compare::{Input, Known, compare};
 use firstflight_study::progress::Silent;
 use firstflight_study::results::{Comparison, ConnectionResult, InputFile, PathResult, SchemeResult};

@@ -3,11 +3,12 @@
 //! Packets do not say which congestion control sent them. Each connection is run again under a few common ones, and
 //! the one that resembles it most is shown, by name.
 
+use firstflight_scenario::seconds::Seconds;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use firstflight_capture::{Connection, ExitReason};
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 use firstflight_scenario::{Dist, SchemeSpec};
 use rayon::prelude::*;
 

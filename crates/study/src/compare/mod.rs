@@ -12,10 +12,11 @@ mod summary;
 mod told;
 mod uncertain;
 
+use firstflight_scenario::seconds::Seconds;
 use std::fmt;
 
 use firstflight_capture::Capture;
-use firstflight_control::units::{Nanos, Rate};
+use firstflight_contract::{Nanos, Rate};
 use firstflight_scenario::preset::Preset;
 use firstflight_scenario::{Limit, Loaded, Places, Profile, Scenario, SchemeSpec};
 use firstflight_sim::outcome::{Outcome, simulate};

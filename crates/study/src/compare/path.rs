@@ -1,9 +1,10 @@
 //! The path that schemes are compared on: given, known by name, in a scenario, or inferred from a capture.
 
+use firstflight_scenario::seconds::Seconds;
 use std::fmt::Write as _;
 
 use firstflight_capture::{Connection, PathEstimate as Told, infer};
-use firstflight_control::units::{Nanos, Rate};
+use firstflight_contract::{Nanos, Rate};
 use firstflight_scenario::quantity::{show_bytes, show_rate, show_time};
 use firstflight_scenario::{
     Dist, Limit, Loaded, Network, Places, Profile, Receiver, Scenario, SchemeSpec, parse,

@@ -1,6 +1,6 @@
 //! Replications into rows: medians, intervals, ranks, differences.
 
-use firstflight_control::contract::Exit;
+use firstflight_contract::Exit;
 
 use super::path::Subject;
 use super::{Run, Task};

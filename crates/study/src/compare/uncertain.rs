@@ -2,7 +2,7 @@
 //! replication draws them anew, so that the results are as wide as what is not known makes them.
 
 use firstflight_capture::{Estimate, Inferred, PathEstimate as Told};
-use firstflight_control::units::{Nanos, Rate};
+use firstflight_contract::{Nanos, Rate};
 use firstflight_net::random::Stream;
 use firstflight_scenario::{Limit, Path};
 use statrs::distribution::{ContinuousCDF, Normal};

@@ -1,9 +1,10 @@
 //! One pass over a log for all windows. Memory is bounded by the requests of the longest window (48 bytes each or less) and by
 //! how many networks and bottlenecks there are.
 
+use firstflight_scenario::seconds::Seconds;
 use std::collections::{BTreeMap, VecDeque};
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 use firstflight_paths::{Group, Grouping};
 use serde::Serialize;
 

@@ -17,7 +17,7 @@ pub use firstflight_paths::Grouping;
 
 use std::net::IpAddr;
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 
 /// A request to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

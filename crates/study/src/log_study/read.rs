@@ -8,7 +8,7 @@
 
 use std::io::{self, BufRead, Read};
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 
 use super::Request;
 

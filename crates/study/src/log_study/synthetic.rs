@@ -3,11 +3,12 @@
 //! workload characterization", SIGMETRICS 1996). Each has a block of addresses and a bottleneck of its own, so that prefixes
 //! longer than its block split it, and shorter ones join it with others.
 
+use firstflight_scenario::seconds::Seconds;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::net::{IpAddr, Ipv4Addr};
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 use firstflight_net::random::Stream;
 use firstflight_scenario::Dist;
 

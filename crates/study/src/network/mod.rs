@@ -11,8 +11,7 @@ mod wires;
 
 pub use clusters::Site;
 
-use firstflight_control::contract::Signals;
-use firstflight_control::units::Nanos;
+use firstflight_contract::{Nanos, Signals};
 use firstflight_net::random::Stream;
 use firstflight_scenario as scenario;
 use firstflight_scenario::{Dist, FlowGroup, Profile, Scenario, Source, limits};

@@ -1,6 +1,6 @@
 //! Routers that take part in congestion control: what the simulator needs of them, and who needs them.
 
-use firstflight_control::contract::Signals;
+use firstflight_contract::Signals;
 use firstflight_net::queue::Room;
 use firstflight_net::router::RouterConfig;
 use firstflight_net::router::quick_start::QuickStartConfig;

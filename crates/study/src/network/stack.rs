@@ -1,12 +1,12 @@
 //! A group's stack, as the simulator's sender and receiver have it.
 
-use firstflight_control::host::chain::Chain;
-use firstflight_control::registry::AnyPhase;
-use firstflight_control::scheme::Scheme;
-use firstflight_control::startup::rate_based_pacing::RateBasedPacing;
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
+use firstflight_host::chain::Chain;
 use firstflight_scenario as scenario;
 use firstflight_scenario::{FlowGroup, Profile};
+use firstflight_schemes::registry::AnyPhase;
+use firstflight_schemes::scheme::Scheme;
+use firstflight_schemes::startup::rate_based_pacing::RateBasedPacing;
 use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::rto::RtoConfig;
 use firstflight_sim::sender::stack::{
@@ -20,13 +20,13 @@ const UNLIMITED_WINDOW: u64 = 1_000_000;
 const LINUX_QUICK_ACKS: u32 = 16;
 
 /// The chain of a group's schemes.
-fn schemes(group: &FlowGroup) -> Chain {
+fn schemes(group: &FlowGroup) -> Chain<AnyPhase> {
     let phases = group.scheme.build_in(group.profile.stack());
     Chain::new(phases).expect("a scheme read from a scenario makes a chain")
 }
 
 /// The same ready to start: with what rules idle times in front, where a key asks for that.
-pub(super) fn chain(group: &FlowGroup) -> Chain {
+pub(super) fn chain(group: &FlowGroup) -> Chain<AnyPhase> {
     let chain = schemes(group);
     if group.idle_restart == scenario::IdleRestart::Pace && !chain.resumes() {
         return chain.resuming_with(AnyPhase::RateBasedPacing(RateBasedPacing::default()));
@@ -42,9 +42,9 @@ pub(super) fn idle_conflict(group: &FlowGroup) -> Option<String> {
     let conflict = match group.idle_restart {
         Restart => false,
         Keep => chain.resumes(),
-        Validate => chain.resumes() || chain.is_whole(),
+        Validate => chain.resumes() || chain.is_standalone(),
         // Asked for twice is asked for.
-        Pace => chain.is_whole() || chain.resumes() && !label.starts_with(RateBasedPacing::INFO.label),
+        Pace => chain.is_standalone() || chain.resumes() && !label.starts_with(RateBasedPacing::INFO.label),
     };
     conflict.then(|| format!("{label} rules idle times itself, and not by \"{word}\""))
 }

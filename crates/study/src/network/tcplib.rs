@@ -3,7 +3,7 @@
 //! hundredth, above 98 % every twentieth, with straight lines between, and above 99.8 % all. The mean is 1.099 s, that of
 //! all ranks 1.092 s.
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 
 /// Quantiles from 0 by hundredths to 0.98, microseconds.
 #[rustfmt::skip]
@@ -52,6 +52,8 @@ pub(super) fn quantile(p: f64) -> Nanos {
 
 #[cfg(test)]
 mod tests {
+    use firstflight_scenario::seconds::Seconds;
+
     use super::*;
 
     #[test]

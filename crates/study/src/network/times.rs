@@ -1,6 +1,6 @@
 //! When traffic begins, pauses and stops: the draws of a run.
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 use firstflight_net::random::Stream;
 use firstflight_scenario::{Dist, FlowGroup, Start, UdpSource, limits};
 

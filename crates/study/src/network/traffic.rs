@@ -1,6 +1,6 @@
 //! The connections that a group makes: when each begins, between which ends, what its application writes and when.
 
-use firstflight_control::units::Nanos;
+use firstflight_contract::Nanos;
 use firstflight_net::random::Stream;
 use firstflight_scenario::{Dist, Endpoints, FlowGroup, Interval, Pages, Source};
 use firstflight_sim::sender::app::{AppConfig, Clock};

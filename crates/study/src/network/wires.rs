@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use firstflight_control::units::{Nanos, Rate};
+use firstflight_contract::{Nanos, Rate};
 use firstflight_net::queue::Room;
 use firstflight_net::queue::codel::CodelConfig;
 use firstflight_net::queue::fq_codel::FqCodelConfig;

@@ -1,6 +1,6 @@
 //! What a comparison leaves: the object of `firstflight compare --json`.
 
-use firstflight_control::contract::Exit;
+use firstflight_contract::Exit;
 use serde::{Deserialize, Serialize};
 
 use super::{Ci95, Mean, StartupExit, exit_word};

@@ -9,7 +9,7 @@ mod comparison;
 mod report;
 mod run;
 
-use firstflight_control::contract::Exit;
+use firstflight_contract::Exit;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use comparison::*;

@@ -1,6 +1,6 @@
 //! What a run leaves: the object of `firstflight run --json`.
 
-use firstflight_control::contract::Exit;
+use firstflight_contract::Exit;
 use serde::{Deserialize, Serialize};
 
 use super::{Mean, exit_word};

@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use firstflight_control::units::Rate;
+use firstflight_contract::Rate;
 use firstflight_net::link::Passage;
 use firstflight_sim::config::{FlowConfig, Network};
 use firstflight_sim::engine::Mode;
@@ -460,7 +460,7 @@ impl Observer for Recorder {
 mod tests {
     use super::*;
     use crate::network::build;
-    use firstflight_control::units::Nanos;
+    use firstflight_contract::Nanos;
     use firstflight_scenario::parse;
 
     const MS: u64 = 1_000_000;

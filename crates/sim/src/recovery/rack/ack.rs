@@ -7,7 +7,7 @@ use crate::sender::info::CaState;
 use crate::sender::routers::Carries;
 use crate::sender::stamps::{REPEATED, sent};
 use crate::sender::{AckIn, Port, Sender, Told};
-use firstflight_control::contract::Ack;
+use firstflight_contract::Ack;
 
 /// What an ACK calls for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,7 +203,7 @@ impl Sender {
         let delivered = news.done.delivered;
         let rate = self.end_sample(now, delivered);
         let reducing = matches!(self.rack.state, CaState::Cwr | CaState::Recovery);
-        let whole = self.chain.is_whole();
+        let whole = self.chain.is_standalone();
         // Growth needs progress of the cumulative ACK; where reordering is common, any delivery will do.
         let progress =
             news.done.advanced > 0 || self.rack.reordering > super::DUP_THRESH && news.done.sacked > 0;
@@ -243,7 +243,7 @@ impl Sender {
     fn rack_tell(&mut self, now: u64, told: Told) {
         let control = &self.chain.control;
         let room = control.ssthresh.saturating_sub(control.cwnd);
-        if room > 0 && u64::from(told.growth) * self.mss > room && !self.chain.is_whole() {
+        if room > 0 && u64::from(told.growth) * self.mss > room && !self.chain.is_standalone() {
             return self.tell_in_two(now, told, (room / self.mss) as u32);
         }
         self.tell_of(now, &told);

@@ -7,7 +7,7 @@ use crate::sender::Port;
 use crate::sender::Sender;
 use crate::sender::info::CaState;
 use crate::sender::stamps::sent;
-use firstflight_control::contract::Trigger;
+use firstflight_contract::Trigger;
 
 /// Time to wait before the first RTT sample, nanoseconds.
 const WITHOUT_SAMPLE: u64 = 1_000_000_000;

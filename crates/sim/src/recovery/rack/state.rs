@@ -4,8 +4,7 @@ use super::Prr;
 use super::ack::{News, Repeat};
 use crate::sender::Sender;
 use crate::sender::info::CaState;
-use firstflight_control::contract::{Congestion, Trigger};
-use firstflight_control::units::Nanos;
+use firstflight_contract::{Congestion, Nanos, Trigger};
 
 impl Sender {
     /// Where an ACK leads.
@@ -164,7 +163,7 @@ impl Sender {
         self.rack.probe_end = 0;
         self.rack.prr = Prr::begin(cwnd.min(u32::MAX.into()) as u32);
         self.report_rack(now, trigger);
-        if !self.chain.is_whole() {
+        if !self.chain.is_standalone() {
             self.chain.control.cwnd = cwnd * self.mss;
         }
     }
@@ -180,6 +179,7 @@ impl Sender {
             lost: self.lost * self.mss,
             min_rtt: Nanos(if self.min_rtt == u64::MAX { 0 } else { self.min_rtt }),
             trigger,
+            mss: self.stack.mss,
         });
         let control = &mut self.chain.control;
         if control.ssthresh != u64::MAX {
@@ -199,7 +199,7 @@ impl Sender {
     }
 
     pub(super) fn end_reduction(&mut self) {
-        if self.chain.is_whole() {
+        if self.chain.is_standalone() {
             return;
         }
         let control = &mut self.chain.control;

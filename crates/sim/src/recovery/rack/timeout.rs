@@ -7,8 +7,7 @@ use crate::sender::Port;
 use crate::sender::Sender;
 use crate::sender::info::CaState;
 use crate::sender::stamps::{SACKED, sent};
-use firstflight_control::contract::Trigger;
-use firstflight_control::units::Nanos;
+use firstflight_contract::{Nanos, Trigger};
 
 impl Sender {
     /// The timer fired.

@@ -7,7 +7,7 @@ use crate::sender::Sender;
 use crate::sender::info::CaState;
 use crate::sender::stack::IdleRestart;
 use crate::sender::stamps::{LOST, RETRANS, SACKED};
-use firstflight_control::units::Rate;
+use firstflight_contract::Rate;
 
 impl Sender {
     /// The window in whole segments.
@@ -186,7 +186,7 @@ impl Sender {
             return;
         }
         self.rack.usage.used = self.rack.usage.used.max(self.nxt - self.una);
-        let keeps = self.stack.idle_restart == IdleRestart::Keep || self.chain.is_whole();
+        let keeps = self.stack.idle_restart == IdleRestart::Keep || self.chain.is_standalone();
         if keeps || now - self.rack.usage.limited_at < self.rto.timeout_in_ticks() {
             return;
         }

@@ -1,0 +1,29 @@
+//! The interface between a congestion-control scheme and its host.
+//!
+//! A host (the simulator, a QUIC stack, the Linux kernel) measures; a scheme decides. Each measurement reaches the scheme
+//! in one flat struct per event ([`Ack`], [`Congestion`], [`Sent`], [`Entry`]); each decision is a register of
+//! [`Control`]. Neither side sees more of the other.
+//!
+//! Windows and amounts are bytes of payload, times are [`Nanos`], rates are [`Rate`]. Zero means "not known" unless a
+//! field's documentation says otherwise.
+//!
+//! The crate allocates nothing and uses no floating point, so that a scheme built on it also runs in the Linux kernel.
+//! Every event struct and [`Step`] has a C layout.
+
+#![no_std]
+
+mod control;
+mod declaration;
+mod event;
+mod phase;
+mod signals;
+mod step;
+mod units;
+
+pub use control::Control;
+pub use declaration::{Beginning, Declaration, Declared, Role};
+pub use event::{Ack, Congestion, DescribeAck, Entry, Load, Plan, Sent, Trigger, Why};
+pub use phase::{Phase, slow_start};
+pub use signals::Signals;
+pub use step::{Exit, Step};
+pub use units::{Nanos, Rate};

@@ -1,0 +1,114 @@
+//! Quantities with their units in the type: integer nanoseconds and integer bits per second.
+
+use core::ops::{Add, AddAssign, Sub};
+
+/// Nanoseconds on the host's clock, or a span of them. Zero means "not known" in the contract's events.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Nanos(pub u64);
+
+impl Nanos {
+    /// The instant that never comes.
+    pub const NEVER: Self = Self(u64::MAX);
+    /// No time at all, or "not known".
+    pub const ZERO: Self = Self(0);
+
+    /// A span of whole microseconds.
+    pub const fn from_micros(us: u64) -> Self {
+        Self(us * 1_000)
+    }
+
+    /// A span of whole milliseconds.
+    pub const fn from_millis(ms: u64) -> Self {
+        Self(ms * 1_000_000)
+    }
+
+    /// A span of whole seconds.
+    pub const fn from_secs(s: u64) -> Self {
+        Self(s * 1_000_000_000)
+    }
+
+    /// `self - other`, or zero where `other` is later.
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+
+    /// `self + other`, or [`Nanos::NEVER`].
+    pub const fn saturating_add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl Add for Nanos {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Nanos {
+    fn add_assign(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+}
+
+impl Sub for Nanos {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+}
+
+/// Bits per second. Zero means "none" or "not known".
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rate(pub u64);
+
+impl Rate {
+    /// No rate: no pacing, or not known.
+    pub const NONE: Self = Self(0);
+
+    /// The rate that carries `bytes` in `span`, rounded down; [`Rate::NONE`] for an empty span.
+    pub const fn of(bytes: u64, span: Nanos) -> Self {
+        if span.0 == 0 {
+            return Self::NONE;
+        }
+        Self((bytes as u128 * 8_000_000_000 / span.0 as u128) as u64)
+    }
+
+    /// Bytes carried in `span`, rounded down.
+    pub const fn bytes_in(self, span: Nanos) -> u64 {
+        (self.0 as u128 * span.0 as u128 / 8_000_000_000) as u64
+    }
+
+    /// Time to carry `bytes`, rounded to the nearest nanosecond; [`Nanos::NEVER`] at no rate.
+    pub const fn time_for(self, bytes: u64) -> Nanos {
+        if self.0 == 0 {
+            return Nanos::NEVER;
+        }
+        Nanos(((bytes as u128 * 8_000_000_000 + self.0 as u128 / 2) / self.0 as u128) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_1000_byte_packet_takes_80_us_at_100_mbit_s() {
+        // 8000 bit / 100e6 bit/s = 80 us
+        assert_eq!(Rate(100_000_000).time_for(1000), Nanos::from_micros(80));
+    }
+
+    #[test]
+    fn a_bdp_of_40_mbit_s_and_100_ms_is_500_packets_of_1000_bytes() {
+        // 40e6 * 0.1 / 8 = 500 000 bytes (the Adaptive Start paper's base case)
+        assert_eq!(Rate(40_000_000).bytes_in(Nanos::from_millis(100)), 500_000);
+    }
+
+    #[test]
+    fn the_rate_of_a_window_per_round_trip_is_its_inverse() {
+        assert_eq!(Rate::of(500_000, Nanos::from_millis(100)), Rate(40_000_000));
+        assert_eq!(Rate::of(1, Nanos::ZERO), Rate::NONE);
+    }
+}

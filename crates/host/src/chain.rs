@@ -1,0 +1,389 @@
+//! The phases of a connection, run in order, and the record of how its start-up ended.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use firstflight_contract::{
+    Ack, Beginning, Congestion, Control, Declaration, Declared, DescribeAck, Entry, Exit, Nanos, Phase, Plan,
+    Rate, Role, Sent, Signals, Step, Trigger, Why, slow_start,
+};
+
+use crate::phases::{Phases, Sequence};
+
+/// The end of a connection's start-up.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StartupExit {
+    /// Time at which the first avoidance phase began.
+    pub at: Nanos,
+    /// Window at that time, before any reduction, bytes.
+    pub cwnd: u64,
+    /// Reason.
+    pub reason: Exit,
+}
+
+/// Reason why phases do not make a chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChainError {
+    /// There is no phase.
+    Empty,
+    /// This phase never ends, but another phase follows it.
+    Endless(&'static str),
+    /// The last phase ends, and no phase follows it.
+    Unfinished(&'static str),
+    /// The last scheme has its own rule for the beginning, and another scheme precedes it.
+    Alone {
+        /// The preceding scheme.
+        first: &'static str,
+        /// The last scheme.
+        last: &'static str,
+    },
+}
+
+/// The phases of a connection: start-up schemes, each of which ends, then one scheme that does not.
+///
+/// `P` is the type of a phase: an enum of schemes, or any type of an out-of-tree scheme. `S` stores the phases:
+/// [`Sequence`] (the default) any number of them, [`Inline`](crate::phases::Inline) a fixed number without allocation.
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub struct Chain<P, S = Sequence<P>> {
+    // The fields that every ACK touches come first, side by side.
+    /// The registers that the phases write and the host obeys.
+    pub control: Control,
+    mss: u32,
+    in_avoidance: bool,
+    standalone: bool,
+    /// Whether the last phase also rules below the threshold, where RFC 5681 has slow start.
+    own_start: bool,
+    /// Whether the last phase sees the ACKs that other phases answer.
+    watched: bool,
+    phases: S,
+    /// Position of the phase with which a connection begins, and begins again after a timeout: the second if the first is
+    /// for idle times only.
+    begin: usize,
+    /// Whether the first phase rules after an idle time.
+    resumes: bool,
+    /// Whether the first phase was entered after an idle time and has not ended since.
+    resuming: bool,
+    exit: Option<StartupExit>,
+    /// Registers before the last reduction, and the position of the phase in force then, to undo a spurious reduction.
+    before: Option<(Control, usize)>,
+    phase: core::marker::PhantomData<P>,
+}
+
+impl<P: Phase + Declared + Clone> Chain<P> {
+    /// A chain at rest; [`Chain::start`] begins it.
+    ///
+    /// # Errors
+    /// [`ChainError`] if the phases are not start-up schemes followed by one scheme that never ends.
+    pub fn new(phases: Vec<P>) -> Result<Self, ChainError> {
+        Self::with(Sequence::new(phases).ok_or(ChainError::Empty)?)
+    }
+
+    /// The same chain with `phase` in front for idle times only: a connection begins, and begins again after a timeout,
+    /// with the phase behind it.
+    ///
+    /// # Panics
+    /// If `phase` does not [resume](Declaration::resumes), another phase already resumes, or one scheme rules the whole
+    /// connection.
+    #[must_use]
+    pub fn resuming_with(mut self, phase: P) -> Self {
+        assert!(
+            phase.declaration().resumes && !self.standalone && !self.resumes,
+            "one phase resumes, and another follows it"
+        );
+        self.phases.insert_first(phase);
+        self.begin = 1;
+        self.resumes = true;
+        self
+    }
+}
+
+impl<P: Phase + Declared, S: Phases<Phase = P>> Chain<P, S> {
+    /// A chain at rest over stored phases; [`Chain::start`] begins it.
+    ///
+    /// # Errors
+    /// [`ChainError`] if the phases are not start-up schemes followed by one scheme that never ends.
+    pub fn with(phases: S) -> Result<Self, ChainError> {
+        let last_position = phases.count() - 1;
+        let declared = |position| phases.get(position).declaration();
+        let last: &Declaration = declared(last_position);
+        for position in 0..last_position {
+            if declared(position).role != Role::Startup {
+                return Err(ChainError::Endless(declared(position).label));
+            }
+        }
+        if last.role == Role::Startup {
+            return Err(ChainError::Unfinished(last.label));
+        }
+        if last_position > 0 && last.beginning == Beginning::Alone {
+            return Err(ChainError::Alone { first: declared(0).label, last: last.label });
+        }
+        let standalone = last.role == Role::Standalone && last_position == 0;
+        Ok(Self {
+            control: Control::default(),
+            mss: 0,
+            in_avoidance: false,
+            standalone,
+            own_start: standalone || last.beginning != Beginning::Startup,
+            watched: last.watches,
+            begin: 0,
+            resumes: declared(0).resumes,
+            resuming: false,
+            exit: None,
+            before: None,
+            phases,
+            phase: core::marker::PhantomData,
+        })
+    }
+
+    /// Whether the first phase rules after an idle time.
+    pub fn resumes(&self) -> bool {
+        self.resumes
+    }
+
+    fn declared(&self, position: usize) -> &'static Declaration {
+        self.phases.get(position).declaration()
+    }
+
+    fn last(&self) -> usize {
+        self.phases.count() - 1
+    }
+
+    /// Signals that the phases need from a host.
+    pub fn needs(&self) -> Signals {
+        (0..self.phases.count()).fold(Signals::NONE, |all, position| all.and(self.declared(position).needs))
+    }
+
+    /// The chain's label: `slow-start+reno`.
+    pub fn label(&self) -> String {
+        let labels = (self.begin..self.phases.count()).map(|position| self.declared(position).label);
+        labels.collect::<Vec<_>>().join("+")
+    }
+
+    /// The connection is about to be opened. Answers the rate to ask the routers for, [`Rate::NONE`] for none.
+    pub fn open(&mut self, entry: &Entry) -> Rate {
+        let mut control = Control::default();
+        self.phases.current_mut().open(entry, &mut control);
+        control.ask
+    }
+
+    /// The connection begins with `initial_window` and `ssthresh` bytes.
+    pub fn start(&mut self, entry: &Entry, initial_window: u64, ssthresh: u64) {
+        self.mss = entry.mss;
+        self.control = Control { cwnd: initial_window, ssthresh, ..Control::default() };
+        // A host may begin again while nothing has been sent.
+        self.put(self.begin);
+        self.exit = None;
+        self.phases.current_mut().enter(entry, &mut self.control);
+        self.clamp();
+        // RFC 5681 section 3.1: slow start is for a window below the threshold. Other start-up schemes may have a
+        // threshold of their own.
+        if self.phases.current().declaration().below_threshold && self.control.cwnd >= self.control.ssthresh {
+            self.hand_over(*entry, Exit::Threshold);
+        }
+    }
+
+    /// The size of a full segment changed to `mss` bytes, as in QUIC after path MTU discovery. The host calls this before it
+    /// reports the next event.
+    pub fn set_mss(&mut self, mss: u32) {
+        self.mss = mss;
+    }
+
+    /// New data was acknowledged.
+    pub fn on_ack(&mut self, ack: &Ack) {
+        self.on_described_ack(ack);
+    }
+
+    /// [`Chain::on_ack`] with a description that is computed where it is read.
+    #[inline(always)]
+    pub fn on_described_ack(&mut self, ack: &impl DescribeAck) {
+        if self.watched {
+            self.let_watch(&ack.describe());
+        }
+        // RFC 5681 section 3.1: below ssthresh a sender is in slow start, whichever avoidance rules above it, unless the
+        // avoidance scheme has its own rule there.
+        if self.in_avoidance && self.control.cwnd < self.control.ssthresh && !self.own_start {
+            let ack = ack.describe();
+            if !ack.is(Ack::RECOVERY) {
+                let _ = slow_start(&ack, &mut self.control);
+            }
+            return;
+        }
+        let step = self.phases.current_mut().on_described_ack(ack, &mut self.control);
+        if step != Step::Stay {
+            self.on_step(step, &ack.describe());
+        }
+        self.clamp();
+    }
+
+    /// Shows the last phase an ACK that it will not answer.
+    #[cold]
+    #[inline(never)]
+    fn let_watch(&mut self, ack: &Ack) {
+        let cwnd = self.control.cwnd;
+        if !self.in_avoidance {
+            let last = self.last();
+            self.phases.get_mut(last).on_watched(ack, cwnd);
+        } else if cwnd < self.control.ssthresh {
+            self.phases.current_mut().on_watched(ack, cwnd);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn on_step(&mut self, step: Step, ack: &Ack) {
+        match step {
+            Step::Stay => {}
+            Step::Over(reason) => {
+                self.note_exit(ack.now, self.control.cwnd, reason, self.phases.position() + 1)
+            }
+            Step::Exit(reason) => {
+                let entry =
+                    Entry { now: ack.now, rtt: ack.srtt, in_flight: ack.in_flight, ..Entry::default() };
+                if self.resuming {
+                    self.go_on(entry, reason);
+                } else {
+                    self.hand_over(entry, reason);
+                }
+            }
+        }
+    }
+
+    /// The phase after an idle time is over: the window decides which phase follows.
+    fn go_on(&mut self, entry: Entry, reason: Exit) {
+        let entry = Entry { why: Why::Handover, ..entry };
+        if self.control.cwnd < self.control.ssthresh {
+            return self.switch_to(self.begin, entry);
+        }
+        let last = self.last();
+        self.note_exit(entry.now, self.control.cwnd, reason, last);
+        self.switch_to(last, entry);
+    }
+
+    /// A loss, mark or timeout episode began.
+    #[cold]
+    pub fn on_congestion(&mut self, event: &Congestion) {
+        let before = self.control;
+        self.before = Some((before, self.phases.position()));
+        let mut step = self.phases.current_mut().on_congestion(event, &mut self.control);
+        // At most one hand-over a phase: the bound is a constant where the number of phases is one.
+        for _ in 0..self.phases.count() {
+            let Step::Exit(reason) = step else { break };
+            let entry = Entry { now: event.now, in_flight: event.in_flight, ..Entry::default() };
+            if !self.hand_over(entry, reason) {
+                break;
+            }
+            step = self.phases.current_mut().on_congestion(event, &mut self.control);
+        }
+        if let Step::Over(reason) = step {
+            self.note_exit(event.now, before.cwnd, reason, self.phases.position() + 1);
+        }
+        // Congestion never raises the window, even if FlightSize is above it; two segments are the floor of RFC 5681
+        // equation (4).
+        self.control.cwnd = self.control.cwnd.min(before.cwnd.max(2 * u64::from(self.mss)));
+        if event.trigger == Trigger::Timeout {
+            self.lose_window(event.now);
+        }
+        self.clamp();
+    }
+
+    /// The host starts over from one segment: after a timeout, and in Tahoe after every loss.
+    pub fn lose_window(&mut self, now: Nanos) {
+        if !self.standalone {
+            // RFC 5681 section 3.1, "loss window": one segment, and slow start again up to ssthresh.
+            self.control.cwnd = self.mss.into();
+            self.restart(Entry { now, why: Why::Timeout, ..Entry::default() });
+        }
+    }
+
+    /// Sending resumes after an idle time. The host has already set the window that its profile asks for; `entry.window` is
+    /// the window before. The host reports to a standalone scheme, which rules its own window, every time that nothing is
+    /// left in flight, however short. A first phase that follows plans begins again with a new plan, whatever the window.
+    pub fn on_idle(&mut self, entry: Entry) {
+        let entry = Entry { why: Why::Idle, ..entry };
+        let planned = entry.plan != Plan::default() && self.declared(self.begin).needs.has(Signals::PLAN);
+        if self.resumes {
+            self.switch_to(0, entry);
+            self.resuming = true;
+        } else if self.standalone || planned || self.control.cwnd < self.control.ssthresh {
+            self.restart(entry);
+        }
+        self.clamp();
+    }
+
+    /// Whether one scheme rules the whole connection, its window during recovery and after idle times included.
+    pub fn is_standalone(&self) -> bool {
+        self.standalone
+    }
+
+    /// The last reduction was spurious: no packet was lost.
+    pub fn on_spurious(&mut self) {
+        if let Some((before, at)) = self.before.take() {
+            self.control.cwnd = self.control.cwnd.max(before.cwnd);
+            self.control.ssthresh = self.control.ssthresh.max(before.ssthresh);
+            if at == self.last() {
+                // A timeout sent the connection back to its first phase; avoidance goes on where it was.
+                self.put(at);
+            }
+            self.phases.current_mut().on_spurious();
+        }
+    }
+
+    /// Data left the host.
+    #[inline]
+    pub fn on_sent(&mut self, sent: &Sent) {
+        self.phases.current_mut().on_sent(sent, &mut self.control);
+    }
+
+    /// End of start-up; `None` before it.
+    pub fn startup_exit(&self) -> Option<StartupExit> {
+        self.exit
+    }
+
+    /// Whether the last phase is in force.
+    pub fn in_avoidance(&self) -> bool {
+        self.in_avoidance
+    }
+
+    fn restart(&mut self, entry: Entry) {
+        self.switch_to(self.begin, entry);
+    }
+
+    #[cold]
+    fn hand_over(&mut self, entry: Entry, reason: Exit) -> bool {
+        if self.phases.position() == self.last() {
+            return false;
+        }
+        self.note_exit(entry.now, self.control.cwnd, reason, self.phases.position() + 1);
+        self.switch_to(self.phases.position() + 1, Entry { why: Why::Handover, ..entry });
+        true
+    }
+
+    /// Records the end of start-up if the phase at `next` is the last, or if a standalone scheme ends its own start-up. Only
+    /// the first end counts.
+    #[cold]
+    fn note_exit(&mut self, at: Nanos, cwnd: u64, reason: Exit, next: usize) {
+        let over = next == self.last() && next > self.begin;
+        if (over || self.standalone) && self.exit.is_none() {
+            self.exit = Some(StartupExit { at, cwnd, reason });
+        }
+    }
+
+    fn switch_to(&mut self, at: usize, entry: Entry) {
+        self.put(at);
+        self.phases.current_mut().enter(&Entry { mss: self.mss, ..entry }, &mut self.control);
+    }
+
+    /// Puts the phase at `position` in force, with the state that it was left with.
+    fn put(&mut self, position: usize) {
+        self.phases.switch(position);
+        self.resuming = false;
+        self.in_avoidance = position == self.last();
+    }
+
+    #[inline]
+    fn clamp(&mut self) {
+        self.control.cwnd = self.control.cwnd.max(self.mss.into());
+    }
+}

@@ -1,0 +1,170 @@
+//! EXP-TCP: D. Liu, "Improving Start-up and Steady-state Behavior of TCP in High Bandwidth-Delay Product
+//! Networks", M.S. thesis, Case Western Reserve University, 2007, chapter 4 ("DL" below).
+//!
+//! The window leaves the value it had after the last decrease exponentially, at first by a step that depends on
+//! the square root of that value: a small window grows by more of itself than a large one, so that flows come to
+//! share a path evenly while each of them finds a lot of spare capacity in few round trips.
+
+use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
+use firstflight_contract::{Ack, Congestion, Control, Entry, Phase, Role, Signals, Step};
+
+/// DL section 4.2: gamma "is set to a small default value of 5%".
+const GAMMA: f64 = 0.05;
+/// DL section 4.2: beta, "i.e., 1/8".
+const BETA: f64 = 0.125;
+
+/// Parameters are kept in 2^-32.
+const ONE_BITS: u32 = 32;
+const ONE: u64 = 1 << ONE_BITS;
+/// The part of the window that an ACK covers is in 2^-18, the remainder carried: one division of 64 bits an ACK.
+const SHARE_BITS: u32 = 18;
+
+/// The time between two decreases of the window.
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    /// `w_0`, the window it began with, bytes.
+    first: u64,
+    /// `sqrt(w_0)`, the root taken in segments, in bytes.
+    root: u64,
+}
+
+impl Epoch {
+    fn new(cwnd: u64, mss: u64) -> Self {
+        // sqrt(W/mss) mss = sqrt(W mss)
+        Self { first: cwnd, root: (u128::from(cwnd) * u128::from(mss)).isqrt() as u64 }
+    }
+}
+
+/// Exponential increase, multiplicative decrease.
+#[derive(Clone, Debug)]
+pub struct Exp {
+    mss: u64,
+    /// Parameters, 2^-32.
+    gamma: u64,
+    beta: u64,
+    /// Parameter: whether a round trip adds a segment at least.
+    reno_floor: bool,
+    /// None until its first ACK that may enlarge the window.
+    epoch: Option<Epoch>,
+    /// The epoch before the last decrease, to go on with if that was spurious.
+    before: Option<Epoch>,
+    /// Growth below one byte, 2^-50.
+    fraction: u64,
+    /// What the division of the last ACK left, 2^-18 bytes.
+    remainder: u64,
+}
+
+impl Default for Exp {
+    fn default() -> Self {
+        Self {
+            mss: 0,
+            gamma: part(GAMMA),
+            beta: part(BETA),
+            reno_floor: false,
+            epoch: None,
+            before: None,
+            fraction: 0,
+            remainder: 0,
+        }
+    }
+}
+
+fn part(x: f64) -> u64 {
+    (x * ONE as f64).round() as u64
+}
+
+impl Scheme for Exp {
+    const INFO: Info = Info {
+        label: "exp",
+        role: Role::Avoidance,
+        source: "Liu, thesis, section 4.2",
+        summary: "exponential growth away from the window after the last reduction, which is by an eighth",
+        needs: Signals::NONE,
+        params: &[
+            Param {
+                name: "gamma",
+                kind: ParamKind::Number { min: 0.001, max: 1.0 },
+                default: "0.05",
+                doc: "rate of the increase (Eq. (1))",
+            },
+            Param {
+                name: "beta",
+                kind: ParamKind::Number { min: 0.01, max: 0.9 },
+                default: "0.125",
+                doc: "part of the window given up on congestion (Eq. (2))",
+            },
+            Param {
+                name: "reno_floor",
+                kind: ParamKind::Flag,
+                default: "false",
+                doc: "grow by a segment a round trip where Eq. (1) gives less; the thesis has no such floor",
+            },
+        ],
+    };
+
+    fn set(&mut self, name: &str, value: Value) {
+        match (name, value) {
+            ("gamma", Value::Number(x)) => self.gamma = part(x),
+            ("beta", Value::Number(x)) => self.beta = part(x),
+            ("reno_floor", Value::Flag(on)) => self.reno_floor = on,
+            _ => unreachable!("exp has no parameter {name} of this kind"),
+        }
+    }
+}
+
+impl Phase for Exp {
+    fn enter(&mut self, entry: &Entry, _: &mut Control) {
+        self.mss = entry.mss.into();
+        self.epoch = None;
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
+        if ack.is(Ack::RECOVERY) || ack.growth == 0 {
+            return Step::Stay;
+        }
+        let cwnd = control.cwnd;
+        let epoch = match self.epoch {
+            // A window below the epoch's first was lowered by the host (after an idle time): that ended the epoch.
+            Some(epoch) if epoch.first <= cwnd => epoch,
+            _ => {
+                // What was carried is in parts of the old epoch's window.
+                self.remainder = 0;
+                *self.epoch.insert(Epoch::new(cwnd, self.mss))
+            }
+        };
+
+        // The part of the window that this ACK covers; an ACK for more than a window counts as one.
+        let covered = (ack.growth.min(cwnd) << SHARE_BITS) + self.remainder;
+        let share = covered / cwnd;
+        self.remainder = covered % cwnd;
+
+        // Equation (1), w <- w + gamma (1 - w_0/w + sqrt(w_0)/w) for each segment: a window of them adds
+        // gamma (w - w_0 + sqrt(w_0)).
+        let mut per_round = u128::from(self.gamma) * u128::from(cwnd - epoch.first + epoch.root);
+        if self.reno_floor {
+            per_round = per_round.max(u128::from(self.mss) << ONE_BITS);
+        }
+        let grown = per_round * u128::from(share) + u128::from(self.fraction);
+        control.cwnd += (grown >> (ONE_BITS + SHARE_BITS)) as u64;
+        self.fraction = grown as u64 & ((1 << (ONE_BITS + SHARE_BITS)) - 1);
+        Step::Stay
+    }
+
+    fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
+        // Equation (2): w <- (1 - beta) w, to the nearest byte.
+        let left = u128::from(event.base) * u128::from(ONE - self.beta) + u128::from(ONE / 2);
+        control.ssthresh = ((left >> ONE_BITS) as u64).max(2 * self.mss);
+        control.cwnd = control.ssthresh;
+        self.before = self.epoch.take();
+        Step::Stay
+    }
+
+    fn on_spurious(&mut self) {
+        self.epoch = self.before;
+    }
+}
+
+#[cfg(test)]
+#[path = "exp_tests.rs"]
+mod tests;

@@ -1,0 +1,176 @@
+//! FAST TCP: C. Jin, D. X. Wei, S. H. Low, "FAST TCP: Motivation, Architecture, Algorithms, Performance", INFOCOM 2004; D. X.
+//! Wei, C. Jin, S. H. Low, S. Hegde, IEEE/ACM Transactions on Networking 14(6), 2006.
+//!
+//! The window moves towards the one that keeps alpha packets queued on the path, by a part of what is missing: far away
+//! in large steps, nearby in small ones. Queueing delay, not loss, says where it is.
+
+use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
+use firstflight_contract::{Ack, Congestion, Control, Entry, Nanos, Phase, Role, Signals, Step};
+
+/// Packets that each flow keeps queued.
+const ALPHA: u64 = 20;
+/// Part of the step that is taken.
+const GAMMA: f64 = 0.5;
+/// Round trips from one update to the next: one in which the window moves, one in which its effect is seen.
+const ROUNDS: u32 = 2;
+/// The RTT's average forgets 3/cwnd with each ACK, at most a quarter.
+const FORGOTTEN: u64 = 3;
+/// Fractions are in 2^-16.
+const ONE_BITS: u32 = 16;
+const ONE: u64 = 1 << ONE_BITS;
+
+/// FAST TCP.
+#[derive(Clone, Debug)]
+pub struct Fast {
+    mss: u64,
+    /// Average RTT, nanoseconds in 2^-16; zero before the first sample.
+    average: u64,
+    /// Where the window is going and where it came from, bytes; equal when it is there.
+    target: u64,
+    from: u64,
+    /// What the division of the last ACK left, bytes squared.
+    remainder: u64,
+    /// Rounds until the next update.
+    wait: u32,
+    /// Parameter, segments.
+    alpha: u64,
+    /// Parameter, 2^-16.
+    gamma: u64,
+    /// Parameter.
+    rounds: u32,
+}
+
+impl Default for Fast {
+    fn default() -> Self {
+        Self {
+            mss: 0,
+            average: 0,
+            target: 0,
+            from: 0,
+            remainder: 0,
+            wait: 0,
+            alpha: ALPHA,
+            gamma: (GAMMA * ONE as f64).round() as u64,
+            rounds: ROUNDS,
+        }
+    }
+}
+
+impl Scheme for Fast {
+    const INFO: Info = Info {
+        label: "fast",
+        role: Role::Avoidance,
+        source: "Jin, Wei, Low, INFOCOM 2004; Wei, Jin, Low, Hegde, ToN 14(6), 2006",
+        summary: "a window that keeps alpha packets queued, found from the queueing delay; half of it on loss",
+        needs: Signals::RTT,
+        params: &[
+            Param {
+                name: "alpha",
+                kind: ParamKind::Packets,
+                default: "20 packets",
+                doc: "packets that the flow keeps queued",
+            },
+            Param {
+                name: "gamma",
+                kind: ParamKind::Number { min: 0.01, max: 1.0 },
+                default: "0.5",
+                doc: "part of the step that is taken",
+            },
+            Param {
+                name: "rounds",
+                kind: ParamKind::Number { min: 1.0, max: 8.0 },
+                default: "2",
+                doc: "round trips from one update to the next",
+            },
+        ],
+    };
+
+    fn set(&mut self, name: &str, value: Value) {
+        match (name, value) {
+            ("alpha", Value::Packets(n)) => self.alpha = n,
+            ("gamma", Value::Number(x)) => self.gamma = (x * ONE as f64).round() as u64,
+            ("rounds", Value::Number(x)) => self.rounds = x.round() as u32,
+            _ => unreachable!("fast has no parameter {name} of this kind"),
+        }
+    }
+}
+
+impl Fast {
+    fn measure(&mut self, rtt: Nanos, cwnd: u64) {
+        let sample = rtt.0.min(u64::MAX >> ONE_BITS) << ONE_BITS;
+        if self.average == 0 {
+            self.average = sample;
+            return;
+        }
+        // T <- (1 - eta) T + eta sample, eta = min(3/w, 1/4)
+        let forgotten = (FORGOTTEN * self.mss).min(cwnd / 4);
+        let away = u128::from(sample.abs_diff(self.average)) * u128::from(forgotten) / u128::from(cwnd);
+        if sample > self.average {
+            self.average += away as u64;
+        } else {
+            self.average -= away as u64;
+        }
+    }
+
+    /// w <- min(2 w, (1 - gamma) w + gamma (baseRTT/RTT w + alpha))
+    fn aim(&self, base: Nanos, cwnd: u64) -> u64 {
+        let base = u128::from(base.0) << ONE_BITS;
+        let kept = u128::from(cwnd) * base.min(self.average.into()) / u128::from(self.average);
+        let wanted = kept + u128::from(self.alpha.saturating_mul(self.mss));
+        let (stay, go) = (u128::from(ONE - self.gamma), u128::from(self.gamma));
+        let next = (stay * u128::from(cwnd) + go * wanted) >> ONE_BITS;
+        next.min(2 * u128::from(cwnd)) as u64
+    }
+}
+
+impl Phase for Fast {
+    fn enter(&mut self, entry: &Entry, control: &mut Control) {
+        self.mss = entry.mss.into();
+        (self.target, self.from, self.remainder, self.wait) = (control.cwnd, control.cwnd, 0, 0);
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
+        if ack.is(Ack::RECOVERY) {
+            return Step::Stay;
+        }
+        if ack.rtt > Nanos::ZERO {
+            self.measure(ack.rtt, control.cwnd);
+        }
+        if ack.is(Ack::ROUND_START) && self.average > 0 && ack.min_rtt > Nanos::ZERO {
+            if self.wait == 0 {
+                self.wait = self.rounds;
+                self.from = control.cwnd;
+                self.target = self.aim(ack.min_rtt, control.cwnd).max(2 * self.mss);
+                self.remainder = 0;
+                if self.target <= control.cwnd {
+                    // It falls at once. The threshold falls with it, or slow start would raise it again.
+                    control.cwnd = self.target;
+                    control.ssthresh = control.ssthresh.min(self.target);
+                }
+            }
+            self.wait -= 1;
+        }
+        if control.cwnd < self.target && ack.growth > 0 {
+            // It rises over a round trip, with each ACK by its part.
+            let step = u128::from(self.target - self.from) * u128::from(ack.growth.min(self.from));
+            let whole = step + u128::from(self.remainder);
+            let risen = control.cwnd + (whole / u128::from(self.from)) as u64;
+            self.remainder = (whole % u128::from(self.from)) as u64;
+            control.cwnd = risen.min(self.target);
+        }
+        Step::Stay
+    }
+
+    fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
+        // A loss halves the window.
+        control.ssthresh = (event.base / 2).max(2 * self.mss);
+        control.cwnd = control.ssthresh;
+        (self.target, self.from, self.remainder, self.wait) = (control.cwnd, control.cwnd, 0, 0);
+        Step::Stay
+    }
+}
+
+#[cfg(test)]
+#[path = "fast_tests.rs"]
+mod tests;

@@ -1,0 +1,221 @@
+//! H-TCP: D. Leith, R. Shorten, "H-TCP: TCP for high-speed and long-distance networks", PFLDnet 2004.
+//!
+//! Reno for the first second after a congestion; from then on the window grows the faster the longer there has been none.
+//! A loss takes no more from the window than the queue held.
+
+use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
+use firstflight_contract::{Ack, Congestion, Control, Entry, Nanos, Phase, Role, Signals, Step};
+
+/// Delta_L: how long Reno's increase lasts after a congestion.
+const LOW_SPEED: Nanos = Nanos::from_secs(1);
+/// Seconds since then beyond which the increase rises no more: a million segments a round trip.
+const LONGEST: u64 = 2000;
+/// Factors, seconds and segments are in 2^-16.
+const UNIT_BITS: u32 = 16;
+const ONE: u64 = 1 << UNIT_BITS;
+/// The backoff lies between a half and 0.8, here as in the kernel in 2^-16.
+const SMALLEST_KEPT: u64 = ONE / 2;
+const LARGEST_KEPT: u64 = ONE * 4 / 5;
+/// The RTT under which the increase is as on this path, with `rtt_scaling`; the ratio to it is 1/10 to 2.
+const REFERENCE_RTT: u64 = 100_000_000;
+
+/// What a congestion changes, so that a spurious one can be taken back.
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    /// When the last congestion was; before the first, when the phase began.
+    since: Option<Nanos>,
+    /// Part of the window that a congestion leaves, 2^-16.
+    kept: u64,
+    /// Largest RTT since then.
+    max_rtt: Nanos,
+    /// Largest rate of a round trip since then, and that of the time before: bytes per second, zero if not known.
+    rate: u64,
+    rate_before: u64,
+}
+
+/// H-TCP.
+#[derive(Clone, Debug)]
+pub struct HTcp {
+    mss: u64,
+    epoch: Epoch,
+    before: Epoch,
+    /// Where the round trip began whose rate is measured; time zero if none did.
+    round_start: Nanos,
+    round_delivered: u64,
+    /// What the division of the last ACK left: growth in bytes, 2^-16, times the window.
+    remainder: u64,
+    /// Parameter: whether the backoff follows the RTTs.
+    adaptive_backoff: bool,
+    /// Parameter: whether a changed rate brings the backoff of one half.
+    bandwidth_switch: bool,
+    /// Parameter: whether the increase is scaled by 2 (1 - beta).
+    scaled: bool,
+    /// Parameter: whether it is scaled by the RTT.
+    rtt_scaling: bool,
+}
+
+impl Default for HTcp {
+    fn default() -> Self {
+        let epoch = Epoch { since: None, kept: SMALLEST_KEPT, max_rtt: Nanos(0), rate: 0, rate_before: 0 };
+        Self {
+            mss: 0,
+            epoch,
+            before: epoch,
+            round_start: Nanos(0),
+            round_delivered: 0,
+            remainder: 0,
+            adaptive_backoff: true,
+            bandwidth_switch: true,
+            scaled: true,
+            rtt_scaling: false,
+        }
+    }
+}
+
+impl Scheme for HTcp {
+    const INFO: Info = Info {
+        label: "h-tcp",
+        role: Role::Avoidance,
+        source: "Leith and Shorten, PFLDnet 2004; Linux, net/ipv4/tcp_htcp.c",
+        summary: "an increase that rises with the time since the last congestion, a decrease by what the queue held",
+        needs: Signals::NONE,
+        params: &[
+            Param {
+                name: "adaptive_backoff",
+                kind: ParamKind::Flag,
+                default: "true",
+                doc: "congestion leaves RTTmin/RTTmax of the window, between 0.5 and 0.8; if false, one half",
+            },
+            Param {
+                name: "bandwidth_switch",
+                kind: ParamKind::Flag,
+                default: "true",
+                doc: "one half also where the rate before a congestion differs by more than 20 % from that before \
+                      the last one",
+            },
+            Param {
+                name: "scaled",
+                kind: ParamKind::Flag,
+                default: "true",
+                doc: "increase times 2 (1 - beta), so that the average window does not depend on beta; false as in \
+                      Liu's thesis",
+            },
+            Param {
+                name: "rtt_scaling",
+                kind: ParamKind::Flag,
+                default: "false",
+                doc: "increase times RTTmin/100 ms, within 0.1 and 2, so that growth depends less on the RTT (Linux: \
+                      use_rtt_scaling)",
+            },
+        ],
+    };
+
+    fn set(&mut self, name: &str, value: Value) {
+        match (name, value) {
+            ("adaptive_backoff", Value::Flag(on)) => self.adaptive_backoff = on,
+            ("bandwidth_switch", Value::Flag(on)) => self.bandwidth_switch = on,
+            ("scaled", Value::Flag(on)) => self.scaled = on,
+            ("rtt_scaling", Value::Flag(on)) => self.rtt_scaling = on,
+            _ => unreachable!("h-tcp has no parameter {name} of this kind"),
+        }
+    }
+}
+
+impl HTcp {
+    /// Segments that a window of ACKs adds, 2^-16; at most 2^40.
+    fn increase(&self, now: Nanos, min_rtt: Nanos) -> u64 {
+        let elapsed = now.saturating_sub(self.epoch.since.unwrap_or(now));
+        // alpha(Delta) = 1 + 10 (Delta - Delta_L) + ((Delta - Delta_L)/2)^2 beyond Delta_L, in seconds
+        let beyond = elapsed.saturating_sub(LOW_SPEED).0.min(LONGEST * 1_000_000_000);
+        let seconds = (beyond << UNIT_BITS) / 1_000_000_000;
+        let mut increase = ONE + 10 * seconds + ((seconds * seconds) >> (UNIT_BITS + 2));
+        if self.rtt_scaling && min_rtt > Nanos(0) {
+            // Never below Reno's segment, as in the kernel.
+            let rtt = min_rtt.0.clamp(REFERENCE_RTT / 10, REFERENCE_RTT * 2);
+            increase = (u128::from(increase) * u128::from(rtt) / u128::from(REFERENCE_RTT)) as u64;
+            increase = increase.max(ONE);
+        }
+        if self.scaled { (increase * 2 * (ONE - self.epoch.kept)) >> UNIT_BITS } else { increase }
+    }
+
+    /// The part of the window that a congestion now leaves, 2^-16.
+    fn backoff(&self, min_rtt: Nanos) -> u64 {
+        let Epoch { max_rtt, rate, rate_before, .. } = self.epoch;
+        // |B(k+1) - B(k)| / B(k) > 0.2: the flow has not converged, a half lets it. Not known is not converged.
+        let switched = self.bandwidth_switch
+            && (rate == 0 || rate_before == 0 || rate.abs_diff(rate_before) > rate_before / 5);
+        if !self.adaptive_backoff || switched || min_rtt == Nanos(0) || max_rtt == Nanos(0) {
+            return SMALLEST_KEPT;
+        }
+        let ratio = (u128::from(min_rtt.0) << UNIT_BITS) / u128::from(max_rtt.0);
+        (ratio as u64).clamp(SMALLEST_KEPT, LARGEST_KEPT)
+    }
+
+    /// Takes the RTT and, once a round trip, the rate.
+    fn measure(&mut self, ack: &Ack) {
+        if ack.is(Ack::RECOVERY) {
+            self.round_start = Nanos(0);
+            return;
+        }
+        self.epoch.max_rtt = self.epoch.max_rtt.max(ack.rtt);
+        if ack.is(Ack::ROUND_START) {
+            let time = ack.now.saturating_sub(self.round_start).0;
+            if self.round_start > Nanos(0) && time > 0 {
+                let bytes = ack.delivered.saturating_sub(self.round_delivered);
+                let rate = u128::from(bytes) * 1_000_000_000 / u128::from(time);
+                self.epoch.rate = self.epoch.rate.max(rate as u64);
+            }
+            self.round_start = ack.now;
+            self.round_delivered = ack.delivered;
+        }
+    }
+}
+
+impl Phase for HTcp {
+    fn enter(&mut self, entry: &Entry, _: &mut Control) {
+        self.mss = entry.mss.into();
+        // A timeout's slow start does not begin the time anew: the timeout did.
+        self.epoch.since.get_or_insert(entry.now);
+        self.round_start = Nanos(0);
+        self.remainder = 0;
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
+        self.measure(ack);
+        if ack.is(Ack::RECOVERY) || ack.growth == 0 {
+            return Step::Stay;
+        }
+        // cwnd <- cwnd + alpha/cwnd for each segment that the host lets count. An ACK for more than a window counts as
+        // one; even after a long time without congestion the window grows no faster than in slow start.
+        let cwnd = control.cwnd;
+        let covered = ack.growth.min(cwnd);
+        let increase = self.increase(ack.now, ack.min_rtt) * self.mss;
+        let whole = u128::from(increase) * u128::from(covered) + u128::from(self.remainder);
+        let divisor = u128::from(cwnd) << UNIT_BITS;
+        control.cwnd += ((whole / divisor) as u64).min(covered);
+        self.remainder = (whole % divisor) as u64;
+        Step::Stay
+    }
+
+    fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
+        self.before = self.epoch;
+        let kept = self.backoff(event.min_rtt);
+        self.epoch =
+            Epoch { since: Some(event.now), kept, max_rtt: Nanos(0), rate: 0, rate_before: self.epoch.rate };
+        let left = ((u128::from(event.base) * u128::from(kept)) >> UNIT_BITS) as u64;
+        control.ssthresh = left.max(2 * self.mss);
+        control.cwnd = control.ssthresh;
+        self.round_start = Nanos(0);
+        self.remainder = 0;
+        Step::Stay
+    }
+
+    fn on_spurious(&mut self) {
+        self.epoch = self.before;
+    }
+}
+
+#[cfg(test)]
+#[path = "h_tcp_tests.rs"]
+mod tests;

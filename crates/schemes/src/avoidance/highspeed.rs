@@ -1,0 +1,155 @@
+//! HighSpeed TCP: S. Floyd, "HighSpeed TCP for Large Congestion Windows", RFC 3649.
+//!
+//! Reno up to 38 segments; beyond, the larger the window, the faster it grows and the less a loss takes from it.
+//! Everything is integer: the RFC's power of the window goes through a base-2 logarithm, worked out anew only once the
+//! window has changed by 1/4096.
+
+use crate::scheme::{Info, Scheme};
+use firstflight_contract::{Ack, Congestion, Control, Entry, Phase, Role, Signals, Step};
+
+/// RFC 3649 section 5: Low_Window, segments.
+const LOW_WINDOW: u64 = 38;
+/// RFC 3649 section 5: High_Window, segments.
+const HIGH_WINDOW: u64 = 83_000;
+/// b(w) is in 2^-32; it is 1/2 up to Low_Window.
+const HALF: u64 = 1 << 31;
+/// RFC 3649 section 5: b(w) falls from 0.5 to High_Decrease = 0.1: by 2/5, in 2^-32.
+const FALL: u64 = (1 << 33) / 5;
+/// The RFC's b(w) goes on falling, to zero at 567 000 segments, and a(w) falls with it from 156 000 on; so b(w) is held
+/// from 155 000 on, at 0.0675 in 2^-32.
+const SMALLEST_DECREASE: u64 = (1 << 32) / 400 * 27;
+/// a(w) and logarithms are in 2^-16.
+const UNIT_BITS: u32 = 16;
+/// Leading bits of the window that a(w) is computed from.
+const WINDOW_BITS: u32 = 13;
+
+/// HighSpeed TCP.
+#[derive(Clone, Debug, Default)]
+pub struct Highspeed {
+    mss: u64,
+    /// The window that `increase` belongs to, its later bits cut off.
+    window: u64,
+    /// a(w) in bytes, 2^-16.
+    increase: u64,
+    /// What the division of the last ACK left: growth in bytes, 2^-16, times the window.
+    remainder: u64,
+}
+
+impl Scheme for Highspeed {
+    const INFO: Info = Info {
+        label: "highspeed",
+        role: Role::Avoidance,
+        source: "RFC 3649",
+        summary: "Reno whose increase rises and whose decrease falls with windows above 38 segments",
+        needs: Signals::NONE,
+        params: &[],
+    };
+}
+
+/// log2 of `x` in 2^-16, cut off; `x` is not zero.
+const fn log2(x: u64) -> u64 {
+    let whole = x.ilog2();
+    // Between 1 and 2, in 2^-63; a square is at or above 2 where the next bit of the logarithm is 1.
+    let mut rest = x << (63 - whole);
+    let mut log = whole as u64;
+    let mut bit = 0;
+    while bit < UNIT_BITS {
+        let square = (rest as u128 * rest as u128) >> 63;
+        let carry = (square >> 64) as u64;
+        rest = (square >> carry) as u64;
+        log = log << 1 | carry;
+        bit += 1;
+    }
+    log
+}
+
+/// 2^(1/2), 2^(1/4), ... in 2^-62, each the square root of the one before.
+const ROOTS: [u64; UNIT_BITS as usize] = {
+    let mut roots = [0; UNIT_BITS as usize];
+    let mut last = 2_u128 << 62;
+    let mut i = 0;
+    while i < roots.len() {
+        last = (last << 62).isqrt();
+        roots[i] = last as u64;
+        i += 1;
+    }
+    roots
+};
+
+/// 2^`x` in 2^-16, `x` in 2^-16 and below 47.
+fn exp2(x: u64) -> u64 {
+    let fraction = ROOTS.iter().enumerate().fold(1_u64 << 62, |product, (i, root)| {
+        let set = x >> (UNIT_BITS as usize - 1 - i) & 1 == 1;
+        if set { ((u128::from(product) * u128::from(*root)) >> 62) as u64 } else { product }
+    });
+    ((u128::from(fraction) << (x >> UNIT_BITS)) >> (62 - UNIT_BITS)) as u64
+}
+
+const LOG_LOW: u64 = log2(LOW_WINDOW);
+const LOG_SPAN: u64 = log2(HIGH_WINDOW) - LOG_LOW;
+
+impl Highspeed {
+    /// log2 of `window` bytes in segments, 2^-16; zero below one segment, 2^46 segments at most.
+    fn log_segments(&self, window: u64) -> u64 {
+        log2(window.max(self.mss)).saturating_sub(log2(self.mss)).min(46 << UNIT_BITS)
+    }
+
+    /// b(w) in 2^-32, `log` the logarithm of w.
+    fn decrease(log: u64) -> u64 {
+        // Section 5: b(w) = (High_Decrease - 0.5) (log(w) - log(W)) / (log(W_1) - log(W)) + 0.5
+        let fall = u128::from(log.saturating_sub(LOG_LOW)) * u128::from(FALL) / u128::from(LOG_SPAN);
+        HALF.saturating_sub(fall as u64).max(SMALLEST_DECREASE)
+    }
+
+    /// a(w) in segments, 2^-16.
+    fn increase(log: u64) -> u64 {
+        // Section 5: a(w) = w^2 p(w) 2 b(w) / (2 - b(w)) with p(w) = 0.078 / w^1.2, so w^0.8 * 0.156 * b(w) / (2 - b(w)).
+        let b = Self::decrease(log);
+        let power = exp2(log * 4 / 5);
+        let a = u128::from(power) * u128::from(b) * 156 / (u128::from((1 << 33) - b) * 1000);
+        // At Low_Window the formula gives 0.95; Reno's segment is the least.
+        (a as u64).max(1 << UNIT_BITS)
+    }
+}
+
+impl Phase for Highspeed {
+    fn enter(&mut self, entry: &Entry, _: &mut Control) {
+        self.mss = entry.mss.into();
+        self.window = 0;
+        self.remainder = 0;
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
+        if ack.is(Ack::RECOVERY) || ack.growth == 0 {
+            return Step::Stay;
+        }
+        let cwnd = control.cwnd;
+        let cut = (cwnd.ilog2() + 1).saturating_sub(WINDOW_BITS);
+        if cwnd >> cut << cut != self.window {
+            self.window = cwnd >> cut << cut;
+            self.increase = Self::increase(self.log_segments(self.window)) * self.mss;
+        }
+        // Section 5: w <- w + a(w)/w for each ACK, here for each segment that the host lets count. An ACK for more
+        // than a window counts as one.
+        let whole = u128::from(self.increase) * u128::from(ack.growth.min(cwnd)) + u128::from(self.remainder);
+        let divisor = u128::from(cwnd) << UNIT_BITS;
+        control.cwnd += (whole / divisor) as u64;
+        self.remainder = (whole % divisor) as u64;
+        Step::Stay
+    }
+
+    fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
+        // Section 5: w <- (1 - b(w)) w. RFC 5681's floor of two segments.
+        let b = Self::decrease(self.log_segments(event.base));
+        let taken = ((u128::from(event.base) * u128::from(b)) >> 32) as u64;
+        control.ssthresh = (event.base - taken).max(2 * self.mss);
+        control.cwnd = control.ssthresh;
+        self.remainder = 0;
+        Step::Stay
+    }
+}
+
+#[cfg(test)]
+#[path = "highspeed_tests.rs"]
+mod tests;

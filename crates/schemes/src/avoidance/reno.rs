@@ -1,0 +1,158 @@
+//! Reno's additive increase, multiplicative decrease: RFC 5681 section 3.1, equations (3) and (4).
+
+use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
+use firstflight_contract::{Ack, Congestion, Control, Entry, Phase, Role, Signals, Step};
+
+/// The values of the parameter `growth`.
+const GROWTH: &[&str] = &["counted", "per-ack"];
+
+/// One segment per window of ACKs; half the window on congestion.
+#[derive(Clone, Debug, Default)]
+pub struct Reno {
+    mss: u64,
+    /// Growth not yet in the window, so that nothing is lost to rounding: acknowledged bytes where they are
+    /// counted, else the remainder of a division by the window.
+    credit: u64,
+    /// Parameter: whether every ACK grows the window by its fraction of a segment.
+    per_ack: bool,
+}
+
+impl Reno {
+    /// How ACKs are counted; the schemes that grow as Reno does take it over.
+    pub const GROWTH: Param = Param {
+        name: "growth",
+        kind: ParamKind::Choice(GROWTH),
+        default: "counted",
+        doc: "counted: a segment for each window of acknowledged bytes, as RFC 5681 recommends and Linux \
+              does; per-ack: SMSS*SMSS/cwnd for each ACK (equation (3)), as ns-2 does",
+    };
+}
+
+impl Scheme for Reno {
+    const INFO: Info = Info {
+        label: "reno",
+        role: Role::Avoidance,
+        source: "RFC 5681 section 3.1",
+        summary: "one segment per round trip, half the window on congestion",
+        needs: Signals::NONE,
+        params: &[Self::GROWTH],
+    };
+
+    fn set(&mut self, name: &str, value: Value) {
+        match (name, value) {
+            ("growth", Value::Choice(i)) => self.per_ack = GROWTH[i] == "per-ack",
+            _ => unreachable!("reno has no parameter {name} of this kind"),
+        }
+    }
+}
+
+impl Phase for Reno {
+    fn enter(&mut self, entry: &Entry, _: &mut Control) {
+        self.mss = entry.mss.into();
+        self.credit = 0;
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
+        if ack.is(Ack::RECOVERY) || ack.growth == 0 {
+            return Step::Stay;
+        }
+        if self.per_ack {
+            // Equation (3): cwnd += SMSS*SMSS/cwnd, for each ACK of new data.
+            self.credit += ack.growth * self.mss;
+            let grown = self.credit / control.cwnd;
+            self.credit -= grown * control.cwnd;
+            control.cwnd += grown;
+            return Step::Stay;
+        }
+        // RFC 5681: "a TCP ... increases cwnd by one full-sized segment (SMSS) per RTT", done as the RFC
+        // recommends: count the acknowledged bytes and grow once a whole window of them has arrived.
+        if self.credit >= control.cwnd {
+            // Counted under a larger window: one segment for all of it.
+            self.credit = 0;
+            control.cwnd += self.mss;
+        }
+        self.credit += ack.growth;
+        if self.credit >= control.cwnd {
+            // One ACK may cover several windows where one loss held it back.
+            let windows = self.credit / control.cwnd;
+            self.credit -= windows * control.cwnd;
+            control.cwnd += windows * self.mss;
+        }
+        Step::Stay
+    }
+
+    fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
+        // Equation (4): ssthresh = max (FlightSize / 2, 2*SMSS)
+        control.ssthresh = (event.base / 2).max(2 * self.mss);
+        control.cwnd = control.ssthresh;
+        self.credit = 0;
+        Step::Stay
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use firstflight_contract::Trigger;
+
+    const MSS: u64 = 1000;
+
+    fn reno() -> (Reno, Control) {
+        let mut reno = Reno::default();
+        let mut control = Control { cwnd: 100 * MSS, ssthresh: 50 * MSS, ..Control::default() };
+        reno.enter(&Entry { mss: MSS as u32, ..Entry::default() }, &mut control);
+        (reno, control)
+    }
+
+    #[test]
+    fn a_window_of_acks_adds_one_segment_whether_each_covers_one_packet_or_two() {
+        for packets_per_ack in [1, 2] {
+            let (mut reno, mut control) = reno();
+            let bytes = packets_per_ack * MSS;
+            // 100 + 101 + ... + 109 = 1045 packets make ten rounds from a window of 100.
+            for _ in 0..1046 / packets_per_ack {
+                let _ = reno.on_ack(&Ack { acked: bytes, growth: bytes, ..Ack::default() }, &mut control);
+            }
+            assert_eq!(control.cwnd, 110 * MSS, "{packets_per_ack} packets per ACK");
+        }
+    }
+
+    #[test]
+    fn an_ack_of_two_windows_and_a_tenth_adds_two_segments_and_keeps_the_tenth() {
+        let (mut reno, mut control) = reno();
+        control.cwnd = 10 * MSS;
+        let ack = |segments: u64| Ack { growth: segments * MSS, ..Ack::default() };
+        let _ = reno.on_ack(&ack(21), &mut control);
+        assert_eq!(control.cwnd, 12 * MSS);
+        let _ = reno.on_ack(&ack(10), &mut control);
+        assert_eq!(control.cwnd, 12 * MSS);
+        let _ = reno.on_ack(&ack(1), &mut control);
+        assert_eq!(control.cwnd, 13 * MSS);
+    }
+
+    #[test]
+    fn growth_with_every_ack_is_slower_than_counting_by_half_a_segment_for_each_segment_gained() {
+        let (mut reno, mut control) = reno();
+        reno.set("growth", Value::Choice(1));
+        // An ACK turns w into w + 1/w, so it adds 2 + 1/w^2 to w^2: from 100 to 110 segments that takes
+        // (110^2 - 100^2) / 2 = 1050 ACKs. Counting takes 100 + 101 + ... + 109 = 1045.
+        let mut acks = 0;
+        while control.cwnd < 110 * MSS {
+            let _ = reno.on_ack(&Ack { acked: MSS, growth: MSS, ..Ack::default() }, &mut control);
+            acks += 1;
+        }
+        assert_eq!(acks, 1050);
+    }
+
+    #[test]
+    fn congestion_halves_the_base_but_not_below_two_segments() {
+        let (mut reno, mut control) = reno();
+        for (base, expected) in [(100, 50), (7, 3_500 / MSS), (3, 2), (1, 2)] {
+            let event = Congestion { base: base * MSS, trigger: Trigger::Loss, ..Congestion::default() };
+            assert_eq!(reno.on_congestion(&event, &mut control), Step::Stay);
+            assert_eq!(control.ssthresh / MSS, expected, "base {base}");
+            assert_eq!(control.cwnd, control.ssthresh);
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! Scalable TCP: T. Kelly, "Scalable TCP: Improving Performance in Highspeed Wide Area Networks", ACM CCR 33(2), 2003;
+//! and as the Linux kernel has it.
+//!
+//! A hundredth of a segment for each one acknowledged, an eighth of the window for a loss: the time to recover from a
+//! loss depends on the RTT alone, not on the window.
+
+use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
+use firstflight_contract::{Ack, Congestion, Control, Entry, Phase, Role, Signals, Step};
+
+/// The paper's a, segments for each one acknowledged.
+const INCREASE: f64 = 0.01;
+/// The paper's b, the part of the window that a loss takes.
+const DECREASE: f64 = 0.125;
+/// The paper's lwnd, segments.
+const LEGACY_WINDOW: u64 = 16;
+/// Parameters and growth are in 2^-24.
+const UNIT_BITS: u32 = 24;
+const ONE: f64 = (1 << UNIT_BITS) as f64;
+
+/// The values of the parameter `rules`.
+const RULES: &[&str] = &["kelly", "linux"];
+
+/// Scalable TCP.
+#[derive(Clone, Debug)]
+pub struct Scalable {
+    mss: u64,
+    /// Growth below one byte, 2^-24, where it is a part of what was acknowledged.
+    fraction: u64,
+    /// What the division of the last ACK left where Reno's segment a window applies, bytes squared.
+    remainder: u64,
+    /// Parameter: 2^-24.
+    increase: u64,
+    /// Parameter: 2^-24.
+    decrease: u64,
+    /// Parameter: segments.
+    legacy_window: u64,
+    /// Parameter: whether the kernel's rules apply.
+    linux: bool,
+}
+
+impl Default for Scalable {
+    fn default() -> Self {
+        Self {
+            mss: 0,
+            fraction: 0,
+            remainder: 0,
+            increase: (INCREASE * ONE).round() as u64,
+            decrease: (DECREASE * ONE).round() as u64,
+            legacy_window: LEGACY_WINDOW,
+            linux: false,
+        }
+    }
+}
+
+impl Scheme for Scalable {
+    const INFO: Info = Info {
+        label: "scalable",
+        role: Role::Avoidance,
+        source: "Kelly, ACM CCR 33(2), 2003; Linux, net/ipv4/tcp_scalable.c",
+        summary: "a hundredth of a segment for each one acknowledged, an eighth of the window on congestion",
+        needs: Signals::NONE,
+        params: &[
+            Param {
+                name: "rules",
+                kind: ParamKind::Choice(RULES),
+                default: "kelly",
+                doc: "kelly: Reno up to legacy_window; linux: never slower than Reno, and the same decrease for every \
+                      window",
+            },
+            Param {
+                name: "increase",
+                kind: ParamKind::Number { min: 0.0001, max: 1.0 },
+                default: "0.01",
+                doc: "segments for each one acknowledged (Kelly: a; Linux 1/100, formerly 1/50 in view of delayed ACKs)",
+            },
+            Param {
+                name: "decrease",
+                kind: ParamKind::Number { min: 0.01, max: 0.9 },
+                default: "0.125",
+                doc: "part of the window that congestion takes (Kelly: b; Linux: 1/8)",
+            },
+            Param {
+                name: "legacy_window",
+                kind: ParamKind::Packets,
+                default: "16 packets",
+                doc: "window up to which Reno's rules apply; only with rules = kelly (Kelly: lwnd)",
+            },
+        ],
+    };
+
+    fn set(&mut self, name: &str, value: Value) {
+        match (name, value) {
+            ("rules", Value::Choice(i)) => self.linux = RULES[i] == "linux",
+            ("increase", Value::Number(x)) => self.increase = (x * ONE).round() as u64,
+            ("decrease", Value::Number(x)) => self.decrease = (x * ONE).round() as u64,
+            ("legacy_window", Value::Packets(n)) => self.legacy_window = n,
+            _ => unreachable!("scalable has no parameter {name} of this kind"),
+        }
+    }
+}
+
+impl Scalable {
+    /// Whether Kelly's rules leave a window of this many bytes to Reno.
+    fn legacy(&self, window: u64) -> bool {
+        !self.linux && window <= self.legacy_window.saturating_mul(self.mss)
+    }
+
+    /// Whether a window of this many bytes grows by a segment a window, as Reno's does.
+    fn grows_as_reno(&self, window: u64) -> bool {
+        if self.linux {
+            // The kernel: a segment for each min(w, 1/a) acknowledged.
+            u128::from(window) * u128::from(self.increase) < u128::from(self.mss) << UNIT_BITS
+        } else {
+            self.legacy(window)
+        }
+    }
+}
+
+impl Phase for Scalable {
+    fn enter(&mut self, entry: &Entry, _: &mut Control) {
+        self.mss = entry.mss.into();
+        self.fraction = 0;
+        self.remainder = 0;
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
+        if ack.is(Ack::RECOVERY) {
+            return Step::Stay;
+        }
+        let cwnd = control.cwnd;
+        // An ACK for more than a window counts as one.
+        let growth = ack.growth.min(cwnd);
+        if self.grows_as_reno(cwnd) {
+            // RFC 5681, equation (3): cwnd += SMSS*SMSS/cwnd for each segment.
+            self.remainder += growth * self.mss;
+            control.cwnd += self.remainder / cwnd;
+            self.remainder %= cwnd;
+        } else {
+            // Kelly: cwnd <- cwnd + 0.01 for each ACK, here for each segment that the host lets count.
+            let grown = u128::from(growth) * u128::from(self.increase) + u128::from(self.fraction);
+            control.cwnd += (grown >> UNIT_BITS) as u64;
+            self.fraction = grown as u64 & ((1 << UNIT_BITS) - 1);
+        }
+        Step::Stay
+    }
+
+    fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
+        // Kelly: cwnd <- cwnd - 0.125 cwnd; a window that grows as Reno's is halved as Reno's.
+        let taken = if self.legacy(event.base) {
+            event.base - event.base / 2
+        } else {
+            ((u128::from(event.base) * u128::from(self.decrease)) >> UNIT_BITS) as u64
+        };
+        control.ssthresh = (event.base - taken).max(2 * self.mss);
+        control.cwnd = control.ssthresh;
+        self.fraction = 0;
+        self.remainder = 0;
+        Step::Stay
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1448;
+
+    fn scalable(segments: u64, rules: &str) -> (Scalable, Control) {
+        let mut phase = Scalable::default();
+        phase.set("rules", Value::Choice(RULES.iter().position(|r| *r == rules).expect("a word")));
+        let mut control = Control { cwnd: segments * MSS, ..Control::default() };
+        phase.enter(&Entry { mss: MSS as u32, ..Entry::default() }, &mut control);
+        (phase, control)
+    }
+
+    fn ack(bytes: u64) -> Ack {
+        Ack { acked: bytes, growth: bytes, ..Ack::default() }
+    }
+
+    /// The window in segments after `acks` ACKs for `per_ack` segments each.
+    fn grown(phase: &mut Scalable, control: &mut Control, acks: u64, per_ack: u64) -> f64 {
+        for _ in 0..acks {
+            let _ = phase.on_ack(&ack(per_ack * MSS), control);
+        }
+        control.cwnd as f64 / MSS as f64
+    }
+
+    #[test]
+    fn a_segment_acknowledged_adds_a_hundredth_at_every_window_whatever_an_ack_covers() {
+        for segments in [17, 100, 83_000] {
+            for per_ack in [1, 2] {
+                let (mut phase, mut control) = scalable(segments, "kelly");
+                // 100 000 segments acknowledged are 1000 more in the window; 0.01 is rounded at 2^-25.
+                let is = grown(&mut phase, &mut control, 100_000 / per_ack, per_ack);
+                let expected = (segments + 1000) as f64;
+                assert!((is - expected).abs() < 0.01, "from {segments}: {is}, expected {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_window_doubles_in_seventy_rounds_whatever_its_size() {
+        // A round acknowledges w segments and leaves 1.01 w: 1.01^70 = 2.0068.
+        for segments in [1000, 100_000] {
+            let (mut phase, mut control) = scalable(segments, "kelly");
+            for _ in 0..70 {
+                let _ = phase.on_ack(&ack(control.cwnd), &mut control);
+            }
+            let ratio = control.cwnd as f64 / (segments * MSS) as f64;
+            assert!((ratio - 2.0068).abs() < 0.0002, "{ratio}");
+        }
+    }
+
+    #[test]
+    fn an_eighth_lost_is_regained_in_fourteen_rounds_whatever_the_window() {
+        // The paper: log(1 - b)/-log(1 + a) = 0.13353/0.00995 = 13.4 round trips.
+        for segments in [1000, 100_000] {
+            let (mut phase, mut control) = scalable(segments, "kelly");
+            let event = Congestion { base: segments * MSS, ..Congestion::default() };
+            let _ = phase.on_congestion(&event, &mut control);
+            assert_eq!(control.cwnd, segments / 8 * 7 * MSS);
+            let rounds = (1..).find(|_| {
+                let _ = phase.on_ack(&ack(control.cwnd), &mut control);
+                control.cwnd >= segments * MSS
+            });
+            assert_eq!(rounds, Some(14));
+        }
+    }
+
+    #[test]
+    fn up_to_the_legacy_window_it_is_reno() {
+        // An ACK turns w into w + 1/w, so it adds 2 + 1/w^2 to w^2: from 10 to 16 segments that takes just below
+        // (16^2 - 10^2) / 2 = 78 ACKs: 78 - ln(16/10)/2 = 77.8.
+        let (mut phase, mut control) = scalable(10, "kelly");
+        assert!(grown(&mut phase, &mut control, 77, 1) < 16.0);
+        assert!(grown(&mut phase, &mut control, 1, 1) > 16.0);
+        // From here on a hundredth.
+        let before = control.cwnd;
+        let _ = grown(&mut phase, &mut control, 100, 1);
+        assert!(control.cwnd.abs_diff(before + MSS) <= 1, "{before} {}", control.cwnd);
+        for (base, kept) in [(16, 8.0), (10, 5.0), (3, 2.0), (17, 14.875), (24, 21.0)] {
+            let event = Congestion { base: base * MSS, ..Congestion::default() };
+            let _ = phase.on_congestion(&event, &mut control);
+            assert_eq!(control.cwnd as f64 / MSS as f64, kept, "of {base}");
+            assert_eq!(control.ssthresh, control.cwnd);
+        }
+        phase.set("legacy_window", Value::Packets(0));
+        let event = Congestion { base: 16 * MSS, ..Congestion::default() };
+        let _ = phase.on_congestion(&event, &mut control);
+        assert_eq!(control.cwnd, 14 * MSS);
+    }
+
+    #[test]
+    fn linux_is_never_slower_than_reno_and_yields_an_eighth_of_any_window() {
+        // From 20 to 40 segments (40^2 - 20^2) / 2 = 600 ACKs, less ln(40/20)/2 = 0.35; Kelly's rule adds 6.
+        let (mut phase, mut control) = scalable(20, "linux");
+        assert!(grown(&mut phase, &mut control, 599, 1) < 40.0);
+        assert!(grown(&mut phase, &mut control, 1, 1) > 40.0);
+        let (mut phase, mut control) = scalable(20, "kelly");
+        assert!((grown(&mut phase, &mut control, 600, 1) - 26.0).abs() < 0.01);
+        // Above 1/a segments both add a for each: 1/50 as kernels once had it, 1000 ACKs for 20 segments.
+        let (mut phase, mut control) = scalable(50, "linux");
+        phase.set("increase", Value::Number(0.02));
+        // At exactly 50 both rules give a fiftieth.
+        assert!((grown(&mut phase, &mut control, 1000, 1) - 70.0).abs() < 0.05);
+        for base in [16, 800] {
+            let event = Congestion { base: base * MSS, ..Congestion::default() };
+            let _ = phase.on_congestion(&event, &mut control);
+            assert_eq!(control.cwnd, base / 8 * 7 * MSS);
+        }
+        phase.set("decrease", Value::Number(0.5));
+        let event = Congestion { base: 800 * MSS, ..Congestion::default() };
+        let _ = phase.on_congestion(&event, &mut control);
+        assert_eq!(control.cwnd, 400 * MSS);
+    }
+
+    #[test]
+    fn nothing_grows_while_a_loss_is_repaired() {
+        let (mut phase, mut control) = scalable(100, "kelly");
+        for _ in 0..1000 {
+            let _ = phase.on_ack(&Ack { flags: Ack::RECOVERY, ..ack(MSS) }, &mut control);
+        }
+        assert_eq!(control.cwnd, 100 * MSS);
+    }
+}

@@ -1,0 +1,239 @@
+//! VCP: Y. Xia, L. Subramanian, I. Stoica, S. Kalyanaraman, "One More Bit Is Enough", SIGCOMM 2005, sections 3 and 4
+//! ("the paper"); what follows a decrease as in the authors' program.
+//!
+//! The most loaded router on the path says in two bits whether there is room, a little room, or too much, and the window
+//! grows by a share of itself, by a constant, or shrinks by a share.
+
+use crate::scheme::{Info, Scheme};
+use firstflight_contract::{
+    Ack, Beginning, Congestion, Control, Entry, Load, Nanos, Phase, Role, Signals, Step, Trigger,
+};
+
+/// Nanoseconds. `t_rho`, over which routers measure; what the constants below are for.
+const SPAN: u64 = 200_000_000;
+/// `ln(1 + xi)` for the paper's `xi` = 0.0625, 2^-32: the share of a multiplicative increase.
+const LN_GROWTH: u64 = 260_380_768;
+/// Nanoseconds. A round trip counts as at most this: five spans, after which a window grows by 35 %.
+const MOST_RTT: u64 = 5 * SPAN;
+/// `beta`, what is left of the window after a decrease, in eighths.
+const LEFT: u64 = 7;
+
+const ONE_BITS: u32 = 32;
+
+/// What overload has led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Overload {
+    /// Nothing yet.
+    None,
+    /// A decrease, until this time: what is said of overload dates from before it.
+    Frozen(Nanos),
+    /// After that, until this time, the window may grow by a constant again, and not yet shrink.
+    Waiting(Nanos),
+}
+
+/// Variable-structure congestion control.
+#[derive(Clone, Debug)]
+pub struct Vcp {
+    mss: u64,
+    overload: Overload,
+    /// Growth below one byte, 2^-32 bytes.
+    fraction: u64,
+}
+
+impl Default for Vcp {
+    fn default() -> Self {
+        Self { mss: 0, overload: Overload::None, fraction: 0 }
+    }
+}
+
+impl Scheme for Vcp {
+    const INFO: Info = Info {
+        label: "vcp",
+        role: Role::Avoidance,
+        source: "Xia, Subramanian, Stoica, Kalyanaraman, SIGCOMM 2005, sections 3 and 4",
+        summary: "grows by a share, grows by a constant, or shrinks, as the routers on the path say in two bits",
+        needs: Signals::LOAD,
+        params: &[],
+    };
+    const BEGINNING: Beginning = Beginning::Own;
+}
+
+impl Phase for Vcp {
+    fn enter(&mut self, entry: &Entry, _: &mut Control) {
+        self.mss = entry.mss.into();
+        self.fraction = 0;
+    }
+
+    fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
+        self.pass_time(ack.now, ack.srtt);
+        if ack.is(Ack::RECOVERY) {
+            return Step::Stay;
+        }
+        // The paper's rules are for what a round trip delivers, however many ACKs say so.
+        let delivered = if ack.growth > 0 { ack.acked } else { 0 };
+        match (ack.load, self.overload) {
+            (Load::Unknown, _) | (Load::Over, Overload::Frozen(_)) => {}
+            (Load::Low, _) => self.grow(control, multiplicative(ack.srtt, delivered), delivered),
+            (Load::High, _) | (Load::Over, Overload::Waiting(_)) => {
+                let increase = self.additive(ack.srtt, delivered, control.cwnd);
+                self.grow(control, increase, delivered);
+            }
+            (Load::Over, Overload::None) => {
+                self.shrink(control, ack.now);
+            }
+        }
+        Step::Stay
+    }
+
+    fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
+        if event.trigger == Trigger::Mark {
+            // A start-up scheme was told of overload, and this one reduces for it.
+            self.shrink(control, event.now);
+            control.ssthresh = control.cwnd.max(2 * self.mss);
+            return Step::Stay;
+        }
+        // Losses are answered as in TCP: RFC 5681 equation (4).
+        control.ssthresh = (event.base / 2).max(2 * self.mss);
+        control.cwnd = control.ssthresh;
+        Step::Stay
+    }
+}
+
+/// Equation (2) of the paper for a flow of this RTT, xi_s = (1 + xi)^(rtt / t_rho) - 1 of what was delivered: 2^-32 bytes.
+fn multiplicative(rtt: Nanos, delivered: u64) -> u128 {
+    // e^x - 1 by its series; x is below 0.31, so that eight terms are exact to 2^-32.
+    let x = u128::from(rtt.0.min(MOST_RTT)) * u128::from(LN_GROWTH) / u128::from(SPAN);
+    let (mut term, mut sum) = (x, x);
+    for n in 2..=8 {
+        term = ((term * x) >> ONE_BITS) / n;
+        sum += term;
+    }
+    sum * u128::from(delivered)
+}
+
+impl Vcp {
+    /// A segment a round trip for a flow of the RTT t_rho, and (rtt / t_rho)^2 of one for others, so that rates grow by
+    /// the same: the part of it for what was delivered, 2^-32 bytes.
+    fn additive(&self, rtt: Nanos, delivered: u64, cwnd: u64) -> u128 {
+        // Microseconds keep this below 2^128.
+        let (rtt, span) = (u128::from(rtt.0.min(MOST_RTT) / 1000), u128::from(SPAN / 1000));
+        let segment = (u128::from(self.mss) << ONE_BITS) * rtt * rtt / (span * span);
+        segment * u128::from(delivered) / u128::from(cwnd.max(1))
+    }
+
+    /// Grows by so much, 2^-32 bytes, and by no more than was delivered.
+    fn grow(&mut self, control: &mut Control, increase: u128, delivered: u64) {
+        let grown = increase.min(u128::from(delivered) << ONE_BITS) + u128::from(self.fraction);
+        control.cwnd = control.cwnd.saturating_add((grown >> ONE_BITS) as u64);
+        self.fraction = grown as u64 & ((1 << ONE_BITS) - 1);
+    }
+
+    /// Equation (4): cwnd <- beta cwnd.
+    fn shrink(&mut self, control: &mut Control, now: Nanos) {
+        control.cwnd = (control.cwnd / 8 * LEFT + control.cwnd % 8 * LEFT / 8).max(self.mss);
+        self.overload = Overload::Frozen(now.saturating_add(Nanos(SPAN)));
+    }
+
+    fn pass_time(&mut self, now: Nanos, rtt: Nanos) {
+        if let Overload::Frozen(until) = self.overload
+            && now >= until
+        {
+            self.overload = Overload::Waiting(until.saturating_add(rtt));
+        }
+        if let Overload::Waiting(until) = self.overload
+            && now >= until
+        {
+            self.overload = Overload::None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1000;
+
+    fn begun(cwnd: u64) -> (Vcp, Control) {
+        let mut phase = Vcp::default();
+        let mut control = Control { cwnd: cwnd * MSS, ..Control::default() };
+        phase.enter(&Entry { mss: MSS as u32, ..Entry::default() }, &mut control);
+        (phase, control)
+    }
+
+    fn ack(ms: u64, rtt: u64, load: Load) -> Ack {
+        Ack {
+            now: Nanos::from_millis(ms),
+            srtt: Nanos::from_millis(rtt),
+            acked: MSS,
+            growth: MSS,
+            load,
+            ..Ack::default()
+        }
+    }
+
+    /// The window, segments, after a window of ACKs under this load.
+    fn after_a_round(cwnd: u64, rtt: u64, load: Load) -> f64 {
+        let (mut phase, mut control) = begun(cwnd);
+        for _ in 0..cwnd {
+            let _ = phase.on_ack(&ack(0, rtt, load), &mut control);
+        }
+        control.cwnd as f64 / MSS as f64
+    }
+
+    #[test]
+    fn where_there_is_room_a_span_adds_a_sixteenth_whatever_the_rtt() {
+        // A round trip of 200 ms: 1.0625. Of 100 ms: sqrt(1.0625) = 1.030776. Of 400 ms: 1.12890625.
+        for (rtt, expected) in [(200, 1062.5), (100, 1030.776), (400, 1128.906)] {
+            assert!((after_a_round(1000, rtt, Load::Low) - expected).abs() < 0.01, "{rtt} ms");
+        }
+    }
+
+    #[test]
+    fn where_there_is_little_room_rates_grow_by_the_same_whatever_the_rtt() {
+        // A segment in 200 ms; a quarter of one in 100 ms; four in 400 ms. The window grows while it is applied.
+        for (rtt, expected) in [(200, 1001.0), (100, 1000.25), (400, 1004.0)] {
+            assert!((after_a_round(1000, rtt, Load::High) - expected).abs() < 0.02, "{rtt} ms");
+        }
+    }
+
+    #[test]
+    fn overload_takes_an_eighth_once_and_then_holds_for_a_span_and_a_round_trip() {
+        let (mut phase, mut control) = begun(800);
+        let mut window = |ms| {
+            let _ = phase.on_ack(&ack(ms, 100, Load::Over), &mut control);
+            control.cwnd
+        };
+        // Frozen for 200 ms; then growing for 100 ms by a quarter of a segment a round trip, 1000/4/700 of a byte an ACK;
+        // then it shrinks again.
+        assert_eq!((window(1000), window(1100), window(1199)), (700_000, 700_000, 700_000));
+        for _ in 0..3 {
+            window(1200);
+        }
+        assert_eq!(window(1299), 700_001);
+        assert_eq!(window(1300), 612_500);
+    }
+
+    #[test]
+    fn room_that_is_said_after_a_decrease_is_taken() {
+        let (mut phase, mut control) = begun(800);
+        let _ = phase.on_ack(&ack(1000, 200, Load::Over), &mut control);
+        let _ = phase.on_ack(&ack(1100, 200, Load::Low), &mut control);
+        assert_eq!(control.cwnd, 700_062);
+    }
+
+    #[test]
+    fn a_silent_path_leaves_the_window_alone() {
+        assert_eq!(after_a_round(100, 200, Load::Unknown), 100.0);
+    }
+
+    #[test]
+    fn a_mark_that_ended_start_up_is_overload_and_a_loss_halves() {
+        for (trigger, left) in [(Trigger::Mark, 70_000), (Trigger::Loss, 40_000)] {
+            let (mut phase, mut control) = begun(80);
+            let event = Congestion { trigger, base: 80 * MSS, ..Congestion::default() };
+            let _ = phase.on_congestion(&event, &mut control);
+            assert_eq!((control.cwnd, control.ssthresh), (left, left));
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! Vegas: L. S. Brakmo, L. L. Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC 13(8),
+//! 1995, section III.B; in the form of ns-2.35 (`tcp-vegas.cc`).
+//!
+//! Once a round trip the window grows or shrinks by a segment, so that between `alpha` and `beta` segments of the connection
+//! wait at the bottleneck.
+
+use crate::estimate::backlog::Backlog;
+use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
+use crate::startup::vegas::{limits, segments};
+use firstflight_contract::{Ack, Congestion, Control, Entry, Phase, Role, Signals, Step, Trigger, Why};
+
+/// Segments; ns-2's `v_alpha_` and `v_beta_`.
+const ALPHA: u64 = 1;
+const BETA: u64 = 3;
+
+/// The values of the parameter `growth`.
+const GROWTH: &[&str] = &["exact", "per-ack"];
+/// Growth is in 2^-32 bytes.
+const BYTE_BITS: u32 = 32;
+
+/// Additive increase and decrease by delay.
+#[derive(Clone, Debug)]
+pub struct Vegas {
+    /// Parameters, segments.
+    alpha: u64,
+    beta: u64,
+    /// Parameter: whether what an ACK adds is cut.
+    per_ack: bool,
+    mss: u64,
+    backlog: Backlog,
+    /// The window when growth for this round trip was decided, bytes; zero if the window stays as it is.
+    growing_from: u64,
+    /// Growth below one byte, 2^-32.
+    fraction: u64,
+    /// What the division of the last ACK left, in units of 2^-32/`growing_from` bytes.
+    remainder: u64,
+}
+
+impl Default for Vegas {
+    fn default() -> Self {
+        Self {
+            alpha: ALPHA,
+            beta: BETA,
+            per_ack: false,
+            mss: 0,
+            backlog: Backlog::default(),
+            growing_from: 0,
+            fraction: 0,
+            remainder: 0,
+        }
+    }
+}
+
+impl Scheme for Vegas {
+    const INFO: Info = Info {
+        label: "vegas",
+        role: Role::Avoidance,
+        source: "Brakmo, Peterson, IEEE JSAC 13(8), 1995, section III.B",
+        summary: "a segment more or less a round trip, so that a few segments wait at the bottleneck",
+        needs: Signals::RTT,
+        params: &[
+            Param {
+                name: "alpha",
+                kind: ParamKind::Packets,
+                default: "1 packets",
+                doc: "waiting segments below which the window grows (ns-2: 1, Linux: 2)",
+            },
+            Param {
+                name: "beta",
+                kind: ParamKind::Packets,
+                default: "3 packets",
+                doc: "waiting segments above which it shrinks (ns-2: 3, Linux: 4)",
+            },
+            Param {
+                name: "growth",
+                kind: ParamKind::Choice(GROWTH),
+                default: "exact",
+                doc: "exact: a window of ACKs adds a segment; per-ack: 1/cwnd for each ACK, cut, so that they add a little \
+                      less, as in ns-2",
+            },
+        ],
+    };
+
+    const WATCHES: bool = true;
+
+    fn set(&mut self, name: &str, value: Value) {
+        match (name, value) {
+            ("alpha", Value::Packets(n)) => self.alpha = n,
+            ("beta", Value::Packets(n)) => self.beta = n,
+            ("growth", Value::Choice(i)) => self.per_ack = GROWTH[i] == "per-ack",
+            _ => unreachable!("vegas has no parameter {name} of this kind"),
+        }
+    }
+}
+
+impl Vegas {
+    fn decide(&mut self, waiting: u64, control: &mut Control) {
+        let waiting = segments(waiting, self.mss);
+        self.remainder = 0;
+        self.growing_from = 0;
+        if waiting > self.beta {
+            control.cwnd = (control.cwnd - self.mss.min(control.cwnd)).max(2 * self.mss).min(control.cwnd);
+            // A window that delay has lowered does not go back to slow start.
+            control.ssthresh = control.ssthresh.min(control.cwnd);
+        } else if waiting < self.alpha {
+            self.growing_from = control.cwnd;
+        }
+    }
+}
+
+impl Phase for Vegas {
+    fn enter(&mut self, entry: &Entry, _: &mut Control) {
+        self.mss = entry.mss.into();
+        self.growing_from = 0;
+        if entry.why == Why::Connect {
+            self.backlog = Backlog::default();
+        }
+    }
+
+    fn on_watched(&mut self, ack: &Ack, _: u64) {
+        let _ = self.backlog.on_ack(ack, self.mss);
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
+        let waiting = self.backlog.on_ack(ack, self.mss);
+        if ack.is(Ack::RECOVERY) {
+            return Step::Stay;
+        }
+        if let Some(waiting) = waiting {
+            self.decide(waiting, control);
+        }
+        if self.growing_from > 0 && limits(control.cwnd, ack, self.mss) {
+            // 1/cwnd for each segment that the host lets count, with the window of the decision: a segment a round trip.
+            let counted = u128::from(ack.growth.min(self.growing_from) * self.mss) << BYTE_BITS;
+            let from = u128::from(self.growing_from);
+            let whole = counted + u128::from(self.remainder);
+            self.remainder = if self.per_ack { 0 } else { (whole % from) as u64 };
+            let grown = (whole / from) as u64 + self.fraction;
+            control.cwnd += grown >> BYTE_BITS;
+            self.fraction = grown & ((1 << BYTE_BITS) - 1);
+        }
+        Step::Stay
+    }
+
+    fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
+        // ns-2: a quarter of the window for a loss that duplicate ACKs show, the half for a timeout.
+        let part = if event.trigger == Trigger::Timeout { 2 } else { 4 };
+        control.ssthresh = (event.base - event.base / part).max(2 * self.mss);
+        control.cwnd = control.ssthresh;
+        self.growing_from = 0;
+        Step::Stay
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::AnyPhase;
+    use firstflight_contract::Nanos;
+    use firstflight_host::chain::Chain;
+
+    const MSS: u64 = 1000;
+    const BASE: Nanos = Nanos::from_millis(100);
+
+    fn vegas(params: &[(&str, Value)]) -> Vegas {
+        let mut phase = Vegas::default();
+        for &(name, value) in params {
+            phase.set(name, value);
+        }
+        phase.enter(&Entry { mss: MSS as u32, ..Entry::default() }, &mut Control::default());
+        phase
+    }
+
+    /// `acks` ACKs of one segment each, the `first` to begin with, with `window` segments outstanding before each.
+    fn acks(first: u64, acks: u64, window: u64, rtt: Nanos) -> impl Iterator<Item = Ack> {
+        (first..first + acks).map(move |n| Ack {
+            rtt,
+            acked: MSS,
+            growth: MSS,
+            delivered: n * MSS,
+            in_flight: window * MSS,
+            pipe: (window - 1) * MSS,
+            ..Ack::default()
+        })
+    }
+
+    /// The window, bytes, after flights of 20 segments under each of these RTTs.
+    fn after(phase: &mut Vegas, control: &mut Control, rtts_us: &[u64]) -> Vec<u64> {
+        let mut first = 1;
+        let windows = rtts_us.iter().map(|&us| {
+            for ack in acks(first, 20, 20, Nanos::from_micros(us)) {
+                assert_eq!(phase.on_ack(&ack, control), Step::Stay);
+            }
+            first += 20;
+            control.cwnd
+        });
+        windows.collect()
+    }
+
+    #[test]
+    fn fewer_than_alpha_waiting_add_a_segment_a_round_trip_and_more_than_beta_take_one() {
+        // Of 20 segments wait 20 (1 - 100/RTT): none at 100 ms, 1 at 105.26, 3 at 117.65, 4 at 125. Each flight is judged at
+        // the first ACK of the next.
+        let mut control = Control { cwnd: 20 * MSS, ssthresh: 2 * MSS, ..Control::default() };
+        let rtts = [100_000, 105_263, 117_647, 125_000, 100_000, 100_000];
+        let windows = after(&mut vegas(&[]), &mut control, &rtts);
+        assert_eq!(windows, [20, 21, 21, 21, 20, 21].map(|packets| packets * MSS));
+        // Linux's 2 and 4 grow with one waiting, too, by 20/21 of a segment, and leave four alone.
+        let mut control = Control { cwnd: 20 * MSS, ssthresh: 2 * MSS, ..Control::default() };
+        let linux = [("alpha", Value::Packets(2)), ("beta", Value::Packets(4))];
+        let windows = after(&mut vegas(&linux), &mut control, &rtts[..5]);
+        assert_eq!(windows, [20_000, 21_000, 21_952, 21_952, 21_952]);
+    }
+
+    #[test]
+    fn what_an_ack_adds_is_cut_or_carried() {
+        // 960 x 960/20 160 = 45.714... for each of 21 ACKs, a segment together; cut in 2^-32 bytes it is a byte less, and a
+        // whole window no longer.
+        for (growth, left) in [(0, 22 * 960), (1, 22 * 960 - 1)] {
+            let mut phase = Vegas::default();
+            phase.set("growth", Value::Choice(growth));
+            phase.enter(&Entry { mss: 960, ..Entry::default() }, &mut Control::default());
+            let mut control = Control { cwnd: 21 * 960, ssthresh: 2 * 960, ..Control::default() };
+            for n in 1..=42 {
+                let ack = Ack {
+                    rtt: BASE,
+                    acked: 960,
+                    growth: 960,
+                    delivered: n * 960,
+                    in_flight: 21 * 960,
+                    pipe: 20 * 960,
+                    ..Ack::default()
+                };
+                let _ = phase.on_ack(&ack, &mut control);
+            }
+            assert_eq!(control.cwnd, left);
+        }
+    }
+
+    #[test]
+    fn a_loss_takes_a_quarter_and_a_timeout_the_half() {
+        for (trigger, base, left) in [
+            (Trigger::Loss, 40, 30),
+            (Trigger::Mark, 40, 30),
+            (Trigger::Timeout, 40, 20),
+            (Trigger::Loss, 2, 2),
+        ] {
+            let mut control = Control { cwnd: base * MSS, ..Control::default() };
+            let event = Congestion { base: base * MSS, trigger, ..Congestion::default() };
+            assert_eq!(vegas(&[]).on_congestion(&event, &mut control), Step::Stay);
+            assert_eq!((control.cwnd, control.ssthresh), (left * MSS, left * MSS), "{trigger:?}");
+        }
+    }
+
+    #[test]
+    fn a_window_that_delay_lowers_stays_out_of_slow_start() {
+        // Out of slow start at a threshold of 20, then 25 % of each flight waits: a segment less for each, and not back to
+        // the slow start that a window below the threshold would mean.
+        let mut chain =
+            Chain::new(AnyPhase::chain(&["slow-start", "vegas"]).expect("registered")).expect("a chain");
+        chain.start(&Entry { mss: MSS as u32, ..Entry::default() }, 19 * MSS, 20 * MSS);
+        let mut windows = vec![];
+        for flight in 0..5 {
+            for ack in acks(1 + 20 * flight, 20, 20, Nanos::from_millis(125)) {
+                // The very first met no queue.
+                let rtt = if windows.is_empty() && ack.delivered == MSS { BASE } else { ack.rtt };
+                chain.on_ack(&Ack { rtt, ..ack });
+            }
+            windows.push(chain.control.cwnd / MSS);
+        }
+        assert_eq!(windows, [20, 19, 18, 17, 16]);
+        assert!(chain.control.ssthresh <= chain.control.cwnd);
+    }
+
+    #[test]
+    fn the_flight_in_which_avoidance_begins_is_judged_from_its_beginning() {
+        // Slow start ends with the fifth ACK of a flight; at the first of the next the flight is judged, not one later.
+        let mut chain =
+            Chain::new(AnyPhase::chain(&["slow-start", "vegas"]).expect("registered")).expect("a chain");
+        chain.start(&Entry { mss: MSS as u32, ..Entry::default() }, 20 * MSS, 25 * MSS);
+        for ack in acks(1, 1, 20, BASE).chain(acks(2, 19, 20, Nanos::from_millis(125))) {
+            chain.on_ack(&ack);
+        }
+        assert_eq!(chain.control.cwnd, 25 * MSS);
+        for ack in acks(21, 1, 20, Nanos::from_millis(125)) {
+            chain.on_ack(&ack);
+        }
+        assert_eq!(chain.control.cwnd, 24 * MSS);
+    }
+}

@@ -1,0 +1,150 @@
+//! What a connection keeps waiting at the bottleneck, as Vegas measures it once a round trip: L. S. Brakmo, L. L. Peterson,
+//! "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC 13(8), 1995, section III.B; in the form of
+//! ns-2.35 (`tcp-vegas.cc`).
+
+use crate::estimate::flights::Flights;
+use firstflight_contract::{Ack, Nanos};
+
+/// Measures over the flights of a connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Backlog {
+    flights: Flights,
+    /// BaseRTT: the smallest of any segment; zero before the first. A handshake's is none: its packets are small, and what
+    /// a segment takes longer to transmit would count as waiting.
+    base: Nanos,
+    /// The segments of the flight that is being acknowledged, bytes up to its end; zero before the first.
+    end: u64,
+    /// RTT samples of its ACKs.
+    sum: u64,
+    samples: u64,
+}
+
+impl Backlog {
+    /// On a path of which the smallest RTT is known.
+    #[cfg(test)]
+    pub(crate) fn over(base: Nanos) -> Self {
+        Self { base, ..Self::default() }
+    }
+
+    /// Takes an ACK; at the first of a flight says how many bytes of the flight before waited: what is outstanding, less
+    /// what the path would hold if it were sent at the actual rate and met no queue.
+    #[inline]
+    pub(crate) fn on_ack(&mut self, ack: &Ack, mss: u64) -> Option<u64> {
+        if ack.rtt > Nanos::ZERO && (ack.rtt < self.base || self.base == Nanos::ZERO) {
+            self.base = ack.rtt;
+        }
+        if ack.is(Ack::RECOVERY) {
+            // What a repair sends and when says nothing of the queue.
+            *self = Self { flights: self.flights, base: self.base, ..Self::default() };
+            return None;
+        }
+        let waiting = if self.flights.begins(ack) { self.of_flight(ack, mss) } else { None };
+        // The ACK that begins a flight belongs to it.
+        if ack.rtt > Nanos::ZERO {
+            self.sum += ack.rtt.0;
+            self.samples += 1;
+        }
+        waiting
+    }
+
+    fn of_flight(&mut self, ack: &Ack, mss: u64) -> Option<u64> {
+        let before = core::mem::replace(
+            self,
+            Self { flights: self.flights, base: self.base, end: self.flights.end(), ..Self::default() },
+        );
+        if before.end == 0 || before.samples == 0 {
+            return None;
+        }
+        // "Expected = WindowSize/BaseRTT", "Actual": the bytes sent since the distinguished segment left over its RTT,
+        // here over the mean RTT of the flight. "Diff = Expected - Actual", times BaseRTT.
+        let rtt = before.sum / before.samples;
+        let sent = u128::from(self.end.saturating_sub(before.end));
+        let held = sent * u128::from(before.base.0) / u128::from(rtt.max(1));
+        // Outstanding is the segment whose ACK this is and what comes after it. What else a delayed ACK covers did not wait
+        // at the bottleneck but for its partner at the receiver.
+        Some(u128::from(ack.pipe + mss).saturating_sub(held) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1000;
+    const BASE: Nanos = Nanos::from_millis(100);
+
+    /// ACKs of one segment each under a steady window, their RTTs `rtt_ms`; what waited, bytes, at each start of a flight.
+    fn steady(window: u64, rtts_ms: impl IntoIterator<Item = u64>) -> Vec<u64> {
+        let mut backlog = Backlog::over(BASE);
+        let acks = rtts_ms.into_iter().enumerate().map(|(n, rtt)| Ack {
+            rtt: Nanos::from_millis(rtt),
+            delivered: (n as u64 + 1) * MSS,
+            in_flight: window * MSS,
+            pipe: (window - 1) * MSS,
+            ..Ack::default()
+        });
+        acks.filter_map(|ack| backlog.on_ack(&ack, MSS)).collect()
+    }
+
+    #[test]
+    fn what_waits_is_the_window_times_the_share_of_the_rtt_that_is_queueing() {
+        // Expected 20/0.1 = 200 segments/s, actual 20/0.125 = 160: Diff is 40 segments/s, in 100 ms 4 segments.
+        assert_eq!(steady(20, [125; 61]), [4 * MSS; 3]);
+        assert_eq!(steady(20, [100; 61]), [0; 3]);
+    }
+
+    #[test]
+    fn the_rtt_is_the_mean_over_the_flight() {
+        // 10 samples of 100 ms and 10 of 150 ms: 20 - 20 x 100/125 = 4.
+        assert_eq!(steady(20, (0..41).map(|n| if n % 2 == 0 { 100 } else { 150 })), [4 * MSS; 2]);
+    }
+
+    #[test]
+    fn the_base_is_the_smallest_rtt_of_a_segment_and_not_the_handshakes() {
+        let mut backlog = Backlog::default();
+        let waiting = (1..=61).filter_map(|n| {
+            let (rtt, min_rtt) = (Nanos::from_millis(101), BASE);
+            let (in_flight, pipe) = (20 * MSS, 19 * MSS);
+            backlog.on_ack(&Ack { rtt, min_rtt, delivered: n * MSS, in_flight, pipe, ..Ack::default() }, MSS)
+        });
+        assert!(waiting.eq([0; 3]), "what a segment takes longer than the SYN does not wait");
+    }
+
+    #[test]
+    fn a_flight_without_samples_says_nothing() {
+        assert_eq!(steady(20, [0; 61]), [0; 0]);
+    }
+
+    #[test]
+    fn a_segment_that_waits_at_the_receiver_for_its_partner_does_not_count() {
+        // 11 segments outstanding, an ACK for each two, no queue: 10 leave in each RTT, and the eleventh waits.
+        let mut backlog = Backlog::default();
+        for n in 1..40 {
+            let ack = Ack {
+                rtt: BASE,
+                delivered: 2 * n * MSS,
+                in_flight: 11 * MSS,
+                pipe: 9 * MSS,
+                ..Ack::default()
+            };
+            assert!(matches!(backlog.on_ack(&ack, MSS), None | Some(0)), "ACK {n}");
+        }
+    }
+
+    #[test]
+    fn a_repair_ends_the_measurement() {
+        let mut backlog = Backlog::over(BASE);
+        let ack = |n: u64, flags| Ack {
+            rtt: BASE + Nanos::from_millis(100),
+            delivered: n * MSS,
+            pipe: 0,
+            flags,
+            ..Ack::default()
+        };
+        assert_eq!(backlog.on_ack(&ack(1, 0), MSS), None);
+        assert_eq!(backlog.on_ack(&ack(2, 0), MSS), Some(500));
+        assert_eq!(backlog.on_ack(&ack(3, Ack::RECOVERY), MSS), None);
+        assert_eq!(backlog.on_ack(&ack(4, 0), MSS), None);
+        assert_eq!(backlog.on_ack(&ack(5, 0), MSS), Some(500));
+    }
+}

@@ -1,0 +1,52 @@
+//! Which ACKs answer the same flight: the segments that left within one round trip, so that their ACKs come within one.
+//!
+//! A flight is what the ACKs of the flight before released. It is counted by what is delivered, the host's round
+//! (`Ack::ROUND_START`) by the cumulative ACK: the two part where a hole keeps the cumulative ACK back while segments behind
+//! it arrive.
+
+use firstflight_contract::Ack;
+
+/// Tells where flights begin.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Flights {
+    /// What is delivered when everything is that was outstanding at the flight's first ACK, bytes.
+    end: u64,
+}
+
+impl Flights {
+    /// Whether this ACK, the next of the connection, is the first of a flight.
+    #[inline]
+    pub(crate) fn begins(&mut self, ack: &Ack) -> bool {
+        if ack.delivered <= self.end {
+            return false;
+        }
+        self.end = ack.delivered + ack.pipe;
+        true
+    }
+
+    /// What will have been delivered when the flight that has begun is, bytes.
+    pub(crate) const fn end(self) -> u64 {
+        self.end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flight_is_what_the_acks_of_the_flight_before_released() {
+        // Slow start with an ACK for each segment: from an initial window of 3 the flights are 3, 6, 12 segments, of 1 they
+        // are 1, 2, 4, 8. ACK n finds n delivered and, of the window of initial + n - 1, what is left outstanding.
+        for (initial, firsts) in [(3, &[1, 4, 10][..]), (1, &[1, 2, 4, 8, 16])] {
+            let mut flights = Flights::default();
+            let begun: Vec<u64> = (1..=20)
+                .filter(|&n| {
+                    let outstanding = initial + n - 2;
+                    flights.begins(&Ack { delivered: n, pipe: outstanding, ..Ack::default() })
+                })
+                .collect();
+            assert_eq!(begun, firsts, "initial window {initial}");
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! Start-up and congestion-avoidance schemes, each one file that reads like its paper.
+//!
+//! A scheme is a small state machine ([`firstflight_contract::Phase`]) without clock, I/O, randomness or allocation, so
+//! that the same source runs in the simulator, over QUIC and in the Linux kernel. A connection runs a chain of schemes:
+//! start-up schemes, which end, then one scheme that does not.
+
+pub mod avoidance;
+pub mod estimate;
+pub mod not_implemented;
+pub mod registry;
+pub mod scheme;
+pub mod standalone;
+pub mod startup;

@@ -1,0 +1,185 @@
+//! Every scheme, one line each. Adding one is its file, its line here and its page in `docs/algorithms/`.
+
+use firstflight_contract::{
+    Ack, Congestion, Control, Declaration, Declared, DescribeAck, Entry, Phase, Role, Sent, Step,
+};
+
+use crate::scheme::{Info, ParamKind, Scheme, Value};
+use crate::startup::planned::Planned;
+use crate::{avoidance, standalone, startup};
+
+macro_rules! registry {
+    ($($name:ident ( $path:path )),+ $(,)?) => {
+        /// Any registered scheme, dispatched without indirection.
+        ///
+        /// The tag comes first, beside what the schemes that need little keep.
+        #[derive(Clone, Debug)]
+        #[repr(u8)]
+        #[expect(missing_docs, reason = "each variant is documented by its type")]
+        pub enum AnyPhase { $($name($path)),+ }
+
+        /// Every registered scheme, in listing order.
+        pub const SCHEMES: &[Info] = &[$(<$path as Scheme>::INFO),+];
+
+        impl AnyPhase {
+            /// The scheme with this label and one of these roles, its parameters at their defaults. A label may stand
+            /// for a start-up scheme and for an avoidance scheme (`vegas`).
+            pub fn with_role(label: &str, roles: &[Role]) -> Option<Self> {
+                $(
+                    let info = &<$path as Scheme>::INFO;
+                    if label == info.label && roles.contains(&info.role) {
+                        return Some(Self::$name(Default::default()));
+                    }
+                )+
+                None
+            }
+
+            /// What the registry knows of this scheme.
+            pub fn info(&self) -> &'static Info {
+                match self { $(Self::$name(_) => &<$path as Scheme>::INFO),+ }
+            }
+
+            fn set_checked(&mut self, name: &str, value: Value) {
+                match self { $(Self::$name(p) => p.set(name, value)),+ }
+            }
+        }
+
+        impl Declared for AnyPhase {
+            fn declaration(&self) -> &'static Declaration {
+                match self { $(Self::$name(_) => &<$path as Scheme>::DECLARATION),+ }
+            }
+        }
+
+        impl Phase for AnyPhase {
+            fn open(&mut self, entry: &Entry, control: &mut Control) {
+                match self { $(Self::$name(p) => p.open(entry, control)),+ }
+            }
+            #[inline]
+            fn enter(&mut self, entry: &Entry, control: &mut Control) {
+                match self { $(Self::$name(p) => p.enter(entry, control)),+ }
+            }
+            #[inline]
+            fn on_sent(&mut self, sent: &Sent, control: &mut Control) {
+                match self { $(Self::$name(p) => p.on_sent(sent, control)),+ }
+            }
+            #[inline]
+            fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
+                match self { $(Self::$name(p) => p.on_ack(ack, control)),+ }
+            }
+            fn on_watched(&mut self, ack: &Ack, cwnd: u64) {
+                match self { $(Self::$name(p) => p.on_watched(ack, cwnd)),+ }
+            }
+            #[inline]
+            fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
+                match self { $(Self::$name(p) => p.on_congestion(event, control)),+ }
+            }
+            fn on_spurious(&mut self) {
+                match self { $(Self::$name(p) => p.on_spurious()),+ }
+            }
+
+            // Only the two schemes that most simulated ACKs meet, and that read two or three fields, have the description
+            // inline: with a copy of it for every scheme, none is inlined.
+            #[inline(always)]
+            fn on_described_ack(&mut self, ack: &impl DescribeAck, control: &mut Control) -> Step {
+                match self {
+                    Self::SlowStart(phase) => phase.on_ack(&ack.describe(), control),
+                    Self::Reno(phase) => phase.on_ack(&ack.describe(), control),
+                    phase => phase.on_ack(&ack.describe(), control),
+                }
+            }
+        }
+    };
+}
+
+registry! {
+    SlowStart(startup::slow_start::SlowStart),
+    LimitedSlowStart(startup::limited_slow_start::LimitedSlowStart),
+    SmoothStart(startup::smooth_start::SmoothStart),
+    DelaySlowStart(startup::delay_slow_start::DelaySlowStart),
+    Hoe(startup::hoe::Hoe),
+    Vegas(startup::vegas::Vegas),
+    AdaptiveStart(startup::adaptive_start::AdaptiveStart),
+    HybridSlowStart(startup::hybrid_slow_start::HybridSlowStart),
+    HystartLinux(startup::hystart_linux::HystartLinux),
+    HystartPp(startup::hystart_pp::HystartPp),
+    JumpStart(startup::jump_start::JumpStart),
+    SwiftStart(startup::swift_start::SwiftStart),
+    Past(startup::past::Past),
+    AronDruschel(startup::aron_druschel::AronDruschel),
+    Liss(Planned<startup::liss::Liss>),
+    Iss(Planned<startup::iss::Iss>),
+    Miss(Planned<startup::miss::Miss>),
+    Js(Planned<startup::js::Js>),
+    Spand(Planned<startup::spand::Spand>),
+    Cached(Planned<startup::cached::Cached>),
+    Averaged(Planned<startup::averaged::Averaged>),
+    CongestionManager(startup::congestion_manager::CongestionManager),
+    QuickStart(startup::quick_start::QuickStart),
+    FastStart(startup::fast_start::FastStart),
+    RateBasedPacing(startup::rate_based_pacing::RateBasedPacing),
+    Reno(avoidance::reno::Reno),
+    Highspeed(avoidance::highspeed::Highspeed),
+    Scalable(avoidance::scalable::Scalable),
+    HTcp(avoidance::h_tcp::HTcp),
+    Bic(avoidance::bic::Bic),
+    Fast(avoidance::fast::Fast),
+    Cubic(avoidance::cubic::Cubic),
+    Exp(avoidance::exp::Exp),
+    Westwood(avoidance::westwood::Westwood),
+    VegasAvoidance(avoidance::vegas::Vegas),
+    Xcp(avoidance::xcp::Xcp),
+    Vcp(avoidance::vcp::Vcp),
+    Bbr(standalone::bbr::Bbr),
+}
+
+impl AnyPhase {
+    /// The scheme with this label and default parameters; of two, the start-up scheme.
+    pub fn by_label(label: &str) -> Option<Self> {
+        Self::with_role(label, &Role::ALL)
+    }
+
+    /// The phases with these labels, looked up by their places in a chain: the last never ends, the others do.
+    pub fn chain(labels: &[&str]) -> Option<Vec<Self>> {
+        let roles = |at| if at + 1 == labels.len() { Role::LAST } else { Role::LEADING };
+        labels.iter().enumerate().map(|(at, label)| Self::with_role(label, roles(at))).collect()
+    }
+}
+
+/// Why a parameter was refused.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ParamError {
+    /// The scheme has no such parameter; these are the ones it has.
+    Unknown(Vec<&'static str>),
+    /// The value is not of the parameter's type or outside its range.
+    Invalid {
+        /// What the parameter takes.
+        expected: ParamKind,
+    },
+}
+
+impl AnyPhase {
+    /// Sets one parameter.
+    ///
+    /// # Errors
+    /// [`ParamError`] if the scheme has no parameter `name` or `value` does not fit its kind.
+    pub fn set(&mut self, name: &str, value: Value) -> Result<(), ParamError> {
+        let params = self.info().params;
+        let Some(param) = params.iter().find(|p| p.name == name) else {
+            return Err(ParamError::Unknown(params.iter().map(|p| p.name).collect()));
+        };
+        let fits = match (param.kind, value) {
+            (ParamKind::Number { min, max }, Value::Number(x)) => (min..=max).contains(&x),
+            (ParamKind::Choice(words), Value::Choice(i)) => i < words.len(),
+            (ParamKind::Time, Value::Time(_))
+            | (ParamKind::Packets, Value::Packets(_))
+            | (ParamKind::Rate, Value::Rate(_))
+            | (ParamKind::Flag, Value::Flag(_)) => true,
+            _ => false,
+        };
+        if !fits {
+            return Err(ParamError::Invalid { expected: param.kind });
+        }
+        self.set_checked(name, value);
+        Ok(())
+    }
+}

@@ -1,0 +1,181 @@
+//! Adaptive Start (Astart): R. Wang, G. Pau, K. Yamada, M. Y. Sanadidi, M. Gerla, "TCP Startup Performance in
+//! Large Bandwidth Delay Networks", INFOCOM 2004, section IV.
+//!
+//! Slow start whose threshold follows the eligible rate estimate upwards. The window doubles while it is
+//! below what the path is estimated to hold and grows by a segment a round otherwise, again and again until
+//! the first loss. It only ever raises the threshold: from an infinite one it is plain slow start.
+
+use crate::avoidance::reno::Reno;
+use crate::estimate::eligible_rate::{EligibleRate, Smoothing};
+use crate::scheme::{Info, Scheme, Value};
+use firstflight_contract::{Ack, Congestion, Control, Entry, Phase, Role, Signals, Step, Why, slow_start};
+
+/// Slow start under an adaptive threshold.
+#[derive(Clone, Debug)]
+pub struct AdaptiveStart {
+    /// Parameters of the estimator.
+    smoothing: Smoothing,
+    eligible: EligibleRate,
+    /// The linear phases are Reno's.
+    linear: Reno,
+}
+
+impl Default for AdaptiveStart {
+    fn default() -> Self {
+        let smoothing = Smoothing::default();
+        Self { smoothing, eligible: smoothing.estimator(), linear: Reno::default() }
+    }
+}
+
+impl Scheme for AdaptiveStart {
+    const INFO: Info = Info {
+        label: "adaptive-start",
+        role: Role::Startup,
+        source: "Wang, Pau, Yamada, Sanadidi, Gerla, INFOCOM 2004, section IV",
+        summary: "slow start whose threshold is raised to the estimated eligible rate times the smallest RTT",
+        needs: Signals::NONE,
+        params: &[Smoothing::FILTER, Smoothing::TAU],
+    };
+
+    fn set(&mut self, name: &str, value: Value) {
+        assert!(self.smoothing.set(name, value), "adaptive-start has no parameter {name} of this kind");
+        self.eligible = self.smoothing.estimator();
+    }
+}
+
+impl Phase for AdaptiveStart {
+    fn enter(&mut self, entry: &Entry, control: &mut Control) {
+        // "both connection startup, and after every coarse timeout": the estimate outlives the timeout.
+        if entry.why == Why::Connect {
+            self.eligible.start(entry.now);
+        }
+        self.linear.enter(entry, control);
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
+        // "In TCPW, an eligible rate estimate is determined after every ACK reception."
+        self.eligible.on_ack(ack, control.cwnd);
+        if ack.is(Ack::RECOVERY) {
+            return Step::Stay;
+        }
+        // "if (ssthresh < (ERE*RTTmin)/seg_size) ssthresh = (ERE*RTTmin)/seg_size"
+        control.ssthresh = control.ssthresh.max(self.eligible.window(ack.min_rtt));
+        if control.cwnd >= control.ssthresh {
+            // "mini linear increase phase: increase cwnd by 1/cwnd"
+            self.linear.on_ack(ack, control)
+        } else {
+            // "mini exponential increase phase: increase cwnd by 1". Reaching the threshold does not end it.
+            let _ = slow_start(ack, control);
+            Step::Stay
+        }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion, _: &mut Control) -> Step {
+        // "if (3 DUPACKS are received) switch to congestion avoidance phase"
+        Step::Exit(event.trigger.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use firstflight_contract::{Exit, Nanos, Trigger};
+
+    const MSS: u64 = 1000;
+    const RTT: Nanos = Nanos::from_millis(100);
+
+    struct Sender {
+        phase: AdaptiveStart,
+        control: Control,
+        now: Nanos,
+        delivered: u64,
+    }
+
+    impl Sender {
+        fn new(ssthresh: u64) -> Self {
+            let mut phase = AdaptiveStart::default();
+            phase.set("filter", Value::Choice(2));
+            let mut control = Control { cwnd: 2 * MSS, ssthresh, ..Control::default() };
+            phase.enter(&Entry { mss: MSS as u32, ..Entry::default() }, &mut control);
+            Self { phase, control, now: RTT, delivered: 0 }
+        }
+
+        fn ack(&mut self, gap: Nanos) -> Step {
+            self.now += gap;
+            self.delivered += MSS;
+            let ack = Ack {
+                now: self.now,
+                acked: MSS,
+                growth: MSS,
+                delivered: self.delivered,
+                srtt: RTT,
+                min_rtt: RTT,
+                ..Ack::default()
+            };
+            self.phase.on_ack(&ack, &mut self.control)
+        }
+    }
+
+    #[test]
+    fn the_threshold_rises_to_the_window_the_estimate_fills_and_growth_is_exponential_below_it() {
+        // AS base case: ACKs 200 us apart (40 Mbit/s), RTT 100 ms, BDP 500 packets, threshold 32. The flow is
+        // steady at the bottleneck's rate, so the achieved rate exceeds what the small window expects,
+        // samples are single gaps, and the threshold is 5 MB/s x 100 ms = 500 packets once an RTT of ACKs has
+        // been seen.
+        let mut s = Sender::new(32 * MSS);
+        for _ in 0..520 {
+            assert_eq!(s.ack(Nanos::from_micros(200)), Step::Stay);
+        }
+        assert_eq!(s.control.ssthresh, 500 * MSS);
+        // One segment an ACK from 2 until the threshold; then linear.
+        assert!((500 * MSS..502 * MSS).contains(&s.control.cwnd), "{}", s.control.cwnd);
+    }
+
+    #[test]
+    fn at_the_threshold_a_window_of_acks_adds_one_segment() {
+        let mut s = Sender::new(2 * MSS);
+        s.control.cwnd = 10 * MSS;
+        // An ACK every 50 ms: 20 kB/s x 100 ms = 2 packets, never above the window.
+        for _ in 0..10 {
+            assert_eq!(s.ack(Nanos::from_millis(50)), Step::Stay);
+        }
+        assert_eq!(s.control.cwnd, 11 * MSS);
+    }
+
+    #[test]
+    fn the_threshold_is_never_lowered() {
+        let mut s = Sender::new(32 * MSS);
+        for _ in 0..50 {
+            let _ = s.ack(Nanos::from_millis(50));
+        }
+        assert_eq!(s.control.ssthresh, 32 * MSS);
+    }
+
+    #[test]
+    fn from_an_infinite_threshold_it_is_slow_start() {
+        // What Ha and Rhee measured: "Adaptive Start shows the same behavior with Slow Start".
+        let mut s = Sender::new(u64::MAX);
+        let mut plain = s.control;
+        for _ in 0..2000 {
+            let _ = s.ack(Nanos::from_micros(200));
+            let _ = slow_start(&Ack { growth: MSS, ..Ack::default() }, &mut plain);
+            assert_eq!(s.control, plain);
+        }
+    }
+
+    #[test]
+    fn a_loss_ends_it_and_a_timeout_keeps_the_estimate() {
+        let mut s = Sender::new(32 * MSS);
+        for _ in 0..520 {
+            let _ = s.ack(Nanos::from_micros(200));
+        }
+        let event = Congestion { trigger: Trigger::Loss, base: MSS, ..Congestion::default() };
+        assert_eq!(s.phase.on_congestion(&event, &mut s.control), Step::Exit(Exit::Loss));
+        (s.control.cwnd, s.control.ssthresh) = (MSS, 2 * MSS);
+        let entry = Entry { now: s.now, mss: MSS as u32, why: Why::Timeout, ..Entry::default() };
+        s.phase.enter(&entry, &mut s.control);
+        let _ = s.ack(Nanos::from_micros(200));
+        assert_eq!(s.control.ssthresh, 500 * MSS);
+    }
+}

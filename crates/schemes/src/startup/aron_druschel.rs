@@ -1,0 +1,209 @@
+//! The initial threshold from several packet pairs: M. Aron, P. Druschel, "TCP: Improving Startup Dynamics by Adaptive
+//! Timers and Congestion Control", Technical Report TR98-318, Rice University, 1998, as Yu and Newman describe it.
+//!
+//! Slow start sends in pairs anyway: two packets for each ACK. Once enough of them have come back, what they show of the
+//! bottleneck's rate fills in a round trip is the slow start threshold. One pair alone is easily off.
+
+use crate::estimate::packet_pair::{MOST, PairFinder, Pairs};
+use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
+use firstflight_contract::{
+    Ack, Congestion, Control, Entry, Exit, Phase, Role, Signals, Step, Why, slow_start,
+};
+
+/// Pairs. Neither source says how many "multiple" are; from a window of two this many come within four round trips.
+const PAIRS: usize = 8;
+
+/// The values of the parameter `estimate`.
+const ESTIMATES: &[&str] = &["median", "mean"];
+
+/// Slow start up to a threshold from packet pairs.
+#[derive(Clone, Debug)]
+pub struct AronDruschel {
+    /// Parameter.
+    wanted: usize,
+    /// Parameter: whether the mean gap counts rather than the median rate.
+    mean: bool,
+    mss: u64,
+    /// Whether the threshold is still to be estimated.
+    measuring: bool,
+    /// Whether the threshold in force is an estimate.
+    estimated: bool,
+    finder: PairFinder,
+    pairs: Pairs,
+}
+
+impl Default for AronDruschel {
+    fn default() -> Self {
+        Self {
+            wanted: PAIRS,
+            mean: false,
+            mss: 0,
+            measuring: false,
+            estimated: false,
+            finder: PairFinder::default(),
+            pairs: Pairs::default(),
+        }
+    }
+}
+
+impl Scheme for AronDruschel {
+    const INFO: Info = Info {
+        label: "aron-druschel",
+        role: Role::Startup,
+        source: "Aron and Druschel, Rice University TR98-318; Yu and Newman, section 2",
+        summary: "slow start up to the BDP that several packet pairs show",
+        needs: Signals::RTT,
+        params: &[
+            Param {
+                name: "pairs",
+                kind: ParamKind::Number { min: 1.0, max: MOST as f64 },
+                default: "8",
+                doc: "how many packet pairs the threshold is estimated from",
+            },
+            Param {
+                name: "estimate",
+                kind: ParamKind::Choice(ESTIMATES),
+                default: "median",
+                doc: "median: the middle of the rates; mean: the rate of the mean gap",
+            },
+        ],
+    };
+
+    fn set(&mut self, name: &str, value: Value) {
+        match (name, value) {
+            ("pairs", Value::Number(x)) => self.wanted = x.round() as usize,
+            ("estimate", Value::Choice(i)) => self.mean = ESTIMATES[i] == "mean",
+            _ => unreachable!("aron-druschel has no parameter {name} of this kind"),
+        }
+    }
+}
+
+impl AronDruschel {
+    fn measure(&mut self, ack: &Ack, control: &mut Control) {
+        let Some(pair) = self.finder.on_ack(ack) else { return };
+        self.pairs.add(pair);
+        if self.pairs.len() >= self.wanted {
+            let rate = if self.mean { self.pairs.mean() } else { self.pairs.median() };
+            control.ssthresh = rate.bytes_in(ack.min_rtt).max(2 * self.mss);
+            self.measuring = false;
+            self.estimated = true;
+        }
+    }
+}
+
+impl Phase for AronDruschel {
+    fn enter(&mut self, entry: &Entry, _: &mut Control) {
+        self.mss = entry.mss.into();
+        // The threshold after a loss is the loss's.
+        self.measuring = entry.why == Why::Connect;
+        self.estimated = false;
+        (self.finder, self.pairs) = Default::default();
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
+        if self.measuring {
+            self.measure(ack, control);
+        }
+        match slow_start(ack, control) {
+            Step::Exit(Exit::Threshold) if self.estimated => Step::Exit(Exit::Estimate),
+            step => step,
+        }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion, _: &mut Control) -> Step {
+        Step::Exit(event.trigger.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use firstflight_contract::Nanos;
+
+    const MSS: u64 = 1000;
+    const RTT: Nanos = Nanos::from_millis(100);
+
+    struct Sender {
+        phase: AronDruschel,
+        control: Control,
+        now: Nanos,
+        delivered: u64,
+    }
+
+    impl Sender {
+        fn new(pairs: f64, estimate: usize) -> Self {
+            let mut phase = AronDruschel::default();
+            phase.set("pairs", Value::Number(pairs));
+            phase.set("estimate", Value::Choice(estimate));
+            let mut control = Control { cwnd: 10 * MSS, ssthresh: 32 * MSS, ..Control::default() };
+            phase.enter(&Entry { mss: MSS as u32, ..Entry::default() }, &mut control);
+            Self { phase, control, now: RTT, delivered: 0 }
+        }
+
+        /// An ACK for a packet of the first flight, which left at time zero, `us` after the ACK before it.
+        fn ack(&mut self, us: u64) -> Step {
+            self.now += Nanos::from_micros(us);
+            self.delivered += MSS;
+            let ack = Ack {
+                now: self.now,
+                rtt: self.now,
+                min_rtt: RTT,
+                acked: MSS,
+                growth: MSS,
+                delivered: self.delivered,
+                ..Ack::default()
+            };
+            self.phase.on_ack(&ack, &mut self.control)
+        }
+    }
+
+    #[test]
+    fn the_threshold_is_what_the_median_pair_fills_in_a_round_trip() {
+        // Gaps of 200 us are 40 Mbit/s, BDP 500 packets. One packet of another flow doubles a gap, two ACKs caught up.
+        let mut s = Sender::new(5.0, 0);
+        for us in [0, 200, 400, 10, 200] {
+            assert_eq!(s.ack(us), Step::Stay);
+            assert_eq!(s.control.ssthresh, 32 * MSS, "four pairs are not enough");
+        }
+        assert_eq!(s.ack(200), Step::Stay);
+        assert_eq!(s.control.ssthresh, 500 * MSS);
+        // It does not move again.
+        let _ = s.ack(5);
+        assert_eq!((s.control.ssthresh, s.control.cwnd), (500 * MSS, 17 * MSS));
+    }
+
+    #[test]
+    fn the_mean_gap_counts_if_asked() {
+        let mut s = Sender::new(4.0, 1);
+        for us in [0, 200, 600, 200, 600] {
+            let _ = s.ack(us);
+        }
+        // 4000 bytes in 1.6 ms: 20 Mbit/s, 250 packets in 100 ms.
+        assert_eq!(s.control.ssthresh, 250 * MSS);
+    }
+
+    #[test]
+    fn a_window_at_the_estimate_ends_start_up_for_that_reason_and_one_at_the_old_threshold_does_not() {
+        // 8 ms: 1 Mbit/s, 12.5 packets.
+        let mut s = Sender::new(2.0, 0);
+        for us in [0, 8000] {
+            assert_eq!(s.ack(us), Step::Stay);
+        }
+        assert_eq!(s.ack(8000), Step::Exit(Exit::Estimate));
+        assert_eq!((s.control.ssthresh, s.control.cwnd), (12_500, 13 * MSS));
+        let mut s = Sender::new(2.0, 0);
+        s.control.ssthresh = 11 * MSS;
+        assert_eq!(s.ack(0), Step::Exit(Exit::Threshold));
+    }
+
+    #[test]
+    fn after_a_timeout_the_threshold_is_the_losss() {
+        let mut s = Sender::new(1.0, 0);
+        s.phase.enter(&Entry { why: Why::Timeout, mss: MSS as u32, ..Entry::default() }, &mut s.control);
+        for us in [0, 200, 200] {
+            let _ = s.ack(us);
+        }
+        assert_eq!(s.control.ssthresh, 32 * MSS);
+    }
+}

@@ -1,0 +1,35 @@
+//! Congestion Manager: H. Balakrishnan, S. Seshan, "The Congestion Manager", RFC 3124.
+//!
+//! All connections to a destination share one congestion window, so that a new one neither begins from nothing nor adds
+//! to what is in the network. The host shares the registers and deals out the window; what is left of a scheme is slow
+//! start, on a window that is not the connection's alone.
+
+use crate::scheme::{Info, Scheme};
+use firstflight_contract::{Ack, Congestion, Control, Entry, Phase, Role, Signals, Step, slow_start};
+
+/// Slow start on a shared window.
+#[derive(Clone, Debug, Default)]
+pub struct CongestionManager;
+
+impl Scheme for CongestionManager {
+    const INFO: Info = Info {
+        label: "congestion-manager",
+        role: Role::Startup,
+        source: "RFC 3124",
+        summary: "slow start on one window that all connections to a destination share",
+        needs: Signals::SHARED_WINDOW,
+        params: &[],
+    };
+}
+
+impl Phase for CongestionManager {
+    fn enter(&mut self, _: &Entry, _: &mut Control) {}
+
+    fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
+        slow_start(ack, control)
+    }
+
+    fn on_congestion(&mut self, event: &Congestion, _: &mut Control) -> Step {
+        Step::Exit(event.trigger.into())
+    }
+}

@@ -1,0 +1,469 @@
+//! HyStart as Linux 6.x has it in `net/ipv4/tcp_cubic.c`, derived from S. Ha, I. Rhee, "Taming the Elephants: New
+//! TCP Slow Start", Computer Networks 55(9), 2011.
+//!
+//! Slow start that stops at the first of two signs. One: ACKs at most 2 ms apart have come for longer than the
+//! smallest RTT (half of it where nothing paces), so the packets in flight span the path. Two: the smallest of
+//! more than eight RTT samples of a round lies an eighth above the smallest RTT, so a queue grows. Against the
+//! paper: times are microseconds, the rise is measured from the smallest RTT and not from the round before,
+//! a window below 16 segments looks at nothing instead of remembering, and the train has a cushion for segment
+//! offload.
+
+use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
+use firstflight_contract::{
+    Ack, Congestion, Control, Entry, Exit, Nanos, Phase, Rate, Role, Signals, Step, Why, slow_start,
+};
+
+/// `hystart_low_window`, segments.
+const LOW_WINDOW: u64 = 16;
+/// `hystart_ack_delta_us`, 2000.
+const ACK_DELTA: Nanos = Nanos::from_millis(2);
+/// `HYSTART_MIN_SAMPLES`: that many RTT samples of a round are taken before one is judged.
+const MIN_SAMPLES: u32 = 8;
+/// `HYSTART_DELAY_MIN`, 4000 us.
+const DELAY_MIN: Nanos = Nanos::from_millis(4);
+/// `HYSTART_DELAY_MAX`, 16000 us.
+const DELAY_MAX: Nanos = Nanos::from_millis(16);
+/// The rise asked for is `delay_min >> 3`.
+const DELAY_DIVISOR: u64 = 8;
+/// Longest cushion of the train's length, `USEC_PER_MSEC`.
+const MAX_ACK_DELAY: Nanos = Nanos::from_millis(1);
+/// The cushion is four of the largest offloaded packets at the pacing rate: 4 `sk_gso_max_size`, bytes.
+const CUSHION: u64 = 4 * 65_536;
+
+/// The values of the parameter `round_start`.
+const ROUND_START: &[&str] = &["6.15", "before-6.15"];
+
+/// Slow start with the two signs of the Linux kernel.
+#[derive(Clone, Debug)]
+pub struct HystartLinux {
+    low_window: u64,
+    ack_delta: Nanos,
+    min_samples: u32,
+    delay_min_rise: Nanos,
+    delay_max_rise: Nanos,
+    delay_divisor: u64,
+    max_ack_delay: Nanos,
+    ack_train: bool,
+    delay: bool,
+    /// Whether a window below `low_window` does not see rounds pass, as before Linux 6.15.
+    late_rounds: bool,
+
+    /// `low_window` in bytes.
+    low: u64,
+    /// `found`: a sign ended this slow start, and no later one is watched until a timeout.
+    found: bool,
+    /// `delay_min`, the smallest RTT; zero if there was none.
+    delay_min: Nanos,
+    /// `end_seq`: the round lasts until data beyond this much is delivered. `None` where the host has not yet
+    /// said how much it had sent when the round began.
+    end: Option<u64>,
+    round_start: Nanos,
+    /// When the last ACK of the train came.
+    last_ack: Nanos,
+    /// Smallest RTT of the round.
+    curr_rtt: Nanos,
+    samples: u32,
+}
+
+impl Default for HystartLinux {
+    fn default() -> Self {
+        Self {
+            low_window: LOW_WINDOW,
+            ack_delta: ACK_DELTA,
+            min_samples: MIN_SAMPLES,
+            delay_min_rise: DELAY_MIN,
+            delay_max_rise: DELAY_MAX,
+            delay_divisor: DELAY_DIVISOR,
+            max_ack_delay: MAX_ACK_DELAY,
+            ack_train: true,
+            delay: true,
+            late_rounds: false,
+            low: 0,
+            found: false,
+            delay_min: Nanos::ZERO,
+            end: None,
+            round_start: Nanos::ZERO,
+            last_ack: Nanos::ZERO,
+            curr_rtt: Nanos::NEVER,
+            samples: 0,
+        }
+    }
+}
+
+impl Scheme for HystartLinux {
+    const INFO: Info = Info {
+        label: "hystart-linux",
+        role: Role::Startup,
+        source: "Linux 6.x, net/ipv4/tcp_cubic.c; after Ha and Rhee, Computer Networks 55(9), 2011",
+        summary: "slow start that stops when a train of ACKs spans the path or the RTT rises above the smallest",
+        needs: Signals::RTT,
+        params: &[
+            Param {
+                name: "low_window",
+                kind: ParamKind::Packets,
+                default: "16 packets",
+                doc: "window below which nothing is looked for (hystart_low_window)",
+            },
+            Param {
+                name: "ack_train",
+                kind: ParamKind::Flag,
+                default: "true",
+                doc: "look for the ACK train (hystart_detect & 1)",
+            },
+            Param {
+                name: "ack_delta",
+                kind: ParamKind::Time,
+                default: "2 ms",
+                doc: "most that ACKs of one train lie apart (hystart_ack_delta_us)",
+            },
+            Param {
+                name: "max_ack_delay",
+                kind: ParamKind::Time,
+                default: "1 ms",
+                doc: "longest cushion of the train's length, four packets of 64 KiB at the pacing rate \
+                      (hystart_ack_delay)",
+            },
+            Param {
+                name: "delay",
+                kind: ParamKind::Flag,
+                default: "true",
+                doc: "look for the RTT's rise (hystart_detect & 2)",
+            },
+            Param {
+                name: "min_samples",
+                kind: ParamKind::Number { min: 1.0, max: 255.0 },
+                default: "8",
+                doc: "RTT samples of a round before one is judged (HYSTART_MIN_SAMPLES)",
+            },
+            Param {
+                name: "delay_divisor",
+                kind: ParamKind::Number { min: 1.0, max: 1024.0 },
+                default: "8",
+                doc: "fraction of the smallest RTT that a rise must exceed (HYSTART_DELAY_THRESH)",
+            },
+            Param {
+                name: "delay_min_rise",
+                kind: ParamKind::Time,
+                default: "4 ms",
+                doc: "smallest rise asked for (HYSTART_DELAY_MIN)",
+            },
+            Param {
+                name: "delay_max_rise",
+                kind: ParamKind::Time,
+                default: "16 ms",
+                doc: "largest rise asked for (HYSTART_DELAY_MAX)",
+            },
+            Param {
+                name: "round_start",
+                kind: ParamKind::Choice(ROUND_START),
+                default: "6.15",
+                doc: "6.15: rounds pass at every window (commit 25c1a9ca53db, in stable series too); \
+                      before-6.15: only from low_window on, so that the first round begins in the middle of one",
+            },
+        ],
+    };
+
+    fn set(&mut self, name: &str, value: Value) {
+        match (name, value) {
+            ("low_window", Value::Packets(n)) => self.low_window = n,
+            ("ack_train", Value::Flag(on)) => self.ack_train = on,
+            ("ack_delta", Value::Time(t)) => self.ack_delta = t,
+            ("max_ack_delay", Value::Time(t)) => self.max_ack_delay = t,
+            ("delay", Value::Flag(on)) => self.delay = on,
+            ("min_samples", Value::Number(x)) => self.min_samples = x.round() as u32,
+            ("delay_divisor", Value::Number(x)) => self.delay_divisor = x.round() as u64,
+            ("delay_min_rise", Value::Time(t)) => self.delay_min_rise = t,
+            ("delay_max_rise", Value::Time(t)) => self.delay_max_rise = t,
+            ("round_start", Value::Choice(i)) => self.late_rounds = ROUND_START[i] == "before-6.15",
+            _ => unreachable!("hystart-linux has no parameter {name} of this kind"),
+        }
+    }
+}
+
+impl HystartLinux {
+    /// What the kernel does at the connection's start and at a timeout.
+    fn reset(&mut self, now: Nanos, end: Option<u64>) {
+        self.found = false;
+        self.delay_min = Nanos::ZERO;
+        self.start_round(now, end);
+    }
+
+    fn start_round(&mut self, now: Nanos, end: Option<u64>) {
+        self.round_start = now;
+        self.last_ack = now;
+        self.end = end;
+        self.curr_rtt = Nanos::NEVER;
+        self.samples = 0;
+    }
+
+    /// Begins a new round with the first ACK for data sent after this one began. That is one ACK later than
+    /// [`Ack::ROUND_START`], and matters: the ACK that completes a flight may come most of an RTT before the
+    /// first one of the next, and a train is timed from the latter.
+    #[inline]
+    fn pass_rounds(&mut self, ack: &Ack) {
+        // Of the sequence numbers: each byte is sent once for the first time and delivered once.
+        let next = ack.sent - ack.retransmitted;
+        match self.end {
+            None => self.end = Some(next),
+            Some(end) if ack.delivered > end => self.start_round(ack.now, Some(next)),
+            Some(_) => {}
+        }
+    }
+
+    /// The cushion of the train's length: what the largest offloaded packets take at the pacing rate, which
+    /// the kernel keeps whether it paces or not: twice cwnd/srtt, 1.2 times from half the threshold on.
+    fn ack_delay(&self, ack: &Ack, control: &Control) -> Nanos {
+        let time = if control.pacing != Rate::NONE {
+            control.pacing.time_for(CUSHION)
+        } else {
+            let tenths = if control.cwnd < control.ssthresh / 2 { 20 } else { 12 };
+            Nanos(ack.srtt.0.saturating_mul(10 * CUSHION) / control.cwnd.saturating_mul(tenths).max(1))
+        };
+        time.min(self.max_ack_delay)
+    }
+
+    /// The sign that this ACK gives, if any.
+    #[inline]
+    fn look(&mut self, ack: &Ack, control: &Control) -> Option<Exit> {
+        let mut sign = None;
+        if self.ack_train && ack.now - self.last_ack <= self.ack_delta {
+            self.last_ack = ack.now;
+            let mut threshold = self.delay_min.saturating_add(self.ack_delay(ack, control));
+            // Pacing spreads a flight over up to half the RTT in slow start: without it, half is enough.
+            if control.pacing == Rate::NONE {
+                threshold = Nanos(threshold.0 / 2);
+            }
+            if ack.now - self.round_start > threshold {
+                sign = Some(Exit::AckTrain);
+            }
+        }
+        if self.delay {
+            self.curr_rtt = self.curr_rtt.min(ack.rtt);
+            if self.samples < self.min_samples {
+                self.samples += 1;
+            } else {
+                let fraction = Nanos(self.delay_min.0 / self.delay_divisor);
+                let rise = fraction.max(self.delay_min_rise).min(self.delay_max_rise);
+                if self.curr_rtt > self.delay_min.saturating_add(rise) {
+                    sign = sign.or(Some(Exit::Delay));
+                }
+            }
+        }
+        sign
+    }
+}
+
+impl Phase for HystartLinux {
+    fn enter(&mut self, entry: &Entry, _: &mut Control) {
+        self.low = self.low_window.saturating_mul(entry.mss.into());
+        match entry.why {
+            // Nothing was sent yet: the first ACK begins the first round.
+            Why::Connect => self.reset(entry.now, Some(0)),
+            Why::Handover | Why::Migrate | Why::Timeout => self.reset(entry.now, None),
+            // Idle times leave the kernel's state as it is.
+            Why::Idle => {}
+        }
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
+        // An ACK for retransmissions only gives no sample and is not looked at.
+        if ack.rtt != Nanos::ZERO {
+            if self.delay_min == Nanos::ZERO || ack.rtt < self.delay_min {
+                self.delay_min = ack.rtt;
+            }
+            if !self.found && !ack.is(Ack::RECOVERY) {
+                let low = control.cwnd < self.low;
+                if !(low && self.late_rounds) {
+                    self.pass_rounds(ack);
+                }
+                if !low && let Some(sign) = self.look(ack, control) {
+                    self.found = true;
+                    // This ACK no longer grows the window as slow start does.
+                    control.ssthresh = control.cwnd;
+                    return Step::Exit(sign);
+                }
+            }
+        }
+        slow_start(ack, control)
+    }
+
+    fn on_congestion(&mut self, event: &Congestion, _: &mut Control) -> Step {
+        Step::Exit(event.trigger.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::startup::hystart_tests::{self, MSS};
+    use firstflight_contract::Trigger;
+
+    type Sender = hystart_tests::Sender<HystartLinux>;
+
+    #[test]
+    fn a_train_longer_than_half_the_smallest_rtt_and_its_cushion_ends_it() {
+        let mut s = Sender::new(100, &[]);
+        // The first ACK begins the round. Four packets of 64 KiB take 131 ms at 2 x 100 segments in 100 ms,
+        // so the cushion is its most, 1 ms. An ACK a millisecond: 50 ms into the round is not past
+        // (100 + 1)/2 = 50.5 ms, 51 ms is.
+        assert_eq!(s.acks_until_exit(80, 1_000, 100_000), (52, Step::Exit(Exit::AckTrain)));
+        // 51 ACKs grew the window by a segment each; the one that ends it did not.
+        assert_eq!((s.control.cwnd, s.control.ssthresh), (151 * MSS, 151 * MSS));
+    }
+
+    #[test]
+    fn where_the_sender_paces_the_train_must_span_the_whole_rtt() {
+        let mut s = Sender::new(200, &[]);
+        // At 100 Mbit/s, 262 144 bytes take 21 ms: the cushion is 1 ms here too, and 101 ms is not past it.
+        s.control.pacing = Rate(100_000_000);
+        assert_eq!(s.acks_until_exit(200, 1_000, 100_000), (103, Step::Exit(Exit::AckTrain)));
+    }
+
+    #[test]
+    fn the_cushion_shrinks_on_very_fast_paths() {
+        // 5000 segments in 2 ms, doubled: 5 GB/s, at which 262 144 bytes take 52.4 us. (2000 + 52.4)/2 is
+        // 1026.2 us; with an ACK every 10 us the train is past that after 1030.
+        let mut s = Sender::new(5000, &[]);
+        s.srtt_us = 2_000;
+        assert_eq!(s.acks_until_exit(400, 10, 2_000), (104, Step::Exit(Exit::AckTrain)));
+        // Near a known threshold the kernel reckons with 1.2 times: 3 GB/s, 87.4 us, 1043.7 us.
+        let mut s = Sender::new(5000, &[]);
+        s.srtt_us = 2_000;
+        s.control.ssthresh = 9_000 * MSS;
+        assert_eq!(s.acks_until_exit(400, 10, 2_000), (106, Step::Exit(Exit::AckTrain)));
+    }
+
+    #[test]
+    fn a_gap_of_more_than_2_ms_breaks_the_train_for_the_rest_of_the_round() {
+        let mut s = Sender::new(100, &[]);
+        assert_eq!(s.acks_until_exit(10, 2_000, 100_000), (10, Step::Stay));
+        assert_eq!(s.ack(2_001, 100_000), Step::Stay);
+        // Another 89 ACKs belong to the first flight.
+        assert_eq!(s.acks_until_exit(89, 1_000, 100_000), (89, Step::Stay));
+        // The first ACK of the next flight begins a train again, however long it took to come.
+        assert_eq!(s.acks_until_exit(100, 1_000, 100_000), (52, Step::Exit(Exit::AckTrain)));
+    }
+
+    #[test]
+    fn a_round_begins_with_the_first_ack_of_a_flight_not_with_the_last_of_the_one_before() {
+        // 20 ACKs of the first flight in 2 ms, then 98 ms of silence, as on a path that is far from full.
+        let mut s = Sender::new(20, &[]);
+        assert_eq!(s.acks_until_exit(20, 100, 100_000), (20, Step::Stay));
+        // The second flight, 40 ACKs 1.3 ms apart, is 50.7 ms long: the last one is past
+        // 50.5 ms.
+        assert_eq!(s.ack(98_000, 100_000), Step::Stay);
+        assert_eq!(s.acks_until_exit(60, 1_300, 100_000), (39, Step::Exit(Exit::AckTrain)));
+    }
+
+    #[test]
+    fn an_rtt_rise_of_more_than_an_eighth_ends_it_on_the_ninth_sample_of_the_round() {
+        // delay_min 80 ms: an eighth is 10 ms, and a rise of exactly that is not more.
+        for (rtt, step) in [(90_000, Step::Stay), (90_001, Step::Exit(Exit::Delay))] {
+            let mut s = Sender::new(20, &[]);
+            assert_eq!(s.acks_until_exit(20, 100, 80_000), (20, Step::Stay));
+            assert_eq!(s.ack(80_000, rtt), Step::Stay);
+            assert_eq!(s.acks_until_exit(7, 100, rtt), (7, Step::Stay));
+            assert_eq!(s.ack(100, rtt), step, "{rtt} us");
+        }
+    }
+
+    #[test]
+    fn one_low_sample_however_late_keeps_the_round_from_judging() {
+        let mut s = Sender::new(20, &[]);
+        assert_eq!(s.acks_until_exit(20, 100, 80_000), (20, Step::Stay));
+        assert_eq!(s.ack(80_000, 95_000), Step::Stay);
+        assert_eq!(s.acks_until_exit(7, 100, 95_000), (7, Step::Stay));
+        // The ninth is low, and with it the round's smallest.
+        assert_eq!(s.ack(100, 85_000), Step::Stay);
+        assert_eq!(s.acks_until_exit(30, 100, 95_000), (30, Step::Stay));
+    }
+
+    #[test]
+    fn an_rtt_that_falls_ends_nothing() {
+        let mut s = Sender::new(20, &[]);
+        assert_eq!(s.acks_until_exit(20, 100, 80_000), (20, Step::Stay));
+        assert_eq!(s.ack(60_000, 60_000), Step::Stay);
+        assert_eq!(s.acks_until_exit(39, 100, 60_000), (39, Step::Stay));
+        // What was the smallest RTT before is a rise now: 60 ms and an eighth are 67.5 ms.
+        assert_eq!(s.ack(60_000, 80_000), Step::Stay);
+        assert_eq!(s.acks_until_exit(30, 100, 80_000), (8, Step::Exit(Exit::Delay)));
+    }
+
+    #[test]
+    fn the_rise_asked_for_lies_between_4_and_16_ms() {
+        // 16 ms / 8 = 2 ms is raised to 4 ms; 200 ms / 8 = 25 ms is cut to 16 ms.
+        for (smallest, rise) in [(16_000, 4_000), (200_000, 16_000)] {
+            for (extra, step) in [(rise, Step::Stay), (rise + 1, Step::Exit(Exit::Delay))] {
+                let mut s = Sender::new(20, &[]);
+                assert_eq!(s.acks_until_exit(20, 10, smallest).1, Step::Stay);
+                assert_eq!(s.ack(smallest, smallest + extra), Step::Stay);
+                assert_eq!(s.acks_until_exit(8, 10, smallest + extra).1, step, "{smallest} us + {extra} us");
+            }
+        }
+    }
+
+    #[test]
+    fn below_16_segments_nothing_is_looked_at_and_nothing_remembered() {
+        // Six ACKs find a window of 10 to 15 segments and count for nothing; of the next, eight are taken as
+        // samples, and the ninth judges: the window is 24 then.
+        let mut s = Sender::new(10, &[]);
+        assert_eq!(s.ack(0, 50_000), Step::Stay);
+        assert_eq!(s.acks_until_exit(9, 100, 90_000), (9, Step::Stay));
+        // Window 20. The next flight's first ACK begins a round of its own.
+        assert_eq!(s.acks_until_exit(20, 100, 90_000), (9, Step::Exit(Exit::Delay)));
+        assert_eq!(s.control.ssthresh, 28 * MSS);
+    }
+
+    #[test]
+    fn before_6_15_the_first_round_begins_when_the_window_reaches_16() {
+        // Initial window 10, an ACK every 1.5 ms, smallest RTT 20 ms: (20 + 1)/2 is 10.5 ms. Since 6.15 the
+        // round begins with the first ACK, yet the window of 16 that the seventh ACK finds comes 9 ms later:
+        // the train is broken by then. The flight ends; the next round's train is past 10.5 ms with its
+        // eighth gap, 12 ms.
+        let mut s = Sender::new(10, &[]);
+        assert_eq!(s.acks_until_exit(40, 1_500, 20_000), (19, Step::Exit(Exit::AckTrain)));
+        assert_eq!(s.control.ssthresh, 28 * MSS);
+        // Before, the seventh ACK began a round, at which 22 segments had been sent: it takes the eighth gap
+        // after it, across two flights.
+        let mut s = Sender::new(10, &[("round_start", Value::Choice(1))]);
+        assert_eq!(s.acks_until_exit(40, 1_500, 20_000), (15, Step::Exit(Exit::AckTrain)));
+        assert_eq!(s.control.ssthresh, 24 * MSS);
+    }
+
+    #[test]
+    fn either_sign_can_be_turned_off() {
+        let mut s = Sender::new(100, &[("ack_train", Value::Flag(false))]);
+        assert_eq!(s.acks_until_exit(100, 1_000, 100_000), (100, Step::Stay));
+        let mut s = Sender::new(20, &[("delay", Value::Flag(false))]);
+        assert_eq!(s.acks_until_exit(20, 10, 80_000), (20, Step::Stay));
+        assert_eq!(s.acks_until_exit(30, 10, 200_000), (30, Step::Stay));
+    }
+
+    #[test]
+    fn a_timeout_forgets_the_smallest_rtt_and_a_sign_once_found_and_an_idle_time_neither() {
+        let exited = || {
+            let mut s = Sender::new(20, &[]);
+            assert_eq!(s.acks_until_exit(20, 10, 80_000).1, Step::Stay);
+            assert_eq!(s.acks_until_exit(9, 10, 100_000).1, Step::Exit(Exit::Delay));
+            s.control.ssthresh = u64::MAX;
+            s
+        };
+        let mut s = exited();
+        s.enter(Why::Idle);
+        assert_eq!(s.acks_until_exit(400, 10, 200_000), (400, Step::Stay));
+
+        let mut s = exited();
+        s.enter(Why::Timeout);
+        // 100 ms is the smallest RTT now: it is no rise, 113 ms in the next flight is one.
+        assert_eq!(s.acks_until_exit(s.in_flight() as u32, 10, 100_000).1, Step::Stay);
+        assert_eq!(s.acks_until_exit(20, 10, 113_000), (9, Step::Exit(Exit::Delay)));
+    }
+
+    #[test]
+    fn a_loss_ends_it_without_a_sign() {
+        let mut s = Sender::new(20, &[]);
+        let loss = Congestion { trigger: Trigger::Loss, ..Congestion::default() };
+        assert_eq!(s.phase.on_congestion(&loss, &mut s.control), Step::Exit(Exit::Loss));
+    }
+}

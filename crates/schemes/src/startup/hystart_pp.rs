@@ -1,0 +1,394 @@
+//! HyStart++: P. Balasubramanian, Y. Huang, M. Olson, "HyStart++: Modified Slow Start for TCP", RFC 9406.
+//!
+//! Slow start that watches the smallest RTT of each round. When it rises, growth first drops to a quarter
+//! (Conservative Slow Start) instead of stopping: if the RTT falls again the rise was jitter and slow start
+//! resumes, otherwise congestion avoidance begins after five such rounds.
+
+use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
+use firstflight_contract::{
+    Ack, Congestion, Control, Entry, Exit, Nanos, Phase, Rate, Role, Signals, Step, Why, slow_start,
+};
+
+/// RFC 9406 section 4.3: "MIN_RTT_THRESH = 4 msec".
+const MIN_RTT_THRESH: Nanos = Nanos::from_millis(4);
+/// RFC 9406 section 4.3: "MAX_RTT_THRESH = 16 msec".
+const MAX_RTT_THRESH: Nanos = Nanos::from_millis(16);
+/// RFC 9406 section 4.3: "MIN_RTT_DIVISOR = 8".
+const MIN_RTT_DIVISOR: u64 = 8;
+/// RFC 9406 section 4.3: "N_RTT_SAMPLE = 8", samples.
+const N_RTT_SAMPLE: u32 = 8;
+/// RFC 9406 section 4.3: "CSS_GROWTH_DIVISOR = 4".
+const CSS_GROWTH_DIVISOR: u64 = 4;
+/// RFC 9406 section 4.3: "CSS_ROUNDS = 5", rounds.
+const CSS_ROUNDS: u32 = 5;
+/// RFC 9406 section 4.3: "L = infinity if paced, L = 8 if non-paced", segments an ACK.
+const L: u64 = 8;
+
+/// HyStart++ with Conservative Slow Start.
+#[derive(Clone, Debug)]
+pub struct HystartPp {
+    min_rtt_thresh: Nanos,
+    max_rtt_thresh: Nanos,
+    min_rtt_divisor: u64,
+    n_rtt_sample: u32,
+    css_growth_divisor: u64,
+    css_rounds_limit: u32,
+    l: u64,
+
+    mss: u64,
+    /// Only the initial slow start is watched; later ones are plain.
+    active: bool,
+    /// Smallest RTT of the last whole round; [`Nanos::NEVER`] is the RFC's infinity.
+    last_round_min: Nanos,
+    /// Smallest RTT of the round so far.
+    current_round_min: Nanos,
+    samples: u32,
+    /// `cssBaselineMinRtt`, [`Nanos::NEVER`] outside Conservative Slow Start.
+    baseline: Nanos,
+    css_rounds: u32,
+    /// Growth in CSS below one byte, in units of 1/CSS_GROWTH_DIVISOR.
+    remainder: u64,
+}
+
+impl Default for HystartPp {
+    fn default() -> Self {
+        Self {
+            min_rtt_thresh: MIN_RTT_THRESH,
+            max_rtt_thresh: MAX_RTT_THRESH,
+            min_rtt_divisor: MIN_RTT_DIVISOR,
+            n_rtt_sample: N_RTT_SAMPLE,
+            css_growth_divisor: CSS_GROWTH_DIVISOR,
+            css_rounds_limit: CSS_ROUNDS,
+            l: L,
+            mss: 0,
+            active: false,
+            last_round_min: Nanos::NEVER,
+            current_round_min: Nanos::NEVER,
+            samples: 0,
+            baseline: Nanos::NEVER,
+            css_rounds: 0,
+            remainder: 0,
+        }
+    }
+}
+
+impl Scheme for HystartPp {
+    const INFO: Info = Info {
+        label: "hystart++",
+        role: Role::Startup,
+        source: "RFC 9406",
+        summary: "slow start that turns cautious when the RTT of a round rises, and back if it was jitter",
+        needs: Signals::RTT,
+        params: &[
+            Param {
+                name: "min_rtt_thresh",
+                kind: ParamKind::Time,
+                default: "4 ms",
+                doc: "smallest RTT rise that counts (RFC 9406 section 4.3, MIN_RTT_THRESH)",
+            },
+            Param {
+                name: "max_rtt_thresh",
+                kind: ParamKind::Time,
+                default: "16 ms",
+                doc: "largest RTT rise asked for (MAX_RTT_THRESH)",
+            },
+            Param {
+                name: "min_rtt_divisor",
+                kind: ParamKind::Number { min: 1.0, max: 1024.0 },
+                default: "8",
+                doc: "fraction of the last round's RTT that a rise must reach (MIN_RTT_DIVISOR)",
+            },
+            Param {
+                name: "n_rtt_sample",
+                kind: ParamKind::Number { min: 1.0, max: 1024.0 },
+                default: "8",
+                doc: "RTT samples a round needs before it is judged (N_RTT_SAMPLE)",
+            },
+            Param {
+                name: "css_growth_divisor",
+                kind: ParamKind::Number { min: 1.0, max: 1024.0 },
+                default: "4",
+                doc: "how much slower Conservative Slow Start grows (CSS_GROWTH_DIVISOR)",
+            },
+            Param {
+                name: "css_rounds",
+                kind: ParamKind::Number { min: 1.0, max: 1024.0 },
+                default: "5",
+                doc: "rounds of Conservative Slow Start before congestion avoidance (CSS_ROUNDS)",
+            },
+            Param {
+                name: "l",
+                kind: ParamKind::Packets,
+                default: "8 packets",
+                doc: "most an ACK adds while the sender is not paced (L); 0 is no limit",
+            },
+        ],
+    };
+
+    fn set(&mut self, name: &str, value: Value) {
+        match (name, value) {
+            ("min_rtt_thresh", Value::Time(t)) => self.min_rtt_thresh = t,
+            ("max_rtt_thresh", Value::Time(t)) => self.max_rtt_thresh = t,
+            ("min_rtt_divisor", Value::Number(x)) => self.min_rtt_divisor = x.round() as u64,
+            ("n_rtt_sample", Value::Number(x)) => self.n_rtt_sample = x.round() as u32,
+            ("css_growth_divisor", Value::Number(x)) => self.css_growth_divisor = x.round() as u64,
+            ("css_rounds", Value::Number(x)) => self.css_rounds_limit = x.round() as u32,
+            ("l", Value::Packets(n)) => self.l = n,
+            _ => unreachable!("hystart++ has no parameter {name} of this kind"),
+        }
+    }
+}
+
+impl HystartPp {
+    fn in_css(&self) -> bool {
+        self.baseline != Nanos::NEVER
+    }
+
+    /// Bytes this ACK adds to the window.
+    fn growth(&mut self, ack: &Ack, control: &Control) -> u64 {
+        // The host's word on whether the window may grow at all; how much is the RFC's own rule, section 4.2:
+        // "cwnd = cwnd + min(N, L * SMSS)", N the newly acknowledged bytes.
+        if ack.growth == 0 {
+            return 0;
+        }
+        let unlimited = self.l == 0 || control.pacing != Rate::NONE;
+        let n = if unlimited { ack.acked } else { ack.acked.min(self.l.saturating_mul(self.mss)) };
+        if !self.in_css() {
+            return n;
+        }
+        // Section 4.2, in CSS: "cwnd = cwnd + (min(N, L * SMSS) / CSS_GROWTH_DIVISOR)"
+        let n = n + self.remainder;
+        self.remainder = n % self.css_growth_divisor;
+        n / self.css_growth_divisor
+    }
+
+    fn sample(&mut self, rtt: Nanos) {
+        if rtt == Nanos::ZERO {
+            return;
+        }
+        // "currentRoundMinRTT = min(currentRoundMinRTT, currRTT); rttSampleCount += 1"
+        self.current_round_min = self.current_round_min.min(rtt);
+        self.samples += 1;
+        // "For rounds where at least N_RTT_SAMPLE RTT samples have been obtained ..."
+        if self.samples < self.n_rtt_sample {
+            return;
+        }
+        if self.in_css() {
+            // "if (currentRoundMinRTT < cssBaselineMinRtt) cssBaselineMinRtt = infinity; resume slow start"
+            if self.current_round_min < self.baseline {
+                self.baseline = Nanos::NEVER;
+            }
+        } else if self.last_round_min != Nanos::NEVER {
+            // "RttThresh = max(MIN_RTT_THRESH, min(lastRoundMinRTT / MIN_RTT_DIVISOR, MAX_RTT_THRESH))"
+            let fraction = Nanos(self.last_round_min.0 / self.min_rtt_divisor);
+            let thresh = fraction.min(self.max_rtt_thresh).max(self.min_rtt_thresh);
+            // "if (currentRoundMinRTT >= (lastRoundMinRTT + RttThresh)) cssBaselineMinRtt =
+            // currentRoundMinRTT; exit slow start and enter CSS"
+            if self.current_round_min >= self.last_round_min.saturating_add(thresh) {
+                self.baseline = self.current_round_min;
+                self.css_rounds = 0;
+                self.remainder = 0;
+                // "For CSS rounds where at least N_RTT_SAMPLE RTT samples have been obtained": the samples
+                // that led here are slow start's. Without this the next sample alone could send the sender
+                // back.
+                self.samples = 0;
+            }
+        }
+    }
+}
+
+impl Phase for HystartPp {
+    fn enter(&mut self, entry: &Entry, control: &mut Control) {
+        // Section 4.3: "An implementation SHOULD use HyStart++ only for the initial slow start (when the
+        // ssthresh is at its initial value of arbitrarily high per [RFC5681])".
+        self.active = entry.why == Why::Connect || control.ssthresh == u64::MAX;
+        self.mss = entry.mss.into();
+        // "lastRoundMinRTT = infinity, currentRoundMinRTT = infinity"
+        self.last_round_min = Nanos::NEVER;
+        self.current_round_min = Nanos::NEVER;
+        self.samples = 0;
+        self.baseline = Nanos::NEVER;
+        self.css_rounds = 0;
+        self.remainder = 0;
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
+        if !self.active {
+            return slow_start(ack, control);
+        }
+        if ack.is(Ack::ROUND_START) {
+            if self.in_css() {
+                // "CSS lasts at most CSS_ROUNDS rounds. If the transition into CSS happens in the middle of a
+                // round, that partial round counts towards the limit."
+                self.css_rounds += 1;
+                if self.css_rounds >= self.css_rounds_limit && !ack.is(Ack::RECOVERY) {
+                    // "If CSS_ROUNDS rounds are complete, enter congestion avoidance by setting ssthresh to
+                    // the current cwnd."
+                    control.ssthresh = control.cwnd;
+                    return Step::Exit(Exit::Delay);
+                }
+            }
+            // "At the start of each round ...: lastRoundMinRTT = currentRoundMinRTT, currentRoundMinRTT =
+            // infinity, rttSampleCount = 0"
+            self.last_round_min = self.current_round_min;
+            self.current_round_min = Nanos::NEVER;
+            self.samples = 0;
+        }
+        // The RFC updates cwnd before it looks at the sample: the ACK that enters CSS still counts in full.
+        let growth = self.growth(ack, control);
+        self.sample(ack.rtt);
+        slow_start(&Ack { growth, ..*ack }, control)
+    }
+
+    fn on_congestion(&mut self, event: &Congestion, _: &mut Control) -> Step {
+        // "If loss or Explicit Congestion Notification (ECN) marking is observed at any time ..., enter
+        // congestion avoidance": the next phase reduces the window.
+        Step::Exit(event.trigger.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::startup::hystart_tests::{self, MSS};
+    use firstflight_contract::Trigger;
+
+    type Sender = hystart_tests::Sender<HystartPp>;
+
+    fn sender() -> Sender {
+        Sender::new(100, &[])
+    }
+
+    /// One ACK of `bytes` with this RTT in microseconds; returns how much the window grew.
+    fn ack(s: &mut Sender, bytes: u64, rtt_us: u64, flags: u32) -> (u64, Step) {
+        let before = s.control.cwnd;
+        let step = s.ack_of(bytes, 0, rtt_us, flags);
+        (s.control.cwnd - before, step)
+    }
+
+    /// A round of `n` ACKs of one segment; returns the growth of each.
+    fn round(s: &mut Sender, n: usize, rtt_us: u64) -> Vec<u64> {
+        let flags = |i| if i == 0 { Ack::ROUND_START } else { 0 };
+        let growth = |i| {
+            let (growth, step) = ack(s, MSS, rtt_us, flags(i));
+            assert_eq!(step, Step::Stay);
+            growth
+        };
+        (0..n).map(growth).collect()
+    }
+
+    #[test]
+    fn an_rtt_rise_of_an_eighth_after_eight_samples_slows_growth_to_a_quarter() {
+        let mut s = sender();
+        round(&mut s, 8, 100_000);
+        // 100 ms / 8 = 12.5 ms. The eighth sample judges the round, after its own growth: the ninth is the
+        // first ACK to add a quarter.
+        assert_eq!(round(&mut s, 10, 112_500), [1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 250, 250]);
+    }
+
+    #[test]
+    fn one_microsecond_less_is_no_rise() {
+        let mut s = sender();
+        round(&mut s, 8, 100_000);
+        assert_eq!(round(&mut s, 10, 112_499), [1000; 10]);
+    }
+
+    #[test]
+    fn the_rise_asked_for_lies_between_4_and_16_ms() {
+        // 8 ms / 8 = 1 ms is raised to 4 ms; 200 ms / 8 = 25 ms is cut to 16 ms.
+        for (last, rise) in [(8_000, 4_000), (200_000, 16_000)] {
+            for (extra, growth) in [(rise - 1, 1000), (rise, 250)] {
+                let mut s = sender();
+                round(&mut s, 8, last);
+                assert_eq!(round(&mut s, 9, last + extra)[8], growth, "{last} us + {extra} us");
+            }
+        }
+    }
+
+    #[test]
+    fn seven_samples_judge_nothing_and_neither_does_the_first_round() {
+        let mut s = sender();
+        round(&mut s, 20, 500_000);
+        round(&mut s, 7, 900_000);
+        assert!(!s.phase.in_css());
+    }
+
+    #[test]
+    fn avoidance_begins_when_five_rounds_with_the_partial_one_are_complete() {
+        let mut s = sender();
+        round(&mut s, 8, 100_000);
+        round(&mut s, 10, 120_000); // enters CSS on its eighth ACK: the partial round is the first
+        for _ in 0..4 {
+            round(&mut s, 10, 130_000);
+        }
+        let window = s.control.cwnd;
+        assert_eq!(ack(&mut s, MSS, 130_000, Ack::ROUND_START), (0, Step::Exit(Exit::Delay)));
+        assert_eq!(s.control.ssthresh, window);
+    }
+
+    #[test]
+    fn an_rtt_below_the_baseline_resumes_slow_start_and_forgets_the_css_rounds() {
+        let mut s = sender();
+        round(&mut s, 8, 100_000);
+        round(&mut s, 10, 120_000);
+        round(&mut s, 10, 121_000);
+        // Eight samples below the baseline of 120 ms: the RTT rise was spurious.
+        assert_eq!(round(&mut s, 9, 119_000)[8], 1000);
+        // 121 ms is no rise over 119 ms; 140 ms is (119/8 = 14.9). Then the five rounds count from the start.
+        round(&mut s, 8, 121_000);
+        round(&mut s, 10, 140_000);
+        for _ in 0..4 {
+            assert_eq!(round(&mut s, 8, 141_000).len(), 8);
+        }
+        assert_eq!(ack(&mut s, MSS, 141_000, Ack::ROUND_START).1, Step::Exit(Exit::Delay));
+    }
+
+    #[test]
+    fn the_samples_that_led_into_css_do_not_lead_out_of_it() {
+        let mut s = sender();
+        round(&mut s, 8, 100_000);
+        round(&mut s, 8, 120_000);
+        assert!(s.phase.in_css());
+        // Seven lower samples in the same round are not enough, the eighth is.
+        for _ in 0..7 {
+            let _ = ack(&mut s, MSS, 110_000, 0);
+            assert!(s.phase.in_css());
+        }
+        let _ = ack(&mut s, MSS, 110_000, 0);
+        assert!(!s.phase.in_css());
+    }
+
+    #[test]
+    fn an_ack_adds_at_most_eight_segments_unless_the_sender_paces() {
+        let mut s = sender();
+        assert_eq!(ack(&mut s, 20 * MSS, 100_000, 0).0, 8 * MSS);
+        s.control.pacing = Rate(1);
+        assert_eq!(ack(&mut s, 20 * MSS, 100_000, 0).0, 20 * MSS);
+    }
+
+    #[test]
+    fn a_quarter_of_every_odd_byte_is_kept() {
+        let mut s = sender();
+        round(&mut s, 8, 100_000);
+        round(&mut s, 8, 120_000);
+        // 4 x 999 / 4 = 999 bytes, not 4 x 249 = 996.
+        assert_eq!((0..4).map(|_| ack(&mut s, 999, 120_000, 0).0).sum::<u64>(), 999);
+    }
+
+    #[test]
+    fn later_slow_starts_are_plain() {
+        let mut s = Sender::entered(Why::Timeout, 100, 500 * MSS, &[]);
+        round(&mut s, 8, 100_000);
+        assert_eq!(round(&mut s, 9, 900_000), [1000; 9]);
+    }
+
+    #[test]
+    fn loss_and_marks_end_it_at_any_time() {
+        for (trigger, exit) in [(Trigger::Loss, Exit::Loss), (Trigger::Mark, Exit::Mark)] {
+            let mut s = sender();
+            let event = Congestion { trigger, base: 1, ..Congestion::default() };
+            assert_eq!(s.phase.on_congestion(&event, &mut s.control), Step::Exit(exit));
+        }
+    }
+}

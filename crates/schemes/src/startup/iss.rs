@@ -1,0 +1,29 @@
+//! Informed Slow Start: I. Yu, R. Newman, "TCP slow start with fair share of bandwidth", Computer Networks 55 (2011),
+//! section 3.
+//!
+//! As LISS, with the moving average of the oldest connection's window in equation (2), "to smooth out the typical cwnd
+//! growth pattern that follows the saw-tooth shaped cycles".
+
+use crate::scheme::{Info, Param, ParamKind};
+use crate::startup::planned::Follows;
+use firstflight_contract::{Role, Signals};
+
+/// Slow start up to the fair share, the sawtooth averaged out.
+#[derive(Clone, Debug, Default)]
+pub struct Iss;
+
+impl Follows for Iss {
+    const INFO: Info = Info {
+        label: "iss",
+        role: Role::Startup,
+        source: "Yu, Newman 2011, section 3, equation (2)",
+        summary: "slow start up to the fair share that the oldest connection's averaged window tells",
+        needs: Signals::PLAN,
+        params: &[Param {
+            name: "alpha",
+            kind: ParamKind::Number { min: 0.0, max: 1.0 },
+            default: "0.002",
+            doc: "weight of one ACK's window in the average (section 5: ns-2's windowThresh_)",
+        }],
+    };
+}

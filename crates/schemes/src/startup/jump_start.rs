@@ -1,0 +1,351 @@
+//! Jump Start: D. Liu's thesis on start-up and congestion avoidance in high bandwidth-delay networks, section
+//! 3.2; first in D. Liu, M. Allman, S. Jin, L. Wang, "Congestion Control Without a Startup Phase", PFLDnet
+//! 2007.
+//!
+//! No start-up at all: whatever is queued, up to the receive window, is paced over the handshake's round-trip
+//! time. With the first ACK the sender is a normal TCP again; if the flight was too much, the window falls to
+//! half of what the network delivered.
+
+use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
+use firstflight_contract::{
+    Ack, Congestion, Control, Entry, Exit, Nanos, Phase, Role, Signals, Step, Trigger, Why, slow_start,
+};
+
+/// Segments. The thesis bounds the flight by the advertised window only, which is 10 000 packets in all its
+/// runs (Table 3.1); a peer without such a bound gets this one.
+const CAP: u64 = 10_000;
+/// Bytes. Where neither queue, peer nor cap is finite the flight still is: 1 TiB fills 1 Tbit/s for 8.8 s.
+const MAX_FLIGHT: u64 = 1 << 40;
+
+/// Where the connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Not a first flight: slow start, as normal TCP has it.
+    SlowStart,
+    /// The first flight leaves at an even pace.
+    Pacing,
+    /// Its first ACK came: normal TCP, but its losses are still Jump Start's to answer.
+    Acknowledging,
+    /// Some of it was lost; `retransmitted` counts from here.
+    Repairing { retransmitted: u64 },
+}
+
+/// The whole queue in the first round trip.
+#[derive(Clone, Debug)]
+pub struct JumpStart {
+    /// Parameter, segments.
+    cap: u64,
+    /// Parameter: whether routers may drop the first flight before other packets.
+    droppable: bool,
+    state: State,
+    mss: u64,
+    /// `cwnd0` of the thesis, bytes.
+    first_flight: u64,
+    /// Total retransmissions when the last ACK came, bytes.
+    retransmitted: u64,
+}
+
+impl Default for JumpStart {
+    fn default() -> Self {
+        Self {
+            cap: CAP,
+            droppable: false,
+            state: State::SlowStart,
+            mss: 0,
+            first_flight: 0,
+            retransmitted: 0,
+        }
+    }
+}
+
+impl Scheme for JumpStart {
+    const INFO: Info = Info {
+        label: "jump-start",
+        role: Role::Startup,
+        source: "Liu, thesis, section 3.2; Liu, Allman, Jin, Wang, PFLDnet 2007",
+        summary: "all queued data paced over the first round trip, half of what arrived after a loss",
+        needs: Signals::PACING.and(Signals::HANDSHAKE),
+        params: &[
+            Param {
+                name: "cap",
+                kind: ParamKind::Packets,
+                default: "10000 packets",
+                doc: "most sent in the first round trip (Table 3.1: the window; section 3.4: a policy)",
+            },
+            Param {
+                name: "droppable",
+                kind: ParamKind::Flag,
+                default: "false",
+                doc: "mark the first flight, so that routers drop its packets before others (section 3.4)",
+            },
+        ],
+    };
+
+    fn set(&mut self, name: &str, value: Value) {
+        match (name, value) {
+            ("cap", Value::Packets(n)) => self.cap = n,
+            ("droppable", Value::Flag(on)) => self.droppable = on,
+            _ => unreachable!("jump-start has no parameter {name} of this kind"),
+        }
+    }
+}
+
+impl JumpStart {
+    /// The first flight is over: what is sent from now on is any TCP's.
+    fn stop_jumping(control: &mut Control) {
+        control.stop_pacing();
+        control.droppable = false;
+    }
+}
+
+impl Phase for JumpStart {
+    fn enter(&mut self, entry: &Entry, control: &mut Control) {
+        self.mss = entry.mss.into();
+        self.state = State::SlowStart;
+        // "the sender takes an RTT sample, RTT_0, from the three-way handshake": without one there is nothing
+        // to pace over. It acts at the start of a connection only.
+        if entry.why != Why::Connect || entry.rtt == Nanos::ZERO {
+            return;
+        }
+        // "The value cwnd_0 is set to the minimum amount of D, data queued locally for transmission, and
+        // awnd, the receiver advertised window."
+        let awnd = if entry.receive_window == 0 { u64::MAX } else { entry.receive_window };
+        let cap = self.cap.max(1).saturating_mul(self.mss).min(MAX_FLIGHT);
+        self.first_flight = entry.flow_size.max(1).min(awnd).min(cap);
+        // A queue smaller than the initial window leaves the window alone: it does not bind this flight.
+        control.cwnd = control.cwnd.max(self.first_flight.next_multiple_of(self.mss));
+        // "The sender then paces all cwnd_0 packets over RTT_0 seconds."
+        control.pace(self.first_flight, entry.rtt, self.mss);
+        control.droppable = self.droppable;
+        self.state = State::Pacing;
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
+        self.retransmitted = ack.retransmitted;
+        match self.state {
+            State::SlowStart => slow_start(ack, control),
+            State::Pacing => {
+                // "Jump Start terminates ... when either (a) the first ACK arrives and notifies the end of
+                // the first RTT, or (b) all cwnd_0 packets are sent out." Nothing can be sent between the
+                // two: the window is full, so both are seen here.
+                Self::stop_jumping(control);
+                self.state = State::Acknowledging;
+                let all = ack.sent + self.mss > self.first_flight;
+                self.normal(ack, control);
+                Step::Over(if all { Exit::PacedOut } else { Exit::FirstAck })
+            }
+            State::Acknowledging => {
+                if ack.is(Ack::ROUND_START) && !ack.is(Ack::RECOVERY) {
+                    // Everything sent before the first ACK is acknowledged.
+                    return Step::Exit(Exit::FirstAck);
+                }
+                self.normal(ack, control);
+                Step::Stay
+            }
+            State::Repairing { retransmitted } => {
+                if ack.is(Ack::RECOVERY) {
+                    return Step::Stay;
+                }
+                // "the sender will keep counting the number, R, of the retransmitted packets until a new ACK
+                // arrives. Then it will set the cwnd to (cwnd_0 - R)/2": the network delivered all but R of
+                // the flight.
+                let r = ack.retransmitted - retransmitted;
+                let delivered = self.first_flight.saturating_sub(r);
+                control.cwnd = control.cwnd.min((delivered / 2).max(self.mss));
+                control.ssthresh = control.cwnd.max(2 * self.mss);
+                self.state = State::SlowStart;
+                Step::Exit(Exit::Loss)
+            }
+        }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
+        Self::stop_jumping(control);
+        let first_flight = matches!(self.state, State::Pacing | State::Acknowledging);
+        if !first_flight || event.trigger == Trigger::Timeout {
+            self.state = State::SlowStart;
+            return Step::Exit(event.trigger.into());
+        }
+        self.state = State::Repairing { retransmitted: self.retransmitted };
+        // "the sender will halve its cwnd and retransmit the lost packet": RFC 5681 equation (4).
+        control.ssthresh = (event.base / 2).max(2 * self.mss);
+        control.cwnd = control.ssthresh;
+        Step::Over(event.trigger.into())
+    }
+
+    fn on_spurious(&mut self) {
+        if matches!(self.state, State::Repairing { .. }) {
+            self.state = State::Acknowledging;
+        }
+    }
+}
+
+impl JumpStart {
+    /// "the sender will turn back to standard TCP to finish the rest transmission": slow start below
+    /// `ssthresh`. At or above it the window waits for the avoidance phase, which takes over within a round
+    /// trip.
+    fn normal(&self, ack: &Ack, control: &mut Control) {
+        if control.cwnd < control.ssthresh {
+            let _ = slow_start(ack, control);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use firstflight_contract::Rate;
+
+    const MSS: u64 = 1460;
+    const RTT: Nanos = Nanos::from_millis(64);
+
+    fn entry(packets: u64, window: u64) -> Entry {
+        Entry {
+            rtt: RTT,
+            flow_size: packets.saturating_mul(MSS),
+            receive_window: window * MSS,
+            mss: MSS as u32,
+            ..Entry::default()
+        }
+    }
+
+    fn jump(packets: u64, window: u64) -> (JumpStart, Control) {
+        let mut phase = JumpStart::default();
+        // Initial window 3, as in the thesis.
+        let mut control = Control { cwnd: 3 * MSS, ..Control::default() };
+        phase.enter(&entry(packets, window), &mut control);
+        (phase, control)
+    }
+
+    fn ack(sent: u64, retransmitted: u64, flags: u32) -> Ack {
+        Ack {
+            acked: MSS,
+            growth: MSS,
+            sent: sent * MSS,
+            retransmitted: retransmitted * MSS,
+            flags,
+            ..Ack::default()
+        }
+    }
+
+    fn congestion(trigger: Trigger, base: u64) -> Congestion {
+        Congestion { trigger, base: base * MSS, ..Congestion::default() }
+    }
+
+    #[test]
+    fn the_first_flight_is_the_queue_or_the_receive_window_or_the_cap() {
+        for (queue, window, expected) in
+            [(100, 10_000, 100), (900, 500, 500), (50_000, 20_000, 10_000), (u64::MAX, 10_000, 10_000)]
+        {
+            let (_, control) = jump(queue, window);
+            assert_eq!(control.cwnd, expected * MSS, "queue {queue}, window {window}");
+        }
+    }
+
+    #[test]
+    fn it_is_paced_over_the_handshake_rtt_one_segment_at_a_time() {
+        let (_, control) = jump(100, 10_000);
+        // 100 x 1460 x 8 bit in 64 ms = 18.25 Mbit/s; a segment every 0.64 ms.
+        assert_eq!((control.pacing, control.burst), (Rate(18_250_000), MSS));
+        assert_eq!(control.pacing.time_for(MSS), Nanos::from_micros(640));
+    }
+
+    #[test]
+    fn two_packets_are_paced_too_so_slow_start_with_three_is_faster() {
+        // Thesis, section 3.3.1.1: at 2 or 3 packets Slow Start wins, because Jump Start paces them.
+        let (_, control) = jump(2, 10_000);
+        assert_eq!(control.pacing.time_for(MSS), Nanos::from_millis(32));
+        assert_eq!(control.cwnd, 3 * MSS);
+    }
+
+    #[test]
+    fn the_first_ack_ends_the_pacing_and_says_whether_all_was_sent() {
+        for (sent, reason) in [(100, Exit::PacedOut), (80, Exit::FirstAck)] {
+            let (mut phase, mut control) = jump(100, 10_000);
+            let step = phase.on_ack(&ack(sent, 0, Ack::ROUND_START), &mut control);
+            assert_eq!(step, Step::Over(reason));
+            assert_eq!(control.pacing, Rate::NONE);
+            assert_eq!(control.cwnd, 101 * MSS, "slow start goes on below an infinite threshold");
+        }
+    }
+
+    #[test]
+    fn only_the_first_flight_is_marked_as_droppable_and_only_if_asked() {
+        let (_, control) = jump(100, 10_000);
+        assert!(!control.droppable);
+        for loss in [false, true] {
+            let mut phase = JumpStart::default();
+            phase.set("droppable", Value::Flag(true));
+            let mut control = Control { cwnd: 3 * MSS, ..Control::default() };
+            phase.enter(&entry(100, 10_000), &mut control);
+            assert!(control.droppable);
+            if loss {
+                let _ = phase.on_congestion(&congestion(Trigger::Timeout, 100), &mut control);
+            } else {
+                let _ = phase.on_ack(&ack(100, 0, Ack::ROUND_START), &mut control);
+            }
+            assert!(!control.droppable);
+            phase.enter(&Entry { why: Why::Timeout, ..entry(100, 10_000) }, &mut control);
+            assert!(!control.droppable);
+        }
+    }
+
+    #[test]
+    fn it_leaves_when_the_first_flight_is_acknowledged() {
+        let (mut phase, mut control) = jump(100, 10_000);
+        let _ = phase.on_ack(&ack(100, 0, Ack::ROUND_START), &mut control);
+        assert_eq!(phase.on_ack(&ack(101, 0, 0), &mut control), Step::Stay);
+        assert!(matches!(phase.on_ack(&ack(102, 0, Ack::ROUND_START), &mut control), Step::Exit(_)));
+    }
+
+    #[test]
+    fn after_a_loss_the_window_is_half_of_what_was_not_retransmitted() {
+        let (mut phase, mut control) = jump(100, 10_000);
+        let _ = phase.on_ack(&ack(100, 0, Ack::ROUND_START), &mut control);
+        assert_eq!(
+            phase.on_congestion(&congestion(Trigger::Loss, 101), &mut control),
+            Step::Over(Exit::Loss)
+        );
+        assert_eq!(control.cwnd, 101 * MSS / 2);
+        // Thesis: (cwnd_0 - R)/2 with cwnd_0 = 100 and R = 40: 30.
+        for r in 1..=40 {
+            assert_eq!(phase.on_ack(&ack(100 + r, r, Ack::RECOVERY), &mut control), Step::Stay);
+            assert_eq!(control.cwnd, 101 * MSS / 2);
+        }
+        assert_eq!(phase.on_ack(&ack(140, 40, 0), &mut control), Step::Exit(Exit::Loss));
+        assert_eq!((control.cwnd, control.ssthresh), (30 * MSS, 30 * MSS));
+    }
+
+    #[test]
+    fn a_timeout_is_left_to_normal_tcp_and_does_not_jump_again() {
+        let (mut phase, mut control) = jump(100, 10_000);
+        let step = phase.on_congestion(&congestion(Trigger::Timeout, 100), &mut control);
+        assert_eq!(step, Step::Exit(Exit::Timeout));
+        assert_eq!(control.pacing, Rate::NONE);
+        control.cwnd = MSS;
+        phase.enter(&Entry { why: Why::Timeout, ..entry(100, 10_000) }, &mut control);
+        let _ = phase.on_ack(&ack(1, 0, 0), &mut control);
+        assert_eq!((control.cwnd, control.pacing), (2 * MSS, Rate::NONE));
+    }
+
+    #[test]
+    fn a_spurious_loss_is_forgotten() {
+        let (mut phase, mut control) = jump(100, 10_000);
+        let _ = phase.on_ack(&ack(100, 0, Ack::ROUND_START), &mut control);
+        let _ = phase.on_congestion(&congestion(Trigger::Loss, 100), &mut control);
+        phase.on_spurious();
+        // The host restores the registers.
+        (control.cwnd, control.ssthresh) = (100 * MSS, u64::MAX);
+        assert_eq!(phase.on_ack(&ack(101, 1, 0), &mut control), Step::Stay);
+        assert_eq!(control.cwnd, 101 * MSS);
+    }
+
+    #[test]
+    fn without_a_handshake_rtt_it_is_slow_start() {
+        let mut phase = JumpStart::default();
+        let mut control = Control { cwnd: 3 * MSS, ..Control::default() };
+        phase.enter(&Entry { rtt: Nanos::ZERO, ..entry(100, 10_000) }, &mut control);
+        assert_eq!((control.cwnd, control.pacing), (3 * MSS, Rate::NONE));
+    }
+}

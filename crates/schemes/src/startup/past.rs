@@ -1,0 +1,237 @@
+//! Paced Start (PaSt): N. Hu, P. Steenkiste, "Improving TCP Startup Performance using Active Measurements: Algorithm and
+//! Evaluation", ICNP 2003, as its abstract and Yu and Newman (section 2) describe it.
+//!
+//! Every window of slow start is a train of packets that leave evenly spaced. The next train has twice as many, twice as
+//! close, until the ACKs of one come back further apart than its packets left: it was faster than the path. The rate of
+//! its ACKs is what the path carries, and that rate times the round-trip time is the window.
+
+use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
+use firstflight_contract::{
+    Ack, Congestion, Control, Entry, Exit, Nanos, Phase, Rate, Role, Signals, Step, Trigger, Why, slow_start,
+};
+
+/// Part of a round trip over which a train leaves. The next train waits for the last ACK of the one before, so a train and
+/// its ACKs take this much more than a round trip.
+const SPREAD: f64 = 0.5;
+/// By how much ACKs must come further apart than their packets left.
+const TOLERANCE: f64 = 0.1;
+/// Both are kept in 2^-16.
+const ONE: u64 = 1 << 16;
+/// Bytes; no train is larger.
+const MAX_TRAIN: u64 = 1 << 40;
+
+/// An ACK that counts, and when its newest packet had left.
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    at: Nanos,
+    sent_at: Nanos,
+    delivered: u64,
+}
+
+/// A train on its way.
+#[derive(Clone, Copy, Debug)]
+struct Train {
+    /// Its bytes.
+    size: u64,
+    /// Its last packet is acknowledged when this much is delivered.
+    end: u64,
+    first: Option<Arrival>,
+    last: Option<Arrival>,
+    /// Most bytes that one ACK brought.
+    per_ack: u64,
+    /// It had to wait for the application or the receiver, so its gaps say nothing.
+    limited: bool,
+}
+
+/// Where the connection is.
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// Slow start, as normal TCP has it.
+    SlowStart,
+    /// A train is on its way.
+    Probing(Train),
+    /// The window that was found leaves evenly spaced.
+    Found,
+    /// Packets of this train were lost.
+    Repairing(Train, Trigger),
+}
+
+/// Trains of packets, each twice as fast as the one before.
+#[derive(Clone, Debug)]
+pub struct Past {
+    /// Parameter, 2^-16.
+    spread: u64,
+    /// Parameter, 2^-16.
+    tolerance: u64,
+    state: State,
+    mss: u64,
+}
+
+impl Default for Past {
+    fn default() -> Self {
+        Self { spread: part(SPREAD), tolerance: part(TOLERANCE), state: State::SlowStart, mss: 0 }
+    }
+}
+
+fn part(x: f64) -> u64 {
+    (x * ONE as f64).round() as u64
+}
+
+impl Scheme for Past {
+    const INFO: Info = Info {
+        label: "past",
+        role: Role::Startup,
+        source: "Hu and Steenkiste, ICNP 2003; Yu and Newman, section 2",
+        summary: "paced trains, each twice as fast, until the ACKs of one come further apart than its packets left",
+        needs: Signals::PACING.and(Signals::RTT),
+        params: &[
+            Param {
+                name: "spread",
+                kind: ParamKind::Number { min: 0.05, max: 1.0 },
+                default: "0.5",
+                doc: "part of a round trip over which a train leaves",
+            },
+            Param {
+                name: "tolerance",
+                kind: ParamKind::Number { min: 0.01, max: 1.0 },
+                default: "0.1",
+                doc: "by how much the gaps of the ACKs must exceed those of the packets",
+            },
+        ],
+    };
+
+    fn set(&mut self, name: &str, value: Value) {
+        match (name, value) {
+            ("spread", Value::Number(x)) => self.spread = part(x),
+            ("tolerance", Value::Number(x)) => self.tolerance = part(x),
+            _ => unreachable!("past has no parameter {name} of this kind"),
+        }
+    }
+}
+
+impl Train {
+    fn new(size: u64, delivered: u64) -> Self {
+        let end = delivered.saturating_add(size);
+        Self { size, end, first: None, last: None, per_ack: 0, limited: false }
+    }
+
+    fn note(&mut self, ack: &Ack) {
+        self.limited |= ack.is(Ack::APP_LIMITED);
+        // An ACK for less than others is one that the receiver's timer sent.
+        if ack.rtt > Nanos::ZERO && ack.acked >= self.per_ack {
+            self.per_ack = ack.acked;
+            let sent_at = ack.now.saturating_sub(ack.rtt);
+            self.last = Some(Arrival { at: ack.now, sent_at, delivered: ack.delivered });
+            self.first = self.first.or(self.last);
+        }
+    }
+
+    /// The rate of the ACKs, if they came further apart than the packets had left.
+    fn slowed(&self, tolerance: u64) -> Option<Rate> {
+        let (Some(first), Some(last), false) = (self.first, self.last, self.limited) else { return None };
+        // Packets and ACKs have the same number of gaps, so their sums compare as their means do. A train that left as a
+        // burst says nothing: its ACKs are further apart on every path.
+        let input = last.sent_at.saturating_sub(first.sent_at);
+        let output = last.at.saturating_sub(first.at);
+        let limit = u128::from(input.0) * u128::from(ONE + tolerance);
+        let slower = input > Nanos::ZERO && u128::from(output.0) * u128::from(ONE) > limit;
+        slower.then(|| Rate::of(last.delivered - first.delivered, output))
+    }
+}
+
+impl Past {
+    /// Sends the next train, of about `size` bytes.
+    fn begin(&mut self, size: u64, delivered: u64, rtt: Nanos, control: &mut Control) {
+        // A fraction of a segment does not leave.
+        let size = (size.min(MAX_TRAIN) / self.mss).max(1) * self.mss;
+        control.cwnd = size;
+        if rtt > Nanos::ZERO {
+            let span = u128::from(rtt.0) * u128::from(self.spread) / u128::from(ONE);
+            control.pace(size, Nanos(span as u64), self.mss);
+        }
+        self.state = State::Probing(Train::new(size, delivered));
+    }
+
+    /// The whole train is acknowledged.
+    fn judge(&mut self, train: &Train, ack: &Ack, control: &mut Control) -> Step {
+        let (window, reason) = match train.slowed(self.tolerance) {
+            Some(rate) => (rate.bytes_in(ack.min_rtt), Exit::Delivery),
+            None if train.size >= control.ssthresh => (control.ssthresh, Exit::Threshold),
+            None => {
+                let next = if train.limited { train.size } else { 2 * train.size };
+                self.begin(next.min(control.ssthresh), ack.delivered, ack.min_rtt, control);
+                return Step::Stay;
+            }
+        };
+        control.cwnd = window.clamp(2 * self.mss, MAX_TRAIN);
+        control.ssthresh = control.cwnd;
+        control.pace(control.cwnd, ack.min_rtt, self.mss);
+        self.state = State::Found;
+        Step::Over(reason)
+    }
+}
+
+impl Phase for Past {
+    fn enter(&mut self, entry: &Entry, control: &mut Control) {
+        self.mss = entry.mss.into();
+        control.stop_pacing();
+        self.state = State::SlowStart;
+        if entry.why == Why::Connect {
+            self.begin(control.cwnd, 0, entry.rtt, control);
+        }
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
+        if ack.is(Ack::RECOVERY) {
+            return Step::Stay;
+        }
+        match &mut self.state {
+            State::SlowStart => slow_start(ack, control),
+            State::Probing(train) => {
+                // The window is what is left of the train, so that nothing follows it.
+                control.cwnd = control.cwnd.saturating_sub(ack.acked).max(self.mss);
+                train.note(ack);
+                if ack.delivered < train.end || ack.growth == 0 {
+                    return Step::Stay;
+                }
+                let train = *train;
+                self.judge(&train, ack, control)
+            }
+            State::Found => {
+                // A round trip after the first of the window, the last of it has left.
+                control.stop_pacing();
+                Step::Exit(Exit::Delivery)
+            }
+            State::Repairing(_, trigger) => Step::Exit((*trigger).into()),
+        }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
+        control.stop_pacing();
+        match self.state {
+            State::Probing(train) if event.trigger != Trigger::Timeout => {
+                // RFC 5681 equation (4), of the whole train: what is in flight is only the rest of it.
+                control.ssthresh = (train.size / 2).max(2 * self.mss);
+                control.cwnd = control.cwnd.min(control.ssthresh);
+                self.state = State::Repairing(train, event.trigger);
+                Step::Over(event.trigger.into())
+            }
+            _ => {
+                self.state = State::SlowStart;
+                Step::Exit(event.trigger.into())
+            }
+        }
+    }
+
+    fn on_spurious(&mut self) {
+        if let State::Repairing(train, _) = self.state {
+            // Its rest does not leave as it should.
+            self.state = State::Probing(Train { limited: true, ..train });
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "past_tests.rs"]
+mod tests;

@@ -1,0 +1,287 @@
+//! Quick-Start: S. Floyd, M. Allman, A. Jain, P. Sarolahti, "Quick-Start for TCP and IP", RFC 4782, 2007. Where the RFC
+//! leaves a choice to the sender, the one of ns-2.35 (P. Sarolahti, S. Floyd).
+//!
+//! The opening packet asks the routers for a rate. Each may lower it; only if every one of them took part does the
+//! connection begin with a window for that rate, paced over a round trip. A loss among those packets shows that the
+//! answer was wrong, and the window becomes what it would have been without it.
+
+use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
+use firstflight_contract::{
+    Ack, Congestion, Control, Entry, Exit, Nanos, Phase, Rate, Role, Signals, Step, Trigger, Why, slow_start,
+};
+
+/// Section 3.1: the largest rate a request can say, 40 kbit/s times 2^15.
+const MOST: Rate = Rate(40_000 << 15);
+/// Bytes. Section 4: the estimated size of the TCP and IP headers, H.
+const HEADER: u64 = 40;
+/// Nanoseconds. ns-2's `qs_rtt_`: what is queued is asked for in such a round trip, before one is known.
+const EXPECTED_RTT: Nanos = Nanos::from_millis(50);
+/// Segments. ns-2's `qs_thresh_`: less than this is not worth asking for.
+const WORTHWHILE: u64 = 4;
+
+/// Where the connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Nothing was granted, or all that was is acknowledged: slow start.
+    SlowStart,
+    /// The granted window leaves at an even pace ("Quick-Start mode").
+    Paced,
+    /// Its first ACK came: slow start, but a loss among it still shows the grant to have been wrong.
+    Acknowledging,
+    /// Some of it was lost.
+    Repairing,
+}
+
+/// A first window that the routers granted.
+#[derive(Clone, Debug)]
+pub struct QuickStart {
+    /// Parameters.
+    request: Rate,
+    expected_rtt: Nanos,
+    worthwhile: u64,
+    state: State,
+    mss: u64,
+    initial_window: u64,
+}
+
+impl Default for QuickStart {
+    fn default() -> Self {
+        Self {
+            request: MOST,
+            expected_rtt: EXPECTED_RTT,
+            worthwhile: WORTHWHILE,
+            state: State::SlowStart,
+            mss: 0,
+            initial_window: 0,
+        }
+    }
+}
+
+impl Scheme for QuickStart {
+    const INFO: Info = Info {
+        label: "quick-start",
+        role: Role::Startup,
+        source: "RFC 4782",
+        summary: "a first window at the rate that every router on the path granted, then slow start",
+        needs: Signals::PACING.and(Signals::HANDSHAKE).and(Signals::GRANT),
+        params: &[
+            Param {
+                name: "request",
+                kind: ParamKind::Rate,
+                default: "1310.72 Mbit/s",
+                doc: "most to ask for (section 3.1: 40 kbit/s times a power of two, up to 2^15)",
+            },
+            Param {
+                name: "expected_rtt",
+                kind: ParamKind::Time,
+                default: "50 ms",
+                doc: "no more is asked for than sends what is queued in this time (ns-2: qs_rtt_)",
+            },
+            Param {
+                name: "worthwhile",
+                kind: ParamKind::Packets,
+                default: "4 packets",
+                doc: "with less than this queued nothing is asked for (ns-2: qs_thresh_)",
+            },
+        ],
+    };
+
+    fn set(&mut self, name: &str, value: Value) {
+        match (name, value) {
+            ("request", Value::Rate(rate)) => self.request = rate,
+            ("expected_rtt", Value::Time(time)) => self.expected_rtt = time,
+            ("worthwhile", Value::Packets(n)) => self.worthwhile = n,
+            _ => unreachable!("quick-start has no parameter {name} of this kind"),
+        }
+    }
+}
+
+impl Phase for QuickStart {
+    fn open(&mut self, entry: &Entry, control: &mut Control) {
+        if entry.flow_size < self.worthwhile.saturating_mul(entry.mss.into()) {
+            return;
+        }
+        // A queue without end is asked for at the full rate.
+        let wanted = match entry.flow_size {
+            u64::MAX => self.request,
+            queued => Rate::of(queued, self.expected_rtt.max(Nanos(1))),
+        };
+        control.ask = wanted.min(self.request).min(MOST);
+    }
+
+    fn enter(&mut self, entry: &Entry, control: &mut Control) {
+        self.mss = entry.mss.into();
+        self.state = State::SlowStart;
+        if entry.why != Why::Connect || entry.granted == Rate::NONE || entry.rtt == Nanos::ZERO {
+            return;
+        }
+        // Section 4: QS-cwnd = R T / (MSS + H), in whole segments; not above the default window it is ignored.
+        let segments = entry.granted.bytes_in(entry.rtt) / (self.mss + HEADER);
+        let window = segments * self.mss;
+        if window <= control.cwnd {
+            return;
+        }
+        self.initial_window = control.cwnd;
+        control.cwnd = window;
+        // Paced, so that no burst goes out that the routers did not agree to: the window over one round trip.
+        control.pacing = Rate::of(window, entry.rtt).max(Rate(1));
+        control.burst = self.mss;
+        self.state = State::Paced;
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
+        match self.state {
+            State::SlowStart => return slow_start(ack, control),
+            State::Paced => {
+                // With the first acknowledgement Quick-Start mode ends, and the window becomes what was really sent, if
+                // that was less.
+                Self::stop_pacing(control);
+                control.cwnd = control.cwnd.min(ack.in_flight.max(self.initial_window));
+                self.state = State::Acknowledging;
+            }
+            State::Acknowledging => {
+                if ack.is(Ack::ROUND_START) {
+                    // Everything sent before the first ACK is acknowledged: the grant was right.
+                    self.state = State::SlowStart;
+                }
+            }
+            State::Repairing => {
+                if ack.is(Ack::RECOVERY) {
+                    return Step::Stay;
+                }
+                control.cwnd = control.cwnd.min(self.initial_window);
+                self.state = State::SlowStart;
+                return Step::Exit(Exit::Loss);
+            }
+        }
+        slow_start(ack, control)
+    }
+
+    fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
+        Self::stop_pacing(control);
+        let granted = matches!(self.state, State::Paced | State::Acknowledging);
+        if !granted || event.trigger == Trigger::Timeout {
+            self.state = State::SlowStart;
+            return Step::Exit(event.trigger.into());
+        }
+        // Where packets of the Quick-Start window are lost or marked, the sender reverts to the window it would have had
+        // without the grant. Above half of what was out it is not to slow-start again: RFC 5681 equation (4).
+        self.state = State::Repairing;
+        control.ssthresh = (event.base / 2).max(2 * self.mss);
+        control.cwnd = self.initial_window;
+        Step::Over(event.trigger.into())
+    }
+
+    fn on_spurious(&mut self) {
+        if self.state == State::Repairing {
+            self.state = State::Acknowledging;
+        }
+    }
+}
+
+impl QuickStart {
+    fn stop_pacing(control: &mut Control) {
+        control.pacing = Rate::NONE;
+        control.burst = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1000;
+    const RTT: Nanos = Nanos::from_millis(100);
+
+    fn asks(queued: u64) -> Rate {
+        let mut control = Control::default();
+        let entry = Entry { flow_size: queued, mss: MSS as u32, ..Entry::default() };
+        QuickStart::default().open(&entry, &mut control);
+        control.ask
+    }
+
+    /// After a handshake whose SYN was granted `kbit_s`; the initial window is 3.
+    fn granted(kbit_s: u64) -> (QuickStart, Control) {
+        let mut phase = QuickStart::default();
+        let mut control = Control { cwnd: 3 * MSS, ..Control::default() };
+        let entry = Entry { granted: Rate(kbit_s * 1000), rtt: RTT, mss: MSS as u32, ..Entry::default() };
+        phase.enter(&entry, &mut control);
+        (phase, control)
+    }
+
+    fn ack(in_flight: u64, flags: u32) -> Ack {
+        Ack { acked: MSS, growth: MSS, in_flight: in_flight * MSS, flags, ..Ack::default() }
+    }
+
+    fn congestion(trigger: Trigger) -> Congestion {
+        Congestion { trigger, base: 60 * MSS, ..Congestion::default() }
+    }
+
+    #[test]
+    fn it_asks_for_what_is_queued_in_fifty_milliseconds_and_not_for_three_segments() {
+        // 100 000 bytes in 50 ms: 16 Mbit/s.
+        assert_eq!(asks(100_000), Rate(16_000_000));
+        assert_eq!(asks(3_999), Rate::NONE);
+        assert_eq!(asks(4_000), Rate(640_000));
+        // Without end: the largest the option can say.
+        assert_eq!(asks(u64::MAX), Rate(1_310_720_000));
+    }
+
+    #[test]
+    fn the_window_is_the_granted_rate_times_the_round_trip_over_segment_and_header() {
+        // 5.12 Mbit/s for 100 ms are 64 000 bytes: 61 segments of 1040 on the wire.
+        let (_, control) = granted(5_120);
+        assert_eq!(control.cwnd, 61 * MSS);
+        // 61 000 bytes in 100 ms: a segment every 1/61 of it.
+        assert_eq!((control.pacing, control.burst), (Rate(4_880_000), MSS));
+    }
+
+    #[test]
+    fn less_than_the_initial_window_is_ignored() {
+        // 160 kbit/s for 100 ms: 2000 bytes, one segment.
+        let (mut phase, mut control) = granted(160);
+        assert_eq!((control.cwnd, control.pacing), (3 * MSS, Rate::NONE));
+        let _ = phase.on_ack(&ack(3, 0), &mut control);
+        assert_eq!(control.cwnd, 4 * MSS);
+    }
+
+    #[test]
+    fn the_first_ack_ends_the_pacing_and_cuts_the_window_to_what_was_sent() {
+        let (mut phase, mut control) = granted(5_120);
+        assert_eq!(phase.on_ack(&ack(40, Ack::ROUND_START), &mut control), Step::Stay);
+        // Forty were out, and the ACK adds one: slow start goes on from there.
+        assert_eq!((control.cwnd, control.pacing), (41 * MSS, Rate::NONE));
+    }
+
+    #[test]
+    fn a_loss_among_what_was_granted_leads_back_to_the_initial_window() {
+        for trigger in [Trigger::Loss, Trigger::Mark] {
+            let (mut phase, mut control) = granted(5_120);
+            let _ = phase.on_ack(&ack(61, Ack::ROUND_START), &mut control);
+            assert_eq!(phase.on_congestion(&congestion(trigger), &mut control), Step::Over(trigger.into()));
+            assert_eq!((control.cwnd, control.ssthresh), (3 * MSS, 30 * MSS));
+            // Whatever the host made of the window while it repaired.
+            control.cwnd = 30 * MSS;
+            assert_eq!(phase.on_ack(&ack(30, Ack::RECOVERY), &mut control), Step::Stay);
+            assert_eq!(phase.on_ack(&ack(30, 0), &mut control), Step::Exit(Exit::Loss));
+            assert_eq!(control.cwnd, 3 * MSS);
+        }
+    }
+
+    #[test]
+    fn a_loss_after_all_of_it_arrived_is_left_to_avoidance() {
+        let (mut phase, mut control) = granted(5_120);
+        let _ = phase.on_ack(&ack(61, Ack::ROUND_START), &mut control);
+        let _ = phase.on_ack(&ack(61, Ack::ROUND_START), &mut control);
+        assert_eq!(phase.on_congestion(&congestion(Trigger::Loss), &mut control), Step::Exit(Exit::Loss));
+        assert_eq!(control.cwnd, 63 * MSS);
+    }
+
+    #[test]
+    fn nothing_granted_is_slow_start() {
+        let (mut phase, mut control) = granted(0);
+        let _ = phase.on_ack(&ack(3, 0), &mut control);
+        assert_eq!((control.cwnd, control.pacing), (4 * MSS, Rate::NONE));
+    }
+}

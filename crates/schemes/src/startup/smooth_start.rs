@@ -1,0 +1,201 @@
+//! Smooth-start: H. Wang, H. Xin, D. S. Reeves, K. G. Shin, "A Simple Refinement of Slow-start of TCP Congestion Control",
+//! ISCC 2000.
+//!
+//! Slow start doubles right up to the threshold and then all but stops. This scheme approaches the threshold in steps: from
+//! some way below it, each round trip takes one ACK more for every segment that the window grows.
+
+use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
+use firstflight_contract::{Ack, Congestion, Control, Entry, Phase, Role, Signals, Step, slow_start};
+
+/// Grain number: ACKs for a segment in the first round trip above `smsthresh`.
+const GRAIN: u64 = 2;
+/// Depth: round trips from the first grain to the coarsest.
+const DEPTH: u64 = 2;
+/// `smsthresh` over `ssthresh`: that of the defaults above, from which two round trips reach `ssthresh`.
+const SMSTHRESH: f64 = 0.5;
+
+/// Parts are kept in 2^-32.
+const ONE_BITS: u32 = 32;
+
+/// Slow start that slows down before the threshold.
+#[derive(Clone, Debug)]
+pub struct SmoothStart {
+    /// Parameters.
+    first: u64,
+    depth: u64,
+    /// Parameter, 2^-32.
+    share: u64,
+    /// ACKs for a segment now; zero below `smsthresh`.
+    grain: u64,
+    /// Growth below one byte, in units of 1/grain byte.
+    remainder: u64,
+}
+
+fn part(x: f64) -> u64 {
+    (x * (1u64 << ONE_BITS) as f64).round() as u64
+}
+
+impl Default for SmoothStart {
+    fn default() -> Self {
+        Self { first: GRAIN, depth: DEPTH, share: part(SMSTHRESH), grain: 0, remainder: 0 }
+    }
+}
+
+impl Scheme for SmoothStart {
+    const INFO: Info = Info {
+        label: "smooth-start",
+        role: Role::Startup,
+        source: "Wang, Xin, Reeves, Shin, ISCC 2000",
+        summary: "slow start that slows down step by step before it reaches the threshold",
+        needs: Signals::NONE,
+        params: &[
+            Param {
+                name: "gn",
+                kind: ParamKind::Number { min: 1.0, max: 64.0 },
+                default: "2",
+                doc: "grain number: ACKs for a segment in the first round trip above smsthresh, rounded to a whole number",
+            },
+            Param {
+                name: "dp",
+                kind: ParamKind::Number { min: 1.0, max: 64.0 },
+                default: "2",
+                doc: "depth: steps, a round trip each, in which it takes one ACK more, rounded to a whole number",
+            },
+            Param {
+                name: "smsthresh",
+                kind: ParamKind::Number { min: 0.0, max: 1.0 },
+                default: "0.5",
+                doc: "part of ssthresh from which on growth slows down",
+            },
+        ],
+    };
+
+    fn set(&mut self, name: &str, value: Value) {
+        match (name, value) {
+            ("gn", Value::Number(x)) => self.first = x.round() as u64,
+            ("dp", Value::Number(x)) => self.depth = x.round() as u64,
+            ("smsthresh", Value::Number(x)) => self.share = part(x),
+            _ => unreachable!("smooth-start has no parameter {name} of this kind"),
+        }
+    }
+}
+
+impl SmoothStart {
+    /// The window from which on growth slows down, bytes.
+    fn smsthresh(&self, ssthresh: u64) -> u64 {
+        if ssthresh == u64::MAX {
+            return u64::MAX;
+        }
+        ((u128::from(ssthresh) * u128::from(self.share)) >> ONE_BITS) as u64
+    }
+}
+
+impl Phase for SmoothStart {
+    fn enter(&mut self, _: &Entry, _: &mut Control) {
+        self.grain = 0;
+        self.remainder = 0;
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
+        if ack.is(Ack::RECOVERY) {
+            return Step::Stay;
+        }
+        if control.cwnd < self.smsthresh(control.ssthresh) {
+            self.grain = 0;
+            return slow_start(ack, control);
+        }
+        if self.grain == 0 {
+            self.grain = self.first;
+            self.remainder = 0;
+        } else if ack.is(Ack::ROUND_START) && self.grain + 1 < self.first + self.depth {
+            self.grain += 1;
+            self.remainder = 0;
+        }
+        let growth = ack.growth + self.remainder;
+        self.remainder = growth % self.grain;
+        slow_start(&Ack { growth: growth / self.grain, ..*ack }, control)
+    }
+
+    fn on_congestion(&mut self, event: &Congestion, _: &mut Control) -> Step {
+        Step::Exit(event.trigger.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use firstflight_contract::Exit;
+
+    const MSS: u64 = 1000;
+
+    fn smooth(params: &[(&str, f64)]) -> SmoothStart {
+        let mut phase = SmoothStart::default();
+        for &(name, x) in params {
+            phase.set(name, Value::Number(x));
+        }
+        phase
+    }
+
+    /// The windows after each round trip until the phase ends, segments; an ACK for each segment.
+    fn rounds(phase: &mut SmoothStart, ssthresh: u64) -> Vec<f64> {
+        let mut control = Control { cwnd: MSS, ssthresh, ..Control::default() };
+        phase.enter(&Entry::default(), &mut control);
+        let mut windows = vec![];
+        while windows.len() < 10 {
+            for n in 0..control.cwnd / MSS {
+                let flags = if n == 0 { Ack::ROUND_START } else { 0 };
+                let ack = Ack { acked: MSS, growth: MSS, flags, ..Ack::default() };
+                if phase.on_ack(&ack, &mut control) == Step::Exit(Exit::Threshold) {
+                    windows.push(control.cwnd as f64 / MSS as f64);
+                    return windows;
+                }
+            }
+            windows.push(control.cwnd as f64 / MSS as f64);
+        }
+        windows
+    }
+
+    #[test]
+    fn from_half_the_threshold_growth_is_a_half_then_a_third() {
+        // 16 + 16/2 = 24, 24 + 24/3 = 32.
+        assert_eq!(rounds(&mut smooth(&[]), 32 * MSS), [2.0, 4.0, 8.0, 16.0, 24.0, 32.0]);
+    }
+
+    #[test]
+    fn gn_over_gn_plus_dp_of_the_threshold_is_dp_round_trips_below_it() {
+        // (1 + 1/3)(1 + 1/4)(1 + 1/5) = 6/3: 32, 42.67, 53.33, 64, in whole segments a little less; so with 1 and 3, from
+        // a quarter: (1 + 1/1)(1 + 1/2)(1 + 1/3) = 4: 16, 32, 48, 64.
+        let windows = rounds(&mut smooth(&[("gn", 1.0), ("dp", 3.0), ("smsthresh", 0.25)]), 64 * MSS);
+        assert_eq!(windows, [2.0, 4.0, 8.0, 16.0, 32.0, 48.0, 64.0]);
+        let windows = rounds(&mut smooth(&[("gn", 3.0), ("dp", 3.0)]), 64 * MSS);
+        assert_eq!(windows[..5], [2.0, 4.0, 8.0, 16.0, 32.0]);
+        assert!((windows[5] - 42.67).abs() < 0.01 && windows.len() == 9, "{windows:?}");
+    }
+
+    #[test]
+    fn the_coarsest_grain_stays_until_the_threshold() {
+        // gn = 2, dp = 1: a half of the window each round: 8, 12, 18, 27, 40.5 (whole ACKs), out at 64.
+        let windows = rounds(&mut smooth(&[("dp", 1.0), ("smsthresh", 0.125)]), 64 * MSS);
+        assert_eq!(windows[..7], [2.0, 4.0, 8.0, 12.0, 18.0, 27.0, 40.5]);
+    }
+
+    #[test]
+    fn without_a_threshold_it_is_slow_start() {
+        let windows = rounds(&mut smooth(&[]), u64::MAX);
+        assert_eq!(windows[..8], [2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0]);
+    }
+
+    #[test]
+    fn growth_is_the_hosts_and_none_while_a_loss_is_repaired() {
+        let mut phase = smooth(&[]);
+        let mut control = Control { cwnd: 20 * MSS, ssthresh: 32 * MSS, ..Control::default() };
+        phase.enter(&Entry::default(), &mut control);
+        for (growth, flags, expected) in
+            [(MSS, 0, 20_500), (0, 0, 20_500), (MSS, Ack::RECOVERY, 20_500), (2 * MSS, 0, 21_500)]
+        {
+            let _ = phase.on_ack(&Ack { acked: MSS, growth, flags, ..Ack::default() }, &mut control);
+            assert_eq!(control.cwnd, expected);
+        }
+    }
+}

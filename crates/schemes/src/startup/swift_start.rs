@@ -1,0 +1,276 @@
+//! Swift Start: C. Partridge, D. Rockwell, M. Allman, R. Krishnan, J. P. G. Sterbenz, "A Swifter Start for TCP", BBN
+//! Technical Report 8339, March 2002; described in D. Liu's thesis, section 2.2.
+//!
+//! Four packets are sent as a burst. How far their ACKs lie apart says what the path's slowest link carries, and an eighth
+//! of what that fills in a round trip is the window from then on, sent evenly spaced the first time.
+
+use crate::estimate::packet_pair::{PairFinder, Pairs};
+use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
+use firstflight_contract::{Ack, Congestion, Control, Entry, Phase, Role, Signals, Step, Why, slow_start};
+
+/// "an initial cwnd of four packets per RTT", segments.
+const FIRST_WINDOW: u64 = 4;
+/// "a fixed fraction (e.g. 1/8th) of this BDP estimate".
+const FRACTION: f64 = 0.125;
+/// Fractions are kept in 2^-16.
+const ONE_BITS: u32 = 16;
+
+/// Where the connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// The first flight's ACKs are being timed.
+    Probing,
+    /// The estimated window leaves evenly spaced, until this much is delivered.
+    Pacing { until: u64 },
+    /// Slow start, as normal TCP has it.
+    SlowStart,
+}
+
+/// Slow start that skips what a packet pair shows to be safe.
+#[derive(Clone, Debug)]
+pub struct SwiftStart {
+    /// Parameter, segments.
+    first_window: u64,
+    /// Parameter, 2^-16.
+    fraction: u64,
+    state: State,
+    mss: u64,
+    finder: PairFinder,
+    pairs: Pairs,
+}
+
+impl Default for SwiftStart {
+    fn default() -> Self {
+        Self {
+            first_window: FIRST_WINDOW,
+            fraction: part(FRACTION),
+            state: State::SlowStart,
+            mss: 0,
+            finder: PairFinder::default(),
+            pairs: Pairs::default(),
+        }
+    }
+}
+
+fn part(x: f64) -> u64 {
+    (x * f64::from(1 << ONE_BITS)).round() as u64
+}
+
+impl Scheme for SwiftStart {
+    const INFO: Info = Info {
+        label: "swift-start",
+        role: Role::Startup,
+        source: "Partridge, Rockwell, Allman, Krishnan, Sterbenz, BBN TR-8339; Liu, thesis, section 2.2",
+        summary: "after the first round trip an eighth of the BDP that packet pairs show, paced once, then slow start",
+        needs: Signals::PACING.and(Signals::RTT),
+        params: &[
+            Param {
+                name: "first_window",
+                kind: ParamKind::Packets,
+                default: "4 packets",
+                doc: "sent as a burst at first, in place of the flow's initial window; 0 counts as 1",
+            },
+            Param {
+                name: "fraction",
+                kind: ParamKind::Number { min: 0.01, max: 1.0 },
+                default: "0.125",
+                doc: "part of the estimated bandwidth-delay product that becomes the window",
+            },
+        ],
+    };
+
+    fn set(&mut self, name: &str, value: Value) {
+        match (name, value) {
+            ("first_window", Value::Packets(n)) => self.first_window = n,
+            ("fraction", Value::Number(x)) => self.fraction = part(x),
+            _ => unreachable!("swift-start has no parameter {name} of this kind"),
+        }
+    }
+}
+
+impl SwiftStart {
+    fn first_flight(&self) -> u64 {
+        // 2^40 bytes are beyond every path.
+        self.first_window.max(1).saturating_mul(self.mss).min(1 << 40)
+    }
+
+    /// The first flight is acknowledged: moves the window to what its ACKs show.
+    fn settle(&mut self, ack: &Ack, control: &mut Control) {
+        self.state = State::SlowStart;
+        // "It then calculates the network BDP by multiplying the estimated bandwidth by the RTT measurement"
+        let bdp = self.pairs.median().bytes_in(ack.min_rtt);
+        let window = (u128::from(bdp) * u128::from(self.fraction)) >> ONE_BITS;
+        let window = (window as u64).min(control.ssthresh);
+        // Where slow start's window is larger already there is nothing to gain.
+        if window > control.cwnd {
+            control.cwnd = window;
+            // "packet pacing is also used to avoid initial burst"
+            control.pace(window, ack.min_rtt, self.mss);
+            self.state = State::Pacing { until: ack.sent };
+        }
+    }
+}
+
+impl Phase for SwiftStart {
+    fn enter(&mut self, entry: &Entry, control: &mut Control) {
+        self.mss = entry.mss.into();
+        control.stop_pacing();
+        self.state = State::SlowStart;
+        if entry.why == Why::Connect {
+            (self.finder, self.pairs) = Default::default();
+            control.cwnd = self.first_flight();
+            self.state = State::Probing;
+        }
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
+        let step = slow_start(ack, control);
+        match self.state {
+            State::SlowStart => {}
+            State::Probing => {
+                if let Some(pair) = self.finder.on_ack(ack) {
+                    self.pairs.add(pair);
+                }
+                let all = ack.delivered >= self.first_flight();
+                if all && ack.growth > 0 && !ack.is(Ack::RECOVERY) && step == Step::Stay {
+                    self.settle(ack, control);
+                }
+            }
+            State::Pacing { until } => {
+                // All that had left before the estimate is acknowledged: a round trip has passed.
+                if ack.delivered >= until || step != Step::Stay {
+                    control.stop_pacing();
+                    self.state = State::SlowStart;
+                }
+            }
+        }
+        step
+    }
+
+    fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
+        control.stop_pacing();
+        self.state = State::SlowStart;
+        Step::Exit(event.trigger.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use firstflight_contract::{Exit, Nanos, Rate, Trigger};
+
+    const MSS: u64 = 1000;
+    const RTT: Nanos = Nanos::from_millis(100);
+
+    struct Sender {
+        phase: SwiftStart,
+        control: Control,
+        now: Nanos,
+        delivered: u64,
+    }
+
+    impl Sender {
+        fn new(fraction: Option<f64>) -> Self {
+            let mut phase = SwiftStart::default();
+            if let Some(x) = fraction {
+                phase.set("fraction", Value::Number(x));
+            }
+            let mut control = Control { cwnd: 10 * MSS, ..Control::default() };
+            phase.enter(&Entry { mss: MSS as u32, ..Entry::default() }, &mut control);
+            Self { phase, control, now: RTT, delivered: 0 }
+        }
+
+        /// An ACK for one of the packets that left at time zero, `gap` after the ACK before it.
+        fn ack(&mut self, gap: Nanos) -> Step {
+            self.now += gap;
+            self.delivered += MSS;
+            let ack = Ack {
+                now: self.now,
+                rtt: self.now,
+                min_rtt: RTT,
+                acked: MSS,
+                growth: MSS,
+                delivered: self.delivered,
+                sent: self.control.cwnd.saturating_add(self.delivered),
+                ..Ack::default()
+            };
+            self.phase.on_ack(&ack, &mut self.control)
+        }
+    }
+
+    #[test]
+    fn four_packets_are_the_first_flight_whatever_the_initial_window_is() {
+        assert_eq!(Sender::new(None).control.cwnd, 4 * MSS);
+    }
+
+    #[test]
+    fn an_eighth_of_the_bdp_is_the_window_after_the_first_flight_and_it_is_paced_over_a_round_trip() {
+        // 200 us between ACKs of 1000 bytes: 40 Mbit/s, times 100 ms 500 packets, an eighth 62.5.
+        for (fraction, window) in [(None, 62_500), (Some(0.5), 250_000)] {
+            let mut s = Sender::new(fraction);
+            for gap in [0, 200, 200] {
+                assert_eq!(s.ack(Nanos::from_micros(gap)), Step::Stay);
+                assert_eq!(s.control.pacing, Rate::NONE);
+            }
+            assert_eq!(s.control.cwnd, 7 * MSS, "slow start while the first flight is acknowledged");
+            assert_eq!(s.ack(Nanos::from_micros(200)), Step::Stay);
+            assert_eq!(s.control.cwnd, window);
+            // The window in 100 ms.
+            assert_eq!((s.control.pacing, s.control.burst), (Rate(window * 80), MSS));
+        }
+    }
+
+    #[test]
+    fn the_pacing_ends_with_the_round_trip_and_slow_start_goes_on() {
+        let mut s = Sender::new(None);
+        for gap in [0, 200, 200, 200] {
+            let _ = s.ack(Nanos::from_micros(gap));
+        }
+        // When the fourth ACK came, slow start's window of 7 and the 4 delivered packets had left: all 11 are acknowledged
+        // seven ACKs later.
+        for _ in 0..6 {
+            let _ = s.ack(Nanos::from_millis(1));
+            assert_ne!(s.control.pacing, Rate::NONE);
+        }
+        let before = s.control.cwnd;
+        assert_eq!(s.ack(Nanos::from_millis(1)), Step::Stay);
+        assert_eq!((s.control.pacing, s.control.cwnd), (Rate::NONE, before + MSS));
+    }
+
+    #[test]
+    fn an_estimate_below_slow_starts_window_changes_nothing() {
+        // 4 ms between ACKs: 2 Mbit/s, BDP 25, an eighth 3.
+        let mut s = Sender::new(None);
+        for gap in [0, 4, 4, 4] {
+            let _ = s.ack(Nanos::from_millis(gap));
+        }
+        assert_eq!((s.control.cwnd, s.control.pacing), (8 * MSS, Rate::NONE));
+    }
+
+    #[test]
+    fn the_threshold_bounds_the_estimate() {
+        let mut s = Sender::new(None);
+        s.control.ssthresh = 32 * MSS;
+        for gap in [0, 200, 200, 200] {
+            let _ = s.ack(Nanos::from_micros(gap));
+        }
+        assert_eq!(s.control.cwnd, 32 * MSS);
+        assert_eq!(s.ack(Nanos::from_millis(1)), Step::Exit(Exit::Threshold));
+        assert_eq!(s.control.pacing, Rate::NONE);
+    }
+
+    #[test]
+    fn a_loss_ends_pacing_and_start_up_and_after_a_timeout_it_is_slow_start() {
+        let mut s = Sender::new(None);
+        for gap in [0, 200, 200, 200] {
+            let _ = s.ack(Nanos::from_micros(gap));
+        }
+        let loss = Congestion { trigger: Trigger::Loss, ..Congestion::default() };
+        assert_eq!(s.phase.on_congestion(&loss, &mut s.control), Step::Exit(Exit::Loss));
+        assert_eq!(s.control.pacing, Rate::NONE);
+        s.control.cwnd = MSS;
+        s.phase.enter(&Entry { why: Why::Timeout, mss: MSS as u32, ..Entry::default() }, &mut s.control);
+        assert_eq!(s.control.cwnd, MSS);
+    }
+}

@@ -1,0 +1,258 @@
+//! The slow start of Vegas: L. S. Brakmo, L. L. Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet",
+//! IEEE JSAC 13(8), 1995, section III.C; in the form of ns-2.35 (`tcp-vegas.cc`), which R. Wang, G. Pau, K. Yamada, M. Y.
+//! Sanadidi, M. Gerla measured in "TCP Startup Performance in Large Bandwidth Delay Networks", INFOCOM 2004, section III.D.
+//!
+//! The window doubles every other round trip and stays as it is in between, so that a round trip can be measured under one
+//! window. It ends when more than `gamma` segments of a flight waited at the bottleneck.
+
+use crate::estimate::backlog::Backlog;
+use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
+use firstflight_contract::{
+    Ack, Congestion, Control, Entry, Exit, Phase, Role, Signals, Step, Why, slow_start,
+};
+
+/// Segments; ns-2's `v_gamma_`.
+const GAMMA: u64 = 1;
+/// ns-2: "cwnd_-=(cwnd_/8)".
+const CUT: f64 = 0.125;
+
+/// Parts are kept in 2^-32.
+const ONE_BITS: u32 = 32;
+
+/// Slow start that measures every other round trip.
+#[derive(Clone, Debug)]
+pub struct Vegas {
+    /// Parameter, segments.
+    gamma: u64,
+    /// Parameter, 2^-32.
+    cut: u64,
+    mss: u64,
+    backlog: Backlog,
+    /// Whether the window grows with the ACKs of this flight.
+    growing: bool,
+}
+
+impl Default for Vegas {
+    fn default() -> Self {
+        Self { gamma: GAMMA, cut: part(CUT), mss: 0, backlog: Backlog::default(), growing: false }
+    }
+}
+
+fn part(x: f64) -> u64 {
+    (x * (1u64 << ONE_BITS) as f64).round() as u64
+}
+
+impl Scheme for Vegas {
+    const INFO: Info = Info {
+        label: "vegas",
+        role: Role::Startup,
+        source: "Brakmo, Peterson, IEEE JSAC 13(8), 1995, section III.C",
+        summary: "doubles every other round trip until a flight's segments wait at the bottleneck",
+        needs: Signals::RTT,
+        params: &[
+            Param {
+                name: "gamma",
+                kind: ParamKind::Packets,
+                default: "1 packets",
+                doc: "segments of a flight that may wait at the bottleneck (ns-2 and Linux: 1)",
+            },
+            Param {
+                name: "cut",
+                kind: ParamKind::Number { min: 0.0, max: 0.9 },
+                default: "0.125",
+                doc: "part of the window given up when more wait (ns-2: 1/8)",
+            },
+        ],
+    };
+
+    fn set(&mut self, name: &str, value: Value) {
+        match (name, value) {
+            ("gamma", Value::Packets(n)) => self.gamma = n,
+            ("cut", Value::Number(x)) => self.cut = part(x),
+            _ => unreachable!("vegas has no parameter {name} of this kind"),
+        }
+    }
+}
+
+impl Phase for Vegas {
+    fn enter(&mut self, entry: &Entry, _: &mut Control) {
+        self.mss = entry.mss.into();
+        self.growing = false;
+        if entry.why == Why::Connect {
+            self.backlog = Backlog::default();
+        }
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
+        let waiting = self.backlog.on_ack(ack, self.mss);
+        if ack.is(Ack::RECOVERY) {
+            return Step::Stay;
+        }
+        if control.cwnd >= control.ssthresh {
+            return Step::Exit(Exit::Threshold);
+        }
+        if let Some(waiting) = waiting {
+            // "Vegas allows exponential growth only every other RTT. In between, the congestion window stays fixed so that a
+            // valid comparison of the expected and actual rates can be made."
+            self.growing = !self.growing;
+            if self.growing && segments(waiting, self.mss) > self.gamma {
+                // ns-2: "slow-down a bit to ensure the net is not so congested". The threshold falls below any window, so
+                // that no slow start follows before the next timeout.
+                let cut = (u128::from(control.cwnd) * u128::from(self.cut)) >> ONE_BITS;
+                control.ssthresh = 2 * self.mss;
+                control.cwnd = (control.cwnd - cut as u64).max(control.ssthresh).min(control.cwnd);
+                return Step::Exit(Exit::Delay);
+            }
+        }
+        if self.growing && limits(control.cwnd, ack, self.mss) {
+            return slow_start(ack, control);
+        }
+        Step::Stay
+    }
+
+    fn on_congestion(&mut self, event: &Congestion, _: &mut Control) -> Step {
+        Step::Exit(event.trigger.into())
+    }
+}
+
+/// Bytes that wait as segments, to the nearest one, as ns-2 has it.
+pub(crate) fn segments(waiting: u64, mss: u64) -> u64 {
+    (waiting + mss / 2) / mss.max(1)
+}
+
+/// ns-2: "incr cwnd unless we havent been able to keep up with it": no more than two segments of the window are unused
+/// when the ACK has released one.
+#[inline]
+pub(crate) fn limits(cwnd: u64, ack: &Ack, mss: u64) -> bool {
+    cwnd <= ack.pipe.saturating_add(3 * mss)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use firstflight_contract::Nanos;
+
+    const MSS: u64 = 1000;
+    const BASE: Nanos = Nanos::from_millis(100);
+
+    fn vegas(params: &[(&str, Value)]) -> Vegas {
+        let mut phase = Vegas::default();
+        for &(name, value) in params {
+            phase.set(name, value);
+        }
+        phase.enter(&Entry { mss: MSS as u32, ..Entry::default() }, &mut Control::default());
+        phase.backlog = Backlog::over(BASE);
+        phase
+    }
+
+    /// A sender that always fills its window, with an ACK for each segment.
+    struct Sender {
+        control: Control,
+        delivered: u64,
+        sent: u64,
+    }
+
+    impl Sender {
+        fn new(cwnd: u64, ssthresh: u64) -> Self {
+            let control = Control { cwnd: cwnd * MSS, ssthresh, ..Control::default() };
+            Self { control, delivered: 0, sent: cwnd }
+        }
+
+        fn ack(&mut self, phase: &mut Vegas, rtt: Nanos) -> Step {
+            self.delivered += 1;
+            let outstanding = self.sent - self.delivered;
+            let ack = Ack {
+                rtt,
+                acked: MSS,
+                growth: MSS,
+                delivered: self.delivered * MSS,
+                in_flight: (outstanding + 1) * MSS,
+                pipe: outstanding * MSS,
+                ..Ack::default()
+            };
+            let step = phase.on_ack(&ack, &mut self.control);
+            self.sent = self.sent.max(self.delivered + self.control.cwnd / MSS);
+            step
+        }
+
+        /// ACKs all that is outstanding.
+        fn flight(&mut self, phase: &mut Vegas, rtt: Nanos) -> Step {
+            for _ in self.delivered..self.sent {
+                let step = self.ack(phase, rtt);
+                if step != Step::Stay {
+                    return step;
+                }
+            }
+            Step::Stay
+        }
+    }
+
+    #[test]
+    fn the_window_doubles_every_other_round_trip() {
+        let (mut phase, mut sender) = (vegas(&[]), Sender::new(1, u64::MAX));
+        let mut windows = vec![];
+        for _ in 0..8 {
+            assert_eq!(sender.flight(&mut phase, BASE), Step::Stay);
+            windows.push(sender.control.cwnd / MSS);
+        }
+        // ns-2 at 40 Mbit/s and 100 ms: 2 at 0.2 s, 4 at 0.4 s, 8 at 0.6 s, 16 at 0.8 s.
+        assert_eq!(windows, [1, 2, 2, 4, 4, 8, 8, 16]);
+    }
+
+    #[test]
+    fn it_ends_at_a_flight_of_which_more_than_gamma_segments_waited_and_gives_up_the_cut() {
+        // 64 segments under an RTT of 103.2 ms: 64 - 64 x 100/103.2 = 1.98, to the nearest 2. ns-2 leaves 56 = 64 - 64/8;
+        // Table 3 of AS has 48 = 64 - 64/4. With gamma = 2 it goes on.
+        for (gamma, cut, left) in [(1, 0.125, Some(56)), (1, 0.25, Some(48)), (2, 0.25, None)] {
+            let mut phase = vegas(&[("gamma", Value::Packets(gamma)), ("cut", Value::Number(cut))]);
+            let mut sender = Sender::new(64, u64::MAX);
+            let late = Nanos::from_micros(103_200);
+            assert_eq!(sender.flight(&mut phase, late), Step::Stay);
+            let step = sender.ack(&mut phase, late);
+            match left {
+                Some(window) => {
+                    assert_eq!(step, Step::Exit(Exit::Delay));
+                    assert_eq!((sender.control.cwnd, sender.control.ssthresh), (window * MSS, 2 * MSS));
+                }
+                None => assert_eq!((step, sender.control.cwnd), (Step::Stay, 65 * MSS)),
+            }
+        }
+    }
+
+    #[test]
+    fn only_a_flight_under_a_window_that_stood_is_judged() {
+        let (mut phase, mut sender) = (vegas(&[]), Sender::new(32, u64::MAX));
+        // The first flight stands and meets no queue, the second doubles the window and queues, the third stands again.
+        for (rtt_ms, step) in [(100, Step::Stay), (150, Step::Stay), (100, Step::Stay)] {
+            assert_eq!(sender.flight(&mut phase, Nanos::from_millis(rtt_ms)), step);
+        }
+        assert_eq!(sender.control.cwnd, 64 * MSS);
+        assert_eq!(sender.ack(&mut phase, BASE), Step::Stay);
+        assert_eq!(sender.control.cwnd, 65 * MSS);
+    }
+
+    #[test]
+    fn the_threshold_ends_it() {
+        let (mut phase, mut sender) = (vegas(&[]), Sender::new(4, 6 * MSS));
+        assert_eq!(sender.flight(&mut phase, BASE), Step::Stay);
+        assert_eq!(sender.flight(&mut phase, BASE), Step::Exit(Exit::Threshold));
+        assert_eq!(sender.control.cwnd, 6 * MSS);
+    }
+
+    #[test]
+    fn a_window_of_which_more_than_two_segments_are_unused_does_not_grow() {
+        let (mut phase, mut sender) = (vegas(&[]), Sender::new(4, u64::MAX));
+        assert_eq!(sender.flight(&mut phase, BASE), Step::Stay);
+        assert_eq!(sender.ack(&mut phase, BASE), Step::Stay);
+        assert!(phase.growing && sender.control.cwnd == 5 * MSS);
+        // ns-2: cwnd - (t_seqno - last_ack) <= 2, the latter with the segment just acknowledged.
+        for (cwnd, pipe, grown) in [(10, 7, 1), (10, 6, 0)] {
+            let mut control = Control { cwnd: cwnd * MSS, ..Control::default() };
+            let delivered = sender.delivered * MSS;
+            let ack = Ack { rtt: BASE, growth: MSS, pipe: pipe * MSS, delivered, ..Ack::default() };
+            assert_eq!(phase.on_ack(&ack, &mut control), Step::Stay);
+            assert_eq!(control.cwnd, (cwnd + grown) * MSS);
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Every scheme is its file, its line in the registry and its page, and its parameters are what its page
+//! says.
+
+#[path = "../examples/algorithms_index.rs"]
+#[expect(dead_code, reason = "the example's main belongs to the example")]
+mod algorithms_index;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use algorithms_index::{folder, index};
+use firstflight_contract::{Nanos, Rate, Role};
+use firstflight_schemes::not_implemented::{NOT_IMPLEMENTED, PLANNED};
+use firstflight_schemes::registry::{AnyPhase, ParamError, SCHEMES};
+use firstflight_schemes::scheme::{Param, ParamKind, Value};
+
+/// The labels that scenarios and scripts rely on; a scheme outside this list has no stable name.
+const STARTUP_LABELS: &str = "slow-start limited-slow-start smooth-start hoe vegas adaptive-start \
+    hybrid-slow-start hystart-linux hystart++ swift-start fast-start delay-slow-start quick-start jump-start \
+    liss iss miss js spand cached averaged congestion-manager rate-based-pacing past aron-druschel rapid-start \
+    search suss careful-resume paced-chirping halfback";
+const AVOIDANCE_LABELS: &str = "reno vegas westwood highspeed scalable bic cubic h-tcp fast exp xcp vcp";
+const WHOLE_LABELS: &str = "bbr";
+
+fn source_file(label: &str, role: Role) -> PathBuf {
+    let folder = match role {
+        Role::Startup => "startup",
+        Role::Avoidance => "avoidance",
+        Role::Standalone => "standalone",
+    };
+    let name = label.replace("++", "-pp").replace('-', "_");
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(folder).join(name + ".rs")
+}
+
+/// A parameter's default as a scenario would give it.
+fn parse(param: &Param) -> Option<Value> {
+    let (number, unit) = param.default.split_once(' ').unwrap_or((param.default, ""));
+    match param.kind {
+        ParamKind::Number { .. } if unit.is_empty() => number.parse().ok().map(Value::Number),
+        ParamKind::Time => {
+            let scale = match unit {
+                "ns" => 1,
+                "us" => 1_000,
+                "ms" => 1_000_000,
+                "s" => 1_000_000_000,
+                _ => return None,
+            };
+            number.parse::<u64>().ok().map(|n| Value::Time(Nanos(n * scale)))
+        }
+        ParamKind::Packets if unit == "packets" => number.parse().ok().map(Value::Packets),
+        ParamKind::Rate if unit == "Mbit/s" => {
+            number.parse::<f64>().ok().map(|n| Value::Rate(Rate((n * 1e6).round() as u64)))
+        }
+        ParamKind::Flag => param.default.parse().ok().map(Value::Flag),
+        ParamKind::Choice(words) => words.iter().position(|w| *w == param.default).map(Value::Choice),
+        _ => None,
+    }
+}
+
+#[test]
+fn labels_are_unique_and_stable_names_of_their_role() {
+    let mut seen = BTreeSet::new();
+    for scheme in SCHEMES {
+        assert!(seen.insert((scheme.role, scheme.label)), "{} is registered twice", scheme.label);
+        let labels = match scheme.role {
+            Role::Startup => STARTUP_LABELS,
+            Role::Avoidance => AVOIDANCE_LABELS,
+            Role::Standalone => WHOLE_LABELS,
+        };
+        assert!(labels.split_whitespace().any(|l| l == scheme.label), "{} is no stable label", scheme.label);
+    }
+}
+
+#[test]
+fn what_is_to_come_has_a_reserved_label_and_is_not_here_yet() {
+    let reserved = [STARTUP_LABELS, AVOIDANCE_LABELS, WHOLE_LABELS];
+    let reserved = || reserved.iter().flat_map(|labels| labels.split_whitespace());
+    let registered = |label: &str| SCHEMES.iter().any(|scheme| scheme.label == label);
+    for planned in PLANNED {
+        assert!(reserved().any(|label| label == planned.name), "{} is no stable label", planned.name);
+        assert!(!registered(planned.name), "{} is registered, and no longer to come", planned.name);
+    }
+    for absent in NOT_IMPLEMENTED {
+        assert!(!reserved().any(|label| label == absent.name), "{} has a label", absent.name);
+    }
+}
+
+#[test]
+fn every_scheme_has_its_file_and_its_page_and_a_source() {
+    for scheme in SCHEMES {
+        let file = source_file(scheme.label, scheme.role);
+        assert!(file.is_file(), "{} has no file {}", scheme.label, file.display());
+        let page = folder().join(scheme.label.to_owned() + ".md");
+        let text = std::fs::read_to_string(&page).unwrap_or_else(|e| panic!("{}: {e}", page.display()));
+        assert!(text.starts_with(&format!("# {}\n", scheme.label)), "{} has another title", page.display());
+        for heading in ["## Parameters", "## Departures", "## References"] {
+            assert!(text.contains(heading), "{} lacks {heading}", page.display());
+        }
+        assert!(!scheme.source.is_empty() && !scheme.summary.is_empty(), "{} says nothing", scheme.label);
+    }
+}
+
+#[test]
+fn every_page_has_its_scheme() {
+    for entry in std::fs::read_dir(folder()).expect("docs/algorithms exists") {
+        let name = entry.expect("readable").file_name().into_string().expect("UTF-8");
+        let Some(label) = name.strip_suffix(".md").filter(|l| *l != "README") else { continue };
+        assert!(SCHEMES.iter().any(|s| s.label == label), "docs/algorithms/{name} describes no scheme");
+    }
+}
+
+#[test]
+fn every_source_file_of_a_scheme_is_registered() {
+    for (folder, role) in
+        [("startup", Role::Startup), ("avoidance", Role::Avoidance), ("standalone", Role::Standalone)]
+    {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(folder);
+        for entry in std::fs::read_dir(path).expect("source folder exists") {
+            let file = entry.expect("readable").path();
+            let stem = file.file_stem().and_then(|s| s.to_str()).expect("UTF-8");
+            // `planned` is what the schemes that follow a plan have in common.
+            if ["mod", "planned"].contains(&stem) || stem.ends_with("_tests") {
+                continue;
+            }
+            // A scheme of several files has the others in a folder of its name.
+            let file = file.with_extension("rs");
+            assert!(
+                SCHEMES.iter().any(|s| s.role == role && source_file(s.label, role) == file),
+                "{} is not registered",
+                file.display()
+            );
+        }
+    }
+}
+
+#[test]
+fn the_printed_default_of_every_parameter_is_the_default_in_force() {
+    for scheme in SCHEMES {
+        let untouched = AnyPhase::with_role(scheme.label, &[scheme.role]).expect("registered");
+        let mut set = untouched.clone();
+        for param in scheme.params {
+            let value = parse(param).unwrap_or_else(|| {
+                panic!("{} {}: {:?} does not parse", scheme.label, param.name, param.default)
+            });
+            assert_eq!(set.set(param.name, value), Ok(()), "{} {}", scheme.label, param.name);
+        }
+        assert_eq!(format!("{set:?}"), format!("{untouched:?}"), "{}", scheme.label);
+    }
+}
+
+#[test]
+fn every_parameter_stands_on_its_page_with_its_default() {
+    for scheme in SCHEMES {
+        let text =
+            std::fs::read_to_string(folder().join(scheme.label.to_owned() + ".md")).expect("page exists");
+        for param in scheme.params {
+            let row = format!("| `{}` | {} |", param.name, param.default);
+            assert!(text.contains(&row), "docs/algorithms/{}.md lacks the row {row}", scheme.label);
+        }
+    }
+}
+
+#[test]
+fn an_unknown_parameter_names_the_known_ones_and_a_value_out_of_range_is_refused() {
+    let mut cubic = AnyPhase::by_label("cubic").expect("registered");
+    assert_eq!(
+        cubic.set("betta", Value::Number(0.5)),
+        Err(ParamError::Unknown(vec!["rules", "c", "beta", "fast_convergence", "jiffy"]))
+    );
+    let expected = ParamKind::Number { min: 0.1, max: 0.95 };
+    for wrong in [Value::Number(1.5), Value::Number(f64::NAN), Value::Flag(true)] {
+        assert_eq!(cubic.set("beta", wrong), Err(ParamError::Invalid { expected }));
+    }
+}
+
+#[test]
+fn the_index_is_the_registry() {
+    let path = folder().join("README.md");
+    let text = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        text == index(),
+        "{} is stale: run `cargo run -p firstflight-control --example algorithms_index`",
+        path.display()
+    );
+}
