@@ -5,7 +5,8 @@ use firstflight_contract::Signals;
 use firstflight_net::catalogue::DISCIPLINES;
 use firstflight_schemes::not_implemented::{Absent, NOT_IMPLEMENTED, PLANNED};
 use firstflight_schemes::registry::SCHEMES;
-use firstflight_study::network::OFFERED;
+use firstflight_study::host::Host;
+use firstflight_study::simulator::Simulator;
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -64,7 +65,11 @@ fn algorithms() -> Vec<Algorithm> {
         role: info.role.label(),
         source: info.source,
         needs: info.needs.names().collect(),
-        hosts: if info.needs.missing_from(OFFERED) == Signals::NONE { vec![SIMULATOR] } else { vec![] },
+        hosts: if info.needs.missing_from(Simulator.offers()) == Signals::NONE {
+            vec![SIMULATOR]
+        } else {
+            vec![]
+        },
         summary: info.summary,
     });
     let disciplines = DISCIPLINES.iter().map(|info| Algorithm {

@@ -10,6 +10,7 @@ use firstflight_scenario::quantity::{BYTE_UNITS, Depth, QuantityError, parse_byt
 use firstflight_scenario::{Network, Profile, SchemeSpec, nearest};
 use firstflight_schemes::registry::SCHEMES;
 use firstflight_study::compare::{Input, Known, Request, compare, recordings};
+use firstflight_study::simulator::Simulator;
 
 use crate::failure::{Failure, Wrong};
 use crate::input::input;
@@ -106,10 +107,10 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     };
     // Before the work, so that a folder that cannot be written costs none.
     let mut folder = Folder::open(&options.out)?;
-    let report = compare(&request, &Bar::new()).map_err(Failure::new)?;
+    let report = compare(&Simulator, &request, &Bar::new()).map_err(Failure::new)?;
     stage_all(&mut folder, &report)?;
     if options.trace {
-        for recording in recordings(&request, &report).map_err(Failure::new)? {
+        for recording in recordings(&Simulator, &request, &report).map_err(Failure::new)? {
             stage_traces(&mut folder, &recording)?;
         }
     }

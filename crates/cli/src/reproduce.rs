@@ -11,6 +11,7 @@ use firstflight_reproduce::judge::{Judged, Verdict, judge};
 use firstflight_reproduce::library::Library;
 use firstflight_reproduce::run::{Selection, Store, definitions, run};
 use firstflight_scenario::nearest;
+use firstflight_study::simulator::Simulator;
 
 use crate::failure::{Failure, Wrong};
 use crate::output::{json_line, places, print};
@@ -96,7 +97,8 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
                     .skip(1)
                     .fold("firstflight".to_owned(), |all, word| all + " " + &word),
             };
-            run(&library, &selection, &store(&options.out)?, provenance, &Bar::new()).map_err(Failure::new)?
+            run(&Simulator, &library, &selection, &store(&options.out)?, provenance, &Bar::new())
+                .map_err(Failure::new)?
         }
     };
     let not_run = match options.quick {

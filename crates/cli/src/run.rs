@@ -9,6 +9,7 @@ use firstflight_scenario::load;
 use firstflight_scenario::quantity::parse_time;
 use firstflight_study::results::{FlowMeans, FlowResult, LinkMeans, LinkResult, Mean, RunMeans, RunResult};
 use firstflight_study::run::{RunOptions, run, trace};
+use firstflight_study::simulator::Simulator;
 use firstflight_study::trace::record::Recording;
 
 use crate::failure::{Failure, Wrong};
@@ -67,8 +68,8 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     // Before the work, so that a folder that cannot be written costs none.
     let out = options.out.as_deref().or(options.trace.then_some(Path::new(FOLDER)));
     let folder = out.map(Folder::open).transpose()?;
-    let result = run(&loaded, &run_options, &Bar::new())?;
-    let recording = options.trace.then(|| trace(&loaded, &run_options)).transpose()?;
+    let result = run(&Simulator, &loaded, &run_options, &Bar::new())?;
+    let recording = options.trace.then(|| trace(&Simulator, &loaded, &run_options)).transpose()?;
     let json = json_line(&result);
     let written = folder.map(|folder| write(folder, &json, recording.as_ref())).transpose()?;
     if options.json {

@@ -9,7 +9,9 @@ use firstflight_report::figure::{Axis, Course, Figure, Mark, Panel, Point, Shape
 use firstflight_scenario::{Error, SchemeSpec};
 use firstflight_schemes::scheme::Info;
 use firstflight_study::exhibit::{exhibit, shown, stem, with_scheme};
-use firstflight_study::run::{FlowOverTime, over_time};
+use firstflight_study::host::FlowOverTime;
+use firstflight_study::run::over_time;
+use firstflight_study::simulator::Simulator;
 
 /// What every scheme is compared with.
 const BASELINE: &str = "slow-start+reno";
@@ -37,7 +39,7 @@ impl Pictures {
     /// If its scenario cannot be read, or asks for what the simulator does not have.
     pub(crate) fn svg(&mut self, info: &Info) -> Result<String, Error> {
         let exhibit = exhibit(&folder("scenarios/schemes"), info)?;
-        let flow = over_time(&exhibit.loaded)?;
+        let flow = over_time(&Simulator, &exhibit.loaded)?;
         let conditions = exhibit.loaded.scenario.title.clone();
         let baseline = if flow.scheme == BASELINE {
             None
@@ -46,7 +48,7 @@ impl Pictures {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(unknown) => {
                     let scheme = SchemeSpec::parse(BASELINE).expect("registered labels");
-                    unknown.insert(over_time(&with_scheme(exhibit.loaded, scheme)?)?)
+                    unknown.insert(over_time(&Simulator, &with_scheme(exhibit.loaded, scheme)?)?)
                 }
             };
             Some(&*known)
@@ -128,7 +130,7 @@ fn steps(flow: &FlowOverTime, column: Vec<Option<f64>>, stroke: Stroke) -> Shape
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     std::fs::create_dir_all(images())?;
     let mut pictures = Pictures::default();
-    for info in shown() {
+    for info in shown(&Simulator) {
         let svg = pictures.svg(info).map_err(|error| format!("{}: {error}", info.label))?;
         let path = images().join(stem(info) + ".svg");
         if std::fs::read_to_string(&path).is_ok_and(|old| old == svg) {

@@ -12,6 +12,7 @@ use firstflight_reproduce::judge::{Verdict, judge};
 use firstflight_reproduce::library::Library;
 use firstflight_reproduce::run::{Selection, Store, definitions, run};
 use firstflight_study::progress::Silent;
+use firstflight_study::simulator::Simulator;
 
 const AGAIN: &str = "run `make reproduction`, or `make reproduction-pages` if only texts have changed";
 
@@ -127,7 +128,7 @@ fn quick_experiments_measure_today_what_was_published() {
     let library = library();
     let published = published();
     let selection = Selection { quick: true, ..Selection::default() };
-    let now = run(&library, &selection, &Store::none(), published.provenance.clone(), &Silent)
+    let now = run(&Simulator, &library, &selection, &Store::none(), published.provenance.clone(), &Silent)
         .unwrap_or_else(|error| panic!("{error}"));
     let mut compared = 0;
     for (paper, of) in &now.papers {

@@ -9,6 +9,7 @@ use std::fs::{read_dir, read_to_string};
 
 use firstflight_schemes::registry::SCHEMES;
 use firstflight_study::exhibit::{shown, stem};
+use firstflight_study::simulator::Simulator;
 use scheme_plots::{Pictures, folder, images};
 
 /// What a reader of a page should have to wait for, bytes.
@@ -17,7 +18,7 @@ const MOST: usize = 30_000;
 #[test]
 fn every_picture_is_what_the_scheme_does_now() {
     let mut pictures = Pictures::default();
-    for info in shown() {
+    for info in shown(&Simulator) {
         let path = images().join(stem(info) + ".svg");
         let drawn = pictures.svg(info).unwrap_or_else(|error| {
             panic!("{}: {error}; a scheme that the common scenario does not suit has its own in scenarios/schemes", info.label)
@@ -33,7 +34,7 @@ fn every_picture_is_what_the_scheme_does_now() {
 
 #[test]
 fn every_page_shows_its_picture() {
-    for info in shown() {
+    for info in shown(&Simulator) {
         let page = folder("docs/algorithms").join(format!("{}.md", info.label));
         let text = read_to_string(&page).unwrap_or_default();
         let line = format!("![{}](images/{}.svg)", info.label, stem(info));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use firstflight_study::run::FlowOverTime;
+use firstflight_study::host::FlowOverTime;
 
 /// Flows by name.
 pub(crate) type Registers = BTreeMap<String, FlowOverTime>;

@@ -5,8 +5,8 @@ use std::io;
 
 use firstflight_contract::Nanos;
 use firstflight_scenario::Scenario;
-use firstflight_study::progress::{Progress, Silent};
-use firstflight_study::run::{LinkReadings, RunOptions, flow_over_time, run_reading};
+use firstflight_study::host::{FlowChoice, Host, LinkReadings, Observe, Refusal};
+use firstflight_study::progress::Progress;
 use rayon::prelude::*;
 use thiserror::Error;
 
@@ -92,6 +92,7 @@ struct Job<'a> {
 /// # Errors
 /// If a paper's files are wrong, a scenario asks for what the simulator does not have, or results cannot be kept.
 pub fn run(
+    host: &dyn Host,
     library: &Library,
     selection: &Selection<'_>,
     store: &Store,
@@ -115,7 +116,7 @@ pub fn run(
             }
         }
     }
-    let done = work_off(&jobs, store, progress)?;
+    let done = work_off(host, &jobs, store, progress)?;
     let mut evidence = Evidence { provenance, ..Evidence::default() };
     for one in &planned {
         let measured = one.collect(&done)?;
@@ -163,6 +164,7 @@ fn plan<'a>(library: &'a Library, selection: &Selection<'_>) -> Result<Vec<Plann
 
 /// Runs every job that the store does not know, the longest first.
 fn work_off<'a>(
+    host: &dyn Host,
     jobs: &'a BTreeMap<String, Job<'a>>,
     store: &Store,
     progress: &dyn Progress,
@@ -185,7 +187,7 @@ fn work_off<'a>(
         .with_max_len(1)
         .map(|&(work, key, job)| {
             let one = match job.subject {
-                Subject::Scenario(scenario) => perform(job, scenario)?,
+                Subject::Scenario(scenario) => perform(host, job, scenario)?,
                 Subject::Log(log) => study(job, log)?,
             };
             store.put(key, &one)?;
@@ -210,13 +212,11 @@ fn study(job: &Job<'_>, log: &SyntheticLog) -> Result<Done, PaperError> {
     Ok(Done { packet_hops: 0, metrics: job.metrics.iter().map(value).collect::<Result<_, PaperError>>()? })
 }
 
-fn perform(job: &Job<'_>, scenario: &Scenario) -> Result<Done, PaperError> {
+fn perform(host: &dyn Host, job: &Job<'_>, scenario: &Scenario) -> Result<Done, PaperError> {
     let kinds: Vec<Kind> =
         job.metrics.values().map(|metric| metric.kind().expect("checked before")).collect();
     let wrong = |why: String| PaperError::new(&job.file, why);
-    let refused =
-        |refusal: firstflight_study::network::Refusal| wrong(format!("{}: {}", refusal.key, refusal.why));
-    let options = RunOptions { runs: 1, seed: Some(job.seed), grid: job.grid };
+    let refused = |refusal: Refusal| wrong(format!("{}: {}", refusal.key, refusal.why));
     let mut times = BTreeSet::new();
     let mut readings = LinkReadings::default();
     for (link, at) in job.metrics.values().filter_map(|metric| metric.readings(scenario)) {
@@ -226,7 +226,10 @@ fn perform(job: &Job<'_>, scenario: &Scenario) -> Result<Done, PaperError> {
     readings.times = times.into_iter().collect();
     let result = match kinds.iter().all(|kind| matches!(kind, Kind::Scenario)) {
         true => None,
-        false => Some(run_reading(scenario, &options, &readings, &Silent).map_err(refused)?),
+        false => {
+            let observe = Observe { grid: job.grid, links: readings.clone(), ..Observe::default() };
+            Some(host.run(scenario, job.seed, &observe).map_err(refused)?.result)
+        }
     };
     let hops = result.as_ref().map_or(0, |result| result.engine.packet_hops);
     let mut registers = Registers::new();
@@ -234,7 +237,9 @@ fn perform(job: &Job<'_>, scenario: &Scenario) -> Result<Done, PaperError> {
         if let (Kind::Registers, Some(name)) = (kind, &metric.flow)
             && !registers.contains_key(name)
         {
-            registers.insert(name.clone(), flow_over_time(scenario, job.seed, Some(name)).map_err(refused)?);
+            let observe = Observe { flow: Some(FlowChoice::Named(name.clone())), ..Observe::default() };
+            let run = host.run(scenario, job.seed, &observe).map_err(refused)?;
+            registers.insert(name.clone(), run.flow.expect("a flow was asked for"));
         }
     }
     let ran = Ran { scenario, result: result.as_ref(), read_at: &readings.times, registers: &registers };

@@ -9,6 +9,7 @@ use firstflight_reproduce::judge::{Judged, Verdict, judge};
 use firstflight_reproduce::library::Library;
 use firstflight_reproduce::run::{Selection, Store, definitions, run};
 use firstflight_study::progress::{Progress, Silent};
+use firstflight_study::simulator::Simulator;
 
 /// Datagrams at half the link's rate from 5 s on, of 1000 bytes on 10 Mbit/s; and a transfer of 31 packets from a window of
 /// one: five rounds of 100 ms.
@@ -145,7 +146,7 @@ impl Drop for Folder {
 }
 
 fn measure(library: &Library, store: &Store, progress: &dyn Progress) -> Result<Evidence, String> {
-    run(library, &Selection::default(), store, Provenance::default(), progress)
+    run(&Simulator, library, &Selection::default(), store, Provenance::default(), progress)
         .map_err(|error| error.to_string())
 }
 
@@ -270,8 +271,8 @@ fn replications_have_seeds_one_after_another_from_the_one_given() {
     let library = Folder::new(&[("x/scenarios/two-halves.toml", &lossy)]).library();
     let completions = |seed: Option<u64>| {
         let selection = Selection { seed, ..Selection::default() };
-        let evidence =
-            run(&library, &selection, &Store::none(), Provenance::default(), &Silent).expect("valid");
+        let evidence = run(&Simulator, &library, &selection, &Store::none(), Provenance::default(), &Silent)
+            .expect("valid");
         let array = &evidence.papers["x"].experiments["halves"].metrics["completion"];
         (array.at(0)[0], array.at(0)[1])
     };

@@ -12,7 +12,7 @@ use firstflight_scenario::{Error, Loaded, PhaseSpec, SchemeSpec, load};
 use firstflight_schemes::registry::{AnyPhase, SCHEMES};
 use firstflight_schemes::scheme::Info;
 
-use crate::network::OFFERED;
+use crate::host::Host;
 
 /// Where schemes that follow a plan are shown.
 const PATH_MEMORY: &str = "path-memory.toml";
@@ -26,9 +26,9 @@ pub struct Exhibit {
     pub loaded: Loaded,
 }
 
-/// The registered schemes whose needs the simulator has, in listing order: what can be shown.
-pub fn shown() -> impl Iterator<Item = &'static Info> {
-    SCHEMES.iter().filter(|info| OFFERED.has(info.needs))
+/// The registered schemes whose needs the host has, in listing order: what can be shown.
+pub fn shown(host: &dyn Host) -> impl Iterator<Item = &'static Info> {
+    SCHEMES.iter().filter(move |info| host.offers().has(info.needs))
 }
 
 /// The name of what belongs to a scheme: its label, with its role where a scheme before it has the same label.

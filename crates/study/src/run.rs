@@ -1,24 +1,22 @@
 //! One scenario, run once or under several seeds: the object of `firstflight run`.
 
-use firstflight_scenario::seconds::Seconds;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use firstflight_contract::Nanos;
+use firstflight_scenario::seconds::Seconds;
 use firstflight_scenario::{Error, Loaded, Scenario};
-use firstflight_sim::config::FlowConfig;
-use firstflight_sim::outcome::{FlowOutcome, LinkOutcome, Outcome, simulate};
+use firstflight_sim::outcome::{FlowOutcome, LinkOutcome, Outcome};
 use rayon::prelude::*;
 
 use crate::cost::Stopwatch;
-use crate::network::{Built, Refusal, build};
+use crate::host::{FlowChoice, FlowOverTime, Host, Observe, Refusal};
+use crate::network::Built;
 use crate::progress::Progress;
 use crate::results::{
-    EngineResult, FlowMeans, FlowResult, LinkMeans, LinkResult, Mean, RunMeans, RunResult, Series,
-    StartupExit,
+    EngineResult, FlowMeans, FlowResult, LinkMeans, LinkResult, Mean, RunMeans, RunResult, StartupExit,
 };
 use crate::stats::mean_ci95;
 use crate::trace::record::Recording;
-use crate::trace::{record, simulate_traced};
 
 /// How a scenario is run.
 #[derive(Clone, Copy, Debug)]
@@ -31,32 +29,17 @@ pub struct RunOptions {
     pub grid: Nanos,
 }
 
-/// What is to be known of links before the run is over.
-#[derive(Clone, Debug, Default)]
-pub struct LinkReadings {
-    /// By these times, ascending: see [`LinkResult::readings`].
-    pub times: Vec<Nanos>,
-    /// These links, or `*` for all that results speak of. Names that the network does not have are passed over.
-    pub links: BTreeSet<String>,
-}
-
-impl LinkReadings {
-    fn ask(&self, built: &mut Built) {
-        for &index in &built.named_links {
-            let link = &mut built.network.links[index];
-            if self.links.contains("*") || self.links.contains(&link.name) {
-                link.read_at.clone_from(&self.times);
-            }
-        }
-    }
-}
-
-/// Runs a scenario file.
+/// Runs a scenario file on a host.
 ///
 /// # Errors
-/// If the scenario asks for what the simulator does not have: the key, and why.
-pub fn run(loaded: &Loaded, options: &RunOptions, progress: &dyn Progress) -> Result<RunResult, Error> {
-    run_scenario(&loaded.scenario, options, progress)
+/// If the scenario asks for more than the host has: the key, and why.
+pub fn run(
+    host: &dyn Host,
+    loaded: &Loaded,
+    options: &RunOptions,
+    progress: &dyn Progress,
+) -> Result<RunResult, Error> {
+    run_scenario(host, &loaded.scenario, options, progress)
         .map_err(|refusal| loaded.places.refuse(&refusal.key, refusal.why))
 }
 
@@ -64,104 +47,47 @@ pub fn run(loaded: &Loaded, options: &RunOptions, progress: &dyn Progress) -> Re
 ///
 /// # Errors
 /// As [`run`].
-pub fn trace(loaded: &Loaded, options: &RunOptions) -> Result<Recording, Error> {
+pub fn trace(host: &dyn Host, loaded: &Loaded, options: &RunOptions) -> Result<Recording, Error> {
     let Loaded { scenario, places } = loaded;
-    let built = build(scenario, options.seed.unwrap_or(scenario.seed), options.grid)
-        .map_err(|refusal| places.refuse(&refusal.key, refusal.why))?;
-    Ok(record(&built.network, "run", &built.scheme).1)
+    let observe = Observe { grid: options.grid, packets: true, ..Observe::default() };
+    let run = host.run(scenario, options.seed.unwrap_or(scenario.seed), &observe);
+    let run = run.map_err(|refusal| places.refuse(&refusal.key, refusal.why))?;
+    Ok(run.recording.expect("packets were asked for"))
 }
 
-/// A flow of a run, over time.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FlowOverTime {
-    /// The chain of labels it ran.
-    pub scheme: String,
-    /// Bandwidth-delay product of its path.
-    pub bdp_packets: f64,
-    /// What the narrowest queue of its path holds; infinite where there is no limit.
-    pub buffer_packets: f64,
-    /// From its start to the end of the run.
-    pub lasted_s: f64,
-    /// How its start-up ended; `None` if it lasted to the end.
-    pub startup_exit: Option<StartupExit>,
-    /// When packets of it were dropped or lost, ascending, since its start.
-    pub losses_s: Vec<f64>,
-    /// Its registers, and the queue of the first link.
-    pub series: Series,
-}
-
-/// Runs a scenario once, under its own seed, and tells what its first flow did.
+/// The first flow of a scenario over time, run once under the scenario's own seed.
 ///
 /// # Errors
 /// As [`run`], and if the scenario has no flow.
-pub fn over_time(loaded: &Loaded) -> Result<FlowOverTime, Error> {
+pub fn over_time(host: &dyn Host, loaded: &Loaded) -> Result<FlowOverTime, Error> {
     let Loaded { scenario, places } = loaded;
-    flow_over_time(scenario, scenario.seed, None).map_err(|refusal| places.refuse(&refusal.key, refusal.why))
+    let observe = Observe { flow: Some(FlowChoice::First), ..Observe::default() };
+    let run = host.run(scenario, scenario.seed, &observe);
+    let run = run.map_err(|refusal| places.refuse(&refusal.key, refusal.why))?;
+    Ok(run.flow.expect("a flow was asked for"))
 }
 
-/// Runs a scenario once and tells what the flow of this name did; without a name, the first.
+/// Runs a scenario on a host, under as many seeds as `options` ask for.
 ///
 /// # Errors
-/// [`Refusal`] if the scenario asks for what the simulator does not have, or has no such flow.
-pub fn flow_over_time(scenario: &Scenario, seed: u64, name: Option<&str>) -> Result<FlowOverTime, Refusal> {
-    let built = build(scenario, seed, Nanos::from_secs(1))?;
-    let is_it = |flow: &FlowConfig| name.is_none_or(|name| flow.name == name);
-    let Some(index) = built.network.flows.iter().position(is_it) else {
-        let why = match name {
-            Some(name) => format!("there is no flow {name} to be shown over time"),
-            None => "there is no flow to be shown over time".into(),
-        };
-        return Err(Refusal { key: "flow".into(), why });
-    };
-    let (outcome, traced) = simulate_traced(&built.network, index as u32);
-    let (config, flow) = (&built.network.flows[index], &outcome.flows[index]);
-    let start = flow.start.unwrap_or(config.app.start);
-    let (bdp_packets, buffer_packets) = (built.bdp[index], built.buffer[index]);
-    Ok(FlowOverTime {
-        scheme: built.scheme[index].clone(),
-        bdp_packets,
-        buffer_packets,
-        lasted_s: Nanos(outcome.end.saturating_sub(start)).as_secs_f64(),
-        startup_exit: startup_exit(flow, start, config.stack.mss, bdp_packets, buffer_packets),
-        losses_s: traced.losses_s,
-        series: traced.series,
-    })
-}
-
-/// Runs a scenario.
-///
-/// # Errors
-/// [`Refusal`] if the scenario asks for what the simulator does not have.
+/// [`Refusal`] if the scenario asks for more than the host has.
 pub fn run_scenario(
+    host: &dyn Host,
     scenario: &Scenario,
     options: &RunOptions,
-    progress: &dyn Progress,
-) -> Result<RunResult, Refusal> {
-    run_reading(scenario, options, &LinkReadings::default(), progress)
-}
-
-/// Runs a scenario, and reads links on the way.
-///
-/// # Errors
-/// As [`run_scenario`].
-pub fn run_reading(
-    scenario: &Scenario,
-    options: &RunOptions,
-    readings: &LinkReadings,
     progress: &dyn Progress,
 ) -> Result<RunResult, Refusal> {
     let first = options.seed.unwrap_or(scenario.seed);
     let seeds: Vec<u64> = (0..u64::from(options.runs.max(1))).map(|i| first.wrapping_add(i)).collect();
+    let observe = Observe { grid: options.grid, ..Observe::default() };
     progress.begin("runs", seeds.len() as u64);
     let watch = Stopwatch::start();
     let results: Result<Vec<_>, _> = seeds
         .par_iter()
         .map(|&seed| {
-            let mut built = build(scenario, seed, options.grid)?;
-            readings.ask(&mut built);
-            let outcome = simulate(&built.network);
+            let run = host.run(scenario, seed, &observe)?;
             progress.advance(1);
-            Ok(result(scenario, seed, &built, &outcome))
+            Ok(run.result)
         })
         .collect();
     progress.finish();
@@ -176,7 +102,7 @@ pub fn run_reading(
 }
 
 /// What one run gives, without its cost in time.
-fn result(scenario: &Scenario, seed: u64, built: &Built, outcome: &Outcome) -> RunResult {
+pub(crate) fn result(scenario: &Scenario, seed: u64, built: &Built, outcome: &Outcome) -> RunResult {
     let flows: Vec<FlowResult> =
         (0..outcome.flows.len()).map(|index| flow_result(scenario, built, outcome, index)).collect();
     let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_bit_s).collect();
@@ -323,12 +249,13 @@ fn mean(values: impl Iterator<Item = f64>) -> Mean {
 mod tests {
     use super::*;
     use crate::progress::Silent;
+    use crate::simulator::Simulator;
     use firstflight_scenario::parse;
 
     fn run_text(text: &str, runs: u32) -> RunResult {
         let loaded = parse(text, "test.toml").expect("a valid scenario");
         let options = RunOptions { runs, seed: None, grid: Nanos::from_secs(1) };
-        run(&loaded, &options, &Silent).expect("the simulator can run it")
+        run(&Simulator, &loaded, &options, &Silent).expect("the simulator can run it")
     }
 
     const ONE: &str = r#"
@@ -467,7 +394,7 @@ mod tests {
             );
             let loaded = parse(&text, "test.toml").expect("valid as a scenario");
             let options = RunOptions { runs: 1, seed: None, grid: Nanos::from_secs(1) };
-            let message = run(&loaded, &options, &Silent).expect_err("refused").to_string();
+            let message = run(&Simulator, &loaded, &options, &Silent).expect_err("refused").to_string();
             assert!(message.contains("idle_restart") && message.contains(word), "{message}");
         }
     }
@@ -487,7 +414,7 @@ mod tests {
         let text = ONE.replace("recovery = \"newreno\"", "startup = \"jump-start\"");
         let loaded = parse(&text, "test.toml").expect("valid as a scenario");
         let options = RunOptions { runs: 1, seed: None, grid: Nanos::from_secs(1) };
-        let message = run(&loaded, &options, &Silent).expect_err("no handshake").to_string();
+        let message = run(&Simulator, &loaded, &options, &Silent).expect_err("no handshake").to_string();
         assert!(message.contains("test.toml:13") && message.contains("handshake"), "{message}");
     }
 

@@ -8,7 +8,8 @@ use firstflight_paths::policy::PolicyError;
 use firstflight_scenario::{FlowGroup, SchemeSpec};
 use firstflight_sim::config::Sharing;
 
-use crate::network::{Built, Refusal, Site};
+use crate::host::Refusal;
+use crate::network::{Built, Site};
 
 /// The clusters of a run, numbered in the order in which flows name them.
 #[derive(Default)]

@@ -8,6 +8,7 @@ use firstflight_scenario::{Limit, Profile, SchemeSpec, parse};
 use firstflight_study::compare::{CompareError, Input, Known, Request, compare};
 use firstflight_study::progress::Silent;
 use firstflight_study::results::{CompareReport, InputFile};
+use firstflight_study::simulator::Simulator;
 
 fn request(input: Input, schemes: &[&str], sizes: &[u64]) -> Request {
     Request {
@@ -52,6 +53,7 @@ fn row<'a>(
 #[test]
 fn a_transfer_that_fits_the_initial_window_takes_one_round_trip_under_every_slow_start() {
     let report = compare(
+        &Simulator,
         &request(Input::Given(known()), &["slow-start+cubic", "hystart+++cubic"], &[14_000]),
         &Silent,
     )
@@ -70,6 +72,7 @@ fn a_transfer_that_fits_the_initial_window_takes_one_round_trip_under_every_slow
 fn plain_slow_start_overflows_the_buffer_that_a_delay_exit_leaves_alone() {
     // Reno's segment a round trip leaves the buffer alone for the rest of the transfer; Linux's CUBIC would fill it.
     let report = compare(
+        &Simulator,
         &request(Input::Given(known()), &["slow-start+reno", "hybrid-slow-start+reno"], &[3_000_000]),
         &Silent,
     )
@@ -88,7 +91,7 @@ fn plain_slow_start_overflows_the_buffer_that_a_delay_exit_leaves_alone() {
 fn schemes_meet_the_same_randomness_and_the_same_seed_gives_the_same_report() {
     let input = Input::Given(Known { loss: Some(0.01), ..known() });
     let request = request(input, &["slow-start+reno", "limited-slow-start+reno"], &[100_000]);
-    let report = compare(&request, &Silent).expect("compared");
+    let report = compare(&Simulator, &request, &Silent).expect("compared");
     let [a, b] = &report.samples[..] else { panic!("two sets of samples") };
     assert_eq!(a.samples.len(), 10);
     // The window never reaches 100 packets in 69 segments: there the two schemes are the same, loss by loss.
@@ -97,7 +100,7 @@ fn schemes_meet_the_same_randomness_and_the_same_seed_gives_the_same_report() {
     }
     let different = a.samples.windows(2).any(|pair| pair[0].completion_s != pair[1].completion_s);
     assert!(different, "replications must differ");
-    assert_eq!(report, compare(&request, &Silent).expect("compared"));
+    assert_eq!(report, compare(&Simulator, &request, &Silent).expect("compared"));
 }
 
 #[test]
@@ -120,7 +123,8 @@ fn cross_traffic_of_a_scenario_stays_while_its_first_flow_is_compared() {
     let time = |text: &str| {
         let loaded = parse(text, "test.toml").expect("valid");
         let input = Input::Scenario(Box::new(loaded));
-        let report = compare(&request(input, &["slow-start+cubic"], &[100_000]), &Silent).expect("compared");
+        let report = compare(&Simulator, &request(input, &["slow-start+cubic"], &[100_000]), &Silent)
+            .expect("compared");
         row(&report, "slow-start+cubic", 100_000).completion_s.expect("finished").median
     };
     assert!(time(text) > 1.2 * time(alone), "{} {}", time(text), time(alone));
@@ -129,8 +133,8 @@ fn cross_traffic_of_a_scenario_stays_while_its_first_flow_is_compared() {
 #[test]
 fn a_capture_is_rerun_near_what_was_observed() {
     let name = "p1-reno-1000KB.pcap";
-    let report =
-        compare(&request(capture(name), &["slow-start+reno"], &[300_000]), &Silent).expect("compared");
+    let report = compare(&Simulator, &request(capture(name), &["slow-start+reno"], &[300_000]), &Silent)
+        .expect("compared");
     let path = &report.comparison.path;
     let rate = path.rate_bit_s.expect("told") as f64;
     assert!((rate / 20e6 - 1.0).abs() < 0.02, "{rate}");
@@ -144,7 +148,8 @@ fn a_capture_is_rerun_near_what_was_observed() {
 #[test]
 fn a_path_that_is_not_given_is_asked_for() {
     let input = Input::Given(Known { rtt: None, ..known() });
-    let error = compare(&request(input, &["slow-start+reno"], &[1000]), &Silent).expect_err("no RTT");
+    let error =
+        compare(&Simulator, &request(input, &["slow-start+reno"], &[1000]), &Silent).expect_err("no RTT");
     assert!(matches!(error, CompareError::NotGiven("round-trip time")));
     assert!(error.to_string().contains("--rtt"));
 }

@@ -9,6 +9,7 @@ use firstflight_scenario::{Loaded, PhaseSpec, SchemeSpec, load};
 use firstflight_schemes::scheme::Info;
 use firstflight_study::exhibit::{Exhibit, exhibit, plain_chain, shown, stem, with_scheme};
 use firstflight_study::run::{RunOptions, trace};
+use firstflight_study::simulator::Simulator;
 use firstflight_study::trace::record::Event;
 
 /// Labels that mean the same, with the reason: none.
@@ -57,7 +58,7 @@ impl Runs {
 /// What the first flow sends.
 fn packets(loaded: &Loaded) -> Packets {
     let options = RunOptions { runs: 1, seed: None, grid: Nanos::from_secs(1) };
-    let mut recording = trace(loaded, &options).ok()?;
+    let mut recording = trace(&Simulator, loaded, &options).ok()?;
     let sent = recording.flows.swap_remove(0).events.into_iter().filter_map(|(at, event)| match event {
         Event::Data(data) => Some((at, data.segment)),
         _ => None,
@@ -88,7 +89,7 @@ fn no_two_schemes_of_a_role_send_the_same_packets_at_the_same_times() {
     let lossy = load(&repository("scenarios/lossy.toml")).unwrap_or_else(|error| panic!("{error}"));
     let mut runs = Runs { lossy, known: BTreeMap::new() };
     for role in [Role::Startup, Role::Avoidance, Role::Standalone] {
-        let schemes: Vec<&Info> = shown().filter(|info| info.role == role).collect();
+        let schemes: Vec<&Info> = shown(&Simulator).filter(|info| info.role == role).collect();
         for (index, a) in schemes.iter().copied().enumerate() {
             let on_lossy = runs.on_lossy(a);
             if on_lossy.is_none() {

@@ -8,6 +8,7 @@ use firstflight_scenario::{Profile, SchemeSpec};
 use firstflight_study::compare::{Input, Known, Request, compare};
 use firstflight_study::progress::Silent;
 use firstflight_study::results::{CompareReport, InputFile, SchemeResult};
+use firstflight_study::simulator::Simulator;
 
 fn testdata(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../capture/testdata").join(name)
@@ -41,7 +42,7 @@ fn foretell_from(bytes: &[u8], name: &str, scheme: &str, sizes: &[u64]) -> Compa
         command: "test".into(),
         revision: "test".into(),
     };
-    compare(&request, &Silent).expect("compared")
+    compare(&Simulator, &request, &Silent).expect("compared")
 }
 
 /// Median and interval.

@@ -9,6 +9,7 @@ use firstflight_study::network::build;
 use firstflight_study::progress::Silent;
 use firstflight_study::results::RunResult;
 use firstflight_study::run::{RunOptions, run};
+use firstflight_study::simulator::Simulator;
 
 const GRID: Nanos = Nanos::from_secs(1);
 
@@ -18,7 +19,7 @@ fn scenario(name: &str) -> Loaded {
 }
 
 fn result(loaded: &Loaded) -> RunResult {
-    run(loaded, &RunOptions { runs: 1, seed: None, grid: GRID }, &Silent)
+    run(&Simulator, loaded, &RunOptions { runs: 1, seed: None, grid: GRID }, &Silent)
         .unwrap_or_else(|error| panic!("{error}"))
 }
 

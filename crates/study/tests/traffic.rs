@@ -11,6 +11,7 @@ use firstflight_study::network::{Built, build};
 use firstflight_study::progress::Silent;
 use firstflight_study::results::RunResult;
 use firstflight_study::run::{RunOptions, run};
+use firstflight_study::simulator::Simulator;
 
 const GRID: Nanos = Nanos::from_secs(1);
 
@@ -27,7 +28,7 @@ fn built(duration: &str, traffic: &str, seed: u64) -> Built {
 }
 
 fn result(loaded: &Loaded) -> RunResult {
-    run(loaded, &RunOptions { runs: 1, seed: None, grid: GRID }, &Silent)
+    run(&Simulator, loaded, &RunOptions { runs: 1, seed: None, grid: GRID }, &Silent)
         .unwrap_or_else(|error| panic!("{error}"))
 }
 

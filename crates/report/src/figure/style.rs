@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn the_colours_are_those_of_the_report() {
-        let report = include_str!("../../../../web/report.css");
+        let report = include_str!("../../assets/report.css");
         let named = [("paper", PAPER), ("ink", INK), ("dim", DIM), ("rule", RULE), ("grid", GRID)];
         let tones = Tone::ALL.map(|tone| (tone.class(), TONES[tone as usize]));
         let all = named.map(|(name, colour)| (name.to_owned(), colour)).into_iter().chain(tones);

@@ -3,6 +3,7 @@
 use firstflight_scenario::{Profile, SchemeSpec};
 use firstflight_study::compare::{Input, Request, compare};
 use firstflight_study::progress::Silent;
+use firstflight_study::simulator::Simulator;
 
 use crate::truth::TruePath;
 
@@ -55,7 +56,7 @@ fn scheme(name: &str, path: &TruePath) -> Result<SchemeSpec, String> {
     };
     let scheme = SchemeSpec::parse(label).map_err(|error| error.to_string())?;
     let request = request(path.input(), vec![scheme.clone()], vec![1000]);
-    compare(&request, &Silent).map_err(|error| error.to_string())?;
+    compare(&Simulator, &request, &Silent).map_err(|error| error.to_string())?;
     Ok(scheme)
 }
 

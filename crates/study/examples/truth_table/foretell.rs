@@ -5,6 +5,7 @@ use firstflight_scenario::seconds::Seconds;
 use firstflight_study::compare::{Input, Known, compare};
 use firstflight_study::progress::Silent;
 use firstflight_study::results::{Comparison, ConnectionResult, InputFile, PathResult, SchemeResult};
+use firstflight_study::simulator::Simulator;
 
 use crate::controls::{Controls, request};
 use crate::truth::{Transfer, TruePath};
@@ -93,7 +94,7 @@ impl Cell {
 /// Every transfer of a path on the path itself: what is wrong here is the model's.
 pub(crate) fn on_true_path(path: &TruePath, controls: &Controls) -> Vec<Cell> {
     let request = request(path.input(), controls.schemes(), path.sizes());
-    let report = compare(&request, &Silent).expect("every chain was tried on a path of its own");
+    let report = compare(&Simulator, &request, &Silent).expect("every chain was tried on a path of its own");
     let mut cells = cells(path, controls, &report.comparison);
     for cell in &mut cells {
         cell.seen = path.transfer(&cell.control, cell.bytes).and_then(Seen::of);
@@ -112,7 +113,8 @@ pub(crate) fn from_capture(path: &TruePath, source: &Transfer, controls: &Contro
             known: Known::default(),
         };
         let request = request(input, controls.schemes(), path.sizes());
-        let comparison = compare(&request, &Silent).map_err(|error| error.to_string())?.comparison;
+        let comparison =
+            compare(&Simulator, &request, &Silent).map_err(|error| error.to_string())?.comparison;
         let cells = cells(path, controls, &comparison);
         Ok(Answer { path: comparison.path, connections: comparison.connections, cells })
     });

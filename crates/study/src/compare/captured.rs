@@ -8,18 +8,15 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use firstflight_capture::{Connection, ExitReason};
-use firstflight_contract::Nanos;
 use firstflight_scenario::{Dist, SchemeSpec};
 use rayon::prelude::*;
 
-use super::exit_of;
 use super::path::Subject;
 use super::resemblance::{departure, distance};
-use crate::network::{Built, build};
+use crate::host::{FlowChoice, Observe, Run};
 use crate::progress::Progress;
 use crate::results::{CapturedTrace, ConnectionResult, Series};
 use crate::stats::quantile;
-use crate::trace::simulate_traced;
 
 /// What captured senders may have run, the commonest first: of those that fit equally well the first is named.
 const CANDIDATES: [&str; 6] = [
@@ -160,40 +157,46 @@ fn nearest(
 ) -> (ConnectionResult, CapturedTrace) {
     let seen = observed(connection);
     let tried = candidates.iter().map(|scheme| {
-        let built = again(subject, connection, scheme);
-        let (outcome, traced) = simulate_traced(&built.network, 0);
-        let resent = [connection.observed.retransmits, outcome.flows[0].retransmits];
-        let distance = distance(&seen, &traced.series, resent, connection.observed.packets);
-        (scheme, built, outcome, traced, distance)
+        let observe = Observe { flow: Some(FlowChoice::First), ..Observe::default() };
+        let Run { mut result, flow, .. } = again(subject, connection, scheme, &observe);
+        let (rerun, flow) = (result.flows.swap_remove(0), flow.expect("a flow was asked for"));
+        let resent = [connection.observed.retransmits, rerun.retransmits];
+        let distance = distance(&seen, &flow.series, resent, connection.observed.packets);
+        (scheme, rerun, flow, distance)
     });
     let best = tried.min_by(|(.., a), (.., b)| a.total_cmp(b)).expect("there are candidates");
-    let (scheme, built, outcome, traced, _) = best;
-    let flow = &outcome.flows[0];
+    let (scheme, rerun, flow, _) = best;
     let result = ConnectionResult {
-        rerun_completion_s: flow.completions.first().map(|&t| Nanos(t).as_secs_f64()),
-        rerun_retransmits: flow.retransmits,
+        rerun_completion_s: rerun.completion_s,
+        rerun_retransmits: rerun.retransmits,
         scheme: scheme.label(),
-        rerun_startup_exit: exit_of(&built, &outcome),
+        rerun_startup_exit: rerun.startup_exit,
         ..result(connection)
     };
     let trace = CapturedTrace {
         observed: seen,
         observed_retransmits_s: resent(connection),
-        rerun: traced.series,
-        rerun_retransmits_s: traced.retransmits_s,
+        rerun: flow.series,
+        rerun_retransmits_s: flow.retransmits_s,
     };
     (result, trace)
 }
 
 /// The connection on the inferred path: as many bytes, all written at once.
-pub(super) fn again(subject: &Subject<'_>, connection: &Connection, scheme: &SchemeSpec) -> Built {
+pub(super) fn again(
+    subject: &Subject<'_>,
+    connection: &Connection,
+    scheme: &SchemeSpec,
+    observe: &Observe,
+) -> Run {
     let mut scenario = subject.central().clone();
     let flow = &mut scenario.flows[0];
     flow.scheme = scheme.clone();
     flow.size = Some(Dist::Fixed(connection.observed.bytes.max(1)));
     // What was asked for is what is run: a transfer without the background of the path.
     scenario.flows.truncate(1);
-    build(&scenario, scenario.seed, Nanos::from_secs(1)).expect("common schemes run on any inferred path")
+    let run = subject.host().run(&scenario, scenario.seed, observe);
+    run.expect("common schemes run on any inferred path")
 }
 
 fn result(connection: &Connection) -> ConnectionResult {

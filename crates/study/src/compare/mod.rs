@@ -12,21 +12,17 @@ mod summary;
 mod told;
 mod uncertain;
 
-use firstflight_scenario::seconds::Seconds;
 use std::fmt;
 
 use firstflight_capture::Capture;
 use firstflight_contract::{Nanos, Rate};
 use firstflight_scenario::preset::Preset;
-use firstflight_scenario::{Limit, Loaded, Places, Profile, Scenario, SchemeSpec};
-use firstflight_sim::outcome::{Outcome, simulate};
+use firstflight_scenario::{Limit, Loaded, Places, Profile, SchemeSpec};
 use rayon::prelude::*;
 
-use crate::network::{Built, Refusal, build};
+use crate::host::{FlowChoice, Host, Observe, Refusal, Run as HostRun};
 use crate::progress::Progress;
 use crate::results::{CompareReport, Comparison, InputFile, Provenance, Sample, SampleSet, Trace};
-use crate::run::startup_exit;
-use crate::trace::simulate_traced;
 use captured::Captured;
 use path::Subject;
 use uncertain::Replication;
@@ -126,14 +122,18 @@ impl std::error::Error for CompareError {}
 ///
 /// # Errors
 /// [`CompareError`] if the path is not known, or a scheme cannot run on it.
-pub fn compare(request: &Request, progress: &dyn Progress) -> Result<CompareReport, CompareError> {
+pub fn compare(
+    host: &dyn Host,
+    request: &Request,
+    progress: &dyn Progress,
+) -> Result<CompareReport, CompareError> {
     if request.schemes.is_empty() {
         return Err(CompareError::Nothing("scheme"));
     }
     if request.sizes.is_empty() {
         return Err(CompareError::Nothing("size"));
     }
-    let subject = Subject::of(request)?;
+    let subject = Subject::of(host, request)?;
     for scheme in &request.schemes {
         subject.admits(scheme)?;
     }
@@ -185,32 +185,21 @@ struct Run {
 
 impl Run {
     fn of(task: &Task<'_>, subject: &Subject<'_>) -> Self {
-        let built = subject.build(task.scheme, task.size, task.replication);
-        let outcome = simulate(&built.network);
-        Self::from_outcome(task, &built, &outcome)
-    }
-
-    fn from_outcome(task: &Task<'_>, built: &Built, outcome: &Outcome) -> Self {
-        let flow = &outcome.flows[0];
-        let drops = outcome.flows.iter().map(|flow| flow.lost).sum();
+        let run = subject.run(task.scheme, task.size, task.replication, &Observe::default());
+        let flow = &run.result.flows[0];
+        let drops = run.result.flows.iter().map(|flow| flow.lost_packets).sum();
         Self {
             sample: Sample {
                 seed: task.replication.own_seed(),
-                completion_s: flow.completions.first().map(|&t| Nanos(t).as_secs_f64()),
+                completion_s: flow.completion_s,
                 retransmits: flow.retransmits,
                 timeouts: flow.timeouts,
                 drops,
-                startup_exit: exit_of(built, outcome),
+                startup_exit: flow.startup_exit,
             },
-            others_drops: drops - flow.lost,
+            others_drops: drops - flow.lost_packets,
         }
     }
-}
-
-fn exit_of(built: &Built, outcome: &Outcome) -> Option<crate::results::StartupExit> {
-    let start = outcome.flows[0].start.unwrap_or(0);
-    let mss = built.network.flows[0].stack.mss;
-    startup_exit(&outcome.flows[0], start, mss, built.bdp[0], built.buffer[0])
 }
 
 fn report(
@@ -252,16 +241,17 @@ fn trace(cell: (&[Task<'_>], &[Run]), subject: &Subject<'_>) -> Trace {
     let (tasks, runs) = cell;
     let nearest = summary::nearest_to_median(runs);
     let task = &tasks[nearest];
-    let built = subject.build(task.scheme, task.size, task.replication);
-    let (outcome, traced) = simulate_traced(&built.network, 0);
+    let observe = Observe { flow: Some(FlowChoice::First), ..Observe::default() };
+    let HostRun { result, flow, .. } = subject.run(task.scheme, task.size, task.replication, &observe);
+    let flow = flow.expect("a flow was asked for");
     Trace {
         scheme: task.scheme.label(),
         size_bytes: task.size,
         replication: nearest as u32,
-        completion_s: outcome.flows[0].completions.first().map(|&t| Nanos(t).as_secs_f64()),
-        startup_exit: exit_of(&built, &outcome),
-        losses_s: traced.losses_s,
-        series: traced.series,
+        completion_s: result.flows[0].completion_s,
+        startup_exit: flow.startup_exit,
+        losses_s: flow.losses_s,
+        series: flow.series,
     }
 }
 
@@ -279,7 +269,7 @@ fn provenance(request: &Request, subject: &Subject<'_>, replications: usize) -> 
         scenario_sha256: subject.scenario_hash(),
         scenario,
         command: request.command.clone(),
-        host: "simulator".into(),
+        host: subject.host().name().into(),
         machine: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
         interval_method: summary::INTERVAL_METHOD.into(),
         inputs,
@@ -294,9 +284,4 @@ fn refused(refusal: Refusal, places: Option<&Places>, scheme: &SchemeSpec) -> Co
         }
         _ => CompareError::Scheme { scheme: scheme.label(), why: refusal.why },
     }
-}
-
-/// Tries whether the simulator takes a scenario.
-fn try_build(scenario: &Scenario) -> Result<(), Refusal> {
-    build(scenario, 0, Nanos::from_secs(1)).map(|_| ())
 }

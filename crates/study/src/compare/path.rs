@@ -12,8 +12,8 @@ use firstflight_scenario::{
 
 use super::told::{overrule, told_path};
 use super::uncertain::{Replication, Unknowns};
-use super::{CompareError, Input, Known, Request, refused, try_build};
-use crate::network::{Built, build};
+use super::{CompareError, Input, Known, Request, refused};
+use crate::host::{Host, Observe, Run};
 use crate::results::PathResult;
 
 /// The ends of a captured path have links so fast that packets take no time there: the round trip that was inferred
@@ -30,6 +30,7 @@ const FIRST_WINDOW: f64 = 0.8;
 
 /// What schemes are compared on: a scenario whose first flow is the transfer, and what is not known of it.
 pub(super) struct Subject<'a> {
+    host: &'a dyn Host,
     scenario: Scenario,
     places: Option<Places>,
     title: String,
@@ -42,14 +43,14 @@ pub(super) struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    pub(super) fn of(request: &'a Request) -> Result<Self, CompareError> {
+    pub(super) fn of(host: &'a dyn Host, request: &'a Request) -> Result<Self, CompareError> {
         match &request.input {
-            Input::Given(known) => Self::given(known, request),
-            Input::Preset(preset) => Ok(Self::loaded(preset.load(), preset.name, request)),
-            Input::Scenario(loaded) => Ok(Self::loaded((**loaded).clone(), "scenario", request)),
+            Input::Given(known) => Self::given(host, known, request),
+            Input::Preset(preset) => Ok(Self::loaded(host, preset.load(), preset.name, request)),
+            Input::Scenario(loaded) => Ok(Self::loaded(host, (**loaded).clone(), "scenario", request)),
             Input::Capture { file, capture, known } => {
                 let told = infer(&capture.connections);
-                let mut subject = Self::inferred(&told, &file.name, known, request);
+                let mut subject = Self::inferred(host, &told, &file.name, known, request);
                 subject.settle_window(&told, &capture.connections);
                 subject.warnings.splice(0..0, capture.warnings.clone());
                 subject.connections = &capture.connections;
@@ -58,17 +59,17 @@ impl<'a> Subject<'a> {
         }
     }
 
-    fn given(known: &Known, request: &Request) -> Result<Self, CompareError> {
+    fn given(host: &'a dyn Host, known: &Known, request: &Request) -> Result<Self, CompareError> {
         let rate = known.rate.ok_or(CompareError::NotGiven("rate"))?;
         let rtt = known.rtt.ok_or(CompareError::NotGiven("round-trip time"))?;
         let buffer = known.buffer.ok_or(CompareError::NotGiven("buffer"))?;
         let text = path_text("", rate, rtt, buffer, known.loss.unwrap_or(0.0), 1500, None);
         let loaded = parse(&text, "the given path").map_err(CompareError::Scenario)?;
-        Ok(Self::loaded(loaded, "the given path", request))
+        Ok(Self::loaded(host, loaded, "the given path", request))
     }
 
     /// A scenario without flows gets a transfer; one with flows has it: the first.
-    fn loaded(loaded: Loaded, name: &str, request: &Request) -> Self {
+    fn loaded(host: &'a dyn Host, loaded: Loaded, name: &str, request: &Request) -> Self {
         let Loaded { mut scenario, places } = loaded;
         let given_flow = !scenario.flows.is_empty();
         if given_flow {
@@ -80,6 +81,7 @@ impl<'a> Subject<'a> {
         let title = if scenario.title.is_empty() { name.into() } else { scenario.title.clone() };
         let path = given_path(&scenario);
         Self {
+            host,
             places: given_flow.then_some(places),
             title,
             path,
@@ -91,7 +93,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    fn inferred(told: &Told, file: &str, known: &Known, request: &Request) -> Self {
+    fn inferred(host: &'a dyn Host, told: &Told, file: &str, known: &Known, request: &Request) -> Self {
         let mut path = told_path(told, file);
         overrule(&mut path, known);
         let header = request.profile.stack().header;
@@ -108,7 +110,7 @@ impl<'a> Subject<'a> {
         let buffer = Limit::Packets(path.buffer_packets.unwrap_or(1).max(1));
         let text = path_text(file, rate, rtt, buffer, path.loss.unwrap_or(0.0), packet, Some(ENDS));
         let loaded = parse(&text, file).expect("a path inferred from a capture is a valid one");
-        let mut subject = Self::loaded(loaded, file, request);
+        let mut subject = Self::loaded(host, loaded, file, request);
         if let Network::Dumbbell(path) = &mut subject.scenario.network {
             unknowns.centre(path, packet);
         }
@@ -149,22 +151,34 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Whether the stack and the simulator can run a scheme here.
+    /// The host that is asked.
+    pub(super) fn host(&self) -> &dyn Host {
+        self.host
+    }
+
+    /// Whether the stack and the host can run a scheme here.
     pub(super) fn admits(&self, scheme: &SchemeSpec) -> Result<(), CompareError> {
         let mut scenario = self.scenario.clone();
         scenario.flows[0].scheme = scheme.clone();
-        try_build(&scenario).map_err(|refusal| refused(refusal, self.places.as_ref(), scheme))
+        self.host.check(&scenario).map_err(|refusal| refused(refusal, self.places.as_ref(), scheme))
     }
 
     /// One replication of one scheme at one size.
-    pub(super) fn build(&self, scheme: &SchemeSpec, size: u64, replication: Replication) -> Built {
+    pub(super) fn run(
+        &self,
+        scheme: &SchemeSpec,
+        size: u64,
+        replication: Replication,
+        observe: &Observe,
+    ) -> Run {
         let mut scenario = self.scenario.clone();
         if let Network::Dumbbell(path) = &mut scenario.network {
             self.unknowns.draw(path, scenario.packet.size, replication);
         }
         scenario.flows[0].scheme = scheme.clone();
         scenario.flows[0].size = Some(Dist::Fixed(size));
-        build(&scenario, replication.own_seed(), Nanos::from_secs(1)).expect("every scheme was tried before")
+        let run = self.host.run(&scenario, replication.own_seed(), observe);
+        run.expect("every scheme was checked before")
     }
 
     /// The scenario at its central values, for the re-runs of captured connections.

@@ -7,8 +7,8 @@ use rayon::prelude::*;
 use super::captured::again;
 use super::path::Subject;
 use super::{CompareError, Request};
+use crate::host::{Host, Observe, Run};
 use crate::results::CompareReport;
-use crate::trace::record;
 use crate::trace::record::Recording;
 
 /// Every packet and register of the replication nearest the median of each scheme and size, in the order of the
@@ -16,22 +16,33 @@ use crate::trace::record::Recording;
 ///
 /// # Errors
 /// As [`super::compare`].
-pub fn recordings(request: &Request, report: &CompareReport) -> Result<Vec<Recording>, CompareError> {
-    let subject = Subject::of(request)?;
+pub fn recordings(
+    host: &dyn Host,
+    request: &Request,
+    report: &CompareReport,
+) -> Result<Vec<Recording>, CompareError> {
+    let subject = Subject::of(host, request)?;
     let replications = subject.replications(request);
+    let packets = Observe { packets: true, ..Observe::default() };
     let shown = report.traces.par_iter().map(|trace| {
         let scheme = request.schemes.iter().find(|scheme| scheme.label() == trace.scheme);
         let scheme = scheme.expect("a report is of the schemes of its request");
-        let built = subject.build(scheme, trace.size_bytes, replications[trace.replication as usize]);
+        let replication = replications[trace.replication as usize];
+        let run = subject.run(scheme, trace.size_bytes, replication, &packets);
         let name = format!("{}-{}", trace.scheme, show_bytes(trace.size_bytes).replace(' ', ""));
-        record(&built.network, &name, &built.scheme).1
+        recorded(run, name)
     });
     let connections = subject.connections().iter().zip(&report.comparison.connections).enumerate();
     let rerun = connections.filter(|(_, (_, result))| !result.scheme.is_empty());
     let reruns = rerun.map(|(index, (connection, result))| {
         let scheme = SchemeSpec::parse(&result.scheme).expect("it was run under this chain");
-        let built = again(&subject, connection, &scheme);
-        record(&built.network, &format!("rerun-{}", index + 1), &built.scheme).1
+        let run = again(&subject, connection, &scheme, &packets);
+        recorded(run, format!("rerun-{}", index + 1))
     });
     Ok(shown.collect::<Vec<_>>().into_iter().chain(reruns).collect())
+}
+
+/// The packets of a run, under the name of its files.
+fn recorded(run: Run, name: String) -> Recording {
+    Recording { name, ..run.recording.expect("packets were asked for") }
 }

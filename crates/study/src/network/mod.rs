@@ -19,6 +19,7 @@ use firstflight_sim::config::{FlowConfig, Network, Sharing, UdpConfig};
 use firstflight_sim::sender::Sender;
 
 use crate::draw::draw;
+use crate::host::Refusal;
 use crate::sharing::{self, Clusters};
 use stack::{ack_policy, chain, idle_conflict, stack, stack_of};
 use traffic::Connection;
@@ -30,15 +31,6 @@ pub const OFFERED: Signals =
 
 /// A run without a duration ends here, whatever is left: a connection whose path is dead retries for ever.
 const LONGEST: Nanos = Nanos::from_secs(4 * 3600);
-
-/// What the simulator cannot do of a scenario.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// The key that asks for it: `flow[0].startup`.
-    pub key: String,
-    /// Why it cannot be had, in full.
-    pub why: String,
-}
 
 /// A scenario as the simulator runs it.
 #[derive(Clone, Debug)]

@@ -9,8 +9,8 @@ use firstflight_net::router::xcp::XcpConfig;
 use firstflight_scenario::{FlowGroup, Router};
 use firstflight_sim::config::{LinkConfig, QueueConfig};
 
-use super::Refusal;
 use super::stack::chain;
+use crate::host::Refusal;
 
 /// The queue of a router with this room.
 pub(super) fn queue(router: Router, room: Room) -> QueueConfig {

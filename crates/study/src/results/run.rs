@@ -107,7 +107,7 @@ pub struct LinkResult {
     /// Packets waiting at the end, or when the link was read; not printed.
     #[serde(skip)]
     pub waiting_packets: u64,
-    /// The same by each time of [`crate::run::LinkReadings`]; none of their own, and not printed.
+    /// The same by each time of [`crate::host::LinkReadings`]; none of their own, and not printed.
     #[serde(skip)]
     pub readings: Vec<LinkResult>,
 }

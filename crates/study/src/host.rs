@@ -1,0 +1,114 @@
+//! A host: a system that runs a scenario and reports rows of results.
+//!
+//! Comparisons, sweeps and reproductions ask a host and never name one, so that the same question can be put to the
+//! simulator, to the Linux kernel or to a QUIC stack.
+
+use std::collections::BTreeSet;
+
+use firstflight_contract::{Nanos, Signals};
+use firstflight_scenario::Scenario;
+
+use crate::results::{RunResult, Series, StartupExit};
+use crate::trace::record::Recording;
+
+/// A system that runs scenarios.
+pub trait Host: Sync {
+    /// Name in results: `simulator`.
+    fn name(&self) -> &'static str;
+
+    /// Signals that a scheme may need on this host.
+    fn offers(&self) -> Signals;
+
+    /// Whether the host can run the scenario. Nothing is run.
+    ///
+    /// # Errors
+    /// [`Refusal`] for the first key that asks for more than the host has.
+    fn check(&self, scenario: &Scenario) -> Result<(), Refusal>;
+
+    /// Runs the scenario once; `seed` derives every random stream. The same scenario, seed and observation give the same
+    /// result on a deterministic host.
+    ///
+    /// # Errors
+    /// As [`Host::check`], and if the observation names a flow that the scenario does not have.
+    fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Refusal>;
+}
+
+/// The part of a scenario that a host cannot run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// Key in the scenario: `flow[0].startup`.
+    pub key: String,
+    /// Reason, as a whole sentence.
+    pub why: String,
+}
+
+/// Observations of a run beyond its totals.
+#[derive(Clone, Debug)]
+pub struct Observe {
+    /// Interval at which [`FlowResult::delivered_at`](crate::results::FlowResult::delivered_at) is recorded, since each
+    /// flow's start; above zero.
+    pub grid: Nanos,
+    /// Links that are read before the run ends.
+    pub links: LinkReadings,
+    /// The flow that is observed over time; `None` for none.
+    pub flow: Option<FlowChoice>,
+    /// Whether every packet and register of every flow is recorded, some 150 bytes a packet.
+    pub packets: bool,
+}
+
+impl Default for Observe {
+    /// Totals, and deliveries at each second.
+    fn default() -> Self {
+        Self { grid: Nanos::from_secs(1), links: LinkReadings::default(), flow: None, packets: false }
+    }
+}
+
+/// Choice of one flow of a scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FlowChoice {
+    /// The first flow.
+    First,
+    /// The flow of this name: `bulk.0`.
+    Named(String),
+}
+
+/// Links that are read before the run ends.
+#[derive(Clone, Debug, Default)]
+pub struct LinkReadings {
+    /// Times of the readings, ascending: see [`LinkResult::readings`](crate::results::LinkResult::readings).
+    pub times: Vec<Nanos>,
+    /// Names of the links; `*` is every link that results list. A name that the network does not have is ignored.
+    pub links: BTreeSet<String>,
+}
+
+/// Results of one run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// Rows: the run, its flows, its links.
+    pub result: RunResult,
+    /// The observed flow over time; present if [`Observe::flow`] is set.
+    pub flow: Option<FlowOverTime>,
+    /// Every packet and register; present if [`Observe::packets`] is set.
+    pub recording: Option<Recording>,
+}
+
+/// One flow of a run, over time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowOverTime {
+    /// Chain of scheme labels.
+    pub scheme: String,
+    /// Bandwidth-delay product of the flow's path, packets.
+    pub bdp_packets: f64,
+    /// Limit of the smallest queue on the flow's path, packets; infinite if no queue has a limit.
+    pub buffer_packets: f64,
+    /// Time from the flow's start to the end of the run, seconds.
+    pub lasted_s: f64,
+    /// End of start-up; `None` if start-up lasted to the end of the run.
+    pub startup_exit: Option<StartupExit>,
+    /// Times at which packets of the flow were dropped, ascending, seconds since the flow's start.
+    pub losses_s: Vec<f64>,
+    /// Times of the flow's retransmissions, ascending, seconds since the flow's start.
+    pub retransmits_s: Vec<f64>,
+    /// Registers of the flow, and the queue of the first link.
+    pub series: Series,
+}

@@ -1,0 +1,93 @@
+//! The simulator as a host.
+
+use firstflight_contract::{Nanos, Signals};
+use firstflight_scenario::Scenario;
+use firstflight_scenario::seconds::Seconds;
+use firstflight_sim::config::FlowConfig;
+use firstflight_sim::outcome::{Outcome, simulate};
+
+use crate::host::{FlowChoice, FlowOverTime, Host, LinkReadings, Observe, Refusal, Run};
+use crate::network::{Built, OFFERED, build};
+use crate::run::{result, startup_exit};
+use crate::trace::{Traced, record, simulate_traced};
+
+/// The packet-level simulator: virtual time, every scheme of the registry, the same bytes for the same seed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Simulator;
+
+impl Host for Simulator {
+    fn name(&self) -> &'static str {
+        "simulator"
+    }
+
+    fn offers(&self) -> Signals {
+        OFFERED
+    }
+
+    fn check(&self, scenario: &Scenario) -> Result<(), Refusal> {
+        build(scenario, scenario.seed, Observe::default().grid).map(|_| ())
+    }
+
+    fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Refusal> {
+        let mut built = build(scenario, seed, observe.grid)?;
+        read_links(&mut built, &observe.links);
+        // A flow over time and the packets need an event for each hop, in order of time; totals alone do not.
+        let index = observe.flow.as_ref().map(|choice| chosen(&built, choice)).transpose()?;
+        let (recorded, recording) = match observe.packets {
+            true => {
+                let (outcome, recording) = record(&built.network, "run", &built.scheme);
+                (Some(outcome), Some(recording))
+            }
+            false => (None, None),
+        };
+        let (outcome, flow) = match index {
+            Some(index) => {
+                let (outcome, traced) = simulate_traced(&built.network, index as u32);
+                let flow = over_time(&built, &outcome, index, traced);
+                (outcome, Some(flow))
+            }
+            None => (recorded.unwrap_or_else(|| simulate(&built.network)), None),
+        };
+        Ok(Run { result: result(scenario, seed, &built, &outcome), flow, recording })
+    }
+}
+
+fn read_links(built: &mut Built, readings: &LinkReadings) {
+    for &index in &built.named_links {
+        let link = &mut built.network.links[index];
+        if readings.links.contains("*") || readings.links.contains(&link.name) {
+            link.read_at.clone_from(&readings.times);
+        }
+    }
+}
+
+fn chosen(built: &Built, choice: &FlowChoice) -> Result<usize, Refusal> {
+    let flows = &built.network.flows;
+    let matches = |flow: &FlowConfig| match choice {
+        FlowChoice::First => true,
+        FlowChoice::Named(name) => flow.name == *name,
+    };
+    flows.iter().position(matches).ok_or_else(|| {
+        let why = match choice {
+            FlowChoice::Named(name) => format!("there is no flow {name} to observe over time"),
+            FlowChoice::First => "there is no flow to observe over time".into(),
+        };
+        Refusal { key: "flow".into(), why }
+    })
+}
+
+fn over_time(built: &Built, outcome: &Outcome, index: usize, traced: Traced) -> FlowOverTime {
+    let (config, flow) = (&built.network.flows[index], &outcome.flows[index]);
+    let start = flow.start.unwrap_or(config.app.start);
+    let (bdp_packets, buffer_packets) = (built.bdp[index], built.buffer[index]);
+    FlowOverTime {
+        scheme: built.scheme[index].clone(),
+        bdp_packets,
+        buffer_packets,
+        lasted_s: Nanos(outcome.end.saturating_sub(start)).as_secs_f64(),
+        startup_exit: startup_exit(flow, start, config.stack.mss, bdp_packets, buffer_packets),
+        losses_s: traced.losses_s,
+        retransmits_s: traced.retransmits_s,
+        series: traced.series,
+    }
+}
