@@ -3,7 +3,7 @@
 use clap::Args;
 use firstflight_contract::Signals;
 use firstflight_net::catalogue::DISCIPLINES;
-use firstflight_schemes::not_implemented::{Absent, NOT_IMPLEMENTED, PLANNED};
+use firstflight_schemes::not_implemented::{NOT_IMPLEMENTED, PLANNED, Unimplemented};
 use firstflight_schemes::registry::SCHEMES;
 use firstflight_study::host::Host;
 use firstflight_study::simulator::Simulator;
@@ -47,13 +47,13 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         all.iter().map(|a| [a.label, a.role, a.summary, a.source].map(str::to_owned)).collect();
     let columns = ["label", "role", "what it does", "source"].map(|name| (name, Align::Left));
     let built = table(columns, &rows);
-    let planned = absent(["to come", "what it will do", "source"], PLANNED);
-    let not_built = absent(["not built", "why not", "named in"], NOT_IMPLEMENTED);
+    let planned = listed(["to come", "what it will do", "source"], PLANNED);
+    let not_built = listed(["not built", "why not", "named in"], NOT_IMPLEMENTED);
     output::print(&format!("{built}\n{planned}\n{not_built}"))
 }
 
 /// A table of what is named and cannot be chosen.
-fn absent(columns: [&str; 3], entries: &[Absent]) -> String {
+fn listed(columns: [&str; 3], entries: &[Unimplemented]) -> String {
     let rows: Vec<_> =
         entries.iter().map(|entry| [entry.name, entry.why, entry.source].map(str::to_owned)).collect();
     table(columns.map(|name| (name, Align::Left)), &rows)

@@ -4,6 +4,7 @@ use core::fmt;
 
 use firstflight_contract::Role;
 use firstflight_host::chain::{Chain, ChainError};
+use firstflight_schemes::not_implemented::PLANNED;
 use firstflight_schemes::registry::{AnyPhase, SCHEMES};
 use firstflight_schemes::scheme::{Info, ParamKind, Value};
 
@@ -82,8 +83,8 @@ impl PhaseSpec {
             let Info { label, role, .. } = *phase.info();
             return Ok(Self { label, role, params: vec![] });
         }
-        if let Some(planned) = PLANNED.iter().find(|planned| **planned == label) {
-            return Err(SchemeError::NotBuilt(planned));
+        if let Some(planned) = PLANNED.iter().find(|planned| planned.name == label) {
+            return Err(SchemeError::NotBuilt(planned.name));
         }
         Err(SchemeError::Unknown { label: label.into(), nearest: nearest(label, labels()) })
     }
@@ -205,7 +206,7 @@ pub fn parse_phases(text: &str, roles: &[Role]) -> Result<Vec<PhaseSpec>, Scheme
 }
 
 fn split_labels(text: &str) -> Vec<&str> {
-    split(text, &labels().chain(PLANNED.iter().copied()).collect::<Vec<_>>())
+    split(text, &labels().chain(PLANNED.iter().map(|planned| planned.name)).collect::<Vec<_>>())
 }
 
 /// The registered labels, each once.
@@ -248,54 +249,6 @@ fn listed() -> String {
 fn join(phases: &[PhaseSpec]) -> String {
     phases.iter().map(|p| p.label).collect::<Vec<_>>().join("+")
 }
-
-/// Labels that are reserved, so that one of them that is not registered is refused as not built rather than as
-/// unknown. A label that has since been registered may stay here.
-const PLANNED: &[&str] = &[
-    "slow-start",
-    "limited-slow-start",
-    "smooth-start",
-    "hoe",
-    "vegas",
-    "adaptive-start",
-    "hybrid-slow-start",
-    "hystart-linux",
-    "hystart++",
-    "swift-start",
-    "fast-start",
-    "delay-slow-start",
-    "quick-start",
-    "jump-start",
-    "liss",
-    "iss",
-    "miss",
-    "js",
-    "spand",
-    "cached",
-    "averaged",
-    "congestion-manager",
-    "rate-based-pacing",
-    "past",
-    "aron-druschel",
-    "rapid-start",
-    "search",
-    "suss",
-    "careful-resume",
-    "paced-chirping",
-    "halfback",
-    "reno",
-    "westwood",
-    "highspeed",
-    "scalable",
-    "bic",
-    "cubic",
-    "h-tcp",
-    "fast",
-    "exp",
-    "xcp",
-    "vcp",
-    "bbr",
-];
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,11 @@
 //! that the same source runs in the simulator, over QUIC and in the Linux kernel. A connection runs a chain of schemes:
 //! start-up schemes, which end, then one scheme that does not.
 
+extern crate alloc;
+
 pub mod avoidance;
+pub mod catalogue;
+pub mod custom;
 pub mod estimate;
 pub mod not_implemented;
 pub mod registry;

@@ -1,22 +1,33 @@
 //! Every scheme, one line each. Adding one is its file, its line here and its page in `docs/algorithms/`.
 
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt::Debug;
+
 use firstflight_contract::{
     Ack, Congestion, Control, Declaration, Declared, DescribeAck, Entry, Phase, Role, Sent, Step,
 };
 
+use crate::custom::Custom;
 use crate::scheme::{Info, ParamKind, Scheme, Value};
 use crate::startup::planned::Planned;
 use crate::{avoidance, standalone, startup};
 
 macro_rules! registry {
-    ($($name:ident ( $path:path )),+ $(,)?) => {
-        /// Any registered scheme, dispatched without indirection.
+    (@stored $path:path) => { $path };
+    (@stored $path:path, Box) => { Box<$path> };
+    ($($name:ident ( $path:path $(; $store:ident)? )),+ $(,)?) => {
+        /// Any scheme. A registered one is dispatched without indirection.
         ///
         /// The tag comes first, beside what the schemes that need little keep.
         #[derive(Clone, Debug)]
         #[repr(u8)]
         #[expect(missing_docs, reason = "each variant is documented by its type")]
-        pub enum AnyPhase { $($name($path)),+ }
+        pub enum AnyPhase {
+            $($name(registry!(@stored $path $(, $store)?)),)+
+            /// A scheme outside the registry.
+            Custom(Custom),
+        }
 
         /// Every registered scheme, in listing order.
         pub const SCHEMES: &[Info] = &[$(<$path as Scheme>::INFO),+];
@@ -34,47 +45,47 @@ macro_rules! registry {
                 None
             }
 
-            /// What the registry knows of this scheme.
+            /// Entry of this scheme in listings.
             pub fn info(&self) -> &'static Info {
-                match self { $(Self::$name(_) => &<$path as Scheme>::INFO),+ }
+                match self { $(Self::$name(_) => &<$path as Scheme>::INFO,)+ Self::Custom(p) => p.info() }
             }
 
             fn set_checked(&mut self, name: &str, value: Value) {
-                match self { $(Self::$name(p) => p.set(name, value)),+ }
+                match self { $(Self::$name(p) => p.set(name, value),)+ Self::Custom(p) => p.set(name, value) }
             }
         }
 
         impl Declared for AnyPhase {
             fn declaration(&self) -> &'static Declaration {
-                match self { $(Self::$name(_) => &<$path as Scheme>::DECLARATION),+ }
+                match self { $(Self::$name(_) => &<$path as Scheme>::DECLARATION,)+ Self::Custom(p) => p.declaration() }
             }
         }
 
         impl Phase for AnyPhase {
             fn open(&mut self, entry: &Entry, control: &mut Control) {
-                match self { $(Self::$name(p) => p.open(entry, control)),+ }
+                match self { $(Self::$name(p) => p.open(entry, control),)+ Self::Custom(p) => p.open(entry, control) }
             }
             #[inline]
             fn enter(&mut self, entry: &Entry, control: &mut Control) {
-                match self { $(Self::$name(p) => p.enter(entry, control)),+ }
+                match self { $(Self::$name(p) => p.enter(entry, control),)+ Self::Custom(p) => p.enter(entry, control) }
             }
             #[inline]
             fn on_sent(&mut self, sent: &Sent, control: &mut Control) {
-                match self { $(Self::$name(p) => p.on_sent(sent, control)),+ }
+                match self { $(Self::$name(p) => p.on_sent(sent, control),)+ Self::Custom(p) => p.on_sent(sent, control) }
             }
             #[inline]
             fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
-                match self { $(Self::$name(p) => p.on_ack(ack, control)),+ }
+                match self { $(Self::$name(p) => p.on_ack(ack, control),)+ Self::Custom(p) => p.on_ack(ack, control) }
             }
             fn on_watched(&mut self, ack: &Ack, cwnd: u64) {
-                match self { $(Self::$name(p) => p.on_watched(ack, cwnd)),+ }
+                match self { $(Self::$name(p) => p.on_watched(ack, cwnd),)+ Self::Custom(p) => p.on_watched(ack, cwnd) }
             }
             #[inline]
             fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
-                match self { $(Self::$name(p) => p.on_congestion(event, control)),+ }
+                match self { $(Self::$name(p) => p.on_congestion(event, control),)+ Self::Custom(p) => p.on_congestion(event, control) }
             }
             fn on_spurious(&mut self) {
-                match self { $(Self::$name(p) => p.on_spurious()),+ }
+                match self { $(Self::$name(p) => p.on_spurious(),)+ Self::Custom(p) => p.on_spurious() }
             }
 
             // Only the two schemes that most simulated ACKs meet, and that read two or three fields, have the description
@@ -129,10 +140,16 @@ registry! {
     VegasAvoidance(avoidance::vegas::Vegas),
     Xcp(avoidance::xcp::Xcp),
     Vcp(avoidance::vcp::Vcp),
-    Bbr(standalone::bbr::Bbr),
+    // Too large to be beside the others: every connection would be as large.
+    Bbr(standalone::bbr::Bbr; Box),
 }
 
 impl AnyPhase {
+    /// A scheme outside the registry, with the parameters that it has now.
+    pub fn custom(scheme: impl Scheme + Clone + Debug + Send + Sync + 'static) -> Self {
+        Self::Custom(Custom::new(scheme))
+    }
+
     /// The scheme with this label and default parameters; of two, the start-up scheme.
     pub fn by_label(label: &str) -> Option<Self> {
         Self::with_role(label, &Role::ALL)

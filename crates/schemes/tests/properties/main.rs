@@ -8,8 +8,10 @@ mod whole;
 use faults::{FAULTS, Faulty};
 use firstflight_contract::{Ack, Beginning, Control, Declared, Nanos, Rate, Role, Signals, Trigger};
 use firstflight_host::chain::Chain;
+use firstflight_schemes::avoidance::cubic::Cubic;
 use firstflight_schemes::registry::{AnyPhase, SCHEMES};
 use firstflight_schemes::scheme::{ParamKind, Value};
+use firstflight_schemes::startup::smooth_start::SmoothStart;
 use model::{Begin, Event, Host, Op, Subject, begin, op};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -130,6 +132,20 @@ fn every_pair_keeps_the_invariants_and_repeats_itself() {
                 .unwrap_or_else(|e| panic!("{startup}+{avoidance}: {e}"));
         }
     }
+}
+
+#[test]
+fn a_scheme_stored_as_an_object_keeps_the_invariants() {
+    let objects = || vec![AnyPhase::custom(SmoothStart::default()), AnyPhase::custom(Cubic::default())];
+    runner(96)
+        .run(&(begin(), prop::collection::vec(op(), 1..300)), |(start, ops)| {
+            let (mut object, mut built_in) = (chain(objects()), chain(phases(&["smooth-start", "cubic"])));
+            let limits = limits(&object);
+            let trace = run(&mut object, limits, start, &ops)?;
+            prop_assert!(trace == run(&mut built_in, limits, start, &ops)?, "the object differs");
+            Ok(())
+        })
+        .unwrap_or_else(|e| panic!("{e}"));
 }
 
 #[test]
