@@ -15,7 +15,7 @@ SECONDS_EACH ?= 60
 INSTALL := tools/install-missing
 
 build: packages-build
-	cargo build --release --locked --package firstflight
+	cargo build --release --locked --package firstflight-cli
 
 run: build
 	$(BIN) compare $(CAPTURE) --out out

@@ -7,6 +7,7 @@ pub mod exhibit;
 pub mod host;
 pub mod log_study;
 pub mod network;
+mod parallel;
 pub mod progress;
 pub mod results;
 pub mod run;

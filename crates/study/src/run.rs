@@ -6,11 +6,11 @@ use firstflight_contract::Nanos;
 use firstflight_scenario::seconds::Seconds;
 use firstflight_scenario::{Error, Loaded, Scenario};
 use firstflight_sim::outcome::{FlowOutcome, LinkOutcome, Outcome};
-use rayon::prelude::*;
 
 use crate::cost::Stopwatch;
 use crate::host::{FlowChoice, FlowOverTime, Host, Observe, Refusal};
 use crate::network::Built;
+use crate::parallel::try_map;
 use crate::progress::Progress;
 use crate::results::{
     EngineResult, FlowMeans, FlowResult, LinkMeans, LinkResult, Mean, RunMeans, RunResult, StartupExit,
@@ -82,14 +82,11 @@ pub fn run_scenario(
     let observe = Observe { grid: options.grid, ..Observe::default() };
     progress.begin("runs", seeds.len() as u64);
     let watch = Stopwatch::start();
-    let results: Result<Vec<_>, _> = seeds
-        .par_iter()
-        .map(|&seed| {
-            let run = host.run(scenario, seed, &observe)?;
-            progress.advance(1);
-            Ok(run.result)
-        })
-        .collect();
+    let results = try_map(&seeds, |&seed| {
+        let run = host.run(scenario, seed, &observe)?;
+        progress.advance(1);
+        Ok(run.result)
+    });
     progress.finish();
     let mut results = results?;
     let (cpu_s, wall_s) = watch.stop();

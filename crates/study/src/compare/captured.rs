@@ -9,11 +9,11 @@ use std::net::IpAddr;
 
 use firstflight_capture::{Connection, ExitReason};
 use firstflight_scenario::{Dist, SchemeSpec};
-use rayon::prelude::*;
 
 use super::path::Subject;
 use super::resemblance::{departure, distance};
 use crate::host::{FlowChoice, Observe, Run};
+use crate::parallel::map;
 use crate::progress::Progress;
 use crate::results::{CapturedTrace, ConnectionResult, Series};
 use crate::stats::quantile;
@@ -93,14 +93,11 @@ impl Captured {
                 (result(connection), trace)
             })
             .unzip();
-        let again: Vec<_> = reruns
-            .par_iter()
-            .map(|&index| {
-                let pair = nearest(subject, &all[index], &candidates);
-                progress.advance(1);
-                (index, pair)
-            })
-            .collect();
+        let again = map(reruns, |&index| {
+            let pair = nearest(subject, &all[index], &candidates);
+            progress.advance(1);
+            (index, pair)
+        });
         for (index, (result, trace)) in again {
             (connections[index], traces[index]) = (result, trace);
         }

@@ -18,9 +18,9 @@ use firstflight_capture::Capture;
 use firstflight_contract::{Nanos, Rate};
 use firstflight_scenario::preset::Preset;
 use firstflight_scenario::{Limit, Loaded, Places, Profile, SchemeSpec};
-use rayon::prelude::*;
 
 use crate::host::{FlowChoice, Host, Observe, Refusal, Run as HostRun};
+use crate::parallel::map;
 use crate::progress::Progress;
 use crate::results::{CompareReport, Comparison, InputFile, Provenance, Sample, SampleSet, Trace};
 use captured::Captured;
@@ -140,14 +140,11 @@ pub fn compare(
     let tasks = tasks(request, &subject);
     let reruns = captured::reruns(&subject);
     progress.begin("simulations", (tasks.len() + reruns.len()) as u64);
-    let runs: Vec<Run> = tasks
-        .par_iter()
-        .map(|task| {
-            let run = Run::of(task, &subject);
-            progress.advance(1);
-            run
-        })
-        .collect();
+    let runs = map(&tasks, |task| {
+        let run = Run::of(task, &subject);
+        progress.advance(1);
+        run
+    });
     let captured = Captured::of(&subject, &reruns, progress);
     progress.finish();
     Ok(report(request, &subject, &tasks, &runs, captured))
@@ -220,7 +217,7 @@ fn report(
         size_bytes: cells[cell].0[0].size,
         samples: cells[cell].1.iter().map(|run| run.sample).collect(),
     });
-    let traces: Vec<Trace> = order.par_iter().map(|&cell| trace(cells[cell], subject)).collect();
+    let traces: Vec<Trace> = map(&order, |&cell| trace(cells[cell], subject));
     let mut warnings = subject.warnings(replications);
     warnings.extend(captured.warnings);
     let comparison = Comparison {

@@ -2,12 +2,12 @@
 
 use firstflight_scenario::SchemeSpec;
 use firstflight_scenario::quantity::show_bytes;
-use rayon::prelude::*;
 
 use super::captured::again;
 use super::path::Subject;
 use super::{CompareError, Request};
 use crate::host::{Host, Observe, Run};
+use crate::parallel::map;
 use crate::results::CompareReport;
 use crate::trace::record::Recording;
 
@@ -24,7 +24,7 @@ pub fn recordings(
     let subject = Subject::of(host, request)?;
     let replications = subject.replications(request);
     let packets = Observe { packets: true, ..Observe::default() };
-    let shown = report.traces.par_iter().map(|trace| {
+    let shown = map(&report.traces, |trace| {
         let scheme = request.schemes.iter().find(|scheme| scheme.label() == trace.scheme);
         let scheme = scheme.expect("a report is of the schemes of its request");
         let replication = replications[trace.replication as usize];
@@ -39,7 +39,7 @@ pub fn recordings(
         let run = again(&subject, connection, &scheme, &packets);
         recorded(run, format!("rerun-{}", index + 1))
     });
-    Ok(shown.collect::<Vec<_>>().into_iter().chain(reruns).collect())
+    Ok(shown.into_iter().chain(reruns).collect())
 }
 
 /// The packets of a run, under the name of its files.

@@ -1,0 +1,30 @@
+//! Independent work on all cores; one item after the other without the feature `threads`.
+//!
+//! Results are in the order of the items, whatever the number of threads.
+
+#[cfg(feature = "threads")]
+use rayon::prelude::*;
+
+/// The results of `work` for every item.
+pub(crate) fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Send + Sync) -> Vec<R> {
+    #[cfg(feature = "threads")]
+    let items = items.par_iter();
+    #[cfg(not(feature = "threads"))]
+    let items = items.iter();
+    items.map(work).collect()
+}
+
+/// The results of `work` for every item, or one of the errors: some of the work is then not done.
+///
+/// # Errors
+/// Those of `work`.
+pub(crate) fn try_map<T: Sync, R: Send, E: Send>(
+    items: &[T],
+    work: impl Fn(&T) -> Result<R, E> + Send + Sync,
+) -> Result<Vec<R>, E> {
+    #[cfg(feature = "threads")]
+    let items = items.par_iter();
+    #[cfg(not(feature = "threads"))]
+    let items = items.iter();
+    items.map(work).collect()
+}
