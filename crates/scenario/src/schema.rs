@@ -1,16 +1,20 @@
-//! The JSON Schema of the format, for editors: generated from [`crate::format`] and the registry of schemes.
+//! JSON Schema of the format, for editors: generated from [`crate::format`] and the registry of schemes.
 //!
-//! It says all that can be said of one key at a time. What a reader checks beyond that (names that must exist, a
-//! window below one packet, two networks at once) is left to it.
+//! The schema checks one key at a time. The reader checks the rest: names that must exist, windows below one packet,
+//! a network that is described twice.
+//!
+//! Each type that several keys share, each table and each scheme's parameters stand once, under `$defs`.
 
 use std::collections::BTreeMap;
 
 use firstflight_contract::Role;
 use firstflight_schemes::registry::SCHEMES;
 use firstflight_schemes::scheme::{Info, ParamKind};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use crate::format::{Absent, EAGER, Key, Kind, ROOT, SECTIONS, Section, UNLIMITED};
+use crate::format::{
+    Absent, EAGER, Floor, Key, Kind, QUEUE, QUEUE_KIND, ROOT, SECTIONS, STACK, Section, UNLIMITED,
+};
 use crate::limits;
 use crate::profile::InitialWindow;
 use crate::quantity::{BDP_UNITS, BYTE_UNITS, PACKET_UNITS, RATE_UNITS, TIME_UNITS};
@@ -20,26 +24,105 @@ pub fn schema() -> Value {
     let mut root = table(&ROOT);
     root["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     root["title"] = json!("Firstflight scenario");
-    let inner = SECTIONS.iter().filter(|section| section.name != ROOT.name);
-    root["$defs"] = inner.map(|section| (section.name.to_string(), table(section))).collect();
+    root["$defs"] = definitions();
     sorted(root)
 }
 
-/// [`schema`] as the text of a file.
+/// [`schema`] as the text of a file: an object or array stands on one line where it fits.
 pub fn schema_text() -> String {
-    format!("{:#}\n", schema())
+    let mut out = String::new();
+    print(&schema(), 0, 0, &mut out);
+    out + "\n"
+}
+
+/// Everything that the schema refers to by name.
+fn definitions() -> Value {
+    let mut all = Map::new();
+    for section in SECTIONS.iter().filter(|section| section.name != ROOT.name) {
+        all.insert(table_name(section), table(section));
+    }
+    for key in STACK {
+        all.insert(stack_name(key), property(key));
+    }
+    for kind in SHARED {
+        let name = shared_name(kind).expect("every shared kind has a name");
+        all.insert(name.into(), definition(kind));
+    }
+    for info in SCHEMES {
+        all.insert(scheme_name(info), parameters(info));
+    }
+    Value::Object(all)
+}
+
+/// Kinds of values that stand under `$defs`.
+const SHARED: &[Kind] = &[
+    Kind::Name,
+    Kind::Names,
+    Kind::Rate,
+    Kind::Time(Floor::Zero),
+    Kind::Bytes,
+    Kind::Amount,
+    Kind::AmountOrUnlimited,
+    Kind::Buffer,
+    Kind::Startup,
+    Kind::Avoidance,
+    QUEUE_KIND,
+];
+
+/// Name under `$defs` of a table: `topology-parking-lot` of `[topology] parking-lot`.
+fn table_name(section: &Section) -> String {
+    section.name.replace(['[', ']', '(', ')'], "").replace(' ', "-")
+}
+
+/// Name under `$defs` of a kind of values. Kinds that the schema cannot tell apart share a name.
+fn shared_name(kind: &Kind) -> Option<&'static str> {
+    match kind {
+        Kind::Name => Some("type-name"),
+        Kind::Names => Some("type-names"),
+        Kind::Rate => Some("type-rate"),
+        Kind::Time(_) | Kind::Delay(_) => Some("type-time"),
+        Kind::Bytes => Some("type-size"),
+        Kind::Amount | Kind::LinkBuffer => Some("type-amount"),
+        Kind::AmountOrUnlimited => Some("type-amount-or-unlimited"),
+        Kind::Buffer | Kind::Threshold => Some("type-buffer"),
+        Kind::Startup => Some("type-startup"),
+        Kind::Avoidance => Some("type-avoidance"),
+        Kind::Either(_, section) if section.name == QUEUE.name => Some("type-queue"),
+        _ => None,
+    }
+}
+
+/// Name under `$defs` of a key that every source of TCP traffic has.
+fn stack_name(key: &Key) -> String {
+    format!("key-{}", key.name)
+}
+
+/// Name under `$defs` of a scheme's table. A label may have a scheme in each role.
+fn scheme_name(info: &Info) -> String {
+    format!("{}-{}", info.role.label(), info.label)
 }
 
 fn table(section: &Section) -> Value {
     let required: Vec<_> =
         section.keys.iter().filter(|key| matches!(key.absent, Absent::Refused)).map(|key| key.name).collect();
-    json!({
+    let mut schema = json!({
         "type": "object",
         "description": section.doc,
-        "properties": section.keys.iter().map(|key| (key.name.to_string(), property(key))).collect::<Value>(),
-        "required": required,
+        "properties": section.keys.iter().map(|key| (key.name.to_string(), member(key))).collect::<Value>(),
         "additionalProperties": false,
-    })
+    });
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    schema
+}
+
+/// A key of a table: by reference if every source of TCP traffic has it.
+fn member(key: &Key) -> Value {
+    match STACK.iter().find(|shared| shared.name == key.name && shared.doc == key.doc) {
+        Some(shared) => refer(&stack_name(shared)),
+        None => property(key),
+    }
 }
 
 fn property(key: &Key) -> Value {
@@ -53,7 +136,13 @@ fn property(key: &Key) -> Value {
     schema
 }
 
+/// A kind of values: by reference if it stands under `$defs`.
 fn kind(kind: &Kind) -> Value {
+    shared_name(kind).map_or_else(|| definition(kind), refer)
+}
+
+/// A kind of values in full.
+fn definition(kind: &Kind) -> Value {
     match kind {
         Kind::Text | Kind::File => json!({ "type": "string" }),
         Kind::Name => {
@@ -88,22 +177,15 @@ fn kind(kind: &Kind) -> Value {
         Kind::Startup => scheme(&[Role::Startup, Role::Standalone]),
         Kind::Avoidance => scheme(&[Role::Avoidance]),
         Kind::Pair(of) => json!({ "type": "array", "items": self::kind(of), "minItems": 2, "maxItems": 2 }),
-        Kind::Either(plain, table) => any([self::kind(plain), refer(table)]),
-        Kind::Table(table) => refer(table),
-        Kind::Tables(table) => json!({ "type": "array", "items": refer(table) }),
-        Kind::Variants(tables) => any(tables.iter().map(|table| refer(table))),
+        Kind::Either(plain, table) => any([self::kind(plain), refer(&table_name(table))]),
+        Kind::Table(table) => refer(&table_name(table)),
+        Kind::Tables(table) => json!({ "type": "array", "items": refer(&table_name(table)) }),
+        Kind::Variants(tables) => any(tables.iter().map(|table| refer(&table_name(table)))),
     }
 }
 
-fn refer(section: &Section) -> Value {
-    // JSON Pointer in a URI fragment: of what section names contain, spaces, brackets and parentheses need care.
-    let name: String = section.name.chars().fold(String::new(), |mut out, c| {
-        match c {
-            ' ' | '[' | ']' => out.push_str(&format!("%{:02X}", u32::from(c))),
-            c => out.push(c),
-        }
-        out
-    });
+/// A reference to a name under `$defs`.
+fn refer(name: &str) -> Value {
     json!({ "$ref": format!("#/$defs/{name}") })
 }
 
@@ -123,19 +205,20 @@ fn scheme(roles: &[Role]) -> Value {
     let label = format!("({})", labels.join("|"));
     let one = any([json!({ "type": "string", "pattern": format!(r"^{label}(\+{label})*$") })]
         .into_iter()
-        .chain(schemes().map(parameters)));
+        .chain(schemes().map(|info| refer(&scheme_name(info)))));
     any([one.clone(), json!({ "type": "array", "items": one })])
 }
 
+/// The table of a scheme with its parameters.
 fn parameters(info: &Info) -> Value {
     let mut properties = serde_json::Map::new();
     properties.insert("kind".into(), json!({ "const": info.label }));
     for param in info.params {
         let mut schema = match param.kind {
             ParamKind::Number { min, max } => json!({ "type": "number", "minimum": min, "maximum": max }),
-            ParamKind::Time => quantity(&[TIME_UNITS]),
+            ParamKind::Time => kind(&Kind::Time(Floor::Zero)),
             ParamKind::Packets => quantity(&[PACKET_UNITS]),
-            ParamKind::Rate => quantity(&[RATE_UNITS]),
+            ParamKind::Rate => kind(&Kind::Rate),
             ParamKind::Flag => json!({ "type": "boolean" }),
             ParamKind::Choice(words) => json!({ "enum": words }),
         };
@@ -155,4 +238,48 @@ fn sorted(value: Value) -> Value {
         Value::Array(values) => Value::Array(values.into_iter().map(sorted).collect()),
         plain => plain,
     }
+}
+
+/// Longest line of [`schema_text`], where a value can be broken.
+const WIDTH: usize = 120;
+/// Longest text of a value that may share its line with its neighbours.
+const SHORT: usize = 60;
+
+/// Prints `value`, which begins in column `column` of a line indented by `indent`. Short neighbours share a line.
+fn print(value: &Value, indent: usize, column: usize, out: &mut String) {
+    let line = value.to_string();
+    let (open, close, members): (_, _, Vec<(String, &Value)>) = match value {
+        Value::Object(map) if column + line.len() > WIDTH => {
+            ('{', '}', map.iter().map(|(key, value)| (json!(key).to_string() + ": ", value)).collect())
+        }
+        Value::Array(values) if column + line.len() > WIDTH => {
+            ('[', ']', values.iter().map(|value| (String::new(), value)).collect())
+        }
+        _ => {
+            *out += &line;
+            return;
+        }
+    };
+    let inside = indent + 2;
+    let mut column = WIDTH;
+    let mut after_short = false;
+    out.push(open);
+    for (at, (key, value)) in members.iter().enumerate() {
+        if at > 0 {
+            out.push(',');
+        }
+        let length = value.to_string().len();
+        let (width, short) = (2 + key.len() + length, length <= SHORT);
+        if after_short && short && column + width < WIDTH {
+            out.push(' ');
+            column += width;
+        } else {
+            *out += &format!("\n{:inside$}", "");
+            column = inside + width;
+        }
+        *out += key;
+        print(value, inside, inside + key.len(), out);
+        after_short = short;
+    }
+    *out += &format!("\n{:indent$}{close}", "");
 }

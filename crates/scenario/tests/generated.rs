@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use firstflight_scenario::format::SECTIONS;
 use firstflight_scenario::{Network, Profile, Scenario, load, parse, preset, reference, schema};
-use serde_json::Value;
+use serde_json::{Value, json};
 use toml::de::{DeTable, DeValue};
 
 fn repository() -> PathBuf {
@@ -77,7 +77,8 @@ fn the_schema_takes_every_example_and_what_each_is_written_out_as() {
     for (name, text) in examples() {
         let written = read(&name, &text).to_toml();
         for text in [text, written] {
-            let errors: Vec<_> = validator.iter_errors(&json(&text)).map(|error| error.to_string()).collect();
+            let errors: Vec<_> =
+                validator.iter_errors(&document(&text)).map(|error| error.to_string()).collect();
             assert_eq!(errors, [""; 0], "{name}");
         }
     }
@@ -87,7 +88,7 @@ fn the_schema_takes_every_example_and_what_each_is_written_out_as() {
 fn what_the_schema_can_see_it_refuses_as_the_reader_does() {
     let validator = jsonschema::validator_for(&schema::schema()).unwrap();
     let base = "duration = \"1 s\"\n[path]\nrate = \"1 Mbit/s\"\nrtt = \"10 ms\"\nbuffer = \"9 packets\"\n[[flow]]\n";
-    assert!(parse(base, "").is_ok() && validator.is_valid(&json(base)));
+    assert!(parse(base, "").is_ok() && validator.is_valid(&document(base)));
     for line in [
         "seed = 1",
         "start = 5",
@@ -113,8 +114,75 @@ fn what_the_schema_can_see_it_refuses_as_the_reader_does() {
     ] {
         let text = format!("{base}{line}\n");
         assert!(parse(&text, "").is_err(), "the reader takes {line}");
-        assert!(!validator.is_valid(&json(&text)), "the schema takes {line}");
+        assert!(!validator.is_valid(&document(&text)), "the schema takes {line}");
     }
+}
+
+/// The same schema with the target of every `$ref` in place of the reference.
+fn without_references(schema: &Value, definitions: &Value) -> Value {
+    match schema {
+        Value::Object(map) => {
+            let inlined =
+                map.iter().filter(|(key, _)| *key != "$defs").flat_map(|(key, value)| match value {
+                    Value::String(target) if key == "$ref" => {
+                        let name = target.strip_prefix("#/$defs/").expect("references lead to $defs");
+                        let target = without_references(&definitions[name], definitions);
+                        target.as_object().expect("a schema is an object").clone().into_iter().collect()
+                    }
+                    _ => vec![(key.clone(), without_references(value, definitions))],
+                });
+            Value::Object(inlined.collect())
+        }
+        Value::Array(values) => values.iter().map(|value| without_references(value, definitions)).collect(),
+        plain => plain.clone(),
+    }
+}
+
+/// Every table, array and value of `value`, as the path of keys and indices that leads to it.
+fn pointers(value: &Value, at: &str, all: &mut Vec<String>) {
+    all.push(at.into());
+    match value {
+        Value::Object(map) => {
+            map.iter().for_each(|(key, value)| pointers(value, &format!("{at}/{key}"), all))
+        }
+        Value::Array(values) => {
+            values.iter().enumerate().for_each(|(i, value)| pointers(value, &format!("{at}/{i}"), all));
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn references_change_no_verdict_on_examples_and_their_mutants() {
+    let schema = schema::schema();
+    let shared = jsonschema::validator_for(&schema).unwrap();
+    let inlined = jsonschema::validator_for(&without_references(&schema, &schema["$defs"])).unwrap();
+    let documents: Vec<_> = examples().iter().map(|(_, text)| document(text)).collect();
+    // Values of every type, some of which fit at other places.
+    let mut values = vec![json!(null), json!(true), json!(0), json!(0.5), json!(-1), json!([]), json!({})];
+    values.extend(["1 s", "2 packets", "3 KB", "1 BDP", "cubic", "bbr", "unlimited"].map(Value::from));
+    let mut verdicts = [0, 0];
+    for (number, document) in documents.iter().enumerate() {
+        assert!(shared.is_valid(document) && inlined.is_valid(document));
+        let mut places = vec![];
+        pointers(document, "", &mut places);
+        let donor = &documents[(number + 1) % documents.len()];
+        let mut donors = vec![];
+        pointers(donor, "", &mut donors);
+        for (at, place) in places.iter().enumerate() {
+            let from_donor = donor.pointer(&donors[at % donors.len()]).unwrap();
+            let own = &values[at % values.len()];
+            let other_own = &values[(at + 5) % values.len()];
+            for value in [own, other_own, from_donor] {
+                let mut mutant = document.clone();
+                *mutant.pointer_mut(place).unwrap() = value.clone();
+                let verdict = shared.is_valid(&mutant);
+                assert_eq!(verdict, inlined.is_valid(&mutant), "{place} = {value}");
+                verdicts[usize::from(verdict)] += 1;
+            }
+        }
+    }
+    assert!(verdicts[0] > 100 && verdicts[1] > 20, "refused and accepted: {verdicts:?}");
 }
 
 /// A value that no key takes.
@@ -327,7 +395,7 @@ fn every_profile_gives_a_flow_the_schemes_of_its_stack() {
     assert_eq!(label(Profile::Rfc, "avoidance = \"cubic\""), "slow-start+cubic");
 }
 
-fn json(text: &str) -> Value {
+fn document(text: &str) -> Value {
     table(DeTable::parse(text).unwrap().get_ref())
 }
 

@@ -162,7 +162,8 @@ pub static LINK: Section = Section {
     ],
 };
 
-pub(super) const QUEUE_KIND: Kind = Kind::Either(&words(QUEUE_WORDS), &QUEUE);
+/// A queueing discipline: its label, or a table with parameters.
+pub const QUEUE_KIND: Kind = Kind::Either(&words(QUEUE_WORDS), &QUEUE);
 const QUEUE_WORDS: &[&str] = &[
     "drop-tail", //
     "red",
@@ -294,8 +295,8 @@ const TRANSFERS: &[Key] = &[
     ),
 ];
 
-/// The stack that sends, and where.
-pub(super) const STACK: &[Key] = &[
+/// The keys of the stack that sends, and of its endpoints: the same for every source of TCP traffic.
+pub const STACK: &[Key] = &[
     optional("profile", words(Profile::WORDS), "`\"rfc\"`", "the stack that sets the defaults below"),
     habit("startup", Kind::Startup, "how the connection starts"),
     habit(
