@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 /// The crates between a scenario and a number.
-const CRATES: [&str; 8] = ["contract", "host", "schemes", "net", "paths", "scenario", "sim", "study"];
+const CRATES: [&str; 9] =
+    ["accesslog", "contract", "host", "schemes", "net", "paths", "scenario", "sim", "study"];
 /// And the files of this one.
 const FILES: [&str; 7] = ["cell.rs", "log.rs", "metric", "metric.rs", "number.rs", "run.rs", "settings.rs"];
 

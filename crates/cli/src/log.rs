@@ -1,13 +1,13 @@
-//! `firstflight log`: how much a server's connections could learn from each other, as its log tells.
+//! `firstflight log`: the share of a server's connections that a memory of paths would help, from the server's log.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::PathBuf;
 
 use clap::Args;
+use firstflight_accesslog::{Analysis, Grouping, Keep, Log, Study, WindowShare};
 use firstflight_contract::Nanos;
 use firstflight_scenario::quantity::{parse_time, show_time};
-use firstflight_study::log_study::{Analysis, Grouping, Keep, Log, Study, WindowShare};
 use firstflight_study::progress::Progress;
 
 use crate::failure::{Failure, Wrong};
@@ -16,9 +16,9 @@ use crate::output::{print, print_json};
 use crate::progress::Bar;
 use crate::table::{Align, table};
 
-/// Tell from a web server's log how often a connection comes from a network of which another was just seen.
+/// Measure in a web server's log how often a connection comes from a network with another recent connection.
 ///
-/// A memory of paths helps those connections only. The log is in the common or the combined format.
+/// A memory of paths helps only those connections. The log is in the common or the combined format.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -28,16 +28,16 @@ Examples:
 pub(crate) struct Options {
     /// The log
     file: PathBuf,
-    /// How long something learned counts; may be given several times
+    /// Age up to which a remembered network counts; may be given several times
     #[arg(long, value_name = "TIME", default_values = ["1 min", "5 min", "15 min", "60 min"])]
     window: Vec<String>,
-    /// Leading bits of an IPv4 address that make a network
+    /// Prefix length of a network, IPv4
     #[arg(long, value_name = "BITS", default_value_t = 24, value_parser = clap::value_parser!(u8).range(0..=32))]
     network: u8,
-    /// Leading bits of an IPv6 address that make a network
+    /// Prefix length of a network, IPv6
     #[arg(long, value_name = "BITS", default_value_t = 48, value_parser = clap::value_parser!(u8).range(0..=128))]
     network6: u8,
-    /// Leave out requests for images, which come over connections that are there already
+    /// Leave out requests for images, which reuse an open connection
     #[arg(long)]
     pages: bool,
     /// Print one JSON object instead of a table
@@ -81,7 +81,7 @@ fn analyse(options: &Options) -> Result<Analysis, Failure> {
     study.finish().map_err(|error| at(&format!("{error}; --window sets shorter ones")))
 }
 
-/// A file that tells how far it has been read.
+/// A file that reports the bytes read to a progress bar.
 struct Counted<'a> {
     file: File,
     bar: &'a Bar,

@@ -6,7 +6,7 @@ use std::path::Path;
 use toml::de::DeValue;
 
 /// Each crate, and the crates of this workspace that it may depend on.
-const LAYERS: [(&str, &[&str]); 13] = [
+const LAYERS: [(&str, &[&str]); 14] = [
     ("contract", &[]),
     ("host", &["contract"]),
     ("schemes", &["contract"]),
@@ -17,7 +17,8 @@ const LAYERS: [(&str, &[&str]); 13] = [
     ("lab", &[]),
     ("sim", &["contract", "host", "schemes", "net", "paths"]),
     ("study", &["contract", "host", "schemes", "net", "paths", "scenario", "capture", "sim"]),
-    ("reproduce", &["contract", "schemes", "paths", "scenario", "study"]),
+    ("accesslog", &["contract", "net", "paths", "scenario"]),
+    ("reproduce", &["contract", "schemes", "scenario", "accesslog", "study"]),
     ("report", &["study", "reproduce"]),
     (
         "cli",
@@ -28,6 +29,7 @@ const LAYERS: [(&str, &[&str]); 13] = [
             "paths",
             "scenario",
             "capture",
+            "accesslog",
             "sim",
             "study",
             "reproduce",

@@ -1,10 +1,8 @@
 //! The study of a server's log that is made up: what it is made of, and what is measured of it.
 
+use firstflight_accesslog::{Analysis, Grouping, Synthetic, analyse};
 use firstflight_contract::Nanos;
-use firstflight_paths::Grouping;
-use firstflight_scenario::Dist;
 use firstflight_scenario::quantity::parse_time;
-use firstflight_study::log_study::{Analysis, Synthetic, analyse};
 use serde::Deserialize;
 
 /// A log, and how it is looked at.
@@ -60,7 +58,7 @@ impl SyntheticLog {
                 hosts: written.hosts,
                 session_gap: time(&written.session_gap)?,
                 requests: written.requests,
-                think: Dist::Exponential(time(&written.think.exponential)?),
+                think: time(&written.think.exponential)?,
             },
             windows: written.windows.iter().map(time).collect::<Result<_, _>>()?,
             prefix: written.prefix,

@@ -5,11 +5,11 @@ mod links;
 mod scenario;
 mod time;
 
+use firstflight_accesslog::{Analysis, WindowShare};
 use firstflight_contract::Nanos;
 use firstflight_scenario::Scenario;
 use firstflight_scenario::quantity::parse_time;
 use firstflight_scenario::seconds::Seconds;
-use firstflight_study::log_study::{Analysis, WindowShare};
 use firstflight_study::results::RunResult;
 use serde::{Deserialize, Serialize};
 

@@ -5,7 +5,6 @@ mod cost;
 pub mod draw;
 pub mod exhibit;
 pub mod host;
-pub mod log_study;
 pub mod network;
 mod parallel;
 pub mod progress;

@@ -1,74 +1,74 @@
-//! One pass over a log for all windows. Memory is bounded by the requests of the longest window (48 bytes each or less) and by
-//! how many networks and bottlenecks there are.
+//! Analysis of a log in one pass for all windows. Memory grows with the requests of the longest window (at most 48 bytes
+//! each) and with the number of networks and bottlenecks.
 
-use firstflight_scenario::seconds::Seconds;
 use std::collections::{BTreeMap, VecDeque};
 
 use firstflight_contract::Nanos;
 use firstflight_paths::{Group, Grouping};
+use firstflight_scenario::seconds::Seconds;
 use serde::Serialize;
 
 use super::Request;
 
-/// What one window would have told. Only requests count that come when the longest of all windows has passed since the
-/// first request, so that all windows are judged by the same requests, and none before it is full.
+/// Result for one window. A request counts only after the longest of all windows has passed since the first request: every
+/// window is then full, and all windows are judged by the same requests.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WindowShare {
     /// Length of the window, seconds.
     pub window_s: f64,
-    /// How many requests count.
+    /// Number of requests that count.
     pub requests: u64,
-    /// Share of them whose network had another request at most this long before. Over windows this is the distribution of
-    /// the time between two requests from one network.
+    /// Share of them whose network sent another request at most `window_s` earlier. As a function of the window, this is the
+    /// distribution function of the time between two requests from one network.
     pub seen: f64,
-    /// Networks with a request within the window, as each request finds it and with its own: the mean.
+    /// Networks with a request in the window that ends at a request, its own included: the mean over requests.
     pub held_mean: f64,
-    /// The median of the same.
+    /// Median over requests of the same number.
     pub held_median: u32,
-    /// The value that 95 % of requests find at most.
+    /// 95th percentile of the same number.
     pub held_p95: u32,
-    /// The most.
+    /// Maximum of the same number.
     pub held_max: u32,
-    /// Of the requests that count as seen, the share whose network's request before came over another bottleneck; none
-    /// where no request was seen or the truth is not known.
+    /// Of the requests counted in `seen`, the share whose network's previous request used another bottleneck. `None` if no
+    /// request was seen or the true bottlenecks are unknown.
     pub wrong: Option<f64>,
-    /// Of all that count, the share whose bottleneck was seen within the window, but only from other networks than its own;
-    /// none where the truth is not known.
+    /// Of all requests that count, the share whose bottleneck was used within the window, but only by other networks.
+    /// `None` if the true bottlenecks are unknown.
     pub missed: Option<f64>,
 }
 
-/// How networks compare with the truth over a whole log.
+/// Networks of a whole log compared with the true bottlenecks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Truth {
     /// Networks in the log.
     pub networks: u64,
-    /// Those with clients of several bottlenecks.
+    /// Networks whose clients use more than one bottleneck.
     pub mixed: u64,
 }
 
-/// What a log says of one way to tell networks.
+/// Result for one log and one grouping of addresses into networks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Analysis {
-    /// One for each window, as they were given.
+    /// One entry per window, in the order given.
     pub windows: Vec<WindowShare>,
-    /// None where the truth is not known.
+    /// `None` if the true bottlenecks are unknown.
     pub truth: Option<Truth>,
 }
 
-/// The log ends before the longest window has passed.
+/// Error: the log ends before the longest window has passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the log spans {:.0} s: expected more than the longest window, {:.0} s", spans.as_secs_f64(), longest.as_secs_f64())]
+#[error("the log spans {:.0} s; expected more than the longest window, {:.0} s", spans.as_secs_f64(), longest.as_secs_f64())]
 pub struct TooShort {
-    /// From its first request to its last.
+    /// Time from the first request to the last.
     pub spans: Nanos,
     /// The longest window.
     pub longest: Nanos,
 }
 
-/// What `requests`, in the order of time, say for each of `windows` where `grouping` tells networks.
+/// Analyses `requests`, in order of time, for each of `windows`; `grouping` maps addresses to networks.
 ///
 /// # Errors
-/// If they do not span more than the longest window.
+/// [`TooShort`] if the requests do not span more than the longest window.
 pub fn analyse(
     requests: impl IntoIterator<Item = Request>,
     windows: &[Nanos],
@@ -79,22 +79,22 @@ pub fn analyse(
     study.finish()
 }
 
-/// The same, request by request.
+/// [`analyse`] in steps: one call of [`Study::add`] per request.
 #[derive(Clone, Debug)]
 pub struct Study {
     grouping: Grouping,
     longest: Nanos,
     windows: Vec<Window>,
-    /// The requests of the longest window.
+    /// Requests within the longest window.
     recent: VecDeque<Seen>,
-    /// The number of the first of them, counted from the log's first.
+    /// Number of the first entry of `recent`, counted from the first request of the log.
     first: u64,
-    /// The newest of each network that is among them.
+    /// Newest request of each network in `recent`.
     newest: BTreeMap<Group, Newest>,
     span: Option<(Nanos, Nanos)>,
-    /// When each bottleneck was last seen.
+    /// Time of the last request over each bottleneck.
     bottlenecks: BTreeMap<u32, Nanos>,
-    /// The bottleneck of each network's first client, and whether there were others.
+    /// Bottleneck of each network's first client, and whether another client used a different one.
     networks: BTreeMap<Group, (u32, bool)>,
 }
 
@@ -102,7 +102,7 @@ pub struct Study {
 struct Seen {
     at: Nanos,
     group: Group,
-    /// Whether it is its network's newest.
+    /// Whether the request is the newest of its network.
     newest: bool,
 }
 
@@ -116,20 +116,20 @@ struct Newest {
 #[derive(Clone, Debug)]
 struct Window {
     length: Nanos,
-    /// The number of its oldest request.
+    /// Number of the oldest request in the window.
     oldest: u64,
-    /// Networks in it.
+    /// Networks in the window.
     held: u32,
     requests: u64,
     seen: u64,
     wrong: u64,
     missed: u64,
-    /// How many requests found so many networks.
+    /// Number of requests, by the number of networks in their window.
     found: BTreeMap<u32, u64>,
 }
 
 impl Study {
-    /// Nothing yet.
+    /// A study without requests.
     pub fn new(windows: &[Nanos], grouping: Grouping) -> Self {
         let window = |&length: &Nanos| Window {
             length,
@@ -154,8 +154,8 @@ impl Study {
         }
     }
 
-    /// The next request. One that bears an earlier time than the one before it, as servers write when answers end out of
-    /// order, counts as made at the same time.
+    /// Adds the next request. Servers log requests when answers end, so times may run backwards: an earlier time than the
+    /// previous request's is replaced by that time.
     pub fn add(&mut self, request: Request) {
         let (begin, before) = self.span.unwrap_or((request.at, request.at));
         let now = request.at.max(before);
@@ -195,7 +195,7 @@ impl Study {
         }
     }
 
-    /// Lets go of what every window has left behind.
+    /// Removes requests that are older than the windows.
     fn forget(&mut self, now: Nanos) {
         for window in &mut self.windows {
             while let Some(seen) = self.recent.get((window.oldest - self.first) as usize)
@@ -216,10 +216,10 @@ impl Study {
         }
     }
 
-    /// What the log said.
+    /// Returns the result.
     ///
     /// # Errors
-    /// If it does not span more than the longest window.
+    /// [`TooShort`] if the requests do not span more than the longest window.
     pub fn finish(&self) -> Result<Analysis, TooShort> {
         let spans = self.span.map_or(Nanos::ZERO, |(begin, end)| end.saturating_sub(begin));
         if spans <= self.longest {
@@ -238,7 +238,7 @@ impl Study {
 
 impl Window {
     fn share(&self, truth: bool) -> WindowShare {
-        // There is at least the request that showed the log to be longer than the longest window.
+        // Not zero: the last request comes after the longest window, or the log would be too short.
         let of_all = |count: u64| count as f64 / self.requests as f64;
         let held: u64 = self.found.iter().map(|(&held, &times)| u64::from(held) * times).sum();
         WindowShare {
@@ -254,7 +254,7 @@ impl Window {
         }
     }
 
-    /// The least number of networks that so many per cent of requests do not exceed.
+    /// Smallest number of networks that `percent` % of requests do not exceed.
     fn quantile(&self, percent: u64) -> u32 {
         let mut below = 0;
         let enough = |(_, times): &(&u32, &u64)| {
@@ -293,8 +293,9 @@ mod tests {
     }
 
     #[test]
-    fn shares_and_networks_of_a_small_log_are_those_counted_by_hand() {
-        // From 20 s on four requests count, with these gaps in their networks and these networks within 10 s and 20 s:
+    fn a_small_log_gives_the_numbers_counted_by_hand() {
+        // From 20 s on, four requests count. Each line gives the gap since the network's previous request, and the networks
+        // in windows of 10 s and 20 s:
         //  20 s  A  gap 20   10..20: A B     0..20: A B
         //  25 s  B  gap 15   15..25: A B     5..25: A B
         //  40 s  A  gap 20   30..40: A      20..40: A B
@@ -317,8 +318,8 @@ mod tests {
     }
 
     #[test]
-    fn a_network_of_two_bottlenecks_tells_the_wrong_one_when_the_other_spoke_last() {
-        // At 20 s the last of A was bottleneck 1, and 2 asks; at 40 s it was 2, and 1 asks; B has one. Two of three are wrong.
+    fn a_network_of_two_bottlenecks_counts_as_wrong_after_a_request_over_the_other() {
+        // Network A: at 20 s bottleneck 2 follows 1, at 40 s 1 follows 2. Network B has one bottleneck. Two of three are wrong.
         let Analysis { windows, truth } =
             analyse(log(true), &windows(&[20]), &Grouping::default()).expect("long enough");
         assert_eq!(windows[0].wrong, Some(2.0 / 3.0));
@@ -327,8 +328,8 @@ mod tests {
     }
 
     #[test]
-    fn networks_taken_too_small_miss_their_own_bottleneck() {
-        // Two hosts behind bottleneck 1: 20 s after the first the second asks, and after 20 s more the first again.
+    fn networks_smaller_than_the_bottleneck_miss_it() {
+        // Two hosts behind bottleneck 1 take turns, 20 s apart.
         let log = [(0, "10.0.0.1"), (20, "10.0.0.2"), (40, "10.0.0.1")]
             .map(|(s, client)| request(s, client, Some(1)));
         let host = analyse(log, &windows(&[20]), &Grouping::host()).expect("long enough");
@@ -339,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_written_late_counts_at_the_time_of_the_one_before_it() {
+    fn a_request_with_an_earlier_time_counts_at_the_time_of_the_previous_one() {
         let late =
             [(0, "10.0.0.1"), (30, "10.0.1.1"), (28, "10.0.0.1")].map(|(s, client)| request(s, client, None));
         // Gap 30 s instead of 28.
@@ -351,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_longest_window_left_behind_is_forgotten() {
+    fn requests_older_than_the_longest_window_are_removed() {
         let mut study = Study::new(&windows(&[1, 10]), Grouping::default());
         for network in 0..200_u8 {
             study.add(request(u64::from(network), &format!("10.0.{network}.1"), None));
@@ -364,6 +365,6 @@ mod tests {
     fn a_log_no_longer_than_the_longest_window_is_refused() {
         let error =
             analyse(log(false), &windows(&[10, 100]), &Grouping::default()).expect_err("no request counts");
-        assert_eq!(error.to_string(), "the log spans 100 s: expected more than the longest window, 100 s");
+        assert_eq!(error.to_string(), "the log spans 100 s; expected more than the longest window, 100 s");
     }
 }

@@ -1,10 +1,10 @@
-//! Web servers' logs in the common log format of NCSA httpd, which the combined one of Apache extends:
+//! Reader of the common log format of NCSA httpd, and of the combined format of Apache, which extends it:
 //!
 //! ```text
 //! 192.0.2.7 - - [10/Oct/2000:13:55:36 -0700] "GET /index.html HTTP/1.0" 200 2326
 //! ```
 //!
-//! Read line by line; of each only the client, the time and, where images are left out, the request count.
+//! Lines are read one at a time. Only client, time and, to leave out images, the request are used.
 
 use std::io::{self, BufRead, Read};
 
@@ -12,57 +12,61 @@ use firstflight_contract::Nanos;
 
 use super::Request;
 
-/// Bytes of a line, the longest that is read.
+/// Longest line that is read, bytes.
 const LONGEST: u64 = 64 << 10;
 
-/// Endings of inline images, which Zhang, Qiu and Keshav leave out.
+/// File name extensions of inline images, which Zhang, Qiu and Keshav leave out.
 const IMAGES: [&[u8]; 8] = [b".gif", b".jpg", b".jpeg", b".png", b".ico", b".svg", b".webp", b".bmp"];
 
-/// Which requests are kept.
+/// Selection of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// All.
+    /// All requests.
     All,
-    /// All but those for images.
+    /// All requests except those for images.
     Pages,
 }
 
-/// Why a log could not be read on. Every message names the line, counted from 1.
+/// Error in a log. Every message names the line, counted from 1.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    /// The system failed.
+    /// The operating system failed to read.
     #[error("line {line}: cannot be read: {source}")]
     Unreadable {
         /// The line.
         line: u64,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The line goes on for too long.
-    #[error("line {line}: longer than {LONGEST} bytes: expected a line of a web server's log")]
+    /// The line is too long.
+    #[error("line {line}: longer than {LONGEST} bytes; expected a line of a web server's log")]
     TooLong {
         /// The line.
         line: u64,
     },
-    /// What should be the client is none.
-    #[error("line {line}: client = {found:?}: expected an IPv4 or IPv6 address (names are not looked up)")]
+    /// The client is not an address.
+    #[error(
+        "line {line}: client = {found:?}: not an address; expected an IPv4 or IPv6 address (names are not looked up)"
+    )]
     Client {
         /// The line.
         line: u64,
-        /// What stands there.
+        /// Text found there.
         found: String,
     },
-    /// What should be the time is none.
-    #[error("line {line}: time = {found:?}: expected one such as [10/Oct/2000:13:55:36 -0700], from 1970 on")]
+    /// The time is invalid.
+    #[error(
+        "line {line}: time = {found:?}: not a time; expected one such as [10/Oct/2000:13:55:36 -0700], from 1970 on"
+    )]
     Time {
         /// The line.
         line: u64,
-        /// What stands there.
+        /// Text found there.
         found: String,
     },
 }
 
-/// The requests of a log, read as they are asked for. Blank lines, and those that begin with `#`, are passed over.
+/// Iterator over the requests of a log. Blank lines and lines that begin with `#` are skipped.
 #[derive(Debug)]
 pub struct Log<R> {
     input: R,
@@ -72,12 +76,12 @@ pub struct Log<R> {
 }
 
 impl<R: BufRead> Log<R> {
-    /// The log that `input` holds.
+    /// Reads a log from `input`.
     pub fn new(input: R, keep: Keep) -> Self {
         Self { input, keep, line: vec![], number: 0 }
     }
 
-    /// Whether there is another line.
+    /// Reads the next line; false at the end of the log.
     fn advance(&mut self) -> Result<bool, LogError> {
         self.line.clear();
         self.number += 1;
@@ -121,14 +125,14 @@ impl<R: BufRead> Iterator for Log<R> {
     }
 }
 
-/// What stands between the first `open` and the next `close`.
+/// Bytes between the first `open` and the next `close`.
 fn between(line: &[u8], open: u8, close: u8) -> Option<&[u8]> {
     let from = line.iter().position(|&byte| byte == open)? + 1;
     let length = line[from..].iter().position(|&byte| byte == close)?;
     Some(&line[from..from + length])
 }
 
-/// Whether the path of the request, without what follows a `?`, ends as an image's does.
+/// Whether the request's path, without its query, has the extension of an image.
 fn is_image(line: &[u8]) -> bool {
     let request = between(line, b'"', b'"').unwrap_or_default();
     let path = request.split(|&byte| byte == b' ').nth(1).unwrap_or_default();
@@ -136,7 +140,7 @@ fn is_image(line: &[u8]) -> bool {
     IMAGES.iter().any(|ending| path.ends_with(ending))
 }
 
-/// Since 1970, UTC, of a time as `10/Oct/2000:13:55:36 -0700`.
+/// Time since 1970, UTC, of a stamp such as `10/Oct/2000:13:55:36 -0700`.
 fn time(stamp: &str) -> Option<Nanos> {
     let (local, offset) = stamp.split_once(' ')?;
     let mut parts = local.split(['/', ':']);
@@ -160,7 +164,7 @@ fn time(stamp: &str) -> Option<Nanos> {
     u64::try_from(utc).ok().map(Nanos::from_secs)
 }
 
-/// A number of exactly so many digits.
+/// Number with exactly `digits` digits.
 fn number(text: &str, digits: usize) -> Option<i64> {
     let fits = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
     fits.then(|| text.parse().ok())?
@@ -203,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_tells_its_client_and_its_time_in_utc() {
+    fn a_line_gives_its_client_and_its_time_in_utc() {
         // 20:55:36 UTC, 11 240 days after 1 January 1970: 11 240 * 86 400 + 75 336 s.
         let expected = Request {
             at: Nanos::from_secs(971_211_336),
@@ -214,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn the_combined_format_and_ipv6_are_read_too() {
+    fn the_combined_format_and_ipv6_are_read() {
         let line = r#"2001:db8::7 - - [29/Feb/2024:00:00:00 +0530] "GET / HTTP/2.0" 200 1 "https://a.example/" "x [y]""#;
         // 28 February 2024, 18:30 UTC. `date -u -d '2024-02-28 18:30' +%s` says 1709145000.
         let requests = read(line, Keep::All);
@@ -224,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn images_are_left_out_where_only_pages_are_kept() {
+    fn keeping_pages_leaves_out_images() {
         let log = [("/a.gif", false), ("/b.JPG?x=1", false), ("/c.html?d.png", true), ("/", true)];
         for (path, kept) in log {
             let line = LINE.replace("/index.html", path);
@@ -234,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn blank_lines_and_comments_are_passed_over_but_counted() {
+    fn blank_lines_and_comments_are_skipped_but_counted() {
         let log = format!(
             "# a log\n\n{LINE}\r\nwww.example.org - - [10/Oct/2000:13:55:36 -0700] \"GET /\" 200 1\n"
         );
@@ -242,13 +246,13 @@ mod tests {
         assert!(requests[0].is_ok());
         assert_eq!(
             requests[1],
-            Err("line 4: client = \"www.example.org\": expected an IPv4 or IPv6 address (names are not looked up)"
+            Err("line 4: client = \"www.example.org\": not an address; expected an IPv4 or IPv6 address (names are not looked up)"
                 .to_owned())
         );
     }
 
     #[test]
-    fn what_is_no_time_is_refused_with_its_line() {
+    fn an_invalid_time_is_refused_with_its_line() {
         for stamp in [
             "10/Okt/2000:13:55:36 -0700",
             "31/Apr/2000:13:55:36 -0700",
@@ -263,19 +267,19 @@ mod tests {
         ] {
             let line = LINE.replace("10/Oct/2000:13:55:36 -0700", stamp);
             let expected = format!(
-                "line 1: time = {stamp:?}: expected one such as [10/Oct/2000:13:55:36 -0700], from 1970 on"
+                "line 1: time = {stamp:?}: not a time; expected one such as [10/Oct/2000:13:55:36 -0700], from 1970 on"
             );
             assert_eq!(read(&line, Keep::All), [Err(expected)]);
         }
     }
 
     #[test]
-    fn a_line_without_end_is_refused_before_it_fills_the_memory() {
+    fn an_endless_line_is_refused_before_it_fills_memory() {
         let endless = io::BufReader::new(io::repeat(b'x'));
         let first = Log::new(endless, Keep::All).next().expect("a line");
         assert_eq!(
             first.expect_err("too long").to_string(),
-            "line 1: longer than 65536 bytes: expected a line of a web server's log"
+            "line 1: longer than 65536 bytes; expected a line of a web server's log"
         );
     }
 }

@@ -1,9 +1,8 @@
-//! A log that is made up: sessions come as a Poisson process, each from one host of one network, and a session asks for
-//! some pages. Networks are of Zipf popularity (G. Zipf; of web servers' clients: M. Arlitt, C. Williamson, "Web server
-//! workload characterization", SIGMETRICS 1996). Each has a block of addresses and a bottleneck of its own, so that prefixes
-//! longer than its block split it, and shorter ones join it with others.
+//! Generator of synthetic logs. Sessions arrive as a Poisson process; a session comes from one host of one network and
+//! requests several pages. The popularity of networks follows Zipf's law (G. Zipf; for clients of web servers: M. Arlitt,
+//! C. Williamson, "Web server workload characterization", SIGMETRICS 1996). Each network has its own block of addresses and
+//! its own bottleneck: a prefix longer than the block's splits the network, a shorter one merges it with others.
 
-use firstflight_scenario::seconds::Seconds;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -11,59 +10,60 @@ use std::net::{IpAddr, Ipv4Addr};
 use firstflight_contract::Nanos;
 use firstflight_net::random::Stream;
 use firstflight_scenario::Dist;
+use firstflight_scenario::seconds::Seconds;
 
 use super::Request;
-use crate::draw::draw;
 
-/// Addresses are those of 10.0.0.0/8.
+/// First address of 10.0.0.0/8, from which all clients come.
 const FIRST: u32 = 0x0a00_0000;
 const ADDRESSES: u64 = 1 << 24;
 
-/// How to make up a log.
+/// Settings of a synthetic log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Synthetic {
-    /// What every random stream derives from.
+    /// Seed of every random stream.
     pub seed: u64,
-    /// How long it is.
+    /// Duration of the log.
     pub duration: Nanos,
-    /// How many networks there are.
+    /// Number of networks.
     pub networks: u32,
-    /// `s`: the k-th most popular network has a share of sessions in proportion to k^-s; 0 makes all alike.
+    /// Exponent `s` of Zipf's law: the share of sessions of the k-th most popular network is proportional to k^-s. 0 makes
+    /// all networks equally popular.
     pub zipf: f64,
-    /// Lengths of the prefixes that networks have, 8 to 30 bits, and the share of networks of each; shares add up to 1.
+    /// Prefix lengths of the networks, 8 to 30 bits, each with its share of the networks; the shares add up to 1.
     pub lengths: Vec<(u8, f64)>,
-    /// Hosts of a network, at most those that its block has room for.
+    /// Hosts per network, limited by the size of its block.
     pub hosts: u32,
-    /// Mean time from one session to the next.
+    /// Mean time between the beginnings of sessions.
     pub session_gap: Nanos,
-    /// Mean number of requests of a session, at least 1; they are distributed geometrically.
+    /// Mean number of requests per session, at least 1; geometrically distributed.
     pub requests: f64,
-    /// Time from one request of a session to the next.
-    pub think: Dist<Nanos>,
+    /// Mean time from one request of a session to the next; exponentially distributed.
+    pub think: Nanos,
 }
 
-/// A setting that cannot be.
+/// Invalid setting of a [`Synthetic`] log.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{key} = {value}: expected {expected}")]
+#[error("{key} = {value}: out of range; expected {expected}")]
 pub struct Invalid {
-    /// Which.
+    /// Name of the setting.
     pub key: &'static str,
-    /// What it was.
+    /// Value given.
     pub value: String,
-    /// What it may be.
+    /// Valid values.
     pub expected: &'static str,
 }
 
 impl Synthetic {
-    /// The requests, in the order of time.
+    /// Returns the requests, in order of time.
     ///
     /// # Errors
-    /// If a setting is out of its range, or the networks do not fit into 10.0.0.0/8.
+    /// [`Invalid`] if a setting is out of range, or the networks do not fit into 10.0.0.0/8.
     pub fn log(&self) -> Result<impl Iterator<Item = Request> + use<>, Invalid> {
         self.check()?;
         let stream = |what: &str| Stream::named(self.seed, &format!("log {what}"));
         let mut arrivals = stream("arrivals");
-        let next = draw(Dist::Exponential(self.session_gap), &mut arrivals);
+        let next = exponential(self.session_gap, &mut arrivals);
         Ok(Sessions {
             made_of: self.clone(),
             blocks: self.blocks(&mut stream("blocks"))?,
@@ -97,11 +97,11 @@ impl Synthetic {
         rule(bits && shares, "lengths", lengths, "lengths from 8 to 30 bits with shares that add up to 1")
     }
 
-    /// The block of each network, the most popular first: its first address and how many it has.
+    /// Block of each network, the most popular first: first address and number of addresses.
     fn blocks(&self, stream: &mut Stream) -> Result<Vec<(u32, u32)>, Invalid> {
         let lengths: Vec<u8> = (0..self.networks).map(|_| self.length(stream.unit())).collect();
-        // Larger blocks first, so that none straddles its boundary; of one size in random order, so that neighbours are
-        // not of like popularity.
+        // Larger blocks come first, so that every block starts at a multiple of its size. Blocks of one size come in random
+        // order, so that neighbours differ in popularity.
         let mut order: Vec<(u8, u64, usize)> =
             lengths.iter().enumerate().map(|(k, &length)| (length, stream.bits(), k)).collect();
         order.sort_unstable();
@@ -130,12 +130,12 @@ impl Synthetic {
             }
             u -= share;
         }
-        // What rounding left over.
+        // The shares may add up to slightly less than 1.
         self.lengths.last().map_or(24, |&(length, _)| length)
     }
 }
 
-/// The share of the `k` most popular networks, for each `k` from 1 on.
+/// Cumulative share of the `k` most popular networks, for each `k` from 1.
 fn popularity(networks: u32, s: f64) -> Vec<f64> {
     let mut sum = 0.0;
     let mut shares: Vec<f64> = (1..=networks)
@@ -148,7 +148,7 @@ fn popularity(networks: u32, s: f64) -> Vec<f64> {
     shares
 }
 
-/// The log as it goes on.
+/// Iterator over the requests of a synthetic log.
 struct Sessions {
     made_of: Synthetic,
     blocks: Vec<(u32, u32)>,
@@ -157,9 +157,9 @@ struct Sessions {
     choices: Stream,
     hosts: Stream,
     pages: Stream,
-    /// When the next session begins.
+    /// Beginning of the next session.
     next: Nanos,
-    /// Requests of sessions that have begun: time, number, address, network.
+    /// Future requests of sessions that have begun: time, number, address, network.
     pending: BinaryHeap<Reverse<(Nanos, u64, u32, u32)>>,
     made: u64,
 }
@@ -169,21 +169,26 @@ impl Sessions {
         let share = self.choices.unit();
         let network = self.popularity.partition_point(|&below| below <= share).min(self.blocks.len() - 1);
         let (first, size) = self.blocks[network];
-        // The first and the last address of a block are no host's.
+        // The first and the last address of a block belong to no host.
         let room = f64::from(self.made_of.hosts.min(size - 2));
         let client = first + 1 + (self.hosts.unit() * room) as u32;
         let mut at = self.next;
         for _ in 0..geometric(self.made_of.requests, self.pages.unit()) {
             self.pending.push(Reverse((at, self.made, client, network as u32)));
             self.made += 1;
-            at = at.saturating_add(draw(self.made_of.think, &mut self.pages));
+            at = at.saturating_add(exponential(self.made_of.think, &mut self.pages));
         }
-        let gap = draw(Dist::Exponential(self.made_of.session_gap), &mut self.arrivals);
+        let gap = exponential(self.made_of.session_gap, &mut self.arrivals);
         self.next = self.next.saturating_add(gap);
     }
 }
 
-/// 1, 2, ... with a chance that falls by the same factor each time.
+/// Drawn by inversion: one uniform number per value.
+fn exponential(mean: Nanos, stream: &mut Stream) -> Nanos {
+    Dist::Exponential(mean).quantile(stream.unit())
+}
+
+/// Geometrically distributed number of this mean, from 1, for the uniform number `u`.
 fn geometric(mean: f64, u: f64) -> u64 {
     if mean > 1.0 { 1 + libm::floor(libm::log(1.0 - u) / libm::log(1.0 - 1.0 / mean)) as u64 } else { 1 }
 }
@@ -209,10 +214,10 @@ impl Iterator for Sessions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log_study::{Analysis, Truth, analyse};
+    use crate::{Analysis, Truth, analyse};
     use firstflight_paths::Grouping;
 
-    /// Single requests of like networks, one in 10 s in the mean.
+    /// Sessions of one request from equally popular networks, one every 10 s on average.
     fn plain(networks: u32) -> Synthetic {
         Synthetic {
             seed: 1,
@@ -223,12 +228,12 @@ mod tests {
             hosts: 100,
             session_gap: Nanos::from_secs(10),
             requests: 1.0,
-            think: Dist::Exponential(Nanos::from_secs(5)),
+            think: Nanos::from_secs(5),
         }
     }
 
     fn log(settings: &Synthetic) -> Vec<Request> {
-        settings.log().expect("settings that can be").collect()
+        settings.log().expect("valid settings").collect()
     }
 
     fn study(settings: &Synthetic, window: u64, bits: u8) -> Analysis {
@@ -237,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_makes_the_same_log_and_another_seed_another() {
+    fn a_seed_determines_the_log() {
         let settings = Synthetic { zipf: 1.0, requests: 3.0, ..plain(50) };
         assert_eq!(log(&settings), log(&settings));
         assert_ne!(log(&settings), log(&Synthetic { seed: 2, ..settings.clone() }));
@@ -246,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn poisson_requests_of_one_network_follow_each_other_within_the_mean_gap_63_times_in_100() {
+    fn the_gap_between_poisson_requests_is_below_its_mean_in_63_percent_of_cases() {
         // 1 - exp(-10 s / 10 s) = 0.632121. About 20 000 requests: a deviation of 0.0034; five of them.
         let Analysis { windows, .. } = study(&plain(1), 10, 24);
         assert!(windows[0].requests.abs_diff(20_000) < 5 * 141, "{}", windows[0].requests);
@@ -255,9 +260,9 @@ mod tests {
     }
 
     #[test]
-    fn a_window_holds_of_ten_like_networks_as_many_as_chance_brings() {
-        // Each has a request in 100 s in the mean. Within 50 s: its own, and of nine others each with 1 - exp(-50 / 100) =
-        // 0.393469: 4.54122. The deviation of one is sqrt(9 * 0.3935 * 0.6065) = 1.47; some 4000 windows do not overlap, so
+    fn a_window_holds_the_expected_number_of_ten_equal_networks() {
+        // Each network has a request every 100 s on average. A window of 50 s holds the request's own network, and each of nine
+        // others with probability 1 - exp(-50 / 100) = 0.393469: 4.54122. The deviation of one is sqrt(9 * 0.3935 * 0.6065) = 1.47; some 4000 windows do not overlap, so
         // five deviations of the mean are 0.12.
         let Analysis { windows, .. } = study(&plain(10), 50, 24);
         assert!((windows[0].held_mean - 4.541_22).abs() < 0.12, "{}", windows[0].held_mean);
@@ -265,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn of_three_networks_the_first_has_six_elevenths_where_popularity_falls_as_one_over_rank() {
+    fn with_exponent_1_the_first_of_three_networks_has_six_elevenths_of_the_requests() {
         // 1 / (1 + 1/2 + 1/3) = 6/11. A deviation of 0.0035 of 20 000.
         let requests = log(&Synthetic { zipf: 1.0, ..plain(3) });
         let first = requests.iter().filter(|request| request.bottleneck == Some(0)).count();
@@ -274,15 +279,16 @@ mod tests {
     }
 
     #[test]
-    fn sessions_have_as_many_requests_as_they_should_in_the_mean() {
+    fn sessions_have_the_given_mean_number_of_requests() {
         // 20 000 sessions of 4, geometric: deviation sqrt(4 * 3) = 3.46 each, and sqrt(20 000) * 4 for their number.
         let requests = log(&Synthetic { requests: 4.0, ..plain(1) }).len();
         assert!(requests.abs_diff(80_000) < 5 * 750, "{requests}");
     }
 
     #[test]
-    fn networks_smaller_than_the_prefix_share_it_and_larger_ones_are_split() {
-        // Two networks of 26 bits in one /24, of like popularity: half of what the prefix saw last is the other's.
+    fn a_prefix_joins_smaller_networks_and_splits_larger_ones() {
+        // Two equally popular networks of 26 bits in one /24: the previous request of the prefix is the other network's in half
+        // of all cases.
         let two = study(&Synthetic { lengths: vec![(26, 1.0)], hosts: 50, ..plain(2) }, 3600, 24);
         assert_eq!(two.truth, Some(Truth { networks: 1, mixed: 1 }));
         let wrong = two.windows[0].wrong.expect("requests were seen");
@@ -290,9 +296,9 @@ mod tests {
         let apart = study(&Synthetic { lengths: vec![(26, 1.0)], hosts: 50, ..plain(2) }, 3600, 26);
         assert_eq!(apart.truth, Some(Truth { networks: 2, mixed: 0 }));
         assert_eq!(apart.windows[0].wrong, Some(0.0));
-        // One network of 22 bits, its 1000 hosts over four /24: a request in 10 s in the mean, of which one in four has the
+        // One network of 22 bits with 1000 hosts in four /24: a request every 10 s on average, one in four of them from the
         // prefix. Seen within 10 s: 1 - exp(-1/4) = 0.2212; missed: exp(-1/4) (1 - exp(-3/4)) = 0.4109. The hosts of
-        // the four parts are 255, 256, 256 and 233, which moves neither by more than 0.001.
+        // the four parts are 255, 256, 256 and 233, which changes neither by more than 0.001.
         let split = study(&Synthetic { lengths: vec![(22, 1.0)], hosts: 1000, ..plain(1) }, 10, 24);
         let missed = split.windows[0].missed.expect("the truth is known");
         assert!((split.windows[0].seen - 0.2212).abs() < 0.016, "{}", split.windows[0].seen);
@@ -300,25 +306,25 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_cannot_be_are_refused_by_name() {
+    fn invalid_settings_are_refused_by_name() {
         let refused = |settings: Synthetic| settings.log().map(|_| ()).expect_err("refused").to_string();
-        assert_eq!(refused(plain(0)), "networks = 0: expected at least 1");
+        assert_eq!(refused(plain(0)), "networks = 0: out of range; expected at least 1");
         assert_eq!(
             refused(Synthetic { zipf: -1.0, ..plain(1) }),
-            "zipf = -1: expected an exponent from 0 to 10"
+            "zipf = -1: out of range; expected an exponent from 0 to 10"
         );
         assert_eq!(
             refused(Synthetic { requests: 0.5, ..plain(1) }),
-            "requests = 0.5: expected a mean from 1 to 1000000"
+            "requests = 0.5: out of range; expected a mean from 1 to 1000000"
         );
         assert_eq!(
             refused(Synthetic { lengths: vec![(24, 0.5)], ..plain(1) }),
-            "lengths = [(24, 0.5)]: expected lengths from 8 to 30 bits with shares that add up to 1"
+            "lengths = [(24, 0.5)]: out of range; expected lengths from 8 to 30 bits with shares that add up to 1"
         );
         // 65 537 blocks of 256 addresses are one more than there are.
         assert_eq!(
             refused(plain(65_537)),
-            "networks = 65537: expected as many as fit into 10.0.0.0/8 with their lengths"
+            "networks = 65537: out of range; expected as many as fit into 10.0.0.0/8 with their lengths"
         );
     }
 }
