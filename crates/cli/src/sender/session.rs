@@ -186,10 +186,12 @@ impl Session {
     }
 
     fn on_ack(&mut self, now: u64, ack: &Ack) {
-        // RFC 9293 section 3.10.7.4: what acknowledges bytes that were never sent, or less than was acknowledged
-        // already, is dropped.
-        if ack.ack < self.ack || ack.ack > self.stream.start(self.sent_segments()) {
+        // RFC 9293 section 3.10.7.4: what acknowledges bytes that were never sent is dropped.
+        if ack.ack > self.stream.start(self.sent_segments()) {
             return;
+        }
+        if ack.ack < self.ack {
+            return self.on_old_ack(now, ack);
         }
         let window = ack.window.unwrap_or(self.window);
         let repeated = ack.ack == self.ack && window == self.window;
@@ -197,7 +199,7 @@ impl Session {
         let seq = self.stream.ended_by(ack.ack);
         let repeat = self.sender.first_was_repeated() && !ack.echoes_first;
         let mark = if ack.ece { CWR_ECE } else { 0 } | if repeat { ECHO_REPEAT } else { 0 };
-        let blocks = self.blocks(&ack.blocks, seq);
+        let blocks = self.blocks(ack, seq);
         let advanced = seq > self.sender.acked();
         // The window counts from the cumulative ACK, so it is told as the sender will count afterwards.
         self.apply_window();
@@ -216,17 +218,26 @@ impl Session {
         }
     }
 
-    /// The whole segments in `blocks` beyond `seq`.
-    fn blocks(&self, blocks: &[(u64, u64)], seq: u32) -> Vec<(u32, u32)> {
+    /// An ACK below the left edge, late by reordering: its blocks are all that it may still bring.
+    fn on_old_ack(&mut self, now: u64, ack: &Ack) {
+        let seq = self.stream.ended_by(ack.ack);
+        for blocks in self.blocks(ack, seq).chunks(MAX_BLOCKS) {
+            let (low, high) = pack_blocks(seq, blocks);
+            self.sender.on_ack(now, AckIn { seq, low, high }, &mut self.sent);
+        }
+    }
+
+    /// The whole segments in the blocks of `ack` beyond `seq`.
+    fn blocks(&self, ack: &Ack, seq: u32) -> Vec<(u32, u32)> {
         let most = match self.sack {
             Sacks::Ignored => 0,
             Sacks::OneHeader => MAX_BLOCKS,
             Sacks::All => usize::MAX,
         };
         let sent = self.sent_segments();
-        let whole = blocks.iter().enumerate().map(|(place, &(from, to))| {
+        let whole = ack.blocks.iter().enumerate().map(|(place, &(from, to))| {
             // RFC 2883 section 4: only the first block may report a duplicate below the cumulative ACK.
-            let lowest = if place == 0 && to <= self.ack { 0 } else { seq + 1 };
+            let lowest = if place == 0 && to <= ack.ack { 0 } else { seq + 1 };
             (self.stream.first_from(from).max(lowest), self.stream.ended_by(to).min(sent))
         });
         whole.filter(|(from, to)| from < to).take(most).collect()

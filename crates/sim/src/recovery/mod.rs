@@ -23,7 +23,13 @@ impl Sender {
         if self.opening {
             return self.on_opened(now, ack, port);
         }
-        if !self.established || ack.seq < self.una || ack.seq > self.max {
+        if !self.established || ack.seq > self.max {
+            return;
+        }
+        if ack.seq < self.una {
+            if self.linux {
+                self.rack_on_old_ack(now, &ack, port);
+            }
             return;
         }
         if self.linux {

@@ -29,6 +29,7 @@ impl Sender {
 
     /// The peer takes `segments` beyond the cumulative ACK from now on.
     pub fn set_receive_window(&mut self, segments: u32) {
+        self.rack.widest_window = self.rack.widest_window.max(segments);
         self.stack.receive_window = ReceiveWindow::fixed(segments);
     }
 

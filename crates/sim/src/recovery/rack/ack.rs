@@ -89,11 +89,7 @@ impl Sender {
             self.rack.timeouts = 0;
         }
         if self.stack.recovery.is_selective() && (blocks[0].1 > 0 || done.duplicate) {
-            self.take_blocks(now, &blocks, &mut done);
-            if self.rack.state != CaState::Loss || self.rack.undo.marker.is_some() {
-                self.note_reordering(done.reordered);
-            }
-            done.reordered = u32::MAX;
+            self.take_reported(now, &blocks, &mut done);
         }
         let edge = if had_data { self.stamps.get(self.una) } else { 0 };
         self.take_acked(now, ack.seq, &mut done);
@@ -145,6 +141,46 @@ impl Sender {
         if self.una >= self.write_end && una_before < self.una {
             self.on_written_acked(now);
         }
+    }
+
+    /// An ACK below the left edge, late by reordering (the kernel's `old_ack`). Its blocks count: they may let new data
+    /// leave, find a loss or undo a reduction. It gives no RTT sample, sets no timer, and the segments that it reports do
+    /// not move the window.
+    pub(crate) fn rack_on_old_ack(&mut self, now: u64, ack: &AckIn, port: &mut impl Port) {
+        // RFC 5961 section 5.2: an ACK further back than the largest window is not looked at.
+        let widest = self.rack.widest_window.max(self.stack.receive_window.at(self.una));
+        if !self.stack.recovery.is_selective() || self.una - ack.seq > widest {
+            return;
+        }
+        let mut done = Delivery { reordered: u32::MAX, ..Delivery::default() };
+        let blocks = self.split_duplicate(ack, &mut done);
+        if blocks[0].1 == 0 && !done.duplicate {
+            return;
+        }
+        self.take_reported(now, &blocks, &mut done);
+        let mut news = News {
+            done,
+            una_before: self.una,
+            is_duplicate: false,
+            mark: false,
+            answers_original: false,
+            rearm: false,
+            lost_repeat: false,
+        };
+        let repeat = self.change_state(now, &mut news);
+        self.delivered += u64::from(news.done.sacked);
+        self.send_for(now, repeat, port);
+        self.push_new(now, port);
+        self.orderly = self.is_rack_orderly();
+    }
+
+    /// The blocks of an ACK, and the reordering that they show.
+    fn take_reported(&mut self, now: u64, blocks: &Blocks, done: &mut Delivery) {
+        self.take_blocks(now, blocks, done);
+        if self.rack.state != CaState::Loss || self.rack.undo.marker.is_some() {
+            self.note_reordering(done.reordered);
+        }
+        done.reordered = u32::MAX;
     }
 
     /// Takes the report of a duplicate off an ACK's blocks (RFC 2883: always the first).

@@ -98,6 +98,8 @@ pub(crate) struct Rack {
     /// Segments that left again since the connection began, and duplicates reported.
     repeated: u64,
     duplicates: u64,
+    /// Largest window that the receiver has offered, segments.
+    pub(crate) widest_window: u32,
 }
 
 impl Default for Rack {
@@ -128,6 +130,7 @@ impl Default for Rack {
             repeats: VecDeque::new(),
             repeated: 0,
             duplicates: 0,
+            widest_window: 0,
         }
     }
 }
