@@ -279,18 +279,25 @@ impl Sender {
     fn rack_tell(&mut self, now: u64, told: Told) {
         let control = &self.chain.control;
         let room = control.ssthresh.saturating_sub(control.cwnd);
-        if room > 0 && u64::from(told.growth) * self.mss > room && !self.chain.is_standalone() {
-            return self.tell_in_two(now, told, (room / self.mss) as u32);
+        if room > 0 && told.growth > 0 && !self.chain.is_standalone() {
+            return self.tell_in_slow_start(now, told, room);
         }
         self.tell_of(now, &told);
     }
 
-    #[cold]
+    /// Tells the schemes below the threshold, which is `room` bytes away.
     #[inline(never)]
-    fn tell_in_two(&mut self, now: u64, told: Told, first: u32) {
-        let rest = Told { delivered: 0, growth: told.growth - first, rtt: 0, ..told };
+    fn tell_in_slow_start(&mut self, now: u64, told: Told, room: u64) {
+        let cwnd = self.chain.control.cwnd;
+        let starting = !self.chain.in_avoidance();
+        let first = u64::from(told.growth).min(room / self.mss) as u32;
         self.tell_of(now, &Told { growth: first, ..told });
-        self.tell_of(now, &rest);
+        let ended = starting && self.chain.in_avoidance();
+        // Start-up that ends before it has grown the window (HyStart) leaves all of the ACK.
+        let rest = if ended && self.chain.control.cwnd == cwnd { told.growth } else { told.growth - first };
+        if rest > 0 {
+            self.tell_of(now, &Told { delivered: 0, growth: rest, rtt: 0, ..told });
+        }
     }
 
     /// Whether the short path is for the next ACK.
