@@ -95,6 +95,7 @@ impl Sender {
         if self.linux && self.max > 0 {
             // Its scoreboard knows no going back: what the SYN carried leaves again by itself.
             self.nxt = self.max;
+            self.note_first_departure(0);
             self.put_on_wire(now, 0, true, port);
         }
         self.send(now, port);

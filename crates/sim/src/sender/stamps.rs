@@ -11,6 +11,9 @@ pub(crate) const RETRANS: u64 = 8;
 /// Bits of a word that are not time.
 const BITS: u32 = 4;
 
+/// Places of a ring at first: room for a first flight.
+const FIRST: usize = 64;
+
 /// Something for each segment in flight, by segment number.
 #[derive(Clone, Debug)]
 pub(crate) struct Ring<T>(Vec<T>);
@@ -18,7 +21,7 @@ pub(crate) struct Ring<T>(Vec<T>);
 impl<T: Copy + Default> Ring<T> {
     /// Room for a first flight, or for nothing.
     pub(crate) fn new(wanted: bool) -> Self {
-        Self(if wanted { vec![T::default(); 64] } else { Vec::new() })
+        Self(if wanted { vec![T::default(); FIRST] } else { Vec::new() })
     }
 
     #[inline(always)]
@@ -43,17 +46,17 @@ impl<T: Copy + Default> Ring<T> {
     #[inline(always)]
     pub(crate) fn put(&mut self, segment: u32, una: u32, value: T) {
         if (segment - una) as usize >= self.0.len() {
-            self.grow(una);
+            self.grow(una, segment - una);
         }
         *self.get_mut(segment) = value;
     }
 
     #[cold]
-    fn grow(&mut self, una: u32) {
-        let old = self.0.len();
-        let mut words = vec![T::default(); 2 * old];
+    fn grow(&mut self, una: u32, offset: u32) {
+        let (old, new) = (self.0.len(), (offset as usize + 1).next_power_of_two().max(FIRST));
+        let mut words = vec![T::default(); new];
         for segment in una as usize..una as usize + old {
-            words[segment & (2 * old - 1)] = self.0[segment & (old - 1)];
+            words[segment & (new - 1)] = self.0[segment & (old - 1)];
         }
         self.0 = words;
     }

@@ -8,6 +8,7 @@ use crate::sender::routers::Carries;
 use crate::sender::stamps::{REPEATED, sent};
 use crate::sender::{AckIn, Port, Sender, Told};
 use firstflight_contract::Ack;
+use firstflight_host::rate_sampler::RateSample;
 
 /// What an ACK calls for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,8 @@ pub(super) struct News {
     pub(super) rearm: bool,
     /// A repeat was found lost.
     pub(super) lost_repeat: bool,
+    /// It came while what the receiver had dropped was being repaired.
+    pub(super) reneged: bool,
 }
 
 impl Sender {
@@ -104,7 +107,7 @@ impl Sender {
             done.original &= !done.repeat_acked;
         }
         let head_left = if self.una < self.nxt { sent(self.stamps.get(self.una)) } else { 0 };
-        let rtt = self.learn_rtt(now, ack, edge, &done, lone);
+        let rtt = self.learn_rtt(now, ack, (una_before, edge), &done, lone);
         self.rack.detector.widen(self.una, self.nxt);
         let mut news = News {
             done,
@@ -116,6 +119,7 @@ impl Sender {
                 && self.answers_before_repeat(ack, edge),
             rearm: done.advanced > 0 || done.newly_sacked.is_some_and(|(_, last)| last > head_left),
             lost_repeat: false,
+            reneged: self.rack.reneged,
         };
         if self.rack.probe_end > 0 {
             self.judge_probe(now, ack.seq, window_update, &news);
@@ -166,6 +170,7 @@ impl Sender {
             answers_original: false,
             rearm: false,
             lost_repeat: false,
+            reneged: self.rack.reneged,
         };
         let repeat = self.change_state(now, &mut news);
         self.delivered += u64::from(news.done.sacked);
@@ -205,9 +210,16 @@ impl Sender {
         first_repeat > 0 && before
     }
 
-    /// What the ACK tells of the round trip; returns the newest sample, zero if there is none. `edge` is the word of the
-    /// segment at the window's left edge before it, whose timestamp the ACK echoes.
-    fn learn_rtt(&mut self, now: u64, ack: &AckIn, edge: u64, done: &Delivery, lone: bool) -> u64 {
+    /// Takes the RTT samples of an ACK; returns the newest, zero if there is none. `edge` is the segment at the window's left
+    /// edge before the ACK, and its word; the ACK echoes the timestamp of that segment.
+    fn learn_rtt(
+        &mut self,
+        now: u64,
+        ack: &AckIn,
+        (edge, word): (u32, u64),
+        done: &Delivery,
+        lone: bool,
+    ) -> u64 {
         let mut sample = None;
         if let Some((first, last)) = done.acked
             && !done.repeat_acked
@@ -218,13 +230,10 @@ impl Sender {
             sample = Some((sample.map_or(now - first, |(oldest, _)| oldest), now - last));
         }
         if sample.is_none() && self.stack.timestamps && done.advanced > 0 {
-            // RFC 7323: the echoed timestamp tells which sending was answered. An earlier one than the last is not
-            // kept here; the path delivers again all the same.
-            if (ack.low & packet::ECHO_REPEAT != 0) == (edge & REPEATED != 0) {
-                sample = Some((now - sent(edge), now - sent(edge)));
-            } else {
-                self.rto.end_back_off();
-            }
+            // RFC 7323 section 4.1: the echoed timestamp identifies the transmission that was answered.
+            let first = word & REPEATED != 0 && ack.low & packet::ECHO_REPEAT == 0;
+            let left = if first { self.rack.first_left.get(edge) } else { sent(word) };
+            sample = Some((now - left, now - left));
         }
         let Some((oldest, newest)) = sample else { return 0 };
         if !(lone && newest > self.min_rtt) {
@@ -237,7 +246,8 @@ impl Sender {
     /// The schemes learn what was delivered; while the window is being reduced the host rules it.
     fn account(&mut self, now: u64, news: &News, in_flight: u32, rtt: u64, lone: bool, lost: u64) {
         let delivered = news.done.delivered;
-        let rate = self.end_sample(now, delivered);
+        let sample = self.end_sample(now, delivered);
+        let rate = if news.reneged { RateSample::default() } else { sample };
         let reducing = matches!(self.rack.state, CaState::Cwr | CaState::Recovery);
         let whole = self.chain.is_standalone();
         // Growth needs progress of the cumulative ACK; where reordering is common, any delivery will do.

@@ -19,6 +19,7 @@ mod wheel;
 use super::prr::Prr;
 use crate::packet::Blocks;
 use crate::sender::info::CaState;
+use crate::sender::stamps::Ring;
 use detect::Detector;
 use std::collections::VecDeque;
 use usage::Usage;
@@ -91,10 +92,14 @@ pub(crate) struct Rack {
     probe_repeats: bool,
     /// A timeout may have been spurious (F-RTO).
     frto: bool,
+    /// The receiver has reneged, and what it dropped is not all repaired: there are no samples of the delivery rate.
+    reneged: bool,
     /// Timeouts since the cumulative ACK last moved.
     timeouts: u32,
     /// Segments that left again, in order of time, with the time they left.
     repeats: VecDeque<(u32, u64)>,
+    /// When each segment that left again had left for the first time.
+    first_left: Ring<u64>,
     /// Segments that left again since the connection began, and duplicates reported.
     repeated: u64,
     duplicates: u64,
@@ -126,8 +131,10 @@ impl Default for Rack {
             probe_end: 0,
             probe_repeats: false,
             frto: false,
+            reneged: false,
             timeouts: 0,
             repeats: VecDeque::new(),
+            first_left: Ring::new(false),
             repeated: 0,
             duplicates: 0,
             widest_window: 0,

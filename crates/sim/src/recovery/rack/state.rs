@@ -15,6 +15,11 @@ impl Sender {
         if news.mark {
             self.rack.undo.ssthresh = None;
         }
+        if news.done.advanced > 0 && self.has_reneged() {
+            self.wait_for_reneged(now);
+            news.rearm = false;
+            return Repeat::Nothing;
+        }
         if self.rack.state == CaState::Open {
             self.rack.undo.first_repeat = 0;
         } else if self.una >= self.rack.high && self.end_episode(news) {

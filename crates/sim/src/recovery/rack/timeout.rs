@@ -3,11 +3,15 @@
 
 use super::ack::{News, Repeat};
 use super::{Armed, wheel};
+use crate::packet::Blocks;
 use crate::sender::Port;
 use crate::sender::Sender;
 use crate::sender::info::CaState;
 use crate::sender::stamps::{SACKED, sent};
 use firstflight_contract::{Nanos, Trigger};
+
+/// Shortest wait before everything is repeated after reneging, nanoseconds.
+const LEAST_RENEGING_WAIT: u64 = 10_000_000;
 
 impl Sender {
     /// The timer fired.
@@ -84,10 +88,26 @@ impl Sender {
         self.rack.frto = new_recovery || self.rack.timeouts > 0;
     }
 
+    /// Whether the receiver has dropped a segment that it had reported (RFC 2018 section 8): the cumulative ACK stops below
+    /// it.
+    pub(super) fn has_reneged(&self) -> bool {
+        self.una < self.nxt && self.stamps.get(self.una) & SACKED != 0
+    }
+
+    /// The next ACK may still go on from there. After half a round trip without it the timeout repeats everything.
+    #[cold]
+    pub(super) fn wait_for_reneged(&mut self, now: u64) {
+        self.arm(now, Armed::Timeout, (self.rto.srtt() / 2).max(LEAST_RENEGING_WAIT));
+    }
+
     /// What left less than a round trip ago may still arrive; the first segment counts as lost in any case.
     fn mark_all_lost(&mut self, now: u64) {
-        // RFC 2018 section 8: the receiver has dropped what it had reported.
-        let reneged = self.stamps.get(self.una) & SACKED != 0;
+        let reneged = self.has_reneged();
+        if reneged {
+            self.rack.reneged = true;
+            // Blocks that the receiver goes on reporting count anew.
+            self.rack.last = Blocks::default();
+        }
         if reneged || !self.stack.recovery.is_selective() {
             self.rack.sacked = 0;
         }

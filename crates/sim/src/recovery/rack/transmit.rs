@@ -6,7 +6,7 @@ use crate::sender::Port;
 use crate::sender::Sender;
 use crate::sender::info::CaState;
 use crate::sender::stack::IdleRestart;
-use crate::sender::stamps::{LOST, RETRANS, SACKED};
+use crate::sender::stamps::{LOST, REPEATED, RETRANS, SACKED, sent};
 use firstflight_contract::Rate;
 
 impl Sender {
@@ -146,6 +146,7 @@ impl Sender {
     /// A segment leaves again; `counted` as a repeat in flight, which a probe is not.
     pub(super) fn send_again(&mut self, now: u64, segment: u32, counted: bool, port: &mut impl Port) {
         let lost = self.stamps.get(segment) & LOST;
+        self.note_first_departure(segment);
         self.put_on_wire(now, segment, true, port);
         *self.stamps.get_mut(segment) |= lost | if counted { RETRANS } else { 0 };
         let rack = &mut self.rack;
@@ -157,6 +158,14 @@ impl Sender {
                 rack.undo.first_repeat = now;
             }
             rack.undo.repeats = rack.undo.repeats.max(0) + 1;
+        }
+    }
+
+    /// `segment` is about to leave again: keeps when it left first, for an ACK that echoes that timestamp.
+    pub(crate) fn note_first_departure(&mut self, segment: u32) {
+        let word = self.stamps.get(segment);
+        if word & REPEATED == 0 {
+            self.rack.first_left.put(segment, self.una, sent(word));
         }
     }
 

@@ -54,6 +54,7 @@ impl Sender {
             return true;
         }
         self.rack.state = CaState::Open;
+        self.rack.reneged = false;
         false
     }
 
@@ -95,6 +96,7 @@ impl Sender {
         }
         if frto || self.stack.recovery.is_selective() {
             self.rack.state = CaState::Open;
+            self.rack.reneged = false;
         }
         true
     }
