@@ -72,7 +72,6 @@ impl<'a> Host<'a> {
 /// An open connection.
 pub(super) struct Session {
     sender: Sender,
-    stream: Stream,
     /// The line before was of this time.
     at_us: u64,
     /// The last ACK: the next byte expected, and the window from there.
@@ -80,7 +79,7 @@ pub(super) struct Session {
     window: u64,
     sack: Sacks,
     closed: bool,
-    sent: Wire,
+    wire: Wire,
 }
 
 /// What becomes of an ACK's blocks.
@@ -94,13 +93,21 @@ enum Sacks {
     All,
 }
 
-/// Keeps what leaves.
-#[derive(Debug, Default)]
-struct Wire(Vec<(u64, u32, bool)>);
+/// The data, and what of it left since the line before.
+#[derive(Debug)]
+struct Wire {
+    stream: Stream,
+    sent: Vec<Sent>,
+}
 
 impl Port for Wire {
-    fn transmit(&mut self, now: u64, segment: u32, _words: (u64, u64), retransmission: bool) {
-        self.0.push((now, segment, retransmission));
+    fn transmit(&mut self, now: u64, segment: u32, _words: (u64, u64), retransmit: bool) {
+        let (seq, len) = self.stream.bytes(segment);
+        self.sent.push(Sent { at_us: micros(now), seq, len, retransmit });
+    }
+
+    fn split(&mut self, segment: u32, bytes: u32) {
+        self.stream.split(segment, bytes);
     }
 
     fn transmit_syn(&mut self, _now: u64, _words: (u64, u64)) {
@@ -138,13 +145,12 @@ impl Session {
         };
         let mut session = Self {
             sender: Sender::new(stack, chain, App::driven()),
-            stream: Stream::new(mss),
             at_us,
             ack: 1,
             window: opening.window,
             sack,
             closed: false,
-            sent: Wire::default(),
+            wire: Wire { stream: Stream::new(mss), sent: vec![] },
         };
         session.apply_window();
         session.sender.open(clock(at_us), opening.rtt_us * 1000);
@@ -161,19 +167,19 @@ impl Session {
         }
         let now = clock(at_us);
         self.at_us = at_us;
-        self.sender.advance(now, &mut self.sent);
+        self.sender.advance(now, &mut self.wire);
         match event {
             Event::Write(_) if self.closed => {
                 return Err(line.impossible("do", "nothing is written after \"close\""));
             }
             Event::Write(bytes) => {
-                let fresh = self.stream.write(*bytes, self.sent_segments());
+                let fresh = self.wire.stream.write(*bytes, self.sent_segments());
                 let fresh =
                     fresh.ok_or_else(|| line.impossible("bytes", "more segments than can be numbered"))?;
                 // Where the last segment was short the window may now end elsewhere.
                 self.apply_window();
-                let unsent = self.stream.end() - self.stream.start(self.sent_segments());
-                self.sender.write(now, fresh, unsent, &mut self.sent);
+                let unsent = self.wire.stream.end() - self.wire.stream.start(self.sent_segments());
+                self.sender.write(now, fresh, unsent, &mut self.wire);
             }
             Event::Ack(ack) => self.on_ack(now, ack),
             Event::Close => self.closed = true,
@@ -181,22 +187,25 @@ impl Session {
             Event::Established(_) => unreachable!("refused before"),
         }
         // Nothing is due any more; this also makes the time of the next timer exact.
-        self.sender.advance(now, &mut self.sent);
+        self.sender.advance(now, &mut self.wire);
         Ok(self.answer())
     }
 
     fn on_ack(&mut self, now: u64, ack: &Ack) {
         // RFC 9293 section 3.10.7.4: what acknowledges bytes that were never sent is dropped.
-        if ack.ack > self.stream.start(self.sent_segments()) {
+        if ack.ack > self.wire.stream.start(self.sent_segments()) {
             return;
         }
         if ack.ack < self.ack {
             return self.on_old_ack(now, ack);
         }
         let window = ack.window.unwrap_or(self.window);
-        let repeated = ack.ack == self.ack && window == self.window;
-        (self.ack, self.window) = (ack.ack, window);
-        let seq = self.stream.ended_by(ack.ack);
+        let update = self.sender.is_window_update(self.window, window);
+        let repeated = ack.ack == self.ack && !update;
+        if !repeated {
+            (self.ack, self.window) = (ack.ack, window);
+        }
+        let seq = self.wire.stream.ended_by(ack.ack);
         let repeat = self.sender.first_was_repeated() && !ack.echoes_first;
         let mark = if ack.ece { CWR_ECE } else { 0 } | if repeat { ECHO_REPEAT } else { 0 };
         let blocks = self.blocks(ack, seq);
@@ -206,24 +215,24 @@ impl Session {
         let mut headers = blocks.chunks(MAX_BLOCKS);
         if let Some(first) = headers.next() {
             let (low, high) = pack_blocks(seq, first);
-            self.sender.on_ack(now, AckIn { seq, low: low | mark, high }, &mut self.sent);
+            self.sender.on_ack(now, AckIn { seq, low: low | mark, high }, &mut self.wire);
             for rest in headers {
                 let (low, high) = pack_blocks(seq, rest);
-                self.sender.on_ack(now, AckIn { seq, low, high }, &mut self.sent);
+                self.sender.on_ack(now, AckIn { seq, low, high }, &mut self.wire);
             }
         } else if advanced || repeated || ack.ece {
-            self.sender.on_ack(now, AckIn { seq, low: mark, high: 0 }, &mut self.sent);
+            self.sender.on_ack(now, AckIn { seq, low: mark, high: 0 }, &mut self.wire);
         } else {
-            self.sender.on_window_update(now, &mut self.sent);
+            self.sender.on_window_update(now, &mut self.wire);
         }
     }
 
     /// An ACK below the left edge, late by reordering: its blocks are all that it may still bring.
     fn on_old_ack(&mut self, now: u64, ack: &Ack) {
-        let seq = self.stream.ended_by(ack.ack);
+        let seq = self.wire.stream.ended_by(ack.ack);
         for blocks in self.blocks(ack, seq).chunks(MAX_BLOCKS) {
             let (low, high) = pack_blocks(seq, blocks);
-            self.sender.on_ack(now, AckIn { seq, low, high }, &mut self.sent);
+            self.sender.on_ack(now, AckIn { seq, low, high }, &mut self.wire);
         }
     }
 
@@ -238,16 +247,19 @@ impl Session {
         let whole = ack.blocks.iter().enumerate().map(|(place, &(from, to))| {
             // RFC 2883 section 4: only the first block may report a duplicate below the cumulative ACK.
             let lowest = if place == 0 && to <= ack.ack { 0 } else { seq + 1 };
-            (self.stream.first_from(from).max(lowest), self.stream.ended_by(to).min(sent))
+            (self.wire.stream.first_from(from).max(lowest), self.wire.stream.ended_by(to).min(sent))
         });
         whole.filter(|(from, to)| from < to).take(most).collect()
     }
 
     /// Tells the sender how many segments the peer's window has room for, beyond the last ACK.
     fn apply_window(&mut self) {
-        let first = u64::from(self.stream.ended_by(self.ack));
-        let room = self.stream.room_by(self.ack + self.window).saturating_sub(first);
-        self.sender.set_receive_window(room.min(FLIGHT - 1) as u32);
+        let stream = &self.wire.stream;
+        let edge = self.ack + self.window;
+        let first = u64::from(stream.ended_by(self.ack));
+        let room = stream.room_by(edge).saturating_sub(first);
+        let part = if edge < stream.end() { edge - stream.start(stream.ended_by(edge)) } else { 0 };
+        self.sender.set_receive_window(room.min(FLIGHT - 1) as u32, part as u32);
     }
 
     /// Segments sent at least once.
@@ -256,14 +268,9 @@ impl Session {
     }
 
     fn answer(&mut self) -> Answer {
-        let sent = std::mem::take(&mut self.sent.0).into_iter().map(|(at, segment, retransmit)| {
-            let (seq, len) = self.stream.bytes(segment);
-            Sent { at_us: micros(at), seq, len, retransmit }
-        });
-        let sent = sent.collect();
         let next = self.sender.next_check();
         Answer {
-            sent,
+            sent: std::mem::take(&mut self.wire.sent),
             info: self.sender.info().into(),
             next_timer_us: (next != u64::MAX).then(|| micros(next)),
         }

@@ -45,6 +45,21 @@ impl Stream {
         Some(self.segments() - before)
     }
 
+    /// `segment` becomes two, the first of `bytes` bytes.
+    pub(super) fn split(&mut self, segment: u32, bytes: u32) {
+        let (start, length) = self.bytes(segment);
+        let at = self.runs.partition_point(|run| run.segment <= segment);
+        let first = self.runs[at - 1].segment < segment;
+        let goes_on = self.runs.get(at).is_none_or(|next| next.segment > segment + 1);
+        for later in &mut self.runs[at..] {
+            later.segment += 1;
+        }
+        let rest = Run { segment: segment + 1, byte: start + u64::from(bytes) };
+        let after = Run { segment: segment + 2, byte: start + length };
+        let runs = [first.then_some(Run { segment, byte: start }), Some(rest), goes_on.then_some(after)];
+        self.runs.splice(at..at, runs.into_iter().flatten());
+    }
+
     /// Segments written.
     pub(super) fn segments(&self) -> u32 {
         let last = self.last();
@@ -128,6 +143,22 @@ mod tests {
         let first = [1, 2, 1001, 2001, 2002, 2501, 2502, 3501].map(|byte| stream.first_from(byte));
         assert_eq!(first, [0, 1, 1, 2, 3, 3, 4, 4]);
         assert_eq!((stream.room_by(3500), stream.room_by(3501), stream.room_by(5501)), (3, 4, 6));
+    }
+
+    #[test]
+    fn a_segment_may_be_split_in_the_middle_and_at_the_end() {
+        let mut stream = Stream::new(1000);
+        stream.write(3500, 0);
+        stream.split(1, 600);
+        assert_eq!(cut(&stream), [(1, 1000), (1001, 600), (1601, 400), (2001, 1000), (3001, 500)]);
+        stream.split(4, 200);
+        stream.split(0, 1);
+        let head = [(1, 1), (2, 999), (1001, 600), (1601, 400), (2001, 1000)];
+        assert_eq!(cut(&stream), [&head[..], &[(3001, 200), (3201, 300)]].concat());
+        // What was sent stays as it is; the next write begins a segment.
+        stream.write(1000, 7);
+        assert_eq!(cut(&stream)[7..], [(3501, 1000)]);
+        assert_eq!([1600, 1601, 3200, 3201].map(|byte| stream.ended_by(byte)), [2, 3, 5, 6]);
     }
 
     #[test]

@@ -18,6 +18,13 @@ impl Default for Delivery {
     }
 }
 
+impl Delivery {
+    /// `segment` becomes two, of those in `una..nxt`.
+    pub(crate) fn split(&mut self, segment: u32, una: u32, nxt: u32) {
+        self.stamps.split(segment, una, nxt);
+    }
+}
+
 impl Sender {
     /// `segment` leaves.
     pub(super) fn stamp_delivery(&mut self, now: u64, segment: u32) {

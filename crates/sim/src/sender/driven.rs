@@ -27,8 +27,15 @@ impl Sender {
         self.send(now, port);
     }
 
-    /// The peer takes `segments` beyond the cumulative ACK from now on.
-    pub fn set_receive_window(&mut self, segments: u32) {
+    /// Whether an ACK without news changes the peer's window, which was `old` bytes, when it gives it as `new` bytes. Linux
+    /// does not believe one that only becomes smaller.
+    pub fn is_window_update(&self, old: u64, new: u64) -> bool {
+        if self.linux { new > old || new == 0 } else { new != old }
+    }
+
+    /// The peer takes `segments` beyond the cumulative ACK from now on, and `part` bytes of the one after them.
+    pub fn set_receive_window(&mut self, segments: u32, part: u32) {
+        self.rack.window_part = part;
         self.rack.widest_window = self.rack.widest_window.max(segments);
         self.stack.receive_window = ReceiveWindow::fixed(segments);
     }

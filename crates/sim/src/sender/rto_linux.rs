@@ -58,6 +58,11 @@ impl Rto {
         self.base = self.timeout;
     }
 
+    /// A segment was split.
+    pub(crate) fn renumber(&mut self, beyond: impl Fn(&mut u32)) {
+        beyond(&mut self.deviation.round_end);
+    }
+
     /// The timeout in force, in whole ticks of the kernel's clock.
     pub(crate) fn timeout_in_ticks(&self) -> u64 {
         self.in_ticks(self.timeout)

@@ -102,6 +102,11 @@ impl ReceiveWindow {
         Self { reads: Some(Reads { every, write }), varies: true, ..self }
     }
 
+    /// A window with room for one more segment.
+    pub(crate) fn one_more(self) -> Self {
+        Self { first: self.first + 1, limit: self.limit + 1, ..self }
+    }
+
     /// Segments that open the window on their arrival.
     pub fn opening(self) -> u32 {
         self.limit.saturating_sub(self.first).div_ceil(2)

@@ -51,6 +51,17 @@ impl<T: Copy + Default> Ring<T> {
         *self.get_mut(segment) = value;
     }
 
+    /// `segment` becomes two that have its value, of those in `una..nxt`.
+    #[cold]
+    pub(crate) fn split(&mut self, segment: u32, una: u32, nxt: u32) {
+        if self.0.is_empty() {
+            return;
+        }
+        for later in (segment..nxt).rev() {
+            self.put(later + 1, una, self.get(later));
+        }
+    }
+
     #[cold]
     fn grow(&mut self, una: u32, offset: u32) {
         let (old, new) = (self.0.len(), (offset as usize + 1).next_power_of_two().max(FIRST));

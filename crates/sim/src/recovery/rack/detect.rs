@@ -74,6 +74,11 @@ impl Detector {
         (self.rtt + window) as i64 - (now - sent(word)) as i64
     }
 
+    /// A segment was split.
+    pub(super) fn renumber(&mut self, beyond: impl Fn(&mut u32)) {
+        [&mut self.newest_end, &mut self.judged, &mut self.widened_at].into_iter().for_each(beyond);
+    }
+
     /// A recovery ended without being undone.
     pub(super) fn end_recovery(&mut self) {
         self.persist = self.persist.saturating_sub(1);

@@ -9,6 +9,7 @@ mod detect;
 mod marks;
 mod probe;
 mod reno;
+mod split;
 mod state;
 mod timeout;
 mod transmit;
@@ -105,6 +106,8 @@ pub(crate) struct Rack {
     duplicates: u64,
     /// Largest window that the receiver has offered, segments.
     pub(crate) widest_window: u32,
+    /// Bytes that the receiver has room for beyond the last whole segment.
+    pub(crate) window_part: u32,
 }
 
 impl Default for Rack {
@@ -138,6 +141,7 @@ impl Default for Rack {
             repeated: 0,
             duplicates: 0,
             widest_window: 0,
+            window_part: 0,
         }
     }
 }

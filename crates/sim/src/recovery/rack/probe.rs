@@ -51,12 +51,15 @@ impl Sender {
             return self.rearm_timeout(now);
         }
         self.rack.probe_repeats = false;
+        let tail = self.nxt - 1;
         if self.nxt < self.available && self.nxt < self.window_end() {
             self.send_one(now, port);
             self.validate_after(now, true);
-        } else {
-            self.send_again(now, self.nxt - 1, false, port);
+        } else if self.fit_into_window(tail, port) {
+            self.send_again(now, tail, false, port);
             self.rack.probe_repeats = true;
+        } else {
+            return self.rearm_timeout(now);
         }
         self.rack.probe_end = self.nxt;
         self.arm(now, Armed::Timeout, self.rto.timeout());

@@ -58,7 +58,9 @@ impl Sender {
     fn on_timeout(&mut self, now: u64, port: &mut impl Port) {
         self.stats.timeouts += 1;
         self.enter_loss(now);
-        self.rack.timeouts += 1;
+        // A closed window asks for probes, which do not count as timeouts.
+        self.rack.timeouts += u32::from(!self.is_window_closed());
+        self.fit_into_window(self.una, port);
         self.send_again(now, self.una, true, port);
         self.rto.back_off_linux();
         self.arm(now, Armed::Timeout, self.rto.timeout());

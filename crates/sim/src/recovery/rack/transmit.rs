@@ -118,15 +118,16 @@ impl Sender {
     /// Sends again what is lost, the earliest first, as far as the window allows.
     pub(super) fn repeat_lost(&mut self, now: u64, port: &mut impl Port) {
         let cwnd = self.cwnd_segments();
-        let end = self.rack.lost_end.min(self.nxt);
         let mut segment = self.rack.hint.max(self.una);
         let mut rearm = false;
-        while segment < end && self.rack.retrans < self.rack.lost {
+        while segment < self.rack.lost_end.min(self.nxt) && self.rack.retrans < self.rack.lost {
             if u64::from(self.rack.in_flight(self.nxt - self.una)) >= cwnd {
                 break;
             }
             if self.stamps.get(segment) & (LOST | SACKED | RETRANS) == LOST {
-                if self.chain.control.pacing != Rate::NONE && self.must_wait(now) {
+                if self.chain.control.pacing != Rate::NONE && self.must_wait(now)
+                    || !self.fit_into_window(segment, port)
+                {
                     break;
                 }
                 self.send_again(now, segment, true, port);

@@ -26,6 +26,11 @@ impl Usage {
         }
     }
 
+    /// A segment was split.
+    pub(super) fn renumber(&mut self, beyond: impl Fn(&mut u32)) {
+        beyond(&mut self.until);
+    }
+
     /// Whether a window of `cwnd` bytes limits the sender. In slow start it may grow to twice what was out, so that
     /// a sender whose application pauses between writes is not held back by one window that it did not fill.
     #[inline(always)]
