@@ -11,7 +11,7 @@ use firstflight_contract::{Ack, Congestion, Control, Entry, Phase, Role, Signals
 const KEPT: f64 = 0.7998;
 /// S_max: most segments that a round trip adds (Linux: max_increment).
 const MAX_INCREMENT: u64 = 16;
-/// Window up to which it is Reno, segments (Linux: low_window).
+/// Window below which it is Reno, segments (Linux: low_window).
 const LOW_WINDOW: u64 = 14;
 /// A round trip covers this part of the distance to the bound, inverted (Linux: BICTCP_B).
 const SEARCH: f64 = 4.0;
@@ -103,7 +103,7 @@ impl Scheme for Bic {
                 name: "low_window",
                 kind: ParamKind::Packets,
                 default: "14 packets",
-                doc: "window up to which it is Reno (Linux: low_window)",
+                doc: "window below which it is Reno; with rules = linux up to it (Linux: low_window)",
             },
             Param {
                 name: "b",
@@ -141,9 +141,10 @@ impl Scheme for Bic {
 }
 
 impl Bic {
-    /// Whether a window of this many bytes is Reno's.
+    /// Whether a window of this many bytes is Reno's: below `low_window` in the paper, up to it in the kernel.
     fn is_low(&self, window: u64) -> bool {
-        window / self.mss <= self.low_window
+        let segments = window / self.mss;
+        if self.linux { segments <= self.low_window } else { segments < self.low_window }
     }
 
     /// Bytes that a window of ACKs adds to `window`.

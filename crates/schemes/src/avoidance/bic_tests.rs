@@ -65,11 +65,11 @@ fn the_search_takes_the_round_trips_that_a_calculation_by_hand_gives() {
     close(s.rounds_to(1208.0), 10.0, 0.005);
 }
 
-/// The kernel's rule as a recurrence over segments, in floating point.
+/// The rule as a recurrence over segments, in floating point.
 fn recurrence(mut w: f64, last_max: f64, acks: u64, per_ack: f64) -> f64 {
     for _ in 0..acks {
         let distance = (last_max - w) / 4.0;
-        let mut increment = if w < 15.0 {
+        let mut increment = if w < 14.0 {
             1.0
         } else if distance > 16.0 {
             16.0
@@ -80,7 +80,7 @@ fn recurrence(mut w: f64, last_max: f64, acks: u64, per_ack: f64) -> f64 {
         } else {
             ((w - last_max) / 3.0).min(16.0)
         };
-        if last_max == 0.0 && w >= 15.0 {
+        if last_max == 0.0 && w >= 14.0 {
             increment = increment.max(w / 20.0);
         }
         w += per_ack * increment.min(w) / w;
@@ -130,18 +130,25 @@ fn a_timeout_forgets_the_bound() {
 }
 
 #[test]
-fn up_to_the_low_window_it_is_reno() {
-    let mut s = Sender::new(14);
-    for _ in 0..14 {
+fn below_the_low_window_it_is_reno_and_at_it_only_with_the_kernels_rules() {
+    let after_congestion = |rules: &str, segments: u64| {
+        let mut s = Sender::new(segments);
+        s.phase.set("rules", Value::Choice(RULES.iter().position(|&rule| rule == rules).unwrap()));
+        s.congestion(Trigger::Loss);
+        s.control.cwnd
+    };
+    // The paper: "if (cwnd < low_window)"; tcp_bic.c: cwnd <= low_window.
+    for rules in ["xu", "linux"] {
+        assert_eq!(after_congestion(rules, 13), 13 * MSS / 2);
+        assert_eq!(after_congestion(rules, 15), 15 * MSS * 819 / 1024);
+    }
+    assert_eq!(after_congestion("xu", 14), 14 * MSS * 819 / 1024);
+    assert_eq!(after_congestion("linux", 14), 7 * MSS);
+    let mut s = Sender::new(13);
+    for _ in 0..13 {
         s.ack(1);
     }
-    close(s.window(), 15.0, 0.005);
-    let mut s = Sender::new(14);
-    s.congestion(Trigger::Loss);
-    assert_eq!(s.control.cwnd, 7 * MSS);
-    let mut s = Sender::new(15);
-    s.congestion(Trigger::Loss);
-    assert_eq!(s.control.cwnd, 15 * MSS * 819 / 1024);
+    close(s.window(), 14.0, 0.005);
     let mut s = Sender::new(3);
     s.congestion(Trigger::Loss);
     assert_eq!(s.control.cwnd, 2 * MSS);

@@ -1,12 +1,14 @@
 //! H-TCP: D. Leith, R. Shorten, "H-TCP: TCP for high-speed and long-distance networks", PFLDnet 2004.
 //!
-//! Reno for the first second after a congestion; from then on the window grows the faster the longer there has been none.
+//! For the first second after a congestion a round trip adds 2 (1 - beta) segments, which gives the average window of Reno
+//! at any beta: one segment at beta 0.5, 0.4 at beta 0.8. From then on the window grows the faster the longer there has been
+//! no congestion.
 //! A loss takes no more from the window than the queue held.
 
 use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
 use firstflight_contract::{Ack, Congestion, Control, Entry, Nanos, Phase, Role, Signals, Step};
 
-/// Delta_L: how long Reno's increase lasts after a congestion.
+/// Delta_L: for so long after a congestion the increase does not depend on the time.
 const LOW_SPEED: Nanos = Nanos::from_secs(1);
 /// Seconds since then beyond which the increase rises no more: a million segments a round trip.
 const LONGEST: u64 = 2000;
@@ -135,6 +137,7 @@ impl HTcp {
             increase = (u128::from(increase) * u128::from(rtt) / u128::from(REFERENCE_RTT)) as u64;
             increase = increase.max(ONE);
         }
+        // alpha <- 2 (1 - beta) alpha, also within Delta_L and without a floor, as in tcp_htcp.c; ns-3 has a floor of 1.
         if self.scaled { (increase * 2 * (ONE - self.epoch.kept)) >> UNIT_BITS } else { increase }
     }
 

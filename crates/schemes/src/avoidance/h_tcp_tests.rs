@@ -96,6 +96,21 @@ fn a_congestion_leaves_the_ratio_of_the_rtts_between_a_half_and_four_fifths() {
 }
 
 #[test]
+fn the_first_second_adds_less_than_a_segment_a_round_trip_where_congestion_takes_less_than_half() {
+    // htcp_alpha_update: 2 factor (1 - beta) with factor 1: 2 (1 - 0.8) = 0.4 segments; without scaling one.
+    for (scaled, segments) in [(true, 0.4), (false, 1.0)] {
+        let (mut phase, mut control) = h_tcp(&[("bandwidth_switch", false), ("scaled", scaled)]);
+        round(&mut phase, &mut control, Nanos::from_secs(5), 1000, RTT);
+        let at = Nanos::from_secs(6);
+        let _ = phase.on_congestion(&congestion(at, &control), &mut control);
+        let mut control = Control { cwnd: SEGMENTS * MSS, ..Control::default() };
+        let _ = phase.on_ack(&ack(at + Nanos::from_millis(900), SEGMENTS * MSS), &mut control);
+        let added = (control.cwnd - SEGMENTS * MSS) as f64 / MSS as f64;
+        assert!((added - segments).abs() < 0.002, "{added}");
+    }
+}
+
+#[test]
 fn half_the_window_goes_while_the_rate_still_changes_by_more_than_a_fifth() {
     let (mut phase, mut control) = h_tcp(&[]);
     // Bytes a round trip before each congestion. The first rate has none to compare with; 850 and 700 are within 20 %
