@@ -2,6 +2,8 @@
 
 use core::ops::{Add, AddAssign, Sub};
 
+use crate::{mul_div, mul_div_round};
+
 /// Nanoseconds on the host's clock, or a span of them. Zero means "not known" in the contract's events.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -73,12 +75,12 @@ impl Rate {
         if span.0 == 0 {
             return Self::NONE;
         }
-        Self((bytes as u128 * 8_000_000_000 / span.0 as u128) as u64)
+        Self(mul_div(bytes, 8_000_000_000, span.0))
     }
 
     /// Bytes carried in `span`, rounded down.
     pub const fn bytes_in(self, span: Nanos) -> u64 {
-        (self.0 as u128 * span.0 as u128 / 8_000_000_000) as u64
+        mul_div(self.0, span.0, 8_000_000_000)
     }
 
     /// Time to carry `bytes`, rounded to the nearest nanosecond; [`Nanos::NEVER`] at no rate.
@@ -86,7 +88,7 @@ impl Rate {
         if self.0 == 0 {
             return Nanos::NEVER;
         }
-        Nanos(((bytes as u128 * 8_000_000_000 + self.0 as u128 / 2) / self.0 as u128) as u64)
+        Nanos(mul_div_round(bytes, 8_000_000_000, self.0))
     }
 }
 

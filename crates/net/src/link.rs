@@ -5,7 +5,7 @@ use crate::random::{Stream, probability};
 use crate::readings::Readings;
 use crate::router::Header;
 use crate::trace::Tape;
-use firstflight_contract::{Nanos, Rate};
+use firstflight_contract::{Nanos, Rate, mul_div_round};
 
 /// Serialisation times are kept as nanoseconds per byte with this many fractional bits.
 const FRACTION: u32 = 24;
@@ -88,11 +88,10 @@ struct Guard {
 impl Link {
     /// A link of this rate and propagation delay behind `queue`. Rates lie between 10 kbit/s and 100 Gbit/s.
     pub fn new(rate: Rate, delay: Nanos, queue: Queue) -> Self {
-        let bits = (8_000_000_000_u128 << FRACTION) + u128::from(rate.0 / 2);
         let guard = (!matches!(queue, Queue::Unlimited)).then(|| Box::new(Guard::new(queue, None)));
         Self {
             free_at: 0,
-            ns_per_byte: (bits / u128::from(rate.0.max(1))) as u64,
+            ns_per_byte: mul_div_round(8_000_000_000, 1 << FRACTION, rate.0.max(1)),
             delay: delay.0,
             packets: 0,
             bytes: 0,

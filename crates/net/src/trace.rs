@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use firstflight_contract::{mul_add_div, mul_div};
+
 /// Bytes of a delivery opportunity, and what each packet takes beside its own: mahimahi counts packets as its TUN
 /// device hands them over, 4 bytes longer than they are, and an opportunity takes the longest of them.
 const OPPORTUNITY: u64 = 1504;
@@ -13,7 +15,7 @@ const TUN_HEADER: u64 = 4;
 pub const OPPORTUNITY_PACKET: u64 = OPPORTUNITY - TUN_HEADER;
 
 /// Bits of a byte, and the nanoseconds of a second: rates times nanoseconds are compared with bytes times this.
-const PER_BYTE: u128 = 8_000_000_000;
+const PER_BYTE: u64 = 8_000_000_000;
 
 /// What a link can carry when.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,7 +68,7 @@ impl Trace {
             Self::Opportunities(_) => 1,
             Self::Rates(rates) => {
                 let fastest = rates.steps.iter().map(|step| step.1).max().unwrap_or(1);
-                (u128::from(size) * PER_BYTE / u128::from(fastest)) as u64
+                mul_div(size.into(), PER_BYTE, fastest)
             }
         }
     }
@@ -81,9 +83,11 @@ impl Trace {
             Self::Rates(rates) => {
                 let until = |index: usize| rates.end(index).min(end);
                 let held = rates.steps.iter().enumerate().filter(|(_, (from, _))| *from < end);
-                let amount =
-                    held.map(|(index, &(from, rate))| u128::from(rate) * u128::from(until(index) - from));
-                (amount.sum::<u128>() / PER_BYTE) as u64
+                let bytes = held.fold((0, 0), |(bytes, carry), (index, &(from, rate))| {
+                    let (whole, rest) = mul_add_div(rate, until(index) - from, carry, PER_BYTE);
+                    (bytes + whole, rest)
+                });
+                bytes.0
             }
         }
     }
@@ -131,7 +135,7 @@ struct Head {
     index: usize,
     /// What is left of it at `at` for a packet that is there before: bytes of the opportunity; of the rate, what the
     /// nanosecond that ends then could have carried more.
-    left: u128,
+    left: u64,
 }
 
 impl Tape {
@@ -156,12 +160,12 @@ impl Head {
     fn take_opportunities(&mut self, opportunities: &Opportunities, now: u64, size: u32) {
         if self.at <= now {
             (self.cycle, self.index) = opportunities.after(now);
-            self.left = OPPORTUNITY.into();
+            self.left = OPPORTUNITY;
         }
-        let mut need = u128::from(size) + u128::from(TUN_HEADER);
+        let mut need = u64::from(size) + TUN_HEADER;
         while need > self.left {
             need -= self.left;
-            self.left = OPPORTUNITY.into();
+            self.left = OPPORTUNITY;
             self.index += 1;
             if self.index == opportunities.times.len() {
                 (self.cycle, self.index) = (self.cycle + 1, 0);
@@ -177,18 +181,18 @@ impl Head {
         if self.at <= now {
             (self.at, self.index, self.left) = (now, rates.at(now), 0);
         }
-        let need = u128::from(size) * PER_BYTE;
+        let need = u64::from(size) * PER_BYTE;
         let mut need = match self.left.checked_sub(need) {
             Some(left) => return self.left = left,
             None => need - self.left,
         };
         loop {
-            let rate = u128::from(rates.steps[self.index].1);
+            let rate = rates.steps[self.index].1;
             let end = rates.end(self.index);
-            let room = rate * u128::from(end - self.at);
+            let room = rate.saturating_mul(end - self.at);
             if need <= room {
                 let time = need.div_ceil(rate);
-                self.at += time as u64;
+                self.at += time;
                 self.left = rate * time - need;
                 return;
             }

@@ -2,6 +2,7 @@
 //! Packet Scheduler and Active Queue Management Algorithm", RFC 8290, section 4. Flows are hashed to queues, which are
 //! served in turn by deficit round robin; a queue that has just become busy comes before the others.
 
+use firstflight_contract::mul_shift;
 use std::collections::VecDeque;
 
 use super::Room;
@@ -69,7 +70,7 @@ impl<T: Copy> FqCodel<T> {
         hash = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         hash = (hash ^ hash >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
         hash ^= hash >> 31;
-        ((u128::from(hash) * u128::from(self.config.flows)) >> 64) as u32
+        mul_shift(hash, self.config.flows.into(), 64) as u32
     }
 
     /// Section 4.1. Whoever comes is let in; where there is no room, the fattest queue gives.

@@ -1,7 +1,7 @@
 //! The fair share of a new connection: I. Yu, R. Newman, "TCP slow start with fair share of bandwidth", Computer Networks
 //! 55 (2011), section 3.
 
-use firstflight_contract::Plan;
+use firstflight_contract::{Plan, mul_div};
 
 use crate::{Cluster, Connection, Transfer};
 
@@ -30,9 +30,9 @@ impl<'a> Fair<'a> {
 
     /// `s_n`, bytes.
     pub(crate) fn share(&self) -> u64 {
-        let [s, l, w_o] = [self.s, self.l.into(), self.w_o].map(u128::from);
         // (2): s_n = (S + L w_o) / (L + S/w_o + 1), both sides of the fraction times w_o.
-        ((s + l * w_o) * w_o / (l * w_o + s + w_o)) as u64
+        let windows = self.s + u64::from(self.l) * self.w_o;
+        mul_div(windows, self.w_o, windows + self.w_o)
     }
 
     /// `L + S/w_o`: how many steady connections the windows amount to.

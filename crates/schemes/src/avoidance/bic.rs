@@ -5,7 +5,9 @@
 //! away from it again as it came. How fast at most is a constant.
 
 use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
-use firstflight_contract::{Ack, Congestion, Control, Entry, Phase, Role, Signals, Step, Trigger};
+use firstflight_contract::{
+    Ack, Congestion, Control, Entry, Phase, Role, Signals, Step, Trigger, mul_add_div, mul_div, mul_shift,
+};
 
 /// Window left by congestion, 819/1024 (Linux: beta).
 const KEPT: f64 = 0.7998;
@@ -160,25 +162,22 @@ impl Bic {
         let part = if searching { self.search } else { self.search - (1 << ONE_BITS) };
         let distance = at.abs_diff(bound);
         // 2^-16
-        let mut step = (u128::from(distance) << (2 * ONE_BITS)) / u128::from(part);
+        let mut step = mul_div(distance, 1 << (2 * ONE_BITS), part);
         if searching && self.linux {
             step = step >> ONE_BITS << ONE_BITS;
         }
-        let near = if searching {
-            step <= u128::from(unit) << ONE_BITS
-        } else {
-            distance < (self.search * unit) >> ONE_BITS
-        };
-        step = step.min(u128::from(self.max_increment.saturating_mul(unit)) << ONE_BITS);
+        let near =
+            if searching { step <= unit << ONE_BITS } else { distance < (self.search * unit) >> ONE_BITS };
+        step = step.min(self.max_increment.saturating_mul(unit).saturating_mul(1 << ONE_BITS));
         let increment = if near {
             // b segments in smooth_part round trips
             self.search * self.mss / self.smooth_part
         } else if self.linux {
             // a segment for each so many acknowledged, a whole number
-            let acknowledged = (u128::from(at) << ONE_BITS) / step.max(1);
-            (u128::from(window) / acknowledged.max(1)) as u64
+            let acknowledged = mul_div(at, 1 << ONE_BITS, step.max(1));
+            window / acknowledged.max(1)
         } else {
-            (step >> ONE_BITS) as u64
+            step >> ONE_BITS
         };
         // Linux: "if in slow start or link utilization is very low", 5 % a round trip
         if self.last_max == 0 { increment.max(window / UNBOUND) } else { increment }
@@ -199,15 +198,15 @@ impl Phase for Bic {
         // An ACK for more than a window counts as one, and the window grows no faster than in slow start.
         let cwnd = control.cwnd;
         let covered = ack.growth.min(cwnd);
-        let whole = u128::from(self.increment(cwnd)) * u128::from(covered) + u128::from(self.remainder);
-        control.cwnd += u64::try_from(whole / u128::from(cwnd)).unwrap_or(u64::MAX).min(covered);
-        self.remainder = (whole % u128::from(cwnd)) as u64;
+        let (grown, remainder) = mul_add_div(self.increment(cwnd), covered, self.remainder, cwnd);
+        control.cwnd += grown.min(covered);
+        self.remainder = remainder;
         Step::Stay
     }
 
     fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
         let window = event.base;
-        let keep = |kept: u64| ((u128::from(window) * u128::from(kept)) >> ONE_BITS) as u64;
+        let keep = |kept: u64| mul_shift(window, kept, ONE_BITS);
         self.last_max_before = self.last_max;
         self.last_max = if window < self.last_max && self.fast_convergence {
             // half way between the window and what is left of it

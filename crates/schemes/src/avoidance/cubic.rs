@@ -160,11 +160,3 @@ impl Phase for Cubic {
         }
     }
 }
-
-/// The largest integer whose cube is not above `n`, for `n` below 2^126.
-fn cube_root(n: u128) -> u64 {
-    (0..42).rev().fold(0, |root: u64, bit| {
-        let tried = root | 1 << bit;
-        if u128::from(tried).pow(3) <= n { tried } else { root }
-    })
-}

@@ -6,7 +6,10 @@
 //! share a path evenly while each of them finds a lot of spare capacity in few round trips.
 
 use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
-use firstflight_contract::{Ack, Congestion, Control, Entry, Phase, Role, Signals, Step};
+use firstflight_contract::{
+    Ack, Congestion, Control, Entry, Phase, Role, Signals, Step, mul_add_shift, mul_div_round,
+    sqrt_of_product,
+};
 
 /// DL section 4.2: gamma "is set to a small default value of 5%".
 const GAMMA: f64 = 0.05;
@@ -31,7 +34,7 @@ struct Epoch {
 impl Epoch {
     fn new(cwnd: u64, mss: u64) -> Self {
         // sqrt(W/mss) mss = sqrt(W mss)
-        Self { first: cwnd, root: (u128::from(cwnd) * u128::from(mss)).isqrt() as u64 }
+        Self { first: cwnd, root: sqrt_of_product(cwnd, mss) }
     }
 }
 
@@ -141,20 +144,19 @@ impl Phase for Exp {
 
         // Equation (1), w <- w + gamma (1 - w_0/w + sqrt(w_0)/w) for each segment: a window of them adds
         // gamma (w - w_0 + sqrt(w_0)).
-        let mut per_round = u128::from(self.gamma) * u128::from(cwnd - epoch.first + epoch.root);
+        let mut per_round = self.gamma.saturating_mul(cwnd - epoch.first + epoch.root);
         if self.reno_floor {
-            per_round = per_round.max(u128::from(self.mss) << ONE_BITS);
+            per_round = per_round.max(self.mss << ONE_BITS);
         }
-        let grown = per_round * u128::from(share) + u128::from(self.fraction);
-        control.cwnd += (grown >> (ONE_BITS + SHARE_BITS)) as u64;
-        self.fraction = grown as u64 & ((1 << (ONE_BITS + SHARE_BITS)) - 1);
+        let (grown, fraction) = mul_add_shift(per_round, share, self.fraction, ONE_BITS + SHARE_BITS);
+        control.cwnd += grown;
+        self.fraction = fraction;
         Step::Stay
     }
 
     fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
         // Equation (2): w <- (1 - beta) w, to the nearest byte.
-        let left = u128::from(event.base) * u128::from(ONE - self.beta) + u128::from(ONE / 2);
-        control.ssthresh = ((left >> ONE_BITS) as u64).max(2 * self.mss);
+        control.ssthresh = mul_div_round(event.base, ONE - self.beta, ONE).max(2 * self.mss);
         control.cwnd = control.ssthresh;
         self.before = self.epoch.take();
         Step::Stay

@@ -5,7 +5,9 @@
 //! in large steps, nearby in small ones. Queueing delay, not loss, says where it is.
 
 use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
-use firstflight_contract::{Ack, Congestion, Control, Entry, Nanos, Phase, Role, Signals, Step};
+use firstflight_contract::{
+    Ack, Congestion, Control, Entry, Nanos, Phase, Role, Signals, Step, mul_add_div, mul_div, weighted_mean,
+};
 
 /// Packets that each flow keeps queued.
 const ALPHA: u64 = 20;
@@ -104,22 +106,20 @@ impl Fast {
         }
         // T <- (1 - eta) T + eta sample, eta = min(3/w, 1/4)
         let forgotten = (FORGOTTEN * self.mss).min(cwnd / 4);
-        let away = u128::from(sample.abs_diff(self.average)) * u128::from(forgotten) / u128::from(cwnd);
+        let away = mul_div(sample.abs_diff(self.average), forgotten, cwnd);
         if sample > self.average {
-            self.average += away as u64;
+            self.average += away;
         } else {
-            self.average -= away as u64;
+            self.average -= away;
         }
     }
 
     /// w <- min(2 w, (1 - gamma) w + gamma (baseRTT/RTT w + alpha))
     fn aim(&self, base: Nanos, cwnd: u64) -> u64 {
-        let base = u128::from(base.0) << ONE_BITS;
-        let kept = u128::from(cwnd) * base.min(self.average.into()) / u128::from(self.average);
-        let wanted = kept + u128::from(self.alpha.saturating_mul(self.mss));
-        let (stay, go) = (u128::from(ONE - self.gamma), u128::from(self.gamma));
-        let next = (stay * u128::from(cwnd) + go * wanted) >> ONE_BITS;
-        next.min(2 * u128::from(cwnd)) as u64
+        let base = base.0.saturating_mul(ONE);
+        let kept = mul_div(cwnd, base.min(self.average), self.average);
+        let wanted = kept.saturating_add(self.alpha.saturating_mul(self.mss));
+        weighted_mean([(cwnd, ONE - self.gamma), (wanted, self.gamma)]).min(2 * cwnd)
     }
 }
 
@@ -153,11 +153,10 @@ impl Phase for Fast {
         }
         if control.cwnd < self.target && ack.growth > 0 {
             // It rises over a round trip, with each ACK by its part.
-            let step = u128::from(self.target - self.from) * u128::from(ack.growth.min(self.from));
-            let whole = step + u128::from(self.remainder);
-            let risen = control.cwnd + (whole / u128::from(self.from)) as u64;
-            self.remainder = (whole % u128::from(self.from)) as u64;
-            control.cwnd = risen.min(self.target);
+            let (step, covered) = (self.target - self.from, ack.growth.min(self.from));
+            let (risen, remainder) = mul_add_div(step, covered, self.remainder, self.from);
+            self.remainder = remainder;
+            control.cwnd = (control.cwnd + risen).min(self.target);
         }
         Step::Stay
     }

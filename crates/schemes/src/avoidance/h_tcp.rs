@@ -6,7 +6,9 @@
 //! A loss takes no more from the window than the queue held.
 
 use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
-use firstflight_contract::{Ack, Congestion, Control, Entry, Nanos, Phase, Role, Signals, Step};
+use firstflight_contract::{
+    Ack, Congestion, Control, Entry, Nanos, Phase, Role, Signals, Step, mul_add_div, mul_div, mul_shift,
+};
 
 /// Delta_L: for so long after a congestion the increase does not depend on the time.
 const LOW_SPEED: Nanos = Nanos::from_secs(1);
@@ -134,7 +136,7 @@ impl HTcp {
         if self.rtt_scaling && min_rtt > Nanos(0) {
             // Never below Reno's segment, as in the kernel.
             let rtt = min_rtt.0.clamp(REFERENCE_RTT / 10, REFERENCE_RTT * 2);
-            increase = (u128::from(increase) * u128::from(rtt) / u128::from(REFERENCE_RTT)) as u64;
+            increase = mul_div(increase, rtt, REFERENCE_RTT);
             increase = increase.max(ONE);
         }
         // alpha <- 2 (1 - beta) alpha, also within Delta_L and without a floor, as in tcp_htcp.c; ns-3 has a floor of 1.
@@ -150,8 +152,7 @@ impl HTcp {
         if !self.adaptive_backoff || switched || min_rtt == Nanos(0) || max_rtt == Nanos(0) {
             return SMALLEST_KEPT;
         }
-        let ratio = (u128::from(min_rtt.0) << UNIT_BITS) / u128::from(max_rtt.0);
-        (ratio as u64).clamp(SMALLEST_KEPT, LARGEST_KEPT)
+        mul_div(min_rtt.0, ONE, max_rtt.0).clamp(SMALLEST_KEPT, LARGEST_KEPT)
     }
 
     /// Takes the RTT and, once a round trip, the rate.
@@ -165,8 +166,7 @@ impl HTcp {
             let time = ack.now.saturating_sub(self.round_start).0;
             if self.round_start > Nanos(0) && time > 0 {
                 let bytes = ack.delivered.saturating_sub(self.round_delivered);
-                let rate = u128::from(bytes) * 1_000_000_000 / u128::from(time);
-                self.epoch.rate = self.epoch.rate.max(rate as u64);
+                self.epoch.rate = self.epoch.rate.max(mul_div(bytes, 1_000_000_000, time));
             }
             self.round_start = ack.now;
             self.round_delivered = ack.delivered;
@@ -194,10 +194,10 @@ impl Phase for HTcp {
         let cwnd = control.cwnd;
         let covered = ack.growth.min(cwnd);
         let increase = self.increase(ack.now, ack.min_rtt) * self.mss;
-        let whole = u128::from(increase) * u128::from(covered) + u128::from(self.remainder);
-        let divisor = u128::from(cwnd) << UNIT_BITS;
-        control.cwnd += ((whole / divisor) as u64).min(covered);
-        self.remainder = (whole % divisor) as u64;
+        let divisor = cwnd.saturating_mul(ONE);
+        let (grown, remainder) = mul_add_div(increase, covered, self.remainder, divisor);
+        control.cwnd += grown.min(covered);
+        self.remainder = remainder;
         Step::Stay
     }
 
@@ -206,7 +206,7 @@ impl Phase for HTcp {
         let kept = self.backoff(event.min_rtt);
         self.epoch =
             Epoch { since: Some(event.now), kept, max_rtt: Nanos(0), rate: 0, rate_before: self.epoch.rate };
-        let left = ((u128::from(event.base) * u128::from(kept)) >> UNIT_BITS) as u64;
+        let left = mul_shift(event.base, kept, UNIT_BITS);
         control.ssthresh = left.max(2 * self.mss);
         control.cwnd = control.ssthresh;
         self.round_start = Nanos(0);

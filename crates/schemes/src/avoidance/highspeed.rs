@@ -5,7 +5,10 @@
 //! window has changed by 1/4096.
 
 use crate::scheme::{Info, Scheme};
-use firstflight_contract::{Ack, Congestion, Control, Entry, Phase, Role, Signals, Step};
+use firstflight_contract::{
+    Ack, Congestion, Control, Entry, Phase, Role, Signals, Step, mul_add_div, mul_div, mul_shift,
+    sqrt_of_product,
+};
 
 /// RFC 3649 section 5: Low_Window, segments.
 const LOW_WINDOW: u64 = 38;
@@ -54,9 +57,9 @@ const fn log2(x: u64) -> u64 {
     let mut log = whole as u64;
     let mut bit = 0;
     while bit < UNIT_BITS {
-        let square = (rest as u128 * rest as u128) >> 63;
-        let carry = (square >> 64) as u64;
-        rest = (square >> carry) as u64;
+        let half = mul_shift(rest, rest, 64);
+        let carry = half >> 63;
+        rest = if carry == 1 { half } else { mul_shift(rest, rest, 63) };
         log = log << 1 | carry;
         bit += 1;
     }
@@ -66,11 +69,11 @@ const fn log2(x: u64) -> u64 {
 /// 2^(1/2), 2^(1/4), ... in 2^-62, each the square root of the one before.
 const ROOTS: [u64; UNIT_BITS as usize] = {
     let mut roots = [0; UNIT_BITS as usize];
-    let mut last = 2_u128 << 62;
+    let mut last = 2 << 62;
     let mut i = 0;
     while i < roots.len() {
-        last = (last << 62).isqrt();
-        roots[i] = last as u64;
+        last = sqrt_of_product(last, 1 << 62);
+        roots[i] = last;
         i += 1;
     }
     roots
@@ -80,9 +83,9 @@ const ROOTS: [u64; UNIT_BITS as usize] = {
 fn exp2(x: u64) -> u64 {
     let fraction = ROOTS.iter().enumerate().fold(1_u64 << 62, |product, (i, root)| {
         let set = x >> (UNIT_BITS as usize - 1 - i) & 1 == 1;
-        if set { ((u128::from(product) * u128::from(*root)) >> 62) as u64 } else { product }
+        if set { mul_shift(product, *root, 62) } else { product }
     });
-    ((u128::from(fraction) << (x >> UNIT_BITS)) >> (62 - UNIT_BITS)) as u64
+    mul_shift(fraction, 1 << (x >> UNIT_BITS), 62 - UNIT_BITS)
 }
 
 const LOG_LOW: u64 = log2(LOW_WINDOW);
@@ -97,8 +100,8 @@ impl Highspeed {
     /// b(w) in 2^-32, `log` the logarithm of w.
     fn decrease(log: u64) -> u64 {
         // Section 5: b(w) = (High_Decrease - 0.5) (log(w) - log(W)) / (log(W_1) - log(W)) + 0.5
-        let fall = u128::from(log.saturating_sub(LOG_LOW)) * u128::from(FALL) / u128::from(LOG_SPAN);
-        HALF.saturating_sub(fall as u64).max(SMALLEST_DECREASE)
+        let fall = mul_div(log.saturating_sub(LOG_LOW), FALL, LOG_SPAN);
+        HALF.saturating_sub(fall).max(SMALLEST_DECREASE)
     }
 
     /// a(w) in segments, 2^-16.
@@ -106,9 +109,10 @@ impl Highspeed {
         // Section 5: a(w) = w^2 p(w) 2 b(w) / (2 - b(w)) with p(w) = 0.078 / w^1.2, so w^0.8 * 0.156 * b(w) / (2 - b(w)).
         let b = Self::decrease(log);
         let power = exp2(log * 4 / 5);
-        let a = u128::from(power) * u128::from(b) * 156 / (u128::from((1 << 33) - b) * 1000);
+        // The power is below 2^53: its multiple fits 64 bits.
+        let a = mul_div(power * 156, b, ((1 << 33) - b) * 1000);
         // At Low_Window the formula gives 0.95; Reno's segment is the least.
-        (a as u64).max(1 << UNIT_BITS)
+        a.max(1 << UNIT_BITS)
     }
 }
 
@@ -132,17 +136,17 @@ impl Phase for Highspeed {
         }
         // Section 5: w <- w + a(w)/w for each ACK, here for each segment that the host lets count. An ACK for more
         // than a window counts as one.
-        let whole = u128::from(self.increase) * u128::from(ack.growth.min(cwnd)) + u128::from(self.remainder);
-        let divisor = u128::from(cwnd) << UNIT_BITS;
-        control.cwnd += (whole / divisor) as u64;
-        self.remainder = (whole % divisor) as u64;
+        let divisor = cwnd.saturating_mul(1 << UNIT_BITS);
+        let (grown, remainder) = mul_add_div(self.increase, ack.growth.min(cwnd), self.remainder, divisor);
+        control.cwnd += grown;
+        self.remainder = remainder;
         Step::Stay
     }
 
     fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
         // Section 5: w <- (1 - b(w)) w. RFC 5681's floor of two segments.
         let b = Self::decrease(self.log_segments(event.base));
-        let taken = ((u128::from(event.base) * u128::from(b)) >> 32) as u64;
+        let taken = mul_shift(event.base, b, 32);
         control.ssthresh = (event.base - taken).max(2 * self.mss);
         control.cwnd = control.ssthresh;
         self.remainder = 0;

@@ -5,7 +5,9 @@
 //! loss depends on the RTT alone, not on the window.
 
 use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
-use firstflight_contract::{Ack, Congestion, Control, Entry, Phase, Role, Signals, Step};
+use firstflight_contract::{
+    Ack, Congestion, Control, Entry, Phase, Role, Signals, Step, compare_products, mul_add_shift, mul_shift,
+};
 
 /// The paper's a, segments for each one acknowledged.
 const INCREASE: f64 = 0.01;
@@ -109,7 +111,7 @@ impl Scalable {
     fn grows_as_reno(&self, window: u64) -> bool {
         if self.linux {
             // The kernel: a segment for each min(w, 1/a) acknowledged.
-            u128::from(window) * u128::from(self.increase) < u128::from(self.mss) << UNIT_BITS
+            compare_products((window, self.increase), (self.mss, 1 << UNIT_BITS)).is_lt()
         } else {
             self.legacy(window)
         }
@@ -138,9 +140,9 @@ impl Phase for Scalable {
             self.remainder %= cwnd;
         } else {
             // Kelly: cwnd <- cwnd + 0.01 for each ACK, here for each segment that the host lets count.
-            let grown = u128::from(growth) * u128::from(self.increase) + u128::from(self.fraction);
-            control.cwnd += (grown >> UNIT_BITS) as u64;
-            self.fraction = grown as u64 & ((1 << UNIT_BITS) - 1);
+            let (grown, fraction) = mul_add_shift(growth, self.increase, self.fraction, UNIT_BITS);
+            control.cwnd += grown;
+            self.fraction = fraction;
         }
         Step::Stay
     }
@@ -150,7 +152,7 @@ impl Phase for Scalable {
         let taken = if self.legacy(event.base) {
             event.base - event.base / 2
         } else {
-            ((u128::from(event.base) * u128::from(self.decrease)) >> UNIT_BITS) as u64
+            mul_shift(event.base, self.decrease, UNIT_BITS)
         };
         control.ssthresh = (event.base - taken).max(2 * self.mss);
         control.cwnd = control.ssthresh;

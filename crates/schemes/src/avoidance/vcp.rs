@@ -6,7 +6,7 @@
 
 use crate::scheme::{Info, Scheme};
 use firstflight_contract::{
-    Ack, Beginning, Congestion, Control, Entry, Load, Nanos, Phase, Role, Signals, Step, Trigger,
+    Ack, Beginning, Congestion, Control, Entry, Load, Nanos, Phase, Role, Signals, Step, Trigger, mul_div,
 };
 
 /// Nanoseconds. `t_rho`, over which routers measure; what the constants below are for.
@@ -100,32 +100,32 @@ impl Phase for Vcp {
 }
 
 /// Equation (2) of the paper for a flow of this RTT, xi_s = (1 + xi)^(rtt / t_rho) - 1 of what was delivered: 2^-32 bytes.
-fn multiplicative(rtt: Nanos, delivered: u64) -> u128 {
+fn multiplicative(rtt: Nanos, delivered: u64) -> u64 {
     // e^x - 1 by its series; x is below 0.31, so that eight terms are exact to 2^-32.
-    let x = u128::from(rtt.0.min(MOST_RTT)) * u128::from(LN_GROWTH) / u128::from(SPAN);
+    let x = rtt.0.min(MOST_RTT) * LN_GROWTH / SPAN;
     let (mut term, mut sum) = (x, x);
     for n in 2..=8 {
         term = ((term * x) >> ONE_BITS) / n;
         sum += term;
     }
-    sum * u128::from(delivered)
+    sum.saturating_mul(delivered)
 }
 
 impl Vcp {
     /// A segment a round trip for a flow of the RTT t_rho, and (rtt / t_rho)^2 of one for others, so that rates grow by
     /// the same: the part of it for what was delivered, 2^-32 bytes.
-    fn additive(&self, rtt: Nanos, delivered: u64, cwnd: u64) -> u128 {
-        // Microseconds keep this below 2^128.
-        let (rtt, span) = (u128::from(rtt.0.min(MOST_RTT) / 1000), u128::from(SPAN / 1000));
-        let segment = (u128::from(self.mss) << ONE_BITS) * rtt * rtt / (span * span);
-        segment * u128::from(delivered) / u128::from(cwnd.max(1))
+    fn additive(&self, rtt: Nanos, delivered: u64, cwnd: u64) -> u64 {
+        // Squares of microseconds fit 64 bits.
+        let (rtt, span) = (rtt.0.min(MOST_RTT) / 1000, SPAN / 1000);
+        let segment = mul_div(self.mss << ONE_BITS, rtt * rtt, span * span);
+        mul_div(segment, delivered, cwnd.max(1))
     }
 
     /// Grows by so much, 2^-32 bytes, and by no more than was delivered.
-    fn grow(&mut self, control: &mut Control, increase: u128, delivered: u64) {
-        let grown = increase.min(u128::from(delivered) << ONE_BITS) + u128::from(self.fraction);
-        control.cwnd = control.cwnd.saturating_add((grown >> ONE_BITS) as u64);
-        self.fraction = grown as u64 & ((1 << ONE_BITS) - 1);
+    fn grow(&mut self, control: &mut Control, increase: u64, delivered: u64) {
+        let grown = increase.min(delivered.saturating_mul(1 << ONE_BITS)).saturating_add(self.fraction);
+        control.cwnd = control.cwnd.saturating_add(grown >> ONE_BITS);
+        self.fraction = grown & ((1 << ONE_BITS) - 1);
     }
 
     /// Equation (4): cwnd <- beta cwnd.

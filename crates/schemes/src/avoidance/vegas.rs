@@ -7,7 +7,9 @@
 use crate::estimate::backlog::Backlog;
 use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
 use crate::startup::vegas::{limits, segments};
-use firstflight_contract::{Ack, Congestion, Control, Entry, Phase, Role, Signals, Step, Trigger, Why};
+use firstflight_contract::{
+    Ack, Congestion, Control, Entry, Phase, Role, Signals, Step, Trigger, Why, mul_add_div,
+};
 
 /// Segments; ns-2's `v_alpha_` and `v_beta_`.
 const ALPHA: u64 = 1;
@@ -132,11 +134,10 @@ impl Phase for Vegas {
         }
         if self.growing_from > 0 && limits(control.cwnd, ack, self.mss) {
             // 1/cwnd for each segment that the host lets count, with the window of the decision: a segment a round trip.
-            let counted = u128::from(ack.growth.min(self.growing_from) * self.mss) << BYTE_BITS;
-            let from = u128::from(self.growing_from);
-            let whole = counted + u128::from(self.remainder);
-            self.remainder = if self.per_ack { 0 } else { (whole % from) as u64 };
-            let grown = (whole / from) as u64 + self.fraction;
+            let counted = ack.growth.min(self.growing_from) * self.mss;
+            let (grown, remainder) = mul_add_div(counted, 1 << BYTE_BITS, self.remainder, self.growing_from);
+            self.remainder = if self.per_ack { 0 } else { remainder };
+            let grown = grown + self.fraction;
             control.cwnd += grown >> BYTE_BITS;
             self.fraction = grown & ((1 << BYTE_BITS) - 1);
         }

@@ -3,7 +3,7 @@
 //! ns-2.35 (`tcp-vegas.cc`).
 
 use crate::estimate::flights::Flights;
-use firstflight_contract::{Ack, Nanos};
+use firstflight_contract::{Ack, Nanos, mul_div};
 
 /// Measures over the flights of a connection.
 #[derive(Clone, Copy, Debug, Default)]
@@ -58,11 +58,11 @@ impl Backlog {
         // "Expected = WindowSize/BaseRTT", "Actual": the bytes sent since the distinguished segment left over its RTT,
         // here over the mean RTT of the flight. "Diff = Expected - Actual", times BaseRTT.
         let rtt = before.sum / before.samples;
-        let sent = u128::from(self.end.saturating_sub(before.end));
-        let held = sent * u128::from(before.base.0) / u128::from(rtt.max(1));
+        let sent = self.end.saturating_sub(before.end);
+        let held = mul_div(sent, before.base.0, rtt.max(1));
         // Outstanding is the segment whose ACK this is and what comes after it. What else a delayed ACK covers did not wait
         // at the bottleneck but for its partner at the receiver.
-        Some(u128::from(ack.pipe + mss).saturating_sub(held) as u64)
+        Some((ack.pipe + mss).saturating_sub(held))
     }
 }
 

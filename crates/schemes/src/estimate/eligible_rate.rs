@@ -8,7 +8,7 @@
 //! it is congested, so that it shows the share obtained. A low-pass filter smooths the samples.
 
 use crate::scheme::{Param, ParamKind, Value};
-use firstflight_contract::{Ack, Nanos};
+use firstflight_contract::{Ack, Nanos, mul_div, weighted_mean, weighted_mean_round};
 
 /// How the samples are smoothed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ const FRACTION_BITS: u32 = 20;
 const OLD_WEIGHT: u64 = 6;
 /// ABSE: the time constant is RTT (1 + N U/U_max) with N = 10.
 const INSTABILITY_GAIN: u64 = 10;
-/// Longest time constant; the products below fit 128 bits up to it.
+/// Longest time constant.
 const MAX_TAU: Nanos = Nanos::from_secs(1000);
 
 /// Points of delivery history. They lie at least 1/32 of an RTT apart, so the history spans two RTTs.
@@ -96,9 +96,8 @@ struct Point {
 impl Point {
     /// Mean rate since an earlier point; the span is not empty.
     fn rate_since(self, earlier: Self) -> FineRate {
-        let bytes = u128::from(self.delivered - earlier.delivered) << FRACTION_BITS;
-        let span = u128::from((self.at - earlier.at).0);
-        u64::try_from(bytes * 1_000_000_000 / span).unwrap_or(u64::MAX)
+        let bytes = self.delivered - earlier.delivered;
+        mul_div(bytes, 1_000_000_000 << FRACTION_BITS, (self.at - earlier.at).0)
     }
 }
 
@@ -215,9 +214,8 @@ impl EligibleRate {
                 // ABSE: U_k = 0.6 U_{k-1} + 0.4 |s_k - s_{k-1}|, tau_k = RTT + N RTT U_k / U_max
                 a.instability = average(a.instability, sample.abs_diff(previous), OLD_WEIGHT);
                 a.most_unstable = a.most_unstable.max(a.instability).max(1);
-                let extra = u128::from(rtt.0) * u128::from(INSTABILITY_GAIN) * u128::from(a.instability)
-                    / u128::from(a.most_unstable);
-                rtt.saturating_add(Nanos(u64::try_from(extra).unwrap_or(u64::MAX)))
+                let longest = rtt.0.saturating_mul(INSTABILITY_GAIN);
+                rtt.saturating_add(Nanos(mul_div(longest, a.instability, a.most_unstable)))
             }
         };
         a.estimate = tustin(a.estimate, sample, previous, gap, tau);
@@ -245,29 +243,25 @@ impl EligibleRate {
 fn interval(rtt: Nanos, min_rtt: Nanos, cwnd: u64, achieved: FineRate) -> Nanos {
     // Both sides times RTT_min: the windows that the expected and the achieved rate fill.
     let missing = cwnd.saturating_sub(bytes_in(achieved, min_rtt));
-    Nanos((u128::from(rtt.0) * u128::from(missing) / u128::from(cwnd.max(1))) as u64)
+    Nanos(mul_div(rtt.0, missing, cwnd.max(1)))
 }
 
 fn bytes_in(rate: FineRate, span: Nanos) -> u64 {
-    let bytes = (u128::from(rate) * u128::from(span.0) / 1_000_000_000) >> FRACTION_BITS;
-    u64::try_from(bytes).unwrap_or(u64::MAX)
+    mul_div(rate, span.0, 1_000_000_000 << FRACTION_BITS)
 }
 
 /// Moving average with `old_weight` tenths for the old value.
 fn average(old: FineRate, new: FineRate, old_weight: u64) -> FineRate {
-    let (old, new) = (u128::from(old), u128::from(new));
-    ((u128::from(old_weight) * old + u128::from(10 - old_weight) * new) / 10) as u64
+    weighted_mean([(old, old_weight), (new, 10 - old_weight)])
 }
 
 /// One step of the first-order low-pass filter 1/(1 + tau s) under the Tustin approximation:
 /// `y_k = ((2 tau - dt) y_{k-1} + dt (x_k + x_{k-1})) / (2 tau + dt)`.
 fn tustin(y: FineRate, x: FineRate, x_before: FineRate, dt: Nanos, tau: Nanos) -> FineRate {
-    let two_tau = 2 * u128::from(tau.min(MAX_TAU).0).max(1);
+    let two_tau = 2 * tau.min(MAX_TAU).0.max(1);
     // A gap beyond 2 tau would weigh the old value negatively; there the filter has forgotten it.
-    let dt = u128::from(dt.0).min(two_tau);
-    let sum = u128::from(x) + u128::from(x_before);
-    let y = ((two_tau - dt) * u128::from(y) + dt * sum + (two_tau + dt) / 2) / (two_tau + dt);
-    u64::try_from(y).unwrap_or(u64::MAX)
+    let dt = dt.0.min(two_tau);
+    weighted_mean_round([(y, two_tau - dt), (x, dt), (x_before, dt)])
 }
 
 #[cfg(test)]

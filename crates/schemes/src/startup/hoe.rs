@@ -9,7 +9,8 @@
 use crate::estimate::flights::Flights;
 use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
 use firstflight_contract::{
-    Ack, Congestion, Control, Entry, Exit, Nanos, Phase, Role, Signals, Step, Why, slow_start,
+    Ack, Congestion, Control, Entry, Exit, Nanos, Phase, Role, Signals, Step, Why, least_squares_slope,
+    slow_start,
 };
 
 /// The values of the parameter `estimator`.
@@ -136,16 +137,10 @@ impl Hoe {
     /// RTT times the slope of the line of least squares through delivered bytes over time.
     fn by_least_squares(&self) -> Option<u64> {
         let [first, second, third] = self.points;
-        let at = |point: Point| i128::from(point.at.saturating_sub(first.at).0);
-        let bytes = |point: Point| i128::from(point.delivered.saturating_sub(first.delivered));
-        let (x2, x3, y2, y3) = (at(second), at(third), bytes(second), bytes(third));
-        // (n sum(xy) - sum(x) sum(y)) / (n sum(x^2) - sum(x)^2) with n = 3 and the first point at (0, 0).
-        let rise = 3 * (x2 * y2 + x3 * y3) - (x2 + x3) * (y2 + y3);
-        let run = 3 * (x2 * x2 + x3 * x3) - (x2 + x3) * (x2 + x3);
-        if run <= 0 || rise <= 0 {
-            return None;
-        }
-        u64::try_from(rise.checked_mul(i128::from(self.rtt.0))? / run).ok()
+        let since_first = |point: Point| {
+            (point.at.saturating_sub(first.at).0, point.delivered.saturating_sub(first.delivered))
+        };
+        least_squares_slope(self.rtt.0, since_first(second), since_first(third))
     }
 }
 

@@ -7,7 +7,8 @@
 
 use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
 use firstflight_contract::{
-    Ack, Congestion, Control, Entry, Exit, Nanos, Phase, Rate, Role, Signals, Step, Trigger, Why, slow_start,
+    Ack, Congestion, Control, Entry, Exit, Nanos, Phase, Rate, Role, Signals, Step, Trigger, Why,
+    compare_products, mul_div, slow_start,
 };
 
 /// Part of a round trip over which a train leaves. The next train waits for the last ACK of the one before, so a train and
@@ -133,8 +134,8 @@ impl Train {
         // burst says nothing: its ACKs are further apart on every path.
         let input = last.sent_at.saturating_sub(first.sent_at);
         let output = last.at.saturating_sub(first.at);
-        let limit = u128::from(input.0) * u128::from(ONE + tolerance);
-        let slower = input > Nanos::ZERO && u128::from(output.0) * u128::from(ONE) > limit;
+        let slower =
+            input > Nanos::ZERO && compare_products((output.0, ONE), (input.0, ONE + tolerance)).is_gt();
         slower.then(|| Rate::of(last.delivered - first.delivered, output))
     }
 }
@@ -146,8 +147,7 @@ impl Past {
         let size = (size.min(MAX_TRAIN) / self.mss).max(1) * self.mss;
         control.cwnd = size;
         if rtt > Nanos::ZERO {
-            let span = u128::from(rtt.0) * u128::from(self.spread) / u128::from(ONE);
-            control.pace(size, Nanos(span as u64), self.mss);
+            control.pace(size, Nanos(mul_div(rtt.0, self.spread, ONE)), self.mss);
         }
         self.state = State::Probing(Train::new(size, delivered));
     }

@@ -7,7 +7,8 @@
 
 use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
 use firstflight_contract::{
-    Ack, Congestion, Control, Entry, Exit, Nanos, Phase, Rate, Role, Signals, Step, Why, slow_start,
+    Ack, Congestion, Control, Entry, Exit, Nanos, Phase, Rate, Role, Signals, Step, Why, mul_div_round,
+    slow_start,
 };
 
 /// Thousandths of the old window that are paced: 0.75 (`rbp_scale_` in ns-2).
@@ -57,8 +58,7 @@ impl Scheme for RateBasedPacing {
 impl RateBasedPacing {
     /// `W = max (2, round (scale * cwnd))`, segments.
     fn paced_window(&self, window: u64, mss: u64) -> u64 {
-        let (scaled, unit) = (u128::from(window) * u128::from(self.scale), u128::from(mss) * 1000);
-        ((scaled + unit / 2) / unit).max(LEAST.into()) as u64
+        mul_div_round(window, self.scale, mss * 1000).max(LEAST)
     }
 
     fn stop(&mut self, control: &mut Control) {

@@ -5,7 +5,9 @@
 //! some way below it, each round trip takes one ACK more for every segment that the window grows.
 
 use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
-use firstflight_contract::{Ack, Congestion, Control, Entry, Phase, Role, Signals, Step, slow_start};
+use firstflight_contract::{
+    Ack, Congestion, Control, Entry, Phase, Role, Signals, Step, mul_shift, slow_start,
+};
 
 /// Grain number: ACKs for a segment in the first round trip above `smsthresh`.
 const GRAIN: u64 = 2;
@@ -86,7 +88,7 @@ impl SmoothStart {
         if ssthresh == u64::MAX {
             return u64::MAX;
         }
-        ((u128::from(ssthresh) * u128::from(self.share)) >> ONE_BITS) as u64
+        mul_shift(ssthresh, self.share, ONE_BITS)
     }
 }
 

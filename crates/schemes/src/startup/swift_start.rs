@@ -6,7 +6,9 @@
 
 use crate::estimate::packet_pair::{PairFinder, Pairs};
 use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
-use firstflight_contract::{Ack, Congestion, Control, Entry, Phase, Role, Signals, Step, Why, slow_start};
+use firstflight_contract::{
+    Ack, Congestion, Control, Entry, Phase, Role, Signals, Step, Why, mul_shift, slow_start,
+};
 
 /// "an initial cwnd of four packets per RTT", segments.
 const FIRST_WINDOW: u64 = 4;
@@ -99,8 +101,7 @@ impl SwiftStart {
         self.state = State::SlowStart;
         // "It then calculates the network BDP by multiplying the estimated bandwidth by the RTT measurement"
         let bdp = self.pairs.median().bytes_in(ack.min_rtt);
-        let window = (u128::from(bdp) * u128::from(self.fraction)) >> ONE_BITS;
-        let window = (window as u64).min(control.ssthresh);
+        let window = mul_shift(bdp, self.fraction, ONE_BITS).min(control.ssthresh);
         // Where slow start's window is larger already there is nothing to gain.
         if window > control.cwnd {
             control.cwnd = window;

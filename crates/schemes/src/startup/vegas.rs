@@ -8,7 +8,7 @@
 use crate::estimate::backlog::Backlog;
 use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
 use firstflight_contract::{
-    Ack, Congestion, Control, Entry, Exit, Phase, Role, Signals, Step, Why, slow_start,
+    Ack, Congestion, Control, Entry, Exit, Phase, Role, Signals, Step, Why, mul_shift, slow_start,
 };
 
 /// Segments; ns-2's `v_gamma_`.
@@ -99,9 +99,9 @@ impl Phase for Vegas {
             if self.growing && segments(waiting, self.mss) > self.gamma {
                 // ns-2: "slow-down a bit to ensure the net is not so congested". The threshold falls below any window, so
                 // that no slow start follows before the next timeout.
-                let cut = (u128::from(control.cwnd) * u128::from(self.cut)) >> ONE_BITS;
+                let cut = mul_shift(control.cwnd, self.cut, ONE_BITS);
                 control.ssthresh = 2 * self.mss;
-                control.cwnd = (control.cwnd - cut as u64).max(control.ssthresh).min(control.cwnd);
+                control.cwnd = (control.cwnd - cut).max(control.ssthresh).min(control.cwnd);
                 return Step::Exit(Exit::Delay);
             }
         }

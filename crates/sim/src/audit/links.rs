@@ -2,6 +2,7 @@
 
 use super::{Event, Findings, Rule};
 use crate::config::{LinkConfig, Network, QueueConfig};
+use firstflight_contract::mul_div_round;
 use firstflight_net::link::Passage;
 use firstflight_net::queue::Room;
 use firstflight_net::trace::Tape;
@@ -161,7 +162,5 @@ pub(super) fn least(config: &LinkConfig, size: u32) -> u64 {
 
 /// Nanoseconds that `size` bytes take at the constant rate, rounded to the nearest.
 pub(super) fn transmission(config: &LinkConfig, size: u32) -> u64 {
-    let bits = u128::from(size) * 8_000_000_000;
-    let rate = u128::from(config.rate.0);
-    ((bits + rate / 2) / rate) as u64
+    mul_div_round(size.into(), 8_000_000_000, config.rate.0)
 }

@@ -5,8 +5,8 @@
 //! window far below the curve reaches it in a round trip and one above it waits. Integer divisions are cut
 //! off as the kernel's are: they belong to what it does.
 
-use super::{ONE, Parameters, cube_root};
-use firstflight_contract::{Ack, Congestion, Control, Entry, Nanos, Trigger, Why};
+use super::{ONE, Parameters};
+use firstflight_contract::{Ack, Congestion, Control, Entry, Nanos, Trigger, Why, cube_root, cube_shift};
 
 /// The kernel's parameters are in 1/1024.
 const SCALE_BITS: u32 = 10;
@@ -178,8 +178,8 @@ impl Linux {
             self.k = 0;
             self.origin = window;
         } else {
-            let cubic_units = (1 << CURVE_BITS) / u128::from(self.curve);
-            self.k = cube_root(cubic_units * u128::from(self.w_max - window));
+            let cubic_units = (1 << CURVE_BITS) / self.curve;
+            self.k = cube_root(cubic_units.saturating_mul(self.w_max - window), 0, 1);
             self.origin = self.w_max;
         }
         now
@@ -187,8 +187,7 @@ impl Linux {
 
     /// The curve at `t`, segments.
     fn target(&self, t: u64) -> u64 {
-        let distance = u128::from(t.abs_diff(self.k).min(FARTHEST));
-        let change = ((distance.pow(3) * u128::from(self.curve)) >> CURVE_BITS) as u64;
+        let change = cube_shift(t.abs_diff(self.k).min(FARTHEST) as u32, self.curve, CURVE_BITS);
         if t < self.k { self.origin.saturating_sub(change) } else { self.origin + change }
     }
 

@@ -4,8 +4,10 @@
 //! curve counts in ticks of 1024 ns. One division an ACK gives the part of the window that the ACK covers,
 //! and its remainder is carried too, so that growth follows the RFC's real-valued rule without drift.
 
-use super::{ONE, Parameters, cube_root};
-use firstflight_contract::{Ack, Congestion, Control, Entry, Nanos, Trigger};
+use super::{ONE, Parameters};
+use firstflight_contract::{
+    Ack, Congestion, Control, Entry, Nanos, Trigger, cube_root, cube_shift, mul_div, mul_div_round, mul_shift,
+};
 
 /// The part of the window that an ACK covers is in 2^-18: for ACKs up to 16 KB the division then has operands
 /// of 32 bits, for which processors are several times faster. The carried remainder makes up for the coarse
@@ -21,7 +23,7 @@ const MAX_TICKS: u64 = (1 << 30) - 1;
 /// The curve's scale is in 2^-77 bytes per cubic tick.
 const SCALE_BITS: u32 = 77;
 /// (1.024e-6 s)^3 in 2^-85: one cubic tick in cubic seconds.
-const CUBIC_TICK: u128 = 41_538_375;
+const CUBIC_TICK: u64 = 41_538_375;
 const CUBIC_TICK_BITS: u32 = 85;
 /// Largest distance in bytes between W_max and the window that a K is computed for.
 const MAX_RISE: u64 = 1 << 50;
@@ -68,7 +70,7 @@ pub(super) struct Rfc9438 {
 impl Rfc9438 {
     /// `part` of `bytes`, `part` in 2^-32, to the nearest byte: 0.7 of 100 packets are 70 packets.
     fn times(bytes: u64, part: u64) -> u64 {
-        ((u128::from(bytes) * u128::from(part) + u128::from(ONE / 2)) >> 32) as u64
+        mul_div_round(bytes, part, ONE)
     }
 
     /// The first ACK of a congestion avoidance stage.
@@ -83,7 +85,7 @@ impl Rfc9438 {
         if stage.reduced && stage.w_max > cwnd {
             // Figure 2: K = cubic root of ((W_max - cwnd_epoch) / C)
             let rise = (stage.w_max - cwnd).min(MAX_RISE);
-            stage.k = cube_root((u128::from(rise) << SCALE_BITS) / u128::from(self.scale)).min(MAX_TICKS);
+            stage.k = cube_root(rise, SCALE_BITS, self.scale).min(MAX_TICKS);
         } else {
             // Sections 4.8 and 4.10: "K is set to 0, and W_max is set to the congestion window size at the
             // beginning of the current congestion avoidance stage."
@@ -101,8 +103,7 @@ impl Rfc9438 {
     fn w_cubic(&self, t: Nanos) -> u64 {
         let t = t.0 >> TICK_BITS;
         let distance = t.abs_diff(self.stage.k).min(MAX_TICKS);
-        let cube = u128::from(distance * distance) * u128::from(distance);
-        let change = ((cube * u128::from(self.scale)) >> SCALE_BITS) as u64;
+        let change = cube_shift(distance as u32, self.scale, SCALE_BITS);
         if t >= self.stage.k {
             self.stage.w_max.saturating_add(change)
         } else {
@@ -112,11 +113,10 @@ impl Rfc9438 {
 
     pub(super) fn enter(&mut self, parameters: &Parameters, entry: &Entry) {
         self.mss = entry.mss.into();
-        let c = u128::from(parameters.c) * u128::from(self.mss) * CUBIC_TICK;
-        self.scale = ((c >> (32 + CUBIC_TICK_BITS - SCALE_BITS)) as u64).max(1);
+        let c = parameters.c * self.mss;
+        self.scale = mul_shift(c, CUBIC_TICK, 32 + CUBIC_TICK_BITS - SCALE_BITS).max(1);
         // Section 4.3: alpha_cubic = 3 (1 - beta_cubic) / (1 + beta_cubic)
-        self.alpha = ((u128::from(self.mss) << ALPHA_BITS) * u128::from(3 * (ONE - parameters.beta))
-            / u128::from(ONE + parameters.beta)) as u64;
+        self.alpha = mul_div(self.mss << ALPHA_BITS, 3 * (ONE - parameters.beta), ONE + parameters.beta);
         // W_max and cwnd_prior stay: a loss in the slow start after a timeout still compares with them.
         self.stage.begun = false;
         self.stage.reduced = false;

@@ -1,6 +1,6 @@
 //! The kernel's integer units: bandwidths, gains, and what follows from them.
 
-use firstflight_contract::Rate;
+use firstflight_contract::{Rate, mul_add_shift, mul_div, mul_shift};
 
 /// A bandwidth in segments a microsecond, shifted left by [`SCALE`]: about 715 bit/s a unit at 1500 bytes.
 pub(super) type Bandwidth = u64;
@@ -16,7 +16,7 @@ pub(super) const INITIAL_WINDOW: u64 = 10;
 
 /// The bandwidth that delivers `segments` in `us` microseconds.
 pub(super) fn over(segments: u64, us: u64) -> Bandwidth {
-    clip((u128::from(segments) << SCALE) / u128::from(us.max(1)))
+    mul_div(segments, UNIT, us.max(1))
 }
 
 /// A delivery rate in segments of `mss` bytes; above 2^40 bit/s it counts as that.
@@ -26,19 +26,21 @@ pub(super) fn bandwidth(rate: Rate, mss: u64) -> Bandwidth {
 
 /// Whole segments delivered in `us` microseconds.
 pub(super) fn delivered_in(bandwidth: Bandwidth, us: u64) -> u64 {
-    clip((u128::from(bandwidth) * u128::from(us)) >> SCALE)
+    mul_shift(bandwidth, us, SCALE)
 }
 
 /// `gain` times what is delivered in `us` microseconds, rounded up so that it never feeds back downwards.
 pub(super) fn product(bandwidth: Bandwidth, us: u64, gain: u64) -> u64 {
-    let scaled = (u128::from(bandwidth) * u128::from(us)).saturating_mul(gain.into()) / u128::from(ONE);
-    clip(scaled.div_ceil(u128::from(UNIT)))
+    // The kernel divides by ONE, then rounds up the division by UNIT: the same as one division with this addend.
+    let addend = (UNIT - 1) * ONE;
+    mul_add_shift(bandwidth, us.saturating_mul(gain), addend, SCALE + ONE.ilog2()).0
 }
 
 /// Payload bytes a second at `gain`, less the margin of 1 % that keeps the bottleneck's queue from growing.
 pub(super) fn bytes_per_second(bandwidth: Bandwidth, gain: u64, mss: u64) -> u64 {
-    let gained = u128::from(bandwidth) * u128::from(mss) * u128::from(gain) / u128::from(ONE);
-    clip(gained.saturating_mul(1_000_000 / 100 * 99) >> SCALE)
+    let gained = mul_shift(bandwidth, mss * gain, ONE.ilog2());
+    // A product beyond 64 bits stays at the limit.
+    if gained == u64::MAX { gained } else { mul_shift(gained, 1_000_000 / 100 * 99, SCALE) }
 }
 
 /// The pacing rate for this bandwidth and gain; never none, which would mean not to pace.
@@ -55,10 +57,6 @@ pub(super) fn segments_at_once(pacing: Rate, mss: u64) -> u64 {
     let least = if bytes_per_second < 1_200_000 / 8 { 1 } else { 2 };
     // The kernel's "pacing shift" of 10: a 1024th of a second.
     ((bytes_per_second >> 10).min(MOST_BYTES) / mss).max(least).min(127)
-}
-
-fn clip(wide: u128) -> u64 {
-    u64::try_from(wide).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
