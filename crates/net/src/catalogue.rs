@@ -1,16 +1,16 @@
-//! What a link may have in front of it: every discipline with its source, one line each.
+//! Catalogue of the queueing disciplines that a link can have, each with its source and a one-line summary.
 
-/// What a discipline does with packets.
+/// Kind of a discipline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// It keeps, drops or marks them.
+    /// It queues, drops or marks packets.
     Queue,
-    /// It tells their senders what rate or window to use.
+    /// It also sends a rate or window signal to the senders.
     Router,
 }
 
 impl Role {
-    /// The word used in results.
+    /// Word used in results.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Queue => "queue",
@@ -19,12 +19,12 @@ impl Role {
     }
 }
 
-/// What is known of a discipline.
+/// Description of one discipline.
 #[derive(Clone, Copy, Debug)]
-pub struct Info {
-    /// Its stable label, and its kind in a scenario.
+pub struct Discipline {
+    /// Stable label, also the `kind` in a scenario.
     pub label: &'static str,
-    /// What it does with packets.
+    /// Kind of the discipline.
     pub role: Role,
     /// Paper and section, or RFC.
     pub source: &'static str,
@@ -32,17 +32,17 @@ pub struct Info {
     pub summary: &'static str,
 }
 
-const fn queue(label: &'static str, source: &'static str, summary: &'static str) -> Info {
-    Info { label, role: Role::Queue, source, summary }
+const fn queue(label: &'static str, source: &'static str, summary: &'static str) -> Discipline {
+    Discipline { label, role: Role::Queue, source, summary }
 }
 
-const fn router(label: &'static str, source: &'static str, summary: &'static str) -> Info {
-    Info { label, role: Role::Router, source, summary }
+const fn router(label: &'static str, source: &'static str, summary: &'static str) -> Discipline {
+    Discipline { label, role: Role::Router, source, summary }
 }
 
 /// Every discipline, in listing order.
-pub const DISCIPLINES: &[Info] = &[
-    queue("drop-tail", "RFC 7567, section 2", "first in, first out; what finds no room is lost"),
+pub const DISCIPLINES: &[Discipline] = &[
+    queue("drop-tail", "RFC 7567, section 2", "first in, first out; packets that do not fit are dropped"),
     queue(
         "red",
         "Floyd, Jacobson, IEEE/ACM ToN 1(4), 1993; gentle: Floyd, 2000",
@@ -51,7 +51,7 @@ pub const DISCIPLINES: &[Info] = &[
     queue(
         "choke",
         "Pan, Prabhakar, Psounis, INFOCOM 2000, section II",
-        "RED, before which a packet that meets its own flow in the queue is dropped with it",
+        "RED; an arrival of the same flow as a random queued packet is dropped with it",
     ),
     queue("codel", "RFC 8289", "drops or marks when packets have waited too long throughout an interval"),
     queue("fq-codel", "RFC 8290", "a queue for each flow, served in turn, each under CoDel"),
@@ -63,17 +63,17 @@ pub const DISCIPLINES: &[Info] = &[
     router(
         "quick-start",
         "RFC 4782; ns-2.35, algorithm 3",
-        "grants opening packets the rates they ask for, as far as the link is free",
+        "grants the rates that packets request, up to the spare capacity of the link",
     ),
     router(
         "xcp",
         "Katabi, Handley, Rohrs, SIGCOMM 2002, section 3.5",
-        "says in every packet by how much its sender's window is to change",
+        "writes a window change for the sender into every packet",
     ),
     router(
         "vcp",
         "Xia, Subramanian, Stoica, Kalyanaraman, SIGCOMM 2005, sections 3 and 4",
-        "says in two bits of every packet how loaded its link is",
+        "writes the load of its link into two bits of every packet",
     ),
 ];
 

@@ -1,83 +1,86 @@
-//! A link: a queue, a rate, a delay. Work per packet is constant and needs no event of the link's own.
+//! One direction of a link: a queue, a rate and a propagation delay. The work per packet is constant, and a
+//! link schedules no events of its own.
 
 use crate::queue::{Arrival, Queue, Verdict};
 use crate::random::{Stream, probability};
+use crate::rate_trace::TracePlayer;
 use crate::readings::Readings;
 use crate::router::Header;
-use crate::trace::Tape;
 use firstflight_contract::{Nanos, Rate, mul_div_round};
 
-/// Serialisation times are kept as nanoseconds per byte with this many fractional bits.
+/// Fractional bits of the serialisation time per byte, nanoseconds.
 const FRACTION: u32 = 24;
 
-/// What became of a packet offered to a link.
+/// Outcome of offering a packet to a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passage {
-    /// It reaches the far end at this time, nanoseconds.
+    /// The packet reaches the far end at this time, nanoseconds.
     Arrives(u64),
-    /// The same, with its ECN mark set by this link.
+    /// As `Arrives`, with the ECN mark set by this link.
     Marked(u64),
-    /// The queue had no room for it.
+    /// The queue dropped the packet.
     Dropped,
-    /// It was transmitted and lost on the wire.
+    /// The packet was transmitted and lost on the wire.
     LostOnWire,
 }
 
-/// What a link counted.
+/// Counters of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkStats {
     /// Packets transmitted.
     pub packets: u64,
     /// Bytes transmitted.
     pub bytes: u64,
-    /// Packets the queue refused.
+    /// Packets dropped by the queue.
     pub drops: u64,
     /// Packets lost on the wire.
     pub wire_losses: u64,
     /// Packets marked.
     pub marks: u64,
-    /// Sum of all waiting times, nanoseconds: divided by the run's length it is the mean queue (Little's law).
+    /// Sum of all waiting times, nanoseconds. Divided by the length of the run it is the mean queue (Little's
+    /// law).
     pub waiting_ns: u64,
-    /// Packets that waited when the wait was longest.
+    /// Packets waiting when the wait was longest.
     pub max_queue: u32,
-    /// Packets that wait when the count ends; zero where nothing limits them and nobody reads the link.
+    /// Packets waiting when the count ends; zero on an unlimited link without readings.
     pub waiting: u32,
 }
 
-/// Random loss on the wire: each packet on its own.
+/// Random loss on the wire, independent for each packet.
 #[derive(Clone, Debug)]
 struct WireLoss {
     probability: u64,
     stream: Stream,
 }
 
-/// One direction of a link. What every packet touches fills one cache line; the rest is behind `guard`.
+/// One direction of a link. The fields that every packet touches fill one cache line; all others are behind
+/// `guard`.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Link {
     free_at: u64,
     packets: u64,
-    // Apart from each other, or the compiler adds to both as one vector, at three times the cost.
+    // Not adjacent: next to each other the compiler adds to both as one vector, at three times the cost.
     ns_per_byte: u64,
     bytes: u64,
     delay: u64,
     waiting_ns: u64,
-    /// `None` where nothing can happen to a packet but to wait its turn.
+    /// `None` if packets can neither be dropped, marked nor lost, and only wait their turn.
     guard: Option<Box<Guard>>,
 }
 
-/// What may refuse, mark or lose a packet, and what must be known for that.
+/// State needed to drop, mark or lose a packet.
 #[derive(Clone, Debug)]
 struct Guard {
-    /// Behind fewer waiting packets than this a packet is accepted, however many of those have left meanwhile:
-    /// then nobody needs to count them. Zero where every packet must be looked at.
+    /// A packet is accepted unseen if fewer packets than this are queued, counting packets that have started
+    /// service since: the queue then need not be updated. Zero if every packet must be examined.
     certain: u32,
     longest_wait: u64,
     backlog: Backlog,
     queue: Queue,
     loss: Option<WireLoss>,
-    /// What the rate is, where it changes with time.
-    tape: Option<Tape>,
+    /// Time-varying rate, if the link follows a trace.
+    player: Option<TracePlayer>,
     readings: Readings,
     drops: u64,
     wire_losses: u64,
@@ -86,7 +89,8 @@ struct Guard {
 }
 
 impl Link {
-    /// A link of this rate and propagation delay behind `queue`. Rates lie between 10 kbit/s and 100 Gbit/s.
+    /// Creates a link of this rate and propagation delay behind `queue`. Rates lie between 10 kbit/s and 100
+    /// Gbit/s.
     pub fn new(rate: Rate, delay: Nanos, queue: Queue) -> Self {
         let guard = (!matches!(queue, Queue::Unlimited)).then(|| Box::new(Guard::new(queue, None)));
         Self {
@@ -111,16 +115,16 @@ impl Link {
         self
     }
 
-    /// Carries packets as `tape` says, in place of the constant rate.
+    /// Replaces the constant rate by a recorded one.
     #[must_use]
-    pub fn with_trace(mut self, tape: Tape) -> Self {
+    pub fn with_trace(mut self, player: TracePlayer) -> Self {
         let guard = self.guard.get_or_insert_with(|| Box::new(Guard::new(Queue::Unlimited, None)));
-        guard.tape = Some(tape);
+        guard.player = Some(player);
         guard.certain = guard.certainty();
         self
     }
 
-    /// Notes what it has counted by each of these times, nanoseconds, which ascend: see [`Link::readings`].
+    /// Records the counters at each of these ascending times, nanoseconds; see [`Link::readings`].
     #[must_use]
     pub fn with_readings(mut self, times: Vec<u64>) -> Self {
         if !times.is_empty() {
@@ -131,7 +135,7 @@ impl Link {
         self
     }
 
-    /// Time to put `size` bytes on the wire, nanoseconds, rounded to the nearest.
+    /// Time to put `size` bytes on the wire, nanoseconds, rounded to nearest.
     #[inline]
     pub fn serialisation(&self, size: u32) -> u64 {
         (u64::from(size) * self.ns_per_byte + (1 << (FRACTION - 1))) >> FRACTION
@@ -142,7 +146,7 @@ impl Link {
         Nanos(self.delay)
     }
 
-    /// Offers a packet of `size` bytes at `now`. Arrivals must come in order of time.
+    /// Offers a packet of `size` bytes at `now`. Calls must be in order of time.
     #[inline]
     pub fn offer(&mut self, now: u64, size: u32, ecn_capable: bool) -> Passage {
         match self.pass(now, size) {
@@ -151,8 +155,8 @@ impl Link {
         }
     }
 
-    /// The same for a packet that is certain to arrive: `None`, and nothing done, if it is not. Then
-    /// [`Link::examine`] is to decide.
+    /// Short path: accepts a packet that is certain to arrive and returns its arrival time. Otherwise returns
+    /// `None` and changes nothing; [`Link::examine`] must then decide.
     #[inline(always)]
     pub fn pass(&mut self, now: u64, size: u32) -> Option<u64> {
         if let Some(guard) = &mut self.guard {
@@ -164,14 +168,15 @@ impl Link {
         Some(self.transmit(now, size))
     }
 
-    /// Transmits a packet that is not refused; returns its arrival at the far end.
+    /// Transmits an accepted packet; returns its arrival at the far end.
     #[inline(always)]
     fn transmit(&mut self, now: u64, size: u32) -> u64 {
         let start = self.free_at.max(now);
         self.occupy(now, start, start + self.serialisation(size), size)
     }
 
-    /// A packet that came at `now` is transmitted from `start` until `end`; returns its arrival at the far end.
+    /// Counts a packet that came at `now` and is transmitted from `start` until `end`; returns its arrival at
+    /// the far end.
     #[inline(always)]
     fn occupy(&mut self, now: u64, start: u64, end: u64, size: u32) -> u64 {
         self.packets += 1;
@@ -181,8 +186,8 @@ impl Link {
         end + self.delay
     }
 
-    /// Asks the queue, and chance, about a packet that [`Link::pass`] did not take. A router's queue may change its
-    /// header.
+    /// Full path for a packet that [`Link::pass`] did not accept: asks the queue and the loss process. A
+    /// router may change the header.
     #[inline(never)]
     pub fn examine(&mut self, now: u64, size: u32, ecn_capable: bool, header: &mut Header) -> Passage {
         if self.guard.as_ref().is_some_and(|guard| guard.readings.due() <= now) {
@@ -206,15 +211,15 @@ impl Link {
         guard.wait(now, self.free_at, size);
         match self.send(now, now, size) {
             Passage::Arrives(arrival) if verdict == Verdict::Mark => {
-                self.guard.as_mut().expect("it gave the verdict").marks += 1;
+                self.guard.as_mut().expect("the guard gave the verdict").marks += 1;
                 Passage::Marked(arrival)
             }
             passage => passage,
         }
     }
 
-    /// Transmits a packet as soon as the link is free, at `now` or later; it has been there since `since`. It may be
-    /// lost on the wire.
+    /// Transmits a packet as soon as the link is free, at `now` or later. The packet has waited since `since`
+    /// and may be lost on the wire.
     pub(crate) fn send(&mut self, now: u64, since: u64, size: u32) -> Passage {
         let Some(guard) = &mut self.guard else { return Passage::Arrives(self.transmit(now, size)) };
         let mut lost = false;
@@ -222,19 +227,19 @@ impl Link {
             lost = loss.stream.happens(loss.probability);
         }
         guard.wire_losses += u64::from(lost);
-        let arrival = match guard.tape.as_mut().map(|tape| tape.carry(since, size)) {
+        let arrival = match guard.player.as_mut().map(|player| player.carry(since, size)) {
             None => self.transmit(now, size),
             Some(end) => self.occupy(now, self.free_at.max(now), end, size),
         };
         if lost { Passage::LostOnWire } else { Passage::Arrives(arrival) }
     }
 
-    /// When the transmissions end that are known so far, nanoseconds.
+    /// End of the last scheduled transmission, nanoseconds.
     pub fn free_at(&self) -> u64 {
         self.free_at
     }
 
-    /// What was counted so far, as of `end`: transmissions and waits that lie beyond it are not included.
+    /// Counters as of `end`, without transmissions and waits beyond it.
     pub fn stats_until(&self, end: u64) -> LinkStats {
         let mut stats = LinkStats {
             packets: self.packets,
@@ -247,7 +252,7 @@ impl Link {
             if start >= end {
                 stats.packets -= 1;
                 stats.bytes -= u64::from(size);
-                // One that came after the end waited less than that, and all of it is left out.
+                // A packet that arrived after `end` waited for less than this; its whole wait is left out.
                 stats.waiting_ns = stats.waiting_ns.saturating_sub(start - end);
                 stats.waiting += 1;
             }
@@ -256,13 +261,13 @@ impl Link {
         LinkStats { drops, wire_losses, marks, max_queue, ..stats }
     }
 
-    /// What was counted by each time of [`Link::with_readings`], as of `end` where that lies before it.
+    /// Counters at each time of [`Link::with_readings`], or at `end` if that is earlier.
     pub fn readings(&self, end: u64) -> Vec<LinkStats> {
         let until = |at: u64| self.stats_until(at.min(end));
         self.guard.as_ref().map_or(vec![], |guard| guard.readings.all(until))
     }
 
-    /// Notes what was counted by all times that have come by `now`.
+    /// Records the counters for every reading due by `now`.
     #[cold]
     #[inline(never)]
     fn read(&mut self, now: u64) {
@@ -270,14 +275,14 @@ impl Link {
             && guard.readings.due() <= now
         {
             let stats = self.stats_until(guard.readings.due());
-            let guard = self.guard.as_mut().expect("it has just been there");
+            let guard = self.guard.as_mut().expect("the loop condition matched it");
             guard.readings.note(stats);
             guard.certain = guard.certainty();
         }
     }
 
-    /// Packets waiting at `now`, which must not lie before the last arrival; zero where nothing limits them and
-    /// nobody counts.
+    /// Packets waiting at `now`, which must not precede the last arrival; zero on an unlimited link without
+    /// readings.
     pub fn waiting(&mut self, now: u64) -> u32 {
         let Some(guard) = &mut self.guard else { return 0 };
         guard.backlog.forget_started(now);
@@ -293,7 +298,7 @@ impl Guard {
             backlog: Backlog::new(),
             queue,
             loss,
-            tape: None,
+            player: None,
             readings: Readings::default(),
             drops: 0,
             wire_losses: 0,
@@ -304,12 +309,12 @@ impl Guard {
         guard
     }
 
-    /// Behind how many waiting packets the short path may accept one: it knows a constant rate and a limit, but
-    /// nothing of chance, traces and readings.
+    /// Number of waiting packets below which [`Link::pass`] may accept one more. The short path handles a
+    /// constant rate and a packet limit; random loss, traces and readings need the full path.
     fn certainty(&self) -> u32 {
         match &self.queue {
             Queue::Packets(queue)
-                if self.loss.is_none() && self.tape.is_none() && self.readings.due() == u64::MAX =>
+                if self.loss.is_none() && self.player.is_none() && self.readings.due() == u64::MAX =>
             {
                 queue.limit
             }
@@ -317,7 +322,7 @@ impl Guard {
         }
     }
 
-    /// An accepted packet waits until `start`, if that lies ahead.
+    /// Queues an accepted packet until `start`, if that is in the future.
     #[inline(always)]
     fn wait(&mut self, now: u64, start: u64, size: u32) {
         if start > now {
@@ -337,7 +342,7 @@ impl Guard {
     }
 }
 
-/// Service starts of the packets that wait, oldest first: a ring that grows by doubling.
+/// Service start and size of each waiting packet, oldest first: a ring buffer that doubles when full.
 #[derive(Clone, Debug)]
 struct Backlog {
     ring: Vec<(u64, u32)>,
@@ -361,8 +366,8 @@ impl Backlog {
     fn forget_started(&mut self, now: u64) {
         while self.len > 0 {
             let (start, size) = self.ring[self.slot(0)];
-            // What arrives at the instant a transmission ends finds the queue as it was before: ns-2's order of
-            // the two, and the one that counts, for ACK-clocked packets arrive at just such instants.
+            // A packet that arrives at the instant a transmission ends finds the queue as it was before. ns-2
+            // has the same order, and it matters: ACK-clocked packets arrive at exactly such instants.
             if start >= now {
                 return;
             }
@@ -383,7 +388,8 @@ impl Backlog {
         self.bytes += u64::from(size);
     }
 
-    /// The ring is full: those that have begun by `now` leave it, and it grows if they were few.
+    /// Makes room in a full ring: removes packets whose service has started by `now`, and doubles the ring if
+    /// few were removed.
     #[cold]
     #[inline(never)]
     fn make_room(&mut self, now: u64) {
@@ -408,7 +414,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// 8 Mbit/s: a 1000-byte packet takes 1 ms; 10 ms of propagation.
+    /// Link of 8 Mbit/s and 10 ms of propagation delay: a packet of 1000 bytes takes 1 ms.
     fn link(queue: Queue) -> Link {
         Link::new(Rate(8_000_000), Nanos::from_millis(10), queue)
     }
@@ -422,43 +428,44 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_of_two_holds_two_beside_the_one_in_transmission() {
+    fn a_buffer_of_two_holds_two_packets_besides_the_one_in_transmission() {
         let mut link = link(Queue::Packets(DropTailPackets { limit: 2 }));
         let at_once: Vec<_> = (0..4).map(|_| link.offer(0, 1000, false)).collect();
         use Passage::{Arrives, Dropped};
         assert_eq!(at_once, [Arrives(11 * MS), Arrives(12 * MS), Arrives(13 * MS), Dropped]);
-        // At 1 ms the first waiting packet enters service: from then on one place is free, for one packet.
+        // At 1 ms the first waiting packet enters service; after that one place is free.
         assert_eq!(link.offer(MS, 1000, false), Dropped);
         assert_eq!(link.offer(MS + 1, 1000, false), Arrives(14 * MS));
         assert_eq!(link.offer(MS + 1, 1000, false), Dropped);
-        // Waits: 1 + 2 ms, and 2 ms for the one that came after 1 ms.
+        // Waits: 1 ms + 2 ms, and 2 ms for the packet that came just after 1 ms.
         let stats = link.stats_until(100 * MS);
         assert_eq!((stats.packets, stats.drops, stats.waiting_ns, stats.max_queue), (4, 3, 5 * MS - 1, 2));
     }
 
     #[test]
-    fn a_buffer_in_bytes_counts_what_waits() {
+    fn a_buffer_in_bytes_counts_the_bytes_waiting() {
         let mut link = link(Queue::Bytes(DropTailBytes { limit: 1500 }));
         let at_once: Vec<_> = [1000, 1000, 400, 200, 100].map(|size| link.offer(0, size, false)).to_vec();
-        // Waiting: 1000, then 1400; 1400 + 200 > 1500 is dropped, 1400 + 100 fits.
+        // Waiting: 1000, then 1400 bytes; 1400 + 200 > 1500 is dropped, 1400 + 100 fits.
         let dropped: Vec<bool> = at_once.iter().map(|p| *p == Passage::Dropped).collect();
         assert_eq!(dropped, [false, false, false, true, false]);
     }
 
     #[test]
-    fn what_has_not_begun_when_the_run_ends_is_not_counted() {
+    fn transmissions_not_started_by_the_end_of_the_run_are_not_counted() {
         let mut link = link(Queue::Packets(DropTailPackets { limit: 10 }));
         for _ in 0..4 {
             link.offer(0, 1000, false);
         }
-        // By 1.5 ms two transmissions have begun; the other two have waited 1.5 ms each, the second one 1 ms.
+        // By 1.5 ms two transmissions have begun. The second packet has waited 1 ms, the other two 1.5 ms
+        // each.
         let stats = link.stats_until(3 * MS / 2);
         assert_eq!((stats.packets, stats.bytes, stats.waiting_ns), (2, 2000, 4 * MS));
         assert_eq!(stats.waiting, 2);
     }
 
     #[test]
-    fn one_packet_in_ten_is_lost_on_the_wire_and_still_uses_it() {
+    fn packets_lost_on_the_wire_still_occupy_the_link() {
         let mut link = link(Queue::Unlimited).with_loss(0.1, Stream::named(1, "loss"));
         for i in 0..10_000 {
             link.offer(i * MS, 1000, false);
@@ -475,7 +482,7 @@ mod tests {
         for i in 0..1000 {
             assert_eq!(link.offer(0, 1000, false), Passage::Arrives((11 + i) * MS));
         }
-        // Packet 0 is in service and 999 wait; at 500 ms those that began before are gone.
+        // Packet 0 is in service and 999 wait. At 500 ms the packets whose service began earlier are gone.
         assert_eq!(link.waiting(0), 999);
         assert_eq!(link.waiting(500 * MS), 500);
     }

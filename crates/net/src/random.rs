@@ -1,16 +1,17 @@
-//! Independent, named random streams: what one component draws never depends on what another drew.
+//! Independent random streams, one per named component: the draws of one component never depend on those of
+//! another.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// A random stream of one component.
+/// Random stream of one component.
 #[derive(Clone, Debug)]
 pub struct Stream(Xoshiro256PlusPlus);
 
 impl Stream {
-    /// The stream of the component `name` in the run with this `seed`.
+    /// Stream of the component `name` in the run with this `seed`.
     pub fn named(seed: u64, name: &str) -> Self {
-        // FNV-1a over the name, then over the seed; the generator's own SplitMix seeding spreads the bits.
+        // FNV-1a over the name and the seed; the generator's own SplitMix seeding spreads the bits.
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
         for byte in name.bytes().chain(seed.to_le_bytes()) {
             hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
@@ -18,18 +19,18 @@ impl Stream {
         Self(Xoshiro256PlusPlus::seed_from_u64(hash))
     }
 
-    /// A salt: 64 bits.
+    /// 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    /// A number evenly spread over `[0, 1)`.
+    /// A number uniform on `[0, 1)`.
     #[inline]
     pub fn unit(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
     }
 
-    /// Whether an event of this probability happens; see [`probability`].
+    /// Whether an event of this [`probability`] happens.
     #[inline]
     pub fn happens(&mut self, probability: u64) -> bool {
         self.0.next_u64() < probability
@@ -48,7 +49,8 @@ impl RngCore for Stream {
     }
 }
 
-/// A probability as the fraction of 2^64 that [`Stream::happens`] compares with; 1 is as near as that comes.
+/// A probability as a fraction of 2^64, the form that [`Stream::happens`] takes; 1 is represented by
+/// `u64::MAX`.
 pub fn probability(p: f64) -> u64 {
     (p.clamp(0.0, 1.0) * u64::MAX as f64) as u64
 }
@@ -58,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn streams_of_other_names_or_seeds_differ_and_the_same_repeats() {
+    fn streams_differ_by_name_and_by_seed_and_repeat_for_the_same_pair() {
         let first = |seed, name| Stream::named(seed, name).next_u64();
         assert_eq!(first(1, "loss"), first(1, "loss"));
         assert_ne!(first(1, "loss"), first(2, "loss"));

@@ -1,11 +1,13 @@
-//! CHOKe: R. Pan, B. Prabhakar, K. Psounis, "CHOKe, a stateless active queue management scheme for approximating fair
-//! bandwidth allocation", IEEE INFOCOM 2000, section II. RED with one step before it: a packet that comes while the average
-//! queue is above `min` is compared with one drawn at random from the queue, and if both are of one flow, both are
-//! dropped. A flow that has much in the queue meets itself often.
+//! CHOKe: R. Pan, B. Prabhakar, K. Psounis, "CHOKe, a stateless active queue management scheme for
+//! approximating fair bandwidth allocation", IEEE INFOCOM 2000, section II.
+//!
+//! RED preceded by one comparison: while the average queue is above `min`, an arriving packet is compared
+//! with a random packet from the queue, and both are dropped if they belong to the same flow. Flows that fill
+//! the queue are hit most often.
 
 use std::collections::VecDeque;
 
-use super::held::{Fifo, Item};
+use super::dequeue::{Fifo, Item};
 use super::red::{Red, RedConfig};
 use super::{Arrival, Verdict};
 use crate::random::Stream;
@@ -15,15 +17,15 @@ use crate::random::Stream;
 pub struct Choke<T> {
     red: Red,
     min: f64,
-    /// Draws the packets to compare with.
+    /// Random stream that selects the packets to compare with.
     draws: Stream,
-    /// What waits, and of each whether it is to leave with a mark.
+    /// Waiting packets, and for each whether it leaves with a mark.
     waiting: Fifo<T>,
     marked: VecDeque<bool>,
 }
 
 impl<T: Copy> Choke<T> {
-    /// An empty queue; RED draws from `stream`, comparisons from `draws`.
+    /// Creates an empty queue. RED draws from `stream`, comparisons from `draws`.
     pub fn new(config: RedConfig, stream: Stream, draws: Stream) -> Self {
         let red = Red::new(config, stream);
         Self { red, min: config.min, draws, waiting: Fifo::new(), marked: VecDeque::new() }
@@ -68,7 +70,8 @@ impl<T: Copy> Choke<T> {
 mod tests {
     use super::*;
 
-    /// With a weight of 1 the average is the queue. RED itself drops nothing of note below 1000 packets.
+    /// With a weight of 1 the average equals the queue. RED itself drops practically nothing below 1000
+    /// packets.
     const CONFIG: RedConfig = RedConfig {
         min: 3.0,
         max: 1000.0,
@@ -93,15 +96,15 @@ mod tests {
     }
 
     #[test]
-    fn above_min_a_packet_that_meets_its_own_flow_goes_with_it() {
+    fn above_min_an_arrival_and_the_matching_packet_of_its_flow_are_both_dropped() {
         let mut queue = choke();
-        // Up to min nothing is compared, though all are of one flow.
+        // No comparison up to `min`, even if all packets belong to one flow.
         for load in 0..4 {
             assert_eq!(offer(&mut queue, 1, load), (true, vec![]));
         }
         let (taken, dropped) = offer(&mut queue, 1, 4);
         assert!(!taken && dropped.len() == 1 && dropped[0] < 4);
-        // Three are left, which is no more than min.
+        // Three packets are left, which is not above `min`.
         assert_eq!(offer(&mut queue, 1, 5), (true, vec![]));
         let rest: Vec<u32> = std::iter::from_fn(|| queue.dequeue()).map(|(item, _)| item.load).collect();
         let expected: Vec<u32> = (0..4).filter(|load| *load != dropped[0]).chain([5]).collect();
@@ -109,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn another_flow_is_let_in() {
+    fn packets_of_another_flow_are_accepted() {
         let mut queue = choke();
         for load in 0..4 {
             offer(&mut queue, 1, load);
@@ -120,8 +123,9 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_meets_itself_as_often_as_its_share_of_the_queue() {
-        // Three of ten packets are of flow 1. Five standard deviations: 5 * sqrt(20 000 * 0.3 * 0.7) = 324.
+    fn a_flow_is_hit_in_proportion_to_its_share_of_the_queue() {
+        // Three of ten packets belong to flow 1. Five standard deviations: 5 * sqrt(20 000 * 0.3 * 0.7) =
+        // 324.
         let mut full = choke();
         (0..10).for_each(|load| {
             full.waiting.push(Item {

@@ -1,18 +1,20 @@
-//! Controlled delay: K. Nichols, V. Jacobson, A. McGregor, J. Iyengar, "Controlled Delay Active Queue Management", RFC
-//! 8289, section 5. When packets have waited longer than `target` throughout an `interval`, one is dropped as it is about
-//! to leave, and then another each `interval / sqrt(n)`, until a packet has waited less.
+//! Controlled delay (CoDel): K. Nichols, V. Jacobson, A. McGregor, J. Iyengar, "Controlled Delay Active Queue
+//! Management", RFC 8289, section 5.
+//!
+//! Once packets have waited longer than `target` throughout an `interval`, CoDel drops a packet at dequeue,
+//! then another after each `interval / sqrt(n)`, until a packet has waited less than `target`.
 
 use std::collections::VecDeque;
 
 use super::Room;
-use super::held::{Fifo, Item, Outgoing};
+use super::dequeue::{Fifo, Item, Outgoing};
 
 /// Parameters of CoDel. Times are nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CodelConfig {
-    /// The standing wait that is acceptable.
+    /// Acceptable standing wait.
     pub target: u64,
-    /// How long a wait must last to be a standing one: about the longest usual round trip.
+    /// Time for which a wait must last to count as standing: about the longest usual round trip.
     pub interval: u64,
     /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
@@ -22,23 +24,24 @@ impl CodelConfig {
     /// Section 4: 5 ms and 100 ms.
     pub const STANDARD: Self = Self { target: 5_000_000, interval: 100_000_000, ecn: false };
 
-    /// Section 5, `control_law`: the drop after the `count`th at `t`.
+    /// Section 5, `control_law`: time of the drop that follows the `count`th drop at `t`.
     fn next(&self, t: u64, count: u32) -> u64 {
         t + (self.interval as f64 / f64::from(count).sqrt()).round() as u64
     }
 }
 
-/// What CoDel remembers of one queue.
+/// CoDel state of one queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct State {
-    /// When packets will have waited too long throughout an interval.
+    /// Time at which packets will have waited too long throughout an interval.
     first_above: Option<u64>,
     dropping: bool,
     drop_next: u64,
-    /// Drops since dropping began, and what it began with.
+    /// Drops since dropping began, and the value with which `count` started.
     count: u32,
     last_count: u32,
-    /// The largest packet seen: a queue of no more than that is none (section 5, `maxpacket`).
+    /// Largest packet seen. A queue of at most this many bytes does not count as a queue (section 5,
+    /// `maxpacket`).
     largest: u32,
 }
 
@@ -47,7 +50,7 @@ impl State {
         self.largest = self.largest.max(size);
     }
 
-    /// Section 5.5: the packet at the head of `queue`, or the first behind it that is not to be dropped.
+    /// Section 5.5: dequeues the first packet at the head of `queue` that is not to be dropped.
     pub(super) fn dequeue<T: Copy>(
         &mut self,
         config: &CodelConfig,
@@ -72,7 +75,7 @@ impl State {
                 }
             }
         } else if over {
-            // A rate of drops that was right a short while ago is a better beginning than one per interval.
+            // Resume near the recent drop rate instead of starting again at one drop per interval.
             let delta = self.count.saturating_sub(self.last_count);
             let recent = now < self.drop_next + 16 * config.interval;
             self.count = if delta > 1 && recent { delta } else { 1 };
@@ -88,7 +91,7 @@ impl State {
         item.map(|item| Outgoing { item, marked: false })
     }
 
-    /// Section 5, `dodequeue`: the next packet, and whether packets have waited too long for an interval.
+    /// Section 5, `dodequeue`: next packet, and whether packets have waited too long for an interval.
     fn take<T: Copy>(
         &mut self,
         config: &CodelConfig,
@@ -108,7 +111,7 @@ impl State {
     }
 }
 
-/// One queue under CoDel.
+/// One queue managed by CoDel.
 #[derive(Clone, Debug)]
 pub struct Codel<T> {
     config: CodelConfig,
@@ -118,7 +121,7 @@ pub struct Codel<T> {
 }
 
 impl<T: Copy> Codel<T> {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new(config: CodelConfig, room: Room) -> Self {
         Self { config, room, state: State::default(), waiting: Fifo::new() }
     }
@@ -151,8 +154,8 @@ mod tests {
         Item { at, size: 1000, flow: 0, ecn_capable, droppable: false, load: () }
     }
 
-    /// A packet leaves each millisecond of `times`, each with the wait that `wait` says; when packets were dropped or
-    /// marked, milliseconds.
+    /// One packet leaves in each millisecond of `times` after `wait` milliseconds in the queue. Returns the
+    /// times of drops or marks, milliseconds.
     fn signals(queue: &mut Codel<()>, times: std::ops::Range<u64>, wait: u64) -> Vec<u64> {
         let ecn = queue.config.ecn;
         let mut signals = vec![];
@@ -171,13 +174,13 @@ mod tests {
         signals
     }
 
-    /// Above the target from 10 ms on: at 110 ms an interval is over. Then 100 / sqrt(n) ms from one to the next: 210, and
-    /// with 70.711 more 280.711, with 57.735 more 338.446, with 50 more 388.446, with 44.721 more 433.167, with 40.825 more
-    /// 473.992; a packet leaves at each whole millisecond.
+    /// The wait exceeds the target from 10 ms on, so an interval is over at 110 ms. The gaps are 100 /
+    /// sqrt(n) ms: 210, 210 + 70.711 = 280.711, + 57.735 = 338.446, + 50 = 388.446, + 44.721 = 433.167, +
+    /// 40.825 = 473.992. Packets leave at whole milliseconds.
     const CONTROL_LAW: [u64; 7] = [110, 210, 281, 339, 389, 434, 474];
 
     #[test]
-    fn drops_follow_each_other_by_the_interval_over_the_root_of_their_number() {
+    fn gaps_between_drops_are_the_interval_over_the_square_root_of_their_count() {
         for ecn in [false, true] {
             let config = CodelConfig { ecn, ..CodelConfig::STANDARD };
             let mut queue = Codel::new(config, Room::Packets(100));
@@ -186,11 +189,11 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_below_the_target_at_any_moment_of_an_interval_is_no_standing_queue() {
+    fn one_wait_below_the_target_restarts_the_interval() {
         let mut queue = Codel::new(CodelConfig::STANDARD, Room::Packets(100));
         assert_eq!(signals(&mut queue, 10..109, 6), []);
         assert_eq!(signals(&mut queue, 109..110, 4), []);
-        // The interval begins anew at 110 ms.
+        // The interval starts again at 110 ms.
         assert_eq!(signals(&mut queue, 110..220, 6), [210]);
     }
 
@@ -199,19 +202,19 @@ mod tests {
         let mut queue = Codel::new(CodelConfig::STANDARD, Room::Packets(100));
         assert_eq!(signals(&mut queue, 10..500, 6), CONTROL_LAW);
         assert_eq!(signals(&mut queue, 500..600, 4), []);
-        // Seven drops, the first not counted: it resumes with the sixth. 700 + 40.825 = 740.825, + 100 / sqrt(7) = 37.796
-        // = 778.621.
+        // Seven drops, of which the first does not count: dropping resumes with a count of six. 700 + 40.825
+        // = 740.825, + 100 / sqrt(7) = 37.796 = 778.621.
         assert_eq!(signals(&mut queue, 600..780, 6), [700, 741, 779]);
-        // 16 intervals after the drop that would have been next all is forgotten.
+        // 16 intervals after the next scheduled drop the old count is forgotten.
         assert_eq!(signals(&mut queue, 780..2500, 4), []);
         assert_eq!(signals(&mut queue, 2500..2800, 6), [2600, 2700, 2771]);
     }
 
     #[test]
-    fn a_queue_of_one_packet_is_none() {
+    fn a_queue_of_one_packet_is_never_a_standing_queue() {
         let mut queue = Codel::new(CodelConfig::STANDARD, Room::Packets(100));
         for ms in 100..1000 {
-            // Both have waited long, but behind the one that leaves there is one packet only.
+            // Both packets have waited long, but only one packet is left behind the departing one.
             while queue.len() < 2 {
                 queue.enqueue(packet((ms - 50) * MS, false));
             }
@@ -221,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_refuses() {
+    fn a_full_queue_drops_arrivals() {
         let mut queue = Codel::new(CodelConfig::STANDARD, Room::Packets(2));
         assert_eq!([0, 1, 2].map(|at| queue.enqueue(packet(at, false))), [true, true, false]);
     }

@@ -1,14 +1,15 @@
-//! Drop-tail: first in, first out, and what finds no room is lost.
+//! Drop-tail: first in, first out; packets that do not fit are dropped.
 //!
-//! The limit counts waiting packets; the one in transmission has left the queue. A packet that finds the link
-//! idle therefore always passes. (ns-2's limit includes the packet in service: its `queue-limit` of N is N - 1 here.)
+//! The limit counts waiting packets. The packet in transmission has left the queue, so a packet that finds
+//! the link idle always passes. (ns-2's limit includes the packet in service: its `queue-limit` of N is N - 1
+//! here.)
 
 use super::{Arrival, Verdict};
 
-/// Room for a number of packets.
+/// Limit in packets.
 #[derive(Clone, Debug)]
 pub struct DropTailPackets {
-    /// Most packets that may wait.
+    /// Maximum number of waiting packets.
     pub limit: u32,
 }
 
@@ -22,10 +23,10 @@ impl DropTailPackets {
     }
 }
 
-/// Room for a number of bytes.
+/// Limit in bytes.
 #[derive(Clone, Debug)]
 pub struct DropTailBytes {
-    /// Most bytes that may wait.
+    /// Maximum number of waiting bytes.
     pub limit: u64,
 }
 

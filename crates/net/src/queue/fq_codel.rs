@@ -1,28 +1,30 @@
-//! Flow queues under CoDel: T. Hoeiland-Joergensen, P. McKenney, D. Taht, J. Gettys, E. Dumazet, "The Flow Queue CoDel
-//! Packet Scheduler and Active Queue Management Algorithm", RFC 8290, section 4. Flows are hashed to queues, which are
-//! served in turn by deficit round robin; a queue that has just become busy comes before the others.
+//! Flow queues with CoDel: T. Hoeiland-Joergensen, P. McKenney, D. Taht, J. Gettys, E. Dumazet, "The Flow
+//! Queue CoDel Packet Scheduler and Active Queue Management Algorithm", RFC 8290, section 4.
+//!
+//! Flows are hashed to queues, which are served by deficit round robin. A queue that has just become busy is
+//! served before the others.
 
 use firstflight_contract::mul_shift;
 use std::collections::VecDeque;
 
 use super::Room;
 use super::codel::{CodelConfig, State};
-use super::held::{Fifo, Item, Outgoing};
+use super::dequeue::{Fifo, Item, Outgoing};
 
 /// Parameters of FQ-CoDel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FqCodelConfig {
-    /// Each queue's CoDel.
+    /// CoDel parameters of each queue.
     pub codel: CodelConfig,
-    /// Bytes that a queue may send in its turn (section 5.2.4: 1514, a full Ethernet frame).
+    /// Bytes that a queue may send per turn (section 5.2.4: 1514, a full Ethernet frame).
     pub quantum: u32,
-    /// Queues (section 5.2.5: 1024).
+    /// Number of queues (section 5.2.5: 1024).
     pub flows: u32,
-    /// Room of all queues together.
+    /// Shared limit of all queues.
     pub room: Room,
 }
 
-/// Most packets that are dropped at once where there is no room (section 4.1).
+/// Maximum number of packets dropped at once when there is no room (section 4.1).
 const BATCH: usize = 64;
 
 /// One flow's queue.
@@ -30,17 +32,17 @@ const BATCH: usize = 64;
 struct FlowQueue<T> {
     waiting: Fifo<T>,
     state: State,
-    /// Bytes it may still send in this turn; negative where a packet was larger.
+    /// Bytes the queue may still send in this turn; negative after a larger packet.
     credit: i64,
-    /// Whether it is in one of the lists.
+    /// Whether the queue is in one of the two lists.
     listed: bool,
 }
 
-/// Queues of flows.
+/// Scheduler over all flow queues.
 #[derive(Clone, Debug)]
 pub struct FqCodel<T> {
     config: FqCodelConfig,
-    /// Makes the hash another one in each run.
+    /// Varies the hash between runs.
     salt: u64,
     queues: Vec<FlowQueue<T>>,
     new: VecDeque<u32>,
@@ -50,7 +52,7 @@ pub struct FqCodel<T> {
 }
 
 impl<T: Copy> FqCodel<T> {
-    /// Empty queues; `salt` decides which flows share one.
+    /// Creates empty queues; `salt` decides which flows share a queue.
     pub fn new(config: FqCodelConfig, salt: u64) -> Self {
         let queue = FlowQueue { waiting: Fifo::new(), state: State::default(), credit: 0, listed: false };
         Self {
@@ -64,7 +66,7 @@ impl<T: Copy> FqCodel<T> {
         }
     }
 
-    /// The queue of a flow: a mixed (SplitMix64) number, scaled to the number of queues.
+    /// Queue of a flow: a SplitMix64 hash scaled to the number of queues.
     pub(super) fn queue_of(&self, flow: u32) -> u32 {
         let mut hash = u64::from(flow).wrapping_add(self.salt).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         hash = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -73,7 +75,7 @@ impl<T: Copy> FqCodel<T> {
         mul_shift(hash, self.config.flows.into(), 64) as u32
     }
 
-    /// Section 4.1. Whoever comes is let in; where there is no room, the fattest queue gives.
+    /// Section 4.1. Every arriving packet is accepted; if there is no room, the fattest queue drops packets.
     pub(super) fn enqueue(&mut self, item: Item<T>, dropped: &mut VecDeque<Item<T>>) -> bool {
         let number = self.queue_of(item.flow);
         let has_room = self.config.room.has(self.packets, self.bytes, item.size);
@@ -81,7 +83,7 @@ impl<T: Copy> FqCodel<T> {
         queue.state.saw(item.size);
         queue.waiting.push(item);
         if !queue.listed {
-            // A queue that was idle begins at the end of the new ones, with a whole quantum.
+            // An idle queue joins the end of the new list with a full quantum.
             queue.listed = true;
             queue.credit = self.config.quantum.into();
             self.new.push_back(number);
@@ -94,7 +96,7 @@ impl<T: Copy> FqCodel<T> {
         true
     }
 
-    /// Half the packets of the queue with the most bytes, a batch at most, from its head.
+    /// Drops half the packets of the queue with the most bytes, from its head and at most a batch.
     fn drop_from_the_fattest(&mut self, dropped: &mut VecDeque<Item<T>>) {
         let listed = self.new.iter().chain(&self.old);
         let fatness =
@@ -117,7 +119,8 @@ impl<T: Copy> FqCodel<T> {
             let number = *list.front()?;
             let queue = &mut self.queues[number as usize];
             if queue.credit <= 0 {
-                // Its turn is over: another quantum, and it goes to the end of the old ones.
+                // The turn of this queue is over: it gets another quantum and goes to the end of the old
+                // list.
                 queue.credit += i64::from(self.config.quantum);
                 list.pop_front();
                 self.old.push_back(number);
@@ -133,7 +136,8 @@ impl<T: Copy> FqCodel<T> {
             }
             list.pop_front();
             if is_new && !self.old.is_empty() {
-                // A new queue that is empty waits behind the old ones, or flows of few packets would starve them.
+                // An emptied new queue waits behind the old ones; otherwise flows with few packets would
+                // starve them.
                 self.old.push_back(number);
             } else {
                 queue.listed = false;
@@ -166,7 +170,7 @@ mod tests {
         (queue, dropped.iter().map(|item| item.load).collect())
     }
 
-    /// What leaves within the first millisecond, before CoDel minds.
+    /// Order of departure within the first millisecond, before CoDel acts.
     fn order(queue: &mut FqCodel<u32>, most: usize) -> Vec<u32> {
         let mut dropped = VecDeque::new();
         let out = std::iter::from_fn(|| queue.dequeue(1_000_000, &mut dropped).map(|out| out.item.load));
@@ -174,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_send_a_quantum_in_turn_whatever_their_packets() {
+    fn flows_take_turns_of_one_quantum_whatever_their_packet_size() {
         // Flow 1 has five packets of 1500 bytes, flow 2 five of 500. Credits of 1514: flow 1 sends 0 (14 left) and 1
         // (-1486), flow 2 sends 5, 6, 7 and, 14 being left, 8 (-486). Then 28 for flow 1, which is enough for 2, and 1028
         // for flow 2: 9, and it is empty. Flow 1 then has -1472 + 1514 = 42 for 3, and 56 for 4 in the next turn.
@@ -185,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_that_begins_comes_before_those_that_have_had_a_turn() {
+    fn a_new_flow_is_served_before_flows_that_had_a_turn() {
         let (mut queue, _) = filled(CONFIG, &[(1, 1500); 6]);
         assert_eq!(order(&mut queue, 3), [0, 1, 2]);
         queue.enqueue(packet(2, 100, 100), &mut VecDeque::new());
@@ -193,8 +197,9 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_no_room_the_fattest_flow_loses_half_of_what_it_has_from_the_head() {
-        // Room for six. The seventh packet, of the thin flow, costs the fat one, which has five, three of them.
+    fn without_room_the_fattest_flow_loses_half_its_packets_from_the_head() {
+        // Limit of six packets. The seventh packet belongs to the thin flow and costs the fat flow three of
+        // its five.
         let config = FqCodelConfig { room: Room::Packets(6), ..CONFIG };
         let (mut queue, dropped) =
             filled(config, &[(1, 1000), (1, 1000), (1, 1000), (2, 1000), (1, 1000), (1, 1000), (2, 1000)]);
@@ -203,11 +208,11 @@ mod tests {
     }
 
     #[test]
-    fn flows_are_spread_over_the_queues() {
+    fn flows_are_spread_evenly_over_the_queues() {
         let queue = FqCodel::<u32>::new(CONFIG, 7);
         let mut hit = vec![0_u32; 1024];
         (0..102_400).for_each(|flow| hit[queue.queue_of(flow) as usize] += 1);
-        // A hundred each on average, with a standard deviation of ten: six of them.
+        // Mean 100 with a standard deviation of ten: a range of six standard deviations.
         assert!(hit.iter().all(|n| (40..160).contains(n)));
     }
 }

@@ -1,14 +1,14 @@
 //! Queueing disciplines.
 //!
-//! Most decide when a packet arrives. Such a link needs no event when a transmission ends: the service start of every
-//! packet is known on its arrival, and with it the backlog any later arrival finds. A discipline sees that backlog and
-//! answers. Those that decide later, or change their mind, keep their packets ([`held`]).
+//! Most disciplines decide when a packet arrives. Their link needs no event at the end of a transmission: the
+//! service start of every packet is known on arrival, and so is the backlog that later arrivals find.
+//! Disciplines that decide later, or drop queued packets, store their packets: [`dequeue`].
 
 pub mod choke;
 pub mod codel;
+pub mod dequeue;
 pub mod drop_tail;
 pub mod fq_codel;
-pub mod held;
 pub mod priority;
 pub mod red;
 
@@ -16,35 +16,35 @@ use crate::router::{Header, Router};
 use drop_tail::{DropTailBytes, DropTailPackets};
 use red::Red;
 
-/// What a discipline says to an arriving packet.
+/// Decision of a discipline on an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It joins the queue.
+    /// The packet joins the queue.
     Accept,
-    /// It joins the queue with its ECN mark set.
+    /// The packet joins the queue with its ECN mark set.
     Mark,
-    /// It is lost.
+    /// The packet is dropped.
     Drop,
 }
 
-/// What an arriving packet finds.
+/// State of the link and queue at the arrival of a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// Now, nanoseconds.
+    /// Current time, nanoseconds.
     pub now: u64,
-    /// When the link is or was free, nanoseconds; before `now` if it is idle.
+    /// Time at which the link is or was free, nanoseconds; before `now` if the link is idle.
     pub free_at: u64,
-    /// Packets waiting, the one in transmission not counted.
+    /// Packets waiting, without the one in transmission.
     pub waiting_packets: u32,
-    /// Their bytes.
+    /// Bytes waiting.
     pub waiting_bytes: u64,
     /// Size of the arriving packet on the wire, bytes.
     pub size: u32,
-    /// Whether it may be marked instead of dropped.
+    /// Whether the packet may be marked instead of dropped.
     pub ecn_capable: bool,
 }
 
-/// How much a queue holds: at least one full packet.
+/// Capacity of a queue: at least one full packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
     /// This many packets.
@@ -54,7 +54,7 @@ pub enum Room {
 }
 
 impl Room {
-    /// Whether a packet of `size` bytes fits beside `packets` that have `bytes` together.
+    /// Whether a packet of `size` bytes fits beside `packets` packets of `bytes` bytes in total.
     pub fn has(self, packets: usize, bytes: u64, size: u32) -> bool {
         match self {
             Self::Packets(limit) => packets < limit as usize,
@@ -72,14 +72,14 @@ pub enum Queue {
     Packets(DropTailPackets),
     /// Drop-tail counted in bytes.
     Bytes(DropTailBytes),
-    /// Random early detection.
+    /// Random early detection (RED).
     Red(Box<Red>),
     /// A router that takes part in congestion control.
     Router(Box<Router>),
 }
 
 impl Queue {
-    /// The verdict on an arriving packet, whose header a router may change.
+    /// Decision on an arriving packet; a router may change its header.
     #[inline]
     pub(crate) fn admit(&mut self, arrival: &Arrival, header: &mut Header) -> Verdict {
         match self {

@@ -1,33 +1,34 @@
-//! Drop-tail that drops droppable packets first, as TCP Fast Start asks of routers: V. Padmanabhan, R. Katz, "TCP Fast
-//! Start: A Technique For Speeding Up Web Transfers", IEEE Globecom Internet Mini-Conference, 1998. Packets leave in the
-//! order in which they came, whatever they are: only who is dropped differs.
+//! Drop-tail that drops droppable packets first, which TCP Fast Start requires of routers: V. Padmanabhan, R.
+//! Katz, "TCP Fast Start: A Technique For Speeding Up Web Transfers", IEEE Globecom Internet Mini-Conference,
+//! 1998. Packets leave in order of arrival; the droppable bit affects only the choice of the packet to drop.
 //!
-//! Of several droppable packets the last to come goes, as in the queue that the scheme's author wrote for ns-2
-//! (`PacketQueue/Semantic` with `priority_drop_`): among themselves the droppable meet a drop-tail queue.
+//! The last of several droppable packets is dropped first, as in the queue that the scheme's author wrote for
+//! ns-2 (`PacketQueue/Semantic` with `priority_drop_`): among themselves, droppable packets meet a drop-tail
+//! queue.
 
 use std::collections::VecDeque;
 
 use super::Room;
-use super::held::{Fifo, Item};
+use super::dequeue::{Fifo, Item};
 
-/// A drop-tail queue with two levels of protection.
+/// A drop-tail queue with two drop priorities.
 #[derive(Clone, Debug)]
 pub struct Priority<T> {
     room: Room,
     waiting: Fifo<T>,
-    /// How many of them are droppable, and their bytes.
+    /// Number and bytes of the droppable packets among them.
     droppable: usize,
     droppable_bytes: u64,
 }
 
 impl<T: Copy> Priority<T> {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new(room: Room) -> Self {
         Self { room, waiting: Fifo::new(), droppable: 0, droppable_bytes: 0 }
     }
 
     pub(super) fn enqueue(&mut self, item: Item<T>, dropped: &mut VecDeque<Item<T>>) -> bool {
-        // What may go for this packet: nothing for one that is droppable itself.
+        // Packets that may be dropped for this one: none if it is droppable itself.
         let (packets, bytes) = if item.droppable { (0, 0) } else { (self.droppable, self.droppable_bytes) };
         let staying = (self.waiting.len() - packets, self.waiting.bytes - bytes);
         if !self.room.has(staying.0, staying.1, item.size) {
@@ -69,7 +70,7 @@ mod tests {
         Item { at: 0, size, flow: 0, ecn_capable: false, droppable, load }
     }
 
-    /// Offers packets numbered from 0; those refused or pushed out in that order, and then those that leave.
+    /// Offers packets numbered from 0. Returns the dropped ones in order, then the ones that leave.
     fn offer(room: Room, packets: &[(u32, bool)]) -> (Vec<u32>, Vec<u32>) {
         let mut queue = Priority::new(room);
         let (mut lost, mut dropped) = (vec![], VecDeque::new());
@@ -84,15 +85,16 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_gives_up_its_last_droppable_packets_and_then_refuses() {
+    fn a_full_queue_drops_its_last_droppable_packets_before_it_drops_arrivals() {
         let (yes, no) = ((1000, true), (1000, false));
-        // Three places: 0, 1 and 2, of which 1 and 2 are droppable. 3 pushes out 2, 4 pushes out 1, 5 finds nothing.
+        // Room for three packets: 0, 1 and 2, of which 1 and 2 are droppable. 3 replaces 2, 4 replaces 1, 5
+        // is dropped.
         let (lost, left) = offer(Room::Packets(3), &[no, yes, yes, no, no, no]);
         assert_eq!((lost, left), (vec![2, 1, 5], vec![0, 3, 4]));
     }
 
     #[test]
-    fn a_droppable_packet_pushes_nobody_out() {
+    fn a_droppable_packet_replaces_no_other() {
         let (lost, left) = offer(Room::Packets(2), &[(1000, true), (1000, false), (1000, true)]);
         assert_eq!((lost, left), (vec![2], vec![0, 1]));
     }
@@ -104,12 +106,13 @@ mod tests {
     }
 
     #[test]
-    fn in_bytes_a_large_packet_pushes_out_several_small_ones_or_none() {
+    fn with_a_byte_limit_a_large_packet_replaces_several_small_ones_or_none() {
         let small = (400, true);
-        // 1000 + 400 + 400 wait of 2000. 900 bytes more make 2700: both small ones must go, and then 1900 wait.
+        // 1000 + 400 + 400 of 2000 bytes wait. 900 more make 2700: both small packets are dropped, and then
+        // 1900 wait.
         let (lost, left) = offer(Room::Bytes(2000), &[(1000, false), small, small, (900, false)]);
         assert_eq!((lost, left), (vec![2, 1], vec![0, 3]));
-        // 1100 do not fit even without them: they stay.
+        // 1100 do not fit even without the small packets, so they stay.
         let (lost, left) = offer(Room::Bytes(2000), &[(1000, false), small, small, (1100, false)]);
         assert_eq!((lost, left), (vec![3], vec![0, 1, 2]));
     }

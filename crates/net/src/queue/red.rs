@@ -1,31 +1,32 @@
 //! Random early detection: S. Floyd, V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance",
 //! IEEE/ACM ToN 1(4), 1993 ("the paper" below); gentle mode: S. Floyd, "Recommendation on using the gentle_
-//! variant of RED", 2000; marks: RFC 3168. Counted in packets.
+//! variant of RED", 2000; marks: RFC 3168. Queues are counted in packets.
 
 use super::{Arrival, Verdict};
 use crate::random::Stream;
 
-/// Parameters of RED.
+/// Parameters of RED. Queue lengths are packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RedConfig {
-    /// Average queue below which nothing is dropped, packets.
+    /// Average queue below which nothing is dropped.
     pub min: f64,
-    /// Average queue at which `max_p` is reached, packets.
+    /// Average queue at which the drop probability reaches `max_p`.
     pub max: f64,
     /// Weight of a sample in the average, `w_q` in the paper.
     pub weight: f64,
     /// Drop probability at `max`.
     pub max_p: f64,
-    /// Whether the probability rises on to one between `max` and twice `max`, rather than jump there.
+    /// Whether the probability rises linearly to one between `max` and twice `max` instead of jumping to one
+    /// at `max`.
     pub gentle: bool,
     /// Whether ECN-capable packets are marked instead of dropped below `max`.
     pub ecn: bool,
-    /// Whether drops wait until `1/p` packets have passed, ns-2's `wait_`, which spaces them more evenly.
+    /// Whether a drop waits until `1/p` packets have passed (ns-2's `wait_`), which spaces drops more evenly.
     pub wait: bool,
-    /// Most packets that may wait.
+    /// Maximum number of waiting packets.
     pub limit: u32,
-    /// Time to transmit a typical packet, nanoseconds: an idle link counts as this many arrivals to an
-    /// empty queue (the paper's section 4, `s`).
+    /// Time to transmit a typical packet, nanoseconds. Idle time divided by this counts as that many arrivals
+    /// to an empty queue (the paper's section 4, `s`).
     pub typical_ns: u64,
 }
 
@@ -42,12 +43,12 @@ pub struct Red {
 }
 
 impl Red {
-    /// An empty queue that draws from `stream`.
+    /// Creates an empty queue that draws from `stream`.
     pub fn new(config: RedConfig, stream: Stream) -> Self {
         Self { config, stream, average: 0.0, count: 0, dropping: false }
     }
 
-    /// The average queue, packets.
+    /// Average queue, packets.
     pub fn average(&self) -> f64 {
         self.average
     }
@@ -57,7 +58,7 @@ impl Red {
         self.decide(arrival)
     }
 
-    /// Takes what an arriving packet finds into the average.
+    /// Updates the average queue on an arrival.
     pub(super) fn sample(&mut self, arrival: &Arrival) {
         let config = self.config;
         let waiting = f64::from(arrival.waiting_packets);
@@ -70,11 +71,11 @@ impl Red {
         self.average += config.weight * (waiting - self.average);
     }
 
-    /// The verdict under the average as it is.
+    /// Decision under the current average.
     pub(super) fn decide(&mut self, arrival: &Arrival) -> Verdict {
         let config = self.config;
         self.count += 1;
-        // With at most one packet waiting there is no queue to speak of, whatever the average still says.
+        // With at most one waiting packet there is no queue to control, even if the average is still high.
         if self.average < config.min || arrival.waiting_packets <= 1 {
             self.dropping = false;
             return self.limit(arrival, Verdict::Accept);
@@ -101,7 +102,7 @@ impl Red {
         Verdict::Drop
     }
 
-    /// The paper's `p_b`, and its gentle continuation.
+    /// The paper's `p_b` and its gentle-mode continuation.
     fn probability(&self) -> f64 {
         let RedConfig { min, max, max_p, .. } = self.config;
         if self.average < max {
@@ -111,7 +112,8 @@ impl Red {
         max_p + (1.0 - max_p) * (self.average - max) / max
     }
 
-    /// The paper's `p_a = p_b / (1 - count p_b)`: gaps between drops are spread evenly, not geometrically.
+    /// The paper's `p_a = p_b / (1 - count p_b)`: gaps between drops are distributed uniformly, not
+    /// geometrically.
     fn spaced(&self, p_b: f64) -> f64 {
         let passed = f64::from(self.count) * p_b;
         if self.config.wait {
@@ -160,7 +162,8 @@ mod tests {
         })
     }
 
-    /// With `w_q = 1` the average is the queue, so each share can be worked out by hand.
+    /// Share of packets with this verdict. With `w_q = 1` the average equals the queue, so each share can be
+    /// computed by hand.
     fn share(config: RedConfig, waiting: u32, verdict: Verdict) -> f64 {
         let mut red = Red::new(config, Stream::named(1, "red"));
         let n = 20_000;
@@ -168,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn below_min_nothing_is_dropped_and_above_twice_max_everything() {
+    fn below_min_no_packet_is_dropped_and_above_twice_max_every_packet() {
         assert_eq!(share(CONFIG, 4, Verdict::Drop), 0.0);
         assert_eq!(share(CONFIG, 30, Verdict::Drop), 1.0);
         assert_eq!(share(RedConfig { gentle: false, ..CONFIG }, 15, Verdict::Drop), 1.0);
@@ -184,13 +187,13 @@ mod tests {
 
     #[test]
     fn waiting_doubles_the_mean_gap() {
-        // Nothing until 1/p_b = 20 packets have passed, then uniform on 20 ... 39: the mean is 29.5.
+        // No drop until 1/p_b = 20 packets have passed, then uniform on 20 ... 39: the mean is 29.5.
         let share = share(RedConfig { wait: true, ..CONFIG }, 10, Verdict::Drop);
         assert!((share * 29.5 - 1.0).abs() < 0.03, "{share}");
     }
 
     #[test]
-    fn the_gentle_slope_reaches_halfway_to_one_between_max_and_twice_max() {
+    fn the_gentle_slope_is_halfway_to_one_halfway_between_max_and_twice_max() {
         let mut red = Red::new(CONFIG, Stream::named(1, "red"));
         red.average = 22.5;
         // 0.1 + 0.9 * (22.5 - 15) / 15 = 0.55
@@ -198,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn ecn_marks_what_it_would_have_dropped_below_max() {
+    fn below_max_ecn_marks_packets_instead_of_dropping_them() {
         let ecn = RedConfig { ecn: true, ..CONFIG };
         assert_eq!(share(ecn, 10, Verdict::Drop), 0.0);
         assert!((share(ecn, 10, Verdict::Mark) * 10.5 - 1.0).abs() < 0.03);

@@ -1,8 +1,9 @@
-//! Routers that take part in congestion control: packets carry a header for them, and they answer in it.
+//! Routers that take part in congestion control: packets carry a header to them, and the router answers in
+//! that header.
 //!
-//! Each is a first-in, first-out queue of limited room that decides when a packet arrives, like the disciplines beside
-//! it. Intervals that its paper ends with a timer are ended by the first packet that arrives after them, at their own
-//! time; nothing can have read their result before.
+//! Each router is a first-in, first-out queue of limited room that decides when a packet arrives, like the
+//! other disciplines. An interval that the paper ends with a timer ends here with the first packet after it,
+//! but is computed for the timer's own time; nothing can read the result earlier.
 
 pub mod quick_start;
 pub mod vcp;
@@ -15,39 +16,39 @@ use quick_start::{QuickStart, QuickStartConfig, Request};
 use vcp::{Vcp, VcpConfig};
 use xcp::{Congestion, Xcp, XcpConfig};
 
-/// What a packet carries for the routers on its path.
+/// Congestion header of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Header {
-    /// Nothing.
+    /// No header.
     #[default]
     None,
-    /// A request for a rate (RFC 4782).
+    /// A rate request (RFC 4782).
     QuickStart(Request),
     /// A congestion header (XCP).
     Xcp(Congestion),
-    /// The load of the most loaded router so far (VCP).
+    /// The highest load of the routers so far (VCP).
     Vcp(Load),
 }
 
-/// What a router does.
+/// Kind and parameters of a router.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RouterConfig {
-    /// It grants rates (RFC 4782).
+    /// Grants rates (RFC 4782).
     QuickStart(QuickStartConfig),
-    /// It says by how much windows are to change (XCP).
+    /// Returns window changes (XCP).
     Xcp(XcpConfig),
-    /// It says how loaded it is (VCP).
+    /// Reports its load (VCP).
     Vcp(VcpConfig),
 }
 
-/// A router's queue.
+/// Queue and controller of a router.
 #[derive(Clone, Debug)]
 pub struct Router {
     room: Room,
     control: Control,
 }
 
-/// What it knows.
+/// State of the controller.
 #[derive(Clone, Debug)]
 enum Control {
     QuickStart(QuickStart),
@@ -56,7 +57,7 @@ enum Control {
 }
 
 impl Router {
-    /// A router in front of an idle link of this rate.
+    /// Creates a router in front of an idle link of this rate.
     pub fn new(config: RouterConfig, room: Room, rate: Rate) -> Self {
         let control = match config {
             RouterConfig::QuickStart(config) => Control::QuickStart(QuickStart::new(config, rate)),

@@ -1,51 +1,52 @@
-//! A router that grants Quick-Start requests: RFC 4782; the algorithm and its constants are those of ns-2.35 (its third,
-//! "Target Algorithm" of the RFC's section 3.3.2): the peak use of the link in the last second counts, and what was
-//! granted in the last two tenths of a second, of which that use may not show anything yet.
+//! Quick-Start router: RFC 4782. The algorithm and its constants are those of ns-2.35 (its third, "Target
+//! Algorithm" of the RFC's section 3.3.2). It subtracts two amounts from the capacity: the peak use of the
+//! link in the last second, and the rates granted in the last two tenths of a second, which that use may not
+//! show yet.
 
 use crate::queue::Arrival;
 use firstflight_contract::Rate;
 
 /// Bit/s. RFC 4782 section 3.1: a request of N is for a rate of 40 kbit/s times 2^N.
 const UNIT: u64 = 40_000;
-/// The largest N.
+/// Largest N.
 const MOST: u8 = 15;
-/// Nanoseconds. ns-2's `util_check_intv_`: use is averaged over this.
+/// Nanoseconds. ns-2's `util_check_intv_`: the averaging span of link use.
 const SPAN: u64 = 200_000_000;
-/// ns-2's `util_records_`: the peak is over this many of them.
+/// ns-2's `util_records_`: number of spans over which the peak is taken.
 const SPANS: usize = 5;
 
-/// A request on its way.
+/// A rate request in a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Request {
-    /// N of the rate request; zero asks for nothing, or was refused.
+    /// N of the rate request; zero requests no rate or marks a refusal.
     pub n: u8,
-    /// Routers that took part: by how much the Quick-Start TTL went down. Only if that is every router on the path has the
-    /// TTL difference stayed what it was (section 3.4).
+    /// Number of routers that processed the request: the decrease of the Quick-Start TTL. The TTL difference
+    /// is unchanged only if this is every router on the path (section 3.4).
     pub hops: u8,
 }
 
 impl Request {
-    /// A request for `rate`, or less: the largest that can be said.
+    /// Request for `rate`, rounded down to the nearest rate that can be encoded.
     pub fn of(rate: Rate) -> Self {
         let units = rate.0 / UNIT;
         let n = if units < 2 { 0 } else { units.ilog2().min(MOST.into()) as u8 };
         Self { n, hops: 0 }
     }
 
-    /// The rate it asks for.
+    /// Requested rate.
     pub fn rate(self) -> Rate {
         if self.n == 0 { Rate::NONE } else { Rate(UNIT << self.n) }
     }
 }
 
-/// Parameters of a router.
+/// Parameters of a Quick-Start router.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QuickStartConfig {
-    /// Share of the link in use below which something is granted (ns-2: `threshold_`).
+    /// Share of the link in use below which rates are granted (ns-2: `threshold_`).
     pub threshold: f64,
-    /// Share of the link up to which it is granted (ns-2: `alloc_rate_`).
+    /// Share of the link up to which rates are granted (ns-2: `alloc_rate_`).
     pub share: f64,
-    /// Nanoseconds; what was granted counts for this long, and for the rest of the span it falls into (ns-2:
+    /// Nanoseconds. A grant counts for this long, and for the rest of the span in which that ends (ns-2:
     /// `state_delay_`).
     pub memory: u64,
 }
@@ -56,25 +57,25 @@ impl Default for QuickStartConfig {
     }
 }
 
-/// What a Quick-Start router knows.
+/// State of a Quick-Start router.
 #[derive(Clone, Debug)]
 pub struct QuickStart {
-    /// Bit/s.
+    /// Rate of the link, bit/s.
     capacity: f64,
     config: QuickStartConfig,
-    /// The number of the current span, and the idle time in it so far.
+    /// Number of the current span, and the idle time in it so far, nanoseconds.
     span: u64,
     idle: u64,
-    /// Idle times of the spans before it, the newest last.
+    /// Idle times of the previous spans, nanoseconds, newest last.
     before: [u64; SPANS],
-    /// The number of the current memory span, what was granted in it, and in the one before, bit/s.
+    /// Number of the current memory span, and the rates granted in it and in the previous one, bit/s.
     memory: u64,
     granted: u64,
     granted_before: u64,
 }
 
 impl QuickStart {
-    /// A router in front of an idle link of this rate.
+    /// Creates a router in front of an idle link of this rate.
     pub fn new(config: QuickStartConfig, rate: Rate) -> Self {
         Self {
             capacity: rate.0 as f64,
@@ -88,7 +89,7 @@ impl QuickStart {
         }
     }
 
-    /// Takes note of the time that the link was idle before this arrival.
+    /// Counts the idle time of the link before this arrival.
     pub(super) fn watch(&mut self, arrival: &Arrival) {
         let mut from = arrival.free_at.max(self.span * SPAN);
         while self.span < arrival.now / SPAN {
@@ -102,13 +103,13 @@ impl QuickStart {
         self.idle += arrival.now.saturating_sub(from);
     }
 
-    /// The largest share of the link that was in use over one of the last spans.
+    /// Largest share of the link in use over one of the recent spans.
     fn peak(&self) -> f64 {
         let idle = self.before.iter().min().copied().unwrap_or(SPAN);
         (SPAN - idle) as f64 / SPAN as f64
     }
 
-    /// Lowers a request to what can be granted; refuses it where that is nothing.
+    /// Lowers a request to the rate that can be granted, or refuses it.
     pub(super) fn answer(&mut self, now: u64, request: &mut Request) {
         if request.n == 0 {
             return;
@@ -174,21 +175,22 @@ mod tests {
 
     #[test]
     fn an_idle_link_grants_up_to_its_share() {
-        // 0.85 of 10 Mbit/s is 8.5: 5.12 is the largest that can be said below it.
+        // 0.85 of 10 Mbit/s is 8.5 Mbit/s: the largest rate that can be encoded below it is 5.12.
         assert_eq!(asks(&mut router(), 0, 0, 1_310_720), (5_120, 1));
         assert_eq!(asks(&mut router(), 0, 0, 1_280), (1_280, 1));
     }
 
     #[test]
-    fn what_was_granted_lately_is_not_granted_again() {
+    fn recent_grants_are_subtracted() {
         let mut router = router();
         assert_eq!(asks(&mut router, 0, 0, 5_120), (5_120, 1));
-        // 8.5 - 5.12 = 3.38: 2.56 can be said. Then 0.82: 0.64. Then 0.18: 0.16; 0.02 is below the least, 0.08.
+        // 8.5 - 5.12 = 3.38 encodes as 2.56; then 0.82 as 0.64; then 0.18 as 0.16; 0.02 is below the minimum,
+        // 0.08.
         assert_eq!(asks(&mut router, MS, MS, 5_120), (2_560, 1));
         assert_eq!(asks(&mut router, 2 * MS, 2 * MS, 5_120), (640, 1));
         assert_eq!(asks(&mut router, 3 * MS, 3 * MS, 5_120), (160, 1));
         assert_eq!(asks(&mut router, 4 * MS, 4 * MS, 5_120), (0, 1));
-        // It counts through the span that follows, until 400 ms.
+        // Grants count through the following span, until 400 ms.
         assert_eq!(asks(&mut router, 399 * MS, 5 * MS, 5_120), (0, 1));
         assert_eq!(asks(&mut router, 400 * MS, 400 * MS, 5_120), (5_120, 1));
     }
@@ -198,7 +200,7 @@ mod tests {
         let mut router = router();
         // From 200 to 300 ms the link is busy: half of the second span of 200 ms.
         router.watch(&arrival(200 * MS, 0));
-        // 10 - 5 of use: 8.5 - 5 = 3.5 are left, of which 2.56 can be said.
+        // 8.5 - 5 of use = 3.5 Mbit/s, which encodes as 2.56.
         assert_eq!(asks(&mut router, 500 * MS, 300 * MS, 5_120), (2_560, 1));
         // Five spans later, at 1.4 s, that span has left the record.
         assert_eq!(asks(&mut router, 1_399 * MS, 500 * MS, 5_120), (2_560, 1));
@@ -214,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_request_stays_refused() {
+    fn a_later_router_does_not_revive_a_refused_request() {
         let mut request = Request { n: 0, hops: 1 };
         router().answer(0, &mut request);
         assert_eq!(request.rate(), Rate::NONE);

@@ -1,27 +1,28 @@
-//! A VCP router: Y. Xia, L. Subramanian, I. Stoica, S. Kalyanaraman, "One More Bit Is Enough", SIGCOMM 2005, sections 3
-//! and 4 ("the paper").
+//! VCP router: Y. Xia, L. Subramanian, I. Stoica, S. Kalyanaraman, "One More Bit Is Enough", SIGCOMM 2005,
+//! sections 3 and 4 ("the paper").
 //!
-//! It measures how loaded its link is and says so in two bits: there is room, there is little room, there is too much.
+//! The router measures the load of its link and writes it into two bits of each packet: low load, high load
+//! or overload.
 
 use crate::queue::Arrival;
 use firstflight_contract::{Load, Rate};
 
-/// Nanoseconds. `t_rho`: the load is measured over this, above most RTTs.
+/// Nanoseconds. `t_rho`: the period over which load is measured, longer than most RTTs.
 const SPAN: u64 = 200_000_000;
-/// Nanoseconds. `t_q`: the queue is sampled so often.
+/// Nanoseconds. `t_q`: the sampling period of the queue.
 const SAMPLE: u64 = 10_000_000;
-/// Weight of what was known of the queue beside a new sample.
+/// Weight of the old average against a new queue sample.
 const KEPT: f64 = 0.875;
-/// `kappa_q`: how much of the standing queue counts as load.
+/// `kappa_q`: share of the standing queue that counts as load.
 const QUEUE_SHARE: f64 = 0.5;
-/// Load factors at which there is little room, and too much.
+/// Load factors at which high load and overload begin.
 const HIGH: f64 = 0.8;
 const OVER: f64 = 1.0;
 
-/// Parameters of a router.
+/// Parameters of a VCP router.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcpConfig {
-    /// Share of the link that is to be used (`gamma_l`).
+    /// Target utilisation of the link (`gamma_l`).
     pub target: f64,
 }
 
@@ -31,30 +32,30 @@ impl Default for VcpConfig {
     }
 }
 
-/// What a VCP router knows.
+/// State of a VCP router.
 #[derive(Clone, Debug)]
 pub struct Vcp {
-    /// Bytes of the link in a nanosecond, and what a span is to carry.
+    /// Link rate, bytes per nanosecond, and the bytes that a span can carry at the target utilisation.
     bytes_per_ns: f64,
     full: f64,
-    /// The number of the current span, and what arrived in it, bytes.
+    /// Number of the current span, and bytes arrived in it.
     span: u64,
     arrived: u64,
-    /// The number of the next sample, and the smoothed queue, bytes.
+    /// Number of the next sample, and the smoothed queue, bytes.
     sample: u64,
     queue: f64,
     load: Load,
 }
 
 impl Vcp {
-    /// A router in front of an idle link of this rate.
+    /// Creates a router in front of an idle link of this rate.
     pub fn new(config: VcpConfig, rate: Rate) -> Self {
         let bytes_per_ns = rate.0 as f64 / 8e9;
         let full = config.target * bytes_per_ns * SPAN as f64;
         Self { bytes_per_ns, full, span: 0, arrived: 0, sample: 1, queue: 0.0, load: Load::Low }
     }
 
-    /// A packet arrives, whatever becomes of it.
+    /// Counts an arriving packet, even if it is dropped.
     pub(super) fn watch(&mut self, arrival: &Arrival) {
         while self.sample * SAMPLE <= arrival.now {
             let left = (arrival.free_at).saturating_sub(self.sample * SAMPLE);
@@ -79,7 +80,7 @@ impl Vcp {
         self.span += 1;
     }
 
-    /// The more loaded of this router and those before it is what counts.
+    /// Writes the higher of this router's load and the load already in the packet.
     pub(super) fn answer(&self, load: &mut Load) {
         *load = self.load.max(*load);
     }
@@ -91,15 +92,15 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// What a router of 8 Mbit/s, a million bytes a second, says after a span of so many bytes and with a queue so long,
-    /// bytes, all the time.
-    fn says(bytes: u32, queue: u64) -> Load {
+    /// Load that a router of 8 Mbit/s, a million bytes per second, reports after a span with this many bytes
+    /// and a constant queue, bytes.
+    fn load_after(bytes: u32, queue: u64) -> Load {
         let mut router = Vcp::new(VcpConfig::default(), Rate(8_000_000));
         for i in 0..200_u64 {
             let now = i * MS;
             let arrival = Arrival {
                 now,
-                // A byte takes a microsecond.
+                // One byte takes one microsecond.
                 free_at: now + queue * 1000,
                 waiting_packets: 0,
                 waiting_bytes: 0,
@@ -123,24 +124,25 @@ mod tests {
     }
 
     #[test]
-    fn the_load_of_a_span_is_said_in_three_steps() {
-        // 0.98 of 200 000 bytes are 196 000: 0.8 of that are 156 800.
-        assert_eq!(says(156_600, 0), Load::Low);
-        assert_eq!(says(157_000, 0), Load::High);
-        assert_eq!(says(195_800, 0), Load::High);
-        assert_eq!(says(196_200, 0), Load::Over);
+    fn the_load_of_a_span_is_reported_in_three_steps() {
+        // 0.98 of 200 000 bytes is 196 000; 0.8 of that is 156 800.
+        assert_eq!(load_after(156_600, 0), Load::Low);
+        assert_eq!(load_after(157_000, 0), Load::High);
+        assert_eq!(load_after(195_800, 0), Load::High);
+        assert_eq!(load_after(196_200, 0), Load::Over);
     }
 
     #[test]
     fn half_of_the_standing_queue_counts_as_load() {
-        // Twenty samples of 20 000 bytes from an empty queue: (1 - 0.875^20) * 20 000 = 18 616, of which half is 9308:
-        // 186 600 + 9308 are below 196 000 and 187 000 + 9308 above it. The last samples lie up to 1 ms after an arrival.
-        assert_eq!(says(186_000, 20_000), Load::High);
-        assert_eq!(says(188_000, 20_000), Load::Over);
+        // Twenty samples of 20 000 bytes from an empty queue: (1 - 0.875^20) * 20 000 = 18 616, half of which
+        // is 9308. 186 600 + 9308 is below 196 000 and 187 000 + 9308 above. The last samples lie up to 1 ms
+        // after an arrival.
+        assert_eq!(load_after(186_000, 20_000), Load::High);
+        assert_eq!(load_after(188_000, 20_000), Load::Over);
     }
 
     #[test]
-    fn a_router_says_no_less_than_those_before_it() {
+    fn a_router_never_lowers_the_load_of_earlier_routers() {
         let router = Vcp::new(VcpConfig::default(), Rate(8_000_000));
         let mut load = Load::Over;
         router.answer(&mut load);
@@ -148,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_silence_there_is_room() {
+    fn the_load_is_low_after_a_silence() {
         let mut router = Vcp::new(VcpConfig::default(), Rate(8_000_000));
         let mut arrival = Arrival {
             now: 0,

@@ -1,42 +1,43 @@
-//! An XCP router: D. Katabi, M. Handley, C. Rohrs, "Congestion Control for High Bandwidth-Delay Product Networks",
-//! SIGCOMM 2002, section 3.5 ("the paper"); timers and residues as in A. Falk and others, "Specification for the Explicit
-//! Control Protocol (XCP)", draft-falk-xcp-spec-03, 2007, and ns-2.35, which follows it.
+//! XCP router: D. Katabi, M. Handley, C. Rohrs, "Congestion Control for High Bandwidth-Delay Product
+//! Networks", SIGCOMM 2002, section 3.5 ("the paper"). Timers and residues follow A. Falk and others,
+//! "Specification for the Explicit Control Protocol (XCP)", draft-falk-xcp-spec-03, 2007, and ns-2.35, which
+//! implements it.
 //!
-//! Once a control interval the efficiency controller computes by how much the aggregate should change, and the fairness
-//! controller shares that out: an increase by the same for every flow, a decrease in proportion to its rate.
-//! No state is kept per flow: all that is needed stands in the packets.
+//! Once per control interval the efficiency controller computes the change of the aggregate rate, and the
+//! fairness controller divides it: increases equally between flows, decreases in proportion to their rates.
+//! The router keeps no state per flow; everything it needs is in the packets.
 
 use crate::queue::Arrival;
 use firstflight_contract::Rate;
 
-/// Seconds. ns-2: the control interval before any RTT is known.
+/// Seconds. ns-2: control interval while no RTT is known.
 const FIRST_INTERVAL: f64 = 0.05;
-/// Seconds. The draft: control intervals are at least this.
+/// Seconds. The draft: minimum control interval.
 const LEAST_INTERVAL: f64 = 0.001;
-/// Seconds. The draft: an RTT counts as at most this.
+/// Seconds. The draft: maximum RTT that enters the mean.
 const MOST_RTT: f64 = 1.0;
-/// Seconds. ns-2: the queue is watched over at least this.
+/// Seconds. ns-2: minimum period over which the queue is observed.
 const LEAST_WATCH: f64 = 0.002;
 
-/// A congestion header. Bytes are those on the wire.
+/// Congestion header of a packet. Bytes are bytes on the wire.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Congestion {
-    /// `H_rtt`: the sender's estimate of the RTT, microseconds; zero as long as it has none.
+    /// `H_rtt`: sender's RTT estimate, microseconds; zero while the sender has none.
     pub rtt: u32,
-    /// `H_cwnd`: the sender's window, bytes.
+    /// `H_cwnd`: sender's window, bytes.
     pub cwnd: f32,
-    /// `H_feedback`: by how much the window is to change for this packet, bytes. The sender demands, routers lower.
+    /// `H_feedback`: window change for this packet, bytes. The sender requests it, routers lower it.
     pub feedback: f32,
 }
 
-/// Parameters of a router.
+/// Parameters of an XCP router.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct XcpConfig {
-    /// Share of the spare bandwidth that is handed out an interval (`alpha`).
+    /// Share of the spare bandwidth allocated per interval (`alpha`).
     pub alpha: f64,
-    /// Share of the standing queue that is taken back (`beta`).
+    /// Share of the standing queue reclaimed per interval (`beta`).
     pub beta: f64,
-    /// Share of the traffic that changes hands where nothing else does (`gamma`).
+    /// Share of the traffic that is shuffled between flows when the aggregate does not change (`gamma`).
     pub gamma: f64,
 }
 
@@ -48,32 +49,33 @@ impl Default for XcpConfig {
     }
 }
 
-/// What an XCP router knows. Rates are bytes a second, times seconds.
+/// State of an XCP router. Rates are bytes per second, times are seconds.
 #[derive(Clone, Debug)]
 pub struct Xcp {
     config: XcpConfig,
     capacity: f64,
-    /// When the control interval ends, nanoseconds, and its length.
+    /// End of the control interval, nanoseconds, and its length.
     ends_at: u64,
     interval: f64,
-    /// Of the packets in it: their bytes, the sum of `rtt s / cwnd`, and of that times `rtt`.
+    /// Sums over the packets of the interval: bytes, `rtt s / cwnd`, and `rtt^2 s / cwnd`.
     input: f64,
     sum: f64,
     sum_rtt: f64,
     mean_rtt: f64,
-    /// Still to be handed out, and to be taken back, in this interval; and for each packet.
+    /// Increase and decrease not yet allocated in this interval, and their shares per packet.
     increase: f64,
     decrease: f64,
     per_spacing: f64,
     per_byte: f64,
-    /// Until when the queue is watched, nanoseconds; the least an arrival found since; what it was before that.
+    /// End of the queue observation, nanoseconds; smallest queue that an arrival found in it; result of the
+    /// previous observation.
     watched_until: u64,
     least_queue: f64,
     queue: f64,
 }
 
 impl Xcp {
-    /// A router in front of an idle link of this rate.
+    /// Creates a router in front of an idle link of this rate.
     pub fn new(config: XcpConfig, rate: Rate) -> Self {
         Self {
             config,
@@ -94,7 +96,7 @@ impl Xcp {
         }
     }
 
-    /// A packet arrives, whatever becomes of it.
+    /// Counts an arriving packet, even if it is dropped.
     pub(super) fn watch(&mut self, arrival: &Arrival, header: Option<&Congestion>) {
         self.watch_queue(arrival.now, arrival.waiting_bytes as f64);
         if arrival.now >= self.ends_at {
@@ -120,7 +122,8 @@ impl Xcp {
         }
     }
 
-    /// The end of a control interval, at its own time; of several without a packet, only the last can matter.
+    /// Ends the control interval at its own time. Of several intervals without a packet, only the last has an
+    /// effect.
     fn end_interval(&mut self, now: u64) {
         self.control();
         self.ends_at += nanos(self.interval);
@@ -168,7 +171,8 @@ impl Xcp {
             // Equation (10): H_feedback_i = p_i - n_i.
             header.feedback = ((more - less) * rtt) as f32;
         } else {
-            // An upstream router, or the sender, allows less than this one would: what it does not use is not handed out.
+            // The sender or an upstream router requests less than this router allows: the unused part is left
+            // for later packets.
             less = (less + (more - less - demanded)).min(self.decrease);
             more = demanded + less;
         }
@@ -193,7 +197,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// 8 Mbit/s: a million bytes a second.
+    /// Router of 8 Mbit/s, a million bytes per second.
     fn router() -> Xcp {
         Xcp::new(XcpConfig::default(), Rate(8_000_000))
     }
@@ -206,7 +210,7 @@ mod tests {
         Congestion { rtt: rtt_ms * 1000, cwnd, feedback: f32::INFINITY }
     }
 
-    /// The feedback of a packet of 1000 bytes at this time.
+    /// Feedback to a packet of 1000 bytes at this time.
     fn feedback(router: &mut Xcp, ms: u64, waiting: u64, mut header: Congestion) -> f32 {
         router.watch(&arrival(ms * MS, waiting), Some(&header));
         router.answer(1000, &mut header);
@@ -214,92 +218,96 @@ mod tests {
     }
 
     #[test]
-    fn the_spare_bandwidth_is_shared_out_over_the_packets_of_an_interval() {
+    fn the_spare_bandwidth_is_divided_between_the_packets_of_an_interval() {
         let mut router = router();
-        // Ten packets of two flows, 100 ms each, windows of 5000 bytes: 10 000 bytes in the first 50 ms, before any
-        // feedback can be given.
+        // Ten packets of two flows with RTTs of 100 ms and windows of 5000 bytes: 10 000 bytes in the first
+        // 50 ms, before any feedback.
         for i in 0..10 {
             assert_eq!(feedback(&mut router, i, 0, header(100, 5000.0)), 0.0);
         }
         // y = 200 000 bytes/s, S = 800 000, phi = 0.4 * 800 000 = 320 000 bytes/s; h = max(0, 20 000 - 320 000) = 0.
-        // Each packet stands for 100 ms * 1000 / 5000 = 20 ms: ten of them for 200 ms. xi_p = 320 000 / 0.2, so that
-        // each gets 1.6e6 * 20 ms = 32 000 bytes/s: over 100 ms, 3200 bytes of window.
+        // Each packet stands for 100 ms * 1000 / 5000 = 20 ms, ten of them for 200 ms. xi_p = 320 000 / 0.2,
+        // so each packet gets 1.6e6 * 20 ms = 32 000 bytes/s, which over 100 ms is 3200 bytes of window.
         assert_eq!(feedback(&mut router, 50, 0, header(100, 5000.0)), 3200.0);
-        // What a flow is given for one packet is inverse to its window, and grows with the square of its RTT:
+        // Feedback per packet is inverse to the window and grows with the square of the RTT:
         // 3200 * (5000 / 10 000) * (200 / 100)^2 = 6400.
         assert_eq!(feedback(&mut router, 51, 0, header(200, 10_000.0)), 6400.0);
     }
 
     #[test]
-    fn no_more_is_handed_out_than_there_is() {
+    fn the_feedback_never_exceeds_the_spare_bandwidth() {
         let mut router = router();
         feedback(&mut router, 0, 0, header(100, 1000.0));
-        // y = 20 000 bytes/s; phi = 0.4 * 980 000 = 392 000 bytes/s, all of it for one packet: 39 200 bytes of window.
+        // y = 20 000 bytes/s; phi = 0.4 * 980 000 = 392 000 bytes/s, all for one packet: 39 200 bytes of
+        // window.
         assert_eq!(feedback(&mut router, 50, 0, header(100, 1000.0)), 39_200.0);
         assert_eq!(feedback(&mut router, 51, 0, header(100, 1000.0)), 0.0);
     }
 
     #[test]
-    fn a_standing_queue_is_taken_back_in_proportion_to_what_flows_send() {
+    fn a_standing_queue_is_drained_in_proportion_to_the_rates_of_flows() {
         let mut router = router();
-        // 50 packets in the first 50 ms: y = C, with a queue that never falls below 20 000 bytes in the second half.
+        // 50 packets in the first 50 ms: y = C; in the second half the queue never falls below 20 000 bytes.
         for i in 0..50 {
             feedback(&mut router, i, 20_000, header(100, 50_000.0));
         }
-        // The first interval began with an empty queue. From 50 to 150 ms again y = C.
+        // The first interval began with an empty queue. From 50 to 150 ms, y = C again.
         for i in 50..150 {
             feedback(&mut router, i, 20_000, header(100, 50_000.0));
         }
-        // phi = -0.226 * 20 000 / 0.1 = -45 200 bytes/s; h = 100 000 - 45 200 = 54 800. To be handed out are 54 800 and
-        // to be taken back 100 000 over 100 packets: for each 0.1 s * (548 - 1000) = -45.2 bytes of window.
+        // phi = -0.226 * 20 000 / 0.1 = -45 200 bytes/s; h = 100 000 - 45 200 = 54 800. The increase is 54
+        // 800 and the decrease 100 000 over 100 packets: 0.1 s * (548 - 1000) = -45.2 bytes of window for
+        // each.
         let feedback = feedback(&mut router, 150, 20_000, header(100, 50_000.0));
         assert!((feedback + 45.2).abs() < 1e-3, "{feedback}");
     }
 
     #[test]
-    fn at_full_use_the_richer_flow_pays_the_poorer_one() {
+    fn at_full_utilisation_the_faster_flow_yields_to_the_slower_one() {
         let mut router = router();
         let (rich, poor) = (header(100, 75_000.0), header(100, 25_000.0));
-        // Three of four packets are the rich flow's.
+        // Three of four packets belong to the faster flow.
         let mut last = [0.0; 2];
         for i in 0..150 {
             let is_poor = i % 4 == 3;
             last[usize::from(is_poor)] = feedback(&mut router, i, 0, if is_poor { poor } else { rich });
         }
-        // y = C in the second interval: phi = 0, h = 100 000 bytes/s. A packet of the rich flow stands for 100/75 ms, of
-        // the poor one for 4 ms; 75 and 25 of them for 200 ms. Handed out: 0.1 * 100 000 * 4/200 = 200 bytes for a poor
-        // packet, 66.7 for a rich one; taken back from each 0.1 * 100 000 / 100 = 100.
+        // y = C in the second interval: phi = 0, h = 100 000 bytes/s. A packet of the fast flow stands for
+        // 100/75 ms, a packet of the slow flow for 4 ms; 75 and 25 packets for 200 ms. Increase: 0.1 * 100
+        // 000 * 4/200 = 200 bytes for a slow packet, 66.7 for a fast one; decrease: 0.1 * 100 000 / 100 = 100
+        // for each.
         let poor_gets = feedback(&mut router, 151, 0, poor);
         let rich_gets = feedback(&mut router, 152, 0, rich);
         assert!((poor_gets - 100.0).abs() < 1.0 && (rich_gets + 33.3).abs() < 1.0, "{poor_gets} {rich_gets}");
     }
 
     #[test]
-    fn a_sender_that_demands_less_leaves_the_rest_to_others() {
+    fn bandwidth_that_a_sender_does_not_request_goes_to_others() {
         let mut router = router();
         for i in 0..10 {
             feedback(&mut router, i, 0, header(100, 5000.0));
         }
         let modest = Congestion { feedback: 200.0, ..header(100, 5000.0) };
         assert_eq!(feedback(&mut router, 50, 0, modest), 200.0);
-        // Of 320 000 bytes/s it used 2000: 318 000 are left, as nine packets show that each ask for all of it.
+        // The modest sender used 2000 of 320 000 bytes/s; packets that request all of it get the remaining
+        // 318 000.
         let left: f32 = (51..61).map(|ms| feedback(&mut router, ms, 0, header(100, 5000.0))).sum();
         assert!((left - 31_800.0).abs() < 1.0, "{left}");
     }
 
     #[test]
-    fn a_sender_without_an_rtt_is_given_nothing_and_counts_as_traffic() {
+    fn a_sender_without_an_rtt_gets_no_feedback_and_counts_as_traffic() {
         let mut router = router();
         for i in 0..10 {
             assert_eq!(feedback(&mut router, i, 0, header(0, 5000.0)), 0.0);
         }
         feedback(&mut router, 40, 0, header(100, 1000.0));
-        // y = 11 000 / 0.05 = 220 000 bytes/s: 0.4 * 780 000 = 312 000 for the one packet that could take it.
+        // y = 11 000 / 0.05 = 220 000 bytes/s: 0.4 * 780 000 = 312 000 for the only packet that can use it.
         assert_eq!(feedback(&mut router, 50, 0, header(100, 1000.0)), 31_200.0);
     }
 
     #[test]
-    fn a_long_silence_leaves_nothing_to_hand_out() {
+    fn no_feedback_is_allocated_after_a_long_silence() {
         let mut router = router();
         for i in 0..10 {
             feedback(&mut router, i, 0, header(100, 5000.0));

@@ -1,33 +1,34 @@
-//! A link whose queue keeps its packets: unlike [`crate::link::Link`] it must be called when it is free.
+//! A link with a dequeue-time queue. The caller must run [`DequeueLink::depart`] whenever the link becomes
+//! free; a plain [`crate::link::Link`] needs no such call.
 
 use std::collections::VecDeque;
 
 use crate::link::{Link, LinkStats, Passage};
-use crate::queue::held::{HeldQueue, Item};
+use crate::queue::dequeue::{DequeueQueue, Item};
 use crate::readings::Readings;
 
-/// One direction of a link with a discipline that decides when the link is free.
+/// One direction of a link whose queue decides at dequeue time.
 #[derive(Clone, Debug)]
-pub struct HeldLink<T> {
-    /// What carries the packets, one after the other; nothing ever waits there.
+pub struct DequeueLink<T> {
+    /// Transmits the packets one after the other; no packet waits here.
     line: Link,
-    queue: HeldQueue<T>,
+    queue: DequeueQueue<T>,
     dropped: VecDeque<Item<T>>,
     drops: u64,
     marks: u64,
     waiting_ns: u64,
-    /// Until when the waiting is counted.
+    /// Time up to which `waiting_ns` is counted, nanoseconds.
     counted_at: u64,
     max_queue: u32,
     readings: Readings,
 }
 
-/// What came of an offer.
+/// Result of an offer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offer<T> {
     /// Whether the packet joined the queue.
     pub taken: bool,
-    /// What leaves at once, for the link was idle.
+    /// Packet that leaves at once because the link was idle.
     pub departure: Option<Departure<T>>,
 }
 
@@ -36,13 +37,13 @@ pub struct Offer<T> {
 pub struct Departure<T> {
     /// The packet.
     pub item: Item<T>,
-    /// What became of it: it arrives, with a mark or without, or is lost on the wire.
+    /// Outcome: the packet arrives, with or without a mark, or is lost on the wire.
     pub passage: Passage,
 }
 
-impl<T: Copy> HeldLink<T> {
-    /// Puts `queue` in front of `line`, which has no queue of its own.
-    pub fn new(line: Link, queue: HeldQueue<T>) -> Self {
+impl<T: Copy> DequeueLink<T> {
+    /// Puts `queue` in front of `line`, which must have no queue of its own.
+    pub fn new(line: Link, queue: DequeueQueue<T>) -> Self {
         Self {
             line,
             queue,
@@ -56,15 +57,15 @@ impl<T: Copy> HeldLink<T> {
         }
     }
 
-    /// Notes what it has counted by each of these times, nanoseconds, which ascend: see [`HeldLink::readings`].
+    /// Records the counters at each of these ascending times, nanoseconds; see [`DequeueLink::readings`].
     #[must_use]
     pub fn with_readings(mut self, times: Vec<u64>) -> Self {
         self.readings = Readings::at(times);
         self
     }
 
-    /// Offers a packet at its time, no earlier than whatever was done before. Others may be dropped for it: see
-    /// [`HeldLink::take_dropped`].
+    /// Offers a packet at time `item.at`, which must not precede any earlier call. The queue may drop other
+    /// packets to make room; see [`DequeueLink::take_dropped`].
     pub fn offer(&mut self, item: Item<T>) -> Offer<T> {
         self.count(item.at);
         let free_at = self.line.free_at();
@@ -79,13 +80,13 @@ impl<T: Copy> HeldLink<T> {
         Offer { taken, departure: None }
     }
 
-    /// When [`HeldLink::depart`] is to be called; packets that come at that very instant come first, as in [`Link`].
-    /// `None` while nothing waits.
+    /// Time at which [`DequeueLink::depart`] is due, nanoseconds; `None` if no packet waits. A packet that
+    /// arrives at exactly this time is offered first, as in [`Link`].
     pub fn due(&self) -> Option<u64> {
         (self.queue.len() > 0).then(|| self.line.free_at())
     }
 
-    /// The link, free by `now`, takes the next packet, if the queue lets any go.
+    /// Sends the next packet, if the queue releases one. The link must be free by `now`.
     pub fn depart(&mut self, now: u64) -> Option<Departure<T>> {
         debug_assert!(self.line.free_at() <= now);
         self.count(now);
@@ -101,12 +102,12 @@ impl<T: Copy> HeldLink<T> {
         Some(Departure { item: out.item, passage })
     }
 
-    /// A packet that the last calls dropped from the queue, the first one first.
+    /// Next packet dropped from the queue by earlier calls, oldest first.
     pub fn take_dropped(&mut self) -> Option<Item<T>> {
         self.dropped.pop_front()
     }
 
-    /// What was counted so far, as of `end`.
+    /// Counters as of `end`.
     pub fn stats_until(&self, end: u64) -> LinkStats {
         let since_counted = end.saturating_sub(self.counted_at);
         LinkStats {
@@ -119,7 +120,7 @@ impl<T: Copy> HeldLink<T> {
         }
     }
 
-    /// What was counted by each time of [`HeldLink::with_readings`], as of `end` where that lies before it.
+    /// Counters at each time of [`DequeueLink::with_readings`], or at `end` if that is earlier.
     pub fn readings(&self, end: u64) -> Vec<LinkStats> {
         self.readings.all(|at| self.stats_until(at.min(end)))
     }
@@ -141,7 +142,7 @@ mod tests {
     use crate::queue::priority::Priority;
     use crate::queue::{Queue, Room};
     use crate::random::Stream;
-    use crate::trace::{Tape, Trace};
+    use crate::rate_trace::{RateTrace, TracePlayer};
     use firstflight_contract::{Nanos, Rate};
     use std::sync::Arc;
 
@@ -155,32 +156,33 @@ mod tests {
         Item { at, size: 1000, flow: 0, ecn_capable: false, droppable: false, load }
     }
 
-    fn held(line: Link, limit: u32) -> HeldLink<u32> {
-        HeldLink::new(line, HeldQueue::Priority(Priority::new(Room::Packets(limit))))
+    fn dequeue_link(line: Link, limit: u32) -> DequeueLink<u32> {
+        DequeueLink::new(line, DequeueQueue::Priority(Priority::new(Room::Packets(limit))))
     }
 
-    /// Offers packets of 1000 bytes at these times and lets the link work between them; what became of each.
-    fn run(link: &mut HeldLink<u32>, times: &[u64]) -> Vec<Passage> {
+    /// Offers packets of 1000 bytes at these times and runs the link in between; returns the outcome of each
+    /// packet.
+    fn run(link: &mut DequeueLink<u32>, times: &[u64]) -> Vec<Passage> {
         let mut fates = vec![Passage::Dropped; times.len()];
-        let mut tell = |out: Option<Departure<u32>>| {
+        let mut record = |out: Option<Departure<u32>>| {
             if let Some(out) = out {
                 fates[out.item.load as usize] = out.passage;
             }
         };
         for (number, &at) in (0..).zip(times) {
             while let Some(due) = link.due().filter(|&due| due < at) {
-                tell(link.depart(due));
+                record(link.depart(due));
             }
-            tell(link.offer(packet(at, number)).departure);
+            record(link.offer(packet(at, number)).departure);
         }
         while let Some(due) = link.due() {
-            tell(link.depart(due));
+            record(link.depart(due));
         }
         fates
     }
 
-    /// Arrivals in bunches and gaps, now faster and now slower than the link, and some at the very instant when a
-    /// transmission ends.
+    /// Arrival times in bunches with gaps, sometimes faster and sometimes slower than the link; some coincide
+    /// with the end of a transmission.
     fn times() -> Vec<u64> {
         (0..500_u64)
             .map(|i| (i * i % 7 + i - i % 5) * MS / 2)
@@ -191,20 +193,20 @@ mod tests {
             .collect()
     }
 
-    /// What a link of the first kind makes of the same packets.
+    /// Outcomes and counters of a plain [`Link`] for the same packets.
     fn reference(mut line: Link, times: &[u64]) -> (Vec<Passage>, LinkStats) {
         let fates = times.iter().map(|&at| line.offer(at, 1000, false)).collect();
         (fates, line.stats_until(u64::MAX))
     }
 
     #[test]
-    fn first_in_first_out_is_what_a_link_does_that_needs_no_call() {
+    fn a_dequeue_time_fifo_matches_a_plain_drop_tail_link() {
         let times = times();
         for limit in [1, 5, 1000] {
             let drop_tail = Queue::Packets(DropTailPackets { limit });
             let link = Link::new(Rate(8_000_000), Nanos::from_millis(10), drop_tail);
             let (fates, stats) = reference(link, &times);
-            let mut link = held(line(), limit);
+            let mut link = dequeue_link(line(), limit);
             assert_eq!(run(&mut link, &times), fates);
             assert_eq!(link.stats_until(u64::MAX), stats);
             assert_eq!(stats.drops > 0, limit < 1000);
@@ -212,20 +214,20 @@ mod tests {
     }
 
     #[test]
-    fn on_a_link_whose_rate_changes_as_well_and_with_losses_on_the_wire() {
-        // Nothing comes at the very instant of an opportunity, where those before it have left one link and not yet the
-        // other.
+    fn a_dequeue_time_fifo_matches_drop_tail_on_a_traced_link_with_wire_loss() {
+        // No packet arrives exactly at an opportunity: at that instant the packets before it have left one of
+        // the two links but not yet the other.
         let times: Vec<u64> = times().into_iter().map(|at| at + 1).collect();
         let rates =
-            Trace::rates(vec![(0, 12_000_000), (9 * MS, 0), (20 * MS, 3_000_000), (70 * MS, 9_000_000)]);
-        for trace in [rates, Trace::opportunities(vec![MS, MS, 4 * MS])] {
+            RateTrace::rates(vec![(0, 12_000_000), (9 * MS, 0), (20 * MS, 3_000_000), (70 * MS, 9_000_000)]);
+        for trace in [rates, RateTrace::opportunities(vec![MS, MS, 4 * MS])] {
             let trace = Arc::new(trace);
             let build = |queue| {
                 let link = Link::new(Rate(8_000_000), Nanos::from_millis(10), queue);
-                link.with_loss(0.1, Stream::named(1, "loss")).with_trace(Tape::new(Arc::clone(&trace)))
+                link.with_loss(0.1, Stream::named(1, "loss")).with_trace(TracePlayer::new(Arc::clone(&trace)))
             };
             let (fates, stats) = reference(build(Queue::Packets(DropTailPackets { limit: 4 })), &times);
-            let mut link = held(build(Queue::Unlimited), 4);
+            let mut link = dequeue_link(build(Queue::Unlimited), 4);
             assert_eq!(run(&mut link, &times), fates);
             assert_eq!(link.stats_until(u64::MAX), stats);
             assert!(stats.drops > 0 && stats.wire_losses > 0);
@@ -233,14 +235,14 @@ mod tests {
     }
 
     #[test]
-    fn what_still_waits_at_the_end_has_waited_until_then() {
-        let mut link = held(line(), 10);
+    fn packets_still_queued_at_the_end_count_their_wait_up_to_the_end() {
+        let mut link = dequeue_link(line(), 10);
         for number in 0..4 {
             link.offer(packet(0, number));
         }
         assert_eq!(link.due(), Some(MS));
         link.depart(MS);
-        // By 1.5 ms the second has waited 1 ms, the third and fourth 1.5 ms each.
+        // At 1.5 ms the second packet has waited 1 ms, the third and fourth 1.5 ms each.
         let stats = link.stats_until(3 * MS / 2);
         assert_eq!((stats.packets, stats.bytes, stats.waiting_ns, stats.max_queue), (2, 2000, 4 * MS, 3));
     }

@@ -1,5 +1,5 @@
-//! Disciplines that keep their packets: which one leaves next, and whether it leaves at all, is known only when the
-//! link is free.
+//! Dequeue-time queues: disciplines that store their packets because they choose the next packet, or drop
+//! one, only when the link is free.
 
 use std::collections::VecDeque;
 
@@ -8,48 +8,48 @@ use super::codel::Codel;
 use super::fq_codel::FqCodel;
 use super::priority::Priority;
 
-/// A packet that waits.
+/// A waiting packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item<T> {
-    /// When it came, nanoseconds.
+    /// Arrival time, nanoseconds.
     pub at: u64,
-    /// Its size on the wire, bytes.
+    /// Size on the wire, bytes.
     pub size: u32,
-    /// What it belongs to: one number for all packets of one direction of one connection.
+    /// Flow number: one for all packets of one direction of one connection.
     pub flow: u32,
-    /// Whether it may be marked instead of dropped.
+    /// Whether the packet may be marked instead of dropped.
     pub ecn_capable: bool,
-    /// Whether its sender would have it dropped before others.
+    /// Whether the sender prefers this packet to be dropped before others.
     pub droppable: bool,
-    /// The packet itself, or how its owner finds it.
+    /// The packet, or the owner's reference to it.
     pub load: T,
 }
 
-/// What leaves a queue.
+/// A packet that leaves a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outgoing<T> {
-    /// The packet.
+    /// Packet.
     pub item: Item<T>,
-    /// Whether its ECN mark is to be set.
+    /// Whether its ECN mark must be set.
     pub marked: bool,
 }
 
-/// The disciplines that keep their packets.
+/// The disciplines that decide at dequeue time.
 #[derive(Clone, Debug)]
-pub enum HeldQueue<T> {
-    /// First in, first out; the droppable are dropped first.
+pub enum DequeueQueue<T> {
+    /// First in, first out; droppable packets are dropped first.
     Priority(Priority<T>),
-    /// RED before which flows meet themselves.
+    /// RED preceded by a comparison with a random queued packet.
     Choke(Box<Choke<T>>),
     /// Controlled delay.
     Codel(Codel<T>),
-    /// Flow queues under controlled delay.
+    /// Flow queues with CoDel.
     FqCodel(Box<FqCodel<T>>),
 }
 
-impl<T: Copy> HeldQueue<T> {
-    /// Takes a packet in, and says whether it did; the link is or was free at `free_at`. Packets that had to go for it
-    /// are added to `dropped`.
+impl<T: Copy> DequeueQueue<T> {
+    /// Offers a packet and returns whether it joined the queue. The link is or was free at `free_at`. Packets
+    /// dropped to make room are appended to `dropped`.
     pub(crate) fn enqueue(&mut self, item: Item<T>, free_at: u64, dropped: &mut VecDeque<Item<T>>) -> bool {
         match self {
             Self::Priority(queue) => queue.enqueue(item, dropped),
@@ -59,7 +59,7 @@ impl<T: Copy> HeldQueue<T> {
         }
     }
 
-    /// The packet that leaves at `now`; those that are dropped instead are added to `dropped`.
+    /// Packet that leaves at `now`; packets dropped instead are appended to `dropped`.
     pub(crate) fn dequeue(&mut self, now: u64, dropped: &mut VecDeque<Item<T>>) -> Option<Outgoing<T>> {
         match self {
             Self::Priority(queue) => queue.dequeue().map(|item| Outgoing { item, marked: false }),
@@ -69,7 +69,7 @@ impl<T: Copy> HeldQueue<T> {
         }
     }
 
-    /// How many packets wait.
+    /// Number of waiting packets.
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Priority(queue) => queue.len(),
@@ -80,7 +80,7 @@ impl<T: Copy> HeldQueue<T> {
     }
 }
 
-/// Packets in the order in which they came.
+/// Packets in order of arrival.
 #[derive(Clone, Debug)]
 pub(super) struct Fifo<T> {
     pub(super) items: VecDeque<Item<T>>,
@@ -107,7 +107,7 @@ impl<T: Copy> Fifo<T> {
         Some(item)
     }
 
-    /// Takes out the packet of this place.
+    /// Removes the packet at this position.
     pub(super) fn remove(&mut self, place: usize) -> Option<Item<T>> {
         let item = self.items.remove(place)?;
         self.bytes -= u64::from(item.size);
