@@ -1,9 +1,11 @@
-//! The speed of the simulator on the standard works, RTTs spread evenly over +-10 %: equal ones flatter it.
+//! Speed of the simulator on the standard works, with RTTs spread evenly over +-10 %; equal RTTs would
+//! flatter it.
 //!
-//! `make bench` runs this in a release build. A packet-hop is a packet or ACK over a link. Times are CPU seconds of
-//! this process, the best of several runs: on a shared machine the best is the least disturbed. Then, where
-//! valgrind is installed, the instructions per packet-hop; where ns-2 is, its speed on the same works in the same
-//! minute; and what replications in parallel yield. Names of works as arguments run only those.
+//! `make bench` runs this in a release build. A packet-hop is one packet or ACK over one link. Times are CPU
+//! seconds of this process, the best of several runs, because on a shared machine the best run is the least
+//! disturbed. If valgrind is installed, the instructions per packet-hop follow; if ns-2 is installed, its
+//! speed on the same works; and finally the speed-up of parallel replications. Names of works as arguments
+//! select those works.
 
 use firstflight_contract::{Nanos, Rate};
 use firstflight_host::chain::Chain;
@@ -22,7 +24,7 @@ const MS: u64 = 1_000_000;
 
 struct Work {
     name: &'static str,
-    /// Whether sender and receiver are Linux's: RACK, PRR, delayed ACKs, timestamps; else ns-2's.
+    /// Whether sender and receiver are Linux's (RACK, PRR, delayed ACKs, timestamps); otherwise ns-2's.
     linux: bool,
     flows: u64,
     mbit_s: u64,
@@ -153,7 +155,7 @@ fn network(work: &Work) -> Network {
     let phases = ["slow-start", "reno"].map(|l| AnyPhase::by_label(l).expect("registered"));
     let chain = Chain::new(phases.to_vec()).expect("a start-up and an avoidance phase");
     let flows = (0..work.flows).map(|i| {
-        // Spread evenly over +-10 %, but not in order of the flows.
+        // Spread evenly over +-10 %, but not in the order of the flows.
         let place = (i * 7) % work.flows;
         let spread = rtt / 5 * place / (work.flows - 1).max(1);
         let paths = net.attach(&format!("flow.{i}"), Nanos(rtt * 9 / 10 + spread));
@@ -194,14 +196,15 @@ fn cpu_seconds() -> f64 {
     stat.split_whitespace().next().and_then(|ns| ns.parse::<f64>().ok()).unwrap_or(0.0) * 1e-9
 }
 
-/// The most memory this process ever had, MB.
+/// Peak memory of this process, MB.
 fn peak_memory() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     Some(line.trim().trim_end_matches(" kB").parse::<f64>().ok()? / 1e3)
 }
 
-/// Runs a work several times: million packet-hops, CPU seconds of the best run and the median one, and a summary.
+/// Runs a work several times; returns million packet-hops, CPU seconds of the best and the median run, and a
+/// summary.
 fn measure(work: &Work, runs: usize) -> (f64, f64, f64, String) {
     let network = network(work);
     let mut times = vec![];
@@ -220,7 +223,7 @@ fn measure(work: &Work, runs: usize) -> (f64, f64, f64, String) {
     (outcome.packet_hops() as f64 * 1e-6, times[0], times[runs / 2], summary)
 }
 
-/// Instructions of one run of work A under callgrind, set-up included, where valgrind is installed.
+/// Instructions of one run of work A under callgrind, including set-up, if valgrind is installed.
 fn instructions() -> Option<f64> {
     let out = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
@@ -233,7 +236,7 @@ fn instructions() -> Option<f64> {
     line.split_whitespace().last()?.parse().ok()
 }
 
-/// ns-2's million packet-hops per CPU second on works A and B, where it is installed.
+/// ns-2's million packet-hops per CPU second on works A and B, if it is installed.
 fn ns2() -> Vec<(String, f64)> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ns2/scripts/speed.tcl");
     let Ok(out) = Command::new("ns").arg(script).output() else { return vec![] };
@@ -247,7 +250,7 @@ fn ns2() -> Vec<(String, f64)> {
         .collect()
 }
 
-/// Million packet-hops of work A per second of wall time, runs in each of `threads` threads.
+/// Million packet-hops of work A per second of wall time, with runs in each of `threads` threads.
 #[expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
 fn in_parallel(threads: usize) -> f64 {
     let began = Instant::now();

@@ -1,4 +1,4 @@
-//! What is simulated: links, and flows over paths of them.
+//! Configuration of a simulation: links, and flows over paths of links.
 
 use crate::receiver::AckPolicy;
 use crate::sender::app::AppConfig;
@@ -9,8 +9,8 @@ use firstflight_net::queue::Room;
 use firstflight_net::queue::codel::CodelConfig;
 use firstflight_net::queue::fq_codel::FqCodelConfig;
 use firstflight_net::queue::red::RedConfig;
+use firstflight_net::rate_trace::RateTrace;
 use firstflight_net::router::RouterConfig;
-use firstflight_net::trace::Trace;
 use firstflight_paths::Policy;
 use firstflight_schemes::registry::AnyPhase;
 use std::sync::Arc;
@@ -24,68 +24,68 @@ pub struct Network {
     pub flows: Vec<FlowConfig>,
     /// Constant-rate sources.
     pub udp: Vec<UdpConfig>,
-    /// Names every random stream of the run.
+    /// Seed; together with names it selects every random stream of the run.
     pub seed: u64,
-    /// The run ends here.
+    /// End of the run.
     pub end: Nanos,
-    /// The run also ends once every finite flow has finished.
+    /// Whether the run also ends once every finite flow has finished.
     pub until_finished: bool,
-    /// Delivery is recorded at multiples of this since each flow's start.
+    /// Interval, counted from each flow's start, at which delivery is recorded.
     pub grid: Nanos,
 }
 
 /// One direction of a link.
 #[derive(Clone, Debug)]
 pub struct LinkConfig {
-    /// Its name in results; also names its random streams.
+    /// Name in results, and in the names of its random streams.
     pub name: String,
-    /// Bits per second; the mean where there is a trace.
+    /// Rate; the mean rate if there is a trace.
     pub rate: Rate,
-    /// What the rate is, where it changes with time.
-    pub trace: Option<Arc<Trace>>,
-    /// Propagation, one way.
+    /// Time-varying rate, if any.
+    pub trace: Option<Arc<RateTrace>>,
+    /// One-way propagation delay.
     pub delay: Nanos,
-    /// The queue in front of it.
+    /// Queue in front of the link.
     pub queue: QueueConfig,
     /// Probability that a packet is lost on the wire.
     pub loss: f64,
-    /// Times, ascending, by which results also tell what it had counted.
+    /// Ascending times at which results also report the counters.
     pub read_at: Vec<Nanos>,
 }
 
 impl LinkConfig {
-    /// A link of constant rate that loses nothing on the wire.
+    /// Creates a link of constant rate without loss on the wire.
     pub fn new(name: impl Into<String>, rate: Rate, delay: Nanos, queue: QueueConfig) -> Self {
         Self { name: name.into(), rate, trace: None, delay, queue, loss: 0.0, read_at: vec![] }
     }
 }
 
-/// A queue.
+/// Kind and parameters of a queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum QueueConfig {
     /// No limit.
     Unlimited,
-    /// Drop-tail of this many waiting packets.
+    /// Drop-tail, limited in packets.
     Packets(u32),
-    /// Drop-tail of this many waiting bytes.
+    /// Drop-tail, limited in bytes.
     Bytes(u64),
     /// Random early detection.
     Red(RedConfig),
-    /// A router that takes part in congestion control, with room for so much.
+    /// A router that takes part in congestion control, and its room.
     Router(RouterConfig, Room),
     /// Drop-tail that drops droppable packets first.
     Priority(Room),
-    /// RED before which packets are compared.
+    /// RED preceded by a comparison with a random queued packet.
     Choke(RedConfig),
     /// Controlled delay.
     Codel(CodelConfig, Room),
-    /// Flow queues under controlled delay.
+    /// Flow queues with CoDel.
     FqCodel(FqCodelConfig),
 }
 
 impl QueueConfig {
-    /// Whether packets are kept until the link is free, and only then it is known what becomes of them.
-    pub fn holds(&self) -> bool {
+    /// Whether the queue stores its packets and decides when the link is free.
+    pub fn decides_at_dequeue(&self) -> bool {
         matches!(self, Self::Priority(_) | Self::Choke(_) | Self::Codel(..) | Self::FqCodel(_))
     }
 }
@@ -93,50 +93,51 @@ impl QueueConfig {
 /// A TCP connection.
 #[derive(Clone, Debug)]
 pub struct FlowConfig {
-    /// Its name in results.
+    /// Name in results.
     pub name: String,
     /// Links from sender to receiver, by index.
     pub forward: Vec<usize>,
     /// Links from receiver to sender.
     pub reverse: Vec<usize>,
-    /// The sender's rules.
+    /// Configuration of the sender.
     pub stack: Stack,
-    /// The schemes it runs.
+    /// Congestion control schemes of the sender.
     pub chain: Chain<AnyPhase>,
-    /// What ties it to other connections.
+    /// Relations to other connections.
     pub sharing: Sharing,
-    /// What its application does.
+    /// Behaviour of the application.
     pub app: AppConfig,
     /// Header bytes of a data packet on the wire.
     pub header: u32,
-    /// Bytes of an ACK on the wire without SACK blocks; each adds eight.
+    /// Size of an ACK on the wire without SACK blocks, bytes; each block adds eight.
     pub ack_size: u16,
-    /// When its receiver acknowledges.
+    /// ACK policy of the receiver.
     pub ack_policy: AckPolicy,
 }
 
-/// What ties a connection to others.
+/// Relations of a connection to others.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sharing {
-    /// Connections of equal number share a bottleneck: what they know, and a window if their schemes ask for one.
+    /// Connections with the same number share a bottleneck: their measurements, and one window if their
+    /// schemes request it.
     pub cluster: u32,
-    /// Connections of equal number go to the same host.
+    /// Connections with the same number have the same destination host.
     pub destination: u32,
-    /// How what others know becomes a plan, where the connection's scheme follows one.
+    /// Policy that turns shared measurements into a start plan, if the scheme follows one.
     pub policy: Option<Policy>,
 }
 
-/// A source of equal packets at a constant rate while it is on.
+/// A source of packets of equal size at a constant rate during its on-periods.
 #[derive(Clone, Debug)]
 pub struct UdpConfig {
-    /// Its name in results.
+    /// Name in results.
     pub name: String,
-    /// Links to its sink.
+    /// Links from the source to the sink.
     pub path: Vec<usize>,
     /// Bytes of a packet on the wire.
     pub size: u16,
     /// Rate while on.
     pub rate: Rate,
-    /// When it is on: sorted, disjoint, from and until.
+    /// On-periods, start and end: sorted and disjoint.
     pub on: Vec<(Nanos, Nanos)>,
 }

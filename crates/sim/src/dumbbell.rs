@@ -1,19 +1,19 @@
-//! The dumbbell: every flow has its own access links, all share one bottleneck each way.
+//! Dumbbell topology: each flow has its own access links, and all share one bottleneck in each direction.
 
 use crate::config::{LinkConfig, QueueConfig};
 use firstflight_contract::{Nanos, Rate};
 
-/// A dumbbell under construction. A flow's propagation delay is split as ns-2's reference runs split it: half
-/// of the nominal path's lies on the bottleneck, the rest evenly on the flow's two access links.
+/// A dumbbell under construction. Half of the nominal propagation delay lies on the bottleneck; the rest of a
+/// flow's delay is split evenly between its two access links, as in ns-2's reference runs.
 #[derive(Clone, Debug)]
 pub struct Dumbbell {
-    /// The links so far; the first two are the bottleneck, forward and reverse.
+    /// Links so far; the first two are the bottleneck, forward and reverse.
     pub links: Vec<LinkConfig>,
     access: Rate,
     bottleneck_delay: Nanos,
 }
 
-/// Links from one end to the other and back.
+/// Forward and reverse path of one flow.
 #[derive(Clone, Debug)]
 pub struct Paths {
     /// From left to right.
@@ -23,7 +23,8 @@ pub struct Paths {
 }
 
 impl Dumbbell {
-    /// A bottleneck of `rate` behind `queue` both ways, on a path of nominal two-way propagation `rtt`.
+    /// Creates a bottleneck of `rate` behind a queue in each direction, on a path of nominal two-way
+    /// propagation `rtt`.
     pub fn new(rate: Rate, access: Rate, rtt: Nanos, forward: QueueConfig, reverse: QueueConfig) -> Self {
         let bottleneck_delay = Nanos(rtt.0 / 4);
         let link = |name: &str, queue| LinkConfig::new(name, rate, bottleneck_delay, queue);
@@ -34,13 +35,14 @@ impl Dumbbell {
         }
     }
 
-    /// Goes on with the links of a dumbbell begun by [`Dumbbell::new`].
+    /// Continues a dumbbell created by [`Dumbbell::new`] from its links.
     pub fn resume(links: Vec<LinkConfig>, access: Rate) -> Self {
         let bottleneck_delay = links[0].delay;
         Self { links, access, bottleneck_delay }
     }
 
-    /// Paths of two-way propagation `rtt`, at least half the nominal one, through access links of their own.
+    /// Adds access links for a flow of two-way propagation `rtt`, which must be at least half the nominal
+    /// one, and returns its paths.
     pub fn attach(&mut self, name: &str, rtt: Nanos) -> Paths {
         let outside = Nanos(rtt.0 / 2).saturating_sub(self.bottleneck_delay);
         let near = Nanos(outside.0 / 2);

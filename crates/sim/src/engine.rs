@@ -1,5 +1,5 @@
-//! The event loop: stages take turns, each as far ahead of the others as [`crate::lookahead`] allows, with the timers
-//! in between.
+//! Event loop. Stages take turns, each running ahead of the others as far as [`crate::lookahead`] allows;
+//! timers fire in between.
 
 use crate::config::Network;
 use crate::flow::Flow;
@@ -15,12 +15,12 @@ use firstflight_net::link::LinkStats;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Whether hops are computed together where that changes nothing, or each as an event of its own.
+/// Whether consecutive hops are computed together or each as an event of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// As few events as possible.
     Fused,
-    /// One event per hop: slower, and the same result.
+    /// One event per hop: slower, with the same result.
     PerHop,
 }
 
@@ -32,7 +32,7 @@ struct Udp {
     period: usize,
 }
 
-/// Who set a timer; at equal times the smaller acts first.
+/// Owner of a timer. Of timers due at the same time, the smaller owner's fires first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Owner {
     Sender(u32),
@@ -40,19 +40,19 @@ enum Owner {
     Udp(u32),
 }
 
-/// What a run needs to know of its network beforehand.
+/// Preparation of a run: compiled routes and the end condition.
 pub(crate) struct Plan {
     routes: Routes,
-    /// Finite flows, if the run ends with the last of them.
+    /// Number of finite flows, if the run ends with the last of them.
     finite: Option<usize>,
-    /// Whether nothing is left to happen once they have finished.
+    /// Whether the network drains: no event is left once all flows have finished.
     drains: bool,
 }
 
 impl Plan {
     pub(crate) fn new(network: &Network, mode: Mode) -> Self {
-        // A run that ends with its last finite flow must not have run ahead of that moment; where nothing else
-        // is left to happen it simply drains.
+        // A run that ends with its last finite flow must not run ahead of that moment, so every hop waits for
+        // the clock. If no other traffic remains, the run simply drains.
         let finite =
             network.flows.iter().filter(|f| f.app.bytes.is_some() || f.app.lifetime.is_some()).count();
         let waits = network.until_finished && finite > 0;
@@ -76,19 +76,19 @@ pub(crate) struct Engine<'r, O> {
     udp: Vec<Udp>,
     routes: &'r Routes,
     timers: BinaryHeap<Reverse<(u64, Owner)>>,
-    /// The earliest of them.
+    /// Time of the earliest timer.
     timer_at: u64,
     grid: u64,
-    /// What connections know of each other, where any of them does.
+    /// State shared between connections, if any.
     shared: Option<Box<Shared>>,
-    /// Finite flows that have not finished; `None` if the run does not wait for them.
+    /// Finite flows not yet finished; `None` if the run does not end with them.
     unfinished: Option<usize>,
     drains: bool,
     finished_at: u64,
 }
 
 impl<'r, O: Observer> Engine<'r, O> {
-    /// A run of `network`, nothing sent yet.
+    /// Creates a run of `network` in which nothing has been sent.
     pub(crate) fn new(network: &Network, plan: &'r Plan, observer: O) -> Self {
         let udp = network.udp.iter().map(|config| Udp {
             interval: config.rate.time_for(config.size.into()).0,
@@ -120,7 +120,7 @@ impl<'r, O: Observer> Engine<'r, O> {
         engine
     }
 
-    /// Runs to the end; returns when that was, nanoseconds.
+    /// Runs to the end; returns the end time, nanoseconds.
     pub(crate) fn run(&mut self) -> u64 {
         self.run_events();
         match self.unfinished {
@@ -143,7 +143,7 @@ impl<'r, O: Observer> Engine<'r, O> {
                 return;
             }
             for stage in 0..self.wire.clocks.stages() {
-                // Before this nothing can arrive there but what its feeds hold already.
+                // Before this time nothing arrives at the stage except the packets already in its feeds.
                 let bound = self.wire.clocks.look_ahead(stage, &self.routes.ahead, next, self.timer_at);
                 let until = bound.min(self.wire.end);
                 if !self.wire.clocks.is_due(stage, until) {
@@ -158,8 +158,8 @@ impl<'r, O: Observer> Engine<'r, O> {
         }
     }
 
-    /// Senders that know of each other keep the order of time among their ACKs and timers: an instant that has begun
-    /// is gone through, then timers come first.
+    /// Senders that share state process their ACKs and timers in order of time: all ACKs of an instant that
+    /// has begun, then the timers.
     fn take_senders_turn(&mut self, stage: usize, until: u64) {
         let mut bound = until.min(self.timer_at);
         while let Some(packet) = self.wire.take_before(stage, bound) {
@@ -170,7 +170,7 @@ impl<'r, O: Observer> Engine<'r, O> {
         self.wire.rest(stage);
     }
 
-    /// A stage works through what arrives there before `until`.
+    /// Processes the arrivals at a stage before `until`.
     #[inline(never)]
     fn take_turn(&mut self, stage: usize, until: u64) {
         while let Some(packet) = self.wire.take_before(stage, until) {
@@ -179,7 +179,7 @@ impl<'r, O: Observer> Engine<'r, O> {
         self.wire.rest(stage);
     }
 
-    /// A packet that waited goes on.
+    /// Carries a packet that has waited over its next leg.
     #[inline(always)]
     fn go_on(&mut self, packet: &Packet) {
         let leg = self.wire.leg(packet.leg);
@@ -212,7 +212,7 @@ impl<'r, O: Observer> Engine<'r, O> {
         }
     }
 
-    /// What arrives is a SYN, or something that a delayed ACK should have preceded.
+    /// Slow path: the packet is a SYN, or a delayed ACK was due before it.
     #[cold]
     #[inline(never)]
     fn at_receiver_late(&mut self, at: u64, leg: &Leg, packet: Content) {
@@ -253,7 +253,7 @@ impl<'r, O: Observer> Engine<'r, O> {
         }
     }
 
-    /// An ACK that met no stage on its way.
+    /// Delivers an ACK that passed no stage since its receiver.
     #[inline(never)]
     fn straight_to_sender(&mut self, at: u64, leg: &Leg, packet: Content) {
         self.at_sender(at, leg, packet);
@@ -277,7 +277,7 @@ impl<'r, O: Observer> Engine<'r, O> {
         self.acted(at, leg.flow);
     }
 
-    /// Anything but the ACK of the next segments.
+    /// Slow path: anything but the ACK of the next segments.
     #[inline(never)]
     fn at_sender_unexpected(&mut self, at: u64, leg: &Leg, ack: AckIn) {
         self.before(at, leg.flow as usize);
@@ -294,7 +294,7 @@ impl<'r, O: Observer> Engine<'r, O> {
         self.share_out(at, leg.flow as usize);
     }
 
-    /// A sender is about to act: it hears what others know.
+    /// Gives a sender the shared state before it acts.
     #[inline]
     fn before(&mut self, at: u64, flow: usize) {
         if let Some(shared) = &mut self.shared {
@@ -302,7 +302,7 @@ impl<'r, O: Observer> Engine<'r, O> {
         }
     }
 
-    /// A sender has done what it had to do by itself: others hear of it.
+    /// Updates the shared state after a sender has acted.
     #[inline]
     fn after(&mut self, at: u64, flow: usize) {
         if let Some(shared) = &mut self.shared {
@@ -310,7 +310,7 @@ impl<'r, O: Observer> Engine<'r, O> {
         }
     }
 
-    /// Those that share a window with `flow` send what it has room for.
+    /// Lets the senders that share a window with `flow` use its room.
     #[inline]
     fn share_out(&mut self, at: u64, flow: usize) {
         while let Some(next) = self.shared.as_mut().and_then(|shared| shared.grant(at, flow, &mut self.flows))
@@ -326,7 +326,7 @@ impl<'r, O: Observer> Engine<'r, O> {
         }
     }
 
-    /// A sender has acted.
+    /// Reports that a sender has acted.
     #[inline(always)]
     fn acted(&mut self, at: u64, flow: u32) {
         let target = &self.flows[flow as usize];
@@ -340,7 +340,7 @@ impl<'r, O: Observer> Engine<'r, O> {
         }
     }
 
-    /// A sender that has acted may need an earlier timer, or have finished.
+    /// Rearms the timer of a sender that acted, and records the end of its flow.
     #[cold]
     #[inline(never)]
     fn settle(&mut self, at: u64, flow: usize) {
@@ -390,7 +390,7 @@ impl<'r, O: Observer> Engine<'r, O> {
         self.timer_at = self.timer_at.min(at);
     }
 
-    /// The earliest timer fires. Endpoints that ran ahead have nothing left to do then.
+    /// Fires the earliest timer. Endpoints that ran ahead have no earlier event left.
     #[cold]
     #[inline(never)]
     fn fire(&mut self) {
@@ -406,7 +406,7 @@ impl<'r, O: Observer> Engine<'r, O> {
     fn fire_sender(&mut self, at: u64, flow: usize) {
         let target = &mut self.flows[flow];
         if at != target.sender_armed {
-            // An earlier entry took this one's place.
+            // This entry has been replaced by an earlier one.
             return;
         }
         target.sender_armed = u64::MAX;
@@ -464,17 +464,17 @@ impl<'r, O: Observer> Engine<'r, O> {
         self.wire.carry(at, leg, size, &mut content);
     }
 
-    /// Data packets of `flow` that links refused or lost.
+    /// Data packets of `flow` dropped by queues or lost on wires.
     pub(crate) fn lost(&self, flow: usize) -> u64 {
         self.wire.lost[flow]
     }
 
-    /// What each link counted until `end`, and by each time at which it was to be read.
+    /// Counters of each link at `end`, and its readings.
     pub(crate) fn link_stats(&self, end: u64) -> Vec<(LinkStats, Vec<LinkStats>)> {
         self.wire.link_stats(end)
     }
 
-    /// The observer, once the run is over.
+    /// Returns the observer at the end of the run.
     pub(crate) fn into_observer(self) -> O {
         self.wire.observer
     }

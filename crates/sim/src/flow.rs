@@ -1,4 +1,4 @@
-//! One connection: both ends, what is counted of it, and how its sender reaches the wire.
+//! One connection: sender, receiver, delivery record, and the sender's port to the wire.
 
 use crate::config::{FlowConfig, LinkConfig, QueueConfig};
 use crate::observe::{Observer, Seen};
@@ -13,9 +13,9 @@ use crate::wire::{Content, SYN, Wire};
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Flow {
-    // The ends are worked on one at a time, and what every packet touches comes first in each.
+    // The ends are processed one at a time; in each, the fields that every packet touches come first.
     pub(crate) receiver: Receiver,
-    /// When the entry that counts in the timer heap fires, for each end: the earliest one.
+    /// Expiry of the valid entry in the timer heap for each end: the earliest one.
     pub(crate) receiver_armed: u64,
     pub(crate) sender_armed: u64,
     grid_at: u64,
@@ -46,7 +46,7 @@ impl Flow {
         }
     }
 
-    /// The sender, and the port through which it sends on the leg of this number.
+    /// Sender, and the port through which it sends on the leg `leg`.
     #[inline(always)]
     pub(crate) fn split<'a, 'r, O>(
         &'a mut self,
@@ -57,7 +57,7 @@ impl Flow {
         (&mut self.sender, FlowPort { wire, leg, header: self.header, mss, cut: &self.cut })
     }
 
-    /// The grid begins when the connection does.
+    /// Starts the delivery record when the connection is established.
     pub(crate) fn begin_grid(&mut self, step: u64) {
         if self.grid_at == u64::MAX
             && let Some(start) = self.sender.app().established_at()
@@ -66,7 +66,7 @@ impl Flow {
         }
     }
 
-    /// Records delivery up to now at every grid time that has passed.
+    /// Records delivery at every grid time that has passed by `now`.
     #[inline(always)]
     pub(crate) fn keep_grid(&mut self, now: u64, step: u64) {
         if now >= self.grid_at {
@@ -83,20 +83,20 @@ impl Flow {
         }
     }
 
-    /// The grid, filled up to the end of the run.
+    /// Delivery record, filled up to the end of the run.
     pub(crate) fn close_grid(&mut self, end: u64, step: u64) -> Vec<u32> {
         self.keep_grid(end, step);
         std::mem::take(&mut self.grid)
     }
 }
 
-/// Routers on the way to the receiver that can hold a packet up or refuse it: those whose queue has an end.
+/// Number of routers towards the receiver that can delay or drop a packet: those whose queue is limited.
 fn routers(config: &FlowConfig, links: &[LinkConfig]) -> u8 {
     let bounded = config.forward.iter().filter(|&&link| links[link].queue != QueueConfig::Unlimited);
     bounded.count().min(u8::MAX.into()) as u8
 }
 
-/// Puts a sender's packets onto its first leg.
+/// Port that puts a sender's packets onto its first leg.
 pub(crate) struct FlowPort<'a, 'r, O> {
     wire: &'a mut Wire<'r, O>,
     leg: u32,

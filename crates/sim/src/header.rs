@@ -1,40 +1,41 @@
-//! Where a packet's two words carry what is for the routers, and an ACK's what they said.
+//! Encoding of router headers in the two words of a packet.
 //!
-//! A data packet's low word has room between its size and its flags, for the header's kind and one time; its high word is
-//! free. An ACK's words hold SACK blocks: an echo takes the place of the third, but for a load, which fits beside it.
+//! The low word of a data packet has room between size and flags for the kind of header and one time; its
+//! high word is free. The words of an ACK hold SACK blocks: an echo replaces the third block, except for a
+//! load, which fits beside it.
 
 use firstflight_contract::Load;
 use firstflight_net::router::Header;
 use firstflight_net::router::quick_start::Request;
 use firstflight_net::router::xcp::Congestion;
 
-/// Data: which header it carries, none where no bit is set. In the low word.
+/// Data, low word: kind of header; zero for none.
 pub(crate) const KIND: u64 = 3 << KIND_SHIFT;
 const KIND_SHIFT: u32 = 57;
 const QUICK_START: u64 = 1 << KIND_SHIFT;
 const XCP: u64 = 2 << KIND_SHIFT;
 const VCP: u64 = 3 << KIND_SHIFT;
 
-/// Data: a round-trip time, microseconds, beside the kind in the low word: 33 s.
+/// Data, low word: round-trip time, microseconds, up to 33 s.
 const RTT_SHIFT: u32 = 32;
 const RTT_MASK: u64 = (1 << 25) - 1;
 
-/// Data: all bits of the low word that belong to a header.
+/// Data, low word: all bits of a router header.
 pub(crate) const MASK: u64 = KIND | RTT_MASK << RTT_SHIFT;
 
-/// ACK: the bits of the third SACK block are an echo. In the high word.
+/// ACK, high word: an echo replaces the third SACK block.
 pub(crate) const ECHO: u64 = 1 << 63;
 const ECHO_SHIFT: u32 = 20;
 const ECHO_MASK: u64 = 0xffff_ffff;
 
-/// ACK: a load. In the high word, above the third SACK block.
+/// ACK, high word: a load, above the third SACK block.
 const LOAD_SHIFT: u32 = 60;
 const LOAD: u64 = 3 << LOAD_SHIFT;
 
-/// What an ACK of a flow with congestion headers loses of its SACK blocks: the third.
+/// High-word bits of an ACK with an echo that still hold SACK blocks.
 pub(crate) const BLOCKS_LEFT: u64 = (1 << ECHO_SHIFT) - 1;
 
-/// The header of a data packet.
+/// Router header of a data packet.
 pub(crate) fn of_data(low: u64, high: u64) -> Header {
     match low & KIND {
         QUICK_START => Header::QuickStart(request(high as u32)),
@@ -48,7 +49,7 @@ pub(crate) fn of_data(low: u64, high: u64) -> Header {
     }
 }
 
-/// The bits of a data packet's low word, and its high word, that carry `header`.
+/// Low-word bits and high word of a data packet that carry `header`.
 pub(crate) fn words(header: Header) -> (u64, u64) {
     match header {
         Header::None => (0, 0),
@@ -61,13 +62,13 @@ pub(crate) fn words(header: Header) -> (u64, u64) {
     }
 }
 
-/// The high word of the ACK that answers an opening packet with these words.
+/// High word of the ACK that answers a SYN with these words.
 pub(crate) fn echo_of_syn(low: u64, high: u64) -> u64 {
     if low & KIND == QUICK_START { ECHO | (high & ECHO_MASK) << ECHO_SHIFT } else { 0 }
 }
 
-/// What the receiver echoes once a data packet with these words has come, having echoed `before`, which no ACK carries yet
-/// where `pending`.
+/// Echo after a data packet with these words. `before` is the previous echo; `pending` means that no ACK has
+/// carried it yet.
 pub(crate) fn echo_of_data(low: u64, high: u64, before: u64, pending: bool) -> u64 {
     match of_data(low, high) {
         Header::Xcp(header) => {
@@ -82,12 +83,12 @@ pub(crate) fn echo_of_data(low: u64, high: u64, before: u64, pending: bool) -> u
     }
 }
 
-/// The feedback in the high word of an ACK, bytes on the wire.
+/// Feedback in the high word of an ACK, bytes on the wire.
 pub(crate) fn feedback(high: u64) -> f32 {
     if high & ECHO != 0 { f32::from_bits(echo(high)) } else { 0.0 }
 }
 
-/// The load in the high word of an ACK.
+/// Load in the high word of an ACK.
 pub(crate) fn echoed_load(high: u64) -> Load {
     load((high & LOAD) >> LOAD_SHIFT)
 }
@@ -101,7 +102,7 @@ fn load(bits: u64) -> Load {
     }
 }
 
-/// The answer to a request in the high word of the ACK of an opening packet.
+/// Answer to a rate request, in the high word of the ACK of a SYN.
 pub(crate) fn answer(high: u64) -> Option<Request> {
     (high & ECHO != 0).then(|| request(echo(high)))
 }
@@ -120,7 +121,7 @@ mod tests {
     use crate::packet::{FLAGS, REPEAT, SIZE_MASK};
 
     #[test]
-    fn a_request_reaches_the_routers_and_its_answer_the_sender() {
+    fn a_request_and_its_answer_survive_encoding() {
         let asked = Header::QuickStart(Request { n: 15, hops: 0 });
         let (low, high) = words(asked);
         assert_eq!(low & (SIZE_MASK | FLAGS | REPEAT), 0);
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_congestion_header_survives_beside_size_and_flags() {
+    fn a_congestion_header_survives_encoding_beside_size_and_flags() {
         let header = Header::Xcp(Congestion { rtt: 33_000_000, cwnd: 1.5e6, feedback: -7.25 });
         let (low, high) = words(header);
         assert_eq!(low & (SIZE_MASK | FLAGS | REPEAT), 0);
@@ -139,20 +140,20 @@ mod tests {
     }
 
     #[test]
-    fn feedback_adds_up_until_an_ack_carries_it_and_a_load_is_the_worst_of_them() {
+    fn feedback_is_summed_and_load_is_maximised_until_an_ack_carries_it() {
         let (low, high) = words(Header::Xcp(Congestion { rtt: 1, cwnd: 1.0, feedback: 2.5 }));
         let first = echo_of_data(low, high, 0, false);
         let second = echo_of_data(low, high, first, true);
         assert_eq!((feedback(first), feedback(second)), (2.5, 5.0));
         assert_eq!(feedback(echo_of_data(low, high, second, false)), 2.5);
-        let said = |load| words(Header::Vcp(load));
-        let over = echo_of_data(said(Load::Over).0, said(Load::Over).1, 0, false);
-        let both = |pending| echo_of_data(said(Load::Low).0, said(Load::Low).1, over, pending);
+        let words_of = |load| words(Header::Vcp(load));
+        let over = echo_of_data(words_of(Load::Over).0, words_of(Load::Over).1, 0, false);
+        let both = |pending| echo_of_data(words_of(Load::Low).0, words_of(Load::Low).1, over, pending);
         assert_eq!((echoed_load(both(true)), echoed_load(both(false))), (Load::Over, Load::Low));
     }
 
     #[test]
-    fn a_packet_without_a_request_is_answered_with_none() {
+    fn a_packet_without_a_request_gets_no_answer() {
         assert_eq!(of_data(40 | FLAGS, 0), Header::None);
         assert_eq!(answer(echo_of_syn(40, 0)), None);
     }

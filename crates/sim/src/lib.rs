@@ -1,18 +1,18 @@
-//! A packet-level simulator of how connections start.
+//! A packet-level simulator of connection start-up.
 //!
-//! Three ideas make it fast (ARCHITECTURE.md says more): a FIFO link needs no event of its own, because an
-//! arriving packet's departure follows from the last one's; a stream of packets that is in order needs only its
-//! head among the events; and an endpoint that nothing but its own packets and timers can move may run ahead of
-//! the clock. [`engine`] runs a [`config::Network`] and gives an [`outcome::Outcome`].
+//! Three ideas make it fast (see ARCHITECTURE.md). A FIFO link needs no event of its own: the departure of a
+//! packet follows from the previous one. An ordered stream of packets needs only its head among the events.
+//! An endpoint that only its own packets and timers affect may run ahead of the clock. [`engine`] runs a
+//! [`config::Network`] and produces an [`outcome::Outcome`].
 
 pub mod audit;
 mod clocks;
 pub mod config;
+mod dequeue;
 pub mod dumbbell;
 pub mod engine;
 mod flow;
 mod header;
-mod hold;
 mod lookahead;
 pub mod observe;
 pub mod outcome;

@@ -1,66 +1,67 @@
-//! How far each stage may go ahead of the others.
+//! Lookahead: how far each stage may run ahead of the others.
 //!
-//! What happens at one stop reaches the next no sooner than the links between them take, so stops need not share a
-//! clock: each works through its own arrivals until the earliest moment at which the stops in front of it could send
-//! another, many packets of one kind in a row. This is the lookahead of conservative parallel simulation (K. Chandy,
-//! J. Misra, IEEE TSE SE-5(5), 1979); here it buys predictable branches and memory accesses rather than processors.
+//! An event at one stop cannot reach the next sooner than the links in between allow, so stops need no common
+//! clock. Each processes its own arrivals until the earliest time at which an upstream stop could send
+//! another packet; it thus handles many packets of one kind in a row. This is the lookahead of conservative
+//! parallel simulation (K. Chandy, J. Misra, IEEE TSE SE-5(5), 1979); here it improves branch prediction and
+//! memory access rather than using more processors.
 
 use crate::clocks::NEVER;
 use crate::config::{LinkConfig, Network};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// That what arrives at a stage causes an arrival at another, or at it again.
+/// A way by which an arrival at the stage `from` causes an arrival at another stage, or again at `from`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Way {
     pub(crate) from: u32,
-    /// The least time it takes, nanoseconds.
+    /// Minimum time between cause and arrival, nanoseconds.
     pub(crate) least: u64,
 }
 
-/// Times within which nothing is caused, nanoseconds.
+/// Minimum times between cause and effect, nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Lookahead {
-    /// The ways to each stage from the stages just in front of it.
+    /// For each stage, the ways from the stages directly upstream.
     ways: Vec<Vec<Way>>,
-    /// At each stage, by what an endpoint or a source just in front of it does on its own.
+    /// For each stage, the minimum time from an independent action of a directly upstream endpoint or source.
     ends: Vec<u64>,
 }
 
-/// A place on a path.
+/// A step along a path.
 #[derive(Clone, Copy)]
 enum Step {
-    /// A stage, where packets wait for the clock.
+    /// A stage: a place where packets wait for the clock.
     Stop(usize),
-    /// The least time that a link takes.
+    /// A link: the minimum time to cross it.
     Over(u64),
     End,
 }
 
-/// The stages along a path.
+/// Stages along a path.
 pub(crate) trait Stops {
-    /// Where packets wait in front of a link.
+    /// Stage in front of a link, if packets wait there.
     fn before(&self, link: usize) -> Option<usize>;
 
-    /// Where packets wait at the far end of a link that holds them.
+    /// Stage at the far end of a link with a dequeue-time queue.
     fn beyond(&self, link: usize) -> Option<usize>;
 
-    /// Where ACKs wait in front of the senders.
+    /// Stage in front of the senders, if ACKs wait there.
     fn senders(&self) -> Option<usize>;
 }
 
 impl Lookahead {
-    /// One stage, one instant after the other.
+    /// Single stage, processed one instant at a time.
     pub(crate) fn none() -> Self {
         Self { ways: vec![vec![Way { from: 0, least: 1 }]], ends: vec![0] }
     }
 
-    /// Of a network whose packets wait at `count` stages.
+    /// Lookahead of a network whose packets wait at `count` stages.
     pub(crate) fn of(network: &Network, stops: &impl Stops, count: usize) -> Self {
         let over = |links: &[usize], size: u32| -> Vec<Step> {
             let least = |link: &LinkConfig| match &link.trace {
                 Some(trace) => trace.least(size),
-                // A nanosecond may be lost to rounding.
+                // Rounding may cost one nanosecond.
                 None => link.rate.time_for(size.into()).0.saturating_sub(1),
             };
             let steps = |&link: &usize| {
@@ -73,8 +74,9 @@ impl Lookahead {
         };
         let mut all = Self::apart(count);
         for flow in &network.flows {
-            // Through the sender, along the path, through the receiver, back: a flow goes round for ever, and
-            // twice round shows every way from a stop to the next. No data packet is smaller than its header.
+            // Through the sender, along the path, through the receiver and back: a flow repeats this round,
+            // and two rounds contain every way from one stop to the next. No data packet is smaller than its
+            // header.
             let mut round = Vec::from_iter(stops.senders().map(Step::Stop));
             round.push(Step::End);
             round.extend(over(&flow.forward, flow.header));
@@ -90,19 +92,19 @@ impl Lookahead {
         all
     }
 
-    /// Stages between which no way is known.
+    /// Stages without any way between them.
     fn apart(count: usize) -> Self {
         Self { ways: vec![vec![]; count], ends: vec![NEVER; count] }
     }
 
-    /// Of stages that each have one in front of them: which, the time from there, and from an endpoint.
+    /// Stages with one upstream stage each: its number, the time from there, and the time from an endpoint.
     #[cfg(test)]
     pub(crate) fn chain<const N: usize>(stages: [(u32, u64, u64); N]) -> Self {
         let way = |(from, least, _)| vec![Way { from, least }];
         Self { ways: stages.map(way).to_vec(), ends: stages.map(|(_, _, end)| end).to_vec() }
     }
 
-    /// Walks a path backwards, and notes how far the next stop is from each place.
+    /// Walks a path backwards and records the distance from each place to the next stop.
     fn follow(&mut self, path: &[Step]) {
         let mut next: Option<(usize, u64)> = None;
         for &step in path.iter().rev() {
@@ -130,7 +132,8 @@ impl Lookahead {
         }
     }
 
-    /// Whether some way from a stage back to it takes less than `time` (E. Dijkstra, Numerische Mathematik 1, 1959).
+    /// Whether some way from a stage back to itself takes less than `time` (E. Dijkstra, Numerische
+    /// Mathematik 1, 1959).
     pub(crate) fn comes_round_within(&self, time: u64) -> bool {
         let mut nearest = vec![NEVER; self.ways.len()];
         (0..self.ways.len()).any(|stage| {
@@ -153,13 +156,14 @@ impl Lookahead {
         })
     }
 
-    /// The ways to `stage` from the stages just in front of it.
+    /// Ways to `stage` from the stages directly upstream.
     #[inline]
     pub(crate) fn ways_to(&self, stage: usize) -> &[Way] {
         &self.ways[stage]
     }
 
-    /// Within what time nothing arrives at `stage` by what an endpoint or a source just in front of it does on its own.
+    /// Minimum time until an independent action of a directly upstream endpoint or source causes an arrival
+    /// at `stage`.
     #[inline]
     pub(crate) fn least_from_ends(&self, stage: usize) -> u64 {
         self.ends[stage]
@@ -187,27 +191,27 @@ mod tests {
         [End, Over(10), Stop(0), Over(20), Over(30), End, Over(5), Stop(1), Over(20), Over(7)];
 
     #[test]
-    fn a_dumbbell_looks_ahead_by_a_bottleneck_and_its_access_links() {
+    fn the_lookahead_of_a_dumbbell_is_a_bottleneck_and_its_access_links() {
         let all = ahead(&[&DUMBBELL.repeat(2)], 2);
-        // From bottleneck to bottleneck 20 + 30 + 5 = 55 and 20 + 7 + 10 = 37, round 92.
+        // From bottleneck to bottleneck 20 + 30 + 5 = 55 and 20 + 7 + 10 = 37, in total 92.
         assert_eq!(all.ways, [ways([(1, 37)]), ways([(0, 55)])]);
-        // The receiver is 5 from stage 1, and from stage 0 only through it.
+        // The receiver is 5 before stage 1; it reaches stage 0 only through stage 1.
         assert_eq!(all.ends, [10, 5]);
         assert!(all.comes_round_within(93) && !all.comes_round_within(92));
     }
 
     #[test]
-    fn one_stop_alone_is_a_whole_round_trip_from_itself() {
+    fn a_single_stop_is_a_full_round_trip_from_itself() {
         let round = [End, Over(10), Stop(0), Over(20), Over(30), End, Over(5), Over(20), Over(7)];
         let all = ahead(&[&round.repeat(2)], 1);
-        // From the receiver it is 42, from the sender 10.
+        // The receiver is 42 before the stop, the sender 10.
         assert_eq!((all.ways.clone(), all.ends.clone()), (vec![ways([(0, 92)])], vec![10]));
         assert!(all.comes_round_within(93) && !all.comes_round_within(92));
     }
 
     #[test]
-    fn packets_wait_behind_a_link_that_holds_them() {
-        // As the dumbbell, and what stage 0 holds waits at stage 2.
+    fn packets_wait_behind_a_dequeue_time_link() {
+        // The dumbbell with a dequeue-time link at stage 0; its packets wait at stage 2.
         let round =
             [End, Over(10), Stop(0), Over(20), Stop(2), Over(30), End, Over(5), Stop(1), Over(20), Over(7)];
         let all = ahead(&[&round.repeat(2)], 3);
@@ -216,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn acks_wait_in_front_of_senders_that_know_of_each_other() {
+    fn acks_wait_in_front_of_senders_that_share_state() {
         let round =
             [Stop(2), End, Over(10), Stop(0), Over(20), Over(30), End, Over(5), Stop(1), Over(20), Over(7)];
         let all = ahead(&[&round.repeat(2)], 3);
@@ -225,8 +229,9 @@ mod tests {
     }
 
     #[test]
-    fn the_shortest_way_round_may_be_of_several_flows() {
-        // There and back are longer than from the one to the other and back by it.
+    fn the_shortest_round_may_combine_several_flows() {
+        // Each flow's own round is long; the first flow's way out and the second flow's way back make a short
+        // one.
         let (one, two) = ([Stop(0), Over(3), Stop(1), Over(90)], [Stop(1), Over(4), Stop(0), Over(90)]);
         let all = ahead(&[&one.repeat(2), &two.repeat(2)], 2);
         assert_eq!(all.ways, [ways([(1, 4)]), ways([(0, 3)])]);
@@ -234,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_meets_anybody_limits_nobody() {
+    fn a_flow_without_stops_limits_no_stage() {
         let all = ahead(&[&[End, Over(10), Over(20)]], 1);
         assert_eq!((all.ways.clone(), all.ends.clone()), (vec![vec![]], vec![NEVER]));
         assert!(!all.comes_round_within(NEVER));

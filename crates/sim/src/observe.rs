@@ -1,50 +1,50 @@
-//! Hooks for whoever wants to see every packet: traces, audits, plots. Off, they cost nothing.
+//! Observer hooks for every packet: traces, audits, plots. An inactive observer costs nothing.
 
 use crate::packet::{self, Blocks};
 use crate::sender::Sender;
 use firstflight_net::link::Passage;
 
-/// A packet as an observer sees it.
+/// A packet as reported to an observer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// The flow, or the UDP source where `kind` says so.
+    /// Flow number, or UDP source number if `kind` is [`Kind::Udp`].
     pub flow: u32,
-    /// Data: the segment. ACK: the next segment expected.
+    /// Data: segment number. ACK: next expected segment.
     pub seq: u32,
-    /// Bytes on the wire.
+    /// Size on the wire, bytes.
     pub size: u32,
-    /// What it is.
+    /// Kind of packet.
     pub kind: Kind,
-    /// The flags it carries here: [`packet::ECT`] and those after it.
+    /// Flags at this point of the path: [`packet::ECT`] and the flags after it.
     pub flags: u64,
-    /// ACK: what lies beyond `seq` and has arrived, `[start, end)`; an empty block ends the list.
+    /// ACK: SACK blocks `[start, end)`; an empty block ends the list.
     pub blocks: Blocks,
 }
 
 impl Seen {
-    /// A data segment with the word of its size and flags.
+    /// Data segment with the word that holds its size and flags.
     pub(crate) fn data(flow: u32, seq: u32, low: u64) -> Self {
         let size = (low & packet::SIZE_MASK) as u32;
         let flags = low & (packet::FLAGS | packet::DROPPABLE);
         Self { flow, seq, size, kind: Kind::Data, flags, blocks: Blocks::default() }
     }
 
-    /// An ACK with the two words of its SACK blocks.
+    /// ACK with the two words that hold its SACK blocks.
     pub(crate) fn ack(flow: u32, seq: u32, size: u32, (low, high): (u64, u64)) -> Self {
         let blocks = packet::unpack_blocks(seq, low, high);
         Self { flow, seq, size, kind: Kind::Ack, flags: low & packet::FLAGS, blocks }
     }
 
-    /// A datagram of this source.
+    /// Datagram of this UDP source.
     pub(crate) fn udp(source: u32, size: u32) -> Self {
         Self { flow: source, seq: u32::MAX, size, kind: Kind::Udp, flags: 0, blocks: Blocks::default() }
     }
 }
 
-/// What a packet is.
+/// Kind of packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// A data segment, or a SYN where `seq` is `u32::MAX`.
+    /// A data segment, or a SYN if `seq` is `u32::MAX`.
     Data,
     /// An ACK.
     Ack,
@@ -52,29 +52,29 @@ pub enum Kind {
     Udp,
 }
 
-/// Sees what happens. Calls come in each component's own order of time, not in one global order: every call
-/// says when.
+/// Receives the events of a run. Calls come in the order of time of each component, not in one global order;
+/// every call carries its time, nanoseconds.
 pub trait Observer {
-    /// Whether anything is observed at all.
+    /// Whether events are observed at all.
     const ON: bool;
     /// A packet leaves an endpoint.
     fn sent(&mut self, _at: u64, _packet: Seen, _retransmission: bool) {}
     /// A packet is offered to a link.
     fn offered(&mut self, _at: u64, _link: u32, _packet: Seen, _passage: Passage) {}
-    /// A packet joins the queue of a link that decides later what becomes of it.
+    /// A packet joins a dequeue-time queue.
     fn queued(&mut self, _at: u64, _link: u32, _packet: Seen) {}
-    /// A packet that joined such a queue at `since` leaves it, by one way or another.
+    /// A packet that joined a dequeue-time queue at `since` leaves it or is dropped from it.
     fn left(&mut self, _at: u64, _link: u32, _packet: Seen, _since: u64, _passage: Passage) {}
     /// A packet reaches an endpoint.
     fn arrived(&mut self, _at: u64, _packet: Seen) {}
-    /// A sender has acted at `at`.
+    /// A sender has processed an event.
     fn acted(&mut self, _at: u64, _flow: u32, _sender: &Sender) {}
 }
 
-/// Sees nothing.
+/// Observer that ignores every event.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Nobody;
+pub struct NoObserver;
 
-impl Observer for Nobody {
+impl Observer for NoObserver {
     const ON: bool = false;
 }

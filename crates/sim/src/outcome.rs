@@ -1,42 +1,42 @@
-//! What came out of a run.
+//! Results of a run.
 
 use crate::config::{LinkConfig, Network};
 use crate::engine::{Engine, Mode, Plan};
-use crate::observe::{Nobody, Observer};
+use crate::observe::{NoObserver, Observer};
 use firstflight_host::chain::StartupExit;
 use firstflight_net::link::LinkStats;
 
-/// A finished run.
+/// Result of a finished run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// When it ended, nanoseconds.
+    /// End time, nanoseconds.
     pub end: u64,
-    /// One per flow.
+    /// One entry per flow.
     pub flows: Vec<FlowOutcome>,
-    /// One per link.
+    /// One entry per link.
     pub links: Vec<LinkOutcome>,
 }
 
-/// What became of a connection. Times are nanoseconds.
+/// Result of one connection. Times are nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowOutcome {
-    /// When it was open; `None` if it never was.
+    /// Time at which the connection was established; `None` if it never was.
     pub start: Option<u64>,
-    /// How long each finished write took.
+    /// Duration of each finished write.
     pub completions: Vec<u64>,
     /// Payload bytes acknowledged cumulatively.
     pub delivered_bytes: u64,
     /// Segments acknowledged cumulatively.
     pub delivered: u32,
-    /// The same at each grid time since the start.
+    /// Segments acknowledged cumulatively at each grid time since the start.
     pub delivered_at: Vec<u32>,
-    /// Segments sent, repeats included.
+    /// Segments sent, including retransmissions.
     pub sent: u64,
-    /// Segments sent again.
+    /// Retransmissions.
     pub retransmits: u64,
-    /// Times the retransmission timer fired.
+    /// Expiries of the retransmission timer.
     pub timeouts: u64,
-    /// Data packets that links refused or lost.
+    /// Data packets dropped by queues or lost on wires.
     pub lost: u64,
     /// Segments sent before the first ACK.
     pub first_flight: u32,
@@ -44,25 +44,26 @@ pub struct FlowOutcome {
     pub max_cwnd: u64,
     /// Window at the end, bytes.
     pub final_cwnd: u64,
-    /// How start-up ended; `None` if it had not.
+    /// Exit from start-up; `None` if it had not ended.
     pub startup_exit: Option<StartupExit>,
 }
 
-/// What a link did.
+/// Result of one link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkOutcome {
-    /// What it counted until the end.
+    /// Counters at the end.
     pub stats: LinkStats,
-    /// Share of what it could have carried by the end that it did carry.
+    /// Bytes carried as a share of the bytes that the link could have carried.
     pub utilization: f64,
     /// Mean number of waiting packets.
     pub mean_queue: f64,
-    /// The same by each time at which it was to be read, or by the end where that came first; none of their own.
+    /// Results at each reading time, or at the end if that came first; these contain no readings of their
+    /// own.
     pub readings: Vec<LinkOutcome>,
 }
 
 impl LinkOutcome {
-    /// What a link had done when it had counted this by `end`.
+    /// Result of a link with these counters at `end`.
     fn by(end: u64, stats: LinkStats, config: &LinkConfig) -> Self {
         Self {
             stats,
@@ -77,18 +78,18 @@ impl LinkOutcome {
 }
 
 impl Outcome {
-    /// Packets that crossed a link, each crossing counted once.
+    /// Link crossings, summed over all packets.
     pub fn packet_hops(&self) -> u64 {
         self.links.iter().map(|link| link.stats.packets).sum()
     }
 }
 
-/// Simulates `network` with nobody watching.
+/// Simulates `network` without an observer.
 pub fn simulate(network: &Network) -> Outcome {
-    simulate_observed(network, Mode::Fused, Nobody).0
+    simulate_observed(network, Mode::Fused, NoObserver).0
 }
 
-/// Simulates `network` in `mode` under an observer.
+/// Simulates `network` in `mode` with an observer.
 pub fn simulate_observed<O: Observer>(network: &Network, mode: Mode, observer: O) -> (Outcome, O) {
     let plan = Plan::new(network, mode);
     let mut engine = Engine::new(network, &plan, observer);

@@ -1,12 +1,13 @@
-//! Packets as the engine moves them: 32 bytes, plain values.
+//! Packets in the engine: plain values of 32 bytes.
 
 use crate::header;
 
-/// Bits of a SACK block's offset and of its length, in segments: a million segments may be in flight.
+/// Bits of the offset and of the length of a SACK block, in segments: up to a million segments may be in
+/// flight.
 const BITS: u32 = 20;
 const MASK: u64 = (1 << BITS) - 1;
 
-/// Most SACK blocks an ACK carries (RFC 2018: three where timestamps take their share of the options).
+/// Maximum number of SACK blocks in an ACK (RFC 2018: three, since timestamps take part of the option space).
 pub const MAX_BLOCKS: usize = 3;
 
 /// Data: the transport is ECN-capable (ECT).
@@ -15,44 +16,45 @@ pub const ECT: u64 = 1 << 60;
 pub const CE: u64 = 1 << 61;
 /// Data: the sender has reduced its window (CWR). ACK: the receiver saw a mark (ECE).
 pub const CWR_ECE: u64 = 1 << 62;
-/// Data: its sender would have it dropped before others.
+/// Data: the sender prefers this packet to be dropped before others.
 pub const DROPPABLE: u64 = 1 << 56;
-/// Data: it was sent before, so that its timestamp is a later one than the original's.
+/// Data: a retransmission, so its timestamp differs from that of the original.
 pub const REPEAT: u64 = 1 << 59;
-/// ACK: the timestamp it echoes is that of a repeat (RFC 7323).
+/// ACK: the echoed timestamp is that of a retransmission (RFC 7323).
 pub const ECHO_REPEAT: u64 = 1 << 61;
-/// ACK: the first block lies below the cumulative ACK and reports a duplicate (RFC 2883); its offset counts down.
+/// ACK: the first block lies below the cumulative ACK and reports a duplicate (RFC 2883); its offset counts
+/// down.
 pub const DUPLICATE: u64 = 1 << 60;
-/// Data: the last segment the application has for now. ACK: answers a handshake.
+/// Data: the last segment that the application has for now. ACK: answers a SYN.
 pub const PUSH_SYN: u64 = 1 << 63;
 
-/// All of them.
+/// ECN, CWR/ECE and PUSH/SYN flags.
 pub const FLAGS: u64 = ECT | CE | CWR_ECE | PUSH_SYN;
 
-/// A segment or an ACK on its way.
+/// A segment or an ACK in transit.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(32))]
 pub struct Packet {
-    /// Arrival at the place it is queued for, nanoseconds.
+    /// Arrival time at the place where it is queued, nanoseconds.
     pub at: u64,
-    /// Data: the segment's number. ACK: the next segment the receiver expects.
+    /// Data: segment number. ACK: next expected segment.
     pub seq: u32,
-    /// Where it goes from there: an index into the compiled legs.
+    /// Next leg: an index into the compiled legs.
     pub leg: u32,
-    /// Data: size on the wire in the low bits, and flags. ACK: SACK blocks, and flags.
+    /// Data: size on the wire in the low bits, and flags. ACK: SACK blocks and flags.
     pub low: u64,
-    /// ACK: the rest of the SACK blocks.
+    /// Data: router header. ACK: further SACK blocks, or an echo for the sender.
     pub high: u64,
 }
 
-/// Bits of [`Packet::low`] that hold a data packet's size.
+/// Bits of [`Packet::low`] that hold the size of a data packet.
 pub const SIZE_MASK: u64 = 0xffff_ffff;
 
-/// A receiver's SACK blocks, `[start, end)` in segments, newest first; an empty block ends the list.
+/// SACK blocks, `[start, end)` in segments, newest first; an empty block ends the list.
 pub type Blocks = [(u32, u32); MAX_BLOCKS];
 
-/// Packs SACK blocks relative to the cumulative ACK into the two words of an ACK; of the flags only [`DUPLICATE`] is
-/// set, where the first block lies below the cumulative ACK.
+/// Packs SACK blocks into the two words of an ACK, relative to the cumulative ACK. Sets the flag
+/// [`DUPLICATE`] if the first block lies below the cumulative ACK, and no other flag.
 pub fn pack_blocks(ack: u32, blocks: &[(u32, u32)]) -> (u64, u64) {
     let mut words = [0_u64; 2 * MAX_BLOCKS];
     let mut flags = 0;
@@ -67,7 +69,7 @@ pub fn pack_blocks(ack: u32, blocks: &[(u32, u32)]) -> (u64, u64) {
     (pack(&words[..3]) | flags, pack(&words[3..]))
 }
 
-/// Bytes of an ACK on the wire: `bare`, and eight for each SACK block (RFC 2018 section 3).
+/// Size of an ACK on the wire, bytes: `bare` plus eight per SACK block (RFC 2018 section 3).
 #[inline(always)]
 pub fn ack_size(bare: u16, low: u64, high: u64) -> u32 {
     let mut size = u32::from(bare);
@@ -78,7 +80,7 @@ pub fn ack_size(bare: u16, low: u64, high: u64) -> u32 {
     size
 }
 
-/// The SACK blocks of an ACK.
+/// SACK blocks of an ACK.
 pub fn unpack_blocks(ack: u32, low: u64, high: u64) -> Blocks {
     let high = if high & header::ECHO == 0 { high } else { high & header::BLOCKS_LEFT };
     let word = |w: u64, i: u32| (w >> (i * BITS) & MASK) as u32;
@@ -103,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_survive_packing_beside_flags() {
+    fn sack_blocks_survive_packing_beside_flags() {
         let blocks = [(1_002, 1_005), (1_000_000, 1_000_001), (1_010, 1_048_000)];
         let (low, high) = pack_blocks(1_000, &blocks);
         assert_eq!(unpack_blocks(1_000, low | CWR_ECE | PUSH_SYN, high), blocks);
@@ -122,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn an_echo_takes_the_place_of_the_third_block() {
+    fn an_echo_replaces_the_third_block() {
         let blocks = [(1_002, 1_005), (1_000_000, 1_000_001), (1_010, 1_048_000)];
         let (low, high) = pack_blocks(1_000, &blocks);
         let high = high & header::BLOCKS_LEFT | header::ECHO | 0xffff_ffff << BITS;

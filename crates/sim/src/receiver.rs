@@ -1,35 +1,35 @@
-//! A TCP receiver: reassembly, selective ACKs (RFC 2018), and when to acknowledge (RFC 1122, RFC 5681 section 4.2).
+//! TCP receiver: reassembly, selective ACKs (RFC 2018) and delayed ACKs (RFC 1122, RFC 5681 section 4.2).
 
 use crate::header;
 use crate::packet::{self, MAX_BLOCKS};
 use crate::sender::stack::ReceiveWindow;
 
-/// When in-order data is acknowledged.
+/// Rules for acknowledging in-order data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckPolicy {
-    /// Segments per ACK once quick ACKs are used up: 1 or 2.
+    /// Segments per ACK after the quick ACKs: 1 or 2.
     pub every: u32,
-    /// This many segments at the start are acknowledged at once (Linux's quick ACKs).
+    /// Number of segments at the start that are acknowledged at once (Linux's quick ACKs).
     pub quick: u32,
-    /// Longest wait for a second segment, nanoseconds.
+    /// Maximum delay of an ACK, nanoseconds.
     pub timer: u64,
 }
 
-/// What a receiver says of data beyond the cumulative ACK.
+/// SACK information in the ACKs of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reports {
-    /// Nothing.
+    /// No SACK.
     Nothing,
-    /// The blocks it holds (RFC 2018).
+    /// Blocks beyond the cumulative ACK (RFC 2018).
     Blocks,
-    /// These, and what arrived a second time (RFC 2883).
+    /// Those blocks and duplicate arrivals (RFC 2883).
     Duplicates,
 }
 
-/// An ACK, as the engine sends it.
+/// An ACK that the receiver sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckOut {
-    /// The next segment expected.
+    /// Next expected segment.
     pub seq: u32,
     /// Packed SACK blocks and flags.
     pub low: u64,
@@ -37,62 +37,62 @@ pub struct AckOut {
     pub high: u64,
 }
 
-/// A host without work for longer than this has fallen asleep, nanoseconds: a tick of a kernel's clock at HZ = 250, after
-/// which it stops the clock.
+/// Nanoseconds of inactivity after which a host sleeps: one tick of a kernel clock at HZ = 250, after which
+/// an idle kernel stops the clock.
 const SLEEPS_AFTER: u64 = 4_000_000;
 
-/// One connection's receiving end.
+/// Receiving end of one connection.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Receiver {
-    // What every segment touches comes first, in one cache line.
+    // The fields that every segment touches come first, in one cache line.
     next: u32,
-    /// In-order segments not acknowledged yet.
-    held: u32,
-    /// When the delayed ACK is due; `u64::MAX` if none is.
+    /// In-order segments not yet acknowledged.
+    unacked: u32,
+    /// Expiry of the delayed ACK timer; `u64::MAX` if it is not set.
     due: u64,
-    /// When the last segment arrived, and from when on the host is awake.
-    heard_at: u64,
+    /// Arrival of the last segment, and time from which the host is awake.
+    last_arrival: u64,
     awake_at: u64,
-    /// How long it takes to wake; zero if it never sleeps.
+    /// Wake-up time of the host, nanoseconds; zero if it never sleeps.
     wakes_in: u64,
     policy: AckPolicy,
     quick_left: u32,
-    /// Flags of every ACK: an echoed mark, and whose timestamp is echoed.
+    /// Flags of every ACK: ECE, and whether the echoed timestamp is that of a retransmission.
     echo: u64,
-    /// What routers said, for the high word of the next ACK.
-    said: u64,
+    /// Router feedback for the high word of the next ACK.
+    router_echo: u64,
     reports: Reports,
-    /// Segments beyond a hole, as sorted disjoint ranges; those before `first` are consumed.
+    /// Segments beyond a hole, as sorted disjoint ranges; ranges before `first` are consumed.
     beyond: Vec<(u32, u32)>,
     first: usize,
-    /// The ranges that changed last, newest first (RFC 2018 section 4).
+    /// Most recently changed ranges, newest first (RFC 2018 section 4).
     recent: [(u32, u32); MAX_BLOCKS],
     recent_len: usize,
-    /// The room it offers, as far as an application that reads late has a part in it.
+    /// Receive window, including the effect of an application that reads late.
     window: ReceiveWindow,
-    /// The SYN carries data: before it nothing is taken.
+    /// Whether the SYN carries data: segments before the first are then ignored.
     opens_with_data: bool,
-    /// Some segments are acknowledged whatever the policy.
+    /// Whether some segments are acknowledged at once regardless of the policy.
     attentive: bool,
-    /// Segments that arrived a second time.
+    /// Number of duplicate segments.
     pub duplicates: u64,
 }
 
 impl Receiver {
-    /// A receiver that has seen nothing.
+    /// Creates a receiver before the first segment.
     pub fn new(policy: AckPolicy, reports: Reports) -> Self {
         Self {
             next: 0,
-            held: 0,
+            unacked: 0,
             due: u64::MAX,
-            heard_at: 0,
+            last_arrival: 0,
             awake_at: 0,
             wakes_in: 0,
             policy,
             quick_left: policy.quick,
             echo: 0,
-            said: 0,
+            router_echo: 0,
             reports,
             beyond: Vec::new(),
             first: 0,
@@ -105,46 +105,46 @@ impl Receiver {
         }
     }
 
-    /// The same on a host that falls asleep and takes `wakes_in` nanoseconds to wake.
+    /// Puts the receiver on a host that sleeps when idle and takes `wakes_in` nanoseconds to wake.
     pub fn waking_in(self, wakes_in: u64) -> Self {
         Self { wakes_in, ..self }
     }
 
-    /// The same in front of an application that reads as `window` says.
+    /// Sets the receive window.
     pub fn reading(self, window: ReceiveWindow) -> Self {
         Self { window, attentive: self.attentive || window.is_read_late(), ..self }
     }
 
-    /// The same where the first segment opens the connection.
+    /// Sets whether the first data segment opens the connection.
     pub fn opened_by_data(self, opens_with_data: bool) -> Self {
         Self { opens_with_data, attentive: self.attentive || opens_with_data, ..self }
     }
 
-    /// When what arrives at `at` is answered.
+    /// Time at which a segment that arrives at `at` is answered, nanoseconds.
     #[inline(always)]
     pub(crate) fn answers_at(&mut self, at: u64) -> u64 {
-        if at > self.heard_at + SLEEPS_AFTER {
+        if at > self.last_arrival + SLEEPS_AFTER {
             self.awake_at = at + self.wakes_in;
         }
-        self.heard_at = at;
+        self.last_arrival = at;
         at.max(self.awake_at)
     }
 
-    /// When a delayed ACK is due; `u64::MAX` if none is.
+    /// Expiry of the delayed ACK timer, nanoseconds; `u64::MAX` if it is not set.
     #[inline]
     pub fn due(&self) -> u64 {
         self.due
     }
 
-    /// The delayed ACK that is due.
+    /// Sends the delayed ACK.
     pub fn on_timer(&mut self) -> AckOut {
-        self.held = 0;
+        self.unacked = 0;
         self.due = u64::MAX;
         self.ack(0, 0)
     }
 
-    /// `segment` arrives with the `flags` of a data packet and what it carries for routers; the ACK it causes, if it
-    /// causes one at once.
+    /// Processes `segment` with the flags and the router header of its packet. Returns an ACK if one is sent
+    /// at once.
     #[inline(always)]
     pub fn on_data(&mut self, now: u64, segment: u32, (flags, carried): (u64, u64)) -> Option<AckOut> {
         if flags & (packet::CE | packet::CWR_ECE | header::KIND) != 0 {
@@ -155,12 +155,12 @@ impl Receiver {
             return self.in_order(now, flags);
         }
         if self.opens_with_data && self.next == 0 && segment > 0 {
-            // Nobody listens to a segment of a connection that is not open.
+            // The connection is not open: ignore the segment.
             return None;
         }
         // RFC 5681 section 4.2: out-of-order segments, and those that fill a gap, are acknowledged at once.
         let (low, high) = self.out_of_order(segment, flags);
-        self.held = 0;
+        self.unacked = 0;
         self.due = u64::MAX;
         Some(self.ack(low, high))
     }
@@ -168,8 +168,8 @@ impl Receiver {
     #[inline(always)]
     fn in_order(&mut self, now: u64, flags: u64) -> Option<AckOut> {
         self.note_timestamp(flags);
-        self.held += 1;
-        if self.held < self.policy.every
+        self.unacked += 1;
+        if self.unacked < self.policy.every
             && flags & packet::PUSH_SYN == 0
             && self.quick_left == 0
             && !(self.attentive && self.answers_at_once())
@@ -178,31 +178,31 @@ impl Receiver {
             return None;
         }
         self.quick_left = self.quick_left.saturating_sub(1);
-        self.held = 0;
+        self.unacked = 0;
         self.due = u64::MAX;
         Some(self.ack(0, 0))
     }
 
-    /// Whether the last segment is acknowledged whatever the policy: it opened the connection, or its arrival made the
-    /// application read, and so the window open.
+    /// Whether the last segment is acknowledged at once regardless of the policy: it opened the connection,
+    /// or the application read on its arrival and so opened the window.
     #[cold]
     #[inline(never)]
     fn answers_at_once(&self) -> bool {
         self.opens_with_data && self.next == 1 || self.window.is_read_with(self.next)
     }
 
-    /// RFC 7323 section 4.3: the timestamp of the first segment not acknowledged yet is echoed.
+    /// RFC 7323 section 4.3: echo the timestamp of the first unacknowledged segment.
     #[inline(always)]
     fn note_timestamp(&mut self, flags: u64) {
-        if self.held == 0 {
+        if self.unacked == 0 {
             self.echo = self.echo & !packet::ECHO_REPEAT | (flags & packet::REPEAT) << 2;
         }
     }
 
-    /// The network has something to say to the sender.
+    /// Updates the router feedback and ECE that the next ACK carries.
     fn on_network(&mut self, flags: u64, carried: u64) {
-        self.said = header::echo_of_data(flags, carried, self.said, self.held > 0);
-        // RFC 3168 section 6.1.3: echo from the mark on until the sender says it has reduced its window.
+        self.router_echo = header::echo_of_data(flags, carried, self.router_echo, self.unacked > 0);
+        // RFC 3168 section 6.1.3: set ECE from the mark until the sender reports a reduced window (CWR).
         if flags & packet::CWR_ECE != 0 {
             self.echo &= !packet::CWR_ECE;
         }
@@ -213,7 +213,7 @@ impl Receiver {
 
     #[inline(always)]
     fn ack(&self, low: u64, high: u64) -> AckOut {
-        AckOut { seq: self.next, low: low | self.echo, high: high | self.said }
+        AckOut { seq: self.next, low: low | self.echo, high: high | self.router_echo }
     }
 
     #[inline(never)]
@@ -237,13 +237,14 @@ impl Receiver {
         self.pack(&self.recent[..self.recent_len])
     }
 
-    /// The blocks as the words of an ACK, without the third where what routers said takes its place.
+    /// Packs SACK blocks into the words of an ACK, without the third block if a router echo replaces it.
     fn pack(&self, blocks: &[(u32, u32)]) -> (u64, u64) {
         let (low, high) = packet::pack_blocks(self.next, blocks);
-        (low, if self.said & header::ECHO == 0 { high } else { high & header::BLOCKS_LEFT })
+        (low, if self.router_echo & header::ECHO == 0 { high } else { high & header::BLOCKS_LEFT })
     }
 
-    /// RFC 2883 section 4: the first block reports the duplicate, the second the block it lies in, if any.
+    /// RFC 2883 section 4: the first block reports the duplicate, the second the block that contains it, if
+    /// any.
     #[cold]
     fn blocks_after_duplicate(&self, segment: u32) -> (u64, u64) {
         let mut blocks = [(segment, segment + 1); MAX_BLOCKS];
@@ -272,7 +273,7 @@ impl Receiver {
         self.keep_recent(|block| block.0 >= next);
     }
 
-    /// Adds a segment beyond the hole; returns the range it now belongs to.
+    /// Stores a segment beyond the hole; returns the range that now contains it.
     fn store(&mut self, segment: u32) -> (u32, u32) {
         let ranges = &mut self.beyond;
         match ranges.last_mut() {
@@ -286,7 +287,7 @@ impl Receiver {
                 return (segment, segment + 1);
             }
         }
-        // The first range that begins beyond `segment`, and its neighbour below.
+        // First range that starts beyond `segment`, and its lower neighbour.
         let above = self.first + ranges[self.first..].partition_point(|range| range.0 <= segment);
         let below = (above > self.first).then(|| above - 1);
         if let Some(below) = below
@@ -318,8 +319,8 @@ impl Receiver {
         }
     }
 
-    /// RFC 2018 section 4: the first block holds the segment that caused the ACK, the others repeat the most
-    /// recently reported ones that it does not cover.
+    /// RFC 2018 section 4: the first block contains the segment that triggered the ACK; the others repeat the
+    /// most recently reported blocks that it does not cover.
     fn report(&mut self, range: (u32, u32)) {
         self.keep_recent(|block| block.0 < range.0 || block.1 > range.1);
         self.recent_len = (self.recent_len + 1).min(MAX_BLOCKS);
@@ -353,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn the_second_segment_is_acknowledged_at_once_and_the_timer_covers_the_odd_one() {
+    fn every_second_segment_is_acknowledged_at_once_and_a_single_one_by_the_timer() {
         let mut receiver = Receiver::new(DELAYED, Reports::Blocks);
         assert_eq!(seqs(&mut receiver, &[0, 1, 2]), [None, Some(2), None]);
         assert_eq!(receiver.due(), 100 * MS);
@@ -368,13 +369,13 @@ mod tests {
     }
 
     #[test]
-    fn the_last_segment_is_not_held() {
+    fn the_ack_of_the_last_segment_is_not_delayed() {
         let mut receiver = Receiver::new(DELAYED, Reports::Blocks);
         assert_eq!(receiver.on_data(0, 0, (PUSH_SYN, 0)).map(|ack| ack.seq), Some(1));
     }
 
     #[test]
-    fn holes_and_their_repair_are_acknowledged_at_once_even_by_a_delaying_receiver() {
+    fn out_of_order_segments_and_gap_fills_are_never_delayed() {
         let mut receiver = Receiver::new(DELAYED, Reports::Blocks);
         assert_eq!(seqs(&mut receiver, &[0, 2, 3, 1]), [None, Some(1), Some(1), Some(4)]);
     }
@@ -398,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_is_echoed_until_the_sender_has_reduced() {
+    fn a_mark_is_echoed_until_the_sender_reports_cwr() {
         use crate::packet::{CE, CWR_ECE};
         let mut receiver = Receiver::new(EVERY, Reports::Blocks);
         let echoes: Vec<bool> = [0, CE, 0, CWR_ECE, 0]
@@ -410,9 +411,10 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_slept_answers_late_and_nothing_overtakes_its_first_answer() {
+    fn a_sleeping_host_answers_late_and_in_order() {
         let mut receiver = Receiver::new(EVERY, Reports::Blocks).waking_in(20_000);
-        // Awake at 10.02 ms after sleeping until 10 ms; what came meanwhile waits as well, what comes later does not.
+        // The host sleeps until 10 ms and is awake at 10.02 ms. Segments that arrive in between wait too,
+        // later ones do not.
         let answers: Vec<u64> = [10_000_000, 10_005_000, 10_030_000, 14_030_000, 18_030_001]
             .map(|at| receiver.answers_at(at))
             .to_vec();
@@ -422,8 +424,8 @@ mod tests {
     }
 
     #[test]
-    fn any_order_of_arrival_ends_with_everything_acknowledged_once() {
-        // A permutation by a multiplicative step coprime to the length, each segment delivered twice.
+    fn every_order_of_arrival_is_reassembled() {
+        // A permutation by a step coprime to the length; each segment is delivered twice.
         let mut receiver = Receiver::new(EVERY, Reports::Blocks);
         for i in 0..2000_u32 {
             receiver.on_data(0, (i % 1000) * 387 % 1000, (0, 0));

@@ -1,74 +1,75 @@
-//! Compiles paths into legs: straight runs of links between the places where packets must wait for the clock.
+//! Compiles paths into legs: runs of links between the places where packets must wait for the clock.
 //!
-//! A link fed by one ordered source sees its packets in order whenever they are computed, so it is computed with
-//! the hop before it. Only where several sources meet does a packet queue for the clock, in a feed per source.
+//! A link fed by one ordered source sees its packets in order whenever they are computed, so it is computed
+//! together with the hop before it. Only where several sources meet do packets wait for the clock, in one
+//! feed per source.
 //!
-//! The feeds in front of one link make a stage, which goes ahead of the others as far as `lookahead` allows.
+//! The feeds in front of one link form a stage. Stages run ahead of each other as far as `lookahead` allows.
 
 use crate::config::Network;
 use crate::lookahead::{Lookahead, Stops};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The most links a leg may hold; a longer run is cut by a feed.
+/// Maximum number of links in a leg; a feed cuts a longer run.
 pub(crate) const MAX_RUN: usize = 11;
 
-/// Stages take turns where the shortest way from one of them back to it takes at least this much for each,
-/// nanoseconds; shorter turns cost more than they save.
+/// Minimum length of a turn, nanoseconds. Stages take turns only if the shortest round through all of them
+/// lasts this long per stage; shorter turns cost more than they save.
 const SHORTEST_TURN: u64 = 1_000;
 
-/// Where packets wait for the clock.
+/// Places where packets wait for the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waits {
-    /// Everywhere: one event per hop.
+    /// In front of every hop: one event per hop.
     Everywhere,
-    /// Where several sources meet.
+    /// In front of links that several sources feed.
     AtMeetings,
-    /// There, and in front of senders, which are kept in the order of time because they know of each other.
+    /// As `AtMeetings`, and in front of senders, which must act in order of time because they share state.
     AtMeetingsAndSenders,
 }
 
-/// What puts packets in order onto a link.
+/// A source of ordered packets for a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Source {
     Sender(usize),
     Receiver(usize),
     Udp(usize),
     Link(usize),
-    /// The link's own queue, which it holds until it is free: after everything that comes at the same time.
+    /// The link's own dequeue-time queue; it acts after all packets that arrive at the same time.
     Queue,
 }
 
-/// Where a leg ends.
+/// End of a leg.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum End {
-    /// In a feed, from where the next leg goes on.
+    /// A feed, from which the next leg continues.
     Feed,
-    /// At the flow's receiver.
+    /// The flow's receiver.
     Receiver,
-    /// At the flow's sender.
+    /// The flow's sender.
     Sender,
-    /// Nowhere: a sink.
+    /// A sink.
     Sink,
-    /// In the queue of a link that holds its packets; the first of its links is that link's number among those.
-    Hold,
-    /// What comes over it is no packet, but the moment when such a link is free.
+    /// A dequeue-time queue; `links[0]` is the number of the link among the links with such queues.
+    DequeueQueue,
+    /// A release event of such a link, which is no packet: the link is free.
     Release,
 }
 
-/// A straight run of links, in one line of the cache.
+/// A run of links; fills one cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Leg {
     pub(crate) links: [u32; MAX_RUN],
     pub(crate) len: u8,
     pub(crate) end: End,
-    /// Size of the packets it carries, zero where each says its own.
+    /// Bare size of the packets; zero if each packet carries its own size.
     pub(crate) ack_size: u16,
     pub(crate) flow: u32,
-    /// The leg from its end: out of the feed, or the first of the way back.
+    /// Leg that follows: out of the feed, or the first leg of the return path.
     pub(crate) next: u32,
-    /// The feed it ends in, and that feed's stage.
+    /// Feed in which the leg ends, and the stage of that feed.
     pub(crate) feed: u32,
     pub(crate) stage: u32,
 }
@@ -85,57 +86,57 @@ impl Leg {
         stage: 0,
     };
 
-    /// In place of links, the number of one that holds its packets.
-    fn only(hold: usize) -> [u32; MAX_RUN] {
+    /// Links of a leg that ends in the dequeue-time queue `hop`.
+    fn only(hop: usize) -> [u32; MAX_RUN] {
         let mut links = Self::BLANK.links;
-        links[0] = hold as u32;
+        links[0] = hop as u32;
         links
     }
 
-    /// The links it leads over.
+    /// Links of the leg, in order.
     #[inline(always)]
     pub(crate) fn links(&self) -> &[u32] {
         &self.links[..self.len.into()]
     }
 }
 
-/// Compiled paths.
+/// Compiled paths of a network.
 #[derive(Clone, Debug)]
 pub(crate) struct Routes {
     pub(crate) legs: Vec<Leg>,
-    /// The feeds of each stage.
+    /// Feeds of each stage.
     pub(crate) stages: Vec<Range<u32>>,
     pub(crate) ahead: Lookahead,
-    /// The stage of the senders where these know of each other, unless one instant follows the other anyway.
+    /// Stage in front of the senders, if these share state and stages take turns.
     pub(crate) senders: Option<usize>,
-    /// The links that hold their packets, and the leg of each over which its moments come.
-    pub(crate) holds: Vec<(usize, u32)>,
-    /// The first leg of each flow's data, each flow's ACKs, each UDP source.
+    /// Links with a dequeue-time queue, and the leg of each that carries its release events.
+    pub(crate) dequeue_links: Vec<(usize, u32)>,
+    /// First leg of each flow's data, of each flow's ACKs, and of each UDP source.
     pub(crate) data: Vec<u32>,
     pub(crate) acks: Vec<u32>,
     pub(crate) udp: Vec<u32>,
 }
 
-/// Where packets wait: on the way into an endpoint, or into a link from one source.
+/// A place where packets wait: in front of an endpoint, or in front of a link, per source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
-    // Endpoints come first: at equal times they act before the links they send on.
+    // Endpoints come first: at equal times they act before links.
     AtSender(usize),
     AtReceiver(usize),
-    // Whatever leaves a link reaches the next one before that looks at what came.
-    /// The far end of a link that holds its packets.
+    // A packet that leaves a link reaches the next one before the next one processes its arrivals.
+    /// The far end of a link with a dequeue-time queue.
     Beyond(usize),
     IntoLink(usize, Source),
 }
 
-/// A place's feed and stage.
+/// Feed and stage of a place.
 #[derive(Clone, Copy, Default)]
 struct Spot {
     feed: u32,
     stage: u32,
 }
 
-/// The stages of places.
+/// Stages by place.
 struct Waiting<'a> {
     places: &'a BTreeMap<Place, Spot>,
     senders: Option<usize>,
@@ -165,19 +166,19 @@ struct Path<'a> {
 }
 
 impl Routes {
-    /// Compiles the paths of `network`; hops between the places where packets wait are computed together.
+    /// Compiles the paths of `network`.
     pub(crate) fn compile(network: &Network, waits: Waits) -> Self {
         let paths = paths(network);
-        let holding = |link: &usize| network.links[*link].queue.holds();
-        let held: Vec<usize> = (0..network.links.len()).filter(holding).collect();
-        let stops = stops(&paths, network.links.len(), &held, waits);
+        let at_dequeue = |link: &usize| network.links[*link].queue.decides_at_dequeue();
+        let dequeue_links: Vec<usize> = (0..network.links.len()).filter(at_dequeue).collect();
+        let stops = stops(&paths, network.links.len(), &dequeue_links, waits);
         let mut places = BTreeMap::new();
         for path in &paths {
             for place in places_of(path, &stops, waits) {
                 places.insert(place, Spot::default());
             }
         }
-        for &link in &held {
+        for &link in &dequeue_links {
             places.insert(Place::IntoLink(link, Source::Queue), Spot::default());
             places.insert(Place::Beyond(link), Spot::default());
         }
@@ -185,9 +186,9 @@ impl Routes {
             legs: vec![],
             stages: vec![],
             ahead: Lookahead::none(),
-            // Endpoints are first among the places.
+            // Endpoints come first among the places.
             senders: (waits == Waits::AtMeetingsAndSenders).then_some(0),
-            holds: vec![],
+            dequeue_links: vec![],
             data: vec![],
             acks: vec![],
             udp: vec![],
@@ -200,16 +201,16 @@ impl Routes {
         if let Some(ahead) = ahead.filter(|ahead| !ahead.comes_round_within(shortest_round)) {
             routes.ahead = ahead;
         } else {
-            // One stage for all, one instant after the other.
+            // A single stage, processed one instant at a time.
             routes.ahead = Lookahead::none();
             routes.senders = None;
             routes.stages = std::iter::once(0..places.len() as u32).collect();
             places.values_mut().for_each(|spot| spot.stage = 0);
         }
-        for (number, &link) in held.iter().enumerate() {
+        for (number, &link) in dequeue_links.iter().enumerate() {
             let Spot { feed, stage } = places[&Place::IntoLink(link, Source::Queue)];
             let leg = Leg { links: Leg::only(number), end: End::Release, feed, stage, ..Leg::BLANK };
-            routes.holds.push((link, routes.legs.len() as u32));
+            routes.dequeue_links.push((link, routes.legs.len() as u32));
             routes.legs.push(leg);
         }
         for path in &paths {
@@ -224,13 +225,14 @@ impl Routes {
             match leg.end {
                 End::Receiver => leg.next = routes.acks[leg.flow as usize],
                 End::Sender => leg.next = routes.data[leg.flow as usize],
-                End::Feed | End::Sink | End::Hold | End::Release => {}
+                End::Feed | End::Sink | End::DequeueQueue | End::Release => {}
             }
         }
         routes
     }
 
-    /// Numbers feeds in the order of their places, which keeps those of one link together, and makes them stages.
+    /// Numbers feeds in the order of their places, so that the feeds of one link are adjacent, and groups
+    /// them into stages.
     fn number(&mut self, places: &mut BTreeMap<Place, Spot>) {
         let mut last = None;
         for (number, (place, spot)) in (0..).zip(places) {
@@ -249,7 +251,7 @@ impl Routes {
         }
     }
 
-    /// Verifies every number the legs hold: the engine does not check them again.
+    /// Verifies every index in the legs; the engine does not check them again.
     pub(crate) fn check(&self, links: usize) {
         let leg_exists = |leg: u32| (leg as usize) < self.legs.len();
         assert!(self.data.iter().chain(&self.acks).chain(&self.udp).all(|&leg| leg_exists(leg)));
@@ -259,12 +261,12 @@ impl Routes {
             assert!(leg_exists(leg.next) && (leg.flow as usize) < self.data.len().max(1));
             let waits = matches!(leg.end, End::Feed | End::Release);
             assert!(!waits || self.stages[leg.stage as usize].contains(&leg.feed));
-            assert!(leg.end < End::Hold || (leg.links[0] as usize) < self.holds.len());
+            assert!(leg.end < End::DequeueQueue || (leg.links[0] as usize) < self.dequeue_links.len());
         }
     }
 
     fn add(&mut self, path: &Path, stops: &[bool], places: &BTreeMap<Place, Spot>, waits: Waits) -> u32 {
-        let (legs, holds) = (&mut self.legs, &self.holds);
+        let (legs, dequeue_links) = (&mut self.legs, &self.dequeue_links);
         let first = legs.len() as u32;
         let blank = Leg { end: path.end, ack_size: path.ack_size, flow: path.flow as u32, ..Leg::BLANK };
         let mut leg = blank;
@@ -280,10 +282,11 @@ impl Routes {
                 cut(legs, &mut leg, &Place::IntoLink(link, source));
             }
             source = Source::Link(link);
-            if let Some(number) = holds.iter().position(|hold| hold.0 == link) {
-                // It begins in front of the link and ends in its queue; the next one leads from there to the far end.
+            if let Some(number) = dequeue_links.iter().position(|hop| hop.0 == link) {
+                // This leg starts in front of the link and ends in its queue; the next one leads to the far
+                // end.
                 let next = legs.len() as u32 + 1;
-                legs.push(Leg { links: Leg::only(number), end: End::Hold, next, ..blank });
+                legs.push(Leg { links: Leg::only(number), end: End::DequeueQueue, next, ..blank });
                 cut(legs, &mut leg, &Place::Beyond(link));
                 continue;
             }
@@ -327,14 +330,14 @@ fn paths(network: &Network) -> Vec<Path<'_>> {
     paths
 }
 
-/// Which links packets must wait in front of.
-fn stops(paths: &[Path], links: usize, held: &[usize], waits: Waits) -> Vec<bool> {
+/// Links in front of which packets must wait.
+fn stops(paths: &[Path], links: usize, dequeue_links: &[usize], waits: Waits) -> Vec<bool> {
     if waits == Waits::Everywhere {
         return vec![true; links];
     }
     let mut sources: Vec<Option<Source>> = vec![None; links];
     let mut stops = vec![false; links];
-    held.iter().for_each(|&link| stops[link] = true);
+    dequeue_links.iter().for_each(|&link| stops[link] = true);
     for path in paths {
         let mut source = path.source;
         for &link in path.links {
@@ -346,7 +349,8 @@ fn stops(paths: &[Path], links: usize, held: &[usize], waits: Waits) -> Vec<bool
         }
     }
     for path in paths {
-        // Data must wait somewhere, or the sender would call itself through its own ACKs for ever.
+        // Data must wait at least once; otherwise the sender would call itself through its own ACKs without
+        // end.
         if path.end == End::Receiver && !path.links.iter().any(|&link| stops[link]) {
             stops[path.links[0]] = true;
         }

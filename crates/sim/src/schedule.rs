@@ -1,14 +1,14 @@
-//! What arrives next: a winner tree over the heads of feeds.
+//! Next arrival of a stage: a winner tree over the heads of its feeds.
 //!
-//! A feed is an ordered stream of arrivals at one place, so only its head competes. The key is the arrival time
-//! with the feed's number below it: equal times are settled by the number, never by the history of insertions.
+//! A feed is an ordered stream of arrivals at one place, so only its head competes. The key is the arrival
+//! time followed by the number of the feed: ties are broken by that number, never by the order of insertion.
 
 use crate::packet::Packet;
 
-/// The key of an empty feed.
+/// Key of an empty feed.
 pub const IDLE: u64 = u64::MAX;
 
-/// A winner tree of one key per feed.
+/// Winner tree with one key per feed.
 #[derive(Clone, Debug)]
 pub struct WinnerTree {
     /// `keys[1]` is the winner, `keys[leaves + i]` the key of feed `i`.
@@ -18,24 +18,24 @@ pub struct WinnerTree {
 }
 
 impl WinnerTree {
-    /// A tree for `feeds` feeds, all idle.
+    /// Creates a tree for `feeds` idle feeds.
     pub fn new(feeds: usize) -> Self {
         let leaves = feeds.max(2).next_power_of_two();
         Self { keys: vec![IDLE; 2 * leaves], leaves, bits: leaves.trailing_zeros() }
     }
 
-    /// The last instant that can be scheduled, nanoseconds.
+    /// Last time that can be scheduled, nanoseconds.
     pub fn horizon(&self) -> u64 {
         (u64::MAX >> self.bits) - 1
     }
 
-    /// When the next arrival is; later than [`WinnerTree::horizon`] if there is none.
+    /// Time of the next arrival, nanoseconds; later than [`WinnerTree::horizon`] if there is none.
     #[inline]
     pub fn earliest(&self) -> u64 {
         self.keys[1] >> self.bits
     }
 
-    /// Time and feed of the next arrival, if it comes before `until`, which must not lie beyond the horizon.
+    /// Time and feed of the next arrival if it comes before `until`, which must not lie beyond the horizon.
     #[inline]
     pub fn next_before(&self, until: u64) -> Option<(u64, usize)> {
         debug_assert!(until <= self.horizon() + 1);
@@ -48,7 +48,7 @@ impl WinnerTree {
         at << self.bits | feed as u64
     }
 
-    /// The feed that just won now has its next arrival at `at`, or is idle.
+    /// Sets the next arrival of the winning feed to `at`; `None` if it is idle.
     #[inline]
     pub fn replace(&mut self, feed: usize, at: Option<u64>) {
         let mut key = at.map_or(IDLE, |at| self.key(feed, at));
@@ -67,7 +67,8 @@ impl WinnerTree {
         }
     }
 
-    /// An idle feed gets an arrival: keys on its way can only fall, so the climb stops where one does not.
+    /// Sets the arrival of an idle feed. Keys on the way up can only decrease, so the climb stops at the
+    /// first key that does not.
     #[inline]
     pub fn insert(&mut self, feed: usize, at: u64) {
         let key = self.key(feed, at);
@@ -87,11 +88,11 @@ impl WinnerTree {
     }
 }
 
-/// An ordered stream of packets: a ring that grows by doubling.
+/// An ordered stream of packets: a ring buffer that doubles when full.
 #[derive(Clone, Debug)]
 #[repr(align(32))]
 pub struct Feed {
-    /// A power of two of packets, and at least one.
+    /// The length is a power of two and at least one.
     ring: Vec<Packet>,
     head: u32,
     len: u32,
@@ -104,7 +105,7 @@ impl Default for Feed {
 }
 
 impl Feed {
-    /// Appends a packet that arrives no earlier than the last; says whether it is the only one.
+    /// Appends a packet that arrives no earlier than the last one; returns whether the feed was empty.
     #[inline(always)]
     pub fn push(&mut self, packet: Packet) -> bool {
         debug_assert!(self.len == 0 || self.ring[self.slot(self.len - 1)].at <= packet.at);
@@ -118,7 +119,8 @@ impl Feed {
         self.len == 1
     }
 
-    /// Takes the first packet, and tells when the next one arrives. The feed must not be empty.
+    /// Removes the first packet; returns it with the arrival time of the next one. The feed must not be
+    /// empty.
     #[inline(always)]
     pub fn pop(&mut self) -> (Packet, Option<u64>) {
         debug_assert!(self.len > 0);
@@ -126,13 +128,13 @@ impl Feed {
         let (packet, next) =
             unsafe { (*self.ring.get_unchecked(self.slot(0)), self.ring.get_unchecked(self.slot(1)).at) };
         self.len = self.len.wrapping_sub(1);
-        // An emptied feed begins again at the front: few packets then touch little memory.
+        // An emptied feed restarts at the front, so that few packets touch little memory.
         self.head = if self.len == 0 { 0 } else { self.head.wrapping_add(1) };
         (packet, (self.len > 0).then_some(next))
     }
 
-    /// The ring's length is a power of two (`default` and `grow` see to that, and nothing else changes it), so the
-    /// mask keeps every index inside it.
+    /// Index of the `i`th packet. The mask keeps it inside the ring, whose length is a power of two (only
+    /// `default` and `grow` set it).
     #[inline(always)]
     fn slot(&self, i: u32) -> usize {
         debug_assert!(self.ring.len().is_power_of_two());
@@ -155,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arrivals_come_out_in_order_of_time_and_then_of_feed() {
+    fn arrivals_are_ordered_by_time_and_then_by_feed() {
         let mut tree = WinnerTree::new(5);
         for (feed, at) in [(4, 30), (2, 10), (3, 20), (0, 20)] {
             tree.insert(feed, at);

@@ -1,9 +1,9 @@
-//! Everything between the endpoints: links, feeds, and packets on their way over legs.
+//! The network between the endpoints: links, feeds, and packets in transit over legs.
 
 use crate::clocks::{Clocks, NEVER};
 use crate::config::{LinkConfig, Network, QueueConfig};
+use crate::dequeue::DequeueHop;
 use crate::header;
-use crate::hold::Hold;
 use crate::observe::{Observer, Seen};
 use crate::packet::{self, Packet};
 use crate::route::{End, Leg, Routes};
@@ -13,17 +13,17 @@ use firstflight_net::queue::Queue;
 use firstflight_net::queue::drop_tail::{DropTailBytes, DropTailPackets};
 use firstflight_net::queue::red::Red;
 use firstflight_net::random::Stream;
+use firstflight_net::rate_trace::TracePlayer;
 use firstflight_net::router::{Header, Router};
-use firstflight_net::trace::Tape;
 use std::sync::Arc;
 
-/// A handshake's packet, in place of a segment number.
+/// Sequence number of a SYN, in place of a segment number.
 pub(crate) const SYN: u32 = u32::MAX;
 
-/// Marks a datagram, whose low word is its source: no ACK has this one.
+/// High word that marks a datagram, whose low word is its source; no ACK has this high word.
 pub(crate) const UDP_MARK: u64 = u64::MAX;
 
-/// What a packet says, wherever it is.
+/// Contents of a packet.
 #[derive(Clone, Copy)]
 pub(crate) struct Content {
     pub(crate) seq: u32,
@@ -31,32 +31,32 @@ pub(crate) struct Content {
     pub(crate) high: u64,
 }
 
-/// Feeds that one clock serves.
+/// Feeds that share one clock.
 struct Stage {
     tree: WinnerTree,
-    /// The number of its first feed; the others follow.
+    /// Number of the first feed; the others follow.
     first: u32,
 }
 
-/// The network between the endpoints.
+/// Links, feeds and stages of a run.
 pub(crate) struct Wire<'r, O> {
     pub(crate) legs: &'r [Leg],
     links: Vec<Link>,
-    /// The links that hold their packets; their places among `links` stay idle.
-    pub(crate) holds: Vec<Hold>,
+    /// Links with a dequeue-time queue; their entries in `links` stay idle.
+    pub(crate) dequeue_hops: Vec<DequeueHop>,
     feeds: Vec<Feed>,
     stages: Vec<Stage>,
-    /// The clocks of the stages.
+    /// Clocks of the stages.
     pub(crate) clocks: Clocks,
-    /// What would happen from here on does not.
+    /// End of the run: nothing happens at or after this time.
     pub(crate) end: u64,
-    /// Data packets that links refused or lost, per flow.
+    /// Data packets dropped by queues or lost on wires, per flow.
     pub(crate) lost: Vec<u64>,
     pub(crate) observer: O,
 }
 
 impl<'r, O: Observer> Wire<'r, O> {
-    /// The links of `network`, all idle, with the feeds that `routes` asks for.
+    /// Creates the idle links of `network` and the feeds of `routes`.
     pub(crate) fn new(network: &Network, routes: &'r Routes, observer: O) -> Self {
         routes.check(network.links.len());
         let stages = routes
@@ -68,7 +68,11 @@ impl<'r, O: Observer> Wire<'r, O> {
         Self {
             legs: &routes.legs,
             links: network.links.iter().map(|link| build(link, network.seed)).collect(),
-            holds: routes.holds.iter().map(|&(link, leg)| Hold::new(network, link, leg)).collect(),
+            dequeue_hops: routes
+                .dequeue_links
+                .iter()
+                .map(|&(link, leg)| DequeueHop::new(network, link, leg))
+                .collect(),
             feeds: routes.stages.iter().flat_map(|feeds| feeds.clone().map(|_| Feed::default())).collect(),
             clocks: Clocks::new(stages.len()),
             stages,
@@ -78,17 +82,17 @@ impl<'r, O: Observer> Wire<'r, O> {
         }
     }
 
-    /// What each link counted until `end`, and by each time at which it was to be read.
+    /// Counters of each link at `end`, and its readings.
     pub(crate) fn link_stats(&self, end: u64) -> Vec<(LinkStats, Vec<LinkStats>)> {
         let of = |link: &Link| (link.stats_until(end), link.readings(end));
         let mut stats: Vec<_> = self.links.iter().map(of).collect();
-        for hold in &self.holds {
-            stats[hold.number] = (hold.link.stats_until(end), hold.link.readings(end));
+        for hop in &self.dequeue_hops {
+            stats[hop.number] = (hop.link.stats_until(end), hop.link.readings(end));
         }
         stats
     }
 
-    /// The turn of `stage` is over.
+    /// Ends the turn of `stage`: sets its clock to its next arrival.
     #[inline]
     pub(crate) fn rest(&mut self, stage: usize) {
         let tree = &self.stages[stage].tree;
@@ -96,7 +100,7 @@ impl<'r, O: Observer> Wire<'r, O> {
         self.clocks.set(stage, if next > tree.horizon() { NEVER } else { next });
     }
 
-    /// Takes the next packet that arrives at `stage` before `until`.
+    /// Removes the next packet that arrives at `stage` before `until`.
     #[inline(always)]
     pub(crate) fn take_before(&mut self, stage: usize, until: u64) -> Option<Packet> {
         let Stage { tree, first } = &mut self.stages[stage];
@@ -106,17 +110,18 @@ impl<'r, O: Observer> Wire<'r, O> {
         Some(packet)
     }
 
-    /// The leg of this number.
+    /// Leg of this number.
     #[inline(always)]
     pub(crate) fn leg(&self, leg: u32) -> &'r Leg {
         debug_assert!((leg as usize) < self.legs.len());
-        // SAFETY: callers hold numbers that `Routes::compile` gave out, in its lists, in legs, or in packets that
-        // got them from legs; `Routes::check` verified all of them when the wire was built.
+        // SAFETY: callers use numbers from `Routes::compile`: from its lists, from legs, or from packets that
+        // got them from legs. `Routes::check` verified all of them when the wire was built.
         unsafe { self.legs.get_unchecked(leg as usize) }
     }
 
-    /// Carries a packet of `size` bytes that sets out before the end over a leg. Returns when it reaches an endpoint;
-    /// `None` if it waits, is lost, is done, or would be on its way beyond the end.
+    /// Carries a packet of `size` bytes over a leg; it must start before the end of the run. Returns its
+    /// arrival at an endpoint, or `None` if it waits in a feed or queue, is lost, reaches a sink, or would
+    /// arrive after the end.
     #[inline(always)]
     pub(crate) fn carry(&mut self, mut at: u64, leg: &Leg, size: u32, content: &mut Content) -> Option<u64> {
         debug_assert!(at < self.end);
@@ -154,8 +159,8 @@ impl<'r, O: Observer> Wire<'r, O> {
         Some(at)
     }
 
-    /// Offers a packet to a link that may not let it through, mark it, or answer in its header: its arrival, and the
-    /// words it says then.
+    /// Offers a packet to a link that may drop it, mark it, or change its header. Returns its arrival and the
+    /// words it then carries.
     #[inline(never)]
     fn examine(
         &mut self,
@@ -187,7 +192,7 @@ impl<'r, O: Observer> Wire<'r, O> {
         }
     }
 
-    /// A packet that was on its way over `leg` is lost.
+    /// Counts a packet lost on its way over `leg`.
     pub(crate) fn count_lost(&mut self, leg: &Leg, seq: u32) {
         self.lost[leg.flow as usize] += u64::from(leg.ack_size == 0 && seq != SYN);
     }
@@ -195,7 +200,7 @@ impl<'r, O: Observer> Wire<'r, O> {
     #[inline(always)]
     pub(crate) fn enqueue(&mut self, leg: &Leg, packet: Packet) {
         debug_assert!((leg.feed as usize) < self.feeds.len());
-        // The moments of a link that holds its packets are its own stage's.
+        // The release events of a dequeue-time link belong to its own stage.
         debug_assert!(leg.end == End::Release || self.clocks.may_come(leg.stage as usize, packet.at));
         // SAFETY: `Routes::check` verified that every leg's feed exists.
         if unsafe { self.feeds.get_unchecked_mut(leg.feed as usize) }.push(packet) {
@@ -214,12 +219,12 @@ pub(crate) fn seen(leg: &Leg, packet: &Content, size: u32) -> Seen {
     }
 }
 
-/// A random stream of a link.
+/// Random stream of a link for the purpose `what`.
 pub(crate) fn stream(link: &LinkConfig, seed: u64, what: &str) -> Stream {
     Stream::named(seed, &format!("{what} {}", link.name))
 }
 
-/// A link with its queue, or without where it holds its packets.
+/// Creates a link with its queue, or without one if the queue decides at dequeue time.
 pub(crate) fn build(link: &LinkConfig, seed: u64) -> Link {
     let stream = |what: &str| stream(link, seed, what);
     let queue = match link.queue {
@@ -231,14 +236,14 @@ pub(crate) fn build(link: &LinkConfig, seed: u64) -> Link {
     };
     let built = Link::new(link.rate, link.delay, queue).with_loss(link.loss, stream("loss"));
     let built = match &link.trace {
-        Some(trace) => built.with_trace(Tape::new(Arc::clone(trace))),
+        Some(trace) => built.with_trace(TracePlayer::new(Arc::clone(trace))),
         None => built,
     };
-    // A link that holds its packets is read as a whole.
-    if link.queue.holds() { built } else { built.with_readings(read_at(link)) }
+    // Readings of a dequeue-time link are taken by its `DequeueLink`.
+    if link.queue.decides_at_dequeue() { built } else { built.with_readings(read_at(link)) }
 }
 
-/// When a link is read, nanoseconds.
+/// Reading times of a link, nanoseconds.
 pub(crate) fn read_at(link: &LinkConfig) -> Vec<u64> {
     link.read_at.iter().map(|at| at.0).collect()
 }

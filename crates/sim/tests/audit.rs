@@ -1,4 +1,4 @@
-//! The auditor finds what it is there to find: each kind of damage to a sound log breaks the rule it should.
+//! Each kind of damage to a correct log makes the auditor report the matching rule.
 
 mod common;
 
@@ -10,7 +10,7 @@ use firstflight_sim::engine::Mode;
 use firstflight_sim::observe::Kind;
 use firstflight_sim::outcome::Outcome;
 
-/// A lossy run over two flows and a datagram source, its log sound as it stands.
+/// A lossy run of two flows and a UDP source, with its correct log.
 fn sound() -> (Network, Outcome, Vec<Event>) {
     let case = Case { flows: 2, every: 2, buffer: 20, udp_mbit_s: 1, seconds: 5, ..Case::default() };
     let network = network(&case);
@@ -27,7 +27,7 @@ fn breaks(rule: Rule, damage: impl FnOnce(&mut Vec<Event>, &mut Outcome)) {
     assert!(violations.iter().any(|violation| violation.rule == rule), "{rule:?} holds: {violations:?}");
 }
 
-/// The place of the first event in the second half of the log of which `is` holds.
+/// Index of the first event in the second half of the log that satisfies `is`.
 fn place(log: &[Event], is: impl Fn(&Event) -> bool) -> usize {
     let from = log.len() / 2;
     from + log[from..].iter().position(is).expect("such an event")
@@ -50,10 +50,10 @@ fn is_arrived(event: &Event, kind: Kind) -> bool {
 }
 
 #[test]
-fn a_packet_that_vanishes_breaks_conservation() {
+fn a_vanished_packet_breaks_conservation() {
     for kind in [Kind::Data, Kind::Ack] {
         breaks(Rule::Conservation, |log, _| {
-            // The last of all: nothing comes after it that would be out of order instead.
+            // The last arrival, because removing an earlier one would break the order instead.
             let last = log.iter().rposition(|event| is_arrived(event, kind)).expect("an arrival");
             log.remove(last);
         });
@@ -61,13 +61,13 @@ fn a_packet_that_vanishes_breaks_conservation() {
 }
 
 #[test]
-fn a_packet_from_nowhere_breaks_conservation() {
+fn a_packet_that_was_never_sent_breaks_conservation() {
     breaks(Rule::Conservation, |log, _| {
         let first = log.iter().position(|event| is_sent(event, Kind::Data)).expect("data");
         log.remove(first);
     });
     breaks(Rule::Conservation, |log, _| {
-        // Loss on the wire of a link that has none.
+        // A wire loss on a link without losses.
         let place = place(log, is_data_on_the_bottleneck);
         if let Event::Offered { passage, .. } = &mut log[place] {
             *passage = Passage::LostOnWire;
@@ -76,7 +76,7 @@ fn a_packet_from_nowhere_breaks_conservation() {
 }
 
 #[test]
-fn packets_that_change_places_break_order() {
+fn swapped_packets_break_order() {
     breaks(Rule::Order, |log, _| {
         let first = place(log, is_data_on_the_bottleneck);
         let Event::Offered { packet: one, .. } = log[first] else { unreachable!() };
@@ -95,7 +95,7 @@ fn packets_that_change_places_break_order() {
 }
 
 #[test]
-fn a_link_that_is_faster_or_slower_than_its_rate_breaks_capacity() {
+fn a_link_faster_or_slower_than_its_rate_breaks_capacity() {
     for change in [-1000_i64, 1000] {
         breaks(Rule::Capacity, |log, _| {
             let place = place(log, is_data_on_the_bottleneck);
@@ -107,11 +107,12 @@ fn a_link_that_is_faster_or_slower_than_its_rate_breaks_capacity() {
 }
 
 #[test]
-fn a_full_queue_that_accepts_and_one_with_room_that_refuses_break_the_buffer() {
+fn accepting_when_full_or_refusing_with_room_breaks_buffer() {
     breaks(Rule::Buffer, |log, _| {
         let drop = log.iter().position(is_drop).expect("a drop");
         let Event::Offered { at, passage, .. } = &mut log[drop] else { unreachable!() };
-        // Twenty wait, one is in transmission: at 10 Mbit/s the next would be through 21 to 22 packets later.
+        // Twenty packets wait and one is in transmission: at 10 Mbit/s the next leaves 21 to 22 packet times
+        // later.
         *passage = Passage::Arrives(*at + 22 * 800_000 + 25 * MS);
     });
     breaks(Rule::Buffer, |log, _| {
@@ -123,7 +124,7 @@ fn a_full_queue_that_accepts_and_one_with_room_that_refuses_break_the_buffer() {
 }
 
 #[test]
-fn an_arrival_before_its_time_breaks_causality() {
+fn an_early_arrival_breaks_causality() {
     breaks(Rule::Causality, |log, _| {
         let place = place(log, |event| is_arrived(event, Kind::Ack));
         if let Event::Arrived { at, .. } = &mut log[place] {
@@ -133,7 +134,7 @@ fn an_arrival_before_its_time_breaks_causality() {
 }
 
 #[test]
-fn an_ack_of_what_has_not_arrived_breaks_acknowledgement() {
+fn an_ack_that_differs_from_the_arrivals_breaks_acknowledgement() {
     for ahead in [1, -1] {
         breaks(Rule::Acknowledgement, |log, _| {
             let place = place(log, |event| is_sent(event, Kind::Ack));
@@ -150,11 +151,11 @@ fn an_ack_of_what_has_not_arrived_breaks_acknowledgement() {
 }
 
 #[test]
-fn an_ack_that_never_comes_breaks_acknowledgement() {
+fn a_missing_ack_breaks_acknowledgement() {
     breaks(Rule::Acknowledgement, |log, _| {
         let first = place(log, |event| is_sent(event, Kind::Ack));
         let Event::Sent { at: since, packet: ack, .. } = log[first] else { unreachable!() };
-        // Silent for 300 ms, where the delayed ACK is due after 100.
+        // No ACK for 300 ms, although the delayed ACK is due after 100 ms.
         log.retain(|event| {
             !matches!(event, Event::Sent { at, packet, .. }
                 if packet.kind == Kind::Ack && packet.flow == ack.flow && (since..since + 300 * MS).contains(at))
@@ -163,7 +164,7 @@ fn an_ack_that_never_comes_breaks_acknowledgement() {
 }
 
 #[test]
-fn new_data_beyond_the_window_breaks_the_window() {
+fn new_data_beyond_the_window_breaks_window() {
     breaks(Rule::Window, |log, _| {
         let place = place(log, |event| is_sent(event, Kind::Data));
         let Event::Sent { packet: data, .. } = log[place] else { unreachable!() };
@@ -171,7 +172,7 @@ fn new_data_beyond_the_window_breaks_the_window() {
             if let Event::Acted { flow, window, .. } = event
                 && *flow == data.flow
             {
-                // One segment less than the sender believed to have.
+                // One segment less than the sender's actual window.
                 *window -= 1.0;
             }
         }
@@ -179,16 +180,18 @@ fn new_data_beyond_the_window_breaks_the_window() {
 }
 
 #[test]
-fn a_repeat_that_passes_for_new_data_breaks_the_window() {
+fn a_retransmission_flagged_as_new_data_breaks_window() {
     breaks(Rule::Window, |log, _| {
-        let repeat = |event: &&mut Event| matches!(event, Event::Sent { retransmission: true, .. });
-        let Some(Event::Sent { retransmission, .. }) = log.iter_mut().find(repeat) else { unreachable!() };
+        let retransmission = |event: &&mut Event| matches!(event, Event::Sent { retransmission: true, .. });
+        let Some(Event::Sent { retransmission, .. }) = log.iter_mut().find(retransmission) else {
+            unreachable!()
+        };
         *retransmission = false;
     });
 }
 
 #[test]
-fn results_that_count_what_did_not_happen_break_results() {
+fn miscounted_results_break_results() {
     breaks(Rule::Results, |_, outcome| outcome.flows[1].delivered += 1);
     breaks(Rule::Results, |_, outcome| outcome.flows[0].retransmits -= 1);
     breaks(Rule::Results, |_, outcome| outcome.links[0].stats.drops += 1);

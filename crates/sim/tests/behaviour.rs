@@ -1,8 +1,9 @@
-//! What every scheme does on a few small paths, as tables in git: a change of behaviour is a changed line to read. Every
-//! start-up stands before Reno and before CUBIC, every other avoidance after slow start.
+//! Snapshot of every scheme on a few small paths, as tables in git, so that a change of behaviour shows as a
+//! changed line. Every start-up runs before Reno and before CUBIC, and every other avoidance scheme after
+//! slow start.
 //!
-//! The numbers are not right because they stand here; they are what reviewers look at when one moves. After a change
-//! that is meant, `FIRSTFLIGHT_REWRITE=1 cargo test -p firstflight-sim --test behaviour` writes them anew.
+//! The snapshots do not prove the numbers right; they show reviewers which numbers changed. After an intended
+//! change, `FIRSTFLIGHT_REWRITE=1 cargo test -p firstflight-sim --test behaviour` rewrites them.
 
 mod common;
 
@@ -16,7 +17,7 @@ use firstflight_schemes::scheme::Info;
 use firstflight_sim::sender::Sender;
 use firstflight_sim::sender::stack::Recovery;
 
-/// Small paths, each of which asks something else of a start.
+/// Small paths, each of which stresses another part of a start-up.
 fn paths() -> Vec<(&'static str, Case)> {
     let one = Case { handshake: true, initial_window: 10, bytes: Some(600_000), ..Case::default() };
     vec![
@@ -40,7 +41,7 @@ fn paths() -> Vec<(&'static str, Case)> {
 const LINUX: Recovery = Recovery::Rack { sack: true };
 
 fn table(case: &Case) -> String {
-    // What needs more of a path than these have is shown elsewhere.
+    // Schemes that need a special path are covered by other tests.
     let runs = |info: &&Info| Sender::OFFERED.has(info.needs);
     let labels =
         |role| SCHEMES.iter().filter(runs).filter(move |info| info.role == role).map(|info| info.label);
@@ -50,12 +51,12 @@ fn table(case: &Case) -> String {
         "{:<28} {:>9} {:>9} {:>6} {:>6} {:>4} {:>7} {:>6}  reason",
         "scheme", "last us", "delivered", "lost", "resent", "rto", "exit us", "window"
     );
-    // What rules the window during repair needs a sender that lets it.
-    let whole = labels(Role::Standalone).filter(|_| case.recovery == LINUX).map(|label| vec![label]);
+    // Standalone schemes rule the window during recovery too, which needs a Linux sender.
+    let standalone = labels(Role::Standalone).filter(|_| case.recovery == LINUX).map(|label| vec![label]);
     let before = |a: &'static str| labels(Role::Startup).map(move |s| vec![s, a]);
     let after = labels(Role::Avoidance).filter(|a| !["reno", "cubic"].contains(a));
     let pairs = before("reno").chain(before("cubic")).chain(after.map(|a| vec!["slow-start", a]));
-    for schemes in pairs.chain(whole) {
+    for schemes in pairs.chain(standalone) {
         let label = schemes.join("+");
         let outcome = run(&network(&Case { schemes, ..case.clone() }));
         let flow = &outcome.flows[0];
@@ -86,15 +87,16 @@ fn file(name: &str) -> PathBuf {
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "rewriting the tables is asked for from outside")]
-fn every_scheme_behaves_as_its_table_says() {
+#[expect(clippy::disallowed_methods, reason = "an environment variable requests the rewrite")]
+fn every_scheme_matches_its_snapshot() {
     let rewrite = std::env::var("FIRSTFLIGHT_REWRITE").is_ok();
     let mut changed = vec![];
     for (name, case) in paths() {
         let now = table(&case);
         if rewrite {
-            std::fs::create_dir_all(file(name).parent().expect("a folder")).expect("the folder is made");
-            std::fs::write(file(name), &now).expect("the table is written");
+            std::fs::create_dir_all(file(name).parent().expect("a folder"))
+                .expect("the folder can be created");
+            std::fs::write(file(name), &now).expect("the snapshot can be written");
         }
         let recorded = std::fs::read_to_string(file(name)).unwrap_or_default();
         for (i, line) in now.lines().enumerate().filter(|(i, line)| recorded.lines().nth(*i) != Some(line)) {
@@ -104,18 +106,15 @@ fn every_scheme_behaves_as_its_table_says() {
                 recorded.lines().nth(i).unwrap_or("")
             ));
         }
-        assert_eq!(
-            recorded.lines().count(),
-            now.lines().count(),
-            "{name} has a line for every chain of schemes"
-        );
+        assert_eq!(recorded.lines().count(), now.lines().count(), "{name}: one line per chain of schemes");
     }
     assert!(changed.is_empty(), "{} lines changed:\n{}", changed.len(), changed.join("\n"));
 }
 
 #[test]
-fn the_paths_tell_the_schemes_apart() {
-    // A deep buffer lets every scheme go until its own rule ends it: loss, delay twice over, pacing, never.
+fn the_deep_buffer_distinguishes_the_schemes() {
+    // A deep buffer lets every scheme run until its own rule ends it: loss, twice the delay, pacing, or
+    // never.
     let (_, case) = paths().into_iter().find(|(name, _)| *name == "deep-buffer").expect("listed");
     let lines = table(&case);
     let exits: std::collections::BTreeSet<&str> =

@@ -1,8 +1,9 @@
-//! Whole connections on paths so simple that paper and pencil say what must happen, and when.
+//! Whole connections on paths so simple that every event can be computed by hand.
 //!
-//! One flow, a data link and an ACK link of 50 ms each. Packets of 1000 bytes take 1 ms at 8 Mbit/s and 1 us at
-//! 8 Gbit/s. ACKs return at 8 Gbit/s: their 40 to 64 ns, and the sums of a few of them, vanish where times are cut
-//! to whole milliseconds. Every network also runs per hop, unobserved, and under the auditor.
+//! One flow, one data link and one ACK link of 50 ms each. Packets of 1000 bytes take 1 ms at 8 Mbit/s and 1
+//! us at 8 Gbit/s. ACKs return at 8 Gbit/s; their 40 to 64 ns, and sums of a few of them, vanish where times
+//! are truncated to whole milliseconds. Every network also runs per hop, without observer, and with the
+//! auditor.
 
 mod common;
 
@@ -23,10 +24,11 @@ const SLOW: u64 = 8_000_000;
 const FAST: u64 = 8_000_000_000;
 const MSS: u64 = 960;
 const RFC: [Recovery; 4] = [Recovery::Tahoe, Recovery::Reno, Recovery::NewReno, Recovery::Sack];
-/// What the log calls the segment of a SYN.
+/// Sequence number of a SYN in the log.
 const SYN: u32 = u32::MAX;
 
-/// One unlimited flow for `end` ms over a data link of `rate`, RFC rules (RTO of at least 1 s), slow start and Reno.
+/// One unlimited flow for `end` ms over a data link of `rate`; RFC rules (RTO of at least 1 s), slow start
+/// and Reno.
 fn path(rate: u64, queue: QueueConfig, end: u64) -> Network {
     let link = |name: &str, rate, queue| LinkConfig::new(name, Rate(rate), Nanos(50 * MS), queue);
     let mut stack = stack(&Case::default());
@@ -57,13 +59,13 @@ fn chain(labels: &[&str]) -> Chain<AnyPhase> {
     Chain::new(AnyPhase::chain(labels).expect("registered")).expect("a chain")
 }
 
-/// A packet that left an endpoint: the millisecond, its number, whether it was a repeat.
+/// A packet sent: time, milliseconds, sequence number, and whether it is a retransmission.
 type Left = (u64, u32, bool);
 
-/// A segment and the millisecond in which it left.
+/// A segment and the millisecond in which it was sent.
 type Timed = (u64, u32);
 
-/// What a run came to, and which packets of `kind` left an endpoint.
+/// Outcome of a run, and the packets of `kind` that endpoints sent.
 fn watch(network: &Network, kind: Kind) -> (Outcome, Vec<Left>) {
     let outcome = run(network);
     let log = audited(network, Mode::Fused).1.log;
@@ -76,7 +78,7 @@ fn watch(network: &Network, kind: Kind) -> (Outcome, Vec<Left>) {
     (outcome, left.collect())
 }
 
-fn repeats(sent: &[Left]) -> Vec<Timed> {
+fn retransmissions(sent: &[Left]) -> Vec<Timed> {
     sent.iter().filter(|left| left.2).map(|left| (left.0, left.1)).collect()
 }
 
@@ -86,8 +88,9 @@ fn new_data_from(sent: &[Left], from: u64) -> Vec<Timed> {
 
 #[test]
 fn slow_start_doubles_the_window_every_round_trip() {
-    // From one segment, an ACK for each: 1, 2, 4, ... in a round, so 2^n - 1 delivered and a window of 2^n after n.
-    // Round n ends 2^n us or less after n * 100 ms and n packet times: before n * 101 ms up to n = 10.
+    // From one segment with an ACK for each: 1, 2, 4, ... per round, so 2^n - 1 delivered and a window of 2^n
+    // after n rounds. Round n ends at most 2^n us after n * 100 ms and n packet times: before n * 101 ms up
+    // to n = 10.
     let mut network = path(FAST, QueueConfig::Unlimited, 1010);
     network.flows[0].stack.initial_window = 1;
     let flow = &run(&network).flows[0];
@@ -98,9 +101,9 @@ fn slow_start_doubles_the_window_every_round_trip() {
 
 #[test]
 fn two_segments_per_ack_grow_slow_start_by_half() {
-    // RFC 5681: each ACK adds at most one segment, however many it covers. A round of 2 has one
-    // ACK: window 3. A round of 3 has an ACK of two, which adds one and lets three leave; the odd segment waits for
-    // the first of those: 2 + 3 + 3 = 8 sent, window 4.
+    // RFC 5681: each ACK adds at most one segment, however many it covers. A round of 2 has one ACK: window
+    // 3. A round of 3 has one ACK for two, which adds one and releases three; the odd segment is acknowledged
+    // together with the first of those: 2 + 3 + 3 = 8 sent, window 4.
     let mut network = path(FAST, QueueConfig::Unlimited, 250);
     network.flows[0].ack_policy.every = 2;
     let (outcome, sent) = watch(&network, Kind::Data);
@@ -111,9 +114,9 @@ fn two_segments_per_ack_grow_slow_start_by_half() {
     assert_eq!(outcome.flows[0].final_cwnd, 4 * MSS);
 }
 
-/// A window of ten, equal to its threshold and so in congestion avoidance, into a slow link whose buffer holds
-/// `buffer`: with the one in transmission the first `buffer + 1` segments pass, the others are lost, and after that
-/// ACKs clock out one segment each and nothing ever waits.
+/// A window of ten, equal to its threshold and so in congestion avoidance, on a slow link with room for
+/// `buffer` packets. With the one in transmission the first `buffer + 1` segments pass, the others are lost;
+/// after that ACKs clock out one segment each and no packet waits.
 fn overflow(recovery: Recovery, buffer: u32, end: u64) -> Network {
     let mut network = path(SLOW, QueueConfig::Packets(buffer), end);
     let flow = &mut network.flows[0];
@@ -125,22 +128,24 @@ fn overflow(recovery: Recovery, buffer: u32, end: u64) -> Network {
 }
 
 #[test]
-fn one_lost_segment_is_sent_again_on_the_third_duplicate_and_the_window_halved() {
-    // Buffer 8: segments 0 to 8 pass, 9 is lost. Segment i is through at i + 1 and acknowledged at 101 + i ms: the
-    // ACKs of 0 to 8 (101 to 109 ms) release 10 to 18, which come back as duplicates at 202 to 210 ms.
+fn the_third_duplicate_retransmits_one_lost_segment_and_halves_the_window() {
+    // Buffer 8: segments 0 to 8 pass, 9 is lost. Segment i leaves the link at i + 1 and is acknowledged at
+    // 101 + i ms: the ACKs of 0 to 8 (101 to 109 ms) release 10 to 18, whose duplicate ACKs arrive at 202 to
+    // 210 ms.
     //
-    // 202, 203: limited transmit sends 19 and 20 (RFC 3042). 204: third duplicate, 9 is sent again. FlightSize
-    // without limited transmit (RFC 5681 section 3.2 step 2) is 10, so ssthresh = 5. Then it is acknowledged at
-    // 204 + 101 = 305, up to 21.
+    // 202, 203: limited transmit sends 19 and 20 (RFC 3042). 204: the third duplicate retransmits 9.
+    // FlightSize without limited transmit (RFC 5681 section 3.2 step 2) is 10, so ssthresh = 5. Segment 9 is
+    // acknowledged at 204 + 101 = 305, up to 21.
     //
-    // SACK: 12 outstanding, 3 of them SACKed, 1 lost, 1 sent again: pipe 9. The duplicates at 205 to 208 bring it
-    // to 5, the window. Each later one lets one leave: 21 at 209, 22 at 210; the duplicates that 19 and 20 cause at
-    // 303 and 304, 23 and 24. At 305 recovery ends with 4 outstanding, so one more leaves: 25.
+    // SACK: 12 outstanding, 3 of them SACKed, 1 lost, 1 retransmitted: pipe 9. The duplicates at 205 to 208
+    // reduce it to 5, the window. Each later one releases one segment: 21 at 209, 22 at 210; the duplicates
+    // of 19 and 20 at 303 and 304 release 23 and 24. At 305 recovery ends with 4 outstanding, so 25 leaves.
     //
-    // Reno, NewReno: the window is 5 + 3 = 8 at 204 and one more with each duplicate: 12, all that is outstanding,
-    // at 208; so again 21 leaves at 209 and so on. At 305 it deflates to 5, in NewReno to min (5, 4 + 1): 25 leaves.
+    // Reno, NewReno: the window is 5 + 3 = 8 at 204 and grows by one per duplicate: 12, all that is
+    // outstanding, at 208; so 21 also leaves at 209, and so on. At 305 it deflates to 5, in NewReno to min
+    // (5, 4 + 1): 25 leaves.
     //
-    // Tahoe: one segment from 204, and nothing more until the ACK at 305 makes it two: 21 and 22.
+    // Tahoe: one segment from 204, and no other until the ACK at 305 makes the window two: 21 and 22.
     let fast_recovery = vec![(202, 19), (203, 20), (209, 21), (210, 22), (303, 23), (304, 24), (305, 25)];
     let expected = [
         (Recovery::Sack, fast_recovery.clone(), 5),
@@ -151,7 +156,7 @@ fn one_lost_segment_is_sent_again_on_the_third_duplicate_and_the_window_halved()
     for (recovery, new_data, window) in expected {
         let (outcome, sent) = watch(&overflow(recovery, 8, 306), Kind::Data);
         let flow = &outcome.flows[0];
-        assert_eq!(repeats(&sent), [(204, 9)], "{recovery:?}");
+        assert_eq!(retransmissions(&sent), [(204, 9)], "{recovery:?}");
         assert_eq!(new_data_from(&sent, 200), new_data, "{recovery:?}");
         assert_eq!(flow.final_cwnd, window * MSS, "{recovery:?}");
         assert_eq!((flow.lost, flow.retransmits, flow.timeouts), (1, 1, 0), "{recovery:?}");
@@ -160,35 +165,37 @@ fn one_lost_segment_is_sent_again_on_the_third_duplicate_and_the_window_halved()
 }
 
 #[test]
-fn two_lost_segments_tell_the_kinds_of_recovery_apart() {
-    // Buffer 7: 0 to 7 pass, 8 and 9 are lost. The ACKs at 101 to 108 ms release 10 to 17, back as duplicates from
-    // 202 to 209; 18 and 19 leave by limited transmit; 8 is sent again at 204 and acknowledged (up to 9) at 305.
+fn the_kinds_of_recovery_differ_with_two_lost_segments() {
+    // Buffer 7: 0 to 7 pass, 8 and 9 are lost. The ACKs at 101 to 108 ms release 10 to 17, whose duplicates
+    // arrive from 202 to 209; limited transmit sends 18 and 19; 8 is retransmitted at 204 and acknowledged
+    // (up to 9) at 305.
     //
-    // SACK: three segments above it are SACKed, so 9 is lost too: pipe 12 - 3 - 2 + 1 = 8. The fourth duplicate
-    // after that, at 208, finds it at 4 under a window of 5: 9 leaves.
+    // SACK: three segments above 9 are SACKed, so it is lost too: pipe 12 - 3 - 2 + 1 = 8. The fourth
+    // duplicate after that, at 208, reduces it to 4, under a window of 5: 9 leaves.
     // NewReno: 9 leaves with the partial ACK at 305.
-    // Reno: the ACK at 305 ends recovery with 14 outstanding and a window of 5. New data left at 209, 303 and 304
-    // gives the next duplicates, of which RFC 6582 section 3.2 lets none repair what was outstanding at 204: the
-    // timer does, 1 s (its minimum) after the last new ACK.
-    // Tahoe: back to 8 at 204; the ACK at 305 makes the window two: 9, and 10, which had arrived.
+    // Reno: the ACK at 305 ends recovery with 14 outstanding and a window of 5. The new data of 209, 303 and
+    // 304 causes the next duplicates, but RFC 6582 section 3.2 allows none of them to retransmit data
+    // outstanding at 204: the timer does so, 1 s (its minimum) after the last new ACK.
+    // Tahoe: restarts from 8 at 204; the ACK at 305 makes the window two: 9, and 10, which had already
+    // arrived.
     let expected: [(Recovery, &[Timed], u64); 4] = [
         (Recovery::Sack, &[(204, 8), (208, 9)], 0),
         (Recovery::NewReno, &[(204, 8), (305, 9)], 0),
         (Recovery::Reno, &[(204, 8), (1305, 9)], 1),
         (Recovery::Tahoe, &[(204, 8), (305, 9), (305, 10)], 0),
     ];
-    for (recovery, again, timeouts) in expected {
+    for (recovery, expected, timeouts) in expected {
         let (outcome, sent) = watch(&overflow(recovery, 7, 1306), Kind::Data);
-        assert_eq!(repeats(&sent), again, "{recovery:?}");
+        assert_eq!(retransmissions(&sent), expected, "{recovery:?}");
         assert_eq!((outcome.flows[0].lost, outcome.flows[0].timeouts), (2, timeouts), "{recovery:?}");
     }
 }
 
 #[test]
-fn limited_transmit_answers_two_duplicates_with_two_new_segments() {
-    // One lost segment as above. The duplicates at 202 and 203 ms release 19 and 20 (RFC 3042), unless the stack
-    // does not do it or the receiver's window of ten, all outstanding, forbids it. (RACK waits for no third duplicate:
-    // 10 left 101 ms after 9, so that the first one shows 9 to be lost.)
+fn limited_transmit_sends_a_new_segment_for_each_of_two_duplicates() {
+    // One lost segment as above. The duplicates at 202 and 203 ms release 19 and 20 (RFC 3042), unless
+    // limited transmit is off or the receive window of ten, all outstanding, forbids it. (RACK does not wait
+    // for a third duplicate: 10 left 101 ms after 9, so the first duplicate shows that 9 is lost.)
     for recovery in RFC {
         for (limited_transmit, receive_window) in [(true, 100), (false, 100), (true, 10)] {
             let mut network = overflow(recovery, 8, 204);
@@ -203,15 +210,16 @@ fn limited_transmit_answers_two_duplicates_with_two_new_segments() {
 }
 
 #[test]
-fn the_timeout_doubles_from_one_second_to_its_bound_while_nothing_arrives() {
-    // RFC 6298 (2.1), (5.5): 1 s, then twice the last, at most 60 s here: after 1, 2, 4, 8, 16, 32, 60, 60 s.
+fn the_timeout_doubles_from_one_second_to_its_maximum_without_acks() {
+    // RFC 6298 (2.1), (5.5): 1 s, then twice the previous value, at most 60 s here: 1, 2, 4, 8, 16, 32, 60,
+    // 60 s.
     for recovery in RFC {
         let mut network = path(SLOW, QueueConfig::Unlimited, 200_000);
         network.links[0].loss = 1.0;
         network.flows[0].stack.recovery = recovery;
         let (outcome, sent) = watch(&network, Kind::Data);
         let seconds = [1, 3, 7, 15, 31, 63, 123, 183];
-        assert_eq!(repeats(&sent), seconds.map(|s| (s * 1000, 0)), "{recovery:?}");
+        assert_eq!(retransmissions(&sent), seconds.map(|s| (s * 1000, 0)), "{recovery:?}");
         assert_eq!(new_data_from(&sent, 0), [(0, 0), (0, 1)], "{recovery:?}");
         let flow = &outcome.flows[0];
         assert_eq!((flow.timeouts, flow.final_cwnd, flow.delivered), (8, MSS, 0), "{recovery:?}");
@@ -219,8 +227,9 @@ fn the_timeout_doubles_from_one_second_to_its_bound_while_nothing_arrives() {
 }
 
 #[test]
-fn the_receive_window_limits_throughput_to_one_of_it_per_round_trip() {
-    // 20 segments each 100 ms, 1 us and 40 ns. A window twice that never limits, and so never grows.
+fn throughput_is_at_most_one_receive_window_per_round_trip() {
+    // 20 segments per 100 ms, 1 us and 40 ns. The congestion window is twice that, never limits and so never
+    // grows.
     let mut network = path(FAST, QueueConfig::Unlimited, 50 * 101);
     network.flows[0].stack.initial_window = 40;
     network.flows[0].stack.receive_window = ReceiveWindow::fixed(20);
@@ -230,17 +239,18 @@ fn the_receive_window_limits_throughput_to_one_of_it_per_round_trip() {
 }
 
 #[test]
-fn an_odd_segment_is_held_for_the_delayed_ack_timer_unless_it_is_the_last() {
-    // One segment, more to come: there at 51 ms, acknowledged 100 ms later. That ACK arrives at 201, two segments
-    // leave and are there at 252 and 253: one ACK, which adds one segment. Three leave at 303, there at 354 to 356:
-    // an ACK at 355, and the odd one is held beyond the end.
+fn the_ack_of_an_odd_segment_waits_for_the_timer_unless_it_is_the_last() {
+    // One segment of several: it arrives at 51 ms and is acknowledged 100 ms later. That ACK arrives at 201;
+    // two segments leave and arrive at 252 and 253: one ACK, which adds one segment. Three leave at 303 and
+    // arrive at 354 to 356: one ACK at 355, and the ACK of the odd one waits beyond the end.
     let mut network = path(SLOW, QueueConfig::Unlimited, 400);
     network.flows[0].ack_policy.every = 2;
     network.flows[0].stack.initial_window = 1;
     let acks = watch(&network, Kind::Ack).1;
     assert_eq!(acks, [(151, 1, false), (253, 3, false), (355, 5, false)]);
 
-    // The last of three carries PUSH: acknowledged as it arrives, at 53 ms, and done at 103.
+    // The last of three carries PUSH: it is acknowledged on arrival at 53 ms, and the transfer is done at
+    // 103.
     let flow = &mut network.flows[0];
     flow.stack.initial_window = 3;
     flow.app.bytes = Some(3 * MSS);
@@ -251,18 +261,19 @@ fn an_odd_segment_is_held_for_the_delayed_ack_timer_unless_it_is_the_last() {
 }
 
 #[test]
-fn after_a_pause_longer_than_the_timeout_sending_restarts_from_the_initial_window_or_keeps_its_own() {
-    // 30 segments leave as 2, 4, 8, 16 at 0, 100, 200, 300 ms, all acknowledged at 400. The window is then at least
-    // 16, and the receiver takes 16. RFC 5681 section 4.1 counts from the last sending, at 300: a pause of 500 ms
-    // makes 600 of idleness, less than the timeout of 1 s; one of 2 s is more, and leaves the restart window, 2.
+fn after_a_pause_longer_than_the_timeout_the_window_restarts_or_is_kept_by_policy() {
+    // 30 segments leave as 2, 4, 8, 16 at 0, 100, 200, 300 ms, all acknowledged at 400. The window is then at
+    // least 16, and the receive window is 16. RFC 5681 section 4.1 counts from the last transmission, at 300:
+    // with a pause of 500 ms the idle time is 600 ms, less than the timeout of 1 s; with a pause of 2 s it is
+    // longer, and the restart window is 2.
     for (pause, policy, burst) in [
         (500, IdleRestart::Restart, 16),
         (500, IdleRestart::Keep, 16),
         (2000, IdleRestart::Restart, 2),
         (2000, IdleRestart::Keep, 16),
     ] {
-        let again = 400 + pause;
-        let mut network = path(FAST, QueueConfig::Unlimited, again + 50);
+        let resumed = 400 + pause;
+        let mut network = path(FAST, QueueConfig::Unlimited, resumed + 50);
         let flow = &mut network.flows[0];
         flow.stack.receive_window = ReceiveWindow::fixed(16);
         flow.stack.idle_restart = policy;
@@ -270,13 +281,13 @@ fn after_a_pause_longer_than_the_timeout_sending_restarts_from_the_initial_windo
         flow.app.pauses = vec![pause * MS];
         let sent = watch(&network, Kind::Data).1;
         let leaving = |at| sent.iter().filter(|left| left.0 == at).count();
-        assert_eq!([0, 100, 200, 300, again].map(leaving), [2, 4, 8, 16, burst], "{pause} ms, {policy:?}");
+        assert_eq!([0, 100, 200, 300, resumed].map(leaving), [2, 4, 8, 16, burst], "{pause} ms, {policy:?}");
         assert_eq!(sent.len(), 30 + burst, "{pause} ms, {policy:?}");
     }
 }
 
-/// A handshake that begins at 100.75 ms on a slow link that others overload while they are `on` (ms): they offer a
-/// packet each 0.5 ms where one is served each 1 ms, so between two of them the buffer of two is full.
+/// A handshake that begins at 100.75 ms on a slow link that UDP sources overload during `on` (ms): they offer
+/// a packet every 0.5 ms where one is served per 1 ms, so the buffer of two is full between any two of them.
 fn overloaded(on: &[(u64, u64)], end: u64) -> Network {
     let mut network = path(SLOW, QueueConfig::Packets(2), end);
     network.flows[0].stack.handshake = true;
@@ -292,9 +303,10 @@ fn overloaded(on: &[(u64, u64)], end: u64) -> Network {
 }
 
 #[test]
-fn a_lost_syn_is_sent_again_after_the_initial_timeout() {
-    // Sent at 100.75 ms and refused, again 1 s later on an idle link: 40 us for its 40 bytes, 50 ms, and the answer
-    // 40 ns and 50 ms. RFC 5681 section 3.1: after that the initial window, else two here, "MUST be one segment".
+fn a_lost_syn_is_retransmitted_after_the_initial_timeout() {
+    // Sent at 100.75 ms and dropped, retransmitted 1 s later on an idle link: 40 us for its 40 bytes, 50 ms,
+    // and the answer 40 ns and 50 ms. RFC 5681 section 3.1: the initial window after that, otherwise two
+    // here, "MUST be one segment".
     let (outcome, sent) = watch(&overloaded(&[(0, 500)], 1250), Kind::Data);
     assert_eq!(sent, [(100, SYN, false), (1100, SYN, false), (1200, 0, false)]);
     assert_eq!(outcome.flows[0].start, Some(1_200_790_040));
@@ -303,17 +315,19 @@ fn a_lost_syn_is_sent_again_after_the_initial_timeout() {
 
 #[test]
 fn after_a_lost_syn_the_first_data_waits_three_seconds_for_its_timeout() {
-    // RFC 6298 (5.7): without an RTT from the handshake "the RTO MUST be re-initialized to 3 seconds when data
-    // transmission begins". The connection is open at 1200.79 ms; all data is lost, and sent again at 4200.79.
+    // RFC 6298 (5.7): without an RTT from the handshake "the RTO MUST be re-initialized to 3 seconds when
+    // data transmission begins". The connection is open at 1200.79 ms; all data is lost and retransmitted at
+    // 4200.79.
     let sent = watch(&overloaded(&[(0, 500), (1150, 1500)], 4250), Kind::Data).1;
-    assert_eq!(repeats(&sent), [(4200, 0)]);
-    // Where the first SYN passes, 100.04 ms give an RTO of the minimum, 1 s: open at 200.79, again at 1200.79.
+    assert_eq!(retransmissions(&sent), [(4200, 0)]);
+    // If the first SYN passes, 100.04 ms give the minimum RTO, 1 s: open at 200.79, retransmission at
+    // 1200.79.
     let sent = watch(&overloaded(&[(150, 1000)], 1250), Kind::Data).1;
-    assert_eq!(repeats(&sent), [(1200, 0)]);
+    assert_eq!(retransmissions(&sent), [(1200, 0)]);
 }
 
 #[test]
-fn a_run_is_named_by_its_seed_whichever_thread_it_runs_on() {
+fn a_run_depends_on_its_seed_and_not_on_its_thread() {
     let lossy = |seed| {
         let mut network = path(FAST, QueueConfig::Unlimited, 10_000);
         network.links[0].loss = 0.01;
@@ -330,7 +344,7 @@ fn a_run_is_named_by_its_seed_whichever_thread_it_runs_on() {
     assert_eq!(same, here);
     assert_eq!(again, here);
     assert_ne!(other, here);
-    // Without chance there is nothing for a seed to name.
+    // A run without random events does not depend on its seed.
     let sure = |seed| simulate(&Network { seed, ..path(SLOW, QueueConfig::Packets(20), 10_000) });
     assert_eq!(sure(1), sure(2));
 }

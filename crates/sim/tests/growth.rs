@@ -1,4 +1,4 @@
-//! How a sender's window grows and what bounds it, worked out by hand on a line of 100 ms without serialisation.
+//! Growth and limits of a sender's window, computed by hand on a line of 100 ms without serialisation time.
 
 mod common;
 
@@ -9,7 +9,7 @@ use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::app::AppConfig;
 use firstflight_sim::sender::stack::{BYTE_COUNTING, DataInSyn, IdleRestart, ReceiveWindow, Recovery};
 
-/// How many segments left at each of the first round trips.
+/// Segments sent in each of the first round trips.
 fn a_round(line: &Line, rounds: u64) -> Vec<usize> {
     let sends = line.sends((rounds - 1) * RTT);
     (0..rounds).map(|round| sends.iter().filter(|sent| sent.0 == round * RTT).count()).collect()
@@ -33,34 +33,34 @@ fn slow_start_doubles_every_round_trip() {
 }
 
 #[test]
-fn beyond_the_initial_threshold_the_window_grows_by_one_a_round_trip() {
-    // The Adaptive Start paper's sender: 1, 2, 4, 8, 16, 32, then one more each round.
+fn above_the_initial_threshold_the_window_grows_by_one_per_round_trip() {
+    // The sender of the Adaptive Start paper: 1, 2, 4, 8, 16, 32, then one more per round.
     let line = Line::with(Recovery::NewReno, 1, Some(32));
     assert_eq!(a_round(&line, 10), [1, 2, 4, 8, 16, 32, 33, 34, 35, 36]);
 }
 
 #[test]
-fn the_receive_window_bounds_what_a_round_trip_carries() {
+fn the_receive_window_limits_the_segments_per_round_trip() {
     let mut line = Line::default();
     line.stack.receive_window = ReceiveWindow::fixed(20);
     assert_eq!(a_round(&line, 9), [1, 2, 4, 8, 16, 20, 20, 20, 20]);
-    // Throughput = receive window / RTT: 51 segments in the first six rounds, then 20 each, all acknowledged one
+    // Throughput = receive window / RTT: 51 segments in the first six rounds, then 20 each, acknowledged one
     // round later.
     let (sender, _) = line.run(100 * RTT);
     assert_eq!(sender.acked(), 1 + 2 + 4 + 8 + 16 + 20 * 95);
 }
 
 #[test]
-fn a_delayed_ack_holds_an_odd_segment_for_its_timer_but_not_the_last() {
+fn the_ack_of_an_odd_segment_waits_for_the_timer_unless_it_is_the_last() {
     let mut line = Line::with(Recovery::Sack, 2, None);
     line.acks = AckPolicy { every: 2, quick: 0, timer: 100 * MS };
-    // Two and two: 0 and 1 are acknowledged together at 100, which makes the window 3 (RFC 5681: one segment for
-    // each ACK). Of 2, 3 and 4 the last says that it is the last, so it does not wait for its timer.
+    // 0 and 1 are acknowledged together at 100, which makes the window 3 (RFC 5681: one segment per ACK). Of
+    // 2, 3 and 4 the last carries PUSH, so its ACK does not wait for the timer.
     line.app = writes(5, &[]);
     let (sender, sends) = line.run(2000);
     assert_eq!(sends, at(&[(0, &[0, 1]), (100, &[2, 3, 4])]));
     assert_eq!(sender.app().completions(), [200 * MS]);
-    // One segment alone in a round, not the last of the write: its ACK takes 50 + 100 + 50 ms.
+    // A single segment in a round, not the last of the write: its ACK takes 50 + 100 + 50 ms.
     let acks = AckPolicy { every: 2, quick: 0, timer: 100 * MS };
     let line = Line { acks, app: writes(3, &[]), ..Line::default() };
     let (sender, sends) = line.run(2000);
@@ -69,17 +69,17 @@ fn a_delayed_ack_holds_an_odd_segment_for_its_timer_but_not_the_last() {
 }
 
 #[test]
-fn quick_acks_spare_the_first_rounds_the_timer() {
+fn quick_acks_avoid_the_timer_in_the_first_rounds() {
     let acks = AckPolicy { every: 2, quick: 16, timer: 40 * MS };
     let line = Line { acks, app: writes(15, &[]), ..Line::default() };
     assert_eq!(line.run(2000).0.app().completions(), [4 * RTT * MS]);
 }
 
 #[test]
-fn after_an_idle_time_longer_than_the_timeout_slow_start_begins_again() {
-    // 4 leave at 0, 8 at 100, the last 4 of the write at 200 with the second ACK; while these are out the window
-    // does not limit, so of the eight ACKs at 200 the first two grow it, and the third, which finds that the last
-    // attempt to send had ended at the window. 8 + 3 = 11.
+fn an_idle_time_longer_than_the_timeout_restarts_slow_start() {
+    // 4 leave at 0, 8 at 100, and the last 4 of the write at 200 with the second ACK. While these are
+    // outstanding the window does not limit, so of the eight ACKs at 200 only three grow it: the first two,
+    // and the third, before which the last attempt to send had ended at the window. 8 + 3 = 11.
     let mut line = Line::with(Recovery::Sack, 4, None);
     line.app = writes(16, &[2000]);
     let (_, sends) = line.run(2300);
@@ -91,7 +91,7 @@ fn after_an_idle_time_longer_than_the_timeout_slow_start_begins_again() {
     line.stack.idle_restart = IdleRestart::Keep;
     let (_, sends) = line.run(2300);
     assert_eq!(sends[16..].len(), 11);
-    // An idle time shorter than the timeout, here 200 ms at the least, changes nothing.
+    // An idle time shorter than the timeout, at least 200 ms here, changes nothing.
     line.stack.idle_restart = IdleRestart::Restart;
     line.app = writes(16, &[100]);
     assert_eq!(line.run(400).1[16..].len(), 11);
@@ -108,10 +108,10 @@ fn a_handshake_takes_a_round_trip_and_times_it() {
 }
 
 #[test]
-fn a_lost_syn_is_repeated_with_a_timeout_that_doubles_and_leaves_one_segment_and_three_seconds() {
+fn after_lost_syns_the_window_is_one_segment_and_the_timeout_three_seconds() {
     let mut line = Line::with(Recovery::Sack, 10, None).losing(&[(SYN, 0), (SYN, 1), (0, 0)]);
     line.stack.handshake = true;
-    // RFC 6298: SYNs at 0, 1 and 1 + 2 s; open at 3.1 s; segment 0 is lost, so it leaves again 3 s later (5.7).
+    // RFC 6298: SYNs at 0, 1 and 1 + 2 s; open at 3.1 s; segment 0 is lost and retransmitted 3 s later (5.7).
     assert_eq!(
         line.sends(6200),
         at(&[(0, &[SYN]), (1000, &[SYN]), (3000, &[SYN]), (3100, &[0]), (6100, &[0]), (6200, &[1, 2])])
@@ -119,15 +119,15 @@ fn a_lost_syn_is_repeated_with_a_timeout_that_doubles_and_leaves_one_segment_and
 }
 
 #[test]
-fn byte_counting_adds_two_segments_for_an_ack_of_two_but_one_in_slow_start_after_a_timeout() {
-    // RFC 3465 with L = 2 and an ACK for every second segment: 2, 4, 8, 16 as with one for each.
+fn byte_counting_adds_two_segments_per_ack_of_two_but_one_in_slow_start_after_a_timeout() {
+    // RFC 3465 with L = 2 and an ACK for every second segment: 2, 4, 8, 16, as with one ACK per segment.
     let acks = AckPolicy { every: 2, quick: 0, timer: 100 * MS };
     let mut line = Line { acks, ..Line::with(Recovery::Sack, 2, None) };
     line.stack.growth_per_ack = BYTE_COUNTING;
     assert_eq!(a_round(&line, 5), [2, 4, 8, 16, 32]);
-    // All of the first 8 are lost: a timeout after 1 s. Segment 0 alone is held for 100 ms, its ACK at 1200 makes the
-    // window two; 1 and 2 are acknowledged together at 1300, and the window, below the threshold of 8/2, becomes 3. With
-    // L = 2 it would be 4.
+    // All of the first 8 are lost: a timeout after 1 s. The ACK of segment 0 alone waits 100 ms and at 1200
+    // makes the window two; 1 and 2 are acknowledged together at 1300, and the window, below the threshold of
+    // 8/2, becomes 3. With L = 2 it would be 4.
     let lost: Vec<_> = (0..8).map(|segment| (segment, 0)).collect();
     let mut line = Line { acks, ..Line::with(Recovery::Sack, 8, None).losing(&lost) };
     line.stack.growth_per_ack = BYTE_COUNTING;
@@ -135,29 +135,29 @@ fn byte_counting_adds_two_segments_for_an_ack_of_two_but_one_in_slow_start_after
 }
 
 #[test]
-fn in_avoidance_byte_counting_knows_no_limit() {
-    // RFC 3465 section 2.1. Window and threshold 8, four segments an ACK: two ACKs cover a window, which grows by one.
-    // Bounded at two segments an ACK it would take two rounds.
+fn byte_counting_has_no_limit_in_avoidance() {
+    // RFC 3465 section 2.1. Window and threshold 8, four segments per ACK: two ACKs cover a window, which
+    // grows by one. With a limit of two segments per ACK it would take two rounds.
     let acks = AckPolicy { every: 4, quick: 0, timer: 400 * MS };
     let mut line = Line { acks, ..Line::with(Recovery::Sack, 8, Some(8)) };
     line.stack.growth_per_ack = BYTE_COUNTING;
     assert_eq!(a_round(&line, 2), [8, 9]);
-    // Such a window is not in slow start at all.
+    // Such a connection is never in slow start.
     let exit = line.run(0).0.chain.startup_exit().expect("over");
     assert_eq!((exit.at.0, exit.cwnd, exit.reason), (0, 8000, Exit::Threshold));
 }
 
 #[test]
 fn a_window_equal_to_its_threshold_begins_in_avoidance() {
-    // The large initial window of the Adaptive Start paper, 64 KB "straight to congestion avoidance": 68 segments of 960
-    // bytes, one more each round.
+    // The large initial window of the Adaptive Start paper, 64 KB "straight to congestion avoidance": 68
+    // segments of 960 bytes, one more per round.
     let line = Line::with(Recovery::NewReno, 68, Some(68));
     assert_eq!(a_round(&line, 4), [68, 69, 70, 71]);
 }
 
 #[test]
-fn fast_open_sends_one_segment_with_the_syn_and_the_first_window_with_its_answer() {
-    // Three segments in a window of two. The handshake is done at 100 ms; from there the clock runs.
+fn fast_open_sends_one_segment_with_the_syn_and_the_initial_window_after_its_answer() {
+    // Three segments with a window of two. The handshake is done at 100 ms, when the completion time starts.
     let mut line = Line::with(Recovery::Sack, 2, None);
     line.stack.handshake = true;
     line.app = writes(3, &[]);
@@ -169,14 +169,14 @@ fn fast_open_sends_one_segment_with_the_syn_and_the_first_window_with_its_answer
     assert_eq!(sends, at(&[(0, &[0]), (100, &[1, 2])]));
     assert_eq!(sender.app().completions(), [100 * MS]);
     assert_eq!((sender.app().established_at(), sender.info().srtt), (Some(100 * MS), 100 * MS));
-    // A transfer that fits on the SYN is done with the handshake.
+    // A transfer that fits in the SYN is done with the handshake.
     line.app = writes(1, &[]);
     assert_eq!(line.run(1000).0.app().completions(), [0]);
 }
 
 #[test]
-fn a_transaction_sends_the_first_window_behind_its_syn() {
-    // As above, a round trip earlier; the ACKs of 0 and 1 at 100 make the window 3 and 4.
+fn a_transaction_sends_the_initial_window_right_after_its_syn() {
+    // As above, one round trip earlier; the ACKs of 0 and 1 at 100 make the window 3 and 4.
     let mut line = Line::with(Recovery::Sack, 2, None);
     line.stack.handshake = true;
     line.stack.data_in_syn = DataInSyn::Transaction;
@@ -184,15 +184,16 @@ fn a_transaction_sends_the_first_window_behind_its_syn() {
     let (sender, sends) = line.run(1000);
     assert_eq!(sends, at(&[(0, &[0, 1]), (100, &[2, 3, 4])]));
     assert_eq!((sender.app().completions(), sender.stats().first_flight), (&[100 * MS][..], 2));
-    // A receiver that delays ACKs answers a SYN at once.
+    // A receiver that delays ACKs still answers a SYN at once.
     line.acks = AckPolicy { every: 2, quick: 0, timer: 100 * MS };
     assert_eq!(line.sends(100), at(&[(0, &[0, 1]), (100, &[2, 3])]));
 }
 
 #[test]
 fn a_lost_syn_with_data_is_followed_by_a_handshake_without() {
-    // Nothing is taken before the SYN: 1, which a transaction sent behind it, is sent again. The timeout is 1 s, the
-    // window after it one segment, and with the RTT not known the next timeout 3 s.
+    // The receiver takes no data before the SYN: segment 1, which a transaction sent right after it, is
+    // retransmitted. The timeout is 1 s, the window after it one segment, and without an RTT the next timeout
+    // 3 s.
     for (opening, behind) in [(DataInSyn::FastOpen, &[0][..]), (DataInSyn::Transaction, &[0, 1])] {
         let mut line = Line::with(Recovery::Sack, 2, None).losing(&[(0, 0)]);
         line.stack.handshake = true;
@@ -205,19 +206,19 @@ fn a_lost_syn_with_data_is_followed_by_a_handshake_without() {
 }
 
 #[test]
-fn an_application_that_reads_late_leaves_less_room_until_it_does() {
-    // A window of 10, read 8 at a time. Ten leave at 0. The ACK of one segment leaves room for 9 beyond it, of 7 for 3:
-    // nothing more may leave. That of 8, which are read, leaves room for 10: 10 to 17. Those of 9 and 10 move the edge
-    // no further.
+fn the_receive_window_shrinks_until_a_late_reader_reads() {
+    // A window of 10, read 8 at a time. Ten leave at 0. The ACK of one segment leaves room for 9 beyond it,
+    // that of 7 for 3: no more may leave. The ACK of 8, which the application reads, leaves room for 10: 10
+    // to 17. The ACKs of 9 and 10 do not move the edge.
     let mut line = Line::with(Recovery::Sack, 20, Some(20));
     line.stack.receive_window = ReceiveWindow::fixed(10).read_every(8, u32::MAX);
     let ten: Vec<u32> = (0..10).collect();
     let eight: Vec<u32> = (10..18).collect();
     assert_eq!(line.sends(199), at(&[(0, &ten), (100, &eight)]));
-    // Throughput: eight a round trip, and no more.
+    // Throughput: eight per round trip.
     assert_eq!(a_round(&line, 6), [10, 8, 8, 8, 8, 8]);
-    // The eighth is acknowledged at once whatever the receiver delays, for the room that it makes; the end of a write is
-    // read however little it is.
+    // The eighth is acknowledged at once whatever the ACK policy, because it opens the window. The end of a
+    // write is read whatever its size.
     line.acks = AckPolicy { every: 3, quick: 0, timer: 300 * MS };
     assert_eq!(line.sends(199), at(&[(0, &ten), (100, &eight)]));
     let window = ReceiveWindow::fixed(10).read_every(8, 11);

@@ -1,4 +1,4 @@
-//! Jump Start's first flight into a path that another flow half fills, as the thesis discusses it in section 3.4.
+//! Jump Start's first flight on a path that another flow half fills, the case of section 3.4 of the thesis.
 
 mod common;
 
@@ -13,7 +13,8 @@ use firstflight_sim::sender::stack::ReceiveWindow;
 
 const MSS: u64 = 960;
 
-/// A flow with a window of 50 packets on a path that holds 113 and queues 30; after five seconds 150 packets jump in beside it.
+/// A flow with a window of 50 packets on a path that holds 113 and queues 30; after five seconds a second
+/// flow starts with Jump Start and 150 packets.
 fn beside(parameter: &str, value: Value) -> [FlowOutcome; 2] {
     let case = Case { flows: 2, handshake: true, buffer: 30, seconds: 10, ..Case::default() };
     let mut net = network(&case);
@@ -30,9 +31,9 @@ fn beside(parameter: &str, value: Value) -> [FlowOutcome; 2] {
 }
 
 #[test]
-fn a_first_flight_that_may_be_dropped_first_costs_the_others_nothing() {
-    // 150 packets in 90 ms and the other flow's 50 are 87 more than the bottleneck takes meanwhile; 30 wait, so more than fifty are
-    // lost, whosoever they are. What is sent again comes with half the window: 75 and 50 fit.
+fn a_droppable_first_flight_causes_no_loss_to_other_flows() {
+    // 150 packets in 90 ms and the other flow's 50 are 87 more than the bottleneck serves meanwhile; 30 wait,
+    // so more than fifty packets are lost in all. Retransmissions run at half the window: 75 and 50 fit.
     let [other, jumping] = beside("droppable", Value::Flag(false));
     assert!(other.lost > 0 && other.lost + jumping.lost > 50, "{} and {}", other.lost, jumping.lost);
     let [other, jumping] = beside("droppable", Value::Flag(true));
@@ -41,8 +42,9 @@ fn a_first_flight_that_may_be_dropped_first_costs_the_others_nothing() {
 }
 
 #[test]
-fn a_policys_cap_on_the_first_flight_keeps_it_from_losing() {
-    // The other flow's 50 packets fill the bottleneck for 40 ms; of 40 packets in 90 ms 18 come then and wait.
+fn a_capped_first_flight_loses_nothing() {
+    // The other flow's 50 packets occupy the bottleneck for 40 ms; of 40 packets in 90 ms, 18 arrive then and
+    // wait.
     let [other, jumping] = beside("cap", Value::Packets(40));
     assert_eq!((other.lost, jumping.lost, jumping.first_flight), (0, 0, 40));
 }

@@ -1,4 +1,4 @@
-//! What a connection learns from those that share its bottleneck, in a running network.
+//! Start-up from measurements of connections that share the bottleneck, in a running network.
 
 mod common;
 
@@ -10,8 +10,8 @@ use firstflight_sim::observe::Observer;
 use firstflight_sim::outcome::{Outcome, simulate, simulate_observed};
 use firstflight_sim::sender::Sender;
 
-/// A connection in congestion avoidance since its window reached 40 segments, and from 3 s on one of the same path that
-/// starts as `startup` has it.
+/// A connection in congestion avoidance since its window reached 40 segments, and a second one on the same
+/// path that begins at 3 s with `startup`.
 fn pair(startup: &'static str) -> Network {
     let case =
         Case { flows: 2, handshake: true, buffer: 400, ssthresh: Some(40), seconds: 8, ..Case::default() };
@@ -23,7 +23,7 @@ fn pair(startup: &'static str) -> Network {
     first
 }
 
-/// The registers of the second connection when it begins, and those of the first then.
+/// Registers of the second connection when it begins, and the window of the first at that time.
 #[derive(Default)]
 struct Begin {
     first: u64,
@@ -50,7 +50,7 @@ fn begin(startup: &'static str) -> (u64, (u64, u64)) {
 }
 
 #[test]
-fn liss_begins_at_two_segments_below_half_of_the_only_steady_window() {
+fn liss_begins_at_two_segments_with_half_the_steady_window_as_threshold() {
     // Equation (2) with L = 1 and S = 0: s_n = (0 + 1 w_o)/(1 + 0 + 1) = w_o/2.
     let (steady, (cwnd, ssthresh)) = begin("liss");
     assert!(steady > 40 * 960, "in congestion avoidance for more than two seconds");
@@ -59,13 +59,13 @@ fn liss_begins_at_two_segments_below_half_of_the_only_steady_window() {
 }
 
 #[test]
-fn js_begins_with_that_window_at_once() {
+fn js_begins_with_half_the_steady_window() {
     let (steady, (cwnd, ssthresh)) = begin("js");
     assert_eq!((cwnd / 960, ssthresh / 960), (steady / 2 / 960, steady / 2 / 960));
 }
 
 #[test]
-fn a_connection_of_another_cluster_learns_nothing() {
+fn a_connection_of_another_cluster_shares_nothing() {
     let mut network = pair("js");
     network.flows[1].sharing.cluster = 1;
     let alone: Outcome = simulate(&network);
@@ -74,7 +74,7 @@ fn a_connection_of_another_cluster_learns_nothing() {
 }
 
 #[test]
-fn spand_goes_on_after_an_idle_time_with_a_plan_and_liss_does_not() {
+fn spand_follows_a_plan_after_an_idle_time_and_liss_does_not() {
     let second_transfer = |startup| {
         let mut network = pair(startup);
         let app = &mut network.flows[1].app;
@@ -82,17 +82,17 @@ fn spand_goes_on_after_an_idle_time_with_a_plan_and_liss_does_not() {
         let outcome = simulate(&network);
         outcome.flows[1].completions.clone()
     };
-    // After two seconds without data the window is the initial one of 2: 30 segments take 2, 4, 8, 16 in four round
-    // trips of about 100 ms, where a plan of 15 or more needs two.
+    // After two seconds without data the window is the initial one of 2: 30 segments take 2, 4, 8, 16 in four
+    // round trips of about 100 ms. With a plan of 15 or more they take two.
     let (spand, liss) = (second_transfer("spand"), second_transfer("liss"));
     assert!(liss[1] > 400 * MS && spand[1] < 300 * MS, "{spand:?} {liss:?}");
 }
 
 #[test]
-fn what_is_known_does_not_depend_on_how_hops_are_computed() {
+fn the_shared_memory_is_the_same_in_both_modes() {
     for startup in ["liss", "iss", "miss", "js", "cached", "averaged", "spand"] {
         let network = pair(startup);
-        let of = |mode| simulate_observed(&network, mode, firstflight_sim::observe::Nobody).0;
+        let of = |mode| simulate_observed(&network, mode, firstflight_sim::observe::NoObserver).0;
         assert_eq!(of(Mode::Fused), of(Mode::PerHop), "{startup}");
     }
 }

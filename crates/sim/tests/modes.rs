@@ -1,4 +1,4 @@
-//! Fused and per-hop execution are the same simulation, whoever watches.
+//! Fused and per-hop execution give the same results, with and without observer.
 
 mod common;
 
@@ -11,7 +11,7 @@ fn same_in_both_modes(case: Case) {
 }
 
 #[test]
-fn every_kind_of_recovery_under_heavy_loss() {
+fn modes_agree_for_every_recovery_under_heavy_loss() {
     for recovery in [
         Recovery::Tahoe,
         Recovery::Reno,
@@ -27,17 +27,17 @@ fn every_kind_of_recovery_under_heavy_loss() {
 }
 
 #[test]
-fn delayed_acks_with_their_timer() {
+fn modes_agree_with_delayed_acks() {
     same_in_both_modes(Case { every: 2, flows: 3, ..Case::default() });
 }
 
 #[test]
-fn finite_flows_that_pause_and_resume_until_all_are_finished() {
+fn modes_agree_for_finite_flows_with_pauses() {
     same_in_both_modes(Case { bytes: Some(123_456), pauses: vec![300, 2000], flows: 7, ..Case::default() });
 }
 
 #[test]
-fn finite_flows_beside_unlimited_ones_and_cross_traffic() {
+fn modes_agree_for_finite_flows_beside_unlimited_ones_and_cross_traffic() {
     same_in_both_modes(Case {
         bytes: Some(500_000),
         unlimited_too: true,
@@ -48,17 +48,17 @@ fn finite_flows_beside_unlimited_ones_and_cross_traffic() {
 }
 
 #[test]
-fn red_with_marks_and_random_loss() {
+fn modes_agree_with_red_marks_and_random_loss() {
     same_in_both_modes(Case { red: true, ecn: true, loss: 0.002, flows: 8, ..Case::default() });
 }
 
 #[test]
-fn a_handshake_and_an_initial_threshold() {
+fn modes_agree_with_a_handshake_and_an_initial_threshold() {
     same_in_both_modes(Case { handshake: true, ssthresh: Some(32), flows: 4, ..Case::default() });
 }
 
 #[test]
-fn data_with_the_handshake_over_a_path_that_loses_it_at_times() {
+fn modes_agree_when_data_in_the_handshake_is_lost() {
     for data_in_syn in [DataInSyn::FastOpen, DataInSyn::Transaction] {
         for recovery in [Recovery::NewReno, Recovery::Sack, Recovery::Rack { sack: true }] {
             if recovery.is_rack() && data_in_syn == DataInSyn::Transaction {
@@ -80,8 +80,8 @@ fn data_with_the_handshake_over_a_path_that_loses_it_at_times() {
 }
 
 #[test]
-fn a_round_trip_longer_than_the_first_timeout() {
-    // The SYN is sent again before its answer comes: by ns-2 after 3 s, by the others after 1 s.
+fn modes_agree_when_the_round_trip_exceeds_the_first_timeout() {
+    // The SYN is retransmitted before its answer arrives: by ns-2 after 3 s, by the others after 1 s.
     for (ns2, rtt) in [(false, 1_200), (false, 3_500), (true, 3_500), (true, 5_000)] {
         for (recovery, data_in_syn) in [
             (Recovery::Sack, DataInSyn::Never),
@@ -111,7 +111,7 @@ fn a_round_trip_longer_than_the_first_timeout() {
 }
 
 #[test]
-fn an_application_that_reads_late() {
+fn modes_agree_when_the_application_reads_late() {
     for every in [1, 2] {
         let case = Case { reads: Some(20), every, loss: 0.002, flows: 3, ..Case::default() };
         same_in_both_modes(case.clone());

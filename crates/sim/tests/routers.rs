@@ -1,4 +1,4 @@
-//! Flows over routers that take part in congestion control, in both modes and under the auditor.
+//! Flows over routers that take part in congestion control, in both modes and with the auditor.
 
 mod common;
 
@@ -15,7 +15,8 @@ fn granting() -> QueueConfig {
     QueueConfig::Router(RouterConfig::QuickStart(QuickStartConfig::default()), Room::Packets(60))
 }
 
-/// A dumbbell of 10 Mbit/s, 90 ms for a single flow, whose flows begin with a handshake; segments are of 960 bytes, 1000 on the wire.
+/// A dumbbell of 10 Mbit/s, 90 ms for a single flow, whose flows begin with a handshake; segments have 960
+/// bytes, 1000 on the wire.
 fn dumbbell(case: Case) -> Network {
     let mut network = network(&Case { handshake: true, initial_window: 3, ..case });
     network.links[0].queue = granting();
@@ -34,9 +35,9 @@ fn before_the_bottleneck(network: &mut Network, mbit_s: u64, queue: QueueConfig)
 }
 
 #[test]
-fn the_first_flight_is_what_the_router_granted() {
-    // 0.85 of 10 Mbit/s: 5.12 can be said. For the handshake's 90.08 ms (90, and 40 bytes each way over 10 Mbit/s and
-    // over faster links) that is 5.12e6 * 0.09008 / 8 = 57 651 bytes, 57 segments of 1000.
+fn the_first_flight_follows_the_granted_rate() {
+    // 0.85 of 10 Mbit/s encodes as 5.12. Over the handshake's 90.08 ms (90 ms, and 40 bytes each way over 10
+    // Mbit/s and over faster links) that is 5.12e6 * 0.09008 / 8 = 57 651 bytes, 57 segments of 1000.
     let outcome = run(&quick_start(Case::default()));
     assert_eq!(outcome.flows[0].first_flight, 57);
     let slow = run(&dumbbell(Case::default()));
@@ -44,9 +45,9 @@ fn the_first_flight_is_what_the_router_granted() {
 }
 
 #[test]
-fn first_flights_are_those_of_ns2() {
-    // tests/ns2/scripts/quick_start.tcl: Mbit/s, ms, Mbit/s of cross traffic from two seconds before, whether the router takes
-    // part, and the packets that left before the first ACK of data.
+fn first_flights_equal_those_of_ns2() {
+    // tests/ns2/scripts/quick_start.tcl: Mbit/s, ms, Mbit/s of cross traffic from two seconds earlier,
+    // whether the router takes part, and the packets sent before the first ACK of data.
     for (mbit_s, rtt, busy, takes_part, flight) in [
         (10, 100, 0, true, 64),
         (40, 100, 0, true, 256),
@@ -65,7 +66,7 @@ fn first_flights_are_those_of_ns2() {
         if takes_part {
             network.links[0].queue = granting();
         }
-        // `network` gives a single flow nine tenths of the round trip, and cross traffic pauses.
+        // `network` gives a single flow nine tenths of the round trip, and its cross traffic pauses.
         for link in &mut network.links {
             link.delay = Nanos(link.delay.0 * 10 / 9);
         }
@@ -76,9 +77,9 @@ fn first_flights_are_those_of_ns2() {
 }
 
 #[test]
-fn a_short_transfer_ends_after_two_round_trips() {
-    // All 51 segments (48 960 bytes in 50 ms: 7.8 Mbit/s, so 5.12) leave within one round trip, and the
-    // last is acknowledged within another; slow start from 3 sends 3, 6, 12, 24 and 6 in five.
+fn a_short_transfer_with_quick_start_ends_within_two_round_trips() {
+    // All 51 segments (48 960 bytes in 50 ms: 7.8 Mbit/s, so 5.12) leave within one round trip, and the last
+    // one is acknowledged within another. Slow start from 3 sends 3, 6, 12, 24 and 6 in five.
     let bytes = Some(48_960);
     let outcome = run(&quick_start(Case { bytes, ..Case::default() }));
     let slow = run(&dumbbell(Case { bytes, ..Case::default() }));
@@ -88,9 +89,10 @@ fn a_short_transfer_ends_after_two_round_trips() {
 }
 
 #[test]
-fn the_request_is_lowered_hop_by_hop() {
+fn each_router_lowers_the_request_to_its_own_rate() {
     for (mbit_s, segments) in [(2, 14), (20, 57)] {
-        // 0.85 of 2 Mbit/s: 1.28 Mbit/s can be said, 14 440 bytes in 90.25 ms. 20 Mbit/s leave the bottleneck's 5.12.
+        // 0.85 of 2 Mbit/s encodes as 1.28 Mbit/s, 14 440 bytes in 90.25 ms. 20 Mbit/s leaves the
+        // bottleneck's 5.12.
         let mut network = quick_start(Case::default());
         before_the_bottleneck(&mut network, mbit_s, granting());
         assert_eq!(run(&network).flows[0].first_flight, segments, "{mbit_s} Mbit/s");
@@ -98,7 +100,7 @@ fn the_request_is_lowered_hop_by_hop() {
 }
 
 #[test]
-fn one_router_that_does_not_take_part_makes_it_fail() {
+fn one_router_without_quick_start_makes_the_request_fail() {
     let mut asking = quick_start(Case::default());
     let mut slow = dumbbell(Case::default());
     for network in [&mut asking, &mut slow] {
@@ -108,15 +110,16 @@ fn one_router_that_does_not_take_part_makes_it_fail() {
 }
 
 #[test]
-fn a_queue_without_end_holds_nobody_up_and_need_not_agree() {
+fn an_unlimited_queue_need_not_support_quick_start() {
     let mut network = quick_start(Case::default());
     before_the_bottleneck(&mut network, 20, QueueConfig::Unlimited);
     assert_eq!(run(&network).flows[0].first_flight, 57);
 }
 
 #[test]
-fn the_next_to_ask_is_granted_what_is_left() {
-    // 37 ms later 8.5 - 5.12 = 3.38 Mbit/s are left, of which 2.56 can be said, and another 37 ms later 0.82: 0.64.
+fn the_next_request_is_granted_the_remaining_rate() {
+    // 37 ms later 8.5 - 5.12 = 3.38 Mbit/s are left, encoded as 2.56; another 37 ms later 0.82, encoded as
+    // 0.64.
     let outcome = run(&quick_start(Case { flows: 3, ..Case::default() }));
     let first: Vec<u32> = outcome.flows.iter().map(|flow| flow.first_flight).collect();
     let granted = |rate: f64, rtt: f64| (rate * rtt / 8.0 / 1000.0) as u32;
@@ -125,8 +128,8 @@ fn the_next_to_ask_is_granted_what_is_left() {
 }
 
 #[test]
-fn a_repeated_syn_asks_for_nothing() {
-    // Everything offered in the first half second is lost on the wire.
+fn a_retransmitted_syn_carries_no_request() {
+    // Seven of ten packets are lost on the wire; the seed is chosen so that the first SYN is.
     let mut network = quick_start(Case { bytes: Some(96_000), ..Case::default() });
     network.links[0].loss = 0.7;
     network.seed = lost_first_syn(&network);
@@ -136,7 +139,7 @@ fn a_repeated_syn_asks_for_nothing() {
     assert_eq!(outcome.flows[0].first_flight, 1);
 }
 
-/// A seed under which the opening packet is lost.
+/// Finds a seed for which the first SYN is lost.
 fn lost_first_syn(network: &Network) -> u64 {
     let lost = |seed: &u64| {
         let network = Network { seed: *seed, ..network.clone() };
@@ -147,7 +150,7 @@ fn lost_first_syn(network: &Network) -> u64 {
 }
 
 #[test]
-fn granted_starts_survive_losses_cross_traffic_and_every_sender() {
+fn quick_start_works_with_losses_cross_traffic_and_every_recovery() {
     use firstflight_sim::sender::stack::Recovery;
     for recovery in [Recovery::NewReno, Recovery::Sack, Recovery::Rack { sack: true }] {
         let case = Case { recovery, flows: 6, loss: 0.01, udp_mbit_s: 3, every: 2, ..Case::default() };
@@ -155,7 +158,7 @@ fn granted_starts_survive_losses_cross_traffic_and_every_sender() {
     }
 }
 
-/// A dumbbell whose bottleneck, both ways, is a router of this kind.
+/// A dumbbell whose bottleneck is a router of this kind in both directions.
 fn ruled(by: RouterConfig, case: Case) -> Network {
     let room = Room::Packets(case.buffer);
     let mut network = network(&Case { handshake: true, initial_window: 2, ..case });
@@ -173,14 +176,15 @@ fn vcp(case: Case) -> Network {
     ruled(RouterConfig::Vcp(VcpConfig::default()), Case { schemes: vec!["vcp"], ..case })
 }
 
-/// Packets delivered by each flow from one second to another.
+/// Packets delivered by each flow between two times, seconds.
 fn delivered(outcome: &firstflight_sim::outcome::Outcome, from: usize, until: usize) -> Vec<u32> {
     outcome.flows.iter().map(|flow| flow.delivered_at[until] - flow.delivered_at[from]).collect()
 }
 
 #[test]
 fn xcp_fills_the_link_without_a_queue_or_a_loss() {
-    // The paper's section 5.2: high utilisation, a small queue and no drops, whatever capacity, delay and number of flows.
+    // The paper's section 5.2: high utilisation, a small queue and no drops for any capacity, delay and
+    // number of flows.
     for (mbit_s, rtt, flows) in [(10, 100, 1), (50, 100, 10), (100, 40, 3), (20, 400, 5)] {
         let buffer = (mbit_s * rtt / 8) as u32;
         let outcome = run(&xcp(Case { mbit_s, rtt, flows, buffer, seconds: 20, ..Case::default() }));
@@ -193,7 +197,8 @@ fn xcp_fills_the_link_without_a_queue_or_a_loss() {
 
 #[test]
 fn xcp_flows_of_unequal_round_trips_share_evenly() {
-    // The paper's section 5.2.2: round trips from 90 to 110 ms here, and equal shares; new flows begin 37 ms apart.
+    // The paper's section 5.2.2: round trips from 90 to 110 ms here, and equal shares; flows begin 37 ms
+    // apart.
     let outcome = run(&xcp(Case { mbit_s: 50, flows: 8, buffer: 600, seconds: 20, ..Case::default() }));
     let shares = delivered(&outcome, 8, 18);
     let (least, most) = (shares.iter().min().unwrap(), shares.iter().max().unwrap());
@@ -201,11 +206,11 @@ fn xcp_flows_of_unequal_round_trips_share_evenly() {
 }
 
 #[test]
-fn a_newcomer_gets_its_share_of_an_xcp_link_within_seconds() {
+fn a_new_flow_gets_its_share_of_an_xcp_link_within_seconds() {
     let mut network = xcp(Case { mbit_s: 20, flows: 2, buffer: 250, seconds: 20, ..Case::default() });
     network.flows[1].app.start = 5000 * MS;
     let outcome = run(&network);
-    // From its fourth second on: a tenth of the traffic changes hands in a round trip.
+    // From its fourth second on: a tenth of the traffic is shuffled per round trip.
     let of = |flow: usize, from: usize, until: usize| {
         let at = &outcome.flows[flow].delivered_at;
         at[until] - at[from]
@@ -215,7 +220,7 @@ fn a_newcomer_gets_its_share_of_an_xcp_link_within_seconds() {
 }
 
 #[test]
-fn xcp_survives_losses_cross_traffic_delayed_acks_and_every_sender() {
+fn xcp_works_with_losses_cross_traffic_delayed_acks_and_every_recovery() {
     use firstflight_sim::sender::stack::Recovery;
     for recovery in
         [Recovery::Tahoe, Recovery::Reno, Recovery::NewReno, Recovery::Sack, Recovery::Rack { sack: true }]
@@ -238,8 +243,8 @@ fn xcp_survives_losses_cross_traffic_delayed_acks_and_every_sender() {
 
 #[test]
 fn vcp_keeps_the_link_busy_and_its_queue_short() {
-    // The paper's section 5: utilisation above 90 %, queues below a tenth of the buffer, next to no loss. A lone flow needs
-    // ln(bdp / 2) / ln(1.0625) spans of 200 ms to fill the link: 82 for 312 packets, 16 s.
+    // The paper's section 5: utilisation above 90 %, queues below a tenth of the buffer, almost no loss. A
+    // single flow needs ln(bdp / 2) / ln(1.0625) spans of 200 ms to fill the link: 82 for 312 packets, 16 s.
     for (mbit_s, rtt, flows) in [(25, 100, 1), (50, 100, 10), (20, 200, 5)] {
         let buffer = (mbit_s * rtt / 8) as u32;
         let outcome = run(&vcp(Case { mbit_s, rtt, flows, buffer, seconds: 60, ..Case::default() }));
@@ -252,10 +257,10 @@ fn vcp_keeps_the_link_busy_and_its_queue_short() {
 }
 
 #[test]
-fn a_vcp_start_takes_its_time() {
+fn a_vcp_window_grows_by_one_sixteenth_per_load_period() {
     let outcome = run(&vcp(Case { mbit_s: 25, flows: 1, buffer: 300, seconds: 20, ..Case::default() }));
-    // The window grows by 1.0625 in 200 ms from 2 segments: 2 * 1.0625^(5 t) after t seconds, each sent in 90 ms: in the
-    // second from 9 to 10 s some 35 segments a round trip, 11 round trips.
+    // The window grows by 1.0625 per 200 ms from 2 segments: 2 * 1.0625^(5 t) after t seconds, each sent in
+    // 90 ms: in the second from 9 to 10 s about 35 segments per round trip, 11 round trips.
     let tenth = delivered(&outcome, 9, 10)[0];
     let expected: f64 = (0..5).map(|i| 2.0 * 1.0625_f64.powi(45 + i) * 200.0 / 90.0).sum();
     assert!((0.85..1.15).contains(&(f64::from(tenth) / expected)), "{tenth} {expected}");
@@ -277,7 +282,7 @@ fn slow_start_before_vcp_ends_at_the_first_overload() {
 }
 
 #[test]
-fn vcp_flows_come_to_share_evenly_in_a_while() {
+fn vcp_flows_converge_to_even_shares() {
     let outcome = run(&vcp(Case { mbit_s: 20, flows: 4, buffer: 250, seconds: 120, ..Case::default() }));
     let shares = delivered(&outcome, 80, 115);
     let (least, most) = (shares.iter().min().unwrap(), shares.iter().max().unwrap());
@@ -285,7 +290,7 @@ fn vcp_flows_come_to_share_evenly_in_a_while() {
 }
 
 #[test]
-fn vcp_survives_losses_cross_traffic_delayed_acks_and_every_sender() {
+fn vcp_works_with_losses_cross_traffic_delayed_acks_and_every_recovery() {
     use firstflight_sim::sender::stack::Recovery;
     for recovery in
         [Recovery::Tahoe, Recovery::Reno, Recovery::NewReno, Recovery::Sack, Recovery::Rack { sack: true }]

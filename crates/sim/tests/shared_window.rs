@@ -1,4 +1,4 @@
-//! RFC 3124: connections to one destination on one congestion window.
+//! RFC 3124: connections to one destination share one congestion window.
 
 mod common;
 
@@ -9,7 +9,7 @@ use firstflight_sim::observe::Observer;
 use firstflight_sim::outcome::{Outcome, simulate_observed};
 use firstflight_sim::sender::Sender;
 
-/// Two connections of 10 Mbit/s and 100 ms, one a second after the other; the first has the path to itself until then.
+/// Two connections at 10 Mbit/s and 100 ms; the second begins at `second`, milliseconds.
 fn pair(startup: &'static str, second: u64, buffer: u32) -> Network {
     let case = Case {
         flows: 2,
@@ -26,22 +26,23 @@ fn pair(startup: &'static str, second: u64, buffer: u32) -> Network {
 }
 
 #[test]
-fn a_second_connection_begins_with_its_share_of_the_first_ones_window() {
+fn a_second_connection_begins_with_its_share_of_the_common_window() {
     let alone = run(&pair("slow-start", 700, 5000));
     let together = run(&pair("congestion-manager", 700, 5000));
-    // After seven round trips of doubling from 2 the first has about 128 segments in flight, which fills the path (125).
-    // Each of their ACKs lets two segments leave, one of each connection, until the second has its first ACK.
+    // After seven round trips of doubling from 2 the first has about 128 segments in flight, which fills the
+    // path (125). Each of their ACKs releases two segments, one of each connection, until the second gets its
+    // first ACK.
     assert_eq!(alone.flows[1].first_flight, 2);
     assert!(together.flows[1].first_flight > 60, "{}", together.flows[1].first_flight);
     let first_second = |outcome: &Outcome| outcome.flows[1].delivered_at[0];
     assert!(first_second(&together) > first_second(&alone));
 }
 
-/// What the connections have in flight together, and the window it is held to.
+/// Observer of the segments that the connections have in flight together, and of their common window.
 #[derive(Default)]
 struct Together {
     flight: [u64; 2],
-    /// Most segments by which the one exceeded the other.
+    /// Largest excess of the flight over the window, segments.
     beyond: i64,
     fullest: u64,
 }
@@ -51,7 +52,7 @@ impl Observer for Together {
     fn acted(&mut self, _: u64, flow: u32, sender: &Sender) {
         self.flight[flow as usize] = sender.flight().into();
         let total: u64 = self.flight.iter().sum();
-        // Before its handshake is answered a sender has no window.
+        // Before the handshake is answered a sender has no window.
         let window = (sender.chain.control.cwnd / sender.mss()).max(1);
         self.beyond = self.beyond.max(total as i64 - window as i64);
         self.fullest = self.fullest.max(total * 100 / window);
@@ -59,16 +60,16 @@ impl Observer for Together {
 }
 
 #[test]
-fn all_of_them_together_stay_within_the_window_and_fill_it() {
+fn together_the_connections_fill_the_window_and_never_exceed_it() {
     let network = pair("congestion-manager", 300, 5000);
     let (_, seen) = simulate_observed(&network, Mode::Fused, Together::default());
     assert_eq!((seen.beyond, seen.fullest), (0, 100));
     let (_, seen) = simulate_observed(&pair("slow-start", 300, 5000), Mode::PerHop, Together::default());
-    assert!(seen.beyond > 100, "each with a window of its own: {}", seen.beyond);
+    assert!(seen.beyond > 100, "separate windows: {}", seen.beyond);
 }
 
 #[test]
-fn turns_make_equal_shares() {
+fn connections_that_take_turns_get_equal_shares() {
     let outcome = run(&pair("congestion-manager", 0, 5000));
     let [a, b] = [outcome.flows[0].delivered, outcome.flows[1].delivered].map(f64::from);
     assert!((a / b - 1.0).abs() < 0.02, "{a} and {b}");
@@ -82,7 +83,7 @@ fn connections_of_other_clusters_share_nothing() {
 }
 
 #[test]
-fn one_connection_alone_does_what_slow_start_and_reno_do() {
+fn a_single_managed_connection_equals_slow_start_and_reno() {
     let one = |startup| {
         let case = Case { schemes: vec![startup, "reno"], handshake: true, loss: 0.005, ..Case::default() };
         run(&network(&case)).flows[0].clone()

@@ -1,4 +1,4 @@
-//! From endpoint to endpoint: what one hop lets out is what the next takes in.
+//! Rules for whole paths: each hop must receive exactly the packets that the previous hop sent.
 
 use super::links::least;
 use super::{Event, Findings, Rule};
@@ -7,27 +7,27 @@ use crate::observe::{Kind, Seen};
 use firstflight_net::link::Passage;
 use std::collections::VecDeque;
 
-/// A packet on its way.
+/// A packet in transit.
 #[derive(Clone, Copy, Debug)]
 struct Traveller {
-    /// When it left its endpoint.
+    /// Time at which it left its endpoint, nanoseconds.
     sent: u64,
-    /// When it reaches the next place.
+    /// Time at which it is due at the next hop or endpoint, nanoseconds.
     due: u64,
     packet: Seen,
 }
 
-/// The packets of one source, hop by hop.
+/// Packets of one source, hop by hop.
 struct Journey<'a> {
     network: &'a Network,
     path: &'a [usize],
-    /// What is on its way into each link of the path, and at last into the endpoint; oldest first.
+    /// Packets in transit to each link of the path and, last, to the endpoint; oldest first.
     into: Vec<VecDeque<Traveller>>,
-    /// What waits at each link that holds its packets, since it was due there.
+    /// Packets waiting at each link with a dequeue-time queue, each with the time at which it was due there.
     waiting: Vec<VecDeque<Traveller>>,
 }
 
-/// Replays every path on its own.
+/// Replays every path separately.
 pub(super) fn replay(network: &Network, end: u64, log: &[Event], findings: &mut Findings) {
     let mut data: Vec<_> = network.flows.iter().map(|flow| Journey::new(network, &flow.forward)).collect();
     let mut acks: Vec<_> = network.flows.iter().map(|flow| Journey::new(network, &flow.reverse)).collect();
@@ -90,14 +90,14 @@ impl<'a> Journey<'a> {
                 let Some(traveller) = self.take(self.path.len(), at, packet, findings) else { return };
                 let least = traveller.sent + self.crossing(packet.size);
                 findings.expect(at + self.path.len() as u64 >= least, Rule::Causality, at, || {
-                    format!("{packet:?} cannot be there before {least} ns")
+                    format!("{packet:?} arrives before {least} ns, the earliest possible time")
                 });
             }
             Event::Acted { .. } => {}
         }
     }
 
-    /// The place of `link` on the path.
+    /// Position of `link` on the path.
     fn hop(&self, at: u64, link: u32, packet: Seen, findings: &mut Findings) -> Option<usize> {
         let hop = self.path.iter().position(|&own| own == link as usize);
         findings.expect(hop.is_some(), Rule::Conservation, at, || {
@@ -106,41 +106,40 @@ impl<'a> Journey<'a> {
         hop
     }
 
-    /// Sends a packet on its way from `hop`, if it goes on.
+    /// Moves a packet from `hop` to the next hop, if it was not lost.
     fn pass(&mut self, hop: usize, traveller: Traveller, passage: Passage) {
         if let Passage::Arrives(due) | Passage::Marked(due) = passage
-            // Nobody sees a datagram reach its sink.
+            // The log does not record the arrival of a datagram at its sink.
             && (traveller.packet.kind != Kind::Udp || hop + 1 < self.path.len())
         {
             self.into[hop + 1].push_back(Traveller { due, ..traveller });
         }
     }
 
-    /// The packet that is next into `hop`, which must be this one, now.
+    /// Next packet due at `hop`; checks that it is `packet` and that it is due now.
     fn take(&mut self, hop: usize, at: u64, packet: Seen, findings: &mut Findings) -> Option<Traveller> {
         let Some(next) = self.into[hop].pop_front() else {
-            findings.expect(false, Rule::Conservation, at, || format!("{packet:?} comes from nowhere"));
+            findings.expect(false, Rule::Conservation, at, || format!("{packet:?} was never sent"));
             return None;
         };
         let same = (next.packet.seq, next.packet.size) == (packet.seq, packet.size);
         findings.expect(same, Rule::Order, at, || format!("{packet:?} overtakes {:?}", next.packet));
-        findings.expect(next.due == at, Rule::Causality, at, || {
-            format!("{packet:?} was to be there at {} ns", next.due)
-        });
+        findings
+            .expect(next.due == at, Rule::Causality, at, || format!("{packet:?} was due at {} ns", next.due));
         Some(next)
     }
 
-    /// Nanoseconds that `size` bytes take over empty links.
+    /// Time for `size` bytes to cross the path with empty queues, nanoseconds.
     fn crossing(&self, size: u32) -> u64 {
         let links = self.path.iter().map(|&link| &self.network.links[link]);
         links.map(|link: &LinkConfig| link.delay.0 + least(link, size)).sum()
     }
 
-    /// What is still on its way was not due before the end.
+    /// Checks that no packet still in transit was due before the end.
     fn finish(&self, end: u64, findings: &mut Findings) {
         for left in self.into.iter().flatten() {
             findings.expect(left.due >= end, Rule::Conservation, left.due, || {
-                format!("{:?} is gone", left.packet)
+                format!("{:?} vanished", left.packet)
             });
         }
     }

@@ -1,35 +1,36 @@
-//! What a link may do with the packets offered to it.
+//! Rules for links that decide on arrival.
 
 use super::{Event, Findings, Rule};
 use crate::config::{LinkConfig, Network, QueueConfig};
 use firstflight_contract::mul_div_round;
 use firstflight_net::link::Passage;
 use firstflight_net::queue::Room;
-use firstflight_net::trace::Tape;
+use firstflight_net::rate_trace::TracePlayer;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A link as its log tells it.
+/// State of one link, reconstructed from its log.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Replay {
-    /// When the last offer was.
+    /// Time of the last offer.
     offered_at: u64,
-    /// When the last transmission ends.
+    /// End of the last transmission.
     free_at: u64,
-    /// Of a link whose rate changes: where it is in its trace.
-    tape: Option<Tape>,
+    /// Position in the link's rate trace, if it has one.
+    player: Option<TracePlayer>,
     /// Start and size of transmissions that had to wait.
     waiting: VecDeque<(u64, u32)>,
     counts: Counts,
 }
 
-/// What a link did.
+/// Counters of one link.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counts {
-    /// Transmissions that began before the run's end, and their bytes.
+    /// Packets and bytes of transmissions that began before the end of the run.
     pub(super) packets: u64,
     pub(super) bytes: u64,
-    /// The same of those that began later: a run that drains goes on until nothing moves.
+    /// Packets and bytes of transmissions that began later: a draining run continues until nothing is in
+    /// transit.
     pub(super) later_packets: u64,
     pub(super) later_bytes: u64,
     pub(super) drops: u64,
@@ -38,7 +39,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// A transmission of `size` bytes began at `start`.
+    /// Counts a transmission of `size` bytes that began at `start`.
     pub(super) fn transmitted(&mut self, start: u64, end: u64, size: u32, passage: Passage) {
         if start < end {
             self.packets += 1;
@@ -52,14 +53,14 @@ impl Counts {
     }
 }
 
-/// Replays every link on its own.
+/// Replays every link separately.
 pub(super) fn replay(network: &Network, end: u64, log: &[Event], findings: &mut Findings) -> Vec<Counts> {
-    let new = |link: &LinkConfig| Replay { tape: tape(link), ..Replay::default() };
+    let new = |link: &LinkConfig| Replay { player: player(link), ..Replay::default() };
     let mut links: Vec<Replay> = network.links.iter().map(new).collect();
     for event in log {
         if let Event::Offered { at, link, packet, passage } = *event {
             let config = &network.links[link as usize];
-            if !config.queue.holds() {
+            if !config.queue.decides_at_dequeue() {
                 links[link as usize].offer(config, (at, packet.size, passage), end, findings);
             }
         }
@@ -67,9 +68,9 @@ pub(super) fn replay(network: &Network, end: u64, log: &[Event], findings: &mut 
     links.into_iter().map(|link| link.counts).collect()
 }
 
-/// The trace of a link whose rate changes, at its beginning.
-pub(super) fn tape(link: &LinkConfig) -> Option<Tape> {
-    link.trace.as_ref().map(|trace| Tape::new(Arc::clone(trace)))
+/// Player of the link's rate trace, at its start.
+pub(super) fn player(link: &LinkConfig) -> Option<TracePlayer> {
+    link.trace.as_ref().map(|trace| TracePlayer::new(Arc::clone(trace)))
 }
 
 impl Replay {
@@ -82,10 +83,10 @@ impl Replay {
     ) {
         let name = &config.name;
         findings.expect(at >= self.offered_at, Rule::Order, at, || {
-            format!("{name} is offered a packet after one of {} ns", self.offered_at)
+            format!("{name} is offered a packet before the last one, at {} ns", self.offered_at)
         });
         self.offered_at = at;
-        // Transmissions that begin this very instant may count as waiting or not.
+        // Transmissions that begin at this instant may or may not count as waiting.
         while self.waiting.front().is_some_and(|&(start, _)| start < at) {
             self.waiting.pop_front();
         }
@@ -97,22 +98,22 @@ impl Replay {
             return;
         }
         let start = at.max(self.free_at);
-        let duration = match &mut self.tape {
-            Some(tape) => tape.carry(at, size) - start,
+        let duration = match &mut self.player {
+            Some(player) => player.carry(at, size) - start,
             None => transmission(config, size),
         };
-        // What is lost on the wire does not arrive, so its end is not known but follows from its start.
+        // A packet lost on the wire has no arrival time; its end follows from its start.
         let finish = match passage {
             Passage::Arrives(then) | Passage::Marked(then) => then.saturating_sub(config.delay.0),
             _ => start + duration,
         };
         findings.expect(finish.abs_diff(start + duration) <= 1, Rule::Capacity, at, || {
-            format!("{name} sends {size} bytes until {finish} ns; from {start} ns they take {duration} ns")
+            format!("{name} sends {size} bytes from {start} ns until {finish} ns, expected {duration} ns")
         });
         self.free_at = finish;
         self.counts.transmitted(start, end, size, passage);
         findings.expect(passage != Passage::LostOnWire || config.loss > 0.0, Rule::Conservation, at, || {
-            format!("{name} loses a packet, and should lose none")
+            format!("{name} loses a packet on a wire without loss")
         });
         if start > at {
             self.waiting.push_back((start, size));
@@ -122,7 +123,7 @@ impl Replay {
         }
     }
 
-    /// Whether a packet of `size` may be refused.
+    /// Whether the queue may refuse a packet of `size` bytes.
     fn refuses(&self, config: &LinkConfig, size: u32) -> bool {
         let bytes: u64 = self.waiting.iter().map(|&(_, size)| u64::from(size)).sum();
         match config.queue {
@@ -138,7 +139,7 @@ impl Replay {
         }
     }
 
-    /// Whether what waits at `at`, without what begins then, is within the limit.
+    /// Whether the packets waiting at `at`, without those that start then, are within the limit.
     fn fits(&self, config: &LinkConfig, at: u64) -> bool {
         let waiting = self.waiting.iter().filter(|&&(start, _)| start > at);
         match config.queue {
@@ -155,12 +156,12 @@ impl Replay {
     }
 }
 
-/// Nanoseconds that `size` bytes take at least.
+/// Minimum time to transmit `size` bytes, nanoseconds.
 pub(super) fn least(config: &LinkConfig, size: u32) -> u64 {
     config.trace.as_ref().map_or_else(|| transmission(config, size), |trace| trace.least(size))
 }
 
-/// Nanoseconds that `size` bytes take at the constant rate, rounded to the nearest.
+/// Time to transmit `size` bytes at the constant rate, nanoseconds, rounded to nearest.
 pub(super) fn transmission(config: &LinkConfig, size: u32) -> u64 {
     mul_div_round(size.into(), 8_000_000_000, config.rate.0)
 }

@@ -1,16 +1,17 @@
-//! Replays the event log of a run and checks what must hold of any network, from the log and the configuration
-//! alone: nothing here asks the engine how it came to its results.
+//! Auditor: replays the event log of a run and checks rules that hold for every network. It uses only the log
+//! and the configuration, never the state of the engine.
 //!
-//! - links: packets leave in the order they came, no faster than the rate and no later than they could; no more
-//!   wait than the buffer holds, and none is refused while there is room;
-//! - links that hold their packets: the same, except that the discipline says who leaves next;
-//! - journeys: what leaves one hop reaches the next, the same packet at the same time, and nothing else does, so
-//!   that sent = delivered + dropped + in flight;
-//! - receivers: every ACK says exactly what had arrived, and none comes later than the receiver may hold it;
-//! - senders: new data leaves only where window and receive window have room, and a repeat is called one;
-//! - the outcome counts what the log shows.
+//!
+//! - links: packets leave in order of arrival, at the link rate and without idle time; the queue stays within its limit
+//!   and refuses no packet while it has room;
+//! - links with a dequeue-time queue: the same, except that the discipline chooses the next packet;
+//! - journeys: every packet that leaves one hop arrives at the next at the right time, and no other packet does, so that
+//!   sent = delivered + dropped + in flight;
+//! - receivers: every ACK covers exactly the segments that have arrived, and none is later than the ACK policy allows;
+//! - senders: new data stays within the congestion window and the receive window, and every retransmission is flagged;
+//! - the outcome matches the counts of the log.
 
-mod held;
+mod dequeue;
 mod journeys;
 mod links;
 mod outcome;
@@ -25,73 +26,73 @@ use crate::sender::info::CaState;
 use firstflight_net::link::Passage;
 use std::fmt;
 
-/// One line of the log. Times are nanoseconds.
+/// One entry of the log. Times are nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event {
     /// A packet left an endpoint.
     Sent {
-        /// When.
+        /// Time.
         at: u64,
-        /// What.
+        /// Packet.
         packet: Seen,
-        /// Whether its sender calls it a repeat.
+        /// Whether the sender flags it as a retransmission.
         retransmission: bool,
     },
     /// A packet was offered to a link.
     Offered {
-        /// When.
+        /// Time.
         at: u64,
-        /// The link's number.
+        /// Number of the link.
         link: u32,
-        /// What.
+        /// Packet.
         packet: Seen,
-        /// What the link said.
+        /// Result of the offer.
         passage: Passage,
     },
-    /// A packet joined the queue of a link that holds its packets.
+    /// A packet joined a dequeue-time queue.
     Queued {
-        /// When.
+        /// Time.
         at: u64,
-        /// The link's number.
+        /// Number of the link.
         link: u32,
-        /// What.
+        /// Packet.
         packet: Seen,
     },
-    /// A packet left such a queue.
+    /// A packet left a dequeue-time queue.
     Left {
-        /// When.
+        /// Time.
         at: u64,
-        /// The link's number.
+        /// Number of the link.
         link: u32,
-        /// What.
+        /// Packet.
         packet: Seen,
-        /// When it had joined.
+        /// Time at which it joined the queue.
         since: u64,
-        /// What became of it.
+        /// Outcome of the packet.
         passage: Passage,
     },
     /// A packet reached an endpoint.
     Arrived {
-        /// When.
+        /// Time.
         at: u64,
-        /// What.
+        /// Packet.
         packet: Seen,
     },
-    /// A sender had acted.
+    /// A sender finished processing an event.
     Acted {
-        /// When.
+        /// Time.
         at: u64,
-        /// The sender's flow.
+        /// Flow of the sender.
         flow: u32,
-        /// Its window then, segments, with what duplicate ACKs add to it.
+        /// Window after it, segments, including inflation by duplicate ACKs.
         window: f64,
-        /// Its congestion state then.
+        /// Congestion state after it.
         state: CaState,
     },
 }
 
 impl Event {
-    /// When it happened, nanoseconds.
+    /// Time of the event, nanoseconds.
     pub fn at(&self) -> u64 {
         match *self {
             Self::Sent { at, .. }
@@ -104,10 +105,10 @@ impl Event {
     }
 }
 
-/// Writes the log.
+/// Observer that writes the log.
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
-    /// What happened, in the order in which the engine said so.
+    /// Events in the order in which the engine reported them.
     pub log: Vec<Event>,
 }
 
@@ -140,35 +141,35 @@ impl Observer for Recorder {
     }
 }
 
-/// What a log may violate.
+/// Rules that the auditor checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rule {
     /// Packets neither vanish nor appear.
     Conservation,
-    /// A link serves first in, first out.
+    /// A link serves packets in the order of its discipline.
     Order,
-    /// A link transmits at its rate.
+    /// A link transmits at its rate and does not idle while packets wait.
     Capacity,
-    /// A buffer holds what it holds, and uses it.
+    /// A queue stays within its limit and refuses packets only when full.
     Buffer,
-    /// Nothing arrives before it was sent and has crossed its path.
+    /// No packet arrives before it was sent and has crossed its path.
     Causality,
-    /// An ACK says what has arrived, in time.
+    /// An ACK covers exactly the segments that have arrived, and is sent in time.
     Acknowledgement,
-    /// A sender sends what its window allows.
+    /// A sender stays within its windows.
     Window,
-    /// Results count what happened.
+    /// Results match the log.
     Results,
 }
 
-/// A line of the log that breaks a rule.
+/// A violated rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// The rule.
+    /// Rule.
     pub rule: Rule,
-    /// When, nanoseconds.
+    /// Time, nanoseconds.
     pub at: u64,
-    /// What is wrong.
+    /// Description of the violation.
     pub what: String,
 }
 
@@ -190,12 +191,12 @@ impl Findings {
     }
 }
 
-/// Replays `log`, which a [`Recorder`] wrote while `network` ran to `outcome`. Returns every violation: none, if the
-/// simulator is right.
+/// Replays `log`, written by a [`Recorder`] while `network` ran to `outcome`. Returns every violation; an
+/// empty list if the simulator is correct.
 pub fn audit(network: &Network, outcome: &Outcome, log: &[Event]) -> Vec<Violation> {
     let mut findings = Findings::default();
     let mut links = links::replay(network, outcome.end, log, &mut findings);
-    held::replay(network, outcome.end, log, &mut links, &mut findings);
+    dequeue::replay(network, outcome.end, log, &mut links, &mut findings);
     journeys::replay(network, outcome.end, log, &mut findings);
     receivers::replay(network, log, &mut findings);
     senders::replay(network, log, &mut findings);

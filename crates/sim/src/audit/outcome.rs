@@ -1,4 +1,4 @@
-//! Whether the results count what the log shows.
+//! Rule for results: they must match the counts of the log.
 
 use super::links::Counts as LinkCounts;
 use super::{Event, Findings, Rule};
@@ -57,7 +57,7 @@ pub(super) fn compare(outcome: &Outcome, links: &[LinkCounts], log: &[Event], fi
             (stats.wire_losses, replay.wire_losses),
             (stats.marks, replay.marks),
         ];
-        // A run that drains counts some of what moved after its last flow had finished.
+        // A draining run also counts some transmissions that began after its last flow had finished.
         let most = |until_end, later| if over { until_end } else { until_end + later };
         let packets = replay.packets..=most(replay.packets, replay.later_packets);
         let bytes = replay.bytes..=most(replay.bytes, replay.later_bytes);

@@ -1,4 +1,4 @@
-//! What a receiver may say, and when.
+//! Rules for receivers: the contents and the time of ACKs.
 
 use super::{Event, Findings, Rule};
 use crate::config::Network;
@@ -6,27 +6,27 @@ use crate::observe::{Kind, Seen};
 use crate::packet;
 use crate::receiver::AckPolicy;
 
-/// A handshake's packet, in place of a segment number.
+/// Sequence number of a SYN, in place of a segment number.
 const SYN: u32 = u32::MAX;
 
-/// What has reached one receiver.
+/// State of one receiver, reconstructed from the log.
 struct Replay {
     policy: AckPolicy,
-    /// How long its host takes to wake.
+    /// Wake-up time of the receiving host, nanoseconds.
     wakes_in: u64,
-    /// Data opens the connection: before its first segment nothing is taken.
+    /// Whether data opens the connection: the receiver then ignores segments before the first.
     opens_with_data: bool,
-    /// By segment.
+    /// Whether each segment has arrived.
     arrived: Vec<bool>,
-    /// The first segment missing, now and as it was when this instant began.
+    /// First missing segment: now, and at the start of this instant.
     next: u32,
     next_before: u32,
     now: u64,
-    /// Since when something has not been acknowledged.
+    /// Time since which data waits for an ACK.
     since: Option<u64>,
 }
 
-/// Replays every receiver on its own.
+/// Replays every receiver separately.
 pub(super) fn replay(network: &Network, log: &[Event], findings: &mut Findings) {
     let receivers = network.flows.iter().map(|flow| Replay {
         policy: flow.ack_policy,
@@ -39,7 +39,7 @@ pub(super) fn replay(network: &Network, log: &[Event], findings: &mut Findings) 
         since: None,
     });
     let mut receivers: Vec<Replay> = receivers.collect();
-    // A delayed ACK may be logged after a later arrival: a receiver's own order is that of time.
+    // A delayed ACK may be logged after a later arrival: sort the events of each receiver by time.
     let mut events: Vec<&Event> = log.iter().filter(|event| concerns_a_receiver(event)).collect();
     events.sort_by_key(|event| event.at());
     for event in events {
@@ -54,7 +54,7 @@ pub(super) fn replay(network: &Network, log: &[Event], findings: &mut Findings) 
 fn concerns_a_receiver(event: &Event) -> bool {
     match event {
         Event::Arrived { packet, .. } => packet.kind == Kind::Data && packet.seq != SYN,
-        // The answer to a SYN acknowledges no data, nor does that to one which comes again.
+        // The answer to a SYN, or to a retransmitted SYN, acknowledges no data.
         Event::Sent { packet, .. } => packet.kind == Kind::Ack && packet.flags & packet::PUSH_SYN == 0,
         _ => false,
     }
@@ -88,19 +88,19 @@ impl Replay {
 
     fn ack(&mut self, at: u64, ack: &Seen, findings: &mut Findings) {
         self.tick(at, findings);
-        // An ACK that the timer sends leaves before what arrives at the same instant.
+        // An ACK sent by the timer leaves before packets that arrive at the same instant.
         let timed = self.since.is_some_and(|since| since < at && since + self.policy.timer == at);
         let (least, most) = (if timed { self.next_before } else { self.next }, self.next);
-        // What arrived at the same instant waits for the next one.
+        // Those packets wait for the next ACK.
         self.since = (timed && ack.seq < most).then_some(at);
         findings.expect((least..=most).contains(&ack.seq), Rule::Acknowledgement, at, || {
-            format!("flow {} acknowledges up to {}, and has everything up to {most}", ack.flow, ack.seq)
+            format!("flow {} acknowledges up to {}, has received up to {most}", ack.flow, ack.seq)
         });
         for (start, end) in ack.blocks.into_iter().take_while(|(start, end)| start < end) {
             let there = self.arrived.get(start as usize..end as usize);
-            let held = start > ack.seq && there.is_some_and(|there| there.iter().all(|&there| there));
-            findings.expect(held, Rule::Acknowledgement, at, || {
-                format!("flow {} says that it holds {start} to {end}", ack.flow)
+            let covered = start > ack.seq && there.is_some_and(|there| there.iter().all(|&there| there));
+            findings.expect(covered, Rule::Acknowledgement, at, || {
+                format!("flow {} reports {start} to {end}, which it has not received", ack.flow)
             });
         }
     }

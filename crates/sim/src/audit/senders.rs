@@ -1,4 +1,4 @@
-//! What a sender may send.
+//! Rules for senders: the segments they may send under their windows.
 
 use super::{Event, Findings, Rule};
 use crate::config::Network;
@@ -7,31 +7,31 @@ use crate::sender::info::CaState;
 use crate::sender::stack::Stack;
 use firstflight_net::link::Passage;
 
-/// A handshake's packet, in place of a segment number.
+/// Sequence number of a SYN, in place of a segment number.
 const SYN: u32 = u32::MAX;
 
-/// A sender as its packets and ACKs tell it.
+/// State of one sender, reconstructed from its packets and ACKs.
 struct Replay {
     flow: u32,
     stack: Stack,
-    /// First segment not acknowledged, one past the highest sent.
+    /// First unacknowledged segment, and one past the highest segment sent.
     una: u32,
     max: u32,
-    /// Segments beyond `una` that were reported to have arrived.
+    /// Segments beyond `una` reported by SACK.
     sacked: Vec<bool>,
     duplicates: u32,
-    /// Copies of each segment between this sender and its receiver.
+    /// Copies of each segment that are in the network.
     copies: Vec<i32>,
 }
 
-/// What a sender's window was when it sent.
+/// Window and state of a sender when it sent a packet.
 #[derive(Clone, Copy)]
 struct Allowance {
     window: f64,
     state: CaState,
 }
 
-/// Replays every sender on its own.
+/// Replays every sender separately.
 pub(super) fn replay(network: &Network, log: &[Event], findings: &mut Findings) {
     for (flow, config) in (0..).zip(&network.flows) {
         let mut replay = Replay {
@@ -44,7 +44,8 @@ pub(super) fn replay(network: &Network, log: &[Event], findings: &mut Findings) 
             copies: vec![],
         };
         let mut events = with_allowances(flow, log);
-        // Timers that fired before an ACK are logged after it; what leaves the network leaves it first.
+        // Timers that fired before an ACK are logged after it. At equal times, packets leave the network
+        // first.
         events.sort_by_key(|(event, _)| (event.at(), !leaves_the_network(event)));
         for (event, allowance) in events {
             replay.apply(event, allowance, findings);
@@ -52,7 +53,7 @@ pub(super) fn replay(network: &Network, log: &[Event], findings: &mut Findings) 
     }
 }
 
-/// A flow's events, and with each packet it sent the window it sent it under.
+/// Events of one flow; for each packet sent, the window under which it was sent.
 fn with_allowances(flow: u32, log: &[Event]) -> Vec<(&Event, Option<Allowance>)> {
     let mut events: Vec<(&Event, Option<Allowance>)> = vec![];
     let mut undecided = vec![];
@@ -66,7 +67,7 @@ fn with_allowances(flow: u32, log: &[Event]) -> Vec<(&Event, Option<Allowance>)>
             Event::Acted { at, flow: own, window, state } if own == flow => {
                 let after = Allowance { window, state };
                 for place in undecided.drain(..) {
-                    // A timer that fired before this moment sent under the window of then.
+                    // A timer that fired earlier sent under the window of that time.
                     let earlier = events[place].0.at() < at && before.window > window;
                     events[place].1 = Some(if earlier { before } else { after });
                 }
@@ -83,7 +84,7 @@ fn with_allowances(flow: u32, log: &[Event]) -> Vec<(&Event, Option<Allowance>)>
     events
 }
 
-/// Data that is lost, or has arrived.
+/// Whether the event is the loss or the arrival of a data packet.
 fn leaves_the_network(event: &Event) -> bool {
     match event {
         Event::Arrived { packet, .. } => is_data(packet),
@@ -141,13 +142,13 @@ impl Replay {
     ) {
         let new = segment >= self.max;
         findings.expect(new != retransmission, Rule::Window, at, || {
-            format!("{segment} is called a repeat: {retransmission}, and {} have been sent", self.max)
+            format!("{segment} is flagged as retransmission: {retransmission}; {} have been sent", self.max)
         });
         if !new {
             return;
         }
         findings.expect(segment == self.max, Rule::Window, at, || {
-            format!("{segment} is sent, and the next is {}", self.max)
+            format!("{segment} is sent, expected {}", self.max)
         });
         self.max = segment + 1;
         let unacknowledged = self.max - self.una.min(self.max);
@@ -155,23 +156,26 @@ impl Replay {
             format!("{unacknowledged} segments are beyond the receive window")
         });
         let Some(Allowance { window, state }) = allowance else {
-            findings.expect(false, Rule::Window, at, || format!("{segment} is sent by nobody"));
+            findings.expect(false, Rule::Window, at, || {
+                format!("{segment} is sent without an action of its sender")
+            });
             return;
         };
         let rack = self.stack.recovery.is_rack();
         if rack && (state == CaState::Loss || !self.stack.recovery.is_selective() && state != CaState::Open) {
-            // What a timeout took for lost may be under way, and without SACK a duplicate ACK may speak of a repeat
-            // that was not needed: the network then carries more than the sender counts.
+            // Segments that a timeout marked lost may still be in the network, and without SACK a duplicate
+            // ACK may be caused by a spurious retransmission: the network then carries more segments than the
+            // sender counts.
             return;
         }
-        let repairs_by_pipe = self.stack.recovery.is_selective() && state == CaState::Recovery;
-        let flight = if repairs_by_pipe || rack { self.in_network() } else { self.flight() };
-        // RFC 8985 section 7.3 lets a probe go beyond the window.
+        let recovers_by_pipe = self.stack.recovery.is_selective() && state == CaState::Recovery;
+        let flight = if recovers_by_pipe || rack { self.in_network() } else { self.flight() };
+        // RFC 8985 section 7.3 allows one probe beyond the window.
         let beyond = if rack { 1 } else { self.limited_transmit() };
         let most = window.floor() as i64 + beyond;
         findings.expect(flight <= most, Rule::Window, at, || {
             format!(
-                "{segment} of flow {} makes a flight of {flight} under a window of {window} in {state:?}",
+                "{segment} of flow {} brings the flight to {flight}, window {window}, state {state:?}",
                 self.flow
             )
         });
@@ -185,15 +189,15 @@ impl Replay {
         self.copies[place] += change;
     }
 
-    /// Segments not reported to have arrived, of which the network carries a copy. A pipe may count less than what
-    /// is unacknowledged, but no less than this: without reordering, what it takes for lost is lost.
+    /// Segments not reported by SACK of which the network carries a copy. A pipe may count fewer than the
+    /// unacknowledged segments, but not fewer than this: without reordering, segments marked lost are lost.
     fn in_network(&self) -> i64 {
         let copies = self.copies.get(self.una as usize..).unwrap_or_default();
         let carried = (self.una as usize..).zip(copies).filter(|&(_, &copies)| copies > 0);
         carried.filter(|&(segment, _)| self.sacked.get(segment) != Some(&true)).count() as i64
     }
 
-    /// Unacknowledged segments; RFC 6675 does not count those reported to have arrived.
+    /// Unacknowledged segments, without those reported by SACK as in RFC 6675.
     fn flight(&self) -> i64 {
         let unacknowledged = i64::from(self.max) - i64::from(self.una);
         let known = self.sacked.get(self.una as usize..).unwrap_or_default();
@@ -201,7 +205,7 @@ impl Replay {
         unacknowledged - if self.stack.ns2 { 0 } else { arrived }
     }
 
-    /// RFC 3042: one new segment beyond the window for each of the first two duplicates.
+    /// RFC 3042: one new segment beyond the window for each of the first two duplicate ACKs.
     fn limited_transmit(&self) -> i64 {
         if self.stack.limited_transmit { self.duplicates.min(2).into() } else { 0 }
     }

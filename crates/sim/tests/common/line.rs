@@ -1,5 +1,6 @@
-//! One sender and one receiver at the ends of a line that only delays, and loses what a test says: every window can
-//! be worked out by hand, every time is a multiple of half the round trip.
+//! Test bench: one sender and one receiver on a line with a fixed delay, no serialisation time, and the
+//! losses that a test chooses. Every window can be computed by hand, and every time is a multiple of half the
+//! round trip.
 
 use super::MS;
 use firstflight_host::chain::Chain;
@@ -16,10 +17,10 @@ use std::collections::BinaryHeap;
 /// Two-way delay of the line, milliseconds.
 pub(crate) const RTT: u64 = 100;
 
-/// A SYN, in place of a segment number.
+/// Sequence number of a SYN, in place of a segment number.
 pub(crate) const SYN: u32 = u32::MAX;
 
-/// What travels.
+/// A packet in transit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Carried {
     Data { segment: u32, flags: u64 },
@@ -27,27 +28,27 @@ enum Carried {
     Established,
 }
 
-/// The line.
+/// Configuration of the line and its endpoints.
 pub(crate) struct Line {
     pub(crate) stack: Stack,
     pub(crate) app: AppConfig,
     pub(crate) acks: AckPolicy,
     pub(crate) chain: Chain<AnyPhase>,
-    /// Which copies are lost: a segment and how many copies of it went before.
+    /// Lost copies: a segment, and the number of its earlier copies.
     pub(crate) lost: Vec<(u32, usize)>,
 }
 
-/// The schemes of these labels.
+/// Chain of the schemes with these labels.
 pub(crate) fn chain(labels: &[&str]) -> Chain<AnyPhase> {
     Chain::new(labels.iter().map(|label| AnyPhase::by_label(label).expect("registered")).collect())
         .expect("a chain")
 }
 
-/// What a sender sent: when (milliseconds), and which segment.
+/// A packet sent: time, milliseconds, and segment.
 pub(crate) type Sent = (u64, u32);
 
 impl Default for Line {
-    /// The stack of the RFCs: unlimited data in segments of 1000 bytes, Reno, an ACK for every segment.
+    /// RFC stack: unlimited data in segments of 1000 bytes, slow start and Reno, one ACK per segment.
     fn default() -> Self {
         Self {
             stack: Stack {
@@ -84,22 +85,22 @@ impl Default for Line {
     }
 }
 
-/// Collects what a sender sends, and carries what is not lost.
+/// Port that records what the sender sends and carries packets that are not lost.
 struct Wire<'a> {
     lost: &'a [(u32, usize)],
     sent: Vec<Sent>,
-    /// Which of them are marked as droppable.
+    /// For each packet, whether it was marked droppable.
     marked: Vec<bool>,
-    on_the_way: BinaryHeap<Reverse<(u64, usize, Carried)>>,
+    in_transit: BinaryHeap<Reverse<(u64, usize, Carried)>>,
     count: usize,
 }
 
 impl Wire<'_> {
     fn carry(&mut self, now: u64, what: Carried) {
         self.count += 1;
-        // A SYN's answer comes with it: it goes there and back at once.
+        // The answer to a SYN is part of it: the pair takes a whole round trip.
         let delay = if what == Carried::Established { RTT } else { RTT / 2 };
-        self.on_the_way.push(Reverse((now + delay * MS, self.count, what)));
+        self.in_transit.push(Reverse((now + delay * MS, self.count, what)));
     }
 
     fn send(&mut self, now: u64, segment: u32, what: Carried) {
@@ -124,20 +125,20 @@ impl Port for Wire<'_> {
 }
 
 impl Line {
-    /// The same with another recovery, initial window and threshold.
+    /// Default line with this recovery, initial window and initial threshold.
     pub(crate) fn with(recovery: Recovery, initial_window: u32, ssthresh: Option<u32>) -> Self {
         let mut line = Self::default();
         line.stack = Stack { recovery, initial_window, initial_ssthresh: ssthresh, ..line.stack };
         line
     }
 
-    /// The same, losing these copies.
+    /// Loses these copies.
     pub(crate) fn losing(mut self, lost: &[(u32, usize)]) -> Self {
         self.lost = lost.to_vec();
         self
     }
 
-    /// Runs until `end` milliseconds: the sender, and what it sent.
+    /// Runs until `end`, milliseconds; returns the sender and the packets that it sent.
     pub(crate) fn run(&self, end: u64) -> (Sender, Vec<Sent>) {
         let (sender, wire) = self.go(end);
         (sender, wire.sent)
@@ -149,9 +150,9 @@ impl Line {
             .reading(self.stack.receive_window)
             .opened_by_data(self.stack.handshake && self.stack.data_in_syn != DataInSyn::Never);
         let mut wire =
-            Wire { lost: &self.lost, sent: vec![], marked: vec![], on_the_way: BinaryHeap::new(), count: 0 };
+            Wire { lost: &self.lost, sent: vec![], marked: vec![], in_transit: BinaryHeap::new(), count: 0 };
         loop {
-            let arrival = wire.on_the_way.peek().map_or(u64::MAX, |Reverse(next)| next.0);
+            let arrival = wire.in_transit.peek().map_or(u64::MAX, |Reverse(next)| next.0);
             let now = arrival.min(sender.next_check()).min(receiver.due());
             if now > end * MS {
                 return (sender, wire);
@@ -161,7 +162,7 @@ impl Line {
             } else if now == receiver.due() {
                 let AckOut { seq, low, high } = receiver.on_timer();
                 wire.carry(now, Carried::Ack { seq, low, high });
-            } else if let Some(Reverse((_, _, carried))) = wire.on_the_way.pop() {
+            } else if let Some(Reverse((_, _, carried))) = wire.in_transit.pop() {
                 match carried {
                     Carried::Data { segment, flags } => {
                         if let Some(AckOut { seq, low, high }) = receiver.on_data(now, segment, (flags, 0)) {
@@ -177,19 +178,19 @@ impl Line {
         }
     }
 
-    /// The same with whether it is marked as droppable.
+    /// Packets sent until `end`, each with its droppable flag.
     pub(crate) fn sends_marked(&self, end: u64) -> Vec<(u64, u32, bool)> {
         let wire = self.go(end).1;
         wire.sent.into_iter().zip(wire.marked).map(|((at, segment), marked)| (at, segment, marked)).collect()
     }
 
-    /// What leaves until `end` milliseconds.
+    /// Packets sent until `end`, milliseconds.
     pub(crate) fn sends(&self, end: u64) -> Vec<Sent> {
         self.run(end).1
     }
 }
 
-/// What left at each time: `[(100, vec![1, 2]), ...]` as a flat list.
+/// Packets by time as a flat list: `[(100, &[1, 2])]` becomes `[(100, 1), (100, 2)]`.
 pub(crate) fn at(times: &[(u64, &[u32])]) -> Vec<Sent> {
     times.iter().flat_map(|&(time, segments)| segments.iter().map(move |&segment| (time, segment))).collect()
 }

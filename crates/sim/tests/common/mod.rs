@@ -1,4 +1,4 @@
-//! Networks for the simulator's tests.
+//! Shared networks and runners of the simulator's tests.
 #![allow(dead_code, reason = "each test program uses its own part")]
 
 pub(crate) mod line;
@@ -19,7 +19,8 @@ use firstflight_sim::sender::stack::{DataInSyn, IdleRestart, PartialAcks, Receiv
 
 pub(crate) const MS: u64 = 1_000_000;
 
-/// Runs `network` fused and per hop, each under the auditor, and once with nobody watching: all the same.
+/// Runs `network` fused and per hop with the auditor and once without observer; asserts that all outcomes
+/// agree.
 pub(crate) fn run(network: &Network) -> Outcome {
     let fused = audited(network, Mode::Fused).0;
     assert_eq!(fused, audited(network, Mode::PerHop).0, "per hop");
@@ -27,7 +28,7 @@ pub(crate) fn run(network: &Network) -> Outcome {
     fused
 }
 
-/// One run under the auditor, with its log.
+/// Runs `network` with the auditor; returns the outcome and the log.
 pub(crate) fn audited(network: &Network, mode: Mode) -> (Outcome, Recorder) {
     let (outcome, recorder) = simulate_observed(network, mode, Recorder::default());
     let violations = audit(network, &outcome, &recorder.log);
@@ -36,7 +37,7 @@ pub(crate) fn audited(network: &Network, mode: Mode) -> (Outcome, Recorder) {
     (outcome, recorder)
 }
 
-/// A dumbbell with what a test wants to vary. Times are milliseconds.
+/// Parameters of a dumbbell. Times are milliseconds.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) recovery: Recovery,
@@ -54,13 +55,13 @@ pub(crate) struct Case {
     pub(crate) unlimited_too: bool,
     pub(crate) udp_mbit_s: u64,
     pub(crate) red: bool,
-    /// In place of drop-tail or RED.
+    /// Replaces drop-tail or RED.
     pub(crate) queue: Option<QueueConfig>,
     pub(crate) ecn: bool,
     pub(crate) loss: f64,
     pub(crate) handshake: bool,
     pub(crate) data_in_syn: DataInSyn,
-    /// The receiving application reads so many segments at a time, of a window of twice that.
+    /// Segments that the receiving application reads at a time; the window is twice that.
     pub(crate) reads: Option<u32>,
     pub(crate) schemes: Vec<&'static str>,
     pub(crate) seed: u64,
@@ -202,8 +203,8 @@ pub(crate) fn network(case: &Case) -> Network {
     }
 }
 
-/// The links of a chain of routers, both ways, over which flow `i` of `case` goes from `spans[i].0` to
-/// `spans[i].1`, backwards where that is the smaller.
+/// Turns `case` into a line of routers with links in both directions. Flow `i` goes from router `spans[i].0`
+/// to router `spans[i].1`, on the backward links if the second is smaller.
 pub(crate) fn line_of_routers(case: &Case, delays_us: &[u64], spans: &[(usize, usize)]) -> Network {
     let mut net = network(&Case { flows: spans.len(), ..case.clone() });
     let hops = delays_us.len();

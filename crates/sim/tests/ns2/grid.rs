@@ -1,4 +1,4 @@
-//! The runs of `tests/ns2/scripts/grid.psv`, as ns-2 and as this simulator are given them.
+//! Rows of `tests/ns2/scripts/grid.psv`, as options for ns-2 and as networks for this simulator.
 
 use firstflight_contract::{Nanos, Rate};
 use firstflight_host::chain::Chain;
@@ -18,7 +18,7 @@ const MS: u64 = 1_000_000;
 /// ns-2's `tcpTick_`.
 const TICK: u64 = 10 * MS;
 
-/// A table with `|` between columns and a heading line; `#` begins a comment.
+/// Parses a table with `|` between columns and a heading line; `#` starts a comment.
 pub(crate) fn table(text: &str) -> Vec<BTreeMap<String, String>> {
     let mut lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     let heading: Vec<&str> = lines.next().expect("a heading").split('|').collect();
@@ -35,22 +35,22 @@ pub(crate) fn table(text: &str) -> Vec<BTreeMap<String, String>> {
 pub(crate) struct Cell(BTreeMap<String, String>);
 
 impl Cell {
-    /// The rows of a grid.
+    /// All rows of a grid.
     pub(crate) fn all(grid: &str) -> Vec<Self> {
         table(grid).into_iter().map(Self).collect()
     }
 
-    /// Its name.
+    /// Name of the row.
     pub(crate) fn id(&self) -> &str {
         self.text("id")
     }
 
-    /// A column as it stands.
+    /// Text of a column.
     pub(crate) fn text(&self, key: &str) -> &str {
         self.0.get(key).unwrap_or_else(|| panic!("the grid has no column {key}"))
     }
 
-    /// A column as a number.
+    /// Number in a column.
     pub(crate) fn number(&self, key: &str) -> f64 {
         self.text(key).parse().unwrap_or_else(|_| panic!("{key} of {} is not a number", self.id()))
     }
@@ -59,7 +59,7 @@ impl Cell {
         self.number(key) as u64
     }
 
-    /// Runs to take the mean of; their seeds are 1, 2, ...
+    /// Number of runs, with seeds 1, 2, ..., whose mean is compared.
     pub(crate) fn runs(&self) -> u64 {
         self.count("runs")
     }
@@ -73,8 +73,8 @@ impl Cell {
             .collect()
     }
 
-    /// The same run in this simulator. ns-2 draws the phase of each flow's clock, RED's uniforms and the jitter
-    /// of the starts; here each has a stream of its own.
+    /// The same run in this simulator. ns-2 draws the phase of each flow's clock, RED's random numbers and
+    /// the jitter of the starts from one generator; here each has its own stream.
     pub(crate) fn network(&self, seed: u64) -> Network {
         let rate = Rate(self.count("rate") * 1_000_000);
         let rtt = self.number("rtt") * MS as f64;
@@ -114,8 +114,9 @@ impl Cell {
                 ack_policy: self.ack_policy(),
             }
         };
-        // Where packets of two flows reach a link in the same nanosecond, ns-2 serves the one that left first, so
-        // the one with the longer access link; here it is the one whose link has the smaller number.
+        // When packets of two flows reach a link in the same nanosecond, ns-2 serves the one that left first,
+        // which has the longer access link. This simulator serves the one whose access link has the smaller
+        // number, so flows are added in reverse order.
         let flows = (0..flows).rev().map(flow).collect();
         Network {
             links: net.links,
@@ -136,7 +137,8 @@ impl Cell {
         })
         .expect("registered");
         for phase in &mut phases {
-            // ns-2 grows by 1/cwnd for every ACK, and estimates from one gap what may only lower the threshold.
+            // ns-2 grows by 1/cwnd per ACK; its Hoe estimates from a single gap and can only lower the
+            // threshold.
             for (label, name, word) in
                 [("reno", "growth", 1), ("hoe", "estimator", 1), ("hoe", "apply", 1), ("vegas", "growth", 1)]
             {

@@ -1,5 +1,6 @@
-//! What is sent after an idle time, packet by packet: `tests/ns2/scripts/idle.tcl` against the same sender here, on a line
-//! that only delays. ns-2's packets take 10 us each, this line's none: times are compared as whole milliseconds.
+//! Transmissions after an idle time, packet by packet: `tests/ns2/scripts/idle.tcl` against the same sender
+//! in this simulator, on a line with a fixed delay. ns-2's packets take 10 us each, packets on this line no
+//! time, so times are compared as whole milliseconds.
 
 use crate::common::MS;
 use crate::common::line::Line;
@@ -11,16 +12,16 @@ use firstflight_sim::sender::app::AppConfig;
 use firstflight_sim::sender::rto::RtoConfig;
 use firstflight_sim::sender::stack::{IdleRestart, Recovery, Stack};
 
-/// Packets of each write. From a window of one, without a threshold, they take rounds of 1, 2, 4, ..., 64 and 1: the last
-/// leaves at 700 ms and is acknowledged at 800, with a window of 129.
+/// Packets of each write. From a window of one, without a threshold, they take rounds of 1, 2, 4, ..., 64 and
+/// 1: the last leaves at 700 ms and is acknowledged at 800, with a window of 129.
 const WRITE: u32 = 128;
 
-/// A packet of the second write: whole milliseconds since it began, its number, whether it is marked as droppable.
+/// A packet of the second write: whole milliseconds since its start, number, droppable flag.
 type Left = (u64, u32, bool);
 
-/// One connection, in both.
+/// One connection, run in both simulators.
 struct Case {
-    /// What it is called in the table.
+    /// Name in the printed table.
     name: &'static str,
     /// Options of `idle.tcl`.
     ns2: &'static [&'static str],
@@ -28,7 +29,7 @@ struct Case {
     idle_restart: IdleRestart,
     startup: &'static str,
     ssthresh: Option<u32>,
-    /// When the second write begins, and how long it is compared, milliseconds.
+    /// Start of the second write and length of the comparison, milliseconds.
     idle: u64,
     until: u64,
 }
@@ -65,7 +66,7 @@ const CASES: [Case; 8] = [
         until: 350,
     },
     Case {
-        name: "validation, 850 ms after it",
+        name: "validation, 850 ms after the last packet",
         ns2: &["agent", "TCP/Newreno", "restart", "0", "validate", "1"],
         recovery: Recovery::NewReno,
         idle_restart: IdleRestart::Validate,
@@ -101,7 +102,7 @@ const CASES: [Case; 8] = [
         idle_restart: IdleRestart::Restart,
         startup: "fast-start",
         ssthresh: Some(20),
-        // From then on ns-2's window grows linearly, and this one stays until all of it is acknowledged.
+        // Later ns-2's window grows linearly, and this one stays constant until all of it is acknowledged.
         idle: 5000,
         until: 100,
     },
@@ -112,7 +113,7 @@ const CASES: [Case; 8] = [
         idle_restart: IdleRestart::Restart,
         startup: "fast-start",
         ssthresh: None,
-        // The partial ACK comes at 200.1 ms and makes both start over.
+        // The partial ACK arrives at 200.1 ms and makes both senders restart.
         idle: 5000,
         until: 300,
     },
@@ -136,7 +137,7 @@ impl Case {
         left
     }
 
-    /// Numbers of the second write whose first copies are lost.
+    /// Packets of the second write whose first copies are lost.
     fn lost(&self) -> Vec<u32> {
         let list = self.ns2.iter().skip_while(|word| **word != "drop").nth(1);
         list.map_or(vec![], |list| list.split(' ').map(|n| n.parse().expect("a number")).collect())
@@ -159,7 +160,7 @@ impl Case {
             idle_restart: self.idle_restart,
             rto: RtoConfig {
                 granularity: 10 * MS,
-                // ns-2's validation counts in timeouts without their lower bound (`t_rtxcur_`).
+                // ns-2's validation counts in timeouts without their minimum (`t_rtxcur_`).
                 min: if self.idle_restart == IdleRestart::Validate { 0 } else { 200 * MS },
                 ..line.stack.rto
             },
@@ -178,7 +179,7 @@ impl Case {
 }
 
 #[test]
-fn what_leaves_after_an_idle_time_is_what_leaves_in_ns_2() {
+fn transmissions_after_an_idle_time_equal_those_of_ns_2() {
     if !reference::installed() {
         return;
     }
@@ -188,7 +189,7 @@ fn what_leaves_after_an_idle_time_is_what_leaves_in_ns_2() {
         let (ns2, here) = (case.in_ns2(), case.here());
         let options = case.ns2.join(" ");
         println!("| {} | `{options}` | {} | {} ms |", case.name, here.len(), case.until);
-        assert_eq!(here, ns2, "{}: here, and in ns-2", case.name);
+        assert_eq!(here, ns2, "{}: left this simulator, right ns-2", case.name);
         assert!(!here.is_empty(), "{}", case.name);
     }
 }

@@ -1,6 +1,6 @@
-//! This simulator against ns-2 itself: Debian's `ns` runs `tests/ns2/scripts/dumbbell.tcl` on the rows of
-//! `tests/ns2/scripts/grid.psv`, the simulator runs the same under its `ns2` profile, and what is delivered and dropped
-//! must agree. `docs/validation.md` shows the table that this prints:
+//! Comparison with ns-2: Debian's `ns` runs `tests/ns2/scripts/dumbbell.tcl` on the rows of
+//! `tests/ns2/scripts/grid.psv`, this simulator runs the same with its `ns2` profile, and delivered and
+//! dropped packets must agree. `docs/validation.md` contains the table that this command prints:
 //!
 //! ```text
 //! cargo test --release -p firstflight-sim --test ns2 -- --nocapture
@@ -25,16 +25,16 @@ use std::sync::{Mutex, PoisonError};
 const GRID: &str = include_str!("scripts/grid.psv");
 const CHAOS: &str = include_str!("scripts/chaos.psv");
 
-/// Largest relative difference in delivered packets.
+/// Largest allowed relative difference in delivered packets.
 const DELIVERED: f64 = 0.02;
-/// Largest relative difference in drops.
+/// Largest allowed relative difference in drops.
 const DROPS: f64 = 0.05;
-/// Largest relative difference in the mean queue under RED.
+/// Largest allowed relative difference in the mean queue under RED.
 const QUEUE: f64 = 0.05;
-/// Fewer than twenty drops differ by more than 5 % as soon as they differ at all: they may by one.
+/// Allowed absolute difference in drops: below twenty drops, a single one is more than 5 %.
 const DROPS_FLOOR: f64 = 1.0;
 
-/// A row of the grid, run in both.
+/// A row of the grid and its results in both simulators.
 struct Compared {
     cell: Cell,
     ns2: Counts,
@@ -77,7 +77,7 @@ fn ours(cell: &Cell) -> Counts {
     })
 }
 
-/// Runs `cells` in both simulators, on every core.
+/// Runs `cells` in both simulators, on all cores.
 fn compare(cells: &[Cell]) -> Vec<Compared> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(vec![]);
@@ -97,7 +97,7 @@ fn compare(cells: &[Cell]) -> Vec<Compared> {
     done
 }
 
-/// What a row of the grid is about.
+/// Group of a row in the printed summary.
 fn kind(cell: &Cell) -> &str {
     let is = |key: &str, value: &str| cell.text(key) == value;
     match () {
@@ -116,7 +116,7 @@ fn percent(share: f64) -> String {
     format!("{:.2} %", 100.0 * share)
 }
 
-/// Median and worst of the deviations' sizes.
+/// Median and maximum absolute deviation.
 fn median_and_worst(deviations: impl Iterator<Item = f64>) -> [String; 2] {
     let mut sizes: Vec<f64> = deviations.map(f64::abs).collect();
     sizes.sort_by(f64::total_cmp);
@@ -142,14 +142,14 @@ fn print_summary(compared: &[Compared]) {
 }
 
 #[test]
-fn delivered_and_dropped_packets_agree_with_ns_2_wherever_ns_2_agrees_with_itself() {
+fn delivered_and_dropped_packets_agree_with_ns_2_where_ns_2_is_stable() {
     if !reference::installed() {
         return;
     }
     let stable: BTreeMap<String, bool> =
         table(CHAOS).into_iter().map(|row| (row["id"].clone(), row["use"] == "compare")).collect();
     let cells = Cell::all(GRID);
-    assert_eq!(cells.len(), stable.len(), "chaos.psv is of another grid");
+    assert_eq!(cells.len(), stable.len(), "chaos.psv belongs to another grid");
     let cells: Vec<Cell> = cells.into_iter().filter(|cell| stable[cell.id()]).collect();
     let compared = compare(&cells);
     print_summary(&compared);
@@ -179,14 +179,14 @@ const PAPER: [(&str, f64); 10] = [
 ];
 
 #[test]
-fn all_ten_newreno_cells_of_the_adaptive_start_papers_tables_are_within_five_percent() {
+fn all_ten_newreno_cells_of_the_adaptive_start_paper_agree_within_five_percent() {
     let cells = Cell::all(GRID);
     let with_ns2 = reference::installed();
     println!("| cell | paper | ns-2 today | here | here against the paper |");
     println!("|---|---|---|---|---|");
     for (id, paper) in PAPER {
         let cell = cells.iter().find(|cell| cell.id() == id).expect("in the grid");
-        // The paper's packets are of 1000 bytes, 40 of them headers; its figures fit payload.
+        // The paper's packets have 1000 bytes, 40 of them headers; its figures match the payload rate.
         let capacity = cell.number("rate") * 1e6 * cell.number("duration");
         let utilisation = |counts: Counts| 100.0 * counts.delivered * 960.0 * 8.0 / capacity;
         let here = utilisation(ours(cell));

@@ -1,5 +1,6 @@
-//! What NewReno sends while it repairs six losses of a window, packet by packet: `tests/ns2/scripts/idle.tcl` with one write and
-//! nothing before it, against the same sender here. Times are compared as whole milliseconds, as in `idle.rs`.
+//! NewReno's transmissions during the recovery of six losses in one window, packet by packet:
+//! `tests/ns2/scripts/idle.tcl` with a single write, against the same sender in this simulator. Times are
+//! compared as whole milliseconds, as in `idle.rs`.
 
 use crate::common::MS;
 use crate::common::line::Line;
@@ -11,20 +12,20 @@ use firstflight_sim::sender::app::AppConfig;
 use firstflight_sim::sender::rto::RtoConfig;
 use firstflight_sim::sender::stack::{PartialAcks, Recovery, Stack};
 
-/// Of the 25 packets that leave at 600 ms; a repair of one each round trip of 100 ms takes longer than the timeout, which is the
-/// smallest that is taken: 250 ms, lest it fire together with an ACK.
+/// Lost packets, of the 25 sent at 600 ms. Retransmitting one per round trip of 100 ms takes longer than the
+/// minimum timeout, which is 250 ms here so that it never fires together with an ACK.
 const LOST: [u32; 6] = [60, 62, 64, 66, 70, 75];
-/// How long is compared, milliseconds.
+/// Length of the comparison, milliseconds.
 const UNTIL: u64 = 3000;
 
-/// Options of `idle.tcl`, and the same here.
+/// Options of `idle.tcl`, and the equivalent rule of this simulator.
 const CASES: [(&[&str], PartialAcks); 3] = [
     (&[], PartialAcks::Impatient),
     (&["steady", "1"], PartialAcks::SlowButSteady),
     (&["steady", "1", "deflate", "0"], PartialAcks::Ns2Of2002),
 ];
 
-/// When which packet leaves: milliseconds, its number.
+/// Packets sent: time, milliseconds, and number.
 type Left = Vec<(u64, u32)>;
 
 fn in_ns2(options: &[&str]) -> Left {
@@ -63,7 +64,7 @@ fn here(partial_acks: PartialAcks) -> Left {
 }
 
 #[test]
-fn newreno_repairs_several_losses_as_ns_2_does_under_each_of_its_rules_for_partial_acks() {
+fn newreno_recovers_from_several_losses_like_ns_2_under_each_rule_for_partial_acks() {
     if !reference::installed() {
         return;
     }
@@ -72,17 +73,17 @@ fn newreno_repairs_several_losses_as_ns_2_does_under_each_of_its_rules_for_parti
     let mut sent = vec![];
     for (options, partial_acks) in CASES {
         let left = here(partial_acks);
-        assert_eq!(left, in_ns2(options), "{partial_acks:?}: here, and in ns-2");
-        // A hole is repaired twice only if the timer makes the sender start over.
-        let repaired = |hole: &u32| left.iter().filter(|left| left.1 == *hole).count() > 2;
+        assert_eq!(left, in_ns2(options), "{partial_acks:?}: left this simulator, right ns-2");
+        // A hole is retransmitted twice only if the timer makes the sender restart.
+        let retransmitted = |hole: &u32| left.iter().filter(|left| left.1 == *hole).count() > 2;
         println!(
             "| {partial_acks:?} | `{}` | {} | {} |",
             options.join(" "),
             left.len(),
-            LOST.iter().any(repaired)
+            LOST.iter().any(retransmitted)
         );
         sent.push(left.len());
     }
-    // As ns-2 counts them.
+    // The counts of ns-2.
     assert_eq!(sent, [342, 484, 439]);
 }

@@ -1,4 +1,4 @@
-//! ns-2's answers.
+//! Runs ns-2 and parses its output.
 
 use crate::grid::Cell;
 use std::ffi::OsStr;
@@ -10,13 +10,13 @@ use std::process::Command;
 pub(crate) struct Counts {
     pub(crate) delivered: f64,
     pub(crate) drops: f64,
-    /// Packets waiting at the bottleneck, over time; asked of ns-2 for RED only.
+    /// Time average of the packets waiting at the bottleneck; from ns-2 only for RED.
     pub(crate) mean_queue: Option<f64>,
 }
 
-/// Whether there is an ns-2 to ask; says so if not.
+/// Whether ns-2 is installed; prints a note if not.
 pub(crate) fn installed() -> bool {
-    // Without a script `ns` reads Tcl from its standard input, here none.
+    // Without a script `ns` reads Tcl from its standard input, which is empty here.
     let found = Command::new("ns").stdin(std::process::Stdio::null()).output();
     let missing = matches!(&found, Err(error) if error.kind() == ErrorKind::NotFound);
     if missing {
@@ -25,7 +25,7 @@ pub(crate) fn installed() -> bool {
     !missing
 }
 
-/// The mean over the runs with seeds 1 to `runs`.
+/// Mean over the runs with seeds 1 to `runs`.
 pub(crate) fn mean(runs: u64, run: impl Fn(u64) -> Counts) -> Counts {
     let all: Vec<Counts> = (1..=runs).map(run).collect();
     let mean = |of: fn(&Counts) -> f64| all.iter().map(of).sum::<f64>() / runs as f64;
@@ -37,7 +37,7 @@ pub(crate) fn mean(runs: u64, run: impl Fn(u64) -> Counts) -> Counts {
     }
 }
 
-/// What a script of `tests/ns2/scripts` prints.
+/// Output of a script in `tests/ns2/scripts`.
 pub(crate) fn answer<S: AsRef<OsStr>>(script: &str, options: impl IntoIterator<Item = S>) -> String {
     let script = format!("{}/tests/ns2/scripts/{script}", env!("CARGO_MANIFEST_DIR"));
     let output = Command::new("ns").arg(&script).args(options).output().expect("ns-2 starts");
@@ -46,7 +46,7 @@ pub(crate) fn answer<S: AsRef<OsStr>>(script: &str, options: impl IntoIterator<I
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// A row of the grid in ns-2.
+/// Runs a row of the grid in ns-2.
 pub(crate) fn run(cell: &Cell) -> Counts {
     mean(cell.runs(), |seed| {
         let answer = answer("dumbbell.tcl", cell.options(seed));

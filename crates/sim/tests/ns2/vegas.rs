@@ -1,5 +1,6 @@
-//! Table 3 of the Adaptive Start paper: the window at which Vegas leaves slow start over the bandwidth-delay product, at an
-//! RTT of 100 ms. In packets of 1000 bytes the five ratios are 48, 48, 96, 96 and about 190.
+//! Table 3 of the Adaptive Start paper: the window at which Vegas leaves slow start as a share of the
+//! bandwidth-delay product, at an RTT of 100 ms. In packets of 1000 bytes the five ratios are 48, 48, 96, 96
+//! and about 190.
 
 use crate::grid::Cell;
 use firstflight_host::chain::Chain;
@@ -7,10 +8,10 @@ use firstflight_schemes::registry::AnyPhase;
 use firstflight_schemes::scheme::Value;
 use firstflight_sim::outcome::simulate;
 
-/// Mbit/s of the bottleneck and the paper's ratio.
+/// Bottleneck rate, Mbit/s, and the paper's ratio.
 const TABLE: [(u64, f64); 5] = [(10, 0.384), (20, 0.192), (40, 0.192), (80, 0.096), (150, 0.101)];
 
-/// One flow and a buffer of a bandwidth-delay product, the window at the end of its start-up, packets.
+/// Window at the end of start-up, packets, for one flow and a buffer of one bandwidth-delay product.
 fn exit_window(mbit_s: u64, gamma: u64, cut: f64) -> f64 {
     let grid = format!(
         "id|kind|receiver|queue|rate|rtt|buffer|flows|spread|stagger|duration|ssthresh|iw|redmin|redmax|access|jitter|runs\n\
@@ -28,8 +29,7 @@ fn exit_window(mbit_s: u64, gamma: u64, cut: f64) -> f64 {
 }
 
 #[test]
-fn a_gamma_of_two_or_three_and_a_cut_of_a_quarter_give_table_3_of_the_adaptive_start_paper_and_ns_2s_do_not()
-{
+fn gamma_two_or_three_with_a_cut_of_a_quarter_gives_table_3_of_the_adaptive_start_paper() {
     println!(
         "| Mbit/s | paper, ratio | paper, packets | gamma 1, cut 1/8 | gamma 2, cut 1/4 | gamma 3, cut 1/4 | ratio |"
     );
@@ -44,11 +44,11 @@ fn a_gamma_of_two_or_three_and_a_cut_of_a_quarter_give_table_3_of_the_adaptive_s
             ratio * bdp,
             three / bdp
         );
-        // Three figures of the ratio are up to 1 packet in 1875.
+        // The three digits of a ratio allow up to 1 packet of 1875.
         for window in [two, three] {
             assert!((window / bdp - ratio).abs() < 0.0015, "{mbit_s} Mbit/s: {window} of {bdp}");
         }
         stock += usize::from((ns2 / bdp - ratio).abs() < 0.0015);
     }
-    assert_eq!(stock, 0, "ns-2's own parameters");
+    assert_eq!(stock, 0, "ns-2's own parameters match no cell");
 }

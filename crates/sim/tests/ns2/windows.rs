@@ -1,7 +1,7 @@
-//! Congestion avoidance against ns-2's: `tests/ns2/scripts/windows.tcl` runs one flow, and each of its epochs (from one reduction
-//! to the next) is gone through again by the scheme here. It is given the window that ns-2 reduced and has to reduce it
-//! alike; it is given as many ACKs as ns-2 had and has to grow alike. ns-2's `Agent/TCP/Linux` runs the kernel's own code of
-//! 2007; `ns2-highspeed` is an implementation of RFC 3649 of ns-2's own.
+//! Congestion avoidance against ns-2. `tests/ns2/scripts/windows.tcl` runs one flow, and the scheme of this
+//! simulator replays each epoch, from one reduction to the next. It gets the window that ns-2 reduced and
+//! must reduce it equally; it gets as many ACKs as ns-2 and must grow equally. ns-2's `Agent/TCP/Linux` runs
+//! the kernel's own code of 2007; `ns2-highspeed` is ns-2's own implementation of RFC 3649.
 //!
 //! ```text
 //! cargo test --release -p firstflight-sim --test ns2 windows -- --nocapture
@@ -16,7 +16,7 @@ use std::process::Command;
 
 const MSS: u64 = 1000;
 
-/// A line of ns-2's answer.
+/// One line of ns-2's output.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
     acks: u64,
@@ -40,18 +40,18 @@ fn samples(rule: &str, receiver: &str) -> Vec<Sample> {
     samples
 }
 
-/// What one epoch of ns-2's came to, and what it comes to here, packets.
+/// Result of one epoch in ns-2 and in this simulator, packets.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
-    /// Which it is; the one before the first reduction is number 0.
+    /// Number of the epoch; 0 before the first reduction.
     number: u64,
-    /// What the reduction left, in ns-2 and here.
+    /// Window after the reduction, in ns-2 and here.
     left: [f64; 2],
-    /// What growth added to it, in ns-2 and here.
+    /// Growth since then, in ns-2 and here.
     added: [f64; 2],
 }
 
-/// Gives a scheme ns-2's reductions and ACKs, each packet acknowledged worth `growth` bytes.
+/// Feeds ns-2's reductions and ACKs to a scheme; each acknowledged packet counts `growth` bytes.
 fn epochs(mut phase: AnyPhase, growth: u64, samples: &[Sample]) -> Vec<Epoch> {
     let mut control = Control::default();
     phase.enter(&Entry { mss: MSS as u32, ..Entry::default() }, &mut control);
@@ -67,9 +67,9 @@ fn epochs(mut phase: AnyPhase, growth: u64, samples: &[Sample]) -> Vec<Epoch> {
             let _ = phase.on_congestion(&event, &mut control);
             left = [first.ssthresh, packets(&control)];
         }
-        // Linux's window falls by and by while the loss is repaired; then it grows.
-        let repaired = of.skip_while(|s| s.cwnd >= s.ssthresh + 1.0);
-        let mut grown = repaired.skip_while(|s| s.cwnd < s.ssthresh + 1.0);
+        // Linux reduces its window gradually during recovery; growth starts after that.
+        let recovered = of.skip_while(|s| s.cwnd >= s.ssthresh + 1.0);
+        let mut grown = recovered.skip_while(|s| s.cwnd < s.ssthresh + 1.0);
         let Some(start) = grown.next() else { continue };
         control.cwnd = (start.cwnd * MSS as f64) as u64;
         let (mut acks, mut end) = (start.acks, start);
@@ -94,14 +94,14 @@ fn scheme(label: &str, parameters: &[(&str, Value)]) -> AnyPhase {
     phase
 }
 
-/// What is compared, and what ns-2's growth over the growth here may be.
+/// A comparison, and the allowed ratio of ns-2's growth to the growth here.
 struct Case {
     rule: &'static str,
     receiver: &'static str,
     scheme: AnyPhase,
     growth: u64,
-    /// The first epoch whose growth tells: for BIC it hangs on the window before, and Linux's first one is slow start's, which
-    /// grows too fast for the samples.
+    /// First epoch whose growth is compared. BIC's depends on the previous window, and Linux's first epoch is
+    /// slow start's, which is too fast for the samples.
     first: u64,
     ratio: RangeInclusive<f64>,
 }
@@ -112,23 +112,24 @@ fn cases() -> Vec<Case> {
     let case =
         |rule, receiver, scheme, growth, first, ratio| Case { rule, receiver, scheme, growth, first, ratio };
     vec![
-        // The kernel of 2007 counts one ACK more than it means to for each segment it adds: up to 1/40 here.
+        // The kernel of 2007 counts one ACK too many for each segment that it adds: up to 1/40 here.
         case("bic", "delayed", scheme("bic", &[linux]), MSS, 2, 0.975..=1.005),
-        // It divides by the segments an ACK covers on average, in sixteenths, and that average, cut to whole sixteenths, never
-        // falls from the 31/16 it begins with: with an ACK per packet it grows so much too fast.
+        // It divides by the average number of segments per ACK, in sixteenths. Truncated to whole sixteenths,
+        // that average never falls from its initial 31/16, so with one ACK per packet the window grows that
+        // much too fast.
         case("bic", "every", scheme("bic", &[linux]), MSS * 31 / 16, 2, 0.975..=1.005),
-        // The kernel's table rounds a(w) up to whole segments, half a segment of five to ten on average.
+        // The kernel's table rounds a(w) up to whole segments: on average half a segment of five to ten.
         case("highspeed", "every", scheme("highspeed", &[]), MSS, 1, 1.03..=1.07),
-        // ns-2's p(w) is a line from 1.5/38^2 at 38 to 1e-7 at 83 000, the RFC's 0.078/w^1.2: 1.048 times as much at 38, 1.037 at
-        // 1000.
+        // ns-2's p(w) is a line from 1.5/38^2 at 38 to 1e-7 at 83 000, the RFC's is 0.078/w^1.2: 1.048 times
+        // as much at 38, 1.037 at 1000.
         case("ns2-highspeed", "every", scheme("highspeed", &[]), MSS, 0, 1.025..=1.045),
-        // One ACK more than it means to, again: 51 for 50.
+        // Again one ACK too many: 51 for 50.
         case("scalable", "every", scheme("scalable", &[linux, doubled]), MSS, 1, 0.97..=0.99),
     ]
 }
 
 #[test]
-fn windows_fall_and_grow_as_in_ns_2_but_for_what_is_known_of_its_rules() {
+fn windows_fall_and_grow_as_in_ns_2_except_for_its_known_deviations() {
     if !reference::installed() {
         return;
     }
@@ -151,13 +152,14 @@ fn windows_fall_and_grow_as_in_ns_2_but_for_what_is_known_of_its_rules() {
                 let low = ratios.iter().copied().fold(f64::MAX, f64::min);
                 (low, ratios.iter().copied().fold(0.0, f64::max), ratios.len())
             };
-            // Linux's first reduction is of a window that the samples miss; ns-2's own agent halves at the first.
+            // The samples miss the window of Linux's first reduction; ns-2's own agent halves at the first
+            // reduction.
             let (left, added) = (over(2, |e| e.left), over(case.first, |e| e.added));
             println!(
                 "| {} | {} | {} | {:.3} to {:.3} | {:.3} to {:.3} |",
                 case.rule, case.receiver, added.2, left.0, left.1, added.0, added.1
             );
-            // Within a sample the window may have grown by a packet; the kernel's table has b(w) in 1/256.
+            // Within a sample the window may grow by a packet; the kernel's table has b(w) in units of 1/256.
             assert!(left.0 > 0.99 && left.1 < 1.01, "{}: {epochs:?}", case.rule);
             let fits = case.ratio.contains(&added.0) && case.ratio.contains(&added.1);
             assert!(fits, "{}: {epochs:?}", case.rule);

@@ -7,7 +7,7 @@ use firstflight_net::queue::Room;
 use firstflight_net::queue::codel::CodelConfig;
 use firstflight_net::queue::fq_codel::FqCodelConfig;
 use firstflight_net::queue::red::RedConfig;
-use firstflight_net::trace::Trace;
+use firstflight_net::rate_trace::RateTrace;
 use firstflight_scenario as scenario;
 use firstflight_scenario::{Endpoints, Graph, Limit, LinkTrace, Queue, Scenario, Schedule};
 use firstflight_sim::config::{LinkConfig, QueueConfig};
@@ -137,12 +137,12 @@ impl<'a> Wires<'a> {
     }
 }
 
-fn trace(trace: &LinkTrace) -> Arc<Trace> {
+fn trace(trace: &LinkTrace) -> Arc<RateTrace> {
     Arc::new(match &*trace.schedule {
         Schedule::Opportunities(times) => {
-            Trace::opportunities(times.iter().map(|ms| ms * 1_000_000).collect())
+            RateTrace::opportunities(times.iter().map(|ms| ms * 1_000_000).collect())
         }
-        Schedule::Rates(steps) => Trace::rates(steps.iter().map(|(from, rate)| (from.0, rate.0)).collect()),
+        Schedule::Rates(steps) => RateTrace::rates(steps.iter().map(|(from, rate)| (from.0, rate.0)).collect()),
     })
 }
 

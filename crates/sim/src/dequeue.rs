@@ -1,17 +1,17 @@
-//! Links that hold their packets until they are free: their moments are events of their stage, behind all arrivals of
-//! the same time.
+//! Links with a dequeue-time queue. The times at which such a link becomes free are events of its stage,
+//! processed after all arrivals of the same time.
 
 use crate::config::{LinkConfig, Network, QueueConfig};
 use crate::observe::Observer;
 use crate::packet::{self, Packet};
 use crate::route::{End, Leg};
 use crate::wire::{Content, SYN, UDP_MARK, Wire, build, read_at, seen, stream};
-use firstflight_net::held::{Departure, HeldLink};
+use firstflight_net::dequeue_link::{Departure, DequeueLink};
 use firstflight_net::link::Passage;
 use firstflight_net::queue::choke::Choke;
 use firstflight_net::queue::codel::Codel;
+use firstflight_net::queue::dequeue::{DequeueQueue, Item};
 use firstflight_net::queue::fq_codel::FqCodel;
-use firstflight_net::queue::held::{HeldQueue, Item};
 use firstflight_net::queue::priority::Priority;
 
 /// A waiting packet.
@@ -22,28 +22,28 @@ pub(crate) struct Load {
     leg: u32,
 }
 
-/// A link that holds its packets.
-pub(crate) struct Hold {
-    pub(crate) link: HeldLink<Load>,
-    /// Its number among all links.
+/// A link with a dequeue-time queue.
+pub(crate) struct DequeueHop {
+    pub(crate) link: DequeueLink<Load>,
+    /// Number among all links.
     pub(crate) number: usize,
-    /// The leg over which its moments come, and whether one is on its way.
+    /// Leg that carries its release events, and whether one is scheduled.
     leg: u32,
     armed: bool,
-    /// Flows of the network: datagrams are numbered after them.
+    /// Number of TCP flows; UDP sources are numbered after them.
     flows: u32,
 }
 
-impl Hold {
-    /// The link of this number, which is called over `leg`.
+impl DequeueHop {
+    /// Creates the link of this number, whose release events come over `leg`.
     pub(crate) fn new(network: &Network, number: usize, leg: u32) -> Self {
         let config = &network.links[number];
-        let link = HeldLink::new(build(config, network.seed), queue(config, network.seed))
+        let link = DequeueLink::new(build(config, network.seed), queue(config, network.seed))
             .with_readings(read_at(config));
         Self { link, number, leg, armed: false, flows: network.flows.len() as u32 }
     }
 
-    /// One number for each direction of each connection and for each source of datagrams.
+    /// Flow number for the queue: one per direction of a connection and one per UDP source.
     fn flow(&self, leg: &Leg, content: &Content) -> u32 {
         match leg.ack_size {
             0 => 2 * leg.flow,
@@ -53,43 +53,43 @@ impl Hold {
     }
 }
 
-fn queue(link: &LinkConfig, seed: u64) -> HeldQueue<Load> {
+fn queue(link: &LinkConfig, seed: u64) -> DequeueQueue<Load> {
     let stream = |what: &str| stream(link, seed, what);
     match link.queue {
-        QueueConfig::Priority(room) => HeldQueue::Priority(Priority::new(room)),
+        QueueConfig::Priority(room) => DequeueQueue::Priority(Priority::new(room)),
         QueueConfig::Choke(config) => {
-            HeldQueue::Choke(Box::new(Choke::new(config, stream("red"), stream("choke"))))
+            DequeueQueue::Choke(Box::new(Choke::new(config, stream("red"), stream("choke"))))
         }
-        QueueConfig::Codel(config, room) => HeldQueue::Codel(Codel::new(config, room)),
+        QueueConfig::Codel(config, room) => DequeueQueue::Codel(Codel::new(config, room)),
         QueueConfig::FqCodel(config) => {
-            HeldQueue::FqCodel(Box::new(FqCodel::new(config, stream("fq-codel").bits())))
+            DequeueQueue::FqCodel(Box::new(FqCodel::new(config, stream("fq-codel").bits())))
         }
-        _ => unreachable!("a queue that decides on arrival holds nothing"),
+        _ => unreachable!("a queue that decides on arrival has no dequeue-time state"),
     }
 }
 
 impl<O: Observer> Wire<'_, O> {
-    /// What comes over `leg` has reached the queue of a link that holds its packets: a packet of `size` bytes, or the
-    /// moment when the link is free.
+    /// Handles an event at a dequeue-time queue: the arrival of a packet of `size` bytes, or the release that
+    /// is due when the link is free.
     #[cold]
     #[inline(never)]
     pub(crate) fn at_queue(&mut self, at: u64, leg: &Leg, size: u32, content: Content) {
         let index = leg.links[0] as usize;
         let departure = match leg.end {
-            End::Hold => self.join(index, at, leg, size, content),
+            End::DequeueQueue => self.join(index, at, leg, size, content),
             _ => self.release(index, at),
         };
-        while let Some(item) = self.holds[index].link.take_dropped() {
+        while let Some(item) = self.dequeue_hops[index].link.take_dropped() {
             self.leaves(index, at, &item, Passage::Dropped);
         }
         if let Some(Departure { item, passage }) = departure {
             self.leaves(index, at, &item, passage);
         }
-        let Hold { link, leg, armed, .. } = &mut self.holds[index];
+        let DequeueHop { link, leg, armed, .. } = &mut self.dequeue_hops[index];
         if !*armed && let Some(due) = link.due() {
             *armed = true;
-            let moment = Packet { at: due, leg: *leg, ..Packet::default() };
-            self.enqueue(self.leg(moment.leg), moment);
+            let release = Packet { at: due, leg: *leg, ..Packet::default() };
+            self.enqueue(self.leg(release.leg), release);
         }
     }
 
@@ -101,18 +101,18 @@ impl<O: Observer> Wire<'_, O> {
         size: u32,
         content: Content,
     ) -> Option<Departure<Load>> {
-        let hold = &mut self.holds[index];
+        let hop = &mut self.dequeue_hops[index];
         let is_data = leg.ack_size == 0;
-        let offer = hold.link.offer(Item {
+        let offer = hop.link.offer(Item {
             at,
             size,
-            flow: hold.flow(leg, &content),
+            flow: hop.flow(leg, &content),
             ecn_capable: is_data && content.low & packet::ECT != 0,
             droppable: is_data && content.low & packet::DROPPABLE != 0,
             load: Load { content, leg: leg.next },
         });
         if O::ON {
-            let (number, seen) = (hold.number as u32, seen(leg, &content, size));
+            let (number, seen) = (hop.number as u32, seen(leg, &content, size));
             match offer.taken {
                 true => self.observer.queued(at, number, seen),
                 false => self.observer.offered(at, number, seen, Passage::Dropped),
@@ -125,18 +125,18 @@ impl<O: Observer> Wire<'_, O> {
     }
 
     fn release(&mut self, index: usize, at: u64) -> Option<Departure<Load>> {
-        let hold = &mut self.holds[index];
-        hold.armed = false;
-        // What waited when this moment was foreseen may be gone, and the link busy with what came later.
-        hold.link.due().filter(|&due| due <= at).and_then(|_| hold.link.depart(at))
+        let hop = &mut self.dequeue_hops[index];
+        hop.armed = false;
+        // Packets that waited when this release was scheduled may be gone, and the link busy with later ones.
+        hop.link.due().filter(|&due| due <= at).and_then(|_| hop.link.depart(at))
     }
 
-    /// A packet leaves the queue, and goes on from the far end of the link if it gets there.
+    /// A packet leaves the queue; it continues from the far end of the link unless it was lost.
     fn leaves(&mut self, index: usize, at: u64, item: &Item<Load>, passage: Passage) {
         let Load { content: Content { seq, mut low, high }, leg } = item.load;
         let leg = self.leg(leg);
         if O::ON {
-            let number = self.holds[index].number as u32;
+            let number = self.dequeue_hops[index].number as u32;
             self.observer.left(at, number, seen(leg, &item.load.content, item.size), item.at, passage);
         }
         let then = match passage {

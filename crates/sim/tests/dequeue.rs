@@ -1,5 +1,5 @@
-//! Links that hold their packets until they are free are the same simulation in both modes, whatever the discipline, and
-//! under one that drop-tail could have stood in for, the same as drop-tail.
+//! Dequeue-time queues give the same simulation in both modes, and a discipline equivalent to drop-tail gives
+//! the same result as drop-tail.
 
 mod common;
 
@@ -8,28 +8,29 @@ use firstflight_net::queue::Room;
 use firstflight_net::queue::codel::CodelConfig;
 use firstflight_net::queue::fq_codel::FqCodelConfig;
 use firstflight_net::queue::red::RedConfig;
-use firstflight_net::trace::Trace;
+use firstflight_net::rate_trace::RateTrace;
 use firstflight_sim::config::{Network, QueueConfig, UdpConfig};
 use firstflight_sim::outcome::Outcome;
 use firstflight_sim::sender::stack::Recovery;
 use std::sync::Arc;
 
-/// Runs `net` with its drop-tail queues as they are, and then with queues that hold their packets: the same outcome.
+/// Asserts that `net` has the same outcome with drop-tail queues and with equivalent dequeue-time queues.
 fn same_as_drop_tail(net: &Network) -> Outcome {
     let on_arrival = run(net);
-    let mut held = net.clone();
-    for link in &mut held.links {
+    let mut at_dequeue = net.clone();
+    for link in &mut at_dequeue.links {
         link.queue = match link.queue {
             QueueConfig::Packets(limit) => QueueConfig::Priority(Room::Packets(limit)),
             QueueConfig::Bytes(limit) => QueueConfig::Priority(Room::Bytes(limit)),
             other => other,
         };
     }
-    let mut outcome = run(&held);
-    for (held, link) in outcome.links.iter_mut().zip(&on_arrival.links) {
-        // A link that is not called counts what waited when the wait was longest, which need not be the most packets.
-        assert!(held.stats.max_queue >= link.stats.max_queue);
-        held.stats.max_queue = link.stats.max_queue;
+    let mut outcome = run(&at_dequeue);
+    for (other, link) in outcome.links.iter_mut().zip(&on_arrival.links) {
+        // A drop-tail link counts the packets that wait when the wait is longest, which need not be the
+        // maximum.
+        assert!(other.stats.max_queue >= link.stats.max_queue);
+        other.stats.max_queue = link.stats.max_queue;
     }
     assert_eq!(outcome, on_arrival);
     assert!(on_arrival.flows.iter().any(|flow| flow.delivered > 0));
@@ -37,7 +38,7 @@ fn same_as_drop_tail(net: &Network) -> Outcome {
 }
 
 #[test]
-fn a_dumbbell_without_droppable_packets_is_one_of_drop_tail() {
+fn without_droppable_packets_a_priority_queue_equals_drop_tail() {
     for recovery in [Recovery::NewReno, Recovery::Sack, Recovery::Rack { sack: true }] {
         for loss in [0.0, 0.002] {
             let case = Case { recovery, flows: 8, buffer: 30, every: 2, loss, seconds: 8, ..Case::default() };
@@ -48,7 +49,7 @@ fn a_dumbbell_without_droppable_packets_is_one_of_drop_tail() {
 }
 
 #[test]
-fn finite_flows_that_pause_beside_datagrams_and_a_handshake() {
+fn it_equals_drop_tail_with_pauses_datagrams_and_handshakes() {
     let case = Case {
         bytes: Some(200_000),
         pauses: vec![300, 1000],
@@ -62,16 +63,16 @@ fn finite_flows_that_pause_beside_datagrams_and_a_handshake() {
 }
 
 #[test]
-fn queues_that_hold_in_a_row_with_traffic_across() {
+fn it_equals_drop_tail_on_a_line_with_cross_traffic() {
     let case = Case { udp_mbit_s: 1, every: 2, buffer: 30, seconds: 10, ..Case::default() };
     let spans = [(0, 4), (0, 1), (1, 2), (2, 3), (3, 4), (1, 3)];
     same_as_drop_tail(&line_of_routers(&case, &[10_000, 25_000, 5_000, 1_000], &spans));
-    // So close that no stage may go ahead of another.
+    // Too short for any stage to run ahead of another.
     same_as_drop_tail(&line_of_routers(&case, &[1, 1, 1, 1], &spans));
 }
 
 #[test]
-fn one_flow_alone_whose_path_ends_with_a_queue_that_holds() {
+fn it_equals_drop_tail_at_the_end_of_the_path_of_a_single_flow() {
     let case = Case { buffer: 20, seconds: 5, udp_mbit_s: 3, ..Case::default() };
     let mut net = line_of_routers(&case, &[20_000], &[(0, 1)]);
     net.udp = vec![UdpConfig { path: vec![0], ..net.udp[0].clone() }];
@@ -79,9 +80,9 @@ fn one_flow_alone_whose_path_ends_with_a_queue_that_holds() {
 }
 
 #[test]
-fn room_in_bytes_and_a_rate_that_changes() {
+fn it_equals_drop_tail_with_a_byte_limit_and_a_changing_rate() {
     let rates = (0..100).map(|i| (i * 100 * MS, [20_000_000, 2_000_000, 0][i as usize % 3]));
-    let trace = Trace::rates(rates.chain([(10_000 * MS, 10_000_000)]).collect());
+    let trace = RateTrace::rates(rates.chain([(10_000 * MS, 10_000_000)]).collect());
     let case = Case { flows: 4, every: 2, seconds: 10, ..Case::default() };
     let mut net = network(&case);
     net.links[0].queue = QueueConfig::Bytes(30_000);
@@ -114,13 +115,13 @@ fn choke(ecn: bool) -> QueueConfig {
 }
 
 #[test]
-fn every_discipline_drops_or_marks_and_is_the_same_in_both_modes() {
+fn every_discipline_drops_or_marks_and_agrees_in_both_modes() {
     for ecn in [false, true] {
         for queue in [codel(ecn), fq_codel(ecn, Room::Packets(1000)), choke(ecn)] {
             let case = Case { queue: Some(queue), ecn, flows: 4, every: 2, seconds: 7, ..Case::default() };
             let outcome = run(&network(&case));
             let stats = outcome.links[0].stats;
-            // Under CHOKe four flows meet themselves before RED would mark them.
+            // With CHOKe, four flows lose packets to the comparison before RED marks any.
             let marks = ecn && !matches!(queue, QueueConfig::Choke(_));
             assert!(stats.drops > 0 || marks, "{queue:?}");
             assert_eq!(stats.marks > 0, marks, "{queue:?}");
@@ -130,7 +131,7 @@ fn every_discipline_drops_or_marks_and_is_the_same_in_both_modes() {
 }
 
 #[test]
-fn disciplines_in_a_row_under_cross_traffic_and_losses() {
+fn both_modes_agree_on_a_line_of_different_disciplines() {
     let spans = [(0, 4), (0, 1), (1, 2), (2, 3), (3, 4), (1, 3)];
     let case = Case { udp_mbit_s: 6, buffer: 30, loss: 0.001, seconds: 6, ..Case::default() };
     let mut net = line_of_routers(&case, &[10_000, 25_000, 5_000, 1_000], &spans);
@@ -143,7 +144,8 @@ fn disciplines_in_a_row_under_cross_traffic_and_losses() {
     assert!(outcome.links[..3].iter().all(|link| link.stats.drops > 0), "{:?}", outcome.links);
 }
 
-/// Packets that one TCP flow has had through 10 Mbit/s by 9 s beside datagrams at 20 Mbit/s from 3 s on.
+/// Packets that one TCP flow delivers over 10 Mbit/s from second 4 to second 8, beside datagrams at 20 Mbit/s
+/// from 3 s on.
 fn beside_a_flood(queue: QueueConfig) -> u32 {
     let case = Case { queue: Some(queue), udp_mbit_s: 20, rtt: 40, seconds: 9, ..Case::default() };
     let flow = &run(&network(&case)).flows[0];
@@ -151,9 +153,9 @@ fn beside_a_flood(queue: QueueConfig) -> u32 {
 }
 
 #[test]
-fn flow_queues_give_a_flow_its_half_beside_a_flood_and_one_queue_gives_it_nothing() {
-    // Half of 10 Mbit/s in packets of 1000 bytes makes 625 a second, 2500 in the four seconds from 4 to 8. CoDel halves its
-    // window now and then: three quarters of that are its due in any case, and no more than all of it.
+fn beside_a_flood_flow_queues_give_a_flow_half_the_link_and_drop_tail_almost_nothing() {
+    // Half of 10 Mbit/s in packets of 1000 bytes is 625 per second, 2500 in four seconds. CoDel halves the
+    // window at times, so at least three quarters of that are expected, and never more than all of it.
     let fair = beside_a_flood(fq_codel(false, Room::Packets(1000)));
     assert!((1875..=2500).contains(&fair), "{fair}");
     let unfair = beside_a_flood(QueueConfig::Packets(60));
@@ -161,16 +163,16 @@ fn flow_queues_give_a_flow_its_half_beside_a_flood_and_one_queue_gives_it_nothin
 }
 
 #[test]
-fn controlled_delay_keeps_a_deep_buffer_nearly_empty() {
+fn codel_keeps_a_deep_buffer_nearly_empty() {
     let mean_wait = |queue| {
         let case = Case { queue: Some(queue), rtt: 50, seconds: 20, ..Case::default() };
         let link = run(&network(&case)).links[0].clone();
-        // A window that halves and has no queue to hold uses three quarters of the link.
+        // A window that halves without a queue to sustain it uses three quarters of the link.
         assert!(link.utilization > 0.75);
         // A packet takes 0.8 ms.
         link.mean_queue * 0.8
     };
-    // RFC 8289 section 4: the standing queue is to be about the target, 5 ms; a buffer of 500 packets makes 400 ms.
+    // RFC 8289 section 4: the standing queue is about the target, 5 ms; a buffer of 500 packets holds 400 ms.
     assert!(mean_wait(codel(false)) < 10.0);
     assert!(mean_wait(QueueConfig::Packets(500)) > 100.0);
 }

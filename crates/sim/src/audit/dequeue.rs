@@ -1,6 +1,6 @@
-//! What a link that holds its packets may do with them.
+//! Rules for links with a dequeue-time queue.
 
-use super::links::{Counts, tape, transmission};
+use super::links::{Counts, player, transmission};
 use super::{Event, Findings, Rule};
 use crate::config::{LinkConfig, Network, QueueConfig};
 use crate::observe::Seen;
@@ -8,30 +8,30 @@ use crate::packet::DROPPABLE;
 use firstflight_net::link::Passage;
 use firstflight_net::queue::Room;
 use firstflight_net::queue::fq_codel::FqCodelConfig;
-use firstflight_net::trace::Tape;
+use firstflight_net::rate_trace::TracePlayer;
 
-/// A link as its log tells it.
+/// State of one link, reconstructed from its log.
 struct Replay<'a> {
     config: &'a LinkConfig,
     number: u32,
-    /// The run's end.
+    /// End of the run, nanoseconds.
     end: u64,
-    /// When the last thing happened.
+    /// Time of the last event.
     now: u64,
-    /// When the last transmission ends.
+    /// End of the last transmission.
     free_at: u64,
-    /// Since when something waits.
+    /// Time since which the queue has not been empty.
     ready_at: u64,
-    tape: Option<Tape>,
-    /// What waits and since when, in the order in which it came.
+    player: Option<TracePlayer>,
+    /// Waiting packets in order of arrival, each with its arrival time.
     waiting: Vec<(u64, Seen)>,
-    /// What was refused last, and when; and when more was let in last than there is room for.
+    /// Last refused packet and its time; last time at which an accepted packet exceeded the room.
     refused: Option<(u64, Seen)>,
     overfull_at: Option<u64>,
     counts: Counts,
 }
 
-/// Replays every such link on its own, and puts down in `counts` what it did.
+/// Replays every such link separately and stores its counts in `counts`.
 pub(super) fn replay(
     network: &Network,
     end: u64,
@@ -39,7 +39,7 @@ pub(super) fn replay(
     counts: &mut [Counts],
     findings: &mut Findings,
 ) {
-    for (number, config) in (0..).zip(&network.links).filter(|(_, link)| link.queue.holds()) {
+    for (number, config) in (0..).zip(&network.links).filter(|(_, link)| link.queue.decides_at_dequeue()) {
         let mut link = Replay {
             config,
             number,
@@ -47,7 +47,7 @@ pub(super) fn replay(
             now: 0,
             free_at: 0,
             ready_at: 0,
-            tape: tape(config),
+            player: player(config),
             waiting: vec![],
             refused: None,
             overfull_at: None,
@@ -67,7 +67,7 @@ impl Replay<'_> {
                 self.counts.drops += 1;
                 self.refused = Some((at, packet));
                 findings.expect(passage == Passage::Dropped, Rule::Conservation, at, || {
-                    format!("{packet:?} passes {} without joining its queue", self.config.name)
+                    format!("{packet:?} passes {} without joining the queue", self.config.name)
                 });
                 findings.expect(self.refuses(&packet), Rule::Buffer, at, || {
                     format!("{} refuses {packet:?} with {} waiting", self.config.name, self.waiting.len())
@@ -112,11 +112,11 @@ impl Replay<'_> {
         }
     }
 
-    /// Whatever happened at one instant, afterwards the queue is within its room.
+    /// Checks that the queue was within its room after all events of the previous instant.
     fn tick(&mut self, at: u64, findings: &mut Findings) {
         let name = &self.config.name;
         findings.expect(at >= self.now, Rule::Order, at, || {
-            format!("something happens at {name} after {} ns", self.now)
+            format!("an event at {name} comes before the last one, at {} ns", self.now)
         });
         if at > self.now {
             self.now = at;
@@ -128,13 +128,13 @@ impl Replay<'_> {
 
     fn transmit(&mut self, at: u64, since: u64, size: u32, passage: Passage, findings: &mut Findings) {
         let name = &self.config.name;
-        // A link does not rest while something waits, nor does it begin before it is done.
+        // A link must not idle while packets wait, nor start before the last transmission ends.
         let start = self.free_at.max(self.ready_at);
         findings.expect(at == start, Rule::Capacity, at, || {
-            format!("{name} begins at {at} ns, and should at {start} ns")
+            format!("{name} starts a transmission at {at} ns, expected {start} ns")
         });
-        let duration = match &mut self.tape {
-            Some(tape) => tape.carry(since, size) - at,
+        let duration = match &mut self.player {
+            Some(player) => player.carry(since, size) - at,
             None => transmission(self.config, size),
         };
         let finish = match passage {
@@ -142,13 +142,13 @@ impl Replay<'_> {
             _ => at + duration,
         };
         findings.expect(finish.abs_diff(at + duration) <= 1, Rule::Capacity, at, || {
-            format!("{name} sends {size} bytes until {finish} ns; from {at} ns they take {duration} ns")
+            format!("{name} sends {size} bytes from {at} ns until {finish} ns, expected {duration} ns")
         });
         findings.expect(
             passage != Passage::LostOnWire || self.config.loss > 0.0,
             Rule::Conservation,
             at,
-            || format!("{name} loses a packet, and should lose none"),
+            || format!("{name} loses a packet on a wire without loss"),
         );
         self.free_at = finish;
         self.counts.transmitted(at, self.end, size, passage);
@@ -157,7 +157,7 @@ impl Replay<'_> {
     fn finish(&self, findings: &mut Findings) {
         let rests = !self.waiting.is_empty() && self.free_at < self.end;
         findings.expect(!rests, Rule::Capacity, self.free_at, || {
-            format!("{} rests with {} packets waiting", self.config.name, self.waiting.len())
+            format!("{} idles with {} packets waiting", self.config.name, self.waiting.len())
         });
     }
 
@@ -174,7 +174,7 @@ impl Replay<'_> {
         !self.waiting[..place].iter().any(|(_, other)| (other.kind, other.flow) == (own.kind, own.flow))
     }
 
-    /// Whether `packet` may be refused.
+    /// Whether the queue may refuse `packet`.
     fn refuses(&self, packet: &Seen) -> bool {
         match self.config.queue {
             QueueConfig::Priority(room) => {
@@ -187,7 +187,8 @@ impl Replay<'_> {
         }
     }
 
-    /// Whether the packet at `place`, already joined by what comes, may be dropped.
+    /// Whether the packet at `place` may be dropped, given that the arriving packet has already joined the
+    /// queue.
     fn drops(&self, place: usize) -> bool {
         let last_droppable = self.waiting.iter().rposition(|(_, own)| own.flags & DROPPABLE != 0);
         match self.config.queue {
@@ -200,8 +201,8 @@ impl Replay<'_> {
             }
             QueueConfig::Codel(codel, _) => place == 0 && self.waited(place) >= codel.target,
             QueueConfig::FqCodel(FqCodelConfig { codel, .. }) => {
-                let gives_room = self.overfull_at == Some(self.now);
-                self.is_first_of_its_flow(place) && (gives_room || self.waited(place) >= codel.target)
+                let makes_room = self.overfull_at == Some(self.now);
+                self.is_first_of_its_flow(place) && (makes_room || self.waited(place) >= codel.target)
             }
             _ => false,
         }
@@ -211,7 +212,7 @@ impl Replay<'_> {
         self.now - self.waiting[place].0
     }
 
-    /// Whether what waits is within the limit.
+    /// Whether the waiting packets are within the limit.
     fn fits(&self) -> bool {
         let room = match self.config.queue {
             QueueConfig::Priority(room)
@@ -225,7 +226,7 @@ impl Replay<'_> {
     }
 }
 
-/// Whether `room` has a place for `size` bytes beside these packets.
+/// Whether `room` has space for `size` bytes beside these packets.
 fn has<'a>(room: Room, waiting: impl Iterator<Item = &'a (u64, Seen)>, size: u32) -> bool {
     let (packets, bytes) = waiting.fold((0, 0), |(n, bytes), (_, own)| (n + 1, bytes + u64::from(own.size)));
     room.has(packets, bytes, size)
