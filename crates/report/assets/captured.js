@@ -1,4 +1,4 @@
-// One captured connection and its re-run, in delivered bytes and packets in flight.
+// Delivered bytes and packets in flight of one captured connection and its re-run.
 const captured = (data) => {
   const select = document.getElementById("connection");
   if (!select) return;
@@ -20,7 +20,7 @@ const captured = (data) => {
         plot.ticks(u, pair.observed_retransmits, theme.colour("ink"), 0);
         plot.ticks(u, pair.rerun_retransmits, theme.colour("c2"), 1);
       }],
-      setCursor: [(u) => tell(u, pair)],
+      setCursor: [(u) => showReadout(u, pair)],
     };
     return {
       data: sides.length > 0 ? uPlot.join(sides.map((side) => [pair[side].t, pair[side][panel.column]])) : [[0, end]],
@@ -28,11 +28,12 @@ const captured = (data) => {
     };
   };
 
-  const tell = (u, pair) => {
+  // Writes the values of both sides at the cursor.
+  const showReadout = (u, pair) => {
     if (u !== plots[0] || u.cursor.left < 0) return;
     const now = u.posToVal(u.cursor.left, "x");
     const words = panels.map(({ column, name, write }) => {
-      const side = (s) => (pair[s][column].length > 0 ? write(at(pair[s].t, pair[s][column], now)) : "not known");
+      const side = (s) => (pair[s][column].length > 0 ? write(at(pair[s].t, pair[s][column], now)) : "unknown");
       return `${name} ${side("observed")} captured, ${side("rerun")} re-run`;
     });
     readout.textContent = `At ${plot.seconds(now)}: ${words.join("; ")}`;

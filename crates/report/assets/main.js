@@ -1,11 +1,11 @@
-// Begins: draws every plot, then says on <html> that the page is ready, or what went wrong.
+// Draws every plot, then sets data-ready on <html>, or data-error with the message if something failed.
 (() => {
   const root = document.documentElement;
   const failed = (message) => {
     root.dataset.error = message;
   };
   addEventListener("error", (event) => failed(event.message));
-  document.addEventListener("securitypolicyviolation", (event) => failed(`refused by policy: ${event.violatedDirective}`));
+  document.addEventListener("securitypolicyviolation", (event) => failed(`blocked by the Content-Security-Policy: ${event.violatedDirective}`));
 
   const copy = document.getElementById("copy");
   const command = document.getElementById("command");
@@ -16,7 +16,7 @@
         await navigator.clipboard.writeText(command.textContent);
         copy.textContent = "Copied";
       } catch {
-        // Some browsers refuse the clipboard to local files: select the text, so that a key copies it.
+        // Some browsers deny local files the clipboard. Select the text instead, so that Ctrl+C copies it.
         getSelection().selectAllChildren(command);
         copy.textContent = "Selected";
       }
@@ -31,7 +31,7 @@
     sizes(data);
     traces(data);
     captured(data);
-    // uPlot draws in a microtask and sizes in the next frame.
+    // uPlot draws in a microtask and sets sizes in the next frame.
     requestAnimationFrame(() => requestAnimationFrame(() => { root.dataset.ready = String(!root.dataset.error); }));
   } catch (error) {
     failed(`${error.message}\n${error.stack}`);

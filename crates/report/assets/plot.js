@@ -1,4 +1,4 @@
-// What all plots share: a uPlot that fits its place, follows the colours, and answers to the keyboard.
+// Shared by all plots: a uPlot that follows the width of its element, the colours and the keyboard.
 const plot = (() => {
   const places = new Map();
   const dpr = () => devicePixelRatio || 1;
@@ -13,8 +13,8 @@ const plot = (() => {
     ...more,
   });
 
-  // A place is an element with a height, a description and a function that gives uPlot's options and data, or
-  // nothing. It is drawn anew whenever its content, its width or the colours change.
+  // A place is an element with a height, a description and a function that returns uPlot's options and data. It is
+  // redrawn when its content, its width or the colours change.
   const draw = (id, build) => {
     const element = document.getElementById(id);
     let place = places.get(element);
@@ -48,8 +48,8 @@ const plot = (() => {
     place.u.setSize({ width: place.width, height: Number(place.element.dataset.height) });
   };
 
-  // Arrows move the cursor by a hundredth of the plot, with Shift by a tenth; Home and End go to its ends; Escape
-  // shows all again.
+  // Arrow keys move the cursor by a hundredth of the plot, with Shift by a tenth. Home and End move it to the ends.
+  // Escape resets the zoom.
   const key = (place, event) => {
     const { u } = place;
     if (!u?.cursor.sync) return;
@@ -69,7 +69,7 @@ const plot = (() => {
     event.preventDefault();
   };
 
-  // Drawing on the canvas inside the plot's box, in device pixels, in CSS-pixel line widths.
+  // Draws on the canvas inside the plot's box, in device pixels; `scale` device pixels are one CSS pixel.
   const inside = (u, paint) => {
     const { ctx, bbox } = u;
     ctx.save();
@@ -104,7 +104,7 @@ const plot = (() => {
     ctx.fillText(name, bbox.left + bbox.width - 4 * scale, at + (ctx.textBaseline === "top" ? 2 : -2) * scale);
   });
 
-  // Ticks at instants, hanging from the top of the box in the given row.
+  // Ticks at the given times, hanging from the top of the box in the given row.
   const ticks = (u, instants, colour, row) => inside(u, (ctx, bbox, scale) => {
     ctx.strokeStyle = colour;
     ctx.lineWidth = 1.5 * scale;
@@ -124,15 +124,15 @@ const plot = (() => {
 
   const seconds = (value) => (value < 1 ? `${+(value * 1000).toPrecision(4)} ms` : `${+value.toPrecision(5)} s`);
 
-  // Times on an axis, all in the unit of the largest.
+  // Labels of a time axis, all in the unit of the largest time.
   const times = (u, splits) => {
     const largest = splits[splits.length - 1];
     return splits.map((v) => (largest < 1 ? `${+(v * 1000).toPrecision(6)} ms` : `${+v.toPrecision(6)} s`));
   };
 
-  // The options of a plot of lines over time that starts at zero and shares its cursor with the plots of its group.
+  // Options of a plot over time. It starts at zero and shares its cursor with the other plots of its group.
   const overTime = (group, end, write, series, hooks) => {
-    // uPlot asks with the ends of the data when all is to be shown; then there is room for a mark at the very end.
+    // uPlot passes the ends of the data to show everything; 2 % more leave space for a mark at the end.
     const all = (u, min, max) => min === null || (min === u.data[0][0] && max === u.data[0].at(-1));
     return {
       cursor: { sync: { key: group }, y: false, points: { show: false }, drag: { x: true, y: false } },
@@ -152,7 +152,7 @@ const plot = (() => {
   return { draw, axis, overTime, inside, line, level, ticks, x, y, packets, bytes, seconds };
 })();
 
-// A row of buttons of which one is pressed.
+// A group of buttons, of which one is pressed; returns a function that gives the pressed one's value.
 const choice = (name, changed) => {
   const group = document.querySelector(`[data-choice="${name}"]`);
   if (!group) return () => undefined;
@@ -166,7 +166,7 @@ const choice = (name, changed) => {
   return () => group.querySelector('[aria-pressed="true"]').dataset.value;
 };
 
-// The boxes of a legend: which schemes are shown.
+// The check boxes of a legend; returns a function that gives the set of schemes to show.
 const legend = (name, changed) => {
   const boxes = [...document.querySelectorAll(`[data-legend="${name}"] input`)];
   boxes.forEach((box) => box.addEventListener("change", changed));

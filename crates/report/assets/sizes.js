@@ -1,4 +1,4 @@
-// Completion time by size: a point with its interval for each scheme, side by side at each size.
+// Completion time by size: at each size, one point with its interval for each scheme, side by side.
 const sizes = (data) => {
   const redraw = () => plot.draw("plot-sizes", build);
   const measure = choice("measure", redraw);
@@ -8,7 +8,7 @@ const sizes = (data) => {
     const relative = measure() === "relative";
     const base = data.baseline === null ? "" : data.schemes[data.baseline].name;
     document.getElementById("sizes-caption").textContent = relative
-      ? `Mean difference in completion time from ${base}, same randomness; below zero is sooner`
+      ? `Mean difference in completion time from ${base}, with the same random numbers; negative is sooner`
       : "Median completion time";
     const visible = shown();
     const schemes = data.schemes.map((s, i) => ({ ...s, i }))

@@ -1,10 +1,10 @@
-// Colours: the reader's system decides until the button is used; plots ask here for what the style sheet says.
+// Colours: light or dark by the system's setting, until the button chooses. Plots get the style sheet's colours here.
 const theme = (() => {
   const root = document.documentElement;
   const words = ["automatic", "light", "dark"];
   const listeners = [];
 
-  // The style sheet's colours depend on the scheme in use; an element that has them resolves them for the canvas.
+  // The style sheet's colours depend on the setting. A hidden element resolves them for the canvas.
   const probe = document.createElement("span");
   probe.hidden = true;
   document.body.append(probe);

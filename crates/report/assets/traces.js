@@ -1,4 +1,4 @@
-// The start over time: four plots with one time axis and one cursor.
+// Start-up over time: four plots with a common time axis and cursor.
 const traces = (data) => {
   if (data.traces.length === 0) return;
   const panels = [
@@ -30,7 +30,7 @@ const traces = (data) => {
     const end = Math.max(...traces.map((t) => t.series.t.at(-1) ?? 0), 1e-3);
     const lines = known.map((t, i) => ({
       stroke: () => theme.colour(`c${data.schemes[t.scheme].colour}`),
-      // Schemes that do the same for a while lie on one line: the later ones are thinner, so that all are seen.
+      // Schemes with equal values share a line. Later ones are thinner, so that all remain visible.
       width: Math.max(1.25, 3.25 - 0.4 * i),
       dash: data.schemes[t.scheme].dashed ? [6, 4] : undefined,
     }));
@@ -39,7 +39,7 @@ const traces = (data) => {
         if (panel.level) plot.level(u, ...panel.level);
         known.forEach((t, row) => marks(u, panel.column, t, row));
       }],
-      setCursor: [tell],
+      setCursor: [showReadout],
     };
     return {
       data: known.length > 0 ? uPlot.join(known.map((t) => [t.series.t, t.series[panel.column]])) : [[0, end]],
@@ -80,8 +80,8 @@ const traces = (data) => {
     ctx.stroke();
   };
 
-  // What every shown scheme had reached at the cursor.
-  const tell = (u) => {
+  // Writes the values of every shown scheme at the cursor.
+  const showReadout = (u) => {
     if (u !== plots[0] || u.cursor.left < 0) return;
     const now = u.posToVal(u.cursor.left, "x");
     const parts = chosen().map((trace) => {
@@ -101,7 +101,7 @@ const traces = (data) => {
   redraw();
 };
 
-// The value in force at a time: that of the last sample not after it.
+// Value at time `now`: that of the last sample at or before it.
 const at = (t, values, now) => {
   let [low, high] = [0, t.length];
   while (low < high) {

@@ -1,4 +1,5 @@
-//! Draws every scheme that the simulator runs in the scenario in which it is shown, into `docs/algorithms/images/`:
+//! Draws the window and queue of every scheme of the simulator, each in its scenario from `scenarios/schemes/`, into
+//! `docs/algorithms/images/`:
 //! `cargo run --release -p firstflight-report --example scheme_plots`.
 
 use std::collections::BTreeMap;
@@ -13,30 +14,30 @@ use firstflight_study::host::FlowOverTime;
 use firstflight_study::run::over_time;
 use firstflight_study::simulator::Simulator;
 
-/// What every scheme is compared with.
+/// Scheme with which every other one is compared.
 const BASELINE: &str = "slow-start+reno";
 
-/// A folder of the repository.
+/// Path of a folder of the repository.
 pub(crate) fn folder(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)
 }
 
-/// Where the pictures are.
+/// Path of the folder of the pictures.
 pub(crate) fn images() -> PathBuf {
     folder("docs/algorithms/images")
 }
 
-/// Draws one scheme after another; the baseline runs once in each scenario.
+/// Draws schemes and keeps the runs of the baseline, one for each scenario.
 #[derive(Default)]
 pub(crate) struct Pictures {
     baselines: BTreeMap<String, FlowOverTime>,
 }
 
 impl Pictures {
-    /// The picture of a scheme.
+    /// Picture of a scheme.
     ///
     /// # Errors
-    /// If its scenario cannot be read, or asks for what the simulator does not have.
+    /// If its scenario cannot be read, or needs a feature that the simulator lacks.
     pub(crate) fn svg(&mut self, info: &Info) -> Result<String, Error> {
         let exhibit = exhibit(&folder("scenarios/schemes"), info)?;
         let flow = over_time(&Simulator, &exhibit.loaded)?;
@@ -60,7 +61,7 @@ impl Pictures {
 fn figure(conditions: &str, flow: &FlowOverTime, baseline: Option<&FlowOverTime>) -> Figure {
     let highest = [Some(flow), baseline].into_iter().flatten().flat_map(|f| &f.series.cwnd_packets).copied();
     let capacity = flow.bdp_packets + if flow.buffer_packets.is_finite() { flow.buffer_packets } else { 0.0 };
-    // A threshold far above every window would flatten them all.
+    // The range follows the windows: a threshold far above them would flatten their lines.
     let top = 1.04 * highest.fold(capacity, f64::max);
     let lasted = [Some(flow), baseline].into_iter().flatten().map(|f| f.lasted_s).fold(0.0, f64::max);
     let windows = Axis { title: "window, packets".into(), range: Some([0.0, top]), spacing: Spacing::Linear };

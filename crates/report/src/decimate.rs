@@ -1,14 +1,14 @@
-//! Fewer samples that draw the same picture.
+//! Min-max decimation: fewer samples that draw the same picture.
 //!
-//! Min-max decimation: time is cut into equal slots, and in each slot every column keeps the samples of its
-//! smallest and its largest value. At one slot per pixel the drawn line is the same; spikes, such as a queue that
-//! fills for a millisecond, survive, which averaging would hide. One set of kept samples serves all columns.
+//! Time is divided into equal slots. In each slot, every column keeps the samples with its smallest and its largest
+//! value. With one slot per pixel the drawn line does not change. Spikes remain, such as a queue that fills for a
+//! millisecond; averaging would hide them. All columns use the same set of kept samples.
 
 use firstflight_study::results::Series;
 
-/// The samples to keep, ascending: the first and the last, the extremes of every column in each of `slots` equal
-/// slots of time, and the neighbours on both sides of every one of `instants` (seconds), so that an event is drawn
-/// with the values before and after it.
+/// Indices of the samples to keep, ascending: the first and the last sample, the extremes of every column in each of
+/// `slots` equal slots of time, and the neighbours before and after each of `instants` (seconds), so that an event is
+/// drawn with the values before and after it.
 pub(crate) fn kept(series: &Series, slots: usize, instants: &[f64]) -> Vec<usize> {
     let time = &series.time_s;
     let (Some(&begin), Some(&end)) = (time.first(), time.last()) else { return Vec::new() };
@@ -32,7 +32,7 @@ pub(crate) fn kept(series: &Series, slots: usize, instants: &[f64]) -> Vec<usize
     kept
 }
 
-/// The known columns; those that are not known are empty.
+/// Columns with values; a column that is not known is empty and left out.
 fn columns(series: &Series) -> Vec<&[f64]> {
     [&series.cwnd_packets, &series.in_flight_packets, &series.queue_packets, &series.delivered_bytes]
         .into_iter()
@@ -41,7 +41,7 @@ fn columns(series: &Series) -> Vec<&[f64]> {
         .collect()
 }
 
-/// Positions of the first smallest and the first largest value.
+/// Indices of the first smallest and the first largest value.
 fn extremes(values: &[f64]) -> Option<[usize; 2]> {
     let mut found = [0, 0];
     for (i, v) in values.iter().enumerate() {
@@ -78,7 +78,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_kept_is_ascending_and_spans_the_series(series in any_series(), slots in 1..60_usize) {
+        fn kept_samples_ascend_and_span_the_series(series in any_series(), slots in 1..60_usize) {
             let kept = kept(&series, slots, &[]);
             prop_assert!(kept.windows(2).all(|w| w[0] < w[1]));
             prop_assert_eq!(kept[0], 0);
@@ -105,7 +105,7 @@ mod tests {
         }
 
         #[test]
-        fn an_instant_keeps_the_samples_on_both_sides_of_it(
+        fn samples_before_and_after_an_instant_are_kept(
             series in any_series(),
             slots in 1..10_usize,
             instants in prop::collection::vec(-1.0..50.0_f64, 0..20),
@@ -121,12 +121,12 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_series_keeps_nothing() {
+    fn an_empty_series_has_no_kept_samples() {
         assert!(kept(&Series::default(), 10, &[1.0]).is_empty());
     }
 
     #[test]
-    fn a_spike_of_one_sample_survives() {
+    fn a_spike_of_one_sample_is_kept() {
         let mut series = Series { time_s: (0..10_000).map(f64::from).collect(), ..Series::default() };
         series.queue_packets = vec![0.0; 10_000];
         series.queue_packets[4321] = 9.0;

@@ -1,8 +1,8 @@
-//! Numbers and names as a reader wants them: few digits, one unit for a column, no control characters.
+//! Numbers and names for readers: few digits, one unit in a column, no control characters.
 //!
-//! A no-break space stands between a number and its unit, so that no line ends between them.
+//! A no-break space separates a number from its unit, so that no line breaks between them.
 
-/// The unit and the decimals in which a column of times is written, so that its rows compare at a glance.
+/// Unit and decimals of a column of times. All rows share them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TimeScale {
     per_second: f64,
@@ -12,7 +12,7 @@ pub(crate) struct TimeScale {
 }
 
 impl TimeScale {
-    /// The scale that gives the largest of `seconds` four significant digits.
+    /// Scale that shows the largest of `seconds` with four significant digits.
     pub(crate) fn of(seconds: impl IntoIterator<Item = f64>) -> Self {
         let largest = seconds.into_iter().fold(0.0, f64::max);
         let (per_second, unit) = if largest < 1.0 { (1000.0, "ms") } else { (1.0, "s") };
@@ -20,23 +20,23 @@ impl TimeScale {
         Self { per_second, unit, decimals: 4_usize.saturating_sub(whole_digits).min(3) }
     }
 
-    /// A time without its unit.
+    /// Time without its unit.
     pub(crate) fn value(self, seconds: f64) -> String {
         minus(format!("{:.*}", self.decimals, seconds * self.per_second))
     }
 
-    /// An interval without its unit.
+    /// Interval without its unit.
     pub(crate) fn interval(self, [low, high]: [f64; 2]) -> String {
         format!("{}–{}", self.value(low), self.value(high))
     }
 
-    /// A time with its unit.
+    /// Time with its unit.
     pub(crate) fn with_unit(self, seconds: f64) -> String {
         format!("{}\u{a0}{}", self.value(seconds), self.unit)
     }
 }
 
-/// A time on its own, with its unit, to three significant digits.
+/// Time with its unit, to three significant digits.
 pub(crate) fn time(seconds: f64) -> String {
     let (value, unit) = if seconds < 1.0 { (seconds * 1000.0, "ms") } else { (seconds, "s") };
     let decimals = match value {
@@ -47,7 +47,7 @@ pub(crate) fn time(seconds: f64) -> String {
     minus(format!("{value:.decimals$}\u{a0}{unit}"))
 }
 
-/// A signed share in per cent: `−23 %`; one decimal below ten per cent.
+/// Signed share in per cent: `−23 %`; one decimal below ten per cent.
 pub(crate) fn percent(share: f64) -> String {
     let value = share * 100.0;
     let rounded = if value.abs() < 9.95 { format!("{value:+.1}") } else { format!("{value:+.0}") };
@@ -56,12 +56,12 @@ pub(crate) fn percent(share: f64) -> String {
     minus(unsigned_zero) + "\u{a0}%"
 }
 
-/// An unsigned share in per cent, for sentences that carry the sign in their words.
+/// Share in per cent without its sign, for sentences whose words state the direction.
 pub(crate) fn percent_magnitude(share: f64) -> String {
     percent(share).trim_start_matches(['+', '−']).to_owned()
 }
 
-/// A count that may be a mean: three significant digits, whole numbers without decimals.
+/// Count or mean count: three significant digits, whole numbers without decimals.
 pub(crate) fn count(value: f64) -> String {
     let decimals = match value.abs() {
         v if v >= 99.95 || (v.fract() == 0.0) => 0,
@@ -71,7 +71,7 @@ pub(crate) fn count(value: f64) -> String {
     minus(format!("{value:.decimals$}"))
 }
 
-/// A transfer size as scenarios write it: KB are 1000 bytes, KiB 1024.
+/// Transfer size in the notation of scenarios: KB is 1000 bytes, KiB 1024.
 pub(crate) fn bytes(bytes: u64) -> String {
     const UNITS: [(u64, &str); 6] = [
         (1_000_000_000, "GB"),
@@ -90,7 +90,7 @@ pub(crate) fn bytes(bytes: u64) -> String {
     }
 }
 
-/// A rate as scenarios write it.
+/// Rate in the notation of scenarios.
 pub(crate) fn rate(bit_s: f64) -> String {
     let (unit, name) = match bit_s {
         r if r >= 1e9 => (1e9, "Gbit/s"),
@@ -111,12 +111,12 @@ pub(crate) fn significant(value: f64) -> String {
     minus(text.to_owned())
 }
 
-/// `singular` for exactly one, `plural` otherwise, after the count.
+/// Count followed by `singular` if it is exactly one, otherwise by `plural`.
 pub(crate) fn counted(value: f64, singular: &str, plural: &str) -> String {
     format!("{}\u{a0}{}", count(value), if value == 1.0 { singular } else { plural })
 }
 
-/// Words joined as in a sentence: `a, b and c`.
+/// Words joined for a sentence: `a, b and c`.
 pub(crate) fn list(words: &[String]) -> String {
     match words {
         [] => String::new(),
@@ -125,8 +125,8 @@ pub(crate) fn list(words: &[String]) -> String {
     }
 }
 
-/// Text from outside with control and direction-changing characters written as escapes, so that a file name
-/// can neither drive a terminal nor reorder a line.
+/// External text with control and bidirectional formatting characters escaped, so that a file name can neither
+/// control the terminal nor reorder a line.
 pub(crate) fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_column_of_times_has_one_unit_and_four_digits_in_its_largest_value() {
+    fn a_column_of_times_has_one_unit_and_its_largest_value_has_four_digits() {
         let scale = TimeScale::of([0.0123, 0.3124]);
         assert_eq!(
             (scale.value(0.3124), scale.value(0.0123), scale.unit),
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_written_as_scenarios_write_them() {
+    fn sizes_and_rates_use_the_notation_of_scenarios() {
         assert_eq!(bytes(300_000), "300\u{a0}KB");
         assert_eq!(bytes(3_000_000), "3\u{a0}MB");
         assert_eq!(bytes(65_536), "64\u{a0}KiB");
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_keep_three_digits() {
+    fn counts_have_three_digits() {
         assert_eq!(count(0.333), "0.33");
         assert_eq!(count(12.34), "12.3");
         assert_eq!(count(1234.5), "1234");
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_would_drive_a_terminal_is_escaped() {
+    fn text_that_could_control_a_terminal_is_escaped() {
         assert_eq!(printable("a\u{1b}[2J\u{202e}b\n"), "a\\u{1b}[2J\\u{202e}b\\u{a}");
     }
 }

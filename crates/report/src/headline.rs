@@ -1,27 +1,27 @@
-//! The answer in plain words: which start finishes soonest, by how much, and at what price.
+//! The answer in sentences: the start-up scheme that finishes soonest, its gain, and its cost in dropped packets.
 
 use firstflight_study::results::{CompareReport, SchemeResult};
 
 use crate::format::{bytes, count, counted, list, percent_magnitude, time};
 use crate::names::Names;
 
-/// The answer, as a sentence for all sizes and one for each.
+/// The answer for all sizes together and for each size.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Headline {
-    /// Over all sizes.
+    /// One sentence for all sizes.
     pub(crate) lead: String,
-    /// For each size, ascending: its winner and what to know of it.
+    /// Answers by size, ascending.
     pub(crate) by_size: Vec<SizeAnswer>,
 }
 
 /// The answer at one size.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SizeAnswer {
-    /// The size, as written: `300 KB`.
+    /// Size with its unit: `300 KB`.
     pub(crate) size: String,
-    /// The label of the scheme with the smallest median; `None` if no scheme finished.
+    /// Label of the scheme with the smallest median completion time; `None` if no scheme finished.
     pub(crate) winner: Option<String>,
-    /// One or two sentences.
+    /// Two or three sentences.
     pub(crate) text: String,
 }
 
@@ -35,34 +35,35 @@ pub(crate) fn headline(report: &CompareReport, names: &Names) -> Headline {
     Headline { lead: lead(&sizes, &by_size, report, names), by_size }
 }
 
-/// One size: the winner's median, how much sooner than the baseline, what it drops, and who ties with it.
+/// Answer at one size: the winner's median, its gain over the baseline, its dropped packets, and the schemes without
+/// a significant difference from it.
 fn size_answer(size: u64, ranked: &[&SchemeResult], baseline: Option<&str>, names: &Names) -> SizeAnswer {
     let size = bytes(size);
     let best = ranked.iter().find(|r| r.completion_s.is_some());
     let Some((best, completion)) = best.and_then(|r| r.completion_s.map(|c| (r, c))) else {
-        let text = format!("No scheme finished {size} in the time allowed.");
+        let text = format!("No scheme finished {size} within the time limit.");
         return SizeAnswer { size, winner: None, text };
     };
     let short = &names.get(&best.scheme).short;
     let base = baseline.and_then(|b| ranked.iter().find(|r| r.scheme == b)).copied();
-    let mut text = format!("{short} finishes {size} soonest, in {} in the median", time(completion.median));
+    let mut text = format!("{short} finishes {size} soonest: median {}", time(completion.median));
     match (best.against_baseline, base) {
         (Some(difference), Some(base)) => {
             let base_name = &names.get(&base.scheme).short;
             let [low, high] = difference.relative_ci95;
             if high < 0.0 {
                 text += &format!(
-                    ", {} sooner than {base_name} (95\u{a0}% interval {} to {})",
+                    ", {} sooner than {base_name} (95\u{a0}% interval {} to {}).",
                     percent_magnitude(difference.relative),
                     percent_magnitude(high),
                     percent_magnitude(low),
                 );
             } else {
-                text += &format!(", though not beyond doubt sooner than {base_name}");
+                text += &format!("; the difference from {base_name} is not significant.");
             }
-            text += &format!(", {}.", price(best, base, base_name));
+            text += &format!(" {}", cost(best, base, base_name));
         }
-        _ => text += &format!(", with {} dropped.", packets(best)),
+        _ => text += &format!(". It drops {} per transfer.", packets(best)),
     }
     let ties: Vec<_> = ranked
         .iter()
@@ -70,22 +71,20 @@ fn size_answer(size: u64, ranked: &[&SchemeResult], baseline: Option<&str>, name
         .map(|r| names.get(&r.scheme).short.clone())
         .collect();
     if !ties.is_empty() {
-        text += &format!(" Not told apart from it: {}.", list(&ties));
+        text += &format!(" No significant difference from: {}.", list(&ties));
     }
     SizeAnswer { size, winner: Some(best.scheme.clone()), text }
 }
 
-/// What the winner costs in packets dropped, beside the baseline.
-fn price(best: &SchemeResult, base: &SchemeResult, base_name: &str) -> String {
+/// Packets that the winner drops, compared with the baseline.
+fn cost(best: &SchemeResult, base: &SchemeResult, base_name: &str) -> String {
     let (own, theirs) = (best.drops.mean, base.drops.mean);
-    if own > theirs {
-        format!("at the price of {} dropped per transfer ({base_name}: {})", packets(best), count(theirs))
-    } else if own < theirs {
-        format!("and drops fewer packets: {} per transfer ({base_name}: {})", count(own), count(theirs))
-    } else if own == 0.0 {
-        "and neither drops a packet".to_owned()
+    if own == 0.0 && theirs == 0.0 {
+        "Neither drops a packet.".to_owned()
+    } else if own == theirs {
+        format!("Both drop {} per transfer.", packets(best))
     } else {
-        format!("and drops the same {} per transfer", packets(best))
+        format!("It drops {} per transfer ({base_name}: {}).", packets(best), count(theirs))
     }
 }
 
@@ -93,11 +92,11 @@ fn packets(result: &SchemeResult) -> String {
     counted(result.drops.mean, "packet", "packets")
 }
 
-/// All sizes in one sentence.
+/// One sentence for all sizes.
 fn lead(sizes: &[u64], by_size: &[SizeAnswer], report: &CompareReport, names: &Names) -> String {
     let winners: Vec<&String> = by_size.iter().filter_map(|a| a.winner.as_ref()).collect();
     let Some(&first) = winners.first() else {
-        return "No scheme finished any transfer in the time allowed.".to_owned();
+        return "No scheme finished any transfer within the time limit.".to_owned();
     };
     if let [only] = by_size {
         return format!("On this path {}", only.text);
@@ -121,17 +120,17 @@ fn lead(sizes: &[u64], by_size: &[SizeAnswer], report: &CompareReport, names: &N
     }
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();
     for answer in by_size {
-        let who = answer.winner.as_deref().map_or_else(|| "none".to_owned(), short);
-        match groups.iter_mut().find(|(name, _)| *name == who) {
+        let winner = answer.winner.as_deref().map_or_else(|| "none".to_owned(), short);
+        match groups.iter_mut().find(|(name, _)| *name == winner) {
             Some((_, sizes)) => sizes.push(answer.size.clone()),
-            None => groups.push((who, vec![answer.size.clone()])),
+            None => groups.push((winner, vec![answer.size.clone()])),
         }
     }
-    let parts: Vec<_> = groups.iter().map(|(who, sizes)| format!("{who} for {}", list(sizes))).collect();
-    format!("On this path the best start depends on the size: {}.", parts.join("; "))
+    let parts: Vec<_> = groups.iter().map(|(name, sizes)| format!("{name} for {}", list(sizes))).collect();
+    format!("On this path the best start-up scheme depends on the transfer size: {}.", parts.join("; "))
 }
 
-/// Smallest to largest, once if they read the same.
+/// Smallest and largest value as `low to high`, or one number if both read the same.
 fn range(values: impl Iterator<Item = f64> + Clone, write: impl Fn(f64) -> String) -> String {
     let low = write(values.clone().fold(f64::INFINITY, f64::min));
     let high = write(values.fold(f64::NEG_INFINITY, f64::max));

@@ -1,8 +1,8 @@
-//! Shows comparisons: a terminal table, a self-contained HTML page, a Parquet file, and traces of runs for the tools
-//! that people already have.
+//! Presents results: a terminal table, a self-contained HTML page, a Parquet file, and traces as packet captures and
+//! qlog.
 //!
-//! Everything here is a pure function of its input: the same report gives the same bytes. Only
-//! [`Folder`] touches the file system, and it leaves either whole files or none.
+//! Every writer is a pure function of its input: the same report gives the same bytes. Only [`Folder`] touches the file
+//! system, and it leaves either complete files or none.
 
 mod decimate;
 pub mod figure;
@@ -31,18 +31,18 @@ pub const REPORT_FILE: &str = "report.html";
 /// Name of the Parquet file in the output folder.
 pub const PARQUET_FILE: &str = "results.parquet";
 
-/// Writes [`REPORT_FILE`] and [`PARQUET_FILE`] into `dir`, which is made if it is missing, and returns their paths.
+/// Writes [`REPORT_FILE`] and [`PARQUET_FILE`] into `dir`, creates `dir` if it is missing, and returns the two paths.
 ///
 /// # Errors
-/// [`OutputError`] if a file cannot be written; then nothing new is left behind.
+/// [`OutputError`] if a file cannot be written; `dir` is then as it was before.
 pub fn write_all(dir: &Path, report: &CompareReport) -> Result<Vec<PathBuf>, OutputError> {
     let mut folder = Folder::open(dir)?;
     stage_all(&mut folder, report)?;
     folder.commit()
 }
 
-/// Stages [`REPORT_FILE`] and [`PARQUET_FILE`], for a folder that was opened before the work began or that gets
-/// further files.
+/// Stages [`REPORT_FILE`] and [`PARQUET_FILE`] in a folder to which the caller may add further files before
+/// [`Folder::commit`].
 ///
 /// # Errors
 /// [`OutputError`] if a file cannot be written.

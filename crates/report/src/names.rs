@@ -1,23 +1,23 @@
-//! Scheme names as shown: short where they share their avoidance, and always with the same colour.
+//! Display names and colours of schemes. A name leaves out the avoidance scheme that all chains share.
 
 use firstflight_study::results::CompareReport;
 
-use crate::format::printable;
+use crate::format::{list, printable};
 
-/// The schemes of a comparison, in the order they were asked for.
+/// The schemes of a comparison, in the order of the request.
 #[derive(Clone, Debug)]
 pub(crate) struct Names {
     schemes: Vec<Name>,
-    /// The avoidance that all of them share and that the short names leave out.
-    pub(crate) shared: Option<String>,
+    /// Avoidance scheme that all chains share and that [`Name::short`] leaves out.
+    shared: Option<String>,
 }
 
-/// One scheme.
+/// Display name of one scheme.
 #[derive(Clone, Debug)]
 pub(crate) struct Name {
-    /// Without the shared avoidance, printable.
+    /// Label without the shared avoidance scheme; printable.
     pub(crate) short: String,
-    /// 0 for the baseline, which is drawn in grey; the others from 1.
+    /// 0 for the baseline, which is drawn in grey; 1 and up for the other schemes.
     pub(crate) colour: usize,
     label: String,
 }
@@ -38,16 +38,24 @@ impl Names {
         let schemes = labels.into_iter().map(|label| {
             let is_baseline = comparison.baseline.as_ref() == Some(&label);
             next += usize::from(!is_baseline);
-            let short = match &shared {
-                Some(last) => &label[..label.len() - last.len() - 1],
-                None => &label,
-            };
+            let suffix = shared.as_ref().map(|avoidance| format!("+{avoidance}")).unwrap_or_default();
+            let short = label.strip_suffix(&suffix).unwrap_or(&label);
             Name { short: printable(short), colour: if is_baseline { 0 } else { next }, label }
         });
         Self { schemes: schemes.collect(), shared: shared.as_deref().map(printable) }
     }
 
-    /// Position of `label`, which has a result or a trace and therefore is here.
+    /// Sentence that names the avoidance scheme left out of the short names; `None` if the names are complete.
+    pub(crate) fn shared_avoidance_note(&self) -> Option<String> {
+        let avoidance = self.shared.as_ref()?;
+        let standalone: Vec<_> =
+            self.iter().filter(|n| !n.label.contains('+')).map(|n| n.short.clone()).collect();
+        let except =
+            if standalone.is_empty() { String::new() } else { format!(" except {}", list(&standalone)) };
+        Some(format!("After start-up, every scheme{except} continues with {avoidance}."))
+    }
+
+    /// Position of `label`, which must have a result or a trace.
     pub(crate) fn index(&self, label: &str) -> usize {
         self.schemes.iter().position(|n| n.label == label).expect("every label shown was collected")
     }
@@ -61,16 +69,18 @@ impl Names {
     }
 }
 
-/// The label after the last `+` of every scheme, if it is the same one and something is left before it.
+/// Avoidance scheme of every chain, if all chains have the same one. Labels without `+` are standalone schemes, which
+/// have none. `None` if a shortened chain would read like another label.
 ///
-/// `hystart++` ends in `+` itself, so the separator is the last `+` that a label follows.
-fn shared_avoidance(schemes: &[String]) -> Option<String> {
-    let (head, last) = schemes.first()?.rsplit_once('+')?;
-    let suffix = format!("+{last}");
-    let shared = !head.is_empty()
-        && !last.is_empty()
-        && schemes.iter().all(|s| s.len() > suffix.len() && s.ends_with(&suffix));
-    shared.then(|| last.to_owned())
+/// `hystart++` ends in `+` itself, so the separator is the last `+` of a chain.
+fn shared_avoidance(labels: &[String]) -> Option<String> {
+    let chains: Vec<(&str, &str)> = labels.iter().filter_map(|label| label.rsplit_once('+')).collect();
+    let &(_, avoidance) = chains.first()?;
+    let shared = !avoidance.is_empty()
+        && chains.iter().all(|&(startup, last)| {
+            !startup.is_empty() && last == avoidance && labels.iter().all(|label| label != startup)
+        });
+    shared.then(|| avoidance.to_owned())
 }
 
 #[cfg(test)]
@@ -82,11 +92,12 @@ mod tests {
     }
 
     #[test]
-    fn names_leave_out_the_avoidance_only_where_all_share_it() {
+    fn names_leave_out_the_avoidance_scheme_only_if_all_chains_share_it() {
         let shared = |l: &[&str]| shared_avoidance(&labels(l));
         assert_eq!(shared(&["slow-start+cubic", "careful-resume+hystart+++cubic"]), Some("cubic".into()));
         assert_eq!(shared(&["slow-start+cubic", "slow-start+reno"]), None);
-        assert_eq!(shared(&["slow-start+cubic", "bbr"]), None);
+        assert_eq!(shared(&["slow-start+cubic", "bbr"]), Some("cubic".into()));
+        assert_eq!(shared(&["slow-start+cubic", "slow-start"]), None);
         assert_eq!(shared(&["bbr"]), None);
         assert_eq!(shared(&["hystart++"]), None);
         assert_eq!(shared(&[]), None);

@@ -1,27 +1,27 @@
-//! Output folders that get whole files or none.
+//! Output folders in which either all files appear complete, or none.
 
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// A folder being written to. Files are staged under temporary names in it and appear under their own names
-/// together, in [`Folder::commit`]; dropped before that, it leaves nothing behind, not even a folder it made.
+/// A folder being written. Files are staged under temporary names, and [`Folder::commit`] renames them together. A
+/// `Folder` dropped before that removes its files and the folders that it created.
 #[derive(Debug)]
 pub struct Folder {
     dir: PathBuf,
-    /// Outermost folder that had to be made.
-    made: Option<PathBuf>,
+    /// Outermost folder that was created.
+    created: Option<PathBuf>,
     /// Temporary and final paths.
     staged: Vec<(PathBuf, PathBuf)>,
 }
 
-/// Why an output folder or a file in it could not be written.
+/// An output folder, or a file in it, that could not be written.
 #[derive(Debug)]
 pub struct OutputError {
     /// The folder or file.
     pub path: PathBuf,
-    /// What the system said.
+    /// Error of the operating system.
     pub source: io::Error,
 }
 
@@ -39,24 +39,24 @@ impl std::error::Error for OutputError {
 }
 
 impl Folder {
-    /// Opens `dir` for writing and makes it if it is missing. To be called before the work whose results go there,
-    /// so that a folder that cannot be written costs no work.
+    /// Opens `dir` for writing and creates it if it is missing. Call it before the computation whose results go there,
+    /// so that a folder that cannot be written is reported first.
     ///
     /// # Errors
-    /// [`OutputError`] if `dir` cannot be made, is not a folder or takes no files.
+    /// [`OutputError`] if `dir` cannot be created, is not a folder or cannot be written.
     pub fn open(dir: &Path) -> Result<Self, OutputError> {
-        let made = dir.ancestors().take_while(|a| !a.as_os_str().is_empty() && !a.exists()).last();
-        let folder = Self { dir: dir.to_owned(), made: made.map(Path::to_owned), staged: Vec::new() };
+        let created = dir.ancestors().take_while(|a| !a.as_os_str().is_empty() && !a.exists()).last();
+        let folder = Self { dir: dir.to_owned(), created: created.map(Path::to_owned), staged: Vec::new() };
         fs::create_dir_all(dir).map_err(at(dir))?;
         let probe = folder.temporary("probe");
         File::create(&probe).and_then(|_| fs::remove_file(&probe)).map_err(at(dir))?;
         Ok(folder)
     }
 
-    /// Writes a file under a temporary name; `write` gets a buffered writer.
+    /// Writes a file under a temporary name; `write` receives a buffered writer.
     ///
     /// # Errors
-    /// [`OutputError`] if writing fails or if a folder of that name is in the way.
+    /// [`OutputError`] if writing fails or a folder named `name` exists.
     pub fn stage(
         &mut self,
         name: &str,
@@ -75,10 +75,11 @@ impl Folder {
         File::create(&temporary).and_then(write_to).map_err(at(&target))
     }
 
-    /// Gives every staged file its own name, replacing files of earlier runs, and returns the paths in staging order.
+    /// Renames every staged file to its final name, replaces files of earlier runs, and returns the paths in staging
+    /// order.
     ///
     /// # Errors
-    /// [`OutputError`] if a file cannot be renamed; files renamed before it are whole.
+    /// [`OutputError`] if a file cannot be renamed; files renamed before it are complete.
     pub fn commit(mut self) -> Result<Vec<PathBuf>, OutputError> {
         let mut written = Vec::with_capacity(self.staged.len());
         for (temporary, target) in &self.staged {
@@ -86,25 +87,26 @@ impl Folder {
             written.push(target.clone());
         }
         self.staged.clear();
-        self.made = None;
+        self.created = None;
         Ok(written)
     }
 
-    /// A name in the same folder, so that renaming moves no data, that no other running process uses.
+    /// Temporary name that no other running process uses. It is in the same folder, so that renaming moves no data.
     fn temporary(&self, name: &str) -> PathBuf {
         self.dir.join(format!(".{name}.{}.part", std::process::id()))
     }
 }
 
 impl Drop for Folder {
-    /// A file that cannot be removed stays: there is nobody to tell, and the error that led here says more.
+    /// Removes staged files and created folders. A file that cannot be removed stays; the error that caused the drop
+    /// is the one to report.
     fn drop(&mut self) {
         for (temporary, _) in &self.staged {
             let _ = fs::remove_file(temporary);
         }
-        let Some(made) = &self.made else { return };
-        // From the innermost outwards, and only while empty: another program may have put something there.
-        for dir in self.dir.ancestors().take_while(|dir| dir.starts_with(made)) {
+        let Some(created) = &self.created else { return };
+        // From the innermost outwards, and only empty folders: another program may have written files there.
+        for dir in self.dir.ancestors().take_while(|dir| dir.starts_with(created)) {
             if fs::remove_dir(dir).is_err() {
                 return;
             }

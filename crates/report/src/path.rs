@@ -1,12 +1,12 @@
-//! The path in words.
+//! Sentences about the path and the captured connections.
 
 use firstflight_study::results::{ConnectionResult, PathResult, SchemeResult};
 
 use crate::format::{bytes, counted, list, printable, rate, significant, time};
 
-/// What one line says of the path; unknown values are named as such.
+/// One line with the values of the path; a value that is not known reads "unknown".
 pub(crate) fn path_line(path: &PathResult) -> String {
-    let unknown = |what: &str| format!("{what} not known");
+    let unknown = |name: &str| format!("{name} unknown");
     let loss = match path.loss {
         Some(0.0) => "no random loss".to_owned(),
         Some(loss) => format!("{}\u{a0}% random loss", significant(loss * 100.0)),
@@ -14,11 +14,13 @@ pub(crate) fn path_line(path: &PathResult) -> String {
     };
     let parts = [
         path.rate_bit_s.map_or_else(|| unknown("rate"), |r| rate(r as f64)),
-        path.rtt_ms
-            .map_or_else(|| unknown("round-trip time"), |r| format!("{}\u{a0}ms round trip", significant(r))),
+        path.rtt_ms.map_or_else(
+            || unknown("round-trip time"),
+            |r| format!("round-trip time {}\u{a0}ms", significant(r)),
+        ),
         path.buffer_packets.map_or_else(
             || unknown("buffer"),
-            |b| format!("{} of buffer", counted(b as f64, "packet", "packets")),
+            |b| format!("buffer {}", counted(b as f64, "packet", "packets")),
         ),
         loss,
     ];
@@ -29,13 +31,14 @@ pub(crate) fn path_line(path: &PathResult) -> String {
     format!("{from}{}.", parts.join(", "))
 }
 
-/// Bandwidth-delay product in full segments, without the buffer; `None` if a part of it is not known.
+/// Bandwidth-delay product in full segments, without the buffer; `None` if rate, round-trip time or segment size is
+/// not known.
 pub(crate) fn bdp_packets(path: &PathResult) -> Option<f64> {
     let bytes = path.rate_bit_s? as f64 / 8.0 * path.rtt_ms? / 1000.0;
     Some(bytes / path.mss_bytes.filter(|&m| m > 0)? as f64)
 }
 
-/// A value of the path with its unit, by the name of its field.
+/// Value of the path's field `field`, with its unit.
 pub(crate) fn path_value(field: &str, value: f64) -> String {
     match field {
         "rate_bit_s" => rate(value),
@@ -47,7 +50,7 @@ pub(crate) fn path_value(field: &str, value: f64) -> String {
     }
 }
 
-/// What a field of the path is called.
+/// Display name of the path's field `field`.
 pub(crate) fn path_field(field: &str) -> &str {
     match field {
         "rate_bit_s" => "Bottleneck rate",
@@ -61,7 +64,7 @@ pub(crate) fn path_field(field: &str) -> &str {
     }
 }
 
-/// What the intervals of one size cover beyond chance; `None` if nothing.
+/// Sentence that names the unknown path values that the intervals of one size include; `None` if there are none.
 pub(crate) fn widened(ranked: &[&SchemeResult]) -> Option<String> {
     let mut unknown: Vec<String> = Vec::new();
     for field in ranked.iter().flat_map(|r| &r.widened_by) {
@@ -70,37 +73,44 @@ pub(crate) fn widened(ranked: &[&SchemeResult]) -> Option<String> {
             unknown.push(name);
         }
     }
-    (!unknown.is_empty()).then(|| format!("The intervals cover what is not known of the {}.", list(&unknown)))
+    (!unknown.is_empty())
+        .then(|| format!("The intervals of the median include the uncertainty of the {}.", list(&unknown)))
 }
 
-/// Captured connections shown one by one; more are counted.
+/// Captured connections that get a line of their own.
 const MOST_CONNECTIONS: usize = 5;
 
-/// What each captured connection did, and its re-run beside it.
+/// One line for each captured connection, with its re-run in the simulator.
 pub(crate) fn captured_lines(connections: &[ConnectionResult]) -> Vec<String> {
-    let finished = |completion: Option<f64>, unfinished: &str| completion.map_or(unfinished.into(), time);
+    let retransmitted =
+        |packets: u64| format!("{} retransmitted", counted(packets as f64, "packet", "packets"));
     let mut lines: Vec<String> = connections
         .iter()
         .take(MOST_CONNECTIONS)
         .map(|c| {
-            let seen = finished(c.observed_completion_s, "unknown time, as the capture ends before");
+            let observed = c.observed_completion_s.map_or_else(
+                || "; the capture ends before the transfer".to_owned(),
+                |seconds| format!(" in {}", time(seconds)),
+            );
             let mut text = format!(
-                "Captured: {} in {seen}, {} sent again; it {}.",
+                "Captured: {}{observed}, {}. The connection {}.",
                 bytes(c.bytes),
-                counted(c.observed_retransmits as f64, "packet", "packets"),
+                retransmitted(c.observed_retransmits),
                 printable(&c.startup)
             );
             if !c.scheme.is_empty() {
-                let ran = finished(c.rerun_completion_s, "more than the time allowed");
-                let again = counted(c.rerun_retransmits as f64, "packet", "packets");
-                text += &format!(" Re-run as {}: {ran}, {again} sent again.", c.scheme);
+                let rerun = c
+                    .rerun_completion_s
+                    .map_or_else(|| "not finished within the time limit".to_owned(), time);
+                let packets = retransmitted(c.rerun_retransmits);
+                text += &format!(" Re-run in the simulator as {}: {rerun}, {packets}.", c.scheme);
             }
             text
         })
         .collect();
     if connections.len() > MOST_CONNECTIONS {
         lines.push(format!(
-            "{} more captured connections are in the report.",
+            "{} more captured connections are listed in the HTML report.",
             connections.len() - MOST_CONNECTIONS
         ));
     }

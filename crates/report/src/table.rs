@@ -1,4 +1,4 @@
-//! The ranked table for terminals.
+//! Ranked tables for terminals.
 
 use firstflight_study::results::{CompareReport, Completion, SchemeResult};
 
@@ -7,7 +7,7 @@ use crate::headline::headline;
 use crate::names::Names;
 use crate::path::{captured_lines, path_line, widened};
 
-/// Whether to colour.
+/// Colouring of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
     /// ANSI colours, for a terminal.
@@ -16,7 +16,7 @@ pub enum Colour {
     None,
 }
 
-/// What a column shows.
+/// Columns of a ranked table.
 #[derive(Clone, Copy, PartialEq)]
 enum Column {
     Rank,
@@ -34,22 +34,22 @@ enum Column {
 
 use Column::{Drops, Exit, ExitReason, Gain, GainCi, Median, MedianCi, P95, P95Ci, Rank, Scheme};
 
-/// From the fullest; the first that fits the terminal is taken.
-const FULLER: [&[Column]; 4] = [
+/// Layouts from the widest; the first one that fits the terminal is used.
+const LAYOUTS: [&[Column]; 4] = [
     &[Rank, Scheme, Median, MedianCi, P95, P95Ci, Gain, GainCi, Drops, Exit, ExitReason],
     &[Rank, Scheme, Median, MedianCi, P95, Gain, GainCi, Drops, Exit, ExitReason],
     &[Rank, Scheme, Median, MedianCi, P95, Gain, GainCi, Drops, Exit],
     &[Rank, Scheme, Median, MedianCi, P95, Gain, Drops, Exit],
 ];
 
-/// Taken where none fits.
-const BAREST: &[Column] = &[Rank, Scheme, Median, P95, Gain, Drops, Exit];
+/// Layout if none of [`LAYOUTS`] fits.
+const NARROWEST: &[Column] = &[Rank, Scheme, Median, P95, Gain, Drops, Exit];
 
 const GAP: &str = "  ";
 
 /// The answer, the path and one ranked table for each size, for a terminal of `width` columns.
 ///
-/// Below about 60 columns the tables are wider than the terminal rather than incomplete.
+/// On a terminal narrower than [`NARROWEST`], the tables are complete and wider than the terminal.
 pub fn table(report: &CompareReport, width: usize, colour: Colour) -> String {
     let names = Names::of(report);
     let comparison = &report.comparison;
@@ -60,8 +60,8 @@ pub fn table(report: &CompareReport, width: usize, colour: Colour) -> String {
     };
     line(&paint(&printable(&comparison.title), Style::Bold, colour));
     wrap(&path_line(&comparison.path), width).iter().for_each(|l| line(l));
-    if let Some(avoidance) = &names.shared {
-        line(&format!("Every scheme goes on with {avoidance}."));
+    if let Some(note) = names.shared_avoidance_note() {
+        wrap(&note, width).iter().for_each(|l| line(l));
     }
     let answer = headline(report, &names);
     for text in captured_lines(&comparison.connections) {
@@ -90,8 +90,9 @@ pub fn table(report: &CompareReport, width: usize, colour: Colour) -> String {
     line("");
     let provenance = &comparison.provenance;
     let legend = format!(
-        "{} replications each, common random numbers, [95 % intervals]; a * ties with the best; exit window at the \
-         end of start-up, x the bandwidth-delay product; dropped packets per transfer.",
+        "{} replications of each scheme, with common random numbers. [ ]: 95 % interval. *: no significant difference \
+         from the best. dropped: mean packets per transfer. exit window: congestion window at the end of start-up, in \
+         packets; x: times the bandwidth-delay product.",
         provenance.replications
     );
     wrap(&legend, width).iter().for_each(|l| line(&paint(l, Style::Dim, colour)));
@@ -99,7 +100,7 @@ pub fn table(report: &CompareReport, width: usize, colour: Colour) -> String {
         let warning = format!("warning: {}", printable(warning));
         wrap(&warning, width).iter().for_each(|l| line(&paint(l, Style::Yellow, colour)));
     }
-    // They have kept numbers and units on one line; a reader who searches the output types plain spaces.
+    // No-break spaces kept numbers and units together while wrapping. Plain spaces make the output searchable.
     out.replace('\u{a0}', " ")
 }
 
@@ -114,16 +115,17 @@ fn size_table(
     let scale = TimeScale::of(ranked.iter().filter_map(|r| r.completion_s).map(|c| c.p95));
     let baseline = baseline.map(|b| names.get(b).short.as_str());
     let grid = |layout| Grid::new(layout, ranked, names, scale, baseline);
-    let fitting = FULLER.into_iter().map(grid).find(|g| g.width() <= width).unwrap_or_else(|| grid(BAREST));
+    let fitting =
+        LAYOUTS.into_iter().map(grid).find(|g| g.width() <= width).unwrap_or_else(|| grid(NARROWEST));
     std::iter::once(format!("{}, completion time", bytes(size))).chain(fitting.lines()).collect()
 }
 
-/// What a reader of the numbers of one size must know of them.
+/// Notes under the table of one size: unfinished replications and uncertain path values.
 fn notes(ranked: &[&SchemeResult], names: &Names) -> Vec<String> {
     let unfinished = ranked.iter().filter(|r| r.unfinished > 0 && r.completion_s.is_some()).map(|r| {
         let name = &names.get(&r.scheme).short;
         format!(
-            "{name}: {} of {} replications did not finish in the time allowed.",
+            "{name}: {} of {} replications did not finish within the time limit.",
             r.unfinished, r.replications
         )
     });
@@ -153,7 +155,7 @@ impl Grid {
             .map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
             .collect();
         for column in 0..layout.len() {
-            // The heading of a value reaches over its interval.
+            // The heading of a value spans its interval.
             let interval =
                 if is_interval(layout.get(column + 1)) { GAP.len() + widths[column + 1] } else { 0 };
             widths[column] = widths[column].max(heading[column].chars().count().saturating_sub(interval));
@@ -203,7 +205,7 @@ fn heading(column: Column, scale: TimeScale, baseline: Option<&str>) -> String {
         Gain => baseline.map_or_else(String::new, |b| format!("vs {b}")),
         Drops => "dropped".to_owned(),
         Exit => "exit window".to_owned(),
-        ExitReason => "by".to_owned(),
+        ExitReason => "reason".to_owned(),
     }
 }
 
@@ -231,7 +233,7 @@ fn cell(column: Column, result: &SchemeResult, names: &Names, scale: TimeScale) 
         }),
         Drops => count(result.drops.mean),
         Exit => result.startup_exit.map_or_else(
-            || "still in".to_owned(),
+            || "no exit".to_owned(),
             |e| {
                 let of_bdp = if e.bdp_packets > 0.0 {
                     format!(" = {:.2}x", e.cwnd_packets / e.bdp_packets)
@@ -245,7 +247,7 @@ fn cell(column: Column, result: &SchemeResult, names: &Names, scale: TimeScale) 
     }
 }
 
-/// Lines of at most `width` characters, broken at spaces; a longer word has a line of its own.
+/// `text` broken at spaces into lines of at most `width` characters; a longer word gets its own line.
 fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
@@ -269,7 +271,7 @@ enum Style {
     Yellow,
 }
 
-/// SGR codes of ECMA-48.
+/// `text` with the SGR codes of ECMA-48.
 fn paint(text: &str, style: Style, colour: Colour) -> String {
     let code = match (colour, style) {
         (Colour::None, _) | (_, Style::Plain) => return text.to_owned(),

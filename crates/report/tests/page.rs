@@ -1,4 +1,4 @@
-//! The page in a real browser.
+//! The HTML page in a real browser.
 
 mod chromium;
 mod fixture;
@@ -23,7 +23,7 @@ fn opened(test: &str, report: &CompareReport) -> Option<Page> {
     Some(page)
 }
 
-/// For each plot: its id and how many of its pixels are not transparent.
+/// For each plot: its id and its number of pixels that are not transparent.
 const PAINTED: &str = "[...document.querySelectorAll('.plot')].map((place) => {
     const canvas = place.querySelector('canvas');
     const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
@@ -31,7 +31,7 @@ const PAINTED: &str = "[...document.querySelectorAll('.plot')].map((place) => {
 })";
 
 #[test]
-fn every_plot_is_painted_and_nothing_goes_wrong() {
+fn every_plot_is_painted_without_errors() {
     for (name, report, plots) in [("capture", fixture::from_capture(), 7), ("path", fixture::from_path(), 5)]
     {
         let Some(mut page) = opened(&format!("painted-{name}"), &report) else { return };
@@ -40,14 +40,14 @@ fn every_plot_is_painted_and_nothing_goes_wrong() {
         let painted = painted.as_array().expect("one entry for each plot");
         assert_eq!(painted.len(), plots);
         for plot in painted {
-            assert!(plot[1].as_u64().expect("a count") > 2000, "almost nothing is drawn in {plot}");
+            assert!(plot[1].as_u64().expect("a count") > 2000, "almost empty plot: {plot}");
         }
         assert!(page.errors().is_empty(), "{:#?}", page.errors());
     }
 }
 
 #[test]
-fn transfers_that_never_finish_and_unknown_series_are_no_error() {
+fn unfinished_transfers_and_unknown_series_are_drawn_without_errors() {
     let mut report = fixture::from_capture();
     for result in &mut report.comparison.results {
         (result.completion_s, result.against_baseline, result.startup_exit) = (None, None, None);
@@ -64,7 +64,7 @@ fn transfers_that_never_finish_and_unknown_series_are_no_error() {
 }
 
 #[test]
-fn the_page_loads_nothing_and_is_not_allowed_to() {
+fn the_page_loads_nothing_and_its_policy_forbids_loading() {
     let Some(mut page) = opened("offline", &fixture::from_capture()) else { return };
     let requested: Vec<_> = page
         .events
@@ -82,7 +82,7 @@ fn the_page_loads_nothing_and_is_not_allowed_to() {
     assert_eq!(refused, "connect-src");
 }
 
-/// WCAG 2.2 contrast of two `rgb()` colours, computed in the page.
+/// Contrast of two `rgb()` colours by WCAG 2.2, computed in the page.
 const CONTRAST: &str = "const light = (colour) => {
         const [r, g, b] = colour.match(/[\\d.]+/g).map((v) => v / 255)
             .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
@@ -94,7 +94,7 @@ const CONTRAST: &str = "const light = (colour) => {
     };";
 
 #[test]
-fn light_and_dark_are_both_drawn_with_enough_contrast() {
+fn light_and_dark_colours_have_enough_contrast() {
     let Some(mut page) = opened("colours", &fixture::from_capture()) else { return };
     let mut papers = Vec::new();
     for scheme in ["light", "dark"] {
@@ -135,7 +135,7 @@ fn light_and_dark_are_both_drawn_with_enough_contrast() {
     assert!(page.errors().is_empty(), "{:#?}", page.errors());
 }
 
-/// What has the focus: its id, or its text.
+/// Element with the focus: its id or text, its tag, and whether it has an outline.
 const FOCUSED: &str = "(() => {
     const e = document.activeElement;
     const style = getComputedStyle(e);
@@ -156,7 +156,7 @@ fn tab_to(page: &mut Page, name: &str) {
 }
 
 #[test]
-fn everything_that_can_be_used_is_reached_by_tab_and_shows_the_focus() {
+fn tab_reaches_every_control_and_the_focus_is_visible() {
     let Some(mut page) = opened("tab", &fixture::from_capture()) else { return };
     let usable = page.evaluate(
         "[...document.querySelectorAll('a[href], button, input, select, summary, [tabindex=\"0\"]')]
@@ -212,7 +212,7 @@ fn the_controls_work_from_the_keyboard() {
 }
 
 #[test]
-fn dragging_zooms_all_plots_of_a_group_and_escape_shows_all_again() {
+fn dragging_zooms_all_plots_of_a_group_and_escape_resets_the_zoom() {
     let Some(mut page) = opened("zoom", &fixture::from_capture()) else { return };
     let spans = "uPlot.sync('traces').plots.map((u) => u.scales.x.max - u.scales.x.min)";
     let whole = page.evaluate(spans);
@@ -231,9 +231,9 @@ fn dragging_zooms_all_plots_of_a_group_and_escape_shows_all_again() {
     }
     let zoomed = page.evaluate(spans);
     for i in 0..4 {
-        // The middle half was chosen; a pixel is less than a hundredth of the width.
+        // The drag selects the middle half; a pixel is less than a hundredth of the width.
         let share = zoomed[i].as_f64().expect("a span") / whole[i].as_f64().expect("a span");
-        assert!((share - 0.5).abs() < 0.01, "plot {i} shows {share} of all");
+        assert!((share - 0.5).abs() < 0.01, "plot {i} shows {share} of the time axis");
     }
     page.press("Escape");
     assert_eq!(page.evaluate(spans), whole);
@@ -241,7 +241,7 @@ fn dragging_zooms_all_plots_of_a_group_and_escape_shows_all_again() {
 }
 
 #[test]
-fn a_scheme_can_be_hidden_from_the_plots() {
+fn a_scheme_can_be_hidden_in_the_plots() {
     let Some(mut page) = opened("hide", &fixture::from_capture()) else { return };
     let boxes = "document.querySelectorAll('[data-legend=\"traces\"] input').length";
     assert_eq!(page.evaluate(boxes), 6);
@@ -256,7 +256,7 @@ fn a_scheme_can_be_hidden_from_the_plots() {
 }
 
 #[test]
-fn a_phone_shows_the_page_without_scrolling_sideways() {
+fn the_page_fits_the_width_of_a_phone() {
     let mut report = fixture::from_capture();
     report.comparison.title =
         "a-capture-with-a-name-that-no-line-of-a-phone-can-hold-in-one-piece.pcapng".into();
@@ -280,7 +280,7 @@ fn a_phone_shows_the_page_without_scrolling_sideways() {
 }
 
 #[test]
-fn names_from_outside_are_shown_and_never_run() {
+fn external_text_is_shown_and_never_executed() {
     let Some(mut page) = Page::blank("hostile") else { return };
     let report = hostile::hostile();
     page.open(&written("hostile", &report));
@@ -291,9 +291,9 @@ fn names_from_outside_are_shown_and_never_run() {
     assert!(page.errors().is_empty(), "{:#?}", page.errors());
 }
 
-/// Pictures for the eye, not a check: `cargo test -p firstflight-report --test page -- --ignored`.
+/// Writes pictures for visual inspection; it checks nothing: `cargo test -p firstflight-report --test page -- --ignored`.
 #[test]
-#[ignore = "writes pictures for a person to look at"]
+#[ignore = "writes pictures for visual inspection"]
 fn pictures() {
     let Some(mut page) = Page::blank("pictures") else { return };
     for (name, report) in [("capture", fixture::from_capture()), ("path", fixture::from_path())] {

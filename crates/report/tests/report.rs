@@ -1,4 +1,4 @@
-//! What the report says and writes.
+//! Texts and files of the report.
 
 mod fixture;
 mod hostile;
@@ -21,7 +21,7 @@ fn parquet_bytes(report: &CompareReport) -> Vec<u8> {
     bytes
 }
 
-/// The Parquet file, written to disk and opened by its reader.
+/// Reader of the Parquet file of `report`, written to disk.
 fn read_back(test: &str, report: &CompareReport) -> SerializedFileReader<File> {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}.parquet"));
     fs::write(&file, parquet_bytes(report)).expect("the test folder is writable");
@@ -32,7 +32,7 @@ fn plain(report: &CompareReport, width: usize) -> String {
     table(report, width, Colour::None)
 }
 
-/// An empty folder of the test's own.
+/// Path of a folder that only this test uses and that does not exist.
 fn folder(test: &str) -> PathBuf {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
     let _ = fs::remove_dir_all(&dir);
@@ -48,7 +48,7 @@ fn entries(dir: &Path) -> Vec<String> {
     names
 }
 
-/// Sets at one size: median, difference from the baseline with its interval, and packets dropped.
+/// Sets the median, the difference from the baseline with its interval, and the dropped packets of `result`.
 fn set(result: &mut SchemeResult, median: f64, relative: [f64; 3], drops: f64) {
     let completion = result.completion_s.as_mut().expect("the fixture's transfers finish");
     completion.median = median;
@@ -59,7 +59,7 @@ fn set(result: &mut SchemeResult, median: f64, relative: [f64; 3], drops: f64) {
     result.drops.mean = drops;
 }
 
-/// One size, two schemes: the baseline at 400 ms with 3 drops, and another.
+/// Report of two schemes at one size: the baseline with 400 ms and 3 drops, and jump-start.
 fn two(median: f64, relative: [f64; 3], drops: f64, ties: bool) -> CompareReport {
     let mut report = fixture::from_path();
     let comparison = &mut report.comparison;
@@ -84,12 +84,12 @@ fn the_same_report_gives_the_same_bytes() {
 }
 
 #[test]
-fn the_answer_names_the_winner_its_gain_and_its_price() {
+fn the_answer_states_the_winner_its_gain_and_its_drops() {
     let text = plain(&two(0.308, [-0.23, -0.25, -0.21], 12.3, false), 1000);
     assert!(
         text.contains(
-            "On this path jump-start finishes 1 MB soonest, in 308 ms in the median, 23 % sooner than slow-start \
-             (95 % interval 21 % to 25 %), at the price of 12.3 packets dropped per transfer (slow-start: 3)."
+            "On this path jump-start finishes 1 MB soonest: median 308 ms, 23 % sooner than slow-start \
+             (95 % interval 21 % to 25 %). It drops 12.3 packets per transfer (slow-start: 3)."
         ),
         "{text}"
     );
@@ -99,40 +99,42 @@ fn the_answer_names_the_winner_its_gain_and_its_price() {
 fn a_gain_whose_interval_contains_zero_is_not_claimed() {
     let text = plain(&two(0.398, [-0.005, -0.02, 0.01], 3.0, true), 1000);
     assert!(
-        text.contains("though not beyond doubt sooner than slow-start, and drops the same 3 packets"),
+        text.contains(
+            "; the difference from slow-start is not significant. Both drop 3 packets per transfer."
+        ),
         "{text}"
     );
-    assert!(text.contains("Not told apart from it: slow-start."), "{text}");
+    assert!(text.contains("No significant difference from: slow-start."), "{text}");
     assert!(!text.contains("% sooner"), "{text}");
 }
 
 #[test]
-fn a_baseline_that_wins_is_not_compared_with_itself() {
+fn a_winning_baseline_is_not_compared_with_itself() {
     let mut report = two(0.5, [0.25, 0.2, 0.3], 40.0, false);
     report.comparison.results.swap(0, 1);
     let [base, jump] = &mut report.comparison.results[..] else { panic!("two schemes") };
     (base.rank, jump.rank) = (1, 2);
     let text = plain(&report, 1000);
     assert!(
-        text.contains("slow-start finishes 1 MB soonest, in 400 ms in the median, with 3 packets dropped."),
+        text.contains("slow-start finishes 1 MB soonest: median 400 ms. It drops 3 packets per transfer."),
         "{text}"
     );
 }
 
 #[test]
-fn a_scheme_that_never_finished_says_so() {
+fn schemes_that_never_finished_are_reported() {
     let mut report = two(0.3, [-0.2, -0.3, -0.1], 0.0, false);
     for result in &mut report.comparison.results {
         result.completion_s = None;
     }
     let text = plain(&report, 100);
-    assert!(text.contains("No scheme finished any transfer in the time allowed."), "{text}");
+    assert!(text.contains("No scheme finished any transfer within the time limit."), "{text}");
     assert_eq!(text.matches("none finished").count(), 2, "{text}");
-    assert!(html(&report).contains("none finished in the time allowed"));
+    assert!(html(&report).contains("none finished within the time limit"));
 }
 
 #[test]
-fn the_table_fits_the_terminal_and_ranks_every_scheme_at_every_size() {
+fn tables_fit_the_terminal_and_rank_every_scheme_at_every_size() {
     let report = fixture::from_capture();
     for width in [80, 90, 100, 140] {
         let text = plain(&report, width);
@@ -146,31 +148,35 @@ fn the_table_fits_the_terminal_and_ranks_every_scheme_at_every_size() {
             }
         }
     }
-    assert!(plain(&report, 140).contains("paced-out"), "a wide terminal shows the reasons too");
+    assert!(plain(&report, 140).contains("paced-out"), "a wide terminal shows the exit reasons too");
 }
 
 #[test]
-fn replications_that_did_not_finish_and_widened_intervals_are_said_under_the_table() {
+fn notes_under_the_table_report_unfinished_replications_and_widened_intervals() {
     let mut report = two(0.308, [-0.23, -0.25, -0.21], 12.3, false);
     report.comparison.results[0].unfinished = 4;
     report.comparison.results[1].widened_by = vec!["buffer_packets".into()];
     let text = plain(&report, 100);
-    assert!(text.contains("jump-start: 4 of 30 replications did not finish in the time allowed."), "{text}");
-    assert!(text.contains("The intervals cover what is not known of the bottleneck buffer."), "{text}");
+    assert!(
+        text.contains("jump-start: 4 of 30 replications did not finish within the time limit."),
+        "{text}"
+    );
+    let widened = "The intervals of the median include the uncertainty of the bottleneck buffer.";
+    assert!(text.contains(widened), "{text}");
     let page = html(&report);
     assert!(page.contains("4 of 30 did not finish"));
-    assert!(page.contains("The intervals cover what is not known of the bottleneck buffer."));
+    assert!(page.contains(widened));
 }
 
 #[test]
-fn colour_is_only_there_when_asked_for() {
+fn output_without_colour_has_no_escape_codes() {
     let report = fixture::from_capture();
     assert!(!plain(&report, 100).contains('\u{1b}'));
     assert!(table(&report, 100, Colour::Ansi).contains("\u{1b}[32m1 "));
 }
 
 #[test]
-fn a_hostile_name_cannot_drive_the_terminal() {
+fn external_text_cannot_control_the_terminal() {
     let mut report = fixture::from_capture();
     report.comparison.title = "x\u{1b}]0;gone\u{7}\u{1b}[2J".into();
     report.comparison.warnings = vec!["\u{1b}[31m".into()];
@@ -180,18 +186,22 @@ fn a_hostile_name_cannot_drive_the_terminal() {
 }
 
 #[test]
-fn no_name_from_outside_reaches_the_page_as_markup() {
+fn external_text_never_becomes_markup() {
     let page = html(&hostile::hostile());
     assert!(!page.contains("<img"), "an element of the title is in the page");
     assert!(!page.contains("<!--"), "a comment of the title is in the page");
-    assert_eq!(page.matches("</script>").count(), 3, "the data, uPlot and our own script end once each");
+    assert_eq!(
+        page.matches("</script>").count(),
+        3,
+        "the data, uPlot and the page's own script end once each"
+    );
     let escaped =
         HOSTILE.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
     assert!(page.matches(&escaped).count() > 10, "the texts are shown as they are");
 }
 
 #[test]
-fn the_page_asks_for_nothing_from_outside() {
+fn the_page_refers_to_no_external_resource() {
     let page = html(&fixture::from_capture());
     assert!(page.contains("default-src 'none'; script-src 'sha256-"));
     assert!(!page.contains("'unsafe-"));
@@ -221,7 +231,7 @@ fn the_parquet_file_has_a_row_for_every_replication() {
         let reason = sample.startup_exit.map_or(Field::Null, |e| Field::Str(e.reason.label().into()));
         assert_eq!(field("exit_reason"), reason);
         assert_eq!(field("path_rate_bit_s"), Field::ULong(40_000_000));
-        assert_eq!(field("path_buffer_packets"), Field::Null, "the capture cannot tell it");
+        assert_eq!(field("path_buffer_packets"), Field::Null, "the capture does not determine the buffer");
     }
 }
 
@@ -239,7 +249,7 @@ fn the_parquet_file_carries_its_provenance() {
 }
 
 #[test]
-fn a_report_without_replications_is_still_a_parquet_file() {
+fn a_report_without_replications_gives_a_valid_parquet_file() {
     let mut report = fixture::from_path();
     report.samples.clear();
     let reader = read_back("rows-3", &report);
@@ -259,7 +269,7 @@ fn both_files_are_written_and_nothing_else() {
 }
 
 #[test]
-fn a_file_that_fails_half_way_leaves_nothing_not_even_the_folder() {
+fn a_failed_write_leaves_neither_files_nor_the_created_folders() {
     let dir = folder("failed");
     let mut open = Folder::open(&dir.join("inner")).expect("the test folder is writable");
     open.stage("whole", |file| file.write_all(b"whole")).expect("written");
@@ -271,11 +281,11 @@ fn a_file_that_fails_half_way_leaves_nothing_not_even_the_folder() {
         .expect_err("the writer failed");
     assert_eq!(error.path, dir.join("inner").join("broken"));
     drop(open);
-    assert!(!dir.exists(), "folders that were made are removed again");
+    assert!(!dir.exists(), "created folders are removed");
 }
 
 #[test]
-fn results_of_an_earlier_run_survive_a_failure() {
+fn a_failure_keeps_the_results_of_an_earlier_run() {
     let dir = folder("survive");
     let written = write_all(&dir, &fixture::from_path()).expect("the test folder is writable");
     let before = fs::read(&written[0]).expect("readable");
@@ -287,7 +297,7 @@ fn results_of_an_earlier_run_survive_a_failure() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_is_refused_before_any_work() {
+fn a_folder_that_cannot_be_written_is_refused_on_opening() {
     let dir = folder("refused");
     fs::create_dir_all(&dir).expect("the test folder is writable");
     let file = dir.join("file");
@@ -298,7 +308,7 @@ fn a_folder_that_cannot_be_written_is_refused_before_any_work() {
         let message = error.to_string();
         assert!(message.contains(&below.display().to_string()) && message.contains("--out"), "{message}");
     }
-    // The kernel's file system, which takes no files from anybody.
+    // The kernel's file system accepts no new files, not even from root.
     if Path::new("/proc/self").exists() {
         assert!(Folder::open(Path::new("/proc/firstflight")).is_err());
     }

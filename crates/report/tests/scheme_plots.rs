@@ -1,4 +1,4 @@
-//! Every scheme that the simulator runs has its picture, and its page shows it.
+//! Every scheme of the simulator has a picture that is up to date, and its page shows it.
 
 #[path = "../examples/scheme_plots.rs"]
 #[expect(dead_code, reason = "the example's main belongs to the example")]
@@ -12,16 +12,19 @@ use firstflight_study::exhibit::{shown, stem};
 use firstflight_study::simulator::Simulator;
 use scheme_plots::{Pictures, folder, images};
 
-/// What a reader of a page should have to wait for, bytes.
+/// Largest size of a picture, bytes.
 const MOST: usize = 30_000;
 
 #[test]
-fn every_picture_is_what_the_scheme_does_now() {
+fn every_picture_is_up_to_date() {
     let mut pictures = Pictures::default();
     for info in shown(&Simulator) {
         let path = images().join(stem(info) + ".svg");
         let drawn = pictures.svg(info).unwrap_or_else(|error| {
-            panic!("{}: {error}; a scheme that the common scenario does not suit has its own in scenarios/schemes", info.label)
+            panic!(
+                "{}: {error}; if the common scenario does not suit the scheme, add one to scenarios/schemes",
+                info.label
+            )
         });
         assert!(drawn.len() < MOST, "{}: {} bytes", path.display(), drawn.len());
         assert!(
@@ -43,7 +46,7 @@ fn every_page_shows_its_picture() {
 }
 
 #[test]
-fn every_picture_and_every_scenario_for_schemes_belongs_to_one() {
+fn every_picture_and_every_scenario_belongs_to_a_scheme() {
     let stems: BTreeSet<String> = SCHEMES.iter().map(stem).collect();
     let roles = SCHEMES.iter().map(|info| info.role.label().to_owned());
     let common = roles.chain(["path-memory".to_owned()]);

@@ -1,4 +1,4 @@
-//! A figure as an SVG document.
+//! Drawing of a figure as an SVG document. Lengths are in pixels.
 
 use std::fmt::Write as _;
 
@@ -8,23 +8,24 @@ use super::style::{Tone, sheet};
 use super::{Axis, Course, Figure, Mark, Panel, Shape, Spacing, Stroke};
 
 const WIDTH: i64 = 760;
-/// Beside the plot areas: the labels of the vertical axes to the left.
+/// Margins of the plot areas; the labels of the vertical axes are in the left one.
 const LEFT: i64 = 64;
 const RIGHT: i64 = 18;
-/// Above the first line of text, and from one baseline to the next.
+/// Space above the first line of text, and distance of two baselines.
 const TOP: i64 = 10;
 const LINE: i64 = 19;
-/// Between two plot areas.
+/// Space between two plot areas.
 const GAP: i64 = 14;
-/// Below the last: labels and title of the horizontal axis.
+/// Space below the last plot area, for the labels and the title of the horizontal axis.
 const BOTTOM: i64 = 44;
-/// Least distance of labels on the axes.
+/// Smallest distance of labels on the horizontal and on the vertical axis.
 const APART: [f64; 2] = [70.0, 34.0];
-/// Width of the key of a legend's entry with its gaps, and of a character at 13 pixels, on average.
+/// Width of a legend key with its gaps.
 const KEY: i64 = 44;
+/// Mean width of a character at 13 pixels.
 const CHARACTER: i64 = 7;
 
-/// Room above the highest mark, as a share of the axis.
+/// Space above the highest mark, as a share of the axis.
 const HEADROOM: f64 = 0.04;
 
 pub(super) fn document(figure: &Figure) -> String {
@@ -139,7 +140,7 @@ fn draw_mark(svg: &mut String, mark: &Mark, x: &Scale, y: &Scale, [top, bottom]:
                 if !point.label.is_empty() {
                     let beyond = px / 10 + 8 + width(&point.label) > WIDTH - RIGHT;
                     let (class, dx) = if beyond { ("h e", -80) } else { ("h", 80) };
-                    // Below the dot, where a rising line does not go; above it at the bottom of the panel.
+                    // Below the dot, away from a rising line; above it at the bottom of the panel.
                     let dy = if py + 200 > bottom * 10 { -80 } else { 150 };
                     let _ = writeln!(
                         svg,
@@ -189,17 +190,17 @@ fn draw_mark(svg: &mut String, mark: &Mark, x: &Scale, y: &Scale, [top, bottom]:
     }
 }
 
-/// The stretches of a line between its interruptions.
+/// Uninterrupted parts of a line.
 fn runs(points: &[(f64, Option<f64>)], course: Course, x: &Scale, y: &Scale) -> Vec<Vec<Place>> {
     let mut runs: Vec<Vec<Place>> = vec![];
     let mut interrupted = true;
     for &(at, value) in points {
         let px = x.tenths(at);
-        // A register holds its value until it has another, or none.
-        if let (Course::Steps, false, Some(&(_, held))) =
+        // A step holds its value until the next point, or until the interruption.
+        if let (Course::Steps, false, Some(&(_, previous))) =
             (course, interrupted, runs.last().and_then(|run| run.last()))
         {
-            runs.last_mut().expect("it has just been seen").push((px, held));
+            runs.last_mut().expect("the condition found it").push((px, previous));
         }
         let Some(value) = value else {
             interrupted = true;
@@ -209,12 +210,12 @@ fn runs(points: &[(f64, Option<f64>)], course: Course, x: &Scale, y: &Scale) -> 
             runs.push(vec![]);
         }
         interrupted = false;
-        runs.last_mut().expect("one was begun").push((px, y.tenths(value)));
+        runs.last_mut().expect("an interruption adds a part").push((px, y.tenths(value)));
     }
     runs
 }
 
-/// One entry of the legend.
+/// Entry of the legend.
 struct Entry<'a> {
     mark: &'a Mark,
     name: &'a str,
@@ -222,7 +223,7 @@ struct Entry<'a> {
     row: i64,
 }
 
-/// Named marks from left to right, and on a new line where the width ends.
+/// Named marks from left to right, in as many rows as they need.
 fn legend(figure: &Figure) -> Vec<Entry<'_>> {
     let mut entries = vec![];
     let (mut x, mut row) = (LEFT, 0);
@@ -279,7 +280,7 @@ fn width(text: &str) -> i64 {
     text.chars().count() as i64 * CHARACTER
 }
 
-/// The scale of an axis on which these values are drawn.
+/// Scale of an axis; `values` give the range if the axis has none.
 fn scale(axis: &Axis, values: impl Iterator<Item = f64>, room: f64, pixels: [f64; 2]) -> Scale {
     let range = axis.range.unwrap_or_else(|| match axis.spacing {
         Spacing::Linear => span(values, room),
@@ -288,14 +289,14 @@ fn scale(axis: &Axis, values: impl Iterator<Item = f64>, room: f64, pixels: [f64
     Scale::new(range, pixels, axis.spacing)
 }
 
-/// Every value above zero, and a little more on both sides.
+/// Range of the values above zero, with some space on both sides.
 fn ratios(values: impl Iterator<Item = f64>) -> [f64; 2] {
     let above = values.filter(|v| *v > 0.0 && v.is_finite());
     let [low, high] = above.fold([f64::INFINITY, 0.0_f64], |[low, high], v| [low.min(v), high.max(v)]);
     if low > high { [1.0, 10.0] } else { [low / 1.1, high * 1.1] }
 }
 
-/// Zero and every value, with `room` above as a share of the whole.
+/// Range of zero and every value, with space above: `room` times the range.
 fn span(values: impl Iterator<Item = f64>, room: f64) -> [f64; 2] {
     let [low, high] = values.fold([0.0_f64, 0.0], |[low, high], v| [low.min(v), high.max(v)]);
     if low == high { [0.0, 1.0] } else { [low, high + room * (high - low)] }
@@ -350,7 +351,7 @@ mod tests {
         }
     }
 
-    /// The data of the path of the first line, beyond its legend's key.
+    /// Path data of the first line in the plot area.
     fn drawn(svg: &str) -> &str {
         let (_, rest) = svg.split_once("<g clip-path").expect("a panel");
         let (_, rest) = rest.split_once(" d=\"").expect("a path");
@@ -358,9 +359,9 @@ mod tests {
     }
 
     #[test]
-    fn a_line_lies_where_its_axes_say() {
-        // The plot area is 678 pixels wide from 64 on: a pixel a second. Title, one row of legend and their gaps end
-        // at 59, and a packet is a pixel: 100 lies at 59, 0 at 159.
+    fn a_line_is_drawn_at_the_positions_of_its_axes() {
+        // The plot area is 678 pixels wide from 64 on: one pixel per second. Title, one legend row and their gaps end
+        // at 59, and one packet is one pixel: 100 packets are at 59, 0 at 159.
         let svg = figure(vec![line(
             &[(0.0, Some(0.0)), (100.0, Some(50.0)), (200.0, Some(50.0))],
             Course::Straight,
@@ -373,26 +374,26 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_interrupted_where_it_has_no_value() {
+    fn a_line_is_interrupted_at_a_missing_value() {
         let gap = [(0.0, Some(0.0)), (10.0, None), (20.0, Some(0.0)), (30.0, Some(0.0))];
         assert_eq!(drawn(&figure(vec![line(&gap, Course::Straight)]).svg()), "M64 159M84 159h10");
         assert_eq!(drawn(&figure(vec![line(&gap, Course::Steps)]).svg()), "M64 159h10M84 159h10");
     }
 
     #[test]
-    fn what_is_written_cannot_become_markup_and_every_element_is_closed() {
+    fn text_is_escaped_and_every_element_is_closed() {
         let points = vec![Point { x: 677.0, y: 99.0, label: "\"far\" <right>".into() }];
         let dots = Mark { name: None, tone: Tone::Orange, shape: Shape::Points(points) };
         let ticks =
             Mark { name: Some("losses".into()), tone: Tone::Grey, shape: Shape::Ticks(vec![1.0, 1.2, 9.0]) };
         let svg = figure(vec![line(&[(0.0, Some(1.0))], Course::Steps), dots, ticks]).svg();
         assert!(svg.contains("<title>&lt;x&gt;</title>") && svg.contains("a &amp; b"));
-        // The dot is at 741, 60: 8 pixels to the left of it near the right end, and 15 below.
+        // The dot is at 741, 60. Its label, near the right end, is 8 pixels to the left and 15 below.
         assert!(
             svg.contains("<text class=\"h e\" x=\"733\" y=\"75\">&quot;far&quot; &lt;right&gt;</text>"),
             "{svg}"
         );
-        assert!(svg.contains("M65 59v8M73 59v8"), "one tick a pixel: {svg}");
+        assert!(svg.contains("M65 59v8M73 59v8"), "one tick per pixel: {svg}");
         let count = |what: &str| svg.matches(what).count();
         for element in ["svg", "g", "text", "title", "style", "clipPath"] {
             let opened = count(&format!("<{element}>")) + count(&format!("<{element} "));
@@ -401,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn an_axis_without_a_range_spans_zero_and_what_is_drawn() {
+    fn an_axis_without_a_range_includes_zero_and_every_value() {
         assert_eq!(span([3.0, 50.0].into_iter(), 0.04), [0.0, 52.0]);
         assert_eq!(span([-10.0].into_iter(), 0.0), [-10.0, 0.0]);
         assert_eq!(span(std::iter::empty(), 0.04), [0.0, 1.0]);

@@ -1,12 +1,12 @@
-//! A line as a path of few points that looks the same.
+//! Simplification of a line to a path with few points that looks the same.
 
-/// Tenths of a pixel, right and down.
+/// Position in tenths of a pixel, to the right and downwards.
 pub(super) type Place = (i64, i64);
 
-/// The path may leave the line by so many tenths of a pixel: a third of a thin stroke.
+/// Largest distance between the path and the line, in tenths of a pixel: a third of a thin stroke.
 const TOLERANCE: f64 = 3.0;
 
-/// Path data through `places`, whose x never falls.
+/// SVG path data through `places`, whose x must not decrease.
 pub(super) fn path(places: &[Place]) -> String {
     let kept = simplified(&extremes(places));
     let mut data = String::new();
@@ -24,7 +24,7 @@ pub(super) fn path(places: &[Place]) -> String {
     data
 }
 
-/// Tenths as a decimal number, in as few characters as it takes.
+/// Tenths as a decimal number, in as few characters as possible.
 pub(super) fn number(tenths: i64) -> String {
     let sign = if tenths < 0 { "-" } else { "" };
     match (tenths.abs() / 10, tenths.abs() % 10) {
@@ -34,7 +34,7 @@ pub(super) fn number(tenths: i64) -> String {
     }
 }
 
-/// Of the places in one column of pixels, the first, the last, the highest and the lowest: they draw the same.
+/// First, last, highest and lowest place in each column of pixels; they draw the same line.
 fn extremes(places: &[Place]) -> Vec<Place> {
     let mut kept = Vec::new();
     for column in places.chunk_by(|a, b| a.0.div_euclid(10) == b.0.div_euclid(10)) {
@@ -53,26 +53,26 @@ fn extremes(places: &[Place]) -> Vec<Place> {
     kept
 }
 
-/// The line of Douglas and Peucker (1973): the place furthest from the chord stays, until none is further away than
-/// the tolerance.
+/// Douglas and Peucker's simplification (1973): keep the place furthest from the chord and repeat on both sides, until
+/// no place is further away than the tolerance.
 fn simplified(places: &[Place]) -> Vec<Place> {
     let Some(last) = places.len().checked_sub(1) else { return vec![] };
-    let mut stays = vec![false; places.len()];
-    stays[0] = true;
-    stays[last] = true;
+    let mut kept = vec![false; places.len()];
+    kept[0] = true;
+    kept[last] = true;
     let mut open = vec![(0, last)];
     while let Some((from, until)) = open.pop() {
         let distance = |i: usize| squared_distance(places[i], places[from], places[until]);
         let furthest = (from + 1..until).max_by(|&a, &b| distance(a).total_cmp(&distance(b)));
         if let Some(i) = furthest.filter(|&i| distance(i) > TOLERANCE * TOLERANCE) {
-            stays[i] = true;
+            kept[i] = true;
             open.extend([(from, i), (i, until)]);
         }
     }
-    places.iter().zip(stays).filter(|(_, stays)| *stays).map(|(place, _)| *place).collect()
+    places.iter().zip(kept).filter(|(_, kept)| *kept).map(|(place, _)| *place).collect()
 }
 
-/// From a place to the stretch between two others.
+/// Squared distance from `p` to the segment from `a` to `b`.
 fn squared_distance(p: Place, a: Place, b: Place) -> f64 {
     let (abx, aby) = ((b.0 - a.0) as f64, (b.1 - a.1) as f64);
     let (apx, apy) = ((p.0 - a.0) as f64, (p.1 - a.1) as f64);
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_straight_line_keeps_its_ends_and_a_stair_its_corners() {
+    fn a_straight_line_keeps_its_ends_and_a_step_function_its_corners() {
         let straight: Vec<Place> = (0..1000).map(|i| (i * 7, i * 3)).collect();
         assert_eq!(path(&straight), "M0 0l699.3 299.7");
         assert_eq!(path(&[(0, 100), (50, 100), (50, 20), (95, 20)]), "M0 10h5v-8h4.5");
@@ -105,12 +105,12 @@ mod tests {
     fn a_spike_within_one_column_of_pixels_is_drawn() {
         let mut flat: Vec<Place> = (0..1000).map(|i| (i, 500)).collect();
         flat[404].1 = 100;
-        // Of its column, 400 to 409 tenths, the first, the highest and the last are kept.
+        // The first, the highest and the last place of its column, 400 to 409 tenths, are kept.
         assert_eq!(path(&flat), "M0 50h40l.4 -40l.5 40h59");
     }
 
     #[test]
-    fn nothing_and_one_point_are_drawn_as_such() {
+    fn no_points_give_an_empty_path_and_one_point_a_move() {
         assert_eq!(path(&[]), "");
         assert_eq!(path(&[(12, -3)]), "M1.2 -.3");
     }
@@ -123,7 +123,7 @@ mod tests {
             let mut at = (0, 0);
             let places: Vec<Place> = steps.into_iter().map(|(dx, dy)| { at = (at.0 + dx, at.1 + dy); at }).collect();
             let kept = simplified(&extremes(&places));
-            // Within a column of pixels the order of what lies between its extremes is given up.
+            // Within a column of pixels, the places between the extremes lose their order.
             let allowed = 10.0 + TOLERANCE;
             for &p in &places {
                 let nearest = kept.windows(2).map(|w| squared_distance(p, w[0], w[1])).fold(f64::INFINITY, f64::min);

@@ -1,9 +1,9 @@
 //! Figures as SVG: panels of lines, points and ticks stacked over one horizontal axis.
 //!
-//! A figure is data, and drawing it is a pure function: the same figure gives the same bytes on every machine, because
-//! nothing but arithmetic, and logarithms that are the same everywhere, decides where a mark is. Colours follow the viewer's
-//! light or dark setting. Lines are thinned to what a screen can tell apart, so that a picture of a long run stays
-//! small enough to be kept under version control.
+//! A figure is data, and drawing is a pure function: the same figure gives the same bytes on every machine, because
+//! positions are computed with arithmetic and a portable logarithm only. Colours follow the viewer's light or dark
+//! setting. Lines are simplified to the resolution of a screen, so that the picture of a long run is small enough for
+//! version control.
 
 mod draw;
 mod line;
@@ -15,13 +15,13 @@ pub use style::Tone;
 /// A drawing of one or more panels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// What it shows, in bold.
+    /// Title, in bold.
     pub title: String,
-    /// Under what conditions, in smaller type beneath; empty for nothing.
+    /// Subtitle, in smaller type below the title; empty for none.
     pub subtitle: String,
-    /// The horizontal axis, which all panels share.
+    /// Horizontal axis, shared by all panels.
     pub x: Axis,
-    /// From top to bottom; at least one.
+    /// Panels from top to bottom; at least one.
     pub panels: Vec<Panel>,
 }
 
@@ -30,42 +30,42 @@ pub struct Figure {
 pub struct Panel {
     /// Height of the plot area, pixels.
     pub height: u32,
-    /// The vertical axis.
+    /// Vertical axis.
     pub y: Axis,
-    /// What is drawn, later ones over earlier ones.
+    /// Marks in drawing order; later marks cover earlier ones.
     pub marks: Vec<Mark>,
 }
 
 /// An axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// What it measures, with its unit: `time, s`.
+    /// Quantity and unit: `time, s`.
     pub title: String,
-    /// Its ends, the smaller first; marks beyond are cut off. `None` spans zero and every mark, with a little room
-    /// above.
+    /// Ends of the axis, the smaller first; marks beyond them are clipped. `None` includes zero and every mark, with
+    /// some space above.
     pub range: Option<[f64; 2]>,
-    /// How numbers are spaced.
+    /// Spacing of numbers.
     pub spacing: Spacing,
 }
 
-/// How an axis spaces numbers.
+/// Spacing of numbers on an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Spacing {
-    /// Evenly.
+    /// Equal differences have equal lengths.
     #[default]
     Linear,
-    /// By their ratios; numbers that are not above zero are not drawn.
+    /// Equal ratios have equal lengths; numbers that are not above zero are not drawn.
     Logarithmic,
 }
 
-/// Something drawn in a panel.
+/// A line, points or ticks in a panel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
-    /// Its name in the legend; `None` leaves it out.
+    /// Name in the legend; `None` for no entry.
     pub name: Option<String>,
-    /// Its colour.
+    /// Colour.
     pub tone: Tone,
-    /// What it is.
+    /// Shape and data.
     pub shape: Shape,
 }
 
@@ -74,60 +74,60 @@ pub struct Mark {
 pub enum Shape {
     /// A line through points in ascending order of x; `None` for y interrupts it.
     Line {
-        /// The points.
+        /// Points as (x, y).
         points: Vec<(f64, Option<f64>)>,
-        /// How it leads from one to the next.
+        /// Course between two points.
         course: Course,
-        /// How it is drawn.
+        /// Stroke.
         stroke: Stroke,
     },
-    /// A line across the panel at this y.
+    /// A horizontal line across the panel.
     Level {
-        /// Where.
+        /// Height on the vertical axis.
         y: f64,
-        /// How it is drawn.
+        /// Stroke.
         stroke: Stroke,
     },
-    /// Dots, each with a text beside it, which may be empty.
+    /// Dots, each with a label that may be empty.
     Points(Vec<Point>),
-    /// Hollow rings: what others printed.
+    /// Hollow rings at (x, y), for published values.
     Rings(Vec<(f64, f64)>),
-    /// Crosses: what another simulator gives.
+    /// Crosses at (x, y), for values of another simulator.
     Crosses(Vec<(f64, f64)>),
-    /// Upright bars from the second to the third number: intervals.
+    /// Vertical bars (x, low, high), for intervals.
     Bars(Vec<(f64, f64, f64)>),
-    /// Short ticks hanging from the top of the panel, at these x.
+    /// Short ticks at these x, hanging from the top of the panel.
     Ticks(Vec<f64>),
 }
 
-/// How a line leads from one point to the next.
+/// Course of a line between two points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Course {
-    /// Straight.
+    /// A straight line.
     Straight,
-    /// A value holds until the next one is reached: a register over time.
+    /// A step: a value holds until the next one.
     Steps,
 }
 
-/// How a line is drawn.
+/// Stroke of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stroke {
-    /// What the figure is about.
+    /// For the subject of the figure.
     Solid,
-    /// What it is compared with.
+    /// For comparison.
     Thin,
-    /// A limit or a threshold.
+    /// For limits and thresholds.
     Dashed,
 }
 
 /// A dot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// Where, on the horizontal axis.
+    /// Position on the horizontal axis.
     pub x: f64,
-    /// Where, on the vertical axis.
+    /// Position on the vertical axis.
     pub y: f64,
-    /// Text beside it; empty for none.
+    /// Text beside the dot; empty for none.
     pub label: String,
 }
 

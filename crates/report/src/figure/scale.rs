@@ -1,11 +1,11 @@
-//! From numbers to pixels, and the round numbers at which an axis is labelled.
+//! Conversion of numbers to pixels, and the round numbers that label an axis.
 
 use super::Spacing;
 
-/// A scale.
+/// Conversion of numbers on an axis to pixels.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scale {
-    /// Its ends, or their logarithms.
+    /// Ends of the axis, or their logarithms to base 10.
     from: f64,
     until: f64,
     spacing: Spacing,
@@ -21,7 +21,7 @@ pub(super) struct Tick {
 }
 
 impl Scale {
-    /// A scale over `range`, whose ends differ; above zero where ratios space it.
+    /// Scale over `range`, whose ends must differ, and must be above zero if the spacing is logarithmic.
     pub(super) fn new([from, until]: [f64; 2], pixels: [f64; 2], spacing: Spacing) -> Self {
         assert!(from < until, "an axis from {from} to {until}");
         let of = |value: f64| match spacing {
@@ -34,25 +34,25 @@ impl Scale {
         Self { from: of(from), until: of(until), spacing, pixels }
     }
 
-    /// Whether a value has a place.
+    /// Whether `value` has a position on the axis.
     pub(super) fn has(&self, value: f64) -> bool {
         value.is_finite() && (self.spacing == Spacing::Linear || value > 0.0)
     }
 
-    /// Tenths of a pixel, to the nearest; of a value that has a place.
+    /// Position of `value` in tenths of a pixel, rounded. `value` must have a position.
     pub(super) fn tenths(&self, value: f64) -> i64 {
         let [a, b] = self.pixels;
         let value = if self.spacing == Spacing::Linear { value } else { libm::log10(value) };
         ((a + (value - self.from) / (self.until - self.from) * (b - a)) * 10.0).round() as i64
     }
 
-    /// Round numbers within the range, at least `apart` pixels from each other: multiples of 1, 2 or 5 times a power of
-    /// ten, or where ratios space it these numbers themselves, or powers of ten alone.
+    /// Round numbers within the range, at least `apart` pixels from each other. Linear: multiples of 1, 2 or 5 times a
+    /// power of ten. Logarithmic: 1, 2 and 5 times powers of ten, or powers of ten alone.
     pub(super) fn ticks(&self, apart: f64) -> Vec<Tick> {
         let length = (self.pixels[1] - self.pixels[0]).abs();
         if self.spacing == Spacing::Logarithmic {
             let decade = length / (self.until - self.from);
-            // From 1 to 2 and from 5 to 10 is the least step.
+            // The smallest steps are from 1 to 2 and from 5 to 10.
             let digits: &[i64] = if decade * libm::log10(2.0) >= apart { &[1, 2, 5] } else { &[1] };
             let every = (apart / decade).ceil().max(1.0) as i32;
             let exponents = (self.from.floor() as i32)..=(self.until.ceil() as i32);
@@ -75,12 +75,12 @@ impl Scale {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Step {
     digit: i64,
-    /// 10^this, and 10^-this if it is below zero: both exact.
+    /// Power of ten. 10^|exponent| is exact, and a negative power divides by it.
     exponent: i32,
 }
 
 impl Step {
-    /// The smallest that is not below `least`, which is above zero.
+    /// Smallest step that is at least `least`, which must be above zero.
     fn at_least(least: f64) -> Self {
         let mut exponent = -9;
         loop {
@@ -98,7 +98,7 @@ impl Step {
         self.times(1).value
     }
 
-    /// A multiple, computed exactly and rounded once.
+    /// A multiple of the step, rounded once.
     fn times(self, multiple: i64) -> Tick {
         let ten: f64 = (0..self.exponent.unsigned_abs()).map(|_| 10.0).product();
         let digits = (multiple * self.digit) as f64;
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_are_round_numbers_as_close_as_asked_and_no_closer() {
+    fn ticks_are_round_numbers_with_the_requested_minimum_distance() {
         // 700 pixels for 40 s: 80 pixels are 4.57 s, and the next round step is 5 s.
         let expected = ["0", "5", "10", "15", "20", "25", "30", "35", "40"];
         assert_eq!(labels([0.0, 40.0], [0.0, 700.0], 80.0), expected);
@@ -133,7 +133,7 @@ mod tests {
             let scale = Scale::new([1.0, 1000.0], [0.0, pixels], Spacing::Logarithmic);
             scale.ticks(70.0).into_iter().map(|tick| tick.label).collect()
         };
-        // 240 pixels a decade: 72 from 1 to 2.
+        // 240 pixels per decade: 72 pixels from 1 to 2.
         assert_eq!(of(720.0), ["1", "2", "5", "10", "20", "50", "100", "200", "500", "1000"]);
         assert_eq!(of(300.0), ["1", "10", "100", "1000"]);
         let scale = Scale::new([1.0, 1000.0], [0.0, 300.0], Spacing::Logarithmic);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_falls_on_its_tenth_of_a_pixel() {
+    fn positions_are_rounded_to_a_tenth_of_a_pixel() {
         let up = Scale::new([0.0, 200.0], [250.0, 50.0], Spacing::Linear);
         assert_eq!([0.0, 200.0, 50.0, 0.25].map(|v| up.tenths(v)), [2500, 500, 2000, 2498]);
     }

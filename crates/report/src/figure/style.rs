@@ -1,25 +1,25 @@
-//! Colours and type, for a light and a dark background.
+//! Colours and fonts of figures, for a light and a dark background.
 
-/// A colour by its place in the palette, which is that of the report.
+/// A colour of the report's palette.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tone {
-    /// For what others are compared with.
+    /// Colour 0, for baselines.
     Grey,
-    /// The first of the hues.
+    /// Colour 1.
     Blue,
-    /// The second.
+    /// Colour 2.
     Orange,
-    /// The third.
+    /// Colour 3.
     Green,
-    /// The fourth.
+    /// Colour 4.
     Magenta,
-    /// The fifth.
+    /// Colour 5.
     Ochre,
-    /// The sixth.
+    /// Colour 6.
     Violet,
-    /// The seventh.
+    /// Colour 7.
     Cyan,
-    /// The eighth.
+    /// Colour 8.
     Brown,
 }
 
@@ -36,19 +36,19 @@ impl Tone {
         Self::Brown,
     ];
 
-    /// The style class: `c1`.
+    /// CSS class: `c1`.
     pub(super) fn class(self) -> String {
         format!("c{}", self as u8)
     }
 }
 
-/// Paper, text, secondary text, frame and grid: on a light background, on a dark one.
+/// Background, text, secondary text, frame and grid, each for the light and the dark setting.
 const PAPER: [&str; 2] = ["#ffffff", "#14171c"];
 const INK: [&str; 2] = ["#1a1d23", "#e6e8ec"];
 const DIM: [&str; 2] = ["#5a6270", "#9aa3b2"];
 const RULE: [&str; 2] = ["#dcdfe5", "#343a45"];
 const GRID: [&str; 2] = ["#e8eaee", "#272c35"];
-/// In the order of [`Tone::ALL`]; colour-blind readers tell them apart.
+/// Colours in the order of [`Tone::ALL`], for the light and the dark setting. Colour-blind readers can distinguish them.
 const TONES: [[&str; 2]; 9] = [
     ["#6b7280", "#a3abb8"],
     ["#0068a8", "#62b6f0"],
@@ -61,7 +61,7 @@ const TONES: [[&str; 2]; 9] = [
     ["#7a3b1d", "#c99a7e"],
 ];
 
-/// The style sheet for a figure that uses these tones.
+/// Style sheet for a figure that uses the tones `used`.
 pub(super) fn sheet(used: &[Tone]) -> String {
     let colours = |mode: usize| {
         let [paper, ink, dim, rule, grid] = [PAPER, INK, DIM, RULE, GRID].map(|colour| colour[mode]);
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_colours_are_those_of_the_report() {
+    fn figures_and_report_have_the_same_colours() {
         let report = include_str!("../../assets/report.css");
         let named = [("paper", PAPER), ("ink", INK), ("dim", DIM), ("rule", RULE), ("grid", GRID)];
         let tones = Tone::ALL.map(|tone| (tone.class(), TONES[tone as usize]));
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_tones_that_are_used_are_defined() {
+    fn the_style_sheet_defines_only_the_used_tones() {
         let css = sheet(&[Tone::Orange]);
         assert!(css.contains(".c2{color:#c24a00}") && css.contains(".c2{color:#f58a4b}"));
         assert!(!css.contains(".c1{"));

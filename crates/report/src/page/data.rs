@@ -1,4 +1,4 @@
-//! The numbers that the scripts draw, decimated and rounded to what a screen can show.
+//! Numbers for the plots, decimated and rounded to the resolution of a screen.
 
 use firstflight_study::results::{CapturedTrace, CompareReport, Series, Trace};
 use serde::Serialize;
@@ -9,7 +9,7 @@ use crate::format::bytes;
 use crate::names::Names;
 use crate::path::bdp_packets;
 
-/// Slots of time that keep their extremes: a plot is up to about 500 pixels wide.
+/// Slots of time in which the extremes are kept; a plot is up to about 500 pixels wide.
 const SLOTS: usize = 150;
 
 #[derive(Serialize)]
@@ -51,7 +51,7 @@ struct TraceData {
     scheme: usize,
     size: u64,
     end: Option<f64>,
-    /// Time, window.
+    /// Time, seconds; window, packets.
     exit: Option<[f64; 2]>,
     losses: Vec<f64>,
     series: SeriesData,
@@ -74,7 +74,7 @@ struct SeriesData {
     delivered: Vec<f64>,
 }
 
-/// JSON that can stand inside a `script` element: without `<` it can neither end it nor begin a comment in it.
+/// JSON for a `script` element. It contains no `<`, so it can neither end the element nor begin a comment.
 pub(super) fn json(report: &CompareReport, names: &Names) -> String {
     let comparison = &report.comparison;
     let sizes = comparison.sizes();
@@ -135,7 +135,7 @@ fn series(series: &Series, instants: &[f64]) -> SeriesData {
     let kept = kept(series, SLOTS, instants);
     let column = |values: &[f64]| kept.iter().filter_map(|&i| values.get(i)).map(|&v| rounded(v)).collect();
     let mut t: Vec<f64> = kept.iter().map(|&i| micros(series.time_s[i])).collect();
-    // The plots draw one value for each time: a window that falls at the instant of its peak falls 1 us later.
+    // The plots draw one value at each time: a window that falls at the time of its peak is drawn to fall 1 us later.
     for i in 1..t.len() {
         if t[i] <= t[i - 1] {
             t[i] = micros(t[i - 1] + 1e-6);
@@ -150,7 +150,7 @@ fn series(series: &Series, instants: &[f64]) -> SeriesData {
     }
 }
 
-/// Instants to the microsecond, each once.
+/// Times rounded to the microsecond, without duplicates.
 fn distinct(instants: &[f64]) -> Vec<f64> {
     let mut micros: Vec<f64> = instants.iter().map(|&t| micros(t)).collect();
     micros.dedup();
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn drawn_times_ascend_even_where_the_window_jumps_at_one_instant() {
+    fn drawn_times_ascend_even_if_the_window_has_two_values_at_one_time() {
         let jump = Series {
             time_s: vec![0.0, 1.0, 1.0, 2.0],
             cwnd_packets: vec![10.0, 20.0, 10.0, 11.0],
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_keep_five_digits() {
+    fn numbers_are_rounded_to_five_digits() {
         assert_eq!(rounded(123_456.7), 123_460.0);
         assert_eq!(rounded(-0.001_234_567), -0.001_234_6);
         assert_eq!(rounded(0.0), 0.0);

@@ -1,4 +1,4 @@
-//! Intervals drawn beside the numbers, on one axis for a whole table.
+//! Medians and intervals drawn beside the numbers, on one time axis for each table.
 
 use firstflight_study::results::{Completion, SchemeResult};
 use maud::{Markup, html};
@@ -6,13 +6,13 @@ use maud::{Markup, html};
 use super::palette;
 use crate::format::TimeScale;
 
-/// Drawing units across; the drawing is scaled to its column.
+/// Size in drawing units; the drawing is scaled to its column.
 const WIDTH: f64 = 200.0;
 const HEIGHT: f64 = 20.0;
-/// Room for a mark at either end.
+/// Space for a mark at either end.
 const MARGIN: f64 = 6.0;
 
-/// A linear time axis from zero, so that lengths compare as times do.
+/// Linear time axis from zero, so that lengths are proportional to times.
 pub(super) struct Axis {
     end_s: f64,
 }
@@ -28,12 +28,13 @@ impl Axis {
         format!("{:.1}", MARGIN + seconds / self.end_s * (WIDTH - 2.0 * MARGIN))
     }
 
-    /// The ends of the axis, for the column's heading.
+    /// Ends of the axis, for the column's heading.
     pub(super) fn heading(&self, scale: TimeScale) -> Markup {
         html! { span.axis { span { "0" } span { (scale.with_unit(self.end_s)) } } }
     }
 
-    /// Median with its interval, and the 95th percentile; the numbers beside it say the same, so it is not read out.
+    /// Median with its interval, and the 95th percentile. The cells beside it list the same numbers, so screen readers
+    /// skip the drawing.
     pub(super) fn mark(&self, completion: &Completion, colour: usize) -> Markup {
         let middle = HEIGHT / 2.0;
         let [low, high] = completion.ci95;

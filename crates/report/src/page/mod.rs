@@ -1,4 +1,4 @@
-//! The self-contained HTML page: everything readable is in the markup, scripts only draw plots.
+//! The self-contained HTML page. All text and numbers are in the markup; scripts only draw plots.
 
 mod data;
 mod forest;
@@ -30,7 +30,7 @@ const REPORT_JS: [&str; 6] = [
     include_str!("../../assets/main.js"),
 ];
 
-/// The whole page. The same report gives the same bytes.
+/// The page as one HTML document. The same report gives the same bytes.
 pub fn html(report: &CompareReport) -> String {
     let names = Names::of(report);
     let comparison = &report.comparison;
@@ -77,7 +77,7 @@ pub fn html(report: &CompareReport) -> String {
     page.into_string()
 }
 
-/// The title, the path, the sentence that answers the question, and one card for each size.
+/// Title, path, answer for all sizes, and one card for each size.
 fn answer(report: &CompareReport, names: &Names, title: &str) -> Markup {
     let answer = headline(report, names);
     html! {
@@ -89,7 +89,9 @@ fn answer(report: &CompareReport, names: &Names, title: &str) -> Markup {
                 p.notice {
                     b { "Warning: " } (printable(first)) ". "
                     a href="#caveats" {
-                        @if others.is_empty() { "All caveats" } @else { (others.len()) " more, and all caveats" }
+                        @if others.is_empty() { "All caveats" } @else {
+                            (others.len()) " more warnings, and all caveats"
+                        }
                     }
                 }
             }
@@ -108,9 +110,7 @@ fn answer(report: &CompareReport, names: &Names, title: &str) -> Markup {
                     }
                 }
             }
-            @if let Some(avoidance) = &names.shared {
-                p.note { "Every scheme goes on with " b { (avoidance) } " once its start-up is over." }
-            }
+            @if let Some(note) = names.shared_avoidance_note() { p.note { (note) } }
         }
     }
 }
@@ -118,13 +118,13 @@ fn answer(report: &CompareReport, names: &Names, title: &str) -> Markup {
 fn licences() -> Markup {
     html! {
         details {
-            summary { "This page contains uPlot, under the MIT licence" }
+            summary { "This page contains uPlot (MIT licence)" }
             pre { (UPLOT_LICENCE) }
         }
     }
 }
 
-/// A scheme's name with its colour beside it.
+/// Colour swatch and name of a scheme.
 fn scheme(names: &Names, label: &str) -> Markup {
     let name = names.get(label);
     html! { span.scheme { (swatch(name.colour)) (name.short) } }
@@ -134,13 +134,13 @@ fn swatch(colour: usize) -> Markup {
     html! { span.swatch.{ "c" (palette(colour)) } aria-hidden="true" {} }
 }
 
-/// The palette has a grey for the baseline and eight hues that colour-blind readers tell apart; a ninth scheme
-/// begins again, and differs by its dashes.
+/// Palette index: 0 is grey, for the baseline; 1 to 8 are hues that colour-blind readers can distinguish. A ninth
+/// scheme has the first hue again and dashed lines.
 fn palette(colour: usize) -> usize {
     if colour == 0 { 0 } else { (colour - 1) % 8 + 1 }
 }
 
-/// Nothing may be loaded, and only this page's own scripts and styles may run.
+/// Content-Security-Policy: the page loads nothing, and only its own scripts and styles apply.
 fn policy(scripts: &[&str], style: &str) -> String {
     let hash = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)));
     let scripts: Vec<_> = scripts.iter().map(|s| hash(s)).collect();

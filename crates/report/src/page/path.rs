@@ -1,4 +1,4 @@
-//! The path, and how sure each of its values is.
+//! The path and the uncertainty of each of its values.
 
 use firstflight_study::results::{PathEstimate, PathResult};
 use maud::{Markup, html};
@@ -9,20 +9,20 @@ use crate::path::{bdp_packets, path_field, path_value};
 pub(super) fn section(path: &PathResult) -> Markup {
     html! {
         section #path aria-labelledby="path-title" {
-            h2 #path-title { "The path" @if path.inferred_from.is_some() { ", and how sure it is" } }
+            h2 #path-title { "Path" @if path.inferred_from.is_some() { " and its uncertainty" } }
             @match &path.inferred_from {
                 Some(file) => p.note { "Inferred from " b { (printable(file)) } "." },
-                None => p.note { "As given." },
+                None => p.note { "Given by the command line, the scenario or the preset." },
             }
-            div.scroll role="region" tabindex="0" aria-label="The path" {
+            div.scroll role="region" tabindex="0" aria-label="Path" {
                 table {
                     thead {
                         tr {
-                            th scope="col" { "Value" }
-                            th.num scope="col" { "Taken as" }
+                            th scope="col" { "Quantity" }
+                            th.num scope="col" { "Value" }
                             @if !path.estimates.is_empty() {
-                                th.num scope="col" { "Lies within" }
-                                th scope="col" { "How it is known" }
+                                th.num scope="col" { "Range" }
+                                th scope="col" { "Inferred from" }
                             }
                         }
                     }
@@ -54,7 +54,7 @@ pub(super) fn section(path: &PathResult) -> Markup {
     }
 }
 
-/// The values of a path that was given, each with its unit.
+/// Values of a path that was given rather than inferred, with units.
 fn given(path: &PathResult) -> Vec<(&'static str, String)> {
     let numbers = [
         ("rate_bit_s", path.rate_bit_s.map(|v| v as f64)),
@@ -86,7 +86,7 @@ fn estimate_row(estimate: &PathEstimate) -> Markup {
     html! {
         tr.unknown[taken.is_none()] {
             th scope="row" { (path_field(field)) }
-            td.num { @match &taken { Some(taken) => b { (taken) }, None => span.warn { "cannot tell" } } }
+            td.num { @match &taken { Some(taken) => b { (taken) }, None => span.warn { "unknown" } } }
             td.num { (within) }
             td.text { (printable(&estimate.how)) }
         }

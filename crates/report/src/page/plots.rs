@@ -1,4 +1,4 @@
-//! The places where scripts draw, each with the controls, the description and the table that go with it.
+//! Sections with plots: the elements that scripts draw into, their controls, descriptions and tables.
 
 use firstflight_study::results::{CompareReport, ConnectionResult, Series, Trace};
 use maud::{Markup, html};
@@ -7,7 +7,7 @@ use super::scheme;
 use crate::format::{TimeScale, bytes, count, list, percent, printable, time};
 use crate::names::Names;
 
-/// Completion time by size; a table of the same numbers is the ranking.
+/// Completion time by transfer size. The ranking tables list the same numbers.
 pub(super) fn by_size(report: &CompareReport, names: &Names) -> Markup {
     let comparison = &report.comparison;
     let sizes: Vec<_> = comparison.sizes().into_iter().map(bytes).collect();
@@ -18,7 +18,7 @@ pub(super) fn by_size(report: &CompareReport, names: &Names) -> Markup {
                 @if let Some(baseline) = &comparison.baseline {
                     div.choice role="group" aria-label="Show" data-choice="measure" {
                         button type="button" aria-pressed="true" data-value="relative" {
-                            "Against " (names.get(baseline).short)
+                            "Difference from " (names.get(baseline).short)
                         }
                         button type="button" aria-pressed="false" data-value="time" { "Time" }
                     }
@@ -27,11 +27,11 @@ pub(super) fn by_size(report: &CompareReport, names: &Names) -> Markup {
             figure {
                 div #plot-sizes .plot data-height="320" data-label={
                     "Completion time of " (names.iter().count()) " schemes at " (list(&sizes))
-                    ", with 95 % intervals. The ranking tables hold the same numbers."
+                    ", with 95 % intervals. The ranking tables list the same numbers."
                 } {}
                 figcaption {
                     span #sizes-caption { "Median completion time" }
-                    ". Whiskers are 95 % intervals. The numbers are those of the ranking."
+                    ". Whiskers are 95 % intervals. The ranking tables list the same numbers."
                 }
             }
             (legend(names, "sizes"))
@@ -39,7 +39,8 @@ pub(super) fn by_size(report: &CompareReport, names: &Names) -> Markup {
     }
 }
 
-/// Window, flight, queue and delivery over time, for a size and a set of schemes to be chosen.
+/// Congestion window, packets in flight, queue and delivered bytes over time. The reader chooses the size and the
+/// schemes.
 pub(super) fn over_time(report: &CompareReport, names: &Names) -> Markup {
     if report.traces.is_empty() {
         return html! {};
@@ -56,11 +57,12 @@ pub(super) fn over_time(report: &CompareReport, names: &Names) -> Markup {
     ];
     html! {
         section #over-time aria-labelledby="over-time-title" {
-            h2 #over-time-title { "The start, over time" }
+            h2 #over-time-title { "Start-up over time" }
             p.note {
-                "For each scheme the replication nearest its median. A diamond and a dashed line mark the end of start-up, "
-                "ticks along the top of the queue mark dropped packets, a dot marks the end of the transfer. Drag to zoom, "
-                "double-click to see all; with a plot in focus, the arrow keys move the cursor and Escape shows all again."
+                "For each scheme, the replication nearest its median. A diamond and a dashed line mark the end of start-up. "
+                "Ticks along the top of the queue plot mark dropped packets. A dot marks the end of the transfer. Drag to "
+                "zoom and double-click to reset. While a plot has the focus, the arrow keys move the cursor and Escape "
+                "resets the zoom."
             }
             div.controls.scripted hidden {
                 div.choice role="group" aria-label="Transfer size" data-choice="size" {
@@ -76,7 +78,7 @@ pub(super) fn over_time(report: &CompareReport, names: &Names) -> Markup {
                     figure {
                         figcaption { (name) }
                         div id={ "plot-" (id) } .plot data-height="210" data-label={
-                            (name) " over time. Start-up exits, losses and completions stand in the table below."
+                            (name) " over time. The table below lists start-up exits, losses and completion times."
                         } {}
                     }
                 }
@@ -89,7 +91,7 @@ pub(super) fn over_time(report: &CompareReport, names: &Names) -> Markup {
     }
 }
 
-/// Boxes that show and hide schemes; the swatches are the legend of the plots.
+/// Check boxes that show and hide schemes. Their swatches are the legend of the plots.
 fn legend(names: &Names, of: &str) -> Markup {
     html! {
         fieldset.legend.scripted data-legend=(of) hidden {
@@ -105,20 +107,20 @@ fn legend(names: &Names, of: &str) -> Markup {
     }
 }
 
-/// What the four plots show at one size.
+/// Table of the replications that the four plots draw at one size.
 fn trace_table(size: u64, report: &CompareReport, names: &Names) -> Markup {
     let traces: Vec<&Trace> = report.traces.iter().filter(|t| t.size_bytes == size).collect();
     html! {
-        div.scroll data-size=(size) role="region" tabindex="0" aria-label={ "The start at " (bytes(size)) } {
+        div.scroll data-size=(size) role="region" tabindex="0" aria-label={ "Start-up at " (bytes(size)) } {
             table {
-                caption { "The replications drawn, " (bytes(size)) }
+                caption { "Replications in the plots, " (bytes(size)) }
                 thead {
                     tr {
                         th scope="col" { "Scheme" }
                         th.num scope="col" { "Start-up ends" }
-                        th.num scope="col" { "Window then" }
-                        th scope="col" { "By" }
-                        th.num scope="col" { "Lost of it" }
+                        th.num scope="col" { "Window at the end" }
+                        th scope="col" { "Reason" }
+                        th.num scope="col" { "Lost of those sent before" }
                         th.num scope="col" { "Largest window" }
                         th.num scope="col" { "Longest queue" }
                         th.num scope="col" { "First loss" }
@@ -136,7 +138,7 @@ fn trace_table(size: u64, report: &CompareReport, names: &Names) -> Markup {
                                 td { (exit.reason.label()) }
                                 td.num { (exit.overshoot_packets) }
                             } @else {
-                                td.dim colspan="4" { "outlasts the transfer" }
+                                td.dim colspan="4" { "not during the transfer" }
                             }
                             td.num { (largest(&trace.series.cwnd_packets)) }
                             td.num { (largest(&trace.series.queue_packets)) }
@@ -155,7 +157,7 @@ fn largest(column: &[f64]) -> String {
     column.iter().copied().reduce(f64::max).map_or_else(|| "–".to_owned(), count)
 }
 
-/// Every captured connection beside its re-run.
+/// Captured connections and their re-runs.
 pub(super) fn captured(report: &CompareReport) -> Markup {
     let connections = &report.comparison.connections;
     if connections.is_empty() {
@@ -165,10 +167,10 @@ pub(super) fn captured(report: &CompareReport) -> Markup {
     let any_drawn = report.captured.iter().any(|c| drawn(&c.observed) || drawn(&c.rerun));
     html! {
         section #captured aria-labelledby="captured-title" {
-            h2 #captured-title { "The captured connections, and the same ones re-run" }
+            h2 #captured-title { "Captured connections and their re-runs" }
             p.note {
-                "Each connection of the capture was run again in the simulator, on the path inferred. How closely the re-run "
-                "follows the original says how far to trust the rest of this page."
+                "Each connection of the capture was run again in the simulator, on the inferred path. If the re-run is close "
+                "to the captured connection, the model fits this path; if not, trust the other results less."
             }
             (connection_table(connections))
             @if any_drawn {
@@ -185,14 +187,14 @@ pub(super) fn captured(report: &CompareReport) -> Markup {
                     }
                     span.key.observed aria-hidden="true" {} "captured"
                     span.key.rerun aria-hidden="true" {} "re-run"
-                    span.dim { "ticks along the top: retransmissions, captured above re-run" }
+                    span.dim { "ticks along the top: retransmissions (upper row captured, lower row re-run)" }
                 }
                 div.panels {
                     @for (id, name) in [("captured-delivered", "Delivered"), ("captured-in-flight", "Packets in flight")] {
                         figure {
                             figcaption { (name) }
                             div id={ "plot-" (id) } .plot data-height="230" data-label={
-                                (name) " over time, captured and re-run. The table above holds the totals."
+                                (name) " over time, captured and re-run. The table above lists the totals."
                             } {}
                         }
                     }
@@ -217,9 +219,9 @@ fn connection_table(connections: &[ConnectionResult]) -> Markup {
                         th.num scope="col" { "Size" }
                         th.num scope="col" { "Captured, " (scale.unit) }
                         th.num scope="col" { "Re-run, " (scale.unit) }
-                        th.num scope="col" { "Off by" }
-                        th.num scope="col" { "Resent" br; span.unit { "captured / re-run" } }
-                        th scope="col" { "What its start-up did" }
+                        th.num scope="col" { "Difference" }
+                        th.num scope="col" { "Retransmitted" br; span.unit { "captured / re-run" } }
+                        th scope="col" { "Start-up: the connection …" }
                     }
                 }
                 tbody {
@@ -232,7 +234,7 @@ fn connection_table(connections: &[ConnectionResult]) -> Markup {
                             td.num { (bytes(connection.bytes)) }
                             td.num { (shown(connection.observed_completion_s)) }
                             td.num { (shown(connection.rerun_completion_s)) }
-                            td.num { b { (error(connection)) } }
+                            td.num { b { (difference(connection)) } }
                             td.num { (connection.observed_retransmits) " / " (connection.rerun_retransmits) }
                             td.text { (printable(&connection.startup)) }
                         }
@@ -243,8 +245,8 @@ fn connection_table(connections: &[ConnectionResult]) -> Markup {
     }
 }
 
-/// How far the re-run's completion time is from the captured one.
-fn error(connection: &ConnectionResult) -> String {
+/// Relative difference of the re-run's completion time from the captured one.
+fn difference(connection: &ConnectionResult) -> String {
     match (connection.observed_completion_s, connection.rerun_completion_s) {
         (Some(observed), Some(rerun)) if observed > 0.0 => percent(rerun / observed - 1.0),
         _ => "–".to_owned(),

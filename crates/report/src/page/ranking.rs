@@ -1,4 +1,4 @@
-//! The ranked tables, one for each size, with their intervals drawn on one scale.
+//! Ranked tables, one for each size, with the intervals drawn on one time axis.
 
 use firstflight_study::results::{CompareReport, SchemeResult};
 use maud::{Markup, html};
@@ -15,10 +15,10 @@ pub(super) fn section(report: &CompareReport, names: &Names) -> Markup {
         section #ranking aria-labelledby="ranking-title" {
             h2 #ranking-title { "Ranking" }
             p.note {
-                "By median completion time over " (comparison.provenance.replications) " replications; every scheme "
-                "met the same randomness. Intervals are 95\u{a0}%. In the drawing, the mark is the median with its interval, "
-                "the open circle the 95th percentile. "
-                span.tie { "=" } " marks schemes that cannot be told apart from the best."
+                "Ranked by median completion time over " (comparison.provenance.replications) " replications. Every scheme "
+                "ran with the same random numbers. Small numbers and whiskers are 95\u{a0}% intervals. In the drawing, the dot "
+                "is the median and the open circle the 95th percentile. "
+                span.tie { "=" } " marks schemes without a significant difference from the best."
             }
             @for size in comparison.sizes() {
                 (size_table(size, &comparison.ranked(size), names, baseline.as_deref()))
@@ -42,11 +42,11 @@ fn size_table(size: u64, ranked: &[&SchemeResult], names: &Names, baseline: Opti
                         th.num scope="col" { "95th pct., " (scale.unit) }
                         th.drawn scope="col" { (axis.heading(scale)) }
                         @if let Some(baseline) = baseline {
-                            th.num scope="col" { "Against " (baseline) }
+                            th.num scope="col" { "Difference from" br; (baseline) }
                         }
                         th.num scope="col" { "Dropped" br; span.unit { "packets" } }
-                        th.num scope="col" { "Resent" br; span.unit { "packets" } }
-                        th scope="col" { "Start-up ends" br; span.unit { "window, × BDP, by" } }
+                        th.num scope="col" { "Retransmitted" br; span.unit { "packets" } }
+                        th scope="col" { "End of start-up" br; span.unit { "window, × BDP, reason" } }
                     }
                 }
                 tbody {
@@ -70,14 +70,14 @@ fn row(
     let tie = result.ties_with_best && result.rank > 1 && result.completion_s.is_some();
     html! {
         tr.best[result.rank == 1] {
-            td.rank { (result.rank) @if tie { span.tie title="cannot be told apart from the best" { "=" } } }
+            td.rank { (result.rank) @if tie { span.tie title="no significant difference from the best" { "=" } } }
             th scope="row" { (scheme(names, &result.scheme)) }
             @if let Some(completion) = result.completion_s {
                 td.num { b { (scale.value(completion.median)) } (interval(&scale.interval(completion.ci95))) }
                 td.num { (scale.value(completion.p95)) (interval(&scale.interval(completion.p95_ci95))) }
                 td.drawn { (axis.mark(&completion, names.get(&result.scheme).colour)) }
             } @else {
-                td colspan="3" { "none finished in the time allowed" }
+                td colspan="3" { "none finished within the time limit" }
             }
             @if with_baseline {
                 td.num {
@@ -85,7 +85,7 @@ fn row(
                         @let [low, high] = difference.relative_ci95;
                         span.sooner[high < 0.0].later[low > 0.0] { (percent(difference.relative)) }
                         (interval(&format!("{} … {}", percent(low).trim_end_matches("\u{a0}%"), percent(high))))
-                    } @else { span.dim { "reference" } }
+                    } @else { span.dim { "baseline" } }
                 }
             }
             td.num {
@@ -94,7 +94,7 @@ fn row(
                     (interval(&format!("{}–{}", count(low), count(high))))
                 }
                 @if result.others_drops_mean > 0.0 {
-                    span.ci { (count(result.others_drops_mean)) " of others" }
+                    span.ci { (count(result.others_drops_mean)) " from other flows" }
                 }
             }
             td.num {
@@ -111,7 +111,7 @@ fn interval(text: &str) -> Markup {
 }
 
 fn exit(result: &SchemeResult) -> Markup {
-    let Some(exit) = result.startup_exit else { return html! { span.dim { "outlasts the transfer" } } };
+    let Some(exit) = result.startup_exit else { return html! { span.dim { "not during the transfer" } } };
     html! {
         (count(exit.cwnd_packets))
         @if exit.bdp_packets > 0.0 { ", " b { (format!("{:.2}", exit.cwnd_packets / exit.bdp_packets)) " ×" } }

@@ -1,4 +1,4 @@
-//! What to know before trusting the numbers, and how to get them again.
+//! Caveats of the results, and the provenance from which they can be reproduced.
 
 use firstflight_study::results::{CompareReport, Provenance};
 use maud::{Markup, html};
@@ -17,23 +17,23 @@ pub(super) fn caveats(report: &CompareReport) -> Markup {
                 @for warning in &comparison.warnings { li.warning { b { "Warning: " } (printable(warning)) } }
                 @if !unknown.is_empty() {
                     li {
-                        "The capture cannot tell the " (list(&unknown)) ". Results that depend on it carry the interval "
-                        "that its whole range causes."
+                        "The capture does not determine the " (list(&unknown)) ". The replications draw it from its whole "
+                        "range, and the intervals of the median include the effect."
                     }
                 }
                 @if comparison.path.inferred_from.is_some() {
                     li {
-                        "The other schemes are answered for the path as inferred. Cross traffic that the captured "
-                        "connections met is part of that path; how it would have reacted to another start is not known."
+                        "All schemes run on the inferred path. Cross traffic that shared the path with the captured "
+                        "connections is part of it; how that traffic would have reacted to another scheme is unknown."
                     }
                 }
                 li {
-                    "These are runs in the " (printable(&comparison.provenance.host)) ", not measurements on the path. "
-                    "The intervals hold the randomness between replications, not the error of the model."
+                    "The results are runs in the " (printable(&comparison.provenance.host)) ", not measurements on the path. "
+                    "The intervals include the randomness between replications, not the error of the model."
                 }
                 li {
-                    "Dropped packets count those of every flow on the path during the transfer: a start that finishes "
-                    "sooner by filling the queue shows here what it did to itself and to others."
+                    "Dropped packets are those of all flows on the path during the transfer. They show the cost of a scheme "
+                    "that finishes sooner by filling the queue, to itself and to other flows."
                 }
             }
         }
@@ -43,7 +43,7 @@ pub(super) fn caveats(report: &CompareReport) -> Markup {
 pub(super) fn provenance(provenance: &Provenance) -> Markup {
     html! {
         section #provenance aria-labelledby="provenance-title" {
-            h2 #provenance-title { "Provenance, and how to reproduce this" }
+            h2 #provenance-title { "Provenance: the command that reproduces this page" }
             div.command {
                 pre tabindex="0" { code #command { (printable(&provenance.command)) } }
                 button #copy type="button" hidden { "Copy" }
@@ -53,15 +53,15 @@ pub(super) fn provenance(provenance: &Provenance) -> Markup {
                 dt { "Seed" } dd { (provenance.seed) }
                 dt { "Replications" } dd { (provenance.replications) " of each scheme at each size" }
                 dt { "Intervals" } dd { (printable(&provenance.interval_method)) }
-                dt { "Ran in" } dd { (printable(&provenance.host)) ", on " (printable(&provenance.machine)) }
+                dt { "Host" } dd { (printable(&provenance.host)) ", on " (printable(&provenance.machine)) }
                 dt { "Scenario" } dd.hash { "SHA-256 " (printable(&provenance.scenario_sha256)) }
                 @for input in &provenance.inputs {
-                    dt { "Read" }
+                    dt { "Input file" }
                     dd { (printable(&input.name)) ", " (bytes(input.bytes)) ", " span.hash { "SHA-256 " (printable(&input.sha256)) } }
                 }
             }
             details {
-                summary { "The scenario that was run" }
+                summary { "Scenario of the runs" }
                 pre tabindex="0" { code { (provenance.scenario) } }
             }
         }

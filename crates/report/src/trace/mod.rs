@@ -1,4 +1,4 @@
-//! Traces of runs as files: qlog for each connection, pcapng for each run.
+//! Traces of runs as files: one packet capture (pcapng) for each run, one qlog file for each connection.
 
 mod packet;
 mod pcapng;
@@ -12,7 +12,7 @@ use crate::output::{Folder, OutputError};
 pub use pcapng::pcapng;
 pub use qlog::qlog;
 
-/// Stages `<name>.pcapng` and, for each connection, a qlog file: `<name>.sqlog` where there is one, otherwise
+/// Stages `<name>.pcapng` and a qlog file for each connection: `<name>.sqlog` if there is one connection, otherwise
 /// `<name>.<connection>.sqlog`.
 ///
 /// # Errors
@@ -25,7 +25,7 @@ pub fn stage_traces(folder: &mut Folder, recording: &Recording) -> Result<(), Ou
         let mut name = run.clone();
         if recording.flows.len() > 1 {
             name = format!("{run}.{}", file_name(&flow.name));
-            // What cannot be in the name of a file may have been all that told two names apart.
+            // Two names may become equal when the characters that file systems refuse are replaced.
             while !taken.insert(name.to_lowercase()) {
                 name.push('_');
             }
@@ -35,7 +35,7 @@ pub fn stage_traces(folder: &mut Folder, recording: &Recording) -> Result<(), Ou
     Ok(())
 }
 
-/// A name with what every file system takes.
+/// `name` with only the characters that every file system accepts; `_` replaces the others.
 fn file_name(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-_+.".contains(c) { c } else { '_' };
     name.chars().map(plain).collect()
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_files_hold_what_every_file_system_takes() {
+    fn file_names_have_only_characters_that_every_file_system_accepts() {
         assert_eq!(file_name("slow-start+cubic-30KB"), "slow-start+cubic-30KB");
         assert_eq!(file_name("a/b:c\u{e9} d.0"), "a_b_c__d.0");
     }

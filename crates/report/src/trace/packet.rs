@@ -1,68 +1,68 @@
-//! The IPv4 and TCP headers of a recorded connection.
+//! IPv4 and TCP headers for the packets of a recorded connection.
 
 use etherparse::TcpOptionElement as Opt;
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader};
 use firstflight_study::trace::record::{Ack, Data, FlowRecording};
 
-/// Initial sequence numbers of the sender and of the receiver: any would do.
+/// Initial sequence numbers of the sender and of the receiver; arbitrary.
 const ISS: u32 = 0x1000_0000;
 const IRS: u32 = 0x2000_0000;
 
-/// The discard service (RFC 863): what arrives there is read and thrown away.
+/// The receiver's port: the discard service (RFC 863), which reads data and discards it.
 const PORT: u16 = 9;
 
-/// IPv4 and TCP headers without options, bytes.
+/// IPv4 and TCP headers without options, in bytes.
 const BARE: u32 = 40;
 
-/// The timestamps option with its padding, bytes (RFC 7323, appendix A).
+/// The timestamps option with its padding, in bytes (RFC 7323, appendix A).
 const TIMESTAMPS: u32 = 12;
 
-/// What the sender has room for, who is sent nothing.
+/// Receive window that the sender advertises, in bytes. It receives no data.
 const SENDERS_WINDOW: u64 = 65_535;
 
 /// Largest shift of a window (RFC 7323 section 2.3).
 const LARGEST_SHIFT: u8 = 14;
 
-/// A captured packet: its headers, and its length on the wire.
+/// A captured packet: its headers, and its length on the wire in bytes.
 pub(super) struct Captured {
     pub(super) headers: Vec<u8>,
     pub(super) length: u32,
 }
 
-/// Bytes of a data packet.
+/// Length of a data packet on the wire, in bytes.
 pub(super) fn data_length(flow: &FlowRecording, data: &Data) -> u32 {
-    BARE + stamps_length(flow) + data.payload
+    BARE + timestamps_length(flow) + data.payload
 }
 
-/// Bytes of an ACK.
+/// Length of an ACK on the wire, in bytes.
 pub(super) fn ack_length(flow: &FlowRecording, ack: &Ack) -> u32 {
     let blocks = ack.blocks.iter().take_while(|(start, end)| start < end).count() as u32;
-    BARE + stamps_length(flow) + if blocks == 0 { 0 } else { 4 + 8 * blocks }
+    BARE + timestamps_length(flow) + if blocks == 0 { 0 } else { 4 + 8 * blocks }
 }
 
-fn stamps_length(flow: &FlowRecording) -> u32 {
+fn timestamps_length(flow: &FlowRecording) -> u32 {
     if flow.timestamps { TIMESTAMPS } else { 0 }
 }
 
-/// Makes the packets of one connection.
+/// Builder of the packets of one connection.
 pub(super) struct Packets<'a> {
     flow: &'a FlowRecording,
     sender: [u8; 4],
     receiver: [u8; 4],
     port: u16,
     shift: u8,
-    /// IP identifications, of the sender and of the receiver.
+    /// Last IP identifications of the sender and of the receiver.
     ids: [u16; 2],
 }
 
-/// What the two directions differ in.
+/// Host that sends a packet.
 enum From {
     Sender,
     Receiver,
 }
 
 impl<'a> Packets<'a> {
-    /// Packets of the connection of this number: each has two hosts of its own.
+    /// Builder for connection `number`; each connection has its own pair of addresses.
     pub(super) fn new(flow: &'a FlowRecording, number: usize) -> Self {
         let [_, a, b, c] = (number as u32 + 1).to_be_bytes();
         let fits = |shift: &u8| flow.window.div_ceil(1 << shift) <= u16::MAX.into();
@@ -95,16 +95,16 @@ impl<'a> Packets<'a> {
     }
 
     /// The ACK that ends a handshake.
-    pub(super) fn opened(&mut self, at: u64, echo: u64) -> Captured {
-        let tcp = self.of_sender(0);
-        let options = self.stamps(at, Some(echo));
+    pub(super) fn handshake_ack(&mut self, at: u64, echo: u64) -> Captured {
+        let tcp = self.sender_header(0);
+        let options = self.timestamps(at, Some(echo));
         self.packet(From::Sender, tcp, &options, 0, IpEcn::ZERO)
     }
 
     pub(super) fn data(&mut self, at: u64, data: &Data) -> Captured {
-        let mut tcp = self.of_sender(self.flow.offset(data.segment));
+        let mut tcp = self.sender_header(self.flow.offset(data.segment));
         (tcp.psh, tcp.cwr) = (data.push, data.reduced);
-        let options = self.stamps(at, Some(data.echo).filter(|&echo| echo > 0));
+        let options = self.timestamps(at, Some(data.echo).filter(|&echo| echo > 0));
         let ecn = if data.ecn_capable { IpEcn::TWO } else { IpEcn::ZERO };
         self.packet(From::Sender, tcp, &options, data.payload, ecn)
     }
@@ -114,54 +114,54 @@ impl<'a> Packets<'a> {
         let mut tcp = TcpHeader::new(PORT, self.port, IRS + 1, self.window(ack.window));
         (tcp.ack, tcp.acknowledgment_number) = (true, sequence(ack.next));
         tcp.ece = ack.echoes_mark;
-        let mut options = self.stamps(ack.sent, Some(ack.echo));
-        let held = |&(start, end): &(u32, u32)| (start < end).then(|| (sequence(start), sequence(end)));
-        if let Some(first) = held(&ack.blocks[0]) {
-            let rest = [held(&ack.blocks[1]), held(&ack.blocks[2]), None];
+        let mut options = self.timestamps(ack.sent, Some(ack.echo));
+        let block = |&(start, end): &(u32, u32)| (start < end).then(|| (sequence(start), sequence(end)));
+        if let Some(first) = block(&ack.blocks[0]) {
+            let rest = [block(&ack.blocks[1]), block(&ack.blocks[2]), None];
             options.extend([Opt::Noop, Opt::Noop, Opt::SelectiveAcknowledgement(first, rest)]);
         }
         self.packet(From::Receiver, tcp, &options, 0, IpEcn::ZERO)
     }
 
-    /// A header of the sender's, `offset` bytes into its data.
-    fn of_sender(&self, offset: u64) -> TcpHeader {
+    /// Header of a packet from the sender, `offset` bytes into its data.
+    fn sender_header(&self, offset: u64) -> TcpHeader {
         let sequence = ISS.wrapping_add(1).wrapping_add(offset as u32);
         let mut tcp = TcpHeader::new(self.port, PORT, sequence, self.window(SENDERS_WINDOW));
         (tcp.ack, tcp.acknowledgment_number) = (true, IRS + 1);
         tcp
     }
 
-    /// The window field once the connection is open, rounded up. Where there was no handshake nobody knows a shift.
+    /// Window field of an open connection, rounded up. Without a handshake no window scale is known, and none applies.
     fn window(&self, bytes: u64) -> u16 {
         let shift = if self.flow.handshake { self.shift } else { 0 };
         bytes.div_ceil(1 << shift).min(u16::MAX.into()) as u16
     }
 
     fn handshake_options(&self, at: u64, echo: Option<u64>) -> Vec<Opt> {
-        // What options take of every segment counts as part of it here (RFC 6691).
-        let segment = self.flow.mss + stamps_length(self.flow);
+        // The MSS option includes the bytes that TCP options take of every segment (RFC 6691).
+        let segment = self.flow.mss + timestamps_length(self.flow);
         let mut options = vec![Opt::MaximumSegmentSize(segment.min(u16::MAX.into()) as u16)];
-        let mut stamps = self.stamps(at, echo);
+        let mut timestamps = self.timestamps(at, echo);
         if self.flow.sack {
-            // As Linux has it: it takes the place of the padding before the timestamps.
-            stamps.retain(|option| *option != Opt::Noop);
-            if stamps.is_empty() {
+            // As in Linux, SACK-permitted replaces the padding before the timestamps.
+            timestamps.retain(|option| *option != Opt::Noop);
+            if timestamps.is_empty() {
                 options.extend([Opt::Noop, Opt::Noop]);
             }
             options.push(Opt::SelectiveAcknowledgementPermitted);
         }
-        options.extend(stamps);
+        options.extend(timestamps);
         options.extend([Opt::Noop, Opt::WindowScale(self.shift)]);
         options
     }
 
-    fn stamps(&self, at: u64, echo: Option<u64>) -> Vec<Opt> {
+    fn timestamps(&self, at: u64, echo: Option<u64>) -> Vec<Opt> {
         if !self.flow.timestamps {
             return vec![];
         }
-        // Linux's clock of a millisecond. A stamp is never zero, which would stand for none.
-        let stamp = |at: u64| (at / 1_000_000 + 1) as u32;
-        vec![Opt::Noop, Opt::Noop, Opt::Timestamp(stamp(at), echo.map_or(0, stamp))]
+        // Linux's clock with a resolution of one millisecond. Zero means no timestamp, so times begin at one.
+        let timestamp = |at: u64| (at / 1_000_000 + 1) as u32;
+        vec![Opt::Noop, Opt::Noop, Opt::Timestamp(timestamp(at), echo.map_or(0, timestamp))]
     }
 
     fn packet(
@@ -184,7 +184,7 @@ impl<'a> Packets<'a> {
             .expect("a packet of at most 65535 bytes");
         (ip.identification, ip.ecn) = (*id, ecn);
         ip.header_checksum = ip.calc_header_checksum();
-        // The payload, of which nothing is kept, is zeros, which add nothing to a checksum but their number.
+        // The payload is not captured. It counts as zeros, which change the checksum only through their number.
         let zeros = vec![0; payload as usize];
         tcp.checksum = tcp.calc_checksum_ipv4(&ip, &zeros).expect("a packet of at most 65535 bytes");
         let mut headers = ip.to_bytes().to_vec();

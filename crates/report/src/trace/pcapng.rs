@@ -1,5 +1,5 @@
-//! One run as a packet capture (draft-ietf-opsawg-pcapng), taken at the senders: an interface for each, stamped to the
-//! nanosecond, of every packet its headers.
+//! One run as a packet capture (draft-ietf-opsawg-pcapng) at the senders: one interface for each sender, the headers of
+//! every packet, timestamps in nanoseconds.
 
 use std::io::{self, Write};
 
@@ -7,20 +7,20 @@ use firstflight_study::trace::record::{Event, Recording};
 
 use super::packet::{Captured, Packets};
 
-/// LINKTYPE_RAW: packets begin with their IP header.
+/// LINKTYPE_RAW: a packet begins with its IP header.
 const RAW_IP: u16 = 101;
 
-/// Most bytes kept of a packet: IPv4 and TCP headers without and with all options.
+/// Snapshot length in bytes: an IPv4 header of 20 and a TCP header of at most 60.
 const SNAP: u32 = 80;
 
-/// When simulated time begins, nanoseconds since 1970: 2000-01-01 00:00:00 UTC. Wireshark takes a SYN at time zero for
-/// one that it has not seen.
+/// Start of simulated time, in nanoseconds since 1970: 2000-01-01 00:00:00 UTC. Wireshark treats a SYN at time zero as
+/// missing.
 const EPOCH: u64 = 946_684_800_000_000_000;
 
 /// Writes the packets of `recording` in order of time.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn pcapng(recording: &Recording, out: &mut (dyn Write + Send)) -> io::Result<()> {
     out.write_all(&section())?;
     for flow in &recording.flows {
@@ -40,7 +40,7 @@ pub fn pcapng(recording: &Recording, out: &mut (dyn Write + Send)) -> io::Result
             Event::Syn => put(packets.syn(at))?,
             &Event::SynAck { sent, echo, window } => {
                 put(packets.syn_ack(sent, echo, window))?;
-                put(packets.opened(at, sent))?;
+                put(packets.handshake_ack(at, sent))?;
             }
             Event::Data(data) => put(packets.data(at, data))?,
             Event::Ack(ack) => put(packets.ack(ack))?,
@@ -50,13 +50,13 @@ pub fn pcapng(recording: &Recording, out: &mut (dyn Write + Send)) -> io::Result
     Ok(())
 }
 
-/// A block: its type, its length, its body, its length again.
+/// A block: type, length, body, and the length repeated.
 fn block(kind: u32, body: &[u8]) -> Vec<u8> {
     let length = (12 + body.len() as u32).to_le_bytes();
     [&kind.to_le_bytes(), &length, body, &length].concat()
 }
 
-/// An option of a block: its code, its length, its value, padded to four bytes.
+/// An option of a block: code, length and value, padded to four bytes.
 fn option(code: u16, value: &[u8]) -> Vec<u8> {
     let mut option = [&code.to_le_bytes(), &(value.len() as u16).to_le_bytes(), value].concat();
     option.resize(option.len().next_multiple_of(4), 0);

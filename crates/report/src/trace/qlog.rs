@@ -1,7 +1,7 @@
 //! One connection as qlog (draft-ietf-quic-qlog-main-schema): JSON text sequences (RFC 7464) of the QlogFileSeq schema.
 //!
-//! The header also has the two fields by which tools of the drafts up to 0.3 know a file, qvis among them; the drafts
-//! allow further fields. The events are TCP's, in namespaces of their own: see `docs/traces.md`.
+//! The header also has the two fields by which tools for drafts up to 0.3, such as qvis, recognise a file; the drafts
+//! allow additional fields. The events are those of TCP, in namespaces of this project: see `docs/traces.md`.
 
 use std::io::{self, Write};
 
@@ -9,17 +9,18 @@ use firstflight_study::trace::record::{Ack, Data, Event, FlowRecording, Metrics,
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-/// The namespaces of the events, each with the URI of its schema.
+/// URIs of the event schemas; the last part of each is the namespace.
 const SCHEMAS: [&str; 3] =
     ["firstflight:qlog/transport", "firstflight:qlog/recovery", "firstflight:qlog/firstflight"];
 
-/// Writes what happened at the sender of `flow`, a connection of `recording`.
+/// Writes the events at the sender of `flow`, a connection of `recording`.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn qlog(recording: &Recording, flow: &FlowRecording, out: &mut (dyn Write + Send)) -> io::Result<()> {
     write(out, &header(recording, flow))?;
-    let mut log = Log { flow, segments: vec![], sent: 0, received: 0, una: 0, rtt: None, shown: Map::new() };
+    let mut log =
+        Log { flow, segments: vec![], sent: 0, received: 0, una: 0, rtt: None, written: Map::new() };
     for (at, event) in &flow.events {
         if let Some((name, data)) = log.event(*at, event) {
             write(out, &Record { time: ms(*at), name, data })?;
@@ -28,7 +29,7 @@ pub fn qlog(recording: &Recording, flow: &FlowRecording, out: &mut (dyn Write + 
     Ok(())
 }
 
-/// An event.
+/// An event record.
 #[derive(Serialize)]
 struct Record {
     time: f64,
@@ -36,7 +37,7 @@ struct Record {
     data: Value,
 }
 
-/// A record: a separator, a JSON text, a line feed.
+/// Writes a record: separator, JSON text, line feed.
 fn write(out: &mut (dyn Write + Send), record: &impl Serialize) -> io::Result<()> {
     out.write_all(b"\x1e")?;
     serde_json::to_writer(&mut *out, record)?;
@@ -58,7 +59,7 @@ fn header(recording: &Recording, flow: &FlowRecording) -> Value {
                 "group_id": flow.name,
                 "protocol_types": ["TCP"],
                 "time_format": "relative_to_epoch",
-                // Simulated time begins with the run.
+                // Simulated time starts at zero with the run.
                 "reference_time": { "clock_type": "monotonic", "epoch": "unknown" },
             },
         },
@@ -70,26 +71,29 @@ fn ms(ns: u64) -> f64 {
     ns as f64 / 1e6
 }
 
-/// What qlog's packet numbers, which TCP does not have, and its latest RTT need to know of the past.
+/// State from which packet numbers, acknowledged ranges and the latest RTT are derived. TCP has no packet numbers.
 struct Log<'a> {
     flow: &'a FlowRecording,
     segments: Vec<Segment>,
     /// Packets sent and received so far.
     sent: u64,
     received: u64,
-    /// First segment not acknowledged.
+    /// First unacknowledged segment.
     una: u32,
+    /// Latest RTT, nanoseconds.
     rtt: Option<u64>,
-    /// The values last told of each register.
-    shown: Map<String, Value>,
+    /// Value last written for each metric.
+    written: Map<String, Value>,
 }
 
-/// The last sending of a segment.
+/// Last transmission of a segment.
 #[derive(Clone, Copy)]
 struct Segment {
+    /// Packet number.
     number: u64,
+    /// Time, nanoseconds.
     at: u64,
-    again: bool,
+    retransmitted: bool,
     acked: bool,
 }
 
@@ -123,10 +127,10 @@ impl Log<'_> {
     }
 
     fn data(&mut self, at: u64, data: &Data) -> Value {
-        let sent = Segment { number: self.sent, at, again: data.again, acked: false };
+        let sent = Segment { number: self.sent, at, retransmitted: data.again, acked: false };
         match self.segments.get_mut(data.segment as usize) {
             Some(segment) => *segment = Segment { acked: segment.acked, ..sent },
-            // The first sendings of segments come in order.
+            // First transmissions come in the order of the segments.
             None => self.segments.push(sent),
         }
         let wire = super::packet::data_length(self.flow, data);
@@ -150,8 +154,8 @@ impl Log<'_> {
         }
         if ack.next > self.una {
             let newest = self.segments[ack.next as usize - 1];
-            // Karn's rule: of what was sent twice nobody knows which sending is acknowledged.
-            self.rtt = if newest.again { self.rtt } else { Some(at - newest.at) };
+            // Karn's rule: an ACK of a retransmitted segment is ambiguous and gives no RTT sample.
+            self.rtt = if newest.retransmitted { self.rtt } else { Some(at - newest.at) };
             self.una = ack.next;
         }
         let offset = |segment: u32| self.flow.offset(segment);
@@ -171,11 +175,11 @@ impl Log<'_> {
         event
     }
 
-    /// The registers that have changed; `None` if none has.
+    /// Metrics that have changed; `None` if none has.
     fn metrics(&mut self, metrics: &Metrics) -> Option<Value> {
         let Metrics { cwnd, in_flight, ssthresh, srtt, min_rtt, pacing } = *metrics;
         let time = |ns: u64| (ns > 0).then(|| json!(ms(ns)));
-        let registers = [
+        let current = [
             ("congestion_window", Some(json!(cwnd))),
             ("bytes_in_flight", Some(json!(in_flight))),
             ("ssthresh", ssthresh.map(Value::from)),
@@ -185,10 +189,10 @@ impl Log<'_> {
             ("pacing_rate", pacing.map(Value::from)),
         ];
         let mut changed = Map::new();
-        for (name, value) in registers {
+        for (name, value) in current {
             let Some(value) = value else { continue };
-            if self.shown.get(name) != Some(&value) {
-                self.shown.insert(name.into(), value.clone());
+            if self.written.get(name) != Some(&value) {
+                self.written.insert(name.into(), value.clone());
                 changed.insert(name.into(), value);
             }
         }
@@ -196,7 +200,7 @@ impl Log<'_> {
     }
 }
 
-/// Packet numbers as ranges, first and last included; a number alone is a range of one.
+/// Packet numbers as inclusive ranges; a single number is a range with one element.
 fn ranges(mut numbers: Vec<u64>) -> Vec<Vec<u64>> {
     numbers.sort_unstable();
     let runs = numbers.chunk_by(|a, b| a + 1 == *b);
@@ -208,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_in_a_row_make_a_range() {
+    fn consecutive_numbers_form_a_range() {
         assert_eq!(ranges(vec![7, 3, 4, 5, 9]), [vec![3, 5], vec![7], vec![9]]);
         assert_eq!(ranges(vec![1, 2]), [vec![1, 2]]);
     }

@@ -1,4 +1,4 @@
-//! A headless Chromium, driven over its debugging pipe: JSON messages, each ended by a zero byte.
+//! Control of a headless Chromium over its debugging pipe: JSON messages, each terminated by a zero byte.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -9,23 +9,23 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// Longest wait for one answer; a loaded machine starts Chromium slowly.
+/// Timeout of one answer. A loaded machine starts Chromium slowly.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A page in a browser of its own.
+/// A page in its own browser process.
 pub(crate) struct Page {
     browser: Child,
     to: ChildStdin,
     from: Receiver<Value>,
     session: Option<String>,
     messages: u64,
-    /// What the page reported by itself so far.
+    /// Events received so far.
     pub(crate) events: Vec<Value>,
     profile: PathBuf,
 }
 
 impl Page {
-    /// A blank page, or `None`, with the reason printed, where no Chromium is installed.
+    /// A blank page. `None`, with the reason printed, if no Chromium is installed.
     pub(crate) fn blank(test: &str) -> Option<Self> {
         let program = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|name| {
             let version =
@@ -39,7 +39,7 @@ impl Page {
         let profile =
             Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("chromium-{test}-{}", std::process::id()));
         let mut browser = Command::new("sh")
-            // The browser reads its descriptor 3 and writes its descriptor 4.
+            // The browser reads descriptor 3 and writes descriptor 4.
             .args(["-c", r#"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#, program])
             .args([
                 "--headless",
@@ -81,10 +81,10 @@ impl Page {
         Some(page)
     }
 
-    /// Opens a file and waits until the page says that it is ready or what went wrong.
+    /// Opens a file and waits until the page is ready or has reported an error.
     pub(crate) fn open(&mut self, file: &Path) {
         self.call("Page.navigate", json!({ "url": format!("file://{}", file.display()) }));
-        // The expression runs in the old document until the new one is there, hence the retries.
+        // The expression runs in the old document until the new one is loaded, hence the retries.
         for _ in 0..200 {
             let state = self.evaluate(
                 "new Promise((go) => setTimeout(() => go(
@@ -97,7 +97,7 @@ impl Page {
         panic!("the page never became ready; it reported {:#?}", self.events);
     }
 
-    /// The value of a JavaScript expression; promises are awaited.
+    /// Value of a JavaScript expression; promises are awaited.
     pub(crate) fn evaluate(&mut self, expression: &str) -> Value {
         let asked = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
         let answer = self.call("Runtime.evaluate", asked);
@@ -111,13 +111,13 @@ impl Page {
         self.call("Emulation.setDeviceMetricsOverride", metrics);
     }
 
-    /// Sets what the reader's system prefers: `light` or `dark`.
+    /// Sets the colour scheme that the reader's system prefers: `light` or `dark`.
     pub(crate) fn prefer(&mut self, scheme: &str) {
         let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
         self.call("Emulation.setEmulatedMedia", features);
     }
 
-    /// Presses and releases a key of the real keyboard path.
+    /// Presses and releases a key, as the keyboard would.
     pub(crate) fn press(&mut self, key: &str) {
         let (code, text) = match key {
             "Tab" => (9, ""),
@@ -136,7 +136,7 @@ impl Page {
         );
     }
 
-    /// What went wrong in the page: exceptions, console errors, refusals by policy.
+    /// Errors in the page: exceptions, console errors, violations of the policy.
     pub(crate) fn errors(&self) -> Vec<&Value> {
         let wrong = |e: &&Value| match e["method"].as_str() {
             Some("Runtime.exceptionThrown") => true,
@@ -147,7 +147,7 @@ impl Page {
         self.events.iter().filter(wrong).collect()
     }
 
-    /// A command of the protocol; events that arrive before its answer are kept.
+    /// Result of a command of the protocol. Events that arrive before the answer are kept.
     pub(crate) fn call(&mut self, method: &str, parameters: Value) -> Value {
         self.messages += 1;
         let id = self.messages;
@@ -157,7 +157,7 @@ impl Page {
         }
         let mut bytes = message.to_string().into_bytes();
         bytes.push(0);
-        self.to.write_all(&bytes).expect("the browser listens");
+        self.to.write_all(&bytes).expect("the browser reads its pipe");
         loop {
             let answer =
                 self.from.recv_timeout(PATIENCE).unwrap_or_else(|e| panic!("no answer to {method}: {e}"));
@@ -174,7 +174,7 @@ impl Drop for Page {
     fn drop(&mut self) {
         let close = json!({ "id": self.messages + 1, "method": "Browser.close" }).to_string();
         let _ = self.to.write_all(format!("{close}\0").as_bytes());
-        // The pipe closes when the browser is gone; one that does not go is killed.
+        // The pipe closes when the browser exits. A browser that does not exit is killed.
         while let Ok(_late) = self.from.recv_timeout(Duration::from_secs(10)) {}
         let _ = self.browser.kill();
         let _ = self.browser.wait();

@@ -1,14 +1,14 @@
-//! A comparison in which every text from outside tries to be more than text.
+//! A comparison in which every external text tries to inject markup.
 
 use firstflight_study::results::CompareReport;
 
 use crate::fixture;
 
-/// Text that would run, end the data, or break a table if any of it were taken for markup.
+/// Text that would run a script, end the data or break a table if it were inserted unescaped.
 pub(crate) const HOSTILE: &str =
     r#"</script><script>window.pwned=1</script><img src=x onerror="window.pwned=1"><!-- '"&<b>"#;
 
-/// [`fixture::from_capture`] with [`HOSTILE`] in place of every text that comes from outside.
+/// [`fixture::from_capture`] with [`HOSTILE`] as every external text.
 pub(crate) fn hostile() -> CompareReport {
     let mut report = fixture::from_capture();
     let comparison = &mut report.comparison;
