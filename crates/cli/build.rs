@@ -1,4 +1,4 @@
-//! Puts the source's revision into the binary, as `git describe` names it; the version where there is no repository.
+//! Puts the revision of the source, as `git describe` prints it, into the binary; the version if there is no repository.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,12 +16,12 @@ fn main() {
 }
 
 fn revision(root: &Path) -> Option<String> {
-    // A copy of the source inside another project's repository must not take that one's name.
+    // A copy of the source inside another repository must not take the revision of that repository.
     let top = PathBuf::from(git(root, &["rev-parse", "--show-toplevel"])?);
     if top.canonicalize().ok()? != root.canonicalize().ok()? {
         return None;
     }
-    // A commit changes the first, an edit the second.
+    // Commits and checkouts change these files.
     for name in ["logs/HEAD", "HEAD"] {
         let file = root.join(git(root, &["rev-parse", "--git-path", name])?);
         if file.exists() {

@@ -1,4 +1,4 @@
-//! `firstflight algorithms`: what there is to choose from.
+//! `firstflight algorithms`: the list of schemes and queues.
 
 use clap::Args;
 use firstflight_contract::Signals;
@@ -13,14 +13,14 @@ use crate::failure::Failure;
 use crate::output;
 use crate::table::{Align, table};
 
-/// List the schemes and queues, with the paper or RFC each is from, and what is named but not built.
+/// List all schemes and queues with the paper or RFC of each, and those that are not implemented
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   firstflight algorithms
   firstflight algorithms --json | jq -r '.[] | select(.role == \"startup\") | .label'")]
 pub(crate) struct Options {
-    /// Print JSON: label, role, source, needs and hosts of each
+    /// Print JSON: label, role, source, needs and hosts of each algorithm
     #[arg(long)]
     json: bool,
 }
@@ -45,15 +45,15 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     }
     let rows: Vec<_> =
         all.iter().map(|a| [a.label, a.role, a.summary, a.source].map(str::to_owned)).collect();
-    let columns = ["label", "role", "what it does", "source"].map(|name| (name, Align::Left));
-    let built = table(columns, &rows);
-    let planned = listed(["to come", "what it will do", "source"], PLANNED);
-    let not_built = listed(["not built", "why not", "named in"], NOT_IMPLEMENTED);
-    output::print(&format!("{built}\n{planned}\n{not_built}"))
+    let columns = ["label", "role", "summary", "source"].map(|name| (name, Align::Left));
+    let implemented = table(columns, &rows);
+    let planned = unimplemented(["planned", "summary", "source"], PLANNED);
+    let not_implemented = unimplemented(["not implemented", "reason", "mentioned in"], NOT_IMPLEMENTED);
+    output::print(&format!("{implemented}\n{planned}\n{not_implemented}"))
 }
 
-/// A table of what is named and cannot be chosen.
-fn listed(columns: [&str; 3], entries: &[Unimplemented]) -> String {
+/// Table of algorithms that cannot be chosen.
+fn unimplemented(columns: [&str; 3], entries: &[Unimplemented]) -> String {
     let rows: Vec<_> =
         entries.iter().map(|entry| [entry.name, entry.why, entry.source].map(str::to_owned)).collect();
     table(columns.map(|name| (name, Align::Left)), &rows)
@@ -89,7 +89,7 @@ mod tests {
     use firstflight_scenario::parse;
 
     #[test]
-    fn the_disciplines_listed_are_those_that_scenarios_take() {
+    fn scenarios_accept_exactly_the_listed_queues() {
         let takes = |kind: &str| {
             let text = format!(
                 "[path]\nrate = \"1 Mbit/s\"\nrtt = \"1 ms\"\nbuffer = \"9 packets\"\nqueue = \"{kind}\"\n"

@@ -1,4 +1,4 @@
-//! The commands, and what every one of them takes.
+//! The commands and their arguments.
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
@@ -6,13 +6,14 @@ use clap_complete::Shell;
 use crate::failure::Failure;
 use crate::{algorithms, compare, log, output, presets, reproduce, run, sender};
 
-/// The version and, where it is known, the source it was built from.
+/// The version and, if it is known, the revision of the source.
 const VERSION: &str = env!("FIRSTFLIGHT_VERSION");
 
-/// Learn how your connections should start.
+/// Compare the start-up schemes of TCP connections.
 ///
-/// firstflight runs TCP's start-up schemes on a path, or on the path found in a capture of your own connections, and
-/// tells which of them would have finished your transfers soonest, and at what cost in loss.
+/// firstflight simulates start-up schemes on a path that you describe, or on the path that it infers from a packet
+/// capture of your own connections. It reports which scheme finishes transfers soonest and how many packets each one
+/// drops.
 #[derive(Debug, Parser)]
 #[command(name = "firstflight", version = VERSION, max_term_width = 100)]
 #[command(arg_required_else_help = true, disable_help_subcommand = true)]
@@ -42,26 +43,26 @@ enum Command {
     Completions(Completions),
 }
 
-/// Print the JSON Schema of scenario files, for editors.
+/// Print the JSON Schema of scenario files, which editors use for completion and checks
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   firstflight schema > scenario.schema.json")]
 struct Schema {}
 
-/// Print the completions of a shell.
+/// Print the tab completions for a shell
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   firstflight completions bash > ~/.local/share/bash-completion/completions/firstflight
   firstflight completions fish > ~/.config/fish/completions/firstflight.fish")]
 struct Completions {
-    /// Which shell
+    /// The shell
     shell: Shell,
 }
 
 impl Cli {
-    /// Does what was asked for.
+    /// Runs the command.
     pub(crate) fn execute(self) -> Result<(), Failure> {
         match self.command {
             Command::Compare(options) => compare::execute(&options),

@@ -1,4 +1,4 @@
-//! `firstflight compare`: which start-up would have finished the transfers soonest.
+//! `firstflight compare`: start-up schemes ranked by completion time.
 
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -19,13 +19,14 @@ use crate::output::{places, print, print_json};
 use crate::progress::Bar;
 use crate::schemes::{DEFAULT_STARTUPS, schemes};
 
-/// Rank start-up schemes on a path, or on the path of a capture, by when they finish transfers.
+/// Rank start-up schemes by completion time, on a given path or on the path of a packet capture
 ///
-/// INPUT is a capture (pcap, pcapng) taken at the sender of TCP connections, a scenario file, or the name of a path
-/// preset (`firstflight presets`). Without one, --rate, --rtt and --buffer say what the path is; beside a capture they
-/// overrule what it tells.
+/// INPUT is a packet capture (pcap, pcapng) taken at the sender of TCP connections, a scenario file, or the name of a
+/// path preset (`firstflight presets` lists them). Without INPUT, --rate, --rtt and --buffer describe the path. With a
+/// capture, they replace the values inferred from it.
 ///
-/// Prints a ranked table, and writes report.html, which any browser opens without a network, and results.parquet.
+/// The command prints a ranked table and writes two files: report.html, a page that needs no network, and
+/// results.parquet, with one row for each simulated transfer.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -36,52 +37,52 @@ Examples:
   firstflight compare lte --startup slow-start,jump-start --avoidance reno --json
   firstflight compare cable --size 3MB --trace && wireshark out/slow-start+cubic-3MB.pcapng")]
 pub(crate) struct Options {
-    /// A capture, a scenario file, or the name of a path preset
+    /// Packet capture, scenario file, or name of a path preset
     input: Option<String>,
-    /// Chains of labels: slow-start+reno,hystart+++cubic
+    /// Schemes to compare, each a start-up and an avoidance scheme joined by +: slow-start+reno,hystart+++cubic
     #[arg(long = "scheme", value_name = "CHAINS", value_delimiter = ',')]
     schemes: Vec<String>,
-    /// Start-up schemes, each with the --avoidance [default: slow-start, limited-slow-start, hystart++,
-    /// hystart-linux, hybrid-slow-start, adaptive-start, jump-start where there is a handshake, and bbr under profile
-    /// linux]
+    /// Start-up schemes to compare, each followed by the --avoidance scheme [default: slow-start, limited-slow-start,
+    /// hystart++, hystart-linux, hybrid-slow-start, adaptive-start; jump-start if connections have a handshake; bbr
+    /// with profile linux]
     #[arg(long = "startup", value_name = "LABELS", value_delimiter = ',')]
     startups: Vec<String>,
-    /// Avoidance scheme that follows each --startup [default: cubic]
+    /// Avoidance scheme after each --startup scheme [default: cubic]
     #[arg(long, value_name = "LABEL")]
     avoidance: Option<String>,
-    /// Transfer sizes
+    /// Sizes of the transfers
     #[arg(long = "size", value_name = "SIZES", value_delimiter = ',', default_value = "30KB,300KB,3MB")]
     #[arg(allow_hyphen_values = true)]
     sizes: Vec<String>,
-    /// Rate of the bottleneck, such as "40 Mbit/s"
+    /// Bottleneck rate, such as "40 Mbit/s"
     #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     rate: Option<String>,
-    /// Two-way propagation of the path, such as "100 ms"
+    /// Round-trip time without queueing, such as "100 ms"
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     rtt: Option<String>,
-    /// Room for waiting packets at the bottleneck, such as "500 packets", "250 KB" or "1 BDP"
+    /// Bottleneck buffer, such as "500 packets", "250 KB" or "1 BDP" (one bandwidth-delay product)
     #[arg(long, value_name = "DEPTH", allow_hyphen_values = true)]
     buffer: Option<String>,
-    /// Chance of each packet to be lost for another reason than a full buffer, such as 0.001
+    /// Probability of random loss for each packet, such as 0.001; drops at a full buffer come in addition
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     loss: Option<String>,
-    /// The stack that runs the schemes: rfc, ns2 or linux; a scenario's own flow has its own
+    /// TCP stack that runs the schemes: rfc, ns2 or linux. The first flow of a scenario sets its own
     #[arg(long, default_value = "linux")]
     profile: String,
-    /// Replications of each scheme at each size, where anything is random or not known
+    /// Replications of each scheme at each size; one suffices, and is run, if nothing is random or unknown
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     runs: u32,
-    /// What every random stream derives from
+    /// Seed of all random numbers; the same seed gives the same results
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     seed: u64,
-    /// Folder for report.html and results.parquet
+    /// Output folder for report.html, results.parquet and traces
     #[arg(long, value_name = "DIR", default_value = "out")]
     out: PathBuf,
     /// Print JSON instead of the table
     #[arg(long)]
     json: bool,
-    /// Write the run nearest the median of each scheme and size, and the re-run of each captured connection, as qlog
-    /// and pcapng
+    /// Write packet traces (pcapng and qlog): for each scheme and size the run nearest the median, and the re-run of
+    /// each captured connection
     #[arg(long)]
     trace: bool,
 }
@@ -93,7 +94,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         Some(named) => input(named, || options.known())?,
         None => Input::Given(options.path()?),
     };
-    options.refuse_path_beside(&input)?;
+    options.refuse_path_with(&input)?;
     let schemes = options.schemes(&input, profile)?;
     let request = Request {
         input,
@@ -105,7 +106,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         command: command_line(),
         revision: env!("FIRSTFLIGHT_REVISION").into(),
     };
-    // Before the work, so that a folder that cannot be written costs none.
+    // Opened before the simulations, so that a folder that cannot be written is reported at once.
     let mut folder = Folder::open(&options.out)?;
     let report = compare(&Simulator, &request, &Bar::new()).map_err(Failure::new)?;
     stage_all(&mut folder, &report)?;
@@ -130,32 +131,32 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     print(&text)
 }
 
-/// Columns of a table that goes into a file or a pipe.
+/// Width of the output in columns if it goes into a file or a pipe.
 const COLUMNS: usize = 120;
 
 impl Options {
-    /// A whole path.
+    /// The path that the options describe completely.
     fn path(&self) -> Result<Known, Failure> {
         if self.given().next().is_none() {
             return Err(Failure::new(
-                "nothing to compare on; expected a capture (pcap, pcapng), a scenario (TOML), a path preset \
-                 (`firstflight presets` lists them), or a path, such as --rate \"40 Mbit/s\" --rtt \"100 ms\" --buffer \
+                "no path is given; expected a capture (pcap, pcapng), a scenario (TOML), a path preset \
+                 (`firstflight presets` lists them), or options such as --rate \"40 Mbit/s\" --rtt \"100 ms\" --buffer \
                  \"1 BDP\"",
             ));
         }
         self.read_path(self.rate.as_deref(), self.rtt.as_deref(), self.buffer.as_deref())
     }
 
-    /// What is known beside a capture.
+    /// Values that replace those inferred from a capture.
     fn known(&self) -> Result<Known, Failure> {
         if let (Some(text), true) = (&self.buffer, self.rate.is_none() || self.rtt.is_none())
             && let Ok(Depth::Bdp(_)) = parse_depth(text)
         {
             let place = option("buffer", Some(&quoted(text)));
-            let wrong = Wrong::at(place, "a BDP needs --rate and --rtt beside it");
+            let wrong = Wrong::at(place, "a buffer in BDP needs --rate and --rtt");
             return Err(wrong.expected("packets or bytes, such as \"500 packets\"").into());
         }
-        // What is not given stands for nothing: it is only there for the format's reader.
+        // The scenario reader needs a complete path. Values that were not given are discarded below.
         let path = self.read_path(
             self.rate.as_deref().or(Some("1 Gbit/s")),
             self.rtt.as_deref().or(Some("100 ms")),
@@ -178,7 +179,7 @@ impl Options {
         let mut keys =
             Keys::default().table("[path]").text("rate", rate).text("rtt", rtt).text("buffer", buffer);
         if let Some(text) = &self.loss {
-            // A number in the notation of TOML, which has no text for one.
+            // TOML has numbers for shares, so the text becomes a number.
             keys = match text.parse::<f64>() {
                 Ok(share) if share.is_finite() => keys.raw("loss", &format!("{share:?}")),
                 _ => keys.text("loss", Some(text)),
@@ -195,16 +196,16 @@ impl Options {
         })
     }
 
-    /// The options of the path that are given.
+    /// Options of the path that were given.
     fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let options =
             [("rate", &self.rate), ("rtt", &self.rtt), ("buffer", &self.buffer), ("loss", &self.loss)];
         options.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)))
     }
 
-    /// A scenario or a preset says itself what its path is.
-    fn refuse_path_beside(&self, input: &Input) -> Result<(), Failure> {
-        let what = match input {
+    /// Refuses options of the path together with a scenario or a preset, which define the path.
+    fn refuse_path_with(&self, input: &Input) -> Result<(), Failure> {
+        let source = match input {
             Input::Preset(preset) => format!("the preset {}", preset.name),
             Input::Scenario(_) => "the scenario".into(),
             Input::Given(_) | Input::Capture { .. } => return Ok(()),
@@ -212,8 +213,8 @@ impl Options {
         match self.given().next() {
             Some((name, value)) => {
                 let place = option(name, Some(&quoted(value)));
-                Err(Wrong::at(place, format!("{what} says itself what its path is"))
-                    .expected("one of the two")
+                Err(Wrong::at(place, format!("{source} already defines the path"))
+                    .expected(format!("{source} without --{name}"))
                     .into())
             }
             None => Ok(()),
@@ -228,7 +229,7 @@ impl Options {
             Input::Scenario(loaded) => loaded.scenario.flows.first(),
             _ => None,
         };
-        // A default that needs what this flow does not have was not asked for.
+        // Default schemes whose needs this flow cannot meet are left out.
         let handshake = flow.map_or(profile.stack().handshake, |flow| flow.handshake);
         let rate = flow.map_or(profile, |flow| flow.profile) == Profile::Linux;
         let lacks =
@@ -243,20 +244,23 @@ impl Options {
 
 fn profile(word: &str) -> Result<Profile, Failure> {
     Profile::ALL.iter().copied().find(|profile| profile.word() == word).ok_or_else(|| {
-        let wrong = Wrong::at(option("profile", Some(&quoted(word))), format!("there is no \"{word}\""));
+        let wrong =
+            Wrong::at(option("profile", Some(&quoted(word))), format!("there is no profile \"{word}\""));
         let words = Profile::WORDS.iter().copied();
         wrong.expected(format!("one of: {}", Profile::WORDS.join(", "))).nearest(nearest(word, words)).into()
     })
 }
 
-/// A transfer size; here, where a space would need quotes, it may be left out.
+/// A transfer size. The space before the unit is optional, because a shell would need quotes.
 fn size(text: &str) -> Result<u64, Failure> {
     let wrong = |problem: &dyn Display| {
         Wrong::at(option("size", Some(&quoted(text))), problem).expected("sizes such as 30KB,300KB,3MB")
     };
     match parse_bytes(text) {
-        Ok(0) => Err(wrong(&"nothing to transfer").into()),
-        Ok(bytes) if bytes > LARGEST => Err(wrong(&"more than 1 TB, the most that is simulated").into()),
+        Ok(0) => Err(wrong(&"zero bytes").into()),
+        Ok(bytes) if bytes > LARGEST => {
+            Err(wrong(&"more than 1 TB, the largest size that is simulated").into())
+        }
         Ok(bytes) => Ok(bytes),
         Err(error) => {
             let near = match &error {
@@ -270,10 +274,10 @@ fn size(text: &str) -> Result<u64, Failure> {
     }
 }
 
-/// The simulator numbers segments in 32 bits.
+/// Largest transfer, bytes: the simulator numbers segments in 32 bits.
 const LARGEST: u64 = 1_000_000_000_000;
 
-/// The command line, quoted so that it can be pasted into a shell.
+/// The command line, quoted for a shell.
 fn command_line() -> String {
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     std::iter::once("firstflight".to_owned())
@@ -295,19 +299,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_that_a_shell_would_change_are_quoted() {
+    fn words_with_shell_syntax_are_quoted() {
         let words = ["slow-start+cubic", "40 Mbit/s", "it's", "", "$(x)"].map(shell_word);
         assert_eq!(words, ["slow-start+cubic", "'40 Mbit/s'", "'it'\\''s'", "''", "'$(x)'"]);
     }
 
     #[test]
-    fn sizes_need_a_unit_and_no_space() {
+    fn sizes_need_a_unit_but_no_space() {
         assert_eq!(size("30KB").ok(), Some(30_000));
         assert_eq!(size("1.5 MiB").ok(), Some(1_572_864));
         for (text, message) in [
             ("30", "--size \"30\": the unit is missing; expected sizes such as 30KB,300KB,3MB"),
             ("30KBB", "there is no unit \"KBB\" here"),
-            ("0 B", "nothing to transfer"),
+            ("0 B", "zero bytes"),
             ("2000 GB", "more than 1 TB"),
         ] {
             let Err(Failure::Because(why)) = size(text) else { panic!("{text}") };

@@ -1,25 +1,26 @@
-//! Why a command ended without its result.
+//! Failures of commands: the error message and the exit code.
 
 use std::fmt::{self, Display};
 use std::io;
 
-/// What `main` turns into a message and an exit code.
+/// A failure, from which `main` makes a message and an exit code.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// Bad input, or an output that cannot be written: one message, exit code 2.
     Because(String),
-    /// Standard output was closed: nobody is left to tell.
+    /// Standard output was closed by its reader, such as `head`: no message, exit code 0.
     ReaderGone,
 }
 
 impl Failure {
-    /// With what `why` says, on one line: what comes from outside cannot drive the terminal.
+    /// Failure with the message `why` on one line. Control characters are escaped, so that external text cannot control
+    /// the terminal.
     pub(crate) fn new(why: impl Display) -> Self {
         let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
         Self::Because(why.to_string().chars().map(shown).collect())
     }
 
-    /// Standard output cannot be written.
+    /// Failure to write standard output.
     pub(crate) fn from_stdout(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::ReaderGone,
@@ -46,7 +47,8 @@ impl From<Wrong> for Failure {
     }
 }
 
-/// Something wrong that is not in a scenario file, told in the same words and order as there.
+/// An error outside scenario files. Its message has the same parts in the same order as theirs: place, problem, expected
+/// value, nearest valid name.
 #[derive(Debug)]
 pub(crate) struct Wrong {
     place: String,
@@ -56,17 +58,17 @@ pub(crate) struct Wrong {
 }
 
 impl Wrong {
-    /// `problem` at `place`: an option with its value, or a line with its key and value.
+    /// Error `problem` at `place`, which is an option with its value, or a line with its key and value.
     pub(crate) fn at(place: impl Display, problem: impl Display) -> Self {
         Self { place: place.to_string(), problem: problem.to_string(), expected: None, nearest: None }
     }
 
-    /// What would have been right.
+    /// Adds the values that are valid.
     pub(crate) fn expected(self, expected: impl Display) -> Self {
         Self { expected: Some(expected.to_string()), ..self }
     }
 
-    /// The valid name nearest to the one written, if one is near.
+    /// Adds the nearest valid name, if there is one.
     pub(crate) fn nearest(self, nearest: Option<&str>) -> Self {
         Self { nearest: nearest.map(String::from), ..self }
     }

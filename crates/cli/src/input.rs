@@ -1,4 +1,4 @@
-//! What `compare` is given: a capture, a scenario or a preset, told apart by what it is.
+//! The input of `compare`: a capture, a scenario or a preset, recognised by its name and content.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -13,10 +13,10 @@ use sha2::{Digest, Sha256};
 
 use crate::failure::Failure;
 
-/// What INPUT names, and for a capture what is `known` of the path beforehand.
+/// Reads the input `named`. For a capture, `known` gives the path values that replace inferred ones.
 pub(crate) fn input(named: &str, known: impl FnOnce() -> Result<Known, Failure>) -> Result<Input, Failure> {
     let path = Path::new(named);
-    // A folder that happens to have a preset's name is no file.
+    // A folder with the name of a preset does not hide the preset.
     match preset(named) {
         Ok(preset) if !path.exists() || path.is_dir() => return Ok(Input::Preset(preset)),
         Err(_) if !path.exists() => return Err(Failure::new(neither(named))),
@@ -30,7 +30,7 @@ pub(crate) fn input(named: &str, known: impl FnOnce() -> Result<Known, Failure>)
         }
         Kind::Text => Ok(Input::Scenario(Box::new(scenario(path)?))),
         Kind::Other => Err(Failure::new(format!(
-            "{named}: neither a capture (its first bytes are not those of pcap or pcapng) nor a scenario (TOML text)"
+            "{named}: neither a capture nor a scenario; expected a pcap or pcapng file, or TOML text"
         ))),
     }
 }
@@ -42,8 +42,8 @@ fn scenario(path: &Path) -> Result<Loaded, Failure> {
 fn neither(named: &str) -> String {
     let names = PRESETS.iter().map(|preset| preset.name);
     let mut why = format!(
-        "{named}: there is no such file and no such path preset; expected a capture (pcap, pcapng), a scenario (TOML) \
-         or one of: {}",
+        "{named}: no file and no path preset has this name; expected a capture (pcap, pcapng), a scenario (TOML) or one \
+         of: {}",
         names.clone().collect::<Vec<_>>().join(", ")
     );
     if let Some(nearest) = nearest(named, names) {
@@ -63,7 +63,7 @@ enum Kind {
     Other,
 }
 
-/// The first bytes of a pcapng file, and of pcap files of either byte order with micro- and nanoseconds.
+/// First bytes of a pcapng file, and of pcap files in both byte orders with microseconds and with nanoseconds.
 const MAGIC: [[u8; 4]; 5] = [
     [0x0a, 0x0d, 0x0d, 0x0a],
     [0xa1, 0xb2, 0xc3, 0xd4],
@@ -76,7 +76,7 @@ fn recognise(path: &Path) -> io::Result<Kind> {
     let mut head = vec![];
     File::open(path)?.take(512).read_to_end(&mut head)?;
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    // A file that calls itself a capture is read as one, which tells what is wrong with it.
+    // A file with the extension of captures is read as one, so that the error describes the capture.
     let named = ["pcap", "pcapng", "cap"].iter().any(|word| extension.eq_ignore_ascii_case(word));
     Ok(match () {
         () if named || MAGIC.iter().any(|magic| head.starts_with(magic)) => Kind::Capture,
@@ -90,14 +90,14 @@ fn read_capture(path: &Path) -> Result<(InputFile, Capture), Failure> {
     let file = File::open(path).map_err(|error| unreadable(&named, &error))?;
     let mut file = Digested { inner: file, digest: Sha256::new(), bytes: 0 };
     let capture = read_from(&mut file, path).map_err(Failure::new)?;
-    // The capture may be used only up to some packet; the digest is that of the whole file.
+    // The reader may stop before the end of the file; the digest covers the whole file.
     io::copy(&mut file, &mut io::sink()).map_err(|error| unreadable(&named, &error))?;
     let sha256 = file.digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
     let name = path.file_name().map_or(named, |name| name.to_string_lossy().into_owned());
     Ok((InputFile { name, bytes: file.bytes, sha256 }, capture))
 }
 
-/// Passes bytes on and remembers their digest.
+/// Reader that computes the digest of the bytes read.
 struct Digested<R> {
     inner: R,
     digest: Sha256,
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_digest_is_that_of_every_byte_read() {
+    fn the_digest_covers_every_byte_read() {
         // FIPS 180-2, appendix B.1: SHA-256 of "abc".
         let mut digested = Digested { inner: Cursor::new(b"abc"), digest: Sha256::new(), bytes: 0 };
         io::copy(&mut digested, &mut io::sink()).expect("memory can be read");

@@ -1,5 +1,5 @@
-//! Options that are keys of the scenario format. They are put into a scenario and read by the format's own reader, so
-//! that a value means the same in both places and is refused with the same words.
+//! Options that correspond to keys of the scenario format. They are written into a scenario that the format's reader
+//! checks, so that values have the same meaning and the same errors in both places.
 
 use std::fmt::Write;
 
@@ -7,12 +7,12 @@ use firstflight_scenario::{Error, Loaded, parse};
 
 use crate::failure::{Failure, Wrong};
 
-/// A scenario that is being put together.
+/// Builder of a scenario's text.
 #[derive(Debug, Default)]
 pub(crate) struct Keys(String);
 
 impl Keys {
-    /// Begins a table; `header` is written as in a file.
+    /// Starts a table; `header` has the notation of TOML, such as `[path]`.
     pub(crate) fn table(mut self, header: &str) -> Self {
         let _ = writeln!(self.0, "{header}");
         self
@@ -24,7 +24,7 @@ impl Keys {
         self
     }
 
-    /// Sets a key to a text, if there is one.
+    /// Sets a key to a text; does nothing for `None`.
     pub(crate) fn text(self, key: &str, value: Option<&str>) -> Self {
         match value {
             Some(value) => self.raw(key, &quoted(value)),
@@ -32,13 +32,13 @@ impl Keys {
         }
     }
 
-    /// Reads it.
+    /// Reads the scenario.
     pub(crate) fn read(&self) -> Result<Loaded, Failure> {
         parse(&self.0, "command line").map_err(|error| in_option(&error))
     }
 }
 
-/// The same error told of the option `--min-rto` in place of the key `flow[0].min_rto`.
+/// Converts an error about a key, such as `flow[0].min_rto`, to one about its option, `--min-rto`.
 fn in_option(error: &Error) -> Failure {
     let key = error.key.rsplit('.').next().filter(|key| !key.ends_with(']') && !key.is_empty());
     let place = key.map_or("command line".into(), |key| option(key, error.value.as_deref()));
@@ -49,7 +49,7 @@ fn in_option(error: &Error) -> Failure {
     }
 }
 
-/// An option as errors show it, by its name or its key; `value` as it shall be shown.
+/// An option as errors show it. `name` is the option's name or key; `value` is shown unchanged.
 pub(crate) fn option(name: &str, value: Option<&str>) -> String {
     let name = name.replace('_', "-");
     match value {
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_value_can_leave_its_quotes() {
+    fn values_are_escaped_within_quotes() {
         let path = Keys::default().table("[path]").text("rate", Some("1\"\nrtt = \"\\\u{7f}"));
         let failure = path.raw("rtt", "\"1 ms\"").raw("buffer", "\"1 BDP\"").read().expect_err("not a rate");
         let Failure::Because(message) = failure else { panic!("{failure:?}") };
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_names_the_option_and_not_the_key() {
+    fn errors_name_the_option_instead_of_the_key() {
         let flow = Keys::default()
             .raw("duration", "\"1 s\"")
             .table("[path]")

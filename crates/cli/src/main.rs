@@ -1,4 +1,4 @@
-//! The command line: reads what is asked for, calls the libraries, prints what they give.
+//! The command line: parses arguments, calls the libraries, prints results.
 
 mod algorithms;
 mod cli;
@@ -24,7 +24,7 @@ use clap::Parser;
 fn main() -> ExitCode {
     match cli::Cli::parse().execute() {
         Ok(()) => ExitCode::SUCCESS,
-        // Whoever reads our output has read enough.
+        // The reader of standard output, such as `head`, has read enough.
         Err(failure::Failure::ReaderGone) => ExitCode::SUCCESS,
         Err(failure::Failure::Because(why)) => {
             eprintln!("error: {why}");

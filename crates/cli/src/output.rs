@@ -1,4 +1,4 @@
-//! What goes to standard output.
+//! Standard output.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 
-/// Prints `text` as it is.
+/// Prints `text` unchanged.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::from_stdout)
@@ -24,10 +24,10 @@ pub(crate) fn json_line(value: &impl Serialize) -> String {
     text + "\n"
 }
 
-/// Files named one by one; of more, the rest is only counted.
+/// Number of files listed by name; further files are only counted.
 const NAMED: usize = 6;
 
-/// What was written, as a sentence; nothing for no files.
+/// Sentence that lists the files written; empty if there are none.
 pub(crate) fn places(written: &[PathBuf]) -> String {
     let mut shown: Vec<_> = written.iter().take(NAMED).map(|path| path.display().to_string()).collect();
     if written.len() > NAMED {
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_named_up_to_six_and_then_counted() {
+    fn six_files_are_listed_by_name_and_further_files_are_counted() {
         let files = |count: usize| (0..count).map(|i| PathBuf::from(format!("f{i}"))).collect::<Vec<_>>();
         assert_eq!(places(&files(0)), "");
         assert_eq!(places(&files(1)), "Wrote f0.\n");

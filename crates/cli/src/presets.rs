@@ -1,4 +1,4 @@
-//! `firstflight presets`: paths that people know.
+//! `firstflight presets`: the list of path presets.
 
 use clap::Args;
 use firstflight_scenario::preset::{PRESETS, Preset, preset};
@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::table::{Align, table};
 
-/// List the paths that have a name, or print one of them as a scenario file with its sources.
+/// List the path presets, or print one as a scenario file
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -18,7 +18,7 @@ Examples:
   firstflight presets cable
   firstflight presets geo-satellite > satellite.toml")]
 pub(crate) struct Options {
-    /// Print this preset's scenario file, which cites where its values are from
+    /// Preset to print as a scenario file, with the sources of its values
     name: Option<String>,
     /// Print the list as JSON
     #[arg(long, conflicts_with = "name")]

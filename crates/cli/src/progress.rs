@@ -1,16 +1,16 @@
-//! A bar with the time that is left, on a terminal; elsewhere nothing.
+//! A progress bar with the remaining time, shown only on a terminal.
 
 use firstflight_study::progress::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Shows progress on standard error, if that is a terminal.
+/// Progress bar on standard error; invisible if standard error is not a terminal.
 pub(crate) struct Bar(ProgressBar);
 
 impl Bar {
-    /// A bar that is not there before work begins.
+    /// A bar that is invisible until work begins.
     pub(crate) fn new() -> Self {
         let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}, {eta} left");
-        Self(ProgressBar::hidden().with_style(style.expect("the template is right")))
+        Self(ProgressBar::hidden().with_style(style.expect("a valid template")))
     }
 }
 
@@ -18,7 +18,7 @@ impl Progress for Bar {
     fn begin(&self, what: &str, total: u64) {
         self.0.set_length(total);
         self.0.set_message(what.to_owned());
-        // Draws nothing where standard error is no terminal.
+        // Draws nothing if standard error is not a terminal.
         self.0.set_draw_target(ProgressDrawTarget::stderr());
         self.0.reset();
     }

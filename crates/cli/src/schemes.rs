@@ -1,4 +1,4 @@
-//! `--scheme`, `--startup` and `--avoidance`: which chains are meant.
+//! The schemes that `--scheme`, `--startup` and `--avoidance` select.
 
 use std::fmt::Display;
 
@@ -9,7 +9,7 @@ use firstflight_scenario::{PhaseSpec, SchemeSpec, nearest};
 use crate::failure::{Failure, Wrong};
 use crate::keys::{option, quoted};
 
-/// What is compared where nothing else is asked for.
+/// Start-up schemes that are compared by default.
 pub(crate) const DEFAULT_STARTUPS: [&str; 8] = [
     "slow-start",
     "limited-slow-start",
@@ -20,10 +20,10 @@ pub(crate) const DEFAULT_STARTUPS: [&str; 8] = [
     "jump-start",
     "bbr",
 ];
-/// What follows a start-up scheme where nothing else is asked for.
+/// Avoidance scheme that follows a start-up scheme by default.
 pub(crate) const DEFAULT_AVOIDANCE: &str = "cubic";
 
-/// The chains asked for, in order, each once.
+/// The selected chains, in order and without duplicates.
 pub(crate) fn schemes(
     chains: &[String],
     startups: &[String],
@@ -36,7 +36,8 @@ pub(crate) fn schemes(
     let defaults = DEFAULT_STARTUPS.map(String::from);
     let startups = if chains.is_empty() && startups.is_empty() { &defaults } else { startups };
     if startups.is_empty() && avoidance.is_some() {
-        let why = "--scheme names whole chains, so that nothing is left for it to follow";
+        let why =
+            "applies to --startup, but only --scheme is given, whose chains have their avoidance scheme";
         return Err(Wrong::at(option("avoidance", None), why)
             .expected("--startup, or no --avoidance")
             .into());
@@ -53,13 +54,13 @@ pub(crate) fn schemes(
         }
         all.push(SchemeSpec::new(phases).map_err(|error| fail(&error))?);
     }
-    let mut once: Vec<SchemeSpec> = vec![];
+    let mut distinct: Vec<SchemeSpec> = vec![];
     for scheme in all {
-        if !once.contains(&scheme) {
-            once.push(scheme);
+        if !distinct.contains(&scheme) {
+            distinct.push(scheme);
         }
     }
-    Ok(once)
+    Ok(distinct)
 }
 
 const ANY: &[Role] = &Role::ALL;
@@ -81,7 +82,9 @@ fn refused(name: &str, text: &str, error: &SchemeError, roles: &'static [Role]) 
         SchemeError::Unknown { label, .. } => at(&format!("there is no scheme \"{label}\""))
             .expected(labels(roles))
             .nearest(nearest(label, labels_of(roles))),
-        SchemeError::NotBuilt(label) => at(&format!("not built yet: {label}")).expected(labels(roles)),
+        SchemeError::NotBuilt(label) => {
+            at(&format!("{label} is not implemented yet")).expected(labels(roles))
+        }
         SchemeError::Order(_) => {
             at(error).expected("start-up schemes and then one avoidance scheme, such as \"slow-start+cubic\"")
         }
@@ -117,14 +120,14 @@ mod tests {
     }
 
     #[test]
-    fn start_ups_are_short_for_chains_with_the_avoidance() {
+    fn a_start_up_scheme_is_completed_with_the_avoidance_scheme() {
         let asked = labels_of_all(&["slow-start+reno"], &["hystart++", "slow-start"], Some("reno"));
         assert_eq!(asked, Ok(vec!["slow-start+reno".into(), "hystart+++reno".into()]));
         assert_eq!(labels_of_all(&[], &["jump-start"], None), Ok(vec!["jump-start+cubic".into()]));
     }
 
     #[test]
-    fn without_a_word_the_usual_start_ups_are_compared() {
+    fn the_default_start_up_schemes_are_compared_without_options() {
         let all = labels_of_all(&[], &[], None).expect("the defaults");
         assert_eq!((all.len(), &*all[0], &*all[6]), (8, "slow-start+cubic", "jump-start+cubic"));
         let all = labels_of_all(&[], &[], Some("reno")).expect("the defaults");
@@ -132,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_scheme_is_refused_with_the_nearest_label_of_its_role() {
+    fn errors_name_the_nearest_scheme_of_the_role() {
         let why = |chains: &[&str], startups: &[&str], avoidance| {
             labels_of_all(chains, startups, avoidance).expect_err("refused")
         };
@@ -144,8 +147,8 @@ mod tests {
         assert!(unknown.ends_with("did you mean \"slow-start\"?"), "{unknown}");
         assert!(why(&[], &["cubic"], None).contains("its role is avoidance"));
         assert!(why(&[], &["slow-start"], Some("slow-start")).contains("its role is startup"));
-        assert!(why(&["paced-chirping+cubic"], &[], None).contains("not built yet: paced-chirping"));
+        assert!(why(&["paced-chirping+cubic"], &[], None).contains("paced-chirping is not implemented yet"));
         assert!(why(&["slow-start"], &[], None).contains("no avoidance scheme follows it"));
-        assert!(why(&["slow-start+reno"], &[], Some("cubic")).contains("nothing is left for it to follow"));
+        assert!(why(&["slow-start+reno"], &[], Some("cubic")).contains("--avoidance: applies to --startup"));
     }
 }

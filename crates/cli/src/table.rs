@@ -1,15 +1,15 @@
-//! Plain tables for a terminal.
+//! Plain-text tables.
 
-/// Which way a column is set.
+/// Alignment of a column.
 #[derive(Clone, Copy)]
 pub(crate) enum Align {
-    /// Words.
+    /// For words.
     Left,
-    /// Numbers.
+    /// For numbers.
     Right,
 }
 
-/// A table with one line a row, columns two spaces apart, no trailing spaces.
+/// A table with one line per row, two spaces between columns and no trailing spaces.
 pub(crate) fn table<const N: usize>(columns: [(&str, Align); N], rows: &[[String; N]]) -> String {
     let width = |i: usize| {
         let cells = rows.iter().map(|row| row[i].chars().count());
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_stand_left_and_numbers_right_under_their_names() {
+    fn words_are_aligned_left_and_numbers_right() {
         let rows = [["a".to_owned(), "10".to_owned()], ["longer".to_owned(), "9".to_owned()]];
         let text = table([("name", Align::Left), ("n", Align::Right)], &rows);
         assert_eq!(text, "name     n\na       10\nlonger   9\n");
