@@ -1,24 +1,24 @@
-//! How fast the path delivers, measured on every ACK: N. Cardwell, Y. Cheng, S. Hassas Yeganeh, V. Jacobson,
-//! "Delivery Rate Estimation", draft-cheng-iccrg-delivery-rate-estimation, as Linux applies it (tcp_rate.c).
+//! Delivery-rate samples, one per ACK: N. Cardwell, Y. Cheng, S. Hassas Yeganeh, V. Jacobson, "Delivery Rate Estimation",
+//! draft-cheng-iccrg-delivery-rate-estimation, as Linux implements it (tcp_rate.c), in bytes instead of packets.
 //!
-//! Every sending is stamped with what had been delivered by then. When the segment arrives, what was delivered
-//! since, over the time it took, is a sample. Sending and acknowledging are two phases of that time, and the
-//! longer one counts: compressed ACKs cannot show a rate above the one data was sent at.
+//! The host stamps every packet with the amount delivered before it left. When the packet is delivered, the sample is the
+//! amount delivered since, divided by the elapsed time. The elapsed time is the longer of the time that the data took to
+//! be sent and the time that it took to be acknowledged: compressed ACKs then show no rate above the sending rate.
 //!
-//! For hosts that count segments: [`RateSampler::on_sent`] for each sending, repeats included;
-//! [`RateSampler::on_delivered`] for each segment an ACK newly delivers; [`RateSampler::sample`] once an ACK.
+//! The host calls [`RateSampler::on_sent`] for each packet, retransmissions included, [`RateSampler::on_delivered`] for
+//! each packet that an ACK newly delivers, and [`RateSampler::sample`] once per ACK. Packets may differ in size.
 
 use firstflight_contract::{Nanos, Rate};
 
-/// What a host keeps with each segment in flight; replaced when it is sent again.
+/// State of the connection when a packet left. The host stores one stamp with each packet in flight, and a new one when it
+/// retransmits the packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamp {
-    /// Segments delivered when it left, shifted left once; the low bit says that the application limited the
-    /// sender then.
+    /// Bytes delivered by then, shifted left by one bit; the low bit is set if the application limited the sender.
     delivered_and_limited: u64,
-    /// When the last of them had been delivered.
+    /// Time of the newest delivery by then.
     delivered_at: Nanos,
-    /// When the first segment of its window left.
+    /// Time at which the first packet of the current sending interval left.
     first_sent_at: Nanos,
 }
 
@@ -32,50 +32,50 @@ impl Stamp {
     }
 }
 
-/// What one ACK shows.
+/// Delivery-rate sample of one ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RateSample {
-    /// Segments delivered over `interval`.
+    /// Bytes delivered during `interval`.
     pub delivered: u64,
-    /// The time it took; zero where the ACK gives no sample.
+    /// Length of the interval; zero if the ACK gives no sample.
     pub interval: Nanos,
-    /// Segments delivered when the newest segment of this ACK had left.
+    /// Bytes delivered in total when the newest packet of this ACK left.
     pub prior_delivered: u64,
-    /// The application limited the sender when it left: the path may be faster.
+    /// The application limited the sender when that packet left: the path may be faster than the sample.
     pub limited: bool,
 }
 
 impl RateSample {
-    /// The rate of segments of `mss` bytes; [`Rate::NONE`] where there is no sample.
-    pub fn rate(&self, mss: u64) -> Rate {
-        Rate::of(self.delivered * mss, self.interval)
+    /// The delivery rate; [`Rate::NONE`] if the ACK gives no sample.
+    pub fn rate(&self) -> Rate {
+        Rate::of(self.delivered, self.interval)
     }
 }
 
-/// The newest segment that the ACK at hand delivers.
+/// The newest packet that the present ACK delivers.
 #[derive(Clone, Copy, Debug)]
 struct Newest {
     sent_at: Nanos,
-    segment: u64,
+    number: u64,
     stamp: Stamp,
 }
 
-/// One connection's estimator.
+/// Delivery-rate estimator of one connection.
 #[derive(Clone, Debug)]
 pub struct RateSampler {
-    /// Segments delivered, and [`HANDSHAKE`].
+    /// Bytes delivered, plus [`HANDSHAKE`].
     delivered: u64,
-    /// When the last of them was; the start of the flight if nothing was outstanding.
+    /// Time of the newest delivery; the start of the flight if nothing was outstanding.
     delivered_at: Nanos,
-    /// When the last of them had been sent; the start of the flight if nothing was outstanding.
+    /// Time at which the newest delivered packet left; the start of the flight if nothing was outstanding.
     first_sent_at: Nanos,
-    /// What is sent counts as limited by the application until more than this is delivered; zero is no limit.
+    /// Packets count as limited by the application until `delivered` exceeds this value; zero if there is no limit.
     limited_until: u64,
     newest: Option<Newest>,
 }
 
-/// Linux counts the SYN as delivered. It keeps "limited until" from being zero, and lets the first segment
-/// delivered end a limit that was set before anything was sent.
+/// The handshake counts as one delivered byte (in Linux, the SYN as one packet). `limited_until` is then never zero while a
+/// limit holds, and the first delivery ends a limit that was set before anything was sent.
 const HANDSHAKE: u64 = 1;
 
 impl Default for RateSampler {
@@ -91,8 +91,8 @@ impl Default for RateSampler {
 }
 
 impl RateSampler {
-    /// A segment leaves at `now`; `nothing_outstanding` if every segment sent before is acknowledged. (Not: if
-    /// none is thought to be in flight. What was wrongly declared lost would then shorten the interval.)
+    /// Stamp of a packet that leaves at `now`. `nothing_outstanding`: every packet sent before is acknowledged. A packet
+    /// that is declared lost counts as outstanding: if it was declared lost wrongly, the interval would be too short.
     #[inline]
     pub fn on_sent(&mut self, now: Nanos, nothing_outstanding: bool) -> Stamp {
         if nothing_outstanding {
@@ -105,17 +105,17 @@ impl RateSampler {
         }
     }
 
-    /// The ACK at hand is the first to report `segment`, last sent at `sent_at` with this stamp.
+    /// The present ACK is the first to report packet `number`, last sent at `sent_at` with this stamp. Numbers order packets
+    /// that left at the same time.
     #[inline]
-    pub fn on_delivered(&mut self, stamp: &Stamp, sent_at: Nanos, segment: u64) {
-        // The most recently sent one has seen most; of those sent at one instant, the last.
-        if self.newest.is_none_or(|newest| (newest.sent_at, newest.segment) < (sent_at, segment)) {
-            self.newest = Some(Newest { sent_at, segment, stamp: *stamp });
+    pub fn on_delivered(&mut self, stamp: &Stamp, sent_at: Nanos, number: u64) {
+        if self.newest.is_none_or(|newest| (newest.sent_at, newest.number) < (sent_at, number)) {
+            self.newest = Some(Newest { sent_at, number, stamp: *stamp });
         }
     }
 
-    /// The ACK at hand, of `now`, delivers `newly_delivered` segments in all; `min_rtt` is the smallest RTT of
-    /// the connection, zero if not known.
+    /// Sample of the present ACK, which arrived at `now` and delivers `newly_delivered` bytes in total. `min_rtt` is the
+    /// smallest round-trip time of the connection; zero if not known.
     #[inline]
     pub fn sample(&mut self, now: Nanos, newly_delivered: u64, min_rtt: Nanos) -> RateSample {
         self.delivered += newly_delivered;
@@ -132,15 +132,15 @@ impl RateSampler {
         let interval = sending.max(acknowledging);
         RateSample {
             delivered: self.delivered - stamp.delivered(),
-            // Less than any round trip takes: a repeat was counted whose original had arrived.
+            // An interval below any round-trip time: the original of a retransmission had arrived.
             interval: if interval < min_rtt { Nanos::ZERO } else { interval },
             prior_delivered: stamp.delivered() - HANDSHAKE,
             limited: stamp.limited(),
         }
     }
 
-    /// The application has nothing more to send, with `in_flight` segments on their way: until they and one
-    /// more are delivered, samples may fall short of what the path can do.
+    /// The application has no more data to send, and `in_flight` bytes are in flight. Until more than these bytes are
+    /// delivered, samples may be below the rate of the path.
     pub fn set_app_limited(&mut self, in_flight: u64) {
         self.limited_until = self.delivered + in_flight;
     }
@@ -152,7 +152,10 @@ mod tests {
 
     use super::*;
 
-    /// A host in miniature: it remembers every sending, times in milliseconds.
+    /// Bytes of a segment.
+    const SEGMENT: u64 = 1000;
+
+    /// A host of segments of one size. It stores the stamp of every segment; times are in milliseconds.
     #[derive(Default)]
     struct Host {
         sampler: RateSampler,
@@ -170,19 +173,26 @@ mod tests {
             }
         }
 
-        /// A cumulative ACK for the next `segments`; the smallest RTT is 10 ms.
+        /// Cumulative ACK of the next `segments`; the smallest RTT is 10 ms.
         fn ack(&mut self, at: u64, segments: usize) -> RateSample {
             for _ in 0..segments {
                 let (sent_at, stamp) = self.sent[self.acked];
                 self.sampler.on_delivered(&stamp, sent_at, self.acked as u64);
                 self.acked += 1;
             }
-            self.sampler.sample(Nanos::from_millis(at), segments as u64, Nanos::from_millis(10))
+            let bytes = segments as u64 * SEGMENT;
+            self.sampler.sample(Nanos::from_millis(at), bytes, Nanos::from_millis(10))
         }
     }
 
-    fn sample(delivered: u64, interval: u64, prior_delivered: u64, limited: bool) -> RateSample {
-        RateSample { delivered, interval: Nanos::from_millis(interval), prior_delivered, limited }
+    /// A sample of `delivered` segments in `interval` milliseconds, `prior` segments having been delivered before.
+    fn sample(delivered: u64, interval: u64, prior: u64, limited: bool) -> RateSample {
+        RateSample {
+            delivered: delivered * SEGMENT,
+            interval: Nanos::from_millis(interval),
+            prior_delivered: prior * SEGMENT,
+            limited,
+        }
     }
 
     #[test]
@@ -199,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_counts_what_was_delivered_between_its_leaving_and_its_arrival() {
+    fn a_sample_counts_the_deliveries_between_sending_and_delivery() {
         // Two segments each 2 ms at the bottleneck, RTT 10 ms; each ACK sends one.
         //   sent 0, 0 | ACK 12: send #2 (1 delivered by then) | ACK 14: send #3 (2 delivered)
         //   ACK of #2 at 22: 3 - 1 = 2 delivered; acknowledged in 22 - 12 = 10 ms, but sent 12 ms after #0
@@ -215,8 +225,8 @@ mod tests {
     }
 
     #[test]
-    fn compressed_acks_show_the_rate_of_sending() {
-        // Four segments sent 10 ms apart; the ACKs of the last three come together. The ACK phase of the last
+    fn compressed_acks_show_the_sending_rate() {
+        // Four segments sent 10 ms apart; the ACKs of the last three arrive together. The ACK phase of the last
         // began when the first was acknowledged (20 -> 51 ms, 31 ms); it was sent 30 ms after the first.
         let mut host = Host::default();
         host.send(0, 1);
@@ -229,7 +239,7 @@ mod tests {
         assert_eq!(host.ack(51, 1), sample(2, 31, 1, false));
         assert_eq!(host.ack(51, 1), sample(3, 31, 1, false));
 
-        // Now a fast ACK phase: #4 and #5 leave at 60 and 100, their ACKs come at 111 and 111.
+        // Now a fast ACK phase: #4 and #5 leave at 60 and 100, their ACKs arrive at 111 and 111.
         host.send(60, 1); // nothing outstanding: window and deliveries from 60
         host.send(100, 1);
         assert_eq!(host.ack(111, 1), sample(1, 51, 4, false));
@@ -243,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_of_many_is_measured_by_the_one_sent_last() {
+    fn an_ack_of_several_segments_uses_the_one_sent_last() {
         let mut host = Host::default();
         host.send(0, 1);
         host.send(4, 1);
@@ -251,28 +261,29 @@ mod tests {
         host.send(11, 1);
         // One ACK for #1 (sent 4) and #2 (sent 11): #2's stamp, 1 delivered at 11.
         assert_eq!(host.ack(25, 2), sample(2, 14, 1, false));
-        // Sent at the same instant, but an ACK apart: the later stamp counts, whatever the order of reports.
+        // Two segments sent at the same time, with an ACK between them: the later stamp counts in any order of reports.
         let mut sampler = RateSampler::default();
         let early = sampler.on_sent(Nanos::ZERO, true);
         sampler.on_delivered(&early, Nanos::ZERO, 0);
-        sampler.sample(Nanos::from_millis(10), 1, Nanos::ZERO);
+        sampler.sample(Nanos::from_millis(10), SEGMENT, Nanos::ZERO);
         let first = sampler.on_sent(Nanos::from_millis(10), true);
         sampler.on_delivered(&early, Nanos::from_millis(10), 1);
         sampler.on_delivered(&first, Nanos::from_millis(10), 2);
         sampler.on_delivered(&early, Nanos::from_millis(10), 1);
-        assert_eq!(sampler.sample(Nanos::from_millis(20), 2, Nanos::ZERO).prior_delivered, 1);
+        let sample = sampler.sample(Nanos::from_millis(20), 2 * SEGMENT, Nanos::ZERO);
+        assert_eq!(sample.prior_delivered, SEGMENT);
     }
 
     #[test]
-    fn less_than_the_smallest_round_trip_is_no_sample() {
+    fn an_interval_below_the_smallest_rtt_gives_no_sample() {
         let mut host = Host::default();
         host.send(0, 2);
         assert_eq!(host.ack(9, 1), RateSample { interval: Nanos::ZERO, ..sample(1, 9, 0, false) });
-        assert_eq!(host.ack(9, 1).rate(1000), Rate::NONE);
+        assert_eq!(host.ack(9, 1).rate(), Rate::NONE);
     }
 
     #[test]
-    fn an_ack_that_delivers_nothing_gives_none_and_leaves_the_clock_alone() {
+    fn an_ack_that_delivers_nothing_gives_no_sample_and_starts_no_interval() {
         let mut host = Host::default();
         host.send(0, 2);
         host.ack(12, 1);
@@ -284,14 +295,14 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_before_the_bubble_is_delivered_counts_as_limited() {
+    fn segments_sent_during_an_application_limit_are_limited() {
         let mut host = Host::default();
         host.send(0, 2);
-        host.sampler.set_app_limited(2); // nothing more to send
-        host.send(5, 1); // #2, the application comes back too late: limited
+        host.sampler.set_app_limited(2 * SEGMENT); // no more data
+        host.send(5, 1); // #2, after the application's pause: limited
         assert_eq!(host.ack(12, 2), sample(2, 12, 0, false)); // sent before
-        host.send(12, 1); // #3: 2 delivered, the bubble ends beyond 2: still limited
-        assert!(host.ack(17, 1).limited); // #2: 3 delivered, the bubble is gone
+        host.send(12, 1); // #3: 2 delivered, the limit ends beyond 2: still limited
+        assert!(host.ack(17, 1).limited); // #2: 3 delivered, the limit ends
         host.send(17, 1); // #4
         assert!(host.ack(24, 1).limited); // #3
         assert!(!host.ack(29, 1).limited); // #4
@@ -309,13 +320,35 @@ mod tests {
     }
 
     #[test]
-    fn silence_does_not_count() {
+    fn idle_time_is_no_part_of_an_interval() {
         let mut host = Host::default();
         host.send(0, 1);
         host.ack(10, 1);
         host.send(1000, 1);
         assert_eq!(host.ack(1010, 1), sample(1, 10, 1, false));
         // 1000 bytes in 10 ms are 800 kbit/s.
-        assert_eq!(sample(1, 10, 1, false).rate(1000), Rate(800_000));
+        assert_eq!(sample(1, 10, 1, false).rate(), Rate(800_000));
+    }
+    #[test]
+    fn packets_of_different_sizes_count_by_their_bytes() {
+        // 1200, 300 and 1452 bytes leave at 0; one ACK at 20 ms delivers the first two, one at 25 ms the third.
+        let mut sampler = RateSampler::default();
+        let stamps = [0, 1, 2].map(|number| sampler.on_sent(Nanos::ZERO, number == 0));
+        sampler.on_delivered(&stamps[0], Nanos::ZERO, 0);
+        sampler.on_delivered(&stamps[1], Nanos::ZERO, 1);
+        let first = sampler.sample(Nanos::from_millis(20), 1500, Nanos::from_millis(20));
+        // 1500 bytes in 20 ms are 600 kbit/s.
+        assert_eq!((first.delivered, first.prior_delivered, first.rate()), (1500, 0, Rate(600_000)));
+        let later = sampler.on_sent(Nanos::from_millis(20), false);
+        sampler.on_delivered(&stamps[2], Nanos::ZERO, 2);
+        sampler.sample(Nanos::from_millis(25), 1452, Nanos::from_millis(20));
+        // The packet sent at 20 ms was stamped with 1500 bytes; 1452 + 1200 bytes follow within 20 ms.
+        sampler.on_delivered(&later, Nanos::from_millis(20), 3);
+        let last = sampler.sample(Nanos::from_millis(40), 1200, Nanos::from_millis(20));
+        assert_eq!(
+            (last.delivered, last.interval, last.prior_delivered),
+            (2652, Nanos::from_millis(20), 1500)
+        );
+        assert_eq!(last.rate(), Rate(1_060_800));
     }
 }

@@ -47,7 +47,7 @@ impl Sender {
     pub(crate) fn end_sample(&mut self, now: u64, delivered: u32) -> RateSample {
         let min_rtt = Nanos(if self.min_rtt == u64::MAX { 0 } else { self.min_rtt });
         match &mut self.delivery {
-            Some(delivery) => delivery.sampler.sample(Nanos(now), delivered.into(), min_rtt),
+            Some(delivery) => delivery.sampler.sample(Nanos(now), u64::from(delivered) * self.mss, min_rtt),
             None => RateSample::default(),
         }
     }
@@ -62,7 +62,7 @@ impl Sender {
         if let Some(delivery) = &mut self.delivery
             && idle
         {
-            delivery.sampler.set_app_limited(in_flight);
+            delivery.sampler.set_app_limited(in_flight * self.mss);
         }
     }
 }

@@ -95,7 +95,7 @@ pub(crate) struct Told {
     pub(crate) rtt: u64,
     /// Of [`Ack::flags`], all but the start of a round.
     pub(crate) flags: u32,
-    /// The delivery-rate sample, and what had been delivered when its segment left.
+    /// The delivery-rate sample, and the bytes delivered when its segment left.
     pub(crate) rate: Rate,
     pub(crate) prior_delivered: u64,
 }
@@ -133,7 +133,7 @@ impl DescribeAck for Account<'_> {
             in_flight: u64::from(told.in_flight) * mss,
             pipe: u64::from(told.pipe) * mss,
             rate: told.rate,
-            prior_delivered: told.prior_delivered * mss,
+            prior_delivered: told.prior_delivered,
             round: self.rounds.count(),
             flags: self.flags,
             feedback: self.routers.feedback,

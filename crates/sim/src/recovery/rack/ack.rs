@@ -272,7 +272,7 @@ impl Sender {
                 pipe: self.rack.in_flight(self.nxt - self.una),
                 rtt,
                 flags,
-                rate: rate.rate(self.mss),
+                rate: rate.rate(),
                 prior_delivered: rate.prior_delivered,
             };
             self.rack_tell(now, told);

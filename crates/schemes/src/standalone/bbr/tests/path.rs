@@ -80,7 +80,7 @@ impl Path {
         self.sent += 1;
         self.available -= 1;
         if self.available == 0 {
-            self.sampler.set_app_limited(self.in_flight);
+            self.sampler.set_app_limited(self.in_flight * MSS);
         }
     }
 
@@ -91,7 +91,7 @@ impl Path {
         self.delivered += 1;
         let rtt = now - sent_at;
         self.min_rtt = self.min_rtt.min(rtt);
-        let sample = self.sampler.sample(now, 1, self.min_rtt);
+        let sample = self.sampler.sample(now, MSS, self.min_rtt);
         let ack = Ack {
             now,
             rtt,
@@ -103,8 +103,8 @@ impl Path {
             sent: self.sent * MSS,
             in_flight: self.in_flight * MSS,
             pipe: (self.in_flight - 1) * MSS,
-            rate: sample.rate(MSS),
-            prior_delivered: sample.prior_delivered * MSS,
+            rate: sample.rate(),
+            prior_delivered: sample.prior_delivered,
             flags: if sample.limited { Ack::RATE_LIMITED } else { 0 },
             ..Ack::default()
         };
