@@ -2,7 +2,8 @@
 
 use firstflight_contract::Nanos;
 
-use crate::settings::{Estimate, Reporting, Sampling};
+use crate::settings::{Reporting, Sampling};
+use firstflight_schemes::startup::spand::Estimate;
 
 /// The parts SPAND's window is made of: it reaches back over between nine and ten of them.
 pub(crate) const PARTS: u64 = 10;

@@ -8,8 +8,9 @@ use crate::averages::{Average, Reports, Sampled};
 use crate::intervals::Intervals;
 use crate::recent::{Closed, Recent};
 use crate::roster::{Connection, Key, Roster};
-use crate::settings::{Bursts, Drops, Settings};
+use crate::settings::{Drops, Settings};
 use crate::{Destination, Sample, Transfer};
+use firstflight_schemes::startup::miss::{self, Bursts};
 
 /// Bytes. No window that is reported counts for more: a million connections at it do not overflow a sum.
 const MAX_WINDOW: u64 = 1 << 40;
@@ -115,7 +116,8 @@ impl Cluster {
         if burst(&connection.drops) {
             return;
         }
-        let Drops { lambda, theta, bursts } = self.settings.drops.unwrap_or_default();
+        let Drops { lambda, theta, bursts } =
+            self.settings.drops.unwrap_or_else(|| (&miss::Parameters::default()).into());
         connection.drops.note(now, theta);
         connection.lossy = true;
         if bursts == Bursts::Connection || !burst(&self.drops) {

@@ -30,7 +30,7 @@ pub use memory::{Handle, Limits, Memory};
 pub use policy::Policy;
 pub use recent::Closed;
 pub use roster::{Connection, Key};
-pub use settings::{Bursts, Conflict, Drops, Estimate, Reporting, Sampling, Settings};
+pub use settings::{Conflict, Drops, Reporting, Sampling, Settings};
 pub use table::{PrefixTable, TableError};
 
 use core::net::IpAddr;

@@ -1,6 +1,9 @@
 //! What a cluster is to keep, and how it averages: the constants of the papers unless a policy sets others.
 
 use firstflight_contract::Nanos;
+use firstflight_schemes::startup::miss::Bursts;
+use firstflight_schemes::startup::spand::Estimate;
+use firstflight_schemes::startup::{averaged, miss, spand};
 
 use crate::averages::{MOST_PARTS, PARTS};
 use crate::policy::PolicyError;
@@ -32,20 +35,11 @@ pub struct Drops {
     pub bursts: Bursts,
 }
 
-impl Default for Drops {
-    fn default() -> Self {
-        // "set to 2^-3 for ease of implementation" (section 5).
-        Self { lambda: 0.125, theta: 0.125, bursts: Bursts::Connection }
+impl From<&miss::Parameters> for Drops {
+    fn from(parameters: &miss::Parameters) -> Self {
+        let miss::Parameters { lambda, theta, bursts, .. } = *parameters;
+        Self { lambda, theta, bursts }
     }
-}
-
-/// Which drops are one drop event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bursts {
-    /// Drops of one connection within an RTT of it.
-    Connection,
-    /// Drops of any connections of the cluster within an RTT.
-    Cluster,
 }
 
 /// Every live connection's window, taken at regular times: Yu and Newman's model of a network monitor (section 5.4).
@@ -59,9 +53,10 @@ pub struct Sampling {
     pub refresh: Nanos,
 }
 
-impl Default for Sampling {
-    fn default() -> Self {
-        Self { every: Nanos::from_secs(1), window: Nanos::from_secs(300), refresh: Nanos::from_secs(60) }
+impl From<&averaged::Parameters> for Sampling {
+    fn from(parameters: &averaged::Parameters) -> Self {
+        let averaged::Parameters { sample, window, refresh } = *parameters;
+        Self { every: sample, window, refresh }
     }
 }
 
@@ -74,22 +69,11 @@ pub struct Reporting {
     pub estimate: Estimate,
 }
 
-impl Default for Reporting {
-    fn default() -> Self {
-        Self { window: Nanos::from_secs(300), estimate: Estimate::Sliding }
+impl From<&spand::Parameters> for Reporting {
+    fn from(parameters: &spand::Parameters) -> Self {
+        let spand::Parameters { window, estimate, .. } = *parameters;
+        Self { window, estimate }
     }
-}
-
-/// How reports become an estimate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Estimate {
-    /// The mean of a sliding window; nothing when it is empty.
-    Sliding,
-    /// The same; once the window is empty the last mean halves with every further length of it.
-    Fading,
-    /// A mean in which a report's weight falls by 1/e with every length of the window; nothing once the newest report is
-    /// older than that.
-    Decaying,
 }
 
 /// Two policies cannot share a cluster: they want this kept in two ways.

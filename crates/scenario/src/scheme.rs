@@ -302,7 +302,7 @@ mod tests {
         assert_eq!(labels().filter(|label| *label == "vegas").count(), 1);
         let growth = |spec: &SchemeSpec| format!("{:?}", spec.build_in(Profile::Ns2.stack()));
         let spec = SchemeSpec::parse("vegas+vegas").unwrap();
-        assert_eq!(growth(&spec).matches("per_ack: true").count(), 1, "the avoidance has the parameter");
+        assert_eq!(growth(&spec).matches("PerAck").count(), 1, "the avoidance has the parameter");
     }
 
     #[test]

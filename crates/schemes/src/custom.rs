@@ -13,60 +13,28 @@ use crate::scheme::{Info, Scheme, Value};
 /// Each event costs one call through a pointer; the built-in schemes have none.
 pub struct Custom(Box<dyn Object>);
 
-/// The object-safe part of a scheme.
-trait Object: Phase + Declared + Debug + Send + Sync {
-    fn info(&self) -> &'static Info;
-    fn set(&mut self, name: &str, value: Value);
+/// A scheme that can be copied as an object.
+trait Object: Scheme + Debug + Send + Sync {
     fn copy(&self) -> Box<dyn Object>;
 }
 
-impl<S: Scheme + Clone + Debug + Send + Sync + 'static> Object for Stored<S> {
-    fn info(&self) -> &'static Info {
-        &S::INFO
-    }
-    fn set(&mut self, name: &str, value: Value) {
-        self.0.set(name, value);
-    }
+impl<S: Scheme + Clone + Debug + Send + Sync + 'static> Object for S {
     fn copy(&self) -> Box<dyn Object> {
         Box::new(self.clone())
-    }
-}
-
-/// A scheme with its declaration.
-#[derive(Clone)]
-struct Stored<S>(S);
-
-impl<S: Debug> Debug for Stored<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl<S: Scheme> Declared for Stored<S> {
-    fn declaration(&self) -> &'static Declaration {
-        &S::DECLARATION
     }
 }
 
 impl Custom {
     /// This scheme as an object.
     pub(crate) fn new(scheme: impl Scheme + Clone + Debug + Send + Sync + 'static) -> Self {
-        Self(Box::new(Stored(scheme)))
-    }
-
-    pub(crate) fn info(&self) -> &'static Info {
-        self.0.info()
-    }
-
-    /// Sets a parameter that was checked against its declaration.
-    pub(crate) fn set(&mut self, name: &str, value: Value) {
-        self.0.set(name, value);
+        Self(Box::new(scheme))
     }
 }
 
 impl Clone for Custom {
     fn clone(&self) -> Self {
-        Self(self.0.copy())
+        // Of the scheme, not of the box.
+        Self((*self.0).copy())
     }
 }
 
@@ -82,32 +50,35 @@ impl Declared for Custom {
     }
 }
 
-macro_rules! forward {
-    ($([$($generics:tt)*] $type:ty),+) => { $(
-        impl $($generics)* Phase for $type {
-            fn open(&mut self, entry: &Entry, control: &mut Control) {
-                self.0.open(entry, control);
-            }
-            fn enter(&mut self, entry: &Entry, control: &mut Control) {
-                self.0.enter(entry, control);
-            }
-            fn on_sent(&mut self, sent: &Sent, control: &mut Control) {
-                self.0.on_sent(sent, control);
-            }
-            fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
-                self.0.on_ack(ack, control)
-            }
-            fn on_watched(&mut self, ack: &Ack, cwnd: u64) {
-                self.0.on_watched(ack, cwnd);
-            }
-            fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
-                self.0.on_congestion(event, control)
-            }
-            fn on_spurious(&mut self) {
-                self.0.on_spurious();
-            }
-        }
-    )+ };
+impl Phase for Custom {
+    fn open(&mut self, entry: &Entry, control: &mut Control) {
+        self.0.open(entry, control);
+    }
+    fn enter(&mut self, entry: &Entry, control: &mut Control) {
+        self.0.enter(entry, control);
+    }
+    fn on_sent(&mut self, sent: &Sent, control: &mut Control) {
+        self.0.on_sent(sent, control);
+    }
+    fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
+        self.0.on_ack(ack, control)
+    }
+    fn on_watched(&mut self, ack: &Ack, cwnd: u64) {
+        self.0.on_watched(ack, cwnd);
+    }
+    fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
+        self.0.on_congestion(event, control)
+    }
+    fn on_spurious(&mut self) {
+        self.0.on_spurious();
+    }
 }
 
-forward! { [<S: Scheme>] Stored<S>, [] Custom }
+impl Scheme for Custom {
+    fn info(&self) -> &'static Info {
+        self.0.info()
+    }
+    fn set(&mut self, name: &str, value: Value) {
+        self.0.set(name, value);
+    }
+}

@@ -6,6 +6,10 @@
 
 extern crate alloc;
 
+// For the macros, which other crates use.
+#[doc(hidden)]
+pub use firstflight_contract;
+
 pub mod avoidance;
 pub mod catalogue;
 pub mod custom;

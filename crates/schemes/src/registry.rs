@@ -10,7 +10,6 @@ use firstflight_contract::{
 
 use crate::custom::Custom;
 use crate::scheme::{Info, ParamKind, Scheme, Value};
-use crate::startup::planned::Planned;
 use crate::{avoidance, standalone, startup};
 
 macro_rules! registry {
@@ -30,14 +29,14 @@ macro_rules! registry {
         }
 
         /// Every registered scheme, in listing order.
-        pub const SCHEMES: &[Info] = &[$(<$path as Scheme>::INFO),+];
+        pub const SCHEMES: &[Info] = &[$(<$path>::INFO),+];
 
         impl AnyPhase {
             /// The scheme with this label and one of these roles, its parameters at their defaults. A label may stand
             /// for a start-up scheme and for an avoidance scheme (`vegas`).
             pub fn with_role(label: &str, roles: &[Role]) -> Option<Self> {
                 $(
-                    let info = &<$path as Scheme>::INFO;
+                    let info = &<$path>::INFO;
                     if label == info.label && roles.contains(&info.role) {
                         return Some(Self::$name(Default::default()));
                     }
@@ -47,7 +46,7 @@ macro_rules! registry {
 
             /// Entry of this scheme in listings.
             pub fn info(&self) -> &'static Info {
-                match self { $(Self::$name(_) => &<$path as Scheme>::INFO,)+ Self::Custom(p) => p.info() }
+                match self { $(Self::$name(_) => &<$path>::INFO,)+ Self::Custom(p) => p.info() }
             }
 
             fn set_checked(&mut self, name: &str, value: Value) {
@@ -57,7 +56,7 @@ macro_rules! registry {
 
         impl Declared for AnyPhase {
             fn declaration(&self) -> &'static Declaration {
-                match self { $(Self::$name(_) => &<$path as Scheme>::DECLARATION,)+ Self::Custom(p) => p.declaration() }
+                match self { $(Self::$name(_) => &<$path>::DECLARATION,)+ Self::Custom(p) => p.declaration() }
             }
         }
 
@@ -109,7 +108,7 @@ registry! {
     DelaySlowStart(startup::delay_slow_start::DelaySlowStart),
     Hoe(startup::hoe::Hoe),
     Vegas(startup::vegas::Vegas),
-    AdaptiveStart(startup::adaptive_start::AdaptiveStart),
+    AdaptiveStart(startup::adaptive_start::AdaptiveStart; Box),
     HybridSlowStart(startup::hybrid_slow_start::HybridSlowStart),
     HystartLinux(startup::hystart_linux::HystartLinux),
     HystartPp(startup::hystart_pp::HystartPp),
@@ -117,13 +116,13 @@ registry! {
     SwiftStart(startup::swift_start::SwiftStart),
     Past(startup::past::Past),
     AronDruschel(startup::aron_druschel::AronDruschel),
-    Liss(Planned<startup::liss::Liss>),
-    Iss(Planned<startup::iss::Iss>),
-    Miss(Planned<startup::miss::Miss>),
-    Js(Planned<startup::js::Js>),
-    Spand(Planned<startup::spand::Spand>),
-    Cached(Planned<startup::cached::Cached>),
-    Averaged(Planned<startup::averaged::Averaged>),
+    Liss(startup::liss::Liss),
+    Iss(startup::iss::Iss),
+    Miss(startup::miss::Miss),
+    Js(startup::js::Js),
+    Spand(startup::spand::Spand),
+    Cached(startup::cached::Cached),
+    Averaged(startup::averaged::Averaged),
     CongestionManager(startup::congestion_manager::CongestionManager),
     QuickStart(startup::quick_start::QuickStart),
     FastStart(startup::fast_start::FastStart),
@@ -136,7 +135,7 @@ registry! {
     Fast(avoidance::fast::Fast),
     Cubic(avoidance::cubic::Cubic),
     Exp(avoidance::exp::Exp),
-    Westwood(avoidance::westwood::Westwood),
+    Westwood(avoidance::westwood::Westwood; Box),
     VegasAvoidance(avoidance::vegas::Vegas),
     Xcp(avoidance::xcp::Xcp),
     Vcp(avoidance::vcp::Vcp),
@@ -184,16 +183,7 @@ impl AnyPhase {
         let Some(param) = params.iter().find(|p| p.name == name) else {
             return Err(ParamError::Unknown(params.iter().map(|p| p.name).collect()));
         };
-        let fits = match (param.kind, value) {
-            (ParamKind::Number { min, max }, Value::Number(x)) => (min..=max).contains(&x),
-            (ParamKind::Choice(words), Value::Choice(i)) => i < words.len(),
-            (ParamKind::Time, Value::Time(_))
-            | (ParamKind::Packets, Value::Packets(_))
-            | (ParamKind::Rate, Value::Rate(_))
-            | (ParamKind::Flag, Value::Flag(_)) => true,
-            _ => false,
-        };
-        if !fits {
+        if !param.kind.accepts(value) {
             return Err(ParamError::Invalid { expected: param.kind });
         }
         self.set_checked(name, value);

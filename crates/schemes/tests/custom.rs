@@ -1,46 +1,31 @@
 //! A scheme outside the registry runs in the same chain as the built-in schemes.
 
-use firstflight_contract::{
-    Ack, Congestion, Control, Entry, Nanos, Phase, Role, Signals, Step, Trigger, slow_start,
-};
+use firstflight_contract::{Ack, Congestion, Control, Entry, Nanos, Phase, Role, Step, Trigger, slow_start};
 use firstflight_host::chain::Chain;
 use firstflight_schemes::catalogue::{LabelError, Schemes};
 use firstflight_schemes::registry::{AnyPhase, ParamError, SCHEMES};
-use firstflight_schemes::scheme::{Info, Param, ParamKind, Scheme, Value};
+use firstflight_schemes::scheme;
+use firstflight_schemes::scheme::{ParamKind, Value};
 
 const MSS: u64 = 1000;
 
 /// Slow start that adds a fraction of what an ACK allows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Gentle {
-    divisor: u64,
+    parameters: Parameters,
 }
 
-impl Default for Gentle {
-    fn default() -> Self {
-        Self { divisor: 2 }
-    }
-}
-
-impl Scheme for Gentle {
-    const INFO: Info = Info {
+scheme! {
+    impl Scheme for Gentle {
         label: "gentle",
         role: Role::Startup,
         source: "this test",
         summary: "slow start with a fraction of its growth",
-        needs: Signals::NONE,
-        params: &[Param {
-            name: "divisor",
-            kind: ParamKind::Number { min: 1.0, max: 16.0 },
-            default: "2",
-            doc: "growth of slow start over growth of this scheme",
-        }],
-    };
+    }
 
-    fn set(&mut self, _: &str, value: Value) {
-        if let Value::Number(x) = value {
-            self.divisor = x as u64;
-        }
+    pub struct Parameters {
+        /// growth of slow start over growth of this scheme
+        divisor: u64 in 1..=16 = 2,
     }
 }
 
@@ -48,7 +33,7 @@ impl Phase for Gentle {
     fn enter(&mut self, _: &Entry, _: &mut Control) {}
 
     fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
-        slow_start(&Ack { growth: ack.growth / self.divisor, ..*ack }, control)
+        slow_start(&Ack { growth: ack.growth / self.parameters.divisor, ..*ack }, control)
     }
 
     fn on_congestion(&mut self, event: &Congestion, _: &mut Control) -> Step {
@@ -86,7 +71,8 @@ fn a_catalogue_finds_a_scheme_of_its_user_beside_the_built_in_ones() {
 
 #[test]
 fn parameters_of_a_custom_scheme_are_checked_like_those_of_a_built_in_one() {
-    let schemes = Schemes::built_in().with(Gentle { divisor: 5 }).expect("a free label");
+    let schemes =
+        Schemes::built_in().with(Gentle { parameters: Parameters { divisor: 5 } }).expect("a free label");
     let phases = |set: Option<f64>| {
         let mut phases = schemes.chain(&["gentle", "reno"]).expect("both");
         if let Some(x) = set {
@@ -117,7 +103,7 @@ fn a_built_in_scheme_stored_as_an_object_gives_the_same_registers() {
         let mut chain = Chain::new(vec![startup, reno]).expect("a chain");
         chain.start(&Entry { mss: MSS as u32, ..Entry::default() }, 10 * MSS, 64 * MSS);
         let after = |n: u64| {
-            let flags = if n % 20 == 0 { Ack::ROUND_START } else { 0 };
+            let flags = if n.is_multiple_of(20) { Ack::ROUND_START } else { 0 };
             chain.on_ack(&Ack { flags, rtt: Nanos::from_millis(50 + n), ..ack(50 * n) });
             chain.control
         };

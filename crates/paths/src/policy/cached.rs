@@ -2,8 +2,9 @@
 //! section 5.4, after TCP Fast Start; and the sharing of windows between connections of RFC 9040 (RFC 2140).
 
 use firstflight_contract::{Nanos, Plan};
-use firstflight_schemes::scheme::Value;
+use firstflight_schemes::startup::cached::{Parameters, Sharing};
 
+use super::Rule;
 use crate::settings::Settings;
 use crate::{Closed, Cluster, Transfer};
 
@@ -11,43 +12,12 @@ use crate::{Closed, Cluster, Transfer};
 pub(super) const DESTINATIONS: u32 = 8;
 
 /// What another connection has, or left.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Cached {
-    /// What is shared.
-    pub sharing: Sharing,
-    /// Up to which age what a closed connection left counts; zero for any age.
-    pub max_age: Nanos,
-}
-
-/// What is shared.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sharing {
-    /// The threshold of a live connection of the cluster, else of the last closed one to the same destination.
-    #[default]
-    Threshold,
-    /// RFC 9040 section 6: window and threshold of the last closed connection to the same destination.
-    Temporal,
-    /// RFC 9040 section 7: an equal share of the windows of the live connections.
-    Ensemble,
-}
-
-impl Cached {
-    pub(super) fn set(&mut self, name: &str, value: Value) -> bool {
-        match (name, value) {
-            ("sharing", Value::Choice(0)) => self.sharing = Sharing::Threshold,
-            ("sharing", Value::Choice(1)) => self.sharing = Sharing::Temporal,
-            ("sharing", Value::Choice(2)) => self.sharing = Sharing::Ensemble,
-            ("max_age", Value::Time(t)) => self.max_age = t,
-            _ => return false,
-        }
-        true
-    }
-
-    pub(super) fn settings(&self) -> Settings {
+impl Rule for Parameters {
+    fn settings(&self) -> Settings {
         Settings { destinations: DESTINATIONS, ..Settings::default() }
     }
 
-    pub(super) fn plan(&self, cluster: &Cluster, transfer: &Transfer) -> Plan {
+    fn plan(&self, cluster: &Cluster, transfer: &Transfer) -> Plan {
         let age = if self.max_age == Nanos::ZERO { Nanos::NEVER } else { self.max_age };
         let plan = match self.sharing {
             Sharing::Threshold => active(cluster, transfer).or_else(|| cached(cluster, transfer, age)),

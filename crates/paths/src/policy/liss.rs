@@ -2,36 +2,22 @@
 //! section 3, equation (2).
 
 use firstflight_contract::{Nanos, Plan};
-use firstflight_schemes::scheme::Value;
+use firstflight_schemes::startup::liss::Parameters;
 
+use super::Rule;
 use super::cached::{DESTINATIONS, cached};
 use super::fair::Fair;
 use crate::settings::Settings;
 use crate::{Cluster, Transfer};
 
 /// The threshold is the fair share by the window of the oldest steady connection.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Liss {
-    /// Up to which age the threshold of a closed connection to the same destination stands in where no steady one is live
-    /// (section 5.4); zero for never.
-    pub fallback: Nanos,
-}
-
-impl Liss {
-    pub(super) fn set(&mut self, name: &str, value: Value) -> bool {
-        match (name, value) {
-            ("fallback", Value::Time(age)) => self.fallback = age,
-            _ => return false,
-        }
-        true
-    }
-
-    pub(super) fn settings(&self) -> Settings {
+impl Rule for Parameters {
+    fn settings(&self) -> Settings {
         let destinations = if self.fallback > Nanos::ZERO { DESTINATIONS } else { 0 };
         Settings { destinations, ..Settings::default() }
     }
 
-    pub(super) fn plan(&self, cluster: &Cluster, transfer: &Transfer) -> Plan {
+    fn plan(&self, cluster: &Cluster, transfer: &Transfer) -> Plan {
         // "we take cwnd of an existing TCP connection in the AIMD phase ... cwnd of the oldest connection is taken"
         match Fair::of(cluster, |oldest| oldest.cwnd) {
             Some(fair) => fair.plan(transfer),

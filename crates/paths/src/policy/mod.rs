@@ -10,68 +10,74 @@ mod miss;
 mod optimum;
 mod spand;
 
-pub use averaged::Averaged;
-pub use cached::{Cached, Sharing};
-pub use iss::Iss;
-pub use js::Js;
-pub use liss::Liss;
-pub use miss::{Growth, Miss};
 pub use optimum::Epoch;
-pub use spand::Spand;
 
 use firstflight_contract::Plan;
 use firstflight_schemes::scheme::Value;
+use firstflight_schemes::startup;
 
 use crate::settings::{Conflict, Settings};
 use crate::{Cluster, Transfer};
 
+/// The rule by which a policy plans, implemented by the parameters of the start-up scheme that follows its plans.
+trait Rule {
+    /// The data that a cluster has to keep for the policy.
+    fn settings(&self) -> Settings;
+
+    /// The plan for a transfer; all zero if the cluster has no data for one.
+    fn plan(&self, cluster: &Cluster, transfer: &Transfer) -> Plan;
+}
+
 macro_rules! policies {
-    ($($label:literal $name:ident),+ $(,)?) => {
-        /// How a transfer is to start, given what its cluster knows. Labels and parameters are those of the start-up
-        /// scheme that follows the plan.
+    ($($name:ident $module:ident),+ $(,)?) => {
+        /// The start of a transfer as a function of its cluster. Labels and parameters are those of the start-up scheme
+        /// that follows the plan.
         #[derive(Clone, Copy, Debug, PartialEq)]
-        #[expect(missing_docs, reason = "each variant is documented by its type")]
-        pub enum Policy { $($name($name)),+ }
+        #[expect(missing_docs, reason = "each variant is documented by the parameters of its scheme")]
+        pub enum Policy { $($name(startup::$module::Parameters)),+ }
 
         impl Policy {
             /// Every label.
-            pub const LABELS: &[&str] = &[$($label),+];
+            pub const LABELS: &[&str] = &[$(startup::$module::$name::INFO.label),+];
 
             /// The label of the scheme that follows its plans.
             pub fn label(&self) -> &'static str {
-                match self { $(Self::$name(_) => $label),+ }
+                match self { $(Self::$name(_) => startup::$module::$name::INFO.label),+ }
             }
 
-            /// What a cluster has to keep for it.
+            /// The data that a cluster has to keep for the policy.
             pub fn settings(&self) -> Settings {
-                match self { $(Self::$name(policy) => policy.settings()),+ }
+                match self { $(Self::$name(rule) => rule.settings()),+ }
             }
 
-            /// The plan for this transfer; all zero where the cluster knows nothing that would help.
+            /// The plan for this transfer; all zero if the cluster has no data for one.
             pub fn plan(&self, cluster: &Cluster, transfer: &Transfer) -> Plan {
-                match self { $(Self::$name(policy) => policy.plan(cluster, transfer)),+ }
+                match self { $(Self::$name(rule) => rule.plan(cluster, transfer)),+ }
             }
 
             fn by_label(label: &str) -> Option<Self> {
-                match label { $($label => Some(Self::$name($name::default())),)+ _ => None }
+                $(if label == startup::$module::$name::INFO.label {
+                    return Some(Self::$name(Default::default()));
+                })+
+                None
             }
 
-            /// Sets one parameter; whether the policy has it, and of this kind.
+            /// Sets one parameter; whether the policy has one of this name that takes `value`.
             fn set(&mut self, name: &str, value: Value) -> bool {
-                match self { $(Self::$name(policy) => policy.set(name, value)),+ }
+                match self { $(Self::$name(parameters) => parameters.set(name, value)),+ }
             }
         }
     };
 }
 
 policies! {
-    "liss" Liss,
-    "iss" Iss,
-    "miss" Miss,
-    "js" Js,
-    "cached" Cached,
-    "averaged" Averaged,
-    "spand" Spand,
+    Liss liss,
+    Iss iss,
+    Miss miss,
+    Js js,
+    Cached cached,
+    Averaged averaged,
+    Spand spand,
 }
 
 /// Why there is no such policy.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::scheme::{Scheme as _, Value};
 
 const MSS: u64 = 1448;
 
@@ -133,7 +134,7 @@ fn a_timeout_forgets_the_bound() {
 fn below_the_low_window_it_is_reno_and_at_it_only_with_the_kernels_rules() {
     let after_congestion = |rules: &str, segments: u64| {
         let mut s = Sender::new(segments);
-        s.phase.set("rules", Value::Choice(RULES.iter().position(|&rule| rule == rules).unwrap()));
+        s.phase.set("rules", Value::Choice(Rules::WORDS.iter().position(|&rule| rule == rules).unwrap()));
         s.congestion(Trigger::Loss);
         s.control.cwnd
     };

@@ -5,16 +5,11 @@
 //! the square root of that value: a small window grows by more of itself than a large one, so that flows come to
 //! share a path evenly while each of them finds a lot of spare capacity in few round trips.
 
-use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
+use crate::scheme;
+use crate::scheme::Fixed;
 use firstflight_contract::{
-    Ack, Congestion, Control, Entry, Phase, Role, Signals, Step, mul_add_shift, mul_div_round,
-    sqrt_of_product,
+    Ack, Congestion, Control, Entry, Phase, Role, Step, mul_add_shift, mul_div_round, sqrt_of_product,
 };
-
-/// DL section 4.2: gamma "is set to a small default value of 5%".
-const GAMMA: f64 = 0.05;
-/// DL section 4.2: beta, "i.e., 1/8".
-const BETA: f64 = 0.125;
 
 /// Parameters are kept in 2^-32.
 const ONE_BITS: u32 = 32;
@@ -39,14 +34,10 @@ impl Epoch {
 }
 
 /// Exponential increase, multiplicative decrease.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Exp {
+    parameters: Parameters,
     mss: u64,
-    /// Parameters, 2^-32.
-    gamma: u64,
-    beta: u64,
-    /// Parameter: whether a round trip adds a segment at least.
-    reno_floor: bool,
     /// None until its first ACK that may enlarge the window.
     epoch: Option<Epoch>,
     /// The epoch before the last decrease, to go on with if that was spurious.
@@ -57,61 +48,23 @@ pub struct Exp {
     remainder: u64,
 }
 
-impl Default for Exp {
-    fn default() -> Self {
-        Self {
-            mss: 0,
-            gamma: part(GAMMA),
-            beta: part(BETA),
-            reno_floor: false,
-            epoch: None,
-            before: None,
-            fraction: 0,
-            remainder: 0,
-        }
-    }
-}
-
-fn part(x: f64) -> u64 {
-    (x * ONE as f64).round() as u64
-}
-
-impl Scheme for Exp {
-    const INFO: Info = Info {
+scheme! {
+    impl Scheme for Exp {
         label: "exp",
         role: Role::Avoidance,
         source: "Liu, thesis, section 4.2",
         summary: "exponential growth away from the window after the last reduction, which is by an eighth",
-        needs: Signals::NONE,
-        params: &[
-            Param {
-                name: "gamma",
-                kind: ParamKind::Number { min: 0.001, max: 1.0 },
-                default: "0.05",
-                doc: "rate of the increase (Eq. (1))",
-            },
-            Param {
-                name: "beta",
-                kind: ParamKind::Number { min: 0.01, max: 0.9 },
-                default: "0.125",
-                doc: "part of the window given up on congestion (Eq. (2))",
-            },
-            Param {
-                name: "reno_floor",
-                kind: ParamKind::Flag,
-                default: "false",
-                doc: "grow by a segment a round trip where Eq. (1) gives less; the thesis has no such floor",
-            },
-        ],
-    };
+    }
 
-    fn set(&mut self, name: &str, value: Value) {
-        match (name, value) {
-            ("gamma", Value::Number(x)) => self.gamma = part(x),
-            ("beta", Value::Number(x)) => self.beta = part(x),
-            ("reno_floor", Value::Flag(on)) => self.reno_floor = on,
-            _ => unreachable!("exp has no parameter {name} of this kind"),
-        }
+    pub struct Parameters {
+        // DL section 4.2: gamma "is set to a small default value of 5%".
+        /// rate of the increase (Eq. (1))
+        gamma: Fixed<ONE> in 0.001..=1.0 = 0.05,
+        // DL section 4.2: beta, "i.e., 1/8".
+        /// part of the window given up on congestion (Eq. (2))
+        beta: Fixed<ONE> in 0.01..=0.9 = 0.125,
+        /// grow by a segment a round trip where Eq. (1) gives less; the thesis has no such floor
+        reno_floor: bool = false,
     }
 }
 
@@ -144,8 +97,8 @@ impl Phase for Exp {
 
         // Equation (1), w <- w + gamma (1 - w_0/w + sqrt(w_0)/w) for each segment: a window of them adds
         // gamma (w - w_0 + sqrt(w_0)).
-        let mut per_round = self.gamma.saturating_mul(cwnd - epoch.first + epoch.root);
-        if self.reno_floor {
+        let mut per_round = self.parameters.gamma.0.saturating_mul(cwnd - epoch.first + epoch.root);
+        if self.parameters.reno_floor {
             per_round = per_round.max(self.mss << ONE_BITS);
         }
         let (grown, fraction) = mul_add_shift(per_round, share, self.fraction, ONE_BITS + SHARE_BITS);
@@ -156,7 +109,7 @@ impl Phase for Exp {
 
     fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
         // Equation (2): w <- (1 - beta) w, to the nearest byte.
-        control.ssthresh = mul_div_round(event.base, ONE - self.beta, ONE).max(2 * self.mss);
+        control.ssthresh = mul_div_round(event.base, ONE - self.parameters.beta.0, ONE).max(2 * self.mss);
         control.cwnd = control.ssthresh;
         self.before = self.epoch.take();
         Step::Stay

@@ -1,4 +1,9 @@
 use super::*;
+
+/// The defaults of the parameters.
+const GAMMA: f64 = 0.05;
+const BETA: f64 = 0.125;
+use crate::scheme::{Scheme as _, Value};
 use firstflight_contract::Trigger;
 
 const MSS: u64 = 1000;

@@ -4,17 +4,12 @@
 //! The window moves towards the one that keeps alpha packets queued on the path, by a part of what is missing: far away
 //! in large steps, nearby in small ones. Queueing delay, not loss, says where it is.
 
-use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
+use crate::scheme;
+use crate::scheme::Fixed;
 use firstflight_contract::{
     Ack, Congestion, Control, Entry, Nanos, Phase, Role, Signals, Step, mul_add_div, mul_div, weighted_mean,
 };
 
-/// Packets that each flow keeps queued.
-const ALPHA: u64 = 20;
-/// Part of the step that is taken.
-const GAMMA: f64 = 0.5;
-/// Round trips from one update to the next: one in which the window moves, one in which its effect is seen.
-const ROUNDS: u32 = 2;
 /// The RTT's average forgets 3/cwnd with each ACK, at most a quarter.
 const FORGOTTEN: u64 = 3;
 /// Fractions are in 2^-16.
@@ -22,8 +17,9 @@ const ONE_BITS: u32 = 16;
 const ONE: u64 = 1 << ONE_BITS;
 
 /// FAST TCP.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Fast {
+    parameters: Parameters,
     mss: u64,
     /// Average RTT, nanoseconds in 2^-16; zero before the first sample.
     average: u64,
@@ -34,66 +30,27 @@ pub struct Fast {
     remainder: u64,
     /// Rounds until the next update.
     wait: u32,
-    /// Parameter, segments.
-    alpha: u64,
-    /// Parameter, 2^-16.
-    gamma: u64,
-    /// Parameter.
-    rounds: u32,
 }
 
-impl Default for Fast {
-    fn default() -> Self {
-        Self {
-            mss: 0,
-            average: 0,
-            target: 0,
-            from: 0,
-            remainder: 0,
-            wait: 0,
-            alpha: ALPHA,
-            gamma: (GAMMA * ONE as f64).round() as u64,
-            rounds: ROUNDS,
-        }
-    }
-}
-
-impl Scheme for Fast {
-    const INFO: Info = Info {
+scheme! {
+    impl Scheme for Fast {
         label: "fast",
         role: Role::Avoidance,
         source: "Jin, Wei, Low, INFOCOM 2004; Wei, Jin, Low, Hegde, ToN 14(6), 2006",
         summary: "a window that keeps alpha packets queued, found from the queueing delay; half of it on loss",
         needs: Signals::RTT,
-        params: &[
-            Param {
-                name: "alpha",
-                kind: ParamKind::Packets,
-                default: "20 packets",
-                doc: "packets that the flow keeps queued",
-            },
-            Param {
-                name: "gamma",
-                kind: ParamKind::Number { min: 0.01, max: 1.0 },
-                default: "0.5",
-                doc: "part of the step that is taken",
-            },
-            Param {
-                name: "rounds",
-                kind: ParamKind::Number { min: 1.0, max: 8.0 },
-                default: "2",
-                doc: "round trips from one update to the next",
-            },
-        ],
-    };
+    }
 
-    fn set(&mut self, name: &str, value: Value) {
-        match (name, value) {
-            ("alpha", Value::Packets(n)) => self.alpha = n,
-            ("gamma", Value::Number(x)) => self.gamma = (x * ONE as f64).round() as u64,
-            ("rounds", Value::Number(x)) => self.rounds = x.round() as u32,
-            _ => unreachable!("fast has no parameter {name} of this kind"),
-        }
+    pub struct Parameters {
+        // Packets that each flow keeps queued.
+        /// packets that the flow keeps queued
+        alpha: u64 = 20 packets,
+        // Part of the step that is taken.
+        /// part of the step that is taken
+        gamma: Fixed<ONE> in 0.01..=1.0 = 0.5,
+        // Round trips from one update to the next: one in which the window moves, one in which its effect is seen.
+        /// round trips from one update to the next
+        rounds: u32 in 1..=8 = 2,
     }
 }
 
@@ -118,8 +75,9 @@ impl Fast {
     fn aim(&self, base: Nanos, cwnd: u64) -> u64 {
         let base = base.0.saturating_mul(ONE);
         let kept = mul_div(cwnd, base.min(self.average), self.average);
-        let wanted = kept.saturating_add(self.alpha.saturating_mul(self.mss));
-        weighted_mean([(cwnd, ONE - self.gamma), (wanted, self.gamma)]).min(2 * cwnd)
+        let wanted = kept.saturating_add(self.parameters.alpha.saturating_mul(self.mss));
+        weighted_mean([(cwnd, ONE - self.parameters.gamma.0), (wanted, self.parameters.gamma.0)])
+            .min(2 * cwnd)
     }
 }
 
@@ -139,7 +97,7 @@ impl Phase for Fast {
         }
         if ack.is(Ack::ROUND_START) && self.average > 0 && ack.min_rtt > Nanos::ZERO {
             if self.wait == 0 {
-                self.wait = self.rounds;
+                self.wait = self.parameters.rounds;
                 self.from = control.cwnd;
                 self.target = self.aim(ack.min_rtt, control.cwnd).max(2 * self.mss);
                 self.remainder = 0;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::scheme::{Scheme as _, Value};
 
 const MSS: u64 = 1000;
 /// 40 Mbit/s and 100 ms: 5000 packets a second, 500 in a round trip.

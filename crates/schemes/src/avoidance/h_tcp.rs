@@ -5,9 +5,9 @@
 //! no congestion.
 //! A loss takes no more from the window than the queue held.
 
-use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
+use crate::scheme;
 use firstflight_contract::{
-    Ack, Congestion, Control, Entry, Nanos, Phase, Role, Signals, Step, mul_add_div, mul_div, mul_shift,
+    Ack, Congestion, Control, Entry, Nanos, Phase, Role, Step, mul_add_div, mul_div, mul_shift,
 };
 
 /// Delta_L: for so long after a congestion the increase does not depend on the time.
@@ -40,6 +40,7 @@ struct Epoch {
 /// H-TCP.
 #[derive(Clone, Debug)]
 pub struct HTcp {
+    parameters: Parameters,
     mss: u64,
     epoch: Epoch,
     before: Epoch,
@@ -48,79 +49,40 @@ pub struct HTcp {
     round_delivered: u64,
     /// What the division of the last ACK left: growth in bytes, 2^-16, times the window.
     remainder: u64,
-    /// Parameter: whether the backoff follows the RTTs.
-    adaptive_backoff: bool,
-    /// Parameter: whether a changed rate brings the backoff of one half.
-    bandwidth_switch: bool,
-    /// Parameter: whether the increase is scaled by 2 (1 - beta).
-    scaled: bool,
-    /// Parameter: whether it is scaled by the RTT.
-    rtt_scaling: bool,
+}
+
+scheme! {
+    impl Scheme for HTcp {
+        label: "h-tcp",
+        role: Role::Avoidance,
+        source: "Leith and Shorten, PFLDnet 2004; Linux, net/ipv4/tcp_htcp.c",
+        summary: "an increase that rises with the time since the last congestion, a decrease by what the queue held",
+    }
+
+    pub struct Parameters {
+        /// congestion leaves RTTmin/RTTmax of the window, between 0.5 and 0.8; if false, one half
+        adaptive_backoff: bool = true,
+        /// one half also where the rate before a congestion differs by more than 20 % from that before the last one
+        bandwidth_switch: bool = true,
+        /// increase times 2 (1 - beta), so that the average window does not depend on beta; false as in Liu's thesis
+        scaled: bool = true,
+        /// increase times RTTmin/100 ms, within 0.1 and 2, so that growth depends less on the RTT (Linux:
+        /// use_rtt_scaling)
+        rtt_scaling: bool = false,
+    }
 }
 
 impl Default for HTcp {
     fn default() -> Self {
         let epoch = Epoch { since: None, kept: SMALLEST_KEPT, max_rtt: Nanos(0), rate: 0, rate_before: 0 };
         Self {
+            parameters: Parameters::default(),
             mss: 0,
             epoch,
             before: epoch,
             round_start: Nanos(0),
             round_delivered: 0,
             remainder: 0,
-            adaptive_backoff: true,
-            bandwidth_switch: true,
-            scaled: true,
-            rtt_scaling: false,
-        }
-    }
-}
-
-impl Scheme for HTcp {
-    const INFO: Info = Info {
-        label: "h-tcp",
-        role: Role::Avoidance,
-        source: "Leith and Shorten, PFLDnet 2004; Linux, net/ipv4/tcp_htcp.c",
-        summary: "an increase that rises with the time since the last congestion, a decrease by what the queue held",
-        needs: Signals::NONE,
-        params: &[
-            Param {
-                name: "adaptive_backoff",
-                kind: ParamKind::Flag,
-                default: "true",
-                doc: "congestion leaves RTTmin/RTTmax of the window, between 0.5 and 0.8; if false, one half",
-            },
-            Param {
-                name: "bandwidth_switch",
-                kind: ParamKind::Flag,
-                default: "true",
-                doc: "one half also where the rate before a congestion differs by more than 20 % from that before \
-                      the last one",
-            },
-            Param {
-                name: "scaled",
-                kind: ParamKind::Flag,
-                default: "true",
-                doc: "increase times 2 (1 - beta), so that the average window does not depend on beta; false as in \
-                      Liu's thesis",
-            },
-            Param {
-                name: "rtt_scaling",
-                kind: ParamKind::Flag,
-                default: "false",
-                doc: "increase times RTTmin/100 ms, within 0.1 and 2, so that growth depends less on the RTT (Linux: \
-                      use_rtt_scaling)",
-            },
-        ],
-    };
-
-    fn set(&mut self, name: &str, value: Value) {
-        match (name, value) {
-            ("adaptive_backoff", Value::Flag(on)) => self.adaptive_backoff = on,
-            ("bandwidth_switch", Value::Flag(on)) => self.bandwidth_switch = on,
-            ("scaled", Value::Flag(on)) => self.scaled = on,
-            ("rtt_scaling", Value::Flag(on)) => self.rtt_scaling = on,
-            _ => unreachable!("h-tcp has no parameter {name} of this kind"),
         }
     }
 }
@@ -133,23 +95,23 @@ impl HTcp {
         let beyond = elapsed.saturating_sub(LOW_SPEED).0.min(LONGEST * 1_000_000_000);
         let seconds = (beyond << UNIT_BITS) / 1_000_000_000;
         let mut increase = ONE + 10 * seconds + ((seconds * seconds) >> (UNIT_BITS + 2));
-        if self.rtt_scaling && min_rtt > Nanos(0) {
+        if self.parameters.rtt_scaling && min_rtt > Nanos(0) {
             // Never below Reno's segment, as in the kernel.
             let rtt = min_rtt.0.clamp(REFERENCE_RTT / 10, REFERENCE_RTT * 2);
             increase = mul_div(increase, rtt, REFERENCE_RTT);
             increase = increase.max(ONE);
         }
         // alpha <- 2 (1 - beta) alpha, also within Delta_L and without a floor, as in tcp_htcp.c; ns-3 has a floor of 1.
-        if self.scaled { (increase * 2 * (ONE - self.epoch.kept)) >> UNIT_BITS } else { increase }
+        if self.parameters.scaled { (increase * 2 * (ONE - self.epoch.kept)) >> UNIT_BITS } else { increase }
     }
 
     /// The part of the window that a congestion now leaves, 2^-16.
     fn backoff(&self, min_rtt: Nanos) -> u64 {
         let Epoch { max_rtt, rate, rate_before, .. } = self.epoch;
         // |B(k+1) - B(k)| / B(k) > 0.2: the flow has not converged, a half lets it. Not known is not converged.
-        let switched = self.bandwidth_switch
+        let switched = self.parameters.bandwidth_switch
             && (rate == 0 || rate_before == 0 || rate.abs_diff(rate_before) > rate_before / 5);
-        if !self.adaptive_backoff || switched || min_rtt == Nanos(0) || max_rtt == Nanos(0) {
+        if !self.parameters.adaptive_backoff || switched || min_rtt == Nanos(0) || max_rtt == Nanos(0) {
             return SMALLEST_KEPT;
         }
         mul_div(min_rtt.0, ONE, max_rtt.0).clamp(SMALLEST_KEPT, LARGEST_KEPT)

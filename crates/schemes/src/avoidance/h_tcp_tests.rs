@@ -1,4 +1,5 @@
 use super::*;
+use crate::scheme::{Scheme as _, Value};
 
 const MSS: u64 = 1000;
 const SEGMENTS: u64 = 1000;

@@ -4,10 +4,9 @@
 //! Everything is integer: the RFC's power of the window goes through a base-2 logarithm, worked out anew only once the
 //! window has changed by 1/4096.
 
-use crate::scheme::{Info, Scheme};
+use crate::scheme;
 use firstflight_contract::{
-    Ack, Congestion, Control, Entry, Phase, Role, Signals, Step, mul_add_div, mul_div, mul_shift,
-    sqrt_of_product,
+    Ack, Congestion, Control, Entry, Phase, Role, Step, mul_add_div, mul_div, mul_shift, sqrt_of_product,
 };
 
 /// RFC 3649 section 5: Low_Window, segments.
@@ -38,15 +37,13 @@ pub struct Highspeed {
     remainder: u64,
 }
 
-impl Scheme for Highspeed {
-    const INFO: Info = Info {
+scheme! {
+    impl Scheme for Highspeed {
         label: "highspeed",
         role: Role::Avoidance,
         source: "RFC 3649",
         summary: "Reno whose increase rises and whose decrease falls with windows above 38 segments",
-        needs: Signals::NONE,
-        params: &[],
-    };
+    }
 }
 
 /// log2 of `x` in 2^-16, cut off; `x` is not zero.

@@ -1,48 +1,40 @@
 //! Reno's additive increase, multiplicative decrease: RFC 5681 section 3.1, equations (3) and (4).
 
-use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
-use firstflight_contract::{Ack, Congestion, Control, Entry, Phase, Role, Signals, Step};
-
-/// The values of the parameter `growth`.
-const GROWTH: &[&str] = &["counted", "per-ack"];
+use crate::{choice, scheme};
+use firstflight_contract::{Ack, Congestion, Control, Entry, Phase, Role, Step};
 
 /// One segment per window of ACKs; half the window on congestion.
 #[derive(Clone, Debug, Default)]
 pub struct Reno {
+    pub(crate) parameters: Parameters,
     mss: u64,
-    /// Growth not yet in the window, so that nothing is lost to rounding: acknowledged bytes where they are
-    /// counted, else the remainder of a division by the window.
+    /// Growth not yet in the window, so that nothing is lost to rounding: acknowledged bytes under
+    /// [`Growth::Counted`], the remainder of a division by the window under [`Growth::PerAck`].
     credit: u64,
-    /// Parameter: whether every ACK grows the window by its fraction of a segment.
-    per_ack: bool,
 }
 
-impl Reno {
-    /// How ACKs are counted; the schemes that grow as Reno does take it over.
-    pub const GROWTH: Param = Param {
-        name: "growth",
-        kind: ParamKind::Choice(GROWTH),
-        default: "counted",
-        doc: "counted: a segment for each window of acknowledged bytes, as RFC 5681 recommends and Linux \
-              does; per-ack: SMSS*SMSS/cwnd for each ACK (equation (3)), as ns-2 does",
-    };
-}
-
-impl Scheme for Reno {
-    const INFO: Info = Info {
+scheme! {
+    impl Scheme for Reno {
         label: "reno",
         role: Role::Avoidance,
         source: "RFC 5681 section 3.1",
         summary: "one segment per round trip, half the window on congestion",
-        needs: Signals::NONE,
-        params: &[Self::GROWTH],
-    };
+    }
 
-    fn set(&mut self, name: &str, value: Value) {
-        match (name, value) {
-            ("growth", Value::Choice(i)) => self.per_ack = GROWTH[i] == "per-ack",
-            _ => unreachable!("reno has no parameter {name} of this kind"),
-        }
+    pub struct Parameters {
+        /// counted: a segment for each window of acknowledged bytes, as RFC 5681 recommends and Linux does; per-ack:
+        /// SMSS*SMSS/cwnd for each ACK (equation (3)), as ns-2 does
+        growth: Growth = Counted,
+    }
+}
+
+choice! {
+    /// Values of the parameter `growth`.
+    pub enum Growth {
+        /// A segment for each window of acknowledged bytes.
+        Counted = "counted",
+        /// `SMSS*SMSS/cwnd` for each ACK.
+        PerAck = "per-ack",
     }
 }
 
@@ -57,7 +49,7 @@ impl Phase for Reno {
         if ack.is(Ack::RECOVERY) || ack.growth == 0 {
             return Step::Stay;
         }
-        if self.per_ack {
+        if self.parameters.growth == Growth::PerAck {
             // Equation (3): cwnd += SMSS*SMSS/cwnd, for each ACK of new data.
             self.credit += ack.growth * self.mss;
             let grown = self.credit / control.cwnd;
@@ -94,6 +86,7 @@ impl Phase for Reno {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scheme::{Scheme as _, Value};
     use firstflight_contract::Trigger;
 
     const MSS: u64 = 1000;

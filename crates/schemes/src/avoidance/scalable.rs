@@ -4,114 +4,75 @@
 //! A hundredth of a segment for each one acknowledged, an eighth of the window for a loss: the time to recover from a
 //! loss depends on the RTT alone, not on the window.
 
-use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
+use crate::scheme::Fixed;
+use crate::{choice, scheme};
 use firstflight_contract::{
-    Ack, Congestion, Control, Entry, Phase, Role, Signals, Step, compare_products, mul_add_shift, mul_shift,
+    Ack, Congestion, Control, Entry, Phase, Role, Step, compare_products, mul_add_shift, mul_shift,
 };
 
-/// The paper's a, segments for each one acknowledged.
-const INCREASE: f64 = 0.01;
-/// The paper's b, the part of the window that a loss takes.
-const DECREASE: f64 = 0.125;
-/// The paper's lwnd, segments.
-const LEGACY_WINDOW: u64 = 16;
 /// Parameters and growth are in 2^-24.
 const UNIT_BITS: u32 = 24;
-const ONE: f64 = (1 << UNIT_BITS) as f64;
-
-/// The values of the parameter `rules`.
-const RULES: &[&str] = &["kelly", "linux"];
+const ONE: u64 = 1 << UNIT_BITS;
 
 /// Scalable TCP.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Scalable {
+    parameters: Parameters,
     mss: u64,
     /// Growth below one byte, 2^-24, where it is a part of what was acknowledged.
     fraction: u64,
     /// What the division of the last ACK left where Reno's segment a window applies, bytes squared.
     remainder: u64,
-    /// Parameter: 2^-24.
-    increase: u64,
-    /// Parameter: 2^-24.
-    decrease: u64,
-    /// Parameter: segments.
-    legacy_window: u64,
-    /// Parameter: whether the kernel's rules apply.
-    linux: bool,
 }
 
-impl Default for Scalable {
-    fn default() -> Self {
-        Self {
-            mss: 0,
-            fraction: 0,
-            remainder: 0,
-            increase: (INCREASE * ONE).round() as u64,
-            decrease: (DECREASE * ONE).round() as u64,
-            legacy_window: LEGACY_WINDOW,
-            linux: false,
-        }
-    }
-}
-
-impl Scheme for Scalable {
-    const INFO: Info = Info {
+scheme! {
+    impl Scheme for Scalable {
         label: "scalable",
         role: Role::Avoidance,
         source: "Kelly, ACM CCR 33(2), 2003; Linux, net/ipv4/tcp_scalable.c",
         summary: "a hundredth of a segment for each one acknowledged, an eighth of the window on congestion",
-        needs: Signals::NONE,
-        params: &[
-            Param {
-                name: "rules",
-                kind: ParamKind::Choice(RULES),
-                default: "kelly",
-                doc: "kelly: Reno up to legacy_window; linux: never slower than Reno, and the same decrease for every \
-                      window",
-            },
-            Param {
-                name: "increase",
-                kind: ParamKind::Number { min: 0.0001, max: 1.0 },
-                default: "0.01",
-                doc: "segments for each one acknowledged (Kelly: a; Linux 1/100, formerly 1/50 in view of delayed ACKs)",
-            },
-            Param {
-                name: "decrease",
-                kind: ParamKind::Number { min: 0.01, max: 0.9 },
-                default: "0.125",
-                doc: "part of the window that congestion takes (Kelly: b; Linux: 1/8)",
-            },
-            Param {
-                name: "legacy_window",
-                kind: ParamKind::Packets,
-                default: "16 packets",
-                doc: "window up to which Reno's rules apply; only with rules = kelly (Kelly: lwnd)",
-            },
-        ],
-    };
+    }
 
-    fn set(&mut self, name: &str, value: Value) {
-        match (name, value) {
-            ("rules", Value::Choice(i)) => self.linux = RULES[i] == "linux",
-            ("increase", Value::Number(x)) => self.increase = (x * ONE).round() as u64,
-            ("decrease", Value::Number(x)) => self.decrease = (x * ONE).round() as u64,
-            ("legacy_window", Value::Packets(n)) => self.legacy_window = n,
-            _ => unreachable!("scalable has no parameter {name} of this kind"),
-        }
+    pub struct Parameters {
+        /// kelly: Reno up to legacy_window; linux: never slower than Reno, and the same decrease for every window
+        rules: Rules = Kelly,
+        // The paper's a, segments for each one acknowledged.
+        /// segments for each one acknowledged (Kelly: a; Linux 1/100, formerly 1/50 in view of delayed ACKs)
+        increase: Fixed<ONE> in 0.0001..=1.0 = 0.01,
+        // The paper's b, the part of the window that a loss takes.
+        /// part of the window that congestion takes (Kelly: b; Linux: 1/8)
+        decrease: Fixed<ONE> in 0.01..=0.9 = 0.125,
+        // The paper's lwnd, segments.
+        /// window up to which Reno's rules apply; only with rules = kelly (Kelly: lwnd)
+        legacy_window: u64 = 16 packets,
+    }
+}
+
+choice! {
+    /// Values of the parameter `rules`.
+    pub enum Rules {
+        /// The rules of the paper.
+        Kelly = "kelly",
+        /// The rules of the kernel.
+        Linux = "linux",
     }
 }
 
 impl Scalable {
+    fn linux(&self) -> bool {
+        self.parameters.rules == Rules::Linux
+    }
+
     /// Whether Kelly's rules leave a window of this many bytes to Reno.
     fn legacy(&self, window: u64) -> bool {
-        !self.linux && window <= self.legacy_window.saturating_mul(self.mss)
+        !self.linux() && window <= self.parameters.legacy_window.saturating_mul(self.mss)
     }
 
     /// Whether a window of this many bytes grows by a segment a window, as Reno's does.
     fn grows_as_reno(&self, window: u64) -> bool {
-        if self.linux {
+        if self.linux() {
             // The kernel: a segment for each min(w, 1/a) acknowledged.
-            compare_products((window, self.increase), (self.mss, 1 << UNIT_BITS)).is_lt()
+            compare_products((window, self.parameters.increase.0), (self.mss, 1 << UNIT_BITS)).is_lt()
         } else {
             self.legacy(window)
         }
@@ -140,7 +101,8 @@ impl Phase for Scalable {
             self.remainder %= cwnd;
         } else {
             // Kelly: cwnd <- cwnd + 0.01 for each ACK, here for each segment that the host lets count.
-            let (grown, fraction) = mul_add_shift(growth, self.increase, self.fraction, UNIT_BITS);
+            let (grown, fraction) =
+                mul_add_shift(growth, self.parameters.increase.0, self.fraction, UNIT_BITS);
             control.cwnd += grown;
             self.fraction = fraction;
         }
@@ -152,7 +114,7 @@ impl Phase for Scalable {
         let taken = if self.legacy(event.base) {
             event.base - event.base / 2
         } else {
-            mul_shift(event.base, self.decrease, UNIT_BITS)
+            mul_shift(event.base, self.parameters.decrease.0, UNIT_BITS)
         };
         control.ssthresh = (event.base - taken).max(2 * self.mss);
         control.cwnd = control.ssthresh;
@@ -165,12 +127,13 @@ impl Phase for Scalable {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scheme::{Scheme as _, Value};
 
     const MSS: u64 = 1448;
 
     fn scalable(segments: u64, rules: &str) -> (Scalable, Control) {
         let mut phase = Scalable::default();
-        phase.set("rules", Value::Choice(RULES.iter().position(|r| *r == rules).expect("a word")));
+        phase.set("rules", Value::Choice(Rules::WORDS.iter().position(|r| *r == rules).expect("a word")));
         let mut control = Control { cwnd: segments * MSS, ..Control::default() };
         phase.enter(&Entry { mss: MSS as u32, ..Entry::default() }, &mut control);
         (phase, control)

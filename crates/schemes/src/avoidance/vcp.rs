@@ -4,7 +4,7 @@
 //! The most loaded router on the path says in two bits whether there is room, a little room, or too much, and the window
 //! grows by a share of itself, by a constant, or shrinks by a share.
 
-use crate::scheme::{Info, Scheme};
+use crate::scheme;
 use firstflight_contract::{
     Ack, Beginning, Congestion, Control, Entry, Load, Nanos, Phase, Role, Signals, Step, Trigger, mul_div,
 };
@@ -40,22 +40,21 @@ pub struct Vcp {
     fraction: u64,
 }
 
-impl Default for Vcp {
-    fn default() -> Self {
-        Self { mss: 0, overload: Overload::None, fraction: 0 }
-    }
-}
-
-impl Scheme for Vcp {
-    const INFO: Info = Info {
+scheme! {
+    impl Scheme for Vcp {
         label: "vcp",
         role: Role::Avoidance,
         source: "Xia, Subramanian, Stoica, Kalyanaraman, SIGCOMM 2005, sections 3 and 4",
         summary: "grows by a share, grows by a constant, or shrinks, as the routers on the path say in two bits",
         needs: Signals::LOAD,
-        params: &[],
-    };
-    const BEGINNING: Beginning = Beginning::Own;
+        beginning: Beginning::Own,
+    }
+}
+
+impl Default for Vcp {
+    fn default() -> Self {
+        Self { mss: 0, overload: Overload::None, fraction: 0 }
+    }
 }
 
 impl Phase for Vcp {

@@ -5,29 +5,19 @@
 //! wait at the bottleneck.
 
 use crate::estimate::backlog::Backlog;
-use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
 use crate::startup::vegas::{limits, segments};
+use crate::{choice, scheme};
 use firstflight_contract::{
     Ack, Congestion, Control, Entry, Phase, Role, Signals, Step, Trigger, Why, mul_add_div,
 };
 
-/// Segments; ns-2's `v_alpha_` and `v_beta_`.
-const ALPHA: u64 = 1;
-const BETA: u64 = 3;
-
-/// The values of the parameter `growth`.
-const GROWTH: &[&str] = &["exact", "per-ack"];
 /// Growth is in 2^-32 bytes.
 const BYTE_BITS: u32 = 32;
 
 /// Additive increase and decrease by delay.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Vegas {
-    /// Parameters, segments.
-    alpha: u64,
-    beta: u64,
-    /// Parameter: whether what an ACK adds is cut.
-    per_ack: bool,
+    parameters: Parameters,
     mss: u64,
     backlog: Backlog,
     /// The window when growth for this round trip was decided, bytes; zero if the window stays as it is.
@@ -38,60 +28,35 @@ pub struct Vegas {
     remainder: u64,
 }
 
-impl Default for Vegas {
-    fn default() -> Self {
-        Self {
-            alpha: ALPHA,
-            beta: BETA,
-            per_ack: false,
-            mss: 0,
-            backlog: Backlog::default(),
-            growing_from: 0,
-            fraction: 0,
-            remainder: 0,
-        }
-    }
-}
-
-impl Scheme for Vegas {
-    const INFO: Info = Info {
+scheme! {
+    impl Scheme for Vegas {
         label: "vegas",
         role: Role::Avoidance,
         source: "Brakmo, Peterson, IEEE JSAC 13(8), 1995, section III.B",
         summary: "a segment more or less a round trip, so that a few segments wait at the bottleneck",
         needs: Signals::RTT,
-        params: &[
-            Param {
-                name: "alpha",
-                kind: ParamKind::Packets,
-                default: "1 packets",
-                doc: "waiting segments below which the window grows (ns-2: 1, Linux: 2)",
-            },
-            Param {
-                name: "beta",
-                kind: ParamKind::Packets,
-                default: "3 packets",
-                doc: "waiting segments above which it shrinks (ns-2: 3, Linux: 4)",
-            },
-            Param {
-                name: "growth",
-                kind: ParamKind::Choice(GROWTH),
-                default: "exact",
-                doc: "exact: a window of ACKs adds a segment; per-ack: 1/cwnd for each ACK, cut, so that they add a little \
-                      less, as in ns-2",
-            },
-        ],
-    };
+        watches: true,
+    }
 
-    const WATCHES: bool = true;
+    pub struct Parameters {
+        // Segments; ns-2's `v_alpha_` and `v_beta_`.
+        /// waiting segments below which the window grows (ns-2: 1, Linux: 2)
+        alpha: u64 = 1 packets,
+        /// waiting segments above which it shrinks (ns-2: 3, Linux: 4)
+        beta: u64 = 3 packets,
+        /// exact: a window of ACKs adds a segment; per-ack: 1/cwnd for each ACK, cut, so that they add a little less,
+        /// as in ns-2
+        growth: Growth = Exact,
+    }
+}
 
-    fn set(&mut self, name: &str, value: Value) {
-        match (name, value) {
-            ("alpha", Value::Packets(n)) => self.alpha = n,
-            ("beta", Value::Packets(n)) => self.beta = n,
-            ("growth", Value::Choice(i)) => self.per_ack = GROWTH[i] == "per-ack",
-            _ => unreachable!("vegas has no parameter {name} of this kind"),
-        }
+choice! {
+    /// Values of the parameter `growth`.
+    pub enum Growth {
+        /// A window of ACKs adds a segment.
+        Exact = "exact",
+        /// Each ACK adds its fraction of a segment, truncated.
+        PerAck = "per-ack",
     }
 }
 
@@ -100,11 +65,11 @@ impl Vegas {
         let waiting = segments(waiting, self.mss);
         self.remainder = 0;
         self.growing_from = 0;
-        if waiting > self.beta {
+        if waiting > self.parameters.beta {
             control.cwnd = (control.cwnd - self.mss.min(control.cwnd)).max(2 * self.mss).min(control.cwnd);
             // A window that delay has lowered does not go back to slow start.
             control.ssthresh = control.ssthresh.min(control.cwnd);
-        } else if waiting < self.alpha {
+        } else if waiting < self.parameters.alpha {
             self.growing_from = control.cwnd;
         }
     }
@@ -136,7 +101,7 @@ impl Phase for Vegas {
             // 1/cwnd for each segment that the host lets count, with the window of the decision: a segment a round trip.
             let counted = ack.growth.min(self.growing_from) * self.mss;
             let (grown, remainder) = mul_add_div(counted, 1 << BYTE_BITS, self.remainder, self.growing_from);
-            self.remainder = if self.per_ack { 0 } else { remainder };
+            self.remainder = if self.parameters.growth == Growth::PerAck { 0 } else { remainder };
             let grown = grown + self.fraction;
             control.cwnd += grown >> BYTE_BITS;
             self.fraction = grown & ((1 << BYTE_BITS) - 1);
@@ -158,6 +123,7 @@ impl Phase for Vegas {
 mod tests {
     use super::*;
     use crate::registry::AnyPhase;
+    use crate::scheme::{Scheme as _, Value};
     use firstflight_contract::Nanos;
     use firstflight_host::chain::Chain;
 

@@ -4,17 +4,16 @@
 //! Reno that, instead of halving the window, sets it to what the rate the flow is eligible for fills in the
 //! smallest RTT: a random loss costs little, and a full queue is drained.
 
-use crate::avoidance::reno::Reno;
-use crate::estimate::eligible_rate::{EligibleRate, Smoothing};
-use crate::scheme::{Info, Scheme, Value};
-use firstflight_contract::{Ack, Congestion, Control, Entry, Phase, Role, Signals, Step, Why};
+use crate::avoidance::reno::{self, Growth, Reno};
+use crate::estimate::eligible_rate::{EligibleRate, Filter};
+use crate::scheme;
+use firstflight_contract::{Ack, Congestion, Control, Entry, Nanos, Phase, Role, Step, Why};
 
 /// Reno's increase, and a decrease to the estimated share.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Westwood {
+    parameters: Parameters,
     mss: u64,
-    /// Parameters of the estimator.
-    smoothing: Smoothing,
     eligible: EligibleRate,
     /// Whether the first ACK of the connection has come.
     begun: bool,
@@ -22,36 +21,34 @@ pub struct Westwood {
     linear: Reno,
 }
 
-impl Default for Westwood {
-    fn default() -> Self {
-        let smoothing = Smoothing::default();
-        Self { mss: 0, smoothing, eligible: smoothing.estimator(), begun: false, linear: Reno::default() }
-    }
-}
-
-impl Scheme for Westwood {
-    const INFO: Info = Info {
+scheme! {
+    impl Scheme for Westwood {
         label: "westwood",
         role: Role::Avoidance,
         source: "Wang, Pau, Yamada, Sanadidi, Gerla, INFOCOM 2004, section II.B",
         summary: "Reno that falls to the estimated eligible rate times the smallest RTT on congestion",
-        needs: Signals::NONE,
-        params: &[Reno::GROWTH, Smoothing::FILTER, Smoothing::TAU],
-    };
+        watches: true,
+    }
+    on set: configure;
 
-    const WATCHES: bool = true;
-
-    fn set(&mut self, name: &str, value: Value) {
-        if name == Reno::GROWTH.name {
-            self.linear.set(name, value);
-            return;
-        }
-        assert!(self.smoothing.set(name, value), "westwood has no parameter {name} of this kind");
-        self.eligible = self.smoothing.estimator();
+    pub struct Parameters {
+        /// counted: a segment for each window of acknowledged bytes, as RFC 5681 recommends and Linux does; per-ack:
+        /// SMSS*SMSS/cwnd for each ACK (equation (3)), as ns-2 does
+        growth: Growth = Counted,
+        /// smoothing of rate samples: tustin (section II.B), adaptive (tau as in ABSE, 2002), none
+        filter: Filter = Tustin,
+        /// time constant of tustin; 0 is the smoothed RTT (the paper states none)
+        tau: Nanos = 0 s,
     }
 }
 
 impl Westwood {
+    fn configure(&mut self) {
+        let Parameters { growth, filter, tau } = self.parameters;
+        self.linear.parameters = reno::Parameters { growth };
+        self.eligible.configure(filter, tau);
+    }
+
     /// Counts an ACK, whoever answers it.
     fn measure(&mut self, ack: &Ack, cwnd: u64) {
         if !self.begun {
@@ -100,6 +97,7 @@ impl Phase for Westwood {
 mod tests {
     use super::*;
     use crate::registry::AnyPhase;
+    use crate::scheme::Value;
     use firstflight_contract::{Nanos, Trigger};
     use firstflight_host::chain::Chain;
 

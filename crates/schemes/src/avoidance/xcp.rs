@@ -4,7 +4,7 @@
 //! The routers on the path say in every packet by how much the window is to change, and the window changes by that. There
 //! is no start-up: the first feedback gives a lone flow two fifths of what the path has to spare.
 
-use crate::scheme::{Info, Scheme};
+use crate::scheme;
 use firstflight_contract::{Ack, Beginning, Congestion, Control, Entry, Phase, Role, Signals, Step};
 
 /// Feedback is in 2^-16 bytes.
@@ -20,16 +20,15 @@ pub struct Xcp {
     fraction: i64,
 }
 
-impl Scheme for Xcp {
-    const INFO: Info = Info {
+scheme! {
+    impl Scheme for Xcp {
         label: "xcp",
         role: Role::Avoidance,
         source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 3.3",
         summary: "the window changes by what the routers on the path say in every packet, from the first on",
         needs: Signals::FEEDBACK,
-        params: &[],
-    };
-    const BEGINNING: Beginning = Beginning::Alone;
+        beginning: Beginning::Alone,
+    }
 }
 
 impl Phase for Xcp {

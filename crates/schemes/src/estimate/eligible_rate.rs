@@ -7,67 +7,18 @@
 //! path is empty, so that the sample is a packet pair's and shows the capacity, and up to a round trip when
 //! it is congested, so that it shows the share obtained. A low-pass filter smooths the samples.
 
-use crate::scheme::{Param, ParamKind, Value};
+use crate::choice;
 use firstflight_contract::{Ack, Nanos, mul_div, weighted_mean, weighted_mean_round};
 
-/// How the samples are smoothed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Filter {
-    /// First order, by the Tustin approximation, with a fixed time constant (zero: the smoothed RTT).
-    Tustin {
-        /// The time constant.
-        tau: Nanos,
-    },
-    /// The same with ABSE's time constant, which grows from one RTT to eleven while samples disagree.
-    Adaptive,
-    /// Samples as they come.
-    None,
-}
-
-const FILTERS: &[&str] = &["tustin", "adaptive", "none"];
-
-/// The choice of a filter, as the parameters of a scheme give it.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Smoothing {
-    /// Index into `FILTERS`.
-    filter: usize,
-    /// Time constant of `tustin`; zero is the smoothed RTT.
-    tau: Nanos,
-}
-
-impl Smoothing {
-    /// Which filter.
-    pub const FILTER: Param = Param {
-        name: "filter",
-        kind: ParamKind::Choice(FILTERS),
-        default: "tustin",
-        doc: "smoothing of rate samples: tustin (section II.B), adaptive (tau as in ABSE, 2002), none",
-    };
-    /// Its time constant.
-    pub const TAU: Param = Param {
-        name: "tau",
-        kind: ParamKind::Time,
-        default: "0 s",
-        doc: "time constant of tustin; 0 is the smoothed RTT (the paper states none)",
-    };
-
-    /// Takes the value of one of the parameters; false if it is neither.
-    pub fn set(&mut self, name: &str, value: Value) -> bool {
-        match (name, value) {
-            ("filter", Value::Choice(i)) => self.filter = i,
-            ("tau", Value::Time(t)) => self.tau = t,
-            _ => return false,
-        }
-        true
-    }
-
-    /// An estimator that smooths so and knows nothing yet.
-    pub fn estimator(self) -> EligibleRate {
-        EligibleRate::new(match FILTERS[self.filter] {
-            "tustin" => Filter::Tustin { tau: self.tau },
-            "adaptive" => Filter::Adaptive,
-            _ => Filter::None,
-        })
+choice! {
+    /// Smoothing of the samples.
+    pub enum Filter {
+        /// First order, by the Tustin approximation, with a fixed time constant.
+        Tustin = "tustin",
+        /// First order, with ABSE's time constant, which grows from one RTT to eleven while samples disagree.
+        Adaptive = "adaptive",
+        /// The samples as they come.
+        None = "none",
     }
 }
 
@@ -105,8 +56,10 @@ impl Point {
 #[derive(Clone, Debug)]
 pub struct EligibleRate {
     filter: Filter,
-    /// Ring of points, `newest` the last written. On the heap so that phases stay small; allocated once.
-    history: Box<[Point; POINTS]>,
+    /// Time constant of [`Filter::Tustin`]; zero is the smoothed RTT.
+    tau: Nanos,
+    /// Ring of points, `newest` the last written.
+    history: [Point; POINTS],
     newest: usize,
     /// The ACK before this one.
     last: Point,
@@ -126,16 +79,24 @@ struct Averages {
     samples: u64,
 }
 
-impl EligibleRate {
-    /// An estimator that knows nothing yet.
-    pub fn new(filter: Filter) -> Self {
+impl Default for EligibleRate {
+    fn default() -> Self {
         Self {
-            filter,
-            history: Box::new([Point::default(); POINTS]),
+            filter: Filter::Tustin,
+            tau: Nanos::ZERO,
+            history: [Point::default(); POINTS],
             newest: 0,
             last: Point::default(),
             averages: Averages::default(),
         }
+    }
+}
+
+impl EligibleRate {
+    /// Smooths with `filter`; `tau` is the time constant of [`Filter::Tustin`], zero for the smoothed RTT.
+    pub fn configure(&mut self, filter: Filter, tau: Nanos) {
+        self.filter = filter;
+        self.tau = tau;
     }
 
     /// The connection begins at `now`: nothing is delivered.
@@ -208,8 +169,8 @@ impl EligibleRate {
                 a.estimate = sample;
                 return;
             }
-            Filter::Tustin { tau: Nanos::ZERO } => rtt,
-            Filter::Tustin { tau } => tau,
+            Filter::Tustin if self.tau == Nanos::ZERO => rtt,
+            Filter::Tustin => self.tau,
             Filter::Adaptive => {
                 // ABSE: U_k = 0.6 U_{k-1} + 0.4 |s_k - s_{k-1}|, tau_k = RTT + N RTT U_k / U_max
                 a.instability = average(a.instability, sample.abs_diff(previous), OLD_WEIGHT);
@@ -226,12 +187,12 @@ impl EligibleRate {
         // Positions count back from the newest; times fall with the position.
         let get = |back: usize| self.history[(self.newest + POINTS - back) % POINTS];
         let (mut after, mut found) = (0, POINTS - 1);
-        while after < found {
+        for _ in 0..POINTS.ilog2() {
             let middle = (after + found) / 2;
             if get(middle).at <= at {
                 found = middle;
             } else {
-                after = middle + 1;
+                after = (middle + 1).min(found);
             }
         }
         get(found)
@@ -274,9 +235,13 @@ mod tests {
 
     const RTT: Nanos = Nanos::from_millis(100);
 
+    fn estimator(filter: Filter) -> EligibleRate {
+        EligibleRate { filter, ..EligibleRate::default() }
+    }
+
     /// ACKs of 1000 bytes every `gap_us` under a constant window; returns the estimate in bytes per second.
     fn steady(filter: Filter, gap_us: u64, acks: u64, cwnd: u64, rtt: Nanos) -> u64 {
-        let mut ere = EligibleRate::new(filter);
+        let mut ere = estimator(filter);
         ere.start(Nanos::ZERO);
         for n in 1..=acks {
             let ack = Ack {
@@ -307,7 +272,7 @@ mod tests {
     fn acks_at_the_bottleneck_rate_make_the_estimate_that_rate() {
         // AS base case, 40 Mbit/s and 1000-byte packets: an ACK every 200 us is 5 MB/s; times 100 ms the BDP
         // of 500 packets. Exact after some RTTs, whatever the filter.
-        for filter in [Filter::None, Filter::Tustin { tau: Nanos::ZERO }, Filter::Adaptive] {
+        for filter in [Filter::None, Filter::Tustin, Filter::Adaptive] {
             let rate = steady(filter, 200, 20_000, 500_000, RTT);
             assert!((4_999_990..=5_000_000).contains(&rate), "{filter:?}: {rate}");
         }
@@ -319,7 +284,7 @@ mod tests {
         // share of 2.5 MB/s. With 500 packets in flight over an RTT of 200 ms, twice the smallest, RE = 2.5
         // MB/s against an expected 5 MB/s: T = 100 ms, so each sample spans 125 pairs and is within one
         // packet in 250 (and the spacing of points, 1/32 RTT, does not matter to a mean rate).
-        let mut ere = EligibleRate::new(Filter::None);
+        let mut ere = estimator(Filter::None);
         ere.start(Nanos::ZERO);
         for n in 1..=4000u64 {
             let at = 200_000 + n / 2 * 800 + n % 2 * 20;
@@ -372,7 +337,7 @@ mod tests {
     fn the_adaptive_time_constant_is_eleven_rtts_when_samples_disagree_most() {
         // First two samples 0 apart from each other, then a jump: U = 0.4 |jump| = U_max, tau = 11 RTT = 1.1
         // s.
-        let mut ere = EligibleRate::new(Filter::Adaptive);
+        let mut ere = estimator(Filter::Adaptive);
         let gap = Nanos::from_millis(10);
         ere.smooth(fine(1000), gap, RTT);
         ere.smooth(fine(1_001_000), gap, RTT);
@@ -382,7 +347,7 @@ mod tests {
 
     #[test]
     fn history_gives_the_newest_point_not_after_a_time() {
-        let mut ere = EligibleRate::new(Filter::None);
+        let mut ere = estimator(Filter::None);
         ere.start(Nanos(5));
         for n in 1..=100u64 {
             let at = Nanos::from_millis(10 * n);

@@ -15,7 +15,7 @@ mod units;
 mod window;
 
 use crate::estimate::windowed_max::WindowedMax;
-use crate::scheme::{Info, Scheme};
+use crate::scheme;
 use aggregation::Aggregation;
 use firstflight_contract::{
     Ack, Congestion, Control, Entry, Exit, Nanos, Phase, Role, Signals, Step, Trigger, Why,
@@ -121,16 +121,15 @@ pub struct Bbr {
     timed_out: bool,
 }
 
-impl Scheme for Bbr {
-    const INFO: Info = Info {
+scheme! {
+    impl Scheme for Bbr {
         label: "bbr",
         role: Role::Standalone,
         source: "Cardwell, Cheng, Gunn, Hassas Yeganeh, Jacobson, ACM Queue 14(5), 2016; Linux 6.x tcp_bbr.c",
         summary: "paces at the largest delivery rate of ten rounds, keeps two of its products with the smallest RTT \
                   in flight",
         needs: Signals::RTT.and(Signals::PACING).and(Signals::RATE),
-        params: &[],
-    };
+    }
 }
 
 impl Bbr {

@@ -6,40 +6,40 @@
 //! the first loss. It only ever raises the threshold: from an infinite one it is plain slow start.
 
 use crate::avoidance::reno::Reno;
-use crate::estimate::eligible_rate::{EligibleRate, Smoothing};
-use crate::scheme::{Info, Scheme, Value};
-use firstflight_contract::{Ack, Congestion, Control, Entry, Phase, Role, Signals, Step, Why, slow_start};
+use crate::estimate::eligible_rate::{EligibleRate, Filter};
+use crate::scheme;
+use firstflight_contract::{Ack, Congestion, Control, Entry, Nanos, Phase, Role, Step, Why, slow_start};
 
 /// Slow start under an adaptive threshold.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct AdaptiveStart {
-    /// Parameters of the estimator.
-    smoothing: Smoothing,
+    parameters: Parameters,
     eligible: EligibleRate,
     /// The linear phases are Reno's.
     linear: Reno,
 }
 
-impl Default for AdaptiveStart {
-    fn default() -> Self {
-        let smoothing = Smoothing::default();
-        Self { smoothing, eligible: smoothing.estimator(), linear: Reno::default() }
-    }
-}
-
-impl Scheme for AdaptiveStart {
-    const INFO: Info = Info {
+scheme! {
+    impl Scheme for AdaptiveStart {
         label: "adaptive-start",
         role: Role::Startup,
         source: "Wang, Pau, Yamada, Sanadidi, Gerla, INFOCOM 2004, section IV",
         summary: "slow start whose threshold is raised to the estimated eligible rate times the smallest RTT",
-        needs: Signals::NONE,
-        params: &[Smoothing::FILTER, Smoothing::TAU],
-    };
+    }
+    on set: configure;
 
-    fn set(&mut self, name: &str, value: Value) {
-        assert!(self.smoothing.set(name, value), "adaptive-start has no parameter {name} of this kind");
-        self.eligible = self.smoothing.estimator();
+    pub struct Parameters {
+        /// smoothing of rate samples: tustin (section II.B), adaptive (tau as in ABSE, 2002), none
+        filter: Filter = Tustin,
+        /// time constant of tustin; 0 is the smoothed RTT (the paper states none)
+        tau: Nanos = 0 s,
+    }
+}
+
+impl AdaptiveStart {
+    fn configure(&mut self) {
+        let Parameters { filter, tau } = self.parameters;
+        self.eligible.configure(filter, tau);
     }
 }
 
@@ -80,6 +80,7 @@ impl Phase for AdaptiveStart {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scheme::{Scheme as _, Value};
     use firstflight_contract::{Exit, Nanos, Trigger};
 
     const MSS: u64 = 1000;

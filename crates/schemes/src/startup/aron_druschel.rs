@@ -5,24 +5,15 @@
 //! bottleneck's rate fills in a round trip is the slow start threshold. One pair alone is easily off.
 
 use crate::estimate::packet_pair::{MOST, PairFinder, Pairs};
-use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
+use crate::{choice, scheme};
 use firstflight_contract::{
     Ack, Congestion, Control, Entry, Exit, Phase, Role, Signals, Step, Why, slow_start,
 };
 
-/// Pairs. Neither source says how many "multiple" are; from a window of two this many come within four round trips.
-const PAIRS: usize = 8;
-
-/// The values of the parameter `estimate`.
-const ESTIMATES: &[&str] = &["median", "mean"];
-
 /// Slow start up to a threshold from packet pairs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct AronDruschel {
-    /// Parameter.
-    wanted: usize,
-    /// Parameter: whether the mean gap counts rather than the median rate.
-    mean: bool,
+    parameters: Parameters,
     mss: u64,
     /// Whether the threshold is still to be estimated.
     measuring: bool,
@@ -32,49 +23,32 @@ pub struct AronDruschel {
     pairs: Pairs,
 }
 
-impl Default for AronDruschel {
-    fn default() -> Self {
-        Self {
-            wanted: PAIRS,
-            mean: false,
-            mss: 0,
-            measuring: false,
-            estimated: false,
-            finder: PairFinder::default(),
-            pairs: Pairs::default(),
-        }
-    }
-}
-
-impl Scheme for AronDruschel {
-    const INFO: Info = Info {
+scheme! {
+    impl Scheme for AronDruschel {
         label: "aron-druschel",
         role: Role::Startup,
         source: "Aron and Druschel, Rice University TR98-318; Yu and Newman, section 2",
         summary: "slow start up to the BDP that several packet pairs show",
         needs: Signals::RTT,
-        params: &[
-            Param {
-                name: "pairs",
-                kind: ParamKind::Number { min: 1.0, max: MOST as f64 },
-                default: "8",
-                doc: "how many packet pairs the threshold is estimated from",
-            },
-            Param {
-                name: "estimate",
-                kind: ParamKind::Choice(ESTIMATES),
-                default: "median",
-                doc: "median: the middle of the rates; mean: the rate of the mean gap",
-            },
-        ],
-    };
+    }
 
-    fn set(&mut self, name: &str, value: Value) {
-        match (name, value) {
-            ("pairs", Value::Number(x)) => self.wanted = x.round() as usize,
-            ("estimate", Value::Choice(i)) => self.mean = ESTIMATES[i] == "mean",
-            _ => unreachable!("aron-druschel has no parameter {name} of this kind"),
-        }
+    pub struct Parameters {
+        // Pairs. Neither source says how many "multiple" are; from a window of two this many come within four round
+        // trips.
+        /// how many packet pairs the threshold is estimated from
+        pairs: u32 in 1..=MOST = 8,
+        /// median: the middle of the rates; mean: the rate of the mean gap
+        estimate: Estimate = Median,
+    }
+}
+
+choice! {
+    /// Values of the parameter `estimate`.
+    pub enum Estimate {
+        /// The median of the rates.
+        Median = "median",
+        /// The rate of the mean gap.
+        Mean = "mean",
     }
 }
 
@@ -82,8 +56,12 @@ impl AronDruschel {
     fn measure(&mut self, ack: &Ack, control: &mut Control) {
         let Some(pair) = self.finder.on_ack(ack) else { return };
         self.pairs.add(pair);
-        if self.pairs.len() >= self.wanted {
-            let rate = if self.mean { self.pairs.mean() } else { self.pairs.median() };
+        if self.pairs.len() >= self.parameters.pairs as usize {
+            let rate = if self.parameters.estimate == Estimate::Mean {
+                self.pairs.mean()
+            } else {
+                self.pairs.median()
+            };
             control.ssthresh = rate.bytes_in(ack.min_rtt).max(2 * self.mss);
             self.measuring = false;
             self.estimated = true;
@@ -119,6 +97,7 @@ impl Phase for AronDruschel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scheme::{Scheme as _, Value};
     use firstflight_contract::Nanos;
 
     const MSS: u64 = 1000;

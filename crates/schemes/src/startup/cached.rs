@@ -4,34 +4,44 @@
 //! Slow start up to the threshold that a live connection has or a closed one left. RFC 9040 shares the window, too; it
 //! leaves at an even pace.
 
-use crate::scheme::{Info, Param, ParamKind};
-use crate::startup::planned::Follows;
-use firstflight_contract::{Role, Signals};
+use crate::startup::planned::{Follows, Planned};
+use crate::{choice, scheme};
+use firstflight_contract::{Nanos, Role, Signals};
 
 /// Slow start up to another connection's threshold.
-#[derive(Clone, Debug, Default)]
-pub struct Cached;
+pub type Cached = Planned<Parameters>;
 
-impl Follows for Cached {
-    const INFO: Info = Info {
+scheme! {
+    impl Scheme for Cached {
         label: "cached",
         role: Role::Startup,
         source: "Yu, Newman 2011, section 5.4; RFC 9040",
         summary: "slow start up to the threshold a live connection has or a closed one left",
         needs: Signals::PLAN.and(Signals::PACING),
-        params: &[
-            Param {
-                name: "sharing",
-                kind: ParamKind::Choice(&["threshold", "temporal", "ensemble"]),
-                default: "threshold",
-                doc: "the threshold (section 5.4); or RFC 9040: window and threshold that the last connection to the destination left, or an equal share of the live windows",
-            },
-            Param {
-                name: "max_age",
-                kind: ParamKind::Time,
-                default: "0 s",
-                doc: "up to which age what a closed connection left counts; 0 s is any",
-            },
-        ],
-    };
+    }
+
+    pub struct Parameters {
+        /// the threshold (section 5.4); or RFC 9040: window and threshold that the last connection to the destination
+        /// left, or an equal share of the live windows
+        sharing: Sharing = Threshold,
+        /// up to which age what a closed connection left counts; 0 s is any
+        max_age: Nanos = 0 s,
+    }
+}
+
+choice! {
+    /// Values of the parameter `sharing`.
+    pub enum Sharing {
+        /// The threshold of a live connection of the cluster, else of the last closed connection to the same
+        /// destination.
+        Threshold = "threshold",
+        /// RFC 9040 section 6: window and threshold of the last closed connection to the same destination.
+        Temporal = "temporal",
+        /// RFC 9040 section 7: an equal share of the windows of the live connections.
+        Ensemble = "ensemble",
+    }
+}
+
+impl Follows for Parameters {
+    const PACES: bool = true;
 }

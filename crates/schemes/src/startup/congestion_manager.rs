@@ -4,22 +4,21 @@
 //! to what is in the network. The host shares the registers and deals out the window; what is left of a scheme is slow
 //! start, on a window that is not the connection's alone.
 
-use crate::scheme::{Info, Scheme};
+use crate::scheme;
 use firstflight_contract::{Ack, Congestion, Control, Entry, Phase, Role, Signals, Step, slow_start};
 
 /// Slow start on a shared window.
 #[derive(Clone, Debug, Default)]
 pub struct CongestionManager;
 
-impl Scheme for CongestionManager {
-    const INFO: Info = Info {
+scheme! {
+    impl Scheme for CongestionManager {
         label: "congestion-manager",
         role: Role::Startup,
         source: "RFC 3124",
         summary: "slow start on one window that all connections to a destination share",
         needs: Signals::SHARED_WINDOW,
-        params: &[],
-    };
+    }
 }
 
 impl Phase for CongestionManager {

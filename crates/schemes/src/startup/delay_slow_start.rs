@@ -4,50 +4,40 @@
 //!
 //! Limited slow-start that finds its limit itself: the window at which packets first waited longer than a threshold.
 
-use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
+use crate::scheme;
 use crate::startup::limited_slow_start::Limited;
 use firstflight_contract::{Ack, Congestion, Control, Entry, Nanos, Phase, Role, Signals, Step};
-
-/// `tau_0`. HS gives no value. Above the jitter of RTT samples, and as short as the shortest threshold that RFC 9406
-/// (section 4.2, MIN_RTT_THRESH, 4 ms) takes for a queue, rounded up.
-const TAU: Nanos = Nanos::from_millis(5);
 
 /// Slow start until packets wait, linear growth from there.
 #[derive(Clone, Debug)]
 pub struct DelaySlowStart {
-    /// Parameter: the queueing delay that sets the limit.
-    tau: Nanos,
+    parameters: Parameters,
     /// Whether that delay was seen.
     found: bool,
     limited: Limited,
     mss: u64,
 }
 
-impl Default for DelaySlowStart {
-    fn default() -> Self {
-        Self { tau: TAU, found: false, limited: Limited::NEVER, mss: 0 }
-    }
-}
-
-impl Scheme for DelaySlowStart {
-    const INFO: Info = Info {
+scheme! {
+    impl Scheme for DelaySlowStart {
         label: "delay-slow-start",
         role: Role::Startup,
         source: "Leith, Shorten, McCullagh, Heffner, Dunn, Baker, PFLDnet 2007; Ha, Rhee, PFLDnet 2008, section II",
         summary: "limited slow-start above the window at which the queueing delay first exceeded a threshold",
         needs: Signals::RTT,
-        params: &[Param {
-            name: "tau0",
-            kind: ParamKind::Time,
-            default: "5 ms",
-            doc: "RTT above the smallest one that limits the growth (HS section II names it and gives no value)",
-        }],
-    };
+    }
 
-    fn set(&mut self, _: &str, value: Value) {
-        if let Value::Time(tau) = value {
-            self.tau = tau;
-        }
+    pub struct Parameters {
+        // `tau_0`. HS gives no value. Above the jitter of RTT samples, and as short as the shortest threshold that RFC
+        // 9406 (section 4.2, MIN_RTT_THRESH, 4 ms) takes for a queue, rounded up.
+        /// RTT above the smallest one that limits the growth (HS section II names it and gives no value)
+        tau0: Nanos = 5 ms,
+    }
+}
+
+impl Default for DelaySlowStart {
+    fn default() -> Self {
+        Self { parameters: Parameters::default(), found: false, limited: Limited::NEVER, mss: 0 }
     }
 }
 
@@ -63,7 +53,7 @@ impl Phase for DelaySlowStart {
         // HS: "When the queueing delay, denoted by RTT - RTT_min, is larger than a certain threshold (tau_0), the algorithm
         // sets the current congestion window to the max_ssthresh of Limited Slow-Start". Once: a limit that followed the
         // window would still let it grow by half a round trip, and not in the O(RTT/tau_0) round trips that HS names.
-        if !self.found && ack.rtt.saturating_sub(ack.min_rtt) > self.tau {
+        if !self.found && ack.rtt.saturating_sub(ack.min_rtt) > self.parameters.tau0 {
             self.found = true;
             self.limited = Limited::above(control.cwnd.max(2 * self.mss));
         }
@@ -78,6 +68,8 @@ impl Phase for DelaySlowStart {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const TAU: Nanos = Nanos::from_millis(5);
     use firstflight_contract::{Exit, Why};
 
     const MSS: u64 = 1000;

@@ -5,19 +5,17 @@
 //! but the first segment, is marked so that routers drop it before other traffic; it leaves in small bursts clocked by a
 //! timer; and where it does not get through, the sender starts over as if nothing had been tried.
 
-use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
+use crate::scheme;
 use firstflight_contract::{
     Ack, Congestion, Control, Entry, Exit, Nanos, Phase, Rate, Role, Sent, Signals, Step, Trigger, Why,
     slow_start,
 };
 
-/// Segments. Most that leave at one firing of the burst timer.
-const MAX_BURST: u64 = 4;
-
 /// What has become of the remembered window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 enum State {
     /// It is not in use: slow start.
+    #[default]
     SlowStart,
     /// It leaves in bursts; no ACK has come.
     Bursts,
@@ -26,10 +24,9 @@ enum State {
 }
 
 /// The remembered window, droppable and in bursts, after an idle time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct FastStart {
-    /// Parameter, segments.
-    max_burst: u64,
+    parameters: Parameters,
     state: State,
     mss: u64,
     /// The window before the idle time, and the one in use instead, bytes.
@@ -44,43 +41,20 @@ pub struct FastStart {
     burst_rate: Rate,
 }
 
-impl Default for FastStart {
-    fn default() -> Self {
-        Self {
-            max_burst: MAX_BURST,
-            state: State::SlowStart,
-            mss: 0,
-            remembered: 0,
-            window: 0,
-            sent: 0,
-            delivered: 0,
-            burst_left: 0,
-            burst_rate: Rate::NONE,
-        }
-    }
-}
-
-impl Scheme for FastStart {
-    const INFO: Info = Info {
+scheme! {
+    impl Scheme for FastStart {
         label: "fast-start",
         role: Role::Startup,
         source: "Padmanabhan and Katz, Globecom Internet Mini-Conference 1998; ns-2 tcp-fs.cc",
         summary: "slow start; after idle the old window, droppable and in bursts, or nothing of it",
         needs: Signals::PACING.and(Signals::SENT).and(Signals::START_OVER),
-        params: &[Param {
-            name: "max_burst",
-            kind: ParamKind::Packets,
-            default: "4 packets",
-            doc: "most that leave at once before the first ACK",
-        }],
-    };
+        resumes: true,
+    }
 
-    const RESUMES: bool = true;
-
-    fn set(&mut self, _: &str, value: Value) {
-        if let Value::Packets(n) = value {
-            self.max_burst = n.max(1);
-        }
+    pub struct Parameters {
+        // Segments. Most that leave at one firing of the burst timer.
+        /// most that leave at once before the first ACK
+        max_burst: u64 = 4 packets,
     }
 }
 
@@ -115,10 +89,10 @@ impl Phase for FastStart {
         }
         self.window = self.safe_window(control);
         control.cwnd = self.window;
-        (self.sent, self.delivered, self.burst_left) = (0, 0, self.max_burst);
+        (self.sent, self.delivered, self.burst_left) = (0, 0, self.parameters.max_burst);
         // Bursts of maxburst every SRTT * maxburst / window.
         let offered = if entry.receive_window == 0 { u64::MAX } else { entry.receive_window };
-        let interval = Nanos(entry.rtt.0.saturating_mul(self.max_burst));
+        let interval = Nanos(entry.rtt.0.saturating_mul(self.parameters.max_burst));
         self.burst_rate = Rate::of(self.window.min(offered), interval).max(Rate(1));
         control.pacing = self.burst_rate;
         control.provisional = true;
@@ -137,7 +111,7 @@ impl Phase for FastStart {
             self.burst_left -= 1;
             control.pacing = Rate::NONE;
             if self.burst_left == 0 {
-                self.burst_left = self.max_burst;
+                self.burst_left = self.parameters.max_burst;
                 control.pacing = self.burst_rate;
             }
         }

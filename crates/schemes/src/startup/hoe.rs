@@ -7,16 +7,10 @@
 //! rate, the first segment tells the round-trip time, and their product becomes the slow-start threshold.
 
 use crate::estimate::flights::Flights;
-use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
+use crate::{choice, scheme};
 use firstflight_contract::{
-    Ack, Congestion, Control, Entry, Exit, Nanos, Phase, Role, Signals, Step, Why, least_squares_slope,
-    slow_start,
+    Ack, Congestion, Control, Entry, Exit, Nanos, Phase, Role, Step, Why, least_squares_slope, slow_start,
 };
-
-/// The values of the parameter `estimator`.
-const ESTIMATORS: &[&str] = &["least-squares", "gap"];
-/// The values of the parameter `apply`.
-const APPLY: &[&str] = &["set", "lower"];
 
 /// An ACK: when it came, and all that was delivered by then, bytes.
 #[derive(Clone, Copy, Debug)]
@@ -28,10 +22,7 @@ struct Point {
 /// Slow start under an estimated threshold.
 #[derive(Clone, Debug)]
 pub struct Hoe {
-    /// Parameter: whether the rate is that of the gap between the second and the third ACK, wherever they fall.
-    gap: bool,
-    /// Parameter: whether the estimate counts only where it is below the threshold.
-    only_lower: bool,
+    parameters: Parameters,
     mss: u64,
     /// Round-trip time of the first segment; zero until its ACK came.
     rtt: Nanos,
@@ -45,11 +36,47 @@ pub struct Hoe {
     in_force: bool,
 }
 
+scheme! {
+    impl Scheme for Hoe {
+        label: "hoe",
+        role: Role::Startup,
+        source: "Hoe, SIGCOMM 1996; Wang, Pau, Yamada, Sanadidi, Gerla, INFOCOM 2004, section III.C",
+        summary: "slow start to the bandwidth-delay product that three closely spaced ACKs tell",
+    }
+
+    pub struct Parameters {
+        /// least-squares: the slope through three ACKs of one round trip (Hoe); gap: a segment over the time between
+        /// the second and the third ACK of the connection (ns-2)
+        estimator: Estimator = LeastSquares,
+        /// set: the estimate becomes the threshold (Hoe, AS); lower: only if it is below it (ns-2)
+        apply: Apply = Set,
+    }
+}
+
+choice! {
+    /// Values of the parameter `estimator`.
+    pub enum Estimator {
+        /// The slope of the least-squares line through three ACKs of one round trip.
+        LeastSquares = "least-squares",
+        /// A segment over the time between the second and the third ACK of the connection.
+        Gap = "gap",
+    }
+}
+
+choice! {
+    /// Values of the parameter `apply`.
+    pub enum Apply {
+        /// The estimate becomes the threshold.
+        Set = "set",
+        /// The estimate may only lower the threshold.
+        Lower = "lower",
+    }
+}
+
 impl Default for Hoe {
     fn default() -> Self {
         Self {
-            gap: false,
-            only_lower: false,
+            parameters: Parameters::default(),
             mss: 0,
             rtt: Nanos::ZERO,
             points: [Point { at: Nanos::ZERO, delivered: 0 }; 3],
@@ -57,39 +84,6 @@ impl Default for Hoe {
             flights: Flights::default(),
             done: false,
             in_force: false,
-        }
-    }
-}
-
-impl Scheme for Hoe {
-    const INFO: Info = Info {
-        label: "hoe",
-        role: Role::Startup,
-        source: "Hoe, SIGCOMM 1996; Wang, Pau, Yamada, Sanadidi, Gerla, INFOCOM 2004, section III.C",
-        summary: "slow start to the bandwidth-delay product that three closely spaced ACKs tell",
-        needs: Signals::NONE,
-        params: &[
-            Param {
-                name: "estimator",
-                kind: ParamKind::Choice(ESTIMATORS),
-                default: "least-squares",
-                doc: "least-squares: the slope through three ACKs of one round trip (Hoe); gap: a segment over the time \
-                      between the second and the third ACK of the connection (ns-2)",
-            },
-            Param {
-                name: "apply",
-                kind: ParamKind::Choice(APPLY),
-                default: "set",
-                doc: "set: the estimate becomes the threshold (Hoe, AS); lower: only if it is below it (ns-2)",
-            },
-        ],
-    };
-
-    fn set(&mut self, name: &str, value: Value) {
-        match (name, value) {
-            ("estimator", Value::Choice(i)) => self.gap = ESTIMATORS[i] == "gap",
-            ("apply", Value::Choice(i)) => self.only_lower = APPLY[i] == "lower",
-            _ => unreachable!("hoe has no parameter {name} of this kind"),
         }
     }
 }
@@ -108,13 +102,13 @@ impl Hoe {
             }
             self.rtt = ack.rtt;
         }
-        if !self.gap && ack.is(Ack::RECOVERY) {
+        if self.parameters.estimator != Estimator::Gap && ack.is(Ack::RECOVERY) {
             // ACKs of a repair are not spaced by the bottleneck.
             self.done = true;
             return None;
         }
         // Closely spaced are ACKs of one flight: between two flights the path may lie idle.
-        if self.flights.begins(ack) && !self.gap {
+        if self.flights.begins(ack) && self.parameters.estimator != Estimator::Gap {
             self.taken = 0;
         }
         self.points[self.taken] = Point { at: ack.now, delivered: ack.delivered };
@@ -123,8 +117,9 @@ impl Hoe {
             return None;
         }
         self.taken = 0;
-        let product = if self.gap { self.by_gap() } else { self.by_least_squares() };
-        self.done = self.gap || product.is_some();
+        let product =
+            if self.parameters.estimator == Estimator::Gap { self.by_gap() } else { self.by_least_squares() };
+        self.done = self.parameters.estimator == Estimator::Gap || product.is_some();
         product.map(|bytes| bytes.max(2 * self.mss))
     }
 
@@ -158,7 +153,7 @@ impl Phase for Hoe {
     #[inline]
     fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
         if let Some(product) = self.estimate(ack)
-            && (!self.only_lower || product < control.ssthresh)
+            && (self.parameters.apply != Apply::Lower || product < control.ssthresh)
         {
             // AS: "setting the initial ssthresh to the product of delay and estimated bandwidth"
             control.ssthresh = product;
@@ -181,6 +176,7 @@ impl Phase for Hoe {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scheme::{Scheme as _, Value};
 
     const MSS: u64 = 1000;
     const RTT: Nanos = Nanos::from_millis(100);

@@ -7,23 +7,10 @@
 //! derive other algorithms from it; this one measures time in jiffies and compares with the round before, as
 //! printed.
 
-use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
+use crate::scheme;
 use firstflight_contract::{
     Ack, Congestion, Control, Entry, Exit, Nanos, Phase, Role, Signals, Step, slow_start,
 };
-
-/// Algorithm 1: "low_ssthresh <- 16", segments.
-const LOW_SSTHRESH: u64 = 16;
-/// Algorithm 1: "nSampling <- 8", RTT samples a round.
-const N_SAMPLING: u32 = 8;
-/// Algorithm 1: ACKs at most "msec_to_jiffies(2)" apart belong to one train.
-const ACK_GAP: Nanos = Nanos::from_millis(2);
-/// Algorithm 1: the RTT must rise by "max(2, lastRTT/16)", the 2 in jiffies.
-const ETA_FLOOR: u64 = 2;
-/// The 16 of the same line.
-const ETA_DIVISOR: u64 = 16;
-/// The paper does not state its kernel's tick; at 1000 Hz a jiffy is 1 ms.
-const JIFFY: Nanos = Nanos::from_millis(1);
 
 /// An RTT in jiffies that is not known: the paper's infinity.
 const INFINITE: u64 = u64::MAX;
@@ -31,12 +18,7 @@ const INFINITE: u64 = u64::MAX;
 /// Slow start with the ACK-train and delay signs.
 #[derive(Clone, Debug)]
 pub struct HybridSlowStart {
-    low_ssthresh: u64,
-    n_sampling: u32,
-    ack_gap: Nanos,
-    eta_floor: u64,
-    eta_divisor: u64,
-    jiffy: Nanos,
+    parameters: Parameters,
 
     /// `low_ssthresh` in bytes.
     low_window: u64,
@@ -52,15 +34,41 @@ pub struct HybridSlowStart {
     found: Option<Exit>,
 }
 
+scheme! {
+    impl Scheme for HybridSlowStart {
+        label: "hybrid-slow-start",
+        role: Role::Startup,
+        source: "Ha and Rhee, Hybrid Slow Start, PFLDnet 2008, Algorithm 1",
+        summary: "slow start that stops when the ACK train spans half the RTT or the RTT of a round rises",
+        needs: Signals::RTT,
+    }
+
+    pub struct Parameters {
+        // Algorithm 1: "low_ssthresh <- 16", segments.
+        /// window below which a sign is remembered but not acted upon (Algorithm 1)
+        low_ssthresh: u64 = 16 packets,
+        // Algorithm 1: "nSampling <- 8", RTT samples a round.
+        /// RTT samples taken at the start of a round (Algorithm 1)
+        n_sampling: u32 in 1..=1024 = 8,
+        // Algorithm 1: ACKs at most "msec_to_jiffies(2)" apart belong to one train.
+        /// most that ACKs of one train lie apart, rounded up to jiffies (Algorithm 1)
+        ack_gap: Nanos = 2 ms,
+        // Algorithm 1: the RTT must rise by "max(2, lastRTT/16)", the 2 in jiffies.
+        /// smallest RTT rise that counts, in jiffies (Algorithm 1)
+        eta_floor: u64 in 0..=1024 = 2,
+        // The 16 of the same line.
+        /// fraction of the last round's RTT that a rise must reach (Algorithm 1)
+        eta_divisor: u64 in 1..=1024 = 16,
+        // The paper does not state its kernel's tick; at 1000 Hz a jiffy is 1 ms.
+        /// tick of all times: 1 ms at HZ = 1000, 4 ms at 250, 10 ms at 100; 0 is 1 ns
+        jiffy: Nanos = 1 ms,
+    }
+}
+
 impl Default for HybridSlowStart {
     fn default() -> Self {
         Self {
-            low_ssthresh: LOW_SSTHRESH,
-            n_sampling: N_SAMPLING,
-            ack_gap: ACK_GAP,
-            eta_floor: ETA_FLOOR,
-            eta_divisor: ETA_DIVISOR,
-            jiffy: JIFFY,
+            parameters: Parameters::default(),
             low_window: 0,
             round_start: 0,
             last_jiffies: 0,
@@ -73,75 +81,20 @@ impl Default for HybridSlowStart {
     }
 }
 
-impl Scheme for HybridSlowStart {
-    const INFO: Info = Info {
-        label: "hybrid-slow-start",
-        role: Role::Startup,
-        source: "Ha and Rhee, Hybrid Slow Start, PFLDnet 2008, Algorithm 1",
-        summary: "slow start that stops when the ACK train spans half the RTT or the RTT of a round rises",
-        needs: Signals::RTT,
-        params: &[
-            Param {
-                name: "low_ssthresh",
-                kind: ParamKind::Packets,
-                default: "16 packets",
-                doc: "window below which a sign is remembered but not acted upon (Algorithm 1)",
-            },
-            Param {
-                name: "n_sampling",
-                kind: ParamKind::Number { min: 1.0, max: 1024.0 },
-                default: "8",
-                doc: "RTT samples taken at the start of a round (Algorithm 1)",
-            },
-            Param {
-                name: "ack_gap",
-                kind: ParamKind::Time,
-                default: "2 ms",
-                doc: "most that ACKs of one train lie apart, rounded up to jiffies (Algorithm 1)",
-            },
-            Param {
-                name: "eta_floor",
-                kind: ParamKind::Number { min: 0.0, max: 1024.0 },
-                default: "2",
-                doc: "smallest RTT rise that counts, in jiffies (Algorithm 1)",
-            },
-            Param {
-                name: "eta_divisor",
-                kind: ParamKind::Number { min: 1.0, max: 1024.0 },
-                default: "16",
-                doc: "fraction of the last round's RTT that a rise must reach (Algorithm 1)",
-            },
-            Param {
-                name: "jiffy",
-                kind: ParamKind::Time,
-                default: "1 ms",
-                doc: "tick of all times: 1 ms at HZ = 1000, 4 ms at 250, 10 ms at 100; 0 is 1 ns",
-            },
-        ],
-    };
-
-    fn set(&mut self, name: &str, value: Value) {
-        match (name, value) {
-            ("low_ssthresh", Value::Packets(n)) => self.low_ssthresh = n,
-            ("n_sampling", Value::Number(x)) => self.n_sampling = x.round() as u32,
-            ("ack_gap", Value::Time(t)) => self.ack_gap = t,
-            ("eta_floor", Value::Number(x)) => self.eta_floor = x.round() as u64,
-            ("eta_divisor", Value::Number(x)) => self.eta_divisor = x.round() as u64,
-            ("jiffy", Value::Time(t)) => self.jiffy = t.max(Nanos(1)),
-            _ => unreachable!("hybrid-slow-start has no parameter {name} of this kind"),
-        }
-    }
-}
-
 impl HybridSlowStart {
+    /// A jiffy, nanoseconds.
+    fn jiffy(&self) -> u64 {
+        self.parameters.jiffy.0.max(1)
+    }
+
     /// The jiffies counter at `now`: it has ticked for every whole jiffy.
     fn clock(&self, now: Nanos) -> u64 {
-        now.0 / self.jiffy.0
+        now.0 / self.jiffy()
     }
 
     /// A span in jiffies, rounded up as `usecs_to_jiffies` and `msecs_to_jiffies` do.
     fn span(&self, time: Nanos) -> u64 {
-        time.0.div_ceil(self.jiffy.0)
+        time.0.div_ceil(self.jiffy())
     }
 
     /// "At the start of each RTT round".
@@ -152,13 +105,13 @@ impl HybridSlowStart {
         self.last_jiffies = jiffies;
         self.last_rtt = self.cur_rtt;
         self.cur_rtt = INFINITE;
-        self.sampling = self.n_sampling;
+        self.sampling = self.parameters.n_sampling;
     }
 
     /// "On each ACK", while no sign was found.
     fn look(&mut self, ack: &Ack, jiffies: u64) {
         // "ACK is closely spaced, and the train length reaches to T_forward?"
-        if jiffies - self.last_jiffies <= self.span(self.ack_gap) {
+        if jiffies - self.last_jiffies <= self.span(self.parameters.ack_gap) {
             self.last_jiffies = jiffies;
             // "if Jiffies - roundStart >= dMin/2 then found <- 1"; doubled, the half needs no rounding.
             if self.d_min != INFINITE && 2 * (jiffies - self.round_start) >= self.d_min {
@@ -176,7 +129,7 @@ impl HybridSlowStart {
         if self.sampling == 0 && self.last_rtt != INFINITE {
             // "eta <- max(2, ceil(lastRTT/16))"; "if !samplingCnt and curRTT >= lastRTT + eta then found <-
             // 2"
-            let eta = self.eta_floor.max(self.last_rtt.div_ceil(self.eta_divisor));
+            let eta = self.parameters.eta_floor.max(self.last_rtt.div_ceil(self.parameters.eta_divisor));
             if self.cur_rtt >= self.last_rtt + eta {
                 self.found = Some(Exit::Delay);
             }
@@ -186,7 +139,7 @@ impl HybridSlowStart {
 
 impl Phase for HybridSlowStart {
     fn enter(&mut self, entry: &Entry, _: &mut Control) {
-        self.low_window = self.low_ssthresh.saturating_mul(entry.mss.into());
+        self.low_window = self.parameters.low_ssthresh.saturating_mul(entry.mss.into());
         // "Timeout: dMin <- infinity, found <- 0". Every slow start begins so.
         self.d_min = INFINITE;
         self.found = None;
@@ -226,6 +179,9 @@ impl Phase for HybridSlowStart {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const JIFFY: Nanos = Nanos::from_millis(1);
+    use crate::scheme::Value;
     use crate::startup::hystart_tests::{self, MSS};
     use firstflight_contract::Why;
 

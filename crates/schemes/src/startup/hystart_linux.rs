@@ -8,45 +8,18 @@
 //! a window below 16 segments looks at nothing instead of remembering, and the train has a cushion for segment
 //! offload.
 
-use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
+use crate::{choice, scheme};
 use firstflight_contract::{
     Ack, Congestion, Control, Entry, Exit, Nanos, Phase, Rate, Role, Signals, Step, Why, slow_start,
 };
 
-/// `hystart_low_window`, segments.
-const LOW_WINDOW: u64 = 16;
-/// `hystart_ack_delta_us`, 2000.
-const ACK_DELTA: Nanos = Nanos::from_millis(2);
-/// `HYSTART_MIN_SAMPLES`: that many RTT samples of a round are taken before one is judged.
-const MIN_SAMPLES: u32 = 8;
-/// `HYSTART_DELAY_MIN`, 4000 us.
-const DELAY_MIN: Nanos = Nanos::from_millis(4);
-/// `HYSTART_DELAY_MAX`, 16000 us.
-const DELAY_MAX: Nanos = Nanos::from_millis(16);
-/// The rise asked for is `delay_min >> 3`.
-const DELAY_DIVISOR: u64 = 8;
-/// Longest cushion of the train's length, `USEC_PER_MSEC`.
-const MAX_ACK_DELAY: Nanos = Nanos::from_millis(1);
 /// The cushion is four of the largest offloaded packets at the pacing rate: 4 `sk_gso_max_size`, bytes.
 const CUSHION: u64 = 4 * 65_536;
-
-/// The values of the parameter `round_start`.
-const ROUND_START: &[&str] = &["6.15", "before-6.15"];
 
 /// Slow start with the two signs of the Linux kernel.
 #[derive(Clone, Debug)]
 pub struct HystartLinux {
-    low_window: u64,
-    ack_delta: Nanos,
-    min_samples: u32,
-    delay_min_rise: Nanos,
-    delay_max_rise: Nanos,
-    delay_divisor: u64,
-    max_ack_delay: Nanos,
-    ack_train: bool,
-    delay: bool,
-    /// Whether a window below `low_window` does not see rounds pass, as before Linux 6.15.
-    late_rounds: bool,
+    parameters: Parameters,
 
     /// `low_window` in bytes.
     low: u64,
@@ -65,19 +38,61 @@ pub struct HystartLinux {
     samples: u32,
 }
 
+scheme! {
+    impl Scheme for HystartLinux {
+        label: "hystart-linux",
+        role: Role::Startup,
+        source: "Linux 6.x, net/ipv4/tcp_cubic.c; after Ha and Rhee, Computer Networks 55(9), 2011",
+        summary: "slow start that stops when a train of ACKs spans the path or the RTT rises above the smallest",
+        needs: Signals::RTT,
+    }
+
+    pub struct Parameters {
+        // `hystart_low_window`, segments.
+        /// window below which nothing is looked for (hystart_low_window)
+        low_window: u64 = 16 packets,
+        /// look for the ACK train (hystart_detect & 1)
+        ack_train: bool = true,
+        // `hystart_ack_delta_us`, 2000.
+        /// most that ACKs of one train lie apart (hystart_ack_delta_us)
+        ack_delta: Nanos = 2 ms,
+        // Longest cushion of the train's length, `USEC_PER_MSEC`.
+        /// longest cushion of the train's length, four packets of 64 KiB at the pacing rate (hystart_ack_delay)
+        max_ack_delay: Nanos = 1 ms,
+        /// look for the RTT's rise (hystart_detect & 2)
+        delay: bool = true,
+        // `HYSTART_MIN_SAMPLES`: that many RTT samples of a round are taken before one is judged.
+        /// RTT samples of a round before one is judged (HYSTART_MIN_SAMPLES)
+        min_samples: u32 in 1..=255 = 8,
+        // The rise asked for is `delay_min >> 3`.
+        /// fraction of the smallest RTT that a rise must exceed (HYSTART_DELAY_THRESH)
+        delay_divisor: u64 in 1..=1024 = 8,
+        // `HYSTART_DELAY_MIN`, 4000 us.
+        /// smallest rise asked for (HYSTART_DELAY_MIN)
+        delay_min_rise: Nanos = 4 ms,
+        // `HYSTART_DELAY_MAX`, 16000 us.
+        /// largest rise asked for (HYSTART_DELAY_MAX)
+        delay_max_rise: Nanos = 16 ms,
+        /// 6.15: rounds pass at every window (commit 25c1a9ca53db, in stable series too); before-6.15: only from
+        /// low_window on, so that the first round begins in the middle of one
+        round_start: RoundStart = Linux615,
+    }
+}
+
+choice! {
+    /// Values of the parameter `round_start`.
+    pub enum RoundStart {
+        /// Rounds pass at every window (Linux 6.15).
+        Linux615 = "6.15",
+        /// Rounds pass from `low_window` on only (before Linux 6.15).
+        BeforeLinux615 = "before-6.15",
+    }
+}
+
 impl Default for HystartLinux {
     fn default() -> Self {
         Self {
-            low_window: LOW_WINDOW,
-            ack_delta: ACK_DELTA,
-            min_samples: MIN_SAMPLES,
-            delay_min_rise: DELAY_MIN,
-            delay_max_rise: DELAY_MAX,
-            delay_divisor: DELAY_DIVISOR,
-            max_ack_delay: MAX_ACK_DELAY,
-            ack_train: true,
-            delay: true,
-            late_rounds: false,
+            parameters: Parameters::default(),
             low: 0,
             found: false,
             delay_min: Nanos::ZERO,
@@ -86,96 +101,6 @@ impl Default for HystartLinux {
             last_ack: Nanos::ZERO,
             curr_rtt: Nanos::NEVER,
             samples: 0,
-        }
-    }
-}
-
-impl Scheme for HystartLinux {
-    const INFO: Info = Info {
-        label: "hystart-linux",
-        role: Role::Startup,
-        source: "Linux 6.x, net/ipv4/tcp_cubic.c; after Ha and Rhee, Computer Networks 55(9), 2011",
-        summary: "slow start that stops when a train of ACKs spans the path or the RTT rises above the smallest",
-        needs: Signals::RTT,
-        params: &[
-            Param {
-                name: "low_window",
-                kind: ParamKind::Packets,
-                default: "16 packets",
-                doc: "window below which nothing is looked for (hystart_low_window)",
-            },
-            Param {
-                name: "ack_train",
-                kind: ParamKind::Flag,
-                default: "true",
-                doc: "look for the ACK train (hystart_detect & 1)",
-            },
-            Param {
-                name: "ack_delta",
-                kind: ParamKind::Time,
-                default: "2 ms",
-                doc: "most that ACKs of one train lie apart (hystart_ack_delta_us)",
-            },
-            Param {
-                name: "max_ack_delay",
-                kind: ParamKind::Time,
-                default: "1 ms",
-                doc: "longest cushion of the train's length, four packets of 64 KiB at the pacing rate \
-                      (hystart_ack_delay)",
-            },
-            Param {
-                name: "delay",
-                kind: ParamKind::Flag,
-                default: "true",
-                doc: "look for the RTT's rise (hystart_detect & 2)",
-            },
-            Param {
-                name: "min_samples",
-                kind: ParamKind::Number { min: 1.0, max: 255.0 },
-                default: "8",
-                doc: "RTT samples of a round before one is judged (HYSTART_MIN_SAMPLES)",
-            },
-            Param {
-                name: "delay_divisor",
-                kind: ParamKind::Number { min: 1.0, max: 1024.0 },
-                default: "8",
-                doc: "fraction of the smallest RTT that a rise must exceed (HYSTART_DELAY_THRESH)",
-            },
-            Param {
-                name: "delay_min_rise",
-                kind: ParamKind::Time,
-                default: "4 ms",
-                doc: "smallest rise asked for (HYSTART_DELAY_MIN)",
-            },
-            Param {
-                name: "delay_max_rise",
-                kind: ParamKind::Time,
-                default: "16 ms",
-                doc: "largest rise asked for (HYSTART_DELAY_MAX)",
-            },
-            Param {
-                name: "round_start",
-                kind: ParamKind::Choice(ROUND_START),
-                default: "6.15",
-                doc: "6.15: rounds pass at every window (commit 25c1a9ca53db, in stable series too); \
-                      before-6.15: only from low_window on, so that the first round begins in the middle of one",
-            },
-        ],
-    };
-
-    fn set(&mut self, name: &str, value: Value) {
-        match (name, value) {
-            ("low_window", Value::Packets(n)) => self.low_window = n,
-            ("ack_train", Value::Flag(on)) => self.ack_train = on,
-            ("ack_delta", Value::Time(t)) => self.ack_delta = t,
-            ("max_ack_delay", Value::Time(t)) => self.max_ack_delay = t,
-            ("delay", Value::Flag(on)) => self.delay = on,
-            ("min_samples", Value::Number(x)) => self.min_samples = x.round() as u32,
-            ("delay_divisor", Value::Number(x)) => self.delay_divisor = x.round() as u64,
-            ("delay_min_rise", Value::Time(t)) => self.delay_min_rise = t,
-            ("delay_max_rise", Value::Time(t)) => self.delay_max_rise = t,
-            ("round_start", Value::Choice(i)) => self.late_rounds = ROUND_START[i] == "before-6.15",
-            _ => unreachable!("hystart-linux has no parameter {name} of this kind"),
         }
     }
 }
@@ -219,14 +144,14 @@ impl HystartLinux {
             let tenths = if control.cwnd < control.ssthresh / 2 { 20 } else { 12 };
             Nanos(ack.srtt.0.saturating_mul(10 * CUSHION) / control.cwnd.saturating_mul(tenths).max(1))
         };
-        time.min(self.max_ack_delay)
+        time.min(self.parameters.max_ack_delay)
     }
 
     /// The sign that this ACK gives, if any.
     #[inline]
     fn look(&mut self, ack: &Ack, control: &Control) -> Option<Exit> {
         let mut sign = None;
-        if self.ack_train && ack.now - self.last_ack <= self.ack_delta {
+        if self.parameters.ack_train && ack.now - self.last_ack <= self.parameters.ack_delta {
             self.last_ack = ack.now;
             let mut threshold = self.delay_min.saturating_add(self.ack_delay(ack, control));
             // Pacing spreads a flight over up to half the RTT in slow start: without it, half is enough.
@@ -237,13 +162,13 @@ impl HystartLinux {
                 sign = Some(Exit::AckTrain);
             }
         }
-        if self.delay {
+        if self.parameters.delay {
             self.curr_rtt = self.curr_rtt.min(ack.rtt);
-            if self.samples < self.min_samples {
+            if self.samples < self.parameters.min_samples {
                 self.samples += 1;
             } else {
-                let fraction = Nanos(self.delay_min.0 / self.delay_divisor);
-                let rise = fraction.max(self.delay_min_rise).min(self.delay_max_rise);
+                let fraction = Nanos(self.delay_min.0 / self.parameters.delay_divisor);
+                let rise = fraction.max(self.parameters.delay_min_rise).min(self.parameters.delay_max_rise);
                 if self.curr_rtt > self.delay_min.saturating_add(rise) {
                     sign = sign.or(Some(Exit::Delay));
                 }
@@ -255,7 +180,7 @@ impl HystartLinux {
 
 impl Phase for HystartLinux {
     fn enter(&mut self, entry: &Entry, _: &mut Control) {
-        self.low = self.low_window.saturating_mul(entry.mss.into());
+        self.low = self.parameters.low_window.saturating_mul(entry.mss.into());
         match entry.why {
             // Nothing was sent yet: the first ACK begins the first round.
             Why::Connect => self.reset(entry.now, Some(0)),
@@ -274,7 +199,7 @@ impl Phase for HystartLinux {
             }
             if !self.found && !ack.is(Ack::RECOVERY) {
                 let low = control.cwnd < self.low;
-                if !(low && self.late_rounds) {
+                if !(low && self.parameters.round_start == RoundStart::BeforeLinux615) {
                     self.pass_rounds(ack);
                 }
                 if !low && let Some(sign) = self.look(ack, control) {
@@ -296,6 +221,7 @@ impl Phase for HystartLinux {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scheme::Value;
     use crate::startup::hystart_tests::{self, MSS};
     use firstflight_contract::Trigger;
 

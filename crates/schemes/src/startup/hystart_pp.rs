@@ -4,36 +4,15 @@
 //! (Conservative Slow Start) instead of stopping: if the RTT falls again the rise was jitter and slow start
 //! resumes, otherwise congestion avoidance begins after five such rounds.
 
-use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
+use crate::scheme;
 use firstflight_contract::{
     Ack, Congestion, Control, Entry, Exit, Nanos, Phase, Rate, Role, Signals, Step, Why, slow_start,
 };
 
-/// RFC 9406 section 4.3: "MIN_RTT_THRESH = 4 msec".
-const MIN_RTT_THRESH: Nanos = Nanos::from_millis(4);
-/// RFC 9406 section 4.3: "MAX_RTT_THRESH = 16 msec".
-const MAX_RTT_THRESH: Nanos = Nanos::from_millis(16);
-/// RFC 9406 section 4.3: "MIN_RTT_DIVISOR = 8".
-const MIN_RTT_DIVISOR: u64 = 8;
-/// RFC 9406 section 4.3: "N_RTT_SAMPLE = 8", samples.
-const N_RTT_SAMPLE: u32 = 8;
-/// RFC 9406 section 4.3: "CSS_GROWTH_DIVISOR = 4".
-const CSS_GROWTH_DIVISOR: u64 = 4;
-/// RFC 9406 section 4.3: "CSS_ROUNDS = 5", rounds.
-const CSS_ROUNDS: u32 = 5;
-/// RFC 9406 section 4.3: "L = infinity if paced, L = 8 if non-paced", segments an ACK.
-const L: u64 = 8;
-
 /// HyStart++ with Conservative Slow Start.
 #[derive(Clone, Debug)]
 pub struct HystartPp {
-    min_rtt_thresh: Nanos,
-    max_rtt_thresh: Nanos,
-    min_rtt_divisor: u64,
-    n_rtt_sample: u32,
-    css_growth_divisor: u64,
-    css_rounds_limit: u32,
-    l: u64,
+    parameters: Parameters,
 
     mss: u64,
     /// Only the initial slow start is watched; later ones are plain.
@@ -50,16 +29,44 @@ pub struct HystartPp {
     remainder: u64,
 }
 
+scheme! {
+    impl Scheme for HystartPp {
+        label: "hystart++",
+        role: Role::Startup,
+        source: "RFC 9406",
+        summary: "slow start that turns cautious when the RTT of a round rises, and back if it was jitter",
+        needs: Signals::RTT,
+    }
+
+    pub struct Parameters {
+        // RFC 9406 section 4.3: "MIN_RTT_THRESH = 4 msec".
+        /// smallest RTT rise that counts (RFC 9406 section 4.3, MIN_RTT_THRESH)
+        min_rtt_thresh: Nanos = 4 ms,
+        // RFC 9406 section 4.3: "MAX_RTT_THRESH = 16 msec".
+        /// largest RTT rise asked for (MAX_RTT_THRESH)
+        max_rtt_thresh: Nanos = 16 ms,
+        // RFC 9406 section 4.3: "MIN_RTT_DIVISOR = 8".
+        /// fraction of the last round's RTT that a rise must reach (MIN_RTT_DIVISOR)
+        min_rtt_divisor: u64 in 1..=1024 = 8,
+        // RFC 9406 section 4.3: "N_RTT_SAMPLE = 8", samples.
+        /// RTT samples a round needs before it is judged (N_RTT_SAMPLE)
+        n_rtt_sample: u32 in 1..=1024 = 8,
+        // RFC 9406 section 4.3: "CSS_GROWTH_DIVISOR = 4".
+        /// how much slower Conservative Slow Start grows (CSS_GROWTH_DIVISOR)
+        css_growth_divisor: u64 in 1..=1024 = 4,
+        // RFC 9406 section 4.3: "CSS_ROUNDS = 5", rounds.
+        /// rounds of Conservative Slow Start before congestion avoidance (CSS_ROUNDS)
+        css_rounds: u32 in 1..=1024 = 5,
+        // RFC 9406 section 4.3: "L = infinity if paced, L = 8 if non-paced", segments an ACK.
+        /// most an ACK adds while the sender is not paced (L); 0 is no limit
+        l: u64 = 8 packets,
+    }
+}
+
 impl Default for HystartPp {
     fn default() -> Self {
         Self {
-            min_rtt_thresh: MIN_RTT_THRESH,
-            max_rtt_thresh: MAX_RTT_THRESH,
-            min_rtt_divisor: MIN_RTT_DIVISOR,
-            n_rtt_sample: N_RTT_SAMPLE,
-            css_growth_divisor: CSS_GROWTH_DIVISOR,
-            css_rounds_limit: CSS_ROUNDS,
-            l: L,
+            parameters: Parameters::default(),
             mss: 0,
             active: false,
             last_round_min: Nanos::NEVER,
@@ -68,73 +75,6 @@ impl Default for HystartPp {
             baseline: Nanos::NEVER,
             css_rounds: 0,
             remainder: 0,
-        }
-    }
-}
-
-impl Scheme for HystartPp {
-    const INFO: Info = Info {
-        label: "hystart++",
-        role: Role::Startup,
-        source: "RFC 9406",
-        summary: "slow start that turns cautious when the RTT of a round rises, and back if it was jitter",
-        needs: Signals::RTT,
-        params: &[
-            Param {
-                name: "min_rtt_thresh",
-                kind: ParamKind::Time,
-                default: "4 ms",
-                doc: "smallest RTT rise that counts (RFC 9406 section 4.3, MIN_RTT_THRESH)",
-            },
-            Param {
-                name: "max_rtt_thresh",
-                kind: ParamKind::Time,
-                default: "16 ms",
-                doc: "largest RTT rise asked for (MAX_RTT_THRESH)",
-            },
-            Param {
-                name: "min_rtt_divisor",
-                kind: ParamKind::Number { min: 1.0, max: 1024.0 },
-                default: "8",
-                doc: "fraction of the last round's RTT that a rise must reach (MIN_RTT_DIVISOR)",
-            },
-            Param {
-                name: "n_rtt_sample",
-                kind: ParamKind::Number { min: 1.0, max: 1024.0 },
-                default: "8",
-                doc: "RTT samples a round needs before it is judged (N_RTT_SAMPLE)",
-            },
-            Param {
-                name: "css_growth_divisor",
-                kind: ParamKind::Number { min: 1.0, max: 1024.0 },
-                default: "4",
-                doc: "how much slower Conservative Slow Start grows (CSS_GROWTH_DIVISOR)",
-            },
-            Param {
-                name: "css_rounds",
-                kind: ParamKind::Number { min: 1.0, max: 1024.0 },
-                default: "5",
-                doc: "rounds of Conservative Slow Start before congestion avoidance (CSS_ROUNDS)",
-            },
-            Param {
-                name: "l",
-                kind: ParamKind::Packets,
-                default: "8 packets",
-                doc: "most an ACK adds while the sender is not paced (L); 0 is no limit",
-            },
-        ],
-    };
-
-    fn set(&mut self, name: &str, value: Value) {
-        match (name, value) {
-            ("min_rtt_thresh", Value::Time(t)) => self.min_rtt_thresh = t,
-            ("max_rtt_thresh", Value::Time(t)) => self.max_rtt_thresh = t,
-            ("min_rtt_divisor", Value::Number(x)) => self.min_rtt_divisor = x.round() as u64,
-            ("n_rtt_sample", Value::Number(x)) => self.n_rtt_sample = x.round() as u32,
-            ("css_growth_divisor", Value::Number(x)) => self.css_growth_divisor = x.round() as u64,
-            ("css_rounds", Value::Number(x)) => self.css_rounds_limit = x.round() as u32,
-            ("l", Value::Packets(n)) => self.l = n,
-            _ => unreachable!("hystart++ has no parameter {name} of this kind"),
         }
     }
 }
@@ -151,15 +91,15 @@ impl HystartPp {
         if ack.growth == 0 {
             return 0;
         }
-        let unlimited = self.l == 0 || control.pacing != Rate::NONE;
-        let n = if unlimited { ack.acked } else { ack.acked.min(self.l.saturating_mul(self.mss)) };
+        let unlimited = self.parameters.l == 0 || control.pacing != Rate::NONE;
+        let n = if unlimited { ack.acked } else { ack.acked.min(self.parameters.l.saturating_mul(self.mss)) };
         if !self.in_css() {
             return n;
         }
         // Section 4.2, in CSS: "cwnd = cwnd + (min(N, L * SMSS) / CSS_GROWTH_DIVISOR)"
         let n = n + self.remainder;
-        self.remainder = n % self.css_growth_divisor;
-        n / self.css_growth_divisor
+        self.remainder = n % self.parameters.css_growth_divisor;
+        n / self.parameters.css_growth_divisor
     }
 
     fn sample(&mut self, rtt: Nanos) {
@@ -170,7 +110,7 @@ impl HystartPp {
         self.current_round_min = self.current_round_min.min(rtt);
         self.samples += 1;
         // "For rounds where at least N_RTT_SAMPLE RTT samples have been obtained ..."
-        if self.samples < self.n_rtt_sample {
+        if self.samples < self.parameters.n_rtt_sample {
             return;
         }
         if self.in_css() {
@@ -180,8 +120,8 @@ impl HystartPp {
             }
         } else if self.last_round_min != Nanos::NEVER {
             // "RttThresh = max(MIN_RTT_THRESH, min(lastRoundMinRTT / MIN_RTT_DIVISOR, MAX_RTT_THRESH))"
-            let fraction = Nanos(self.last_round_min.0 / self.min_rtt_divisor);
-            let thresh = fraction.min(self.max_rtt_thresh).max(self.min_rtt_thresh);
+            let fraction = Nanos(self.last_round_min.0 / self.parameters.min_rtt_divisor);
+            let thresh = fraction.min(self.parameters.max_rtt_thresh).max(self.parameters.min_rtt_thresh);
             // "if (currentRoundMinRTT >= (lastRoundMinRTT + RttThresh)) cssBaselineMinRtt =
             // currentRoundMinRTT; exit slow start and enter CSS"
             if self.current_round_min >= self.last_round_min.saturating_add(thresh) {
@@ -222,7 +162,7 @@ impl Phase for HystartPp {
                 // "CSS lasts at most CSS_ROUNDS rounds. If the transition into CSS happens in the middle of a
                 // round, that partial round counts towards the limit."
                 self.css_rounds += 1;
-                if self.css_rounds >= self.css_rounds_limit && !ack.is(Ack::RECOVERY) {
+                if self.css_rounds >= self.parameters.css_rounds && !ack.is(Ack::RECOVERY) {
                     // "If CSS_ROUNDS rounds are complete, enter congestion avoidance by setting ssthresh to
                     // the current cwnd."
                     control.ssthresh = control.cwnd;

@@ -15,7 +15,7 @@ pub(super) struct Sender<P> {
     delivered: u64,
 }
 
-impl<P: Scheme> Sender<P> {
+impl<P: Scheme + Default> Sender<P> {
     /// A connection that begins with a window of so many segments.
     pub(super) fn new(window: u64, params: &[(&str, Value)]) -> Self {
         Self::entered(Why::Connect, window, u64::MAX, params)

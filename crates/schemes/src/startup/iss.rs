@@ -4,26 +4,28 @@
 //! As LISS, with the moving average of the oldest connection's window in equation (2), "to smooth out the typical cwnd
 //! growth pattern that follows the saw-tooth shaped cycles".
 
-use crate::scheme::{Info, Param, ParamKind};
-use crate::startup::planned::Follows;
+use crate::scheme;
+use crate::startup::planned::{Follows, Planned};
 use firstflight_contract::{Role, Signals};
 
 /// Slow start up to the fair share, the sawtooth averaged out.
-#[derive(Clone, Debug, Default)]
-pub struct Iss;
+pub type Iss = Planned<Parameters>;
 
-impl Follows for Iss {
-    const INFO: Info = Info {
+scheme! {
+    impl Scheme for Iss {
         label: "iss",
         role: Role::Startup,
         source: "Yu, Newman 2011, section 3, equation (2)",
         summary: "slow start up to the fair share that the oldest connection's averaged window tells",
         needs: Signals::PLAN,
-        params: &[Param {
-            name: "alpha",
-            kind: ParamKind::Number { min: 0.0, max: 1.0 },
-            default: "0.002",
-            doc: "weight of one ACK's window in the average (section 5: ns-2's windowThresh_)",
-        }],
-    };
+    }
+
+    pub struct Parameters {
+        /// weight of one ACK's window in the average (section 5: ns-2's windowThresh_)
+        alpha: f64 in 0.0..=1.0 = 0.002,
+    }
+}
+
+impl Follows for Parameters {
+    const PACES: bool = false;
 }

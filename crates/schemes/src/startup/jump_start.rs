@@ -6,21 +6,19 @@
 //! time. With the first ACK the sender is a normal TCP again; if the flight was too much, the window falls to
 //! half of what the network delivered.
 
-use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
+use crate::scheme;
 use firstflight_contract::{
     Ack, Congestion, Control, Entry, Exit, Nanos, Phase, Role, Signals, Step, Trigger, Why, slow_start,
 };
 
-/// Segments. The thesis bounds the flight by the advertised window only, which is 10 000 packets in all its
-/// runs (Table 3.1); a peer without such a bound gets this one.
-const CAP: u64 = 10_000;
 /// Bytes. Where neither queue, peer nor cap is finite the flight still is: 1 TiB fills 1 Tbit/s for 8.8 s.
 const MAX_FLIGHT: u64 = 1 << 40;
 
 /// Where the connection is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 enum State {
     /// Not a first flight: slow start, as normal TCP has it.
+    #[default]
     SlowStart,
     /// The first flight leaves at an even pace.
     Pacing,
@@ -31,12 +29,9 @@ enum State {
 }
 
 /// The whole queue in the first round trip.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct JumpStart {
-    /// Parameter, segments.
-    cap: u64,
-    /// Parameter: whether routers may drop the first flight before other packets.
-    droppable: bool,
+    parameters: Parameters,
     state: State,
     mss: u64,
     /// `cwnd0` of the thesis, bytes.
@@ -45,48 +40,22 @@ pub struct JumpStart {
     retransmitted: u64,
 }
 
-impl Default for JumpStart {
-    fn default() -> Self {
-        Self {
-            cap: CAP,
-            droppable: false,
-            state: State::SlowStart,
-            mss: 0,
-            first_flight: 0,
-            retransmitted: 0,
-        }
-    }
-}
-
-impl Scheme for JumpStart {
-    const INFO: Info = Info {
+scheme! {
+    impl Scheme for JumpStart {
         label: "jump-start",
         role: Role::Startup,
         source: "Liu, thesis, section 3.2; Liu, Allman, Jin, Wang, PFLDnet 2007",
         summary: "all queued data paced over the first round trip, half of what arrived after a loss",
         needs: Signals::PACING.and(Signals::HANDSHAKE),
-        params: &[
-            Param {
-                name: "cap",
-                kind: ParamKind::Packets,
-                default: "10000 packets",
-                doc: "most sent in the first round trip (Table 3.1: the window; section 3.4: a policy)",
-            },
-            Param {
-                name: "droppable",
-                kind: ParamKind::Flag,
-                default: "false",
-                doc: "mark the first flight, so that routers drop its packets before others (section 3.4)",
-            },
-        ],
-    };
+    }
 
-    fn set(&mut self, name: &str, value: Value) {
-        match (name, value) {
-            ("cap", Value::Packets(n)) => self.cap = n,
-            ("droppable", Value::Flag(on)) => self.droppable = on,
-            _ => unreachable!("jump-start has no parameter {name} of this kind"),
-        }
+    pub struct Parameters {
+        // Segments. The thesis bounds the flight by the advertised window only, which is 10 000 packets in all its
+        // runs (Table 3.1); a peer without such a bound gets this one.
+        /// most sent in the first round trip (Table 3.1: the window; section 3.4: a policy)
+        cap: u64 = 10000 packets,
+        /// mark the first flight, so that routers drop its packets before others (section 3.4)
+        droppable: bool = false,
     }
 }
 
@@ -110,13 +79,13 @@ impl Phase for JumpStart {
         // "The value cwnd_0 is set to the minimum amount of D, data queued locally for transmission, and
         // awnd, the receiver advertised window."
         let awnd = if entry.receive_window == 0 { u64::MAX } else { entry.receive_window };
-        let cap = self.cap.max(1).saturating_mul(self.mss).min(MAX_FLIGHT);
+        let cap = self.parameters.cap.max(1).saturating_mul(self.mss).min(MAX_FLIGHT);
         self.first_flight = entry.flow_size.max(1).min(awnd).min(cap);
         // A queue smaller than the initial window leaves the window alone: it does not bind this flight.
         control.cwnd = control.cwnd.max(self.first_flight.next_multiple_of(self.mss));
         // "The sender then paces all cwnd_0 packets over RTT_0 seconds."
         control.pace(self.first_flight, entry.rtt, self.mss);
-        control.droppable = self.droppable;
+        control.droppable = self.parameters.droppable;
         self.state = State::Pacing;
     }
 
@@ -195,6 +164,7 @@ impl JumpStart {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scheme::{Scheme as _, Value};
     use firstflight_contract::Rate;
 
     const MSS: u64 = 1460;

@@ -4,51 +4,40 @@
 //! Slow start doubles the window every round trip, so at a window of thousands of segments it overshoots by
 //! thousands. Above `max_ssthresh` this scheme adds about half of `max_ssthresh` a round trip instead.
 
-use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
-use firstflight_contract::{Ack, Congestion, Control, Entry, Phase, Role, Signals, Step, slow_start};
-
-/// `max_ssthresh` in segments. RFC 3742 section 2: "max_ssthresh SHOULD be set to 100 MSS".
-const MAX_SSTHRESH: u64 = 100;
+use crate::scheme;
+use firstflight_contract::{Ack, Congestion, Control, Entry, Phase, Role, Step, slow_start};
 
 /// Slow start up to a window, linear growth above it.
 #[derive(Clone, Debug)]
 pub struct LimitedSlowStart {
-    /// Parameter, segments, at least 2.
-    max_ssthresh: u64,
+    parameters: Parameters,
     limited: Limited,
 }
 
-impl Default for LimitedSlowStart {
-    fn default() -> Self {
-        Self { max_ssthresh: MAX_SSTHRESH, limited: Limited::NEVER }
-    }
-}
-
-impl Scheme for LimitedSlowStart {
-    const INFO: Info = Info {
+scheme! {
+    impl Scheme for LimitedSlowStart {
         label: "limited-slow-start",
         role: Role::Startup,
         source: "RFC 3742 section 2",
         summary: "slow start that adds at most about max_ssthresh/2 a round trip once above max_ssthresh",
-        needs: Signals::NONE,
-        params: &[Param {
-            name: "max_ssthresh",
-            kind: ParamKind::Packets,
-            default: "100 packets",
-            doc: "window above which growth is limited (RFC 3742 section 2); below 2 packets counts as 2",
-        }],
-    };
+    }
 
-    fn set(&mut self, _: &str, value: Value) {
-        if let Value::Packets(n) = value {
-            self.max_ssthresh = n;
-        }
+    pub struct Parameters {
+        // `max_ssthresh` in segments. RFC 3742 section 2: "max_ssthresh SHOULD be set to 100 MSS".
+        /// window above which growth is limited (RFC 3742 section 2); below 2 packets counts as 2
+        max_ssthresh: u64 = 100 packets,
+    }
+}
+
+impl Default for LimitedSlowStart {
+    fn default() -> Self {
+        Self { parameters: Parameters::default(), limited: Limited::NEVER }
     }
 }
 
 impl Phase for LimitedSlowStart {
     fn enter(&mut self, entry: &Entry, _: &mut Control) {
-        self.limited = Limited::above(self.max_ssthresh.max(2).saturating_mul(entry.mss.into()));
+        self.limited = Limited::above(self.parameters.max_ssthresh.max(2).saturating_mul(entry.mss.into()));
     }
 
     #[inline]
@@ -96,6 +85,7 @@ impl Limited {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scheme::{Scheme as _, Value};
     use firstflight_contract::Exit;
 
     const MSS: u64 = 1000;

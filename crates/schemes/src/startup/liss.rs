@@ -5,26 +5,29 @@
 //! (equation 2, in the plan). "LISS is the same as TCP Reno's slow start algorithm except that ssthresh is taken from cwnd
 //! of the TCP connection with the longest duration sharing the same bottlenecks."
 
-use crate::scheme::{Info, Param, ParamKind};
-use crate::startup::planned::Follows;
-use firstflight_contract::{Role, Signals};
+use crate::scheme;
+use crate::startup::planned::{Follows, Planned};
+use firstflight_contract::{Nanos, Role, Signals};
 
 /// Slow start up to the fair share.
-#[derive(Clone, Debug, Default)]
-pub struct Liss;
+pub type Liss = Planned<Parameters>;
 
-impl Follows for Liss {
-    const INFO: Info = Info {
+scheme! {
+    impl Scheme for Liss {
         label: "liss",
         role: Role::Startup,
         source: "Yu, Newman 2011, section 3, equation (2)",
         summary: "slow start up to the fair share that the oldest connection's window tells",
         needs: Signals::PLAN,
-        params: &[Param {
-            name: "fallback",
-            kind: ParamKind::Time,
-            default: "0 s",
-            doc: "with no connection to learn from, the threshold a closed one to the same destination left, up to this age (section 5.4); 0 s is never",
-        }],
-    };
+    }
+
+    pub struct Parameters {
+        /// with no connection to learn from, the threshold a closed one to the same destination left, up to this age
+        /// (section 5.4); 0 s is never
+        fallback: Nanos = 0 s,
+    }
+}
+
+impl Follows for Parameters {
+    const PACES: bool = false;
 }

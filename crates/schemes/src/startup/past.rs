@@ -5,17 +5,13 @@
 //! close, until the ACKs of one come back further apart than its packets left: it was faster than the path. The rate of
 //! its ACKs is what the path carries, and that rate times the round-trip time is the window.
 
-use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
+use crate::scheme;
+use crate::scheme::Fixed;
 use firstflight_contract::{
     Ack, Congestion, Control, Entry, Exit, Nanos, Phase, Rate, Role, Signals, Step, Trigger, Why,
     compare_products, mul_div, slow_start,
 };
 
-/// Part of a round trip over which a train leaves. The next train waits for the last ACK of the one before, so a train and
-/// its ACKs take this much more than a round trip.
-const SPREAD: f64 = 0.5;
-/// By how much ACKs must come further apart than their packets left.
-const TOLERANCE: f64 = 0.1;
 /// Both are kept in 2^-16.
 const ONE: u64 = 1 << 16;
 /// Bytes; no train is larger.
@@ -45,9 +41,10 @@ struct Train {
 }
 
 /// Where the connection is.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 enum State {
     /// Slow start, as normal TCP has it.
+    #[default]
     SlowStart,
     /// A train is on its way.
     Probing(Train),
@@ -58,55 +55,30 @@ enum State {
 }
 
 /// Trains of packets, each twice as fast as the one before.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Past {
-    /// Parameter, 2^-16.
-    spread: u64,
-    /// Parameter, 2^-16.
-    tolerance: u64,
+    parameters: Parameters,
     state: State,
     mss: u64,
 }
 
-impl Default for Past {
-    fn default() -> Self {
-        Self { spread: part(SPREAD), tolerance: part(TOLERANCE), state: State::SlowStart, mss: 0 }
-    }
-}
-
-fn part(x: f64) -> u64 {
-    (x * ONE as f64).round() as u64
-}
-
-impl Scheme for Past {
-    const INFO: Info = Info {
+scheme! {
+    impl Scheme for Past {
         label: "past",
         role: Role::Startup,
         source: "Hu and Steenkiste, ICNP 2003; Yu and Newman, section 2",
         summary: "paced trains, each twice as fast, until the ACKs of one come further apart than its packets left",
         needs: Signals::PACING.and(Signals::RTT),
-        params: &[
-            Param {
-                name: "spread",
-                kind: ParamKind::Number { min: 0.05, max: 1.0 },
-                default: "0.5",
-                doc: "part of a round trip over which a train leaves",
-            },
-            Param {
-                name: "tolerance",
-                kind: ParamKind::Number { min: 0.01, max: 1.0 },
-                default: "0.1",
-                doc: "by how much the gaps of the ACKs must exceed those of the packets",
-            },
-        ],
-    };
+    }
 
-    fn set(&mut self, name: &str, value: Value) {
-        match (name, value) {
-            ("spread", Value::Number(x)) => self.spread = part(x),
-            ("tolerance", Value::Number(x)) => self.tolerance = part(x),
-            _ => unreachable!("past has no parameter {name} of this kind"),
-        }
+    pub struct Parameters {
+        // Part of a round trip over which a train leaves. The next train waits for the last ACK of the one before, so
+        // a train and its ACKs take this much more than a round trip.
+        /// part of a round trip over which a train leaves
+        spread: Fixed<ONE> in 0.05..=1.0 = 0.5,
+        // By how much ACKs must come further apart than their packets left.
+        /// by how much the gaps of the ACKs must exceed those of the packets
+        tolerance: Fixed<ONE> in 0.01..=1.0 = 0.1,
     }
 }
 
@@ -147,14 +119,14 @@ impl Past {
         let size = (size.min(MAX_TRAIN) / self.mss).max(1) * self.mss;
         control.cwnd = size;
         if rtt > Nanos::ZERO {
-            control.pace(size, Nanos(mul_div(rtt.0, self.spread, ONE)), self.mss);
+            control.pace(size, Nanos(mul_div(rtt.0, self.parameters.spread.0, ONE)), self.mss);
         }
         self.state = State::Probing(Train::new(size, delivered));
     }
 
     /// The whole train is acknowledged.
     fn judge(&mut self, train: &Train, ack: &Ack, control: &mut Control) -> Step {
-        let (window, reason) = match train.slowed(self.tolerance) {
+        let (window, reason) = match train.slowed(self.parameters.tolerance.0) {
             Some(rate) => (rate.bytes_in(ack.min_rtt), Exit::Delivery),
             None if train.size >= control.ssthresh => (control.ssthresh, Exit::Threshold),
             None => {

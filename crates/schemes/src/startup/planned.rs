@@ -3,35 +3,31 @@
 
 use core::fmt::Debug;
 
-use crate::scheme::{Info, Scheme, Value};
 use firstflight_contract::{
-    Ack, Congestion, Control, Entry, Exit, Nanos, Phase, Plan, Rate, Signals, Step, Why, slow_start,
+    Ack, Congestion, Control, Entry, Exit, Nanos, Phase, Plan, Rate, Step, Why, slow_start,
 };
 
 /// Bytes. No plan makes a first flight larger: no TCP peer takes more (RFC 7323 section 2.2).
 const MAX_FLIGHT: u64 = 1 << 30;
 
-/// In what such schemes differ.
+/// Parameters of a scheme that follows a plan.
 pub trait Follows: Clone + Debug + Default {
-    /// What the registry lists. Parameters shape the plan unless [`Follows::set`] keeps them.
-    const INFO: Info;
+    /// Whether a window in the plan becomes a first flight; if not, the scheme follows the threshold only.
+    const PACES: bool;
 
     /// Whether a plan is followed after an idle time, too.
     const AFTER_IDLE: bool = false;
 
-    /// Most segments that may leave back to back in the first flight.
+    /// Largest number of segments that may leave back to back in the first flight.
     fn depth(&self) -> u64 {
         1
     }
-
-    /// Keeps a parameter that is the sender's.
-    fn set(&mut self, _name: &str, _value: Value) {}
 }
 
-/// A scheme that follows a plan, and is slow start where there is none.
+/// A scheme that follows a plan; without a plan it is slow start.
 #[derive(Clone, Debug, Default)]
-pub struct Planned<S> {
-    scheme: S,
+pub struct Planned<P> {
+    pub(crate) parameters: P,
     flight: Option<Flight>,
 }
 
@@ -45,15 +41,7 @@ struct Flight {
     mss: u64,
 }
 
-impl<S: Follows> Scheme for Planned<S> {
-    const INFO: Info = S::INFO;
-
-    fn set(&mut self, name: &str, value: Value) {
-        self.scheme.set(name, value);
-    }
-}
-
-impl<S: Follows> Planned<S> {
+impl<P: Follows> Planned<P> {
     fn stop_pacing(&mut self, control: &mut Control) {
         self.flight = None;
         control.pacing = Rate::NONE;
@@ -61,11 +49,11 @@ impl<S: Follows> Planned<S> {
     }
 }
 
-impl<S: Follows> Phase for Planned<S> {
+impl<P: Follows> Phase for Planned<P> {
     fn enter(&mut self, entry: &Entry, control: &mut Control) {
         self.stop_pacing(control);
         let Plan { cwnd, ssthresh, rtt, .. } = entry.plan;
-        if entry.why != Why::Connect && !(S::AFTER_IDLE && entry.why == Why::Idle) {
+        if entry.why != Why::Connect && !(P::AFTER_IDLE && entry.why == Why::Idle) {
             return;
         }
         if ssthresh > 0 {
@@ -73,14 +61,14 @@ impl<S: Follows> Phase for Planned<S> {
         }
         // The RTT of the plan is the time the flight is to take; without one there is nothing to pace over.
         let over = if rtt > Nanos::ZERO { rtt } else { entry.rtt };
-        if cwnd == 0 || over == Nanos::ZERO || !S::INFO.needs.has(Signals::PACING) {
+        if cwnd == 0 || over == Nanos::ZERO || !P::PACES {
             return;
         }
         let mss = u64::from(entry.mss);
         let window = cwnd.clamp(mss, MAX_FLIGHT.max(mss));
         control.cwnd = window;
         control.pacing = Rate::of(window, over).max(Rate(1));
-        control.burst = self.scheme.depth().max(1).saturating_mul(mss).min(MAX_FLIGHT);
+        control.burst = self.parameters.depth().max(1).saturating_mul(mss).min(MAX_FLIGHT);
         self.flight = Some(Flight { window, before: None, mss });
     }
 
@@ -110,14 +98,15 @@ impl<S: Follows> Phase for Planned<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scheme::{Scheme as _, Value};
     use crate::startup::{js::Js, liss::Liss, miss::Miss, spand::Spand};
     use firstflight_contract::Trigger;
 
     const MSS: u64 = 1000;
     const RTT: Nanos = Nanos::from_millis(100);
 
-    fn start<S: Follows>(why: Why, plan: Plan) -> (Planned<S>, Control) {
-        let mut phase = Planned::default();
+    fn start<S: Phase + Default>(why: Why, plan: Plan) -> (S, Control) {
+        let mut phase = S::default();
         // Initial window 1 and threshold 10, as in Yu and Newman.
         let mut control = Control { cwnd: MSS, ssthresh: 10 * MSS, ..Control::default() };
         phase.enter(&Entry { why, plan, mss: MSS as u32, ..Entry::default() }, &mut control);
@@ -159,7 +148,7 @@ mod tests {
 
     #[test]
     fn js_without_pacing_may_send_all_of_its_window_back_to_back() {
-        let mut phase = Planned::<Js>::default();
+        let mut phase = Js::default();
         phase.set("paced", Value::Flag(false));
         let mut control = Control { cwnd: MSS, ..Control::default() };
         let entry = Entry { why: Why::Connect, plan: plan(20, 20), mss: MSS as u32, ..Entry::default() };

@@ -5,24 +5,21 @@
 //! connection begin with a window for that rate, paced over a round trip. A loss among those packets shows that the
 //! answer was wrong, and the window becomes what it would have been without it.
 
-use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
+use crate::scheme;
 use firstflight_contract::{
     Ack, Congestion, Control, Entry, Exit, Nanos, Phase, Rate, Role, Signals, Step, Trigger, Why, slow_start,
 };
 
-/// Section 3.1: the largest rate a request can say, 40 kbit/s times 2^15.
+/// Section 3.1: the largest rate that a request can carry, 40 kbit/s times 2^15.
 const MOST: Rate = Rate(40_000 << 15);
 /// Bytes. Section 4: the estimated size of the TCP and IP headers, H.
 const HEADER: u64 = 40;
-/// Nanoseconds. ns-2's `qs_rtt_`: what is queued is asked for in such a round trip, before one is known.
-const EXPECTED_RTT: Nanos = Nanos::from_millis(50);
-/// Segments. ns-2's `qs_thresh_`: less than this is not worth asking for.
-const WORTHWHILE: u64 = 4;
 
 /// Where the connection is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 enum State {
     /// Nothing was granted, or all that was is acknowledged: slow start.
+    #[default]
     SlowStart,
     /// The granted window leaves at an even pace ("Quick-Start mode").
     Paced,
@@ -33,80 +30,47 @@ enum State {
 }
 
 /// A first window that the routers granted.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct QuickStart {
-    /// Parameters.
-    request: Rate,
-    expected_rtt: Nanos,
-    worthwhile: u64,
+    parameters: Parameters,
     state: State,
     mss: u64,
     initial_window: u64,
 }
 
-impl Default for QuickStart {
-    fn default() -> Self {
-        Self {
-            request: MOST,
-            expected_rtt: EXPECTED_RTT,
-            worthwhile: WORTHWHILE,
-            state: State::SlowStart,
-            mss: 0,
-            initial_window: 0,
-        }
-    }
-}
-
-impl Scheme for QuickStart {
-    const INFO: Info = Info {
+scheme! {
+    impl Scheme for QuickStart {
         label: "quick-start",
         role: Role::Startup,
         source: "RFC 4782",
         summary: "a first window at the rate that every router on the path granted, then slow start",
         needs: Signals::PACING.and(Signals::HANDSHAKE).and(Signals::GRANT),
-        params: &[
-            Param {
-                name: "request",
-                kind: ParamKind::Rate,
-                default: "1310.72 Mbit/s",
-                doc: "most to ask for (section 3.1: 40 kbit/s times a power of two, up to 2^15)",
-            },
-            Param {
-                name: "expected_rtt",
-                kind: ParamKind::Time,
-                default: "50 ms",
-                doc: "no more is asked for than sends what is queued in this time (ns-2: qs_rtt_)",
-            },
-            Param {
-                name: "worthwhile",
-                kind: ParamKind::Packets,
-                default: "4 packets",
-                doc: "with less than this queued nothing is asked for (ns-2: qs_thresh_)",
-            },
-        ],
-    };
+    }
 
-    fn set(&mut self, name: &str, value: Value) {
-        match (name, value) {
-            ("request", Value::Rate(rate)) => self.request = rate,
-            ("expected_rtt", Value::Time(time)) => self.expected_rtt = time,
-            ("worthwhile", Value::Packets(n)) => self.worthwhile = n,
-            _ => unreachable!("quick-start has no parameter {name} of this kind"),
-        }
+    pub struct Parameters {
+        // Section 3.1: the largest rate a request can say, 40 kbit/s times 2^15.
+        /// most to ask for (section 3.1: 40 kbit/s times a power of two, up to 2^15)
+        request: Rate = 1310.72 Mbit/s,
+        // Nanoseconds. ns-2's `qs_rtt_`: what is queued is asked for in such a round trip, before one is known.
+        /// no more is asked for than sends what is queued in this time (ns-2: qs_rtt_)
+        expected_rtt: Nanos = 50 ms,
+        // Segments. ns-2's `qs_thresh_`: less than this is not worth asking for.
+        /// with less than this queued nothing is asked for (ns-2: qs_thresh_)
+        worthwhile: u64 = 4 packets,
     }
 }
 
 impl Phase for QuickStart {
     fn open(&mut self, entry: &Entry, control: &mut Control) {
-        if entry.flow_size < self.worthwhile.saturating_mul(entry.mss.into()) {
+        if entry.flow_size < self.parameters.worthwhile.saturating_mul(entry.mss.into()) {
             return;
         }
         // A queue without end is asked for at the full rate.
         let wanted = match entry.flow_size {
-            u64::MAX => self.request,
-            queued => Rate::of(queued, self.expected_rtt.max(Nanos(1))),
+            u64::MAX => self.parameters.request,
+            queued => Rate::of(queued, self.parameters.expected_rtt.max(Nanos(1))),
         };
-        control.ask = wanted.min(self.request).min(MOST);
+        control.ask = wanted.min(self.parameters.request).min(MOST);
     }
 
     fn enter(&mut self, entry: &Entry, control: &mut Control) {

@@ -5,60 +5,45 @@
 //! once is wanted. Most of the old window leaves at an even pace until the first ACK restarts the clock. A connection
 //! begins with plain slow start.
 
-use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
+use crate::scheme;
+use crate::scheme::Fixed;
 use firstflight_contract::{
     Ack, Congestion, Control, Entry, Exit, Nanos, Phase, Rate, Role, Signals, Step, Why, mul_div_round,
     slow_start,
 };
 
-/// Thousandths of the old window that are paced: 0.75 (`rbp_scale_` in ns-2).
-const SCALE: u64 = 750;
 /// Segments. However small the old window was, two are paced (`RBP_MIN_SEGMENTS` in ns-2).
 const LEAST: u64 = 2;
 
 /// Most of the old window at an even pace, until the first ACK.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct RateBasedPacing {
-    /// Parameter, thousandths.
-    scale: u64,
+    parameters: Parameters,
     /// Sending has resumed, and no ACK has come since.
     resuming: bool,
 }
 
-impl Default for RateBasedPacing {
-    fn default() -> Self {
-        Self { scale: SCALE, resuming: false }
-    }
-}
-
-impl Scheme for RateBasedPacing {
-    const INFO: Info = Info {
+scheme! {
+    impl Scheme for RateBasedPacing {
         label: "rate-based-pacing",
         role: Role::Startup,
         source: "Visweswaraiah and Heidemann, USC TR 97-661; ns-2 tcp-rbp.cc",
         summary: "slow start; after idle three quarters of the old window, paced until the first ACK",
         needs: Signals::PACING,
-        params: &[Param {
-            name: "scale",
-            kind: ParamKind::Number { min: 0.001, max: 1.0 },
-            default: "0.75",
-            doc: "share of the old window that is paced",
-        }],
-    };
+        resumes: true,
+    }
 
-    const RESUMES: bool = true;
-
-    fn set(&mut self, _: &str, value: Value) {
-        if let Value::Number(x) = value {
-            self.scale = (x * 1000.0).round() as u64;
-        }
+    pub struct Parameters {
+        // Thousandths of the old window that are paced: 0.75 (`rbp_scale_` in ns-2).
+        /// share of the old window that is paced
+        scale: Fixed<1000> in 0.001..=1.0 = 0.75,
     }
 }
 
 impl RateBasedPacing {
     /// `W = max (2, round (scale * cwnd))`, segments.
     fn paced_window(&self, window: u64, mss: u64) -> u64 {
-        mul_div_round(window, self.scale, mss * 1000).max(LEAST)
+        mul_div_round(window, self.parameters.scale.0, mss * 1000).max(LEAST)
     }
 
     fn stop(&mut self, control: &mut Control) {
@@ -112,6 +97,7 @@ impl Phase for RateBasedPacing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scheme::{Scheme as _, Value};
     use firstflight_contract::Trigger;
 
     const MSS: u64 = 1000;

@@ -1,23 +1,20 @@
 //! Slow start: V. Jacobson, "Congestion Avoidance and Control", SIGCOMM 1988; RFC 5681 section 3.1.
 
-use crate::scheme::{Info, Scheme};
-use firstflight_contract::{Ack, Congestion, Control, Entry, Phase, Role, Signals, Step, slow_start};
+use crate::scheme;
+use firstflight_contract::{Ack, Congestion, Control, Entry, Phase, Role, Step, slow_start};
 
 /// Slow start. Initial window and threshold are the flow's, not the scheme's.
 #[derive(Clone, Debug, Default)]
 pub struct SlowStart;
 
-impl Scheme for SlowStart {
-    const INFO: Info = Info {
+scheme! {
+    impl Scheme for SlowStart {
         label: "slow-start",
         role: Role::Startup,
         source: "RFC 5681 section 3.1",
         summary: "one segment per ACK until the threshold or a loss",
-        needs: Signals::NONE,
-        params: &[],
-    };
-
-    const BELOW_THRESHOLD: bool = true;
+        below_threshold: true,
+    }
 }
 
 impl Phase for SlowStart {

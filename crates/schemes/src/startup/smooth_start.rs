@@ -4,81 +4,42 @@
 //! Slow start doubles right up to the threshold and then all but stops. This scheme approaches the threshold in steps: from
 //! some way below it, each round trip takes one ACK more for every segment that the window grows.
 
-use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
-use firstflight_contract::{
-    Ack, Congestion, Control, Entry, Phase, Role, Signals, Step, mul_shift, slow_start,
-};
-
-/// Grain number: ACKs for a segment in the first round trip above `smsthresh`.
-const GRAIN: u64 = 2;
-/// Depth: round trips from the first grain to the coarsest.
-const DEPTH: u64 = 2;
-/// `smsthresh` over `ssthresh`: that of the defaults above, from which two round trips reach `ssthresh`.
-const SMSTHRESH: f64 = 0.5;
+use crate::scheme;
+use crate::scheme::Fixed;
+use firstflight_contract::{Ack, Congestion, Control, Entry, Phase, Role, Step, mul_shift, slow_start};
 
 /// Parts are kept in 2^-32.
 const ONE_BITS: u32 = 32;
+const ONE: u64 = 1 << ONE_BITS;
 
 /// Slow start that slows down before the threshold.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct SmoothStart {
-    /// Parameters.
-    first: u64,
-    depth: u64,
-    /// Parameter, 2^-32.
-    share: u64,
+    parameters: Parameters,
     /// ACKs for a segment now; zero below `smsthresh`.
     grain: u64,
     /// Growth below one byte, in units of 1/grain byte.
     remainder: u64,
 }
 
-fn part(x: f64) -> u64 {
-    (x * (1u64 << ONE_BITS) as f64).round() as u64
-}
-
-impl Default for SmoothStart {
-    fn default() -> Self {
-        Self { first: GRAIN, depth: DEPTH, share: part(SMSTHRESH), grain: 0, remainder: 0 }
-    }
-}
-
-impl Scheme for SmoothStart {
-    const INFO: Info = Info {
+scheme! {
+    impl Scheme for SmoothStart {
         label: "smooth-start",
         role: Role::Startup,
         source: "Wang, Xin, Reeves, Shin, ISCC 2000",
         summary: "slow start that slows down step by step before it reaches the threshold",
-        needs: Signals::NONE,
-        params: &[
-            Param {
-                name: "gn",
-                kind: ParamKind::Number { min: 1.0, max: 64.0 },
-                default: "2",
-                doc: "grain number: ACKs for a segment in the first round trip above smsthresh, rounded to a whole number",
-            },
-            Param {
-                name: "dp",
-                kind: ParamKind::Number { min: 1.0, max: 64.0 },
-                default: "2",
-                doc: "depth: steps, a round trip each, in which it takes one ACK more, rounded to a whole number",
-            },
-            Param {
-                name: "smsthresh",
-                kind: ParamKind::Number { min: 0.0, max: 1.0 },
-                default: "0.5",
-                doc: "part of ssthresh from which on growth slows down",
-            },
-        ],
-    };
+    }
 
-    fn set(&mut self, name: &str, value: Value) {
-        match (name, value) {
-            ("gn", Value::Number(x)) => self.first = x.round() as u64,
-            ("dp", Value::Number(x)) => self.depth = x.round() as u64,
-            ("smsthresh", Value::Number(x)) => self.share = part(x),
-            _ => unreachable!("smooth-start has no parameter {name} of this kind"),
-        }
+    pub struct Parameters {
+        // Grain number: ACKs for a segment in the first round trip above `smsthresh`.
+        /// grain number: ACKs for a segment in the first round trip above smsthresh, rounded to a whole number
+        gn: u64 in 1..=64 = 2,
+        // Depth: round trips from the first grain to the coarsest.
+        /// depth: steps, a round trip each, in which it takes one ACK more, rounded to a whole number
+        dp: u64 in 1..=64 = 2,
+        // `smsthresh` over `ssthresh`: that of the defaults above, from which two round trips reach `ssthresh`.
+        /// part of ssthresh from which on growth slows down
+        smsthresh: Fixed<ONE> in 0.0..=1.0 = 0.5,
     }
 }
 
@@ -88,7 +49,7 @@ impl SmoothStart {
         if ssthresh == u64::MAX {
             return u64::MAX;
         }
-        mul_shift(ssthresh, self.share, ONE_BITS)
+        mul_shift(ssthresh, self.parameters.smsthresh.0, ONE_BITS)
     }
 }
 
@@ -108,9 +69,9 @@ impl Phase for SmoothStart {
             return slow_start(ack, control);
         }
         if self.grain == 0 {
-            self.grain = self.first;
+            self.grain = self.parameters.gn;
             self.remainder = 0;
-        } else if ack.is(Ack::ROUND_START) && self.grain + 1 < self.first + self.depth {
+        } else if ack.is(Ack::ROUND_START) && self.grain + 1 < self.parameters.gn + self.parameters.dp {
             self.grain += 1;
             self.remainder = 0;
         }
@@ -127,6 +88,7 @@ impl Phase for SmoothStart {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scheme::{Scheme as _, Value};
     use firstflight_contract::Exit;
 
     const MSS: u64 = 1000;

@@ -4,79 +4,58 @@
 //! Instead of slow start the sender enters congestion avoidance at once, with the window that completes the transfer
 //! soonest (in the plan), sent through a token bucket. When that window has been paced out it is standard TCP again.
 
-use crate::scheme::{Info, Param, ParamKind, Value};
-use crate::startup::planned::Follows;
-use firstflight_contract::{Role, Signals};
+use crate::startup::planned::{Follows, Planned};
+use crate::{choice, scheme};
+use firstflight_contract::{Nanos, Role, Signals};
 
 /// The best first window for the transfer's size, through a token bucket, then congestion avoidance.
-#[derive(Clone, Debug)]
-pub struct Spand {
-    /// Parameter, segments.
-    depth: u64,
-}
+pub type Spand = Planned<Parameters>;
 
-impl Default for Spand {
-    fn default() -> Self {
-        Self { depth: 4 }
-    }
-}
-
-impl Follows for Spand {
-    const INFO: Info = Info {
+scheme! {
+    impl Scheme for Spand {
         label: "spand",
         role: Role::Startup,
         source: "Zhang, Qiu, Keshav, NOSSDAV 2000",
         summary: "the first window that completes a transfer of this size soonest, paced, then congestion avoidance",
         needs: Signals::PLAN.and(Signals::PACING),
-        params: &[
-            Param {
-                name: "window",
-                kind: ParamKind::Time,
-                default: "300 s",
-                doc: "how long a report of another connection counts (the paper: a sliding window of minutes)",
-            },
-            Param {
-                name: "estimate",
-                kind: ParamKind::Choice(&["sliding", "fading", "decaying"]),
-                default: "sliding",
-                doc: "the mean of the window; the same, halving for every window without reports; or a mean with weights that decay",
-            },
-            Param {
-                name: "b",
-                kind: ParamKind::Packets,
-                default: "1 packets",
-                doc: "packets per ACK, the round trips in which congestion avoidance adds a packet",
-            },
-            Param {
-                name: "shift",
-                kind: ParamKind::Flag,
-                default: "true",
-                doc: "the smallest window that needs as many round trips (shift optimization)",
-            },
-            Param {
-                name: "avoid_loss",
-                kind: ParamKind::Flag,
-                default: "false",
-                doc: "end one packet below the window that met the loss",
-            },
-            Param {
-                name: "depth",
-                kind: ParamKind::Packets,
-                default: "4 packets",
-                doc: "depth of the token bucket",
-            },
-        ],
-    };
+    }
 
+    pub struct Parameters {
+        /// how long a report of another connection counts (the paper: a sliding window of minutes)
+        window: Nanos = 300 s,
+        /// the mean of the window; the same, halving for every window without reports; or a mean with weights that
+        /// decay
+        estimate: Estimate = Sliding,
+        /// packets per ACK, the round trips in which congestion avoidance adds a packet
+        b: u64 = 1 packets,
+        /// the smallest window that needs as many round trips (shift optimization)
+        shift: bool = true,
+        /// end one packet below the window that met the loss
+        avoid_loss: bool = false,
+        /// depth of the token bucket
+        depth: u64 = 4 packets,
+    }
+}
+
+choice! {
+    /// Values of the parameter `estimate`.
+    pub enum Estimate {
+        /// The mean of a sliding window; none when the window is empty.
+        Sliding = "sliding",
+        /// The mean of a sliding window; once the window is empty, the last mean halves with each further length of
+        /// the window.
+        Fading = "fading",
+        /// A mean in which the weight of a report falls by 1/e with each length of the window; none once the newest
+        /// report is older than that.
+        Decaying = "decaying",
+    }
+}
+
+impl Follows for Parameters {
+    const PACES: bool = true;
     const AFTER_IDLE: bool = true;
 
     fn depth(&self) -> u64 {
         self.depth
-    }
-
-    fn set(&mut self, name: &str, value: Value) {
-        if let ("depth", Value::Packets(n)) = (name, value) {
-            self.depth = n;
-        }
     }
 }

@@ -5,95 +5,61 @@
 //! of what that fills in a round trip is the window from then on, sent evenly spaced the first time.
 
 use crate::estimate::packet_pair::{PairFinder, Pairs};
-use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
+use crate::scheme;
+use crate::scheme::Fixed;
 use firstflight_contract::{
     Ack, Congestion, Control, Entry, Phase, Role, Signals, Step, Why, mul_shift, slow_start,
 };
 
-/// "an initial cwnd of four packets per RTT", segments.
-const FIRST_WINDOW: u64 = 4;
-/// "a fixed fraction (e.g. 1/8th) of this BDP estimate".
-const FRACTION: f64 = 0.125;
 /// Fractions are kept in 2^-16.
 const ONE_BITS: u32 = 16;
+const ONE: u64 = 1 << ONE_BITS;
 
 /// Where the connection is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 enum State {
     /// The first flight's ACKs are being timed.
     Probing,
     /// The estimated window leaves evenly spaced, until this much is delivered.
     Pacing { until: u64 },
     /// Slow start, as normal TCP has it.
+    #[default]
     SlowStart,
 }
 
 /// Slow start that skips what a packet pair shows to be safe.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct SwiftStart {
-    /// Parameter, segments.
-    first_window: u64,
-    /// Parameter, 2^-16.
-    fraction: u64,
+    parameters: Parameters,
     state: State,
     mss: u64,
     finder: PairFinder,
     pairs: Pairs,
 }
 
-impl Default for SwiftStart {
-    fn default() -> Self {
-        Self {
-            first_window: FIRST_WINDOW,
-            fraction: part(FRACTION),
-            state: State::SlowStart,
-            mss: 0,
-            finder: PairFinder::default(),
-            pairs: Pairs::default(),
-        }
-    }
-}
-
-fn part(x: f64) -> u64 {
-    (x * f64::from(1 << ONE_BITS)).round() as u64
-}
-
-impl Scheme for SwiftStart {
-    const INFO: Info = Info {
+scheme! {
+    impl Scheme for SwiftStart {
         label: "swift-start",
         role: Role::Startup,
         source: "Partridge, Rockwell, Allman, Krishnan, Sterbenz, BBN TR-8339; Liu, thesis, section 2.2",
         summary: "after the first round trip an eighth of the BDP that packet pairs show, paced once, then slow start",
         needs: Signals::PACING.and(Signals::RTT),
-        params: &[
-            Param {
-                name: "first_window",
-                kind: ParamKind::Packets,
-                default: "4 packets",
-                doc: "sent as a burst at first, in place of the flow's initial window; 0 counts as 1",
-            },
-            Param {
-                name: "fraction",
-                kind: ParamKind::Number { min: 0.01, max: 1.0 },
-                default: "0.125",
-                doc: "part of the estimated bandwidth-delay product that becomes the window",
-            },
-        ],
-    };
+    }
 
-    fn set(&mut self, name: &str, value: Value) {
-        match (name, value) {
-            ("first_window", Value::Packets(n)) => self.first_window = n,
-            ("fraction", Value::Number(x)) => self.fraction = part(x),
-            _ => unreachable!("swift-start has no parameter {name} of this kind"),
-        }
+    pub struct Parameters {
+        // "an initial cwnd of four packets per RTT", segments.
+        /// sent as a burst at first, in place of the flow's initial window; 0 counts as 1
+        first_window: u64 = 4 packets,
+        // "a fixed fraction (e.g. 1/8th) of this BDP estimate".
+        /// part of the estimated bandwidth-delay product that becomes the window
+        fraction: Fixed<ONE> in 0.01..=1.0 = 0.125,
     }
 }
 
 impl SwiftStart {
     fn first_flight(&self) -> u64 {
         // 2^40 bytes are beyond every path.
-        self.first_window.max(1).saturating_mul(self.mss).min(1 << 40)
+        self.parameters.first_window.max(1).saturating_mul(self.mss).min(1 << 40)
     }
 
     /// The first flight is acknowledged: moves the window to what its ACKs show.
@@ -101,7 +67,7 @@ impl SwiftStart {
         self.state = State::SlowStart;
         // "It then calculates the network BDP by multiplying the estimated bandwidth by the RTT measurement"
         let bdp = self.pairs.median().bytes_in(ack.min_rtt);
-        let window = mul_shift(bdp, self.fraction, ONE_BITS).min(control.ssthresh);
+        let window = mul_shift(bdp, self.parameters.fraction.0, ONE_BITS).min(control.ssthresh);
         // Where slow start's window is larger already there is nothing to gain.
         if window > control.cwnd {
             control.cwnd = window;
@@ -159,6 +125,7 @@ impl Phase for SwiftStart {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scheme::{Scheme as _, Value};
     use firstflight_contract::{Exit, Nanos, Rate, Trigger};
 
     const MSS: u64 = 1000;

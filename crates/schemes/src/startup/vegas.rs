@@ -6,71 +6,42 @@
 //! window. It ends when more than `gamma` segments of a flight waited at the bottleneck.
 
 use crate::estimate::backlog::Backlog;
-use crate::scheme::{Info, Param, ParamKind, Scheme, Value};
+use crate::scheme;
+use crate::scheme::Fixed;
 use firstflight_contract::{
     Ack, Congestion, Control, Entry, Exit, Phase, Role, Signals, Step, Why, mul_shift, slow_start,
 };
 
-/// Segments; ns-2's `v_gamma_`.
-const GAMMA: u64 = 1;
-/// ns-2: "cwnd_-=(cwnd_/8)".
-const CUT: f64 = 0.125;
-
 /// Parts are kept in 2^-32.
 const ONE_BITS: u32 = 32;
+const ONE: u64 = 1 << ONE_BITS;
 
 /// Slow start that measures every other round trip.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Vegas {
-    /// Parameter, segments.
-    gamma: u64,
-    /// Parameter, 2^-32.
-    cut: u64,
+    parameters: Parameters,
     mss: u64,
     backlog: Backlog,
     /// Whether the window grows with the ACKs of this flight.
     growing: bool,
 }
 
-impl Default for Vegas {
-    fn default() -> Self {
-        Self { gamma: GAMMA, cut: part(CUT), mss: 0, backlog: Backlog::default(), growing: false }
-    }
-}
-
-fn part(x: f64) -> u64 {
-    (x * (1u64 << ONE_BITS) as f64).round() as u64
-}
-
-impl Scheme for Vegas {
-    const INFO: Info = Info {
+scheme! {
+    impl Scheme for Vegas {
         label: "vegas",
         role: Role::Startup,
         source: "Brakmo, Peterson, IEEE JSAC 13(8), 1995, section III.C",
         summary: "doubles every other round trip until a flight's segments wait at the bottleneck",
         needs: Signals::RTT,
-        params: &[
-            Param {
-                name: "gamma",
-                kind: ParamKind::Packets,
-                default: "1 packets",
-                doc: "segments of a flight that may wait at the bottleneck (ns-2 and Linux: 1)",
-            },
-            Param {
-                name: "cut",
-                kind: ParamKind::Number { min: 0.0, max: 0.9 },
-                default: "0.125",
-                doc: "part of the window given up when more wait (ns-2: 1/8)",
-            },
-        ],
-    };
+    }
 
-    fn set(&mut self, name: &str, value: Value) {
-        match (name, value) {
-            ("gamma", Value::Packets(n)) => self.gamma = n,
-            ("cut", Value::Number(x)) => self.cut = part(x),
-            _ => unreachable!("vegas has no parameter {name} of this kind"),
-        }
+    pub struct Parameters {
+        // Segments; ns-2's `v_gamma_`.
+        /// segments of a flight that may wait at the bottleneck (ns-2 and Linux: 1)
+        gamma: u64 = 1 packets,
+        // ns-2: "cwnd_-=(cwnd_/8)".
+        /// part of the window given up when more wait (ns-2: 1/8)
+        cut: Fixed<ONE> in 0.0..=0.9 = 0.125,
     }
 }
 
@@ -96,10 +67,10 @@ impl Phase for Vegas {
             // "Vegas allows exponential growth only every other RTT. In between, the congestion window stays fixed so that a
             // valid comparison of the expected and actual rates can be made."
             self.growing = !self.growing;
-            if self.growing && segments(waiting, self.mss) > self.gamma {
+            if self.growing && segments(waiting, self.mss) > self.parameters.gamma {
                 // ns-2: "slow-down a bit to ensure the net is not so congested". The threshold falls below any window, so
                 // that no slow start follows before the next timeout.
-                let cut = mul_shift(control.cwnd, self.cut, ONE_BITS);
+                let cut = mul_shift(control.cwnd, self.parameters.cut.0, ONE_BITS);
                 control.ssthresh = 2 * self.mss;
                 control.cwnd = (control.cwnd - cut).max(control.ssthresh).min(control.cwnd);
                 return Step::Exit(Exit::Delay);
@@ -131,6 +102,7 @@ pub(crate) fn limits(cwnd: u64, ack: &Ack, mss: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scheme::{Scheme as _, Value};
     use firstflight_contract::Nanos;
 
     const MSS: u64 = 1000;

@@ -5,7 +5,6 @@ use firstflight_host::chain::Chain;
 use firstflight_scenario as scenario;
 use firstflight_scenario::{FlowGroup, Profile};
 use firstflight_schemes::registry::AnyPhase;
-use firstflight_schemes::scheme::Scheme;
 use firstflight_schemes::startup::rate_based_pacing::RateBasedPacing;
 use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::rto::RtoConfig;

@@ -142,7 +142,9 @@ fn trace(trace: &LinkTrace) -> Arc<RateTrace> {
         Schedule::Opportunities(times) => {
             RateTrace::opportunities(times.iter().map(|ms| ms * 1_000_000).collect())
         }
-        Schedule::Rates(steps) => RateTrace::rates(steps.iter().map(|(from, rate)| (from.0, rate.0)).collect()),
+        Schedule::Rates(steps) => {
+            RateTrace::rates(steps.iter().map(|(from, rate)| (from.0, rate.0)).collect())
+        }
     })
 }
 

@@ -69,10 +69,10 @@ impl Linux {
             *self = Self::default();
         }
         self.mss = entry.mss.into();
-        self.jiffy = parameters.jiffy.0;
+        self.jiffy = parameters.jiffy.0.max(1);
         self.hold = 1_000_000_000 / 32 / self.jiffy;
         // bic_scale, 41 for 0.4: the kernel takes C in tenths of 1/1024.
-        self.curve = 10 * rounded((parameters.c << SCALE_BITS) / 10);
+        self.curve = 10 * rounded((parameters.c.0 << SCALE_BITS) / 10);
         // 3 (1 - beta)/(1 + beta) segments a window, turned over; divided in this order.
         let beta = beta(parameters);
         self.reno_eighths = 8 * (1024 + beta) / 3 / (1024 - beta);
@@ -223,7 +223,7 @@ impl Linux {
 
 /// beta in 1/1024: 717 for 0.7.
 fn beta(parameters: &Parameters) -> u64 {
-    rounded(parameters.beta << SCALE_BITS)
+    rounded(parameters.beta.0 << SCALE_BITS)
 }
 
 /// A number in 2^-32 to the nearest integer.

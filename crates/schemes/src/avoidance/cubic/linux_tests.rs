@@ -1,7 +1,8 @@
 //! The kernel's CUBIC by hand, and against its rules in floating point.
 
-use super::super::JIFFY;
 use super::*;
+
+const JIFFY: Nanos = Nanos::from_millis(4);
 
 const MSS: u64 = 1000;
 

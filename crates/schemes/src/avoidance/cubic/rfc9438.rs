@@ -113,10 +113,10 @@ impl Rfc9438 {
 
     pub(super) fn enter(&mut self, parameters: &Parameters, entry: &Entry) {
         self.mss = entry.mss.into();
-        let c = parameters.c * self.mss;
+        let c = parameters.c.0 * self.mss;
         self.scale = mul_shift(c, CUBIC_TICK, 32 + CUBIC_TICK_BITS - SCALE_BITS).max(1);
         // Section 4.3: alpha_cubic = 3 (1 - beta_cubic) / (1 + beta_cubic)
-        self.alpha = mul_div(self.mss << ALPHA_BITS, 3 * (ONE - parameters.beta), ONE + parameters.beta);
+        self.alpha = mul_div(self.mss << ALPHA_BITS, 3 * (ONE - parameters.beta.0), ONE + parameters.beta.0);
         // W_max and cwnd_prior stay: a loss in the slow start after a timeout still compares with them.
         self.stage.begun = false;
         self.stage.reduced = false;
@@ -186,14 +186,14 @@ impl Rfc9438 {
         // Section 4.7: W_max = cwnd (1 + beta_cubic) / 2 if cwnd < W_max and fast convergence is enabled,
         // else cwnd.
         self.stage.w_max = if parameters.fast_convergence && cwnd < self.stage.w_max {
-            Self::times(cwnd, (ONE + parameters.beta) / 2)
+            Self::times(cwnd, (ONE + parameters.beta.0) / 2)
         } else {
             cwnd
         };
         // Section 4.6: "ssthresh = flight_size * beta_cubic; cwnd_prior = cwnd; cwnd = max(ssthresh, 2) if
         // reduction on loss, max(ssthresh, 1) if on ECE; ssthresh = max(ssthresh, 2)". Section 4.8: a timeout
         // sets ssthresh the same way; the host sets cwnd.
-        let reduced = Self::times(event.base, parameters.beta);
+        let reduced = Self::times(event.base, parameters.beta.0);
         let floor = if event.trigger == Trigger::Mark { 1 } else { 2 };
         self.stage.cwnd_prior = cwnd;
         control.cwnd = reduced.max(floor * self.mss);
