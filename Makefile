@@ -1,10 +1,11 @@
 # make build   what the build needs, then target/release/firstflight
 # make run     compare start-up schemes on a capture that ships with the repository
 # make test    what the tests need, then every test, lints and formatting
+# make regenerate   rewrite every generated file: C header, indexes, pictures, schema and reference of scenarios
 # make bench   speed of the simulator, beside ns-2 where it is installed
 # make reproduction   run the five papers again at full length, and publish the pages
 # make fuzz    fuzz the readers of captures and scenarios, SECONDS each
-.PHONY: build run test bench reproduction reproduction-pages reproduction-publish fuzz deny miri packages-build packages-test packages-bench
+.PHONY: build run test regenerate bench reproduction reproduction-pages reproduction-publish fuzz deny miri packages-build packages-test packages-bench
 
 SHELL := /bin/bash
 BIN := target/release/firstflight
@@ -26,6 +27,13 @@ test: packages-build packages-test
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
 	cargo test --workspace --locked
+
+# Tests fail while one of these files is stale.
+regenerate: packages-build
+	cargo run --locked --package firstflight-contract --example header
+	cargo run --locked --package firstflight-schemes --example algorithms_index
+	cargo run --locked --package firstflight-scenario --example reference
+	cargo run --locked --release --package firstflight-report --example scheme_plots
 
 bench: packages-build packages-bench
 	cargo bench --locked --package firstflight-sim --bench engine

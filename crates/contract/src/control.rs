@@ -3,6 +3,8 @@
 use crate::{Nanos, Rate};
 
 /// The registers that a phase may write. The host clamps and enforces them.
+///
+/// In C, 6 bytes of padding follow `provisional`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Control {

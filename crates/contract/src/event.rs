@@ -105,6 +105,8 @@ impl DescribeAck for Ack {
 }
 
 /// Data left the host.
+///
+/// In C, 4 bytes of padding follow `mss`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sent {

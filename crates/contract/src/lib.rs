@@ -8,7 +8,7 @@
 //! field's documentation says otherwise.
 //!
 //! The crate allocates nothing and uses no floating point, so that a scheme built on it also runs in the Linux kernel.
-//! Every event struct and [`Step`] has a C layout.
+//! Every event struct, [`Control`] and [`Step`] have a C layout, declared in `include/firstflight.h`.
 
 #![no_std]
 
@@ -30,5 +30,5 @@ pub use mul_div::{
 };
 pub use phase::{Phase, slow_start};
 pub use signals::Signals;
-pub use step::{Exit, Step};
+pub use step::{Exit, StartupExit, Step};
 pub use units::{Nanos, Rate};

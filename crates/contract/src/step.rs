@@ -1,6 +1,6 @@
 //! The answer of a phase to an event: it stays, or it ends for a stated reason.
 
-use crate::Trigger;
+use crate::{Nanos, Trigger};
 
 /// Whether a phase goes on; no phase ends without a reason.
 ///
@@ -79,6 +79,20 @@ impl Exit {
             Self::Timeout => "timeout",
         }
     }
+}
+
+/// The end of a connection's start-up.
+///
+/// In C, 4 bytes of padding follow `reason`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StartupExit {
+    /// Time at which the first avoidance phase began.
+    pub at: Nanos,
+    /// Window at that time, before any reduction, bytes.
+    pub cwnd: u64,
+    /// Reason.
+    pub reason: Exit,
 }
 
 impl From<Trigger> for Exit {

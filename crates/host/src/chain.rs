@@ -5,22 +5,10 @@ use alloc::vec::Vec;
 
 use firstflight_contract::{
     Ack, Beginning, Congestion, Control, Declaration, Declared, DescribeAck, Entry, Exit, Nanos, Phase, Plan,
-    Rate, Role, Sent, Signals, Step, Trigger, Why, slow_start,
+    Rate, Role, Sent, Signals, StartupExit, Step, Trigger, Why, slow_start,
 };
 
 use crate::phases::{Phases, Sequence};
-
-/// The end of a connection's start-up.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StartupExit {
-    /// Time at which the first avoidance phase began.
-    pub at: Nanos,
-    /// Window at that time, before any reduction, bytes.
-    pub cwnd: u64,
-    /// Reason.
-    pub reason: Exit,
-}
 
 /// Reason why phases do not make a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]

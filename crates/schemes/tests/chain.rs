@@ -1,7 +1,7 @@
 //! How a chain runs its phases, seen from the host.
 
-use firstflight_contract::{Ack, Congestion, Entry, Exit, Nanos, Plan, Rate, Trigger};
-use firstflight_host::chain::{Chain, StartupExit};
+use firstflight_contract::{Ack, Congestion, Entry, Exit, Nanos, Plan, Rate, StartupExit, Trigger};
+use firstflight_host::chain::Chain;
 use firstflight_schemes::registry::AnyPhase;
 
 const MSS: u64 = 1000;

@@ -3,7 +3,7 @@
 use crate::config::{LinkConfig, Network};
 use crate::engine::{Engine, Mode, Plan};
 use crate::observe::{NoObserver, Observer};
-use firstflight_host::chain::StartupExit;
+use firstflight_contract::StartupExit;
 use firstflight_net::link::LinkStats;
 
 /// Result of a finished run.

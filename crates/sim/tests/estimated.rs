@@ -7,8 +7,7 @@
 mod common;
 
 use common::{Case, network, run};
-use firstflight_contract::Exit;
-use firstflight_host::chain::StartupExit;
+use firstflight_contract::{Exit, StartupExit};
 use firstflight_sim::outcome::FlowOutcome;
 
 const MSS: u64 = 960;

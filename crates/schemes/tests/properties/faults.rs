@@ -2,8 +2,8 @@
 
 use std::cell::Cell;
 
-use firstflight_contract::{Ack, Congestion, Control, Entry, Exit, Nanos, Rate};
-use firstflight_host::chain::{Chain, StartupExit};
+use firstflight_contract::{Ack, Congestion, Control, Entry, Exit, Nanos, Rate, StartupExit};
+use firstflight_host::chain::Chain;
 use firstflight_schemes::registry::AnyPhase;
 
 use crate::model::Subject;

@@ -3,8 +3,8 @@
 
 use std::collections::VecDeque;
 
-use firstflight_contract::{Ack, Congestion, Control, Entry, Load, Nanos, Plan, Rate, Trigger};
-use firstflight_host::chain::{Chain, StartupExit};
+use firstflight_contract::{Ack, Congestion, Control, Entry, Load, Nanos, Plan, Rate, StartupExit, Trigger};
+use firstflight_host::chain::Chain;
 use firstflight_host::round::RoundCounter;
 use firstflight_schemes::registry::AnyPhase;
 use proptest::prelude::*;
