@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use firstflight_contract::Signals;
 use firstflight_report::{Colour, Folder, stage_all, stage_traces, table};
-use firstflight_scenario::quantity::{BYTE_UNITS, Depth, QuantityError, parse_bytes, parse_depth};
+use firstflight_scenario::quantity::{Depth, parse_bytes, parse_depth};
 use firstflight_scenario::{Network, Profile, SchemeSpec, nearest};
 use firstflight_schemes::registry::SCHEMES;
 use firstflight_study::compare::{Input, Known, Request, compare, recordings};
@@ -262,15 +262,7 @@ fn size(text: &str) -> Result<u64, Failure> {
             Err(wrong(&"more than 1 TB, the largest size that is simulated").into())
         }
         Ok(bytes) => Ok(bytes),
-        Err(error) => {
-            let near = match &error {
-                QuantityError::UnknownUnit { unit, .. } => {
-                    nearest(unit, BYTE_UNITS.iter().map(|(unit, _)| *unit))
-                }
-                _ => None,
-            };
-            Err(wrong(&error).nearest(near).into())
-        }
+        Err(error) => Err(wrong(&error.problem).nearest(error.nearest.as_deref()).into()),
     }
 }
 

@@ -40,8 +40,8 @@ impl Keys {
 
 /// Converts an error about a key, such as `flow[0].min_rto`, to one about its option, `--min-rto`.
 fn in_option(error: &Error) -> Failure {
-    let key = error.key.rsplit('.').next().filter(|key| !key.ends_with(']') && !key.is_empty());
-    let place = key.map_or("command line".into(), |key| option(key, error.value.as_deref()));
+    let key = error.place.key.rsplit('.').next().filter(|key| !key.ends_with(']') && !key.is_empty());
+    let place = key.map_or("command line".into(), |key| option(key, error.place.value.as_deref()));
     let wrong = Wrong::at(place, &error.problem).nearest(error.nearest.as_deref());
     match &error.expected {
         Some(expected) => wrong.expected(expected).into(),

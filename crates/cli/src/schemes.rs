@@ -1,10 +1,8 @@
 //! The schemes that `--scheme`, `--startup` and `--avoidance` select.
 
-use std::fmt::Display;
-
 use firstflight_contract::Role;
-use firstflight_scenario::scheme::{SchemeError, labels_of, parse_phases};
-use firstflight_scenario::{PhaseSpec, SchemeSpec, nearest};
+use firstflight_scenario::scheme::{labels_of, parse_phases};
+use firstflight_scenario::{Error, PhaseSpec, Problem, SchemeSpec, nearest};
 
 use crate::failure::{Failure, Wrong};
 use crate::keys::{option, quoted};
@@ -44,7 +42,7 @@ pub(crate) fn schemes(
     }
     let avoidance = one_avoidance(avoidance.unwrap_or(DEFAULT_AVOIDANCE))?;
     for text in startups {
-        let fail = |error: &SchemeError| refused("startup", text, error, STARTUP);
+        let fail = |error: &Error| refused("startup", text, error, STARTUP);
         let mut phases = parse_phases(text, STARTUP).map_err(|error| fail(&error))?;
         if let Some(phase) = phases.iter().find(|phase| phase.role() == Role::Avoidance) {
             return Err(wrong_role("startup", text, phase, "a start-up scheme", STARTUP));
@@ -76,21 +74,16 @@ fn one_avoidance(text: &str) -> Result<PhaseSpec, Failure> {
     }
 }
 
-fn refused(name: &str, text: &str, error: &SchemeError, roles: &'static [Role]) -> Failure {
-    let at = |problem: &dyn Display| Wrong::at(option(name, Some(&quoted(text))), problem);
-    let wrong = match error {
-        SchemeError::Unknown { label, .. } => at(&format!("there is no scheme \"{label}\""))
-            .expected(labels(roles))
-            .nearest(nearest(label, labels_of(roles))),
-        SchemeError::NotBuilt(label) => {
-            at(&format!("{label} is not implemented yet")).expected(labels(roles))
+fn refused(name: &str, text: &str, error: &Error, roles: &'static [Role]) -> Failure {
+    let wrong = Wrong::at(option(name, Some(&quoted(text))), &error.problem);
+    match (&error.problem, &error.expected) {
+        (Problem::UnknownName { name, .. }, _) => {
+            wrong.expected(labels(roles)).nearest(nearest(name, labels_of(roles))).into()
         }
-        SchemeError::Order(_) => {
-            at(error).expected("start-up schemes and then one avoidance scheme, such as \"slow-start+cubic\"")
-        }
-        SchemeError::TooMany(_) => at(error),
-    };
-    wrong.into()
+        (Problem::NotImplemented(_), _) => wrong.expected(labels(roles)).into(),
+        (_, Some(expected)) => wrong.expected(expected).into(),
+        (_, None) => wrong.into(),
+    }
 }
 
 fn wrong_role(name: &str, text: &str, phase: &PhaseSpec, wanted: &str, roles: &'static [Role]) -> Failure {
@@ -147,7 +140,7 @@ mod tests {
         assert!(unknown.ends_with("did you mean \"slow-start\"?"), "{unknown}");
         assert!(why(&[], &["cubic"], None).contains("its role is avoidance"));
         assert!(why(&[], &["slow-start"], Some("slow-start")).contains("its role is startup"));
-        assert!(why(&["paced-chirping+cubic"], &[], None).contains("paced-chirping is not implemented yet"));
+        assert!(why(&["paced-chirping+cubic"], &[], None).contains("not implemented: paced-chirping"));
         assert!(why(&["slow-start"], &[], None).contains("no avoidance scheme follows it"));
         assert!(why(&["slow-start+reno"], &[], Some("cubic")).contains("--avoidance: applies to --startup"));
     }

@@ -71,7 +71,7 @@ fn a_scheme_or_queue_that_does_not_exist_is_refused_by_name() {
     refused_scenario(
         flow,
         "[[flow]]\nstartup = \"paced-chirping\"\n",
-        &["bad.toml:6:11: flow[0].startup", "not built yet: paced-chirping"],
+        &["bad.toml:6:11: flow[0].startup", "not implemented: paced-chirping"],
     );
     refused_scenario(
         "buffer =",

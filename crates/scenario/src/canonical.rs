@@ -1,53 +1,46 @@
-//! A scenario written back with every default spelt out, and the hash of that.
+//! Canonical form of a scenario: every default written out, and the hash of that text.
 //!
-//! Two files that describe the same experiment, one of them by leaving out what is the default or by writing
-//! `1 BDP` for `500 packets`, are the same text here. Reading that text gives the same [`Scenario`].
+//! Two files that describe the same experiment, one of which leaves out a default or has `1 BDP` for `500 packets`, have the
+//! same canonical form. Reading the canonical form gives the same [`Scenario`].
 
 use core::fmt::Write;
 
 use firstflight_contract::{Nanos, Rate, Role};
-use firstflight_schemes::scheme::{ParamKind, Value};
 use sha2::{Digest, Sha256};
 
 use crate::dist::Dist;
 use crate::format::{EAGER, UNLIMITED};
 use crate::model::{
-    Codel, Direction, Endpoints, FlowGroup, FqCodel, Growth, Interval, Limit, Network, Queue, Reads, Rounds,
-    Scenario, Source, Start, UdpSource,
+    Codel, Direction, Endpoints, FlowGroup, FqCodel, Graph, Growth, Interval, Limit, Network, Path, Queue,
+    Reads, Red, Rounds, Router, Scenario, Source, Start, UdpSource,
 };
 use crate::quantity::{show_bytes, show_rate, show_time};
-use crate::scheme::PhaseSpec;
 use crate::trace::LinkTrace;
+use crate::tree::{Tree, Value};
 
 impl Scenario {
-    /// The scenario as a file that leaves nothing to a default. [`crate::parse`] gives it back unchanged; where it names
-    /// traces, [`crate::load`] does so beside them.
+    /// The scenario as a file without defaults. [`crate::parse`] reads it back unchanged; if it names traces,
+    /// [`crate::load`] does so in their folder.
     pub fn to_toml(&self) -> String {
-        let mut out = Writer::default();
-        out.text("title", &self.title);
-        if let Some(duration) = self.duration {
-            out.time("duration", duration);
+        let mut out = String::new();
+        let (tables, values): (Vec<_>, Vec<_>) =
+            self.to_tree().into_entries().partition(|(_, value)| value.is_under_heading());
+        write_keys(values, &mut out);
+        for (name, value) in tables {
+            match value {
+                Value::Array(tables) => {
+                    for table in tables {
+                        let _ = writeln!(out, "\n[[{name}]]");
+                        write_table(table.value, &mut out);
+                    }
+                }
+                table => {
+                    let _ = writeln!(out, "\n[{name}]");
+                    write_table(table, &mut out);
+                }
+            }
         }
-        out.plain("seed", self.seed);
-        out.heading("[packet]");
-        out.bytes("size", self.packet.size.into());
-        if let Some(size) = self.packet.ack_size {
-            out.bytes("ack_size", size.into());
-        }
-        out.network(&self.network);
-        for flow in &self.flows {
-            out.heading(match flow.source {
-                Source::Flow => "[[flow]]",
-                Source::Telnet(_) => "[[telnet]]",
-                Source::Web(_) => "[[web]]",
-            });
-            out.flow(flow, &self.network);
-        }
-        for udp in &self.udp {
-            out.heading("[[udp]]");
-            out.udp(udp, &self.network);
-        }
-        out.0
+        out
     }
 
     /// SHA-256 of [`Scenario::to_toml`], in hexadecimal: equal for files that describe the same experiment.
@@ -57,312 +50,310 @@ impl Scenario {
             hex
         })
     }
+
+    /// The canonical form as a tree.
+    pub(crate) fn to_tree(&self) -> Tree {
+        let mut root = Tree::default();
+        root.set("title", Value::text(&self.title));
+        if let Some(duration) = self.duration {
+            root.set("duration", time(duration));
+        }
+        root.set("seed", Value::Integer(self.seed.into()));
+        let ack_size = self.packet.ack_size.map(|size| ("ack_size", bytes(size.into())));
+        let packet = [("size", bytes(self.packet.size.into()))].into_iter().chain(ack_size);
+        root.set("packet", Value::table(packet));
+        match &self.network {
+            Network::Dumbbell(path) => root.set("path", Value::Table(dumbbell(path))),
+            Network::Graph(graph) => nodes_and_links(graph, &mut root),
+        }
+        for flow in &self.flows {
+            let name = match flow.source {
+                Source::Flow => "flow",
+                Source::Telnet(_) => "telnet",
+                Source::Web(_) => "web",
+            };
+            root.push(name, group(flow, &self.network));
+        }
+        for udp in &self.udp {
+            root.push("udp", udp_source(udp, &self.network));
+        }
+        root
+    }
 }
 
-fn codel_keys(codel: Codel) -> String {
-    let Codel { target, interval, ecn } = codel;
-    format!("target = {}, interval = {}, ecn = {ecn}", time(target), time(interval))
+fn write_table(table: Value, out: &mut String) {
+    if let Value::Table(table) = table {
+        write_keys(table.into_entries(), out);
+    }
 }
 
-#[derive(Default)]
-struct Writer(String);
-
-impl Writer {
-    fn heading(&mut self, heading: &str) {
-        let _ = writeln!(self.0, "\n{heading}");
+fn write_keys(entries: impl IntoIterator<Item = (String, Value)>, out: &mut String) {
+    for (key, value) in entries {
+        let _ = writeln!(out, "{key} = {value}");
     }
+}
 
-    fn plain(&mut self, key: &str, value: impl core::fmt::Display) {
-        let _ = writeln!(self.0, "{key} = {value}");
+fn dumbbell(path: &Path) -> Tree {
+    let mut out = Tree::default();
+    supply(path.rate, path.trace.as_ref(), &mut out);
+    out.set("rtt", time(path.rtt));
+    hop(path.buffer, &path.queue, path.loss, &mut out);
+    out.set("access_rate", rate(path.access_rate));
+    out
+}
+
+fn nodes_and_links(graph: &Graph, root: &mut Tree) {
+    for node in &graph.nodes {
+        let mut out = Tree::default();
+        out.set("name", Value::text(&node.name));
+        out.set("access_rate", rate(node.access_rate));
+        if let Some(subnet) = &node.subnet {
+            out.set("subnet", Value::text(subnet));
+        }
+        root.push("node", out);
     }
-
-    fn text(&mut self, key: &str, value: &str) {
-        self.plain(key, quoted(value));
+    for link in &graph.links {
+        let mut out = Tree::default();
+        out.set("name", Value::text(&link.name));
+        out.set("from", Value::text(&graph.nodes[link.from].name));
+        out.set("to", Value::text(&graph.nodes[link.to].name));
+        supply(link.rate, link.trace.as_ref(), &mut out);
+        out.set("delay", time(link.delay));
+        out.set("cost", Value::Integer(link.cost.into()));
+        hop(link.buffer, &link.queue, link.loss, &mut out);
+        root.push("link", out);
     }
+}
 
-    fn time(&mut self, key: &str, value: Nanos) {
-        self.plain(key, time(value));
+fn supply(own: Rate, trace: Option<&LinkTrace>, out: &mut Tree) {
+    match trace {
+        None => out.set("rate", rate(own)),
+        Some(trace) => out.set("trace", Value::Trace(trace.clone())),
     }
+}
 
-    fn bytes(&mut self, key: &str, value: u64) {
-        self.plain(key, bytes(value));
+fn hop(buffer: Limit, discipline: &Queue, loss: f64, out: &mut Tree) {
+    out.set("buffer", limit(buffer));
+    out.set("queue", queue(discipline));
+    out.set("loss", Value::Float(loss));
+}
+
+fn group(flow: &FlowGroup, network: &Network) -> Tree {
+    let mut out = Tree::default();
+    out.set("name", Value::text(&flow.name));
+    out.set("profile", Value::text(flow.profile.word()));
+    let count = flow.count.map_or_else(|| Value::text(UNLIMITED), |count| Value::Integer(count.into()));
+    out.set(if matches!(flow.source, Source::Web(_)) { "sessions" } else { "count" }, count);
+    out.set("start", start(flow.start));
+    out.set("size", flow.size.map_or_else(|| Value::text(UNLIMITED), |size| dist(size, bytes)));
+    traffic(flow, &mut out);
+    if let Some(lifetime) = flow.lifetime {
+        out.set("lifetime", dist(lifetime, time));
     }
-
-    fn window(&mut self, key: &str, value: Option<u64>) {
-        self.plain(key, value.map_or_else(|| quoted(UNLIMITED), bytes));
+    if let Some(transfers) = flow.rounds {
+        out.set("rounds", rounds(transfers));
     }
+    scheme(flow, &mut out);
+    stack(flow, &mut out);
+    ends(&flow.endpoints, network, &mut out);
+    out.set("extra_rtt", dist(flow.extra_rtt, time));
+    out
+}
 
-    fn network(&mut self, network: &Network) {
-        match network {
-            Network::Dumbbell(path) => {
-                self.heading("[path]");
-                self.supply(path.rate, path.trace.as_ref());
-                self.time("rtt", path.rtt);
-                self.hop(path.buffer, &path.queue, path.loss);
-                self.text("access_rate", &show_rate(path.access_rate));
+/// The keys that differ between transfers, telnet and web.
+fn traffic(flow: &FlowGroup, out: &mut Tree) {
+    let parallel = Value::Integer(flow.parallel.into());
+    match flow.source {
+        Source::Flow => out.set("parallel", parallel),
+        Source::Telnet(Interval::Tcplib) => out.set("interval", Value::text("tcplib")),
+        Source::Telnet(Interval::Law(law)) => out.set("interval", dist(law, time)),
+        Source::Web(web) => {
+            if web.persistent {
+                out.set("parallel", parallel);
             }
-            Network::Graph(graph) => {
-                for node in &graph.nodes {
-                    self.heading("[[node]]");
-                    self.text("name", &node.name);
-                    self.text("access_rate", &show_rate(node.access_rate));
-                    if let Some(subnet) = &node.subnet {
-                        self.text("subnet", subnet);
-                    }
-                }
-                for link in &graph.links {
-                    self.heading("[[link]]");
-                    self.text("name", &link.name);
-                    self.text("from", &graph.nodes[link.from].name);
-                    self.text("to", &graph.nodes[link.to].name);
-                    self.supply(link.rate, link.trace.as_ref());
-                    self.time("delay", link.delay);
-                    self.plain("cost", link.cost);
-                    self.hop(link.buffer, &link.queue, link.loss);
-                }
-            }
-        }
-    }
-
-    fn supply(&mut self, rate: Rate, trace: Option<&LinkTrace>) {
-        match trace {
-            None => self.text("rate", &show_rate(rate)),
-            Some(LinkTrace { file, sha256, .. }) => {
-                self.plain("trace", format_args!("{} # SHA-256 {sha256}", quoted(file)));
-            }
-        }
-    }
-
-    fn hop(&mut self, buffer: Limit, queue: &Queue, loss: f64) {
-        self.plain(
-            "buffer",
-            match buffer {
-                Limit::Packets(n) => packets(n),
-                Limit::Bytes(n) => bytes(n),
-            },
-        );
-        match *queue {
-            Queue::DropTail => self.text("queue", "drop-tail"),
-            Queue::Router(mut router) => {
-                let label = router.label();
-                let params = router.params().into_iter().map(|(name, value)| format!(", {name} = {value:?}"));
-                let params: String = params.collect();
-                self.plain("queue", format_args!("{{ kind = \"{label}\"{params} }}"));
-            }
-            Queue::Priority => self.text("queue", "priority"),
-            Queue::Codel(codel) => {
-                self.plain("queue", format_args!("{{ kind = \"codel\", {} }}", codel_keys(codel)));
-            }
-            Queue::FqCodel(FqCodel { codel, quantum, flows }) => self.plain(
-                "queue",
-                format_args!(
-                    "{{ kind = \"fq-codel\", {}, quantum = {}, flows = {flows} }}",
-                    codel_keys(codel),
-                    bytes(quantum)
-                ),
-            ),
-            Queue::Red(red) | Queue::Choke(red) => self.plain(
-                "queue",
-                format_args!(
-                    "{{ kind = \"{}\", min = {}, max = {}, weight = {:?}, max_p = {:?}, gentle = {}, ecn = {} }}",
-                    if matches!(queue, Queue::Red(_)) { "red" } else { "choke" },
-                    packets(red.min),
-                    packets(red.max),
-                    red.weight,
-                    red.max_p,
-                    red.gentle,
-                    red.ecn
-                ),
-            ),
-        }
-        self.plain("loss", format_args!("{loss:?}"));
-    }
-
-    fn flow(&mut self, flow: &FlowGroup, network: &Network) {
-        self.text("name", &flow.name);
-        self.text("profile", flow.profile.word());
-        let count = flow.count.map_or_else(|| quoted(UNLIMITED), |count| count.to_string());
-        self.plain(if matches!(flow.source, Source::Web(_)) { "sessions" } else { "count" }, count);
-        self.plain("start", start(flow.start));
-        self.plain("size", flow.size.map_or_else(|| quoted(UNLIMITED), |size| dist(size, bytes)));
-        match flow.source {
-            Source::Flow => self.plain("parallel", flow.parallel),
-            Source::Telnet(Interval::Tcplib) => self.text("interval", "tcplib"),
-            Source::Telnet(Interval::Law(law)) => self.plain("interval", dist(law, time)),
-            Source::Web(web) => {
-                if web.persistent {
-                    self.plain("parallel", flow.parallel);
-                }
-                self.plain("pages", web.pages);
-                self.plain("page_gap", dist(web.page_gap, time));
-                self.plain("objects", dist(web.objects, |x| format!("{x:?}")));
-                self.plain("object_gap", dist(web.object_gap, time));
-                self.text("connections", if web.persistent { "persistent" } else { "per-object" });
-            }
-        }
-        if let Some(lifetime) = flow.lifetime {
-            self.plain("lifetime", dist(lifetime, time));
-        }
-        if let Some(Rounds { count, idle, jitter }) = flow.rounds {
-            let (idle, jitter) = (time(idle), time(jitter));
-            self.plain("rounds", format_args!("{{ count = {count}, idle = {idle}, jitter = {jitter} }}"));
-        }
-        let (last, before) = flow.scheme.phases().split_last().expect("a scheme has phases");
-        let whole = last.role() == Role::Standalone;
-        match before {
-            [] if whole => self.plain("startup", phase(last)),
-            // It begins by itself.
-            [] => {}
-            [one] => self.plain("startup", phase(one)),
-            several => {
-                let list: Vec<_> = several.iter().map(phase).collect();
-                self.plain("startup", format_args!("[{}]", list.join(", ")));
-            }
-        }
-        if !whole {
-            self.plain("avoidance", phase(last));
-        }
-        self.text("recovery", flow.recovery.word());
-        if flow.has_partial_acks() {
-            self.text("partial_acks", flow.partial_acks.word());
-        }
-        self.bytes("initial_window", flow.initial_window);
-        self.window("initial_ssthresh", flow.initial_ssthresh);
-        self.window("receive_window", flow.receive_window);
-        self.window("initial_receive_window", flow.initial_receive_window);
-        self.text("receiver", flow.receiver.word());
-        self.time("delayed_ack_timer", flow.delayed_ack_timer);
-        match flow.receiver_reads {
-            Reads::Eager => self.text("receiver_reads", EAGER),
-            Reads::Every(n) => self.bytes("receiver_reads", n),
-        }
-        match flow.growth {
-            Growth::PerAck => self.plain("byte_counting", false),
-            Growth::ByteCounting => self.plain("byte_counting", true),
-            // Only a profile sets it, where the key is absent.
-            Growth::AllAcked => {}
-        }
-        self.time("min_rto", flow.min_rto);
-        self.time("rto_granularity", flow.rto_granularity);
-        self.text("idle_restart", flow.idle_restart.word());
-        self.plain("limited_transmit", flow.limited_transmit);
-        self.plain("handshake", flow.handshake);
-        self.text("data_in_syn", flow.data_in_syn.word());
-        if let Some(cluster) = &flow.cluster {
-            self.text("cluster", cluster);
-        }
-        self.endpoints(&flow.endpoints, network);
-        self.plain("extra_rtt", dist(flow.extra_rtt, time));
-    }
-
-    fn udp(&mut self, udp: &UdpSource, network: &Network) {
-        self.text("name", &udp.name);
-        self.text("rate", &show_rate(udp.rate));
-        self.bytes("size", udp.size.into());
-        self.time("start", udp.start);
-        if let Some(periods) = udp.on_off {
-            let (on, off) = (dist(periods.on, time), dist(periods.off, time));
-            self.plain("on_off", format_args!("{{ on = {on}, off = {off} }}"));
-        }
-        self.endpoints(&udp.endpoints, network);
-    }
-
-    fn endpoints(&mut self, endpoints: &Endpoints, network: &Network) {
-        match (endpoints, network) {
-            (Endpoints::Path(Direction::Forward), _) => self.text("direction", "forward"),
-            (Endpoints::Path(Direction::Reverse), _) => self.text("direction", "reverse"),
-            (Endpoints::Nodes { from, to }, Network::Graph(graph)) => {
-                self.text("from", &graph.nodes[*from].name);
-                self.text("to", &graph.nodes[*to].name);
-            }
-            (Endpoints::Pairs(pairs), Network::Graph(graph)) => {
-                let names = |nodes: &mut dyn Iterator<Item = usize>| {
-                    nodes.map(|node| quoted(&graph.nodes[node].name)).collect::<Vec<_>>().join(", ")
-                };
-                self.plain("from", format_args!("[{}]", names(&mut pairs.iter().map(|pair| pair.0))));
-                self.plain("to", format_args!("[{}]", names(&mut pairs.iter().map(|pair| pair.1))));
-            }
-            (Endpoints::Nodes { .. } | Endpoints::Pairs(_), Network::Dumbbell(_)) => {
-                unreachable!("a dumbbell has no nodes")
-            }
+            out.set("pages", Value::Integer(web.pages.into()));
+            out.set("page_gap", dist(web.page_gap, time));
+            out.set("objects", dist(web.objects, Value::Float));
+            out.set("object_gap", dist(web.object_gap, time));
+            out.set("connections", Value::text(if web.persistent { "persistent" } else { "per-object" }));
         }
     }
 }
 
-fn start(start: Start) -> String {
+fn scheme(flow: &FlowGroup, out: &mut Tree) {
+    let (last, before) = flow.scheme.phases().split_last().expect("a scheme has phases");
+    let mut before: Vec<_> = before.iter().cloned().map(Value::Phase).collect();
+    if last.role() == Role::Standalone {
+        before.push(Value::Phase(last.clone()));
+    }
+    match <[Value; 1]>::try_from(before) {
+        Ok([one]) => out.set("startup", one),
+        // An avoidance scheme that begins the connection itself.
+        Err(none) if none.is_empty() => {}
+        Err(several) => out.set("startup", Value::array(several)),
+    }
+    if last.role() != Role::Standalone {
+        out.set("avoidance", Value::Phase(last.clone()));
+    }
+}
+
+fn stack(flow: &FlowGroup, out: &mut Tree) {
+    let window = |bytes: Option<u64>| bytes.map_or_else(|| Value::text(UNLIMITED), self::bytes);
+    out.set("recovery", Value::text(flow.recovery.word()));
+    if flow.has_partial_acks() {
+        out.set("partial_acks", Value::text(flow.partial_acks.word()));
+    }
+    out.set("initial_window", bytes(flow.initial_window));
+    out.set("initial_ssthresh", window(flow.initial_ssthresh));
+    out.set("receive_window", window(flow.receive_window));
+    out.set("initial_receive_window", window(flow.initial_receive_window));
+    out.set("receiver", Value::text(flow.receiver.word()));
+    out.set("delayed_ack_timer", time(flow.delayed_ack_timer));
+    out.set("receiver_reads", reads(flow.receiver_reads));
+    match flow.growth {
+        Growth::PerAck => out.set("byte_counting", Value::Flag(false)),
+        Growth::ByteCounting => out.set("byte_counting", Value::Flag(true)),
+        // Only a profile sets it; the key is absent.
+        Growth::AllAcked => {}
+    }
+    out.set("min_rto", time(flow.min_rto));
+    out.set("rto_granularity", time(flow.rto_granularity));
+    out.set("idle_restart", Value::text(flow.idle_restart.word()));
+    out.set("limited_transmit", Value::Flag(flow.limited_transmit));
+    out.set("handshake", Value::Flag(flow.handshake));
+    out.set("data_in_syn", Value::text(flow.data_in_syn.word()));
+    if let Some(cluster) = &flow.cluster {
+        out.set("cluster", Value::text(cluster));
+    }
+}
+
+fn udp_source(udp: &UdpSource, network: &Network) -> Tree {
+    let mut out = Tree::default();
+    out.set("name", Value::text(&udp.name));
+    out.set("rate", rate(udp.rate));
+    out.set("size", bytes(udp.size.into()));
+    out.set("start", time(udp.start));
+    if let Some(periods) = udp.on_off {
+        let (on, off) = (dist(periods.on, time), dist(periods.off, time));
+        out.set("on_off", Value::table([("on", on), ("off", off)]));
+    }
+    ends(&udp.endpoints, network, &mut out);
+    out
+}
+
+fn ends(endpoints: &Endpoints, network: &Network, out: &mut Tree) {
+    let (pairs, graph) = match (endpoints, network) {
+        (Endpoints::Path(direction), _) => {
+            let word = if *direction == Direction::Forward { "forward" } else { "reverse" };
+            out.set("direction", Value::text(word));
+            return;
+        }
+        (_, Network::Dumbbell(_)) => unreachable!("a dumbbell has no nodes"),
+        (Endpoints::Nodes { from, to }, Network::Graph(graph)) => {
+            out.set("from", Value::text(&graph.nodes[*from].name));
+            out.set("to", Value::text(&graph.nodes[*to].name));
+            return;
+        }
+        (Endpoints::Pairs(pairs), Network::Graph(graph)) => (pairs, graph),
+    };
+    let name = |node: usize| Value::text(&graph.nodes[node].name);
+    out.set("from", Value::array(pairs.iter().map(|pair| name(pair.0))));
+    out.set("to", Value::array(pairs.iter().map(|pair| name(pair.1))));
+}
+
+pub(crate) fn time(time: Nanos) -> Value {
+    Value::Text(show_time(time))
+}
+
+pub(crate) fn bytes(n: u64) -> Value {
+    Value::Text(show_bytes(n))
+}
+
+pub(crate) fn rate(rate: Rate) -> Value {
+    Value::Text(show_rate(rate))
+}
+
+fn packets(n: impl core::fmt::Display) -> Value {
+    Value::Text(format!("{n} packets"))
+}
+
+pub(crate) fn limit(limit: Limit) -> Value {
+    match limit {
+        Limit::Packets(n) => packets(n),
+        Limit::Bytes(n) => bytes(n),
+    }
+}
+
+pub(crate) fn reads(reads: Reads) -> Value {
+    match reads {
+        Reads::Eager => Value::text(EAGER),
+        Reads::Every(n) => bytes(n),
+    }
+}
+
+pub(crate) fn rounds(rounds: Rounds) -> Value {
+    let Rounds { count, idle, jitter } = rounds;
+    Value::table([("count", Value::Integer(count.into())), ("idle", time(idle)), ("jitter", time(jitter))])
+}
+
+pub(crate) fn start(start: Start) -> Value {
     match start {
         Start::At(at) => time(at),
-        Start::Every(gap) => format!("{{ every = {} }}", time(gap)),
-        Start::Exponential(mean) => format!("{{ exponential = {} }}", time(mean)),
-        Start::Uniform(low, high) => format!("{{ uniform = [{}, {}] }}", time(low), time(high)),
+        Start::Every(gap) => Value::table([("every", time(gap))]),
+        Start::Exponential(mean) => Value::table([("exponential", time(mean))]),
+        Start::Uniform(low, high) => Value::table([("uniform", Value::array([time(low), time(high)]))]),
     }
 }
 
-fn dist<T>(dist: Dist<T>, show: impl Fn(T) -> String) -> String {
+pub(crate) fn dist<T>(dist: Dist<T>, show: impl Fn(T) -> Value) -> Value {
+    let pareto = |mean, shape| Value::table([("mean", show(mean)), ("shape", Value::Float(shape))]);
     match dist {
         Dist::Fixed(x) => show(x),
-        Dist::Uniform(low, high) => format!("{{ uniform = [{}, {}] }}", show(low), show(high)),
-        Dist::Exponential(mean) => format!("{{ exponential = {} }}", show(mean)),
-        Dist::Pareto { mean, shape } => {
-            format!("{{ pareto = {{ mean = {}, shape = {shape:?} }} }}", show(mean))
-        }
-        Dist::ParetoII { mean, shape } => {
-            format!("{{ pareto_ii = {{ mean = {}, shape = {shape:?} }} }}", show(mean))
-        }
+        Dist::Uniform(low, high) => Value::table([("uniform", Value::array([show(low), show(high)]))]),
+        Dist::Exponential(mean) => Value::table([("exponential", show(mean))]),
+        Dist::Pareto { mean, shape } => Value::table([("pareto", pareto(mean, shape))]),
+        Dist::ParetoII { mean, shape } => Value::table([("pareto_ii", pareto(mean, shape))]),
         Dist::Lognormal { median, sigma, tail } => {
-            let tail = tail.map_or_else(String::new, |(from, shape)| {
-                format!(", tail = {{ from = {}, shape = {shape:?} }}", show(from))
+            let tail = tail.map(|(from, shape)| {
+                ("tail", Value::table([("from", show(from)), ("shape", Value::Float(shape))]))
             });
-            format!("{{ lognormal = {{ median = {}, sigma = {sigma:?}{tail} }} }}", show(median))
+            let body = [("median", show(median)), ("sigma", Value::Float(sigma))].into_iter().chain(tail);
+            Value::table([("lognormal", Value::table(body))])
         }
     }
 }
 
-fn phase(phase: &PhaseSpec) -> String {
-    if phase.params.is_empty() {
-        return quoted(phase.label);
-    }
-    let known = phase.build().info().params;
-    let mut out = format!("{{ kind = {}", quoted(phase.label));
-    for &(name, value) in &phase.params {
-        let kind = known.iter().find(|param| param.name == name).map(|param| param.kind);
-        let value = match (value, kind) {
-            (Value::Number(x), _) => format!("{x:?}"),
-            (Value::Time(t), _) => time(t),
-            (Value::Packets(n), _) => packets(n),
-            (Value::Rate(r), _) => quoted(&show_rate(r)),
-            (Value::Flag(flag), _) => flag.to_string(),
-            (Value::Choice(index), Some(ParamKind::Choice(words))) => quoted(words[index]),
-            (Value::Choice(_), _) => unreachable!("the scheme took a choice for {name}"),
-        };
-        let _ = write!(out, ", {name} = {value}");
-    }
-    out + " }"
-}
-
-fn packets(n: impl core::fmt::Display) -> String {
-    format!("\"{n} packets\"")
-}
-
-fn time(time: Nanos) -> String {
-    quoted(&show_time(time))
-}
-
-fn bytes(n: u64) -> String {
-    quoted(&show_bytes(n))
-}
-
-/// A TOML basic string.
-fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            c if c.is_control() => {
-                let _ = write!(out, "\\u{:04X}", u32::from(c));
-            }
-            c => out.push(c),
+pub(crate) fn queue(queue: &Queue) -> Value {
+    let kind = |label: &str| ("kind", Value::text(label));
+    match *queue {
+        Queue::DropTail => Value::text("drop-tail"),
+        Queue::Priority => Value::text("priority"),
+        Queue::Red(red) => Value::table([kind("red")].into_iter().chain(red_keys(red))),
+        Queue::Choke(red) => Value::table([kind("choke")].into_iter().chain(red_keys(red))),
+        Queue::Codel(codel) => Value::table([kind("codel")].into_iter().chain(codel_keys(codel))),
+        Queue::FqCodel(FqCodel { codel, quantum, flows }) => {
+            let own = [("quantum", bytes(quantum)), ("flows", Value::Integer(flows.into()))];
+            Value::table([kind("fq-codel")].into_iter().chain(codel_keys(codel)).chain(own))
         }
+        Queue::Router(router) => Value::table([kind(router.label())].into_iter().chain(router_keys(router))),
     }
-    out + "\""
+}
+
+fn red_keys(red: Red) -> [(&'static str, Value); 6] {
+    [
+        ("min", packets(red.min)),
+        ("max", packets(red.max)),
+        ("weight", Value::Float(red.weight)),
+        ("max_p", Value::Float(red.max_p)),
+        ("gentle", Value::Flag(red.gentle)),
+        ("ecn", Value::Flag(red.ecn)),
+    ]
+}
+
+fn codel_keys(codel: Codel) -> [(&'static str, Value); 3] {
+    [("target", time(codel.target)), ("interval", time(codel.interval)), ("ecn", Value::Flag(codel.ecn))]
+}
+
+fn router_keys(mut router: Router) -> Vec<(&'static str, Value)> {
+    router.params().into_iter().map(|(name, value)| (name, Value::Float(*value))).collect()
 }

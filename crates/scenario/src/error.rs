@@ -1,30 +1,40 @@
-//! What is wrong with a scenario, and where.
+//! The one shape of errors: place, problem, expected, nearest.
+//!
+//! [`Error`] is the error of this crate and of every crate above it.
 
 use core::fmt;
 
-use crate::quantity::QuantityError;
-
-/// The one thing that was found wrong; its parts are those of [`Fault`].
+/// An error in input: its place, the problem, what is expected there, and the nearest valid name.
+///
+/// `Display` prints one line: `base.toml:4:8: path.rate = "40": the unit is missing; expected a rate above zero such as
+/// "40 Mbit/s"`. The parts are those of [`Fault`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error(Box<Fault>);
 
-/// What an [`Error`] says.
+/// The parts of an [`Error`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The file as the caller named it.
-    pub file: String,
-    /// Line and column, both from 1; the column counts characters. Not set if the file could not be read.
-    pub place: Option<(usize, usize)>,
-    /// The key with the tables it is in, `flow[0].start`; empty where no key is concerned.
-    pub key: String,
-    /// The value as written.
-    pub value: Option<String>,
+    /// Where the problem is.
+    pub place: Place,
     /// What is wrong.
     pub problem: Problem,
-    /// What would have been right.
+    /// What is valid there.
     pub expected: Option<String>,
     /// The valid name nearest to the one written.
     pub nearest: Option<String>,
+}
+
+/// Place of a problem.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The file as the caller named it; empty if the input is no file.
+    pub file: String,
+    /// Line and column, both from 1; the column counts characters.
+    pub position: Option<(usize, usize)>,
+    /// The key with the tables that contain it, `flow[0].start`, or an option; empty if the problem concerns no key.
+    pub key: String,
+    /// The value as written.
+    pub value: Option<String>,
 }
 
 /// What is wrong.
@@ -34,20 +44,57 @@ pub enum Problem {
     Unreadable(String),
     /// The text is not TOML.
     Syntax(String),
-    /// There is no such key.
+    /// The key does not exist.
     UnknownKey,
-    /// A key that must be there is not.
+    /// A required key is absent.
     Missing,
     /// The value has another type.
     WrongType(&'static str),
-    /// The value is not such a quantity.
-    Quantity(QuantityError),
-    /// There is no such word, label or node.
-    UnknownName(String),
-    /// It has a meaning, but this version does not do it.
-    NotBuilt(String),
-    /// The value is impossible; why.
-    Impossible(String),
+    /// The value is not a quantity of this kind.
+    Quantity(QuantityProblem),
+    /// The name does not exist.
+    UnknownName {
+        /// Kind of the name, `scheme`; empty if the place makes it clear.
+        what: &'static str,
+        /// The name as written.
+        name: String,
+    },
+    /// The name is reserved for something that this version does not have.
+    NotImplemented(String),
+    /// The value is invalid for this reason.
+    Invalid(String),
+}
+
+/// Reason why a text is not a quantity of the wanted kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum QuantityProblem {
+    /// The text does not begin with a decimal number.
+    NotANumber,
+    /// The number is below zero.
+    Negative,
+    /// The number has no unit.
+    NoUnit,
+    /// The unit does not exist for this kind of quantity.
+    UnknownUnit {
+        /// The unit as written.
+        unit: String,
+        /// The valid units.
+        units: Vec<&'static str>,
+    },
+    /// The unit means bits to some tools and bytes to others: `mbps`.
+    AmbiguousUnit {
+        /// The unit as written.
+        unit: String,
+        /// The unit in bits.
+        bits: &'static str,
+    },
+    /// The quantity is not a whole number of this base unit.
+    NotWhole(&'static str),
+    /// The quantity is above the limit of the format.
+    TooLarge {
+        /// The largest valid value.
+        limit: String,
+    },
 }
 
 impl fmt::Display for Problem {
@@ -59,25 +106,58 @@ impl fmt::Display for Problem {
             Self::Missing => write!(f, "missing"),
             Self::WrongType(found) => write!(f, "{found}"),
             Self::Quantity(why) => write!(f, "{why}"),
-            Self::UnknownName(name) => write!(f, "there is no \"{}\"", clipped(name)),
-            Self::NotBuilt(what) => write!(f, "not built yet: {what}"),
-            Self::Impossible(why) => write!(f, "{why}"),
+            Self::UnknownName { what: "", name } => write!(f, "there is no \"{}\"", clipped(name)),
+            Self::UnknownName { what, name } => write!(f, "there is no {what} \"{}\"", clipped(name)),
+            Self::NotImplemented(what) => write!(f, "not implemented: {what}"),
+            Self::Invalid(why) => write!(f, "{why}"),
+        }
+    }
+}
+
+impl fmt::Display for QuantityProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotANumber => write!(f, "not a number with a unit"),
+            Self::Negative => write!(f, "negative"),
+            Self::NoUnit => write!(f, "the unit is missing"),
+            Self::UnknownUnit { unit, units } => {
+                write!(f, "there is no unit \"{}\" here, only {}", clipped(unit), units.join(", "))
+            }
+            Self::AmbiguousUnit { unit, bits } => write!(
+                f,
+                "\"{unit}\" is refused because it counts bytes in tc and bits elsewhere: write \"{bits}\""
+            ),
+            Self::NotWhole(unit) => write!(f, "not a whole number of {unit}"),
+            Self::TooLarge { limit } => write!(f, "above the limit of {limit}"),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file)?;
+        if let Some((line, column)) = self.position {
+            write!(f, ":{line}:{column}")?;
+        }
+        if self.key.is_empty() {
+            return Ok(());
+        }
+        let separator = if self.file.is_empty() { "" } else { ": " };
+        write!(f, "{separator}{}", clipped(&self.key))?;
+        match &self.value {
+            Some(value) => write!(f, " = {}", clipped(value)),
+            None => Ok(()),
         }
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.file)?;
-        if let Some((line, column)) = self.place {
-            write!(f, ":{line}:{column}")?;
+        let place = self.place.to_string();
+        if !place.is_empty() {
+            write!(f, "{place}: ")?;
         }
-        match (&self.key[..], &self.value) {
-            ("", _) => {}
-            (key, None) => write!(f, ": {}", clipped(key))?,
-            (key, Some(value)) => write!(f, ": {} = {}", clipped(key), clipped(value))?,
-        }
-        write!(f, ": {}", self.problem)?;
+        write!(f, "{}", self.problem)?;
         if let Some(expected) = &self.expected {
             write!(f, "; expected {expected}")?;
         }
@@ -97,44 +177,75 @@ impl core::ops::Deref for Error {
     }
 }
 
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        Self(Box::new(fault))
+    }
+}
+
 impl Error {
-    pub(crate) fn new(
-        file: &str,
-        place: Option<(usize, usize)>,
-        key: impl Into<String>,
-        problem: Problem,
+    /// An error without place, expectation and nearest name.
+    pub fn new(problem: Problem) -> Self {
+        Fault { place: Place::default(), problem, expected: None, nearest: None }.into()
+    }
+
+    /// The error that something is invalid for this reason.
+    pub fn invalid(why: impl Into<String>) -> Self {
+        Self::new(Problem::Invalid(why.into()))
+    }
+
+    /// The error that a name does not exist: the valid names are expected, and the nearest of them is proposed.
+    pub fn unknown_name<'a>(
+        what: &'static str,
+        name: &str,
+        valid: impl IntoIterator<Item = &'a str> + Clone,
     ) -> Self {
-        let (file, key) = (file.into(), key.into());
-        Self(Box::new(Fault { file, place, key, value: None, problem, expected: None, nearest: None }))
+        let near = nearest(name, valid.clone());
+        let names: Vec<_> = valid.into_iter().collect();
+        Self::new(Problem::UnknownName { what, name: name.into() })
+            .expecting(format!("one of: {}", names.join(", ")))
+            .near(near)
     }
 
-    pub(crate) fn with_place(mut self, place: (usize, usize)) -> Self {
-        self.0.place = Some(place);
+    /// The same error in `file`, at line and column if they are known.
+    pub fn in_file(mut self, file: &str, position: Option<(usize, usize)>) -> Self {
+        self.0.place.file = file.into();
+        self.0.place.position = position;
         self
     }
 
-    pub(crate) fn with_key(mut self, key: String) -> Self {
-        self.0.key = key;
+    /// The same error at this key or option.
+    pub fn at_key(mut self, key: impl Into<String>) -> Self {
+        self.0.place.key = key.into();
         self
     }
 
-    pub(crate) fn with_value(mut self, value: Option<String>) -> Self {
-        self.0.value = value;
+    /// The same error at a value as written, or at none.
+    pub fn with_value(mut self, value: impl Into<Option<String>>) -> Self {
+        self.0.place.value = value.into();
         self
     }
 
-    pub(crate) fn expecting(mut self, expected: Option<String>) -> Self {
-        self.0.expected = expected;
+    /// The same error with this expectation.
+    pub fn expecting(mut self, expected: impl Into<String>) -> Self {
+        self.0.expected = Some(expected.into());
         self
     }
 
-    pub(crate) fn near(mut self, nearest: Option<&str>) -> Self {
+    /// The same error without an expectation.
+    pub fn without_expectation(mut self) -> Self {
+        self.0.expected = None;
+        self
+    }
+
+    /// The same error with this nearest name, or none.
+    pub fn near(mut self, nearest: Option<&str>) -> Self {
         self.0.nearest = nearest.map(String::from);
         self
     }
 }
 
-/// As much of `text` as a message has room for.
+/// The beginning of `text`, as long as a message has room for.
 pub(crate) fn clipped(text: &str) -> String {
     match text.char_indices().nth(LONGEST_NAME) {
         Some((end, _)) => format!("{} ...", &text[..end]),
@@ -142,11 +253,11 @@ pub(crate) fn clipped(text: &str) -> String {
     }
 }
 
-/// The name nearest to `written`, if one is near enough to be meant.
+/// The name nearest to `written`, if one is near enough.
 ///
-/// Near enough is an optimal string alignment distance (insertion, deletion, substitution, swap of neighbours)
-/// of at most a third of the longer name, or one, that leaves some of the name; or else the shortest name that
-/// has all of `written` in it. Case does not count.
+/// Near enough is an optimal string alignment distance (insertion, deletion, substitution, swap of neighbours) of at most a
+/// third of the longer name, or of one, that leaves some of the name; or else the shortest name that contains all of
+/// `written`. Case does not count.
 pub fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let written = written.to_lowercase();
     if !(1..=LONGEST_NAME).contains(&written.len()) {
@@ -171,5 +282,5 @@ pub fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> O
 
 /// Fewer letters than this are part of too many names.
 const SHORTEST_PART: usize = 3;
-/// Longer than any name there is; the distance takes time with the square of it.
+/// Longer than any valid name; the computation of the distance takes time with the square of the length.
 const LONGEST_NAME: usize = 64;

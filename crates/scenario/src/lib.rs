@@ -22,12 +22,13 @@ pub mod seconds;
 mod source;
 mod topology;
 mod trace;
+mod tree;
 
 pub use dist::{Dist, Quantity};
-pub use error::{Error, Fault, Problem, nearest};
+pub use error::{Error, Fault, Place, Problem, QuantityProblem, nearest};
 pub use model::*;
 pub use places::Places;
 pub use profile::{InitialWindow, Profile, Stack};
-pub use read::{Loaded, load, parse};
+pub use read::{Loaded, load, load_with, parse, parse_with};
 pub use scheme::{PhaseSpec, SchemeSpec};
 pub use trace::{LinkTrace, Schedule};

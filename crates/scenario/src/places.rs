@@ -1,15 +1,16 @@
-//! Where every key of a file stands, for hosts that must refuse one.
+//! Places of the keys of a file, for hosts that must refuse one.
 
 use core::ops::Range;
 use std::collections::BTreeMap;
 
-use toml::de::{DeTable, DeValue};
-
 use crate::error::{Error, Problem};
-use crate::source::Source;
+use crate::source::{Source, excerpt, position};
+use crate::tree::{Tree, Value};
 
-/// Where every key of a file stands. A host that cannot do what a key asks refuses it with an error from here.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Places of the keys of a file; none for a scenario that is not from a file.
+///
+/// A host that cannot run what a key asks for refuses it with an error from here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places {
     file: String,
     text: String,
@@ -17,36 +18,35 @@ pub struct Places {
 }
 
 impl Places {
-    pub(crate) fn of(source: &Source<'_>, root: &DeTable<'_>) -> Self {
+    pub(crate) fn of(source: &Source<'_>, root: &Tree) -> Self {
         let mut spans = BTreeMap::new();
-        let mut open: Vec<_> = root.iter().map(|(name, value)| (name.get_ref().to_string(), value)).collect();
-        while let Some((path, value)) = open.pop() {
-            match value.get_ref() {
-                DeValue::Table(table) => {
-                    open.extend(
-                        table.iter().map(|(name, value)| (format!("{path}.{}", name.get_ref()), value)),
-                    );
+        let mut open: Vec<_> = root.entries().iter().map(|entry| (entry.name.clone(), &entry.node)).collect();
+        while let Some((path, node)) = open.pop() {
+            match &node.value {
+                Value::Table(table) => {
+                    let entries = table.entries().iter();
+                    open.extend(entries.map(|entry| (format!("{path}.{}", entry.name), &entry.node)));
                 }
-                DeValue::Array(array) => {
-                    open.extend(array.iter().enumerate().map(|(i, value)| (format!("{path}[{i}]"), value)));
+                Value::Array(array) => {
+                    let elements = array.iter().enumerate();
+                    open.extend(elements.map(|(i, node)| (format!("{path}[{i}]"), node)));
                 }
                 _ => {}
             }
-            spans.insert(path, value.span());
+            spans.insert(path, node.span.clone());
         }
-        Self { file: source.file.into(), text: source.text.into(), spans }
+        Self { file: source.file.into(), text: source.text.unwrap_or_default().into(), spans }
     }
 
-    /// The error that a host cannot do what `key` (`flow[0].recovery`) asks; `why` says it in full.
+    /// The error that a host cannot do what `key` (`flow[0].recovery`) asks for; `why` is the reason as a whole sentence.
     ///
-    /// Where the file does not give the key, the error points at the innermost table around it that it does give.
+    /// If the file does not give the key, the error is at the innermost table around it that the file gives.
     pub fn refuse(&self, key: &str, why: impl Into<String>) -> Error {
-        let source = Source { file: &self.file, text: &self.text, folder: None };
         let around = core::iter::successors(Some(key), |path| path.rfind(['.', '[']).map(|end| &path[..end]));
         let mut given = around.filter_map(|path| Some((path, self.spans.get(path)?)));
         let found = given.next();
-        let place = found.map(|(_, span)| source.place(span.start));
-        let value = found.filter(|(path, _)| *path == key).and_then(|(_, span)| source.excerpt(span));
-        Error::new(&self.file, place, key, Problem::Impossible(why.into())).with_value(value)
+        let place = found.map(|(_, span)| position(&self.text, span.start));
+        let value = found.filter(|(path, _)| *path == key).and_then(|(_, span)| excerpt(&self.text, span));
+        Error::new(Problem::Invalid(why.into())).in_file(&self.file, place).at_key(key).with_value(value)
     }
 }

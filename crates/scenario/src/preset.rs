@@ -1,6 +1,6 @@
-//! Paths that people know, by name. Each is a scenario file without traffic, and says where its values are from.
+//! Well-known paths, by name. Each is a scenario file without traffic that cites the sources of its values.
 
-use crate::error::nearest;
+use crate::error::Error;
 use crate::read::{Loaded, parse};
 
 /// A named path.
@@ -22,37 +22,13 @@ macro_rules! presets {
 
 presets!("fibre", "cable", "dsl", "lte", "geo-satellite", "leo-satellite", "transatlantic", "data-centre");
 
-/// There is no such preset.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownPreset {
-    /// As asked for.
-    pub name: String,
-    /// What may have been meant.
-    pub nearest: Option<&'static str>,
-}
-
-impl core::fmt::Display for UnknownPreset {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let names: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();
-        write!(f, "there is no path preset \"{}\"; expected one of: {}", self.name, names.join(", "))?;
-        match self.nearest {
-            Some(nearest) => write!(f, "; did you mean \"{nearest}\"?"),
-            None => Ok(()),
-        }
-    }
-}
-
-impl core::error::Error for UnknownPreset {}
-
 /// The preset of this name.
 ///
 /// # Errors
-/// [`UnknownPreset`] if there is none.
-pub fn preset(name: &str) -> Result<&'static Preset, UnknownPreset> {
-    PRESETS.iter().find(|preset| preset.name == name).ok_or_else(|| UnknownPreset {
-        name: name.into(),
-        nearest: nearest(name, PRESETS.iter().map(|preset| preset.name)),
-    })
+/// [`Problem::UnknownName`](crate::Problem::UnknownName) if there is none.
+pub fn preset(name: &str) -> Result<&'static Preset, Error> {
+    let found = PRESETS.iter().find(|preset| preset.name == name);
+    found.ok_or_else(|| Error::unknown_name("path preset", name, PRESETS.iter().map(|preset| preset.name)))
 }
 
 impl Preset {

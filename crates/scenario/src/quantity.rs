@@ -1,13 +1,11 @@
-//! Quantities as people write them: a decimal number and its unit, `40 Mbit/s`, `1.5 s`, `300 KB`, `0.5 BDP`.
+//! Quantities as text: a decimal number and its unit, `40 Mbit/s`, `1.5 s`, `300 KB`, `0.5 BDP`.
 //!
-//! Reading is exact: a number that is not a whole count of the base unit (bit/s, ns, byte, packet) is an error,
-//! never rounded. Writing gives back the same quantity.
-
-use core::fmt;
+//! Reading is exact: a number that is not a whole count of the base unit (bit/s, ns, byte, packet) is an error and never
+//! rounded. Writing a quantity and reading the text gives the same quantity.
 
 use firstflight_contract::{Nanos, Rate};
 
-use crate::error::clipped;
+use crate::error::{Error, Problem, QuantityProblem, nearest};
 use crate::limits;
 
 /// Units of rates, with their bits per second.
@@ -37,13 +35,13 @@ pub const BYTE_UNITS: &[(&str, u64)] = &[
 /// Units of packet counts.
 pub const PACKET_UNITS: &[(&str, u64)] = &[("packets", 1), ("packet", 1)];
 
-/// The unit of bandwidth-delay products, in millionths.
+/// Unit of bandwidth-delay products, in millionths.
 pub const BDP_UNITS: &[(&str, u64)] = &[("BDP", 1_000_000)];
 
-/// An amount of data.
+/// Amount of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
-    /// Bytes; of payload or on the wire, as the place says.
+    /// Bytes: payload or bytes on the wire, as the key defines.
     Bytes(u64),
     /// Full packets.
     Packets(u64),
@@ -59,7 +57,7 @@ impl Amount {
     }
 }
 
-/// The depth of a buffer.
+/// Depth of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
     /// In bytes or packets.
@@ -68,125 +66,81 @@ pub enum Depth {
     Bdp(u64),
 }
 
-/// Why a text is not the quantity that was wanted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum QuantityError {
-    /// It does not begin with a decimal number.
-    NotANumber,
-    /// It is below zero.
-    Negative,
-    /// It has a number but no unit.
-    NoUnit,
-    /// There is no such unit.
-    UnknownUnit {
-        /// As written.
-        unit: String,
-        /// The units that fit here.
-        units: Vec<&'static str>,
-    },
-    /// `mbps` and its kin.
-    AmbiguousUnit {
-        /// As written.
-        unit: String,
-        /// The unit in bits.
-        bits: &'static str,
-    },
-    /// It is not a whole number of this base unit.
-    NotWhole(&'static str),
-    /// It is beyond what the format takes.
-    TooLarge {
-        /// The largest value taken.
-        limit: String,
-    },
-}
-
-impl fmt::Display for QuantityError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotANumber => write!(f, "not a number with a unit"),
-            Self::Negative => write!(f, "negative"),
-            Self::NoUnit => write!(f, "the unit is missing"),
-            Self::UnknownUnit { unit, units } => {
-                write!(f, "there is no unit \"{}\" here, only {}", clipped(unit), units.join(", "))
-            }
-            Self::AmbiguousUnit { unit, bits } => write!(
-                f,
-                "\"{unit}\" is refused because it counts bytes in tc and bits elsewhere: write \"{bits}\""
-            ),
-            Self::NotWhole(unit) => write!(f, "not a whole number of {unit}"),
-            Self::TooLarge { limit } => write!(f, "more than {limit}, the most that is taken"),
-        }
+impl From<QuantityProblem> for Error {
+    fn from(problem: QuantityProblem) -> Self {
+        let near = match &problem {
+            QuantityProblem::UnknownUnit { unit, units } => nearest(unit, units.iter().copied()),
+            _ => None,
+        };
+        Self::new(Problem::Quantity(problem)).near(near)
     }
 }
-
-impl core::error::Error for QuantityError {}
 
 /// Reads a rate, which may be zero.
 ///
 /// # Errors
-/// [`QuantityError`] if `text` is not a rate.
-pub fn parse_rate(text: &str) -> Result<Rate, QuantityError> {
+/// [`Problem::Quantity`] if `text` is not a rate.
+pub fn parse_rate(text: &str) -> Result<Rate, Error> {
     let (number, unit) = split(text)?;
-    // Its kin are spelt in every case there is.
+    // Tools spell these units in upper and lower case.
     if let Some(&(_, bits)) = AMBIGUOUS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)) {
-        return Err(QuantityError::AmbiguousUnit { unit: unit.into(), bits });
+        return Err(QuantityProblem::AmbiguousUnit { unit: unit.into(), bits }.into());
     }
     let scale = find(unit, &[RATE_UNITS])?;
-    number.times(scale, limits::RATE.0, "bit/s", || show_rate(limits::RATE)).map(Rate)
+    Ok(Rate(number.times(scale, limits::RATE.0, "bit/s", || show_rate(limits::RATE))?))
 }
 
 /// Reads a time, which may be zero.
 ///
 /// # Errors
-/// [`QuantityError`] if `text` is not a time.
-pub fn parse_time(text: &str) -> Result<Nanos, QuantityError> {
+/// [`Problem::Quantity`] if `text` is not a time.
+pub fn parse_time(text: &str) -> Result<Nanos, Error> {
     let (number, unit) = split(text)?;
     let scale = find(unit, &[TIME_UNITS])?;
-    number.times(scale, limits::TIME.0, "nanoseconds", || show_time(limits::TIME)).map(Nanos)
+    Ok(Nanos(number.times(scale, limits::TIME.0, "nanoseconds", || show_time(limits::TIME))?))
 }
 
-/// Reads an amount of bytes, which may be zero.
+/// Reads a number of bytes, which may be zero.
 ///
 /// # Errors
-/// [`QuantityError`] if `text` is not a number of bytes.
-pub fn parse_bytes(text: &str) -> Result<u64, QuantityError> {
+/// [`Problem::Quantity`] if `text` is not a number of bytes.
+pub fn parse_bytes(text: &str) -> Result<u64, Error> {
     let (number, unit) = split(text)?;
-    bytes(number, find(unit, &[BYTE_UNITS])?)
+    Ok(bytes(number, find(unit, &[BYTE_UNITS])?)?)
 }
 
 /// Reads an amount of bytes or packets, which may be zero.
 ///
 /// # Errors
-/// [`QuantityError`] if `text` is not an amount.
-pub fn parse_amount(text: &str) -> Result<Amount, QuantityError> {
+/// [`Problem::Quantity`] if `text` is not an amount.
+pub fn parse_amount(text: &str) -> Result<Amount, Error> {
     let (number, unit) = split(text)?;
-    amount(number, unit, &[BYTE_UNITS, PACKET_UNITS])
+    Ok(amount(number, unit, &[BYTE_UNITS, PACKET_UNITS])?)
 }
 
 /// Reads the depth of a buffer, which may be zero.
 ///
 /// # Errors
-/// [`QuantityError`] if `text` is not one.
-pub fn parse_depth(text: &str) -> Result<Depth, QuantityError> {
+/// [`Problem::Quantity`] if `text` is not the depth of a buffer.
+pub fn parse_depth(text: &str) -> Result<Depth, Error> {
     let (number, unit) = split(text)?;
-    match BDP_UNITS.iter().find(|(name, _)| *name == unit) {
-        Some(&(_, scale)) => number
-            .times(scale, limits::BDP_MILLIONTHS, "millionths of a BDP", || "1000 BDP".into())
-            .map(Depth::Bdp),
-        None => amount(number, unit, &[BYTE_UNITS, PACKET_UNITS, BDP_UNITS]).map(Depth::Amount),
-    }
+    let Some(&(_, scale)) = BDP_UNITS.iter().find(|(name, _)| *name == unit) else {
+        return Ok(Depth::Amount(amount(number, unit, &[BYTE_UNITS, PACKET_UNITS, BDP_UNITS])?));
+    };
+    let limit = || "1000 BDP".into();
+    Ok(Depth::Bdp(number.times(scale, limits::BDP_MILLIONTHS, "millionths of a BDP", limit)?))
 }
 
-/// Reads a possibly fractional number of packets.
+/// Reads a number of packets, which may have decimals.
 ///
 /// # Errors
-/// [`QuantityError`] if `text` is not one.
-pub fn parse_packets_f64(text: &str) -> Result<f64, QuantityError> {
+/// [`Problem::Quantity`] if `text` is not a number of packets.
+pub fn parse_packets_f64(text: &str) -> Result<f64, Error> {
     let (number, unit) = split(text)?;
     find(unit, &[PACKET_UNITS])?;
-    let packets = number.text.parse::<f64>().map_err(|_| QuantityError::NotANumber)?;
+    let packets = number.text.parse::<f64>().map_err(|_| QuantityProblem::NotANumber)?;
     if packets > limits::PACKETS as f64 {
-        return Err(too_many_packets());
+        return Err(too_many_packets().into());
     }
     Ok(packets)
 }
@@ -212,7 +166,7 @@ const AMBIGUOUS: &[(&str, &str)] =
 /// A decimal number, kept exact.
 struct Decimal<'a> {
     digits: u128,
-    /// Power of ten that `digits` is to be divided by.
+    /// Negative power of ten by which `digits` is multiplied.
     scale: u32,
     text: &'a str,
 }
@@ -224,56 +178,59 @@ impl Decimal<'_> {
         most: u64,
         base: &'static str,
         limit: impl Fn() -> String,
-    ) -> Result<u64, QuantityError> {
-        let too_large = || QuantityError::TooLarge { limit: limit() };
+    ) -> Result<u64, QuantityProblem> {
+        let too_large = || QuantityProblem::TooLarge { limit: limit() };
         let scaled = self.digits.checked_mul(unit.into()).ok_or_else(too_large)?;
         let divisor = 10u128.pow(self.scale);
         if !scaled.is_multiple_of(divisor) {
-            return Err(QuantityError::NotWhole(base));
+            return Err(QuantityProblem::NotWhole(base));
         }
         u64::try_from(scaled / divisor).ok().filter(|&n| n <= most).ok_or_else(too_large)
     }
 }
 
-fn split(text: &str) -> Result<(Decimal<'_>, &str), QuantityError> {
+fn split(text: &str) -> Result<(Decimal<'_>, &str), QuantityProblem> {
     let text = text.trim();
     if text.starts_with('-') {
-        return Err(QuantityError::Negative);
+        return Err(QuantityProblem::Negative);
     }
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = (&text[..end], text[end..].trim_start());
     let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
     if whole.is_empty() || fraction.is_empty() || fraction.contains('.') {
-        return Err(QuantityError::NotANumber);
+        return Err(QuantityProblem::NotANumber);
     }
     if unit.is_empty() {
-        return Err(QuantityError::NoUnit);
+        return Err(QuantityProblem::NoUnit);
     }
     let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));
     let (digits, scale) = if whole.len() > 19 {
-        // Beyond u64 in any unit.
+        // Above u64 in any unit.
         (u128::MAX, 0)
     } else if fraction.len() > 18 {
         // No unit has that many decimals: not a whole number of any, whatever the digits.
         (1, 38)
     } else {
-        (format!("0{whole}{fraction}").parse().map_err(|_| QuantityError::NotANumber)?, fraction.len() as u32)
+        (
+            format!("0{whole}{fraction}").parse().map_err(|_| QuantityProblem::NotANumber)?,
+            fraction.len() as u32,
+        )
     };
     Ok((Decimal { digits, scale, text: number }, unit))
 }
 
-fn find(unit: &str, tables: &[&'static [(&'static str, u64)]]) -> Result<u64, QuantityError> {
+fn find(unit: &str, tables: &[&'static [(&'static str, u64)]]) -> Result<u64, QuantityProblem> {
     let all = || tables.iter().copied().flatten();
     match all().find(|(name, _)| *name == unit) {
         Some(&(_, scale)) => Ok(scale),
-        None => Err(QuantityError::UnknownUnit {
+        None => Err(QuantityProblem::UnknownUnit {
             unit: unit.into(),
             units: all().map(|&(name, _)| name).collect(),
         }),
     }
 }
 
-fn bytes(number: Decimal<'_>, scale: u64) -> Result<u64, QuantityError> {
+fn bytes(number: Decimal<'_>, scale: u64) -> Result<u64, QuantityProblem> {
     number.times(scale, limits::BYTES, "bytes", || show_bytes(limits::BYTES))
 }
 
@@ -281,18 +238,18 @@ fn amount(
     number: Decimal<'_>,
     unit: &str,
     tables: &[&'static [(&'static str, u64)]],
-) -> Result<Amount, QuantityError> {
+) -> Result<Amount, QuantityProblem> {
     if PACKET_UNITS.iter().any(|(name, _)| *name == unit) {
         return match number.times(1, limits::PACKETS, "packets", String::new) {
-            Err(QuantityError::TooLarge { .. }) => Err(too_many_packets()),
+            Err(QuantityProblem::TooLarge { .. }) => Err(too_many_packets()),
             n => n.map(Amount::Packets),
         };
     }
     bytes(number, find(unit, tables)?).map(Amount::Bytes)
 }
 
-fn too_many_packets() -> QuantityError {
-    QuantityError::TooLarge { limit: format!("{} packets", limits::PACKETS) }
+fn too_many_packets() -> QuantityProblem {
+    QuantityProblem::TooLarge { limit: format!("{} packets", limits::PACKETS) }
 }
 
 fn show(value: u64, units: &[(&str, u64)], zero: &str) -> String {

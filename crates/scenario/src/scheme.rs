@@ -1,97 +1,87 @@
 //! A connection's scheme as data: a chain of labels, each with its parameters.
 
-use core::fmt;
-
 use firstflight_contract::Role;
 use firstflight_host::chain::{Chain, ChainError};
+use firstflight_schemes::catalogue::Schemes;
 use firstflight_schemes::not_implemented::PLANNED;
-use firstflight_schemes::registry::{AnyPhase, SCHEMES};
-use firstflight_schemes::scheme::{Info, ParamKind, Value};
+use firstflight_schemes::registry::AnyPhase;
+use firstflight_schemes::scheme::{ParamKind, Value};
 
-use crate::error::{clipped, nearest};
+use crate::error::{Error, Problem};
 use crate::limits;
 use crate::profile::Stack;
+use crate::quantity::{show_rate, show_time};
+use crate::tree;
 
-/// Start-up schemes in order, then an avoidance scheme; or one that is both.
+/// The catalogue of the registered schemes.
+pub const BUILT_IN: &Schemes = &Schemes::built_in();
+
+/// Start-up schemes in order, then an avoidance scheme; or one scheme that is both.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemeSpec {
     phases: Vec<PhaseSpec>,
 }
 
 /// One phase of a chain.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct PhaseSpec {
-    /// A registered label.
-    pub(crate) label: &'static str,
-    /// Which scheme of that label.
-    role: Role,
-    /// Parameters as given, in alphabetical order; the scheme takes every one.
-    pub(crate) params: Vec<(&'static str, Value)>,
+    /// The scheme with its defaults; each phase that is built is a copy.
+    prototype: AnyPhase,
+    /// Parameters as given, in alphabetical order; each fits the scheme.
+    params: Vec<(&'static str, Value)>,
 }
 
-/// Why a text or a list of phases is not a scheme.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SchemeError {
-    /// No scheme has this label.
-    Unknown {
-        /// As written.
-        label: String,
-        /// The label that may have been meant.
-        nearest: Option<&'static str>,
-    },
-    /// The label is reserved for a scheme that does not exist yet.
-    NotBuilt(&'static str),
-    /// There are more than [`limits::PHASES`].
-    TooMany(usize),
-    /// The phases do not make a chain.
-    Order(ChainError),
-}
-
-impl fmt::Display for SchemeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown { label, nearest } => {
-                write!(f, "there is no scheme \"{}\"; expected {}", clipped(label), listed())?;
-                nearest.map_or(Ok(()), |nearest| write!(f, "; did you mean \"{nearest}\"?"))
-            }
-            Self::NotBuilt(label) => write!(f, "not built yet: {label}; available: {}", listed()),
-            Self::TooMany(n) => write!(f, "{n} phases, and at most {} are taken", limits::PHASES),
-            Self::Order(ChainError::Empty) => write!(f, "no scheme is named"),
-            Self::Order(ChainError::Endless(label)) => {
-                write!(f, "{label} never ends, so that nothing can follow it")
-            }
-            Self::Order(ChainError::Alone { first, last }) => {
-                write!(f, "{last} begins the connection by itself, so that {first} cannot go before it")
-            }
-            Self::Order(ChainError::Unfinished(label)) => {
-                write!(f, "{label} ends, and no avoidance scheme follows it")
-            }
+/// Equal label, role and parameters; of schemes outside the registry, equal prototypes too.
+impl PartialEq for PhaseSpec {
+    fn eq(&self, other: &Self) -> bool {
+        let same = (self.label(), self.role(), &self.params) == (other.label(), other.role(), &other.params);
+        same && match (&self.prototype, &other.prototype) {
+            (AnyPhase::Custom(own), AnyPhase::Custom(other)) => format!("{own:?}") == format!("{other:?}"),
+            (AnyPhase::Custom(_), _) | (_, AnyPhase::Custom(_)) => false,
+            _ => true,
         }
     }
 }
-
-impl core::error::Error for SchemeError {}
 
 impl PhaseSpec {
-    /// The scheme `label` with its defaults: the one with one of `roles` if there is one, so that a label may have a
-    /// scheme in each place of a chain.
+    /// The registered scheme `label` with its defaults: one with a role of `roles` if there is one, or else one of any
+    /// role.
     ///
     /// # Errors
-    /// [`SchemeError`] if there is none of any role.
-    pub fn new(label: &str, roles: &[Role]) -> Result<Self, SchemeError> {
-        if let Some(phase) = AnyPhase::with_role(label, roles).or_else(|| AnyPhase::by_label(label)) {
-            let Info { label, role, .. } = *phase.info();
-            return Ok(Self { label, role, params: vec![] });
-        }
-        if let Some(planned) = PLANNED.iter().find(|planned| planned.name == label) {
-            return Err(SchemeError::NotBuilt(planned.name));
-        }
-        Err(SchemeError::Unknown { label: label.into(), nearest: nearest(label, labels()) })
+    /// [`Problem::UnknownName`], or [`Problem::NotImplemented`] if the label is reserved.
+    pub fn new(label: &str, roles: &[Role]) -> Result<Self, Error> {
+        Self::find(BUILT_IN, label, roles)
     }
 
-    /// Its label.
-    pub const fn label(&self) -> &'static str {
-        self.label
+    /// As [`PhaseSpec::new`], with the schemes of a catalogue.
+    ///
+    /// # Errors
+    /// As [`PhaseSpec::new`].
+    pub fn find(schemes: &Schemes, label: &str, roles: &[Role]) -> Result<Self, Error> {
+        if let Some(phase) = schemes.by_label(label, roles).or_else(|| schemes.by_label(label, &Role::ALL)) {
+            return Ok(Self::of(phase));
+        }
+        if PLANNED.iter().any(|planned| planned.name == label) {
+            let labels: Vec<_> = schemes.labels().collect();
+            let expected = format!("one of: {}", labels.join(", "));
+            return Err(Error::new(Problem::NotImplemented(label.into())).expecting(expected));
+        }
+        Err(Error::unknown_name("scheme", label, schemes.labels()))
+    }
+
+    /// A scheme that need not be registered, with the parameters that it has now.
+    pub const fn of(prototype: AnyPhase) -> Self {
+        Self { prototype, params: vec![] }
+    }
+
+    /// The scheme's label.
+    pub fn label(&self) -> &'static str {
+        self.prototype.info().label
+    }
+
+    /// Place of the phase in a connection.
+    pub fn role(&self) -> Role {
+        self.prototype.info().role
     }
 
     /// The parameters that were given.
@@ -104,37 +94,72 @@ impl PhaseSpec {
         self.params.iter().find(|(given, _)| *given == name).map(|(_, value)| *value)
     }
 
+    /// Gives a value for a parameter, which the scheme has accepted.
+    pub(crate) fn set(&mut self, name: &'static str, value: Value) {
+        self.params.push((name, value));
+        self.params.sort_by_key(|(name, _)| *name);
+    }
+
     /// The phase, with its parameters set.
     pub fn build(&self) -> AnyPhase {
-        let mut phase =
-            AnyPhase::with_role(self.label, &[self.role]).expect("only registered schemes make a PhaseSpec");
+        let mut phase = self.prototype.clone();
         for &(name, value) in &self.params {
-            phase.set(name, value).expect("parameters were tried on the scheme when they were read");
+            phase.set(name, value).expect("the scheme accepted the parameter when it was read");
         }
         phase
     }
 
-    /// The phase as a stack has it: what was not given is as the stack does it.
+    /// The phase on a stack: parameters that were not given have the stack's values.
     fn build_in(&self, stack: &Stack) -> AnyPhase {
         let mut phase = self.build();
         for &(label, name, word) in stack.parameters {
             // Of two schemes with one label, only one may have the parameter.
             let param = phase.info().params.iter().find(|param| param.name == name);
-            if let (true, Some(param), None) = (label == self.label, param, self.param(name)) {
+            if let (true, Some(param), None) = (label == self.label(), param, self.param(name)) {
                 let ParamKind::Choice(words) = param.kind else {
                     unreachable!("profiles choose among words: {label} {name}")
                 };
                 let index = words.iter().position(|known| *known == word);
-                let value = Value::Choice(index.expect("profiles use words that their schemes know"));
+                let value = Value::Choice(index.expect("profiles use words that their schemes have"));
                 phase.set(name, value).expect("the choice is one of the scheme's words");
             }
         }
         phase
     }
 
-    /// Where the phase belongs.
-    pub const fn role(&self) -> Role {
-        self.role
+    /// The phase as a file has it: a label, or a table if parameters were given.
+    pub(crate) fn to_value(&self) -> tree::Value {
+        let label = tree::Value::text(self.label());
+        if self.params.is_empty() {
+            return label;
+        }
+        let known = self.prototype.info().params;
+        let params = self.params.iter().map(|&(name, value)| {
+            let kind = known.iter().find(|param| param.name == name).map(|param| param.kind);
+            let value = match (value, kind) {
+                (Value::Number(x), _) => tree::Value::Float(x),
+                (Value::Time(time), _) => tree::Value::Text(show_time(time)),
+                (Value::Packets(n), _) => tree::Value::Text(format!("{n} packets")),
+                (Value::Rate(rate), _) => tree::Value::Text(show_rate(rate)),
+                (Value::Flag(flag), _) => tree::Value::Flag(flag),
+                (Value::Choice(index), Some(ParamKind::Choice(words))) => tree::Value::text(words[index]),
+                (Value::Choice(_), _) => unreachable!("the scheme accepted a choice for {name}"),
+            };
+            (name, value)
+        });
+        tree::Value::table([("kind", label)].into_iter().chain(params))
+    }
+}
+
+/// Why phases do not make a chain.
+fn chain_problem(error: &ChainError) -> String {
+    match error {
+        ChainError::Empty => "no scheme is named".into(),
+        ChainError::Endless(label) => format!("{label} never ends, so nothing can follow it"),
+        ChainError::Alone { first, last } => {
+            format!("{last} begins the connection itself, so {first} cannot precede it")
+        }
+        ChainError::Unfinished(label) => format!("{label} ends, and no avoidance scheme follows it"),
     }
 }
 
@@ -142,24 +167,35 @@ impl SchemeSpec {
     /// A chain of these phases.
     ///
     /// # Errors
-    /// [`SchemeError::Order`] if they do not make one.
-    pub fn new(phases: Vec<PhaseSpec>) -> Result<Self, SchemeError> {
+    /// [`Problem::Invalid`] if the phases do not make a chain, or are more than [`limits::PHASES`].
+    pub fn new(phases: Vec<PhaseSpec>) -> Result<Self, Error> {
         if phases.len() > limits::PHASES {
-            return Err(SchemeError::TooMany(phases.len()));
+            return Err(Error::invalid(format!("{} phases; the limit is {}", phases.len(), limits::PHASES)));
         }
         let spec = Self { phases };
-        Chain::new(spec.build()).map_err(SchemeError::Order)?;
+        Chain::new(spec.build()).map_err(|error| {
+            Error::invalid(chain_problem(&error))
+                .expecting("start-up schemes, then one avoidance scheme, such as \"slow-start+cubic\"")
+        })?;
         Ok(spec)
     }
 
-    /// Reads a whole chain, `careful-resume+hystart+++cubic`: the longest label first.
+    /// Reads a whole chain of registered schemes, `vegas+hystart+++cubic`: the longest label first.
     ///
     /// # Errors
-    /// [`SchemeError`] if a label is not registered or the chain does not end as it must.
-    pub fn parse(text: &str) -> Result<Self, SchemeError> {
-        let labels = split_labels(text);
+    /// As [`PhaseSpec::new`] and [`SchemeSpec::new`].
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        Self::parse_with(text, BUILT_IN)
+    }
+
+    /// As [`SchemeSpec::parse`], with the schemes of a catalogue.
+    ///
+    /// # Errors
+    /// As [`SchemeSpec::parse`].
+    pub fn parse_with(text: &str, schemes: &Schemes) -> Result<Self, Error> {
+        let labels = split_labels(text, schemes);
         let roles = |at| if at + 1 == labels.len() { Role::LAST } else { Role::LEADING };
-        let phases = labels.iter().enumerate().map(|(at, label)| PhaseSpec::new(label, roles(at)));
+        let phases = labels.iter().enumerate().map(|(at, label)| PhaseSpec::find(schemes, label, roles(at)));
         Self::new(phases.collect::<Result<_, _>>()?)
     }
 
@@ -173,7 +209,7 @@ impl SchemeSpec {
         self.phases.iter().map(PhaseSpec::build).collect()
     }
 
-    /// The same on a stack: parameters that were not given are as the stack has them.
+    /// The phases on a stack: parameters that were not given have the stack's values.
     pub fn build_in(&self, stack: &Stack) -> Vec<AnyPhase> {
         self.phases.iter().map(|phase| phase.build_in(stack)).collect()
     }
@@ -183,7 +219,7 @@ impl SchemeSpec {
         join(&self.phases)
     }
 
-    /// The labels of what begins the connection: `slow-start`, `careful-resume+hystart++`, `bbr`.
+    /// The labels of the phases that begin the connection: `slow-start`, `vegas+hystart++`, `bbr`.
     pub fn startup(&self) -> String {
         match &self.phases[..] {
             [startup @ .., _] if !startup.is_empty() => join(startup),
@@ -191,39 +227,47 @@ impl SchemeSpec {
         }
     }
 
-    /// The label of what goes on for ever: `reno`, `bbr`.
+    /// The label of the phase that never ends: `reno`, `bbr`.
     pub fn avoidance(&self) -> &'static str {
-        self.phases[self.phases.len() - 1].label
+        self.phases[self.phases.len() - 1].label()
     }
 }
 
-/// Reads labels joined by `+`, the longest label first; schemes with one of `roles` are preferred.
+/// Reads registered labels joined by `+`, the longest label first; schemes with one of `roles` are preferred.
 ///
 /// # Errors
-/// [`SchemeError`] if a label is not registered.
-pub fn parse_phases(text: &str, roles: &[Role]) -> Result<Vec<PhaseSpec>, SchemeError> {
-    split_labels(text).into_iter().map(|label| PhaseSpec::new(label, roles)).collect()
+/// As [`PhaseSpec::new`].
+pub fn parse_phases(text: &str, roles: &[Role]) -> Result<Vec<PhaseSpec>, Error> {
+    parse_phases_with(text, roles, BUILT_IN)
 }
 
-fn split_labels(text: &str) -> Vec<&str> {
-    split(text, &labels().chain(PLANNED.iter().map(|planned| planned.name)).collect::<Vec<_>>())
+/// As [`parse_phases`], with the schemes of a catalogue.
+///
+/// # Errors
+/// As [`parse_phases`].
+pub fn parse_phases_with(text: &str, roles: &[Role], schemes: &Schemes) -> Result<Vec<PhaseSpec>, Error> {
+    split_labels(text, schemes).into_iter().map(|label| PhaseSpec::find(schemes, label, roles)).collect()
 }
 
-/// The registered labels, each once.
-pub fn labels() -> impl Iterator<Item = &'static str> + Clone {
-    SCHEMES.iter().enumerate().filter_map(|(at, info)| {
-        let first = SCHEMES[..at].iter().all(|before| before.label != info.label);
-        first.then_some(info.label)
-    })
+fn split_labels<'a>(text: &'a str, schemes: &Schemes) -> Vec<&'a str> {
+    split(text, &schemes.labels().chain(PLANNED.iter().map(|planned| planned.name)).collect::<Vec<_>>())
 }
 
 /// The registered labels of these roles.
-pub fn labels_of(roles: &'static [Role]) -> impl Iterator<Item = &'static str> + Clone {
-    SCHEMES.iter().filter(move |info| roles.contains(&info.role)).map(|info| info.label)
+pub fn labels_of(roles: &[Role]) -> impl Iterator<Item = &'static str> + Clone {
+    labels_with(BUILT_IN, roles)
 }
 
-/// Cuts `text` at the `+` that follow a label. A label may itself end in `+`: of the labels that fit, the
-/// longest is taken. What is no label is cut at the next `+`.
+/// The labels of these roles in a catalogue.
+pub(crate) fn labels_with<'a>(
+    schemes: &'a Schemes,
+    roles: &'a [Role],
+) -> impl Iterator<Item = &'static str> + Clone + use<'a> {
+    schemes.infos().filter(move |info| roles.contains(&info.role)).map(|info| info.label)
+}
+
+/// Cuts `text` at each `+` that follows a label. A label may itself end in `+`: of the labels that fit, the longest is cut.
+/// A part that is not a label ends at the next `+`.
 fn split<'a>(mut text: &'a str, labels: &[&str]) -> Vec<&'a str> {
     let mut parts = vec![];
     loop {
@@ -242,12 +286,8 @@ fn split<'a>(mut text: &'a str, labels: &[&str]) -> Vec<&'a str> {
     }
 }
 
-fn listed() -> String {
-    labels().collect::<Vec<_>>().join(", ")
-}
-
 fn join(phases: &[PhaseSpec]) -> String {
-    phases.iter().map(|p| p.label).collect::<Vec<_>>().join("+")
+    phases.iter().map(PhaseSpec::label).collect::<Vec<_>>().join("+")
 }
 
 #[cfg(test)]
@@ -263,7 +303,7 @@ mod tests {
             ("careful-resume+hystart+++cubic", &["careful-resume", "hystart++", "cubic"]),
             ("hystart+cubic", &["hystart", "cubic"]),
             ("hystart++", &["hystart++"]),
-            // "hystart+" is no label, so that its plus joins, and what is left is an empty one.
+            // "hystart+" is not a label: the plus joins, and an empty label follows.
             ("hystart+", &["hystart", ""]),
             ("hystart++cubic", &["hystart", "", "cubic"]),
             ("slowstart+reno", &["slowstart", "reno"]),
@@ -274,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_says_its_parts() {
+    fn a_chain_reports_its_parts() {
         let spec = SchemeSpec::parse("slow-start+reno").unwrap();
         assert_eq!(
             (spec.label(), spec.startup(), spec.avoidance()),
@@ -284,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_with_a_scheme_in_each_place_is_read_by_its_place() {
+    fn the_place_of_a_label_selects_its_scheme() {
         for (text, roles) in [
             ("vegas+vegas", [Role::Startup, Role::Avoidance]),
             ("vegas+reno", [Role::Startup, Role::Avoidance]),
@@ -299,14 +339,14 @@ mod tests {
             );
             assert_eq!(spec.label(), text);
         }
-        assert_eq!(labels().filter(|label| *label == "vegas").count(), 1);
+        assert_eq!(BUILT_IN.labels().filter(|label| *label == "vegas").count(), 1);
         let growth = |spec: &SchemeSpec| format!("{:?}", spec.build_in(Profile::Ns2.stack()));
         let spec = SchemeSpec::parse("vegas+vegas").unwrap();
         assert_eq!(growth(&spec).matches("PerAck").count(), 1, "the avoidance has the parameter");
     }
 
     #[test]
-    fn a_stack_does_what_a_scheme_leaves_open_and_never_what_is_given() {
+    fn a_stack_sets_parameters_that_are_not_given_and_no_others() {
         let built = |text: &str, given: &[(&'static str, Value)], profile: Profile| {
             let mut spec = SchemeSpec::parse(text).unwrap();
             spec.phases[0].params = given.to_vec();
@@ -329,17 +369,23 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_that_does_not_end_or_ends_twice_is_refused() {
-        let listed = listed();
+    fn a_chain_without_or_with_two_avoidance_schemes_is_refused() {
+        let listed = BUILT_IN.labels().collect::<Vec<_>>().join(", ");
         let refused = |text| SchemeSpec::parse(text).unwrap_err().to_string();
-        assert_eq!(refused("slow-start"), "slow-start ends, and no avoidance scheme follows it");
-        assert_eq!(refused("reno+reno"), "reno never ends, so that nothing can follow it");
+        let chain = "expected start-up schemes, then one avoidance scheme, such as \"slow-start+cubic\"";
+        assert_eq!(
+            refused("slow-start"),
+            format!("slow-start ends, and no avoidance scheme follows it; {chain}")
+        );
+        assert_eq!(refused("reno+reno"), format!("reno never ends, so nothing can follow it; {chain}"));
         assert_eq!(
             refused("slow-strat+reno"),
-            format!("there is no scheme \"slow-strat\"; expected {listed}; did you mean \"slow-start\"?")
+            format!(
+                "there is no scheme \"slow-strat\"; expected one of: {listed}; did you mean \"slow-start\"?"
+            )
         );
-        assert_eq!(refused("halfback+reno"), format!("not built yet: halfback; available: {listed}"));
+        assert_eq!(refused("halfback+reno"), format!("not implemented: halfback; expected one of: {listed}"));
         let long = ["slow-start"; 8].join("+") + "+reno";
-        assert_eq!(refused(&long), "9 phases, and at most 8 are taken");
+        assert_eq!(refused(&long), "9 phases; the limit is 8");
     }
 }

@@ -1,140 +1,149 @@
-//! A file under the reader's eyes: tables and values that know where they stand.
+//! Tables and values of the input, each with its place and the format's definition of it.
 
 use core::ops::Range;
 use std::path::Path;
 
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use firstflight_schemes::catalogue::Schemes;
 
-use crate::error::{Error, Problem, clipped, nearest};
+use crate::error::{Error, Problem, QuantityProblem, clipped, nearest};
 use crate::format::{Kind, Section, kinds};
 use crate::limits;
-use crate::quantity::QuantityError;
-use crate::trace::{LinkTrace, LoadError, text_beside};
+use crate::trace::{LinkTrace, text_beside};
+use crate::tree::{Node, Tree, Value};
 
-/// The text of a file and its name.
+/// An input: the text of a file, or a tree that a builder made.
 pub(crate) struct Source<'a> {
+    /// Name of the file in errors; empty for a builder.
     pub file: &'a str,
-    pub text: &'a str,
-    /// Where the files are that it names; `None` if it is in no file itself.
+    /// Text of the file; `None` for a builder.
+    pub text: Option<&'a str>,
+    /// Folder of the files that the input names; `None` if the input may name none.
     pub folder: Option<&'a Path>,
+    /// Schemes whose labels are valid.
+    pub schemes: &'a Schemes,
 }
 
 impl Source<'_> {
-    /// Line and column of a byte, both from 1.
-    pub(crate) fn place(&self, at: usize) -> (usize, usize) {
-        let mut at = at.min(self.text.len());
-        while !self.text.is_char_boundary(at) {
-            at -= 1;
-        }
-        let before = &self.text[..at];
-        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
-        (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+    /// Line and column of a byte of the text, both from 1.
+    pub(crate) fn position(&self, at: usize) -> Option<(usize, usize)> {
+        Some(position(self.text?, at))
     }
 
-    /// What stands there, on one line and not too long.
-    pub(crate) fn excerpt(&self, span: &Range<usize>) -> Option<String> {
-        Some(clipped(&self.text.get(span.clone())?.split_whitespace().collect::<Vec<_>>().join(" ")))
+    /// The value as errors show it: as written, on one line, and not too long.
+    fn shown(&self, node: &Node) -> String {
+        match self.text {
+            Some(text) => excerpt(text, &node.span).unwrap_or_default(),
+            None => clipped(&node.value.to_string()),
+        }
     }
 
     pub(crate) fn syntax(&self, error: &toml::de::Error) -> Error {
         let message = error.message().split_whitespace().collect::<Vec<_>>().join(" ");
-        let place = error.span().map(|span| self.place(span.start));
-        Error::new(self.file, place, "", Problem::Syntax(message))
+        let position = error.span().and_then(|span| self.position(span.start));
+        Error::new(Problem::Syntax(message)).in_file(self.file, position)
     }
 }
 
-/// A table, its keys already checked against the format.
+/// Line and column of a byte of `text`, both from 1.
+pub(crate) fn position(text: &str, at: usize) -> (usize, usize) {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    let before = &text[..at];
+    let line_start = before.rfind('\n').map_or(0, |i| i + 1);
+    (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+}
+
+/// These bytes of `text` on one line, and not too long.
+pub(crate) fn excerpt(text: &str, span: &Range<usize>) -> Option<String> {
+    Some(clipped(&text.get(span.clone())?.split_whitespace().collect::<Vec<_>>().join(" ")))
+}
+
+/// A table whose keys exist in the format.
 #[derive(Clone)]
 pub(crate) struct Table<'a> {
     source: &'a Source<'a>,
     path: String,
     span: Range<usize>,
-    entries: &'a DeTable<'a>,
+    entries: &'a Tree,
     section: &'static Section,
 }
 
-/// A value, with what the format says of it.
+/// A value and the kind of values that the format allows for its key.
 #[derive(Clone)]
 pub(crate) struct Item<'a> {
     source: &'a Source<'a>,
     path: String,
-    span: Range<usize>,
-    pub value: &'a DeValue<'a>,
+    node: &'a Node,
     pub kind: &'static Kind,
 }
 
 impl<'a> Table<'a> {
     pub(crate) fn root(
         source: &'a Source<'a>,
-        document: &'a Spanned<DeTable<'a>>,
+        entries: &'a Tree,
         section: &'static Section,
     ) -> Result<Self, Error> {
-        Self::new(source, String::new(), 0..0, document.get_ref(), section)
+        Self::new(source, String::new(), 0..0, entries, section)
     }
 
     fn new(
         source: &'a Source<'a>,
         path: String,
         span: Range<usize>,
-        entries: &'a DeTable<'a>,
+        entries: &'a Tree,
         section: &'static Section,
     ) -> Result<Self, Error> {
         let table = Self { source, path, span, entries, section };
-        let known = |name: &str| section.keys.iter().find(|key| key.name == name);
-        let mut keys: Vec<_> = entries.iter().collect();
-        keys.sort_by_key(|(key, _)| key.span().start);
-        for (name, value) in keys {
-            let item = |kind| Item {
-                source,
-                path: table.child(name.get_ref()),
-                span: value.span(),
-                value: value.get_ref(),
-                kind,
-            };
-            if known(name.get_ref()).is_none() {
-                let names = section.keys.iter().map(|key| key.name);
-                return Err(item(&Kind::Text)
-                    .fail(Problem::UnknownKey)
-                    .with_place(source.place(name.span().start))
-                    .expecting(Some(format!("one of: {}", names.clone().collect::<Vec<_>>().join(", "))))
-                    .near(nearest(name.get_ref(), names)));
-            }
-        }
-        Ok(table)
+        let names = section.keys.iter().map(|key| key.name);
+        let unknown = entries.entries().iter().find(|entry| names.clone().all(|name| name != entry.name));
+        let Some(entry) = unknown else { return Ok(table) };
+        let path = table.child(&entry.name);
+        let item = Item { source, path, node: &entry.node, kind: &Kind::Text };
+        Err(item
+            .fail(Problem::UnknownKey)
+            .in_file(source.file, source.position(entry.name_span.start))
+            .expecting(format!("one of: {}", names.clone().collect::<Vec<_>>().join(", ")))
+            .near(nearest(&entry.name, names)))
     }
 
     fn child(&self, name: &str) -> String {
         if self.path.is_empty() { name.into() } else { format!("{}.{name}", self.path) }
     }
 
+    /// The schemes whose labels are valid.
+    pub(crate) const fn schemes(&self) -> &'a Schemes {
+        self.source.schemes
+    }
+
     /// The value of a key, if it is given.
     pub(crate) fn get(&self, name: &str) -> Option<Item<'a>> {
         let key = self.section.key(name);
-        let value = self.entries.get(name)?;
-        Some(Item {
-            source: self.source,
-            path: self.child(name),
-            span: value.span(),
-            value: value.get_ref(),
-            kind: &key.kind,
-        })
+        let node = self.entries.get(name)?;
+        Some(Item { source: self.source, path: self.child(name), node, kind: &key.kind })
     }
 
-    /// The value of a key that must be given.
+    /// The value of a required key.
     pub(crate) fn need(&self, name: &str) -> Result<Item<'a>, Error> {
         self.get(name).ok_or_else(|| self.missing(name))
     }
 
     /// The error that a key is missing.
     pub(crate) fn missing(&self, name: &str) -> Error {
-        self.fail(Problem::Missing, Some(self.section.key(name).kind.describe())).with_key(self.child(name))
+        self.fail(Problem::Missing).expecting(self.section.key(name).kind.describe()).at_key(self.child(name))
     }
 
     /// An error about the table as a whole.
-    pub(crate) fn fail(&self, problem: Problem, expected: Option<String>) -> Error {
-        let place = Some(self.source.place(self.span.start));
-        Error::new(self.source.file, place, &*self.path, problem).expecting(expected)
+    pub(crate) fn fail(&self, problem: Problem) -> Error {
+        Error::new(problem)
+            .in_file(self.source.file, self.source.position(self.span.start))
+            .at_key(&*self.path)
+    }
+
+    /// The error that the table as a whole is invalid for this reason.
+    pub(crate) fn invalid(&self, why: impl Into<String>) -> Error {
+        self.fail(Problem::Invalid(why.into()))
     }
 
     /// The one key that is given, of a table whose keys exclude each other.
@@ -143,51 +152,68 @@ impl<'a> Table<'a> {
             self.section.keys.iter().filter_map(|key| Some((key.name, self.get(key.name)?))).collect();
         match <[_; 1]>::try_from(given) {
             Ok([one]) => Ok(one),
-            Err(several) => Err(self.fail(
-                Problem::Impossible(format!("{} of its keys are given", several.len())),
-                Some(format!(
-                    "exactly one of: {}",
-                    self.section.keys.iter().map(|k| k.name).collect::<Vec<_>>().join(", ")
-                )),
-            )),
+            Err(several) => {
+                let names = self.section.keys.iter().map(|key| key.name).collect::<Vec<_>>().join(", ");
+                Err(self
+                    .invalid(format!("{} of its keys are given", several.len()))
+                    .expecting(format!("exactly one of: {names}")))
+            }
         }
     }
 }
 
 impl<'a> Item<'a> {
-    /// An error about this value.
-    pub(crate) fn fail(&self, problem: Problem) -> Error {
-        let written = self.value.as_str().unwrap_or_default();
-        let nearest = match &problem {
-            Problem::Quantity(QuantityError::UnknownUnit { unit, units }) => {
-                nearest(unit, units.iter().copied())
-            }
-            Problem::Quantity(QuantityError::NotANumber) => nearest(written, self.kind.word()),
-            _ => None,
-        };
-        let excerpt = self.source.excerpt(&self.span);
-        // A table under a heading is no value to show.
-        let value = excerpt.filter(|text| !self.value.is_table() || text.starts_with('{'));
-        Error::new(self.source.file, Some(self.source.place(self.span.start)), &*self.path, problem)
-            .with_value(value)
-            .expecting(Some(self.kind.describe()))
-            .near(nearest)
+    pub(crate) const fn value(&self) -> &'a Value {
+        &self.node.value
     }
 
-    /// An error about this value that says all there is to say.
-    pub(crate) fn impossible(&self, why: impl Into<String>) -> Error {
-        self.fail(Problem::Impossible(why.into())).expecting(None)
+    /// The schemes whose labels are valid.
+    pub(crate) const fn schemes(&self) -> &'a Schemes {
+        self.source.schemes
+    }
+
+    /// An error about this value.
+    pub(crate) fn fail(&self, problem: Problem) -> Error {
+        let near = match (&problem, self.value().as_str()) {
+            (Problem::Quantity(QuantityProblem::NotANumber), Some(text)) => nearest(text, self.kind.word()),
+            _ => None,
+        };
+        Error::new(problem)
+            .in_file(self.source.file, self.source.position(self.node.span.start))
+            .at_key(&*self.path)
+            .with_value(self.shown())
+            .expecting(self.kind.describe())
+            .near(near)
+    }
+
+    /// The value as errors show it; none for a table under a heading.
+    fn shown(&self) -> Option<String> {
+        let heading = |table: &Tree| match self.source.text {
+            Some(_) => !self.source.shown(self.node).starts_with('{'),
+            None => !self.path.contains('.') || table.entries().is_empty(),
+        };
+        match self.value() {
+            Value::Table(table) if heading(table) => None,
+            _ => Some(self.source.shown(self.node)),
+        }
+    }
+
+    /// The error that this value is invalid for a reason that leaves no expectation to add.
+    pub(crate) fn invalid(&self, why: impl Into<String>) -> Error {
+        self.fail(Problem::Invalid(why.into())).without_expectation()
     }
 
     /// The error that the value has the wrong type.
     pub(crate) fn wrong_type(&self) -> Error {
-        self.fail(Problem::WrongType(match self.value {
-            DeValue::String(_) => "this is a text",
-            DeValue::Integer(_) | DeValue::Float(_) => "this is a number",
-            DeValue::Boolean(_) => "this is a flag",
-            DeValue::Datetime(_) => "this is a date",
-            DeValue::Array(_) => "this is an array",
-            DeValue::Table(_) => "this is a table",
+        self.fail(Problem::WrongType(match self.value() {
+            Value::Text(_) => "this is a text",
+            Value::Integer(_) | Value::Float(_) => "this is a number",
+            Value::Flag(_) => "this is a flag",
+            Value::Date(_) => "this is a date",
+            Value::Array(_) => "this is an array",
+            Value::Table(_) => "this is a table",
+            Value::Phase(_) => "this is a scheme",
+            Value::Trace(_) => "this is a trace",
         }))
     }
 
@@ -197,99 +223,81 @@ impl<'a> Item<'a> {
     }
 
     pub(crate) fn text(&self) -> Result<&'a str, Error> {
-        match self.value {
-            DeValue::String(text) => Ok(text),
-            _ => Err(self.wrong_type()),
-        }
+        self.value().as_str().ok_or_else(|| self.wrong_type())
     }
 
-    /// The trace in the file that the value names.
+    /// The trace in the file that the value names, or the trace itself.
     pub(crate) fn trace(&self) -> Result<LinkTrace, Error> {
-        LinkTrace::load(self.text()?, self.folder()?).map_err(|error| match error {
-            LoadError::Unreadable(why) => self.fail(Problem::Unreadable(why)),
-            LoadError::Wrong(error) => error,
+        if let Value::Trace(trace) = self.value() {
+            return Ok(trace.clone());
+        }
+        LinkTrace::load(self.text()?, self.folder()?).map_err(|error| {
+            // A file that cannot be read has no place in it.
+            if error.place.file.is_empty() { self.fail(error.problem.clone()) } else { error }
         })
     }
 
-    /// The text of the file that it names, and what errors call that.
+    /// The text of the file that the value names, and the name of the file in errors.
     pub(crate) fn attached(&self) -> Result<(String, String), Error> {
         text_beside(self.text()?, self.folder()?, limits::FILE)
             .map_err(|why| self.fail(Problem::Unreadable(why)))
     }
 
-    /// Where files are that the scenario names.
+    /// Folder of the files that the scenario names.
     fn folder(&self) -> Result<&Path, Error> {
-        let nowhere = || self.impossible("a text that is in no file itself cannot name one");
+        let nowhere = || self.invalid("a scenario that is not in a file cannot name a file without a folder");
         self.source.folder.ok_or_else(nowhere)
     }
 
     pub(crate) fn flag(&self) -> Result<bool, Error> {
-        self.value.as_bool().ok_or_else(|| self.wrong_type())
-    }
-
-    /// The value as a table of the format.
-    pub(crate) fn table(&self, section: &'static Section) -> Result<Table<'a>, Error> {
-        match self.value {
-            DeValue::Table(entries) => {
-                Table::new(self.source, self.path.clone(), self.span.clone(), entries, section)
-            }
+        match self.value() {
+            Value::Flag(flag) => Ok(*flag),
             _ => Err(self.wrong_type()),
         }
     }
 
-    /// The value as the table of the format that its key `kind` says.
+    /// The value as a table of the format.
+    pub(crate) fn table(&self, section: &'static Section) -> Result<Table<'a>, Error> {
+        let entries = self.value().as_table().ok_or_else(|| self.wrong_type())?;
+        Table::new(self.source, self.path.clone(), self.node.span.clone(), entries, section)
+    }
+
+    /// The value as the table of the format that its key `kind` selects.
     pub(crate) fn variant(&self) -> Result<Table<'a>, Error> {
         let Kind::Variants(sections) = *self.kind else { unreachable!("{:?} has no variants", self.kind) };
-        let DeValue::Table(entries) = self.value else { return Err(self.wrong_type()) };
-        let Some(value) = entries.get("kind") else {
-            let table = Table {
-                source: self.source,
-                path: self.path.clone(),
-                span: self.span.clone(),
-                entries,
-                section: sections[0],
-            };
-            return Err(table.missing("kind").expecting(Some(kinds(sections))));
+        let (source, path) = (self.source, self.path.clone());
+        let entries = self.value().as_table().ok_or_else(|| self.wrong_type())?;
+        let Some(node) = entries.get("kind") else {
+            let table = Table { source, path, span: self.node.span.clone(), entries, section: sections[0] };
+            return Err(table.missing("kind").expecting(kinds(sections)));
         };
-        let item = Item {
-            source: self.source,
-            path: format!("{}.kind", self.path),
-            span: value.span(),
-            value: value.get_ref(),
-            kind: &sections[0].key("kind").kind,
-        };
-        let refused = |error: Error| error.expecting(Some(kinds(sections)));
-        let word = item.text().map_err(refused)?;
+        let kind = &sections[0].key("kind").kind;
+        let item = Item { source, path: format!("{path}.kind"), node, kind };
+        let word = item.text().map_err(|error| error.expecting(kinds(sections)))?;
         let words = || sections.iter().flat_map(|section| section.kind_words()).copied();
         match sections.iter().find(|section| section.kind_words().contains(&word)) {
             Some(section) => self.table(section),
-            None => Err(refused(item.fail(Problem::UnknownName(word.into()))).near(nearest(word, words()))),
+            None => {
+                let problem = Problem::UnknownName { what: "", name: word.into() };
+                Err(item.fail(problem).expecting(kinds(sections)).near(nearest(word, words())))
+            }
         }
     }
 
-    /// The value as a table whose keys are not known to the format.
+    /// The members of a table whose keys the format does not list.
     pub(crate) fn members(&self) -> Option<Vec<(&'a str, Item<'a>)>> {
-        let DeValue::Table(entries) = self.value else { return None };
-        let mut members: Vec<_> = entries
-            .iter()
-            .map(|(name, value)| {
-                let path = format!("{}.{}", self.path, name.get_ref());
-                (&**name.get_ref(), Item { path, span: value.span(), value: value.get_ref(), ..self.clone() })
-            })
-            .collect();
-        members.sort_by_key(|(_, item)| item.span.start);
-        Some(members)
+        let table = self.value().as_table()?;
+        let member = |entry: &'a crate::tree::Entry| {
+            let path = format!("{}.{}", self.path, entry.name);
+            (&*entry.name, Item { path, node: &entry.node, ..self.clone() })
+        };
+        Some(table.entries().iter().map(member).collect())
     }
 
     /// The elements of an array.
     pub(crate) fn elements(&self) -> Result<Vec<Item<'a>>, Error> {
-        let DeValue::Array(array) = self.value else { return Err(self.wrong_type()) };
-        let element = |(index, value): (usize, &'a Spanned<DeValue<'a>>)| Item {
-            path: format!("{}[{index}]", self.path),
-            span: value.span(),
-            value: value.get_ref(),
-            ..self.clone()
-        };
+        let Value::Array(array) = self.value() else { return Err(self.wrong_type()) };
+        let element = |(index, node)| Item { path: format!("{}[{index}]", self.path), node, ..self.clone() };
         Ok(array.iter().enumerate().map(element).collect())
     }
 }

@@ -35,16 +35,30 @@ pub enum Schedule {
 }
 
 impl LinkTrace {
+    /// A trace from the text of a file; `file` is its name.
+    ///
+    /// # Errors
+    /// As [`Schedule::parse`].
+    pub fn parse(text: &str, file: &str) -> Result<Self, Error> {
+        Self::named(text, file, file)
+    }
+
+    /// A trace from `text`, whose file is `file` in the scenario and `shown` in errors.
+    fn named(text: &str, file: &str, shown: &str) -> Result<Self, Error> {
+        let sha256 = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
+        let schedule = Arc::new(Schedule::parse(text, shown)?);
+        Ok(Self { file: file.into(), sha256, schedule })
+    }
+
     /// Reads the trace `file` in `folder`.
-    pub(crate) fn load(file: &str, folder: &Path) -> Result<Self, LoadError> {
-        let (text, named) = text_beside(file, folder, limits::TRACE).map_err(LoadError::Unreadable)?;
-        let sha256 = Sha256::digest(&text).iter().map(|byte| format!("{byte:02x}")).collect();
-        let schedule = Schedule::parse(&text, &named).map_err(LoadError::Wrong)?;
-        Ok(Self { file: file.into(), sha256, schedule: Arc::new(schedule) })
+    pub(crate) fn load(file: &str, folder: &Path) -> Result<Self, Error> {
+        let unreadable = |why| Error::new(Problem::Unreadable(why));
+        let (text, shown) = text_beside(file, folder, limits::TRACE).map_err(unreadable)?;
+        Self::named(&text, file, &shown)
     }
 }
 
-/// The text of `file` in `folder`, at most `most` bytes, and what errors call it; or why it cannot be had.
+/// The text of `file` in `folder`, at most `most` bytes, and its name in errors; or the reason why it cannot be read.
 pub(crate) fn text_beside(file: &str, folder: &Path, most: u64) -> Result<(String, String), String> {
     use std::io::Read;
     let path = folder.join(file);
@@ -54,18 +68,10 @@ pub(crate) fn text_beside(file: &str, folder: &Path, most: u64) -> Result<(Strin
         .and_then(|f| f.take(most + 1).read_to_end(&mut bytes))
         .map_err(|error| format!("{named}: {error}"))?;
     if bytes.len() as u64 > most {
-        return Err(format!("{named}: it is longer than {most} bytes, the most that is taken"));
+        return Err(format!("{named}: it is longer than the limit of {most} bytes"));
     }
     let text = String::from_utf8(bytes).map_err(|_| format!("{named}: it is not UTF-8 text"))?;
     Ok((text, named))
-}
-
-/// Why a trace was not read.
-pub(crate) enum LoadError {
-    /// There is no such file, or it holds no text.
-    Unreadable(String),
-    /// What it says makes no trace.
-    Wrong(Error),
 }
 
 impl Schedule {
@@ -130,8 +136,7 @@ struct Lines<'a> {
 impl Lines<'_> {
     /// `problem` in line `line`, from 0.
     fn wrong(&self, line: usize, problem: String, expected: &str) -> Error {
-        Error::new(self.file, Some((line + 1, 1)), "", Problem::Impossible(problem))
-            .expecting(Some(expected.into()))
+        Error::invalid(problem).in_file(self.file, Some((line + 1, 1))).expecting(expected)
     }
 
     /// The number of the last line, from 0.
@@ -150,7 +155,7 @@ impl Lines<'_> {
                     return wrong(format!("\"{}\" is no such time", crate::error::clipped(line.trim())));
                 }
                 Ok(time) if time > most => {
-                    return wrong(format!("{time} ms is more than {most} ms, the most that is taken"));
+                    return wrong(format!("{time} ms is above the limit of {most} ms"));
                 }
                 Ok(time) if time < last => {
                     return wrong(format!("{time} ms lies before the {last} ms of the line above"));
@@ -181,13 +186,10 @@ impl Lines<'_> {
             let pair = line.split_once(',').and_then(|(time, rate)| Some((value(time)?, value(rate)?)));
             let Some((time, rate)) = pair else { return wrong(format!("\"{shown}\" is no such pair")) };
             if rate > FASTEST {
-                return wrong(format!("{rate} Mbit/s is more than {FASTEST} Mbit/s, the most that is taken"));
+                return wrong(format!("{rate} Mbit/s is above the limit of {FASTEST} Mbit/s"));
             }
             if time > limits::TIME.as_secs_f64() {
-                return wrong(format!(
-                    "{time} s is more than {} s, the most that is taken",
-                    limits::TIME.as_secs_f64()
-                ));
+                return wrong(format!("{time} s is above the limit of {} s", limits::TIME.as_secs_f64()));
             }
             // Whole nanoseconds and bits per second, to the nearest.
             let step = (Nanos((time * 1e9).round() as u64), Rate((rate * 1e6).round() as u64));
@@ -255,7 +257,7 @@ mod tests {
                 "0\n0\n",
                 "x:2:1: the trace ends at 0 ms, where it begins; expected a time above zero in the last line",
             ),
-            ("100000000001\n", "x:1:1: 100000000001 ms is more than 100000000000 ms"),
+            ("100000000001\n", "x:1:1: 100000000001 ms is above the limit of 100000000000 ms"),
             ("time,Mbit/s\n", "x:1:1: the trace has no rates; expected seconds and Mbit/s, such as 0.5,12.5"),
             ("seconds,mbps\n0,1\n", "x:1:1: \"seconds,mbps\" is no such pair; expected seconds and Mbit/s"),
             ("0,1\n1,2,3\n", "x:2:1: \"1,2,3\" is no such pair"),
@@ -268,8 +270,8 @@ mod tests {
                 "0,5\n1,0\n",
                 "x:2:1: the last rate holds to the end, and at 0 Mbit/s nothing would leave any more",
             ),
-            ("0,200000\n", "x:1:1: 200000 Mbit/s is more than 100000 Mbit/s"),
-            ("0,1\n1e9,1\n", "x:2:1: 1000000000 s is more than 100000000 s"),
+            ("0,200000\n", "x:1:1: 200000 Mbit/s is above the limit of 100000 Mbit/s"),
+            ("0,1\n1e9,1\n", "x:2:1: 1000000000 s is above the limit of 100000000 s"),
         ] {
             let error = Schedule::parse(text, "x").expect_err(text).to_string();
             assert!(error.starts_with(message), "{text:?}: {error}");

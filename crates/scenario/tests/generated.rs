@@ -195,9 +195,9 @@ fn the_reader_reads_every_key_of_the_format() {
         for key in section.keys {
             let text = with_bogus(section.name, key.name);
             let error = parse(&text, "").expect_err(&text);
-            let last = error.key.rsplit('.').next().unwrap_or_default();
+            let last = error.place.key.rsplit('.').next().unwrap_or_default();
             assert_eq!(last, key.name, "{error}\n{text}");
-            assert_eq!(error.value.as_deref(), Some(BOGUS), "{error}\n{text}");
+            assert_eq!(error.place.value.as_deref(), Some(BOGUS), "{error}\n{text}");
         }
     }
 }

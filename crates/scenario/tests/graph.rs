@@ -110,7 +110,7 @@ fn impossible_graphs_are_refused() {
         (
             "buffer = \"64 KiB\"",
             "buffer = \"1 BDP\"",
-            "graph.toml:25:10: link[1].buffer = \"1 BDP\": a single link has no BDP of its own: say it in packets or bytes",
+            "graph.toml:25:10: link[1].buffer = \"1 BDP\": a single link has no BDP: give packets or bytes",
         ),
         (
             "min = \"2.5 packets\", ",
@@ -120,7 +120,7 @@ fn impossible_graphs_are_refused() {
         (
             "queue = { kind = \"red\", min = \"2.5 packets\", max = \"10 KB\", ecn = true }",
             "queue = \"red\"",
-            "graph.toml:26:9: link[1].queue = \"red\": on a single link RED needs min and max: give them in a table",
+            "graph.toml:26:9: link[1].queue = \"red\": a single link has no BDP, so RED needs min and max: give them in a table",
         ),
         (
             "[[udp]]",
@@ -135,12 +135,12 @@ fn impossible_graphs_are_refused() {
         (
             "from = \"a\"\nto = \"c\"\n[[udp]]",
             "from = \"c\"\nto = \"c\"\n[[udp]]",
-            "graph.toml:34:1: flow[0]: it begins and ends at \"c\"; expected two nodes",
+            "graph.toml:34:1: flow[0]: its from and to are the same node, \"c\"; expected two nodes",
         ),
         (
             "from = \"a\"\nto = \"c\"\n[[udp]]",
             "direction = \"reverse\"\n[[udp]]",
-            "graph.toml:35:13: flow[0].direction = \"reverse\": in a graph, from and to say which way",
+            "graph.toml:35:13: flow[0].direction = \"reverse\": a graph has no direction: use from and to",
         ),
     ] {
         assert!(TRIANGLE.contains(from), "{from}");
@@ -238,7 +238,7 @@ fn topologies_and_keys_that_make_no_sense_are_refused() {
         (
             "count = 2",
             "count = 50000",
-            "graph.toml:12:1: topology.cross: with these it is 100002 flows, and at most 100000 are taken",
+            "graph.toml:12:1: topology.cross: these make 100002 flows in all; the limit is 100000",
         ),
         (
             "from = \"r1\"",

@@ -65,7 +65,7 @@ fn a_scenario_without_flows_is_a_path_for_others_to_use() {
     assert_eq!((scenario.duration, scenario.flows.len(), scenario.seed), (None, 0, 1));
     let error = parse(&format!("{text}[[udp]]\nrate = \"1 Mbit/s\"\n"), "path.toml").unwrap_err();
     assert_eq!(error.problem, Problem::Missing);
-    assert_eq!(error.key, "duration");
+    assert_eq!(error.place.key, "duration");
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn a_file_that_is_missing_too_long_or_not_text_is_refused_by_name() {
         ": cannot be read: it is not UTF-8 text"
     );
     let long = vec![b'#'; limits::FILE as usize + 1];
-    let too_long = ": cannot be read: it is longer than 4194304 bytes, the most that is taken";
+    let too_long = ": cannot be read: it is longer than the limit of 4194304 bytes";
     assert_eq!(refused("long.toml", Some(&long)).unwrap(), too_long);
 }
 

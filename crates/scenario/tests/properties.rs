@@ -313,11 +313,11 @@ proptest! {
 fn decimals_are_exact_and_never_rounded() {
     assert_eq!(parse_rate("1.5 Gbit/s"), Ok(Rate(1_500_000_000)));
     assert_eq!(parse_rate("0.000000001 Gbit/s"), Ok(Rate(1)));
-    assert_eq!(parse_rate("0.0000000001 Gbit/s"), Err(QuantityError::NotWhole("bit/s")));
+    assert_eq!(parse_rate("0.0000000001 Gbit/s"), Err(Error::from(QuantityProblem::NotWhole("bit/s"))));
     assert_eq!(parse_time("0.1 us"), Ok(Nanos(100)));
-    assert_eq!(parse_time("0.05 ns"), Err(QuantityError::NotWhole("nanoseconds")));
+    assert_eq!(parse_time("0.05 ns"), Err(Error::from(QuantityProblem::NotWhole("nanoseconds"))));
     // 1.1 KiB = 1126.4 bytes; 1.5 KiB = 1536.
-    assert_eq!(parse_bytes("1.1 KiB"), Err(QuantityError::NotWhole("bytes")));
+    assert_eq!(parse_bytes("1.1 KiB"), Err(Error::from(QuantityProblem::NotWhole("bytes"))));
     assert_eq!(parse_bytes("1.5 KiB"), Ok(1536));
     assert_eq!((parse_bytes("64 KiB"), parse_bytes("64 KB")), (Ok(65_536), Ok(64_000)));
     assert_eq!(parse_depth("0.5 BDP"), Ok(Depth::Bdp(500_000)));

@@ -233,7 +233,7 @@ fn flows_call_nodes_by_name_by_subnet_or_by_what_subnets_begin_with() {
     assert_eq!(paired, [("t-0-0".into(), "t-0-2".into()), ("t-0-1".into(), "t-0-3".into())]);
     assert_eq!(
         ends("[\"t-0-0\", \"t-0-1\"]", "[\"t-0-2\", \"t-0-3\", \"t-0-4\"]").unwrap_err(),
-        "graph.toml:4:1: flow[0]: its from are 2 nodes and its to 3; expected one, or as many as the other"
+        "graph.toml:4:1: flow[0]: from has 2 nodes and to has 3; expected one node, or equal numbers"
     );
     assert_eq!(
         ends("[\"t-0-0\", \"t-0-91\"]", "\"s\"").unwrap_err(),
@@ -250,7 +250,7 @@ fn graphs_that_cannot_be_made_are_refused() {
         ),
         (
             "kind = \"transit-stub\"\nstubs = 90",
-            "graph.toml:2:1: topology: this makes 4328 nodes, and at most 2000 are taken",
+            "graph.toml:2:1: topology: this makes 4328 nodes; the limit is 2000",
         ),
         (
             "kind = \"transit-stub\"\ntransit = { n = 1 }\nts_edges = 1",

@@ -97,7 +97,7 @@ fn a_trace_that_cannot_be_used_is_refused_with_what_is_wrong_and_where() {
     assert_eq!(
         refused("both.toml"),
         format!(
-            "{here}/both.toml:2:9: path.trace = \"up.trace\": what the rate is is said twice; expected only one of rate \
+            "{here}/both.toml:2:9: path.trace = \"up.trace\": the rate is given twice; expected only one of rate \
              and trace"
         )
     );
@@ -110,9 +110,13 @@ fn a_trace_that_cannot_be_used_is_refused_with_what_is_wrong_and_where() {
     fs::write(folder.join("up.trace"), [0xff, 0xfe]).unwrap();
     assert!(refused("run.toml").contains("up.trace: it is not UTF-8 text"), "{}", refused("run.toml"));
     fs::write(folder.join("up.trace"), vec![b'1'; (64 << 20) + 1]).unwrap();
-    assert!(refused("run.toml").contains("it is longer than 67108864 bytes"), "{}", refused("run.toml"));
+    assert!(
+        refused("run.toml").contains("it is longer than the limit of 67108864 bytes"),
+        "{}",
+        refused("run.toml")
+    );
     assert_eq!(
         parse(SCENARIO, "text").unwrap_err().to_string(),
-        "text:2:9: path.trace = \"up.trace\": a text that is in no file itself cannot name one"
+        "text:2:9: path.trace = \"up.trace\": a scenario that is not in a file cannot name a file without a folder"
     );
 }

@@ -49,7 +49,7 @@ pub(super) fn stack(
             .map_or(Ok(stack.recovery), |item| item.choice(Recovery::from_word))?,
         partial_acks: PartialAcks::Impatient,
         initial_window: match table.get("initial_window") {
-            Some(item) => match item.value.as_str().and_then(InitialWindow::from_word) {
+            Some(item) => match item.value().as_str().and_then(InitialWindow::from_word) {
                 Some(rule) => rule.bytes(payload),
                 None => item.window(payload)?,
             },
@@ -99,7 +99,7 @@ pub(super) fn stack(
                 group.recovery.word(),
                 profile.word()
             );
-            Err(item.impossible(why))
+            Err(item.invalid(why))
         }
         Some(item) => Ok(FlowGroup { partial_acks: item.choice(PartialAcks::from_word)?, ..group }),
         None => Ok(group),
@@ -114,7 +114,7 @@ fn first_offer(item: &Item<'_>, payload: u32, offered: Option<u64>) -> Result<Op
     let first = item.window(payload)?;
     match offered {
         Some(most) if first > most => {
-            Err(item.impossible(format!("larger than receive_window, {most} B, to which it opens")))
+            Err(item.invalid(format!("larger than receive_window, {most} B, to which it opens")))
         }
         _ => Ok(Some(first)),
     }
@@ -134,7 +134,7 @@ pub(super) fn udp(
     let size = table.get("size").map_or(Ok(packet.size), |item| datagram(&item, packet))?;
     let rate = table.need("rate")?;
     if rate.rate()?.time_for(size.into()) == Nanos::ZERO {
-        return Err(rate.impossible(format!("more than one packet of {size} B in each nanosecond")));
+        return Err(rate.invalid(format!("more than one packet of {size} B in each nanosecond")));
     }
     Ok(UdpSource {
         name,
@@ -150,8 +150,7 @@ pub(super) fn udp(
 fn datagram(item: &Item<'_>, packet: Packet) -> Result<u32, Error> {
     match item.bytes()? {
         n if n > packet.size.into() => {
-            Err(item
-                .impossible(format!("larger than a full packet, {} B: [packet] has the size", packet.size)))
+            Err(item.invalid(format!("larger than a full packet, {} B: [packet] has the size", packet.size)))
         }
         n => Ok(n as u32),
     }

@@ -1,6 +1,6 @@
 //! Graphs that the file lists: nodes, links, and the names by which flows call nodes.
 
-use super::network::{access, hop, supply};
+use super::hop::{access, hop, supply};
 use crate::error::{Error, Problem, nearest};
 use crate::format;
 use crate::limits;
@@ -14,7 +14,7 @@ pub(super) fn graph_of(root: &Table<'_>, packet: Packet) -> Result<Graph, Error>
         let table = item.table(&format::NODE)?;
         let name = table.need("name")?;
         if names.contains(&name.name()?) {
-            return Err(name.impossible("there is another node of this name"));
+            return Err(name.invalid("there is another node of this name"));
         }
         names.push(name.name()?);
         given.push(table);
@@ -23,22 +23,20 @@ pub(super) fn graph_of(root: &Table<'_>, packet: Packet) -> Result<Graph, Error>
     for item in root.tables("link", limits::LINKS)? {
         link(&item.table(&format::LINK)?, packet, &names, &mut links)?;
         if links.len() > limits::LINKS {
-            return Err(item.impossible(format!("more than {} links", limits::LINKS)));
+            return Err(item.invalid(format!("more than {} links", limits::LINKS)));
         }
     }
     let mut labels: Vec<_> = links.iter().map(|link| &link.name).collect();
     labels.sort();
     if let Some(pair) = labels.windows(2).find(|pair| pair[0] == pair[1]) {
         let why = format!("two links are named \"{}\"", pair[0]);
-        return Err(root.fail(Problem::Impossible(why), Some("a name for each".into())));
+        return Err(root.invalid(why).expecting("a name for each"));
     }
     let mut nodes = vec![];
     for (index, (name, table)) in names.iter().zip(&given).enumerate() {
         let touching = links.iter().filter(|link| link.from == index || link.to == index);
         let Some(fastest) = touching.map(Link::fastest).max() else {
-            return Err(
-                table.fail(Problem::Impossible(format!("no link reaches or leaves \"{name}\"")), None)
-            );
+            return Err(table.invalid(format!("no link reaches or leaves \"{name}\"")));
         };
         let subnet = table.get("subnet").map(|item| item.name().map(String::from)).transpose()?;
         nodes.push(Node { name: (*name).into(), access_rate: access(table, fastest)?, subnet });
@@ -50,7 +48,7 @@ fn link(table: &Table<'_>, packet: Packet, nodes: &[&str], links: &mut Vec<Link>
     let end = |key| find(&table.need(key)?, nodes);
     let (from, to) = (end("from")?, end("to")?);
     if from == to {
-        return Err(table.need("to")?.impossible("a link leads from one node to another"));
+        return Err(table.need("to")?.invalid("a link leads from one node to another"));
     }
     let hop = hop(table, packet, None)?;
     let name = table.get("name").map(|item| item.name()).transpose()?;
@@ -82,8 +80,8 @@ fn link(table: &Table<'_>, packet: Packet, nodes: &[&str], links: &mut Vec<Link>
 fn find(item: &Item<'_>, nodes: &[&str]) -> Result<usize, Error> {
     let name = item.name()?;
     nodes.iter().position(|node| *node == name).ok_or_else(|| {
-        item.fail(Problem::UnknownName(name.into()))
-            .expecting(Some("the name of a [[node]]".into()))
+        item.fail(Problem::UnknownName { what: "", name: name.into() })
+            .expecting("the name of a [[node]]")
             .near(nearest(name, nodes.iter().copied()))
     })
 }
@@ -104,8 +102,8 @@ pub(super) fn called(item: &Item<'_>, graph: &Graph) -> Result<Vec<usize>, Error
     if found.is_empty() {
         let known = graph.nodes.iter().flat_map(|node| [Some(&node.name[..]), node.subnet.as_deref()]);
         return Err(item
-            .fail(Problem::UnknownName(name.into()))
-            .expecting(Some("the name of a node or of a subnet".into()))
+            .fail(Problem::UnknownName { what: "", name: name.into() })
+            .expecting("the name of a node or of a subnet")
             .near(nearest(name, known.flatten())));
     }
     Ok(found)

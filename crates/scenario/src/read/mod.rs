@@ -1,7 +1,9 @@
 //! From the text of a file to a [`Scenario`].
 
+mod ends;
 mod flow;
 mod graph;
+mod hop;
 mod network;
 mod scheme;
 mod topology;
@@ -11,6 +13,7 @@ mod values;
 use std::path::Path;
 
 use firstflight_contract::Nanos;
+use firstflight_schemes::catalogue::Schemes;
 use toml::de::DeTable;
 
 use crate::error::{Error, Problem};
@@ -19,40 +22,65 @@ use crate::limits;
 use crate::model::{FlowGroup, Packet, Scenario};
 use crate::places::Places;
 use crate::profile::Profile;
+use crate::scheme::BUILT_IN;
 use crate::source::{Source, Table};
+use crate::tree::Tree;
 
-/// A scenario and where its keys stand.
+/// A scenario and the places of its keys in the file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loaded {
     /// The experiment.
     pub scenario: Scenario,
-    /// Where the file says what.
+    /// Places of the keys.
     pub places: Places,
 }
 
-/// Reads a scenario from `text`; `file` is what errors call it. It may not name other files.
+/// A scenario that is not from a file: its keys have no places.
+impl From<Scenario> for Loaded {
+    fn from(scenario: Scenario) -> Self {
+        Self { scenario, places: Places::default() }
+    }
+}
+
+/// Reads a scenario from `text`; `file` is its name in errors. The scenario may not name other files.
 ///
 /// # Errors
 /// The first [`Error`] found.
 pub fn parse(text: &str, file: &str) -> Result<Loaded, Error> {
-    parse_in(None, text, file)
+    parse_with(text, file, BUILT_IN)
 }
 
-fn parse_in(folder: Option<&Path>, text: &str, file: &str) -> Result<Loaded, Error> {
+/// As [`parse`], with the schemes of a catalogue.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_with(text: &str, file: &str, schemes: &Schemes) -> Result<Loaded, Error> {
+    parse_in(None, text, file, schemes)
+}
+
+fn parse_in(folder: Option<&Path>, text: &str, file: &str, schemes: &Schemes) -> Result<Loaded, Error> {
     if text.len() as u64 > limits::FILE {
         return Err(too_long(file));
     }
-    let source = Source { file, text, folder };
+    let source = Source { file, text: Some(text), folder, schemes };
     let document = DeTable::parse(text).map_err(|error| source.syntax(&error))?;
-    let scenario = read(&Table::root(&source, &document, &format::ROOT)?)?;
-    Ok(Loaded { scenario, places: Places::of(&source, document.get_ref()) })
+    let tree = Tree::of_toml(document.get_ref());
+    Ok(Loaded { scenario: read(&source, &tree)?, places: Places::of(&source, &tree) })
 }
 
-/// Reads the scenario in the file at `path`, and the traces it names from there.
+/// Reads the scenario in the file at `path`; the names of other files in it are relative to its folder.
 ///
 /// # Errors
-/// The first [`Error`] found; [`Problem::Unreadable`] if there is no such file or it is not UTF-8.
+/// The first [`Error`] found; [`Problem::Unreadable`] if the file does not exist or is not UTF-8.
 pub fn load(path: &Path) -> Result<Loaded, Error> {
+    load_with(path, BUILT_IN)
+}
+
+/// As [`load`], with the schemes of a catalogue.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_with(path: &Path, schemes: &Schemes) -> Result<Loaded, Error> {
     use std::io::Read;
     let file = path.display().to_string();
     let mut bytes = vec![];
@@ -63,18 +91,20 @@ pub fn load(path: &Path) -> Result<Loaded, Error> {
         return Err(too_long(&file));
     }
     let text = String::from_utf8(bytes).map_err(|_| unreadable(&file, "it is not UTF-8 text".into()))?;
-    parse_in(Some(path.parent().unwrap_or(Path::new(""))), &text, &file)
+    parse_in(Some(path.parent().unwrap_or(Path::new(""))), &text, &file, schemes)
 }
 
 fn too_long(file: &str) -> Error {
-    unreadable(file, format!("it is longer than {} bytes, the most that is taken", limits::FILE))
+    unreadable(file, format!("it is longer than the limit of {} bytes", limits::FILE))
 }
 
 fn unreadable(file: &str, why: String) -> Error {
-    Error::new(file, None, "", Problem::Unreadable(why))
+    Error::new(Problem::Unreadable(why)).in_file(file, None)
 }
 
-fn read(root: &Table<'_>) -> Result<Scenario, Error> {
+/// Reads a scenario from a tree: the one way from input to [`Scenario`], with every check, for files and for builders.
+pub(crate) fn read(source: &Source<'_>, tree: &Tree) -> Result<Scenario, Error> {
+    let root = &Table::root(source, tree, &format::ROOT)?;
     let title = root.get("title").map_or(Ok(""), |item| item.text())?.into();
     let duration = root.get("duration").map(|item| item.time()).transpose()?;
     let seed = root.get("seed").map_or(Ok(1), |item| item.integer())?;
@@ -89,7 +119,7 @@ fn read(root: &Table<'_>) -> Result<Scenario, Error> {
     for (index, item) in root.tables("flow", limits::GROUPS)?.iter().enumerate() {
         let table = item.table(&format::FLOW)?;
         let name = names.of(&table, &format!("flow{index}"), "")?;
-        let endpoints = network::endpoints(&table, &network, &topology)?;
+        let endpoints = ends::endpoints(&table, &network, &topology)?;
         let stack = flow::stack(&table, name, endpoints, packet)?;
         flows.push(traffic::transfers(&table, stack, packet, duration)?);
         enough(&table, &flows, duration)?;
@@ -97,7 +127,7 @@ fn read(root: &Table<'_>) -> Result<Scenario, Error> {
     if let Some((cross, groups)) = &topology.cross {
         let table = cross.table(&format::FLOW)?;
         if let Some(item) = ["from", "to", "direction"].iter().find_map(|key| table.get(key)) {
-            return Err(item.impossible("the topology says where its cross flows run"));
+            return Err(item.invalid("the topology says where its cross flows run"));
         }
         for (suffix, endpoints) in groups {
             let name = names.of(&table, "cross", suffix)?;
@@ -109,7 +139,7 @@ fn read(root: &Table<'_>) -> Result<Scenario, Error> {
     for (index, item) in root.tables("telnet", limits::GROUPS)?.iter().enumerate() {
         let table = item.table(&format::TELNET)?;
         let name = names.of(&table, &format!("telnet{index}"), "")?;
-        let endpoints = network::endpoints(&table, &network, &topology)?;
+        let endpoints = ends::endpoints(&table, &network, &topology)?;
         let stack = flow::stack(&table, name, endpoints, packet)?;
         flows.push(traffic::telnet(&table, stack, packet, duration)?);
         enough(&table, &flows, duration)?;
@@ -117,7 +147,7 @@ fn read(root: &Table<'_>) -> Result<Scenario, Error> {
     for (index, item) in root.tables("web", limits::GROUPS)?.iter().enumerate() {
         let table = item.table(&format::WEB)?;
         let name = names.of(&table, &format!("web{index}"), "")?;
-        let endpoints = network::endpoints(&table, &network, &topology)?;
+        let endpoints = ends::endpoints(&table, &network, &topology)?;
         let stack = flow::stack(&table, name, endpoints, packet)?;
         flows.push(traffic::web(&table, stack, packet)?);
         enough(&table, &flows, duration)?;
@@ -126,7 +156,7 @@ fn read(root: &Table<'_>) -> Result<Scenario, Error> {
     for (index, item) in root.tables("udp", limits::GROUPS)?.iter().enumerate() {
         let table = item.table(&format::UDP)?;
         let name = names.of(&table, &format!("udp{index}"), "")?;
-        let endpoints = network::endpoints(&table, &network, &topology)?;
+        let endpoints = ends::endpoints(&table, &network, &topology)?;
         udp.push(flow::udp(&table, name, endpoints, packet)?);
     }
 
@@ -140,8 +170,8 @@ fn read(root: &Table<'_>) -> Result<Scenario, Error> {
 fn enough(table: &Table<'_>, flows: &[FlowGroup], duration: Option<Nanos>) -> Result<(), Error> {
     match flows.iter().map(|flow| flow.expected(duration)).sum::<f64>() {
         total if total > limits::FLOWS as f64 => {
-            let why = format!("with these it is {total:.0} flows, and at most {} are taken", limits::FLOWS);
-            Err(table.fail(Problem::Impossible(why), None))
+            let why = format!("these make {total:.0} flows in all; the limit is {}", limits::FLOWS);
+            Err(table.invalid(why))
         }
         _ => Ok(()),
     }
@@ -150,20 +180,20 @@ fn enough(table: &Table<'_>, flows: &[FlowGroup], duration: Option<Nanos>) -> Re
 const DEFAULT_PACKET: Packet = Packet { size: 1500, ack_size: None };
 
 fn packet(table: &Table<'_>) -> Result<Packet, Error> {
-    let bytes =
-        |key| {
-            let Some(item) = table.get(key) else { return Ok(None) };
-            match item.bytes()? {
-                n if n > limits::PACKET => Err(item
-                    .impossible(format!("a packet has at most {} bytes, headers included", limits::PACKET))),
-                n => Ok(Some(n as u32)),
+    let bytes = |key| {
+        let Some(item) = table.get(key) else { return Ok(None) };
+        match item.bytes()? {
+            n if n > limits::PACKET => {
+                Err(item.invalid(format!("a packet has at most {} bytes, headers included", limits::PACKET)))
             }
-        };
+            n => Ok(Some(n as u32)),
+        }
+    };
     let size = bytes("size")?.unwrap_or(DEFAULT_PACKET.size);
     let most = Profile::ALL.iter().map(|p| p.stack().header).max().unwrap_or(0);
     match table.get("size") {
         Some(item) if size <= most => {
-            Err(item.impossible(format!("headers take up to {most} bytes of it, and nothing is left")))
+            Err(item.invalid(format!("headers take up to {most} bytes of it, and nothing is left")))
         }
         _ => Ok(Packet { size, ack_size: bytes("ack_size")? }),
     }
@@ -183,8 +213,8 @@ impl Names {
         }
         let why = format!("there is another \"{name}\"");
         Err(match given {
-            Some(item) => item.impossible(why),
-            None => table.fail(Problem::Impossible(why), Some("a name of its own".into())),
+            Some(item) => item.invalid(why),
+            None => table.invalid(why).expecting("a name of its own"),
         })
     }
 }

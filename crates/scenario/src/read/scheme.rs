@@ -1,104 +1,106 @@
 //! The `startup` and `avoidance` of a flow.
 
 use firstflight_contract::{Beginning, Declared, Role};
-use firstflight_schemes::registry::ParamError;
 use firstflight_schemes::scheme::{Param, ParamKind, Value};
-use toml::de::DeValue;
 
-use crate::error::{Error, Problem, nearest};
+use crate::error::{Error, Problem, QuantityProblem, nearest};
 use crate::profile::Stack;
-use crate::quantity::{Amount, QuantityError, parse_amount, parse_rate, parse_time};
-use crate::scheme::{PhaseSpec, SchemeError, SchemeSpec, labels_of, parse_phases};
+use crate::quantity::{Amount, parse_amount, parse_rate, parse_time};
+use crate::scheme::{PhaseSpec, SchemeSpec, labels_with, parse_phases_with};
 use crate::source::{Item, Table};
+use crate::tree;
 
 const STARTUP: &[Role] = &[Role::Startup, Role::Standalone];
 const AVOIDANCE: &[Role] = &[Role::Avoidance];
 
 pub(super) fn read(table: &Table<'_>, stack: &Stack) -> Result<SchemeSpec, Error> {
-    let habit = |label, roles| {
-        PhaseSpec::new(label, roles).map_err(|error| table.fail(Problem::Impossible(error.to_string()), None))
+    let default = |label, roles| {
+        PhaseSpec::find(table.schemes(), label, roles).map_err(|error| table.fail(error.problem.clone()))
     };
     let startup = table.get("startup");
-    let mut chain = match &startup {
-        Some(item) => phases(item, STARTUP)?,
-        None => vec![],
-    };
-    let whole = chain.iter().find(|phase| phase.role() == Role::Standalone).map(PhaseSpec::label);
-    let avoidance = match (table.get("avoidance"), whole) {
-        (Some(item), Some(whole)) => {
-            let why = format!("{whole} rules the whole connection, so that no avoidance follows it");
-            return Err(item.impossible(why));
+    let mut chain = startup.as_ref().map_or(Ok(vec![]), |item| phases(item, STARTUP))?;
+    let standalone = chain.iter().find(|phase| phase.role() == Role::Standalone).map(PhaseSpec::label);
+    let avoidance = match (table.get("avoidance"), standalone) {
+        (Some(item), Some(label)) => {
+            return Err(
+                item.invalid(format!("{label} controls the whole connection: no avoidance follows it"))
+            );
         }
-        (Some(item), None) => match <[_; 1]>::try_from(phases(&item, AVOIDANCE)?) {
-            Ok([one]) => Some(one),
-            Err(_) => {
-                return Err(item.impossible("an avoidance scheme never ends, so that there is only one"));
-            }
-        },
-        (None, None) => Some(habit(stack.avoidance, AVOIDANCE)?),
+        (Some(item), None) => Some(one_avoidance(&item)?),
         (None, Some(_)) => None,
+        (None, None) => Some(default(stack.avoidance, AVOIDANCE)?),
     };
     if let Some(avoidance) = avoidance {
         if startup.is_none() && avoidance.build().declaration().beginning == Beginning::Startup {
-            chain.push(habit(stack.startup_before(avoidance.label), STARTUP)?);
+            chain.push(default(stack.startup_before(avoidance.label()), STARTUP)?);
         }
         chain.push(avoidance);
     }
     SchemeSpec::new(chain).map_err(|error| match startup {
-        Some(item) => item.impossible(error.to_string()),
-        None => table.fail(Problem::Impossible(error.to_string()), None),
+        Some(item) => item.fail(error.problem.clone()).without_expectation(),
+        None => table.fail(error.problem.clone()),
     })
+}
+
+fn one_avoidance(item: &Item<'_>) -> Result<PhaseSpec, Error> {
+    let several = |_| item.invalid("an avoidance scheme never ends: only one is possible");
+    <[_; 1]>::try_from(phases(item, AVOIDANCE)?).map(|[one]| one).map_err(several)
 }
 
 /// A label, several joined by `+`, a table with parameters, or an array of these.
 fn phases(item: &Item<'_>, roles: &'static [Role]) -> Result<Vec<PhaseSpec>, Error> {
-    if let DeValue::Array(_) = item.value {
-        if item.elements()?.is_empty() {
-            return Err(item.fail(Problem::Impossible("it is empty".into())));
+    match item.value() {
+        tree::Value::Phase(phase) => in_role(item, vec![phase.clone()], roles),
+        tree::Value::Array(elements) if elements.is_empty() => {
+            Err(item.fail(Problem::Invalid("it is empty".into())))
         }
-        let nested =
-            item.elements()?.iter().map(|item| phases(item, roles)).collect::<Result<Vec<_>, _>>()?;
-        return Ok(nested.concat());
+        tree::Value::Array(_) => {
+            let phases =
+                item.elements()?.iter().map(|item| phases(item, roles)).collect::<Result<Vec<_>, _>>()?;
+            Ok(phases.concat())
+        }
+        tree::Value::Table(_) => Ok(vec![with_parameters(item, roles)?]),
+        _ => labelled(item, roles),
     }
-    let Some(members) = item.members() else {
-        return labelled(item, roles);
-    };
+}
+
+/// A table with a label under `kind`, and parameters.
+fn with_parameters(item: &Item<'_>, roles: &'static [Role]) -> Result<PhaseSpec, Error> {
+    let members = item.members().unwrap_or_default();
     let Some((_, kind)) = members.iter().find(|(name, _)| *name == "kind") else {
-        return Err(item.fail(Problem::Impossible("the key \"kind\" is missing".into())));
+        return Err(item.fail(Problem::Invalid("the key \"kind\" is missing".into())));
     };
-    let mut phases = labelled(kind, roles)?;
-    let [phase] = &mut phases[..] else {
-        return Err(kind.impossible("parameters belong to one scheme: write several in an array"));
+    let Ok([mut phase]) = <[_; 1]>::try_from(labelled(kind, roles)?) else {
+        return Err(kind.invalid("parameters belong to one scheme: write several schemes in an array"));
     };
     for (name, item) in members.iter().filter(|(name, _)| *name != "kind") {
-        set(phase, name, item)?;
+        set(&mut phase, name, item)?;
     }
-    phase.params.sort_by_key(|(name, _)| *name);
-    Ok(phases)
+    Ok(phase)
 }
 
 fn labelled(item: &Item<'_>, roles: &'static [Role]) -> Result<Vec<PhaseSpec>, Error> {
-    let available = || format!("one of: {}", labels_of(roles).collect::<Vec<_>>().join(", "));
-    let refused =
-        |problem, nearest: Option<&str>| item.fail(problem).expecting(Some(available())).near(nearest);
-    let phases = parse_phases(item.text()?, roles).map_err(|error| match error {
-        SchemeError::Unknown { label, .. } => {
-            let near = nearest(&label, labels_of(roles));
-            refused(Problem::UnknownName(label), near)
-        }
-        SchemeError::NotBuilt(label) => refused(Problem::NotBuilt(label.into()), None),
-        SchemeError::Order(_) | SchemeError::TooMany(_) => {
-            refused(Problem::Impossible(error.to_string()), None)
-        }
+    let schemes = item.schemes();
+    let phases = parse_phases_with(item.text()?, roles, schemes).map_err(|error| {
+        let near = match &error.problem {
+            Problem::UnknownName { name, .. } => nearest(name, labels_with(schemes, roles)),
+            _ => None,
+        };
+        item.fail(error.problem.clone()).expecting(labels(item, roles)).near(near)
     })?;
-    match phases.iter().find(|phase| !roles.contains(&phase.role())) {
-        Some(phase) => {
-            let wanted = if roles == AVOIDANCE { "an avoidance scheme" } else { "a start-up scheme" };
-            let why = format!("{} is not {wanted}: its role is {}", phase.label, phase.role().label());
-            Err(refused(Problem::Impossible(why), None))
-        }
-        None => Ok(phases),
-    }
+    in_role(item, phases, roles)
+}
+
+/// The phases, if each has one of these roles.
+fn in_role(item: &Item<'_>, phases: Vec<PhaseSpec>, roles: &'static [Role]) -> Result<Vec<PhaseSpec>, Error> {
+    let Some(other) = phases.iter().find(|phase| !roles.contains(&phase.role())) else { return Ok(phases) };
+    let wanted = if roles == AVOIDANCE { "an avoidance scheme" } else { "a start-up scheme" };
+    let why = format!("{} is not {wanted}: its role is {}", other.label(), other.role().label());
+    Err(item.fail(Problem::Invalid(why)).expecting(labels(item, roles)))
+}
+
+fn labels(item: &Item<'_>, roles: &'static [Role]) -> String {
+    format!("one of: {}", labels_with(item.schemes(), roles).collect::<Vec<_>>().join(", "))
 }
 
 fn set(phase: &mut PhaseSpec, name: &str, item: &Item<'_>) -> Result<(), Error> {
@@ -107,45 +109,39 @@ fn set(phase: &mut PhaseSpec, name: &str, item: &Item<'_>) -> Result<(), Error> 
     let Some(param) = params.iter().find(|param| param.name == name) else {
         let names = params.iter().map(|param| param.name);
         let expected = match params {
-            [] => format!("nothing: {} has no parameters", phase.label),
+            [] => format!("nothing: {} has no parameters", phase.label()),
             _ => format!("one of: {}", names.clone().collect::<Vec<_>>().join(", ")),
         };
-        return Err(item.fail(Problem::UnknownKey).expecting(Some(expected)).near(nearest(name, names)));
+        return Err(item.fail(Problem::UnknownKey).expecting(expected).near(nearest(name, names)));
     };
-    let refused = |problem| item.fail(problem).expecting(Some(takes(param.kind)));
+    let refused = |problem| item.fail(problem).expecting(takes(param.kind));
     let value = value(param, item).map_err(refused)?;
-    match scheme.set(param.name, value) {
-        Ok(()) => {}
-        Err(ParamError::Invalid { .. } | ParamError::Unknown(_)) => {
-            return Err(refused(Problem::Impossible("out of range".into())));
-        }
+    if scheme.set(param.name, value).is_err() {
+        return Err(refused(Problem::Invalid("out of range".into())));
     }
-    phase.params.push((param.name, value));
+    phase.set(param.name, value);
     Ok(())
 }
 
 fn value(param: &Param, item: &Item<'_>) -> Result<Value, Problem> {
-    let wrong = || item.wrong_type().problem.clone();
-    let text = || item.text().map_err(|_| wrong());
-    let quantity = || match item.value {
-        DeValue::Integer(_) | DeValue::Float(_) => Err(Problem::Quantity(QuantityError::NoUnit)),
-        _ => text(),
+    let problem = |error: Error| error.problem.clone();
+    let quantity = || match item.value() {
+        tree::Value::Integer(_) | tree::Value::Float(_) => Err(Problem::Quantity(QuantityProblem::NoUnit)),
+        _ => item.text().map_err(problem),
     };
     match param.kind {
-        ParamKind::Number { .. } => {
-            item.any_number().map(Value::Number).map_err(|error| error.problem.clone())
-        }
-        ParamKind::Time => parse_time(quantity()?).map(Value::Time).map_err(Problem::Quantity),
-        ParamKind::Packets => match parse_amount(quantity()?).map_err(Problem::Quantity)? {
+        ParamKind::Number { .. } => item.any_number().map(Value::Number).map_err(problem),
+        ParamKind::Time => parse_time(quantity()?).map(Value::Time).map_err(problem),
+        ParamKind::Packets => match parse_amount(quantity()?).map_err(problem)? {
             Amount::Packets(n) => Ok(Value::Packets(n)),
-            Amount::Bytes(_) => Err(Problem::Impossible("not a number of packets".into())),
+            Amount::Bytes(_) => Err(Problem::Invalid("not a number of packets".into())),
         },
-        ParamKind::Rate => parse_rate(quantity()?).map(Value::Rate).map_err(Problem::Quantity),
-        ParamKind::Flag => item.flag().map(Value::Flag).map_err(|_| wrong()),
+        ParamKind::Rate => parse_rate(quantity()?).map(Value::Rate).map_err(problem),
+        ParamKind::Flag => item.flag().map(Value::Flag).map_err(problem),
         ParamKind::Choice(words) => {
-            let text = text()?;
+            let text = item.text().map_err(problem)?;
             let index = words.iter().position(|word| *word == text);
-            index.map(Value::Choice).ok_or_else(|| Problem::UnknownName(text.into()))
+            index.map(Value::Choice).ok_or_else(|| Problem::UnknownName { what: "", name: text.into() })
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use firstflight_contract::{Nanos, Rate};
 
-use super::network::{Hop, access, hop, hop_or};
+use super::hop::{Hop, access, hop, hop_or};
 use crate::dist::Dist;
 use crate::error::{Error, Problem};
 use crate::format;
@@ -168,8 +168,8 @@ fn graphml<'a>(table: &Table<'a>, packet: Packet) -> Result<(Graph, Traffic<'a>)
         let (a, b) = edge.ends;
         let lacks = |what: &str| {
             let [a, b] = [a, b].map(|end| &drawing.places[end].name);
-            item.fail(Problem::Impossible(format!("the edge from {a} to {b} has no {what}")))
-                .expecting(Some(format!("a {what} in the file, or [topology] {what} for all that have none")))
+            item.fail(Problem::Invalid(format!("the edge from {a} to {b} has no {what}")))
+                .expecting(format!("a {what} in the file, or [topology] {what} for all edges without one"))
         };
         let rate = edge.rate.or(rate).ok_or_else(|| lacks("rate"))?;
         let delay = edge.delay.or(delay).ok_or_else(|| lacks("delay"))?;
@@ -223,9 +223,9 @@ fn transit_stub<'a>(table: &Table<'a>, packet: Packet) -> Result<(Graph, Traffic
     };
     let transit_nodes = kind.top.n as u128 * kind.transit.n as u128;
     let nodes = transit_nodes * (1 + kind.stubs as u128 * kind.stub.n as u128);
-    let refuse = |why: String| Err(table.fail(Problem::Impossible(why), None));
+    let refuse = |why: String| Err(table.invalid(why));
     if nodes > limits::NODES as u128 {
-        return refuse(format!("this makes {nodes} nodes, and at most {} are taken", limits::NODES));
+        return refuse(format!("this makes {nodes} nodes; the limit is {}", limits::NODES));
     }
     if transit_nodes < 2 && kind.ts_edges > 0 {
         return refuse(
@@ -250,14 +250,10 @@ fn transit_stub<'a>(table: &Table<'a>, packet: Packet) -> Result<(Graph, Traffic
             "none of a hundred graphs at level \"{}\" was connected: its alpha is too small",
             never.0
         );
-        table.fail(Problem::Impossible(why), None)
+        table.invalid(why)
     })?;
     if 2 * drawn.edges.len() > limits::LINKS {
-        return refuse(format!(
-            "this makes {} links, and at most {} are taken",
-            2 * drawn.edges.len(),
-            limits::LINKS
-        ));
+        return refuse(format!("this makes {} links; the limit is {}", 2 * drawn.edges.len(), limits::LINKS));
     }
     let mut graph = Builder { nodes: vec![], links: vec![] };
     for place in &drawn.places {

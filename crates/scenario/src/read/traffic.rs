@@ -3,7 +3,7 @@
 use firstflight_contract::Nanos;
 
 use crate::dist::Dist;
-use crate::error::{Error, Problem};
+use crate::error::Error;
 use crate::format;
 use crate::model::{FlowGroup, Interval, Packet, Pages, Rounds, Source, Start};
 use crate::source::{Item, Table};
@@ -41,7 +41,7 @@ pub(super) fn telnet(
     duration: Option<Nanos>,
 ) -> Result<FlowGroup, Error> {
     let interval = match table.get("interval") {
-        Some(item) if item.value.is_table() => Interval::Law(item.dist(Item::time)?),
+        Some(item) if item.value().as_table().is_some() => Interval::Law(item.dist(Item::time)?),
         Some(item) => item.word().map(|_| Interval::Tcplib)?,
         None => Interval::Tcplib,
     };
@@ -85,8 +85,10 @@ pub(super) fn web(table: &Table<'_>, stack: FlowGroup, packet: Packet) -> Result
         ..stack
     };
     match (source, table.get("parallel")) {
-        (Source::Web(Pages { persistent: false, .. }), Some(item)) => Err(item
-            .impossible("each object has a connection of its own: connections = \"persistent\" shares them")),
+        (Source::Web(Pages { persistent: false, .. }), Some(item)) => {
+            Err(item
+                .invalid("each object has a connection of its own: connections = \"persistent\" shares them"))
+        }
         _ => Ok(group),
     }
 }
@@ -97,9 +99,9 @@ fn count(table: &Table<'_>, start: Start, name: &str, duration: Option<Nanos>) -
     match table.get("count") {
         Some(item) if !item.is_word() => return Ok(Some(item.integer()? as u32)),
         Some(item) if !arrive => {
-            return Err(item.impossible(
-                "flows without number must arrive one by one: start takes every or exponential",
-            ));
+            return Err(
+                item.invalid("flows without number must arrive one by one: start takes every or exponential")
+            );
         }
         None if !arrive => return Ok(Some(1)),
         _ => {}
@@ -108,7 +110,7 @@ fn count(table: &Table<'_>, start: Start, name: &str, duration: Option<Nanos>) -
         Some(_) => Ok(None),
         None => {
             let why = format!("the flows of \"{name}\" never stop arriving, and nothing ends the run");
-            Err(table.fail(Problem::Impossible(why), Some("a count or a duration".into())))
+            Err(table.invalid(why).expecting("a count or a duration"))
         }
     }
 }
@@ -125,7 +127,7 @@ fn ends(
         return Ok(());
     }
     let why = format!("the flows of \"{}\" never finish, and nothing ends the run", group.name);
-    Err(table.fail(Problem::Impossible(why), Some(expected.into())))
+    Err(table.invalid(why).expecting(expected))
 }
 
 fn size(item: &Item<'_>, stack: &FlowGroup, packet: Packet) -> Result<Dist<u64>, Error> {
@@ -142,7 +144,7 @@ fn rounds(item: &Item<'_>) -> Result<Rounds, Error> {
 }
 
 fn start(item: &Item<'_>) -> Result<Start, Error> {
-    if item.value.as_table().is_none() {
+    if item.value().as_table().is_none() {
         return item.time().map(Start::At);
     }
     let (law, item) = item.table(&format::START)?.only()?;

@@ -1,15 +1,15 @@
 //! Values of the kinds that a key may take.
 
 use firstflight_contract::{Nanos, Rate};
-use toml::de::DeValue;
 
 use crate::dist::Dist;
-use crate::error::{Error, Problem, nearest};
+use crate::error::{Error, Problem, QuantityProblem, nearest};
 use crate::format::{Floor, Kind, Section};
 use crate::limits;
 use crate::model::Limit;
-use crate::quantity::{self, Amount, Depth, QuantityError};
+use crate::quantity::{self, Amount, Depth};
 use crate::source::{Item, Table};
+use crate::tree::Value;
 
 impl<'a> Table<'a> {
     /// The tables of an array of tables, at most so many; none if the key is not given.
@@ -17,26 +17,26 @@ impl<'a> Table<'a> {
         let Some(item) = self.get(name) else { return Ok(vec![]) };
         let tables = item.elements()?;
         match tables.len() {
-            n if n > most => {
-                Err(item.impossible(format!("{n} of them, and at most {most} are taken")).with_value(None))
-            }
+            n if n > most => Err(item.invalid(format!("{n} of them; the limit is {most}")).with_value(None)),
             _ => Ok(tables),
         }
     }
 }
 
 impl<'a> Item<'a> {
-    fn quantity<T>(&self, parse: impl Fn(&str) -> Result<T, QuantityError>) -> Result<T, Error> {
-        match self.value {
-            DeValue::Integer(_) | DeValue::Float(_) => {
-                Err(self.fail(Problem::Quantity(QuantityError::NoUnit)))
-            }
-            _ => parse(self.text()?).map_err(|error| self.fail(Problem::Quantity(error))),
+    fn quantity<T>(&self, parse: impl Fn(&str) -> Result<T, Error>) -> Result<T, Error> {
+        if let Value::Integer(_) | Value::Float(_) = self.value() {
+            return Err(self.fail(Problem::Quantity(QuantityProblem::NoUnit)));
         }
+        parse(self.text()?).map_err(|error| {
+            let here = self.fail(error.problem.clone());
+            let near = error.nearest.as_deref().or(here.nearest.as_deref()).map(String::from);
+            here.near(near.as_deref())
+        })
     }
 
     fn out_of_range(&self, why: &str) -> Error {
-        self.fail(Problem::Impossible(why.into()))
+        self.fail(Problem::Invalid(why.into()))
     }
 
     pub(super) fn rate(&self) -> Result<Rate, Error> {
@@ -46,12 +46,12 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// A time or a delay, whichever the key takes.
+    /// A time or a delay, as the key's kind.
     pub(super) fn time(&self) -> Result<Nanos, Error> {
         let (floor, most) = match self.kind {
             Kind::Time(floor) | Kind::Either(Kind::Time(floor), _) => (*floor, limits::TIME),
             Kind::Delay(floor) | Kind::Either(Kind::Delay(floor), _) => (*floor, limits::DELAY),
-            other => unreachable!("{other:?} is no time"),
+            other => unreachable!("{other:?} is not a time"),
         };
         let time = self.quantity(quantity::parse_time)?;
         if floor == Floor::AboveZero && time == Nanos::ZERO {
@@ -70,7 +70,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// An amount in bytes, where a full packet counts for `packet`.
+    /// An amount in bytes, where a full packet has `packet` bytes.
     pub(super) fn amount(&self, packet: u32) -> Result<u64, Error> {
         match self.quantity(quantity::parse_amount)?.bytes(packet) {
             0 => Err(self.out_of_range("zero")),
@@ -88,41 +88,41 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Whether the value is the word that the key takes in place of a quantity.
+    /// Whether the value is the word that the key allows in place of a quantity.
     pub(super) fn is_word(&self) -> bool {
-        self.value.as_str().is_some_and(|text| self.kind.word() == Some(text))
+        self.value().as_str().is_some_and(|text| self.kind.word() == Some(text))
     }
 
     pub(super) fn integer(&self) -> Result<u64, Error> {
         let (min, max) = match *self.kind {
             Kind::Integer { min, max } => (min, max),
             Kind::Count { max } => (1, max),
-            other => unreachable!("{other:?} is no integer"),
+            other => unreachable!("{other:?} is not an integer"),
         };
-        let number = match self.value {
-            DeValue::Integer(number) => number,
-            DeValue::Float(_) => return Err(self.out_of_range("not a whole number")),
+        let number = match self.value() {
+            Value::Integer(number) => *number,
+            Value::Float(_) => return Err(self.out_of_range("not a whole number")),
             _ => return Err(self.wrong_type()),
         };
-        match u64::from_str_radix(number.as_str(), number.radix()) {
+        match u64::try_from(number) {
             Ok(n) if (min..=max).contains(&n) => Ok(n),
             _ => Err(self.out_of_range("out of range")),
         }
     }
 
-    /// A number without unit, which may be anything but NaN and infinite.
+    /// A finite number without unit.
     pub(super) fn any_number(&self) -> Result<f64, Error> {
-        let number = match self.value {
-            DeValue::Integer(n) => i64::from_str_radix(n.as_str(), n.radix()).ok().map(|n| n as f64),
-            DeValue::Float(x) => x.as_str().parse().ok(),
+        let number = match self.value() {
+            Value::Integer(n) => i64::try_from(*n).ok().map(|n| n as f64),
+            Value::Float(x) => Some(*x),
             _ => return Err(self.wrong_type()),
         };
-        number.filter(|x: &f64| x.is_finite()).ok_or_else(|| self.out_of_range("out of range"))
+        number.filter(|x| x.is_finite()).ok_or_else(|| self.out_of_range("out of range"))
     }
 
     pub(super) fn number(&self) -> Result<f64, Error> {
         let (Kind::Number(range) | Kind::Either(Kind::Number(range), _)) = self.kind else {
-            unreachable!("{:?} is no number", self.kind)
+            unreachable!("{:?} is not a number", self.kind)
         };
         match self.any_number()? {
             x if range.contains(x) => Ok(x),
@@ -142,17 +142,17 @@ impl<'a> Item<'a> {
     /// The name, or the names of an array.
     pub(super) fn names(&self) -> Result<Vec<Item<'a>>, Error> {
         let alone = self.of_kind(&Kind::Name);
-        match self.value {
-            DeValue::Array(_) if self.elements()?.is_empty() => Err(self.out_of_range("it is empty")),
-            DeValue::Array(_) => alone.elements(),
+        match self.value() {
+            Value::Array(names) if names.is_empty() => Err(self.out_of_range("it is empty")),
+            Value::Array(_) => alone.elements(),
             _ => Ok(vec![alone]),
         }
     }
 
-    /// The word, one of those that the key takes.
+    /// The word, one of those that the key allows.
     pub(super) fn word(&self) -> Result<&'static str, Error> {
         let (Kind::Word(words) | Kind::Either(Kind::Word(words), _)) = self.kind else {
-            unreachable!("{:?} takes no word", self.kind)
+            unreachable!("{:?} allows no word", self.kind)
         };
         let text = self.text()?;
         if let Some(word) = words.iter().find(|word| **word == text) {
@@ -160,10 +160,10 @@ impl<'a> Item<'a> {
         }
         let expected = format!("one of: {}", words.join(", "));
         let near = nearest(text, words.iter().copied());
-        Err(self.fail(Problem::UnknownName(text.into())).expecting(Some(expected)).near(near))
+        Err(self.fail(Problem::UnknownName { what: "", name: text.into() }).expecting(expected).near(near))
     }
 
-    /// The choice of an enum whose words the key takes.
+    /// The variant of an enum whose words the key allows.
     pub(super) fn choice<T>(&self, from_word: impl Fn(&str) -> Option<T>) -> Result<T, Error> {
         Ok(from_word(self.word()?).expect("the format lists the words of the enum"))
     }
@@ -173,7 +173,7 @@ impl<'a> Item<'a> {
         &self,
         read: impl Fn(&Item<'a>) -> Result<T, Error>,
     ) -> Result<(T, T), Error> {
-        let Kind::Pair(of) = self.kind else { unreachable!("{:?} is no pair", self.kind) };
+        let Kind::Pair(of) = self.kind else { unreachable!("{:?} is not a pair", self.kind) };
         let elements = self.elements()?;
         let [low, high] = &elements[..] else {
             return Err(self.out_of_range(&format!("{} values", elements.len())));
@@ -190,8 +190,10 @@ impl<'a> Item<'a> {
         &self,
         read: impl Fn(&Item<'a>) -> Result<T, Error>,
     ) -> Result<Dist<T>, Error> {
-        let Kind::Either(_, section) = *self.kind else { unreachable!("{:?} is no distribution", self.kind) };
-        if self.value.as_table().is_none() {
+        let Kind::Either(_, section) = *self.kind else {
+            unreachable!("{:?} is not a distribution", self.kind)
+        };
+        if self.value().as_table().is_none() {
             return read(self).map(Dist::Fixed);
         }
         let (law, item) = self.table(section)?.only()?;
@@ -221,11 +223,11 @@ impl<'a> Item<'a> {
         })
     }
 
-    /// The table that the key takes.
+    /// The table that the key allows.
     pub(super) fn section(&self) -> &'static Section {
         match self.kind {
             Kind::Table(section) | Kind::Tables(section) | Kind::Either(_, section) => section,
-            other => unreachable!("{other:?} is no table"),
+            other => unreachable!("{other:?} is not a table"),
         }
     }
 
@@ -239,7 +241,8 @@ impl<'a> Item<'a> {
                 let bytes = u128::from(millionths) * u128::from(bdp.unwrap_or(0)) / 1_000_000;
                 let packets = (bytes + wide / 2) / wide;
                 if packets > limits::PACKETS.into() {
-                    return Err(self.out_of_range(&format!("this is {packets} packets, more than are taken")));
+                    let why = format!("{packets} packets; the limit is {}", limits::PACKETS);
+                    return Err(self.out_of_range(&why));
                 }
                 (bytes, Limit::Packets(packets as u64))
             }
@@ -252,7 +255,7 @@ impl<'a> Item<'a> {
 
     /// A threshold on an average queue, in packets.
     pub(super) fn threshold(&self, packet: u32, bdp: Option<u64>) -> Result<f64, Error> {
-        if let Some(Ok(packets)) = self.value.as_str().map(quantity::parse_packets_f64) {
+        if let Some(Ok(packets)) = self.value().as_str().map(quantity::parse_packets_f64) {
             return Ok(packets);
         }
         let bytes = match self.depth(bdp)? {
@@ -265,7 +268,7 @@ impl<'a> Item<'a> {
     fn depth(&self, bdp: Option<u64>) -> Result<Depth, Error> {
         match self.quantity(quantity::parse_depth)? {
             Depth::Bdp(_) if bdp.is_none() => {
-                Err(self.impossible("a single link has no BDP of its own: say it in packets or bytes"))
+                Err(self.invalid("a single link has no BDP: give packets or bytes"))
             }
             depth => Ok(depth),
         }

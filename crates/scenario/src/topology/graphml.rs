@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use firstflight_contract::{Nanos, Rate};
 use roxmltree::{Document, Node};
 
-use crate::error::{Error, Problem, nearest};
+use crate::error::{Error, nearest};
 use crate::limits;
 use crate::quantity::{parse_rate, parse_time};
 
@@ -53,7 +53,7 @@ pub(crate) fn parse(text: &str, file: &str) -> Result<Drawing, Error> {
     let document = Document::parse(text).map_err(|error| {
         let at = error.pos();
         let place = (at.row as usize, at.col as usize);
-        Error::new(file, Some(place), "", Problem::Impossible(format!("not XML: {error}")))
+        Error::invalid(format!("not XML: {error}")).in_file(file, Some(place))
     })?;
     let source = Source { document: &document, file };
     let root = document.root_element();
@@ -134,7 +134,7 @@ impl Source<'_> {
     fn error(&self, node: Node<'_, '_>, why: &str) -> Error {
         let at = self.document.text_pos_at(node.range().start);
         let place = (at.row as usize, at.col as usize);
-        Error::new(self.file, Some(place), "", Problem::Impossible(why.into()))
+        Error::invalid(why).in_file(self.file, Some(place))
     }
 
     fn refuse<T>(&self, node: Node<'_, '_>, why: &str) -> Result<T, Error> {

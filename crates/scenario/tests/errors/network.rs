@@ -61,12 +61,12 @@ pub(crate) const CASES: &[Case] = &[
     (
         4,
         "rate = \"101 Tbit/s\"",
-        "base.toml:4:8: path.rate = \"101 Tbit/s\": more than 100 Tbit/s, the most that is taken; expected a rate above zero such as \"40 Mbit/s\"",
+        "base.toml:4:8: path.rate = \"101 Tbit/s\": above the limit of 100 Tbit/s; expected a rate above zero such as \"40 Mbit/s\"",
     ),
     (
         4,
         "rate = \"99999999999999999999999999999999999999999 bit/s\"",
-        "base.toml:4:8: path.rate = \"99999999999999999999999999999999999999999 bit/s\": more than 100 Tbit/s, the most that is taken; expected a rate above zero such as \"40 Mbit/s\"",
+        "base.toml:4:8: path.rate = \"99999999999999999999999999999999999999999 bit/s\": above the limit of 100 Tbit/s; expected a rate above zero such as \"40 Mbit/s\"",
     ),
     (
         4,
@@ -169,7 +169,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         6,
         "buffer = \"1001 BDP\"",
-        "base.toml:6:10: path.buffer = \"1001 BDP\": more than 1000 BDP, the most that is taken; expected a buffer such as \"500 packets\", \"250 KB\" or \"1 BDP\"",
+        "base.toml:6:10: path.buffer = \"1001 BDP\": above the limit of 1000 BDP; expected a buffer such as \"500 packets\", \"250 KB\" or \"1 BDP\"",
     ),
     (
         6,
@@ -244,7 +244,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         6,
         "buffer = \"500 packets\"\ntrace = \"link.csv\"",
-        "base.toml:7:9: path.trace = \"link.csv\": what the rate is is said twice; expected only one of rate and trace",
+        "base.toml:7:9: path.trace = \"link.csv\": the rate is given twice; expected only one of rate and trace",
     ),
     (
         8,

@@ -1,0 +1,142 @@
+//! Settings that a bottleneck, a hop of a parking lot and a link share: rate, buffer, queue, loss.
+
+use firstflight_contract::Rate;
+
+use crate::error::Error;
+use crate::format;
+use crate::model::{Codel, FqCodel, Limit, Packet, Queue, Red, Router};
+use crate::source::{Item, Table};
+use crate::trace::LinkTrace;
+
+/// Default ratio of the rate of access links to the rate behind them.
+const ACCESS: u64 = 10;
+
+/// A rate; or a trace, with its mean rate.
+pub(super) fn supply(table: &Table<'_>) -> Result<(Rate, Option<LinkTrace>), Error> {
+    let Some(item) = table.get("trace") else { return Ok((table.need("rate")?.rate()?, None)) };
+    if table.get("rate").is_some() {
+        return Err(item.invalid("the rate is given twice").expecting("only one of rate and trace"));
+    }
+    let trace = item.trace()?;
+    Ok((trace.schedule.mean(), Some(trace)))
+}
+
+pub(super) fn access(table: &Table<'_>, fastest: Rate) -> Result<Rate, Error> {
+    table.get("access_rate").map_or(Ok(Rate(fastest.0 * ACCESS)), |item| item.rate())
+}
+
+/// Buffer, queue and loss of a bottleneck, a hop or a link.
+pub(super) struct Hop {
+    pub(super) buffer: Limit,
+    pub(super) queue: Queue,
+    pub(super) loss: f64,
+}
+
+pub(super) fn hop(table: &Table<'_>, packet: Packet, bdp: Option<u64>) -> Result<Hop, Error> {
+    table.need("buffer")?;
+    hop_or(table, packet, bdp, Limit::Packets(1))
+}
+
+/// As [`hop`], where `usual` is the default of the buffer.
+pub(super) fn hop_or(
+    table: &Table<'_>,
+    packet: Packet,
+    bdp: Option<u64>,
+    usual: Limit,
+) -> Result<Hop, Error> {
+    Ok(Hop {
+        buffer: table.get("buffer").map_or(Ok(usual), |item| item.buffer(packet.size, bdp))?,
+        queue: table.get("queue").map_or(Ok(Queue::DropTail), |item| queue(&item, packet, bdp))?,
+        loss: table.get("loss").map_or(Ok(0.0), |item| item.number())?,
+    })
+}
+
+fn queue(item: &Item<'_>, packet: Packet, bdp: Option<u64>) -> Result<Queue, Error> {
+    let table = item.value().as_table().map(|_| item.table(&format::QUEUE)).transpose()?;
+    let kind = match &table {
+        Some(table) => table.need("kind")?.word()?,
+        None => item.word()?,
+    };
+    let given = |key: &&str| table.as_ref().and_then(|table| table.get(key));
+    let own = format::QUEUE_KEYS.iter().find(|(other, _)| *other == kind).map_or(&[][..], |(_, keys)| keys);
+    let others = format::QUEUE_KEYS.iter().flat_map(|(_, keys)| *keys).filter(|key| !own.contains(key));
+    if let Some(item) = others.filter_map(&given).next() {
+        let what = if own.is_empty() { "parameters" } else { "such parameter" };
+        return Err(item.invalid(format!("{kind} has no {what}")));
+    }
+    if let Some(mut router) = Router::by_label(kind) {
+        for (name, value) in router.params() {
+            if let Some(item) = given(&name) {
+                *value = item.number()?;
+            }
+        }
+        return Ok(Queue::Router(router));
+    }
+    match kind {
+        "drop-tail" => Ok(Queue::DropTail),
+        "priority" => Ok(Queue::Priority),
+        "choke" => red(item, table.as_ref(), packet, bdp).map(Queue::Choke),
+        "codel" => codel(table.as_ref()).map(Queue::Codel),
+        "fq-codel" => fq_codel(table.as_ref()).map(Queue::FqCodel),
+        _ => red(item, table.as_ref(), packet, bdp).map(Queue::Red),
+    }
+}
+
+fn codel(table: Option<&Table<'_>>) -> Result<Codel, Error> {
+    let usual = Codel::STANDARD;
+    let given = |key| table.and_then(|table| table.get(key));
+    Ok(Codel {
+        target: given("target").map_or(Ok(usual.target), |item| item.time())?,
+        interval: given("interval").map_or(Ok(usual.interval), |item| item.time())?,
+        ecn: given("ecn").map_or(Ok(usual.ecn), |item| item.flag())?,
+    })
+}
+
+fn fq_codel(table: Option<&Table<'_>>) -> Result<FqCodel, Error> {
+    let usual = FqCodel::STANDARD;
+    let given = |key| table.and_then(|table| table.get(key));
+    Ok(FqCodel {
+        codel: codel(table)?,
+        quantum: given("quantum").map_or(Ok(usual.quantum), |item| item.bytes())?,
+        flows: given("flows").map_or(Ok(usual.flows), |item| item.integer().map(|n| n as u32))?,
+    })
+}
+
+/// RED's parameters; the defaults of the thresholds are those of the path.
+fn red(item: &Item<'_>, table: Option<&Table<'_>>, packet: Packet, bdp: Option<u64>) -> Result<Red, Error> {
+    let usual = bdp.map(|bdp| Red::for_bdp(packets(bdp, packet)));
+    let rest = Red::for_bdp(0.0);
+    let Some(table) = table else {
+        return match usual {
+            Some(red) => checked(red, item),
+            None => {
+                Err(item.invalid("a single link has no BDP, so RED needs min and max: give them in a table"))
+            }
+        };
+    };
+    let threshold = |key, default: Option<f64>| match (table.get(key), default) {
+        (Some(item), _) => item.threshold(packet.size, bdp),
+        (None, Some(default)) => Ok(default),
+        (None, None) => Err(table.missing(key)),
+    };
+    let red = Red {
+        min: threshold("min", usual.map(|red| red.min))?,
+        max: threshold("max", usual.map(|red| red.max))?,
+        weight: table.get("weight").map_or(Ok(rest.weight), |item| item.number())?,
+        max_p: table.get("max_p").map_or(Ok(rest.max_p), |item| item.number())?,
+        gentle: table.get("gentle").map_or(Ok(rest.gentle), |item| item.flag())?,
+        ecn: table.get("ecn").map_or(Ok(rest.ecn), |item| item.flag())?,
+    };
+    checked(red, item)
+}
+
+fn packets(bytes: u64, packet: Packet) -> f64 {
+    bytes as f64 / f64::from(packet.size)
+}
+
+fn checked(red: Red, item: &Item<'_>) -> Result<Red, Error> {
+    if red.min < red.max {
+        return Ok(red);
+    }
+    Err(item.invalid(format!("RED's max ({} packets) is not above its min ({})", red.max, red.min)))
+}

@@ -1,0 +1,202 @@
+//! Input as a tree of tables, arrays and values: from a file, with the place of each, or from a builder.
+
+use core::fmt::{self, Display, Write};
+use core::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::scheme::PhaseSpec;
+use crate::trace::LinkTrace;
+
+/// A value and its bytes in the text of the file; an empty range in a tree that a builder made.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub value: Value,
+    pub span: Range<usize>,
+}
+
+/// A value of the format.
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    Text(String),
+    /// A whole number; one that TOML cannot represent is `i128::MAX`, above every limit of the format.
+    Integer(i128),
+    Float(f64),
+    Flag(bool),
+    Date(String),
+    Array(Vec<Node>),
+    Table(Tree),
+    /// A scheme with its parameters, from a builder.
+    Phase(PhaseSpec),
+    /// A trace that is in memory, from a builder.
+    Trace(LinkTrace),
+}
+
+/// A table: its keys in the order of the text.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tree(Vec<Entry>);
+
+/// A key and its value.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub name: String,
+    pub name_span: Range<usize>,
+    pub node: Node,
+}
+
+impl From<Value> for Node {
+    fn from(value: Value) -> Self {
+        Self { value, span: 0..0 }
+    }
+}
+
+impl Tree {
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.0
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Node> {
+        self.0.iter().find(|entry| entry.name == name).map(|entry| &entry.node)
+    }
+
+    pub(crate) fn into_entries(self) -> impl Iterator<Item = (String, Value)> {
+        self.0.into_iter().map(|entry| (entry.name, entry.node.value))
+    }
+
+    /// Sets a key, in place of an earlier value.
+    pub(crate) fn set(&mut self, name: &str, value: Value) {
+        self.0.retain(|entry| entry.name != name);
+        self.0.push(Entry { name: name.into(), name_span: 0..0, node: value.into() });
+    }
+
+    /// Adds a table to the array of tables `name`.
+    pub(crate) fn push(&mut self, name: &str, table: Self) {
+        let added = Node::from(Value::Table(table));
+        match self.0.iter_mut().find(|entry| entry.name == name) {
+            Some(Entry { node: Node { value: Value::Array(tables), .. }, .. }) => tables.push(added),
+            _ => self.set(name, Value::Array(vec![added])),
+        }
+    }
+
+    /// The tree of a TOML document.
+    pub(crate) fn of_toml(table: &DeTable<'_>) -> Self {
+        let mut entries: Vec<_> = table
+            .iter()
+            .map(|(name, value)| Entry {
+                name: name.get_ref().to_string(),
+                name_span: name.span(),
+                node: Node::of_toml(value),
+            })
+            .collect();
+        entries.sort_by_key(|entry| entry.name_span.start);
+        Self(entries)
+    }
+}
+
+impl Node {
+    fn of_toml(value: &Spanned<DeValue<'_>>) -> Self {
+        let plain = match value.get_ref() {
+            DeValue::String(text) => Value::Text(text.to_string()),
+            DeValue::Integer(n) => {
+                Value::Integer(i128::from_str_radix(n.as_str(), n.radix()).unwrap_or(i128::MAX))
+            }
+            DeValue::Float(x) => Value::Float(x.as_str().parse().unwrap_or(f64::NAN)),
+            DeValue::Boolean(flag) => Value::Flag(*flag),
+            DeValue::Datetime(date) => Value::Date(date.to_string()),
+            DeValue::Array(values) => Value::Array(values.iter().map(Self::of_toml).collect()),
+            DeValue::Table(table) => Value::Table(Tree::of_toml(table)),
+        };
+        Self { value: plain, span: value.span() }
+    }
+}
+
+impl Value {
+    pub(crate) fn text(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+
+    pub(crate) fn array(values: impl IntoIterator<Item = Self>) -> Self {
+        Self::Array(values.into_iter().map(Node::from).collect())
+    }
+
+    pub(crate) fn table<'a>(entries: impl IntoIterator<Item = (&'a str, Self)>) -> Self {
+        let mut table = Tree::default();
+        for (name, value) in entries {
+            table.set(name, value);
+        }
+        Self::Table(table)
+    }
+
+    /// Whether the value is a table or an array of tables, which a file has under headings.
+    pub(crate) fn is_under_heading(&self) -> bool {
+        match self {
+            Self::Table(_) => true,
+            Self::Array(values) => values.iter().any(|node| node.value.as_table().is_some()),
+            _ => false,
+        }
+    }
+
+    pub(crate) fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub(crate) const fn as_table(&self) -> Option<&Tree> {
+        match self {
+            Self::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+}
+
+/// The value as TOML on one line. The trace of a link is followed by a comment with its hash.
+impl Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => quoted(text, f),
+            Self::Integer(n) => write!(f, "{n}"),
+            Self::Float(x) => write!(f, "{x:?}"),
+            Self::Flag(flag) => write!(f, "{flag}"),
+            Self::Date(date) => write!(f, "{date}"),
+            Self::Array(values) => {
+                f.write_str("[")?;
+                for (at, node) in values.iter().enumerate() {
+                    write!(f, "{}{}", if at == 0 { "" } else { ", " }, node.value)?;
+                }
+                f.write_str("]")
+            }
+            Self::Table(table) => write!(f, "{table}"),
+            Self::Phase(phase) => write!(f, "{}", phase.to_value()),
+            Self::Trace(LinkTrace { file, sha256, .. }) => {
+                quoted(file, f)?;
+                write!(f, " # SHA-256 {sha256}")
+            }
+        }
+    }
+}
+
+impl Display for Tree {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("{")?;
+        for (at, entry) in self.0.iter().enumerate() {
+            write!(f, "{} {} = {}", if at == 0 { "" } else { "," }, entry.name, entry.node.value)?;
+        }
+        f.write_str(" }")
+    }
+}
+
+/// A TOML basic string.
+fn quoted(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_char('"')?;
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => write!(f, "\\{c}")?,
+            c if c.is_control() => write!(f, "\\u{:04X}", u32::from(c))?,
+            c => f.write_char(c)?,
+        }
+    }
+    f.write_char('"')
+}
