@@ -317,7 +317,7 @@ impl<'r, O: Observer> Engine<'r, O> {
         {
             let (sender, mut port) = self.flows[next].split(&mut self.wire, self.routes.data[next]);
             let before = sender.stats().sent;
-            sender.send_some(at, 1, &mut port);
+            sender.sharing().send_some(at, 1, &mut port);
             let sent = sender.stats().sent > before;
             self.acted(at, next as u32);
             if !sent {

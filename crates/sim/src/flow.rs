@@ -5,7 +5,7 @@ use crate::observe::{Observer, Seen};
 use crate::packet;
 use crate::receiver::Receiver;
 use crate::sender::app::App;
-use crate::sender::cut::Cut;
+use crate::sender::segmentation::Segmentation;
 use crate::sender::{Port, Sender};
 use crate::wire::{Content, SYN, Wire};
 
@@ -22,17 +22,19 @@ pub(crate) struct Flow {
     header: u32,
     pub(crate) counted_finished: bool,
     pub(crate) sender: Sender,
-    cut: Cut,
+    segmentation: Segmentation,
     grid: Vec<u32>,
 }
 
 impl Flow {
     pub(crate) fn new(config: &FlowConfig, links: &[LinkConfig]) -> Self {
         let app = App::new(&config.app, config.stack.mss);
+        let segmentation = app.segmentation().clone();
+        let mut sender = Sender::new(config.stack, config.chain.clone(), app);
+        sender.run_over(routers(config, links), config.header);
         Self {
-            cut: app.cut().clone(),
-            sender: Sender::new(config.stack, config.chain.clone(), app)
-                .over(routers(config, links), config.header),
+            segmentation,
+            sender,
             receiver: Receiver::new(config.ack_policy, config.stack.recovery.reports())
                 .waking_in(config.stack.wakes_in())
                 .reading(config.stack.receive_window)
@@ -54,7 +56,7 @@ impl Flow {
         leg: u32,
     ) -> (&'a mut Sender, FlowPort<'a, 'r, O>) {
         let mss = self.sender.mss() as u32;
-        (&mut self.sender, FlowPort { wire, leg, header: self.header, mss, cut: &self.cut })
+        (&mut self.sender, FlowPort { wire, leg, header: self.header, mss, segmentation: &self.segmentation })
     }
 
     /// Starts the delivery record when the connection is established.
@@ -102,14 +104,14 @@ pub(crate) struct FlowPort<'a, 'r, O> {
     leg: u32,
     header: u32,
     mss: u32,
-    cut: &'a Cut,
+    segmentation: &'a Segmentation,
 }
 
 impl<O: Observer> Port for FlowPort<'_, '_, O> {
     #[inline(always)]
     fn transmit(&mut self, now: u64, segment: u32, (flags, high): (u64, u64), retransmission: bool) {
         let payload =
-            if flags & packet::PUSH_SYN == 0 { self.mss } else { self.cut.bytes(segment, self.mss) };
+            if flags & packet::PUSH_SYN == 0 { self.mss } else { self.segmentation.bytes(segment, self.mss) };
         let size = payload + self.header;
         let leg = self.wire.leg(self.leg);
         let mut content = Content { seq: segment, low: u64::from(size) | flags, high };

@@ -18,7 +18,6 @@ pub mod observe;
 pub mod outcome;
 pub mod packet;
 pub mod receiver;
-mod recovery;
 mod route;
 pub mod schedule;
 pub mod sender;

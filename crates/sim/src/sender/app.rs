@@ -1,6 +1,6 @@
 //! What the application does: when it begins, how much it writes and when, when it stops.
 
-use super::cut::Cut;
+use super::segmentation::Segmentation;
 
 /// From what on the time to a further write counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub struct AppConfig {
 #[derive(Clone, Debug)]
 pub struct App {
     start: u64,
-    cut: Cut,
+    segmentation: Segmentation,
     /// Payload bytes of the first write; `u64::MAX` never ends.
     first: u64,
     pauses: Vec<u64>,
@@ -55,7 +55,7 @@ impl App {
     pub fn new(config: &AppConfig, mss: u32) -> Self {
         Self {
             start: config.start,
-            cut: Cut::new(config.bytes, &config.sizes, mss),
+            segmentation: Segmentation::new(config.bytes, &config.sizes, mss),
             first: config.bytes.unwrap_or(u64::MAX),
             pauses: config.pauses.clone(),
             clock: config.clock,
@@ -70,7 +70,12 @@ impl App {
 
     /// An application that plans nothing: [`super::Sender::open`] and [`super::Sender::write`] stand for it.
     pub fn driven() -> Self {
-        Self { start: u64::MAX, cut: Cut::none(), stopped: true, ..Self::new(&AppConfig::default(), 1) }
+        Self {
+            start: u64::MAX,
+            segmentation: Segmentation::none(),
+            stopped: true,
+            ..Self::new(&AppConfig::default(), 1)
+        }
     }
 
     /// When the connection is to begin.
@@ -104,13 +109,13 @@ impl App {
 
     /// Segments written so far.
     pub(super) fn written(&self) -> u32 {
-        self.cut.end(self.began.len())
+        self.segmentation.end(self.began.len())
     }
 
     /// Segments up to the end of the first write that is not acknowledged; `u64::MAX` if all are.
     pub(super) fn open_end(&self) -> u32 {
         match self.completions.len() {
-            done if done < self.began.len() => self.cut.end(done + 1),
+            done if done < self.began.len() => self.segmentation.end(done + 1),
             _ => u32::MAX,
         }
     }
@@ -164,7 +169,7 @@ impl App {
 
     /// Payload bytes in the first `segments` segments, where every write ends with a short one.
     pub fn bytes_in(&self, segments: u32, mss: u64) -> u64 {
-        self.cut.bytes_in(segments, mss)
+        self.segmentation.bytes_in(segments, mss)
     }
 
     /// Payload bytes written that lie beyond the first `segments` segments; `u64::MAX` if there is no end of them.
@@ -177,12 +182,12 @@ impl App {
 
     /// Whether a write ends with the first `segments` segments, and its last one is short of `mss` bytes.
     pub(crate) fn ends_short_with(&self, segments: u32, mss: u64) -> bool {
-        segments > 0 && u64::from(self.cut.bytes(segments - 1, mss as u32)) < mss
+        segments > 0 && u64::from(self.segmentation.bytes(segments - 1, mss as u32)) < mss
     }
 
     /// How writes are cut into segments.
-    pub fn cut(&self) -> &Cut {
-        &self.cut
+    pub fn segmentation(&self) -> &Segmentation {
+        &self.segmentation
     }
 }
 

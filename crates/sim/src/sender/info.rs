@@ -1,7 +1,6 @@
 //! A sender's state as tools ask for it, in the words of Linux's TCP_INFO.
 
-use super::{Repair, Sender};
-use crate::recovery::DUP_THRESH;
+use super::connection::{Connection, Rules};
 use firstflight_contract::Rate;
 
 /// Congestion state, in Linux's words.
@@ -50,53 +49,44 @@ pub struct Info {
     pub pacing: Rate,
 }
 
-impl Sender {
+/// The part of the registers that a kind of sender keeps in its own way.
+pub(crate) struct Status {
+    pub(crate) state: CaState,
+    /// Segments by which duplicate ACKs inflate the window.
+    pub(crate) inflation: u32,
+    pub(crate) sacked: u32,
+    pub(crate) lost: u32,
+    pub(crate) retrans: u32,
+    pub(crate) reordering: u32,
+    /// Retransmission timeout, nanoseconds.
+    pub(crate) rto: u64,
+}
+
+impl<K> Connection<K>
+where
+    Self: Rules,
+{
     /// The registers now.
-    pub fn info(&self) -> Info {
+    pub(super) fn info(&self) -> Info {
         let control = &self.chain.control;
         let segments = |bytes: u64| bytes as f64 / self.mss as f64;
         let unacked = self.max - self.una;
-        let (sacked, lost, retrans) = self.tallies();
+        let Status { state, inflation, sacked, lost, retrans, reordering, rto } = self.status();
         Info {
-            cwnd: segments(control.cwnd) + f64::from(self.inflation),
+            cwnd: segments(control.cwnd) + f64::from(inflation),
             ssthresh: (control.ssthresh != u64::MAX).then(|| segments(control.ssthresh)),
-            state: self.state(),
+            state,
             unacked,
             sacked,
             lost,
             retrans,
-            reordering: if self.linux { self.rack.reordering } else { DUP_THRESH },
+            reordering,
             // After a timeout what was reported to have arrived may be among what is presumed lost.
             in_flight: (unacked + retrans).saturating_sub(sacked + lost),
             srtt: self.rto.srtt(),
-            rto: if self.linux { self.rto.timeout_in_ticks() } else { self.rto.timeout() },
-            min_rtt: if self.min_rtt == u64::MAX { 0 } else { self.min_rtt },
+            rto,
+            min_rtt: self.known_min_rtt(),
             pacing: control.pacing,
-        }
-    }
-
-    /// Segments SACKed, presumed lost, and sent again.
-    fn tallies(&self) -> (u32, u32, u32) {
-        if self.linux {
-            return (self.rack.sacked, self.rack.lost, self.rack.retrans);
-        }
-        let lost = match self.repair {
-            Repair::Loss => self.max - self.nxt,
-            _ => self.board.lost_below(self.una, DUP_THRESH).1,
-        };
-        (self.board.sacked(), lost, self.board.retransmitted())
-    }
-
-    fn state(&self) -> CaState {
-        if self.linux {
-            return self.rack.state;
-        }
-        match self.repair {
-            Repair::Recovery => CaState::Recovery,
-            Repair::Loss => CaState::Loss,
-            Repair::Open if self.una < self.mark_until => CaState::Cwr,
-            Repair::Open if self.dup_acks > 0 || self.board.sacked() > 0 => CaState::Disorder,
-            Repair::Open => CaState::Open,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What passes between a sender and the routers on its path.
 
-use super::{AckIn, Sender};
+use super::{AckIn, Common};
 use crate::{header, packet};
 use firstflight_contract::{Entry, Load, Nanos, Rate, Signals};
 use firstflight_net::router::Header;
@@ -44,13 +44,11 @@ pub(crate) struct Routers {
     pub(super) granted: Rate,
 }
 
-impl Sender {
+impl Common {
     /// The same on a path over so many routers that can hold a packet up or refuse it, with so many bytes of headers.
-    #[must_use]
-    pub(crate) fn over(mut self, hops: u8, header: u32) -> Self {
+    pub(crate) fn run_over(&mut self, hops: u8, header: u32) {
         self.routers.hops = hops;
         self.routers.header = header;
-        self
     }
 
     /// Bytes on the wire for each of payload.
@@ -79,7 +77,7 @@ impl Sender {
     }
 
     /// What routers said, in an ACK.
-    pub(super) fn hear(&mut self, ack: &mut AckIn) {
+    pub(super) fn receive_feedback(&mut self, ack: &mut AckIn) {
         match self.routers.carries {
             Carries::Nothing => {}
             Carries::Congestion => {
@@ -113,7 +111,7 @@ impl Sender {
     }
 
     /// The answer to the opening packet, in the high word of its ACK.
-    pub(super) fn hear_answer(&mut self, high: u64) {
+    pub(super) fn receive_grant(&mut self, high: u64) {
         let Some(answer) = header::answer(high) else { return };
         // RFC 4782 section 4: unless the TTL difference is what it was at the sender, some router did not take part, and
         // nothing is granted.

@@ -4,7 +4,7 @@ use crate::packet::Blocks;
 
 /// SACKed and retransmitted segments above the cumulative ACK.
 #[derive(Clone, Debug)]
-pub struct Scoreboard {
+pub(super) struct Scoreboard {
     /// Ring of bits, one a segment; its length is a power of two words.
     bits: Vec<u64>,
     /// SACKed segments.
@@ -35,18 +35,18 @@ impl Default for Scoreboard {
 impl Scoreboard {
     /// SACKed segments.
     #[inline]
-    pub fn sacked(&self) -> u32 {
+    pub(super) fn sacked(&self) -> u32 {
         self.sacked
     }
 
     /// Retransmitted segments that are neither acknowledged nor SACKed.
-    pub fn retransmitted(&self) -> u32 {
+    pub(super) fn retransmitted(&self) -> u32 {
         self.retransmitted
     }
 
     /// Room for `window` segments beyond `una`.
     #[inline]
-    pub fn reserve(&mut self, una: u32, window: u32) {
+    pub(super) fn reserve(&mut self, una: u32, window: u32) {
         // Two spare words, so that no two live segments share a bit whatever their alignment.
         if window as usize + 128 > self.bits.len() * 64 {
             self.grow(una);
@@ -84,7 +84,7 @@ impl Scoreboard {
 
     /// Adds the blocks of an ACK that leaves `una` the first unacknowledged and `next` the first unsent
     /// segment; returns how many segments are newly SACKed.
-    pub fn add(&mut self, blocks: &Blocks, una: u32, next: u32) -> u32 {
+    pub(super) fn add(&mut self, blocks: &Blocks, una: u32, next: u32) -> u32 {
         let before = self.sacked;
         for &(start, end) in blocks.iter().take_while(|(start, end)| start < end) {
             let mut fresh = start.max(una + 1);
@@ -118,7 +118,7 @@ impl Scoreboard {
     }
 
     /// The cumulative ACK moves from `una` to `ack`; returns how many of those segments had been SACKed.
-    pub fn advance(&mut self, una: u32, ack: u32) -> u32 {
+    pub(super) fn advance(&mut self, una: u32, ack: u32) -> u32 {
         if self.sacked == 0 && self.retransmitted == 0 {
             self.retransmitted_to = self.retransmitted_to.max(ack);
             return 0;
@@ -140,7 +140,7 @@ impl Scoreboard {
 
     /// The first hole from `una` on that this recovery has not retransmitted and that lies below `limit` and
     /// below the highest SACKed segment.
-    pub fn next_hole(&mut self, una: u32, limit: u32) -> Option<u32> {
+    pub(super) fn next_hole(&mut self, una: u32, limit: u32) -> Option<u32> {
         let limit = limit.min(if self.sacked > 0 { self.highest } else { 0 });
         let mut segment = self.retransmitted_to.max(una);
         while segment < limit {
@@ -155,14 +155,14 @@ impl Scoreboard {
     }
 
     /// `segment`, and with it every hole below, counts as retransmitted in this recovery.
-    pub fn on_retransmit(&mut self, segment: u32) {
+    pub(super) fn on_retransmit(&mut self, segment: u32) {
         self.retransmitted_to = self.retransmitted_to.max(segment + 1);
         self.retransmitted += 1;
     }
 
     /// RFC 6675 `IsLost`: every hole below the returned segment has `threshold` SACKed ones above it. Also
     /// returns how many holes that are, from `una` on.
-    pub fn lost_below(&self, una: u32, threshold: u32) -> (u32, u32) {
+    pub(super) fn lost_below(&self, una: u32, threshold: u32) -> (u32, u32) {
         if self.sacked < threshold {
             return (una, 0);
         }
@@ -186,13 +186,13 @@ impl Scoreboard {
     }
 
     /// A recovery begins at `una`: nothing counts as retransmitted.
-    pub fn begin_recovery(&mut self, una: u32) {
+    pub(super) fn begin_recovery(&mut self, una: u32) {
         self.retransmitted_to = una;
         self.retransmitted = 0;
     }
 
     /// Forgets everything (RFC 2018 section 8: after a timeout the receiver may have reneged).
-    pub fn clear(&mut self, una: u32) {
+    pub(super) fn clear(&mut self, una: u32) {
         if self.sacked > 0 {
             self.bits.fill(0);
         }
@@ -202,7 +202,7 @@ impl Scoreboard {
     }
 
     /// A recovery ended with nothing SACKed above.
-    pub fn forget_blocks(&mut self) {
+    pub(super) fn forget_blocks(&mut self) {
         self.last = Blocks::default();
     }
 }

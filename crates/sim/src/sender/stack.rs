@@ -3,6 +3,15 @@
 use super::rto::RtoConfig;
 use crate::receiver::Reports;
 
+/// The kinds of sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// By the RFCs, or by the rules of ns-2.
+    Rfc,
+    /// As the Linux kernel does it.
+    Linux,
+}
+
 /// How lost segments are found and repaired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
@@ -36,9 +45,17 @@ impl Recovery {
         }
     }
 
+    /// The kind of sender that recovers in this way.
+    pub fn kind(self) -> Kind {
+        match self {
+            Self::Rack { .. } => Kind::Linux,
+            _ => Kind::Rfc,
+        }
+    }
+
     /// Whether it is Linux's.
     pub fn is_rack(self) -> bool {
-        matches!(self, Self::Rack { .. })
+        self.kind() == Kind::Linux
     }
 }
 

@@ -3,7 +3,8 @@
 
 use crate::config::{FlowConfig, Network};
 use crate::flow::Flow;
-use crate::sender::{Repair, Sender};
+use crate::sender::connection::Connection;
+use crate::sender::rfc::{Repair, Rfc};
 use firstflight_contract::{Nanos, Signals};
 use firstflight_paths::macroflow::Macroflow;
 use std::collections::BTreeMap;
@@ -62,8 +63,8 @@ impl SharedWindows {
     pub(super) fn lend(&mut self, at: u64, flow: usize, flows: &mut [Flow]) {
         let Some(group) = self.members[flow].group.map(|group| &mut self.groups[group]) else { return };
         let total = group.in_network(flows);
-        let sender = &mut flows[flow].sender;
-        sender.elsewhere = if sender.repairs() { total - sender.in_network() } else { ALL };
+        let sender = flows[flow].sender.sharing();
+        sender.own.elsewhere = if sender.repairs() { total - sender.in_network() } else { ALL };
         if let Some(window) = &mut group.window {
             sender.take_registers(window.lend(Nanos(at), total == 0));
         }
@@ -72,7 +73,7 @@ impl SharedWindows {
     /// A flow has acted at `at`: the group gets its registers back. The group begins with those of its first flow.
     pub(super) fn take_back(&mut self, at: u64, flow: usize, flows: &mut [Flow]) {
         let member = &mut self.members[flow];
-        let sender = &mut flows[flow].sender;
+        let sender = flows[flow].sender.sharing();
         let Some(group) = member.group.filter(|_| sender.established) else { return };
         let joins = !std::mem::replace(&mut member.joined, true);
         let timeouts = std::mem::replace(&mut member.timeouts, sender.stats().timeouts);
@@ -98,17 +99,17 @@ impl SharedWindows {
         let full = total + flows[of].sender.mss() > registers.0;
         for &flow in &group.flows {
             // A window that did not limit its senders does not grow.
-            flows[flow].sender.limited = full;
+            flows[flow].sender.sharing().own.limited = full;
         }
         if full {
             return None;
         }
         let mut turns = (0..group.flows.len()).map(|i| (group.turn + i) % group.flows.len());
-        let turn = turns.find(|&turn| flows[group.flows[turn]].sender.has_more())?;
+        let turn = turns.find(|&turn| flows[group.flows[turn]].sender.sharing().has_more())?;
         group.turn = (turn + 1) % group.flows.len();
         let flow = group.flows[turn];
-        let sender = &mut flows[flow].sender;
-        sender.elsewhere = total - sender.in_network();
+        let sender = flows[flow].sender.sharing();
+        sender.own.elsewhere = total - sender.in_network();
         sender.take_registers(registers);
         Some(flow)
     }
@@ -121,11 +122,11 @@ fn shares(config: &FlowConfig) -> bool {
 
 impl Group {
     fn in_network(&self, flows: &[Flow]) -> u64 {
-        self.flows.iter().map(|&flow| flows[flow].sender.in_network()).sum()
+        self.flows.iter().map(|&flow| flows[flow].sender.shared().in_network()).sum()
     }
 }
 
-impl Sender {
+impl Connection<Rfc> {
     /// Bytes in the network, as far as the sender knows.
     fn in_network(&self) -> u64 {
         u64::from(self.nxt - self.una).saturating_sub(self.left_network()) * self.mss
@@ -133,7 +134,7 @@ impl Sender {
 
     /// Whether it is in fast recovery: then it sends by its own ACKs.
     fn repairs(&self) -> bool {
-        self.repair == Repair::Recovery
+        self.own.repair == Repair::Recovery
     }
 
     fn take_registers(&mut self, (cwnd, ssthresh): (u64, u64)) {
@@ -142,7 +143,7 @@ impl Sender {
 
     /// Whether it would send, if the window allowed it.
     fn has_more(&self) -> bool {
-        let end = self.available.min(self.una.saturating_add(self.stack.receive_window.at(self.una)));
+        let end = self.available.min(self.window_end());
         self.established && !self.repairs() && self.nxt < end
     }
 }

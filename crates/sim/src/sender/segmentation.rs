@@ -2,7 +2,7 @@
 
 /// How writes are cut into segments of `mss` payload bytes.
 #[derive(Clone, Debug)]
-pub struct Cut {
+pub struct Segmentation {
     /// Segments of each write where all are equal, `u32::MAX` where it never ends; 1 where they are not equal.
     write: u32,
     /// Payload bytes of the last segment of each write where all are equal.
@@ -11,7 +11,7 @@ pub struct Cut {
     ends: Box<[(u32, u64)]>,
 }
 
-impl Cut {
+impl Segmentation {
     /// Of a first write of `bytes`, `None` without end, and further ones of `sizes`; each as the first where that is empty.
     pub(super) fn new(bytes: Option<u64>, sizes: &[u64], mss: u32) -> Self {
         let segments = |bytes: u64| bytes.div_ceil(mss.into()).clamp(1, (u32::MAX - 1).into()) as u32;
@@ -89,16 +89,16 @@ impl Cut {
 mod tests {
     use super::*;
 
-    fn sizes(cut: &Cut, segments: u32) -> Vec<u32> {
-        (0..segments).map(|segment| cut.bytes(segment, 1000)).collect()
+    fn sizes(writes: &Segmentation, segments: u32) -> Vec<u32> {
+        (0..segments).map(|segment| writes.bytes(segment, 1000)).collect()
     }
 
     #[test]
     fn the_last_segment_of_every_write_carries_what_is_left() {
-        let cut = Cut::new(Some(2500), &[], 1000);
-        assert_eq!(sizes(&cut, 6), [1000, 1000, 500, 1000, 1000, 500]);
-        assert_eq!((cut.bytes_in(4, 1000), cut.end(2)), (3500, 6));
-        let endless = Cut::new(None, &[], 1000);
+        let writes = Segmentation::new(Some(2500), &[], 1000);
+        assert_eq!(sizes(&writes, 6), [1000, 1000, 500, 1000, 1000, 500]);
+        assert_eq!((writes.bytes_in(4, 1000), writes.end(2)), (3500, 6));
+        let endless = Segmentation::new(None, &[], 1000);
         assert_eq!(
             (endless.end(1), endless.bytes_in(7, 1000), endless.bytes(6, 1000)),
             (u32::MAX, 7000, 1000)
@@ -107,11 +107,11 @@ mod tests {
 
     #[test]
     fn writes_may_differ() {
-        let cut = Cut::new(Some(2500), &[40, 2000, 1001], 1000);
-        assert_eq!(sizes(&cut, 8), [1000, 1000, 500, 40, 1000, 1000, 1000, 1]);
-        assert_eq!((1..5).map(|writes| cut.end(writes)).collect::<Vec<_>>(), [3, 4, 6, 8]);
+        let writes = Segmentation::new(Some(2500), &[40, 2000, 1001], 1000);
+        assert_eq!(sizes(&writes, 8), [1000, 1000, 500, 40, 1000, 1000, 1000, 1]);
+        assert_eq!((1..5).map(|count| writes.end(count)).collect::<Vec<_>>(), [3, 4, 6, 8]);
         assert_eq!(
-            (0..9).map(|n| cut.bytes_in(n, 1000)).collect::<Vec<_>>(),
+            (0..9).map(|n| writes.bytes_in(n, 1000)).collect::<Vec<_>>(),
             [0, 1000, 2000, 2500, 2540, 3540, 4540, 5540, 5541]
         );
     }

@@ -2,51 +2,55 @@
 //! anything above them has arrived, lowest first, once a recovery.
 
 use super::DUP_THRESH;
-use crate::sender::{AckIn, Port, Repair, Sender};
+use super::Rfc;
+use crate::sender::AckIn;
+use crate::sender::Port;
+use crate::sender::connection::{Connection, Rules};
+use crate::sender::rfc::Repair;
 use firstflight_contract::Ack;
 
-impl Sender {
+impl Connection<Rfc> {
     pub(super) fn sack1_on_ack(&mut self, now: u64, ack: &AckIn, port: &mut impl Port) {
-        if self.repair == Repair::Recovery {
+        if self.own.repair == Repair::Recovery {
             return self.sack1_recover(now, ack, port);
         }
         if ack.seq > self.una {
             self.new_ack(now, ack.seq, port);
-            self.board.clear(self.una);
+            self.own.board.clear(self.una);
             return;
         }
         // From a timeout until the next new ACK duplicates say nothing, and neither do they unless they report
         // segments not reported before.
-        if self.after_timeout || self.max == self.una || self.sack1_note(ack) == 0 {
+        if self.own.after_timeout || self.max == self.una || self.sack1_note(ack) == 0 {
             return;
         }
-        self.dup_acks += 1;
-        if self.dup_acks < DUP_THRESH {
+        self.own.dup_acks += 1;
+        if self.own.dup_acks < DUP_THRESH {
             self.limited_transmit(now, port);
-        } else if self.dup_acks == DUP_THRESH && self.ns2_may_retransmit() {
+        } else if self.own.dup_acks == DUP_THRESH && self.ns2_may_retransmit() {
             self.enter_recovery(now);
-            self.pipe = i64::from(self.max - self.una) - i64::from(DUP_THRESH);
-            self.board.begin_recovery(self.una);
+            self.own.pipe = i64::from(self.max - self.una) - i64::from(DUP_THRESH);
+            self.own.board.begin_recovery(self.una);
             self.repair_hole(now, self.una, port);
         }
     }
 
     /// Adds an ACK's blocks to the scoreboard; returns how many segments they report for the first time.
     fn sack1_note(&mut self, ack: &AckIn) -> u32 {
-        self.board.reserve(self.una, self.max - self.una);
-        self.board.add(&ack.blocks(), self.una, self.max)
+        self.own.board.reserve(self.una, self.max - self.una);
+        self.own.board.add(&ack.blocks(), self.una, self.max)
     }
 
     fn sack1_recover(&mut self, now: u64, ack: &AckIn, port: &mut impl Port) {
-        self.pipe -= 1;
-        if ack.seq >= self.recover {
+        self.own.pipe -= 1;
+        if ack.seq >= self.own.recover {
             return self.sack1_end(now, ack.seq, port);
         }
         let in_flight = self.flight();
         let mut delivered = 0;
         if ack.seq > self.una {
             delivered = self.advance_silently(ack.seq);
-            self.pipe -= 1;
+            self.own.pipe -= 1;
             self.restart_rto(now);
             self.rto.end_back_off();
         }
@@ -54,17 +58,15 @@ impl Sender {
         if delivered > 0 {
             self.deliver_counting(now, (delivered, 0), in_flight, 0, Ack::RECOVERY);
         }
-        while (self.pipe + 1) * self.mss as i64 <= self.chain.control.cwnd as i64 {
-            if let Some(hole) = self.board.next_hole(self.una, u32::MAX) {
+        while (self.own.pipe + 1) * self.mss as i64 <= self.chain.control.cwnd as i64 {
+            if let Some(hole) = self.own.board.next_hole(self.una, u32::MAX) {
                 self.repair_hole(now, hole, port);
-            } else if self.nxt
-                < self.available.min(self.una.saturating_add(self.stack.receive_window.at(self.una)))
-            {
+            } else if self.nxt < self.available.min(self.window_end()) {
                 self.send_next(now, port);
             } else {
                 return;
             }
-            self.pipe += 1;
+            self.own.pipe += 1;
         }
     }
 
@@ -72,10 +74,10 @@ impl Sender {
     fn sack1_end(&mut self, now: u64, ack: u32, port: &mut impl Port) {
         let in_flight = self.flight();
         let (rtt, delivered) = self.move_una(now, ack);
-        self.repair = Repair::Open;
-        self.recover = 0;
-        self.dup_acks = 0;
-        self.board.clear(self.una);
+        self.own.repair = Repair::Open;
+        self.own.recover = 0;
+        self.own.dup_acks = 0;
+        self.own.board.clear(self.una);
         self.deliver_counting(now, (delivered, 0), in_flight, rtt, Ack::RECOVERY);
         self.restart_rto(now);
         if self.una >= self.write_end {

@@ -1,8 +1,8 @@
 //! The marks of the segments in flight: SACKed, lost, sent again; and their numbers, always in step.
 
-use super::Rack;
+use super::Linux;
 use crate::packet::Blocks;
-use crate::sender::Sender;
+use crate::sender::connection::Connection;
 use crate::sender::stamps::{LOST, REPEATED, RETRANS, SACKED, sent};
 
 /// What one ACK did to the segments in flight. Times are nanoseconds.
@@ -17,7 +17,7 @@ pub(super) struct Delivery {
     /// A segment sent once, and before the episode began, arrived.
     pub(super) original: bool,
     /// A segment sent more than once was cumulatively acknowledged.
-    pub(super) repeat_acked: bool,
+    pub(super) retransmission_acked: bool,
     /// Duplicates were reported (RFC 2883).
     pub(super) duplicate: bool,
     /// The duplicate is the tail that was probed.
@@ -30,7 +30,7 @@ pub(super) struct Delivery {
     pub(super) newly_sacked: Option<(u64, u64)>,
 }
 
-impl Rack {
+impl Linux {
     /// Segments in the network (RFC 6675's pipe).
     #[inline]
     pub(crate) fn in_flight(&self, out: u32) -> u32 {
@@ -44,7 +44,7 @@ impl Rack {
     }
 }
 
-impl Sender {
+impl Connection<Linux> {
     /// The cumulative ACK moves to `ack`.
     pub(super) fn take_acked(&mut self, now: u64, ack: u32, done: &mut Delivery) {
         let selective = self.stack.recovery.is_selective();
@@ -52,33 +52,33 @@ impl Sender {
             let word = self.stamps.get(segment);
             let left = sent(word);
             if word & REPEATED != 0 {
-                self.rack.retrans -= u32::from(word & RETRANS != 0);
-                done.repeat_acked = true;
+                self.own.retrans -= u32::from(word & RETRANS != 0);
+                done.retransmission_acked = true;
             } else if word & SACKED == 0 {
                 done.acked = Some((done.acked.map_or(left, |(first, _)| first), left));
                 done.reordered = done.reordered.min(segment);
-                done.original |= segment < self.rack.high;
+                done.original |= segment < self.own.high;
             }
             if word & SACKED != 0 {
-                self.rack.sacked -= 1;
+                self.own.sacked -= 1;
             } else {
                 if selective {
                     done.delivered += 1;
-                    self.rack.detector.advance(now, segment, word, self.min_rtt);
+                    self.own.detector.advance(now, segment, word, self.min_rtt);
                 }
                 self.sample_delivery(segment);
             }
-            self.rack.lost -= u32::from(word & LOST != 0);
+            self.own.lost -= u32::from(word & LOST != 0);
         }
         done.advanced = ack - self.una;
         self.una = ack;
         self.nxt = self.nxt.max(ack);
-        self.rack.hint = self.rack.hint.max(ack);
+        self.own.hint = self.own.hint.max(ack);
     }
 
     /// The blocks of an ACK.
     pub(super) fn take_blocks(&mut self, now: u64, blocks: &Blocks, done: &mut Delivery) {
-        let seen = std::mem::replace(&mut self.rack.last, *blocks);
+        let seen = std::mem::replace(&mut self.own.last, *blocks);
         for &(start, end) in blocks.iter().take_while(|(start, end)| start < end) {
             let mut segment = start.max(self.una);
             let end = end.min(self.nxt);
@@ -99,8 +99,8 @@ impl Sender {
         if word & SACKED != 0 {
             return;
         }
-        let rack = &mut self.rack;
-        rack.detector.advance(now, segment, word, self.min_rtt);
+        let rack = &mut self.own;
+        rack.detector.advance(now, segment, word, self.common.min_rtt);
         let mut marked = word | SACKED;
         if word & RETRANS != 0 {
             if word & LOST != 0 {
@@ -110,7 +110,7 @@ impl Sender {
             }
         } else {
             if word & REPEATED == 0 {
-                if segment < rack.highest(self.una) {
+                if segment < rack.highest(self.common.una) {
                     done.reordered = done.reordered.min(segment);
                 }
                 done.original |= segment < rack.high;
@@ -122,7 +122,7 @@ impl Sender {
                 rack.lost -= 1;
             }
         }
-        rack.highest = rack.highest(self.una).max(segment + 1);
+        rack.highest = rack.highest(self.common.una).max(segment + 1);
         rack.sacked += 1;
         *self.stamps.get_mut(segment) = marked;
         done.sacked += 1;
@@ -132,7 +132,7 @@ impl Sender {
 
     /// A block that reports a duplicate, `[start, end)`, taken before the cumulative ACK moves (RFC 2883).
     pub(super) fn take_duplicate(&mut self, (start, end): (u32, u32), done: &mut Delivery) {
-        let rack = &mut self.rack;
+        let rack = &mut self.own;
         done.duplicate = true;
         done.probe_duplicate = rack.probe_end > 0 && end == rack.probe_end && end - start == 1;
         rack.duplicates += u64::from(end - start);
@@ -145,8 +145,8 @@ impl Sender {
         }
         done.delivered += end - start;
         for segment in start..end {
-            let below = segment < self.una;
-            let word = if below { REPEATED } else { self.stamps.get(segment) };
+            let below = segment < self.common.una;
+            let word = if below { REPEATED } else { self.common.stamps.get(segment) };
             if rack.undo.marker.is_some_and(|marker| segment >= marker)
                 && rack.undo.repeats > 0
                 && word & REPEATED != 0
@@ -155,15 +155,15 @@ impl Sender {
             }
             if !below && word & RETRANS != 0 {
                 rack.retrans -= 1;
-                *self.stamps.get_mut(segment) &= !RETRANS;
+                *self.common.stamps.get_mut(segment) &= !RETRANS;
             }
         }
     }
 
     /// Declares a segment lost; again, where its repeat was.
     pub(super) fn mark_lost(&mut self, segment: u32) {
-        let word = self.stamps.get_mut(segment);
-        let rack = &mut self.rack;
+        let word = self.common.stamps.get_mut(segment);
+        let rack = &mut self.own;
         if *word & SACKED != 0 {
             return;
         }
@@ -176,13 +176,13 @@ impl Sender {
         } else {
             return;
         }
-        self.lost += 1;
+        self.common.lost += 1;
         rack.hint = rack.hint.min(segment);
         rack.lost_end = rack.lost_end.max(segment + 1);
     }
 
     /// Whether a repeat is, or may be, unanswered.
-    pub(super) fn any_repeat_out(&self) -> bool {
-        self.rack.retrans > 0 || self.una < self.nxt && self.stamps.get(self.una) & REPEATED != 0
+    pub(super) fn any_retransmission_out(&self) -> bool {
+        self.own.retrans > 0 || self.una < self.nxt && self.stamps.get(self.una) & REPEATED != 0
     }
 }

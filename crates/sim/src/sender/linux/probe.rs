@@ -1,10 +1,11 @@
 //! The tail loss probe: when ACKs stop, one segment asks whether the tail arrived (RFC 8985 section 7).
 
 use super::Armed;
+use super::Linux;
 use super::ack::News;
 use super::detect::TIMEOUT_MIN;
 use crate::sender::Port;
-use crate::sender::Sender;
+use crate::sender::connection::Connection;
 use crate::sender::info::CaState;
 use crate::sender::stamps::sent;
 use firstflight_contract::Trigger;
@@ -12,11 +13,11 @@ use firstflight_contract::Trigger;
 /// Time to wait before the first RTT sample, nanoseconds.
 const WITHOUT_SAMPLE: u64 = 1_000_000_000;
 
-impl Sender {
+impl Connection<Linux> {
     /// Section 7.2: a probe may be scheduled outside recovery, with SACK.
     #[inline]
     pub(super) fn may_probe(&self) -> bool {
-        matches!(self.rack.state, CaState::Open | CaState::Cwr)
+        matches!(self.own.state, CaState::Open | CaState::Cwr)
             && self.una < self.nxt
             && self.stack.recovery.is_selective()
     }
@@ -47,40 +48,40 @@ impl Sender {
 
     /// Section 7.3: new data if there is any, else the last segment again.
     pub(super) fn on_probe_timer(&mut self, now: u64, port: &mut impl Port) {
-        if self.rack.probe_end > 0 {
+        if self.own.probe_end > 0 {
             return self.rearm_timeout(now);
         }
-        self.rack.probe_repeats = false;
+        self.own.probe_retransmits = false;
         let tail = self.nxt - 1;
         if self.nxt < self.available && self.nxt < self.window_end() {
             self.send_one(now, port);
             self.validate_after(now, true);
         } else if self.fit_into_window(tail, port) {
-            self.send_again(now, tail, false, port);
-            self.rack.probe_repeats = true;
+            self.retransmit(now, tail, false, port);
+            self.own.probe_retransmits = true;
         } else {
             return self.rearm_timeout(now);
         }
-        self.rack.probe_end = self.nxt;
+        self.own.probe_end = self.nxt;
         self.arm(now, Armed::Timeout, self.rto.timeout());
     }
 
     /// Section 7.4: did the probe repair a loss, which then counts as one?
     pub(super) fn judge_probe(&mut self, now: u64, ack: u32, window_update: bool, news: &News) {
-        if ack < self.rack.probe_end {
+        if ack < self.own.probe_end {
             return;
         }
         let nothing_new = ack == news.una_before && news.done.sacked == 0 && !window_update;
-        if !self.rack.probe_repeats || news.done.probe_duplicate {
-            self.rack.probe_end = 0;
-        } else if ack > self.rack.probe_end {
+        if !self.own.probe_retransmits || news.done.probe_duplicate {
+            self.own.probe_end = 0;
+        } else if ack > self.own.probe_end {
             // Beyond the tail without a word of the original: the probe was needed.
             self.begin_reduction(now, Trigger::Loss);
-            self.rack.state = CaState::Cwr;
+            self.own.state = CaState::Cwr;
             self.end_reduction();
             self.keep_open();
         } else if nothing_new {
-            self.rack.probe_end = 0;
+            self.own.probe_end = 0;
         }
     }
 }

@@ -3,11 +3,15 @@
 //! A SYN with data is the first segment itself, and the first ACK is its answer: the bits that make it a SYN, and the
 //! options of a cookie or a connection count, are not counted.
 
+use super::connection::{Connection, Rules};
 use super::stack::DataInSyn;
-use super::{AckIn, Port, Repair, Sender};
-use firstflight_contract::{Entry, Nanos};
+use super::{AckIn, Port};
+use firstflight_contract::{Entry, Nanos, Signals};
 
-impl Sender {
+impl<K> Connection<K>
+where
+    Self: Rules,
+{
     /// The application begins.
     pub(super) fn begin(&mut self, now: u64, port: &mut impl Port) {
         if !self.stack.handshake {
@@ -36,9 +40,9 @@ impl Sender {
         self.timed_at = now;
         // The schemes begin with the first window that is theirs: here, or when the answer has come.
         self.start_up(now, flow_size);
-        self.send_next(now, port);
+        self.send_opening(now, port);
         if self.stack.data_in_syn == DataInSyn::Transaction {
-            self.note_application_limit();
+            self.on_write();
             self.send(now, port);
         }
     }
@@ -51,7 +55,7 @@ impl Sender {
         self.opening = false;
         if self.stack.data_in_syn == DataInSyn::Transaction {
             self.established = true;
-            self.begin_validation(now);
+            self.on_open(now);
             self.app.established(now);
             self.on_written(now);
             return self.on_ack(now, ack, port);
@@ -59,12 +63,12 @@ impl Sender {
         // The segment on the SYN is acknowledged with it, and no window was there yet to grow by that.
         (self.una, self.nxt) = (ack.seq, ack.seq);
         self.delivered += u64::from(ack.seq);
-        self.timed = u32::MAX;
-        self.connect(now, now - self.timed_at);
+        let rtt = now - self.timed_at;
+        self.connect(now, rtt);
         self.app.established(now);
-        self.orderly = self.delivery.is_none();
+        self.orderly = !self.chain.needs().has(Signals::RATE);
         self.start_up(now, self.app.unsent_bytes(ack.seq, self.mss));
-        self.note_application_limit();
+        self.on_write();
         self.on_written(now);
         if self.una >= self.write_end {
             self.on_written_acked(now);
@@ -77,12 +81,9 @@ impl Sender {
     pub(super) fn fall_back(&mut self) {
         self.opening = false;
         self.lost += u64::from(self.max);
-        (self.nxt, self.timed) = (0, u32::MAX);
+        self.nxt = 0;
         self.pace_at = u64::MAX;
-        if !self.linux {
-            // As after any timeout, until all that was sent before is acknowledged.
-            (self.repair, self.recover, self.after_timeout) = (Repair::Loss, self.max, true);
-        }
+        self.forget_opening();
     }
 
     /// The connection is open: the schemes begin, and the first flight leaves.
@@ -90,13 +91,10 @@ impl Sender {
         self.connect(now, handshake_rtt);
         self.app.established(now);
         self.start_up(now, self.app.unsent_bytes(0, self.mss));
-        self.note_application_limit();
+        self.on_write();
         self.on_written(now);
-        if self.linux && self.max > 0 {
-            // Its scoreboard knows no going back: what the SYN carried leaves again by itself.
-            self.nxt = self.max;
-            self.note_first_departure(0);
-            self.put_on_wire(now, 0, true, port);
+        if self.max > 0 {
+            self.retransmit_opening(now, port);
         }
         self.send(now, port);
     }
@@ -105,7 +103,8 @@ impl Sender {
     pub(super) fn connect(&mut self, now: u64, handshake_rtt: u64) {
         self.established = true;
         self.rto_at = u64::MAX;
-        self.begin_validation(now);
+        self.discard_timed_segment();
+        self.on_open(now);
         if handshake_rtt > 0 {
             self.take_sample(now - handshake_rtt, now);
         }
@@ -115,7 +114,7 @@ impl Sender {
     pub(super) fn start_up(&mut self, now: u64, flow_size: u64) {
         let entry = Entry {
             now: Nanos(now),
-            rtt: Nanos(if self.min_rtt == u64::MAX { 0 } else { self.min_rtt }),
+            rtt: Nanos(self.known_min_rtt()),
             flow_size,
             receive_window: u64::from(self.stack.receive_window.limit).saturating_mul(self.mss),
             plan: self.plan,
@@ -124,16 +123,20 @@ impl Sender {
             ..Entry::default()
         };
         let ssthresh = self.stack.initial_ssthresh.map_or(u64::MAX, |s| u64::from(s) * self.mss);
-        self.chain.start(&entry, u64::from(self.stack.initial_window) * self.mss, ssthresh);
+        self.common.chain.start(
+            &entry,
+            u64::from(self.common.stack.initial_window) * self.common.mss,
+            ssthresh,
+        );
         self.stats.max_cwnd = self.chain.control.cwnd;
     }
 
     /// A handshake's answer, with `header` for its high word, arrives at `now`.
-    pub fn on_handshake(&mut self, now: u64, header: u64, port: &mut impl Port) {
+    pub(super) fn on_handshake(&mut self, now: u64, header: u64, port: &mut impl Port) {
         if now >= self.check_at {
             self.advance(now, port);
         }
-        self.hear_answer(header);
+        self.receive_grant(header);
         if self.established {
             return;
         }

@@ -1,10 +1,12 @@
 //! NewReno's partial ACKs: RFC 6582 section 3.2 step 3, and what came before it.
 
+use super::Rfc;
+use crate::sender::Port;
+use crate::sender::connection::{Connection, Rules};
 use crate::sender::stack::PartialAcks;
-use crate::sender::{Port, Sender};
 use firstflight_contract::Ack;
 
-impl Sender {
+impl Connection<Rfc> {
     /// New data is acknowledged, but not all that was outstanding when recovery began: the next hole is lost too.
     pub(super) fn partial_ack(&mut self, now: u64, ack: u32, port: &mut impl Port) {
         let (in_flight, advanced) = (self.flight(), ack - self.una);
@@ -20,8 +22,8 @@ impl Sender {
     /// "Reset the retransmit timer" on "the first partial ACK" only is the Impatient variant. RFC 3782 section 4: "the
     /// Slow-but-Steady variant resets the retransmit timer after each partial acknowledgment".
     pub(super) fn restart_rto_partially(&mut self, now: u64) {
-        if !self.partial_seen || self.stack.partial_acks != PartialAcks::Impatient {
-            self.partial_seen = true;
+        if !self.own.partial_seen || self.stack.partial_acks != PartialAcks::Impatient {
+            self.own.partial_seen = true;
             self.restart_rto(now);
         }
     }
@@ -31,16 +33,16 @@ impl Sender {
     pub(super) fn deflate(&mut self, advanced: u32) {
         if self.stack.partial_acks == PartialAcks::Ns2Of2002 {
             // `partial_window_deflation_` false: `dupwnd_` is 0, and `cwnd_` stays.
-            self.inflation = 0;
+            self.own.inflation = 0;
             return;
         }
-        if self.inflation > advanced {
-            self.inflation -= advanced - 1;
+        if self.own.inflation > advanced {
+            self.own.inflation -= advanced - 1;
             return;
         }
-        let deflate = u64::from(advanced - self.inflation) * self.mss;
-        let control = &mut self.chain.control;
-        control.cwnd = control.cwnd.saturating_sub(deflate).max(self.mss);
-        self.inflation = 1;
+        let deflate = u64::from(advanced - self.own.inflation) * self.mss;
+        let control = &mut self.common.chain.control;
+        control.cwnd = control.cwnd.saturating_sub(deflate).max(self.common.mss);
+        self.own.inflation = 1;
     }
 }

@@ -1,36 +1,37 @@
 //! The states of the sender: open, disorder, window reduction, recovery, loss.
 
+use super::Linux;
 use super::Prr;
 use super::ack::{News, Repeat};
-use crate::sender::Sender;
+use crate::sender::connection::Connection;
 use crate::sender::info::CaState;
 use firstflight_contract::{Congestion, Nanos, Trigger};
 
-impl Sender {
+impl Connection<Linux> {
     /// Where an ACK leads.
     pub(super) fn change_state(&mut self, now: u64, news: &mut News) -> Repeat {
         if self.nxt == self.una {
-            self.rack.sacked = 0;
+            self.own.sacked = 0;
         }
         if news.mark {
-            self.rack.undo.ssthresh = None;
+            self.own.undo.ssthresh = None;
         }
         if news.done.advanced > 0 && self.has_reneged() {
             self.wait_for_reneged(now);
             news.rearm = false;
             return Repeat::Nothing;
         }
-        if self.rack.state == CaState::Open {
-            self.rack.undo.first_repeat = 0;
-        } else if self.una >= self.rack.high && self.end_episode(news) {
+        if self.own.state == CaState::Open {
+            self.own.undo.first_retransmission = 0;
+        } else if self.una >= self.own.high && self.end_episode(news) {
             return Repeat::Nothing;
         }
-        match self.rack.state {
+        match self.own.state {
             CaState::Recovery => self.go_on_recovering(now, news),
             CaState::Loss => {
                 let repeat = self.go_on_after_timeout(news);
                 self.identify_losses(now, news);
-                if self.rack.state == CaState::Open || news.lost_repeat {
+                if self.own.state == CaState::Open || news.lost_retransmission {
                     return self.watch(now, news);
                 }
                 repeat
@@ -41,15 +42,15 @@ impl Sender {
 
     /// Everything sent before the episode is acknowledged. Says whether this ACK is done with.
     fn end_episode(&mut self, news: &News) -> bool {
-        match self.rack.state {
+        match self.own.state {
             // Held until something beyond is acknowledged, so that the receiver learns of the reduction.
-            CaState::Cwr if self.una != self.rack.high => {
+            CaState::Cwr if self.una != self.own.high => {
                 self.end_reduction();
-                self.rack.state = CaState::Open;
+                self.own.state = CaState::Open;
             }
             CaState::Recovery => {
                 if !self.stack.recovery.is_selective() {
-                    self.rack.sacked = 0;
+                    self.own.sacked = 0;
                 }
                 if self.try_to_undo_recovery(news) {
                     return true;
@@ -71,11 +72,11 @@ impl Sender {
             self.settle_open(now, news);
         }
         self.identify_losses(now, news);
-        if self.rack.state != CaState::Recovery {
-            if self.rack.lost == 0 {
+        if self.own.state != CaState::Recovery {
+            if self.own.lost == 0 {
                 return Repeat::Nothing;
             }
-            self.enter_rack_recovery(now, news.mark);
+            self.enter_recovery(now, news.mark);
         }
         Repeat::Lost
     }
@@ -83,18 +84,18 @@ impl Sender {
     /// Nothing is being repaired: is there a loss?
     fn watch(&mut self, now: u64, news: &mut News) -> Repeat {
         if !self.stack.recovery.is_selective() && news.done.advanced > 0 {
-            self.rack.sacked = 0;
+            self.own.sacked = 0;
         }
         self.count_duplicate_without_sack(news);
-        if self.rack.state <= CaState::Disorder {
+        if self.own.state <= CaState::Disorder {
             self.try_to_undo_duplicates();
         }
         self.identify_losses(now, news);
-        if self.rack.lost == 0 {
+        if self.own.lost == 0 {
             self.settle_open(now, news);
             return Repeat::Nothing;
         }
-        self.enter_rack_recovery(now, news.mark);
+        self.enter_recovery(now, news.mark);
         Repeat::Lost
     }
 
@@ -105,53 +106,53 @@ impl Sender {
         if !self.stack.recovery.is_selective() {
             return self.find_loss_without_sack(news.done.advanced > 0);
         }
-        let before = self.rack.retrans;
+        let before = self.own.retrans;
         if self.find_losses(now) {
             news.rearm = false;
         }
-        news.lost_repeat |= before > self.rack.retrans;
+        news.lost_retransmission |= before > self.own.retrans;
     }
 
     /// No loss: disorder at most, or a reduction for a mark.
     fn settle_open(&mut self, now: u64, news: &News) {
-        if !self.any_repeat_out() {
-            self.rack.undo.first_repeat = 0;
+        if !self.any_retransmission_out() {
+            self.own.undo.first_retransmission = 0;
         }
         if news.mark {
             self.enter_cwr(now);
         }
-        if self.rack.state != CaState::Cwr {
+        if self.own.state != CaState::Cwr {
             self.keep_open();
         }
     }
 
     pub(super) fn keep_open(&mut self) {
-        let disorder = self.rack.sacked + self.rack.lost > 0 || self.any_repeat_out();
+        let disorder = self.own.sacked + self.own.lost > 0 || self.any_retransmission_out();
         let state = if disorder { CaState::Disorder } else { CaState::Open };
-        if self.rack.state != state {
-            self.rack.state = state;
-            self.rack.high = self.nxt;
+        if self.own.state != state {
+            self.own.state = state;
+            self.own.high = self.nxt;
         }
     }
 
     fn enter_cwr(&mut self, now: u64) {
-        self.rack.undo.ssthresh = None;
-        if self.rack.state < CaState::Cwr {
-            self.rack.undo.marker = None;
+        self.own.undo.ssthresh = None;
+        if self.own.state < CaState::Cwr {
+            self.own.undo.marker = None;
             self.reduced_for_mark = true;
             self.begin_reduction(now, Trigger::Mark);
-            self.rack.state = CaState::Cwr;
+            self.own.state = CaState::Cwr;
         }
     }
 
     /// RFC 8985 found a loss: fast recovery.
-    pub(super) fn enter_rack_recovery(&mut self, now: u64, mark: bool) {
+    pub(super) fn enter_recovery(&mut self, now: u64, mark: bool) {
         self.begin_undo();
-        if !matches!(self.rack.state, CaState::Cwr | CaState::Recovery) {
-            self.rack.undo.ssthresh = (!mark).then(|| self.current_ssthresh());
+        if !matches!(self.own.state, CaState::Cwr | CaState::Recovery) {
+            self.own.undo.ssthresh = (!mark).then(|| self.current_ssthresh());
             self.begin_reduction(now, Trigger::Loss);
         }
-        self.rack.state = CaState::Recovery;
+        self.own.state = CaState::Recovery;
     }
 
     /// The threshold, or three quarters of the window where that is more: what an undo or an idle time goes back to.
@@ -164,31 +165,31 @@ impl Sender {
     /// The schemes set a new threshold, and PRR will bring the window there.
     pub(super) fn begin_reduction(&mut self, now: u64, trigger: Trigger) {
         let cwnd = self.cwnd_segments();
-        self.rack.high = self.nxt;
-        self.rack.probe_end = 0;
-        self.rack.prr = Prr::begin(cwnd.min(u32::MAX.into()) as u32);
-        self.report_rack(now, trigger);
+        self.own.high = self.nxt;
+        self.own.probe_end = 0;
+        self.own.prr = Prr::begin(cwnd.min(u32::MAX.into()) as u32);
+        self.report_episode(now, trigger);
         if !self.chain.is_standalone() {
             self.chain.control.cwnd = cwnd * self.mss;
         }
     }
 
     /// Tells the schemes of an episode. The kernel counts whole segments.
-    pub(super) fn report_rack(&mut self, now: u64, trigger: Trigger) {
-        let flight = u64::from(self.rack.in_flight(self.nxt - self.una));
+    pub(super) fn report_episode(&mut self, now: u64, trigger: Trigger) {
+        let flight = u64::from(self.own.in_flight(self.nxt - self.una));
         self.stats.episodes += 1;
-        self.chain.on_congestion(&Congestion {
+        self.common.chain.on_congestion(&Congestion {
             now: Nanos(now),
-            in_flight: flight * self.mss,
-            base: self.cwnd_segments().max(1) * self.mss,
-            lost: self.lost * self.mss,
-            min_rtt: Nanos(if self.min_rtt == u64::MAX { 0 } else { self.min_rtt }),
+            in_flight: flight * self.common.mss,
+            base: self.cwnd_segments().max(1) * self.common.mss,
+            lost: self.common.lost * self.common.mss,
+            min_rtt: Nanos(self.known_min_rtt()),
             trigger,
-            mss: self.stack.mss,
+            mss: self.common.stack.mss,
         });
-        let control = &mut self.chain.control;
+        let control = &mut self.common.chain.control;
         if control.ssthresh != u64::MAX {
-            control.ssthresh = (control.ssthresh / self.mss).max(2) * self.mss;
+            control.ssthresh = (control.ssthresh / self.common.mss).max(2) * self.common.mss;
         }
     }
 
@@ -197,9 +198,9 @@ impl Sender {
         if delivered == 0 {
             return;
         }
-        let pipe = u64::from(self.rack.in_flight(self.nxt - self.una));
+        let pipe = u64::from(self.own.in_flight(self.nxt - self.una));
         let target = self.chain.control.ssthresh / self.mss;
-        let allowed = self.rack.prr.allowance(delivered, pipe, target, safe && lost == 0);
+        let allowed = self.own.prr.allowance(delivered, pipe, target, safe && lost == 0);
         self.chain.control.cwnd = ((pipe + allowed) * self.mss).max(self.mss);
     }
 
@@ -207,9 +208,8 @@ impl Sender {
         if self.chain.is_standalone() {
             return;
         }
-        let control = &mut self.chain.control;
-        if control.ssthresh != u64::MAX
-            && (self.rack.state == CaState::Cwr || self.rack.undo.marker.is_some())
+        let control = &mut self.common.chain.control;
+        if control.ssthresh != u64::MAX && (self.own.state == CaState::Cwr || self.own.undo.marker.is_some())
         {
             control.cwnd = control.ssthresh;
         }

@@ -1,10 +1,12 @@
 //! RACK: a segment is lost when one sent later has arrived, and a reordering window beyond the round trip has passed.
 //! Y. Cheng, N. Cardwell, N. Dukkipati, P. Jha, "The RACK-TLP Loss Detection Algorithm for TCP", RFC 8985 section 6.
 
+use super::Linux;
 use super::{Armed, DUP_THRESH};
+use crate::sender::Port;
+use crate::sender::connection::Connection;
 use crate::sender::info::CaState;
 use crate::sender::stamps::{LOST, REPEATED, RETRANS, SACKED, sent};
-use crate::sender::{Port, Sender};
 use std::collections::VecDeque;
 
 /// RFC 8985 section 3.2: "RACK.min_RTT / 4", and one more quarter for each round with duplicates.
@@ -109,10 +111,10 @@ enum Judgement {
     Waits(u64),
 }
 
-impl Sender {
+impl Connection<Linux> {
     /// Section 6.2 step 4, `RACK_update_reo_wnd`.
     fn reordering_window(&self) -> u64 {
-        let rack = &self.rack;
+        let rack = &self.own;
         if !rack.detector.reordering_seen {
             // "If reordering has not been observed, RACK.reo_wnd is set to zero during loss recovery or when the number
             // of sacked segments reaches DupThresh."
@@ -128,8 +130,8 @@ impl Sender {
     fn detect_losses(&mut self, now: u64) -> u64 {
         let window = self.reordering_window();
         let mut wait = 0;
-        self.rack.detector.judged = self.rack.detector.judged.max(self.una);
-        for segment in self.rack.detector.judged..self.nxt {
+        self.own.detector.judged = self.own.detector.judged.max(self.una);
+        for segment in self.own.detector.judged..self.nxt {
             if self.stamps.get(segment) & (SACKED | REPEATED | LOST) == 0 {
                 match self.judge(now, segment, window) {
                     Judgement::NotOvertaken => break,
@@ -138,19 +140,19 @@ impl Sender {
                 }
             }
             if wait == 0 {
-                self.rack.detector.judged = segment + 1;
+                self.own.detector.judged = segment + 1;
             }
         }
-        wait.max(self.detect_lost_repeats(now, window))
+        wait.max(self.detect_lost_retransmissions(now, window))
     }
 
     /// Declares a segment lost if something sent later has arrived and its time has passed.
     fn judge(&mut self, now: u64, segment: u32, window: u64) -> Judgement {
         let word = self.stamps.get(segment);
-        if !self.rack.detector.has_overtaken(segment, word) {
+        if !self.own.detector.has_overtaken(segment, word) {
             return Judgement::NotOvertaken;
         }
-        let left = self.rack.detector.time_left(now, word, window);
+        let left = self.own.detector.time_left(now, word, window);
         if left > 0 {
             return Judgement::Waits(left as u64);
         }
@@ -159,9 +161,9 @@ impl Sender {
     }
 
     /// The same over the segments that left more than once, in the order in which they last did.
-    fn detect_lost_repeats(&mut self, now: u64, window: u64) -> u64 {
+    fn detect_lost_retransmissions(&mut self, now: u64, window: u64) -> u64 {
         let mut wait = 0;
-        let mut repeats = std::mem::take(&mut self.rack.repeats);
+        let mut repeats = std::mem::take(&mut self.own.repeats);
         self.drop_settled(&mut repeats);
         for &(segment, left_at) in &repeats {
             if !self.is_in_question(segment, left_at) {
@@ -174,7 +176,7 @@ impl Sender {
             }
         }
         self.drop_settled(&mut repeats);
-        self.rack.repeats = repeats;
+        self.own.repeats = repeats;
         wait
     }
 
@@ -195,7 +197,7 @@ impl Sender {
 
     /// After an ACK: declares losses, and waits for what may still arrive. Says whether the timer was armed for that.
     pub(super) fn find_losses(&mut self, now: u64) -> bool {
-        if !std::mem::take(&mut self.rack.detector.advanced) {
+        if !std::mem::take(&mut self.own.detector.advanced) {
             return false;
         }
         let wait = self.detect_losses(now);
@@ -207,17 +209,17 @@ impl Sender {
 
     /// The reordering window ended without news.
     pub(super) fn on_reordering_timer(&mut self, now: u64, port: &mut impl Port) {
-        let before = self.rack.in_flight(self.nxt - self.una);
+        let before = self.own.in_flight(self.nxt - self.una);
         let lost = self.lost;
         self.detect_losses(now);
-        if before != self.rack.in_flight(self.nxt - self.una) {
-            if self.rack.state != CaState::Recovery {
-                self.enter_rack_recovery(now, false);
+        if before != self.own.in_flight(self.nxt - self.una) {
+            if self.own.state != CaState::Recovery {
+                self.enter_recovery(now, false);
                 self.reduce_window(1, self.lost - lost, false);
             }
-            self.repeat_lost(now, port);
+            self.retransmit_lost(now, port);
         }
-        if self.rack.armed != Armed::Timeout || self.rto_at == u64::MAX {
+        if self.own.armed != Armed::Timeout || self.rto_at == u64::MAX {
             self.rearm_timeout(now);
         }
     }
@@ -225,24 +227,24 @@ impl Sender {
     /// Data between `low` and the highest that arrived came out of order: what counts as a loss from now on lies
     /// further apart.
     pub(super) fn note_reordering(&mut self, low: u32) {
-        let highest = self.rack.highest(self.una);
+        let highest = self.own.highest(self.una);
         if low >= highest {
             return;
         }
-        self.rack.reordering = self.rack.reordering.max((highest - low).min(MAX_REORDERING));
-        self.rack.detector.reordering_seen = true;
+        self.own.reordering = self.own.reordering.max((highest - low).min(MAX_REORDERING));
+        self.own.detector.reordering_seen = true;
     }
 
     /// Without SACK: duplicates beyond what the flight can cause.
     pub(super) fn note_reordering_by_duplicates(&mut self, reordering: u32) {
-        self.rack.reordering = reordering.min(MAX_REORDERING);
-        self.rack.detector.reordering_seen = true;
+        self.own.reordering = reordering.min(MAX_REORDERING);
+        self.own.detector.reordering_seen = true;
     }
 
     /// After a timeout in disorder: the threshold was too high.
     pub(super) fn doubt_reordering(&mut self) {
-        if self.rack.state <= CaState::Disorder && self.rack.sacked >= DUP_THRESH {
-            self.rack.reordering = self.rack.reordering.min(DUP_THRESH);
+        if self.own.state <= CaState::Disorder && self.own.sacked >= DUP_THRESH {
+            self.own.reordering = self.own.reordering.min(DUP_THRESH);
         }
     }
 }

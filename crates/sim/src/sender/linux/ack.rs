@@ -1,12 +1,16 @@
 //! One ACK, step by step in the kernel's order.
 
 use super::Armed;
+use super::Linux;
 use super::marks::Delivery;
 use crate::packet::{self, Blocks};
+use crate::sender::AckIn;
+use crate::sender::Port;
+use crate::sender::common::AckSample;
+use crate::sender::connection::Connection;
 use crate::sender::info::CaState;
 use crate::sender::routers::Carries;
 use crate::sender::stamps::{REPEATED, sent};
-use crate::sender::{AckIn, Port, Sender, Told};
 use firstflight_contract::Ack;
 use firstflight_host::rate_sampler::RateSample;
 
@@ -21,7 +25,7 @@ pub(super) enum Repeat {
     NewFirst,
 }
 
-/// What the state machine is told of an ACK.
+/// What the state machine is sample of an ACK.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct News {
     pub(super) done: Delivery,
@@ -36,36 +40,36 @@ pub(super) struct News {
     /// The timer is to be armed anew.
     pub(super) rearm: bool,
     /// A repeat was found lost.
-    pub(super) lost_repeat: bool,
+    pub(super) lost_retransmission: bool,
     /// It came while what the receiver had dropped was being repaired.
     pub(super) reneged: bool,
 }
 
-impl Sender {
+impl Connection<Linux> {
     /// An ACK of the next segments while nothing is out of order: the whole of what most ACKs need.
     #[inline(always)]
-    pub(crate) fn rack_next_ack(&mut self, now: u64, ack: u32, port: &mut impl Port) {
+    pub(crate) fn acknowledge_in_order(&mut self, now: u64, ack: u32, port: &mut impl Port) {
         let in_flight = self.nxt - self.una;
         let newly = ack - self.una;
         let first = self.stamps.get(self.una);
         let last = self.stamps.get(ack - 1);
-        let lone = newly == 1 && self.una == self.rack.lone && self.app.ends_short_with(ack, self.mss);
+        let lone = newly == 1 && self.una == self.own.lone && self.app.ends_short_with(ack, self.mss);
         self.una = ack;
-        self.rack.timeouts = 0;
-        self.rack.detector.advance(now, ack - 1, last, self.min_rtt);
+        self.own.timeouts = 0;
+        self.own.detector.advance(now, ack - 1, last, self.min_rtt);
         let rtt = now - sent(last);
         self.min_rtt = self.min_rtt.min(rtt);
-        self.rto.sample_linux(now - sent(first), ack, self.nxt);
-        let limits = self.rack_window_limits();
-        self.rack.usage.limited_at = now;
+        self.common.rto.sample_linux(now - sent(first), ack, self.common.nxt);
+        let limits = self.is_window_limited();
+        self.own.usage.limited_at = now;
         let flags = if lone { Ack::MAYBE_DELAYED } else { 0 } | if limits { 0 } else { Ack::APP_LIMITED };
         let growth = if limits { newly } else { 0 };
         let pipe = self.nxt - ack;
-        self.rack_tell(
+        self.notify_within_threshold(
             now,
-            Told { delivered: newly, growth, in_flight, pipe, rtt, flags, ..Told::default() },
+            AckSample { delivered: newly, growth, in_flight, pipe, rtt, flags, ..AckSample::default() },
         );
-        let sent = self.rack_send_in_order(now, port);
+        let sent = self.send_in_order(now, port);
         if self.una == self.nxt {
             self.rto_at = u64::MAX;
         } else {
@@ -78,18 +82,18 @@ impl Sender {
 
     /// Any other ACK.
     /// `window_update` says that it changed the peer's window, so that it is no duplicate (RFC 5681 section 2).
-    pub(crate) fn rack_on_ack(&mut self, now: u64, ack: &AckIn, window_update: bool, port: &mut impl Port) {
-        if self.delivery.is_some() {
+    pub(crate) fn acknowledge(&mut self, now: u64, ack: &AckIn, window_update: bool, port: &mut impl Port) {
+        if self.own.delivery.is_some() {
             self.note_application_limit();
         }
-        let in_flight = self.rack.in_flight(self.nxt - self.una);
+        let in_flight = self.own.in_flight(self.nxt - self.una);
         let lost_before = self.lost;
-        let (una_before, fack_before) = (self.una, self.rack.highest(self.una));
+        let (una_before, fack_before) = (self.una, self.own.highest(self.una));
         let had_data = self.nxt > self.una;
         let mut done = Delivery { reordered: u32::MAX, ..Delivery::default() };
         let blocks = self.split_duplicate(ack, &mut done);
         if ack.seq > self.una {
-            self.rack.timeouts = 0;
+            self.own.timeouts = 0;
         }
         if self.stack.recovery.is_selective() && (blocks[0].1 > 0 || done.duplicate) {
             self.take_reported(now, &blocks, &mut done);
@@ -97,18 +101,18 @@ impl Sender {
         let edge = if had_data { self.stamps.get(self.una) } else { 0 };
         self.take_acked(now, ack.seq, &mut done);
         let lone =
-            done.advanced == 1 && una_before == self.rack.lone && self.app.ends_short_with(ack.seq, self.mss);
+            done.advanced == 1 && una_before == self.own.lone && self.app.ends_short_with(ack.seq, self.mss);
         if self.stack.recovery.is_selective() {
             if done.reordered < fack_before {
                 self.note_reordering(done.reordered);
             }
         } else if done.advanced > 0 {
             done.delivered += self.take_acked_without_sack(done.advanced);
-            done.original &= !done.repeat_acked;
+            done.original &= !done.retransmission_acked;
         }
         let head_left = if self.una < self.nxt { sent(self.stamps.get(self.una)) } else { 0 };
-        let rtt = self.learn_rtt(now, ack, (una_before, edge), &done, lone);
-        self.rack.detector.widen(self.una, self.nxt);
+        let rtt = self.take_rtt_samples(now, ack, (una_before, edge), &done, lone);
+        self.own.detector.widen(self.una, self.nxt);
         let mut news = News {
             done,
             una_before,
@@ -116,12 +120,12 @@ impl Sender {
             mark: ack.echoes_mark(),
             answers_original: self.stack.timestamps
                 && done.advanced > 0
-                && self.answers_before_repeat(ack, edge),
+                && self.answers_before_retransmission(ack, edge),
             rearm: done.advanced > 0 || done.newly_sacked.is_some_and(|(_, last)| last > head_left),
-            lost_repeat: false,
-            reneged: self.rack.reneged,
+            lost_retransmission: false,
+            reneged: self.own.reneged,
         };
-        if self.rack.probe_end > 0 {
+        if self.own.probe_end > 0 {
             self.judge_probe(now, ack.seq, window_update, &news);
         }
         let mut repeat = Repeat::Nothing;
@@ -130,7 +134,7 @@ impl Sender {
             || done.sacked > 0
             || done.duplicate
             || news.mark
-            || self.rack.state != CaState::Open;
+            || self.own.state != CaState::Open;
         if dubious {
             repeat = self.change_state(now, &mut news);
         }
@@ -150,9 +154,9 @@ impl Sender {
     /// An ACK below the left edge, late by reordering (the kernel's `old_ack`). Its blocks count: they may let new data
     /// leave, find a loss or undo a reduction. It gives no RTT sample, sets no timer, and the segments that it reports do
     /// not move the window.
-    pub(crate) fn rack_on_old_ack(&mut self, now: u64, ack: &AckIn, port: &mut impl Port) {
+    pub(crate) fn on_old_ack(&mut self, now: u64, ack: &AckIn, port: &mut impl Port) {
         // RFC 5961 section 5.2: an ACK further back than the largest window is not looked at.
-        let widest = self.rack.widest_window.max(self.stack.receive_window.at(self.una));
+        let widest = self.own.widest_window.max(self.stack.receive_window.at(self.una));
         if !self.stack.recovery.is_selective() || self.una - ack.seq > widest {
             return;
         }
@@ -169,20 +173,20 @@ impl Sender {
             mark: false,
             answers_original: false,
             rearm: false,
-            lost_repeat: false,
-            reneged: self.rack.reneged,
+            lost_retransmission: false,
+            reneged: self.own.reneged,
         };
         let repeat = self.change_state(now, &mut news);
         self.delivered += u64::from(news.done.sacked);
         self.send_for(now, repeat, port);
         self.push_new(now, port);
-        self.orderly = self.is_rack_orderly();
+        self.orderly = self.is_orderly();
     }
 
     /// The blocks of an ACK, and the reordering that they show.
     fn take_reported(&mut self, now: u64, blocks: &Blocks, done: &mut Delivery) {
         self.take_blocks(now, blocks, done);
-        if self.rack.state != CaState::Loss || self.rack.undo.marker.is_some() {
+        if self.own.state != CaState::Loss || self.own.undo.marker.is_some() {
             self.note_reordering(done.reordered);
         }
         done.reordered = u32::MAX;
@@ -203,16 +207,19 @@ impl Sender {
     }
 
     /// RFC 3522: whether the echoed timestamp is older than the first repeat of the episode.
-    fn answers_before_repeat(&self, ack: &AckIn, edge: u64) -> bool {
-        let first_repeat = self.rack.undo.first_repeat;
-        let before =
-            if edge & REPEATED != 0 { ack.low & packet::ECHO_REPEAT == 0 } else { sent(edge) < first_repeat };
-        first_repeat > 0 && before
+    fn answers_before_retransmission(&self, ack: &AckIn, edge: u64) -> bool {
+        let first_retransmission = self.own.undo.first_retransmission;
+        let before = if edge & REPEATED != 0 {
+            ack.low & packet::ECHO_REPEAT == 0
+        } else {
+            sent(edge) < first_retransmission
+        };
+        first_retransmission > 0 && before
     }
 
     /// Takes the RTT samples of an ACK; returns the newest, zero if there is none. `edge` is the segment at the window's left
     /// edge before the ACK, and its word; the ACK echoes the timestamp of that segment.
-    fn learn_rtt(
+    fn take_rtt_samples(
         &mut self,
         now: u64,
         ack: &AckIn,
@@ -222,7 +229,7 @@ impl Sender {
     ) -> u64 {
         let mut sample = None;
         if let Some((first, last)) = done.acked
-            && !done.repeat_acked
+            && !done.retransmission_acked
         {
             sample = Some((now - first, now - last));
         }
@@ -232,14 +239,14 @@ impl Sender {
         if sample.is_none() && self.stack.timestamps && done.advanced > 0 {
             // RFC 7323 section 4.1: the echoed timestamp identifies the transmission that was answered.
             let first = word & REPEATED != 0 && ack.low & packet::ECHO_REPEAT == 0;
-            let left = if first { self.rack.first_left.get(edge) } else { sent(word) };
+            let left = if first { self.own.first_left.get(edge) } else { sent(word) };
             sample = Some((now - left, now - left));
         }
         let Some((oldest, newest)) = sample else { return 0 };
         if !(lone && newest > self.min_rtt) {
             self.min_rtt = self.min_rtt.min(newest);
         }
-        self.rto.sample_linux(oldest, self.una, self.nxt);
+        self.common.rto.sample_linux(oldest, self.common.una, self.common.nxt);
         newest
     }
 
@@ -248,34 +255,34 @@ impl Sender {
         let delivered = news.done.delivered;
         let sample = self.end_sample(now, delivered);
         let rate = if news.reneged { RateSample::default() } else { sample };
-        let reducing = matches!(self.rack.state, CaState::Cwr | CaState::Recovery);
+        let reducing = matches!(self.own.state, CaState::Cwr | CaState::Recovery);
         let whole = self.chain.is_standalone();
         // Growth needs progress of the cumulative ACK; where reordering is common, any delivery will do.
         let progress =
-            news.done.advanced > 0 || self.rack.reordering > super::DUP_THRESH && news.done.sacked > 0;
-        let limits = self.rack_window_limits();
+            news.done.advanced > 0 || self.own.reordering > super::DUP_THRESH && news.done.sacked > 0;
+        let limits = self.is_window_limited();
         let growth = if limits && progress && !reducing { delivered } else { 0 };
-        let repairing = matches!(self.rack.state, CaState::Recovery | CaState::Loss);
+        let repairing = matches!(self.own.state, CaState::Recovery | CaState::Loss);
         let flags = if reducing || whole && repairing { Ack::RECOVERY } else { 0 }
             | if lone { Ack::MAYBE_DELAYED } else { 0 }
             | if limits { 0 } else { Ack::APP_LIMITED }
             | if rate.limited { Ack::RATE_LIMITED } else { 0 };
         if delivered > 0 && !reducing {
             // The kernel counts the window as used whenever the schemes are asked whether it may grow.
-            self.rack.usage.limited_at = now;
+            self.own.usage.limited_at = now;
         }
         if delivered > 0 || whole {
-            let told = Told {
+            let sample = AckSample {
                 delivered,
                 growth,
                 in_flight,
-                pipe: self.rack.in_flight(self.nxt - self.una),
+                pipe: self.own.in_flight(self.nxt - self.una),
                 rtt,
                 flags,
                 rate: rate.rate(),
                 prior_delivered: rate.prior_delivered,
             };
-            self.rack_tell(now, told);
+            self.notify_within_threshold(now, sample);
         }
         if reducing && !whole {
             let safe = news.done.advanced > 0 && lost == 0;
@@ -286,37 +293,38 @@ impl Sender {
     /// Tells the schemes. Slow start ends exactly at the threshold, and what is left of the ACK grows the window as
     /// avoidance does.
     #[inline(always)]
-    fn rack_tell(&mut self, now: u64, told: Told) {
+    fn notify_within_threshold(&mut self, now: u64, sample: AckSample) {
         let control = &self.chain.control;
         let room = control.ssthresh.saturating_sub(control.cwnd);
-        if room > 0 && told.growth > 0 && !self.chain.is_standalone() {
-            return self.tell_in_slow_start(now, told, room);
+        if room > 0 && sample.growth > 0 && !self.chain.is_standalone() {
+            return self.notify_in_slow_start(now, sample, room);
         }
-        self.tell_of(now, &told);
+        self.notify(now, &sample);
     }
 
     /// Tells the schemes below the threshold, which is `room` bytes away.
     #[inline(never)]
-    fn tell_in_slow_start(&mut self, now: u64, told: Told, room: u64) {
+    fn notify_in_slow_start(&mut self, now: u64, sample: AckSample, room: u64) {
         let cwnd = self.chain.control.cwnd;
         let starting = !self.chain.in_avoidance();
-        let first = u64::from(told.growth).min(room / self.mss) as u32;
-        self.tell_of(now, &Told { growth: first, ..told });
+        let first = u64::from(sample.growth).min(room / self.mss) as u32;
+        self.notify(now, &AckSample { growth: first, ..sample });
         let ended = starting && self.chain.in_avoidance();
         // Start-up that ends before it has grown the window (HyStart) leaves all of the ACK.
-        let rest = if ended && self.chain.control.cwnd == cwnd { told.growth } else { told.growth - first };
+        let rest =
+            if ended && self.chain.control.cwnd == cwnd { sample.growth } else { sample.growth - first };
         if rest > 0 {
-            self.tell_of(now, &Told { delivered: 0, growth: rest, rtt: 0, ..told });
+            self.notify(now, &AckSample { delivered: 0, growth: rest, rtt: 0, ..sample });
         }
     }
 
     /// Whether the short path is for the next ACK.
-    pub(crate) fn is_rack_orderly(&self) -> bool {
-        let rack = &self.rack;
+    pub(crate) fn is_orderly(&self) -> bool {
+        let rack = &self.own;
         rack.state == CaState::Open
             && rack.sacked + rack.lost + rack.retrans + rack.probe_end == 0
-            && !self.any_repeat_out()
-            && self.delivery.is_none()
+            && !self.any_retransmission_out()
+            && self.own.delivery.is_none()
             && self.routers.carries == Carries::Nothing
     }
 
@@ -332,8 +340,8 @@ impl Sender {
     /// Arms the timer for `what`, `after` nanoseconds from now.
     #[inline(always)]
     pub(super) fn arm(&mut self, now: u64, what: Armed, after: u64) {
-        self.rack.armed = what;
-        self.rack.wait = after;
+        self.own.armed = what;
+        self.own.wait = after;
         self.rto_at = now + after;
         self.check_at = self.check_at.min(self.rto_at);
     }

@@ -1,40 +1,16 @@
-//! What a sender does with ACKs that are not simply the next: one file per kind of recovery.
+//! What the RFC sender does with ACKs that are not simply the next, and what all its kinds of recovery share.
 
-mod duplicates;
-mod newreno;
-mod ns2;
-mod prr;
-pub(crate) mod rack;
-mod sack;
-mod sack1;
-
+use super::{Repair, Rfc};
+use crate::sender::connection::{Connection, Rules};
 use crate::sender::routers::Carries;
 use crate::sender::stack::Recovery;
-use crate::sender::{AckIn, Port, Repair, Sender};
+use crate::sender::{AckIn, Port};
 use firstflight_contract::{Ack, Congestion, Nanos, Trigger};
 
-/// Duplicate ACKs that count as a loss (RFC 5681's DupThresh).
-pub(crate) const DUP_THRESH: u32 = 3;
-
-impl Sender {
-    /// Any ACK the short path does not take.
-    #[inline(never)]
-    pub(crate) fn on_ack_out_of_order(&mut self, now: u64, ack: AckIn, port: &mut impl Port) {
-        if self.opening {
-            return self.on_opened(now, ack, port);
-        }
-        if !self.established || ack.seq > self.max {
-            return;
-        }
+impl Connection<Rfc> {
+    /// Any ACK of an open connection that the short path does not take.
+    pub(super) fn on_ack_out_of_order(&mut self, now: u64, ack: AckIn, port: &mut impl Port) {
         if ack.seq < self.una {
-            if self.linux {
-                self.rack_on_old_ack(now, &ack, port);
-            }
-            return;
-        }
-        if self.linux {
-            self.rack_on_ack(now, &ack, false, port);
-            self.orderly = self.is_rack_orderly();
             return;
         }
         if ack.echoes_mark() {
@@ -49,8 +25,8 @@ impl Sender {
         } else if self.stack.recovery.is_selective() {
             self.sack_on_ack(now, &ack, port);
         } else if ack.seq > self.una {
-            match (self.repair, self.stack.recovery) {
-                (Repair::Recovery, Recovery::NewReno) if ack.seq < self.recover => {
+            match (self.own.repair, self.stack.recovery) {
+                (Repair::Recovery, Recovery::NewReno) if ack.seq < self.own.recover => {
                     self.partial_ack(now, ack.seq, port);
                 }
                 _ => self.new_ack(now, ack.seq, port),
@@ -58,14 +34,14 @@ impl Sender {
         } else if self.max > self.una {
             self.duplicate_ack(now, port);
         }
-        let in_order = self.repair == Repair::Open
-            && self.dup_acks == 0
-            && self.early == 0
-            && self.inflation == 0
-            && self.board.sacked() == 0
-            && !self.after_timeout;
+        let in_order = self.own.repair == Repair::Open
+            && self.own.dup_acks == 0
+            && self.own.early == 0
+            && self.own.inflation == 0
+            && self.own.board.sacked() == 0
+            && !self.own.after_timeout;
         if in_order {
-            self.board.forget_blocks();
+            self.own.board.forget_blocks();
         }
         self.orderly = in_order && self.routers.carries == Carries::Nothing;
     }
@@ -73,8 +49,8 @@ impl Sender {
     /// Whether an ACK up to `ack` is partial: it acknowledges something new, but not all that was outstanding when
     /// recovery began. Reno knows no such thing.
     fn is_partial(&self, ack: u32) -> bool {
-        let recovering = self.repair == Repair::Recovery && self.stack.recovery != Recovery::Reno;
-        recovering && self.una < ack && ack < self.recover
+        let recovering = self.own.repair == Repair::Recovery && self.stack.recovery != Recovery::Reno;
+        recovering && self.una < ack && ack < self.own.recover
     }
 
     /// A partial ACK while the window is provisional: more than one segment is lost, and the sender starts over.
@@ -88,7 +64,7 @@ impl Sender {
     /// Moves the cumulative ACK; returns the RTT sample and how many segments had not been reported before.
     pub(super) fn move_una(&mut self, now: u64, ack: u32) -> (u64, u32) {
         let rtt = self.measure_rtt(now, ack);
-        self.after_timeout = false;
+        self.own.after_timeout = false;
         (rtt, self.advance_silently(ack))
     }
 
@@ -96,14 +72,14 @@ impl Sender {
     pub(super) fn new_ack(&mut self, now: u64, ack: u32, port: &mut impl Port) {
         let (in_flight, advanced) = (self.flight(), ack - self.una);
         let (rtt, newly) = self.move_una(now, ack);
-        let ended = self.repair == Repair::Recovery;
-        self.dup_acks = 0;
-        self.inflation = 0;
-        self.partial_seen = false;
+        let ended = self.own.repair == Repair::Recovery;
+        self.own.dup_acks = 0;
+        self.own.inflation = 0;
+        self.own.partial_seen = false;
         if ended {
             self.end_recovery();
-        } else if self.repair == Repair::Loss && self.una >= self.recover {
-            self.repair = Repair::Open;
+        } else if self.own.repair == Repair::Loss && self.una >= self.own.recover {
+            self.own.repair = Repair::Open;
         }
         // RFC 5681 and 6582 deflate the window with the ACK that ends recovery and do not grow it; ns-2 does both.
         let flags = if ended && !self.stack.ns2 { Ack::RECOVERY } else { 0 };
@@ -116,20 +92,20 @@ impl Sender {
     }
 
     fn end_recovery(&mut self) {
-        self.repair = Repair::Open;
+        self.own.repair = Repair::Open;
         if self.stack.recovery == Recovery::NewReno && !self.stack.ns2 {
             // RFC 6582 section 3.2 step 3 (1): "Set cwnd to min (ssthresh, max(FlightSize, SMSS) + SMSS)".
             let flight = u64::from(self.max - self.una).max(1) + 1;
-            let control = &mut self.chain.control;
-            control.cwnd = control.ssthresh.min(flight * self.mss);
+            let control = &mut self.common.chain.control;
+            control.cwnd = control.ssthresh.min(flight * self.common.mss);
         }
     }
 
     /// A loss was found: the schemes reduce the window.
     pub(super) fn enter_recovery(&mut self, now: u64) {
-        self.recover = self.max;
-        self.repair = Repair::Recovery;
-        self.timed = u32::MAX;
+        self.own.recover = self.max;
+        self.own.repair = Repair::Recovery;
+        self.own.timed = u32::MAX;
         self.report(now, Trigger::Loss);
         self.restart_rto(now);
     }
@@ -140,38 +116,38 @@ impl Sender {
 
     fn report(&mut self, now: u64, trigger: Trigger) {
         let flight = u64::from(self.flight());
-        let inflated = self.chain.control.cwnd + u64::from(self.inflation) * self.mss;
+        let inflated = self.chain.control.cwnd + u64::from(self.own.inflation) * self.mss;
         let base = if self.stack.decrease_from_window {
             inflated.min(u64::from(self.stack.receive_window.limit).saturating_mul(self.mss))
-        } else if self.dup_acks > 0 {
+        } else if self.own.dup_acks > 0 {
             // RFC 5681 section 3.2 step 2: what limited transmit sent "MUST NOT be included in this calculation".
-            flight.min(self.flight_at_dup.into()) * self.mss
+            flight.min(self.own.flight_at_dup.into()) * self.mss
         } else {
             flight * self.mss
         };
         self.stats.episodes += 1;
-        self.chain.on_congestion(&Congestion {
+        self.common.chain.on_congestion(&Congestion {
             now: Nanos(now),
-            in_flight: flight * self.mss,
+            in_flight: flight * self.common.mss,
             base: base.max(1),
-            lost: self.lost * self.mss,
-            min_rtt: Nanos(if self.min_rtt == u64::MAX { 0 } else { self.min_rtt }),
+            lost: self.common.lost * self.common.mss,
+            min_rtt: Nanos(self.known_min_rtt()),
             trigger,
-            mss: self.stack.mss,
+            mss: self.common.stack.mss,
         });
         if self.stack.ns2 {
             // ns-2 keeps its threshold as an integer.
-            let control = &mut self.chain.control;
-            control.ssthresh = (control.ssthresh / self.mss).max(2) * self.mss;
+            let control = &mut self.common.chain.control;
+            control.ssthresh = (control.ssthresh / self.common.mss).max(2) * self.common.mss;
         }
     }
 
     /// RFC 3168 section 6.1.2: one reduction a round trip, none while a loss is being repaired.
     fn on_mark(&mut self, now: u64) {
-        if self.repair != Repair::Open || self.una < self.mark_until {
+        if self.own.repair != Repair::Open || self.una < self.own.mark_until {
             return;
         }
-        self.mark_until = self.max;
+        self.own.mark_until = self.max;
         self.reduced_for_mark = true;
         self.report(now, Trigger::Mark);
     }

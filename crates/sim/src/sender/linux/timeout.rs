@@ -1,11 +1,12 @@
 //! The retransmission timeout: what is out counts as lost, unless it left too recently; and F-RTO (RFC 5682), which lets
 //! new data tell whether the timeout was spurious.
 
+use super::Linux;
 use super::ack::{News, Repeat};
 use super::{Armed, wheel};
 use crate::packet::Blocks;
 use crate::sender::Port;
-use crate::sender::Sender;
+use crate::sender::connection::Connection;
 use crate::sender::info::CaState;
 use crate::sender::stamps::{SACKED, sent};
 use firstflight_contract::{Nanos, Trigger};
@@ -13,17 +14,17 @@ use firstflight_contract::{Nanos, Trigger};
 /// Shortest wait before everything is repeated after reneging, nanoseconds.
 const LEAST_RENEGING_WAIT: u64 = 10_000_000;
 
-impl Sender {
+impl Connection<Linux> {
     /// The timer fired.
-    pub(crate) fn on_rack_timer(&mut self, now: u64, port: &mut impl Port) {
+    pub(crate) fn on_timer(&mut self, now: u64, port: &mut impl Port) {
         if self.una == self.nxt {
             self.rto_at = u64::MAX;
             return;
         }
-        let wait = std::mem::take(&mut self.rack.wait);
+        let wait = std::mem::take(&mut self.own.wait);
         if wait > 0 {
             let tick = self.stack.rto.granularity;
-            let fires = if self.rack.punctual {
+            let fires = if self.own.punctual {
                 now - wait + self.rto.in_ticks(wait)
             } else {
                 wheel::fires_at(now - wait, wait, tick)
@@ -34,7 +35,7 @@ impl Sender {
             }
         }
         self.orderly = false;
-        match self.rack.armed {
+        match self.own.armed {
             Armed::Timeout => self.on_timeout(now, port),
             Armed::Probe => self.on_probe_timer(now, port),
             Armed::Reordering => self.on_reordering_timer(now, port),
@@ -48,7 +49,7 @@ impl Sender {
             return;
         }
         let mut wait = self.rto.timeout();
-        if self.rack.armed != Armed::Timeout {
+        if self.own.armed != Armed::Timeout {
             let due = sent(self.stamps.get(self.una)) + wait;
             wait = due.saturating_sub(now).max(1);
         }
@@ -59,35 +60,35 @@ impl Sender {
         self.stats.timeouts += 1;
         self.enter_loss(now);
         // A closed window asks for probes, which do not count as timeouts.
-        self.rack.timeouts += u32::from(!self.is_window_closed());
+        self.own.timeouts += u32::from(!self.is_window_closed());
         self.fit_into_window(self.una, port);
-        self.send_again(now, self.una, true, port);
+        self.retransmit(now, self.una, true, port);
         self.rto.back_off_linux();
         self.arm(now, Armed::Timeout, self.rto.timeout());
     }
 
     fn enter_loss(&mut self, now: u64) {
-        let new_recovery = self.rack.state < CaState::Recovery;
+        let new_recovery = self.own.state < CaState::Recovery;
         self.mark_all_lost(now);
         // "Reduce ssthresh if it has not yet been made inside this window": RFC 5681 section 3.1 for the repeated
         // timeout, and a timeout during recovery has been paid for already.
-        let reduces = self.rack.state <= CaState::Disorder
-            || self.rack.high <= self.una
-            || self.rack.state == CaState::Loss && self.rack.timeouts == 0;
+        let reduces = self.own.state <= CaState::Disorder
+            || self.own.high <= self.una
+            || self.own.state == CaState::Loss && self.own.timeouts == 0;
         if reduces {
-            self.rack.undo.ssthresh = Some(self.current_ssthresh());
-            self.report_rack(now, Trigger::Timeout);
+            self.own.undo.ssthresh = Some(self.current_ssthresh());
+            self.report_episode(now, Trigger::Timeout);
             self.begin_undo();
         } else {
             self.chain.lose_window(Nanos(now));
         }
-        let pipe = u64::from(self.rack.in_flight(self.nxt - self.una));
+        let pipe = u64::from(self.own.in_flight(self.nxt - self.una));
         self.chain.control.cwnd = (pipe + 1) * self.mss;
         self.doubt_reordering();
-        self.rack.state = CaState::Loss;
-        self.rack.high = self.nxt;
-        self.rack.probe_end = 0;
-        self.rack.frto = new_recovery || self.rack.timeouts > 0;
+        self.own.state = CaState::Loss;
+        self.own.high = self.nxt;
+        self.own.probe_end = 0;
+        self.own.frto = new_recovery || self.own.timeouts > 0;
     }
 
     /// Whether the receiver has dropped a segment that it had reported (RFC 2018 section 8): the cumulative ACK stops below
@@ -106,18 +107,18 @@ impl Sender {
     fn mark_all_lost(&mut self, now: u64) {
         let reneged = self.has_reneged();
         if reneged {
-            self.rack.reneged = true;
+            self.own.reneged = true;
             // Blocks that the receiver goes on reporting count anew.
-            self.rack.last = Blocks::default();
+            self.own.last = Blocks::default();
         }
         if reneged || !self.stack.recovery.is_selective() {
-            self.rack.sacked = 0;
+            self.own.sacked = 0;
         }
         for segment in self.una..self.nxt {
-            let word = self.stamps.get_mut(segment);
+            let word = self.common.stamps.get_mut(segment);
             if reneged {
                 *word &= !SACKED;
-            } else if segment != self.una && self.rack.detector.time_left(now, *word, 0) > 0 {
+            } else if segment != self.common.una && self.own.detector.time_left(now, *word, 0) > 0 {
                 continue;
             }
             self.mark_lost(segment);
@@ -126,27 +127,27 @@ impl Sender {
 
     /// An ACK after a timeout.
     pub(super) fn go_on_after_timeout(&mut self, news: &mut News) -> Repeat {
-        let recovered = self.una >= self.rack.high;
+        let recovered = self.una >= self.own.high;
         if news.done.advanced > 0 && self.try_to_undo_timeout(news, false) {
             return Repeat::Nothing;
         }
-        if self.rack.frto {
+        if self.own.frto {
             // RFC 5682 section 3.1 step 3.b: data that was sent once has arrived.
             if news.done.original && self.try_to_undo_timeout(news, true) {
                 return Repeat::Nothing;
             }
-            if self.nxt > self.rack.high {
+            if self.nxt > self.own.high {
                 if news.done.sacked > 0 || news.is_duplicate {
                     // Step 3.a: the new data arrived and the old did not.
-                    self.rack.frto = false;
+                    self.own.frto = false;
                 }
             } else if news.done.advanced > 0 && !recovered {
-                self.rack.high = self.nxt;
+                self.own.high = self.nxt;
                 // Step 2.b: new data, where there is some and the receiver has room.
                 if self.nxt < self.available && self.nxt < self.window_end() {
                     return Repeat::NewFirst;
                 }
-                self.rack.frto = false;
+                self.own.frto = false;
             }
         }
         if recovered {
@@ -155,10 +156,10 @@ impl Sender {
             return Repeat::Nothing;
         }
         if !self.stack.recovery.is_selective() {
-            if self.nxt > self.rack.high && news.is_duplicate {
+            if self.nxt > self.own.high && news.is_duplicate {
                 self.count_duplicate_without_sack(news);
             } else if news.done.advanced > 0 {
-                self.rack.sacked = 0;
+                self.own.sacked = 0;
             }
         }
         Repeat::Lost
@@ -166,10 +167,10 @@ impl Sender {
 
     /// RFC 5682 step 2.b was taken and new data has left.
     pub(super) fn frto_waits(&self) -> bool {
-        self.nxt > self.rack.high
+        self.nxt > self.own.high
     }
 
     pub(super) fn end_frto(&mut self) {
-        self.rack.frto = false;
+        self.own.frto = false;
     }
 }

@@ -5,9 +5,11 @@
 //! is lost, the state, the window, then what to send. `ack.rs` has that order; each other file is one step of it.
 
 mod ack;
+mod delivery;
 mod detect;
 mod marks;
 mod probe;
+mod prr;
 mod reno;
 mod split;
 mod state;
@@ -17,11 +19,21 @@ mod undo;
 mod usage;
 mod wheel;
 
-use super::prr::Prr;
+use super::app::App;
+use super::common::Common;
+use super::connection::{Connection, Rules};
+use super::info::{CaState, Status};
+use super::rto::Rto;
+use super::stack::Stack;
+use super::stamps::Ring;
+use super::{AckIn, Port};
 use crate::packet::Blocks;
-use crate::sender::info::CaState;
-use crate::sender::stamps::Ring;
+use delivery::DeliveryRate;
 use detect::Detector;
+use firstflight_contract::{Nanos, Signals};
+use firstflight_host::chain::Chain;
+use firstflight_schemes::registry::AnyPhase;
+use prr::Prr;
 use std::collections::VecDeque;
 use usage::Usage;
 
@@ -47,14 +59,15 @@ struct Undo {
     /// Repeats since then that have not been reported as duplicates; -1 before the first.
     repeats: i64,
     /// When the first repeat of the episode left; zero if none has.
-    first_repeat: u64,
+    first_retransmission: u64,
     /// The threshold before; `None` if the reduction was for an ECN mark and stands.
     ssthresh: Option<u64>,
 }
 
 /// The state of one connection. Amounts are segments, times nanoseconds.
 #[derive(Clone, Debug)]
-pub(crate) struct Rack {
+#[repr(C)]
+pub(crate) struct Linux {
     pub(crate) state: CaState,
     /// What the sender's retransmission timer is armed for.
     pub(crate) armed: Armed,
@@ -90,13 +103,15 @@ pub(crate) struct Rack {
     /// One past the tail that a probe is about; zero without one.
     probe_end: u32,
     /// Whether the probe repeated a segment.
-    probe_repeats: bool,
+    probe_retransmits: bool,
     /// A timeout may have been spurious (F-RTO).
     frto: bool,
     /// The receiver has reneged, and what it dropped is not all repaired: there are no samples of the delivery rate.
     reneged: bool,
     /// Timeouts since the cumulative ACK last moved.
     timeouts: u32,
+    /// What the delivery rate is measured by, where a scheme asks for it.
+    delivery: Option<Box<DeliveryRate>>,
     /// Segments that left again, in order of time, with the time they left.
     repeats: VecDeque<(u32, u64)>,
     /// When each segment that left again had left for the first time.
@@ -110,7 +125,7 @@ pub(crate) struct Rack {
     pub(crate) window_part: u32,
 }
 
-impl Default for Rack {
+impl Default for Linux {
     fn default() -> Self {
         Self {
             state: CaState::Open,
@@ -132,16 +147,132 @@ impl Default for Rack {
             prr: Prr::default(),
             undo: Undo::default(),
             probe_end: 0,
-            probe_repeats: false,
+            probe_retransmits: false,
             frto: false,
             reneged: false,
             timeouts: 0,
+            delivery: None,
             repeats: VecDeque::new(),
             first_left: Ring::new(false),
             repeated: 0,
             duplicates: 0,
             widest_window: 0,
             window_part: 0,
+        }
+    }
+}
+
+/// Segments that Linux sends before it begins to pace, the last of them counting already.
+const UNPACED: u64 = 10;
+
+impl Connection<Linux> {
+    /// A connection that will begin when its application says so.
+    pub(super) fn new(stack: Stack, chain: Chain<AnyPhase>, app: App) -> Self {
+        let delivery = chain.needs().has(Signals::RATE).then(Box::default);
+        Self {
+            common: Common::new(stack, chain, app, Rto::linux(stack.rto), true),
+            own: Linux { delivery, ..Linux::default() },
+        }
+    }
+}
+
+impl Rules for Connection<Linux> {
+    const OFFERED: Signals =
+        Signals::RTT.and(Signals::PACING).and(Signals::SENT).and(Signals::HANDSHAKE).and(Signals::RATE);
+
+    #[inline(always)]
+    fn on_next_ack(&mut self, now: u64, ack: u32, port: &mut impl Port) {
+        debug_assert!(self.orderly && self.una < ack && ack <= self.max);
+        self.acknowledge_in_order(now, ack, port);
+    }
+
+    fn on_other_ack(&mut self, now: u64, ack: AckIn, port: &mut impl Port) {
+        if ack.seq < self.una {
+            self.on_old_ack(now, &ack, port);
+        } else {
+            self.acknowledge(now, &ack, false, port);
+        }
+        self.orderly = self.is_orderly();
+    }
+
+    fn send(&mut self, now: u64, port: &mut impl Port) {
+        self.send_lost_and_new(now, port);
+    }
+
+    fn on_retransmission_timer(&mut self, now: u64, port: &mut impl Port) {
+        self.on_timer(now, port);
+    }
+
+    fn on_timer_started(&mut self) {
+        self.own.armed = Armed::Timeout;
+    }
+
+    fn take_rtt(&mut self, sent: u64, now: u64) {
+        let (una, nxt) = (self.una, self.nxt);
+        self.rto.sample_linux(now - sent, una, nxt);
+    }
+
+    fn pace(&mut self, now: u64) {
+        let (rate, mss, begun) = (self.chain.control.pacing, self.mss, self.stats.sent >= UNPACED);
+        self.pacer.on_sent_making_up(Nanos(now), rate, mss, begun);
+    }
+
+    fn on_noted_departure(&mut self, now: u64, segment: u32) {
+        self.stamp_delivery(now, segment);
+    }
+
+    fn on_write(&mut self) {
+        self.note_application_limit();
+    }
+
+    fn shrink_after_idle(&mut self, _now: u64, idle: u64) {
+        // Where the first phase rules idle times, it falls back on the restart window.
+        if self.chain.resumes() {
+            self.shrink_to_restart_window();
+        } else {
+            self.halve_after_idle(idle);
+        }
+    }
+
+    fn send_opening(&mut self, now: u64, port: &mut impl Port) {
+        self.send_one(now, port);
+    }
+
+    fn retransmit_opening(&mut self, now: u64, port: &mut impl Port) {
+        // The scoreboard knows no going back: the data of the SYN leaves again by itself.
+        self.nxt = self.max;
+        self.note_first_departure(0);
+        self.put_on_wire(now, 0, true, port);
+    }
+
+    /// `tcp_may_update_window`: a window that only becomes smaller is not believed, one of zero is.
+    fn is_window_update(&self, old: u64, new: u64) -> bool {
+        new > old || new == 0
+    }
+
+    fn on_window_update(&mut self, now: u64, port: &mut impl Port) {
+        let ack = AckIn { seq: self.una, low: 0, high: 0 };
+        self.acknowledge(now, &ack, true, port);
+    }
+
+    fn on_window_set(&mut self, segments: u32, part: u32) {
+        self.own.widest_window = self.own.widest_window.max(segments);
+        self.own.window_part = part;
+    }
+
+    fn become_driven(&mut self) {
+        self.own.punctual = true;
+    }
+
+    fn status(&self) -> Status {
+        Status {
+            state: self.own.state,
+            inflation: 0,
+            sacked: self.own.sacked,
+            lost: self.own.lost,
+            retrans: self.own.retrans,
+            reordering: self.own.reordering,
+            rto: self.rto.timeout_in_ticks(),
         }
     }
 }

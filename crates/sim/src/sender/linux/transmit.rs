@@ -1,37 +1,32 @@
 //! Sending: what was lost first, then new data, as the window, the receiver, the application and the pacer allow.
 
 use super::Armed;
+use super::Linux;
 use super::ack::Repeat;
 use crate::sender::Port;
-use crate::sender::Sender;
+use crate::sender::connection::Connection;
 use crate::sender::info::CaState;
 use crate::sender::stack::IdleRestart;
 use crate::sender::stamps::{LOST, REPEATED, RETRANS, SACKED, sent};
 use firstflight_contract::Rate;
 
-impl Sender {
+impl Connection<Linux> {
     /// The window in whole segments.
     #[inline]
     pub(crate) fn cwnd_segments(&self) -> u64 {
         self.chain.control.cwnd / self.mss
     }
 
-    /// One past the last segment that the receiver has room for.
-    #[inline(always)]
-    pub(super) fn window_end(&self) -> u32 {
-        self.una.saturating_add(self.stack.receive_window.at(self.una))
-    }
-
     /// Whether the window may grow.
     #[inline(always)]
-    pub(super) fn rack_window_limits(&self) -> bool {
+    pub(super) fn is_window_limited(&self) -> bool {
         let control = &self.chain.control;
-        self.rack.usage.limits(control.cwnd, self.mss, control.cwnd < control.ssthresh)
+        self.own.usage.limits(control.cwnd, self.mss, control.cwnd < control.ssthresh)
     }
 
     /// New data where nothing is out of order; says whether any left.
     #[inline(always)]
-    pub(super) fn rack_send_in_order(&mut self, now: u64, port: &mut impl Port) -> bool {
+    pub(super) fn send_in_order(&mut self, now: u64, port: &mut impl Port) -> bool {
         let from = self.nxt;
         if from >= self.available {
             return false;
@@ -49,9 +44,9 @@ impl Sender {
 
     /// A timer or the application asks for it: what is lost, then new data.
     #[inline(never)]
-    pub(crate) fn rack_send(&mut self, now: u64, port: &mut impl Port) {
-        if self.rack.retrans < self.rack.lost {
-            self.repeat_lost(now, port);
+    pub(crate) fn send_lost_and_new(&mut self, now: u64, port: &mut impl Port) {
+        if self.own.retrans < self.own.lost {
+            self.retransmit_lost(now, port);
         }
         self.push_new(now, port);
     }
@@ -64,18 +59,18 @@ impl Sender {
         }
         let end = self.available.min(self.window_end());
         let cwnd = self.cwnd_segments();
-        while self.nxt < end && u64::from(self.rack.in_flight(self.nxt - self.una)) < cwnd {
+        while self.nxt < end && u64::from(self.own.in_flight(self.nxt - self.una)) < cwnd {
             if self.chain.control.pacing != Rate::NONE && self.must_wait(now) {
                 break;
             }
             self.send_one(now, port);
-            if matches!(self.rack.state, CaState::Cwr | CaState::Recovery) {
-                self.rack.prr.on_sent();
+            if matches!(self.own.state, CaState::Cwr | CaState::Recovery) {
+                self.own.prr.on_sent();
             }
         }
         self.validate_after(now, self.nxt > from);
         if self.nxt > from {
-            if self.rack.armed == Armed::Probe {
+            if self.own.armed == Armed::Probe {
                 self.rearm_timeout(now);
             }
             if self.may_probe() {
@@ -89,7 +84,7 @@ impl Sender {
     pub(super) fn send_one(&mut self, now: u64, port: &mut impl Port) {
         let segment = self.nxt;
         if segment == self.una {
-            self.rack.lone = segment;
+            self.own.lone = segment;
         }
         self.nxt = segment + 1;
         self.max = segment + 1;
@@ -112,16 +107,16 @@ impl Sender {
             }
             Repeat::Lost => {}
         }
-        self.repeat_lost(now, port);
+        self.retransmit_lost(now, port);
     }
 
     /// Sends again what is lost, the earliest first, as far as the window allows.
-    pub(super) fn repeat_lost(&mut self, now: u64, port: &mut impl Port) {
+    pub(super) fn retransmit_lost(&mut self, now: u64, port: &mut impl Port) {
         let cwnd = self.cwnd_segments();
-        let mut segment = self.rack.hint.max(self.una);
+        let mut segment = self.own.hint.max(self.una);
         let mut rearm = false;
-        while segment < self.rack.lost_end.min(self.nxt) && self.rack.retrans < self.rack.lost {
-            if u64::from(self.rack.in_flight(self.nxt - self.una)) >= cwnd {
+        while segment < self.own.lost_end.min(self.nxt) && self.own.retrans < self.own.lost {
+            if u64::from(self.own.in_flight(self.nxt - self.una)) >= cwnd {
                 break;
             }
             if self.stamps.get(segment) & (LOST | SACKED | RETRANS) == LOST {
@@ -130,33 +125,33 @@ impl Sender {
                 {
                     break;
                 }
-                self.send_again(now, segment, true, port);
-                if matches!(self.rack.state, CaState::Cwr | CaState::Recovery) {
-                    self.rack.prr.on_sent();
+                self.retransmit(now, segment, true, port);
+                if matches!(self.own.state, CaState::Cwr | CaState::Recovery) {
+                    self.own.prr.on_sent();
                 }
-                rearm |= segment == self.una && self.rack.armed != Armed::Reordering;
+                rearm |= segment == self.una && self.own.armed != Armed::Reordering;
             }
             segment += 1;
         }
-        self.rack.hint = segment;
+        self.own.hint = segment;
         if rearm {
             self.arm(now, Armed::Timeout, self.rto.timeout());
         }
     }
 
     /// A segment leaves again; `counted` as a repeat in flight, which a probe is not.
-    pub(super) fn send_again(&mut self, now: u64, segment: u32, counted: bool, port: &mut impl Port) {
+    pub(super) fn retransmit(&mut self, now: u64, segment: u32, counted: bool, port: &mut impl Port) {
         let lost = self.stamps.get(segment) & LOST;
         self.note_first_departure(segment);
         self.put_on_wire(now, segment, true, port);
         *self.stamps.get_mut(segment) |= lost | if counted { RETRANS } else { 0 };
-        let rack = &mut self.rack;
+        let rack = &mut self.own;
         rack.repeats.push_back((segment, now));
         rack.repeated += 1;
         if counted {
             rack.retrans += 1;
-            if rack.undo.first_repeat == 0 {
-                rack.undo.first_repeat = now;
+            if rack.undo.first_retransmission == 0 {
+                rack.undo.first_retransmission = now;
             }
             rack.undo.repeats = rack.undo.repeats.max(0) + 1;
         }
@@ -166,19 +161,19 @@ impl Sender {
     pub(crate) fn note_first_departure(&mut self, segment: u32) {
         let word = self.stamps.get(segment);
         if word & REPEATED == 0 {
-            self.rack.first_left.put(segment, self.una, sent(word));
+            self.own.first_left.put(segment, self.una, sent(word));
         }
     }
 
     #[inline(always)]
     pub(super) fn validate_after(&mut self, now: u64, sent: bool) {
-        let in_flight = u64::from(self.rack.in_flight(self.nxt - self.una));
+        let in_flight = u64::from(self.own.in_flight(self.nxt - self.una));
         let full = (in_flight + 1) * self.mss > self.chain.control.cwnd;
         if sent || full {
-            self.rack.usage.record(full, self.una, self.nxt);
+            self.own.usage.record(full, self.una, self.nxt);
             if full {
-                self.rack.usage.used = 0;
-                self.rack.usage.limited_at = now;
+                self.own.usage.used = 0;
+                self.own.usage.limited_at = now;
             } else {
                 self.validate_window(now);
             }
@@ -190,31 +185,31 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(super) fn validate_window(&mut self, now: u64) {
-        if self.rack_window_limits() {
-            self.rack.usage.used = 0;
-            self.rack.usage.limited_at = now;
+        if self.is_window_limited() {
+            self.own.usage.used = 0;
+            self.own.usage.limited_at = now;
             return;
         }
-        self.rack.usage.used = self.rack.usage.used.max(self.nxt - self.una);
+        self.own.usage.used = self.own.usage.used.max(self.nxt - self.una);
         let keeps = self.stack.idle_restart == IdleRestart::Keep || self.chain.is_standalone();
-        if keeps || now - self.rack.usage.limited_at < self.rto.timeout_in_ticks() {
+        if keeps || now - self.own.usage.limited_at < self.rto.timeout_in_ticks() {
             return;
         }
-        if self.rack.state == CaState::Open {
-            let used = u64::from(self.rack.usage.used.max(self.stack.initial_window));
+        if self.own.state == CaState::Open {
+            let used = u64::from(self.own.usage.used.max(self.stack.initial_window));
             let cwnd = self.cwnd_segments();
             if used < cwnd {
                 self.chain.control.ssthresh = self.current_ssthresh();
                 self.chain.control.cwnd = (cwnd + used) / 2 * self.mss;
             }
-            self.rack.usage.used = 0;
+            self.own.usage.used = 0;
         }
-        self.rack.usage.limited_at = now;
+        self.own.usage.limited_at = now;
     }
 
     /// After an idle time of more than a timeout: half the window for each timeout that passed, not below the initial
     /// one.
-    pub(crate) fn shrink_after_idle(&mut self, idle: u64) {
+    pub(crate) fn halve_after_idle(&mut self, idle: u64) {
         let restart = u64::from(self.stack.initial_window);
         let mut cwnd = self.cwnd_segments();
         let restart = restart.min(cwnd);
@@ -226,6 +221,6 @@ impl Sender {
             left = left.saturating_sub(timeout);
         }
         self.chain.control.cwnd = cwnd.max(restart) * self.mss;
-        self.rack.usage.used = 0;
+        self.own.usage.used = 0;
     }
 }

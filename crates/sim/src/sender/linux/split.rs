@@ -2,14 +2,15 @@
 //! kernel sends again the part that fits and splits the segment for that; so does this sender, whose segments are
 //! numbered: those behind get new numbers.
 
-use super::Rack;
+use super::Linux;
+use crate::sender::Port;
+use crate::sender::connection::Connection;
 use crate::sender::stamps::{LOST, RETRANS};
-use crate::sender::{Port, Sender};
 
-impl Sender {
+impl Connection<Linux> {
     /// Whether the receiver has closed its window.
     pub(super) fn is_window_closed(&self) -> bool {
-        self.window_end() == self.una && self.rack.window_part == 0
+        self.window_end() == self.una && self.own.window_part == 0
     }
 
     /// Whether `segment`, sent before, may leave again. Where the window ends inside it, it is split and its first part
@@ -22,9 +23,9 @@ impl Sender {
     #[cold]
     #[inline(never)]
     fn fit_at_edge(&mut self, segment: u32, port: &mut impl Port) -> bool {
-        let part = std::mem::take(&mut self.rack.window_part);
+        let part = std::mem::take(&mut self.own.window_part);
         if part == 0 || segment > self.window_end() {
-            self.rack.window_part = part;
+            self.own.window_part = part;
             return segment == self.una;
         }
         self.split(segment);
@@ -36,25 +37,25 @@ impl Sender {
 
     /// `segment` becomes two.
     fn split(&mut self, segment: u32) {
-        for words in [&mut self.stamps, &mut self.rack.first_left] {
-            words.split(segment, self.una, self.nxt);
+        for words in [&mut self.common.stamps, &mut self.own.first_left] {
+            words.split(segment, self.common.una, self.common.nxt);
         }
-        if let Some(delivery) = &mut self.delivery {
-            delivery.split(segment, self.una, self.nxt);
+        if let Some(delivery) = &mut self.own.delivery {
+            delivery.split(segment, self.common.una, self.common.nxt);
         }
         let word = self.stamps.get(segment);
-        self.rack.lost += u32::from(word & LOST != 0);
-        self.rack.retrans += u32::from(word & RETRANS != 0);
+        self.own.lost += u32::from(word & LOST != 0);
+        self.own.retrans += u32::from(word & RETRANS != 0);
         let beyond = |number: &mut u32| *number += u32::from(*number > segment);
-        for number in [&mut self.nxt, &mut self.max, &mut self.available] {
+        for number in [&mut self.common.nxt, &mut self.common.max, &mut self.common.available] {
             beyond(number);
         }
         self.rto.renumber(beyond);
-        self.rack.renumber(segment, beyond);
+        self.own.renumber(segment, beyond);
     }
 }
 
-impl Rack {
+impl Linux {
     /// Segments beyond `split`, which becomes two, get the next number.
     fn renumber(&mut self, split: u32, beyond: impl Fn(&mut u32)) {
         let numbers = [

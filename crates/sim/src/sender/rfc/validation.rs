@@ -1,7 +1,8 @@
 //! Congestion window validation (RFC 2861): a window that was not filled for a timeout says less and less of the path.
 
-use super::stack::IdleRestart;
-use super::{Repair, Sender};
+use super::{Repair, Rfc};
+use crate::sender::connection::Connection;
+use crate::sender::stack::IdleRestart;
 
 /// What validation remembers.
 #[derive(Clone, Copy, Debug, Default)]
@@ -12,15 +13,15 @@ pub(crate) struct Validation {
     used: u32,
 }
 
-impl Sender {
-    /// Whether this sender validates. Linux's does so in its own way (`recovery/rack/transmit.rs`).
+impl Connection<Rfc> {
+    /// Whether this sender validates.
     pub(super) fn validates(&self) -> bool {
-        self.stack.idle_restart == IdleRestart::Validate && !self.linux && !self.chain.is_standalone()
+        self.stack.idle_restart == IdleRestart::Validate && !self.chain.is_standalone()
     }
 
     /// The window counts as filled until now.
     pub(super) fn begin_validation(&mut self, now: u64) {
-        self.validation = Validation { since: now, used: 0 };
+        self.own.validation = Validation { since: now, used: 0 };
     }
 
     /// "The sender has been idle": half the window for each timeout that passed, with a threshold that remembers it.
@@ -43,14 +44,14 @@ impl Sender {
         if (u64::from(in_flight) + 1) * self.mss > window {
             return self.begin_validation(now);
         }
-        if self.nxt < self.available || self.repair != Repair::Open {
+        if self.nxt < self.available || self.own.repair != Repair::Open {
             return;
         }
-        self.validation.used = self.validation.used.max(in_flight);
-        if now - self.validation.since >= self.rto.timeout() {
+        self.own.validation.used = self.own.validation.used.max(in_flight);
+        if now - self.own.validation.since >= self.rto.timeout() {
             // "The sender has been application-limited": cwnd = (win + W_used)/2
             self.remember_window();
-            self.chain.control.cwnd = (window + u64::from(self.validation.used) * self.mss) / 2;
+            self.chain.control.cwnd = (window + u64::from(self.own.validation.used) * self.mss) / 2;
             self.begin_validation(now);
         }
     }

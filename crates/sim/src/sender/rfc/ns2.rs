@@ -2,14 +2,18 @@
 //! `ns2` profile does where the RFCs say otherwise. `docs/validation.md` compares the outcome with ns-2's own.
 
 use super::DUP_THRESH;
+use super::Rfc;
+use crate::sender::AckIn;
+use crate::sender::Port;
+use crate::sender::connection::Connection;
+use crate::sender::rfc::Repair;
 use crate::sender::stack::Recovery;
-use crate::sender::{AckIn, Port, Repair, Sender};
 use firstflight_contract::{Ack, Nanos};
 
-impl Sender {
+impl Connection<Rfc> {
     /// Any ACK the short path does not take, under the `ns2` profile.
     pub(super) fn ns2_on_ack(&mut self, now: u64, ack: &AckIn, port: &mut impl Port) {
-        let recovering = self.repair == Repair::Recovery && ack.seq < self.recover;
+        let recovering = self.own.repair == Repair::Recovery && ack.seq < self.own.recover;
         match self.stack.recovery {
             Recovery::Sack => self.sack1_on_ack(now, ack, port),
             Recovery::Rack { .. } => unreachable!("Linux's recovery takes every ACK itself"),
@@ -23,25 +27,25 @@ impl Sender {
     fn ns2_duplicate_ack(&mut self, now: u64, port: &mut impl Port) {
         let tahoe = self.stack.recovery == Recovery::Tahoe;
         self.deliver_early(now);
-        self.dup_acks += 1;
-        if self.dup_acks < DUP_THRESH {
+        self.own.dup_acks += 1;
+        if self.own.dup_acks < DUP_THRESH {
             self.limited_transmit(now, port);
             if !tahoe {
                 return;
             }
-        } else if self.dup_acks == DUP_THRESH && self.ns2_may_retransmit() {
+        } else if self.own.dup_acks == DUP_THRESH && self.ns2_may_retransmit() {
             self.enter_recovery(now);
             self.lost += 1;
             if tahoe {
                 self.chain.lose_window(Nanos(now));
                 self.nxt = self.una;
-                self.repair = Repair::Loss;
+                self.own.repair = Repair::Loss;
             } else {
                 self.put_on_wire(now, self.una, true, port);
-                self.inflation = DUP_THRESH;
+                self.own.inflation = DUP_THRESH;
             }
-        } else if self.repair == Repair::Recovery {
-            self.inflation += 1;
+        } else if self.own.repair == Repair::Recovery {
+            self.own.inflation += 1;
         }
         self.send_some(now, self.ns2_burst(), port);
     }
@@ -49,7 +53,7 @@ impl Sender {
     /// `bugFix_` and `bugfix_ss_`: no second fast retransmit for losses of the window that had the first, whether
     /// that one or a timeout repaired it. While nothing at all is acknowledged there is none either.
     pub(super) fn ns2_may_retransmit(&self) -> bool {
-        self.una > self.recover || self.una == 1
+        self.una > self.own.recover || self.una == 1
     }
 
     /// NewReno sends at most two segments for an ACK while it counts duplicates.
@@ -62,8 +66,8 @@ impl Sender {
         self.restart_rto_partially(now);
         let (in_flight, advanced) = (self.flight(), ack - self.una);
         let newly = self.advance_silently(ack);
-        if ack > self.timed {
-            self.timed = u32::MAX;
+        if ack > self.own.timed {
+            self.own.timed = u32::MAX;
             self.rto.end_back_off();
         }
         self.deflate(advanced);
@@ -75,7 +79,7 @@ impl Sender {
 
     /// Moves the cumulative ACK without an RTT sample; returns how many segments had not been reported before.
     pub(super) fn advance_silently(&mut self, ack: u32) -> u32 {
-        let known = self.board.advance(self.una, ack);
+        let known = self.own.board.advance(self.una, ack);
         let newly = ack - self.una - known;
         self.una = ack;
         self.nxt = self.nxt.max(ack);

@@ -1,27 +1,28 @@
 //! Without SACK, duplicate ACKs stand for segments that arrived out of order (RFC 6582's NewReno, in the same states).
 
+use super::Linux;
 use super::ack::News;
-use crate::sender::Sender;
+use crate::sender::connection::Connection;
 use crate::sender::info::CaState;
 use crate::sender::stamps::LOST;
 
-impl Sender {
+impl Connection<Linux> {
     /// A duplicate ACK says that one more segment has arrived.
     pub(super) fn count_duplicate_without_sack(&mut self, news: &mut News) {
         if self.stack.recovery.is_selective() || !news.is_duplicate {
             return;
         }
-        let before = self.rack.sacked;
-        self.rack.sacked += 1;
+        let before = self.own.sacked;
+        self.own.sacked += 1;
         self.bound_duplicates(0);
-        news.done.delivered += self.rack.sacked.saturating_sub(before);
+        news.done.delivered += self.own.sacked.saturating_sub(before);
     }
 
     /// The cumulative ACK moved over `advanced` segments: one filled the hole, the others had been counted by their
     /// duplicates. Returns how many are delivered only now.
     pub(super) fn take_acked_without_sack(&mut self, advanced: u32) -> u32 {
-        let counted = self.rack.sacked;
-        self.rack.sacked -= (advanced - 1).min(counted);
+        let counted = self.own.sacked;
+        self.own.sacked -= (advanced - 1).min(counted);
         self.bound_duplicates(advanced);
         advanced.saturating_sub(counted).max(1)
     }
@@ -29,19 +30,19 @@ impl Sender {
     /// No more can have arrived than is out, less one hole: what is more came by reordering.
     fn bound_duplicates(&mut self, advanced: u32) {
         let out = self.nxt - self.una;
-        let holes = self.rack.lost.max(1).min(out);
-        if self.rack.sacked + holes > out {
-            self.rack.sacked = out - holes;
+        let holes = self.own.lost.max(1).min(out);
+        if self.own.sacked + holes > out {
+            self.own.sacked = out - holes;
             self.note_reordering_by_duplicates(out + advanced);
         }
     }
 
     /// Enough duplicates, or a partial ACK during recovery: the first segment is lost.
     pub(super) fn find_loss_without_sack(&mut self, advanced: bool) {
-        let found = match self.rack.state {
+        let found = match self.own.state {
             CaState::Recovery => advanced,
             CaState::Loss => false,
-            _ => self.rack.sacked >= self.rack.reordering,
+            _ => self.own.sacked >= self.own.reordering,
         };
         if found && self.stamps.get(self.una) & LOST == 0 {
             self.mark_lost(self.una);

@@ -1,0 +1,341 @@
+//! The state that every kind of sender has, and the report of an ACK to the schemes.
+
+use super::app::App;
+use super::routers::{Carries, Routers};
+use super::rto::Rto;
+use super::stack::{IdleRestart, Stack};
+use super::stamps::Ring;
+use firstflight_contract::{Ack, DescribeAck, Nanos, Plan, Rate, Signals};
+use firstflight_host::chain::Chain;
+use firstflight_host::pacer::Pacer;
+use firstflight_host::round::RoundCounter;
+use firstflight_schemes::registry::AnyPhase;
+
+/// Measurements of one ACK for the schemes, segments and nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct AckSample {
+    /// Newly delivered.
+    pub(crate) delivered: u32,
+    /// By how many of them the window may grow.
+    pub(crate) growth: u32,
+    /// In flight before the ACK.
+    pub(crate) in_flight: u32,
+    /// In flight after the ACK.
+    pub(crate) pipe: u32,
+    /// The newest RTT sample.
+    pub(crate) rtt: u64,
+    /// [`Ack::flags`] without the start of a round.
+    pub(crate) flags: u32,
+    /// The delivery-rate sample.
+    pub(crate) rate: Rate,
+    /// Bytes that had been delivered when the segment of that sample left.
+    pub(crate) prior_delivered: u64,
+}
+
+/// An ACK as the schemes see it. Amounts are converted to bytes only where a scheme reads them.
+struct Report<'a> {
+    now: u64,
+    sample: &'a AckSample,
+    flags: u32,
+    mss: u64,
+    min_rtt: u64,
+    delivered: u64,
+    lost: u64,
+    stats: &'a SenderStats,
+    rto: &'a Rto,
+    rounds: &'a RoundCounter,
+    routers: &'a Routers,
+}
+
+impl DescribeAck for Report<'_> {
+    #[inline(always)]
+    fn describe(&self) -> Ack {
+        let (sample, mss) = (self.sample, self.mss);
+        Ack {
+            now: Nanos(self.now),
+            rtt: Nanos(sample.rtt),
+            min_rtt: Nanos(if self.min_rtt == u64::MAX { 0 } else { self.min_rtt }),
+            srtt: Nanos(self.rto.srtt()),
+            acked: u64::from(sample.delivered) * mss,
+            growth: u64::from(sample.growth) * mss,
+            delivered: self.delivered * mss,
+            sent: self.stats.sent * mss,
+            lost: self.lost * mss,
+            retransmitted: self.stats.retransmits * mss,
+            in_flight: u64::from(sample.in_flight) * mss,
+            pipe: u64::from(sample.pipe) * mss,
+            rate: sample.rate,
+            prior_delivered: sample.prior_delivered,
+            round: self.rounds.count(),
+            flags: self.flags,
+            feedback: self.routers.feedback,
+            load: self.routers.load,
+            mss: mss as u32,
+            ..Ack::default()
+        }
+    }
+}
+
+/// Counters of one sender.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct SenderStats {
+    /// Segments sent, retransmissions included.
+    pub sent: u64,
+    /// Largest window, bytes.
+    pub max_cwnd: u64,
+    /// Segments retransmitted.
+    pub retransmits: u64,
+    /// Times the retransmission timer fired.
+    pub timeouts: u64,
+    /// Congestion episodes reported to the schemes: losses, marks and timeouts.
+    pub episodes: u64,
+    /// Segments sent before the first ACK.
+    pub first_flight: u32,
+}
+
+/// The state that every kind of sender has.
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub struct Common {
+    // The fields that every ACK touches come first, in few cache lines.
+    /// First segment not acknowledged.
+    pub(crate) una: u32,
+    /// Next segment to send; after a timeout of the RFC sender it goes back.
+    pub(crate) nxt: u32,
+    /// One past the highest segment ever sent.
+    pub(crate) max: u32,
+    /// Segments the application has handed over.
+    pub(crate) available: u32,
+    /// Segments up to the end of the first write that is not acknowledged.
+    pub(crate) write_end: u32,
+    /// Nothing but in-order ACKs has come: the short path applies.
+    pub(crate) orderly: bool,
+    /// Segments are noted as they leave: marked, sampled, or reported to the schemes.
+    noted: bool,
+    /// The time at which each segment left is kept.
+    pub(crate) per_packet: bool,
+    pub(crate) wants_sent: bool,
+    pub(super) finished: bool,
+    pub(crate) established: bool,
+    /// No timer is due before this.
+    pub(crate) check_at: u64,
+    pub(crate) rto_at: u64,
+    pub(crate) mss: u64,
+    pub(crate) last_sent_at: u64,
+    /// Payload segments delivered.
+    pub(crate) delivered: u64,
+    pub(crate) rounds: RoundCounter,
+    pub(crate) stats: SenderStats,
+    pub(crate) rto: Rto,
+    pub(crate) stack: Stack,
+    /// The schemes in force.
+    pub chain: Chain<AnyPhase>,
+    /// When each segment in flight was last sent, and its marks.
+    pub(crate) stamps: Ring<u64>,
+    /// When the SYN left, or the segment that is timed.
+    pub(crate) timed_at: u64,
+    pub(crate) min_rtt: u64,
+    /// Segments declared lost.
+    pub(crate) lost: u64,
+    // The fields below are touched only out of order, or rarely.
+    /// The window was reduced for a mark, and the receiver is to learn of it.
+    pub(crate) reduced_for_mark: bool,
+    /// A SYN with data is out and not answered.
+    pub(crate) opening: bool,
+    pub(crate) pacer: Pacer,
+    pub(crate) pace_at: u64,
+    pub(crate) app_at: u64,
+    pub(crate) app: App,
+    /// Plan for the next transfer, where a memory of the path proposes one.
+    pub(crate) plan: Plan,
+    pub(crate) routers: Routers,
+}
+
+impl Common {
+    /// The state before the connection begins. `stamped` keeps the time at which each segment leaves.
+    pub(super) fn new(stack: Stack, chain: Chain<AnyPhase>, app: App, rto: Rto, stamped: bool) -> Self {
+        let needs = chain.needs();
+        let wants_rate = needs.has(Signals::RATE);
+        let wants_sent = needs.has(Signals::SENT);
+        let carries = Carries::of(needs);
+        let app_at = app.start();
+        Self {
+            una: 0,
+            nxt: 0,
+            max: 0,
+            available: 0,
+            write_end: u32::MAX,
+            // An ACK with a rate sample, or with feedback of routers, takes the long path.
+            orderly: !wants_rate && carries == Carries::Nothing,
+            noted: wants_sent
+                || wants_rate
+                || stack.ecn
+                || stack.idle_restart == IdleRestart::Validate
+                || carries != Carries::Nothing,
+            per_packet: stamped,
+            wants_sent,
+            finished: app.finished(),
+            established: false,
+            check_at: app_at,
+            rto_at: u64::MAX,
+            mss: stack.mss.into(),
+            last_sent_at: 0,
+            delivered: 0,
+            rounds: RoundCounter::default(),
+            stats: SenderStats::default(),
+            rto,
+            stack,
+            chain,
+            stamps: Ring::new(stamped),
+            timed_at: 0,
+            min_rtt: u64::MAX,
+            lost: 0,
+            reduced_for_mark: false,
+            opening: false,
+            pacer: Pacer::default(),
+            pace_at: u64::MAX,
+            app_at,
+            app,
+            plan: Plan::default(),
+            routers: Routers { carries, ..Routers::default() },
+        }
+    }
+
+    /// Whether a segment that leaves needs more than its flags: a pacer, a sample, a report, a mark.
+    #[inline(always)]
+    pub(super) fn notes_departures(&self) -> bool {
+        let control = &self.chain.control;
+        self.noted | control.droppable || control.pacing != Rate::NONE
+    }
+
+    /// Reports an ACK to the schemes, and counts the segments that it delivered.
+    #[inline(always)]
+    pub(crate) fn notify(&mut self, now: u64, sample: &AckSample) {
+        self.delivered += u64::from(sample.delivered);
+        let started = self.rounds.on_ack(self.una.into(), self.nxt.into());
+        let flags = sample.flags | if started { Ack::ROUND_START } else { 0 };
+        self.chain.on_described_ack(&Report {
+            now,
+            sample,
+            flags,
+            mss: self.mss,
+            min_rtt: self.min_rtt,
+            delivered: self.delivered,
+            lost: self.lost,
+            stats: &self.stats,
+            rto: &self.rto,
+            rounds: &self.rounds,
+            routers: &self.routers,
+        });
+        self.stats.max_cwnd = self.stats.max_cwnd.max(self.chain.control.cwnd);
+    }
+
+    /// The application has begun a write.
+    pub(crate) fn hand_over(&mut self) {
+        self.available = self.app.written();
+        self.write_end = self.app.open_end();
+    }
+
+    /// The application has written, and may know already when it will write again.
+    pub(crate) fn on_written(&mut self, now: u64) {
+        self.hand_over();
+        self.app_at = self.app.after_write(now);
+        self.check_at = self.check_at.min(self.app_at);
+    }
+
+    /// One write at least is acknowledged to its end.
+    #[cold]
+    pub(crate) fn on_written_acked(&mut self, now: u64) {
+        let next = self.app.on_acked(now, self.una);
+        self.write_end = self.app.open_end();
+        self.finished = self.app.finished();
+        self.app_at = self.app_at.min(next);
+        self.check_at = self.check_at.min(next);
+    }
+
+    /// One past the last segment that the receiver has room for.
+    #[inline(always)]
+    pub(crate) fn window_end(&self) -> u32 {
+        self.una.saturating_add(self.stack.receive_window.at(self.una))
+    }
+
+    /// Room of the receiver beyond the last ACK, bytes.
+    pub(super) fn offered(&self) -> u64 {
+        u64::from(self.stack.receive_window.at(self.una)).saturating_mul(self.mss)
+    }
+
+    /// The smallest RTT; zero before the first sample.
+    pub(crate) fn known_min_rtt(&self) -> u64 {
+        if self.min_rtt == u64::MAX { 0 } else { self.min_rtt }
+    }
+
+    /// Restarts the retransmission timer, or stops it where nothing is outstanding (RFC 6298 section 5).
+    #[inline(always)]
+    pub(crate) fn restart_rto(&mut self, now: u64) {
+        if self.una == self.max {
+            self.rto_at = u64::MAX;
+            return;
+        }
+        self.rto_at = now + self.rto.timeout();
+        self.check_at = self.check_at.min(self.rto_at);
+    }
+
+    /// Asks the pacer. If the next segment must wait, arms the timer of the pacer.
+    pub(crate) fn must_wait(&mut self, now: u64) -> bool {
+        let control = &self.chain.control;
+        let release = self.pacer.release(control.pacing, control.burst.max(self.mss), self.mss).0;
+        if release <= now {
+            return false;
+        }
+        self.pace_at = release;
+        self.check_at = self.check_at.min(release);
+        true
+    }
+
+    /// Whether `segment` is the last of what the application wrote at one time.
+    #[inline(always)]
+    pub(super) fn ends_write(&self, segment: u32) -> bool {
+        segment + 1 == self.available
+            || self.write_end < self.available && self.app.segmentation().ends_with(segment)
+    }
+
+    /// When this sender next wants to act without an ACK; `u64::MAX` if never.
+    #[inline]
+    pub fn next_check(&self) -> u64 {
+        self.check_at
+    }
+
+    /// Whether the application is done.
+    #[inline]
+    pub fn finished(&self) -> bool {
+        self.finished
+    }
+
+    /// The counters.
+    pub fn stats(&self) -> &SenderStats {
+        &self.stats
+    }
+
+    /// The application.
+    pub fn app(&self) -> &App {
+        &self.app
+    }
+
+    /// Segments acknowledged cumulatively.
+    #[inline]
+    pub fn acked(&self) -> u32 {
+        self.una
+    }
+
+    /// Segments between the first unacknowledged and the next to send.
+    #[inline]
+    pub fn flight(&self) -> u32 {
+        self.nxt - self.una
+    }
+
+    /// Payload bytes of a full segment.
+    pub fn mss(&self) -> u64 {
+        self.mss
+    }
+}

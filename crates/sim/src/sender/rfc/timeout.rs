@@ -1,0 +1,61 @@
+//! The retransmission timer of the RFC sender: slow start from the cumulative ACK.
+
+use super::{Repair, Rfc};
+use crate::sender::Port;
+use crate::sender::connection::{Connection, Rules};
+use crate::sender::stack::Recovery;
+use firstflight_contract::Nanos;
+
+impl Connection<Rfc> {
+    pub(super) fn on_timeout(&mut self, now: u64, port: &mut impl Port) {
+        if self.rto.is_fine() && !self.chain.control.provisional {
+            // The flight that the timer was fine for has been acknowledged: it is due when the usual timer would be.
+            let started_at = now - self.rto.timeout();
+            self.rto.set_fine(false);
+            self.rto_at = started_at + self.rto.timeout();
+            return;
+        }
+        self.stats.timeouts += 1;
+        let repeated = self.rto.backed_off();
+        // A provisional window of which a part has arrived is given up, and the timer does not back off.
+        if !self.chain.control.provisional || self.una == self.own.resumed {
+            self.rto.back_off();
+        }
+        self.start_over(now, repeated, port);
+    }
+
+    /// Slow start from the cumulative ACK.
+    pub(crate) fn start_over(&mut self, now: u64, repeated: bool, port: &mut impl Port) {
+        self.collapse(now, repeated);
+        self.own.after_timeout = true;
+        self.rto.set_fine(false);
+        self.restart_rto(now);
+        self.send(now, port);
+    }
+
+    /// After a timeout: one segment, and everything outstanding counts as lost.
+    fn collapse(&mut self, now: u64, repeated: bool) {
+        self.own.inflation = 0;
+        self.own.slow_after_timeout = true;
+        // RFC 5681 section 3.1: after a second timeout of the same segment "ssthresh is held constant".
+        if repeated && !self.stack.ns2 {
+            self.chain.lose_window(Nanos(now));
+        } else {
+            self.report_timeout(now);
+        }
+        // Everything outstanding is presumed lost once; a repeated timeout adds only its own retransmission.
+        let presumed =
+            if self.own.repair == Repair::Loss { 1 } else { self.max - self.una - self.own.board.sacked() };
+        self.lost += u64::from(presumed);
+        self.own.recover = self.max;
+        self.nxt = self.una;
+        self.own.timed = u32::MAX;
+        self.own.board.clear(self.una);
+        self.own.repair = Repair::Loss;
+        // ns-2's Tahoe goes on counting: duplicates still on their way release nothing.
+        if !(self.stack.ns2 && self.stack.recovery == Recovery::Tahoe) {
+            self.own.dup_acks = 0;
+        }
+        self.orderly = false;
+    }
+}

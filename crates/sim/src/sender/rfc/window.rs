@@ -1,0 +1,203 @@
+//! Window of the RFC sender: reports to the schemes, and sending what window, receiver, application and pacer allow.
+
+use super::{Repair, Rfc};
+use crate::sender::Port;
+use crate::sender::common::AckSample;
+use crate::sender::connection::Connection;
+use crate::sender::stack::BYTE_COUNTING;
+use crate::sender::stamps::{self, REPEATED};
+use firstflight_contract::{Ack, Rate};
+
+impl Connection<Rfc> {
+    /// The short path: an ACK of the next segments while nothing is out of order.
+    #[inline(always)]
+    pub(super) fn acknowledge_in_order(&mut self, now: u64, ack: u32, port: &mut impl Port) {
+        debug_assert!(self.orderly && self.una < ack && ack <= self.max);
+        let in_flight = self.nxt - self.una;
+        let newly = ack - self.una;
+        self.una = ack;
+        let rtt = self.measure_rtt(now, ack);
+        self.notify_growth(now, (newly, newly), in_flight, rtt, 0);
+        self.restart_rto(now);
+        if self.una >= self.write_end {
+            self.on_written_acked(now);
+        }
+        self.send_in_order(now, port);
+    }
+
+    /// Reports a cumulative ACK to the schemes, of `advanced` segments, and counts those that had not been delivered before.
+    pub(crate) fn deliver(
+        &mut self,
+        now: u64,
+        (newly, advanced): (u32, u32),
+        in_flight: u32,
+        rtt: u64,
+        flags: u32,
+    ) {
+        // What duplicates stood for is no longer in flight: of what this ACK covers, and of what it does not.
+        let early = advanced - newly + self.own.early;
+        self.deliver_counting(now, (newly, advanced), in_flight.saturating_sub(early), rtt, flags);
+    }
+
+    /// Reports to the schemes `newly` delivered segments, of which `advanced` may enlarge the window, and counts them.
+    #[inline(never)]
+    pub(crate) fn deliver_counting(
+        &mut self,
+        now: u64,
+        newly_and_advanced: (u32, u32),
+        in_flight: u32,
+        rtt: u64,
+        flags: u32,
+    ) {
+        self.notify_growth(now, newly_and_advanced, in_flight, rtt, flags);
+    }
+
+    #[inline(always)]
+    fn notify_growth(
+        &mut self,
+        now: u64,
+        (newly, advanced): (u32, u32),
+        in_flight: u32,
+        rtt: u64,
+        flags: u32,
+    ) {
+        let counts = self.own.limited || !self.stack.grow_only_when_limited;
+        // One segment is within every stack's limit.
+        let growth = match advanced {
+            _ if !counts => 0,
+            0 | 1 => advanced,
+            _ => advanced.min(self.growth_limit()),
+        };
+        let flags = flags | if self.own.limited { 0 } else { Ack::APP_LIMITED };
+        let pipe = in_flight.saturating_sub(newly);
+        self.notify(
+            now,
+            &AckSample { delivered: newly, growth, in_flight, pipe, rtt, flags, ..AckSample::default() },
+        );
+    }
+
+    /// Most segments by which an ACK may enlarge the window.
+    #[cold]
+    #[inline(never)]
+    fn growth_limit(&self) -> u32 {
+        let control = &self.chain.control;
+        match self.stack.growth_per_ack {
+            // RFC 3465: `L` bounds slow start only (section 2.2), and is one segment in the slow start that follows a
+            // retransmission timeout (section 2.3).
+            BYTE_COUNTING if control.cwnd >= control.ssthresh => u32::MAX,
+            BYTE_COUNTING if self.own.slow_after_timeout => 1,
+            limit => limit,
+        }
+    }
+
+    /// The RTT sample that an ACK up to `ack` gives, or zero; the timeout learns from it.
+    #[inline(always)]
+    pub(crate) fn measure_rtt(&mut self, now: u64, ack: u32) -> u64 {
+        if self.per_packet {
+            return self.stamped_rtt(now, ack);
+        }
+        if ack > self.own.timed {
+            self.own.timed = u32::MAX;
+            return self.take_sample(self.timed_at, now);
+        }
+        0
+    }
+
+    fn stamped_rtt(&mut self, now: u64, ack: u32) -> u64 {
+        let stamp = self.stamps.get(ack - 1);
+        // Karn's rule: a segment sent twice gives no sample, and the backing off goes on.
+        if stamp & REPEATED != 0 {
+            return 0;
+        }
+        self.take_sample(stamps::sent(stamp), now)
+    }
+
+    /// Sends new data while the window has room, where nothing is out of order: all that was ever sent and not
+    /// acknowledged is in flight.
+    #[inline(always)]
+    pub(super) fn send_in_order(&mut self, now: u64, port: &mut impl Port) {
+        debug_assert!(self.orderly && self.nxt == self.max && self.una > 0);
+        let end = self.available.min(self.window_end());
+        loop {
+            let segment = self.nxt;
+            if u64::from(segment - self.una + 1) * self.mss + self.own.elsewhere > self.chain.control.cwnd {
+                self.own.limited = true;
+                return;
+            }
+            if segment >= end {
+                self.own.limited = false;
+                return;
+            }
+            if self.chain.control.pacing != Rate::NONE && self.must_wait(now) {
+                self.own.limited = true;
+                return;
+            }
+            self.nxt = segment + 1;
+            self.max = segment + 1;
+            if self.own.timed == u32::MAX && !self.per_packet {
+                self.own.timed = segment;
+                self.timed_at = now;
+            }
+            self.leave(now, segment, false, port);
+        }
+    }
+
+    /// Sends new data (after a timeout: old data again) while the window has room, at most `burst` segments.
+    #[inline(never)]
+    pub(crate) fn send_some(&mut self, now: u64, burst: u32, port: &mut impl Port) {
+        let mut left = burst;
+        let end = self.available.min(self.window_end());
+        loop {
+            if !self.window_has_room() || left == 0 {
+                self.own.limited = true;
+                return;
+            }
+            if self.nxt >= end {
+                self.own.limited = false;
+                return;
+            }
+            if self.chain.control.pacing != Rate::NONE && self.must_wait(now) {
+                self.own.limited = true;
+                return;
+            }
+            self.send_next(now, port);
+            left -= 1;
+        }
+    }
+
+    /// Whether one more segment fits into the window. A fraction of a segment does not count.
+    #[inline]
+    fn window_has_room(&self) -> bool {
+        // SACKed segments have left the network; without SACK, or in order, there are none.
+        let outstanding = u64::from(self.nxt - self.una) + 1;
+        let outstanding = if self.orderly { outstanding } else { outstanding - self.left_network() };
+        outstanding * self.mss + self.own.elsewhere <= self.chain.control.cwnd
+    }
+
+    #[inline]
+    pub(crate) fn left_network(&self) -> u64 {
+        // Before a recovery, to send for what was SACKed is limited transmit.
+        let waits = self.own.repair == Repair::Open && !self.stack.limited_transmit;
+        let sacked = if self.stack.ns2 || waits { 0 } else { self.own.board.sacked() };
+        u64::from(self.own.inflation + sacked)
+    }
+
+    /// Sends the segment at `nxt`.
+    #[inline]
+    pub(crate) fn send_next(&mut self, now: u64, port: &mut impl Port) {
+        let segment = self.nxt;
+        self.nxt = segment + 1;
+        let repeated = segment < self.max;
+        if !repeated {
+            self.max = segment + 1;
+            if self.own.timed == u32::MAX && !self.per_packet {
+                self.own.timed = segment;
+                self.timed_at = now;
+            }
+            if self.una == 0 {
+                self.stats.first_flight += 1;
+            }
+        }
+        self.put_on_wire(now, segment, repeated, port);
+    }
+}
