@@ -69,7 +69,7 @@ pub(crate) struct Options {
     /// TCP stack that runs the schemes: rfc, ns2 or linux. The first flow of a scenario sets its own
     #[arg(long, default_value = "linux")]
     profile: String,
-    /// Replications of each scheme at each size; one suffices, and is run, if nothing is random or unknown
+    /// Replications of each scheme at each size; only one runs if nothing on the path is random or unknown
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     runs: u32,
     /// Seed of all random numbers; the same seed gives the same results

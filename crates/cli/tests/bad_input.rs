@@ -1,4 +1,4 @@
-//! Bad input gets one message, exit code 2, and leaves nothing behind.
+//! Bad input gives one error message and exit code 2, and leaves no files.
 
 mod common;
 
@@ -12,7 +12,7 @@ buffer = "1 BDP"
 size = "30 KB"
 "#;
 
-/// Runs `arguments` beside `files`, and expects a refusal whose message has every one of `parts` in order.
+/// Runs `arguments` in a folder with `files`, and expects an error whose message contains all `parts` in order.
 fn refused(files: &[(&str, &[u8])], arguments: &[&str], input: &str, parts: &[&str]) {
     let scratch = Scratch::new();
     for (name, content) in files {
@@ -31,7 +31,7 @@ fn refused(files: &[(&str, &[u8])], arguments: &[&str], input: &str, parts: &[&s
     assert_eq!(scratch.snapshot(), before, "{arguments:?} left something behind");
 }
 
-/// The same for a scenario that is [`GOOD`] but for one line, under both commands that take one.
+/// Expects an error for the scenario [`GOOD`] with `good` replaced by `bad`, from both commands that read scenarios.
 fn refused_scenario(good: &str, bad: &str, parts: &[&str]) {
     assert!(GOOD.contains(good));
     let text = GOOD.replacen(good, bad, 1);
@@ -41,7 +41,7 @@ fn refused_scenario(good: &str, bad: &str, parts: &[&str]) {
 }
 
 #[test]
-fn a_scenario_is_refused_with_file_line_key_value_and_what_was_expected() {
+fn scenario_errors_state_file_line_key_value_and_the_expected_value() {
     refused_scenario("rate =", "rat =", &["bad.toml:2:1: path.rat", "no such key", "did you mean \"rate\"?"]);
     refused_scenario(
         "40 Mbit/s",
@@ -61,7 +61,7 @@ fn a_scenario_is_refused_with_file_line_key_value_and_what_was_expected() {
 }
 
 #[test]
-fn a_scheme_or_queue_that_does_not_exist_is_refused_by_name() {
+fn unknown_schemes_and_queues_are_refused_by_name() {
     let flow = "[[flow]]\n";
     refused_scenario(
         flow,
@@ -81,7 +81,7 @@ fn a_scheme_or_queue_that_does_not_exist_is_refused_by_name() {
 }
 
 #[test]
-fn a_scheme_that_needs_what_the_host_lacks_is_refused_before_anything_runs() {
+fn a_scheme_whose_needs_the_host_cannot_meet_is_refused_before_any_run() {
     let text = GOOD.replace("[[flow]]", "[[flow]]\nprofile = \"ns2\"\nstartup = \"jump-start\"");
     refused(
         &[("ns2.toml", text.as_bytes())],
@@ -109,7 +109,7 @@ fn pcap(frames: &[&[u8]]) -> Vec<u8> {
 }
 
 #[test]
-fn a_file_that_is_no_capture_of_tcp_is_refused_with_what_it_holds() {
+fn a_file_without_tcp_packets_is_refused_with_its_content() {
     // Ethernet, type ARP.
     let arp = [&[0_u8; 12][..], &[0x08, 0x06], &[0; 28]].concat();
     refused(
@@ -131,7 +131,7 @@ fn a_file_that_is_no_capture_of_tcp_is_refused_with_what_it_holds() {
 }
 
 #[test]
-fn what_cannot_be_read_is_refused_by_name() {
+fn unreadable_inputs_are_refused_by_name() {
     refused(&[], &["run", "none.toml"], "", &["none.toml: cannot be read"]);
     refused(&[], &["run", "."], "", &[".: cannot be read"]);
     refused(&[], &["compare", "."], "", &[".: cannot be read"]);
@@ -139,14 +139,14 @@ fn what_cannot_be_read_is_refused_by_name() {
         &[],
         &["compare", "geo-satelite"],
         "",
-        &["geo-satelite: there is no such file", "\"geo-satellite\"?"],
+        &["geo-satelite: no file and no path preset has this name", "\"geo-satellite\"?"],
     );
     refused(&[], &["presets", "cabel"], "", &["\"cabel\"", "did you mean \"cable\"?"]);
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_is_refused_before_the_work() {
-    // Nothing can be made below a file, whoever asks.
+fn an_output_folder_that_cannot_be_written_is_refused_before_any_run() {
+    // Nobody, not even root, can create a folder below a file.
     let files: &[(&str, &[u8])] = &[("good.toml", GOOD.as_bytes()), ("file", b"")];
     for out in ["file", "file/below"] {
         refused(files, &["run", "good.toml", "--out", out], "", &["cannot write", out, "--out"]);
@@ -155,11 +155,11 @@ fn a_folder_that_cannot_be_written_is_refused_before_the_work() {
 }
 
 #[test]
-fn options_are_refused_in_the_words_of_the_format() {
+fn option_errors_have_the_words_of_scenario_errors() {
     let compare = |arguments: &[&str], parts: &[&str]| {
         refused(&[], &[&["compare"], arguments].concat(), "", parts);
     };
-    compare(&[], &["nothing to compare on; expected a capture", "--rate \"40 Mbit/s\" --rtt"]);
+    compare(&[], &["no path is given; expected a capture", "--rate \"40 Mbit/s\" --rtt"]);
     compare(&["--rate", "40 Mbit/s", "--buffer", "1 BDP"], &["--rtt: missing; expected a"]);
     let path = |name, value| {
         let mut options =
@@ -176,7 +176,7 @@ fn options_are_refused_in_the_words_of_the_format() {
     compare(&path("--loss", "1"), &["--loss 1.0: "]);
     compare(&path("--loss", "-0.1"), &["--loss -0.1: "]);
     compare(&path("--loss", "1 %"), &["--loss \"1 %\": "]);
-    compare(&["cable", "--rtt", "9 ms"], &["--rtt \"9 ms\": the preset cable says itself what its path is"]);
+    compare(&["cable", "--rtt", "9 ms"], &["--rtt \"9 ms\": the preset cable already defines the path"]);
     compare(&["cable", "--size", "30KB,300"], &["--size \"300\": the unit is missing"]);
     compare(
         &["cable", "--size", "30kb"],
@@ -194,13 +194,18 @@ fn options_are_refused_in_the_words_of_the_format() {
     compare(&["cable", "--avoidance", "bbr"], &["--avoidance \"bbr\": bbr is not an avoidance scheme"]);
     compare(&["cable", "--profile", "linus"], &["--profile \"linus\"", "did you mean \"linux\"?"]);
     let files: &[(&str, &[u8])] = &[("good.toml", GOOD.as_bytes())];
-    refused(files, &["compare", "good.toml", "--loss", "0.1"], "", &["--loss", "the scenario says itself"]);
+    refused(
+        files,
+        &["compare", "good.toml", "--loss", "0.1"],
+        "",
+        &["--loss", "the scenario already defines the path"],
+    );
     refused(files, &["run", "good.toml", "--grid", "0 s"], "", &["--grid \"0 s\": zero; expected a time"]);
     refused(files, &["run", "good.toml", "--grid", "1"], "", &["--grid \"1\": the unit is missing"]);
 }
 
 #[test]
-fn options_that_no_command_has_are_refused_too() {
+fn unknown_options_and_commands_are_refused() {
     let scratch = Scratch::new();
     for arguments in
         [&["run"][..], &["compare", "cable", "--rtd", "1 ms"], &["lab"], &["run", "x", "--runs", "0"]]
@@ -212,10 +217,10 @@ fn options_that_no_command_has_are_refused_too() {
 }
 
 #[test]
-fn a_script_for_the_sender_is_refused_at_the_line_that_is_wrong() {
+fn errors_in_a_sender_script_state_the_line() {
     const OPEN: &str = r#"{"at_us":10,"do":"established","mss":1000,"window":65535}"#;
     let sender = |options: &[&str], line: &str, parts: &[&str]| {
-        // The first line is answered, whatever follows.
+        // The sender answers the first line before it reads the next.
         let scratch = Scratch::new();
         let run = scratch.run_with(&[&["sender"], options].concat(), &format!("{OPEN}\n\n{line}\n"));
         assert_eq!((run.code, run.out.lines().count()), (2, 1), "{line}: {run:?}");
@@ -245,7 +250,7 @@ fn a_script_for_the_sender_is_refused_at_the_line_that_is_wrong() {
 }
 
 #[test]
-fn nothing_is_written_after_the_application_closed() {
+fn a_write_after_close_is_refused() {
     let scratch = Scratch::new();
     let script = r#"{"at_us":0,"do":"established","mss":1000,"window":65535}
 {"at_us":0,"do":"close"}
@@ -261,7 +266,7 @@ fn nothing_is_written_after_the_application_closed() {
 }
 
 #[test]
-fn a_line_or_paper_that_does_not_exist_is_refused_with_the_nearest() {
+fn an_unknown_line_or_paper_is_refused_with_the_nearest_name() {
     refused(
         &[],
         &["reproduce", "AS-1"],
@@ -272,7 +277,7 @@ fn a_line_or_paper_that_does_not_exist_is_refused_with_the_nearest() {
 }
 
 #[test]
-fn a_paper_whose_files_are_wrong_is_refused_before_anything_is_run() {
+fn errors_in_the_files_of_a_paper_are_reported_before_any_run() {
     let targets: &[u8] = b"id|paper|where|scenario|metric|value|kind\nXX-01|XX|a|b|c|d|exact\n";
     let paper: &[u8] =
         b"key = \"XX\"\ntitle = \"t\"\nauthors = \"a\"\nyear = 2000\nvenue = \"v\"\nabout = \"x\"\n";
@@ -292,7 +297,7 @@ fn a_paper_whose_files_are_wrong_is_refused_before_anything_is_run() {
 }
 
 #[test]
-fn a_log_that_cannot_be_read_or_is_too_short_is_refused() {
+fn an_unreadable_or_too_short_log_is_refused() {
     let line = |second: u32| {
         format!("192.0.2.1 - - [10/Oct/2000:13:55:{second:02} +0000] \"GET / HTTP/1.0\" 200 1\n")
     };

@@ -1,4 +1,4 @@
-//! What scripts may rely on: the objects of the command-line contract.
+//! JSON output of the commands, on which scripts rely.
 
 mod common;
 
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use common::Scratch;
 use serde_json::{Value, json};
 
-/// Every key of `value`, `flows[].name` for those inside arrays; a null has none inside.
+/// Paths of all keys in `value`; `flows[].name` for keys inside arrays. A null has no keys.
 fn keys(value: &Value) -> BTreeSet<String> {
     fn walk(value: &Value, path: &str, found: &mut BTreeSet<String>) {
         match value {
@@ -42,7 +42,7 @@ start = "1 s"
 "#;
 
 #[test]
-fn algorithms_have_the_five_fields_of_the_contract_and_words_it_knows() {
+fn algorithms_have_the_five_fields_and_the_labels_of_the_contract() {
     let list = Scratch::new().run(&["algorithms", "--json"]).json();
     let list = list.as_array().expect("an array");
     let fields = ["label", "role", "source", "needs", "hosts"].map(String::from).into();
@@ -56,7 +56,7 @@ fn algorithms_have_the_five_fields_of_the_contract_and_words_it_knows() {
         let label = algorithm["label"].as_str().expect("a word");
         assert!(labels.insert((role, label)), "{algorithm} is listed twice");
     }
-    // The labels of the contract that the five papers name, by role.
+    // Labels of the contract that the five papers name, by role.
     let startup = "slow-start limited-slow-start smooth-start hoe vegas adaptive-start hybrid-slow-start hystart-linux \
         hystart++ swift-start fast-start delay-slow-start quick-start jump-start liss iss miss js spand cached averaged \
         congestion-manager rate-based-pacing past aron-druschel";
@@ -108,7 +108,7 @@ fn run_prints_the_object_of_the_contract() {
 }
 
 #[test]
-fn several_runs_add_means_and_keep_the_first_run() {
+fn several_runs_give_the_first_run_and_means() {
     let scratch = Scratch::new();
     scratch.write("two.toml", SCENARIO.replace("[path]", "[path]\nloss = 0.01"));
     let one = scratch.run(&["run", "two.toml", "--json"]).json();
@@ -119,7 +119,7 @@ fn several_runs_add_means_and_keep_the_first_run() {
 }
 
 #[test]
-fn the_grid_sets_when_delivery_is_told() {
+fn the_grid_sets_the_times_of_delivery_samples() {
     let scratch = Scratch::new();
     scratch.write("two.toml", SCENARIO);
     let result = scratch.run(&["run", "two.toml", "--json", "--grid", "500ms"]).json();
@@ -133,7 +133,7 @@ fn the_grid_sets_when_delivery_is_told() {
 }
 
 #[test]
-fn without_json_people_read_tables_and_out_keeps_the_object() {
+fn without_json_tables_are_printed_and_out_writes_the_object() {
     let scratch = Scratch::new();
     scratch.write("two.toml", SCENARIO);
     let run = scratch.run(&["run", "two.toml", "--out", "results"]);
@@ -145,7 +145,11 @@ fn without_json_people_read_tables_and_out_keeps_the_object() {
     let written = std::fs::read_to_string(scratch.path().join("results/run.json")).expect("run.json");
     let written: Value = serde_json::from_str(&written).expect("JSON");
     assert_eq!(written["flows"][0]["name"], json!("short.0"));
-    assert_eq!(scratch.snapshot().len(), 4, "the folder, the scenario, results and run.json in it");
+    assert_eq!(
+        scratch.snapshot().len(),
+        4,
+        "the folder, the scenario, the folder results, and run.json in it"
+    );
 }
 
 #[test]
@@ -195,13 +199,13 @@ fn compare_prints_the_object_of_the_contract_and_writes_the_report() {
     assert!(page.contains("hystart++") && !page.contains("<script src"));
     let parquet = std::fs::read(scratch.path().join("out/results.parquet")).expect("results.parquet");
     assert_eq!((&parquet[..4], &parquet[parquet.len() - 4..]), (&b"PAR1"[..], &b"PAR1"[..]));
-    assert_eq!(scratch.snapshot().len(), 4, "two files in a folder, and nothing else");
+    assert_eq!(scratch.snapshot().len(), 4, "only a folder with two files");
 }
 
 const CAPTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../capture/testdata");
 
 #[test]
-fn a_capture_is_recognised_by_its_first_bytes_and_a_broken_off_one_is_used_with_a_warning() {
+fn a_capture_is_recognised_by_its_first_bytes_and_a_truncated_one_is_used_with_a_warning() {
     let scratch = Scratch::new();
     let whole = std::fs::read(format!("{CAPTURES}/p2-reno-30KB.pcap")).expect("a capture");
     scratch.write("whole", &whole);
@@ -236,7 +240,7 @@ fn a_capture_is_recognised_by_its_first_bytes_and_a_broken_off_one_is_used_with_
 }
 
 #[test]
-fn what_is_known_of_a_path_overrules_the_capture() {
+fn path_options_replace_values_inferred_from_the_capture() {
     let scratch = Scratch::new();
     let capture = format!("{CAPTURES}/p2-reno-30KB.pcap");
     let more = [
@@ -257,11 +261,11 @@ fn what_is_known_of_a_path_overrules_the_capture() {
     assert!(path["rtt_ms"].as_f64().is_some_and(|rtt| rtt > 1.0), "still inferred: {path}");
     let run = scratch.run(&["compare", &capture, "--buffer", "1 BDP"]);
     assert_eq!(run.code, 2);
-    assert!(run.err.contains("--buffer \"1 BDP\": a BDP needs --rate and --rtt"), "{}", run.err);
+    assert!(run.err.contains("--buffer \"1 BDP\": a buffer in BDP needs --rate and --rtt"), "{}", run.err);
 }
 
 #[test]
-fn a_folder_with_a_presets_name_does_not_hide_the_preset() {
+fn a_folder_with_the_name_of_a_preset_does_not_hide_the_preset() {
     let scratch = Scratch::new();
     std::fs::create_dir(scratch.path().join("dsl")).expect("a folder");
     let run = scratch.run(&["compare", "dsl", "--startup", "slow-start", "--size", "30KB", "--json"]);
@@ -271,7 +275,7 @@ fn a_folder_with_a_presets_name_does_not_hide_the_preset() {
 }
 
 #[test]
-fn presets_print_themselves_and_run() {
+fn a_printed_preset_is_a_scenario_that_runs() {
     let scratch = Scratch::new();
     let list = scratch.run(&["presets", "--json"]).json();
     let names: Vec<&str> =
@@ -284,7 +288,7 @@ fn presets_print_themselves_and_run() {
 }
 
 #[test]
-fn reproduce_prints_a_row_for_a_line_with_what_it_is_judged_by() {
+fn reproduce_prints_a_row_for_a_line_of_the_target_list() {
     let scratch = Scratch::new();
     let contract = ["id", "paper", "where", "expected", "measured", "verdict", "why"];
     for (id, verdict) in [("AS-23", "matches"), ("SP-10", "not-checkable")] {
@@ -319,7 +323,7 @@ fn schema_version_and_completions_are_printed() {
 }
 
 #[test]
-fn every_command_explains_itself_and_succeeds() {
+fn every_command_prints_its_help() {
     let scratch = Scratch::new();
     for command in ["compare", "run", "algorithms", "presets", "sender", "schema", "completions"] {
         let run = scratch.run(&[command, "--help"]);

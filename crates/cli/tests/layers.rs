@@ -1,11 +1,11 @@
-//! The layers of ARCHITECTURE.md: no crate depends on one above it.
+//! The layers of ARCHITECTURE.md: no crate depends on a crate above it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use toml::de::DeValue;
 
-/// Each crate, and the crates of this workspace that it may depend on.
+/// Crates of this workspace, each with those on which it may depend.
 const LAYERS: [(&str, &[&str]); 14] = [
     ("contract", &[]),
     ("host", &["contract"]),
@@ -38,7 +38,7 @@ const LAYERS: [(&str, &[&str]); 14] = [
     ),
 ];
 
-/// The crates of this workspace that a manifest's `[dependencies]` name.
+/// Crates of this workspace in the `[dependencies]` of a manifest.
 fn depends_on(manifest: &str) -> Vec<String> {
     let document = toml::de::DeTable::parse(manifest).expect("a manifest is TOML");
     let Some(DeValue::Table(dependencies)) = document.get_ref().get("dependencies").map(|d| d.get_ref())
@@ -59,20 +59,22 @@ fn manifests() -> BTreeMap<String, String> {
 }
 
 #[test]
-fn arrows_point_one_way() {
+fn dependencies_follow_the_layers() {
     let manifests = manifests();
     for (name, manifest) in &manifests {
-        let (_, allowed) =
-            LAYERS.iter().find(|(layer, _)| layer == name).unwrap_or_else(|| panic!("{name} has no layer"));
+        let (_, allowed) = LAYERS
+            .iter()
+            .find(|(layer, _)| layer == name)
+            .unwrap_or_else(|| panic!("{name} is not in LAYERS"));
         for dependency in depends_on(manifest) {
             assert!(allowed.contains(&dependency.as_str()), "{name} must not depend on {dependency}");
         }
     }
-    assert_eq!(manifests.len(), LAYERS.len(), "every layer exists");
+    assert_eq!(manifests.len(), LAYERS.len(), "every crate in LAYERS exists");
 }
 
 #[test]
-fn an_arrow_that_points_up_is_seen() {
+fn workspace_dependencies_are_found_in_a_manifest() {
     let manifest = "[dependencies]\nfirstflight-study.workspace = true\nserde = \"1\"\n";
     assert_eq!(depends_on(manifest), ["study"]);
 }

@@ -1,11 +1,11 @@
-//! Links whose rate is in a file, through the whole program.
+//! Links whose rate follows a trace file, run by the program.
 
 mod common;
 
 use common::Scratch;
 use serde_json::Value;
 
-/// A scenario whose bottleneck is as `supply` says.
+/// Scenario with the bottleneck rate `supply`, which is a rate or a trace.
 fn scenario(supply: &str, flow: &str) -> String {
     format!(
         "[path]\n{supply}\nrtt = \"100 ms\"\nbuffer = \"30 packets\"\n[[flow]]\nprofile = \"rfc\"\n{flow}\n"
@@ -18,24 +18,24 @@ fn run(scratch: &Scratch, scenario: &str) -> Value {
 }
 
 #[test]
-fn a_transfer_of_one_packet_over_an_opportunity_every_10_ms_by_hand() {
+fn a_transfer_of_one_packet_with_an_opportunity_every_10_ms_takes_the_calculated_time() {
     let scratch = Scratch::new();
     scratch.write("every10.trace", "10\n");
     let result = run(&scratch, &scenario("trace = \"every10.trace\"", "size = \"1460 B\""));
-    // A packet a millisecond at most: access links of 10 x 12 Mbit/s, over which 40 bytes take 2.667 us and 1500 take
-    // 100 us. Propagation: 12.5 ms to the bottleneck, 25 ms over it, 12.5 ms from it.
+    // The trace allows at most one packet per millisecond, so access links have 10 x 12 Mbit/s: 40 bytes take 2.667 us
+    // and 1500 bytes 100 us. Propagation: 12.5 ms to the bottleneck, 25 ms over it, 12.5 ms from it.
     //
-    // SYN: at the bottleneck after 12.502667 ms, goes at 20, is there at 20 + 25 + 12.502667 = 57.502667 ms. Its answer: at
-    // the bottleneck after 70.005334 ms, goes at 80, is there at 117.502667 ms.
+    // SYN: at the bottleneck at 12.502667 ms, leaves it at 20, arrives at 20 + 25 + 12.502667 = 57.502667 ms.
+    // SYN-ACK: at the bottleneck at 70.005334 ms, leaves it at 80, arrives at 117.502667 ms.
     assert_eq!(result["flows"][0]["start_s"], 0.117_502_667);
-    // The data: at the bottleneck after 130.102667 ms, goes at 140, is there at 140 + 25 + 12.6 = 177.6 ms. Its ACK: at
-    // the bottleneck after 190.102667 ms, goes at 200, is there at 237.502667 ms, 120 ms after the opening.
+    // Data: at the bottleneck at 130.102667 ms, leaves it at 140, arrives at 140 + 25 + 12.6 = 177.6 ms. ACK: at the
+    // bottleneck at 190.102667 ms, leaves it at 200, arrives at 237.502667 ms, 120 ms after the handshake.
     assert_eq!(result["flows"][0]["completion_s"], 0.12);
     assert_eq!(result["flows"][0]["startup_exit"], Value::Null);
 }
 
 #[test]
-fn a_trace_of_one_rate_is_that_rate() {
+fn a_trace_with_a_constant_rate_gives_the_results_of_that_rate() {
     let scratch = Scratch::new();
     scratch.write("flat.csv", "time,Mbit/s\n0,8\n0.3,8.0\n2,8\n");
     let flow = "size = \"1 MB\"";
@@ -43,7 +43,7 @@ fn a_trace_of_one_rate_is_that_rate() {
         run(&scratch, &scenario("rate = \"8 Mbit/s\"", flow)),
         run(&scratch, &scenario("trace = \"flat.csv\"", flow)),
     );
-    // A byte takes a microsecond to the nanosecond, so that rounding is the same.
+    // A byte takes exactly one microsecond, so both round alike.
     assert!(steady["flows"][0]["lost_packets"].as_u64() > Some(0));
     assert_eq!(steady["flows"], traced["flows"]);
     for link in 0..2 {
@@ -57,15 +57,15 @@ fn a_trace_of_one_rate_is_that_rate() {
 }
 
 #[test]
-fn an_outage_holds_a_transfer_up_for_its_time() {
+fn an_outage_delays_a_transfer_by_its_duration() {
     let scratch = Scratch::new();
     scratch.write("outage.csv", "0,8\n0.45,0\n2.45,8\n");
     let flow = "size = \"1 MB\"\nrecovery = \"newreno\"";
     let without = run(&scratch, &scenario("rate = \"8 Mbit/s\"", flow));
     let with = run(&scratch, &scenario("trace = \"outage.csv\"", flow));
-    let took = |result: &Value| result["flows"][0]["completion_s"].as_f64().expect("it finishes");
+    let completion = |result: &Value| result["flows"][0]["completion_s"].as_f64().expect("it finishes");
     assert!(with["flows"][0]["timeouts"].as_u64() > Some(0));
-    assert!(took(&with) > took(&without) + 1.9, "{} {}", took(&with), took(&without));
+    assert!(completion(&with) > completion(&without) + 1.9, "{} {}", completion(&with), completion(&without));
 }
 
 #[test]
@@ -76,13 +76,13 @@ fn a_comparison_runs_on_a_trace() {
     scratch.write("lte.trace", times.iter().map(|ms| format!("{ms}\n")).collect::<String>());
     scratch.write("run.toml", scenario("trace = \"lte.trace\"", "size = \"1 MB\""));
     let arguments = ["compare", "run.toml", "--startup", "slow-start,hystart++", "--size", "300KB", "--json"];
-    let told = scratch.run(&arguments);
-    let told: Value = serde_json::from_str(&told.out).unwrap_or_else(|_| panic!("{}", told.err));
+    let run = scratch.run(&arguments);
+    let comparison: Value = serde_json::from_str(&run.out).unwrap_or_else(|_| panic!("{}", run.err));
     // A thousand packets of 12 000 bits, the last of them at 1000 + 1 ms.
-    assert_eq!(told["path"]["rate_bit_s"].as_f64().map(f64::round), Some(11_988_011.0));
-    let results = told["results"].as_array().expect("results");
+    assert_eq!(comparison["path"]["rate_bit_s"].as_f64().map(f64::round), Some(11_988_011.0));
+    let results = comparison["results"].as_array().expect("results");
     assert_eq!(results.len(), 2);
-    // At 12 Mbit/s 300 KB take 0.2 s and cannot take less.
+    // At 12 Mbit/s, 300 KB take at least 0.2 s; handshake and start-up add to that.
     assert!(
         results.iter().all(|result| result["completion_s"]["median"].as_f64() > Some(0.3)),
         "{results:?}"
@@ -90,7 +90,7 @@ fn a_comparison_runs_on_a_trace() {
 }
 
 #[test]
-fn a_bad_trace_is_refused_with_its_file_and_line_and_nothing_is_written() {
+fn trace_errors_state_file_and_line_and_nothing_is_written() {
     let scratch = Scratch::new();
     scratch.write("run.toml", scenario("trace = \"bad.trace\"", "size = \"1 MB\""));
     for (trace, message) in [

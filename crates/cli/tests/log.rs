@@ -1,4 +1,4 @@
-//! What a server's log tells, against a log small enough to count by hand.
+//! `firstflight log` on a log that is small enough to count by hand.
 
 mod common;
 
@@ -22,7 +22,7 @@ fn window(arguments: &[&str]) -> serde_json::Value {
 }
 
 #[test]
-fn a_log_is_counted_as_by_hand() {
+fn counts_of_a_small_log_match_a_count_by_hand() {
     // Four requests come after the first 10 s. Of these only A's at 14 s finds its network, seen 2 s before; they find 2, 2, 3
     // and 3 networks in their windows.
     let all = window(&[]);

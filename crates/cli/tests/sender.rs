@@ -1,17 +1,17 @@
-//! `firstflight sender`: transcripts worked out by hand from the RFCs. Segments carry 1000 bytes.
+//! `firstflight sender`: transcripts calculated by hand from the RFCs. Segments carry 1000 bytes.
 
 mod common;
 
 use common::Scratch;
 use serde_json::{Value, json};
 
-/// Runs a script.
+/// Runs a script; returns the result of the run.
 fn finished(options: &[&str], script: &[Value]) -> common::Finished {
     let lines: String = script.iter().map(|line| format!("{line}\n")).collect();
     Scratch::new().run_with(&[&["sender"], options].concat(), &lines)
 }
 
-/// Runs a script; the answers, one for each line.
+/// Runs a script; returns the answers, one for each line.
 fn sender(options: &[&str], script: &[Value]) -> Vec<Value> {
     let run = finished(options, script);
     assert_eq!((run.code, &*run.err), (0, ""), "{run:?}");
@@ -45,7 +45,7 @@ fn advance(at_us: u64) -> Value {
     json!({ "at_us": at_us, "do": "advance" })
 }
 
-/// The first bytes of the segments that an answer sent, all of them new and whole, all at `at_us`.
+/// Sequence numbers of the segments that an answer sent. All must be new, full, and sent at `at_us`.
 fn new_at(answer: &Value, at_us: u64) -> Vec<u64> {
     let sent = answer["sent"].as_array().expect("a list");
     for segment in sent {
@@ -55,14 +55,16 @@ fn new_at(answer: &Value, at_us: u64) -> Vec<u64> {
     sent.iter().map(|segment| segment["seq"].as_u64().expect("a number")).collect()
 }
 
-/// When and from which byte an answer sent again.
-fn again(answer: &Value) -> Vec<(u64, u64)> {
+/// Times and sequence numbers of the retransmissions in an answer.
+fn retransmitted(answer: &Value) -> Vec<(u64, u64)> {
     let sent = answer["sent"].as_array().expect("a list").iter();
-    let repeated = sent.filter(|segment| segment["retransmit"] == json!(true));
-    repeated.map(|segment| (segment["at_us"].as_u64().unwrap(), segment["seq"].as_u64().unwrap())).collect()
+    let retransmissions = sent.filter(|segment| segment["retransmit"] == json!(true));
+    retransmissions
+        .map(|segment| (segment["at_us"].as_u64().unwrap(), segment["seq"].as_u64().unwrap()))
+        .collect()
 }
 
-/// `count` segments from byte `from` on.
+/// Sequence numbers of `count` full segments from byte `from`.
 fn segments(from: u64, count: u64) -> Vec<u64> {
     (0..count).map(|i| from + 1000 * i).collect()
 }
@@ -87,7 +89,7 @@ fn an_answer_has_the_fields_of_the_contract() {
 }
 
 #[test]
-fn the_first_flight_is_the_profiles_initial_window() {
+fn the_first_flight_is_the_initial_window_of_the_profile() {
     // RFC 6928: min (10*1000, max (2*1000, 14600)) bytes; TCP_INIT_CWND 10; windowInit_ 1.
     for (options, window) in [
         (&["--profile", "rfc"][..], 10),
@@ -115,8 +117,8 @@ fn slow_start_sends_two_segments_for_each_ack_of_one() {
 }
 
 #[test]
-fn an_ack_of_two_adds_one_segment_by_the_rfc_and_two_in_linux() {
-    // RFC 5681 equation (2): "cwnd += min (N, SMSS)". Linux counts what is acknowledged.
+fn an_ack_of_two_segments_adds_one_segment_by_the_rfc_and_two_in_linux() {
+    // RFC 5681 equation (2): "cwnd += min (N, SMSS)". Linux counts acknowledged segments.
     for (profile, growth) in [("rfc", 1), ("linux", 2)] {
         let acks = (1..=5).map(|n| ack(100_000, 1 + 2000 * n));
         let script: Vec<Value> = [open(true), write(0, 100_000)].into_iter().chain(acks).collect();
@@ -130,14 +132,14 @@ fn an_ack_of_two_adds_one_segment_by_the_rfc_and_two_in_linux() {
 }
 
 #[test]
-fn above_the_threshold_the_window_grows_by_one_segment_for_a_window_of_acks() {
-    // Two segments, two ACKs: the window is at its threshold of four, and four are out.
+fn above_the_threshold_the_window_grows_by_one_segment_per_window_of_acks() {
+    // Two segments and their two ACKs: the window is at its threshold of four, with four segments in flight.
     let acks = (1..=6).map(|n| ack(if n <= 2 { 100_000 } else { 200_000 }, 1 + 1000 * n));
     let script: Vec<Value> = [open(true), write(0, 100_000)].into_iter().chain(acks).collect();
     let options = ["--avoidance", "reno", "--initial-window", "2 packets", "--initial-ssthresh", "4 packets"];
     let answers = sender(&options, &script);
     assert_eq!(info(&answers[3], ["cwnd", "ssthresh", "unacked"]), [json!(4.0), json!(4.0), json!(4)]);
-    // RFC 5681 recommends to count the acknowledged bytes and to add a segment for a window of them.
+    // RFC 5681 recommends counting the acknowledged bytes and adding one segment per window of them.
     for (answer, (cwnd, sent)) in answers[4..].iter().zip([(4.0, 1), (4.0, 1), (4.0, 1), (5.0, 2)]) {
         assert_eq!((new_at(answer, 200_000).len(), info(answer, ["cwnd"])), (sent, [json!(cwnd)]));
     }
@@ -161,57 +163,57 @@ fn the_timeout_follows_rfc_6298() {
 }
 
 #[test]
-fn a_lost_segment_is_sent_again_at_each_timeout_and_the_timeout_doubles() {
+fn a_lost_segment_is_retransmitted_at_each_timeout_and_the_timeout_doubles() {
     let script = [open(true), write(0, 1000), advance(999_999), advance(1_000_000), advance(8_000_000)];
     let answers = sender(&["--avoidance", "reno"], &script);
-    assert_eq!((again(&answers[2]), again(&answers[3])), (vec![], vec![(1_000_000, 1)]));
-    // RFC 5681 equation (4): max (FlightSize/2, 2*SMSS) with one segment out; the loss window is one segment.
+    assert_eq!((retransmitted(&answers[2]), retransmitted(&answers[3])), (vec![], vec![(1_000_000, 1)]));
+    // RFC 5681 equation (4): max (FlightSize/2, 2*SMSS) with one segment in flight; the loss window is one segment.
     let fields = ["state", "cwnd", "ssthresh", "in_flight"];
     assert_eq!(info(&answers[3], fields), [json!("loss"), json!(1.0), json!(2.0), json!(1)]);
     assert_eq!(answers[3]["next_timer_us"], json!(3_000_000));
-    // One line fires all that is due, each at its own time: after 2 s, and after 4 s more.
-    assert_eq!(again(&answers[4]), [(3_000_000, 1), (7_000_000, 1)]);
+    // One line fires every timer that is due, each at its own time: after 2 s, and after 4 s more.
+    assert_eq!(retransmitted(&answers[4]), [(3_000_000, 1), (7_000_000, 1)]);
     assert_eq!(answers[4]["next_timer_us"], json!(15_000_000));
     // RFC 5681 section 3.1: after the second timeout of a segment ssthresh "is held constant".
     assert_eq!(info(&answers[4], ["ssthresh"]), [json!(2.0)]);
 }
 
 #[test]
-fn after_a_timeout_slow_start_sends_the_whole_flight_again() {
+fn after_a_timeout_slow_start_retransmits_the_whole_flight() {
     let script =
         [open(false), write(0, 8000), advance(1_000_000), ack(1_100_000, 1001), ack(1_200_000, 3001)];
     let answers = sender(&RENO, &script);
-    assert_eq!(again(&answers[2]), [(1_000_000, 1)]);
-    // Eight segments were out: ssthresh 4. One segment, then two, then (one ACK of two) three.
+    assert_eq!(retransmitted(&answers[2]), [(1_000_000, 1)]);
+    // Eight segments were in flight: ssthresh 4. One retransmission, then two, then (one ACK of two) three.
     assert_eq!(info(&answers[2], ["ssthresh", "lost"]), [json!(4.0), json!(7)]);
-    assert_eq!(again(&answers[3]), [(1_100_000, 1001), (1_100_000, 2001)]);
-    assert_eq!(again(&answers[4]), [(1_200_000, 3001), (1_200_000, 4001), (1_200_000, 5001)]);
+    assert_eq!(retransmitted(&answers[3]), [(1_100_000, 1001), (1_100_000, 2001)]);
+    assert_eq!(retransmitted(&answers[4]), [(1_200_000, 3001), (1_200_000, 4001), (1_200_000, 5001)]);
 }
 
 #[test]
-fn the_first_two_duplicates_release_a_new_segment_each() {
+fn each_of_the_first_two_duplicate_acks_releases_a_new_segment() {
     // RFC 3042, with and without SACK.
     let plain = [open(false), write(0, 100_000), ack(100_000, 1), ack(100_001, 1), ack(100_002, 1)];
     let answers = sender(&RENO, &plain);
     assert_eq!((new_at(&answers[2], 100_000), new_at(&answers[3], 100_001)), (vec![10_001], vec![11_001]));
     assert_eq!(info(&answers[3], ["state", "cwnd"]), [json!("disorder"), json!(10.0)]);
-    assert_eq!(again(&answers[4]), [(100_002, 1)]);
+    assert_eq!(retransmitted(&answers[4]), [(100_002, 1)]);
     let blocks = [sack(100_000, 1, 1001, 2001), sack(100_001, 1, 1001, 3001), sack(100_002, 1, 1001, 4001)];
     let answers = sender(&[], &[&[open(true), write(0, 100_000)][..], &blocks].concat());
     assert_eq!((new_at(&answers[2], 100_000), new_at(&answers[3], 100_001)), (vec![10_001], vec![11_001]));
-    assert_eq!(again(&answers[4]), [(100_002, 1)]);
+    assert_eq!(retransmitted(&answers[4]), [(100_002, 1)]);
 }
 
 #[test]
-fn newreno_repairs_one_loss_without_sack() {
-    // Ten segments out, the first lost: nine duplicates, then all is acknowledged.
+fn newreno_recovers_from_one_loss_without_sack() {
+    // Ten segments in flight, the first lost: nine duplicate ACKs, then an ACK of all data.
     let duplicates = (0..9).map(|n| ack(100_000 + n, 1));
     let script: Vec<Value> =
         [open(false), write(0, 10_000)].into_iter().chain(duplicates).chain([ack(200_000, 10_001)]).collect();
     let answers = sender(&RENO, &script);
-    assert_eq!(again(&answers[3]), [], "two duplicates are not enough");
-    assert_eq!(again(&answers[4]), [(100_002, 1)]);
-    // RFC 5681 section 3.2: ssthresh half of the ten, cwnd that and three; then one more for each duplicate.
+    assert_eq!(retransmitted(&answers[3]), [], "two duplicate ACKs are not enough");
+    assert_eq!(retransmitted(&answers[4]), [(100_002, 1)]);
+    // RFC 5681 section 3.2: ssthresh is half of ten, cwnd is ssthresh plus three, then plus one per duplicate ACK.
     assert_eq!(info(&answers[4], ["state", "ssthresh", "cwnd"]), [json!("recovery"), json!(5.0), json!(8.0)]);
     assert_eq!(info(&answers[10], ["cwnd"]), [json!(14.0)]);
     // RFC 6582 section 3.2 step 3: min (ssthresh, max (FlightSize, SMSS) + SMSS) with nothing in flight.
@@ -220,7 +222,7 @@ fn newreno_repairs_one_loss_without_sack() {
 }
 
 #[test]
-fn a_partial_ack_repairs_the_next_hole_at_once() {
+fn a_partial_ack_retransmits_the_next_hole_at_once() {
     // Segments 1 and 5 of ten are lost.
     let script = [
         open(false),
@@ -232,15 +234,15 @@ fn a_partial_ack_repairs_the_next_hole_at_once() {
         ack(300_000, 10_001),
     ];
     let answers = sender(&RENO, &script);
-    assert_eq!(again(&answers[4]), [(100_002, 1)]);
+    assert_eq!(retransmitted(&answers[4]), [(100_002, 1)]);
     // RFC 6582: retransmit, deflate 8 by the four acknowledged, and add one back.
-    assert_eq!(again(&answers[5]), [(200_000, 4001)]);
+    assert_eq!(retransmitted(&answers[5]), [(200_000, 4001)]);
     assert_eq!(info(&answers[5], ["state", "cwnd"]), [json!("recovery"), json!(5.0)]);
     assert_eq!(info(&answers[6], ["state"]), [json!("open")]);
 }
 
 #[test]
-fn sack_repairs_one_loss_under_rfc_6675s_pipe() {
+fn sack_recovery_of_one_loss_follows_the_pipe_of_rfc_6675() {
     let script = [
         open(true),
         write(0, 10_000),
@@ -261,11 +263,11 @@ fn sack_repairs_one_loss_under_rfc_6675s_pipe() {
         let whole = |n: f64| json!(n as u64);
         [json!(state), json!(rest[0]), whole(rest[1]), whole(rest[2]), whole(rest[3]), whole(rest[4])]
     };
-    // Ten out, less those SACKed.
+    // Ten in flight, minus the SACKed ones.
     assert_eq!(registers(2), row("disorder", [10.0, 1.0, 0.0, 0.0, 9.0]));
     assert_eq!(registers(3), row("disorder", [10.0, 2.0, 0.0, 0.0, 8.0]));
-    // The third duplicate: half the window, the hole again; pipe 10 - 3 SACKed - 1 lost + 1 again = 7.
-    assert_eq!(again(&answers[4]), [(100_002, 1)]);
+    // Third duplicate ACK: half the window, a retransmission; pipe 10 - 3 SACKed - 1 lost + 1 retransmitted = 7.
+    assert_eq!(retransmitted(&answers[4]), [(100_002, 1)]);
     assert_eq!(registers(4), row("recovery", [5.0, 3.0, 1.0, 1.0, 7.0]));
     // Pipe 7, 6 and 5 leave no room in a window of 5.
     for (i, at) in [(5, 100_003), (6, 100_004), (7, 100_005)] {
@@ -275,7 +277,7 @@ fn sack_repairs_one_loss_under_rfc_6675s_pipe() {
     assert_eq!(new_at(&answers[8], 100_006), [10_001]);
     assert_eq!(new_at(&answers[9], 100_007), segments(11_001, 3));
     assert_eq!(registers(9), row("recovery", [5.0, 9.0, 1.0, 1.0, 5.0]));
-    // All that was out when it began is acknowledged: open, the window not enlarged by that ACK, four in flight.
+    // All data in flight at the start of recovery is acknowledged: state open. That ACK does not increase the window.
     assert_eq!(new_at(&answers[10], 200_000), [14_001]);
     assert_eq!(registers(10), row("open", [5.0, 0.0, 0.0, 0.0, 5.0]));
     assert_eq!(info(&answers[10], ["ssthresh"]), [json!(5.0)]);
@@ -283,7 +285,8 @@ fn sack_repairs_one_loss_under_rfc_6675s_pipe() {
 
 #[test]
 fn an_idle_time_beyond_the_timeout_restarts_from_the_initial_window() {
-    // Ten ACKs in slow start, then one of the twenty that follow: cwnd 21, nothing out, the last sent at 0.1 s.
+    // Ten ACKs in slow start, then one ACK of the next twenty segments: cwnd 21, nothing in flight, last data sent at
+    // 0.1 s.
     let grow = (1..=10).map(|n| ack(100_000, 1 + 1000 * n)).chain([ack(200_000, 30_001)]);
     let script = |at_us| -> Vec<Value> {
         [open(true), write(0, 30_000)].into_iter().chain(grow.clone()).chain([write(at_us, 60_000)]).collect()
@@ -299,12 +302,12 @@ fn an_idle_time_beyond_the_timeout_restarts_from_the_initial_window() {
 }
 
 #[test]
-fn the_peers_window_limits_what_is_sent_and_an_update_is_no_duplicate() {
-    let mut opening = open(false);
-    opening["window"] = json!(3500);
+fn the_receive_window_limits_sending_and_a_window_update_is_no_duplicate_ack() {
+    let mut established = open(false);
+    established["window"] = json!(3500);
     let window = |at_us, ack, window| json!({ "at_us": at_us, "do": "ack", "ack": ack, "window": window });
     let script = [
-        opening,
+        established,
         write(0, 30_000),
         window(100_000, 1001, 3500),
         window(100_001, 1001, 0),
@@ -312,7 +315,7 @@ fn the_peers_window_limits_what_is_sent_and_an_update_is_no_duplicate() {
         window(100_003, 1001, 6000),
     ];
     let answers = sender(&RENO, &script);
-    // Room for three whole segments, then up to byte 4501, then up to 7001.
+    // The window allows three full segments, then data up to byte 4501, then up to 7001.
     assert_eq!(new_at(&answers[1], 0), segments(1, 3));
     assert_eq!(new_at(&answers[2], 100_000), [3001]);
     assert!(new_at(&answers[3], 100_001).is_empty());
@@ -322,7 +325,7 @@ fn the_peers_window_limits_what_is_sent_and_an_update_is_no_duplicate() {
 }
 
 #[test]
-fn short_writes_make_short_segments_and_what_waits_is_filled_up() {
+fn short_writes_make_short_segments_and_waiting_segments_are_filled() {
     let script = [open(true), write(0, 1500), write(0, 200), ack(100_000, 1201), ack(100_000, 1501)];
     let answers = sender(&["--initial-window", "4 packets"], &script);
     let lengths = |i: usize| -> Vec<u64> {
@@ -337,7 +340,7 @@ fn short_writes_make_short_segments_and_what_waits_is_filled_up() {
     // An ACK in the middle of the second segment acknowledges only the first.
     assert_eq!(info(&answers[3], ["unacked", "state"]), [json!(2), json!("open")]);
     assert_eq!(info(&answers[4], ["unacked"]), [json!(1)]);
-    // With a window of one segment the second waits, and takes what comes.
+    // With a window of one segment, the second segment waits, and the next write fills it.
     let script = [open(true), write(0, 1500), write(0, 200), ack(100_000, 1001)];
     let answers = sender(&["--initial-window", "1 packets"], &script);
     assert_eq!(
@@ -347,18 +350,18 @@ fn short_writes_make_short_segments_and_what_waits_is_filled_up() {
 }
 
 #[test]
-fn acks_of_what_was_never_sent_or_is_long_acknowledged_change_nothing() {
+fn acks_of_unsent_or_already_acknowledged_data_change_nothing() {
     let script = [open(true), write(0, 2000), ack(100_000, 2001), ack(100_000, 3001), ack(100_000, 1001)];
     let answers = sender(&[], &script);
     assert_eq!((&answers[3]["info"], &answers[4]["info"]), (&answers[2]["info"], &answers[2]["info"]));
 }
 
 #[test]
-fn blocks_count_only_whole_segments_and_any_number_of_them() {
+fn any_number_of_sack_blocks_counts_and_only_full_segments_in_them() {
     let blocks = json!([[9001, 10_001], [7001, 8001], [5001, 6001], [2501, 4501], [1, 1001]]);
     let line = json!({ "at_us": 100_000, "do": "ack", "ack": 1001, "sack": blocks });
     let answers = sender(&["--avoidance", "reno"], &[open(true), write(0, 10_000), line]);
-    // Segments 10, 8, 6 and, of bytes 2501 to 4500, only the one from 3001; the last block is acknowledged already.
+    // Segments 10, 8, 6 and, within bytes 2501 to 4500, only the one from 3001. The last block is already acknowledged.
     assert_eq!(info(&answers[2], ["sacked", "unacked"]), [json!(4), json!(9)]);
 }
 
@@ -367,14 +370,14 @@ fn an_echoed_mark_halves_the_window_once_a_round_trip() {
     let marked = |at_us, ack| json!({ "at_us": at_us, "do": "ack", "ack": ack, "ece": true });
     let script = [open(true), write(0, 10_000), marked(100_000, 1001), marked(100_001, 2001)];
     let answers = sender(&["--avoidance", "reno"], &script);
-    // RFC 3168 section 6.1.2: half of the ten in flight, and no second reduction before a round trip is over.
+    // RFC 3168 section 6.1.2: half of the ten in flight, and no second reduction within a round trip.
     assert_eq!(info(&answers[2], ["state", "ssthresh"]), [json!("cwr"), json!(5.0)]);
     assert_eq!(info(&answers[3], ["ssthresh", "retrans"]), [json!(5.0), json!(0)]);
 }
 
 #[test]
 fn a_paced_flight_leaves_one_segment_at_each_timer() {
-    // Jump Start paces what is queued over the handshake's round trip: ten segments in 100 ms.
+    // Jump Start paces the queued data over the round-trip time of the handshake: ten segments in 100 ms.
     let turns = (1..10).map(|n| advance(n * 10_000));
     let script: Vec<Value> = [open(true), write(0, 10_000)].into_iter().chain(turns).collect();
     let answers = sender(&["--startup", "jump-start"], &script);
@@ -388,12 +391,12 @@ fn a_paced_flight_leaves_one_segment_at_each_timer() {
 }
 
 #[test]
-fn timers_between_two_microseconds_are_told_and_fire_at_the_later_one() {
-    // 7000 bytes over 33 333 us: a segment every 4761.86 us.
-    let mut opening = open(true);
-    opening["rtt_us"] = json!(33_333);
+fn a_timer_between_two_microseconds_is_reported_and_fires_at_the_later_one() {
+    // 7000 bytes over 33 333 us: one segment every 4761.86 us.
+    let mut established = open(true);
+    established["rtt_us"] = json!(33_333);
     let turns = (1..7).map(|n: u64| advance((n * 33_333).div_ceil(7)));
-    let script: Vec<Value> = [opening, write(0, 7000)].into_iter().chain(turns).collect();
+    let script: Vec<Value> = [established, write(0, 7000)].into_iter().chain(turns).collect();
     let answers = sender(&["--startup", "jump-start"], &script);
     for n in 1..7_u64 {
         let due = (n * 33_333).div_ceil(7);
@@ -418,14 +421,14 @@ fn every_scheme_can_be_driven() {
         let needs = algorithm["needs"].as_array().expect("a list");
         let elsewhere = ["router-grant", "router-feedback", "router-load", "path-memory", "shared-window"];
         if let Some(need) = needs.iter().find(|need| elsewhere.iter().any(|other| *need == other)) {
-            // One sender has no network, and nobody else's connections.
+            // A single sender has neither routers nor other connections.
             let refused = finished(&options, &script);
             assert_eq!(refused.code, 2, "{label} needs {need}");
             assert!(refused.err.contains(label), "{}", refused.err);
             continue;
         }
         let answers = sender(&options, &script);
-        // Five segments had left, and nothing was lost: whatever a scheme makes of that, it goes on.
+        // Five segments were acknowledged and none was lost: every scheme must keep a window and retransmit nothing.
         let info = &answers[7]["info"];
         let number = |key: &str| info[key].as_f64().expect("a number");
         assert!(number("cwnd") >= 4.0 && number("retrans") == 0.0, "{label}: {info}");

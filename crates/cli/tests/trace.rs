@@ -1,4 +1,4 @@
-//! `--trace`: what other people's tools make of the files.
+//! Files of `--trace`, read by tshark and checked against the drafts of qlog.
 
 mod common;
 
@@ -20,12 +20,12 @@ profile = "linux"
 size = "1 MB"
 "#;
 
-/// A buffer that slow start overflows.
+/// The scenario with a buffer that slow start overflows.
 fn lossy() -> String {
     SCENARIO.replace("1000 packets", "30 packets").replace("1 MB", "3 MB")
 }
 
-/// Losses of every kind, four stacks, two directions, a handshake or none, datagrams between.
+/// Scenario with random and congestion losses, four stacks, both directions, with and without handshakes, and UDP.
 const MIXED: &str = r#"
 duration = "5 s"
 [path]
@@ -59,14 +59,14 @@ name = "cbr"
 rate = "1 Mbit/s"
 "#;
 
-/// Runs `scenario` with `--trace` into the folder `out`; what `run --json` prints.
+/// Runs `scenario` with `--trace` into the folder `out`; returns the JSON output.
 fn traced(scratch: &Scratch, scenario: &str) -> Value {
     scratch.write("run.toml", scenario);
     scratch.run(&["run", "run.toml", "--trace", "--json"]).json()
 }
 
-/// Packets of a capture, each with these fields: of those for which `filter` holds, all where it is empty. `None`,
-/// and a word about it, where there is no tshark.
+/// The given fields of the packets of a capture that match `filter`; an empty filter matches all. `None`, with a message,
+/// if tshark is not installed.
 fn tshark(capture: &Path, filter: &str, fields: &[&str]) -> Option<Vec<Vec<String>>> {
     let mut command = Command::new("tshark");
     command.arg("-r").arg(capture).args(["-Y", filter, "-T", "fields"]);
@@ -86,7 +86,7 @@ fn tshark(capture: &Path, filter: &str, fields: &[&str]) -> Option<Vec<Vec<Strin
     Some(text.lines().map(|line| line.split('\t').map(String::from).collect()).collect())
 }
 
-/// What tshark flags, each kind with how often; dozens of duplicate ACKs each have a number.
+/// Number of packets with each kind of tshark's analysis flags. The numbers of duplicate ACKs are removed.
 fn flags(capture: &Path) -> Option<BTreeMap<String, u64>> {
     let mut found = BTreeMap::new();
     for row in tshark(capture, "tcp.analysis.flags", &["_ws.expert.message"])? {
@@ -98,7 +98,7 @@ fn flags(capture: &Path) -> Option<BTreeMap<String, u64>> {
     Some(found)
 }
 
-/// Packets that tshark cannot make sense of, or whose checksum is wrong.
+/// Filter for malformed packets and wrong checksums.
 const BROKEN: &str = "_ws.malformed || ip.checksum.status == 0 || tcp.checksum.status == 0";
 
 fn sum(result: &Value, key: &str) -> u64 {
@@ -106,7 +106,7 @@ fn sum(result: &Value, key: &str) -> u64 {
 }
 
 #[test]
-fn wireshark_finds_nothing_odd_in_a_run_without_loss() {
+fn tshark_flags_no_packet_of_a_run_without_loss() {
     let scratch = Scratch::new();
     let result = traced(&scratch, SCENARIO);
     assert_eq!(sum(&result, "lost_packets"), 0);
@@ -115,26 +115,26 @@ fn wireshark_finds_nothing_odd_in_a_run_without_loss() {
     assert_eq!(flagged, BTreeMap::new());
     assert_eq!(tshark(&capture, BROKEN, &["frame.number"]), Some(vec![]));
     let fields = ["tcp.srcport", "tcp.options.mss_val", "tcp.options.wscale.shift"];
-    let opening = tshark(&capture, "tcp.flags.syn == 1 && tcp.options.sack_perm", &fields);
-    // 65 535 B shifted by 6 is the first window that reaches 3 MiB, what a Linux receiver offers at most.
-    assert_eq!(opening.expect("tshark was there before"), [["49152", "1460", "6"], ["9", "1460", "6"]]);
+    let handshake = tshark(&capture, "tcp.flags.syn == 1 && tcp.options.sack_perm", &fields);
+    // 65 535 B shifted by 6 is the smallest scaled window that reaches 3 MiB, the most that a Linux receiver advertises.
+    assert_eq!(handshake.expect("tshark was there before"), [["49152", "1460", "6"], ["9", "1460", "6"]]);
     let bytes = tshark(&capture, "tcp.len > 0", &["tcp.len", "frame.len"]).expect("tshark was there before");
     let total: u64 = bytes.iter().map(|row| row[0].parse::<u64>().expect("a number")).sum();
     assert_eq!(total, 1_000_000);
-    // Headers of 20 and 32 bytes, as far as they are kept, before each payload.
+    // Each packet has headers of 20 and 32 bytes before its payload.
     assert!(bytes.iter().all(|row| row[1].parse::<u64>().expect("a number") == {
         52 + row[0].parse::<u64>().expect("a number")
     }));
 }
 
 #[test]
-fn wireshark_sees_as_many_retransmissions_as_the_run_counts_and_nothing_else_odd() {
+fn tshark_flags_the_retransmissions_that_the_run_counts_and_no_other_anomaly() {
     let repeats = [
         "This frame is a (suspected) retransmission",
-        // An out-of-order segment is what Wireshark takes a retransmission for that follows its loss quickly.
+        // tshark flags a retransmission that soon follows its loss as an out-of-order segment.
         "This frame is a (suspected) out-of-order segment",
     ];
-    // Every fast retransmission is flagged as a retransmission too.
+    // A fast retransmission is flagged as a retransmission, too.
     let harmless = ["This frame is a (suspected) fast retransmission", "Duplicate ACK"];
     for scenario in [&lossy(), MIXED] {
         let scratch = Scratch::new();
@@ -151,25 +151,25 @@ fn wireshark_sees_as_many_retransmissions_as_the_run_counts_and_nothing_else_odd
 }
 
 #[test]
-fn wireshark_reads_the_round_trip_of_the_path_from_timestamps_and_acknowledgements() {
+fn tshark_measures_the_round_trip_time_of_the_path() {
     let scratch = Scratch::new();
     traced(&scratch, SCENARIO);
     let capture = scratch.path().join("out/run.pcapng");
     let fields = ["tcp.analysis.initial_rtt", "tcp.analysis.ack_rtt"];
     let acks = "tcp.srcport == 9 && tcp.analysis.ack_rtt && tcp.flags.syn == 0";
     let Some(rows) = tshark(&capture, acks, &fields) else { return };
-    // A SYN and its answer, 52 bytes each over 400, 40 and 400 Mbit/s: 50 ms + 2 (1.04 + 10.4 + 1.04 us).
+    // SYN and SYN-ACK, 52 bytes each over 400, 40 and 400 Mbit/s: 50 ms + 2 (1.04 + 10.4 + 1.04 us).
     assert_eq!(rows[0][0], "0.050024960");
     let least = rows.iter().filter_map(|row| row[1].parse::<f64>().ok()).fold(f64::MAX, f64::min);
-    // The first segment: 1500 bytes take 30 + 300 + 30 us, its ACK 12.48 us; tshark gives it to the nanosecond.
+    // First segment: 1500 bytes take 30 + 300 + 30 us, its ACK 12.48 us. tshark prints nanoseconds.
     assert!((least - 0.050_372_480).abs() < 1e-9, "{least}");
 }
 
-/// The records of a qlog file: RFC 7464's separators taken off, each parsed.
+/// Parsed records of a qlog file, without the separators of RFC 7464.
 fn records(path: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(path).expect("a qlog file");
     let mut records = text.split('\x1e');
-    assert_eq!(records.next(), Some(""), "a file begins with a separator");
+    assert_eq!(records.next(), Some(""), "the file begins with a separator");
     records
         .map(|record| {
             assert!(record.ends_with('\n'), "a record ends with a line feed: {record:?}");
@@ -179,7 +179,7 @@ fn records(path: &Path) -> Vec<Value> {
 }
 
 #[test]
-fn qlog_has_what_the_draft_and_qvis_require() {
+fn qlog_files_satisfy_the_draft_and_qvis() {
     let scratch = Scratch::new();
     let result = traced(&scratch, MIXED);
     for flow in result["flows"].as_array().expect("flows") {
@@ -202,7 +202,7 @@ fn qlog_has_what_the_draft_and_qvis_require() {
         // "When using the "monotonic" clock type, the epoch field MUST have the value "unknown"."
         assert_eq!(common["reference_time"]["clock_type"], "monotonic");
         assert_eq!(common["reference_time"]["epoch"], "unknown");
-        // What qvis asks of a JSON-SEQ file, and the newest version that it knows.
+        // Required by qvis for a JSON-SEQ file, with the newest version that it knows.
         assert_eq!((&header["qlog_version"], &header["qlog_format"]), (&"0.3".into(), &"JSON-SEQ".into()));
         let schemas = trace["event_schemas"].as_array().expect("schemas");
         let namespaces: BTreeSet<&str> = schemas
@@ -212,7 +212,7 @@ fn qlog_has_what_the_draft_and_qvis_require() {
             })
             .collect();
         let mut last = 0.0;
-        let (mut sent, mut again, mut received) = (0, 0, 0);
+        let (mut sent, mut retransmitted, mut received) = (0, 0, 0);
         for event in events {
             let time = event["time"].as_f64().expect("a time");
             assert!(time >= last, "{event}");
@@ -225,7 +225,7 @@ fn qlog_has_what_the_draft_and_qvis_require() {
                 "packet_sent" => {
                     assert_eq!(data["header"]["packet_number"], sent);
                     sent += 1;
-                    again += u64::from(data.get("retransmission") == Some(&true.into()));
+                    retransmitted += u64::from(data.get("retransmission") == Some(&true.into()));
                 }
                 "packet_received" => {
                     assert_eq!(data["header"]["packet_number"], received);
@@ -238,18 +238,18 @@ fn qlog_has_what_the_draft_and_qvis_require() {
                 _ => {}
             }
         }
-        assert_eq!(again, flow["retransmits"].as_u64().expect("a count"));
+        assert_eq!(retransmitted, flow["retransmits"].as_u64().expect("a count"));
     }
 }
 
 #[test]
-fn registers_are_told_at_most_once_a_millisecond_and_only_where_they_change() {
+fn metrics_are_written_at_most_once_a_millisecond_and_only_when_they_change() {
     let scratch = Scratch::new();
     traced(&scratch, &lossy());
     let records = records(&scratch.path().join("out/run.sqlog"));
     let updates: Vec<&Value> =
         records.iter().filter(|record| record["name"] == "recovery:metrics_updated").collect();
-    // It takes some 1200 ms, and half a millisecond from one ACK to the next.
+    // The transfer takes about 1200 ms, with half a millisecond between ACKs.
     assert!((400..1200).contains(&updates.len()), "{}", updates.len());
     let mut known = BTreeMap::new();
     let mut last = f64::NEG_INFINITY;
@@ -259,20 +259,20 @@ fn registers_are_told_at_most_once_a_millisecond_and_only_where_they_change() {
         last = time;
         let changed = update["data"].as_object().expect("data");
         assert!(!changed.is_empty());
-        for (register, value) in changed {
-            assert_ne!(known.insert(register, value), Some(value), "{update}");
+        for (metric, value) in changed {
+            assert_ne!(known.insert(metric, value), Some(value), "{update}");
         }
     }
     let expected =
         ["bytes_in_flight", "congestion_window", "latest_rtt", "min_rtt", "smoothed_rtt", "ssthresh"];
     assert_eq!(known.keys().copied().collect::<Vec<_>>(), expected);
-    // All is acknowledged at the end; the smallest RTT is the handshake's, as above.
+    // At the end all data is acknowledged. The smallest RTT is that of the handshake, as above.
     assert_eq!(known[&"bytes_in_flight".to_owned()], &Value::from(0));
     assert_eq!(known[&"min_rtt".to_owned()], &Value::from(50.02496));
 }
 
 #[test]
-fn the_end_of_start_up_and_the_congestion_states_are_events_of_our_own() {
+fn start_up_exits_and_congestion_states_are_custom_events() {
     let scratch = Scratch::new();
     let result = traced(&scratch, &lossy());
     let records = records(&scratch.path().join("out/run.sqlog"));
@@ -283,9 +283,9 @@ fn the_end_of_start_up_and_the_congestion_states_are_events_of_our_own() {
     assert_eq!(exits[0]["data"]["trigger"], exit["reason"]);
     let cwnd = exits[0]["data"]["congestion_window"].as_f64().expect("bytes");
     assert_eq!(Some(cwnd / 1448.0), exit["cwnd_packets"].as_f64());
-    // Results count from when the connection is open, the trace from the beginning of the run.
-    let opened = 50.02496;
-    let at = exits[0]["time"].as_f64().expect("a time") - opened;
+    // Times in results count from the end of the handshake, those in the trace from the start of the run.
+    let handshake = 50.02496;
+    let at = exits[0]["time"].as_f64().expect("a time") - handshake;
     assert!((at / 1e3 - exit["time_s"].as_f64().expect("a time")).abs() < 1e-9);
     let mut state = "open";
     for change in of("firstflight:congestion_state_updated") {
@@ -297,14 +297,14 @@ fn the_end_of_start_up_and_the_congestion_states_are_events_of_our_own() {
 }
 
 #[test]
-fn a_trace_read_back_tells_the_path_it_was_simulated_on() {
+fn the_path_inferred_from_a_trace_is_the_simulated_path() {
     let scratch = Scratch::new();
     traced(&scratch, &lossy());
     let arguments = ["compare", "out/run.pcapng", "--size", "30KB", "--runs", "2", "--trace"];
-    let told = scratch.run(&[&arguments[..], &["--out", "told", "--json"]].concat());
-    let told: Value = serde_json::from_str(&told.out).unwrap_or_else(|_| panic!("{}", told.err));
-    assert!(scratch.path().join("told/rerun-1.sqlog").exists());
-    let path = &told["path"];
+    let run = scratch.run(&[&arguments[..], &["--out", "inferred", "--json"]].concat());
+    let inferred: Value = serde_json::from_str(&run.out).unwrap_or_else(|_| panic!("{}", run.err));
+    assert!(scratch.path().join("inferred/rerun-1.sqlog").exists());
+    let path = &inferred["path"];
     let near = |key: &str, truth: f64, share: f64| {
         let value = path[key].as_f64().unwrap_or_else(|| panic!("{key}: {path}"));
         assert!((value / truth - 1.0).abs() <= share, "{key}: {value}");
@@ -313,12 +313,12 @@ fn a_trace_read_back_tells_the_path_it_was_simulated_on() {
     near("rtt_ms", 50.0, 0.02);
     near("buffer_packets", 30.0, 0.1);
     assert_eq!(path["initial_window_packets"], 10);
-    let connection = &told["connections"][0];
+    let connection = &inferred["connections"][0];
     assert_eq!(connection["bytes"], 3_000_000);
 }
 
 #[test]
-fn a_comparison_leaves_a_trace_of_each_scheme_and_size_under_a_name_that_stays() {
+fn a_comparison_writes_a_trace_for_each_scheme_and_size() {
     let scratch = Scratch::new();
     let arguments =
         ["compare", "cable", "--scheme", "slow-start+reno,hystart+++cubic", "--size", "30KB,1.5MB"];
@@ -338,7 +338,7 @@ fn a_comparison_leaves_a_trace_of_each_scheme_and_size_under_a_name_that_stays()
 }
 
 #[test]
-fn bad_input_leaves_no_trace() {
+fn bad_input_writes_no_files() {
     let scratch = Scratch::new();
     scratch.write("bad.toml", SCENARIO.replace("40 Mbit/s", "40 mbps"));
     scratch.write("good.toml", SCENARIO);

@@ -2,7 +2,7 @@
 
 use firstflight_study::results::{CompareReport, Completion, SchemeResult};
 
-use crate::format::{TimeScale, bytes, count, percent, printable};
+use crate::format::{TimeScale, bytes, count, counted, percent, printable};
 use crate::headline::headline;
 use crate::names::Names;
 use crate::path::{captured_lines, path_line, widened};
@@ -90,10 +90,10 @@ pub fn table(report: &CompareReport, width: usize, colour: Colour) -> String {
     line("");
     let provenance = &comparison.provenance;
     let legend = format!(
-        "{} replications of each scheme, with common random numbers. [ ]: 95 % interval. *: no significant difference \
-         from the best. dropped: mean packets per transfer. exit window: congestion window at the end of start-up, in \
-         packets; x: times the bandwidth-delay product.",
-        provenance.replications
+        "{} of each scheme, with common random numbers. [ ]: 95 % interval. *: no significant difference from the best. \
+         dropped: mean packets per transfer. exit window: congestion window at the end of start-up, in packets; x: times \
+         the bandwidth-delay product.",
+        counted(f64::from(provenance.replications), "replication", "replications")
     );
     wrap(&legend, width).iter().for_each(|l| line(&paint(l, Style::Dim, colour)));
     for warning in &comparison.warnings {

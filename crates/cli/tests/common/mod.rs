@@ -1,6 +1,6 @@
-//! Runs the built program in a folder of its own.
+//! Runs of the built program in temporary folders.
 
-#![allow(dead_code, reason = "every test file uses a part of it")]
+#![allow(dead_code, reason = "each test file uses only some of it")]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A folder that is gone after the test.
+/// A temporary folder, removed after the test.
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
-    /// An empty one.
+    /// Creates an empty folder.
     pub(crate) fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
@@ -22,24 +22,24 @@ impl Scratch {
         Self(path)
     }
 
-    /// Its path.
+    /// Path of the folder.
     pub(crate) fn path(&self) -> &Path {
         &self.0
     }
 
-    /// Puts a file there.
+    /// Writes a file in the folder.
     pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
         let path = self.0.join(name);
         fs::create_dir_all(path.parent().expect("within the folder")).expect("a folder for the test");
         fs::write(path, content).expect("a file for the test");
     }
 
-    /// Runs the program there.
+    /// Runs the program in the folder.
     pub(crate) fn run(&self, arguments: &[&str]) -> Finished {
         self.run_with(arguments, "")
     }
 
-    /// The same with something on standard input.
+    /// Runs the program in the folder with `input` on standard input.
     pub(crate) fn run_with(&self, arguments: &[&str], input: &str) -> Finished {
         let mut child = Command::new(env!("CARGO_BIN_EXE_firstflight"))
             .args(arguments)
@@ -49,12 +49,12 @@ impl Scratch {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the program starts");
-        // A program that refuses its options reads nothing.
+        // A program that refuses its options does not read its input, so writing may fail.
         let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
         Finished::from(child.wait_with_output().expect("the program ends"))
     }
 
-    /// Every path in it, with the content of files.
+    /// Every path in the folder, with the content of files.
     pub(crate) fn snapshot(&self) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
         let mut found = BTreeMap::new();
         let mut open = vec![self.0.clone()];
@@ -79,7 +79,7 @@ impl Drop for Scratch {
     }
 }
 
-/// What a run left.
+/// Result of a run.
 #[derive(Debug)]
 pub(crate) struct Finished {
     /// Exit code.
@@ -102,7 +102,7 @@ impl From<Output> for Finished {
 }
 
 impl Finished {
-    /// Standard output as JSON, of a run that succeeded.
+    /// Standard output of a successful run as JSON.
     pub(crate) fn json(&self) -> serde_json::Value {
         assert_eq!((self.code, &*self.err), (0, ""), "{}", self.out);
         serde_json::from_str(&self.out).expect("JSON")

@@ -4,7 +4,7 @@ use firstflight_study::results::{CompareReport, SchemeResult};
 use maud::{Markup, html};
 
 use super::{forest, scheme};
-use crate::format::{TimeScale, bytes, count, percent, percent_magnitude};
+use crate::format::{TimeScale, bytes, count, counted, percent, percent_magnitude};
 use crate::names::Names;
 use crate::path::widened;
 
@@ -15,7 +15,8 @@ pub(super) fn section(report: &CompareReport, names: &Names) -> Markup {
         section #ranking aria-labelledby="ranking-title" {
             h2 #ranking-title { "Ranking" }
             p.note {
-                "Ranked by median completion time over " (comparison.provenance.replications) " replications. Every scheme "
+                "Ranked by median completion time over "
+                (counted(f64::from(comparison.provenance.replications), "replication", "replications")) ". Every scheme "
                 "ran with the same random numbers. Small numbers and whiskers are 95\u{a0}% intervals. In the drawing, the dot "
                 "is the median and the open circle the 95th percentile. "
                 span.tie { "=" } " marks schemes without a significant difference from the best."
