@@ -1,4 +1,4 @@
-//! Any bytes as a capture: no panic, no hang, no more memory than the reader promises.
+//! Reads any bytes as a capture: no panic, no endless loop, no more memory than the reader's limits.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any text at all is either a link trace with a mean and a highest rate, or one error.
+//! Reads any text as a link trace: the result is a trace with a mean and a highest rate, or an error.
 #![no_main]
 
 use firstflight_scenario::Schedule;

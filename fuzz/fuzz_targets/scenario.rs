@@ -1,4 +1,4 @@
-//! Any text at all is either a scenario, which reads the same when written out, or one error.
+//! Reads any text as a scenario: the result is an error, or a scenario that is equal after writing and reading it again.
 #![no_main]
 
 use firstflight_scenario::parse;
