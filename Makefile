@@ -1,49 +1,47 @@
-# make build   what the build needs, then target/release/firstflight
-# make run     compare start-up schemes on a capture that ships with the repository
-# make test    what the tests need, then every test, lints and formatting
-# make regenerate   rewrite every generated file: C header, indexes, pictures, schema and reference of scenarios
-# make bench   speed of the simulator, beside ns-2 where it is installed
-# make reproduction   run the five papers again at full length, and publish the pages
-# make fuzz    fuzz the readers of captures and scenarios, SECONDS each
-.PHONY: build run test regenerate bench reproduction reproduction-pages reproduction-publish fuzz deny miri packages-build packages-test packages-bench
+.PHONY: help build run test bench regenerate reproduction reproduction-pages reproduction-publish fuzz deny miri packages-build packages-test packages-bench
 
 SHELL := /bin/bash
 BIN := target/release/firstflight
 CAPTURE := crates/capture/testdata/p1-reno-1000KB.pcap
 SECONDS_EACH ?= 60
 
-# Installs the Debian packages given as command=package where the command is missing.
+# Installs the Debian packages of the arguments command=package whose commands are missing.
 INSTALL := tools/install-missing
 
-build: packages-build
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: packages-build ## install missing packages and build target/release/firstflight
 	cargo build --release --locked --package firstflight-cli
 
-run: build
+run: build ## compare start-up schemes on a capture in the repository
 	$(BIN) compare $(CAPTURE) --out out
 	@echo
-	@echo "Next: $(BIN) compare --help, or your own capture in place of $(CAPTURE)"
+	@echo "Next: $(BIN) compare --help, or the same command with your own capture"
 
-test: packages-build packages-test
+test: packages-build packages-test ## install missing packages, run all tests, lints and the format check
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
 	cargo test --workspace --locked
 
-# Tests fail while one of these files is stale.
-regenerate: packages-build
+bench: packages-build packages-bench ## measure the speed of the simulator, and of ns-2 if it is installed
+	cargo bench --locked --package firstflight-sim --bench engine
+
+# Tests fail while one of these files is stale. README's picture comes last: it shows the present results.
+regenerate: packages-build packages-test ## rewrite every generated file of the repository
 	cargo run --locked --package firstflight-contract --example header
 	cargo run --locked --package firstflight-schemes --example algorithms_index
 	cargo run --locked --package firstflight-scenario --example reference
-	cargo run --locked --release --package firstflight-report --example scheme_plots
+	cargo run --locked --package firstflight-report --example scheme_plots
+	cargo test --locked --package firstflight-cli --bin firstflight -- --ignored write_the_reference
+	cargo test --locked --package firstflight-cli --test readme_picture -- --ignored write_the_picture
 
-bench: packages-build packages-bench
-	cargo bench --locked --package firstflight-sim --bench engine
-
-reproduction: build
+reproduction: build ## reproduce the five papers at full length and update docs/reproduction
 	$(BIN) reproduce all
 	$(MAKE) reproduction-publish
 
-# Texts have changed, and nothing that is measured.
-reproduction-pages: build
+# For changes of texts that do not change results.
+reproduction-pages: build ## update the pages of docs/reproduction from its results.json
 	$(BIN) reproduce all --results docs/reproduction/results.json
 	$(MAKE) reproduction-publish
 
@@ -53,15 +51,15 @@ reproduction-publish:
 	cp out/reproduction/*.md out/reproduction/results.json docs/reproduction/
 	cp out/reproduction/images/*.svg docs/reproduction/images/
 
-fuzz: packages-build
+fuzz: packages-build ## fuzz the readers of captures, scenarios and link traces, SECONDS_EACH seconds each
 	tools/fuzz $(SECONDS_EACH)
 
-deny:
+deny: ## check the licences and sources of dependencies
 	command -v cargo-deny > /dev/null || cargo install --locked cargo-deny
 	cargo deny --offline check bans licenses sources
 
-# The crates with unsafe code, under the interpreter that checks its rules.
-miri:
+# Miri checks the unsafe code of the simulator.
+miri: ## run tests of unsafe code under Miri; needs a nightly toolchain
 	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p firstflight-sim --lib -- schedule lookahead scoreboard receiver
 	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p firstflight-sim --test stages -- twenty
 
