@@ -19,7 +19,7 @@ use crate::output::{places, print, print_json};
 use crate::progress::Bar;
 use crate::schemes::{DEFAULT_STARTUPS, schemes};
 
-/// Rank start-up schemes by completion time, on a given path or on the path of a packet capture
+/// Rank start-up schemes by completion time, on a given path or on the path of a packet capture.
 ///
 /// INPUT is a packet capture (pcap, pcapng) taken at the sender of TCP connections, a scenario file, or the name of a
 /// path preset (`firstflight presets` lists them). Without INPUT, --rate, --rtt and --buffer describe the path. With a

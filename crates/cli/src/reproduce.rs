@@ -18,9 +18,9 @@ use crate::output::{json_line, places, print};
 use crate::progress::Bar;
 use crate::table::{Align, table};
 
-/// Run the evaluation of the five papers again, and hold every number they print against what comes out.
+/// Reproduce the evaluation of five papers and compare every number that they print.
 ///
-/// Runs that are done are kept in the folder, so that work that was interrupted goes on where it was.
+/// Finished runs are kept in the output folder, and an interrupted command continues from them.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -29,28 +29,28 @@ Examples:
   firstflight reproduce YN --replications 20
   firstflight reproduce all --json | jq '.[] | select(.verdict == \"differs\") | .id'")]
 pub(crate) struct Options {
-    /// A line of the target list such as AS-01, a paper (YN, AS, SP, HS, DL), or all
+    /// A line of the target list, such as AS-01; a paper (YN, AS, SP, HS, DL); or all
     #[arg(value_name = "ID|PAPER|all", default_value = "all")]
     what: String,
-    /// Only the experiments that take seconds
+    /// Run only the experiments that take seconds
     #[arg(long)]
     quick: bool,
-    /// Runs of every cell in which something is drawn at random, in place of the paper's own number here
+    /// Replications of every cell with random numbers, instead of the number in the experiment's file
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000))]
     replications: Option<u32>,
-    /// Seed of the first replication, in place of the scenarios' own; each further one has the next number
+    /// Seed of the first replication, instead of the scenario's seed; each further replication has the next number
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Read the papers from this folder in place of those built in
+    /// Read the papers from this folder instead of the built-in ones
     #[arg(long, value_name = "DIR")]
     papers: Option<PathBuf>,
-    /// Judge these results, a results.json, and run nothing
+    /// Judge the results in this results.json without running anything
     #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "replications", "seed"])]
     results: Option<PathBuf>,
     /// Print one JSON array instead of a table
     #[arg(long)]
     json: bool,
-    /// Folder for results, pages and pictures
+    /// Output folder for results, pages and pictures
     #[arg(long, value_name = "DIR", default_value = "out/reproduction")]
     out: PathBuf,
 }

@@ -18,7 +18,7 @@ use crate::output::{json_line, places, print};
 use crate::progress::Bar;
 use crate::table::{Align, table};
 
-/// Run a scenario file in the simulator and tell what its flows and links did.
+/// Simulate a scenario file and report the results of its flows and links
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -35,7 +35,7 @@ pub(crate) struct Options {
     /// Seed of the first run, in place of the scenario's; each further run has the next number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     seed: Option<u64>,
-    /// Tell what was delivered at each multiple of this time
+    /// Report the delivered bytes at each multiple of this time
     #[arg(long, value_name = "TIME", default_value = "1 s", allow_hyphen_values = true)]
     grid: String,
     /// Print one JSON object instead of tables
@@ -44,7 +44,7 @@ pub(crate) struct Options {
     /// Write the JSON object into this folder as run.json [default: none; with --trace, out]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Write the packets of the first run as pcapng, and of each of its connections what its sender did as qlog
+    /// Write traces of the first run: its packets as pcapng, and the events of each sender as qlog
     #[arg(long)]
     trace: bool,
 }

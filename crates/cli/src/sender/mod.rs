@@ -14,11 +14,11 @@ use crate::output::json_line;
 use line::{Event, Line};
 use session::{Host, Session};
 
-/// Drive one sender by JSON lines: what it sends, its registers and its next timer, in virtual time.
+/// Run one sender in virtual time, controlled by JSON lines; it reports its segments, its state and its next timer.
 ///
-/// For conformance and differential tests. Each line of standard input is an object; each is answered by one line on
-/// standard output before the next is read. Sequence numbers are relative: the first data byte is 1. Times are
-/// microseconds of virtual time and never go back.
+/// For conformance and differential tests. Each line of standard input is a JSON object. The sender answers each with one
+/// line on standard output before it reads the next. Sequence numbers are relative: the first data byte is 1. Times are
+/// microseconds of virtual time and never decrease.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 In:
@@ -47,7 +47,7 @@ Examples:
   printf '%s\\n' '{\"at_us\":0,\"do\":\"established\",\"mss\":1000,\"window\":65535}' \\
       '{\"at_us\":0,\"do\":\"write\",\"bytes\":5000}' | firstflight sender --profile rfc")]
 pub(crate) struct Options {
-    /// The stack whose habits apply where no option says otherwise: rfc, ns2 or linux [default: rfc]
+    /// TCP stack, which sets the defaults of the other options: rfc, ns2 or linux [default: rfc]
     #[arg(long)]
     pub(crate) profile: Option<String>,
     /// Start-up scheme, or several joined by +
@@ -56,7 +56,7 @@ pub(crate) struct Options {
     /// Avoidance scheme
     #[arg(long, value_name = "LABEL")]
     pub(crate) avoidance: Option<String>,
-    /// How losses are found and repaired: tahoe, reno, newreno or sack; without SACK from the peer, sack is newreno
+    /// Loss detection and recovery: tahoe, reno, newreno or sack; without SACK from the peer, sack is newreno
     #[arg(long)]
     pub(crate) recovery: Option<String>,
     /// Initial window, such as "10 packets" or "14600 B"
@@ -71,7 +71,7 @@ pub(crate) struct Options {
     /// Smallest retransmission timeout, such as "200 ms"
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) min_rto: Option<String>,
-    /// What an idle time does to the window: restart or keep
+    /// Congestion window after an idle time: restart (reduced) or keep
     #[arg(long, value_name = "RULE")]
     pub(crate) idle_restart: Option<String>,
 }
