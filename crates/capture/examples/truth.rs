@@ -1,5 +1,5 @@
-//! Prints what the captures of a folder tell beside the truth that lies with them in `truth.csv`, as the table of
-//! `docs/captures.md`: `cargo run --release -p firstflight-capture --example truth -- FOLDER`.
+//! Prints the path inferred from each capture in a folder beside the true values in its `truth.csv`, as the
+//! table in `docs/captures.md`: `cargo run --release -p firstflight-capture --example truth -- FOLDER`.
 
 use firstflight_capture::seconds::Seconds;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use firstflight_capture::{Estimate, Inferred, Observed, infer, read};
 
-/// A line of `truth.csv`: the captured transfers only.
+/// One line of `truth.csv`, for a captured transfer.
 struct Truth {
     rate_mbit_s: f64,
     rtt_ms: f64,
@@ -59,7 +59,7 @@ fn print(folder: &Path) -> Result<(), Box<dyn Error>> {
                     truth.buffer_packets,
                     cell(&path.loss, 100.0, 2),
                     cell(&path.initial_window, 1.0, 0),
-                    path.receiver.known().map_or("cannot tell", |policy| policy.label()),
+                    path.receiver.known().map_or("unknown", |policy| policy.label()),
                     observed
                         .completion
                         .map_or("cut off".into(), |at| format!("{:.1}", at.as_secs_f64() * 1e3)),
@@ -75,29 +75,29 @@ fn print(folder: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// How the estimates of one value did over all captures.
+/// Accuracy of the estimates of one value over all captures.
 #[derive(Default)]
 struct Score {
-    told: usize,
-    near: usize,
-    held: usize,
-    open: usize,
+    known: usize,
+    accurate: usize,
+    covered: usize,
+    unknown: usize,
     wrong: usize,
 }
 
 impl Score {
-    /// The aim is to come within `absolute` and `share` of the truth.
+    /// Adds an estimate; the aim is an error of at most `absolute` plus `share` of the truth.
     fn add(&mut self, value: &Inferred<Estimate>, truth: f64, absolute: f64, share: f64) {
         match value {
             Inferred::Known(estimate) => {
-                self.told += 1;
-                self.near += usize::from((estimate.value - truth).abs() <= absolute + share * truth);
-                self.held += usize::from(estimate.low <= truth && truth <= estimate.high);
+                self.known += 1;
+                self.accurate += usize::from((estimate.value - truth).abs() <= absolute + share * truth);
+                self.covered += usize::from(estimate.low <= truth && truth <= estimate.high);
             }
-            Inferred::CannotTell(unknown) => {
-                self.open += 1;
-                let below = unknown.low.is_some_and(|low| low > truth * 1.001);
-                let above = unknown.high.is_some_and(|high| high < truth * 0.999);
+            Inferred::Unknown(bounds) => {
+                self.unknown += 1;
+                let below = bounds.low.is_some_and(|low| low > truth * 1.001);
+                let above = bounds.high.is_some_and(|high| high < truth * 0.999);
                 self.wrong += usize::from(below || above);
             }
         }
@@ -106,25 +106,25 @@ impl Score {
 
 impl std::fmt::Display for Score {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { told, near, held, open, wrong } = self;
+        let Self { known, accurate, covered, unknown, wrong } = self;
         write!(
             to,
-            "told by {told} captures, {near} within the aim, {held} of their intervals hold the truth; "
+            "known in {known} captures, {accurate} within the aim, {covered} intervals contain the truth; "
         )?;
-        write!(to, "{open} cannot tell, {wrong} of them with a bound that is wrong")
+        write!(to, "unknown in {unknown}, {wrong} of them with a wrong bound")
     }
 }
 
-/// `value (low-high)`, or what is known of a value the capture cannot tell.
+/// `value (low-high)`, or the lower bound of an unknown value.
 fn cell(value: &Inferred<Estimate>, unit: f64, digits: usize) -> String {
     match value {
         Inferred::Known(e) if e.low == e.high => format!("{:.digits$}", e.value * unit),
         Inferred::Known(e) => {
             format!("{:.digits$} ({:.digits$}-{:.digits$})", e.value * unit, e.low * unit, e.high * unit)
         }
-        Inferred::CannotTell(unknown) => match unknown.low {
+        Inferred::Unknown(unknown) => match unknown.low {
             Some(low) => format!("at least {:.digits$}", low * unit),
-            None => "cannot tell".into(),
+            None => "unknown".into(),
         },
     }
 }
@@ -140,7 +140,7 @@ fn exit(observed: &Observed) -> String {
     })
 }
 
-/// The truth by the name of the capture, `path-control-size`.
+/// True values by the name of the capture, `path-control-size`.
 fn truths(file: &Path) -> Result<BTreeMap<String, Truth>, Box<dyn Error>> {
     let text = std::fs::read_to_string(file)?;
     let mut truths = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! A flow's packets turned into what the connection did.
+//! Analysis of one flow: from its packets to a [`Connection`].
 
 use crate::seconds::Seconds;
 use firstflight_contract::Nanos;
@@ -6,13 +6,14 @@ use firstflight_contract::Nanos;
 use crate::flows::{Flow, Packet, Side};
 use crate::observed::{Connection, Observed, Vantage};
 use crate::packet::Flags;
+use crate::packet_trace::{PacketTrace, Piece};
 use crate::series;
 use crate::startup::startup;
-use crate::trace::{Piece, Trace};
 use crate::view::{move_to_sender, shortest_echo};
 
 impl Connection {
-    /// Analyses a flow; `start` is the time of the capture's first packet. `None` where no data packet is usable.
+    /// Analyses a flow. `start` is the time of the capture's first packet. `None` if no data packet is
+    /// usable.
     pub(crate) fn new(
         flow: &mut Flow,
         start: Nanos,
@@ -21,7 +22,7 @@ impl Connection {
     ) -> Option<Self> {
         let side = flow.sender();
         let clock_step = flow.clock_step();
-        let mut trace = Trace::new(flow, side, budget);
+        let mut trace = PacketTrace::new(flow, side, budget);
         let mut handshake = Handshake::find(flow, side);
         let halves = handshake.and_then(|handshake| handshake.halves);
         let vantage = vantage(flow, side, halves, &trace);
@@ -29,7 +30,7 @@ impl Connection {
             && let Some(view) = move_to_sender(flow, side, halves.map(|(near, _)| near), trace.mss)
         {
             *budget += trace.pieces.len();
-            trace = Trace { view, ..Trace::new(flow, side, budget) };
+            trace = PacketTrace { view, ..PacketTrace::new(flow, side, budget) };
             handshake = Handshake::find(flow, side);
         }
         trace.clock_step = clock_step;
@@ -37,7 +38,7 @@ impl Connection {
         let (sender, receiver) = (flow.ends[side as usize], flow.ends[side.other() as usize]);
         if trace.cut {
             warnings.push(format!(
-                "{sender} > {receiver}: numbers stop making sense, or time leaps, {:.3} s in; the connection is used up to there",
+                "{sender} > {receiver}: sequence numbers or times are implausible from {:.3} s on; later packets are ignored",
                 trace.sends.last().unwrap_or(&first).at.saturating_sub(start).as_secs_f64()
             ));
         }
@@ -60,14 +61,14 @@ impl Connection {
     }
 }
 
-/// The three packets of a handshake.
+/// Handshake of a connection, from its three packets.
 #[derive(Clone, Copy, Debug)]
 struct Handshake {
     established: Nanos,
-    /// From the point of capture to the sender of the data and back, and to the receiver and back; `None` where a SYN
-    /// came twice (Karn's rule holds for SYNs too).
+    /// Round trips from the point of capture to the sender and to the receiver of the data; `None` if a SYN
+    /// was retransmitted (Karn's rule applies to SYNs too).
     halves: Option<(Nanos, Nanos)>,
-    /// Of the IP packets of SYN and SYN-ACK.
+    /// Size of the IP packets of SYN and SYN-ACK, bytes.
     bytes: u32,
 }
 
@@ -91,8 +92,8 @@ impl Handshake {
     }
 }
 
-/// Where only the opener's packets were captured: a round trip lies between its SYN and what it sends next, wherever the
-/// capture was taken. With the bytes of the SYN and of one like it.
+/// Round trip and handshake bytes if only the opener's packets were captured: one round trip lies between its
+/// SYN and its next packet, wherever the capture was taken. The SYN-ACK is taken to be as long as the SYN.
 fn one_sided_handshake(flow: &Flow) -> Option<(Nanos, u32)> {
     let [syn, third, ..] = &flow.packets[..] else { return None };
     let one_side = flow.packets.iter().all(|packet| packet.side == syn.side);
@@ -100,8 +101,8 @@ fn one_sided_handshake(flow: &Flow) -> Option<(Nanos, u32)> {
     (one_side && opens).then(|| (third.at.saturating_sub(syn.at), 2 * syn.ip_len))
 }
 
-/// Which halves of the round trip lie on which side of the point of capture.
-fn vantage(flow: &Flow, sender: Side, handshake: Option<(Nanos, Nanos)>, trace: &Trace) -> Vantage {
+/// Point of capture, from the two halves of the round trip.
+fn vantage(flow: &Flow, sender: Side, handshake: Option<(Nanos, Nanos)>, trace: &PacketTrace) -> Vantage {
     let from_data = || Some((shortest_echo(flow, sender, |_| true)?, trace.min_rtt()?));
     let Some((near, far)) = handshake.or_else(from_data) else { return Vantage::Unknown };
     let tenth = Nanos((near.0 + far.0) / 10);
@@ -115,7 +116,7 @@ fn vantage(flow: &Flow, sender: Side, handshake: Option<(Nanos, Nanos)>, trace: 
 }
 
 fn observe(
-    trace: &Trace,
+    trace: &PacketTrace,
     start: Nanos,
     established: Nanos,
     handshake: bool,
@@ -154,13 +155,13 @@ fn observe(
 }
 
 /// Data packets sent before the first acknowledgement of data.
-pub(crate) fn first_flight(trace: &Trace) -> u64 {
+pub(crate) fn first_flight(trace: &PacketTrace) -> u64 {
     let Some(first) = trace.acks.iter().find(|ack| ack.bytes > 0) else { return trace.pieces.len() as u64 };
     trace.pieces.iter().take_while(|piece| piece.sent < first.at).count() as u64
 }
 
-/// Time with nothing in flight between two sends, and after a segment that was not full.
-fn application_limited(trace: &Trace) -> Nanos {
+/// Total time with nothing in flight between two transmissions, or after a segment that was not full.
+fn application_limited(trace: &PacketTrace) -> Nanos {
     let mut total = Nanos::ZERO;
     for pair in trace.sends.windows(2) {
         let (send, next) = (&pair[0], &pair[1]);
@@ -175,8 +176,8 @@ fn application_limited(trace: &Trace) -> Nanos {
     total
 }
 
-/// Time between two sends where the receive window had no room for another full segment.
-fn window_limited(trace: &Trace) -> Nanos {
+/// Total time between two transmissions during which the receive window had no room for a full segment.
+fn window_limited(trace: &PacketTrace) -> Nanos {
     let mut total = Nanos::ZERO;
     for pair in trace.sends.windows(2) {
         let (send, next) = (&pair[0], &pair[1]);
@@ -188,7 +189,7 @@ fn window_limited(trace: &Trace) -> Nanos {
 }
 
 /// Whether the receive window had no room for a full segment after `send`.
-pub(crate) fn window_full(trace: &Trace, send: &crate::trace::Sending) -> bool {
+pub(crate) fn window_full(trace: &PacketTrace, send: &crate::packet_trace::SentPacket) -> bool {
     let before = &trace.acks[..send.acks_before as usize];
     before.last().is_some_and(|ack| {
         ack.window.is_some_and(|window| send.end + u64::from(trace.mss) > ack.ack + window)

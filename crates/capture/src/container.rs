@@ -1,8 +1,8 @@
-//! The container: pcap and pcapng, both byte orders, a packet at a time.
+//! Reader of capture containers: pcap and pcapng in both byte orders, one packet at a time.
 //!
-//! The blocks are taken apart by `pcap-parser`. What it leaves to its caller is here: a window over the file that
-//! grows to the largest block and no further, packet times (it knows no binary `if_tsresol` and reads `if_tsoffset`
-//! as little-endian only), and the obsolete packet block.
+//! `pcap-parser` parses the blocks. This module adds the rest: a window over the file that grows to the
+//! largest block and no further, packet times (`pcap-parser` supports no binary `if_tsresol` and reads
+//! `if_tsoffset` as little-endian only), and the obsolete packet block.
 
 use std::io::{self, Read};
 
@@ -14,37 +14,37 @@ use pcap_parser::{
     PcapHeader, parse_block_be, parse_block_le, parse_pcap_frame, parse_pcap_frame_be, parse_pcap_header,
 };
 
-/// A packet as the file holds it.
+/// A packet in the file.
 pub(crate) struct Frame<'a> {
-    /// When it was captured; `None` in a simple packet block, which holds no time.
+    /// Capture time; `None` for a simple packet block, which has none.
     pub(crate) at: Option<Nanos>,
     /// Link type, by its number in the registry of the tcpdump group.
     pub(crate) link_type: u32,
-    /// What was kept of the packet.
+    /// Captured bytes of the packet.
     pub(crate) data: &'a [u8],
-    /// Its length on the link.
+    /// Length of the packet on the link, bytes.
     pub(crate) wire_len: u32,
 }
 
-/// How a file ended.
+/// End of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// After a whole block.
+    /// After a complete block.
     Whole,
-    /// Inside a block, or at one that makes no sense.
+    /// Inside a block, or at an implausible one.
     BrokenOff,
-    /// The caller asked for no more.
+    /// The caller wanted no more packets.
     Stopped,
 }
 
-/// Whether the caller wants the next packet.
+/// Whether the caller wants another packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     Continue,
     Stop,
 }
 
-/// Why a file is no capture.
+/// Reason why a file cannot be read as a capture.
 #[derive(Debug)]
 pub(crate) enum Failure {
     Io(io::Error),
@@ -57,12 +57,12 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Largest block kept in memory. Packets end at 256 KiB in every known writer; name tables and TLS secrets can be
-/// larger, and a length beyond this is taken for damage.
+/// Largest block kept in memory. Packets end at 256 KiB in every known writer; name tables and TLS secrets
+/// can be larger. A longer length counts as damage.
 const MAX_BLOCK: usize = 16 << 20;
 const FIRST_WINDOW: usize = 64 << 10;
 
-/// Hands every packet of `input` to `each`, in the order of the file.
+/// Passes every packet of `input` to `each`, in the order of the file.
 pub(crate) fn for_each_frame(
     input: impl Read,
     mut each: impl FnMut(Frame<'_>) -> Next,
@@ -110,7 +110,7 @@ fn pcap<R: Read>(
     }
 }
 
-/// The link type without the bits that tell the length of a frame check sequence.
+/// Link type without the bits for the length of the frame check sequence.
 fn link_type(header: &PcapHeader) -> u32 {
     header.network.0 as u32 & 0xffff
 }
@@ -135,7 +135,7 @@ fn pcapng<R: Read>(
                         None
                     }
                     Block::InterfaceDescription(block) => {
-                        // a section with more interfaces than this is damage, and must not eat the memory
+                        // more interfaces than this are damage and must not exhaust the memory
                         if interfaces.len() == 4096 {
                             return Ok(Ending::BrokenOff);
                         }
@@ -177,8 +177,8 @@ fn pcapng<R: Read>(
     }
 }
 
-/// Whether a block is as long as its own frame of type and two lengths, 12 bytes, at least; the parser takes that for
-/// granted. A section header tells its byte order itself, behind the length.
+/// Whether the length of a block is at least that of its own frame of type and two lengths, 12 bytes. The
+/// parser requires this. A section header contains its own byte order, after the length.
 fn block_length_is_possible(bytes: &[u8], big_endian: bool) -> bool {
     const SECTION: [u8; 4] = 0x0a0d_0d0a_u32.to_le_bytes();
     const LITTLE_ENDIAN: [u8; 4] = 0x1a2b_3c4d_u32.to_le_bytes();
@@ -189,7 +189,8 @@ fn block_length_is_possible(bytes: &[u8], big_endian: bool) -> bool {
     length >= 12
 }
 
-/// The packet block that the enhanced one replaced: interface (2 bytes), drops (2), time (4 + 4), kept (4), length (4).
+/// Packet block that the enhanced one replaced: interface (2 bytes), drops (2), time (4 + 4), kept (4),
+/// length (4).
 fn obsolete_packet<'a>(
     block_type: u32,
     body: &'a [u8],
@@ -217,7 +218,7 @@ fn obsolete_packet<'a>(
     })
 }
 
-/// What the packets of an interface need of its description.
+/// Description of an interface.
 struct Interface {
     link_type: u32,
     snaplen: u32,
@@ -228,7 +229,7 @@ struct Interface {
 impl Interface {
     fn new(block: &InterfaceDescriptionBlock<'_>, big_endian: bool) -> Self {
         let exponent = u32::from(block.if_tsresol & 0x7f);
-        // beyond 10^38 and 2^127 the numbers do not fit, and no clock ticks like that
+        // beyond 10^38 and 2^127 the numbers overflow; no clock has that resolution
         let ticks_per_second = if block.if_tsresol & 0x80 == 0 {
             10u128.checked_pow(exponent).unwrap_or(u128::MAX)
         } else {
@@ -247,14 +248,14 @@ impl Interface {
     }
 }
 
-/// What came of asking for more bytes.
+/// Result of reading more bytes.
 enum Refill {
     More,
     EndOfFile,
     TooLarge,
 }
 
-/// The bytes of the file that are not yet taken, from `start` to `end` of `buffer`.
+/// Unread bytes of the file: `start` to `end` of `buffer`.
 struct Window<R> {
     input: R,
     buffer: Vec<u8>,

@@ -1,8 +1,8 @@
-//! Why a capture could not be used.
+//! Errors of the capture reader.
 
 use std::path::PathBuf;
 
-/// Why a file gave no connection to look at. Every message names the file.
+/// Reason why a file has no usable connection. Every message names the file.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file could not be opened or read.
@@ -10,47 +10,47 @@ pub enum Error {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: std::io::Error,
     },
     /// The first bytes are neither pcap nor pcapng.
-    #[error("{}: not a capture: expected a pcap or pcapng file (tcpdump -w, dumpcap or Wireshark write them)", path.display())]
+    #[error("{}: not a capture: expected a pcap or pcapng file, as written by tcpdump -w, dumpcap or Wireshark", path.display())]
     NotACapture {
         /// The file.
         path: PathBuf,
     },
-    /// A capture that holds no packet.
-    #[error("{}: the capture holds no packet{}", path.display(), if *truncated { ": it breaks off before the first one ends" } else { "" })]
+    /// The capture contains no packet.
+    #[error("{}: the capture contains no packet{}", path.display(), if *truncated { ": it is truncated inside the first one" } else { "" })]
     Empty {
         /// The file.
         path: PathBuf,
-        /// Whether it breaks off inside its first packet or its header.
+        /// Whether the file ends inside its first packet or its header.
         truncated: bool,
     },
-    /// Every packet lies on a link type that is not read.
+    /// No packet has a supported link type.
     #[error("{}: link type {link_type} is not supported: expected Ethernet (1), null or loopback (0, 108), raw IP (12, 14, 101, 228, 229) or Linux cooked (113, 276)", path.display())]
     LinkType {
         /// The file.
         path: PathBuf,
-        /// The link type's number in the registry of the tcpdump group.
+        /// Number of the link type in the registry of the tcpdump group.
         link_type: u32,
     },
     /// No packet is TCP.
-    #[error("{}: none of the {packets} packets is TCP", path.display())]
+    #[error("{}: no TCP packet among {packets} packets", path.display())]
     NoTcp {
         /// The file.
         path: PathBuf,
-        /// How many packets it holds.
+        /// Number of packets in the file.
         packets: u64,
     },
-    /// No TCP packet carries a time stamp: only simple packet blocks, which have none.
-    #[error("{}: its packets carry no time stamps (simple packet blocks): without times there is nothing to infer", path.display())]
+    /// No TCP packet has a time stamp: the file has only simple packet blocks.
+    #[error("{}: the packets have no time stamps (simple packet blocks), so nothing can be inferred", path.display())]
     NoTimes {
         /// The file.
         path: PathBuf,
     },
-    /// There is TCP, but no connection that carried data.
-    #[error("{}: no TCP connection in it carried data", path.display())]
+    /// No TCP connection carried data.
+    #[error("{}: no TCP connection carried data", path.display())]
     NoData {
         /// The file.
         path: PathBuf,

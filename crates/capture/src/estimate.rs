@@ -1,77 +1,78 @@
-//! What a capture tells of a path: values with their uncertainty, or the reason why it cannot tell.
+//! Inferred properties of a path: values with their uncertainty, or the reason why a value is unknown.
 
 use serde::Serialize;
 
-/// A value the capture tells, or why it does not.
+/// A value inferred from a capture, or the reason why it is unknown.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Inferred<T> {
-    /// The capture tells.
+    /// The value was inferred.
     Known(T),
-    /// The capture cannot tell.
-    CannotTell(Unknown),
+    /// The value could not be inferred.
+    #[serde(rename = "cannot_tell")]
+    Unknown(Unknown),
 }
 
 impl<T> Inferred<T> {
-    /// The value, where the capture tells it.
+    /// Value, if it was inferred.
     pub fn known(&self) -> Option<&T> {
         match self {
             Self::Known(value) => Some(value),
-            Self::CannotTell(_) => None,
+            Self::Unknown(_) => None,
         }
     }
 
-    /// What stands in the way, where the capture cannot tell.
+    /// Reason and bounds, if the value was not inferred.
     pub fn unknown(&self) -> Option<&Unknown> {
         match self {
             Self::Known(_) => None,
-            Self::CannotTell(unknown) => Some(unknown),
+            Self::Unknown(unknown) => Some(unknown),
         }
     }
 
-    pub(crate) fn cannot_tell(why: impl Into<String>) -> Self {
-        Self::CannotTell(Unknown { why: why.into(), low: None, high: None })
+    pub(crate) fn not_inferred(why: impl Into<String>) -> Self {
+        Self::Unknown(Unknown { why: why.into(), low: None, high: None })
     }
 }
 
-/// One number with the interval it lies in.
+/// A number with the interval that contains it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Estimate {
-    /// Best single value, in the unit the field of [`PathEstimate`] names.
+    /// Best single value, in the unit given for the field of [`PathEstimate`].
     pub value: f64,
-    /// Lower end of the interval (about 95 % where it is statistical, a hard bound where it is not).
+    /// Lower end of the interval: about 95 % if it is statistical, otherwise a hard bound.
     pub low: f64,
     /// Upper end of the interval.
     pub high: f64,
-    /// How it was measured, in one sentence for the reader of a report.
+    /// Method of measurement, one sentence for a report.
     pub how: String,
 }
 
-/// A value the capture cannot tell, with the bounds it does give.
+/// A value that could not be inferred, with its known bounds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Unknown {
-    /// The reason, in one sentence for the reader of a report.
+    /// Reason, one sentence for a report.
     pub why: String,
-    /// The value is at least this, where that much is known.
+    /// Lower bound, if known.
     pub low: Option<f64>,
-    /// The value is at most this, where that much is known.
+    /// Upper bound, if known.
     pub high: Option<f64>,
 }
 
-/// How a receiver acknowledges: the labels of the scenario files.
+/// ACK policy of a receiver, with the labels of the scenario files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AckPolicy {
-    /// An ACK for every data packet.
+    /// One ACK per data packet.
     AckEveryPacket,
-    /// An ACK for every second packet, or after a timer (RFC 5681, section 4.2).
+    /// One ACK per two packets, or after a timer (RFC 5681, section 4.2).
     DelayedAck,
-    /// An ACK for every packet at first, for every second one later (Linux).
+    /// One ACK per packet at first, later one per two packets (Linux).
     QuickackThenDelayed,
 }
 
 impl AckPolicy {
-    /// The label of the scenario files and of the JSON output.
+    /// Label in scenario files and in the JSON output.
     pub const fn label(self) -> &'static str {
         match self {
             Self::AckEveryPacket => "ack-every-packet",
@@ -81,36 +82,36 @@ impl AckPolicy {
     }
 }
 
-/// The path that the connections of a capture took.
+/// Path of the connections of a capture.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PathEstimate {
-    /// Bottleneck rate in bit/s of IP packets (headers included, link-layer framing not).
+    /// Bottleneck rate, bit/s of IP packets (with headers, without link-layer framing).
     pub rate: Inferred<Estimate>,
-    /// Two-way propagation in seconds: no queueing, no serialisation at the bottleneck.
+    /// Two-way propagation delay, seconds: no queueing and no serialisation at the bottleneck.
     pub rtt: Inferred<Estimate>,
-    /// Drop-tail buffer in full-sized packets waiting, the one in transmission not counted.
+    /// Drop-tail buffer, full-sized packets that can wait besides the one in transmission.
     pub buffer: Inferred<Estimate>,
     /// Probability that a data packet is lost for another reason than a full buffer.
     pub loss: Inferred<Estimate>,
-    /// Payload of a full segment in bytes, TCP options already taken off.
+    /// Payload of a full segment, bytes, without TCP options.
     pub mss: Inferred<Estimate>,
-    /// Size of a full data packet in bytes, IP and TCP headers included.
+    /// Size of a full data packet, bytes, with IP and TCP headers.
     pub packet: Inferred<Estimate>,
-    /// Size of a pure acknowledgement in bytes, IP and TCP headers included.
+    /// Size of a pure acknowledgement, bytes, with IP and TCP headers.
     pub ack: Inferred<Estimate>,
-    /// Initial window of the sender in full-sized packets.
+    /// Initial window of the sender, full-sized packets.
     pub initial_window: Inferred<Estimate>,
-    /// Largest receive window advertised, in bytes.
+    /// Largest receive window advertised, bytes.
     pub receive_window: Inferred<Estimate>,
-    /// How the receiver acknowledges.
+    /// ACK policy of the receiver.
     pub receiver: Inferred<AckPolicy>,
-    /// What the reader should know of the whole: connections left out, a vantage point that limits what can be told.
+    /// Notes on the estimate as a whole: connections left out, limits of the point of capture.
     pub notes: Vec<String>,
 }
 
 impl PathEstimate {
-    /// The names of the path values (as the JSON contract spells them) the capture cannot tell, in its order.
-    pub fn cannot_tell(&self) -> Vec<&'static str> {
+    /// Names, as in the JSON contract and in its order, of the path values that could not be inferred.
+    pub fn unknown_fields(&self) -> Vec<&'static str> {
         let numbers = [
             ("rate_bit_s", &self.rate),
             ("rtt_ms", &self.rtt),

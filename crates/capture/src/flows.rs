@@ -1,4 +1,4 @@
-//! Packets sorted into connections, with sequence numbers unwrapped.
+//! Connections of a capture: packets grouped by connection, with unwrapped sequence numbers.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -7,26 +7,26 @@ use firstflight_contract::Nanos;
 
 use crate::observed::Connection;
 use crate::packet::{Flags, TcpPacket};
-use crate::trace::MAX_PIECES;
+use crate::packet_trace::MAX_PIECES;
 
-/// Connections followed; what a scan of ports leaves behind beyond that is left out with a warning.
+/// Maximum number of connections. Packets of later ones, as a port scan causes, are left out with a warning.
 const MAX_FLOWS: usize = 1 << 16;
 
-/// A packet of a flow, with what the analysis needs of it.
+/// A packet of a flow, reduced to the fields that the analysis needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet {
     pub(crate) at: Nanos,
-    /// Sequence number of the first byte (of the SYN, where there is one), unwrapped.
+    /// Unwrapped sequence number of the first byte, or of the SYN if there is one.
     pub(crate) seq: u64,
-    /// Acknowledged up to here in the other side's unwrapped numbers; meaningless without the flag.
+    /// Cumulative acknowledgement in the peer's unwrapped numbers; invalid without the ACK flag.
     pub(crate) ack: u64,
     pub(crate) payload: u32,
     pub(crate) ip_len: u32,
     pub(crate) timestamps: Option<(u32, u32)>,
-    /// Its SACK blocks in [`Flow::sacks`].
+    /// SACK blocks: index of the first in [`Flow::sacks`], and their number.
     sack_start: u32,
     sack_count: u8,
-    /// As in the header: not scaled.
+    /// Window field of the header, not scaled.
     pub(crate) window: u16,
     ip_id: Option<u16>,
     pub(crate) flags: Flags,
@@ -34,19 +34,20 @@ pub(crate) struct Packet {
 }
 
 impl Packet {
-    /// The number of the byte after the last one (SYN and FIN count as one each).
+    /// Sequence number after the last byte; SYN and FIN count as one each.
     fn end(&self) -> u64 {
         let flags = u64::from(self.flags.has(Flags::SYN)) + u64::from(self.flags.has(Flags::FIN));
         self.seq + u64::from(self.payload) + flags
     }
 
-    /// The number of the first data byte.
+    /// Sequence number of the first data byte.
     pub(crate) fn data_start(&self) -> u64 {
         self.seq + u64::from(self.flags.has(Flags::SYN))
     }
 
-    /// Whether `other` is this packet, seen on another interface. Where identifications do not tell, as in IPv6, data
-    /// with the same time stamps is: no sender repeats it within a millisecond. (Acknowledgements do no harm twice.)
+    /// Whether `other` is the same packet, captured on another interface. If there is no IP identification,
+    /// as in IPv6, data with equal time stamps counts as the same, because no sender retransmits within a
+    /// millisecond. (A duplicate acknowledgement does no harm.)
     fn is_the_same(&self, other: &Self) -> bool {
         const AT_ONCE: u64 = 1_000_000;
         let by_stamps = || {
@@ -66,7 +67,7 @@ impl Packet {
 /// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// The one whose packet came first in the capture.
+    /// End whose packet came first in the capture.
     First,
     Second,
 }
@@ -80,25 +81,25 @@ impl Side {
     }
 }
 
-/// What the SYN of a side said, and how far its numbers have come.
+/// Options and progress of one end.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct End {
-    /// Highest number seen, from packets of this side or acknowledgements of the other.
+    /// Highest sequence number seen, in packets of this end or acknowledgements of the other.
     high: Option<u64>,
-    /// Number of the SYN.
+    /// Sequence number of the SYN.
     pub(crate) syn: Option<u64>,
     pub(crate) mss: Option<u16>,
     pub(crate) window_scale: Option<u8>,
-    /// The capture cut options of the SYN off: what they said is not known.
+    /// Whether the capture truncated the options of the SYN, so that they are unknown.
     pub(crate) syn_cut: bool,
     pub(crate) payload: u64,
 }
 
 impl End {
-    /// Numbers start here, so that those before the first one seen do not fall below zero.
+    /// Offset of the unwrapped numbers, so that none below the first one seen is negative.
     const ORIGIN: u64 = 1 << 32;
 
-    /// The full number of `seq`: the one within half the space of the highest so far.
+    /// Unwraps `seq`: the number within half the sequence space of the highest one so far.
     fn unwrap(&mut self, seq: u32) -> u64 {
         let Some(high) = self.high else {
             let first = Self::ORIGIN + u64::from(seq);
@@ -114,7 +115,7 @@ impl End {
     }
 }
 
-/// One connection's packets.
+/// Packets of one connection.
 #[derive(Debug)]
 pub(crate) struct Flow {
     pub(crate) ends: [SocketAddr; 2],
@@ -123,7 +124,7 @@ pub(crate) struct Flow {
     pub(crate) sides: [End; 2],
 }
 
-/// The packet was in the capture before.
+/// Error: the capture already contains the packet.
 pub(crate) struct Duplicate;
 
 impl Flow {
@@ -180,12 +181,12 @@ impl Flow {
             sack_start,
             sack_count: packet.sack.len() as u8,
             window: packet.window,
-            // RFC 6864: a packet that is not to be fragmented may carry any identification, zero in some systems
+            // RFC 6864: the identification of an unfragmentable packet is arbitrary; some systems send zero
             ip_id: packet.ip_id.filter(|id| *id != 0),
             flags: packet.flags,
             side,
         };
-        // the copies of a packet follow each other closely, whatever lies between them
+        // copies of a packet follow each other closely
         const LOOK_BACK: usize = 8;
         if self.packets.iter().rev().take(LOOK_BACK).any(|earlier| earlier.is_the_same(&added)) {
             return Err(Duplicate);
@@ -210,8 +211,8 @@ impl Flow {
         Ok(())
     }
 
-    /// How many packets come before one of the same side that goes on with a much earlier time, if there is one.
-    /// (One with earlier numbers, too, was only written late.)
+    /// Number of packets before the first one of a side that continues at a much earlier time, if any. A
+    /// packet with earlier sequence numbers does not count: it was only written late.
     fn before_the_clock_was_set_back(&self) -> Option<usize> {
         const MUCH: Nanos = Nanos::from_millis(100);
         let mut latest: [Option<&Packet>; 2] = [None; 2];
@@ -224,23 +225,23 @@ impl Flow {
         })
     }
 
-    /// Smallest step of the capture's clock seen between the times of its packets, which are sorted.
+    /// Smallest positive step between the sorted packet times, an estimate of the clock's resolution.
     pub(crate) fn clock_step(&self) -> Nanos {
         let steps = self.packets.windows(2).map(|pair| pair[1].at.saturating_sub(pair[0].at));
         steps.filter(|step| *step > Nanos::ZERO).min().unwrap_or_default()
     }
 
-    /// The side that sent more data.
+    /// Side that sent more data.
     pub(crate) fn sender(&self) -> Side {
         if self.sides[0].payload >= self.sides[1].payload { Side::First } else { Side::Second }
     }
 }
 
-/// The connections of a capture while it is read.
+/// Connections of a capture while it is read.
 #[derive(Default)]
 pub(crate) struct Flows {
     flows: Vec<Flow>,
-    /// The latest connection between two ports, lower address first.
+    /// Latest connection between two endpoints, lower address first.
     latest: BTreeMap<(SocketAddr, SocketAddr), usize>,
     left_out: u64,
 }
@@ -248,7 +249,7 @@ pub(crate) struct Flows {
 impl Flows {
     /// Adds a packet to its connection.
     pub(crate) fn add(&mut self, at: Nanos, packet: &TcpPacket) -> Result<(), Duplicate> {
-        // a reset may carry any numbers and tells nothing of the path
+        // a reset may carry any sequence numbers and contains no information on the path
         if packet.flags.has(Flags::RST) {
             return Ok(());
         }
@@ -270,7 +271,7 @@ impl Flows {
         self.flows[index].add(at, packet)
     }
 
-    /// The connections that carried data, analysed.
+    /// Analyses the connections that carried data.
     pub(crate) fn into_connections(self, warnings: &mut Vec<String>) -> Vec<Connection> {
         if self.left_out > 0 {
             warnings.push(format!(
@@ -287,7 +288,7 @@ impl Flows {
                 if let Some(kept) = flow.before_the_clock_was_set_back() {
                     let [one, other] = flow.ends;
                     warnings.push(format!(
-                        "{one} - {other}: the clock of the capture was set back; only the first {kept} packets are used"
+                        "{one} - {other}: the capture's clock was set back; only the first {kept} packets are used"
                     ));
                     flow.packets.truncate(kept);
                 }

@@ -1,8 +1,8 @@
-//! Captures of real TCP connections: what they did, and what path they tell of.
+//! Captures of real TCP connections: their behaviour, and the path inferred from it.
 //!
-//! [`read`] takes a pcap or pcapng file apart into [`Connection`]s, packet by packet; [`infer`] tells from them the
-//! path's rate, round trip, buffer and loss, each with its uncertainty or with the reason why the capture cannot
-//! tell. The page `docs/captures.md` explains every estimator and shows what it finds on paths known exactly.
+//! [`read`] parses a pcap or pcapng file into [`Connection`]s, packet by packet. [`infer`] estimates the
+//! rate, round trip, buffer and loss of their path, each with its uncertainty or with the reason why it is
+//! unknown. `docs/captures.md` explains every estimator and compares its results with known paths.
 
 mod connection;
 mod container;
@@ -12,10 +12,10 @@ mod flows;
 mod infer;
 mod observed;
 mod packet;
+mod packet_trace;
 pub mod seconds;
 mod series;
 mod startup;
-mod trace;
 mod view;
 mod walk;
 
@@ -32,50 +32,51 @@ use crate::packet::{Content, decode};
 pub use crate::error::Error;
 pub use crate::estimate::{AckPolicy, Estimate, Inferred, PathEstimate, Unknown};
 pub use crate::infer::infer;
-pub use crate::observed::{Connection, ExitReason, Observed, Series, Startup, StartupExit, Vantage};
+pub use crate::observed::{Connection, ExitReason, Observed, ObservedExit, Series, Startup, Vantage};
 
-/// A capture, read.
+/// A capture.
 #[derive(Clone, Debug)]
 pub struct Capture {
-    /// The connections that carried data, by the time of their first packet.
+    /// Connections that carried data, by the time of their first packet.
     pub connections: Vec<Connection>,
-    /// What was left out or is doubtful, a sentence each.
+    /// Data left out or doubtful, one sentence each.
     pub warnings: Vec<String>,
-    /// What the file holds.
+    /// Packet counts.
     pub counts: Counts,
 }
 
-/// What a capture holds.
+/// Packet counts of a capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Packets of any kind.
+    /// All packets.
     pub packets: u64,
     /// TCP packets.
     pub tcp: u64,
-    /// Packets of link types that are not read.
+    /// Packets of unsupported link types.
     pub unknown_link: u64,
-    /// Packets captured twice, counted once in everything else.
+    /// Packets captured twice; all other counts include them once.
     pub duplicates: u64,
-    /// Packets without a time stamp, which tell nothing here.
+    /// Packets without a time stamp, which are not used.
     pub timeless: u64,
 }
 
-/// TCP packets read of a capture: what follows is left out with a warning, so that no file, however large or
-/// hostile, takes more than a few hundred megabytes. Start-up, which the captures are read for, lies at the front.
+/// Maximum number of TCP packets read from a capture; later packets are left out with a warning. The limit
+/// bounds the memory for any file, however large or hostile, to a few hundred megabytes. Start-up lies at the
+/// front of a capture.
 const MAX_TCP_PACKETS: u64 = 1 << 21;
 
 /// Reads the capture at `path`.
 ///
 /// # Errors
-/// [`Error`], which names the file, where there is nothing to look at. A file that breaks off is used up to there
-/// and says so in [`Capture::warnings`].
+/// [`Error`], which names the file, if it has no usable connection. A truncated file is used up to its end,
+/// with a warning in [`Capture::warnings`].
 pub fn read(path: impl AsRef<Path>) -> Result<Capture, Error> {
     let path = path.as_ref();
     let file = File::open(path).map_err(|source| Error::Unreadable { path: path.into(), source })?;
     read_from(file, path)
 }
 
-/// Reads a capture from anything that gives its bytes; `name` stands for it in errors.
+/// Reads a capture from a stream of bytes; `name` is its name in errors.
 ///
 /// # Errors
 /// As [`read`].
@@ -135,14 +136,14 @@ fn warnings(name: &Path, ending: Ending, counts: &Counts) -> Vec<String> {
     match ending {
         Ending::Whole => {}
         Ending::BrokenOff => warnings
-            .push(format!("{name}: the file breaks off after {} packets; they are used", counts.packets)),
+            .push(format!("{name}: the file is truncated after {} packets; these are used", counts.packets)),
         Ending::Stopped => {
             warnings.push(format!("{name}: only the first {MAX_TCP_PACKETS} TCP packets are used"));
         }
     }
     for (count, what) in [
-        (counts.unknown_link, "lie on link types that are not supported"),
-        (counts.timeless, "carry no time stamp (simple packet blocks)"),
+        (counts.unknown_link, "have unsupported link types"),
+        (counts.timeless, "have no time stamp (simple packet blocks)"),
         (counts.duplicates, "were captured twice"),
     ] {
         if count > 0 {

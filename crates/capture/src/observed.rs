@@ -1,4 +1,4 @@
-//! What one captured connection did: plain values for tables and plots.
+//! Behaviour of a captured connection, as plain values for tables and plots.
 
 use crate::seconds::Seconds;
 use std::net::SocketAddr;
@@ -6,24 +6,24 @@ use std::net::SocketAddr;
 use firstflight_contract::Nanos;
 use serde::{Serialize, Serializer};
 
-use crate::trace::Trace;
+use crate::packet_trace::PacketTrace;
 
-/// A TCP connection that carried data, seen from the side that sent most of it.
+/// A TCP connection that carried data; the sender is the side that sent most of it.
 #[derive(Clone, Debug)]
 pub struct Connection {
-    /// The side that sent most of the data.
+    /// Side that sent most of the data.
     pub sender: SocketAddr,
     /// The other side.
     pub receiver: SocketAddr,
-    /// Where on the path the capture was taken.
+    /// Point of capture on the path.
     pub vantage: Vantage,
-    /// What the connection did.
+    /// Behaviour of the connection.
     pub observed: Observed,
-    /// The packets, for the estimators.
-    pub(crate) trace: Trace,
+    /// Packets, for the estimators.
+    pub(crate) trace: PacketTrace,
 }
 
-/// Where on the path a capture was taken, by which half of the round trip lies on which side of it.
+/// Point of capture on the path, from the two halves of the round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Vantage {
@@ -31,17 +31,17 @@ pub enum Vantage {
     Sender,
     /// At the receiver of the data, or within a tenth of the round trip of it.
     Receiver,
-    /// Between the two.
+    /// Between sender and receiver.
     Middle,
-    /// Not told by handshake or timestamps.
+    /// Unknown: neither handshake nor timestamps show it.
     Unknown,
 }
 
-/// What a connection did. Times count from the moment the connection was established (the handshake's end as the
-/// sender sees it), or from the first packet where the capture has no handshake.
+/// Behaviour of a connection. Times count from the end of the handshake as the sender sees it, or from the
+/// first packet if the capture has no handshake.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Observed {
-    /// When the connection was established, from the first packet of the capture.
+    /// Time at which the connection was established, from the first packet of the capture.
     #[serde(serialize_with = "seconds", rename = "established_s")]
     pub established: Nanos,
     /// Whether the handshake is in the capture.
@@ -50,82 +50,87 @@ pub struct Observed {
     pub bytes: u64,
     /// Data bytes known to have arrived, each counted once.
     pub delivered_bytes: u64,
-    /// When the first data packet was sent: what the application took to speak.
+    /// Time of the first data packet; until then the application sent nothing.
     #[serde(serialize_with = "seconds", rename = "first_data_s")]
     pub first_data: Nanos,
-    /// When the sender had the acknowledgement of the last data byte; `None` where the capture ends before that.
+    /// Time at which the sender received the acknowledgement of the last data byte; `None` if the capture
+    /// ends earlier.
     #[serde(serialize_with = "maybe_seconds", rename = "completion_s")]
     pub completion: Option<Nanos>,
-    /// When the sender had the receiver's first data after the last byte arrived, if it answered.
+    /// Time at which the sender received the first data of the receiver after the last byte had arrived, if
+    /// any.
     #[serde(serialize_with = "maybe_seconds", rename = "answered_s")]
     pub answered: Option<Nanos>,
-    /// SYN to SYN-ACK as the opener sees it (or its mirror image), where the capture has it and neither came twice.
+    /// Round trip of the handshake, if both SYNs were captured and sent once.
     #[serde(serialize_with = "maybe_seconds", rename = "handshake_rtt_s")]
     pub handshake_rtt: Option<Nanos>,
-    /// Smallest and largest round trip over the data segments (Karn's rule: sent once), in this order.
+    /// Smallest and largest round trip of data segments that were sent once (Karn's rule).
     #[serde(serialize_with = "maybe_span", rename = "rtt_span_s")]
     pub rtt_span: Option<(Nanos, Nanos)>,
-    /// Data packets sent, retransmissions included; what the sender's hardware cuts is counted in full-sized pieces.
+    /// Data packets sent, including retransmissions. Segments that the sender's hardware splits count as
+    /// full-sized packets.
     pub packets: u64,
-    /// Data packets sent again.
+    /// Retransmitted data packets.
     pub retransmits: u64,
-    /// Of these, the ones whose first transmission had arrived (DSACK, RFC 3708; or a timestamp that echoes the first one).
+    /// Spurious retransmissions: the first transmission had arrived (DSACK, RFC 3708, or a timestamp that
+    /// echoes it).
     pub spurious_retransmits: u64,
     /// Data packets whose first transmission did not arrive.
     pub lost_packets: u64,
-    /// Retransmissions that came a whole retransmission timeout after the last sign of life.
+    /// Retransmissions a whole retransmission timeout after the last packet in either direction.
     pub timeouts: u64,
-    /// Payload of a full segment.
+    /// Payload of a full segment, bytes.
     pub mss: u32,
-    /// Data packets sent before the first acknowledgement of data came.
+    /// Data packets sent before the first acknowledgement of data.
     pub first_flight_packets: u64,
-    /// Largest number of bytes in flight.
+    /// Maximum number of bytes in flight.
     pub max_flight_bytes: u64,
-    /// How long the connection had nothing to send or held back a partial segment.
+    /// Total time without data to send or with a partial segment held back.
     #[serde(serialize_with = "seconds", rename = "application_limited_s")]
     pub application_limited: Nanos,
-    /// How long the receive window held the sender back.
+    /// Total time during which the receive window limited the sender.
     #[serde(serialize_with = "seconds", rename = "window_limited_s")]
     pub window_limited: Nanos,
-    /// How start-up went.
+    /// Start-up of the connection.
     pub startup: Startup,
     /// Flight, delivered bytes and round trips over time, for plots.
     pub series: Series,
 }
 
-/// How the start-up of a connection went, as far as packets show it.
+/// Start-up of a connection as the packets show it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Startup {
-    /// Where the window stopped growing by a segment for every segment acknowledged; `None`: it never did.
-    pub exit: Option<StartupExit>,
+    /// End of start-up: the window stops growing by one segment per acknowledged segment. `None` if it never
+    /// did.
+    pub exit: Option<ObservedExit>,
 }
 
 /// The end of start-up.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct StartupExit {
-    /// When, in the time of [`Observed`].
+pub struct ObservedExit {
+    /// Time, as in [`Observed`].
     #[serde(serialize_with = "seconds", rename = "time_s")]
     pub time: Nanos,
-    /// The window then, taken to be what was in flight, in full-sized packets.
+    /// Window at that time, full-sized packets, taken to be the data in flight.
     pub cwnd_packets: f64,
-    /// Why, as far as packets show it.
+    /// Reason, as far as the packets show it.
     pub reason: ExitReason,
 }
 
-/// What ended start-up, as far as packets show it.
+/// Reason for the end of start-up, as far as the packets show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExitReason {
-    /// A packet was sent again.
+    /// A packet was retransmitted.
     Loss,
     /// The receiver echoed a congestion mark.
     Mark,
-    /// The flight stopped doubling without either: a delay or threshold rule, or a paced scheme.
+    /// The flight stopped doubling without loss or mark: a delay or threshold rule, or a paced scheme.
     Slowed,
 }
 
 impl ExitReason {
-    /// The word used in tables.
+    /// Word used in tables.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Loss => "loss",
@@ -135,21 +140,22 @@ impl ExitReason {
     }
 }
 
-/// Curves of a connection, thinned to at most [`Series::POINTS`] points that keep every peak and trough worth a pixel.
+/// Curves of a connection, thinned to at most [`Series::POINTS`] points that keep every visible peak and
+/// trough.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Series {
-    /// (seconds, bytes in flight).
+    /// Seconds, and bytes in flight.
     pub flight: Vec<(f64, f64)>,
-    /// (seconds, bytes delivered, each counted once).
+    /// Seconds, and bytes delivered, each counted once.
     pub delivered: Vec<(f64, f64)>,
-    /// (seconds when the acknowledgement came, round trip in seconds).
+    /// Seconds at the acknowledgement, and round trip, seconds.
     pub rtt: Vec<(f64, f64)>,
-    /// Seconds when data was sent again, in order; each of them at most once.
+    /// Seconds of retransmissions, in order and without repetition.
     pub retransmissions: Vec<f64>,
 }
 
 impl Series {
-    /// Most points in a curve.
+    /// Maximum number of points in a curve.
     pub const POINTS: usize = 2000;
 }
 

@@ -1,8 +1,8 @@
-//! From a frame to the TCP packet in it, however little of it was kept.
+//! Decoder from a captured frame to its TCP packet, even if the capture truncated it.
 //!
-//! `etherparse` takes VLAN tags, IP headers and extension headers apart, with lax length checks since most captures
-//! keep only the headers. The link headers it has no entry for and the fixed part of the TCP header (which must be
-//! readable even where its options were cut off) are read here.
+//! `etherparse` parses VLAN tags, IP headers and extension headers, with lax length checks because most
+//! captures keep only headers. This module parses the link headers that `etherparse` does not support and the
+//! fixed part of the TCP header, which must be readable even if its options were truncated.
 
 use std::net::SocketAddr;
 
@@ -19,21 +19,21 @@ pub(crate) struct TcpPacket {
     pub(crate) ack: u32,
     pub(crate) window: u16,
     pub(crate) flags: Flags,
-    /// Data bytes on the wire, kept or not.
+    /// Data bytes on the wire, captured or not.
     pub(crate) payload: u32,
-    /// Bytes of the IP packet on the wire.
+    /// Length of the IP packet on the wire, bytes.
     pub(crate) ip_len: u32,
-    /// IPv4 identification, which tells a packet captured twice from one sent twice.
+    /// IPv4 identification; distinguishes a packet captured twice from one sent twice.
     pub(crate) ip_id: Option<u16>,
     pub(crate) timestamps: Option<(u32, u32)>,
     pub(crate) mss: Option<u16>,
     pub(crate) window_scale: Option<u8>,
     pub(crate) sack: Vec<(u32, u32)>,
-    /// The capture kept all options.
+    /// Whether the capture contains all options.
     pub(crate) whole: bool,
 }
 
-/// TCP flags that matter here.
+/// TCP flags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Flags(pub(crate) u8);
 
@@ -49,22 +49,22 @@ impl Flags {
     }
 }
 
-/// What a frame holds.
+/// Content of a frame.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     /// A TCP packet.
     Tcp(Box<TcpPacket>),
-    /// Something else, or a fragment, or too little of it to tell.
+    /// Something else, a fragment, or too few captured bytes.
     Other,
-    /// A link type that is not read.
+    /// Unsupported link type.
     UnknownLink,
 }
 
-/// Largest IP packet taken seriously: Linux builds segments of up to 512 KiB for IPv6 ("BIG TCP") before the hardware
-/// cuts them.
+/// Largest plausible IP packet: Linux builds IPv6 segments of up to 512 KiB ("BIG TCP") before the hardware
+/// splits them.
 const MAX_IP_LEN: u32 = 1 << 20;
 
-/// Reads a frame of `link_type` of which `data` was kept and which was `wire_len` bytes long.
+/// Decodes a frame of `link_type` with the captured bytes `data` and the original length `wire_len`, bytes.
 pub(crate) fn decode(link_type: u32, data: &[u8], wire_len: u32) -> Content {
     let Some(link) = Link::of(link_type) else {
         return Content::UnknownLink;
@@ -75,23 +75,23 @@ pub(crate) fn decode(link_type: u32, data: &[u8], wire_len: u32) -> Content {
     tcp.map_or(Content::Other, |packet| Content::Tcp(Box::new(packet)))
 }
 
-/// Link headers, by what stands before the network packet.
+/// Link header in front of the network packet.
 enum Link {
     Ethernet,
     RawIp,
-    /// Four bytes of address family, in the byte order of the capturing machine (or of the network).
+    /// Four bytes of address family, in the byte order of the capturing machine or of the network.
     Loopback,
     Cooked1,
     Cooked2,
 }
 
 impl Link {
-    /// By number in the registry of the tcpdump group.
+    /// Link header for a number in the registry of the tcpdump group.
     fn of(link_type: u32) -> Option<Self> {
         Some(match link_type {
             0 | 108 => Self::Loopback,
             1 => Self::Ethernet,
-            // 12 and 14 are what DLT_RAW is on different systems; 228 and 229 name the IP version
+            // 12 and 14 are DLT_RAW on different systems; 228 and 229 are raw IPv4 and IPv6
             12 | 14 | 101 | 228 | 229 => Self::RawIp,
             113 => Self::Cooked1,
             276 => Self::Cooked2,
@@ -99,7 +99,7 @@ impl Link {
         })
     }
 
-    /// The type of the network packet and where it begins.
+    /// Type and offset of the network packet.
     fn strip(&self, data: &[u8]) -> Option<(EtherType, usize)> {
         let ether_type_at =
             |at: usize| Some(EtherType(u16::from_be_bytes([*data.get(at)?, *data.get(at + 1)?])));
@@ -108,7 +108,7 @@ impl Link {
             Self::Cooked1 => Some((ether_type_at(14)?, 16)),
             Self::Cooked2 => Some((ether_type_at(0)?, 20)),
             Self::RawIp => Some((by_version(*data.first()?)?, 0)),
-            // the address family of IPv6 differs between systems: the version field does not
+            // the address family of IPv6 differs between systems; the version field does not
             Self::Loopback => Some((by_version(*data.get(4)?)?, 4)),
         }
         .filter(|(_, skipped)| *skipped <= data.len())
@@ -152,7 +152,7 @@ fn tcp_packet(ether_type: EtherType, data: &[u8], wire_len: u32) -> Option<TcpPa
         }
         LaxNetSlice::Arp(_) => return None,
     };
-    // segmentation offload leaves the length field at zero: the frame's own length tells
+    // segmentation offload leaves the length field at zero: use the length of the frame
     let ip_len = if claimed == 0 { on_wire } else { claimed };
     if ip_len > MAX_IP_LEN {
         return None;
@@ -186,12 +186,12 @@ fn tcp_packet(ether_type: EtherType, data: &[u8], wire_len: u32) -> Option<TcpPa
 }
 
 impl TcpPacket {
-    /// What of the options was kept; the first damaged or cut one ends the list.
+    /// Reads the captured options; the first damaged or truncated one ends the list.
     fn read_options(&mut self, options: &[u8]) {
         for option in TcpOptionsIterator::from_slice(options).map_while(Result::ok) {
             match option {
                 TcpOptionElement::MaximumSegmentSize(mss) => self.mss = Some(mss),
-                // RFC 7323, section 2.3: a larger shift is to be taken for 14
+                // RFC 7323, section 2.3: a shift above 14 counts as 14
                 TcpOptionElement::WindowScale(shift) => self.window_scale = Some(shift.min(14)),
                 TcpOptionElement::Timestamp(value, echo) => self.timestamps = Some((value, echo)),
                 TcpOptionElement::SelectiveAcknowledgement(first, more) => {

@@ -1,10 +1,11 @@
-//! Seconds as a floating-point number, for estimates and reports; the contract has integers only.
+//! Seconds as floating-point numbers, for estimates and reports; the contract crate has integers only.
 
 use firstflight_contract::Nanos;
 
 /// Conversion to seconds.
 pub trait Seconds {
-    /// The time in seconds, rounded to the nearest `f64`.
+    /// Time in seconds, rounded to the nearest `f64`.
+    #[expect(clippy::wrong_self_convention, reason = "times are small and copied, as in `Duration`")]
     fn as_secs_f64(self) -> f64;
 }
 

@@ -1,13 +1,13 @@
-//! Curves thinned for plots.
+//! Curves of a connection, thinned for plots.
 
 use crate::seconds::Seconds;
 use firstflight_contract::Nanos;
 
 use crate::observed::Series;
-use crate::trace::{Piece, Trace};
+use crate::packet_trace::{PacketTrace, Piece};
 
-/// The curves of a connection, from the moment it was established.
-pub(crate) fn of(trace: &Trace, established: Nanos) -> Series {
+/// Curves of a connection, with times from its establishment.
+pub(crate) fn of(trace: &PacketTrace, established: Nanos) -> Series {
     let since = |at: Nanos| at.saturating_sub(established).as_secs_f64();
     let sent = trace.sends.iter().map(|send| (since(send.at), send.flight as f64));
     let left = trace.acks.iter().map(|ack| (since(ack.at), ack.flight as f64));
@@ -30,7 +30,7 @@ pub(crate) fn of(trace: &Trace, established: Nanos) -> Series {
     }
 }
 
-/// Times in order; of those closer than two points of a plot the first.
+/// Thins ordered times: of times closer together than two points of a plot only the first is kept.
 fn moments(times: impl Iterator<Item = f64> + Clone) -> Vec<f64> {
     let (least, most) = times.clone().fold((f64::INFINITY, 0.0), |(a, b), at| (at.min(a), at.max(b)));
     let span = (most - least) / Series::POINTS as f64;

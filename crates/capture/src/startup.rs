@@ -1,27 +1,27 @@
-//! Where start-up ended, as far as packets show it.
+//! Detection of the end of start-up in the packets of a connection.
 
 use firstflight_contract::Nanos;
 
 use crate::connection::window_full;
-use crate::observed::{ExitReason, Startup, StartupExit};
-use crate::trace::Trace;
+use crate::observed::{ExitReason, ObservedExit, Startup};
+use crate::packet_trace::PacketTrace;
 use crate::view::View;
 
-/// Slow start sends two segments for each one that arrives (one and a half where ACKs are delayed and counted, not
-/// their bytes), congestion avoidance one: a round below this has stopped doubling.
+/// Slow start sends two segments per segment that arrives (one and a half with delayed ACKs counted by ACK,
+/// not by byte), congestion avoidance one. A round below this ratio has stopped doubling.
 const GROWTH: f64 = 1.25;
 
-/// Finds the end of start-up: the first retransmission or mark, or the first round that sent hardly more than it
-/// delivered although neither the application nor the receive window held it back.
-pub(crate) fn startup(trace: &Trace, established: Nanos) -> Startup {
+/// Finds the end of start-up: the first retransmission or mark, or the first round that sends hardly more
+/// than it delivers although neither the application nor the receive window limits it.
+pub(crate) fn startup(trace: &PacketTrace, established: Nanos) -> Startup {
     let lost = first_retransmission(trace).map(|at| (at, ExitReason::Loss));
     let marked = trace.acks.iter().find(|ack| ack.marked).map(|ack| (ack.at, ExitReason::Mark));
-    let told = [lost, marked].into_iter().flatten().min_by_key(|(at, _)| *at);
-    // a round in which the sender was told to stop has slowed for that reason
-    let until = told.map_or(Nanos::NEVER, |(at, _)| at);
-    let first = slowed(trace, until).map(|at| (at, ExitReason::Slowed)).or(told);
+    let signal = [lost, marked].into_iter().flatten().min_by_key(|(at, _)| *at);
+    // a round in which a loss or mark reached the sender slowed for that reason
+    let until = signal.map_or(Nanos::NEVER, |(at, _)| at);
+    let first = slowed(trace, until).map(|at| (at, ExitReason::Slowed)).or(signal);
     Startup {
-        exit: first.map(|(at, reason)| StartupExit {
+        exit: first.map(|(at, reason)| ObservedExit {
             time: at.saturating_sub(established),
             cwnd_packets: flight_up_to(trace, at) as f64 / f64::from(trace.mss),
             reason,
@@ -29,19 +29,20 @@ pub(crate) fn startup(trace: &Trace, established: Nanos) -> Startup {
     }
 }
 
-fn first_retransmission(trace: &Trace) -> Option<Nanos> {
-    // `resent_at` is the last time: of the piece sent again first it may lie later, so the sends tell
+fn first_retransmission(trace: &PacketTrace) -> Option<Nanos> {
+    // `resent_at` is the time of the last retransmission, so the first one is found among the transmissions
     let any = trace.pieces.iter().any(|piece| piece.lost());
     trace.sends.iter().find(|send| any && !send.new).map(|send| send.at)
 }
 
-fn flight_up_to(trace: &Trace, at: Nanos) -> u64 {
+fn flight_up_to(trace: &PacketTrace, at: Nanos) -> u64 {
     trace.sends.iter().take_while(|send| send.at <= at).map(|send| send.flight).max().unwrap_or(0)
 }
 
-/// A round: from a send until the data sent up to then has arrived.
-fn slowed(trace: &Trace, until: Nanos) -> Option<Nanos> {
-    // where a queue does not show, rounds seem to stop growing when the path is full
+/// Finds the first round that stopped doubling. A round lasts from a transmission until the data sent up to
+/// then has arrived.
+fn slowed(trace: &PacketTrace, until: Nanos) -> Option<Nanos> {
+    // if the queue is not visible, rounds seem to stop growing as soon as the path is full
     if trace.view == View::Shifted {
         return None;
     }
@@ -50,7 +51,7 @@ fn slowed(trace: &Trace, until: Nanos) -> Option<Nanos> {
     // the first flight has no acknowledgements to compare with
     let mut round = next_round(trace, &mut index, trace.sends.first()?.end)?;
     while let Some(end) = next_round(trace, &mut index, trace.sends[round].end) {
-        // what is sent again after it was acknowledged would end its round before it began
+        // data retransmitted after its acknowledgement would end its round before it began
         let end = end.max(round + 1);
         if end > last_new || trace.sends[end].at >= until {
             return None;
@@ -69,8 +70,9 @@ fn slowed(trace: &Trace, until: Nanos) -> Option<Nanos> {
     None
 }
 
-/// The first send after everything before `data` was acknowledged. `index` counts the acknowledgements looked at.
-fn next_round(trace: &Trace, index: &mut usize, data: u64) -> Option<usize> {
+/// First transmission after everything before `data` was acknowledged. `index` counts the processed
+/// acknowledgements.
+fn next_round(trace: &PacketTrace, index: &mut usize, data: u64) -> Option<usize> {
     while *index < trace.acks.len() && trace.acks[*index].ack < data {
         *index += 1;
     }
@@ -79,8 +81,8 @@ fn next_round(trace: &Trace, index: &mut usize, data: u64) -> Option<usize> {
     (send < trace.sends.len()).then_some(send)
 }
 
-/// When the flight came within a twentieth of its largest value before send `end`.
-fn stopped_growing(trace: &Trace, end: usize) -> Nanos {
+/// Time at which the flight first came within a twentieth of its maximum before transmission `end`.
+fn stopped_growing(trace: &PacketTrace, end: usize) -> Nanos {
     let sends = &trace.sends[..=end];
     let most = sends.iter().map(|send| send.flight).max().unwrap_or(0);
     let near = sends.iter().find(|send| send.flight * 20 >= most * 19);

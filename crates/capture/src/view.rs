@@ -1,12 +1,13 @@
-//! The sender's view of a connection captured elsewhere.
+//! Conversion of a capture taken elsewhere to the sender's times.
 //!
-//! Every estimator wants to know when data left the sender and when its acknowledgement came back. Away from the
-//! sender a capture shows neither, but it can be moved there. What the receiver sends reaches the sender a near half
-//! of the round trip later: the shortest time from an acknowledgement to the first packet that echoes its time stamp,
-//! as in passive ping (Nichols' `pping`; Strowes 2013). Data left the sender when its own time stamp says. The two
-//! clocks share no zero, but the delay of the packet that was fastest is known to hold no queue, and every other
-//! one's excess over it is queueing ahead of the capture (Moon, Skelly and Towsley 1999). A stamp tells the time to a
-//! tick only: packets are put at the end of theirs, so that a wait is never taken for longer than it was.
+//! Every estimator needs the time at which data left the sender and the time at which its acknowledgement
+//! came back. A capture away from the sender shows neither, but its times can be moved there. Packets of the
+//! receiver reach the sender one near half of the round trip later: the shortest time from an acknowledgement
+//! to the first packet that echoes its time stamp, as in passive ping (Nichols' `pping`; Strowes 2013). Data
+//! left the sender at the time of its own time stamp. The two clocks have different origins, but the fastest
+//! packet is known to have met no queue, and the excess delay of every other packet is queueing ahead of the
+//! capture (Moon, Skelly and Towsley 1999). A stamp has the resolution of a tick: packets are placed at the
+//! end of theirs, so that a wait is never overestimated.
 
 use std::collections::BTreeMap;
 
@@ -14,20 +15,20 @@ use firstflight_contract::Nanos;
 
 use crate::flows::{Flow, Packet, Side};
 
-/// How the sender's times in a trace were come by.
+/// Origin of the sender's times in a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum View {
     /// As captured.
     #[default]
     AtSender,
-    /// Moved by the sender's time stamps, which tell times to this.
+    /// Moved by the sender's time stamps, with this resolution.
     Stamped(Nanos),
-    /// Moved by a constant: queueing ahead of the capture does not show.
+    /// Moved by a constant: queueing ahead of the capture is invisible.
     Shifted,
 }
 
 impl View {
-    /// How much later than told a packet may not have been sent, but how much earlier it may.
+    /// Uncertainty of a transmission time: a packet may have been sent earlier by this, but not later.
     pub(crate) fn resolution(self) -> Nanos {
         match self {
             Self::Stamped(tick) => tick,
@@ -36,9 +37,10 @@ impl View {
     }
 }
 
-/// Moves the times of `flow` to where the data's `sender` is. `near` is the near half of the handshake's round trip,
-/// `full` the payload of a full segment: smaller ones are faster through the bottleneck and no measure for others.
-/// `None`, and nothing moved, where neither that nor time stamps tell how far away it is.
+/// Moves the times of `flow` to the `sender` of the data. `near` is the near half of the handshake's round
+/// trip, `full` the payload of a full segment; smaller ones pass the bottleneck faster and are no measure for
+/// others. Returns `None` and moves nothing if neither `near` nor time stamps give the distance to the
+/// sender.
 pub(crate) fn move_to_sender(flow: &mut Flow, sender: Side, near: Option<Nanos>, full: u32) -> Option<View> {
     let is_full = |packet: &Packet| packet.side == sender && packet.payload >= full;
     let clock = Clock::of(flow, is_full, flow.clock_step());
@@ -47,7 +49,7 @@ pub(crate) fn move_to_sender(flow: &mut Flow, sender: Side, near: Option<Nanos>,
             packet.at = packet.at.saturating_sub(clock.excess(packet));
         }
     }
-    // a packet that was moved forward was not released any later than it says
+    // a packet that was moved forward was not released any later than its new time
     let near = shortest_echo(flow, sender, is_full).or(near)?;
     for packet in flow.packets.iter_mut().filter(|packet| packet.side != sender) {
         packet.at = packet.at.saturating_add(near);
@@ -56,11 +58,12 @@ pub(crate) fn move_to_sender(flow: &mut Flow, sender: Side, near: Option<Nanos>,
     Some(clock.map_or(View::Shifted, |clock| View::Stamped(clock.blur)))
 }
 
-/// Shortest time from a packet of the receiver to one of the sender that echoes its time stamp, of `kind`.
+/// Shortest time from a packet of the receiver to a packet of the sender that echoes its time stamp and
+/// satisfies `kind`.
 ///
-/// Packets that share a stamp count from the first of them, so that the true time is never longer.
+/// Packets with equal stamps count from the first of them, so the result never underestimates the time.
 pub(crate) fn shortest_echo(flow: &Flow, sender: Side, kind: impl Fn(&Packet) -> bool) -> Option<Nanos> {
-    /// Stamps that may be under way at once.
+    /// Maximum number of stamps in transit.
     const KEPT: usize = 4096;
     let mut stamped: BTreeMap<u32, Nanos> = BTreeMap::new();
     let mut order = std::collections::VecDeque::new();
@@ -86,12 +89,12 @@ pub(crate) fn shortest_echo(flow: &Flow, sender: Side, kind: impl Fn(&Packet) ->
     shortest
 }
 
-/// The clock of the sender's time stamps, set to the capture's by the data that was fastest.
+/// Clock of the sender's time stamps, aligned with the capture's clock by the fastest data packet.
 struct Clock {
     tick: Nanos,
-    /// What is not known of a packet's delay: the tick, and the step of the capture's clock.
+    /// Uncertainty of a delay: one tick plus the step of the capture's clock.
     blur: Nanos,
-    /// The first stamp, and the capture's time less the fastest delay then.
+    /// First stamp, and the capture's time minus the fastest delay at that stamp.
     zero: (u32, i128),
 }
 
@@ -107,7 +110,8 @@ impl Clock {
         Some(Self { tick, blur: tick.saturating_add(step), zero: (first, zero) })
     }
 
-    /// How much longer than the fastest packet this one took to the point of capture, at least.
+    /// Minimum excess of this packet's delay, from the sender to the point of capture, over that of the
+    /// fastest packet.
     fn excess(&self, packet: &Packet) -> Nanos {
         let Some((stamp, _)) = packet.timestamps else { return Nanos::ZERO };
         let sent = self.zero.1 + since(self.zero.0, stamp, self.tick) + i128::from(self.blur.0);
@@ -119,12 +123,12 @@ fn since(first: u32, stamp: u32, tick: Nanos) -> i128 {
     i128::from(stamp.wrapping_sub(first) as i32) * i128::from(tick.0)
 }
 
-/// How often the clock behind two stamps ticks: one of the rates in use, as queueing between the two changes what the
-/// stamps seem to say (RFC 7323, section 5.4: a tick between 1 ms and 1 s; Linux may count microseconds).
+/// Tick of the clock behind two stamps: one of the rates in use, since queueing between the two packets
+/// distorts the measured tick (RFC 7323, section 5.4: 1 ms to 1 s; Linux may count microseconds).
 fn tick(first: (Nanos, u32), last: (Nanos, u32)) -> Option<Nanos> {
     const TICKS: [Nanos; 5] =
         [Nanos(1_000), Nanos(1_000_000), Nanos(4_000_000), Nanos(10_000_000), Nanos(100_000_000)];
-    /// So many ticks tell one rate from another.
+    /// Number of ticks needed to distinguish the rates.
     const FEW: i32 = 8;
     const LIKE: f64 = 1.5;
     let ticks = last.1.wrapping_sub(first.1) as i32;

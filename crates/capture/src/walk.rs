@@ -1,27 +1,34 @@
-//! The walk over a connection's packets that fills its [`Trace`].
+//! Pass over the packets of a connection that fills its [`PacketTrace`].
 
 use firstflight_contract::Nanos;
 
 use crate::flows::{Flow, Packet, Side};
 use crate::packet::Flags;
-use crate::trace::{Ack, Piece, Sending, Trace, receive_scale};
+use crate::packet_trace::{CapturedAck, PacketTrace, Piece, SentPacket, receive_scale};
 
-/// A hole larger than this many segments is no loss in the capture but a number that means nothing.
+/// Largest gap that counts as packets missed by the capture, in segments; a larger one is an implausible
+/// number.
 const MAX_MISSED: u64 = 1 << 16;
 
-/// Retransmitted pieces looked at in one connection: only damage and malice reach it.
+/// Maximum number of retransmitted pieces processed per connection; only damaged or hostile files reach it.
 const MAX_WORK: u64 = 1 << 26;
 
-/// Walks the packets of `flow` whose data, from number `origin` on, `sender` sent. `budget` is what is left of
-/// [`crate::trace::MAX_PIECES`].
-pub(crate) fn walk(flow: &Flow, sender: Side, trace: Trace, origin: u64, budget: &mut usize) -> Trace {
+/// Processes the packets of `flow` with `sender` as the sender of the data, whose first byte has number
+/// `origin`. `budget` is the rest of [`crate::packet_trace::MAX_PIECES`].
+pub(crate) fn walk(
+    flow: &Flow,
+    sender: Side,
+    trace: PacketTrace,
+    origin: u64,
+    budget: &mut usize,
+) -> PacketTrace {
     let mut walk = Walk {
         trace,
         origin,
         undelivered: Undelivered::default(),
         cumulative: 0,
         outstanding: 0,
-        last_sign: Nanos::ZERO,
+        last_activity: Nanos::ZERO,
         latest_rtt: None,
         work: 0,
     };
@@ -46,32 +53,32 @@ pub(crate) fn walk(flow: &Flow, sender: Side, trace: Trace, origin: u64, budget:
 }
 
 struct Walk {
-    trace: Trace,
+    trace: PacketTrace,
     /// Number of the first data byte.
     origin: u64,
     undelivered: Undelivered,
-    /// Acknowledged so far, from the first data byte.
+    /// Cumulatively acknowledged bytes.
     cumulative: u64,
     /// Bytes sent and not known to have arrived.
     outstanding: u64,
-    /// When the sender last sent or heard anything.
-    last_sign: Nanos,
+    /// Time of the last packet that the sender sent or received.
+    last_activity: Nanos,
     latest_rtt: Option<Nanos>,
-    /// Pieces marked as sent again so far.
+    /// Retransmitted pieces processed so far.
     work: u64,
 }
 
 impl Walk {
-    /// Whether far more time has passed than any sender waits for acknowledgements before it sends again: the clock was
-    /// set, or the machine slept.
+    /// Whether more time has passed than any sender waits for acknowledgements before it retransmits: the
+    /// clock was set, or the machine slept.
     fn time_leaps(&self, packet: &Packet, sender: Side) -> bool {
         const LONG: Nanos = Nanos::from_secs(3);
         // Linux's TCP_RTO_MAX
         const LONGEST_RTO: Nanos = Nanos::from_secs(120);
-        let silent = packet.at.saturating_sub(self.last_sign);
+        let silent = packet.at.saturating_sub(self.last_activity);
         let patience = self.latest_rtt.map_or(Nanos::NEVER, |rtt| LONG.max(Nanos(rtt.0.saturating_mul(8))));
-        let again = packet.side == sender && packet.data_start() < self.origin + self.trace.end();
-        self.outstanding > 0 && silent > if again { LONGEST_RTO } else { patience }
+        let retransmitted = packet.side == sender && packet.data_start() < self.origin + self.trace.end();
+        self.outstanding > 0 && silent > if retransmitted { LONGEST_RTO } else { patience }
     }
 
     fn on_data(&mut self, packet: &Packet, budget: usize) {
@@ -87,12 +94,12 @@ impl Walk {
             return;
         }
         if start < known {
-            self.send_again(packet, start, end.min(known));
+            self.retransmit(packet, start, end.min(known));
         }
         if end > known {
             self.add_pieces(start.max(known), end, packet.at);
         }
-        self.trace.sends.push(Sending {
+        self.trace.sends.push(SentPacket {
             at: packet.at,
             len: packet.payload,
             flight: self.outstanding,
@@ -100,10 +107,11 @@ impl Walk {
             new: end > known,
             acks_before: self.trace.acks.len() as u32,
         });
-        self.last_sign = packet.at;
+        self.last_activity = packet.at;
     }
 
-    /// Adds what the capture missed before `start`; `false` where the budget does not allow the packet.
+    /// Adds the pieces before `start` that the capture missed; `false` if the budget does not allow the
+    /// packet.
     fn make_room(&mut self, packet: &Packet, start: u64, end: u64, budget: usize) -> bool {
         let known = self.trace.end();
         let mss = u64::from(self.trace.mss);
@@ -147,9 +155,9 @@ impl Walk {
         self.outstanding += end - start;
     }
 
-    fn send_again(&mut self, packet: &Packet, start: u64, end: u64) {
+    fn retransmit(&mut self, packet: &Packet, start: u64, end: u64) {
         let first = self.trace.pieces.partition_point(|piece| piece.end() <= start);
-        let mut again = 0;
+        let mut count = 0;
         let stamp = packet.timestamps.map(|(value, _)| value);
         let mut ahead = first.checked_sub(1).map_or(Nanos::NEVER, |ahead| self.trace.pieces[ahead].sent);
         let mut hole_before = first > 0 && ahead == Nanos::NEVER && self.trace.pieces[first - 1].resent > 0;
@@ -162,9 +170,9 @@ impl Walk {
                     (ahead, hole_before) = (packet.at, false);
                     continue;
                 }
-                // It went out between the packets around the hole. But no sender knows of a loss before a round trip: a
-                // hole that begins to fill sooner was left by the end of a flight, and what lies behind it was sent
-                // out of sequence. Nothing tells when then.
+                // The piece was sent between the packets around the hole. But no sender detects a loss within
+                // a round trip: a hole that begins to fill sooner is the end of a flight whose later data was
+                // sent out of sequence. Its transmission time is then unknown.
                 let soon = self
                     .latest_rtt
                     .is_some_and(|rtt| packet.at.saturating_sub(piece.resent_at) < Nanos(rtt.0 / 2));
@@ -181,15 +189,15 @@ impl Walk {
             piece.resent += 1;
             piece.resent_at = packet.at;
             piece.resent_stamp = piece.resent_stamp.or(stamp);
-            again += 1;
+            count += 1;
         }
-        self.trace.resent_packets += again;
-        self.trace.resent_times.extend((0..again).map(|_| packet.at));
-        self.work += again;
+        self.trace.resent_packets += count;
+        self.trace.resent_times.extend((0..count).map(|_| packet.at));
+        self.work += count;
         self.trace.cut |= self.work > MAX_WORK;
-        // RFC 6298: no timer fires sooner than a round trip after the last acknowledgement
-        let silent = packet.at.saturating_sub(self.last_sign);
-        if again > 0 && self.latest_rtt.is_some_and(|rtt| silent > rtt) {
+        // RFC 6298: no timer fires within a round trip of the last acknowledgement
+        let silent = packet.at.saturating_sub(self.last_activity);
+        if count > 0 && self.latest_rtt.is_some_and(|rtt| silent > rtt) {
             self.trace.timeouts += 1;
         }
     }
@@ -221,14 +229,14 @@ impl Walk {
         }
         let repeats = ack == self.cumulative && packet.payload == 0 && self.outstanding > 0;
         self.cumulative = self.cumulative.max(ack);
-        self.last_sign = packet.at;
+        self.last_activity = packet.at;
         let all_here = self.cumulative == self.trace.end() && self.cumulative > 0;
         if all_here && packet.payload > 0 && self.trace.answered.is_none() {
             self.trace.answered = Some(packet.at);
         } else if !all_here {
             self.trace.answered = None;
         }
-        self.trace.acks.push(Ack {
+        self.trace.acks.push(CapturedAck {
             at: packet.at,
             ack,
             bytes: news.bytes,
@@ -243,7 +251,7 @@ impl Walk {
         });
     }
 
-    /// The first block where it reports data that came twice (RFC 2883, section 4): below the acknowledgement, or
+    /// First block, if it reports a duplicate (RFC 2883, section 4): it lies below the acknowledgement or
     /// inside the second block.
     fn duplicate_block(&self, blocks: &[(u64, u64)], ack: u64) -> Option<(u64, u64)> {
         let &(start, end) = blocks.first()?;
@@ -259,7 +267,7 @@ impl Walk {
     }
 
     fn mark_spurious(&mut self, start: u64, end: u64) {
-        // a block as long as this is no segment but damage
+        // a longer block is damage rather than a segment
         const MOST: usize = 64;
         let range = self.range(start, end);
         for piece in self.trace.pieces[range].iter_mut().take(MOST).filter(|piece| piece.resent == 1) {
@@ -267,8 +275,9 @@ impl Walk {
         }
     }
 
-    /// The Eifel test (RFC 3522): the acknowledgement that first covers a piece echoes a time stamp older than its
-    /// retransmission's, so it answers the original. It holds for the piece at the left edge only.
+    /// Eifel test (RFC 3522): the acknowledgement that first covers a piece echoes a time stamp older than
+    /// that of its retransmission, so it acknowledges the original. The test holds only for the piece at the
+    /// left edge.
     fn detect_spurious(&mut self, edge: usize, packet: &Packet) {
         let piece = &mut self.trace.pieces[edge];
         if let (Some(stamp), Some((_, echo))) = (piece.resent_stamp, packet.timestamps) {
@@ -314,7 +323,7 @@ impl Walk {
     }
 }
 
-/// What one acknowledgement newly reports.
+/// Data newly reported by one acknowledgement.
 #[derive(Default)]
 struct News {
     bytes: u64,
@@ -322,11 +331,11 @@ struct News {
     pieces: Option<(u32, u32)>,
 }
 
-/// The pieces not yet arrived, as a disjoint-set forest: finding the next one costs next to nothing even where the
-/// same SACK block comes a thousand times.
+/// Pieces that have not arrived, as a disjoint-set forest: finding the next one is cheap even if the same
+/// SACK block is repeated a thousand times.
 #[derive(Default)]
 struct Undelivered {
-    /// A piece that arrived points at a later one; the last entry is beyond the end.
+    /// An arrived piece points to a later one; the last entry is past the end.
     next: Vec<u32>,
 }
 
@@ -338,7 +347,7 @@ impl Undelivered {
         self.next.push(self.next.len() as u32);
     }
 
-    /// The first piece from `from` on that has not arrived, or the number of pieces.
+    /// First piece at or after `from` that has not arrived, or the number of pieces.
     fn next(&mut self, from: usize) -> usize {
         if self.next.is_empty() {
             return 0;

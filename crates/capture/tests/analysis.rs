@@ -1,4 +1,4 @@
-//! What a connection did, from exchanges small enough to work out by hand.
+//! Analysis of connections, on exchanges small enough to compute by hand.
 
 mod common;
 
@@ -11,7 +11,8 @@ fn ms(ms: u64) -> u64 {
     ms * 1_000
 }
 
-/// A connection open after `rtt` milliseconds with segments of 1000 bytes, then `packets`, whose times count from there.
+/// A handshake of `rtt` milliseconds with segments of 1000 bytes, then `packets` with times counted from its
+/// end.
 fn opened(rtt: u64, packets: Vec<(u64, Tcp)>) -> Vec<(u64, Tcp)> {
     let open = ms(rtt);
     // time stamps take 12 bytes of every segment
@@ -22,7 +23,7 @@ fn opened(rtt: u64, packets: Vec<(u64, Tcp)>) -> Vec<(u64, Tcp)> {
 }
 
 #[test]
-fn completion_runs_from_the_syn_ack_to_the_acknowledgement_of_the_last_byte() {
+fn completion_is_the_time_from_the_syn_ack_to_the_ack_of_the_last_byte() {
     let observed = only(&opened(
         50,
         vec![
@@ -44,7 +45,7 @@ fn completion_runs_from_the_syn_ack_to_the_acknowledgement_of_the_last_byte() {
 
 #[test]
 fn sequence_numbers_wrap() {
-    // 1500 bytes from 2^32 - 600 on: the second segment begins at 400
+    // 1500 bytes from 2^32 - 600: the second segment begins at 400
     let start = 0u32.wrapping_sub(600);
     let observed = only(&[
         (0, data(start, 1000)),
@@ -58,7 +59,7 @@ fn sequence_numbers_wrap() {
 }
 
 #[test]
-fn segments_larger_than_the_path_takes_are_counted_in_the_pieces_the_hardware_sends() {
+fn offloaded_segments_are_counted_as_the_packets_that_the_hardware_sends() {
     // 4500 bytes in segments of 1000: four full ones and a half
     let observed = only(&opened(50, vec![(0, data(1, 4500)), (ms(50), ack(4501))])).observed;
     assert_eq!((observed.mss, observed.packets, observed.first_flight_packets), (1000, 5, 5));
@@ -72,7 +73,7 @@ fn without_a_handshake_the_largest_payload_that_fits_ethernet_is_a_full_segment(
     assert!(!observed.handshake);
 }
 
-/// Four segments of which the second is lost; `last` ends the exchange.
+/// Four segments of which the second is lost, followed by the packets `last`.
 fn one_lost(last: Vec<(u64, Tcp)>) -> Vec<(u64, Tcp)> {
     let mut packets = vec![
         (0, data(1, 1000).stamps(100, 1)),
@@ -89,11 +90,11 @@ fn one_lost(last: Vec<(u64, Tcp)>) -> Vec<(u64, Tcp)> {
 }
 
 #[test]
-fn a_loss_is_a_retransmission_that_was_needed() {
+fn a_retransmission_that_was_needed_counts_as_a_loss() {
     let observed = only(&one_lost(vec![(ms(103), ack(4001).stamps(553, 153))])).observed;
     assert_eq!((observed.retransmits, observed.lost_packets, observed.spurious_retransmits), (1, 1, 0));
     assert_eq!((observed.packets, observed.bytes, observed.delivered_bytes), (5, 4000, 4000));
-    // of the pieces sent once: 50 ms, up to 52 ms less 3 us
+    // pieces sent once: 50 ms, up to 52 ms minus 3 us
     assert_eq!(observed.rtt_span, Some((Nanos::from_micros(50_000), Nanos::from_micros(51_997))));
     assert_eq!(observed.timeouts, 0);
     let exit = observed.startup.exit.unwrap();
@@ -101,7 +102,7 @@ fn a_loss_is_a_retransmission_that_was_needed() {
 }
 
 #[test]
-fn an_acknowledgement_that_echoes_the_first_transmission_shows_the_second_was_not_needed() {
+fn an_ack_that_echoes_the_original_shows_a_spurious_retransmission() {
     // 50 ms after the retransmission, but the echo is 100 and not 153
     let observed = only(&one_lost(vec![(ms(103), ack(4001).stamps(553, 100))])).observed;
     assert_eq!((observed.retransmits, observed.lost_packets, observed.spurious_retransmits), (1, 0, 1));
@@ -109,7 +110,7 @@ fn an_acknowledgement_that_echoes_the_first_transmission_shows_the_second_was_no
 }
 
 #[test]
-fn a_duplicate_sack_shows_the_retransmission_was_not_needed() {
+fn a_duplicate_sack_shows_a_spurious_retransmission() {
     let duplicate = ack(4001).stamps(553, 153).with(SelectiveAcknowledgement((1001, 2001), [None; 3]));
     let observed =
         only(&one_lost(vec![(ms(103), ack(4001).stamps(553, 153)), (ms(104), duplicate)])).observed;
@@ -117,14 +118,14 @@ fn a_duplicate_sack_shows_the_retransmission_was_not_needed() {
 }
 
 #[test]
-fn an_acknowledgement_right_after_a_retransmission_is_that_of_the_original() {
-    // 10 ms after it, where the shortest round trip is 50 ms
+fn an_ack_right_after_a_retransmission_acknowledges_the_original() {
+    // 10 ms after it, with a shortest round trip of 50 ms
     let observed = only(&one_lost(vec![(ms(63), ack(4001).stamps(513, 153))])).observed;
     assert_eq!((observed.lost_packets, observed.spurious_retransmits), (0, 1));
 }
 
 #[test]
-fn a_retransmission_out_of_silence_is_a_timeout() {
+fn a_retransmission_after_a_silence_counts_as_a_timeout() {
     let observed = only(&opened(
         50,
         vec![
@@ -140,7 +141,7 @@ fn a_retransmission_out_of_silence_is_a_timeout() {
 }
 
 #[test]
-fn a_keep_alive_is_no_retransmission() {
+fn a_keep_alive_does_not_count_as_a_retransmission() {
     let mut packets = vec![(0, data(1, 1000)), (ms(50), ack(1001))];
     packets.extend([(ms(900), data(1000, 1)), (ms(950), ack(1001))]);
     let observed = only(&opened(50, packets)).observed;
@@ -148,7 +149,7 @@ fn a_keep_alive_is_no_retransmission() {
 }
 
 #[test]
-fn the_handshake_tells_where_the_capture_was_taken() {
+fn the_handshake_shows_the_point_of_capture() {
     // SYN-ACK after `far`, the opener's ACK after `near`
     let at = |far: u64, near: u64| {
         let mut packets = handshake(ms(far), 1000);
@@ -163,12 +164,12 @@ fn the_handshake_tells_where_the_capture_was_taken() {
 }
 
 #[test]
-fn a_sender_that_was_opened_starts_with_the_openers_ack() {
+fn a_passive_opener_is_established_by_the_ack_of_its_syn() {
     let turned: Vec<_> = handshake(ms(40), 1000)
         .into_iter()
         .map(|(us, tcp)| (us, Tcp { from_sender: !tcp.from_sender, ..tcp }))
         .collect();
-    // the SYN-ACK leaves at once, the opener's ACK comes a round trip later
+    // the SYN-ACK leaves at once, the opener's ACK arrives a round trip later
     let times = [0, 100, ms(40) + 100];
     let mut packets: Vec<_> = times.into_iter().zip(turned).map(|(us, (_, tcp))| (us, tcp)).collect();
     packets.extend([(ms(41), data(1, 1000)), (ms(82), ack(1001))]);
@@ -179,7 +180,7 @@ fn a_sender_that_was_opened_starts_with_the_openers_ack() {
 }
 
 #[test]
-fn a_syn_sent_twice_opens_the_connection_but_tells_no_round_trip() {
+fn a_retransmitted_syn_establishes_the_connection_without_an_rtt() {
     let mut packets = opened(50, vec![(0, data(1, 1000)), (ms(50), ack(1001))]);
     let again = packets[0].1.clone();
     packets.insert(1, (ms(20), again));
@@ -192,7 +193,7 @@ fn a_syn_sent_twice_opens_the_connection_but_tells_no_round_trip() {
 }
 
 #[test]
-fn echoed_time_stamps_tell_where_a_capture_without_handshake_was_taken() {
+fn echoed_time_stamps_show_the_point_of_capture_without_a_handshake() {
     let at = |far: u64, near: u64| {
         let (sent, acked) = (ms(100), ms(100 + far));
         let released = acked + ms(near);
@@ -212,8 +213,8 @@ fn echoed_time_stamps_tell_where_a_capture_without_handshake_was_taken() {
 }
 
 #[test]
-fn time_with_nothing_in_flight_is_the_applications() {
-    // all acknowledged at 50 ms, the next data at 80 ms; then a half segment at 130 ms holds back the rest until 140 ms
+fn time_with_nothing_in_flight_counts_as_application_limited() {
+    // all acknowledged at 50 ms, next data at 80 ms; a half segment at 130 ms, the rest at 140 ms
     let observed = only(&opened(
         50,
         vec![
@@ -232,7 +233,7 @@ fn time_with_nothing_in_flight_is_the_applications() {
 }
 
 #[test]
-fn a_full_receive_window_holds_the_sender_back() {
+fn a_full_receive_window_counts_as_window_limited() {
     // windows of 16 << 7 = 2048 bytes: room for two segments of 1000, not for a third
     let small = |number: u32| Tcp { window: 16, ..ack(number) };
     let observed = only(&opened(
@@ -251,7 +252,8 @@ fn a_full_receive_window_holds_the_sender_back() {
     assert_eq!(observed.window_limited, Nanos::from_millis(49));
 }
 
-/// Rounds of 50 ms: each sends the given number of segments and sees the round before acknowledged, a packet each.
+/// Rounds of 50 ms: each sends this number of segments and receives one ACK per segment of the previous
+/// round.
 fn rounds(sizes: &[u32]) -> Vec<(u64, Tcp)> {
     let mut packets = Vec::new();
     let (mut seq, mut acked) = (1, 1);
@@ -277,7 +279,7 @@ fn rounds(sizes: &[u32]) -> Vec<(u64, Tcp)> {
 }
 
 #[test]
-fn start_up_ends_where_a_round_no_longer_sends_more_than_it_delivers() {
+fn start_up_ends_in_the_first_round_that_sends_no_more_than_it_delivers() {
     let exit = only(&rounds(&[10, 20, 40, 40, 41, 42, 42])).observed.startup.exit.unwrap();
     assert_eq!(exit.reason, ExitReason::Slowed);
     // the flight reaches 40 segments in the round that begins at 100 ms, and stays there
@@ -286,12 +288,12 @@ fn start_up_ends_where_a_round_no_longer_sends_more_than_it_delivers() {
 }
 
 #[test]
-fn a_transfer_that_doubles_to_its_end_never_left_start_up() {
+fn a_transfer_that_doubles_to_its_end_never_leaves_start_up() {
     assert_eq!(only(&rounds(&[10, 20, 40, 80])).observed.startup.exit, None);
 }
 
 #[test]
-fn data_sent_again_after_its_acknowledgement_makes_no_round() {
+fn data_retransmitted_after_its_acknowledgement_starts_no_round() {
     let observed = only(&opened(
         50,
         vec![
@@ -316,7 +318,7 @@ fn an_echoed_congestion_mark_ends_start_up() {
 }
 
 #[test]
-fn what_the_capture_missed_is_warned_of_and_not_taken_for_loss() {
+fn packets_that_the_capture_missed_cause_a_warning_and_no_loss() {
     let packets = opened(50, vec![(0, data(1, 1000)), (1, data(3001, 1000)), (ms(50), ack(4001))]);
     let capture = read_bytes(&pcap_of_tcp(&packets)).unwrap();
     assert_eq!(capture.warnings, ["10.0.0.1:40000 > 10.0.0.2:80: the capture misses about 2 data packets"]);
@@ -325,17 +327,21 @@ fn what_the_capture_missed_is_warned_of_and_not_taken_for_loss() {
 }
 
 #[test]
-fn numbers_that_leap_end_the_connection_there() {
+fn implausible_sequence_numbers_end_the_analysis_of_a_connection() {
     let packets =
         opened(50, vec![(0, data(1, 1000)), (ms(50), ack(1001)), (ms(51), data(500_000_000, 1000))]);
     let capture = read_bytes(&pcap_of_tcp(&packets)).unwrap();
-    assert!(capture.warnings[0].contains("numbers stop making sense"), "{:?}", capture.warnings);
+    assert!(
+        capture.warnings[0].contains("sequence numbers or times are implausible"),
+        "{:?}",
+        capture.warnings
+    );
     assert_eq!(capture.connections[0].observed.bytes, 1000);
 }
 
 #[test]
 fn curves_keep_their_peak_when_thinned() {
-    // 5000 exchanges of one segment, and one of five in the middle
+    // 5000 exchanges of one segment, with one of five in the middle
     let mut packets = Vec::new();
     let mut seq = 1;
     for step in 0..5000 {
@@ -355,7 +361,7 @@ fn curves_keep_their_peak_when_thinned() {
     assert_eq!(series.delivered.last().map(|point| point.1), Some(f64::from(seq - 1)));
 }
 
-/// Data that reaches the point of capture in another order than it was sent in, with the sender's time stamps.
+/// Data that reaches the point of capture in another order than it was sent, with the sender's time stamps.
 fn filled(stamp: u32, at_ms: u64) -> Vec<(u64, Tcp)> {
     opened(
         100,
@@ -369,22 +375,22 @@ fn filled(stamp: u32, at_ms: u64) -> Vec<(u64, Tcp)> {
 }
 
 #[test]
-fn a_hole_filled_by_a_later_stamp_is_a_loss_before_the_point_of_capture() {
+fn a_hole_filled_with_a_later_stamp_is_a_loss_before_the_point_of_capture() {
     let observed = only(&filled(120, 310)).observed;
     assert_eq!((observed.retransmits, observed.lost_packets, observed.packets), (1, 1, 4));
     assert_eq!(observed.series.retransmissions, [0.31]);
 }
 
 #[test]
-fn a_hole_filled_by_an_earlier_stamp_is_data_overtaken_on_the_way() {
+fn a_hole_filled_with_an_earlier_stamp_is_reordering() {
     let observed = only(&filled(10, 310)).observed;
     assert_eq!((observed.retransmits, observed.lost_packets, observed.packets), (0, 0, 3));
     assert_eq!(observed.series.retransmissions, Vec::<f64>::new());
 }
 
 #[test]
-fn retransmissions_have_their_times() {
-    // three sent again, two of them at once
+fn the_series_contains_the_times_of_retransmissions() {
+    // three retransmissions, two of them at the same time
     let packets = vec![
         (ms(100), data(1, 1000)),
         (ms(101), data(1001, 1000)),
@@ -402,7 +408,7 @@ fn retransmissions_have_their_times() {
 }
 
 #[test]
-fn a_clock_set_back_ends_what_is_used() {
+fn packets_after_a_clock_was_set_back_are_ignored() {
     let mut capture = read_bytes(&pcap_of_tcp(&opened(
         100,
         vec![
@@ -416,11 +422,11 @@ fn a_clock_set_back_ends_what_is_used() {
     )))
     .unwrap();
     assert_eq!(capture.connections.remove(0).observed.bytes, 2000);
-    assert!(capture.warnings[0].contains("clock of the capture was set back"), "{:?}", capture.warnings);
+    assert!(capture.warnings[0].contains("capture's clock was set back"), "{:?}", capture.warnings);
 }
 
 #[test]
-fn packets_written_late_are_put_in_order() {
+fn packets_written_late_are_sorted() {
     let mut packets = opened(100, vec![(ms(200), data(1, 1000)), (ms(300), ack(1001))]);
     packets.swap(0, 1);
     packets.swap(2, 3);
@@ -433,7 +439,7 @@ fn packets_written_late_are_put_in_order() {
 }
 
 #[test]
-fn an_hour_without_a_retransmission_is_a_clock_that_was_set() {
+fn an_hour_without_a_retransmission_counts_as_a_clock_change() {
     let capture = read_bytes(&pcap_of_tcp(&opened(
         100,
         vec![
@@ -446,11 +452,11 @@ fn an_hour_without_a_retransmission_is_a_clock_that_was_set() {
     .unwrap();
     let observed = &capture.connections[0].observed;
     assert_eq!(observed.rtt_span.map(|(_, longest)| longest), Some(Nanos::from_millis(100)));
-    assert!(capture.warnings[0].contains("stop making sense"), "{:?}", capture.warnings);
+    assert!(capture.warnings[0].contains("are implausible"), "{:?}", capture.warnings);
 }
 
 #[test]
-fn segments_that_are_all_offloaded_are_cut_at_what_ethernet_takes() {
+fn segments_that_are_all_offloaded_are_split_at_the_ethernet_mtu() {
     // no handshake; 40 bytes of headers leave 1460 of 1500: three and two full ones, and a rest
     let packets = [(0, data(1, 4380)), (10, data(4381, 2920)), (20, data(7301, 500)), (ms(100), ack(7801))];
     let observed = only(&packets).observed;

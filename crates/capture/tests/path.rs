@@ -1,4 +1,4 @@
-//! The path inferred on paths made for the purpose, with a bottleneck known exactly.
+//! Path inference on synthetic captures with an exactly known bottleneck.
 
 mod common;
 
@@ -17,7 +17,8 @@ fn known(value: &Inferred<Estimate>) -> &Estimate {
     estimate
 }
 
-/// The value lies within `tolerance` (a share) of the truth, and the interval holds the truth.
+/// Asserts that the value is within `tolerance`, a share, of the truth and that the interval contains the
+/// truth.
 #[track_caller]
 fn assert_near(value: &Inferred<Estimate>, truth: f64, tolerance: f64) {
     let estimate = known(value);
@@ -26,8 +27,8 @@ fn assert_near(value: &Inferred<Estimate>, truth: f64, tolerance: f64) {
 }
 
 #[test]
-fn slow_start_into_a_full_buffer_tells_everything() {
-    // 8.32 Mbit/s: 1 ms a packet; 40 packets fit the path, 50 the buffer
+fn slow_start_into_a_full_buffer_shows_every_value() {
+    // 8.32 Mbit/s: 1 ms per packet; the path holds 40 packets, the buffer 50
     let path = inferred(&Path::default().run());
     assert_near(&path.rate, 8_320_000.0, 0.005);
     assert_near(&path.rtt, 0.040, 0.01);
@@ -36,11 +37,11 @@ fn slow_start_into_a_full_buffer_tells_everything() {
     assert_eq!(known(&path.initial_window).value, 10.0);
     assert_eq!((known(&path.mss).value, known(&path.packet).value), (1000.0, PACKET as f64));
     assert_eq!(path.receiver, Inferred::Known(AckPolicy::AckEveryPacket));
-    assert_eq!(path.cannot_tell(), Vec::<&str>::new());
+    assert_eq!(path.unknown_fields(), Vec::<&str>::new());
 }
 
 #[test]
-fn paths_from_half_a_megabit_to_a_gigabit_are_told_alike() {
+fn paths_from_half_a_megabit_to_a_gigabit_are_inferred() {
     for (rate_bit_s, rtt_us, buffer) in [
         (520_000, 600_000, 30),
         (2_080_000, 20_000, 12),
@@ -73,16 +74,17 @@ fn acknowledgements_that_jitter_by_two_packet_times_average_out() {
 
 #[test]
 fn acknowledgements_compressed_on_the_way_back_do_not_hide_the_rate() {
-    // five or six at once every 5 ms, as aggregation or a queue on the way back leaves them (Mogul 1992)
+    // five or six at once every 5 ms, as after aggregation or a queue on the return path (Mogul 1992)
     let path = inferred(&Path { ack_slots_us: 5_300, segments: 6000, ..Path::default() }.run());
     assert_near(&path.rate, 8_320_000.0, 0.02);
-    // they wait 2.65 ms on average: the shortest round trip does not, a full buffer seems that much longer
+    // ACKs wait 2.65 ms on average: the shortest round trip does not, but a full buffer appears that much
+    // longer
     assert_near(&path.rtt, 0.040, 0.02);
     assert_near(&path.buffer, 50.0, 0.1);
 }
 
 #[test]
-fn losses_while_the_queue_is_short_are_random_and_leave_the_buffer_open() {
+fn losses_at_a_short_queue_are_random_and_leave_the_buffer_unknown() {
     let truth = Path { lose_one_in: 100, buffer: 200, segments: 4000, ..Path::default() };
     let path = inferred(&truth.run());
     assert_near(&path.rate, 8_320_000.0, 0.02);
@@ -93,7 +95,7 @@ fn losses_while_the_queue_is_short_are_random_and_leave_the_buffer_open() {
 }
 
 #[test]
-fn a_few_random_losses_do_not_hide_those_of_a_full_buffer() {
+fn a_few_random_losses_do_not_hide_a_full_buffer() {
     let path = inferred(&Path { lose_one_in: 600, segments: 6000, ..Path::default() }.run());
     assert_near(&path.buffer, 50.0, 0.05);
     let loss = known(&path.loss);
@@ -101,16 +103,16 @@ fn a_few_random_losses_do_not_hide_those_of_a_full_buffer() {
 }
 
 #[test]
-fn a_transfer_that_never_fills_the_path_tells_only_what_it_saw() {
-    // three packets a round: the first two queue behind each other, and nothing is lost
+fn a_transfer_that_never_fills_the_path_gives_only_bounds() {
+    // three packets per round: the later two queue behind the first, and nothing is lost
     let truth = Path { initial_window: 3, largest_window: 3, segments: 90, ..Path::default() };
     let path = inferred(&truth.run());
     assert_near(&path.rtt, 0.040, 0.03);
     assert!(path.rate.known().is_none(), "{:?}", path.rate);
-    // three packets of 1040 bytes in 43 ms are 0.58 Mbit/s, and one round sees no more than that
+    // three packets of 1040 bytes in 43 ms are 0.58 Mbit/s, the most that one round shows
     let low = path.rate.unknown().and_then(|unknown| unknown.low).unwrap();
     assert!((0.4e6..0.8e6).contains(&low), "{low}");
-    assert!(path.cannot_tell().contains(&"buffer_packets"));
+    assert!(path.unknown_fields().contains(&"buffer_packets"));
 }
 
 #[test]
@@ -123,26 +125,26 @@ fn an_application_that_pauses_does_not_lower_the_rate() {
 }
 
 #[test]
-fn an_application_with_less_than_a_window_leaves_the_initial_window_open() {
+fn an_application_with_less_than_a_window_leaves_the_initial_window_unknown() {
     let path = inferred(&Path { segments: 4, ..Path::default() }.run());
     assert_eq!(path.initial_window.unknown().unwrap().low, Some(4.0));
-    assert!(path.cannot_tell().contains(&"initial_window_packets"));
+    assert!(path.unknown_fields().contains(&"initial_window_packets"));
 }
 
 #[test]
-fn a_standing_queue_without_a_handshake_bounds_the_round_trip_from_above() {
-    // a window of 60 where 41 fill the path keeps 19 waiting; the capture begins 500 packets in
+fn with_a_standing_queue_and_no_handshake_only_an_upper_bound_of_the_round_trip_is_known() {
+    // a window of 60 on a path of 41 keeps 19 waiting; the capture begins after 500 packets
     let truth = Path { largest_window: 60, initial_window: 60, segments: 2000, ..Path::default() };
     let path = inferred(&truth.run()[1000..]);
     let unknown = path.rtt.unknown().unwrap();
     assert!(unknown.high.is_some_and(|high| (0.040..0.065).contains(&high)), "{unknown:?}");
-    // every packet queues, but all equally long, so the shortest round trip hides it
+    // every packet queues equally long, so the shortest round trip includes the queue
     assert!(path.rate.known().is_none() || (known(&path.rate).value / 8_320_000.0 - 1.0).abs() < 0.02);
 }
 
 #[test]
-fn a_round_trip_that_is_all_serialisation_leaves_no_negative_propagation() {
-    // 8 ms a packet at 1.04 Mbit/s and 10 us of propagation: jitter decides what is left of it
+fn the_propagation_delay_is_never_negative() {
+    // 8 ms per packet at 1.04 Mbit/s and 10 us of propagation: the estimate depends on the jitter
     let truth = Path { rate_bit_s: 1_040_000, rtt_us: 10, jitter_us: 500, segments: 400, ..Path::default() };
     let rtt = inferred(&truth.run()).rtt;
     let rtt = known(&rtt);
@@ -150,7 +152,7 @@ fn a_round_trip_that_is_all_serialisation_leaves_no_negative_propagation() {
 }
 
 #[test]
-fn connections_of_one_pair_of_hosts_are_pooled_and_others_left_out() {
+fn connections_of_the_busiest_pair_of_hosts_are_pooled() {
     let first = Path { segments: 300, ..Path::default() }.run();
     let second: Vec<_> = Path { segments: 300, ..Path::default() }
         .run()
@@ -177,13 +179,13 @@ fn connections_of_one_pair_of_hosts_are_pooled_and_others_left_out() {
     let path = infer(&capture.connections);
     assert_eq!(
         path.notes,
-        ["only the connections from 10.0.0.1 to 10.0.0.2 are used: 1 lie between other hosts"]
+        ["only the connections from 10.0.0.1 to 10.0.0.2 are used; 1 are between other hosts"]
     );
     assert_near(&path.rate, 8_320_000.0, 0.01);
     assert_near(&path.buffer, 50.0, 0.02);
 }
 
-/// SACK blocks of a connection whose data begins 9 000 000 later.
+/// SACK blocks of a connection whose data begins 9 000 000 bytes later.
 fn moved(option: &etherparse::TcpOptionElement) -> etherparse::TcpOptionElement {
     use etherparse::TcpOptionElement::SelectiveAcknowledgement;
     match option {
@@ -194,7 +196,7 @@ fn moved(option: &etherparse::TcpOptionElement) -> etherparse::TcpOptionElement 
     }
 }
 
-/// The packets of a capture taken so many microseconds further from the sender.
+/// Packets of a capture taken this many microseconds further from the sender.
 fn moved_away(packets: Vec<(u64, Tcp)>, us: i64) -> Vec<(u64, Tcp)> {
     let moved = |(at, tcp): (u64, Tcp)| {
         let by = if tcp.from_sender { us } else { -us };
@@ -205,18 +207,18 @@ fn moved_away(packets: Vec<(u64, Tcp)>, us: i64) -> Vec<(u64, Tcp)> {
     packets
 }
 
-/// Packets carry 12 bytes of time stamps more: 8.416 Mbit/s is 1 ms a packet.
+/// Time stamps add 12 bytes to a packet: 8.416 Mbit/s is 1 ms per packet.
 fn stamped() -> Path {
     Path { stamps: true, rate_bit_s: 8_416_000, ..Path::default() }
 }
 
 #[test]
-fn time_stamps_tell_the_path_from_a_capture_at_the_receiver() {
+fn time_stamps_show_the_path_in_a_capture_at_the_receiver() {
     let path = inferred(&Path { at_receiver: true, ..stamped() }.run());
     assert_eq!(
         path.notes,
         [
-            "1 of 1 connections were captured away from the sender: the sender's times are those of its time stamps, to 1 ms"
+            "1 of 1 connections were captured away from the sender: the sender's times come from its time stamps, with a resolution of 1 ms"
         ]
     );
     assert_near(&path.rate, 8_416_000.0, 0.005);
@@ -224,11 +226,11 @@ fn time_stamps_tell_the_path_from_a_capture_at_the_receiver() {
     assert_near(&path.buffer, 50.0, 0.04);
     assert_eq!(known(&path.loss).value, 0.0);
     assert_eq!(known(&path.initial_window).value, 10.0);
-    assert_eq!(path.cannot_tell(), Vec::<&str>::new());
+    assert_eq!(path.unknown_fields(), Vec::<&str>::new());
 }
 
 #[test]
-fn a_capture_in_the_middle_tells_the_path_whichever_side_the_bottleneck_is_on() {
+fn a_capture_in_the_middle_shows_the_path_on_either_side_of_the_bottleneck() {
     let before = moved_away(stamped().run(), 8_000);
     let behind = moved_away(Path { at_receiver: true, ..stamped() }.run(), -8_000);
     for packets in [before, behind] {
@@ -243,19 +245,19 @@ fn a_capture_in_the_middle_tells_the_path_whichever_side_the_bottleneck_is_on() 
 }
 
 #[test]
-fn a_capture_at_the_receiver_without_time_stamps_says_what_it_cannot_tell() {
+fn a_capture_at_the_receiver_without_time_stamps_leaves_values_unknown() {
     let path = inferred(&Path { at_receiver: true, ..Path::default() }.run());
-    assert!(path.notes[0].contains("queueing ahead of the capture does not show"), "{:?}", path.notes);
-    assert_eq!(path.cannot_tell(), ["rate_bit_s", "buffer_packets", "loss", "initial_window_packets"]);
-    // the SYN-ACK leaves at once, the opener's ACK comes a round trip later
+    assert!(path.notes[0].contains("queueing ahead of the capture is invisible"), "{:?}", path.notes);
+    assert_eq!(path.unknown_fields(), ["rate_bit_s", "buffer_packets", "loss", "initial_window_packets"]);
+    // the SYN-ACK leaves at once, the opener's ACK arrives a round trip later
     assert_near(&path.rtt, 0.040, 0.01);
-    // what the path delivered in its best round trip, it can
+    // the delivery rate of the best round trip is a lower bound
     let low = path.rate.unknown().and_then(|unknown| unknown.low).unwrap();
     assert!((0.95 * 8_320_000.0..=8_400_000.0).contains(&low), "{low}");
 }
 
 #[test]
-fn random_loss_is_told_from_the_receivers_side_too() {
+fn random_loss_is_inferred_at_the_receiver_too() {
     let truth = Path { at_receiver: true, lose_one_in: 100, buffer: 200, segments: 4000, ..stamped() };
     let path = inferred(&truth.run());
     assert_near(&path.rate, 8_416_000.0, 0.02);
@@ -264,7 +266,7 @@ fn random_loss_is_told_from_the_receivers_side_too() {
     assert!(path.buffer.known().is_none(), "{:?}", path.buffer);
 }
 
-/// The same exchange on other ports, later.
+/// The same exchange on another port, later.
 fn on_port(packets: Vec<(u64, Tcp)>, port: u16, later_us: u64) -> Vec<(u64, Vec<u8>)> {
     let on_port = |(us, tcp): (u64, Tcp)| {
         let mut bytes = tcp.v4();
@@ -276,7 +278,7 @@ fn on_port(packets: Vec<(u64, Tcp)>, port: u16, later_us: u64) -> Vec<(u64, Vec<
 }
 
 #[test]
-fn connections_that_agree_are_known_better_than_one_alone() {
+fn connections_that_agree_narrow_the_interval() {
     let path = || Path { jitter_us: 1_000, segments: 400, ..Path::default() };
     let width = |packets: &[(u64, Vec<u8>)]| {
         let path = infer(&read_bytes(&pcap(packets)).unwrap().connections);
@@ -292,7 +294,7 @@ fn connections_that_agree_are_known_better_than_one_alone() {
 }
 
 #[test]
-fn connections_that_contradict_each_other_widen_the_interval_and_say_so() {
+fn connections_that_contradict_each_other_widen_the_interval_with_a_note() {
     // the path lost half its rate and gained a detour between the two
     let first = on_port(Path::default().run(), 4000, 0);
     let then = Path { rate_bit_s: 4_160_000, rtt_us: 60_000, ..Path::default() };
@@ -307,25 +309,27 @@ fn connections_that_contradict_each_other_widen_the_interval_and_say_so() {
 }
 
 #[test]
-fn a_clock_too_coarse_for_the_path_tells_bounds_only() {
+fn a_coarse_clock_gives_wide_intervals_or_bounds() {
     let coarse = |packets: Vec<(u64, Tcp)>| -> Vec<(u64, Tcp)> {
         packets.into_iter().map(|(us, tcp)| (us / 20_000 * 20_000, tcp)).collect()
     };
     let path = inferred(&coarse(Path { segments: 200, ..Path::default() }.run()));
     match &path.rate {
         Inferred::Known(rate) => assert!(rate.low <= 8_320_000.0 && 8_320_000.0 <= rate.high, "{rate:?}"),
-        Inferred::CannotTell(unknown) => assert!(unknown.low <= Some(8_320_000.0), "{unknown:?}"),
+        Inferred::Unknown(unknown) => assert!(unknown.low <= Some(8_320_000.0), "{unknown:?}"),
     }
     let rtt = known(&path.rtt);
     assert!(rtt.low <= 0.040 && 0.040 <= rtt.high, "{rtt:?}");
 }
 
 #[test]
-fn a_capture_of_the_data_alone_says_so() {
+fn a_capture_without_acknowledgements_has_a_note() {
     let packets: Vec<_> = Path::default().run().into_iter().filter(|(_, tcp)| tcp.from_sender).collect();
     let path = inferred(&packets);
-    assert!(path.notes[0].contains("one direction only"), "{:?}", path.notes);
-    assert!(path.cannot_tell().contains(&"rate_bit_s") && path.cannot_tell().contains(&"buffer_packets"));
-    // the opener's ACK follows its SYN by a round trip and what two SYNs of 48 bytes take to be sent
+    assert!(path.notes[0].contains("only the direction of the data"), "{:?}", path.notes);
+    assert!(
+        path.unknown_fields().contains(&"rate_bit_s") && path.unknown_fields().contains(&"buffer_packets")
+    );
+    // the opener's ACK follows its SYN by a round trip and the transmission time of two SYNs of 48 bytes
     assert_near(&path.rtt, 0.040, 0.01);
 }

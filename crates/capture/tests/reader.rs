@@ -1,4 +1,4 @@
-//! What the reader makes of every container, link type and damage it knows.
+//! Reader tests for every container, link type and kind of damage.
 
 mod common;
 
@@ -12,13 +12,13 @@ fn exchange() -> Vec<(u64, Tcp)> {
     vec![(0, data(1, 1000)), (7_000, data(1001, 1000)), (27_000, ack(2001))]
 }
 
-/// What every way to write [`exchange`] must give.
+/// Asserts the result of [`exchange`], in whatever form it was written.
 fn assert_is_the_exchange(capture: &Capture) {
     assert_eq!(capture.connections.len(), 1);
     let observed = &capture.connections[0].observed;
     assert_eq!((observed.bytes, observed.delivered_bytes, observed.packets), (2000, 2000, 2));
     assert_eq!(observed.completion, Some(Nanos::from_millis(27)));
-    // the first packet waited 27 ms for its ACK, the second one 20 ms
+    // the first packet waited 27 ms for its ACK, the second 20 ms
     assert_eq!(observed.rtt_span, Some((Nanos::from_millis(20), Nanos::from_millis(27))));
     assert_eq!(capture.warnings, Vec::<String>::new());
 }
@@ -52,7 +52,7 @@ fn pcap_of_either_byte_order_and_precision_reads_the_same() {
     }
 }
 
-/// A pcapng section: an interface per time resolution given, packet `i` on interface `i mod n`.
+/// A pcapng section with one interface per time resolution; packet `i` is on interface `i mod n`.
 fn section(big_endian: bool, resolutions: &[Option<u8>], kind: u32) -> Vec<u8> {
     let word = |word: u32| if big_endian { word.to_be_bytes() } else { word.to_le_bytes() };
     let half = |half: u16| if big_endian { half.to_be_bytes() } else { half.to_le_bytes() };
@@ -78,7 +78,7 @@ fn section(big_endian: bool, resolutions: &[Option<u8>], kind: u32) -> Vec<u8> {
         let ticks = match resolutions[interface] {
             None => us,
             Some(9) => us * 1000,
-            // 2^-20 s, rounded up so that the microsecond comes back
+            // 2^-20 s, rounded up so that the microsecond is recovered
             Some(0x94) => (us << 20).div_ceil(1_000_000),
             Some(other) => unreachable!("{other}"),
         };
@@ -130,13 +130,13 @@ fn a_new_section_may_have_the_other_byte_order() {
     let one = file.len();
     file.extend(section(true, &[Some(9)], 6));
     let capture = read_bytes(&file).unwrap();
-    // the second section repeats the first: each packet is there twice, with no identification to tell
+    // the second section repeats the first; without identification each packet counts twice
     assert_eq!(capture.counts.packets, 6);
     assert_eq!(read_bytes(&file[..one]).unwrap().counts.packets, 3);
 }
 
 #[test]
-fn simple_packet_blocks_have_no_time_and_say_so() {
+fn simple_packet_blocks_without_a_time_cause_a_warning() {
     let mut file = section(false, &[None], 6);
     let packet = data(2001, 1000).v4();
     let mut body = (packet.len() as u32).to_le_bytes().to_vec();
@@ -145,11 +145,11 @@ fn simple_packet_blocks_have_no_time_and_say_so() {
     let capture = read_bytes(&file).unwrap();
     assert_eq!(capture.counts.timeless, 1);
     assert_eq!(capture.connections[0].observed.bytes, 2000);
-    assert!(capture.warnings[0].contains("1 packets carry no time stamp"), "{:?}", capture.warnings);
+    assert!(capture.warnings[0].contains("1 packets have no time stamp"), "{:?}", capture.warnings);
 }
 
 #[test]
-fn every_link_type_leads_to_the_same_packets() {
+fn every_link_type_gives_the_same_packets() {
     let ethernet = |packet: &[u8]| [&[2; 12][..], &[8, 0], packet].concat();
     let vlan = |packet: &[u8]| [&[2; 12][..], &[0x81, 0, 0, 5, 8, 0], packet].concat();
     let double = |packet: &[u8]| [&[2; 12][..], &[0x88, 0xa8, 0, 9, 0x81, 0, 0, 5, 8, 0], packet].concat();
@@ -183,13 +183,13 @@ fn every_link_type_leads_to_the_same_packets() {
 }
 
 #[test]
-fn the_ip_header_tells_the_payload_where_ethernet_pads_and_snaplen_cuts() {
+fn the_ip_header_gives_the_payload_of_padded_and_truncated_packets() {
     let mut packets: Vec<_> =
         exchange().iter().map(|(us, tcp)| (*us, [&[2; 12][..], &[8, 0], &tcp.v4()].concat())).collect();
     packets[2].1.resize(60, 0);
     let mut file = pcap_of(1, &[]);
     for (us, packet) in &packets {
-        // 54 bytes hold the headers, and nothing of the data
+        // 54 bytes contain the headers, and no data
         let kept = &packet[..packet.len().min(54)];
         for word in [0, *us as u32, kept.len() as u32, packet.len() as u32] {
             file.extend(word.to_le_bytes());
@@ -247,15 +247,15 @@ fn a_length_field_left_at_zero_by_segmentation_offload_is_taken_from_the_frame()
 }
 
 #[test]
-fn a_file_that_breaks_off_is_used_up_to_there_with_a_warning() {
+fn a_truncated_file_is_used_up_to_its_end_with_a_warning() {
     let whole = pcap_of_tcp(&[exchange(), vec![(30_000, data(2001, 500))]].concat());
     let capture = read_bytes(&whole[..whole.len() - 100]).unwrap();
     assert_eq!(capture.connections[0].observed.bytes, 2000);
-    assert_eq!(capture.warnings, ["test.pcap: the file breaks off after 3 packets; they are used"]);
+    assert_eq!(capture.warnings, ["test.pcap: the file is truncated after 3 packets; these are used"]);
 }
 
 #[test]
-fn a_packet_seen_on_two_interfaces_counts_once() {
+fn a_packet_captured_on_two_interfaces_counts_once() {
     let mut packets = Vec::new();
     for (index, (us, tcp)) in exchange().into_iter().enumerate() {
         let tcp = Tcp { id: 7 + index as u16, ..tcp };
@@ -270,7 +270,7 @@ fn a_packet_seen_on_two_interfaces_counts_once() {
 }
 
 #[test]
-fn ports_used_again_make_another_connection() {
+fn reused_ports_make_another_connection() {
     let mut packets = handshake(1_000, 1000);
     packets.extend([(2_000, data(1, 500)), (3_000, ack(501))]);
     let again: Vec<_> = packets
@@ -293,16 +293,16 @@ fn error(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn what_cannot_be_used_is_named_with_its_file() {
+fn errors_name_the_file_and_the_reason() {
     assert_eq!(
         error(b"GIF89a"),
-        "test.pcap: not a capture: expected a pcap or pcapng file (tcpdump -w, dumpcap or Wireshark write them)"
+        "test.pcap: not a capture: expected a pcap or pcapng file, as written by tcpdump -w, dumpcap or Wireshark"
     );
     assert!(matches!(read_bytes(b""), Err(Error::NotACapture { .. })));
-    assert_eq!(error(&pcap(&[])), "test.pcap: the capture holds no packet");
+    assert_eq!(error(&pcap(&[])), "test.pcap: the capture contains no packet");
     assert_eq!(
         error(&pcap(&[])[..20]),
-        "test.pcap: the capture holds no packet: it breaks off before the first one ends"
+        "test.pcap: the capture contains no packet: it is truncated inside the first one"
     );
     let packets: Vec<_> = exchange().iter().map(|(us, tcp)| (*us, tcp.v4())).collect();
     assert_eq!(
@@ -311,14 +311,14 @@ fn what_cannot_be_used_is_named_with_its_file() {
     );
     let mut udp = Vec::new();
     PacketBuilder::ipv4(SENDER, RECEIVER, 64).udp(53, 53).write(&mut udp, &[0; 10]).unwrap();
-    assert_eq!(error(&pcap(&[(0, udp)])), "test.pcap: none of the 1 packets is TCP");
-    assert_eq!(error(&pcap_of_tcp(&handshake(10, 1460))), "test.pcap: no TCP connection in it carried data");
+    assert_eq!(error(&pcap(&[(0, udp)])), "test.pcap: no TCP packet among 1 packets");
+    assert_eq!(error(&pcap_of_tcp(&handshake(10, 1460))), "test.pcap: no TCP connection carried data");
     assert!(matches!(read("no/such/file.pcap"), Err(Error::Unreadable { .. })));
     assert!(matches!(read("."), Err(Error::Unreadable { .. })), "a folder");
 }
 
 #[test]
-fn a_reader_that_hands_out_single_bytes_gives_the_same_capture() {
+fn a_stream_of_single_bytes_gives_the_same_capture() {
     struct Drip<'a>(&'a [u8]);
     impl std::io::Read for Drip<'_> {
         fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
@@ -334,7 +334,7 @@ fn a_reader_that_hands_out_single_bytes_gives_the_same_capture() {
 }
 
 #[test]
-fn a_block_larger_than_the_first_window_is_read_and_one_of_a_gigabyte_is_damage() {
+fn a_large_block_is_read_and_one_of_a_gigabyte_is_damage() {
     let mut names = section(false, &[None], 6);
     let end = names.len();
     // a comment block of 300 KB between the packets
@@ -357,8 +357,8 @@ fn options_of_the_syn_reach_the_connection() {
 }
 
 #[test]
-fn a_block_shorter_than_its_own_frame_is_damage_whatever_its_type() {
-    // A section header of 28 bytes: type, length, byte order, version 1.0, section length unknown, length.
+fn a_block_shorter_than_its_own_frame_is_damage() {
+    // Section header of 28 bytes: type, length, byte order, version 1.0, unknown section length, length.
     let mut section = vec![0x0a, 0x0d, 0x0d, 0x0a, 28, 0, 0, 0, 0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0];
     section.extend([0xff; 8]);
     section.extend([28, 0, 0, 0]);
@@ -369,15 +369,15 @@ fn a_block_shorter_than_its_own_frame_is_damage_whatever_its_type() {
             file.extend(block_type.to_le_bytes());
             file.extend(length.to_le_bytes());
             file.extend([0; 64]);
-            let error = read_from(&file[..], "test.pcapng").expect_err("it holds no packet");
+            let error = read_from(&file[..], "test.pcapng").expect_err("no packet");
             assert!(matches!(error, Error::Empty { truncated: true, .. }), "{block_type} {length}: {error}");
         }
     }
 }
 
 #[test]
-fn data_seen_twice_without_identification_counts_once() {
-    // as in IPv6, and in IPv4 packets that are never fragmented: the same stamps within a millisecond
+fn duplicate_data_without_identification_counts_once() {
+    // as in IPv6, and in IPv4 packets that are never fragmented: equal stamps within a millisecond
     let twice = |(us, tcp): (u64, Tcp)| {
         let tcp = tcp.stamps(7, 9);
         [(us, tcp.v6()), (us + 20, tcp.v6())]
@@ -390,8 +390,9 @@ fn data_seen_twice_without_identification_counts_once() {
 }
 
 #[test]
-fn a_syn_whose_options_were_cut_off_leaves_the_window_open() {
-    // 40 bytes of headers are kept: the shift of the receive window is not, and unshifted it would hold the sender back
+fn a_syn_with_truncated_options_leaves_the_receive_window_unknown() {
+    // 40 bytes of headers are captured: the window scale is missing, and unscaled the window would limit the
+    // sender
     let rest = exchange().into_iter().map(|(us, tcp)| (us + 20_000, tcp));
     let packets: Vec<_> = handshake(10_000, 1000).into_iter().chain(rest).collect();
     let mut file = pcap_of(101, &[]);

@@ -1,4 +1,4 @@
-//! Captures of real Linux connections against the path they took.
+//! Captures of real Linux connections against the true values of their paths.
 
 use firstflight_capture::seconds::Seconds;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use firstflight_capture::{
 };
 use firstflight_contract::Nanos;
 
-/// What `truth.csv` says of a captured transfer.
+/// A captured transfer in `truth.csv`.
 #[derive(Debug)]
 struct Truth {
     name: String,
@@ -39,7 +39,8 @@ fn holds(estimate: &Estimate, truth: f64) -> bool {
     estimate.low <= truth && truth <= estimate.high
 }
 
-/// The aims: rate within 2 %, round trip within 1 ms and 1 %, buffer within 10 % wherever the connection filled it.
+/// Asserts the aims: rate within 2 %, round trip within 1 ms plus 1 %, buffer within 10 % if the connection
+/// filled it.
 fn check_path(truth: &Truth, path: &PathEstimate) {
     let name = &truth.name;
     let rate = path.rate.known().unwrap_or_else(|| panic!("{name}: {:?}", path.rate));
@@ -52,7 +53,7 @@ fn check_path(truth: &Truth, path: &PathEstimate) {
             assert!((buffer.value / truth.buffer_packets - 1.0).abs() <= 0.1, "{name}: {buffer:?}");
             assert!(holds(buffer, truth.buffer_packets), "{name}: {buffer:?}");
         }
-        Inferred::CannotTell(unknown) => {
+        Inferred::Unknown(unknown) => {
             assert!(unknown.low.is_some_and(|low| low <= truth.buffer_packets), "{name}: {unknown:?}");
         }
     }
@@ -67,13 +68,13 @@ fn check(truth: &Truth, path: &PathEstimate) {
     assert_eq!(loss.value, 0.0, "{}", truth.name);
 }
 
-/// Checks every capture of a folder; how many there were, how many told the buffer, and how many intervals of the rate
-/// held the truth.
+/// Checks every capture of a folder; returns their number, the number with a known buffer, and the number
+/// whose rate interval contains the truth.
 fn check_all(folder: &Path) -> (usize, usize, usize) {
     let (mut captures, mut buffers, mut covered) = (0, 0, 0);
     for truth in truths(folder) {
         let capture = match read(folder.join(format!("{}.pcap", truth.name))) {
-            // tcpdump was stopped before it wrote what it had
+            // tcpdump was stopped before it wrote any packet
             Err(Error::Empty { truncated: false, .. }) => continue,
             capture => capture.unwrap(),
         };
@@ -84,7 +85,7 @@ fn check_all(folder: &Path) -> (usize, usize, usize) {
         assert_eq!((observed.timeouts, observed.mss), (0, 1448), "{}", truth.name);
         if let Some(completion) = observed.completion {
             assert_eq!(observed.bytes, truth.bytes, "{}", truth.name);
-            // the answer of one byte follows the last ACK within its own time on the way
+            // the answer of one byte follows the last ACK by its own transmission time
             let answered = observed.answered.unwrap_or(completion).as_secs_f64();
             assert!(
                 (answered / truth.transfer_s - 1.0).abs() < 0.001,
@@ -106,30 +107,30 @@ fn shipped() -> PathBuf {
 }
 
 #[test]
-fn the_shipped_captures_tell_their_path() {
+fn the_shipped_captures_show_their_path() {
     let (captures, buffers, _) = check_all(&shipped());
-    // reno overflows the buffer, cubic leaves start-up before it is full, 30 KB do not come near
+    // reno overflows the buffer; cubic leaves start-up before it is full; 30 KB do not come near
     assert_eq!((captures, buffers), (3, 1));
 }
 
 #[test]
-fn reno_loses_149_packets_at_once_where_start_up_overshoots() {
+fn reno_loses_149_packets_in_the_overshoot_of_start_up() {
     let capture = read(shipped().join("p1-reno-1000KB.pcap")).unwrap();
     let observed = &capture.connections[0].observed;
-    // counted by a script of a few lines: of 840 data packets, those that begin below the highest byte sent before
+    // counted by a short script: of 840 data packets, those that begin below the highest byte sent before
     assert_eq!((observed.retransmits, observed.lost_packets, observed.packets), (149, 149, 840));
     let path = infer(&capture.connections);
     assert_eq!(path.receiver, Inferred::Known(AckPolicy::AckEveryPacket));
-    assert_eq!(path.cannot_tell(), Vec::<&str>::new());
+    assert_eq!(path.unknown_fields(), Vec::<&str>::new());
 }
 
 #[test]
-fn thirty_kilobytes_leave_buffer_and_ack_policy_open() {
+fn thirty_kilobytes_leave_buffer_and_ack_policy_unknown() {
     let capture = read(shipped().join("p2-reno-30KB.pcap")).unwrap();
-    assert_eq!(infer(&capture.connections).cannot_tell(), ["buffer_packets", "receiver"]);
+    assert_eq!(infer(&capture.connections).unknown_fields(), ["buffer_packets", "receiver"]);
 }
 
-/// A capture among those that need a closer look, with the path it tells.
+/// A capture of the folder `more`, and its inferred path.
 fn more(name: &str) -> (Capture, PathEstimate) {
     let folder = shipped().join("more");
     let truth = truths(&folder).into_iter().find(|truth| truth.name == name).unwrap();
@@ -141,17 +142,17 @@ fn more(name: &str) -> (Capture, PathEstimate) {
 }
 
 #[test]
-fn a_capture_at_the_receiver_tells_the_path_by_time_stamps() {
+fn a_capture_at_the_receiver_shows_the_path_by_time_stamps() {
     let (capture, path) = more("q1r-reno-300KB");
     assert_eq!(capture.connections[0].vantage, Vantage::Receiver);
-    // the queue refused 25 packets of the one connection, as the emulated bottleneck counted
+    // the emulated bottleneck counted 25 dropped packets of this connection
     assert_eq!(capture.connections[0].observed.lost_packets, 25);
-    assert_eq!(path.cannot_tell(), Vec::<&str>::new());
+    assert_eq!(path.unknown_fields(), Vec::<&str>::new());
     assert_eq!(path.loss.known().map(|loss| loss.value), Some(0.0));
 }
 
 #[test]
-fn connections_side_by_side_tell_the_whole_rate_and_not_their_share() {
+fn concurrent_connections_show_the_whole_rate_and_not_their_share() {
     let (capture, path) = more("q1x3-reno-100KB");
     assert_eq!(capture.connections.len(), 3);
     assert!(path.buffer.known().is_some(), "{:?}", path.buffer);
@@ -159,13 +160,13 @@ fn connections_side_by_side_tell_the_whole_rate_and_not_their_share() {
 }
 
 #[test]
-fn pacing_above_the_initial_window_is_not_taken_for_the_bottleneck() {
+fn pacing_above_the_initial_window_does_not_pass_for_the_bottleneck() {
     let (_, path) = more("q6-bbr-300KB");
     assert!(path.buffer.known().is_none(), "{:?}", path.buffer);
 }
 
 #[test]
-fn one_packet_in_a_hundred_lost_at_random_is_told_from_a_full_buffer() {
+fn random_loss_of_one_percent_is_distinguished_from_a_full_buffer() {
     let (capture, path) = more("q7-cubic-1000KB");
     let observed = &capture.connections[0].observed;
     assert_eq!((observed.lost_packets, observed.series.retransmissions.len()), (6, 6));
@@ -174,18 +175,19 @@ fn one_packet_in_a_hundred_lost_at_random_is_told_from_a_full_buffer() {
 }
 
 #[test]
-fn limits_of_application_and_receive_window_are_told_and_not_taken_for_the_path() {
+fn limits_of_application_and_receive_window_do_not_pass_for_the_path() {
     let (capture, _) = more("q8app-reno-1000KB");
     let observed = &capture.connections[0].observed;
-    // 158 packets are twelve writes, 50 ms apart; what is left of each is held back for a round trip of 60 ms, so that
-    // of each period the 30 ms before the next write are idle for certain
+    // 158 packets are twelve writes, 50 ms apart; the rest of each write waits for a round trip of 60 ms, so
+    // at least 30 ms of each period before the next write are idle
     assert!((0.2..0.6).contains(&observed.application_limited.as_secs_f64()), "{observed:?}");
     assert_eq!(observed.window_limited, Nanos::ZERO);
     assert_eq!(observed.startup.exit, None);
 
     let (capture, _) = more("q8rwnd-reno-1000KB");
     let observed = &capture.connections[0].observed;
-    // doubling from 10 packets the window holds after four rounds of 61 ms, of 0.4 s that 400 packets take
+    // doubling from 10 packets, the receive window limits after four rounds of 61 ms, of the 0.4 s that 400
+    // packets take
     assert!((0.1..0.3).contains(&observed.window_limited.as_secs_f64()), "{observed:?}");
     assert_eq!(observed.application_limited, Nanos::ZERO);
     assert_eq!(observed.startup.exit, None);
@@ -194,19 +196,19 @@ fn limits_of_application_and_receive_window_are_told_and_not_taken_for_the_path(
 #[test]
 #[expect(
     clippy::disallowed_methods,
-    reason = "names a folder of captures that does not ship with the sources"
+    reason = "an environment variable gives a folder of captures outside the sources"
 )]
-fn every_capture_of_the_collection_tells_its_path() {
+fn every_capture_of_the_collection_shows_its_path() {
     let folder = std::env::var("FIRSTFLIGHT_CAPTURES").map_or_else(
         |_| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures"),
         PathBuf::from,
     );
     if !folder.join("truth.csv").exists() {
-        println!("skipped: no captures at {}; FIRSTFLIGHT_CAPTURES names their folder", folder.display());
+        println!("skipped: no captures in {}; set FIRSTFLIGHT_CAPTURES to their folder", folder.display());
         return;
     }
     let (captures, buffers, covered) = check_all(&folder);
-    println!("{captures} captures, {buffers} told the buffer, {covered} intervals held the rate");
+    println!("{captures} captures, {buffers} with a known buffer, {covered} intervals contain the true rate");
     assert!(captures > 0);
     // 95 % intervals: of 27 captures 1.4 miss on average, more than three in one collection of twenty
     assert!(covered + 3 >= captures, "{covered} of {captures}");

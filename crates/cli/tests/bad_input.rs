@@ -116,16 +116,16 @@ fn a_file_without_tcp_packets_is_refused_with_its_content() {
         &[("arp.pcap", &pcap(&[&arp]))],
         &["compare", "arp.pcap"],
         "",
-        &["arp.pcap", "none of the 1 packets is TCP"],
+        &["arp.pcap", "no TCP packet among 1 packets"],
     );
     refused(
         &[("empty.pcap", &pcap(&[]))],
         &["compare", "empty.pcap"],
         "",
-        &["empty.pcap", "holds no packet"],
+        &["empty.pcap", "contains no packet"],
     );
     let half = &pcap(&[&arp])[..50];
-    refused(&[("half.pcap", half)], &["compare", "half.pcap"], "", &["half.pcap", "breaks off"]);
+    refused(&[("half.pcap", half)], &["compare", "half.pcap"], "", &["half.pcap", "truncated"]);
     refused(&[("text.pcap", b"not a capture")], &["compare", "text.pcap"], "", &["text.pcap: not a capture"]);
     refused(&[("blob", &[7, 0, 7, 0])], &["compare", "blob"], "", &["blob: neither a capture"]);
 }

@@ -224,7 +224,7 @@ fn a_capture_is_recognised_by_its_first_bytes_and_a_truncated_one_is_used_with_a
         ]);
         assert_eq!(run.code, 0, "{run:?}");
         assert_eq!(
-            run.err.contains(&format!("warning: {name}: the file breaks off after")),
+            run.err.contains(&format!("warning: {name}: the file is truncated after")),
             breaks_off,
             "{}",
             run.err

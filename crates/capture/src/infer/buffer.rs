@@ -1,9 +1,9 @@
-//! The buffer from the round trips at loss, and random loss told from a full buffer.
+//! Buffer from the round trips around losses, and random loss as distinct from a full buffer.
 //!
-//! A packet that a drop-tail queue refuses finds the buffer full, so the packets accepted around it wait as long as
-//! any ever can: their extra round trip times the rate is the buffer (the loss-pair idea of Liu and Crovella 2001,
-//! with the pair found in ordinary traffic). A packet lost for another reason has neighbours that waited as anyone
-//! does. Whether the losses among long waits are more than chance puts there is a matter of counting.
+//! A drop-tail queue drops a packet when the buffer is full, so the packets accepted around it wait as long
+//! as any packet can: their extra round trip times the rate is the buffer (the loss pair of Liu and Crovella
+//! 2001, found in ordinary traffic). The neighbours of a packet lost for another reason have typical waits. A
+//! count decides whether the losses at long waits are more than chance.
 
 use crate::seconds::Seconds;
 use firstflight_contract::Nanos;
@@ -11,55 +11,55 @@ use firstflight_contract::Nanos;
 use crate::estimate::{Estimate, Inferred, Unknown};
 use crate::infer::rate::Rate;
 use crate::infer::stats::{Weighted, chance_of_at_least, quantile, robust_deviation, wilson};
-use crate::trace::{Piece, Trace};
+use crate::packet_trace::{PacketTrace, Piece};
 
-/// What the losses tell of buffer and random loss.
+/// Buffer and random loss.
 pub(super) struct Losses {
     pub(super) buffer: Inferred<Estimate>,
     pub(super) random: Inferred<Estimate>,
 }
 
-/// Waits in full-sized packets, of what arrived and around what got lost.
+/// Waits, in full-sized packets, of arrived packets and around lost ones.
 #[derive(Default)]
 struct Waits {
-    /// What the sender's times may be off by, in packets: waits seem shorter by half of that on average.
+    /// Resolution of the sender's times, in packets; on average waits appear shorter by half of it.
     resolution: f64,
-    /// What acknowledgements come late by, in packets: of the waits around a loss the longer one counts, so they seem
-    /// longer by half of that at least.
+    /// Jitter of acknowledgements, in packets. Of the waits around a loss the longer one counts, so these
+    /// appear longer by at least half of it.
     jitter: f64,
     arrived: Vec<f64>,
     lost: Vec<f64>,
-    /// Losses without an arrival close by.
+    /// Losses without a packet that arrived close by.
     lone: u64,
     packets: u64,
 }
 
-/// A wait within this many packets, or this share, of the longest one is one at a full buffer.
+/// A wait within this many packets, or this share, of the longest wait counts as one at a full buffer.
 const SLACK_PACKETS: f64 = 2.0;
 const SLACK_SHARE: f64 = 0.1;
-/// Packets sent within so many packet times of each other find about the same queue.
+/// Packets sent within this many packet times of each other find about the same queue.
 const NEAR_PACKETS: f64 = 16.0;
-/// Share of the waits that hosts may have lengthened.
+/// Share of the waits that delays of hosts may have lengthened.
 const RARE: f64 = 0.01;
-/// Chance below which losses at the longest waits are no accident.
+/// Probability below which losses at the longest waits are not chance.
 const ACCIDENT: f64 = 0.01;
 
-/// Tells buffer and random loss from `parts`: connections that ran at the same time, together.
-pub(super) fn losses(parts: &[Vec<&Trace>], rate: &Rate, rtt: &Inferred<Estimate>) -> Losses {
+/// Estimates buffer and random loss from `parts`: groups of connections that ran at the same time.
+pub(super) fn losses(parts: &[Vec<&PacketTrace>], rate: &Rate, rtt: &Inferred<Estimate>) -> Losses {
     let traces = || parts.iter().flatten();
     let packets: u64 = traces().map(|trace| trace.pieces.len() as u64).sum();
     let lost: u64 =
         traces().map(|trace| trace.pieces.iter().filter(|piece| piece.lost()).count() as u64).sum();
     let (Some(bit_s), Some(rtt)) = (rate.bit_s.known(), rtt.known()) else {
-        let why = "rate and round trip are needed to turn waiting times into packets, and the capture does not tell them";
+        let why = "rate and round trip, which convert waiting times to packets, are unknown";
         let random = if lost == 0 {
             random_loss(0, packets, "no packet was lost")
         } else {
             let (_, high) = wilson(lost, packets);
-            let why = "whether the lost packets met a full buffer cannot be told without rate and round trip";
-            Inferred::CannotTell(Unknown { why: why.into(), low: Some(0.0), high: Some(high) })
+            let why = "without rate and round trip, losses at a full buffer cannot be distinguished from random loss";
+            Inferred::Unknown(Unknown { why: why.into(), low: Some(0.0), high: Some(high) })
         };
-        return Losses { buffer: Inferred::cannot_tell(why), random };
+        return Losses { buffer: Inferred::not_inferred(why), random };
     };
     let full = f64::from(traces().map(|trace| trace.mss + trace.header).max().unwrap_or(0)) * 8.0;
     let mut waits = Waits { packets, jitter: rate.jitter * bit_s.value / full, ..Waits::default() };
@@ -70,8 +70,8 @@ pub(super) fn losses(parts: &[Vec<&Trace>], rate: &Rate, rtt: &Inferred<Estimate
 }
 
 impl Waits {
-    /// Adds connections that shared the bottleneck: what one of them lost shows beside what the others got through.
-    fn add(&mut self, traces: &[&Trace], rate: f64, rtt: f64) {
+    /// Adds connections that shared the bottleneck; losses of one are compared with arrivals of all.
+    fn add(&mut self, traces: &[&PacketTrace], rate: f64, rtt: f64) {
         let (mut arrived, mut lost) = (Vec::new(), Vec::new());
         for trace in traces {
             let full = f64::from(trace.mss + trace.header) * 8.0 / rate;
@@ -97,7 +97,7 @@ impl Waits {
         for (order, by, near) in lost {
             let from = arrived.partition_point(|(other, _)| *other < order);
             let to = arrived.partition_point(|(other, _)| *other <= (by, order.1)).max(from);
-            // the pieces of a hole share its surroundings
+            // all pieces of a hole have the same surroundings
             let known = last.filter(|(span, _)| *span == (from, to)).map(|(_, wait)| wait);
             let wait = known.unwrap_or_else(|| longest_wait(&arrived, from..to, (order.0, by), near));
             last = Some(((from, to), wait));
@@ -109,22 +109,22 @@ impl Waits {
         self.arrived.extend(arrived.into_iter().map(|(_, wait)| wait));
     }
 
-    /// `packet`: bits of a full packet.
+    /// Decides between the explanations. `packet`: bits of a full packet.
     fn judge(mut self, rate: &Estimate, rtt: &Estimate, packet: f64) -> Losses {
-        // delays of hosts lengthen a few round trips: what is rarer than one in a hundred is no evidence of room
+        // hosts lengthen a few round trips: waits rarer than one in a hundred are no evidence of buffer space
         let mut arrived: Vec<Weighted> = self.arrived.iter().map(|wait| (*wait, 1.0)).collect();
         let longest = quantile(&mut arrived, 1.0 - RARE).unwrap_or(0.0);
         if self.lost.is_empty() && self.lone == 0 {
             let why =
-                format!("no packet was lost: the buffer holds at least the {longest:.0} packets that waited");
+                format!("no packet was lost, so the buffer is at least the {longest:.0} packets that waited");
             let random = random_loss(0, self.packets, "no packet was lost");
             return Losses { buffer: at_least(longest, why), random };
         }
         if self.lost.is_empty() {
-            let why = "nothing that arrived was sent near the packets that got lost";
+            let why = "no packet that arrived was sent close to a lost one";
             let (_, high) = wilson(self.lone, self.packets);
             let random = Unknown { why: why.into(), low: Some(0.0), high: Some(high) };
-            return Losses { buffer: at_least(longest, why.into()), random: Inferred::CannotTell(random) };
+            return Losses { buffer: at_least(longest, why.into()), random: Inferred::Unknown(random) };
         }
         self.lost.sort_by(f64::total_cmp);
         let top = self.lost.last().copied().unwrap_or(0.0);
@@ -138,7 +138,7 @@ impl Waits {
         let lost = self.lost.len() as u64;
         if room {
             let why = format!(
-                "packets were lost while at most {top:.0} waited, and others arrived that had waited behind {longest:.0}: none of the losses shows a full buffer"
+                "packets were lost while at most {top:.0} waited, and others arrived after waiting behind {longest:.0}, so no loss shows a full buffer"
             );
             return Losses {
                 buffer: at_least(longest, why),
@@ -147,15 +147,12 @@ impl Waits {
         }
         if chance > ACCIDENT {
             return Losses {
-                buffer: at_least(
-                    top.min(longest),
-                    "the losses do not tell a full buffer from bad luck".into(),
-                ),
+                buffer: at_least(top.min(longest), "the losses may be chance or a full buffer".into()),
                 random: self.undecided(lost, lost - full),
             };
         }
-        // what is lost at random while the buffer is full cannot be told from what it refuses: only the packets that
-        // found room are trials
+        // random loss at a full buffer is indistinguishable from drops: only packets that found room are
+        // trials
         let random = lost - full;
         let trials = ((self.packets - full) as f64 * (1.0 - share)).round() as u64;
         Losses {
@@ -164,23 +161,21 @@ impl Waits {
         }
     }
 
-    /// Losses that follow no pattern: those below the longest waits are random whatever the buffer is.
+    /// Losses without a clear pattern: those below the longest waits are random whatever the buffer is.
     fn undecided(&self, lost: u64, surely_random: u64) -> Inferred<Estimate> {
         let (low, high) = (wilson(surely_random, self.packets).0, wilson(lost, self.packets).1);
         if 2 * surely_random < lost {
-            let why = format!(
-                "only {lost} packets were lost, and chance may have put them where the queue was long"
-            );
-            return Inferred::CannotTell(Unknown { why, low: Some(low), high: Some(high) });
+            let why = format!("only {lost} packets were lost, possibly by chance while the queue was long");
+            return Inferred::Unknown(Unknown { why, low: Some(low), high: Some(high) });
         }
-        let how = format!("packets lost whether the queue was long or short: {lost} of {}", self.packets);
+        let how = format!("packets lost at long and short queues alike: {lost} of {}", self.packets);
         Inferred::Known(Estimate { value: lost as f64 / self.packets as f64, low, high, how })
     }
 
-    /// The buffer from the waits around the losses at its top.
+    /// Buffer from the waits around losses at its top.
     ///
-    /// An accepted packet has up to the whole buffer before it, the one being sent counted by what is left of it: the
-    /// waits spread over one packet below the buffer, and noise spreads them further to both sides.
+    /// An accepted packet waits for up to the whole buffer, plus the rest of the packet in transmission: the
+    /// waits spread over one packet below the buffer size, and noise spreads them further to both sides.
     fn full_buffer(&self, from: f64, rate: &Estimate, rtt: &Estimate, packet: f64) -> Estimate {
         let mut top: Vec<Weighted> =
             self.lost.iter().filter(|wait| **wait >= from).map(|wait| (*wait, 1.0)).collect();
@@ -202,7 +197,8 @@ impl Waits {
     }
 }
 
-/// Longest wait of the packets that arrived in `span`, and of the two around it if they were sent `near` enough to its ends.
+/// Longest wait of the packets that arrived in `span`, and of the two around it if they were sent within
+/// `near` of its ends.
 fn longest_wait(
     arrived: &[((Nanos, u64), f64)],
     span: std::ops::Range<usize>,
@@ -219,7 +215,7 @@ fn longest_wait(
 }
 
 fn at_least(packets: f64, why: String) -> Inferred<Estimate> {
-    Inferred::CannotTell(Unknown { why, low: Some(packets.floor()), high: None })
+    Inferred::Unknown(Unknown { why, low: Some(packets.floor()), high: None })
 }
 
 fn random_loss(lost: u64, packets: u64, how: &str) -> Inferred<Estimate> {

@@ -1,23 +1,23 @@
-//! What the two ends bring along: segment size, initial window, receive window, and how ACKs are sent.
+//! Properties of the two ends: segment size, initial window, receive window, and ACK policy.
 
 use firstflight_contract::Nanos;
 
 use crate::connection::{first_flight, window_full};
 use crate::estimate::{AckPolicy, Estimate, Inferred, Unknown};
 use crate::observed::Connection;
-use crate::trace::{Ack, Trace};
+use crate::packet_trace::{CapturedAck, PacketTrace};
 
-/// A value the packets state.
+/// A value that the packets contain explicitly.
 fn stated(value: f64, how: impl Into<String>) -> Inferred<Estimate> {
     Inferred::Known(Estimate { value, low: value, high: value, how: how.into() })
 }
 
-/// Payload of a full segment in bytes.
-pub(super) fn mss(traces: &[&Trace]) -> Inferred<Estimate> {
+/// Payload of a full segment, bytes.
+pub(super) fn mss(traces: &[&PacketTrace]) -> Inferred<Estimate> {
     let full = traces.iter().filter(|trace| trace.sends.iter().any(|send| send.len >= trace.mss));
     match full.map(|trace| trace.mss).max() {
         Some(mss) => stated(f64::from(mss), "payload of a full segment"),
-        None => Inferred::CannotTell(Unknown {
+        None => Inferred::Unknown(Unknown {
             why: "no segment was full".into(),
             low: traces
                 .iter()
@@ -29,39 +29,37 @@ pub(super) fn mss(traces: &[&Trace]) -> Inferred<Estimate> {
     }
 }
 
-/// Bytes of a full data packet, headers included.
-pub(super) fn packet(traces: &[&Trace]) -> Inferred<Estimate> {
+/// Size of a full data packet, bytes, with headers.
+pub(super) fn packet(traces: &[&PacketTrace]) -> Inferred<Estimate> {
     match traces.iter().map(|trace| trace.mss + trace.header).max() {
         Some(bytes) => stated(f64::from(bytes), "a full segment with its IP and TCP headers"),
-        None => Inferred::cannot_tell("no data"),
+        None => Inferred::not_inferred("no data"),
     }
 }
 
-/// Bytes of a pure acknowledgement: the most common length of one without SACK blocks.
-pub(super) fn ack(traces: &[&Trace]) -> Inferred<Estimate> {
+/// Size of a pure acknowledgement, bytes: the smallest one without SACK blocks.
+pub(super) fn ack(traces: &[&PacketTrace]) -> Inferred<Estimate> {
     let pure = traces.iter().flat_map(|trace| &trace.acks).filter(|ack| ack.pure && !ack.disordered);
     match pure.map(|ack| ack.ip_len).min() {
         Some(bytes) => stated(f64::from(bytes), "an acknowledgement without data and SACK blocks"),
-        None => Inferred::cannot_tell("no pure acknowledgement"),
+        None => Inferred::not_inferred("no pure acknowledgement"),
     }
 }
 
-/// Largest receive window in bytes.
-pub(super) fn receive_window(traces: &[&Trace]) -> Inferred<Estimate> {
+/// Largest receive window, bytes.
+pub(super) fn receive_window(traces: &[&PacketTrace]) -> Inferred<Estimate> {
     match traces.iter().flat_map(|trace| &trace.acks).filter_map(|ack| ack.window).max() {
         Some(bytes) => stated(bytes as f64, "largest window advertised"),
-        None => {
-            Inferred::cannot_tell("the handshake, which tells how to scale the window, is not in the capture")
-        }
+        None => Inferred::not_inferred("the capture lacks the handshake, which contains the window scale"),
     }
 }
 
-/// Initial window in packets, from connections captured at the sender: what was sent before the first acknowledgement
-/// of data, where nothing else held the sender back then.
+/// Initial window, packets: data packets sent before the first acknowledgement of data, if nothing else
+/// limited the sender.
 pub(super) fn initial_window(connections: &[&Connection]) -> Inferred<Estimate> {
     let with_start: Vec<_> = connections.iter().filter(|connection| connection.observed.handshake).collect();
     if with_start.is_empty() {
-        return Inferred::cannot_tell("the start of the connections is not in the capture");
+        return Inferred::not_inferred("the capture lacks the start of the connections");
     }
     let flights = |limited: bool| {
         let of = with_start.iter().filter(move |connection| flight_limited(&connection.trace) == limited);
@@ -74,24 +72,23 @@ pub(super) fn initial_window(connections: &[&Connection]) -> Inferred<Estimate> 
         let how = "packets sent before the first acknowledgement of data".into();
         return Inferred::Known(Estimate { value: high, low, high, how });
     }
-    Inferred::CannotTell(Unknown {
-        why: "the application had no more to send, or the receive window no more room, than the first flight"
-            .into(),
+    Inferred::Unknown(Unknown {
+        why: "the application or the receive window limited the first flight".into(),
         low: largest(&flights(false).collect::<Vec<_>>()),
         high: None,
     })
 }
 
-/// Whether the window ended the first flight: the first acknowledgement released new data at once, and the receive
-/// window had had room for it.
-fn flight_limited(trace: &Trace) -> bool {
+/// Whether the congestion window ended the first flight: the first acknowledgement released new data at once,
+/// and the receive window had room for it before.
+fn flight_limited(trace: &PacketTrace) -> bool {
     let Some(first_ack) = trace.acks.iter().position(|ack| ack.bytes > 0) else { return false };
     let (at, index) = (trace.acks[first_ack].at, first_ack as u32);
     let released = trace.sends.partition_point(|send| send.acks_before <= index);
     let (Some(last), Some(next)) = (trace.sends[..released].last(), trace.sends.get(released)) else {
         return false;
     };
-    // an application that writes when it likes does not write within a fiftieth of the round trip by chance
+    // an application's write within a fiftieth of the round trip is unlikely to be chance
     let at_once = Nanos(at.saturating_sub(trace.sends[0].at).0 / 50);
     next.new
         && next.at.saturating_sub(at) <= at_once
@@ -99,15 +96,15 @@ fn flight_limited(trace: &Trace) -> bool {
         && !window_full(trace, last)
 }
 
-/// How the receiver acknowledges, from the data each ACK newly acknowledges while nothing is missing: at first, and in
-/// the last third of the connections.
-pub(super) fn receiver(traces: &[&Trace]) -> Inferred<AckPolicy> {
-    /// Linux acknowledges at most its first 16 segments at once before it decides (`TCP_MAX_QUICKACKS`).
+/// ACK policy of the receiver, from the data that each ACK newly acknowledges while nothing is missing: at
+/// the start, and in the last third of the connections.
+pub(super) fn receiver(traces: &[&PacketTrace]) -> Inferred<AckPolicy> {
+    /// Linux sends at most its first 16 ACKs at once before it decides (`TCP_MAX_QUICKACKS`).
     const QUICK: usize = 16;
-    /// What happens later shows after three times as many.
+    /// Number of ACKs from which the later policy is visible.
     const LONG: usize = 3 * QUICK;
     const FEW: usize = 8;
-    /// A share of ACKs, so that a few that were lost or thinned out do not decide.
+    /// Share of ACKs, so that a few lost or thinned-out ACKs do not decide.
     const MOST: f64 = 0.8;
     let (mut early, mut late) = (Vec::new(), Vec::new());
     for trace in traces {
@@ -122,21 +119,21 @@ pub(super) fn receiver(traces: &[&Trace]) -> Inferred<AckPolicy> {
         acks.iter().filter(|segments| **segments == 1).count() as f64 >= MOST * acks.len() as f64
     };
     if early.len() < FEW {
-        return Inferred::cannot_tell("too few acknowledgements");
+        return Inferred::not_inferred("too few acknowledgements");
     }
     match (single(&early), late.is_empty(), single(&late)) {
         (false, true, _) | (false, false, false) => Inferred::Known(AckPolicy::DelayedAck),
         (true, false, true) => Inferred::Known(AckPolicy::AckEveryPacket),
         (true, false, false) => Inferred::Known(AckPolicy::QuickackThenDelayed),
-        (true, true, _) => Inferred::cannot_tell(
-            "it acknowledged every packet at first; the connections are too short to see whether it goes on so",
+        (true, true, _) => Inferred::not_inferred(
+            "the receiver acknowledged every packet at first; the connections are too short to show its later policy",
         ),
-        (false, false, true) => {
-            Inferred::cannot_tell("it acknowledged every packet late in the connections, but not early on")
-        }
+        (false, false, true) => Inferred::not_inferred(
+            "the receiver acknowledged every packet late in the connections, but not early",
+        ),
     }
 }
 
-fn in_order(ack: &Ack) -> bool {
+fn in_order(ack: &CapturedAck) -> bool {
     ack.pure && ack.bytes > 0 && !ack.disordered
 }

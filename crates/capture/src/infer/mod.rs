@@ -1,4 +1,4 @@
-//! The path from the connections of a capture.
+//! Inference of the path from the connections of a capture.
 
 mod buffer;
 mod ends;
@@ -13,23 +13,24 @@ use firstflight_contract::Nanos;
 use crate::estimate::{Estimate, Inferred, PathEstimate};
 use crate::infer::buffer::Losses;
 use crate::observed::{Connection, Vantage};
-use crate::trace::Trace;
+use crate::packet_trace::PacketTrace;
 use crate::view::View;
 
-/// Infers the path of `connections`: of those between the two hosts that exchanged most data, pooled.
+/// Infers the path of `connections`, pooling those between the two hosts that exchanged most data.
 ///
-/// Connections that ran side by side count as one stream through the bottleneck; what the groups told is compared, and
-/// a contradiction widens the interval and is noted. Away from the sender its times are reconstructed from time
-/// stamps; without them the result says what cannot be told.
+/// Concurrent connections count as one stream through the bottleneck. The estimates of groups that ran at
+/// different times are compared: a contradiction widens the interval and is noted. For a capture away from
+/// the sender, its times are reconstructed from time stamps; without them the affected values are unknown.
 pub fn infer(connections: &[Connection]) -> PathEstimate {
     let mut notes = Vec::new();
     let mut pooled = pool::busiest_pair(connections, &mut notes);
-    // one capture has one vantage point: where it is away from the sender, what could not be moved there misleads
+    // one capture has one point of capture: if it is away from the sender, connections that could not be
+    // moved there mislead
     if pooled.iter().any(|connection| connection.trace.view != View::AtSender) {
         pooled.retain(|connection| connection.vantage != Vantage::Unknown);
     }
     note_vantage(&pooled, &mut notes);
-    let traces: Vec<&Trace> = pooled.iter().map(|connection| &connection.trace).collect();
+    let traces: Vec<&PacketTrace> = pooled.iter().map(|connection| &connection.trace).collect();
     let Measured { rate, rtt, losses } = measure_pooled(&pooled, &mut notes);
     PathEstimate {
         rate,
@@ -46,7 +47,7 @@ pub fn infer(connections: &[Connection]) -> PathEstimate {
     }
 }
 
-/// What packets tell of the bottleneck.
+/// Measurements of the bottleneck.
 struct Measured {
     rate: Inferred<Estimate>,
     rtt: Inferred<Estimate>,
@@ -56,7 +57,7 @@ struct Measured {
 impl Measured {
     fn of(groups: &[Vec<&Connection>]) -> Self {
         let connections: Vec<&Connection> = groups.iter().flatten().copied().collect();
-        let parts: Vec<Vec<&Trace>> =
+        let parts: Vec<Vec<&PacketTrace>> =
             groups.iter().map(|group| group.iter().map(|one| &one.trace).collect()).collect();
         let rate = rate::rate(&parts);
         let rtt = rtt::rtt(&connections, &rate.bit_s);
@@ -65,7 +66,7 @@ impl Measured {
     }
 }
 
-/// Measures all connections together, and holds the groups that ran at different times against each other.
+/// Measures all connections together and compares the groups that ran at different times.
 fn measure_pooled(pooled: &[&Connection], notes: &mut Vec<String>) -> Measured {
     let groups = pool::concurrent(pooled);
     let all = Measured::of(&groups);
@@ -90,19 +91,22 @@ fn measure_pooled(pooled: &[&Connection], notes: &mut Vec<String>) -> Measured {
     }
 }
 
-/// How exact the times of a capture are, by the smallest step seen in any of its connections.
-fn clock_step<'a>(traces: impl Iterator<Item = &'a Trace>) -> f64 {
+/// Resolution of the capture's clock, seconds: the smallest step in any of its connections.
+fn clock_step<'a>(traces: impl Iterator<Item = &'a PacketTrace>) -> f64 {
     let steps = traces.map(|trace| trace.clock_step).filter(|step| *step > Nanos::ZERO);
     steps.min().unwrap_or_default().as_secs_f64()
 }
 
-/// Says where the capture was taken, where that limits what it can tell.
+/// Notes the point of capture if it limits the estimates.
 fn note_vantage(pooled: &[&Connection], notes: &mut Vec<String>) {
     let count = |of: fn(&Connection) -> bool| pooled.iter().filter(|connection| of(connection)).count();
     if pooled.iter().all(|connection| connection.trace.acks.is_empty()) {
-        notes.push("the capture holds one direction only, that of the data: without acknowledgements it tells little of the path".into());
+        notes.push("the capture contains only the direction of the data: without acknowledgements little can be inferred".into());
     } else if count(|connection| connection.vantage == Vantage::Unknown) > 0 {
-        notes.push("neither a handshake nor time stamps tell where the capture was taken: it is taken to be at the sender".into());
+        notes.push(
+            "neither a handshake nor time stamps show where the capture was taken; the sender is assumed"
+                .into(),
+        );
     }
     let elsewhere = count(|connection| connection.trace.view != View::AtSender);
     if elsewhere == 0 {
@@ -111,9 +115,12 @@ fn note_vantage(pooled: &[&Connection], notes: &mut Vec<String>) {
     let by_stamps = count(|connection| matches!(connection.trace.view, View::Stamped(_)));
     let tick = pooled.iter().map(|connection| connection.trace.view.resolution()).max().unwrap_or_default();
     let how = if by_stamps == elsewhere {
-        format!("the sender's times are those of its time stamps, to {:.0} ms", tick.as_secs_f64() * 1e3)
+        format!(
+            "the sender's times come from its time stamps, with a resolution of {:.0} ms",
+            tick.as_secs_f64() * 1e3
+        )
     } else {
-        "without time stamps of the sender over a longer time, queueing ahead of the capture does not show"
+        "without time stamps of the sender over a longer time, queueing ahead of the capture is invisible"
             .into()
     };
     notes.push(format!(

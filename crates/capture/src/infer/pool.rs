@@ -1,4 +1,4 @@
-//! Which connections took one path, and whether they agree about it.
+//! Selection and grouping of connections that shared a path, and the comparison of their estimates.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -8,7 +8,7 @@ use firstflight_contract::Nanos;
 use crate::estimate::{Estimate, Inferred};
 use crate::observed::Connection;
 
-/// The connections from one host to another, of the two that exchanged most data.
+/// Connections in the direction, between two hosts, that carried most data.
 pub(super) fn busiest_pair<'a>(
     connections: &'a [Connection],
     notes: &mut Vec<String>,
@@ -23,13 +23,13 @@ pub(super) fn busiest_pair<'a>(
     if let (Some((from, to)), true) = (busiest, pooled.len() < connections.len()) {
         let others = connections.len() - pooled.len();
         notes.push(format!(
-            "only the connections from {from} to {to} are used: {others} lie between other hosts"
+            "only the connections from {from} to {to} are used; {others} are between other hosts"
         ));
     }
     pooled
 }
 
-/// Groups of connections that overlap in time, so that each shared the path with the others of its group only.
+/// Groups of connections that overlap in time, so that each shared the path only with others of its group.
 pub(super) fn concurrent<'a>(connections: &[&'a Connection]) -> Vec<Vec<&'a Connection>> {
     let span = |connection: &Connection| {
         let first = connection.trace.sends.first().map_or(Nanos::ZERO, |send| send.at);
@@ -49,13 +49,14 @@ pub(super) fn concurrent<'a>(connections: &[&'a Connection]) -> Vec<Vec<&'a Conn
     groups
 }
 
-/// Differences below this share of the value matter to nobody.
+/// Relative differences below this do not count as contradictions.
 const MATTERS: f64 = 0.02;
-/// Of many 95 % intervals some miss the truth; more than one in five do not by chance.
+/// Of many 95 % intervals some miss the truth; more than one in five is not chance.
 const CHANCE: f64 = 0.2;
 
-/// Compares what the groups tell of a value with what they tell `pooled`. Where they contradict it, the interval becomes what
-/// they span, and `notes` says so: a path that changed between connections is not known more exactly for their number.
+/// Compares the estimates of `groups` with the estimate `pooled`. If they contradict it, the interval is
+/// widened to their range, and a note is added: if the path changed between connections, more connections do
+/// not make the estimate more precise.
 pub(super) fn settle(
     pooled: Inferred<Estimate>,
     groups: &[Inferred<Estimate>],

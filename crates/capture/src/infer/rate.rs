@@ -1,48 +1,49 @@
 //! Bottleneck rate from the spacing of acknowledgements.
 //!
-//! Packets that queue at the bottleneck leave it back to back, so the time between two arrivals is the second one's
-//! size over the rate: the packet pair (Keshav 1991; Carter and Crovella 1996), seen from the sender by the ACKs that
-//! clock it. Pairs are noisy, so they are taken in trains: the estimate of a train is a robust slope of the
-//! bytes it carried over time (Paxson's bunches, 1997; Dovrolis, Ramanathan and Moore 2001), and the trains' weighted
-//! median the result. Unlike those active tools a capture shows which packets queued: those whose round trip exceeds the
-//! shortest one by more than half the gap to the packet before. Only such gaps count, so that neither the
-//! application's pauses nor the sender's pacing are taken for the bottleneck.
+//! Packets that queue at the bottleneck leave it back to back, so the time between two arrivals is the second
+//! packet's size over the rate: the packet pair (Keshav 1991; Carter and Crovella 1996), seen from the sender
+//! in the ACKs. Pairs are noisy, so they are grouped into trains: the estimate of a train is a robust slope
+//! of its bytes over time (Paxson's bunches, 1997; Dovrolis, Ramanathan and Moore 2001), and the result is
+//! the weighted median of the trains. Unlike those active tools a capture shows which packets queued: those
+//! whose round trip exceeds the shortest one by more than half the gap to the packet before. Only such gaps
+//! count, so that neither pauses of the application nor pacing of the sender pass for the bottleneck.
 
 use crate::seconds::Seconds;
 
 use crate::estimate::{Estimate, Inferred, Unknown};
 use crate::infer::clock_step;
 use crate::infer::stats::{Weighted, effective_count, quantile, robust_deviation};
-use crate::trace::{Ack, Piece, Trace};
+use crate::packet_trace::{CapturedAck, PacketTrace, Piece};
 
-/// The gap between two acknowledgements while the bottleneck had a queue.
+/// Gap between two acknowledgements while the bottleneck had a queue.
 #[derive(Clone, Copy, Debug)]
 struct Gap {
     seconds: f64,
     bits: f64,
-    /// The gap before it was busy too.
+    /// Whether the previous gap was busy too.
     joined: bool,
 }
 
-/// Gaps in a train: long enough that a jitter of one gap is 3 % of it, short enough to leave many trains.
+/// Gaps per train: enough that a jitter of one gap is 3 % of it, few enough to leave many trains.
 const TRAIN: usize = 32;
-/// Trains shorter than this tell too little: an edge that is off by half a gap is off by an eighth of the train.
+/// Minimum length of a train: at this length an error of half a gap at an edge is an eighth of the train.
 const SHORTEST_TRAIN: usize = 4;
-/// A spread (10th to 90th percentile) above this share of the median is no noise but other traffic or a changing rate.
+/// Spread (10th to 90th percentile), relative to the median, above which other traffic or a changing rate is
+/// likely.
 const STEADY: f64 = 0.2;
 
-/// The rate, and how regularly acknowledgements came at it.
+/// Rate, and jitter of the acknowledgements.
 pub(super) struct Rate {
     pub(super) bit_s: Inferred<Estimate>,
-    /// Seconds that nine in ten acknowledgements come early or late by at most, as told by the one before.
+    /// 90th percentile of the deviation of acknowledgements from their expected spacing, seconds.
     pub(super) jitter: f64,
 }
 
-/// An interval that reaches further to either side, as a share, is no estimate.
+/// Maximum relative half-width of the interval of an estimate.
 const MOST: f64 = 0.5;
 
-/// Bottleneck rate, from `parts`: connections that ran at the same time, together.
-pub(super) fn rate(parts: &[Vec<&Trace>]) -> Rate {
+/// Bottleneck rate from `parts`: groups of connections that ran at the same time.
+pub(super) fn rate(parts: &[Vec<&PacketTrace>]) -> Rate {
     let gaps: Vec<Gap> = parts.iter().flat_map(|traces| busy_gaps(traces)).collect();
     let trains = trains(&gaps);
     let mut weighted: Vec<Weighted> = trains.iter().map(Train::weighted).collect();
@@ -66,17 +67,17 @@ pub(super) fn rate(parts: &[Vec<&Trace>]) -> Rate {
         (low, high) = (low.min(spread.0), high.max(spread.1));
     }
     let how = format!(
-        "median of {} trains of acknowledgements whose packets had queued, {seconds:.2} s in all{}",
+        "median of {} trains of acknowledgements of queued packets, {seconds:.2} s in total{}",
         trains.len(),
         if steady { "" } else { "; they differ, so other traffic shares the bottleneck or its rate changes" }
     );
     Rate { bit_s: Inferred::Known(Estimate { value: median, low, high, how }), jitter }
 }
 
-/// Half of the 95 % interval, from three independent errors: what the trains differ by, what the slope of a typical one
-/// may be off by, and the edges of busy times. They begin and end alike (hosts wake up, the last packet is alone), so
-/// that the last does not average out: it is what nine in ten gaps stay below, and what hosts take to wake up, over the
-/// busy time of a typical train.
+/// Half of the 95 % interval, from three independent errors: the deviation between trains, the error of a
+/// typical slope, and the edges of busy periods. Edges have a common bias (hosts wake up, the last packet is
+/// alone), so the third error does not average out: it is the larger of the jitter and the wake-up time of
+/// hosts, over the busy period of a typical train.
 fn half_width(trains: &[Train], jitter: f64, median: f64) -> f64 {
     const Z: f64 = 1.96;
     const WAKE_UP: f64 = 50e-6;
@@ -94,13 +95,13 @@ fn half_width(trains: &[Train], jitter: f64, median: f64) -> f64 {
     (of_trains.powi(2) + of_slopes.powi(2) + of_edges.powi(2)).sqrt()
 }
 
-/// Acknowledgements one behind the other while the bottleneck was busy.
+/// A train of acknowledgements while the bottleneck was busy.
 struct Train {
     bit_s: f64,
     seconds: f64,
-    /// How long the bottleneck was busy without a pause.
+    /// Length of the busy period, seconds.
     run_seconds: f64,
-    /// Standard error of the rate, as a share of it.
+    /// Standard error of the rate, relative to the rate.
     error: f64,
 }
 
@@ -109,8 +110,8 @@ impl Train {
         (self.bit_s, self.seconds)
     }
 
-    /// Median slope of bits over time, between acknowledgements at least half the train apart (Theil 1950, Sen 1968):
-    /// one that is late, at the edges too, moves a few of the slopes only.
+    /// Median slope of bits over time, between acknowledgements at least half the train apart (Theil 1950,
+    /// Sen 1968): a late acknowledgement, also at an edge, affects only a few slopes.
     fn of(gaps: &[Gap], run_seconds: f64) -> Option<Self> {
         let mut points = vec![(0.0, 0.0)];
         let (mut bits, mut seconds) = (0.0, 0.0);
@@ -123,21 +124,22 @@ impl Train {
             points[(at + apart).min(points.len())..].iter().map(move |to| (to.0 - from.0, to.1 - from.1))
         });
         let mut slopes: Vec<Weighted> = pairs.map(|(seconds, bits)| (bits / seconds, 1.0)).collect();
-        // a clock too coarse for the train makes it infinite
+        // the slope is infinite if the clock is too coarse for the train
         let bit_s = quantile(&mut slopes, 0.5).filter(|slope| slope.is_finite())?;
         let late: Vec<Weighted> = points.iter().map(|(at, bits)| (at - bits / bit_s, 1.0)).collect();
         let middle = quantile(&mut late.clone(), 0.5)?;
-        // the slope of a regression through n points spread evenly over T has the standard error sqrt(12 / n) / T
+        // a regression through n points spread evenly over T has a slope with the standard error sqrt(12 / n)
+        // / T
         let error = robust_deviation(&late, middle) * (12.0 / points.len() as f64).sqrt() / seconds;
         Some(Self { bit_s, seconds, run_seconds, error })
     }
 }
 
-/// The trains among the gaps.
+/// Trains among the gaps.
 fn trains(gaps: &[Gap]) -> Vec<Train> {
     let mut trains = Vec::new();
     for run in gaps.chunk_by(|_, gap| gap.joined) {
-        // the packet that ends an idle time finds interrupts and processes asleep: its ACK is late, the gap short
+        // the packet that ends an idle time finds hosts asleep: its ACK is late, so the gap is short
         let run = &run[1..];
         let count = (run.len() / TRAIN).max(1);
         let long = run.chunks(run.len().div_ceil(count).max(1)).filter(|train| train.len() >= SHORTEST_TRAIN);
@@ -147,25 +149,25 @@ fn trains(gaps: &[Gap]) -> Vec<Train> {
     trains
 }
 
-/// The gaps between acknowledgements that new data queued for.
+/// Gaps between acknowledgements of data that queued.
 ///
-/// Connections that run side by side share the bottleneck, and what one of them delivers fills the gaps in what the
-/// others do: their acknowledgements are taken as one stream.
-fn busy_gaps(traces: &[&Trace]) -> Vec<Gap> {
-    // a segment that is not full takes less time at the bottleneck: its round trip is no measure for the others
-    let full = |trace: &'_ &Trace| {
+/// Concurrent connections share the bottleneck, and deliveries of one fill the gaps of the others, so their
+/// acknowledgements are treated as one stream.
+fn busy_gaps(traces: &[&PacketTrace]) -> Vec<Gap> {
+    // a partial segment takes less time at the bottleneck, so its round trip is no measure for others
+    let full = |trace: &'_ &PacketTrace| {
         trace.pieces.iter().filter(|piece| piece.len >= trace.mss).filter_map(Piece::rtt).min()
     };
     let shortest = traces.iter().filter_map(|trace| full(trace).or_else(|| trace.min_rtt())).min();
     let min_rtt = shortest.map_or(f64::INFINITY, Seconds::as_secs_f64);
-    let of = |trace: &'_ &Trace| trace.acks.iter().filter(|ack| ack.pieces.is_some()).count();
-    let mut stream: Vec<(&Trace, &Ack)> = Vec::with_capacity(traces.iter().map(of).sum());
+    let of = |trace: &'_ &PacketTrace| trace.acks.iter().filter(|ack| ack.pieces.is_some()).count();
+    let mut stream: Vec<(&PacketTrace, &CapturedAck)> = Vec::with_capacity(traces.iter().map(of).sum());
     for trace in traces {
         stream.extend(trace.acks.iter().filter(|ack| ack.pieces.is_some()).map(|ack| (*trace, ack)));
     }
     stream.sort_by_key(|(_, ack)| ack.at);
     let mut joined = false;
-    let gap = |pair: &[(&Trace, &Ack)]| {
+    let gap = |pair: &[(&PacketTrace, &CapturedAck)]| {
         let [(_, previous), (trace, ack)] = pair else { return None };
         let busy = busy_since(previous, ack, trace, min_rtt);
         let seconds = ack.at.saturating_sub(previous.at).as_secs_f64();
@@ -176,14 +178,16 @@ fn busy_gaps(traces: &[&Trace]) -> Vec<Gap> {
     stream.windows(2).filter_map(gap).collect()
 }
 
-/// Whether every packet that `ack` newly reports was at the bottleneck before the one ahead of it had left.
+/// Whether every packet that `ack` newly reports was at the bottleneck before the previous packet left it.
 ///
-/// With the bottleneck busy for the whole gap, each packet takes its share of it there. The one ahead of the first
-/// released the `previous` acknowledgement; so a packet came early enough if the shortest round trip from its sending
-/// on ends before that acknowledgement plus the shares of those between, by half its own share to allow for noise.
-/// (Its own round trip would not do: a delayed ACK keeps it waiting.) A packet sent twice cannot tell.
-fn busy_since(previous: &Ack, ack: &Ack, trace: &Trace, min_rtt: f64) -> bool {
-    /// More than any receiver gathers before it acknowledges: a cumulative ACK over lost ones.
+/// If the bottleneck was busy for the whole gap, each packet takes its share of the gap there. The packet
+/// before the first one released the acknowledgement `previous`; so a packet arrived early enough if its
+/// transmission time plus the shortest round trip lies before `previous` plus the shares of the packets in
+/// between, with half its own share as margin for noise. (Its own round trip is no criterion, since a delayed
+/// ACK lengthens it.) A packet sent twice does not qualify.
+fn busy_since(previous: &CapturedAck, ack: &CapturedAck, trace: &PacketTrace, min_rtt: f64) -> bool {
+    /// More segments than any receiver collects before it acknowledges; a cumulative ACK after lost ACKs has
+    /// more.
     const MOST: usize = 64;
     let Some((first, newest)) = ack.pieces else { return false };
     let (first, newest) = (first.min(newest) as usize, first.max(newest) as usize);
@@ -201,26 +205,26 @@ fn busy_since(previous: &Ack, ack: &Ack, trace: &Trace, min_rtt: f64) -> bool {
     })
 }
 
-/// Without a queue the rate is at least what was delivered in some round trip.
-fn unknown(parts: &[Vec<&Trace>], gaps: usize) -> Inferred<Estimate> {
+/// Lower bound without a queue: the data delivered in some round trip.
+fn unknown(parts: &[Vec<&PacketTrace>], gaps: usize) -> Inferred<Estimate> {
     let low = parts.iter().flatten().filter_map(|trace| best_round(trace)).fold(0.0, f64::max);
     let why = if parts.iter().flatten().all(|trace| trace.acks.is_empty()) {
-        "the capture holds no acknowledgements"
+        "the capture contains no acknowledgements"
     } else if gaps == 0 {
-        "no packet queued at the bottleneck: the connections were too short or too slow to fill it"
+        "no packet queued at the bottleneck; the connections were too short or too slow to fill it"
     } else {
-        "too few packets queued one behind the other to measure how fast the bottleneck serves them"
+        "too few consecutive packets queued to measure the service rate of the bottleneck"
     };
-    Inferred::CannotTell(Unknown { why: why.into(), low: (low > 0.0).then_some(low), high: None })
+    Inferred::Unknown(Unknown { why: why.into(), low: (low > 0.0).then_some(low), high: None })
 }
 
-/// Most bits delivered in a span of the shortest round trip, over that span: a delivery rate sample as of
+/// Largest delivery rate over a span of the shortest round trip: a delivery rate sample as in
 /// draft-ietf-ccwg-bbr, section 4.1.
-fn best_round(trace: &Trace) -> Option<f64> {
+fn best_round(trace: &PacketTrace) -> Option<f64> {
     let span = trace.min_rtt()?;
     let (mut from, mut wire, mut most) = (0, 0, 0);
     for ack in trace.acks.get(1..)? {
-        // what the first acknowledgement reports had arrived when the span began
+        // data that the first acknowledgement reports had arrived before the span began
         wire += ack.wire;
         while ack.at.saturating_sub(trace.acks[from].at) > span {
             from += 1;
@@ -228,7 +232,7 @@ fn best_round(trace: &Trace) -> Option<f64> {
         }
         most = most.max(wire);
     }
-    // what lies within a span on a clock that steps took up to a step more at either end
+    // with a stepped clock the span may be longer by a step at either end
     let took = span.as_secs_f64() + 2.0 * trace.clock_step.as_secs_f64();
     (span.0 > 0).then(|| most as f64 * 8.0 / took)
 }

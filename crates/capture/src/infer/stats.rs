@@ -1,9 +1,9 @@
-//! The little statistics the estimators need.
+//! Statistics used by the estimators.
 
 /// A value with its weight.
 pub(super) type Weighted = (f64, f64);
 
-/// The value below which `share` of the weight lies; `None` of nothing. Sorts its input.
+/// Value below which `share` of the weight lies; `None` for no values. Sorts its input.
 pub(super) fn quantile(values: &mut [Weighted], share: f64) -> Option<f64> {
     values.sort_by(|a, b| a.0.total_cmp(&b.0));
     let total: f64 = values.iter().map(|(_, weight)| weight).sum();
@@ -17,22 +17,22 @@ pub(super) fn quantile(values: &mut [Weighted], share: f64) -> Option<f64> {
     values.last().map(|(value, _)| *value)
 }
 
-/// Standard deviation told by the median distance from `center`, which outliers do not move
-/// (1.4826 makes it that of a normal distribution).
+/// Standard deviation from the median distance to `center`, which outliers do not affect (the factor 1.4826
+/// applies to a normal distribution).
 pub(super) fn robust_deviation(values: &[Weighted], center: f64) -> f64 {
     let mut distances: Vec<_> =
         values.iter().map(|(value, weight)| ((value - center).abs(), *weight)).collect();
     1.4826 * quantile(&mut distances, 0.5).unwrap_or(0.0)
 }
 
-/// How many equally heavy values these weights amount to (Kish).
+/// Number of equally weighted values equivalent to these weights (Kish).
 pub(super) fn effective_count(values: &[Weighted]) -> f64 {
     let sum: f64 = values.iter().map(|(_, weight)| weight).sum();
     let squares: f64 = values.iter().map(|(_, weight)| weight * weight).sum();
     if squares > 0.0 { sum * sum / squares } else { 0.0 }
 }
 
-/// 95 % interval of a probability of which `hits` of `trials` were seen (Wilson, 1927).
+/// 95 % interval of a probability after `hits` in `trials` (Wilson, 1927).
 pub(super) fn wilson(hits: u64, trials: u64) -> (f64, f64) {
     const Z: f64 = 1.959_964;
     if trials == 0 {
@@ -48,7 +48,7 @@ pub(super) fn wilson(hits: u64, trials: u64) -> (f64, f64) {
     (low, high)
 }
 
-/// Upper bound of the chance that at least `hits` of `trials` independent events of probability `p` happen
+/// Upper bound of the probability of at least `hits` in `trials` independent events of probability `p`
 /// (Chernoff's, with the relative entropy).
 pub(super) fn chance_of_at_least(hits: u64, trials: u64, p: f64) -> f64 {
     let (n, share) = (trials as f64, hits as f64 / trials.max(1) as f64);
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn quantiles_follow_the_weights() {
-        // weight 1, 1, 8: half of it lies at or below 3
+        // weights 1, 1, 8: half of the total lies at or below 3
         assert_eq!(quantile(&mut [(3.0, 8.0), (1.0, 1.0), (2.0, 1.0)], 0.5), Some(3.0));
         assert_eq!(quantile(&mut [(3.0, 1.0), (1.0, 1.0), (2.0, 1.0)], 0.5), Some(2.0));
         assert_eq!(quantile(&mut [], 0.5), None);
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn no_loss_in_1000_packets_leaves_a_probability_up_to_0_38_percent() {
+    fn no_loss_in_1000_packets_bounds_the_probability_at_0_38_percent() {
         // z^2 / (n + z^2) = 3.8415 / 1003.8415 = 0.0038268
         let (low, high) = wilson(0, 1000);
         assert_eq!(low, 0.0);
@@ -98,8 +98,8 @@ mod tests {
     }
 
     #[test]
-    fn ten_heads_in_ten_throws_have_a_chance_of_one_in_1024() {
-        // with share = 1 Chernoff's bound is exact: 0.5^10
+    fn ten_heads_in_ten_throws_have_a_probability_of_one_in_1024() {
+        // for share = 1 Chernoff's bound is exact: 0.5^10
         assert!((chance_of_at_least(10, 10, 0.5) - 1.0 / 1024.0).abs() < 1e-12);
         assert_eq!(chance_of_at_least(3, 10, 0.5), 1.0);
     }

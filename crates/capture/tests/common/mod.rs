@@ -1,4 +1,4 @@
-//! Captures built byte by byte.
+//! Synthetic captures, built byte by byte.
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses its own part")]
 
 pub mod path;
@@ -12,7 +12,7 @@ pub const SENDER: [u8; 4] = [10, 0, 0, 1];
 pub const RECEIVER: [u8; 4] = [10, 0, 0, 2];
 pub const PORTS: (u16, u16) = (40000, 80);
 
-/// One TCP packet over IPv4, from the sender of the data unless turned around.
+/// One TCP packet, from the sender of the data unless reversed.
 #[derive(Clone, Debug)]
 pub struct Tcp {
     pub from_sender: bool,
@@ -27,7 +27,7 @@ pub struct Tcp {
     pub id: u16,
 }
 
-/// Data of the sender.
+/// Data from the sender.
 pub fn data(seq: u32, len: usize) -> Tcp {
     Tcp {
         from_sender: true,
@@ -43,7 +43,7 @@ pub fn data(seq: u32, len: usize) -> Tcp {
     }
 }
 
-/// An acknowledgement of the receiver.
+/// An acknowledgement from the receiver.
 pub fn ack(ack: u32) -> Tcp {
     Tcp { from_sender: false, ack: Some(ack), ..data(1, 0) }
 }
@@ -62,7 +62,7 @@ impl Tcp {
         self.with(TcpOptionElement::Timestamp(value, echo))
     }
 
-    /// The IP packet.
+    /// The IPv4 packet.
     pub fn v4(&self) -> Vec<u8> {
         let (from, to) = if self.from_sender { (SENDER, RECEIVER) } else { (RECEIVER, SENDER) };
         let mut bytes = self.build(PacketBuilder::ipv4(from, to, 64));
@@ -98,8 +98,8 @@ impl Tcp {
     }
 }
 
-/// `SYN`, `SYN-ACK` and `ACK` of a sender that opens, data from 1 on both sides, window scale 7, with a round trip of
-/// `rtt_us` from 0 us on.
+/// `SYN`, `SYN-ACK` and `ACK` of a sender that opens the connection at 0 us, with a round trip of `rtt_us`,
+/// data from number 1 on both sides and window scale 7.
 pub fn handshake(rtt_us: u64, mss: u16) -> Vec<(u64, Tcp)> {
     let options = vec![TcpOptionElement::MaximumSegmentSize(mss), TcpOptionElement::WindowScale(7)];
     let syn = Tcp { syn: true, ack: None, options: options.clone(), ..data(0, 0) };
@@ -107,7 +107,7 @@ pub fn handshake(rtt_us: u64, mss: u16) -> Vec<(u64, Tcp)> {
     vec![(0, syn), (rtt_us, answer), (rtt_us + 10, data(1, 0))]
 }
 
-/// A pcap of raw IP packets with microsecond stamps, little-endian.
+/// A pcap file of raw IP packets with microsecond time stamps, little-endian.
 pub fn pcap(packets: &[(u64, Vec<u8>)]) -> Vec<u8> {
     pcap_of(101, packets)
 }

@@ -1,38 +1,39 @@
-//! A path written for these tests only: a drop-tail bottleneck, a receiver with SACK, and a sender simple enough to
-//! check by hand. It shares nothing with the estimators nor with the simulator.
+//! A path model for these tests only: a drop-tail bottleneck, a receiver with SACK, and a sender simple
+//! enough to check by hand. It shares no code with the estimators or the simulator.
 
 use std::collections::{BTreeSet, BinaryHeap};
 
 use super::{Tcp, ack, data, handshake};
 use etherparse::TcpOptionElement::SelectiveAcknowledgement;
 
-/// Payload and IP packet of a full segment.
+/// Payload and IP packet of a full segment, bytes.
 pub const SEGMENT: u32 = 1000;
 pub const PACKET: u64 = 1040;
 
 pub struct Path {
     pub rate_bit_s: u64,
-    /// Two-way propagation.
+    /// Two-way propagation delay.
     pub rtt_us: u64,
-    /// Packets waiting, the one being sent not counted.
+    /// Packets that can wait besides the one in transmission.
     pub buffer: usize,
-    /// One packet of this many is lost at random; 0: none.
+    /// One packet in this many is lost at random; 0 for none.
     pub lose_one_in: u64,
-    /// Packets an ACK covers.
+    /// Packets per ACK.
     pub ack_every: u32,
     pub initial_window: u32,
-    /// The window grows no further.
+    /// Maximum window, packets.
     pub largest_window: u32,
     pub segments: u32,
-    /// The application writes so many segments, and again whenever all are acknowledged and this many us have passed.
+    /// The application writes this many segments; the next write follows this many microseconds after all are
+    /// acknowledged.
     pub writes: Option<(u32, u64)>,
-    /// Up to so many microseconds are added to the time of every ACK.
+    /// Maximum random delay of an ACK, microseconds.
     pub jitter_us: u64,
-    /// ACKs come through in bunches, at multiples of so many microseconds.
+    /// ACKs arrive in bunches, at multiples of this many microseconds.
     pub ack_slots_us: u64,
-    /// Both ends stamp their packets with a clock that ticks every millisecond.
+    /// Whether both ends have time stamps with a tick of a millisecond.
     pub stamps: bool,
-    /// The capture is taken at the receiver.
+    /// Whether the capture is taken at the receiver.
     pub at_receiver: bool,
 }
 
@@ -58,7 +59,7 @@ impl Default for Path {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// A segment sent at a time, with the stamp it echoes.
+    /// A segment arrives; `sent` is its transmission time, `echo` the time stamp that it echoes.
     Arrives {
         segment: u32,
         sent: u64,
@@ -77,14 +78,14 @@ struct State {
     events: BinaryHeap<std::cmp::Reverse<(u64, u64, Event)>>,
     order: u64,
     packets: Vec<(u64, Tcp)>,
-    /// When the bottleneck will have sent each packet it holds.
+    /// Departure time of each packet at the bottleneck.
     queue: Vec<u64>,
     random: u64,
-    /// The latest stamp of the receiver that reached the sender.
-    heard: u32,
+    /// Latest time stamp of the receiver that reached the sender.
+    latest_stamp: u32,
 }
 
-/// The clocks of the two ends share no zero.
+/// The clocks of the two ends have different origins.
 fn sender_stamp(us: u64) -> u32 {
     ((us / 1000) as u32).wrapping_add(0xffff_fff0)
 }
@@ -94,16 +95,16 @@ fn receiver_stamp(us: u64) -> u32 {
 }
 
 impl Path {
-    /// Time to send a full packet.
+    /// Transmission time of a full packet, microseconds.
     pub fn service_us(&self) -> u64 {
         // the option takes 10 bytes and two of padding
         (PACKET + if self.stamps { 12 } else { 0 }) * 8 * 1_000_000 / self.rate_bit_s
     }
 
-    /// Sends a segment; whether it will arrive.
+    /// Sends a segment; returns whether it will arrive.
     fn send(&self, state: &mut State, segment: u32) -> bool {
         if !self.at_receiver {
-            let packet = self.data(segment, state.now, state.heard);
+            let packet = self.data(segment, state.now, state.latest_stamp);
             state.packets.push((state.now, packet));
         }
         state.random =
@@ -118,7 +119,7 @@ impl Path {
         }
         let sent = state.queue.last().copied().unwrap_or(now) + self.service_us();
         state.queue.push(sent);
-        state.at(sent + self.rtt_us / 2, Event::Arrives { segment, sent: now, echo: state.heard });
+        state.at(sent + self.rtt_us / 2, Event::Arrives { segment, sent: now, echo: state.latest_stamp });
         true
     }
 
@@ -137,10 +138,10 @@ impl Path {
         if highest > edge { packet.with(block) } else { packet }
     }
 
-    /// Runs the transfer; the packets as the capture holds them.
+    /// Runs the transfer; returns the packets of the capture.
     pub fn run(&self) -> Vec<(u64, Tcp)> {
         let took = |bytes: u64| bytes * 8 * 1_000_000 / self.rate_bit_s;
-        // SYN and SYN-ACK are 48 bytes each, an ACK 40: the way back has the same rate
+        // SYN and SYN-ACK are 48 bytes each, an ACK 40; the return path has the same rate
         let opened = self.rtt_us + 2 * took(48);
         let mut packets = handshake(opened, if self.stamps { 1012 } else { 1000 });
         if self.at_receiver {
@@ -153,7 +154,7 @@ impl Path {
             packets,
             queue: vec![],
             random: 1,
-            heard: receiver_stamp(0),
+            latest_stamp: receiver_stamp(0),
         };
         let (mut window, mut threshold, mut credit) = (self.initial_window, u32::MAX, 0);
         let (mut next, mut written, mut recover) = (0, 0, 0);
@@ -200,7 +201,7 @@ impl Path {
                     if !self.at_receiver {
                         state.packets.push((now, self.ack(edge, highest, sent, 0)));
                     }
-                    state.heard = receiver_stamp(sent);
+                    state.latest_stamp = receiver_stamp(sent);
                     let newly = edge.saturating_sub(acked);
                     acked = acked.max(edge);
                     if window < threshold {
@@ -211,7 +212,7 @@ impl Path {
                             (credit, window) = (0, (window + 1).min(self.largest_window));
                         }
                     }
-                    // whatever lies three segments below one that arrived, and did not, is lost
+                    // a missing segment at least three below one that arrived is lost
                     let lost: Vec<u32> = (acked..highest.saturating_sub(3))
                         .filter(|segment| !here.contains(segment) && !resent.contains(segment))
                         .collect();
@@ -221,7 +222,7 @@ impl Path {
                         window = threshold;
                     }
                     for segment in lost {
-                        // one that gets lost again goes out with the next acknowledgement
+                        // a segment that is dropped again is retransmitted with the next acknowledgement
                         if self.send(&mut state, segment) {
                             resent.insert(segment);
                         }

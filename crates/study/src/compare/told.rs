@@ -40,7 +40,7 @@ pub(super) fn told_path(told: &Told, file: &str) -> PathResult {
         mss_bytes: whole(&told.mss),
         initial_window_packets: whole(&told.initial_window),
         receiver: told.receiver.known().map(|policy| policy.label().into()),
-        cannot_tell: told.cannot_tell().into_iter().map(Into::into).collect(),
+        cannot_tell: told.unknown_fields().into_iter().map(Into::into).collect(),
         estimates,
     }
 }
@@ -48,7 +48,7 @@ pub(super) fn told_path(told: &Told, file: &str) -> PathResult {
 fn told_value(field: &str, estimate: &Inferred<Estimate>, scale: f64) -> PathEstimate {
     let (value, low, high, how) = match estimate {
         Inferred::Known(e) => (Some(e.value * scale), Some(e.low * scale), Some(e.high * scale), &e.how),
-        Inferred::CannotTell(u) => (None, u.low.map(|x| x * scale), u.high.map(|x| x * scale), &u.why),
+        Inferred::Unknown(u) => (None, u.low.map(|x| x * scale), u.high.map(|x| x * scale), &u.why),
     };
     let how = how.trim_end_matches('.').into();
     PathEstimate { field: field.into(), value, word: None, low, high, how }

@@ -80,7 +80,7 @@ impl Unknowns {
         let loss = law("loss", &told.loss, 1.0, |low, high| Some(between(low?.max(LEAST_LOSS), high?)));
         let buffer = open("buffer_packets").then(|| match &told.buffer {
             Inferred::Known(estimate) => around(estimate, 1.0).map(Room::Told),
-            Inferred::CannotTell(unknown) => Some(Room::Bounds(unknown.low.unwrap_or(0.0), unknown.high)),
+            Inferred::Unknown(unknown) => Some(Room::Bounds(unknown.low.unwrap_or(0.0), unknown.high)),
         });
         Self { rate, rtt, loss, buffer: buffer.flatten() }
     }
@@ -231,7 +231,7 @@ fn law(
             Some(Law::Unseen { trials: Z * Z / known.high - Z * Z })
         }
         Inferred::Known(known) => around(known, scale),
-        Inferred::CannotTell(bounds) => {
+        Inferred::Unknown(bounds) => {
             unknown(bounds.low.map(|low| low * scale), bounds.high.map(|high| high * scale))
         }
     }

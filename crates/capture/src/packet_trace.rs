@@ -1,8 +1,10 @@
-//! What a connection's packets say about each piece of its data: when it was sent, again, and known to have arrived.
+//! Packet trace of a connection: for each piece of its data the times of transmission, retransmission and
+//! arrival.
 //!
-//! The walk is that of tcptrace (Ostermann) and of the sender's own scoreboard (RFC 6675): data packets add pieces
-//! or mark them sent again, acknowledgements and SACK blocks mark them arrived. Segments larger than the path's, as
-//! segmentation offload leaves them in a capture at the sender, are cut into the pieces the hardware sends.
+//! The method is that of tcptrace (Ostermann) and of the sender's scoreboard (RFC 6675): data packets add
+//! pieces or mark them retransmitted; acknowledgements and SACK blocks mark them delivered. Segments larger
+//! than the path's, which segmentation offload leaves in a capture at the sender, are split into the packets
+//! that the hardware sends.
 
 use firstflight_contract::Nanos;
 
@@ -10,29 +12,32 @@ use crate::flows::{Flow, Packet, Side};
 use crate::view::View;
 use crate::walk::walk;
 
-/// A stretch of data that travels as one packet.
+/// A range of data that travels as one packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Piece {
-    /// When it was first sent; [`Nanos::NEVER`] where the capture missed that.
+    /// Time of the first transmission; [`Nanos::NEVER`] if the capture missed it.
     pub(crate) sent: Nanos,
-    /// The latest it may have been: later than that only where the capture shows no more than the packets around it.
+    /// Latest possible time of the first transmission; later than `sent` only if the capture shows no more
+    /// than the packets around it.
     pub(crate) sent_by: Nanos,
-    /// Offset of its first byte in the data.
+    /// Offset of the first byte in the data.
     pub(crate) start: u64,
     pub(crate) len: u32,
-    /// Length of the IP packet it travels in.
+    /// Length of its IP packet, bytes.
     pub(crate) wire: u32,
-    /// How often it was sent again.
+    /// Number of retransmissions.
     pub(crate) resent: u32,
-    /// When it was last sent again; while the capture has missed it: when that showed.
+    /// Time of the last retransmission; for a piece that the capture missed, the time of the packet that
+    /// revealed it.
     pub(crate) resent_at: Nanos,
-    /// Time stamp option of its first retransmission; while the capture has missed it: of the packet that showed it.
+    /// Time stamp option of the first retransmission; for a missed piece, of the packet that revealed it.
     pub(crate) resent_stamp: Option<u32>,
-    /// When it was known to have arrived; [`Nanos::NEVER`] if it was not.
+    /// Time at which its arrival was known; [`Nanos::NEVER`] if it never was.
     pub(crate) delivered: Nanos,
-    /// The receiver had it before the retransmission came.
+    /// Whether the receiver had the data before the retransmission arrived.
     pub(crate) spurious: bool,
-    /// Of what its acknowledgement newly reported it was sent last: its arrival released the acknowledgement.
+    /// Whether it was sent last of all pieces that its acknowledgement newly reports, so its arrival released
+    /// that acknowledgement.
     pub(crate) prompt: bool,
 }
 
@@ -45,14 +50,15 @@ impl Piece {
         self.delivered != Nanos::NEVER
     }
 
-    /// Whether its first transmission got lost.
+    /// Whether its first transmission was lost.
     pub(crate) fn lost(&self) -> bool {
         self.resent > 0 && !self.spurious
     }
 
-    /// Whether `packet`, with a piece that the capture has missed so far, is a retransmission of it, and not the
-    /// original on a slower way: it was stamped after the packet that showed the gap; without stamps, it comes later
-    /// than packets overtake each other (the 3 ms of Wireshark's analysis).
+    /// Whether `packet`, which contains a piece that the capture missed so far, is a retransmission rather
+    /// than the original on a slower path. A retransmission is stamped after the packet that revealed the
+    /// gap; without stamps, it arrives later than packets overtake each other (3 ms, as in Wireshark's
+    /// analysis).
     pub(crate) fn fills_a_hole(&self, packet: &Packet) -> bool {
         const OVERTAKEN: Nanos = Nanos::from_millis(3);
         match (self.resent_stamp, packet.timestamps) {
@@ -61,93 +67,95 @@ impl Piece {
         }
     }
 
-    /// Round trip of a piece that arrived and was sent once (Karn's rule).
+    /// Round trip of a piece that was sent once and arrived (Karn's rule).
     pub(crate) fn rtt(&self) -> Option<Nanos> {
         let clear = self.arrived() && self.resent == 0 && self.sent != Nanos::NEVER;
         clear.then(|| self.delivered.saturating_sub(self.sent))
     }
 }
 
-/// An acknowledgement as it passed the point of capture.
+/// An acknowledgement at the point of capture.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ack {
+pub(crate) struct CapturedAck {
     pub(crate) at: Nanos,
-    /// Bytes from the first data byte that are acknowledged cumulatively.
+    /// Cumulatively acknowledged bytes, from the first data byte.
     pub(crate) ack: u64,
-    /// Data bytes it newly reports as arrived, cumulatively or selectively.
+    /// Data bytes newly reported as arrived, cumulatively or selectively.
     pub(crate) bytes: u64,
     /// The same in bytes on the wire.
     pub(crate) wire: u64,
-    /// Of the pieces it newly reports: the first one in sequence and the one sent last.
+    /// First piece in sequence and last piece sent, of the pieces newly reported.
     pub(crate) pieces: Option<(u32, u32)>,
-    /// Bytes in flight after it: sent, and not known to have arrived.
+    /// Bytes in flight after it: sent and not known to have arrived.
     pub(crate) flight: u64,
-    /// The receive window it advertises, where its scale is known.
+    /// Advertised receive window, bytes, if its scale is known.
     pub(crate) window: Option<u64>,
     /// Length of its IP packet.
     pub(crate) ip_len: u32,
-    /// It carries no data itself.
+    /// Whether it carries no data.
     pub(crate) pure: bool,
-    /// It carries SACK blocks or repeats the last acknowledgement: the receiver misses something.
+    /// Whether it has SACK blocks or repeats the previous acknowledgement, so the receiver misses data.
     pub(crate) disordered: bool,
-    /// It echoes a congestion mark.
+    /// Whether it echoes a congestion mark.
     pub(crate) marked: bool,
 }
 
-/// A moment the sender sent data.
+/// A transmission of data.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sending {
+pub(crate) struct SentPacket {
     pub(crate) at: Nanos,
     pub(crate) len: u32,
     /// Bytes in flight after it.
     pub(crate) flight: u64,
-    /// Where the data sent so far ends.
+    /// End of the data sent so far.
     pub(crate) end: u64,
-    /// It carried data for the first time, at least in part.
+    /// Whether it carried new data, at least in part.
     pub(crate) new: bool,
-    /// Acknowledgements seen before it.
+    /// Number of acknowledgements before it.
     pub(crate) acks_before: u32,
 }
 
-/// A connection, seen from its data.
+/// Data, acknowledgements and transmissions of one connection.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Trace {
-    /// The data, in sequence.
+pub(crate) struct PacketTrace {
+    /// Pieces of the data, in sequence.
     pub(crate) pieces: Vec<Piece>,
-    pub(crate) acks: Vec<Ack>,
-    pub(crate) sends: Vec<Sending>,
-    /// Payload of a full segment.
+    pub(crate) acks: Vec<CapturedAck>,
+    pub(crate) sends: Vec<SentPacket>,
+    /// Payload of a full segment, bytes.
     pub(crate) mss: u32,
-    /// IP and TCP headers of a data packet.
+    /// IP and TCP headers of a data packet, bytes.
     pub(crate) header: u32,
-    /// When the receiver's first data after the last data byte's arrival came.
+    /// Time of the receiver's first data after the arrival of the last data byte.
     pub(crate) answered: Option<Nanos>,
-    /// Data packets sent again.
+    /// Retransmitted data packets.
     pub(crate) resent_packets: u64,
-    /// Retransmissions that came out of silence.
+    /// Retransmissions after a silence of a timeout.
     pub(crate) timeouts: u64,
-    /// IP packets of SYN and SYN-ACK together, where the handshake is there.
+    /// Size of the IP packets of SYN and SYN-ACK together, bytes, if the capture has the handshake.
     pub(crate) handshake_bytes: u32,
-    /// The walk ended before the packets did.
+    /// Whether the analysis ended before the packets did.
     pub(crate) cut: bool,
     /// Data packets that the capture missed.
     pub(crate) missed: u64,
-    /// When data was sent again, a time for each packet.
+    /// Times of retransmissions, one per packet.
     pub(crate) resent_times: Vec<Nanos>,
-    /// How the sender's times were come by.
+    /// Origin of the sender's times.
     pub(crate) view: View,
-    /// How exact the capture's own times are.
+    /// Resolution of the capture's clock.
     pub(crate) clock_step: Nanos,
 }
 
-/// Pieces kept for one capture. Packets are bounded already; this bounds what a few huge segments are cut into.
+/// Maximum number of pieces per capture. The number of packets is bounded already; this bounds the pieces of
+/// huge segments.
 pub(crate) const MAX_PIECES: usize = 1 << 22;
 
-/// No path carries less than this much data in a full packet (IPv4 demands 68-byte packets).
+/// Minimum payload of a full packet on any path (IPv4 requires 68-byte packets).
 const MIN_MSS: u32 = 28;
 
-impl Trace {
-    /// Walks the packets of `flow` whose data `sender` sent. `budget` is what is left of [`MAX_PIECES`].
+impl PacketTrace {
+    /// Analyses the packets of `flow` with `sender` as the sender of the data. `budget` is the rest of
+    /// [`MAX_PIECES`].
     pub(crate) fn new(flow: &Flow, sender: Side, budget: &mut usize) -> Self {
         let data = || flow.packets.iter().filter(|packet| packet.side == sender && packet.payload > 0);
         let Some(first) = data().map(Packet::data_start).min() else { return Self::default() };
@@ -164,12 +172,13 @@ impl Trace {
         self.pieces.iter().filter_map(Piece::rtt).min()
     }
 
-    /// All the data bytes seen or known of.
+    /// End of the data seen or known of.
     pub(crate) fn end(&self) -> u64 {
         self.pieces.last().map_or(0, Piece::end)
     }
 
-    /// An acknowledgement sooner after a retransmission than half the shortest round trip is that of the original.
+    /// Marks retransmissions as spurious whose acknowledgement came within half the shortest round trip: it
+    /// acknowledges the original.
     fn settle_spurious(&mut self) {
         let Some(min_rtt) = self.min_rtt() else { return };
         for piece in &mut self.pieces {
@@ -181,7 +190,8 @@ impl Trace {
     }
 }
 
-/// How far to shift the receiver's window field left; `None` where the SYNs or their options are missing. Both sides must have offered.
+/// Shift of the receiver's window field; `None` if the SYNs or their options are missing. Both sides must
+/// have offered scaling.
 pub(crate) fn receive_scale(flow: &Flow, sender: Side) -> Option<u8> {
     let (own, peer) = (flow.end(sender), flow.end(sender.other()));
     let (Some(_), Some(_)) = (own.syn, peer.syn) else { return None };
@@ -191,12 +201,12 @@ pub(crate) fn receive_scale(flow: &Flow, sender: Side) -> Option<u8> {
     Some(if own.window_scale.is_some() { peer.window_scale.unwrap_or(0) } else { 0 })
 }
 
-/// Payload of a full segment, and the headers in front of it.
+/// Payload of a full segment, and length of the headers in front of it.
 ///
-/// The SYNs tell the first (RFC 9293, section 3.7.1: the smaller of what both announce, less the options every segment
-/// carries); without them it is the largest payload that fits an Ethernet packet, or the largest one at all; where
-/// offload left larger ones and most of them are multiples of what Ethernet takes, it is that. A largest payload that
-/// comes again and again, below what the SYNs allow, is the path's own (path MTU discovery).
+/// The SYNs determine the payload (RFC 9293, section 3.7.1: the smaller announced value less the options of
+/// every segment). Without SYNs it is the largest payload that fits an Ethernet packet, or the largest one at
+/// all; if offload left larger segments and most are multiples of the Ethernet payload, it is that. A largest
+/// payload below the limit of the SYNs that occurs several times is the path's own (path MTU discovery).
 fn segment_size(flow: &Flow, sender: Side) -> (u32, u32) {
     const ETHERNET: u32 = 1500;
     let data = || flow.packets.iter().filter(|packet| packet.side == sender && packet.payload > 0);
