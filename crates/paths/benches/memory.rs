@@ -1,8 +1,9 @@
-//! What a memory of a million clusters costs, in time per event and in bytes.
+//! Cost of a memory of a million clusters: time per event, and bytes.
 //!
-//! Peers are met in an order that no cache foresees, each in a prefix of its own; then again as many, when the memory is
-//! full and every new cluster takes the room of an old one. Times are CPU time of this process, the best of several runs;
-//! bytes are what the allocator was asked for. A number as argument is the number of clusters.
+//! Peers come in an order that no cache predicts, each in a prefix of its own; then as many again, when the
+//! memory is full and every new cluster replaces an old one. Times are CPU time of this process, the best of
+//! several runs; bytes are those requested from the allocator. A number as argument is the number of
+//! clusters.
 
 #[path = "../tests/common/allocator.rs"]
 mod allocator;
@@ -25,12 +26,12 @@ fn cpu() -> u64 {
     stat.split_whitespace().next().and_then(|ns| ns.parse().ok()).unwrap_or(0)
 }
 
-/// A permutation of 0 .. n, n a power of two, without a pattern that a cache knows.
+/// A permutation of 0 .. n, where n is a power of two, without a pattern that a cache predicts.
 fn scattered(n: u32) -> impl Iterator<Item = u32> {
     (0..n).map(move |i| i.wrapping_mul(2_654_435_761).wrapping_add(0x9e37) & (n - 1))
 }
 
-/// The first host of the n-th /24 from 16.0.0.0 on.
+/// First host of the n-th /24 from 16.0.0.0.
 fn peer(n: u32) -> IpAddr {
     IpAddr::V4(Ipv4Addr::from(0x1000_0000 + (n << 8) + 1))
 }
@@ -43,7 +44,7 @@ fn transfer(now: Nanos, peer: IpAddr) -> Transfer {
     Transfer { now, destination: Destination::from(peer), rtt: RTT, bytes: 100_000, mss: MSS as u32 }
 }
 
-/// Nanoseconds an event, by kind of event; the smallest of all runs.
+/// Nanoseconds per event, by kind of event; the minimum of all runs.
 #[derive(Default)]
 struct Costs(Vec<(String, f64)>);
 
@@ -60,7 +61,7 @@ impl Costs {
     }
 }
 
-/// Bytes of a remembered cluster, and of a live connection beside it.
+/// Bytes per remembered cluster, and per cluster with a live connection.
 fn run(policies: &[Policy], clusters: u32, costs: &mut Costs) -> (f64, f64) {
     let settings = Policy::settings_for(policies).expect("the defaults agree");
     let limits = Limits { clusters, connections: 2 * clusters };
@@ -69,7 +70,7 @@ fn run(policies: &[Policy], clusters: u32, costs: &mut Costs) -> (f64, f64) {
     let mut memory = Memory::new(settings, Grouping::default(), limits);
     let mut handles: Vec<Handle> = Vec::with_capacity(clusters as usize);
     let kept_for_handles = size_of::<Handle>() * clusters as usize;
-    // Each connection at its own time, a microsecond after the other, so that five minutes hold them all.
+    // One connection per microsecond, so that five minutes hold all of them.
     let mut now = Nanos::from_secs(1);
     let mut tick = || {
         now += Nanos::from_micros(1);
@@ -118,7 +119,7 @@ fn run(policies: &[Policy], clusters: u32, costs: &mut Costs) -> (f64, f64) {
     });
     assert_eq!(memory.connections(), 0);
     let remembered = IN_USE.load(Ordering::Relaxed) - empty - kept_for_handles;
-    costs.time("open where another cluster has to go", clusters, || {
+    costs.time("open, replacing another cluster", clusters, || {
         for n in scattered(clusters) {
             handles.extend(open(&mut memory, clusters + n));
         }

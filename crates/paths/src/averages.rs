@@ -1,19 +1,19 @@
-//! Averages over a sliding window, in little space: the window is made of equal parts, each a sum.
+//! Averages over a sliding window in bounded space: the window consists of equal parts, each with a sum.
 
 use firstflight_contract::Nanos;
 
 use crate::settings::{Reporting, Sampling};
 use firstflight_schemes::startup::spand::Estimate;
 
-/// The parts SPAND's window is made of: it reaches back over between nine and ten of them.
+/// Number of parts of SPAND's window, which therefore covers between nine and ten tenths of its length.
 pub(crate) const PARTS: u64 = 10;
-/// Most parts of a sampled window.
+/// Maximum number of parts of a sampled window.
 pub(crate) const MOST_PARTS: u64 = 60;
 
-/// Sums over the values of one part.
+/// Sums over the values in one part.
 #[derive(Clone, Copy, Debug, Default)]
 struct Part {
-    /// Parts are numbered from time zero.
+    /// Number of the part, counted from time zero.
     number: u64,
     count: u64,
     cwnd: u64,
@@ -28,22 +28,23 @@ impl Part {
     }
 }
 
-/// Those of the newest parts that anything fell into, in order.
+/// The newest parts that contain values, in order.
 #[derive(Clone, Debug, Default)]
 struct Parts(Vec<Part>);
 
 impl Parts {
-    /// The part of this number, those `kept` parts before it forgotten; what comes late counts for the newest part.
+    /// Part with this number, after dropping parts that are `kept` or more before it. A late value counts for
+    /// the newest part.
     fn part(&mut self, number: u64, kept: u64) -> &mut Part {
         if self.0.last().is_none_or(|newest| newest.number < number) {
             self.0.retain(|part| part.number + kept > number);
             self.0.reserve_exact(1);
             self.0.push(Part { number, ..Part::default() });
         }
-        self.0.last_mut().expect("one was pushed where there was none")
+        self.0.last_mut().expect("the list is not empty")
     }
 
-    /// The sums of the parts with these numbers, as far as they are kept.
+    /// Sums over the parts with these numbers that are still kept.
     fn sum(&self, numbers: core::ops::Range<u64>) -> Part {
         let mut sum = Part::default();
         for part in self.0.iter().filter(|part| numbers.contains(&part.number)) {
@@ -53,35 +54,36 @@ impl Parts {
     }
 }
 
-/// An average and what it rests on.
+/// An average, and the data that it is based on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Average {
     /// Mean window, bytes.
     pub cwnd: u64,
-    /// Mean RTT of the values that had one; zero if none had.
+    /// Mean RTT of the values with an RTT; zero if none had one.
     pub rtt: Nanos,
-    /// How many values.
+    /// Number of values.
     pub samples: u64,
-    /// Time since it was made.
+    /// Time since the average was computed.
     pub age: Nanos,
 }
 
-/// Every live window, sampled at multiples of a second: exact, since windows are constant between events.
+/// Samples of all live windows at regular times. They are exact, since windows are constant between events.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sampled {
-    /// Samples are numbered from time zero: this is the next.
+    /// Number of the next sample, counted from time zero.
     next: u64,
     parts: Parts,
 }
 
 impl Sampled {
-    /// As if none had been taken yet.
+    /// Resets the samples.
     pub(crate) fn forget(&mut self) {
         self.next = 0;
         self.parts.0.clear();
     }
 
-    /// Takes the samples due up to `now`: until then the live connections were `count`, their windows `cwnd` together.
+    /// Takes the samples due up to `now`, during which the `count` live connections had windows of `cwnd`
+    /// bytes in total.
     #[inline]
     pub(crate) fn advance(&mut self, settings: &Sampling, now: Nanos, count: u64, cwnd: u64) {
         if self.next.saturating_mul(settings.every.0) <= now.0 {
@@ -97,7 +99,7 @@ impl Sampled {
             return;
         }
         let last = now.0 / settings.refresh.0;
-        // The part that is not over yet, and those that count.
+        // The current part, and the parts in the window.
         let kept = parts(settings) + 1;
         let first = (self.next * settings.every.0 / settings.refresh.0).max((last + 1).saturating_sub(kept));
         for number in first..=last {
@@ -108,7 +110,7 @@ impl Sampled {
         self.next = end;
     }
 
-    /// The average as it was last made anew. `count` and `cwnd` hold for the samples due and not yet taken.
+    /// Average at the last refresh. `count` and `cwnd` apply to the samples that are due but not yet taken.
     pub(crate) fn average(&self, settings: &Sampling, now: Nanos, count: u64, cwnd: u64) -> Option<Average> {
         let made = now.0 / settings.refresh.0;
         let from = made.saturating_sub(parts(settings));
@@ -129,15 +131,15 @@ fn parts(settings: &Sampling) -> u64 {
     settings.window.0 / settings.refresh.0
 }
 
-/// How many samples lie before this time.
+/// Number of samples before this time.
 fn samples_before(settings: &Sampling, time: u64) -> u64 {
     time.div_ceil(settings.every.0)
 }
 
-/// Reports of windows and RTTs, averaged as [`Estimate`] says.
+/// Reports of windows and RTTs, averaged according to [`Estimate`].
 #[derive(Clone, Debug)]
 pub(crate) struct Reports {
-    /// When the newest came.
+    /// Time of the newest report.
     last: Nanos,
     sums: Sums,
 }
@@ -145,7 +147,7 @@ pub(crate) struct Reports {
 #[derive(Clone, Debug)]
 enum Sums {
     Sliding(Parts),
-    /// Sums of weights, of windows and of RTTs, as weighted when the newest report came.
+    /// Sums of weights, windows and RTTs, weighted as of the newest report.
     Decaying {
         weight: f64,
         cwnd: f64,
@@ -163,7 +165,7 @@ impl Reports {
         Self { last: Nanos::ZERO, sums }
     }
 
-    /// As if there had been none.
+    /// Resets the reports.
     pub(crate) fn forget(&mut self) {
         match &mut self.sums {
             Sums::Sliding(parts) => parts.0.clear(),
@@ -173,7 +175,7 @@ impl Reports {
         }
     }
 
-    /// A window and an RTT were reported.
+    /// Adds a report of a window and an RTT.
     pub(crate) fn note(&mut self, settings: &Reporting, now: Nanos, cwnd: u64, rtt: Nanos) {
         let elapsed = now.saturating_sub(self.last);
         self.last = now.max(self.last);
@@ -189,7 +191,7 @@ impl Reports {
         }
     }
 
-    /// What the reports say at `now`; [`None`] where none counts any more.
+    /// Average at `now`; [`None`] if no report counts any more.
     pub(crate) fn average(&self, settings: &Reporting, now: Nanos) -> Option<Average> {
         let age = now.saturating_sub(self.last);
         let mean = match (&self.sums, settings.estimate) {
@@ -209,7 +211,7 @@ impl Reports {
     }
 }
 
-/// The mean of the window that ends at `now`.
+/// Mean of the window that ends at `now`.
 fn mean(parts: &Parts, settings: &Reporting, now: Nanos) -> Option<Average> {
     let newest = part_of(settings, now);
     let Part { count, cwnd, rtt, .. } = parts.sum((newest + 1).saturating_sub(PARTS)..newest + 1);

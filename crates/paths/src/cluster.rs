@@ -1,4 +1,4 @@
-//! Connections that share a bottleneck, and what they know together.
+//! A cluster: connections that share a bottleneck, and their common measurements.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::settings::{Drops, Settings};
 use crate::{Destination, Sample, Transfer};
 use firstflight_schemes::startup::miss::{self, Bursts};
 
-/// Bytes. No window that is reported counts for more: a million connections at it do not overflow a sum.
+/// Bytes. Larger reported windows are clamped to this, so that a million connections cannot overflow a sum.
 const MAX_WINDOW: u64 = 1 << 40;
 
 /// Connections that share a bottleneck, live and recently closed.
@@ -29,17 +29,17 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// One that knows nothing yet and will keep what `settings` say.
+    /// Creates an empty cluster that keeps the measurements in `settings`.
     ///
     /// # Panics
-    /// If a time in them is zero or a window is no multiple of its parts; [`Policy::new`](crate::Policy::new) lets no
-    /// such settings arise.
+    /// If a time in them is zero or a window is not a multiple of its parts; [`Policy::new`](crate::Policy::new) never
+    /// returns such settings.
     pub fn new(settings: Settings) -> Self {
-        settings.check().expect("settings that can be kept");
+        settings.check().expect("valid settings");
         Self::with(Arc::new(settings))
     }
 
-    /// The same with settings that were checked and that others share.
+    /// Creates a cluster with checked settings that it shares with others.
     pub(crate) fn with(settings: Arc<Settings>) -> Self {
         Self {
             settings,
@@ -51,8 +51,8 @@ impl Cluster {
         }
     }
 
-    /// Without a live connection: it knows nothing any more. It gives no key again that it gave before, and keeps its
-    /// room, for the next is about to need it.
+    /// Resets a cluster without live connections. It never reuses a key, and keeps its allocations for its
+    /// next use.
     pub(crate) fn forget(&mut self) {
         self.drops = Intervals::default();
         self.recent.forget();
@@ -64,12 +64,12 @@ impl Cluster {
         }
     }
 
-    /// What it keeps.
+    /// Settings of the cluster.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// A connection begins; `first` is its state at that moment, a plan already followed.
+    /// Adds a connection; `first` is its state at its start, after following a plan.
     pub fn open(&mut self, transfer: &Transfer, first: &Sample) -> Key {
         if self.settings.sampling.is_some() {
             self.sampled.get_or_insert_default();
@@ -92,7 +92,8 @@ impl Cluster {
         })
     }
 
-    /// An ACK of new data was processed. A key whose connection is closed is ignored, here and below.
+    /// Updates a connection after an ACK of new data. This and the methods below ignore the key of a closed
+    /// connection.
     pub fn observe(&mut self, key: Key, sample: &Sample) {
         self.sample_until(sample.now);
         let sample = Sample { cwnd: sample.cwnd.min(MAX_WINDOW), ..*sample };
@@ -108,7 +109,7 @@ impl Cluster {
         }
     }
 
-    /// A loss or mark episode began; `cwnd` is the window before its reduction.
+    /// Records the start of a loss or mark episode; `cwnd` is the window before the reduction.
     pub fn lost(&mut self, key: Key, now: Nanos, cwnd: u64) {
         let Some(connection) = self.roster.get_mut(key) else { return };
         let (srtt, mss, avoiding) = (connection.srtt, u64::from(connection.mss), connection.avoiding);
@@ -123,23 +124,23 @@ impl Cluster {
         if bursts == Bursts::Connection || !burst(&self.drops) {
             self.drops.note(now, lambda);
         }
-        // SPAND: one segment less than the window in which congestion avoidance met a loss.
+        // SPAND: one segment less than the window at which congestion avoidance met a loss.
         if avoiding {
             self.report(now, cwnd.min(MAX_WINDOW).saturating_sub(mss), srtt);
         }
     }
 
-    /// A transfer is complete; the connection stays and may carry another.
+    /// Records the end of a transfer; the connection stays and may carry another one.
     pub fn done(&mut self, key: Key, now: Nanos) {
         let Some(connection) = self.roster.get_mut(key) else { return };
         let (cwnd, srtt) = (connection.cwnd, connection.srtt);
         if !core::mem::take(&mut connection.lossy) {
-            // SPAND: where the transfer met no loss, the window it ended with.
+            // SPAND: the final window of a transfer without loss.
             self.report(now, cwnd, srtt);
         }
     }
 
-    /// A connection ends.
+    /// Removes a connection.
     pub fn close(&mut self, key: Key, now: Nanos) {
         self.sample_until(now);
         self.done(key, now);
@@ -151,7 +152,7 @@ impl Cluster {
     }
 
     fn report(&mut self, now: Nanos, cwnd: u64, srtt: Nanos) {
-        // A connection that never had an RTT never had an ACK: it knows nothing of the path.
+        // A connection without an RTT never received an ACK and has measured nothing.
         if let Some(settings) = &self.settings.reporting
             && srtt > Nanos::ZERO
         {
@@ -169,39 +170,39 @@ impl Cluster {
     }
 }
 
-/// What policies read.
+/// State that policies read.
 impl Cluster {
-    /// Whether it has no live connection.
+    /// Whether the cluster has no live connection.
     pub fn is_empty(&self) -> bool {
         self.roster.is_empty()
     }
 
-    /// How many connections are in congestion avoidance: `L` of equation (2).
+    /// Number of connections in congestion avoidance: `L` of equation (2).
     pub fn avoiding(&self) -> u32 {
         self.roster.count(true)
     }
 
-    /// How many are in slow start: `M` of section 3.
+    /// Number of connections in slow start: `M` of section 3.
     pub fn starting(&self) -> u32 {
         self.roster.count(false)
     }
 
-    /// The sum of the windows of those in slow start, bytes: `S` of equation (2).
+    /// Sum of the windows in slow start, bytes: `S` of equation (2).
     pub fn starting_cwnd(&self) -> u64 {
         self.roster.cwnd(false)
     }
 
-    /// The sum of the windows of those in congestion avoidance, bytes.
+    /// Sum of the windows in congestion avoidance, bytes.
     pub fn avoiding_cwnd(&self) -> u64 {
         self.roster.cwnd(true)
     }
 
-    /// The oldest connection in congestion avoidance.
+    /// Oldest connection in congestion avoidance.
     pub fn oldest_avoiding(&self) -> Option<&Connection> {
         self.roster.oldest(true)
     }
 
-    /// The oldest connection in slow start.
+    /// Oldest connection in slow start.
     pub fn oldest_starting(&self) -> Option<&Connection> {
         self.roster.oldest(false)
     }
@@ -211,7 +212,7 @@ impl Cluster {
         self.roster.get(key)
     }
 
-    /// The live connections, in no order that means anything.
+    /// Live connections, in arbitrary order.
     pub fn connections(&self) -> impl Iterator<Item = &Connection> {
         self.roster.iter()
     }
@@ -221,18 +222,18 @@ impl Cluster {
         &self.drops
     }
 
-    /// What the last connection to this destination left.
+    /// State that the last connection to this destination had at its end.
     pub fn closed(&self, destination: Destination) -> Option<&Closed> {
         self.recent.of(destination)
     }
 
-    /// The sampled average of all windows; [`None`] before the first, and without [`Settings::sampling`].
+    /// Sampled average of all windows; [`None`] before the first, and without [`Settings::sampling`].
     pub fn sampled(&self, now: Nanos) -> Option<Average> {
         let (count, cwnd) = totals(&self.roster);
         self.sampled.as_ref()?.average(self.settings.sampling.as_ref()?, now, count, cwnd)
     }
 
-    /// What reports say; [`None`] where there are none that count, and without [`Settings::reporting`].
+    /// Average of the reports; [`None`] if no report counts, and without [`Settings::reporting`].
     pub fn reported(&self, now: Nanos) -> Option<Average> {
         self.reports.as_ref()?.average(self.settings.reporting.as_ref()?, now)
     }

@@ -1,4 +1,4 @@
-//! Which connections belong together: the same host, the same leading address bits, the same route, or a cluster's name.
+//! Grouping of connections into clusters: by host, leading address bits, route, or the name of a cluster.
 
 use core::fmt;
 use core::net::{IpAddr, Ipv6Addr};
@@ -7,10 +7,11 @@ use core::str::FromStr;
 use crate::Destination;
 use crate::table::PrefixTable;
 
-/// Bits before an IPv4 address where IPv6 maps it.
+/// Number of bits before an IPv4 address in an IPv4-mapped IPv6 address.
 const MAPPED_BITS: u8 = 96;
 
-/// Addresses that begin alike. IPv4 addresses are those that IPv6 maps, so that a socket of either family tells the same.
+/// An address prefix. IPv4 addresses are represented by their IPv4-mapped IPv6 addresses, so that sockets of
+/// both families give the same result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Prefix {
     bits: u128,
@@ -18,7 +19,7 @@ pub struct Prefix {
 }
 
 impl Prefix {
-    /// The prefix of this length around an address; an IPv4 address has at most 32 bits, an IPv6 address 128.
+    /// Prefix of this length around an address; at most 32 bits for an IPv4 address, 128 for IPv6.
     pub fn around(address: IpAddr, length: u8) -> Self {
         let address = address.to_canonical();
         let length = match address {
@@ -28,7 +29,7 @@ impl Prefix {
         Self { bits: Destination::from(address).0 & mask(length), length }
     }
 
-    /// Whether it covers this address, given as its destination.
+    /// Whether it covers this address, given as a destination.
     pub(crate) fn covers(&self, destination: u128) -> bool {
         destination & mask(self.length) == self.bits
     }
@@ -62,35 +63,37 @@ impl FromStr for Prefix {
     fn from_str(text: &str) -> Result<Self, String> {
         let Some((address, length)) = text.split_once('/') else {
             return Err(format!(
-                "{text} is no prefix: an address, a slash and a number of bits, as 192.0.2.0/24"
+                "{text} is not a prefix: expected an address, a slash and a number of bits, as in 192.0.2.0/24"
             ));
         };
         let address: IpAddr =
             address.parse().map_err(|_| format!("{address} is neither an IPv4 nor an IPv6 address"))?;
         let most = if address.is_ipv4() { 32 } else { 128 };
         let length = length.parse().ok().filter(|length| *length <= most);
-        let length = length.ok_or_else(|| format!("{text} must say a number of bits from 0 to {most}"))?;
+        let length = length.ok_or_else(|| format!("{text}: expected a number of bits from 0 to {most}"))?;
         if let (IpAddr::V6(_), IpAddr::V4(v4)) = (address, address.to_canonical()) {
-            return Err(format!("{text} maps an IPv4 address: write {v4} and up to 32 bits"));
+            return Err(format!("{text} is an IPv4-mapped address: expected {v4} and up to 32 bits"));
         }
         let prefix = Self::around(address, length);
         if prefix.bits != Destination::from(address).0 {
-            return Err(format!("{text} has bits beyond its length: {prefix} has not"));
+            return Err(format!("{text} has bits set beyond its length: expected {prefix}"));
         }
         Ok(prefix)
     }
 }
 
-/// What connections of a cluster have in common.
+/// Property that the connections of a cluster have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Group {
-    /// Their destinations' addresses begin alike.
+    /// The destinations have a common prefix.
     Prefix(Prefix),
-    /// They bear the same number: of a name in a [`PrefixTable`], or whatever the host knows better.
+    /// The connections have the same number: that of a name in a [`PrefixTable`], or one that the host
+    /// assigns.
     Named(u32),
 }
 
-/// How destinations are grouped: by the longest match in a table of prefixes, else by so many leading bits.
+/// Rule that groups destinations: the longest match in a table of prefixes, otherwise a number of leading
+/// bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grouping {
     v4: u8,
@@ -99,29 +102,29 @@ pub struct Grouping {
 }
 
 impl Default for Grouping {
-    /// A /24 (Yu and Newman, section 6) or a /48 (what a site is assigned, RFC 6177) shares a bottleneck.
+    /// A /24 (Yu and Newman, section 6) or a /48 (the size assigned to a site, RFC 6177) shares a bottleneck.
     fn default() -> Self {
         Self::bits(24, 48)
     }
 }
 
 impl Grouping {
-    /// By this many leading bits of IPv4 and IPv6 addresses.
+    /// Groups by this many leading bits of IPv4 and IPv6 addresses.
     pub fn bits(v4: u8, v6: u8) -> Self {
         Self { v4, v6, table: PrefixTable::default() }
     }
 
-    /// Every host is alone.
+    /// Groups each host separately.
     pub fn host() -> Self {
         Self::bits(32, 128)
     }
 
-    /// By the longest match in `table`; what matches nothing is grouped as before.
+    /// Groups by the longest match in `table`; addresses without a match are grouped as before.
     pub fn with_table(self, table: PrefixTable) -> Self {
         Self { table, ..self }
     }
 
-    /// The group of a destination.
+    /// Group of a destination.
     pub fn of(&self, address: IpAddr) -> Group {
         let length = if address.to_canonical().is_ipv4() { self.v4 } else { self.v6 };
         let destination = Destination::from(address).0;
@@ -165,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn any_number_of_bits_groups_and_all_of_them_part_hosts() {
+    fn any_number_of_bits_can_group_and_all_bits_separate_hosts() {
         assert_eq!(grouped(&Grouping::bits(8, 32), "10.1.2.3"), "10.0.0.0/8");
         assert_eq!(grouped(&Grouping::bits(0, 0), "10.1.2.3"), "0.0.0.0/0");
         assert_eq!(grouped(&Grouping::bits(0, 0), "2001:db8::1"), "::/0");
@@ -174,19 +177,19 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_says_what_is_wrong_with_it() {
+    fn an_invalid_prefix_is_explained() {
         for (text, why) in [
             (
                 "192.0.2.0",
-                "192.0.2.0 is no prefix: an address, a slash and a number of bits, as 192.0.2.0/24",
+                "192.0.2.0 is not a prefix: expected an address, a slash and a number of bits, as in 192.0.2.0/24",
             ),
             ("192.0.2/24", "192.0.2 is neither an IPv4 nor an IPv6 address"),
-            ("192.0.2.0/33", "192.0.2.0/33 must say a number of bits from 0 to 32"),
-            ("2001:db8::/129", "2001:db8::/129 must say a number of bits from 0 to 128"),
-            ("192.0.2.1/24", "192.0.2.1/24 has bits beyond its length: 192.0.2.0/24 has not"),
+            ("192.0.2.0/33", "192.0.2.0/33: expected a number of bits from 0 to 32"),
+            ("2001:db8::/129", "2001:db8::/129: expected a number of bits from 0 to 128"),
+            ("192.0.2.1/24", "192.0.2.1/24 has bits set beyond its length: expected 192.0.2.0/24"),
             (
                 "::ffff:192.0.2.0/120",
-                "::ffff:192.0.2.0/120 maps an IPv4 address: write 192.0.2.0 and up to 32 bits",
+                "::ffff:192.0.2.0/120 is an IPv4-mapped address: expected 192.0.2.0 and up to 32 bits",
             ),
         ] {
             assert_eq!(text.parse::<Prefix>(), Err(why.to_owned()));

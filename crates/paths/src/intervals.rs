@@ -1,8 +1,8 @@
-//! Drop times and the moving average of the intervals between them: Yu and Newman, equations (3) and (4).
+//! Drop events and the moving average of the intervals between them: Yu and Newman, equations (3) and (4).
 
 use firstflight_contract::Nanos;
 
-/// The drop events of one connection, or of a whole cluster.
+/// Drop events of one connection or of a whole cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Intervals {
     last: Nanos,
@@ -11,7 +11,7 @@ pub struct Intervals {
 }
 
 impl Intervals {
-    /// A drop event at `now`; `weight` is lambda of equation (3), theta of (4).
+    /// Records a drop event at `now`; `weight` is lambda of equation (3) or theta of (4).
     pub fn note(&mut self, now: Nanos, weight: f64) {
         let interval = now.saturating_sub(self.last).0 as f64;
         self.mean = match self.events {
@@ -25,17 +25,17 @@ impl Intervals {
         self.events = self.events.saturating_add(1);
     }
 
-    /// When the last event was; [`None`] before the first.
+    /// Time of the last event; [`None`] before the first.
     pub fn last(&self) -> Option<Nanos> {
         (self.events > 0).then_some(self.last)
     }
 
-    /// The average interval in nanoseconds; [`None`] before the second event.
+    /// Average interval, nanoseconds; [`None`] before the second event.
     pub fn mean(&self) -> Option<f64> {
         (self.events > 1).then_some(self.mean)
     }
 
-    /// How many events there were.
+    /// Number of events.
     pub fn events(&self) -> u32 {
         self.events
     }
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_event_is_known_from_the_first_on() {
+    fn the_last_event_is_known_after_the_first() {
         assert_eq!(after(&[]).last(), None);
         assert_eq!(after(&[10]).last(), Some(Nanos::from_secs(10)));
         assert_eq!(after(&[10, 18]).events(), 2);

@@ -1,14 +1,14 @@
-//! What several connections that share a bottleneck know together, and the start plans made of it.
+//! Shared measurements of connections that share a bottleneck, and start plans derived from them.
 //!
-//! A [`Cluster`] holds what is known of connections that share a bottleneck: the live ones with their phase, age, window,
-//! RTT and drop times, and what the closed ones left. A host reports to it: [`open`](Cluster::open),
-//! [`observe`](Cluster::observe) at every ACK, [`lost`](Cluster::lost), [`close`](Cluster::close). A [`Policy`] is a pure
-//! function of a cluster and a transfer about to start; it answers with a
-//! [`Plan`](firstflight_contract::Plan), all zero where nothing is known. A [`Memory`] holds the clusters of all
-//! of a host's peers, grouped by address.
+//! A [`Cluster`] holds the state of connections that share a bottleneck: of live ones the phase, age, window,
+//! RTT and drop times, of closed ones their final state. A host reports to it: [`open`](Cluster::open),
+//! [`observe`](Cluster::observe) at every ACK, [`lost`](Cluster::lost), [`close`](Cluster::close). A
+//! [`Policy`] is a pure function of a cluster and a transfer about to start; it returns a
+//! [`Plan`](firstflight_contract::Plan), all zero if nothing is known. A [`Memory`] holds the clusters of all
+//! peers of a host, grouped by address.
 //!
-//! No clock, no I/O, no randomness. An observation allocates nothing, but for the first of a minute in a cluster whose
-//! windows are sampled.
+//! The crate uses no clock, no I/O and no random numbers. An observation allocates nothing, except the first
+//! one per minute in a cluster with sampled windows.
 
 mod averages;
 mod cluster;
@@ -36,12 +36,12 @@ pub use table::{PrefixTable, TableError};
 use core::net::IpAddr;
 use firstflight_contract::Nanos;
 
-/// Whom a connection sends to: an address, or any number that stands for one.
+/// Destination of a connection: an address, or any number that represents one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Destination(pub u128);
 
 impl From<IpAddr> for Destination {
-    /// An IPv4 address and the IPv6 address that maps it are the same destination.
+    /// An IPv4 address and its IPv4-mapped IPv6 address are the same destination.
     fn from(address: IpAddr) -> Self {
         Self(match address {
             IpAddr::V4(v4) => v4.to_ipv6_mapped().to_bits(),
@@ -50,32 +50,32 @@ impl From<IpAddr> for Destination {
     }
 }
 
-/// A transfer that is about to start.
+/// A transfer about to start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transfer {
-    /// Now.
+    /// Current time.
     pub now: Nanos,
-    /// Whom it goes to.
+    /// Destination.
     pub destination: Destination,
-    /// The connection's own RTT, from its handshake; zero if not known.
+    /// RTT of the connection's own handshake; zero if unknown.
     pub rtt: Nanos,
-    /// How much is to be sent; `u64::MAX` if that is not known or without end.
+    /// Size in bytes; `u64::MAX` if unknown or unlimited.
     pub bytes: u64,
     /// Payload bytes of a full segment.
     pub mss: u32,
 }
 
-/// A connection as it is at one moment.
+/// State of a connection at one time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
-    /// When.
+    /// Time.
     pub now: Nanos,
     /// Congestion window, bytes.
     pub cwnd: u64,
     /// Slow-start threshold, bytes; `u64::MAX` is infinite.
     pub ssthresh: u64,
-    /// Smoothed RTT; zero if not known.
+    /// Smoothed RTT; zero if unknown.
     pub srtt: Nanos,
-    /// Whether it is in congestion avoidance (the AIMD phase), not in slow start.
+    /// Whether the connection is in congestion avoidance (the AIMD phase) rather than slow start.
     pub avoiding: bool,
 }

@@ -1,9 +1,9 @@
-//! The clusters of all the peers of a host, in bounded memory.
+//! Clusters of all peers of a host, in bounded memory.
 //!
-//! A cluster that has live connections stays. The others are kept until their room is needed: then the one whose last
-//! connection closed longest ago makes it.
+//! A cluster with live connections stays. Other clusters are kept until their space is needed; then the one
+//! whose last connection closed first is dropped.
 
-#![expect(clippy::disallowed_types, reason = "the map is looked up, never iterated: its order shows nowhere")]
+#![expect(clippy::disallowed_types, reason = "the map is never iterated, so its order has no effect")]
 
 use core::net::IpAddr;
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ use crate::{Cluster, Key, Policy, Sample, Settings, Transfer};
 
 const NONE: u32 = u32::MAX;
 
-/// What a memory may hold at most.
+/// Limits of a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Clusters, live and remembered.
@@ -33,11 +33,11 @@ pub struct Memory {
     limits: Limits,
     index: HashMap<Group, u32>,
     entries: Vec<Entry>,
-    /// Entries whose cluster is not in use, linked by `after`.
+    /// Unused entries, linked by `after`.
     vacant: u32,
-    /// Entries whose cluster has no live connection: the one that was left first, and the one left last.
-    longest_left: u32,
-    last_left: u32,
+    /// Entries without live connections: the one abandoned first and the one abandoned last.
+    first_idle: u32,
+    last_idle: u32,
     connections: u32,
 }
 
@@ -45,12 +45,12 @@ pub struct Memory {
 struct Entry {
     group: Group,
     cluster: Box<Cluster>,
-    /// Neighbours among those left: who was left before, who after.
+    /// Neighbours in the list of entries without live connections.
     before: u32,
     after: u32,
 }
 
-/// A live connection of a memory.
+/// A live connection in a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handle {
     entry: u32,
@@ -58,12 +58,13 @@ pub struct Handle {
 }
 
 impl Memory {
-    /// An empty one: `settings` say what each cluster keeps, `grouping` which addresses share one.
+    /// Creates an empty memory: `settings` define the contents of each cluster, `grouping` the addresses that
+    /// share one.
     ///
     /// # Panics
     /// As [`Cluster::new`].
     pub fn new(settings: Settings, grouping: Grouping, limits: Limits) -> Self {
-        settings.check().expect("settings that can be kept");
+        settings.check().expect("valid settings");
         Self {
             settings: Arc::new(settings),
             grouping,
@@ -71,39 +72,39 @@ impl Memory {
             index: HashMap::new(),
             entries: Vec::new(),
             vacant: NONE,
-            longest_left: NONE,
-            last_left: NONE,
+            first_idle: NONE,
+            last_idle: NONE,
             connections: 0,
         }
     }
 
-    /// The group of an address.
+    /// Group of an address.
     pub fn group(&self, address: IpAddr) -> Group {
         self.grouping.of(address)
     }
 
-    /// The cluster of a group, if it is known.
+    /// Cluster of a group, if it exists.
     pub fn cluster(&self, group: Group) -> Option<&Cluster> {
         self.index.get(&group).map(|&at| &*self.entries[at as usize].cluster)
     }
 
-    /// How many clusters there are, live and remembered.
+    /// Number of clusters, live and remembered.
     pub fn clusters(&self) -> usize {
         self.index.len()
     }
 
-    /// How many live connections.
+    /// Number of live connections.
     pub fn connections(&self) -> u32 {
         self.connections
     }
 
-    /// The plan for a transfer of this group; all zero where nothing is known.
+    /// Plan for a transfer to this group; all zero if nothing is known.
     pub fn plan(&self, policy: &Policy, group: Group, transfer: &Transfer) -> Plan {
         self.cluster(group).map_or(Plan::default(), |cluster| policy.plan(cluster, transfer))
     }
 
-    /// A connection begins: [`Cluster::open`]. [`None`] where there is no room for it: too many live connections, or
-    /// every cluster that may be kept has some.
+    /// Adds a connection: [`Cluster::open`]. Returns [`None`] without room: too many live connections, or no
+    /// cluster without live connections that could be dropped.
     pub fn open(&mut self, group: Group, transfer: &Transfer, first: &Sample) -> Option<Handle> {
         if self.connections >= self.limits.connections {
             return None;
@@ -111,7 +112,7 @@ impl Memory {
         let entry = match self.index.get(&group) {
             Some(&at) => {
                 if self.entries[at as usize].cluster.is_empty() {
-                    self.take_up(at);
+                    self.unlink(at);
                 }
                 at
             }
@@ -127,23 +128,23 @@ impl Memory {
         Some(Handle { entry, key })
     }
 
-    /// [`Cluster::observe`].
+    /// Updates a connection: [`Cluster::observe`].
     #[inline]
     pub fn observe(&mut self, handle: Handle, sample: &Sample) {
         self.entries[handle.entry as usize].cluster.observe(handle.key, sample);
     }
 
-    /// [`Cluster::lost`].
+    /// Records a loss: [`Cluster::lost`].
     pub fn lost(&mut self, handle: Handle, now: Nanos, cwnd: u64) {
         self.entries[handle.entry as usize].cluster.lost(handle.key, now, cwnd);
     }
 
-    /// [`Cluster::done`].
+    /// Records the end of a transfer: [`Cluster::done`].
     pub fn done(&mut self, handle: Handle, now: Nanos) {
         self.entries[handle.entry as usize].cluster.done(handle.key, now);
     }
 
-    /// [`Cluster::close`].
+    /// Removes a connection: [`Cluster::close`].
     pub fn close(&mut self, handle: Handle, now: Nanos) {
         let cluster = &mut self.entries[handle.entry as usize].cluster;
         if cluster.connection(handle.key).is_none() {
@@ -153,14 +154,14 @@ impl Memory {
         self.connections -= 1;
         if cluster.is_empty() {
             if self.settings.outlive_connections() {
-                self.leave(handle.entry);
+                self.link_last(handle.entry);
             } else {
                 self.forget(handle.entry);
             }
         }
     }
 
-    /// An entry with an empty cluster, in no list.
+    /// Finds or makes an entry with an empty cluster, in no list.
     fn room(&mut self) -> Option<u32> {
         if self.vacant == NONE && self.entries.len() < self.limits.clusters as usize {
             let cluster = Box::new(Cluster::with(Arc::clone(&self.settings)));
@@ -169,11 +170,11 @@ impl Memory {
             return Some(self.entries.len() as u32 - 1);
         }
         if self.vacant == NONE {
-            let oldest = self.longest_left;
+            let oldest = self.first_idle;
             if oldest == NONE {
                 return None;
             }
-            self.take_up(oldest);
+            self.unlink(oldest);
             self.forget(oldest);
         }
         let at = self.vacant;
@@ -181,7 +182,7 @@ impl Memory {
         Some(at)
     }
 
-    /// A cluster that is in no list is dropped; its entry is free.
+    /// Frees the entry of a cluster that is in no list.
     fn forget(&mut self, at: u32) {
         let entry = &mut self.entries[at as usize];
         self.index.remove(&entry.group);
@@ -190,27 +191,27 @@ impl Memory {
         self.vacant = at;
     }
 
-    /// A cluster's last connection closed.
-    fn leave(&mut self, at: u32) {
-        let before = self.last_left;
+    /// Appends an entry whose last connection closed to the list of idle entries.
+    fn link_last(&mut self, at: u32) {
+        let before = self.last_idle;
         let entry = &mut self.entries[at as usize];
         (entry.before, entry.after) = (before, NONE);
         match before {
-            NONE => self.longest_left = at,
+            NONE => self.first_idle = at,
             before => self.entries[before as usize].after = at,
         }
-        self.last_left = at;
+        self.last_idle = at;
     }
 
-    /// A cluster that was left has a connection again, or is to go.
-    fn take_up(&mut self, at: u32) {
+    /// Removes an entry from the list of idle entries, to use or drop it.
+    fn unlink(&mut self, at: u32) {
         let Entry { before, after, .. } = self.entries[at as usize];
         match before {
-            NONE => self.longest_left = after,
+            NONE => self.first_idle = after,
             before => self.entries[before as usize].after = after,
         }
         match after {
-            NONE => self.last_left = before,
+            NONE => self.last_idle = before,
             after => self.entries[after as usize].before = before,
         }
     }

@@ -1,25 +1,26 @@
-//! What closed connections left, by destination: the cached values of TCP Fast Start and of RFC 9040's temporal sharing.
+//! Final states of closed connections, by destination: the cached values of TCP Fast Start and of RFC 9040's
+//! temporal sharing.
 
 use firstflight_contract::Nanos;
 
 use crate::Destination;
 
-/// What the last connection to a destination left when it closed.
+/// Final state of the last connection to a destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Closed {
-    /// The destination.
+    /// Destination.
     pub destination: Destination,
-    /// When it closed.
+    /// Time of its end.
     pub at: Nanos,
-    /// Its last window, bytes.
+    /// Last window, bytes.
     pub cwnd: u64,
-    /// Its last slow-start threshold, bytes; `u64::MAX` is infinite.
+    /// Last slow-start threshold, bytes; `u64::MAX` is infinite.
     pub ssthresh: u64,
-    /// Its last smoothed RTT; zero if not known.
+    /// Last smoothed RTT; zero if unknown.
     pub srtt: Nanos,
 }
 
-/// The destinations that were left last; the one left longest ago makes room.
+/// The most recent destinations; the oldest one is replaced.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recent {
     closed: Vec<Closed>,
@@ -61,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_of_each_destination_stays_and_the_oldest_destination_goes() {
+    fn the_newest_state_per_destination_is_kept_and_the_oldest_destination_replaced() {
         let mut recent = Recent::default();
         for (destination, at) in [(1, 10), (2, 20), (1, 30), (3, 40)] {
             recent.note(closed(destination, at), 2);
@@ -72,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_kept_where_nothing_is_wanted() {
+    fn with_a_limit_of_zero_nothing_is_kept() {
         let mut recent = Recent::default();
         recent.note(closed(1, 10), 0);
         assert_eq!(recent.of(Destination(1)), None);

@@ -1,7 +1,8 @@
-//! The live connections of a cluster, each in one of two phases, the oldest of each phase first.
+//! Live connections of a cluster, in two phases, each ordered by age.
 //!
-//! Slots are reused and never move; within a phase they are linked in order of age, so that the oldest is known at once.
-//! A connection that changes phase is put in its place from the young end, where it nearly always belongs.
+//! Slots are reused and never move. The slots of each phase are linked in order of age, so that the oldest
+//! connection is found at once. A connection that changes phase is inserted from the young end, where it
+//! nearly always belongs.
 
 use firstflight_contract::Nanos;
 
@@ -10,68 +11,68 @@ use crate::{Destination, Sample};
 
 const NONE: u32 = u32::MAX;
 
-/// One live connection of a cluster. The number in it is never given twice in a cluster's life.
+/// Key of a live connection. Its serial number is unique in a cluster's lifetime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
     slot: u32,
     serial: u64,
 }
 
-/// What is known of a live connection.
+/// State of a live connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Connection {
-    /// Whom it sends to.
+    /// Destination.
     pub destination: Destination,
-    /// When it began.
+    /// Start time.
     pub opened: Nanos,
-    /// When it was last heard of.
+    /// Time of the last observation.
     pub seen: Nanos,
-    /// Its congestion window, bytes.
+    /// Congestion window, bytes.
     pub cwnd: u64,
-    /// Its slow-start threshold, bytes; `u64::MAX` is infinite.
+    /// Slow-start threshold, bytes; `u64::MAX` is infinite.
     pub ssthresh: u64,
-    /// Its smoothed RTT; zero if not known.
+    /// Smoothed RTT; zero if unknown.
     pub srtt: Nanos,
-    /// The moving average of its window, bytes: `awnd` of ns-2.
+    /// Moving average of the window, bytes: `awnd` of ns-2.
     pub awnd: f64,
-    /// Its own drop events.
+    /// Drop events of this connection.
     pub drops: Intervals,
-    /// Payload bytes of its full segments.
+    /// Payload of a full segment, bytes.
     pub mss: u32,
-    /// Whether it is in congestion avoidance (the AIMD phase), not in slow start.
+    /// Whether the connection is in congestion avoidance (the AIMD phase) rather than slow start.
     pub avoiding: bool,
-    /// Whether it lost something since its transfer began.
+    /// Whether the current transfer has met a loss.
     pub lossy: bool,
 }
 
 #[derive(Clone, Debug)]
 struct Slot {
-    /// Zero while the slot is free.
+    /// Zero if the slot is free.
     serial: u64,
     connection: Connection,
     older: u32,
     younger: u32,
 }
 
-/// The connections of one phase.
+/// Connections of one phase.
 #[derive(Clone, Copy, Debug)]
 struct Phase {
     oldest: u32,
     youngest: u32,
     count: u32,
-    /// Sum of their windows, bytes.
+    /// Sum of the windows, bytes.
     cwnd: u64,
 }
 
 const EMPTY: Phase = Phase { oldest: NONE, youngest: NONE, count: 0, cwnd: 0 };
 
-/// The live connections of a cluster.
+/// Live connections of a cluster.
 #[derive(Clone, Debug)]
 pub(crate) struct Roster {
     slots: Vec<Slot>,
-    /// The first free slot; free ones are linked by `younger`.
+    /// First free slot; free slots are linked by `younger`.
     free: u32,
-    /// Connections opened so far.
+    /// Number of connections opened so far.
     opened: u64,
     phases: [Phase; 2],
 }
@@ -86,7 +87,7 @@ impl Roster {
         let slot = Slot { serial: self.opened, connection, older: NONE, younger: NONE };
         let at = if self.free == NONE {
             if self.slots.len() == self.slots.capacity() {
-                // Most clusters never have a second connection at a time.
+                // Most clusters never have two connections at a time.
                 self.slots.reserve_exact(self.slots.len().max(1));
             }
             self.slots.push(slot);
@@ -124,7 +125,7 @@ impl Roster {
         (slot.serial == key.serial).then_some(&mut slot.connection)
     }
 
-    /// Takes over window and phase of a sample; the rest of the connection is the caller's.
+    /// Updates window and phase from a sample; the caller updates the other fields.
     pub(crate) fn observe(&mut self, key: Key, sample: &Sample) -> Option<&mut Connection> {
         let connection = self.get(key)?;
         let (was, before) = (connection.avoiding, connection.cwnd);
@@ -145,22 +146,22 @@ impl Roster {
         self.count(false) + self.count(true) == 0
     }
 
-    /// How many are in avoidance, or in slow start.
+    /// Number of connections in avoidance or in slow start.
     pub(crate) fn count(&self, avoiding: bool) -> u32 {
         self.phases[usize::from(avoiding)].count
     }
 
-    /// The sum of their windows, bytes.
+    /// Sum of their windows, bytes.
     pub(crate) fn cwnd(&self, avoiding: bool) -> u64 {
         self.phases[usize::from(avoiding)].cwnd
     }
 
-    /// The oldest in avoidance, or in slow start.
+    /// Oldest connection in avoidance or in slow start.
     pub(crate) fn oldest(&self, avoiding: bool) -> Option<&Connection> {
         self.slots.get(self.phases[usize::from(avoiding)].oldest as usize).map(|s| &s.connection)
     }
 
-    /// The live connections, in no order that means anything.
+    /// Live connections, in arbitrary order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Connection> {
         self.slots.iter().filter(|s| s.serial != 0).map(|s| &s.connection)
     }

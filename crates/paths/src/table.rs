@@ -1,5 +1,5 @@
-//! A table of prefixes, as a router's or one made from BGP: the longest that covers an address says where it belongs (B.
-//! Krishnamurthy, J. Wang, "On network-aware clustering of web clients", SIGCOMM 2000).
+//! Table of prefixes, as in a router or derived from BGP; an address belongs to the longest prefix that
+//! covers it (B. Krishnamurthy, J. Wang, "On network-aware clustering of web clients", SIGCOMM 2000).
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use crate::group::{Group, Prefix};
 
 const NONE: u32 = u32::MAX;
 
-/// Prefixes, each a group of its own or part of a named one.
+/// Prefixes, each a group of its own or part of a named group.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PrefixTable {
-    /// By first address, shorter ones first.
+    /// By first address, shorter prefixes first.
     entries: Vec<Entry>,
     names: Vec<String>,
 }
@@ -18,18 +18,18 @@ pub struct PrefixTable {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Entry {
     prefix: Prefix,
-    /// The number of its name.
+    /// Number of its name.
     name: u32,
-    /// The longest entry that contains this one.
+    /// Longest entry that contains this one.
     parent: u32,
 }
 
-/// A line of a table that cannot be read.
+/// Error in a line of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableError {
-    /// Which, from 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// Why.
+    /// Description of the error.
     pub why: String,
 }
 
@@ -42,11 +42,12 @@ impl core::fmt::Display for TableError {
 impl core::error::Error for TableError {}
 
 impl PrefixTable {
-    /// Reads a prefix a line, `192.0.2.0/24`. A name may follow: prefixes of one name are one group, so that an autonomous
-    /// system may have several. What follows `#` is a comment.
+    /// Reads one prefix per line, as `192.0.2.0/24`, with an optional name. Prefixes with the same name form
+    /// one group, so that an autonomous system may have several. `#` starts a comment.
     ///
     /// # Errors
-    /// [`TableError`] names the line that is no prefix, says more than a prefix and a name, or repeats a prefix.
+    /// [`TableError`] for a line that is not a prefix, has more than a prefix and a name, or repeats a
+    /// prefix.
     pub fn read(text: &str) -> Result<Self, TableError> {
         let mut lines = BTreeMap::new();
         let mut numbers = BTreeMap::new();
@@ -63,10 +64,10 @@ impl PrefixTable {
                 })
             });
             if let Some(word) = words.next() {
-                return Err(fail(format!("{word} is one word too many after a prefix and a name")));
+                return Err(fail(format!("unexpected {word} after a prefix and a name")));
             }
             if let Some((before, _)) = lines.insert(prefix, (i + 1, name)) {
-                return Err(fail(format!("{prefix} is on line {before} already")));
+                return Err(fail(format!("{prefix} is already on line {before}")));
             }
         }
         let mut entries: Vec<Entry> = Vec::with_capacity(lines.len());
@@ -81,24 +82,24 @@ impl PrefixTable {
         Ok(Self { entries, names })
     }
 
-    /// How many prefixes it has.
+    /// Number of prefixes.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether it has none.
+    /// Whether the table is empty.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The name with this number ([`Group::Named`]).
+    /// Name with this number ([`Group::Named`]).
     pub fn name(&self, number: u32) -> Option<&str> {
         self.names.get(number as usize).map(String::as_str)
     }
 
-    /// The group of the longest prefix that covers this address.
+    /// Group of the longest prefix that covers this address.
     pub(crate) fn find(&self, destination: u128) -> Option<Group> {
-        // The last that begins at or before the address covers it, or one around that does, or none.
+        // The last entry that begins at or before the address covers it, or one of its parents does, or none.
         let mut at =
             (self.entries.partition_point(|e| e.prefix.bits() <= destination) as u32).checked_sub(1)?;
         while at != NONE {
@@ -134,7 +135,7 @@ mod tests {
     ";
 
     #[test]
-    fn the_longest_prefix_that_covers_an_address_says_where_it_belongs() {
+    fn an_address_belongs_to_the_longest_prefix_that_covers_it() {
         let table = PrefixTable::read(TEXT).expect("a table");
         assert_eq!(table.len(), 7);
         let grouping = Grouping::default().with_table(table.clone());
@@ -148,7 +149,7 @@ mod tests {
             ("192.0.2.7", "AS64500"),
             ("2001:db8:2::1", "AS64500"),
             ("2001:db8:1::1", "2001:db8:1::/48"),
-            // In no prefix: by leading bits.
+            // In no prefix: grouped by leading bits.
             ("192.0.3.7", "192.0.3.0/24"),
             ("11.0.0.1", "11.0.0.0/24"),
             ("9.255.255.255", "9.255.255.0/24"),
@@ -163,11 +164,11 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_cannot_be_read_is_named() {
+    fn an_error_has_the_number_of_its_line() {
         for (text, line, why) in [
-            ("10.0.0.0/8\nten", 2, "ten is no prefix"),
-            ("\n10.0.0.0/8 a b", 2, "b is one word too many after a prefix and a name"),
-            ("10.0.0.0/8\n\n10.0.0.0/8 a", 3, "10.0.0.0/8 is on line 1 already"),
+            ("10.0.0.0/8\nten", 2, "ten is not a prefix"),
+            ("\n10.0.0.0/8 a b", 2, "unexpected b after a prefix and a name"),
+            ("10.0.0.0/8\n\n10.0.0.0/8 a", 3, "10.0.0.0/8 is already on line 1"),
         ] {
             let error = PrefixTable::read(text).expect_err("a bad line");
             assert_eq!(error.line, line);
@@ -182,11 +183,11 @@ mod tests {
             ..proptest::prelude::ProptestConfig::default()
         })]
         #[test]
-        fn a_table_finds_what_trying_every_prefix_finds(
+        fn a_table_finds_the_same_prefix_as_an_exhaustive_search(
             prefixes in proptest::collection::btree_set((0..64u32, 0..=6u8), 0..40),
             hosts in proptest::collection::vec(0..64u32, 20),
         ) {
-            // Addresses of six bits, at the top of IPv4's.
+            // Addresses that differ in their first six bits.
             let to_address = |top: u32| IpAddr::V4((top << 26).into());
             let prefixes: std::collections::BTreeSet<Prefix> =
                 prefixes.iter().map(|&(top, length)| Prefix::around(to_address(top), length)).collect();

@@ -1,5 +1,5 @@
-//! Yu and Newman, "TCP slow start with fair share of bandwidth", worked by hand: equations (2) to (5) in packets of 1000
-//! bytes.
+//! Yu and Newman, "TCP slow start with fair share of bandwidth": equations (2) to (5) computed by hand, in
+//! packets of 1000 bytes.
 
 mod common;
 
@@ -8,7 +8,8 @@ use firstflight_contract::{Nanos, Plan};
 use firstflight_paths::{Cluster, Key, Policy};
 use firstflight_schemes::scheme::Value;
 
-/// Three steady connections, the oldest with 20 packets, two in slow start with 4 and 6: L = 3, w_o = 20, S = 10.
+/// Three steady connections, the oldest with 20 packets, and two in slow start with 4 and 6: L = 3, w_o = 20,
+/// S = 10.
 fn five(policy: &Policy) -> (Cluster, Vec<Key>) {
     let mut cluster = Cluster::new(policy.settings());
     let keys = [(1.0, 4, false), (2.0, 20, true), (3.0, 16, true), (4.0, 6, false), (5.0, 30, true)]
@@ -17,19 +18,19 @@ fn five(policy: &Policy) -> (Cluster, Vec<Key>) {
 }
 
 #[test]
-fn equation_2_shares_the_windows_among_the_connections_and_the_new_one() {
+fn equation_2_divides_the_windows_between_all_connections_and_the_new_one() {
     let liss = policy("liss", &[]);
     let (cluster, _) = five(&liss);
     // s_n = (S + L w_o)/(L + S/w_o + 1) = (10 + 3*20)/(3 + 10/20 + 1) = 70/4.5 = 15.555... packets.
     let plan = plan(&liss, &cluster, 6.0);
     assert_eq!((plan.cwnd, plan.ssthresh), (0, 15_555));
     assert_eq!((plan.rtt, plan.samples), (RTT, 5));
-    // The oldest steady connection was last heard of at 2 s.
+    // The last observation of the oldest steady connection was at 2 s.
     assert_eq!(plan.age, at(4.0));
 }
 
 #[test]
-fn the_next_oldest_steady_connection_takes_over_when_the_oldest_ends() {
+fn the_next_oldest_steady_connection_replaces_the_oldest_at_its_end() {
     let liss = policy("liss", &[]);
     let (mut cluster, keys) = five(&liss);
     cluster.close(keys[1], at(6.0));
@@ -38,7 +39,7 @@ fn the_next_oldest_steady_connection_takes_over_when_the_oldest_ends() {
 }
 
 #[test]
-fn a_timeout_takes_a_connection_out_of_the_steady_ones_and_avoidance_puts_it_back_in_its_place() {
+fn a_connection_is_not_steady_between_a_timeout_and_avoidance() {
     let liss = policy("liss", &[]);
     let (mut cluster, keys) = five(&liss);
     cluster.observe(keys[1], &sample(6.0, 1, false));
@@ -60,9 +61,9 @@ fn without_a_steady_connection_equation_2_has_no_value() {
 }
 
 #[test]
-fn iss_takes_the_average_window_of_the_oldest_for_w_o() {
+fn iss_uses_the_average_window_of_the_oldest_connection_as_w_o() {
     for (alpha, acks, share) in [
-        // awnd begins at 20/2 = 10 packets; an ACK moves it to 0.998 * 10 + 0.002 * 20 = 10.02.
+        // awnd starts at 20/2 = 10 packets; one ACK moves it to 0.998 * 10 + 0.002 * 20 = 10.02.
         (None, 1, 5_010),
         // 10, 15, 17.5 packets.
         (Some(0.5), 2, 8_750),
@@ -81,7 +82,7 @@ fn iss_takes_the_average_window_of_the_oldest_for_w_o() {
 }
 
 #[test]
-fn js_takes_the_share_for_the_first_window_too() {
+fn js_uses_the_share_as_first_window_too() {
     let js = policy("js", &[]);
     let (cluster, _) = five(&js);
     let plan = plan(&js, &cluster, 6.0);
@@ -89,14 +90,14 @@ fn js_takes_the_share_for_the_first_window_too() {
 }
 
 #[test]
-fn without_a_handshake_the_rtt_is_that_of_the_oldest() {
+fn without_a_handshake_the_rtt_is_that_of_the_oldest_connection() {
     let js = policy("js", &[]);
     let (cluster, _) = five(&js);
     let unknown = firstflight_paths::Transfer { rtt: Nanos::ZERO, ..transfer(6.0) };
     assert_eq!(js.plan(&cluster, &unknown).rtt, RTT);
 }
 
-/// Two steady connections with 20 and 16 packets that lost something at these times.
+/// Two steady connections with 20 and 16 packets, and losses at these times.
 fn dropping(policy: &Policy, oldest: &[f64], other: &[f64]) -> Cluster {
     let mut cluster = Cluster::new(policy.settings());
     let keys = [open(&mut cluster, 1.0, 20, true), open(&mut cluster, 2.0, 16, true)];
@@ -110,7 +111,7 @@ fn dropping(policy: &Policy, oldest: &[f64], other: &[f64]) -> Cluster {
 }
 
 #[test]
-fn equations_3_to_5_say_what_fits_before_the_next_drop() {
+fn equations_3_to_5_give_the_window_that_fits_before_the_next_drop() {
     let miss = policy("miss", &[]);
     let cluster = dropping(&miss, &[10.0, 18.0, 34.0], &[12.0, 26.0]);
     // (4): gamma = 8 s, then 7/8 * 8 + 1/8 * 16 = 9 s.
@@ -124,19 +125,19 @@ fn equations_3_to_5_say_what_fits_before_the_next_drop() {
 }
 
 #[test]
-fn without_an_interval_or_with_a_drop_overdue_only_the_threshold_is_known() {
+fn without_an_interval_or_with_an_overdue_drop_only_the_threshold_is_known() {
     let miss = policy("miss", &[]);
     let threshold_only = |plan: Plan| assert_eq!((plan.cwnd, plan.ssthresh), (0, 13_333));
     threshold_only(plan(&miss, &dropping(&miss, &[], &[]), 35.0));
     threshold_only(plan(&miss, &dropping(&miss, &[34.0], &[]), 35.0));
-    // The cluster has an interval, its oldest connection has none.
+    // The cluster has an interval, but its oldest connection has none.
     threshold_only(plan(&miss, &dropping(&miss, &[18.0], &[34.0]), 35.0));
     // 34 + tau = 37.79 s has passed.
     threshold_only(plan(&miss, &dropping(&miss, &[10.0, 18.0, 34.0], &[12.0, 26.0]), 38.0));
 }
 
 #[test]
-fn the_windows_may_tell_the_number_of_growing_connections() {
+fn the_number_of_growing_connections_can_come_from_the_windows() {
     let miss = policy("miss", &[("growth", Value::Choice(1))]);
     let mut cluster = dropping(&miss, &[10.0, 18.0, 34.0], &[12.0, 26.0]);
     open(&mut cluster, 34.5, 10, false);
@@ -145,16 +146,16 @@ fn the_windows_may_tell_the_number_of_growing_connections() {
 }
 
 #[test]
-fn a_burst_cut_short_leaves_in_the_time_to_the_next_drop() {
+fn a_shortened_burst_is_sent_in_the_time_to_the_next_drop() {
     let seconds = |r| firstflight_paths::Transfer { rtt: at(r), ..transfer(110.5) };
     let params = [("lambda", Value::Number(1.0)), ("short_burst", Value::Flag(true))];
     let miss = policy("miss", &params);
     let cluster = dropping(&miss, &[10.0, 110.0], &[109.0]);
-    // gamma = 100 s, tau = 1 s (the last interval), R = 1 s, 0.5 s left: 100 * 0.5/1 = 50 packets, of which half in half
-    // the time.
+    // gamma = 100 s, tau = 1 s (the last interval), R = 1 s, 0.5 s left: 100 * 0.5/1 = 50 packets; half of
+    // them in half the time.
     let short = miss.plan(&cluster, &seconds(1.0));
     assert_eq!((short.cwnd, short.rtt), (25_000, at(0.5)));
-    // R = 0.25 s is over before: 100 * 0.5/0.25 = 200 packets in R.
+    // R = 0.25 s ends before the drop: 100 * 0.5/0.25 = 200 packets in R.
     let whole = miss.plan(&cluster, &seconds(0.25));
     assert_eq!((whole.cwnd, whole.rtt), (200_000, at(0.25)));
     let long = policy("miss", &params[..1]).plan(&cluster, &seconds(1.0));
@@ -171,22 +172,22 @@ fn drops_of_one_connection_within_an_rtt_are_one_event() {
 }
 
 #[test]
-fn drops_of_all_within_an_rtt_are_one_event_if_so_chosen() {
+fn drops_of_all_connections_within_an_rtt_are_optionally_one_event() {
     let (oldest, other) = ([10.0, 20.0, 30.0], [10.05, 20.05, 30.05]);
     let cluster_wide = policy("miss", &[("bursts", Value::Choice(1))]);
     // gamma = tau = 10 s: 1 * (10 - 5)/0.1 = 50 packets.
     assert_eq!(plan(&cluster_wide, &dropping(&cluster_wide, &oldest, &other), 35.0).cwnd, 50_000);
-    // Else tau falls to 1.96 s with each burst, and at 35 s the next drop is long overdue.
+    // Otherwise tau falls to 1.96 s with each burst, and at 35 s the next drop is long overdue.
     let each = policy("miss", &[]);
     assert_eq!(plan(&each, &dropping(&each, &oldest, &other), 35.0).cwnd, 0);
 }
 
 #[test]
-fn the_threshold_a_closed_connection_left_stands_in_while_it_is_young() {
+fn the_threshold_of_a_recently_closed_connection_is_the_fallback() {
     let liss = policy("liss", &[("fallback", Value::Time(at(60.0)))]);
     let mut cluster = Cluster::new(liss.settings());
     let key = open(&mut cluster, 1.0, 20, true);
-    assert_eq!(plan(&liss, &cluster, 2.0).ssthresh, 10_000, "a live one goes before it: 20/2");
+    assert_eq!(plan(&liss, &cluster, 2.0).ssthresh, 10_000, "a live connection has priority: 20/2");
     cluster.close(key, at(3.0));
     let left = plan(&liss, &cluster, 63.0);
     assert_eq!((left.ssthresh, left.age, left.samples), (16_000, at(60.0), 1));

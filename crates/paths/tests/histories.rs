@@ -1,4 +1,4 @@
-//! What outlives a connection: cached values, sampled averages, SPAND's reports.
+//! State that outlives connections: cached values, sampled averages, SPAND's reports.
 
 mod common;
 
@@ -12,7 +12,7 @@ fn to(destination: u128, seconds: f64) -> Transfer {
 }
 
 #[test]
-fn cached_takes_the_threshold_of_a_live_connection_then_of_a_closed_one_to_the_same_destination() {
+fn cached_uses_the_threshold_of_a_live_connection_or_of_a_closed_one_to_the_same_destination() {
     let cached = policy("cached", &[]);
     let mut cluster = Cluster::new(cached.settings());
     let threshold = |cluster: &Cluster, destination| {
@@ -24,13 +24,13 @@ fn cached_takes_the_threshold_of_a_live_connection_then_of_a_closed_one_to_the_s
     let left = |packets| Sample { ssthresh: packets * MSS, ..sample(1.0, 20, true) };
     let first = cluster.open(&to(1, 1.0), &left(12));
     let second = cluster.open(&to(2, 1.0), &left(30));
-    // The oldest in congestion avoidance, whatever the destination.
+    // The oldest in congestion avoidance, whatever its destination.
     assert_eq!([1, 2, 3].map(|d| threshold(&cluster, d)), [12_000; 3]);
     cluster.close(first, at(2.0));
     assert_eq!([1, 2, 3].map(|d| threshold(&cluster, d)), [30_000; 3]);
     cluster.close(second, at(3.0));
     assert_eq!([1, 2, 3].map(|d| threshold(&cluster, d)), [12_000, 30_000, 0]);
-    // One that has no threshold of its own says nothing.
+    // A connection without a finite threshold is ignored.
     cluster.open(&to(4, 4.0), &Sample { ssthresh: u64::MAX, ..sample(4.0, 20, false) });
     assert_eq!([1, 3].map(|d| threshold(&cluster, d)), [12_000, 0]);
 }
@@ -46,11 +46,11 @@ fn a_cached_threshold_that_is_too_old_does_not_count() {
 }
 
 #[test]
-fn temporal_sharing_takes_what_the_last_connection_to_the_destination_left() {
+fn temporal_sharing_uses_the_final_state_of_the_last_connection_to_the_destination() {
     let temporal = policy("cached", &[("sharing", Value::Choice(1))]);
     let mut cluster = Cluster::new(temporal.settings());
     let key = open(&mut cluster, 1.0, 20, true);
-    assert_eq!(plan(&temporal, &cluster, 2.0), Plan::default(), "it is not closed yet");
+    assert_eq!(plan(&temporal, &cluster, 2.0), Plan::default(), "not closed yet");
     cluster.close(key, at(2.0));
     let expected = Plan { cwnd: 20_000, ssthresh: 16_000, rtt: RTT, age: at(3.0), samples: 1 };
     assert_eq!(plan(&temporal, &cluster, 5.0), expected);
@@ -70,26 +70,27 @@ fn ensemble_sharing_gives_an_equal_share_of_the_live_windows() {
 }
 
 #[test]
-fn the_mean_of_all_windows_is_made_anew_every_minute() {
+fn the_mean_of_all_windows_is_updated_every_minute() {
     let averaged = policy("averaged", &[]);
     let mut cluster = Cluster::new(averaged.settings());
     open(&mut cluster, 0.5, 10, true);
     let second = open(&mut cluster, 30.5, 30, false);
     assert_eq!(plan(&averaged, &cluster, 59.9), Plan::default());
-    // At 1 ... 59 s ten packets, at 31 ... 59 s thirty: (590 + 870)/(59 + 29) = 16.5909... packets.
+    // From 1 to 59 s ten packets, from 31 to 59 s thirty: (590 + 870)/(59 + 29) = 16.5909... packets.
     let first_minute = Plan { ssthresh: 16_590, age: at(1.0), samples: 88, ..Plan::default() };
     assert_eq!(plan(&averaged, &cluster, 61.0), first_minute);
     cluster.close(second, at(90.5));
     assert_eq!(plan(&averaged, &cluster, 119.0).ssthresh, 16_590);
-    // At 60 ... 119 s ten packets, at 60 ... 90 s thirty: (590 + 870 + 600 + 930)/(88 + 91) = 16.7039... packets.
+    // From 60 to 119 s ten packets, from 60 to 90 s thirty: (590 + 870 + 600 + 930)/(88 + 91) = 16.7039...
+    // packets.
     let second_minute = plan(&averaged, &cluster, 120.0);
     assert_eq!((second_minute.ssthresh, second_minute.samples), (16_703, 179));
-    // After five more minutes only the ten are left.
+    // After five more minutes only the ten packets are left.
     assert_eq!(plan(&averaged, &cluster, 419.9).ssthresh, (600 + 930 + 4 * 600) * 1000 / (91 + 4 * 60));
     assert_eq!(plan(&averaged, &cluster, 420.0).ssthresh, 10_000);
 }
 
-/// A cluster with one connection that lost in congestion avoidance at 21 packets: `Wc` = 20.
+/// A cluster with one connection that met a loss in congestion avoidance at 21 packets: `Wc` = 20.
 fn reported(spand: &Policy) -> Cluster {
     let mut cluster = Cluster::new(spand.settings());
     let key = open(&mut cluster, 1.0, 21, true);
@@ -102,28 +103,29 @@ fn of(packets: u64, seconds: f64) -> Transfer {
 }
 
 #[test]
-fn spand_plans_for_the_size_by_what_others_lost_at() {
+fn spand_plans_for_the_size_from_the_losses_of_other_connections() {
     let spand = policy("spand", &[]);
     let cluster = reported(&spand);
     let window = |packets| spand.plan(&cluster, &of(packets, 11.0)).cwnd / MSS;
-    // Algorithm page: Wc = 20. 60 packets: 14 + 15 + 16 + 17 = 62; 30: 15 + 16 = 31; 20 fit in one round trip.
+    // Algorithm page: Wc = 20. 60 packets: 14 + 15 + 16 + 17 = 62; 30: 15 + 16 = 31; 20 fit in one round
+    // trip.
     assert_eq!([60, 30, 20, 7, 1].map(window), [14, 15, 20, 7, 1]);
     let plan = spand.plan(&cluster, &of(60, 11.0));
     assert_eq!(plan, Plan { cwnd: 14_000, ssthresh: 14_000, rtt: RTT, age: at(1.0), samples: 1 });
-    // A byte more than 20 packets is 21 packets: 10 + 11 = 21.
+    // 20 packets and one byte are 21 packets: 10 + 11 = 21.
     assert_eq!(spand.plan(&cluster, &Transfer { bytes: 20_001, ..of(0, 11.0) }).cwnd, 10_000);
-    // Of what has no end an epoch begins: at Wc/2.
+    // An unlimited transfer begins with an epoch, at Wc/2.
     assert_eq!(spand.plan(&cluster, &transfer(11.0)).cwnd, 10_000);
 }
 
 #[test]
-fn spand_can_do_without_the_shift_and_without_the_last_loss() {
+fn spand_works_without_the_shift_and_with_loss_avoidance() {
     for (params, window) in [
         (vec![("shift", Value::Flag(false))], 17),
         // Wc = 19: 16 + 17 + 18 + 19 = 70 >= 60 > 54.
         (vec![("shift", Value::Flag(false)), ("avoid_loss", Value::Flag(true))], 16),
-        // Two round trips a step: 2 (19 + 20) = 78 >= 60 > 40, in four of them 14 + 14 + 15 + 15 = 58 < 60 <= 15 + 15 +
-        // 16 + 16.
+        // Two round trips per step: 2 (19 + 20) = 78 >= 60 > 40; in four of them 14 + 14 + 15 + 15 = 58 < 60
+        // <= 15 + 15 + 16 + 16.
         (vec![("b", Value::Packets(2))], 15),
     ] {
         let spand = policy("spand", &params);
@@ -132,54 +134,57 @@ fn spand_can_do_without_the_shift_and_without_the_last_loss() {
 }
 
 #[test]
-fn a_transfer_without_loss_reports_the_window_it_ended_with() {
+fn a_transfer_without_loss_reports_its_final_window() {
     let spand = policy("spand", &[("shift", Value::Flag(false))]);
     let mut cluster = reported(&spand);
     let wc = |cluster: &Cluster| spand.plan(cluster, &of(1, 20.0)).cwnd / MSS;
     let quiet = open(&mut cluster, 11.0, 33, true);
     cluster.done(quiet, at(12.0));
-    // (20 + 33)/2 = 26.5: one packet leaves at Wc without the shift.
+    // (20 + 33)/2 = 26.5; without the shift a single packet is sent with the window Wc.
     assert_eq!(wc(&cluster), 26);
-    // Its next transfer meets a loss in slow start: neither that nor its end is a report.
+    // Its next transfer meets a loss in slow start: neither the loss nor the end is a report.
     cluster.observe(quiet, &sample(13.0, 50, false));
     cluster.lost(quiet, at(14.0), 50 * MSS);
     cluster.close(quiet, at(15.0));
     assert_eq!(wc(&cluster), 26);
-    // One that never saw an ACK knows nothing.
+    // A connection without an ACK has measured nothing.
     let silent = cluster.open(&of(1, 16.0), &Sample { srtt: at(0.0), ..sample(16.0, 99, false) });
     cluster.close(silent, at(17.0));
     assert_eq!(wc(&cluster), 26);
 }
 
 #[test]
-fn the_window_of_reports_slides_in_tenths() {
+fn the_window_of_reports_slides_in_steps_of_a_tenth() {
     let spand = policy("spand", &[]);
     let mut cluster = reported(&spand);
     let key = open(&mut cluster, 99.0, 11, true);
     cluster.lost(key, at(100.0), 11 * MSS);
     let window = |seconds| spand.plan(&cluster, &of(60, seconds));
-    // Wc = (20 + 10)/2 = 15: an epoch is 7 + ... + 15 = 99; 60 packets take five round trips from 11, and 10 + ... + 14 = 60.
+    // Wc = (20 + 10)/2 = 15, an epoch is 7 + ... + 15 = 99; 60 packets take five round trips from 11, and 10
+    // + ... + 14 = 60.
     assert_eq!(window(299.9).cwnd, 10_000);
-    // The tenth of 0 to 30 s is gone at 300 s. Wc = 10, an epoch 5 + ... + 10 = 45, F' = 15: 8 + 9 + 10 >= 15 > 10 ... so W
-    // = 9 and 2 + 6 round trips; from 7: 7 + 8 + 9 + 10 and 5 + 6 + 7 + 8 = 60 are as many.
+    // The tenth from 0 to 30 s is dropped at 300 s. Wc = 10, an epoch is 5 + ... + 10 = 45, F' = 15: 8 + 9 +
+    // 10 >= 15 > 10 ..., so W = 9 and 2 + 6 round trips; from 7, 7 + 8 + 9 + 10 and 5 + 6 + 7 + 8 = 60 take
+    // as many.
     assert_eq!(window(300.0).cwnd, 7_000);
     assert_eq!(window(389.9).samples, 1);
     assert_eq!(window(390.0), Plan::default());
 }
 
 #[test]
-fn an_estimate_may_fade_instead_of_vanishing() {
+fn an_estimate_optionally_fades_instead_of_expiring() {
     let spand = policy("spand", &[("estimate", Value::Choice(1))]);
     let cluster = reported(&spand);
     let wc = |seconds| spand.plan(&cluster, &of(20, seconds)).cwnd;
-    // All of 20 packets fit while Wc = 20; 300 s after the window's end it is 10: 8 + 9 + 10 = 27 >= 20 > 19, 6 + 7 + 8 = 21.
+    // All 20 packets fit while Wc = 20; 300 s after the end of the window it is 10: 8 + 9 + 10 = 27 >= 20 >
+    // 19, 6 + 7 + 8 = 21.
     assert_eq!((wc(299.0), wc(310.0), wc(610.0)), (20_000, 20_000, 6_000));
-    // After 4.33 halvings 20 packets are less than one.
+    // After 4.33 halvings 20 packets are less than one packet.
     assert_eq!(spand.plan(&cluster, &of(20, 310.0 + 4.33 * 300.0)), Plan::default());
 }
 
 #[test]
-fn an_estimate_may_weigh_reports_by_age() {
+fn an_estimate_optionally_weighs_reports_by_age() {
     let spand = policy("spand", &[("estimate", Value::Choice(2)), ("shift", Value::Flag(false))]);
     let mut cluster = Cluster::new(spand.settings());
     let key = open(&mut cluster, 0.0, 11, true);

@@ -1,4 +1,4 @@
-//! The memory of a host: which peers share a cluster, and what it forgets when it is full.
+//! The memory of a host: grouping of peers into clusters, and eviction from a full memory.
 
 mod common;
 
@@ -29,7 +29,7 @@ fn plan(memory: &Memory, policy: &Policy, address: &str) -> Plan {
 }
 
 #[test]
-fn peers_of_one_prefix_know_of_each_other_and_others_do_not() {
+fn only_peers_of_one_prefix_share_a_cluster() {
     let liss = policy("liss", &[]);
     let mut memory = memory(&liss, PLENTY);
     open(&mut memory, 1.0, "192.0.2.1").expect("room");
@@ -42,7 +42,7 @@ fn peers_of_one_prefix_know_of_each_other_and_others_do_not() {
 }
 
 #[test]
-fn what_happens_to_a_connection_reaches_its_cluster() {
+fn events_of_a_connection_update_its_cluster() {
     let spand = policy("spand", &[]);
     let mut memory = memory(&spand, PLENTY);
     let lossy = open(&mut memory, 1.0, "192.0.2.1").expect("room");
@@ -57,29 +57,29 @@ fn what_happens_to_a_connection_reaches_its_cluster() {
 }
 
 #[test]
-fn the_cluster_left_longest_ago_makes_room_and_live_ones_stay() {
+fn the_longest_idle_cluster_is_evicted_and_live_ones_stay() {
     let cached = policy("cached", &[]);
     let mut memory = memory(&cached, Limits { clusters: 3, ..PLENTY });
     let knows = |memory: &Memory, n: u8| plan(memory, &cached, &format!("10.0.{n}.1")) != Plan::default();
     let [a, b, _c] = [1, 2, 3].map(|n| open(&mut memory, 1.0, &format!("10.0.{n}.1")).expect("room"));
-    assert_eq!(open(&mut memory, 2.0, "10.0.4.1"), None, "all three are live");
+    assert_eq!(open(&mut memory, 2.0, "10.0.4.1"), None, "all three clusters are live");
     memory.close(b, at(3.0));
     memory.close(a, at(4.0));
-    // The first is taken up again and left again: now the second was left longest ago.
+    // The first cluster is used again; now the second one has been idle longest.
     let again = open(&mut memory, 5.0, "10.0.1.9").expect("known");
     memory.close(again, at(6.0));
-    let d = open(&mut memory, 7.0, "10.0.4.1").expect("the second makes room");
+    let d = open(&mut memory, 7.0, "10.0.4.1").expect("the second cluster is evicted");
     assert_eq!([1, 2, 3, 4].map(|n| knows(&memory, n)), [true, false, true, true]);
-    open(&mut memory, 8.0, "10.0.5.1").expect("the first makes room");
+    open(&mut memory, 8.0, "10.0.5.1").expect("the first cluster is evicted");
     assert_eq!([1, 3, 4, 5].map(|n| knows(&memory, n)), [false, true, true, true]);
     assert_eq!(open(&mut memory, 9.0, "10.0.6.1"), None);
     memory.close(d, at(10.0));
-    open(&mut memory, 11.0, "10.0.6.1").expect("the fourth makes room");
+    open(&mut memory, 11.0, "10.0.6.1").expect("the fourth cluster is evicted");
     assert_eq!((memory.clusters(), memory.connections()), (3, 3));
 }
 
 #[test]
-fn a_cluster_that_would_remember_nothing_goes_with_its_last_connection() {
+fn a_cluster_without_lasting_state_ends_with_its_last_connection() {
     let liss = policy("liss", &[]);
     let mut memory = memory(&liss, Limits { clusters: 1, ..PLENTY });
     for n in 1..=3 {
@@ -91,7 +91,7 @@ fn a_cluster_that_would_remember_nothing_goes_with_its_last_connection() {
 }
 
 #[test]
-fn there_is_room_for_so_many_connections() {
+fn the_number_of_connections_is_limited() {
     let liss = policy("liss", &[]);
     let mut memory = memory(&liss, Limits { connections: 2, ..PLENTY });
     let first = open(&mut memory, 1.0, "10.0.0.1").expect("room");
@@ -102,12 +102,12 @@ fn there_is_room_for_so_many_connections() {
 }
 
 #[test]
-fn an_event_of_a_closed_connection_touches_nobody_else() {
+fn an_event_of_a_closed_connection_changes_no_other() {
     let cached = policy("cached", &[]);
     let mut memory = memory(&cached, Limits { clusters: 1, ..PLENTY });
     let old = open(&mut memory, 1.0, "10.0.1.1").expect("room");
     memory.close(old, at(2.0));
-    // Another cluster in the same place, its connection in the same slot.
+    // Another cluster in the same entry, with its connection in the same slot.
     let new = open(&mut memory, 3.0, "10.0.2.1").expect("room");
     assert_ne!(old, new);
     memory.observe(old, &Sample { ssthresh: MSS, ..sample(4.0, 1, false) });
@@ -120,7 +120,7 @@ fn an_event_of_a_closed_connection_touches_nobody_else() {
 }
 
 #[test]
-fn a_cluster_in_the_place_of_another_knows_nothing_of_what_that_knew() {
+fn a_cluster_in_a_reused_entry_starts_empty() {
     let all: Vec<_> = Policy::LABELS.iter().map(|label| policy(label, &[])).collect();
     let settings = Policy::settings_for(&all).expect("the defaults agree");
     let mut memory = Memory::new(settings, Grouping::default(), Limits { clusters: 1, ..PLENTY });
@@ -142,5 +142,5 @@ fn a_cluster_in_the_place_of_another_knows_nothing_of_what_that_knew() {
     assert_eq!(plans(&memory, "10.0.1.1"), [Plan::default(); 7]);
     assert_eq!(plans(&memory, "10.0.2.1"), first);
     let known: Vec<_> = all.iter().zip(&first).filter(|(_, plan)| **plan != Plan::default()).collect();
-    assert_eq!(known.len(), 3, "cached, averaged and spand remember: {known:?}");
+    assert_eq!(known.len(), 3, "cached, averaged and spand have lasting state: {known:?}");
 }

@@ -1,4 +1,4 @@
-//! A cluster beside a model that keeps every connection and every sample there ever was.
+//! A cluster against a model that keeps every connection and every sample.
 
 mod common;
 
@@ -8,14 +8,14 @@ use firstflight_paths::{Cluster, Destination, Key, Policy, Sample, Settings, Tra
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// What happens next, some time later.
+/// An event, some time after the previous one.
 #[derive(Clone, Copy, Debug)]
 enum Op {
     Open {
         packets: u64,
         avoiding: bool,
     },
-    /// Of the n-th live connection, as below.
+    /// Concerns the n-th live connection, as do the events below.
     Observe {
         n: usize,
         packets: u64,
@@ -47,7 +47,7 @@ fn op() -> impl Strategy<Value = (u64, Op)> {
     (gap, op)
 }
 
-/// A live connection of the model; they are kept in order of age.
+/// A live connection of the model; these are kept in order of age.
 #[derive(Clone, Copy)]
 struct Live {
     key: Key,
@@ -60,14 +60,14 @@ struct Live {
 #[derive(Default)]
 struct Model {
     live: Vec<Live>,
-    /// Second, number of live connections, sum of their windows in packets.
+    /// Second, number of live connections, and sum of their windows in packets.
     samples: Vec<(u64, u64, u64)>,
-    /// When, window in packets.
+    /// Time, and window in packets.
     reports: Vec<(Nanos, u64)>,
 }
 
 impl Model {
-    /// Samples at every whole second up to and with `now`, one by one.
+    /// Takes the samples of every whole second up to and including `now`, one by one.
     fn sample_until(&mut self, now: Nanos) {
         while self.samples.len() as u64 * 1_000_000_000 <= now.0 {
             let second = self.samples.len() as u64;
@@ -75,7 +75,7 @@ impl Model {
         }
     }
 
-    /// The mean of the last five whole minutes, and how many windows it is of.
+    /// Mean of the last five whole minutes, and the number of windows in it.
     fn sampled(&mut self, now: Nanos) -> Option<(u64, u64)> {
         self.sample_until(now);
         let minute = now.0 / 60_000_000_000;
@@ -85,7 +85,7 @@ impl Model {
         (count > 0).then(|| (sum * MSS / count, count))
     }
 
-    /// The mean of the reports of this and the last nine half minutes, and how many.
+    /// Mean of the reports of the current and the last nine half minutes, and their number.
     fn reported(&self, now: Nanos) -> Option<(u64, u64)> {
         let half_minute = |t: Nanos| t.0 / 30_000_000_000;
         let counts = |(t, _): &&(Nanos, u64)| half_minute(*t) + 10 > half_minute(now);
@@ -100,7 +100,7 @@ fn everything() -> Settings {
     Policy::settings_for(&all).expect("the defaults agree")
 }
 
-/// Does to both what the operations say; the plans of every policy after each.
+/// Applies the operations to both; returns the plans of every policy after each operation.
 fn run(ops: &[(u64, Op)]) -> Result<Vec<String>, TestCaseError> {
     let (mut cluster, mut model, mut now) = (Cluster::new(everything()), Model::default(), Nanos::ZERO);
     let mut plans = vec![];
@@ -166,7 +166,7 @@ fn run(ops: &[(u64, Op)]) -> Result<Vec<String>, TestCaseError> {
         let oldest = |avoiding| phase(avoiding).next().map(|l| l.packets * MSS);
         prop_assert_eq!(cluster.oldest_avoiding().map(|c| c.cwnd), oldest(true));
         prop_assert_eq!(cluster.oldest_starting().map(|c| c.cwnd), oldest(false));
-        // Now, and a while later without an event between.
+        // Now, and later without an event in between.
         for later in [now, now + Nanos::from_secs(70), now + Nanos::from_secs(400)] {
             let reported = cluster.reported(later).map(|average| (average.cwnd, average.samples));
             prop_assert_eq!(reported, model.reported(later));
@@ -195,13 +195,13 @@ proptest! {
         ..ProptestConfig::default()
     })]
     #[test]
-    fn a_cluster_knows_what_a_model_with_all_the_past_knows(ops in prop::collection::vec(op(), 1..150)) {
+    fn a_cluster_agrees_with_a_model_that_keeps_all_history(ops in prop::collection::vec(op(), 1..150)) {
         let plans = run(&ops)?;
         prop_assert!(plans == run(&ops)?, "two runs differ");
     }
 
     #[test]
-    fn a_new_connection_never_gets_more_than_all_have_nor_than_the_largest_window(
+    fn the_share_is_below_the_total_and_below_the_oldest_window(
         windows in prop::collection::vec((1..1_000u64, any::<bool>()), 1..20),
     ) {
         let liss = policy("liss", &[]);
@@ -211,7 +211,7 @@ proptest! {
         }
         let share = common::plan(&liss, &cluster, 2.0).ssthresh;
         if let Some((w_o, _)) = windows.iter().find(|(_, avoiding)| *avoiding) {
-            // s_n = w_o (S + L w_o)/((S + L w_o) + w_o): less than w_o, and less than what they hold together.
+            // s_n = w_o (S + L w_o)/((S + L w_o) + w_o): less than w_o, and less than the total.
             prop_assert!(share < w_o * MSS);
             let together: u64 = windows.iter().map(|(w, avoiding)| if *avoiding { w_o } else { w }).sum();
             prop_assert!(share < together * MSS);

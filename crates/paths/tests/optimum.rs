@@ -1,8 +1,9 @@
-//! SPAND's first window beside every first window there is, each sent round trip by round trip.
+//! SPAND's first window against an exhaustive search over all first windows, simulated round trip by round
+//! trip.
 
 use firstflight_paths::policy::Epoch;
 
-/// Round trips that `f` segments take from window `w`: `b` of them at each window up to `wc`, then half of it.
+/// Round trips of `f` segments from window `w`: `b` at each window up to `wc`, then half of it.
 fn round_trips(wc: u64, b: u64, f: u64, mut w: u64) -> u64 {
     let (mut left, mut n, mut at_this_window) = (f, 0, 0);
     while left > 0 {
@@ -17,7 +18,7 @@ fn round_trips(wc: u64, b: u64, f: u64, mut w: u64) -> u64 {
     n
 }
 
-/// Segments of an epoch, sent one by one.
+/// Segments of an epoch, summed one window at a time.
 fn epoch(wc: u64, b: u64) -> u64 {
     ((wc / 2).max(1)..=wc).map(|w| w * b).sum()
 }
@@ -28,7 +29,7 @@ fn cases(b: u64) -> impl Iterator<Item = (u64, u64)> {
 }
 
 #[test]
-fn an_ack_per_segment_leaves_no_faster_window() {
+fn with_an_ack_per_segment_no_window_is_faster() {
     for (wc, f) in cases(1) {
         let best = (1..=wc).map(|w| round_trips(wc, 1, f, w)).min();
         let optimum = Epoch::new(wc, 1).optimum(f);
@@ -37,7 +38,7 @@ fn an_ack_per_segment_leaves_no_faster_window() {
 }
 
 #[test]
-fn an_ack_for_two_segments_leaves_one_a_round_trip_faster_where_the_transfer_ends_just_after_a_loss() {
+fn with_an_ack_per_two_segments_one_window_is_a_round_trip_faster_just_after_a_loss() {
     let (mut all, mut slower) = (0, 0);
     for (wc, f) in cases(2) {
         let best = (1..=wc).map(|w| round_trips(wc, 2, f, w)).min().expect("a window");
@@ -47,7 +48,8 @@ fn an_ack_for_two_segments_leaves_one_a_round_trip_faster_where_the_transfer_end
         if n > best {
             slower += 1;
             assert_eq!(n, best + 1, "Wc {wc}, F {f}, W {optimum}");
-            // The faster one is a segment larger: it meets the loss and ends with the first round trip after it.
+            // The faster window is one segment larger: it meets the loss and ends with the first round trip
+            // after it.
             assert_eq!(round_trips(wc, 2, f, optimum + 1), best, "Wc {wc}, F {f}, W {optimum}");
             let to_the_loss: u64 = (optimum + 1..=wc).map(|w| 2 * w).sum();
             assert!(to_the_loss < f && f <= to_the_loss + (wc / 2).max(1), "Wc {wc}, F {f}, W {optimum}");
@@ -58,11 +60,12 @@ fn an_ack_for_two_segments_leaves_one_a_round_trip_faster_where_the_transfer_end
 }
 
 #[test]
-fn that_is_a_twelfth_of_the_sizes_where_windows_are_large() {
-    // Let W = x Wc be the theorem's window and d what is left of F after windows W+1 ... Wc, 0 < d <= 2W. The ramp takes
-    // 2(Wc - W) + 2 round trips, one less if the last is not needed, d <= 2W - Wc. Beginning at W + 1 and ending after the
-    // loss takes one less if d <= Wc/2. So 2x - 1 < d/Wc <= 1/2 is slower, for x from 1/2 to 3/4: of the sizes
-    // (integral of 3/2 - 2x from 1/2 to 3/4) / (integral of 2x from 1/2 to 1) = (1/16) / (3/4) = 1/12.
+fn with_large_windows_that_holds_for_a_twelfth_of_the_sizes() {
+    // Let W = x Wc be the theorem's window and d the rest of F after the windows W+1 ... Wc, 0 < d <= 2W. The
+    // ramp takes 2(Wc - W) + 2 round trips, or one less if the last is not needed, d <= 2W - Wc. Starting at
+    // W + 1 and ending after the loss takes one less if d <= Wc/2. So 2x - 1 < d/Wc <= 1/2 is slower, for x
+    // from 1/2 to 3/4. As a share of the sizes: (integral of 3/2 - 2x from 1/2 to 3/4) / (integral of 2x from
+    // 1/2 to 1) = (1/16) / (3/4) = 1/12.
     let wc = 400;
     let slower = (1..=epoch(wc, 2)).filter(|&f| {
         let optimum = Epoch::new(wc, 2).optimum(f);
@@ -90,7 +93,7 @@ fn within_an_epoch_the_shift_has_a_closed_form() {
         for (wc, f) in cases(b) {
             let epoch = Epoch::new(wc, b);
             let n = round_trips(wc, b, f, epoch.optimum(f));
-            // What n round trips add to n times the first window: the sum of floor(k/b), k < n.
+            // Growth during n round trips, added to n times the first window: the sum of floor(k/b), k < n.
             let grown: u64 = (0..n).map(|k| k / b).sum();
             assert_eq!(epoch.shifted(f), (f - grown.min(f - 1)).div_ceil(n), "Wc {wc}, b {b}, F {f}");
         }
@@ -98,7 +101,7 @@ fn within_an_epoch_the_shift_has_a_closed_form() {
 }
 
 #[test]
-fn of_more_than_an_epoch_the_optimum_ends_with_one_and_the_shift_is_the_smallest_as_fast() {
+fn beyond_an_epoch_the_optimum_ends_with_one_and_the_shift_is_the_smallest_equally_fast_window() {
     for (b, wc) in [(1, 10), (1, 13), (2, 10), (2, 11)] {
         let limit = 3 * epoch(wc, b);
         for f in epoch(wc, b)..=limit {
@@ -114,8 +117,8 @@ fn of_more_than_an_epoch_the_optimum_ends_with_one_and_the_shift_is_the_smallest
 }
 
 #[test]
-fn the_papers_transfers_of_30_and_60_packets_hardly_feel_the_estimate() {
-    // Section "Shift optimization": the two figures over Wc, packet by packet ACKs.
+fn the_papers_transfers_of_30_and_60_packets_depend_little_on_the_estimate() {
+    // Section "Shift optimization": the two figures over Wc, with one ACK per packet.
     let windows = |wc, f| (Epoch::new(wc, 1).optimum(f), Epoch::new(wc, 1).shifted(f));
     for wc in 16..30 {
         // 30 packets in two round trips: W + (W + 1) >= 30.
@@ -134,7 +137,7 @@ fn the_papers_transfers_of_30_and_60_packets_hardly_feel_the_estimate() {
 }
 
 #[test]
-fn windows_and_sizes_beyond_any_network_do_not_overflow() {
+fn extreme_windows_and_sizes_do_not_overflow() {
     for b in [0, 1, 2, u64::MAX] {
         for wc in [0, 1, 2, 1 << 20, u64::MAX] {
             for f in [0, 1, u64::MAX] {

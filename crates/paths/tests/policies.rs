@@ -6,12 +6,12 @@ use firstflight_paths::{Cluster, Conflict, Policy};
 use firstflight_schemes::registry::SCHEMES;
 use firstflight_schemes::scheme::{Info, Param, ParamKind, Value};
 
-/// The schemes that follow a plan.
+/// Schemes that follow a plan.
 fn planned() -> impl Iterator<Item = &'static Info> {
     SCHEMES.iter().filter(|info| Policy::LABELS.contains(&info.label))
 }
 
-/// A parameter's default, read from its text.
+/// Default of a parameter, parsed from its text.
 fn default(param: &Param) -> Value {
     let (number, unit) = param.default.split_once(' ').unwrap_or((param.default, ""));
     match (param.kind, unit) {
@@ -27,14 +27,14 @@ fn default(param: &Param) -> Value {
 }
 
 #[test]
-fn every_policy_has_a_scheme_that_needs_a_path_memory() {
+fn every_policy_belongs_to_a_scheme_that_needs_a_path_memory() {
     let labels: Vec<_> = planned().map(|info| info.label).collect();
     assert_eq!(labels.len(), Policy::LABELS.len(), "{labels:?}");
     assert!(planned().all(|info| info.needs.has(Signals::PLAN)));
 }
 
 #[test]
-fn the_defaults_of_a_scheme_are_those_of_its_policy() {
+fn a_scheme_and_its_policy_have_the_same_defaults() {
     for info in planned() {
         let plain = Policy::new(info.label, &[]).expect("a policy");
         let params: Vec<_> = info.params.iter().map(|param| (param.name, default(param))).collect();
@@ -58,7 +58,7 @@ fn every_word_of_a_choice_makes_another_policy() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_by_name() {
+fn invalid_policies_and_parameters_are_named_in_the_error() {
     let time = |s| Value::Time(Nanos::from_secs(s));
     for (label, params, why) in [
         (
@@ -87,7 +87,7 @@ fn what_cannot_be_is_refused_by_name() {
 }
 
 #[test]
-fn policies_share_a_cluster_unless_they_want_one_thing_kept_in_two_ways() {
+fn policies_share_a_cluster_unless_their_settings_conflict() {
     let all: Vec<_> = Policy::LABELS.iter().map(|label| Policy::new(label, &[]).expect("a policy")).collect();
     let settings = Policy::settings_for(&all).expect("the defaults agree");
     assert!(settings.alpha.is_some() && settings.drops.is_some() && settings.destinations > 0);
@@ -99,7 +99,7 @@ fn policies_share_a_cluster_unless_they_want_one_thing_kept_in_two_ways() {
 }
 
 #[test]
-fn spand_alone_plans_after_an_idle_time() {
+fn only_spand_plans_after_an_idle_time() {
     let after_idle = Policy::LABELS.iter().filter(|l| Policy::new(l, &[]).is_ok_and(|p| p.after_idle()));
     assert_eq!(after_idle.collect::<Vec<_>>(), [&"spand"]);
 }

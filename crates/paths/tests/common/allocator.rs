@@ -1,4 +1,4 @@
-//! The system's allocator, counted.
+//! The system allocator with a counter of the bytes in use.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,11 +8,11 @@ struct Counting;
 /// Bytes in use.
 pub(crate) static IN_USE: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: every call goes to the system's allocator unchanged; the count is nobody's business but the reader's.
+// SAFETY: every call goes to the system allocator unchanged; the counter has no effect on it.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         IN_USE.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: the caller's guarantees are passed on.
         unsafe { System.alloc(layout) }
     }
 
