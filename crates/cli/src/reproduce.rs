@@ -9,9 +9,10 @@ use firstflight_reproduce::checked::{Checked, PointOf};
 use firstflight_reproduce::evidence::{Evidence, Provenance};
 use firstflight_reproduce::judge::{Judged, Verdict, judge};
 use firstflight_reproduce::library::Library;
-use firstflight_reproduce::run::{Selection, Store, definitions, run};
+use firstflight_reproduce::run::{Selection, Store, definitions, run, version};
 use firstflight_scenario::nearest;
 use firstflight_study::simulator::Simulator;
+use firstflight_study::sweep::Damage;
 
 use crate::failure::{Failure, Wrong};
 use crate::output::{json_line, places, print};
@@ -190,12 +191,33 @@ fn read_results(file: &Path) -> Result<Evidence, Failure> {
     Ok(serde_json::from_str(&text).map_err(wrong)?)
 }
 
-/// Runs that are done already.
+/// The store of finished runs, in the output folder. Damaged records are reported.
 fn store(folder: &Path) -> Result<Store, Failure> {
     let failed =
         |error: std::io::Error| Failure::new(format!("cannot write into {}: {error}", folder.display()));
     std::fs::create_dir_all(folder).map_err(failed)?;
-    Store::open(&folder.join("runs.jsonl")).map_err(failed)
+    let file = folder.join("runs.jsonl");
+    let store = Store::open(&file, &version(&Simulator)).map_err(Failure::new)?;
+    let named = |damage: &Damage| match &damage.run {
+        Some(run) => format!("line {} (run {run})", damage.line),
+        None => format!("line {}", damage.line),
+    };
+    if let Some(names) = list(store.damage(), named) {
+        let file = file.display();
+        eprintln!("warning: {file}: damaged records: {names}; their runs are made again");
+    }
+    Ok(store)
+}
+
+/// At most eight items, joined by commas, and the number of the others; `None` without items.
+fn list<T>(items: &[T], name: impl Fn(&T) -> String) -> Option<String> {
+    const MOST: usize = 8;
+    let names: Vec<String> = items.iter().take(MOST).map(name).collect();
+    let others = match items.len().saturating_sub(MOST) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!items.is_empty()).then(|| names.join(", ") + &others)
 }
 
 fn listed(rows: &[Judged]) -> String {

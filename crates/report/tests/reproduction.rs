@@ -10,7 +10,7 @@ use firstflight_report::reproduction::{RESULTS, pages, results};
 use firstflight_reproduce::evidence::Evidence;
 use firstflight_reproduce::judge::{Verdict, judge};
 use firstflight_reproduce::library::Library;
-use firstflight_reproduce::run::{Selection, Store, definitions, run};
+use firstflight_reproduce::run::{Selection, Store, definitions, run, version};
 use firstflight_study::progress::Silent;
 use firstflight_study::simulator::Simulator;
 
@@ -128,7 +128,8 @@ fn quick_experiments_measure_today_what_was_published() {
     let library = library();
     let published = published();
     let selection = Selection { quick: true, ..Selection::default() };
-    let now = run(&Simulator, &library, &selection, &Store::none(), published.provenance.clone(), &Silent)
+    let store = Store::memory(&version(&Simulator));
+    let now = run(&Simulator, &library, &selection, &store, published.provenance.clone(), &Silent)
         .unwrap_or_else(|error| panic!("{error}"));
     let mut compared = 0;
     for (paper, of) in &now.papers {

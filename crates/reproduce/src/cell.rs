@@ -1,35 +1,30 @@
-//! The cells of an experiment: its scenario at every combination of the points of its axes.
-
-use firstflight_scenario::seconds::Seconds;
-use std::fmt::Write;
+//! The cells of an experiment: a scenario or a synthetic log at every combination of the points of its axes.
 
 use firstflight_contract::Nanos;
+use firstflight_scenario::Scenario;
 use firstflight_scenario::quantity::parse_time;
-use firstflight_scenario::{Network, Scenario, parse};
-use sha2::{Digest, Sha256};
+use firstflight_study::sweep::{Document, Sweep, digest, work};
 
-use crate::array::Dimension;
-use crate::error::PaperError;
-use crate::experiment::{Axis, Experiment};
+use crate::PaperError;
+use crate::experiment::Experiment;
 use crate::library::Paper;
 use crate::log::SyntheticLog;
-use crate::settings::{remove, set};
 
 /// One combination.
 #[derive(Clone, Debug)]
 pub(crate) struct Cell {
-    /// What is run, everything set.
+    /// The scenario or log, with every key set.
     pub(crate) subject: Subject,
-    /// Names it and all that is equal to it: the hash of the scenario without its title.
+    /// Hash of the subject without its title: equal cells have equal hashes.
     pub(crate) hash: String,
 }
 
-/// What is run.
+/// The subject of a run.
 #[derive(Clone, Debug)]
 pub(crate) enum Subject {
-    /// A scenario, in the simulator.
+    /// A scenario, run by a host.
     Scenario(Box<Scenario>),
-    /// The study of a synthetic log.
+    /// A synthetic log, generated and analysed.
     Log(Box<SyntheticLog>),
 }
 
@@ -42,7 +37,7 @@ impl Subject {
         }
     }
 
-    /// About how much work a run is, in no unit.
+    /// Estimated work of a run, in no unit.
     pub(crate) fn work(&self) -> u64 {
         match self {
             Self::Scenario(scenario) => work(scenario),
@@ -54,97 +49,44 @@ impl Subject {
 /// All cells of an experiment, the last axis the fastest.
 ///
 /// # Errors
-/// If a setting does not fit the scenario, or gives one that is not valid.
-pub(crate) fn cells(paper: &Paper, name: &str, experiment: &Experiment) -> Result<Vec<Cell>, PaperError> {
-    let file = format!("{}/experiments/{name}.toml", paper.folder);
-    let scenario = format!("{}/scenarios/{}", paper.folder, experiment.scenario);
-    let text = paper.scenarios.get(&experiment.scenario).ok_or_else(|| {
+/// If a key does not fit the scenario, or a cell is not valid.
+pub(crate) fn cells(paper: &Paper, file: &str, experiment: &Experiment) -> Result<Vec<Cell>, PaperError> {
+    let name = &experiment.scenario;
+    let text = paper.scenarios.get(name).ok_or_else(|| {
         let known: Vec<&str> = paper.scenarios.keys().map(String::as_str).collect();
-        PaperError::new(&file, format!("there is no {scenario}; there are {}", known.join(", ")))
+        PaperError::new(format!("{file}: scenario = \"{name}\""), "no such scenario")
+            .expecting(known.join(", "))
+            .near(name, known.iter().copied())
     })?;
-    let base: toml::Table =
-        text.parse().map_err(|error: toml::de::Error| PaperError::new(&scenario, error.message()))?;
-    let count = experiment.axes.iter().map(|axis| axis.points.len()).product();
-    (0..count).map(|index| cell(&base, &experiment.axes, index, &file, &scenario)).collect()
+    // Errors of the file itself name it; errors of a cell name the experiment that sets the keys.
+    Sweep::new(text, &format!("{}/scenarios/{name}", paper.folder))?;
+    let sweep = experiment.axes.iter().cloned().fold(Sweep::new(text, file)?, Sweep::crossed);
+    let cell = |document| cell(&sweep, document);
+    sweep.documents()?.into_iter().map(cell).collect()
 }
 
-fn cell(
-    base: &toml::Table,
-    axes: &[Axis],
-    mut index: usize,
-    file: &str,
-    scenario: &str,
-) -> Result<Cell, PaperError> {
-    let mut places = vec![0; axes.len()];
-    for (place, axis) in places.iter_mut().zip(axes).rev() {
-        *place = index % axis.points.len();
-        index /= axis.points.len();
+fn cell(sweep: &Sweep, document: Document) -> Result<Cell, PaperError> {
+    if document.table.contains_key("synthetic") {
+        let hash = digest([document.table.to_string().as_str()]);
+        let log = SyntheticLog::read(document.table);
+        let log = log.map_err(|why| sweep.at(&document.point, PaperError::new("", why)))?;
+        return Ok(Cell { subject: Subject::Log(Box::new(log)), hash });
     }
-    let mut document = base.clone();
-    let points: Vec<_> = axes.iter().zip(&places).map(|(axis, &place)| &axis.points[place]).collect();
-    let named = points.iter().map(|point| point.name.as_str()).collect::<Vec<_>>().join(", ");
-    let wrong = |why: String| PaperError::new(file, format!("at {named}: {why}"));
-    for point in &points {
-        point.remove.iter().try_for_each(|path| remove(&mut document, path)).map_err(wrong)?;
-        point.set.iter().try_for_each(|(path, value)| set(&mut document, path, value)).map_err(wrong)?;
-    }
-    if document.contains_key("synthetic") {
-        let text = document.to_string();
-        let log = SyntheticLog::read(document).map_err(wrong)?;
-        return Ok(Cell { subject: Subject::Log(Box::new(log)), hash: digest([text.as_str()]) });
-    }
-    let loaded = parse(&document.to_string(), scenario).map_err(|error| wrong(error.to_string()))?;
-    let mut scenario = loaded.scenario;
-    scenario.title.clear();
-    Ok(Cell { hash: scenario.hash(), subject: Subject::Scenario(Box::new(scenario)) })
+    let cell = sweep.cell(document)?;
+    Ok(Cell { subject: Subject::Scenario(Box::new(cell.scenario)), hash: cell.hash })
 }
 
-/// The axes of an experiment's arrays.
-pub(crate) fn dimensions(experiment: &Experiment) -> Vec<Dimension> {
-    let dimension = |axis: &Axis| Dimension {
-        name: axis.name.clone(),
-        title: axis.title.clone(),
-        points: axis.points.iter().map(|point| point.name.clone()).collect(),
-        x: axis.points.iter().enumerate().map(|(i, point)| point.x.unwrap_or(i as f64)).collect(),
-    };
-    experiment.axes.iter().map(dimension).collect()
-}
-
-/// The grid of an experiment.
+/// The interval of an experiment's deliveries.
 ///
 /// # Errors
 /// If it is no time above zero.
-pub(crate) fn grid(experiment: &Experiment) -> Result<Nanos, String> {
+pub(crate) fn grid(experiment: &Experiment) -> Result<Nanos, PaperError> {
+    let wrong = |why: String| {
+        PaperError::new(format!("grid = \"{}\"", experiment.grid), why).expecting("a time above zero")
+    };
     match parse_time(&experiment.grid) {
         Ok(grid) if grid.0 > 0 => Ok(grid),
-        Ok(_) => Err("grid: zero; expected a time above zero".into()),
-        Err(error) => Err(format!("grid: {error}")),
+        Ok(_) => Err(wrong("zero".into())),
+        Err(error) => Err(wrong(error.to_string())),
     }
-}
-
-/// About how much work a run is, in no unit: what its links can carry while it lasts.
-fn work(scenario: &Scenario) -> u64 {
-    let seconds = scenario.duration.map_or(10.0, Seconds::as_secs_f64);
-    let rate = match &scenario.network {
-        Network::Dumbbell(path) => 2.0 * path.rate.0 as f64,
-        // Not all links of a large graph are busy at once.
-        Network::Graph(graph) => {
-            let sum: f64 = graph.links.iter().map(|link| link.rate.0 as f64).sum();
-            sum / (graph.links.len() as f64 / 8.0).max(1.0).sqrt()
-        }
-    };
-    ((rate * seconds / f64::from(scenario.packet.size) / 8.0) as u64).max(1)
-}
-
-/// SHA-256 of texts, in hexadecimal.
-pub(crate) fn digest<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
-    let mut hasher = Sha256::new();
-    for text in texts {
-        hasher.update(text.as_bytes());
-        hasher.update([0]);
-    }
-    hasher.finalize().iter().fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use firstflight_study::sweep::Array;
 use serde::{Deserialize, Serialize};
 
-use crate::array::Array;
 use crate::expression::Source;
 
 /// The results of some or all experiments of all papers.

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use firstflight_study::stats::mean_ci95;
+use firstflight_study::sweep::Array;
 use serde::{Deserialize, Serialize};
 
-use crate::array::Array;
 use crate::checked::{Checked, PointOf};
 use crate::claim::{Claim, Holds, Statement, Tolerance};
 use crate::evidence::Measurements;
@@ -369,13 +369,14 @@ fn compare(statement: &Statement, bench: &Bench<'_>) -> Result<Vec<PointOf>, Str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::array::tests::dimension;
+    use firstflight_study::sweep::Axis;
+
     use crate::evidence::Measured;
 
     /// Two schemes, four replications each.
     fn measured(reno: [f64; 4], js: [f64; 4]) -> Measurements {
         let array = Array {
-            axes: vec![dimension("scheme", &["Reno", "JS"])],
+            axes: vec![Axis::of("scheme", ["Reno", "JS"]).dimension()],
             samples: 4,
             values: [reno, js].concat(),
         };

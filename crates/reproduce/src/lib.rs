@@ -1,13 +1,12 @@
-//! What papers claim, run again and judged.
+//! Papers as data: their experiments run, their claims judged.
 //!
-//! A paper is data: experiments (a scenario and the settings that are varied), claims (statements about what the
-//! experiments measure) and figures. [`library`] reads them, [`run`] runs what they need, [`judge`] compares.
+//! A paper is a folder of files: experiments (a scenario, the keys that vary, the metrics), claims (statements about the
+//! metrics) and figures. [`library`] reads them, [`run`] runs the experiments on a host, [`judge`] compares the claims with
+//! the measured values.
 
-pub mod array;
 mod cell;
 pub mod checked;
 pub mod claim;
-mod error;
 pub mod evidence;
 mod experiment;
 pub mod expression;
@@ -17,12 +16,10 @@ pub mod library;
 mod log;
 mod metric;
 mod number;
-mod registers;
+mod observe;
 pub mod run;
-mod settings;
-mod store;
 pub mod target;
 
-pub use error::PaperError;
-pub use experiment::{Axis, Experiment, Point};
+pub use experiment::Experiment;
+pub use firstflight_study::sweep::Error as PaperError;
 pub use metric::{Metric, Over, Take};

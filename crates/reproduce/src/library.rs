@@ -7,8 +7,8 @@ use include_dir::{Dir, include_dir};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use crate::PaperError;
 use crate::claim::Claim;
-use crate::error::PaperError;
 use crate::experiment::Experiment;
 use crate::figure::{Figure, Table};
 use crate::target::{self, Target};

@@ -13,7 +13,7 @@ use firstflight_scenario::seconds::Seconds;
 use firstflight_study::results::RunResult;
 use serde::{Deserialize, Serialize};
 
-use crate::registers::Registers;
+use crate::observe::Registers;
 
 /// A `[metric.<name>]` of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,51 +1,42 @@
-//! Runs experiments: every cell once for each seed, each run once for all experiments that need it.
+//! Runs experiments: every cell once per seed, and each run once for all experiments that need it.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::io;
+use std::collections::BTreeMap;
 
 use firstflight_contract::Nanos;
-use firstflight_scenario::Scenario;
-use firstflight_study::host::{FlowChoice, Host, LinkReadings, Observe, Refusal};
+use firstflight_study::host::Host;
 use firstflight_study::progress::Progress;
-use rayon::prelude::*;
-use thiserror::Error;
+use firstflight_study::sweep::{self, Array, Axis, Dimension, Task, digest, execute};
 
-use crate::array::{Array, Dimension};
-use crate::cell::{Cell, Subject, cells, digest, dimensions, grid};
-use crate::error::PaperError;
+use crate::PaperError;
+use crate::cell::{Cell, cells, grid};
 use crate::evidence::{Evidence, Measured, Provenance};
 use crate::experiment::Experiment;
 use crate::library::{Library, Paper};
-use crate::log::SyntheticLog;
-use crate::metric::{Kind, Metric, Ran};
+use crate::metric::{Kind, Metric};
 use crate::number::rounded;
-use crate::registers::Registers;
-use crate::store::{Done, Values};
-pub use crate::store::{SOURCES, Store};
+pub use crate::observe::Done;
+use crate::observe::Job;
 
-/// Why experiments could not be run.
-#[derive(Debug, Error)]
-pub enum RunError {
-    /// Something in the files of a paper.
-    #[error(transparent)]
-    Paper(#[from] PaperError),
-    /// Results cannot be kept.
-    #[error("results cannot be kept: {0}")]
-    Store(#[from] io::Error),
+/// Results of finished runs: metrics, by scenario, seed and grid.
+pub type Store = sweep::Store<Done>;
+
+/// Version of the results of `host`: the sources of runs and of metrics, and the host's name.
+pub fn version(host: &dyn Host) -> String {
+    format!("{} {} {}", sweep::SOURCES, env!("FIRSTFLIGHT_METRIC_SOURCES"), host.name())
 }
 
-/// Which experiments are run, and how often.
+/// Selection of experiments, and of their replications and seeds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Selection<'a> {
-    /// Only this paper's, by folder.
+    /// Only experiments of this paper, named by its folder.
     pub paper: Option<&'a str>,
-    /// Only these, by name.
+    /// Only experiments of these names.
     pub experiments: Option<&'a [&'a str]>,
-    /// Only those that are quick.
+    /// Only quick experiments.
     pub quick: bool,
-    /// In place of every number of replications above one.
+    /// Replications of every experiment that has more than one.
     pub replications: Option<u32>,
-    /// The seed of the first replication, in place of the scenarios' own.
+    /// Seed of the first replication, in place of the scenarios' own.
     pub seed: Option<u64>,
 }
 
@@ -64,7 +55,7 @@ impl Selection<'_> {
     }
 }
 
-/// An experiment that is to be run.
+/// A selected experiment.
 struct Planned<'a> {
     paper: &'a Paper,
     name: &'a str,
@@ -77,20 +68,11 @@ struct Planned<'a> {
     keys: BTreeMap<&'a str, String>,
 }
 
-/// One run, and all metrics that are wanted of it.
-struct Job<'a> {
-    subject: &'a Subject,
-    seed: u64,
-    grid: Nanos,
-    metrics: BTreeMap<String, &'a Metric>,
-    /// Names the experiment in errors.
-    file: String,
-}
-
-/// Runs what `selection` says and `store` does not know.
+/// Makes the runs that `selection` needs and `store` lacks on `host`, and collects the metrics. The store is one of
+/// [`version`].
 ///
 /// # Errors
-/// If a paper's files are wrong, a scenario asks for what the simulator does not have, or results cannot be kept.
+/// If a file of a paper is wrong, the host cannot run a scenario, or the store cannot be written.
 pub fn run(
     host: &dyn Host,
     library: &Library,
@@ -98,7 +80,7 @@ pub fn run(
     store: &Store,
     provenance: Provenance,
     progress: &dyn Progress,
-) -> Result<Evidence, RunError> {
+) -> Result<Evidence, PaperError> {
     let planned = plan(library, selection)?;
     let mut jobs: BTreeMap<String, Job<'_>> = BTreeMap::new();
     for one in &planned {
@@ -116,26 +98,36 @@ pub fn run(
             }
         }
     }
-    let done = work_off(host, &jobs, store, progress)?;
+    let tasks: Vec<Task<Job<'_>>> =
+        jobs.into_iter().map(|(run, job)| Task { run, work: job.subject.work(), job }).collect();
+    let measure = |Task { run, job, .. }: &Task<Job<'_>>| {
+        let mut done = job.measure(host)?;
+        // Metrics that another selection measured of the same run stay known.
+        let known = store.get(run).map_or(BTreeMap::new(), |known| known.metrics);
+        known.into_iter().for_each(|(key, values)| {
+            done.metrics.entry(key).or_insert(values);
+        });
+        Ok::<_, PaperError>(done)
+    };
+    let results = execute(&tasks, store, Job::is_answered_by, measure, progress)?;
+    let done: BTreeMap<&str, Done> = tasks.iter().map(|task| task.run.as_str()).zip(results).collect();
     let mut evidence = Evidence { provenance, ..Evidence::default() };
     for one in &planned {
-        let measured = one.collect(&done)?;
+        let measured = one.collect(&done).map_err(|error| error.within(&one.file()))?;
         let paper = evidence.papers.entry(one.paper.folder.clone()).or_default();
         paper.experiments.insert(one.name.into(), measured);
     }
     Ok(evidence)
 }
 
-/// The hash of all that defines each experiment, by paper and name: what [`Measured::definition`] is compared with.
+/// The hash of each experiment's definition, by paper and name: compare with [`Measured::definition`].
 ///
 /// # Errors
-/// If a paper's files are wrong.
+/// If a file of a paper is wrong.
 pub fn definitions(library: &Library) -> Result<BTreeMap<(String, String), String>, PaperError> {
     let planned = plan(library, &Selection::default())?;
-    Ok(planned
-        .iter()
-        .map(|one| ((one.paper.folder.clone(), one.name.to_owned()), one.definition()))
-        .collect())
+    let definition = |one: &Planned<'_>| ((one.paper.folder.clone(), one.name.to_owned()), one.definition());
+    Ok(planned.iter().map(definition).collect())
 }
 
 fn plan<'a>(library: &'a Library, selection: &Selection<'_>) -> Result<Vec<Planned<'a>>, PaperError> {
@@ -145,119 +137,44 @@ fn plan<'a>(library: &'a Library, selection: &Selection<'_>) -> Result<Vec<Plann
             if !selection.wants(paper, name, experiment) {
                 continue;
             }
-            let file = format!("{}/experiments/{name}.toml", paper.folder);
+            let file = file(paper, name);
+            if experiment.replications == 0 {
+                let error = PaperError::new(format!("{file}: replications = 0"), "no run");
+                return Err(error.expecting("at least 1"));
+            }
             let mut keys = BTreeMap::new();
             for (metric, definition) in &experiment.metrics {
-                definition.kind().map_err(|why| PaperError::new(&file, format!("metric {metric}: {why}")))?;
+                let wrong = |why| PaperError::new(format!("{file}: metric {metric}"), why);
+                definition.kind().map_err(wrong)?;
                 let untitled = Metric { title: String::new(), ..definition.clone() };
                 keys.insert(metric.as_str(), serde_json::to_string(&untitled).expect("texts and numbers"));
             }
-            let grid = grid(experiment).map_err(|why| PaperError::new(&file, why))?;
-            let replications = selection.replications(experiment);
-            let cells = cells(paper, name, experiment)?;
-            let seed = selection.seed;
-            planned.push(Planned { paper, name, experiment, cells, replications, seed, grid, keys });
+            planned.push(Planned {
+                paper,
+                name,
+                experiment,
+                cells: cells(paper, &file, experiment)?,
+                replications: selection.replications(experiment),
+                seed: selection.seed,
+                grid: grid(experiment).map_err(|error| error.within(&file))?,
+                keys,
+            });
         }
     }
     Ok(planned)
 }
 
-/// Runs every job that the store does not know, the longest first.
-fn work_off<'a>(
-    host: &dyn Host,
-    jobs: &'a BTreeMap<String, Job<'a>>,
-    store: &Store,
-    progress: &dyn Progress,
-) -> Result<BTreeMap<&'a str, Done>, RunError> {
-    let mut done: BTreeMap<&str, Done> = BTreeMap::new();
-    let mut open: Vec<(u64, &str, &Job<'_>)> = vec![];
-    for (key, job) in jobs {
-        match store.get(key, &job.metrics) {
-            Some(known) => {
-                done.insert(key, known.clone());
-            }
-            None => open.push((job.subject.work(), key, job)),
-        }
-    }
-    open.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
-    progress.begin("work", open.iter().map(|(work, ..)| work).sum());
-    let results: Result<Vec<_>, RunError> = open
-        .par_iter()
-        // One at a time to each thread, or the longest would all go to the first.
-        .with_max_len(1)
-        .map(|&(work, key, job)| {
-            let one = match job.subject {
-                Subject::Scenario(scenario) => perform(host, job, scenario)?,
-                Subject::Log(log) => study(job, log)?,
-            };
-            store.put(key, &one)?;
-            progress.advance(work);
-            Ok((key, one))
-        })
-        .collect();
-    progress.finish();
-    done.extend(results?);
-    Ok(done)
-}
-
-fn study(job: &Job<'_>, log: &SyntheticLog) -> Result<Done, PaperError> {
-    let wrong = |why: String| PaperError::new(&job.file, why);
-    let analysis = log.study(job.seed).map_err(wrong)?;
-    let value = |(key, metric): (&String, &&Metric)| {
-        let mut measured =
-            metric.of_log(&analysis).map_err(|why| wrong(format!("{}: {why}", metric.title)))?;
-        measured.values.iter_mut().for_each(|value| *value = rounded(*value));
-        Ok((key.clone(), Values::of(measured)))
-    };
-    Ok(Done { packet_hops: 0, metrics: job.metrics.iter().map(value).collect::<Result<_, PaperError>>()? })
-}
-
-fn perform(host: &dyn Host, job: &Job<'_>, scenario: &Scenario) -> Result<Done, PaperError> {
-    let kinds: Vec<Kind> =
-        job.metrics.values().map(|metric| metric.kind().expect("checked before")).collect();
-    let wrong = |why: String| PaperError::new(&job.file, why);
-    let refused = |refusal: Refusal| wrong(format!("{}: {}", refusal.key, refusal.why));
-    let mut times = BTreeSet::new();
-    let mut readings = LinkReadings::default();
-    for (link, at) in job.metrics.values().filter_map(|metric| metric.readings(scenario)) {
-        readings.links.insert(link.into());
-        times.extend(at);
-    }
-    readings.times = times.into_iter().collect();
-    let result = match kinds.iter().all(|kind| matches!(kind, Kind::Scenario)) {
-        true => None,
-        false => {
-            let observe = Observe { grid: job.grid, links: readings.clone(), ..Observe::default() };
-            Some(host.run(scenario, job.seed, &observe).map_err(refused)?.result)
-        }
-    };
-    let hops = result.as_ref().map_or(0, |result| result.engine.packet_hops);
-    let mut registers = Registers::new();
-    for (metric, kind) in job.metrics.values().zip(&kinds) {
-        if let (Kind::Registers, Some(name)) = (kind, &metric.flow)
-            && !registers.contains_key(name)
-        {
-            let observe = Observe { flow: Some(FlowChoice::Named(name.clone())), ..Observe::default() };
-            let run = host.run(scenario, job.seed, &observe).map_err(refused)?;
-            registers.insert(name.clone(), run.flow.expect("a flow was asked for"));
-        }
-    }
-    let ran = Ran { scenario, result: result.as_ref(), read_at: &readings.times, registers: &registers };
-    let mut metrics = BTreeMap::new();
-    for (key, metric) in &job.metrics {
-        let mut measured = metric.measure(&ran).map_err(|why| wrong(format!("{}: {why}", metric.title)))?;
-        measured.values.iter_mut().for_each(|value| *value = rounded(*value));
-        metrics.insert(key.clone(), Values::of(measured));
-    }
-    Ok(Done { packet_hops: hops, metrics })
+/// The file of an experiment.
+fn file(paper: &Paper, name: &str) -> String {
+    format!("{}/experiments/{name}.toml", paper.folder)
 }
 
 impl Planned<'_> {
     fn file(&self) -> String {
-        format!("{}/experiments/{}.toml", self.paper.folder, self.name)
+        file(self.paper, self.name)
     }
 
-    /// Names one run: by all that it depends on.
+    /// Name of a run: cell, seed and grid.
     fn run(&self, cell: &Cell, replication: u32) -> String {
         format!("{} {} {}", cell.hash, self.seed(cell, replication), self.grid.0)
     }
@@ -266,53 +183,51 @@ impl Planned<'_> {
         self.seed.unwrap_or_else(|| cell.subject.seed()).wrapping_add(replication.into())
     }
 
-    /// Whether all it measures is read from scenarios; their runs may be made for other experiments.
+    /// Whether every metric is read from the scenario. Other experiments may still need the runs.
     fn runs_nothing(&self) -> bool {
         self.experiment.metrics.values().all(|metric| matches!(metric.kind(), Ok(Kind::Scenario)))
     }
 
+    fn axes(&self) -> Vec<Dimension> {
+        self.experiment.axes.iter().map(Axis::dimension).collect()
+    }
+
     fn definition(&self) -> String {
         let count = format!("{} {}", self.experiment.replications, self.grid.0);
-        let axes = dimensions(self.experiment);
-        let axes = serde_json::to_string(&axes).expect("texts and numbers");
+        let axes = serde_json::to_string(&self.axes()).expect("texts and numbers");
         let metrics = self.keys.iter().flat_map(|(name, key)| [*name, key.as_str()]);
         digest(self.cells.iter().map(|cell| cell.hash.as_str()).chain([count.as_str(), &axes]).chain(metrics))
     }
 
     fn collect(&self, done: &BTreeMap<&str, Done>) -> Result<Measured, PaperError> {
-        let runs: Vec<Vec<&Done>> = self
-            .cells
-            .iter()
-            .map(|cell| (0..self.replications).map(|r| &done[self.run(cell, r).as_str()]).collect())
-            .collect();
+        let runs_of =
+            |cell: &Cell| (0..self.replications).map(|r| &done[self.run(cell, r).as_str()]).collect();
+        let runs: Vec<Vec<&Done>> = self.cells.iter().map(runs_of).collect();
         let mut metrics = BTreeMap::new();
         for (name, metric) in &self.experiment.metrics {
             let array = self.array(metric, &self.keys[name.as_str()], &runs);
-            let array = array.map_err(|why| PaperError::new(self.file(), format!("metric {name}: {why}")))?;
+            let array = array.map_err(|why| PaperError::new(format!("metric {name}"), why))?;
             metrics.insert(name.clone(), array);
         }
+        let hops = || runs.iter().flatten().map(|one| one.packet_hops).sum();
         Ok(Measured {
             definition: self.definition(),
             replications: self.replications,
-            packet_hops: if self.runs_nothing() {
-                0
-            } else {
-                runs.iter().flatten().map(|one| one.packet_hops).sum()
-            },
+            packet_hops: if self.runs_nothing() { 0 } else { hops() },
             metrics,
         })
     }
 
     /// All values of a metric, the metric's own axis last.
     fn array(&self, metric: &Metric, key: &str, runs: &[Vec<&Done>]) -> Result<Array, String> {
-        let values = |one: &Done| one.metrics[key].values().collect::<Vec<_>>();
+        // Runs may differ in length: the longest gives the axis.
         let own = runs
             .iter()
             .flatten()
             .map(|one| one.metrics[key].axis())
             .max_by_key(|axis| axis.map_or(0, |(_, x)| x.len()));
-        let mut axes = dimensions(self.experiment);
-        // Replications of what is only read from the scenario are all the same.
+        let mut axes = self.axes();
+        // All replications of what is read from the scenario are equal.
         let samples = match metric.kind()? {
             Kind::Scenario => 1,
             _ => self.replications as usize,
@@ -331,14 +246,13 @@ impl Planned<'_> {
             let points = x.iter().map(f64::to_string).collect();
             axes.push(Dimension { name: name.into(), title: title.into(), points, x });
         }
-        let mut all = vec![];
+        let mut values = vec![];
         for cell in runs {
-            let samples: Vec<Vec<f64>> = cell.iter().take(samples).map(|one| values(one)).collect();
             for i in 0..length {
-                // A run that ended before has nothing here.
-                all.extend(samples.iter().map(|values| values.get(i).copied().unwrap_or(f64::NAN)));
+                // A run that ended earlier has no value here.
+                values.extend(cell.iter().take(samples).map(|one| one.metrics[key].at(i)));
             }
         }
-        Ok(Array { axes, samples, values: all })
+        Ok(Array { axes, samples, values })
     }
 }

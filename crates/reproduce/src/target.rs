@@ -1,6 +1,6 @@
 //! The target list: every number and every order that the papers state, one line each.
 
-use crate::error::PaperError;
+use crate::PaperError;
 
 /// A line of `targets.psv`.
 #[derive(Clone, Debug, PartialEq, Eq)]

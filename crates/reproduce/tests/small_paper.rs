@@ -1,18 +1,18 @@
-//! A small paper, whose numbers can be computed by hand, from its files to its verdicts.
+//! A small paper whose numbers can be computed by hand, from its files to its verdicts.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use firstflight_reproduce::evidence::{Evidence, Provenance};
 use firstflight_reproduce::judge::{Judged, Verdict, judge};
 use firstflight_reproduce::library::Library;
-use firstflight_reproduce::run::{Selection, Store, definitions, run};
+use firstflight_reproduce::run::{Selection, Store, definitions, run, version};
 use firstflight_study::progress::{Progress, Silent};
 use firstflight_study::simulator::Simulator;
 
-/// Datagrams at half the link's rate from 5 s on, of 1000 bytes on 10 Mbit/s; and a transfer of 31 packets from a window of
-/// one: five rounds of 100 ms.
+/// From 5 s on, datagrams of 1000 bytes at half of the link's 10 Mbit/s. And a transfer of 31 packets from an initial window
+/// of one packet: five rounds of 100 ms.
 const SCENARIO: &str = r#"
 duration = "10 s"
 [path]
@@ -110,7 +110,7 @@ const TARGETS: &str = "id|paper|where|scenario|metric|value|kind\n\
 const PAPER: &str =
     "key = \"XX\"\ntitle = \"t\"\nauthors = \"a\"\nyear = 2000\nvenue = \"v\"\nabout = \"x\"\n";
 
-/// A folder of its own, gone with the value.
+/// A temporary folder with the files of a paper, removed with the value.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -140,7 +140,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What is left behind is in the system's temporary folder.
+        // A failure leaves files in the system's temporary folder, which is harmless.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -150,14 +150,23 @@ fn measure(library: &Library, store: &Store, progress: &dyn Progress) -> Result<
         .map_err(|error| error.to_string())
 }
 
+/// A store that knows no run.
+fn none() -> Store {
+    Store::memory(&version(&Simulator))
+}
+
+fn open(file: &Path) -> Store {
+    Store::open(file, &version(&Simulator)).unwrap_or_else(|error| panic!("{error}"))
+}
+
 fn verdicts(folder: &Folder) -> Vec<Judged> {
     let library = folder.library();
-    let evidence = measure(&library, &Store::none(), &Silent).unwrap_or_else(|error| panic!("{error}"));
+    let evidence = measure(&library, &none(), &Silent).unwrap_or_else(|error| panic!("{error}"));
     judge(&library, &evidence, "not run")
 }
 
 #[test]
-fn what_can_be_computed_by_hand_comes_out() {
+fn measured_values_agree_with_the_hand_calculation() {
     let rows = verdicts(&Folder::new(&[]));
     let verdicts: Vec<_> = rows.iter().map(|row| row.verdict).collect();
     assert_eq!(verdicts, [Verdict::Matches, Verdict::Differs, Verdict::NotCheckable], "{rows:#?}");
@@ -170,9 +179,9 @@ fn what_can_be_computed_by_hand_comes_out() {
     assert_eq!(rows[2].why, "It was lost.");
 }
 
-/// 10.4 Mbit/s into 10: each second 50 packets of 1000 bytes more wait, until 100 do.
+/// 10.4 Mbit/s into 10 Mbit/s: the queue grows by 50 packets of 1000 bytes per second, up to 100.
 #[test]
-fn what_waits_at_a_link_is_read_while_the_run_goes_on() {
+fn a_queue_is_read_during_the_run() {
     let experiment = r#"
 title = "A queue that fills"
 scenario = "two-halves.toml"
@@ -181,7 +190,7 @@ name = "rate"
 key = "udp.cbr.rate"
 values = ["10.4 Mbit/s"]
 [metric.queue]
-title = "packets waiting"
+title = "queue, packets"
 link = "bottleneck"
 take = "queue_packets"
 every = "500 ms"
@@ -199,13 +208,13 @@ every = "500 ms"
     let rows = verdicts(&with(experiment));
     assert_eq!(rows[0].verdict, Verdict::Matches, "{:#?}", rows[0]);
     let never = experiment.replace("500 ms", "0 s");
-    let error = measure(&with(&never).library(), &Store::none(), &Silent).expect_err("an endless axis");
+    let error = measure(&with(&never).library(), &none(), &Silent).expect_err("an endless axis");
     assert!(error.contains("filling.toml") && error.contains("1 ms"), "{error}");
     let endless = SCENARIO.replace("duration = \"10 s\"\n", "");
     let folder = with(experiment);
     std::fs::write(folder.0.join("x/scenarios/two-halves.toml"), endless).expect("a temporary file");
-    let error = measure(&folder.library(), &Store::none(), &Silent).expect_err("no end is known");
-    assert!(error.contains("packets waiting") && error.contains("how long it lasts"), "{error}");
+    let error = measure(&folder.library(), &none(), &Silent).expect_err("no end is known");
+    assert!(error.contains("queue, packets") && error.contains("how long it lasts"), "{error}");
 }
 
 #[test]
@@ -218,7 +227,7 @@ fn a_number_outside_its_tolerance_differs() {
 }
 
 #[test]
-fn one_of_several_readings_is_enough_and_is_named() {
+fn a_claim_matches_if_one_reading_holds_and_names_it() {
     let claims = CLAIMS
         .replace("is = 125", "is = 125\nreading = \"text\"")
         .replace("is = 32", "is = 99\nreading = \"table\"");
@@ -227,7 +236,7 @@ fn one_of_several_readings_is_enough_and_is_named() {
 }
 
 #[test]
-fn what_ns_2_gives_stands_beside_what_is_measured() {
+fn values_of_ns_2_are_kept_beside_the_measured_ones() {
     let ns2 = "[[measured]]\nwhat = \"halves.second\"\nat = [\"rate=5 Mbit/s\"]\nvalues = [0.49]\ncommand = \"ns x.tcl\"\n";
     let rows = verdicts(&Folder::new(&[("x/ns2.toml", ns2)]));
     let given: Vec<_> = rows[0].statements[0].points.iter().map(|point| point.ns2.clone()).collect();
@@ -245,46 +254,106 @@ impl Progress for Counting {
     fn finish(&self) {}
 }
 
+/// Runs the paper with the store in `file`, and returns its results and whether anything was run.
+fn with_store(library: &Library, file: &Path) -> (Evidence, bool) {
+    let progress = Counting::default();
+    let evidence = measure(library, &open(file), &progress).unwrap_or_else(|error| panic!("{error}"));
+    (evidence, progress.0.load(Ordering::Relaxed) > 0)
+}
+
+fn text(evidence: &Evidence) -> String {
+    serde_json::to_string(evidence).expect("numbers and texts")
+}
+
 #[test]
-fn runs_that_are_done_are_not_done_again_and_give_the_same() {
+fn stored_runs_are_not_made_again_and_give_the_same_results() {
     let folder = Folder::new(&[]);
     let library = folder.library();
     let file = folder.0.join("runs.jsonl");
+    let (first, ran) = with_store(&library, &file);
+    assert!(ran);
+    let (second, ran) = with_store(&library, &file);
+    assert!(!ran && text(&first) == text(&second));
+    // A store of other sources knows none of the runs.
+    let others = Store::open(&file, "other sources").expect("intact");
+    assert!(others.damage().is_empty());
     let progress = Counting::default();
-    let first = measure(&library, &Store::open(&file).expect("a new file"), &progress).expect("valid");
-    assert!(progress.0.load(Ordering::Relaxed) > 0);
-    // An interruption may leave half a line.
-    let kept = std::fs::read_to_string(&file).expect("kept");
-    std::fs::write(&file, format!("{kept}{{\"sources\":\"")).expect("writable");
-    let second = measure(&library, &Store::open(&file).expect("kept"), &progress).expect("valid");
-    assert_eq!(progress.0.load(Ordering::Relaxed), 0);
-    assert_eq!(serde_json::to_string(&first).ok(), serde_json::to_string(&second).ok());
-    // What other sources measured is not taken.
-    std::fs::write(&file, kept.replace("\"sources\":\"", "\"sources\":\"other")).expect("writable");
-    measure(&library, &Store::open(&file).expect("kept"), &progress).expect("valid");
+    measure(&library, &others, &progress).expect("valid");
     assert!(progress.0.load(Ordering::Relaxed) > 0);
 }
 
 #[test]
-fn replications_have_seeds_one_after_another_from_the_one_given() {
+fn a_run_whose_record_is_damaged_is_made_again_and_results_stay_the_same() {
+    let folder = Folder::new(&[]);
+    let library = folder.library();
+    let file = folder.0.join("runs.jsonl");
+    let (first, _) = with_store(&library, &file);
+    let whole = std::fs::read(&file).expect("kept");
+    // The lowest bit of a value's first digit: without a checksum, another valid number.
+    let values = b"\"values\":[";
+    let digit = whole.windows(values.len()).position(|part| part == values).expect("values") + values.len();
+    assert!(whole[digit].is_ascii_digit());
+    let mut flipped = whole.clone();
+    flipped[digit] ^= 1;
+    let half = whole[..whole.len() / 3].to_vec();
+    let not_utf8 = [&whole[..], b"\xff\xfe\n"].concat();
+    for (damaged, again) in [(flipped, true), (half, true), (not_utf8, false)] {
+        std::fs::write(&file, damaged).expect("writable");
+        let store = open(&file);
+        assert_eq!(store.damage().len(), 1);
+        let (evidence, ran) = with_store(&library, &file);
+        assert!(ran == again && text(&evidence) == text(&first), "{evidence:?}");
+    }
+}
+
+#[test]
+fn metrics_of_one_run_that_are_measured_at_different_times_are_all_kept() {
+    let more = EXPERIMENT.replace(
+        "[metric.second]",
+        "[metric.drops]\ntitle = \"drops\"\nlink = \"bottleneck\"\ntake = \"drops\"\n[metric.second]",
+    );
+    let folder = Folder::new(&[("x/experiments/more.toml", &more)]);
+    let library = folder.library();
+    let file = folder.0.join("runs.jsonl");
+    let run_one = |names: &[&str]| {
+        let selection = Selection { experiments: Some(names), ..Selection::default() };
+        let progress = Counting::default();
+        run(&Simulator, &library, &selection, &open(&file), Provenance::default(), &progress).expect("valid");
+        progress.0.load(Ordering::Relaxed) > 0
+    };
+    assert!(run_one(&["halves"]));
+    assert!(run_one(&["more"]), "drops are not known");
+    assert!(!run_one(&["halves"]) && !run_one(&["more", "halves"]));
+}
+
+#[test]
+fn an_experiment_without_replications_is_refused() {
+    let none_of_it = EXPERIMENT.replace("replications = 2", "replications = 0");
+    let library = Folder::new(&[("x/experiments/halves.toml", &none_of_it)]).library();
+    let error = measure(&library, &none(), &Silent).expect_err("nothing to run");
+    assert_eq!(error, "x/experiments/halves.toml: replications = 0: no run; expected at least 1");
+}
+
+#[test]
+fn replications_have_consecutive_seeds_from_the_one_given() {
     let lossy = SCENARIO.replace("[packet]", "loss = 0.05\n[packet]");
     let library = Folder::new(&[("x/scenarios/two-halves.toml", &lossy)]).library();
     let completions = |seed: Option<u64>| {
         let selection = Selection { seed, ..Selection::default() };
-        let evidence = run(&Simulator, &library, &selection, &Store::none(), Provenance::default(), &Silent)
-            .expect("valid");
+        let evidence =
+            run(&Simulator, &library, &selection, &none(), Provenance::default(), &Silent).expect("valid");
         let array = &evidence.papers["x"].experiments["halves"].metrics["completion"];
         (array.at(0)[0], array.at(0)[1])
     };
     let (seventh, eighth) = completions(Some(7));
     assert_ne!(seventh, eighth);
     assert_eq!(completions(Some(8)).0, eighth);
-    // Scenarios begin with 1 where they do not say.
+    // The default seed of a scenario is 1.
     assert_eq!(completions(None), completions(Some(1)));
 }
 
 #[test]
-fn a_definition_changes_with_what_is_run_and_not_with_texts() {
+fn a_definition_depends_on_the_runs_and_not_on_titles() {
     let of = |changes: &[(&str, &str)]| definitions(&Folder::new(changes).library()).expect("valid");
     let plain = of(&[]);
     assert_eq!(of(&[("x/experiments/halves.toml", &EXPERIMENT.replace("A link", "The link"))]), plain);
@@ -295,12 +364,15 @@ fn a_definition_changes_with_what_is_run_and_not_with_texts() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_file_and_what_was_expected() {
+fn an_error_names_its_file_and_the_valid_values() {
     let experiment = |from: &str, to: &str| ("x/experiments/halves.toml", EXPERIMENT.replace(from, to));
     let claims = |from: &str, to: &str| ("x/claims.toml", CLAIMS.replace(from, to));
     for ((file, text), parts) in [
         (experiment("udp.cbr.rate", "udp.cbx.rate"), ["halves.toml", "did you mean \"cbr\""]),
-        (experiment("two-halves", "halfs"), ["halves.toml", "there are two-halves.toml"]),
+        (
+            experiment("two-halves", "halfs"),
+            ["halves.toml: scenario = \"halfs.toml\"", "expected two-halves.toml"],
+        ),
         (
             experiment("take = \"utilization\"", "take = \"utilisation\""),
             ["halves.toml: line", "utilization"],
@@ -320,7 +392,7 @@ fn what_is_wrong_is_told_with_its_file_and_what_was_expected() {
         let folder = Folder::new(&[(file, &text)]);
         let message = match Library::open(&folder.0) {
             Err(error) => error.to_string(),
-            Ok(library) => measure(&library, &Store::none(), &Silent).expect_err(&text),
+            Ok(library) => measure(&library, &none(), &Silent).expect_err(&text),
         };
         assert!(parts.iter().all(|part| message.contains(part)) && !message.contains('\n'), "{message}");
     }

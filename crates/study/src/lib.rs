@@ -13,4 +13,5 @@ pub mod run;
 mod sharing;
 pub mod simulator;
 pub mod stats;
+pub mod sweep;
 pub mod trace;

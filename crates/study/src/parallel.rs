@@ -22,8 +22,9 @@ pub(crate) fn try_map<T: Sync, R: Send, E: Send>(
     items: &[T],
     work: impl Fn(&T) -> Result<R, E> + Send + Sync,
 ) -> Result<Vec<R>, E> {
+    // Threads take single items: in longer pieces, items sorted by length would leave one thread with all the long ones.
     #[cfg(feature = "threads")]
-    let items = items.par_iter();
+    let items = items.par_iter().with_max_len(1);
     #[cfg(not(feature = "threads"))]
     let items = items.iter();
     items.map(work).collect()

@@ -1,9 +1,9 @@
 //! A paper's figure, drawn from what was measured, with what the paper prints and what ns-2 gives.
 
-use firstflight_reproduce::array::Array;
 use firstflight_reproduce::figure::{Figure as Described, Panel as DescribedPanel};
 use firstflight_reproduce::judge::Bench;
 use firstflight_study::stats::mean_ci95;
+use firstflight_study::sweep::Array;
 
 use crate::figure::{Axis, Course, Figure, Mark, Panel, Point, Shape, Spacing, Stroke, Tone};
 

@@ -1,7 +1,8 @@
 //! From an expression to values.
 
+use firstflight_study::sweep::Array;
+
 use super::{Expression, Function, Label, Operator};
-use crate::array::Array;
 
 /// Where measured values come from.
 pub trait Source {
@@ -84,7 +85,7 @@ pub(crate) fn find(array: &Array, label: &Label) -> Result<(usize, usize), Strin
     let x: f64 = label.point.parse().map_err(|_| format!("axis {name} has no point \"{}\"", label.point))?;
     let distance = |i: &usize| (array.axes[axis].x[*i] - x).abs();
     let nearest = (0..array.axes[axis].points.len()).min_by(|a, b| distance(a).total_cmp(&distance(b)));
-    Ok((axis, nearest.expect("an axis has points")))
+    Ok((axis, nearest.ok_or_else(|| format!("axis {name} has no points"))?))
 }
 
 fn call(function: Function, array: Array, axis: Option<&str>) -> Result<Array, String> {
@@ -122,8 +123,8 @@ fn fold(function: Function, array: Array, axis: Option<&str>) -> Result<Array, S
         Function::Sum => sum(along),
         Function::Min => extreme(along, f64::min).unwrap_or(f64::NAN),
         Function::Max => extreme(along, f64::max).unwrap_or(f64::NAN),
-        Function::First => along[0],
-        Function::Last => along[along.len() - 1],
+        Function::First => along.first().copied().unwrap_or(f64::NAN),
+        Function::Last => along.last().copied().unwrap_or(f64::NAN),
         _ => sum(along) / along.len() as f64,
     };
     Ok(over(&array, axis)?.into_iter().fold(array, |array, axis| array.fold(axis, f)))
@@ -140,7 +141,7 @@ fn steps(function: Function, array: &Array, axis: Option<&str>) -> Result<Array,
             Function::Rising => pair[1] > pair[0],
             _ => pair[1] < pair[0],
         };
-        along.windows(2).filter(|pair| towards(pair)).count() as f64 / (along.len() - 1) as f64
+        along.windows(2).filter(|pair| towards(pair)).count() as f64 / along.windows(2).len() as f64
     };
     Ok(array.fold(axis, share))
 }
@@ -148,8 +149,21 @@ fn steps(function: Function, array: &Array, axis: Option<&str>) -> Result<Array,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::array::tests::sample;
+    use firstflight_study::sweep::Axis;
+
     use crate::expression::parse;
+
+    /// Two schemes at three rates, two replications.
+    fn sample() -> Array {
+        Array {
+            axes: vec![
+                Axis::of("scheme", ["Reno", "JS"]).dimension(),
+                Axis::of("rate", ["10 M", "20 M", "40 M"]).dimension(),
+            ],
+            samples: 2,
+            values: vec![1., 3., 2., 4., 3., 5., 10., 30., 20., 40., 30., 50.],
+        }
+    }
 
     struct One(Array);
 
@@ -186,6 +200,19 @@ mod tests {
         assert_eq!(values("max(e.m, rate)"), [3., 5., 30., 50.]);
         assert_eq!(values("mean(e.m)"), [11., 22.]);
         assert_eq!(values("last(e.m[Reno], rate) - first(e.m[Reno], rate)"), [2., 2.]);
+    }
+
+    #[test]
+    fn an_axis_without_points_has_no_value() {
+        let mut source = One(sample());
+        source.0.axes[1] = Axis::of("time", []).dimension();
+        source.0.values.clear();
+        let of = |text: &str| Reading::of(&source).evaluate(&parse(text).expect(text).first);
+        for function in ["first", "last", "max", "mean", "rising"] {
+            let array = of(&format!("{function}(e.m[JS], time)")).expect("values");
+            assert!(array.values.iter().all(|value| value.is_nan()), "{function}: {array:?}");
+        }
+        assert_eq!(of("e.m[time=1]").expect_err("no point"), "e.m: axis time has no points");
     }
 
     #[test]

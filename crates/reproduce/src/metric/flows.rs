@@ -3,10 +3,10 @@
 use firstflight_scenario::Scenario;
 use firstflight_study::results::{FlowResult, RunResult};
 use firstflight_study::stats::quantile;
+use firstflight_study::sweep::leading_number;
 
 use super::time::delivered_by;
 use super::{Filter, Measured, Metric, Names, Over, Take, scenario, seconds};
-use crate::number::leading_number;
 
 pub(super) fn measure(metric: &Metric, scenario: &Scenario, run: &RunResult) -> Result<Measured, String> {
     let Some(Names::Several(times)) = &metric.within else { return of(metric, scenario, run) };

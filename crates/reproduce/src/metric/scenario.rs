@@ -4,9 +4,9 @@ use firstflight_scenario::quantity::parse_time;
 use firstflight_scenario::seconds::Seconds;
 use firstflight_scenario::{FlowGroup, Limit, Network, Path, Scenario};
 use firstflight_schemes::scheme::Value;
+use firstflight_study::sweep::leading_number;
 
 use super::{Measured, Metric, Take};
-use crate::number::leading_number;
 
 pub(super) fn measure(metric: &Metric, scenario: &Scenario) -> Result<Measured, String> {
     if let Some(name) = &metric.parameter {

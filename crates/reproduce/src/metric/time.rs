@@ -5,7 +5,7 @@ use firstflight_study::results::{FlowResult, RunResult};
 
 use super::flows::fold;
 use super::{Measured, Metric, Over, Take, scenario, seconds};
-use crate::registers::Registers;
+use crate::observe::Registers;
 
 /// Packets of a flow delivered by a time of the run's clock, linearly between the times of its grid.
 pub(super) fn delivered_by(run: &RunResult, flow: &FlowResult, at: f64) -> f64 {

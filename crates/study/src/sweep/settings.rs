@@ -1,23 +1,24 @@
-//! A scenario with some of its keys set otherwise.
+//! Keys of a scenario, set and removed by path.
 
-use firstflight_scenario::nearest;
 use toml::{Table, Value};
+
+use super::Error;
 
 /// Sets a key: `path.rate`, `flow.<name>.startup`, `topology.cross.start`.
 ///
 /// # Errors
-/// If there is no such table.
-pub(crate) fn set(document: &mut Table, path: &str, value: &Value) -> Result<(), String> {
+/// If the scenario has no such table or group.
+pub(super) fn set(document: &mut Table, path: &str, value: &Value) -> Result<(), Error> {
     let (table, key) = owner(document, path)?;
     table.insert(key.into(), value.clone());
     Ok(())
 }
 
-/// Takes away a key, or a group: `flow.<name>.lifetime`, `udp.<name>`.
+/// Removes a key or a group: `flow.<name>.lifetime`, `udp.<name>`.
 ///
 /// # Errors
-/// If it is not there.
-pub(crate) fn remove(document: &mut Table, path: &str) -> Result<(), String> {
+/// If the scenario has no such key or group.
+pub(super) fn remove(document: &mut Table, path: &str) -> Result<(), Error> {
     let parts: Vec<&str> = path.split('.').collect();
     if let [kind, name] = parts[..]
         && let Some(Value::Array(groups)) = document.get_mut(kind)
@@ -29,12 +30,13 @@ pub(crate) fn remove(document: &mut Table, path: &str) -> Result<(), String> {
     let (table, key) = owner(document, path)?;
     match table.remove(key) {
         Some(_) => Ok(()),
-        None => Err(format!("{path}: not there to be removed")),
+        None => Err(Error::new(path, "the scenario has no such key to remove")
+            .near(key, table.keys().map(String::as_str))),
     }
 }
 
-/// The table that a path's last word is a key of.
-fn owner<'a, 'p>(document: &'a mut Table, path: &'p str) -> Result<(&'a mut Table, &'p str), String> {
+/// The table that holds the last word of a path, and that word.
+fn owner<'a, 'p>(document: &'a mut Table, path: &'p str) -> Result<(&'a mut Table, &'p str), Error> {
     let mut words = path.split('.').peekable();
     let mut table = document;
     loop {
@@ -45,31 +47,28 @@ fn owner<'a, 'p>(document: &'a mut Table, path: &'p str) -> Result<(&'a mut Tabl
         table = match table.get_mut(word) {
             Some(Value::Table(inner)) => inner,
             Some(Value::Array(groups)) => {
-                let name = words.next().expect("seen");
+                let name = words.next().expect("peeked");
                 let index = index_of(groups, word, name)?;
                 match &mut groups[index] {
                     Value::Table(group) if words.peek().is_some() => group,
-                    _ => return Err(format!("{path}: a key of the group is missing")),
+                    _ => return Err(Error::new(path, "a group").expecting(format!("{path}.<key>"))),
                 }
             }
-            _ => return Err(format!("{path}: the scenario has no table \"{word}\"")),
+            _ => return Err(Error::new(path, format!("the scenario has no table \"{word}\""))),
         };
     }
 }
 
-/// The group of this name among `[[kind]]`.
-fn index_of(groups: &[Value], kind: &str, name: &str) -> Result<usize, String> {
-    let names: Vec<String> = groups
-        .iter()
-        .enumerate()
-        .map(|(i, group)| {
-            group.get("name").and_then(Value::as_str).map_or_else(|| format!("{kind}{i}"), Into::into)
-        })
-        .collect();
+/// Index of the group `name` in `[[kind]]`. A group without a name is called by its kind and index: `flow0`.
+fn index_of(groups: &[Value], kind: &str, name: &str) -> Result<usize, Error> {
+    let name_of = |(i, group): (usize, &Value)| {
+        group.get("name").and_then(Value::as_str).map_or_else(|| format!("{kind}{i}"), Into::into)
+    };
+    let names: Vec<String> = groups.iter().enumerate().map(name_of).collect();
     names.iter().position(|known| known == name).ok_or_else(|| {
-        let hint = nearest(name, names.iter().map(String::as_str))
-            .map_or(String::new(), |n| format!("; did you mean \"{n}\"?"));
-        format!("{kind}.{name}: there is no such group; there are {}{hint}", names.join(", "))
+        Error::new(format!("{kind}.{name}"), "no such group")
+            .expecting(names.join(", "))
+            .near(name, names.iter().map(String::as_str))
     })
 }
 
@@ -107,12 +106,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_told_with_what_is() {
+    fn an_unknown_path_is_refused_with_the_known_names() {
         let mut document = scenario();
-        let message =
-            set(&mut document, "flow.bulq.size", &Value::from("1 packets")).expect_err("no such group");
-        assert!(message.contains("bulk, flow1") && message.contains("did you mean \"bulk\""), "{message}");
-        assert!(set(&mut document, "topology.kind", &Value::from("x")).is_err());
-        assert!(remove(&mut document, "path.rtt").is_err());
+        let value = Value::from("1 packets");
+        let error = set(&mut document, "flow.bulq.size", &value).expect_err("no such group");
+        assert_eq!(
+            error.to_string(),
+            "flow.bulq: no such group; expected bulk, flow1; did you mean \"bulk\"?"
+        );
+        let error = set(&mut document, "flow.bulk", &value).expect_err("a group is not a key");
+        assert_eq!(error.to_string(), "flow.bulk: a group; expected flow.bulk.<key>");
+        assert!(set(&mut document, "topology.kind", &value).is_err());
+        let error = remove(&mut document, "path.rats").expect_err("no such key");
+        assert!(error.to_string().ends_with("did you mean \"rate\"?"), "{error}");
     }
 }

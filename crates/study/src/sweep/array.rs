@@ -1,53 +1,92 @@
-//! Measured values along named axes, with one value for each replication.
+//! Measured values along named axes, one value per point and replication.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
-/// The points of one axis.
+/// An axis of an [`Array`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Dimension {
-    /// Its name in expressions.
+    /// Name of the axis.
     pub name: String,
-    /// What it measures, with its unit.
+    /// The varied quantity, with its unit.
     pub title: String,
-    /// The names of its points.
+    /// Names of the points.
     pub points: Vec<String>,
-    /// Where they stand on a plot; the index where they have no place of their own.
+    /// Positions of the points on a plot; the index of a point that has no number.
     pub x: Vec<f64>,
 }
 
-/// Values along named axes, each a row of samples: one for each replication, in the order of seeds, so that two values
-/// of the same replication met the same randomness.
+/// Values along named axes. Every point has a row of samples, one per replication in order of seeds: values of the same
+/// replication have the same random streams.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Written")]
 pub struct Array {
-    /// The axes, the last the fastest.
+    /// The axes; the last varies fastest.
     pub axes: Vec<Dimension>,
-    /// Replications.
+    /// Number of replications.
     pub samples: usize,
-    /// Every point's samples, one point after another. Not a number: there was nothing to measure.
-    #[serde(with = "nothing")]
+    /// The samples of all points, point by point: `samples` times the product of the axes' lengths. Not a number where
+    /// there was nothing to measure; `null` in JSON.
+    #[serde(serialize_with = "nulls")]
     pub values: Vec<f64>,
 }
 
-/// Why two arrays do not go together, or a point does not exist.
+/// The problem with two arrays that cannot be combined, or with a point that does not exist.
 pub type Mismatch = String;
 
+/// An array as written, unchecked.
+#[derive(Deserialize)]
+struct Written {
+    axes: Vec<Dimension>,
+    samples: usize,
+    values: Vec<Option<f64>>,
+}
+
+impl TryFrom<Written> for Array {
+    type Error = String;
+
+    fn try_from(Written { axes, samples, values }: Written) -> Result<Self, String> {
+        for axis in &axes {
+            if axis.x.len() != axis.points.len() {
+                let (name, x, points) = (&axis.name, axis.x.len(), axis.points.len());
+                return Err(format!("axis {name}: {x} positions; expected one for each of {points} points"));
+            }
+        }
+        if samples == 0 {
+            return Err("samples = 0: no replication; expected at least 1".into());
+        }
+        let expected = axes.iter().try_fold(samples, |all, axis| all.checked_mul(axis.points.len()));
+        if expected != Some(values.len()) {
+            let lengths = axes.iter().map(|axis| format!("{} {} x ", axis.points.len(), axis.name));
+            let (count, lengths) = (values.len(), lengths.collect::<String>());
+            return Err(format!("{count} values; expected {lengths}{samples} samples"));
+        }
+        let values = values.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect();
+        Ok(Self { axes, samples, values })
+    }
+}
+
+/// Serialises a value that is not a number as `null`.
+fn nulls<S: Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(values.iter().map(|value| value.is_finite().then_some(*value)))
+}
+
 impl Array {
-    /// One number.
+    /// A single number, without axes.
     pub fn number(value: f64) -> Self {
         Self { axes: vec![], samples: 1, values: vec![value] }
     }
 
-    /// How many points there are.
+    /// Number of points.
     pub fn points(&self) -> usize {
         self.axes.iter().map(|axis| axis.points.len()).product()
     }
 
-    /// The samples of point `index`.
+    /// Samples of point `index`, in row-major order.
     pub fn at(&self, index: usize) -> &[f64] {
         &self.values[index * self.samples..(index + 1) * self.samples]
     }
 
-    /// Index of the point on each axis, of point `index`.
+    /// Index on each axis of point `index`.
     pub fn place(&self, mut index: usize) -> Vec<usize> {
         let mut place = vec![0; self.axes.len()];
         for (slot, axis) in place.iter_mut().zip(&self.axes).rev() {
@@ -57,7 +96,7 @@ impl Array {
         place
     }
 
-    /// The names of point `index`.
+    /// Name on each axis of point `index`.
     pub fn label(&self, index: usize) -> Vec<&str> {
         self.place(index).iter().zip(&self.axes).map(|(&i, axis)| axis.points[i].as_str()).collect()
     }
@@ -66,18 +105,18 @@ impl Array {
         self.axes.iter().zip(place).fold(0, |index, (axis, &i)| index * axis.points.len() + i)
     }
 
-    /// The axis of this name.
+    /// Index of the axis `name`.
     pub fn axis(&self, name: &str) -> Option<usize> {
         self.axes.iter().position(|axis| axis.name == name)
     }
 
-    /// Each value changed.
+    /// Applies `f` to each value.
     pub fn map(mut self, f: impl Fn(f64) -> f64) -> Self {
         self.values.iter_mut().for_each(|value| *value = f(*value));
         self
     }
 
-    /// One axis fixed at a point, and gone.
+    /// Fixes one axis at a point and removes the axis.
     pub fn fix(&self, axis: usize, point: usize) -> Self {
         let mut axes = self.axes.clone();
         axes.remove(axis);
@@ -90,30 +129,31 @@ impl Array {
         out
     }
 
-    /// One axis folded away: `f` of the values along it, for each other point and each sample.
+    /// Removes one axis: `f` maps the values along the axis to one, for each remaining point and each sample.
     pub fn fold(&self, axis: usize, f: impl Fn(&[f64]) -> f64) -> Self {
         let length = self.axes[axis].points.len();
         let slices: Vec<Self> = (0..length).map(|point| self.fix(axis, point)).collect();
-        let mut out = slices[0].clone();
-        for (i, value) in out.values.iter_mut().enumerate() {
-            let along: Vec<f64> = slices.iter().map(|slice| slice.values[i]).collect();
-            *value = f(&along);
-        }
+        let mut axes = self.axes.clone();
+        axes.remove(axis);
+        let mut out = Self { axes, samples: self.samples, values: vec![] };
+        let along = |i: usize| slices.iter().map(|slice| slice.values[i]).collect::<Vec<f64>>();
+        out.values = (0..out.points() * out.samples).map(|i| f(&along(i))).collect();
         out
     }
 
-    /// The mean over the replications, as a single sample.
+    /// Mean over the replications, as a single sample.
     pub fn mean(&self) -> Self {
         let values =
             (0..self.points()).map(|i| self.at(i).iter().sum::<f64>() / self.samples as f64).collect();
         Self { axes: self.axes.clone(), samples: 1, values }
     }
 
-    /// `f` of the two, point by point and sample by sample. An axis that only one of them has repeats the other along
-    /// it; a single sample goes with every replication; of unequal counts the first of both are paired.
+    /// Combines two arrays with `f`, point by point and sample by sample. An array is repeated along an axis that only the
+    /// other one has. A single sample is combined with every replication; if the numbers of replications differ, the
+    /// surplus of the larger is ignored.
     ///
     /// # Errors
-    /// If an axis of both has other points in each.
+    /// If an axis has different points in the two arrays.
     pub fn with(&self, other: &Self, f: impl Fn(f64, f64) -> f64) -> Result<Self, Mismatch> {
         let mut axes = self.axes.clone();
         for axis in &other.axes {
@@ -152,28 +192,13 @@ impl Array {
     }
 }
 
-/// Not a number is `null` in JSON.
-mod nothing {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
-        let values: Vec<Option<f64>> = values.iter().map(|v| v.is_finite().then_some(*v)).collect();
-        values.serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
-        let values = Vec::<Option<f64>>::deserialize(deserializer)?;
-        Ok(values.into_iter().map(|v| v.unwrap_or(f64::NAN)).collect())
-    }
-}
-
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
 
-    pub(crate) fn dimension(name: &str, points: &[&str]) -> Dimension {
+    fn dimension(name: &str, points: &[&str]) -> Dimension {
         let x =
-            (0..points.len()).map(|i| crate::number::leading_number(points[i]).unwrap_or(i as f64)).collect();
+            (0..points.len()).map(|i| crate::sweep::leading_number(points[i]).unwrap_or(i as f64)).collect();
         Dimension {
             name: name.into(),
             title: name.into(),
@@ -183,7 +208,7 @@ pub(crate) mod tests {
     }
 
     /// Two schemes at three rates, two replications.
-    pub(crate) fn sample() -> Array {
+    fn sample() -> Array {
         Array {
             axes: vec![dimension("scheme", &["Reno", "JS"]), dimension("rate", &["10 M", "20 M", "40 M"])],
             samples: 2,
@@ -207,17 +232,18 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_one_side_lacks_is_repeated() {
+    fn an_axis_of_one_side_repeats_the_other() {
         let reno = sample().fix(0, 0);
         let ratio = sample().with(&reno, |a, b| a / b).expect("the same rates");
         assert_eq!(ratio.axes.len(), 2);
         assert_eq!(ratio.fix(0, 1).values, [10.; 6]);
-        let scaled = Array::number(2.0).with(&reno, |a, b| a * b).expect("a number goes with everything");
+        let scaled =
+            Array::number(2.0).with(&reno, |a, b| a * b).expect("a number has no axis that could differ");
         assert_eq!(scaled.values, [2., 6., 4., 8., 6., 10.]);
     }
 
     #[test]
-    fn axes_with_other_points_do_not_go_together() {
+    fn axes_with_different_points_are_not_combined() {
         let mut other = sample();
         other.axes[1].points[2] = "80 M".into();
         let message = sample().with(&other, |a, _| a).expect_err("40 M and 80 M");
@@ -225,11 +251,27 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn nothing_measured_survives_json() {
+    fn a_missing_value_survives_json() {
         let array = Array { axes: vec![], samples: 2, values: vec![1.5, f64::NAN] };
         let text = serde_json::to_string(&array).expect("serialisable");
         assert!(text.contains("[1.5,null]"), "{text}");
         let back: Array = serde_json::from_str(&text).expect("its own");
         assert!(back.values[0] == 1.5 && back.values[1].is_nan());
+    }
+
+    #[test]
+    fn folding_an_axis_without_points_folds_nothing() {
+        let empty = Array { axes: vec![dimension("time", &[])], samples: 2, values: vec![] };
+        assert_eq!(empty.fold(0, |along| along.len() as f64).values, [0.0, 0.0]);
+    }
+
+    #[test]
+    fn an_array_of_the_wrong_length_is_refused() {
+        let text = serde_json::to_string(&sample()).expect("serialisable");
+        let message = |text: String| serde_json::from_str::<Array>(&text).expect_err("refused").to_string();
+        let short = message(text.replace(",50.0]", "]"));
+        assert!(short.contains("11 values; expected 2 scheme x 3 rate x 2 samples"), "{short}");
+        let unplaced = message(text.replace("[10.0,20.0,40.0]", "[10.0,20.0]"));
+        assert!(unplaced.contains("axis rate: 2 positions; expected one for each of 3 points"), "{unplaced}");
     }
 }
