@@ -48,7 +48,7 @@ impl Error {
 
     /// An error of a scenario that has no file of its own: key and value are the place.
     pub(super) fn of_scenario(error: &scenario::Error) -> Self {
-        let place = match (error.key.as_str(), &error.value) {
+        let place = match (error.place.key.as_str(), &error.place.value) {
             (key, Some(value)) if !key.is_empty() => format!("{key} = {value}"),
             (key, _) => key.into(),
         };
