@@ -4,12 +4,10 @@ use std::fmt::Display;
 use std::path::PathBuf;
 
 use clap::Args;
-use firstflight_contract::Signals;
 use firstflight_report::{Colour, Folder, stage_all, stage_traces, table};
 use firstflight_scenario::quantity::{Depth, parse_bytes, parse_depth};
 use firstflight_scenario::{Network, Profile, SchemeSpec, nearest};
-use firstflight_schemes::registry::SCHEMES;
-use firstflight_study::compare::{Input, Known, Request, compare, recordings};
+use firstflight_study::compare::{Input, Known, Request, compare, default_startups, recordings};
 use firstflight_study::simulator::Simulator;
 
 use crate::failure::{Failure, Wrong};
@@ -17,7 +15,7 @@ use crate::input::input;
 use crate::keys::{Keys, option, quoted};
 use crate::output::{places, print, print_json};
 use crate::progress::Bar;
-use crate::schemes::{DEFAULT_STARTUPS, schemes};
+use crate::schemes::schemes;
 
 /// Rank start-up schemes by completion time, on a given path or on the path of a packet capture.
 ///
@@ -225,19 +223,8 @@ impl Options {
         if !self.schemes.is_empty() || !self.startups.is_empty() {
             return schemes(&self.schemes, &self.startups, self.avoidance.as_deref());
         }
-        let flow = match input {
-            Input::Scenario(loaded) => loaded.scenario.flows.first(),
-            _ => None,
-        };
-        // Default schemes whose needs this flow cannot meet are left out.
-        let handshake = flow.map_or(profile.stack().handshake, |flow| flow.handshake);
-        let rate = flow.map_or(profile, |flow| flow.profile) == Profile::Linux;
-        let lacks =
-            |needs: Signals| needs.has(Signals::HANDSHAKE) && !handshake || needs.has(Signals::RATE) && !rate;
-        let startups = DEFAULT_STARTUPS
-            .iter()
-            .filter(|label| !SCHEMES.iter().any(|s| s.label == **label && lacks(s.needs)));
-        let startups: Vec<String> = startups.map(|&label| label.to_owned()).collect();
+        let startups: Vec<String> =
+            default_startups(input, profile, &Simulator).into_iter().map(String::from).collect();
         schemes(&[], &startups, self.avoidance.as_deref())
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use firstflight_capture::{Capture, read_from};
 use firstflight_scenario::preset::{PRESETS, preset};
 use firstflight_scenario::{Loaded, load, nearest};
-use firstflight_study::compare::{Input, Known};
+use firstflight_study::compare::{Input, Known, is_capture};
 use firstflight_study::results::InputFile;
 use sha2::{Digest, Sha256};
 
@@ -63,15 +63,6 @@ enum Kind {
     Other,
 }
 
-/// First bytes of a pcapng file, and of pcap files in both byte orders with microseconds and with nanoseconds.
-const MAGIC: [[u8; 4]; 5] = [
-    [0x0a, 0x0d, 0x0d, 0x0a],
-    [0xa1, 0xb2, 0xc3, 0xd4],
-    [0xd4, 0xc3, 0xb2, 0xa1],
-    [0xa1, 0xb2, 0x3c, 0x4d],
-    [0x4d, 0x3c, 0xb2, 0xa1],
-];
-
 fn recognise(path: &Path) -> io::Result<Kind> {
     let mut head = vec![];
     File::open(path)?.take(512).read_to_end(&mut head)?;
@@ -79,7 +70,7 @@ fn recognise(path: &Path) -> io::Result<Kind> {
     // A file with the extension of captures is read as one, so that the error describes the capture.
     let named = ["pcap", "pcapng", "cap"].iter().any(|word| extension.eq_ignore_ascii_case(word));
     Ok(match () {
-        () if named || MAGIC.iter().any(|magic| head.starts_with(magic)) => Kind::Capture,
+        () if named || is_capture(&head) => Kind::Capture,
         () if head.contains(&0) => Kind::Other,
         () => Kind::Text,
     })

@@ -4,22 +4,10 @@ use firstflight_contract::Role;
 use firstflight_scenario::scheme::{labels_of, parse_phases};
 use firstflight_scenario::{Error, PhaseSpec, Problem, SchemeSpec, nearest};
 
+use firstflight_study::compare::{DEFAULT_AVOIDANCE, DEFAULT_STARTUPS};
+
 use crate::failure::{Failure, Wrong};
 use crate::keys::{option, quoted};
-
-/// Start-up schemes that are compared by default.
-pub(crate) const DEFAULT_STARTUPS: [&str; 8] = [
-    "slow-start",
-    "limited-slow-start",
-    "hystart++",
-    "hystart-linux",
-    "hybrid-slow-start",
-    "adaptive-start",
-    "jump-start",
-    "bbr",
-];
-/// Avoidance scheme that follows a start-up scheme by default.
-pub(crate) const DEFAULT_AVOIDANCE: &str = "cubic";
 
 /// The selected chains, in order and without duplicates.
 pub(crate) fn schemes(

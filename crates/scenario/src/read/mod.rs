@@ -42,6 +42,22 @@ impl From<Scenario> for Loaded {
     }
 }
 
+impl From<&Scenario> for Loaded {
+    fn from(scenario: &Scenario) -> Self {
+        scenario.clone().into()
+    }
+}
+
+impl Scenario {
+    /// Reads a scenario from the text of a scenario file. The scenario may not name other files.
+    ///
+    /// # Errors
+    /// The first [`Error`] found, with its line.
+    pub fn from_text(text: &str) -> Result<Self, Error> {
+        Ok(parse(text, "scenario")?.scenario)
+    }
+}
+
 /// Reads a scenario from `text`; `file` is its name in errors. The scenario may not name other files.
 ///
 /// # Errors

@@ -5,6 +5,8 @@
 //! schemes differ in is then their doing, and the difference is told pair by pair.
 
 mod captured;
+mod defaults;
+mod input;
 mod path;
 mod recording;
 mod resemblance;
@@ -12,21 +14,21 @@ mod summary;
 mod told;
 mod uncertain;
 
-use std::fmt;
-
-use firstflight_capture::Capture;
-use firstflight_contract::{Nanos, Rate};
-use firstflight_scenario::preset::Preset;
-use firstflight_scenario::{Limit, Loaded, Places, Profile, SchemeSpec};
+use firstflight_scenario::{Error, Places, Problem, Profile, SchemeSpec};
 
 use crate::host::{FlowChoice, Host, Observe, Refusal, Run as HostRun};
 use crate::parallel::map;
 use crate::progress::Progress;
-use crate::results::{CompareReport, Comparison, InputFile, Provenance, Sample, SampleSet, Trace};
+use crate::results::{CompareReport, Comparison, Provenance, Sample, SampleSet, Trace};
 use captured::Captured;
 use path::Subject;
 use uncertain::Replication;
 
+pub use defaults::{
+    DEFAULT_AVOIDANCE, DEFAULT_REPLICATIONS, DEFAULT_SIZES, DEFAULT_STARTUPS, default_schemes,
+    default_startups,
+};
+pub use input::{Input, Known, is_capture};
 pub use recording::recordings;
 
 /// What is compared on what.
@@ -50,88 +52,17 @@ pub struct Request {
     pub revision: String,
 }
 
-/// Where the path is known from.
-#[derive(Clone, Debug)]
-pub enum Input {
-    /// The values themselves.
-    Given(Known),
-    /// A scenario: its first `[[flow]]` is the transfer that is compared, what else it has is the background.
-    Scenario(Box<Loaded>),
-    /// A path known by name.
-    Preset(&'static Preset),
-    /// A capture of real connections.
-    Capture {
-        /// The file, for provenance.
-        file: InputFile,
-        /// What it holds.
-        capture: Box<Capture>,
-        /// What the user knows of the path; it overrules what the capture tells.
-        known: Known,
-    },
-}
-
-/// What is known of a path beforehand.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Known {
-    /// Bottleneck rate.
-    pub rate: Option<Rate>,
-    /// Two-way propagation.
-    pub rtt: Option<Nanos>,
-    /// Bottleneck buffer.
-    pub buffer: Option<Limit>,
-    /// Chance that a packet is lost for another reason than a full buffer.
-    pub loss: Option<f64>,
-}
-
-/// Why schemes cannot be compared.
-#[derive(Debug)]
-pub enum CompareError {
-    /// The path is not given in full.
-    NotGiven(&'static str),
-    /// The scenario asks for what the simulator does not have.
-    Scenario(firstflight_scenario::Error),
-    /// A scheme needs what the stack does not have.
-    Scheme {
-        /// Its label.
-        scheme: String,
-        /// Why.
-        why: String,
-    },
-    /// There is no size or no scheme to compare.
-    Nothing(&'static str),
-}
-
-impl fmt::Display for CompareError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotGiven(what) => write!(
-                f,
-                "the path's {what} is not given: name a capture, a scenario or a preset, or give --rate, --rtt and \
-                 --buffer"
-            ),
-            Self::Scenario(error) => error.fmt(f),
-            Self::Scheme { scheme, why } => write!(f, "{scheme}: {why}"),
-            Self::Nothing(what) => write!(f, "there is no {what} to compare"),
-        }
-    }
-}
-
-impl std::error::Error for CompareError {}
-
 /// Compares the schemes.
 ///
 /// # Errors
-/// [`CompareError`] if the path is not known, or a scheme cannot run on it.
-pub fn compare(
-    host: &dyn Host,
-    request: &Request,
-    progress: &dyn Progress,
-) -> Result<CompareReport, CompareError> {
+/// [`Error`] if a value of the path is missing, there is no scheme or size, or a scheme cannot run on the path.
+pub fn compare(host: &dyn Host, request: &Request, progress: &dyn Progress) -> Result<CompareReport, Error> {
+    let at_least_one = |key: &str| Error::new(Problem::Missing).at_key(key).expecting("at least one");
     if request.schemes.is_empty() {
-        return Err(CompareError::Nothing("scheme"));
+        return Err(at_least_one("schemes"));
     }
     if request.sizes.is_empty() {
-        return Err(CompareError::Nothing("size"));
+        return Err(at_least_one("sizes"));
     }
     let subject = Subject::of(host, request)?;
     for scheme in &request.schemes {
@@ -273,12 +204,10 @@ fn provenance(request: &Request, subject: &Subject<'_>, replications: usize) -> 
     }
 }
 
-/// A refusal in the words of a comparison.
-fn refused(refusal: Refusal, places: Option<&Places>, scheme: &SchemeSpec) -> CompareError {
+/// The error of a refusal: at its place in the file, or for a scheme, at the scheme's label.
+fn refused(refusal: Refusal, places: Option<&Places>, scheme: &SchemeSpec) -> Error {
     match places {
-        Some(places) if !refusal.key.ends_with(".startup") => {
-            CompareError::Scenario(places.refuse(&refusal.key, refusal.why))
-        }
-        _ => CompareError::Scheme { scheme: scheme.label(), why: refusal.why },
+        Some(places) if !refusal.key.ends_with(".startup") => places.refuse(&refusal.key, refusal.why),
+        _ => Error::invalid(refusal.why).at_key(scheme.label()),
     }
 }

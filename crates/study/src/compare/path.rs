@@ -7,12 +7,12 @@ use firstflight_capture::{Connection, PathEstimate as Told, infer};
 use firstflight_contract::{Nanos, Rate};
 use firstflight_scenario::quantity::{show_bytes, show_rate, show_time};
 use firstflight_scenario::{
-    Dist, Limit, Loaded, Network, Places, Profile, Receiver, Scenario, SchemeSpec, parse,
+    Dist, Error, Limit, Loaded, Network, Places, Problem, Profile, Receiver, Scenario, SchemeSpec, parse,
 };
 
 use super::told::{overrule, told_path};
 use super::uncertain::{Replication, Unknowns};
-use super::{CompareError, Input, Known, Request, refused};
+use super::{Input, Known, Request, refused};
 use crate::host::{Host, Observe, Run};
 use crate::results::PathResult;
 
@@ -43,7 +43,7 @@ pub(super) struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    pub(super) fn of(host: &'a dyn Host, request: &'a Request) -> Result<Self, CompareError> {
+    pub(super) fn of(host: &'a dyn Host, request: &'a Request) -> Result<Self, Error> {
         match &request.input {
             Input::Given(known) => Self::given(host, known, request),
             Input::Preset(preset) => Ok(Self::loaded(host, preset.load(), preset.name, request)),
@@ -59,12 +59,12 @@ impl<'a> Subject<'a> {
         }
     }
 
-    fn given(host: &'a dyn Host, known: &Known, request: &Request) -> Result<Self, CompareError> {
-        let rate = known.rate.ok_or(CompareError::NotGiven("rate"))?;
-        let rtt = known.rtt.ok_or(CompareError::NotGiven("round-trip time"))?;
-        let buffer = known.buffer.ok_or(CompareError::NotGiven("buffer"))?;
+    fn given(host: &'a dyn Host, known: &Known, request: &Request) -> Result<Self, Error> {
+        let rate = known.rate.ok_or_else(|| missing("rate"))?;
+        let rtt = known.rtt.ok_or_else(|| missing("rtt"))?;
+        let buffer = known.buffer.ok_or_else(|| missing("buffer"))?;
         let text = path_text("", rate, rtt, buffer, known.loss.unwrap_or(0.0), 1500, None);
-        let loaded = parse(&text, "the given path").map_err(CompareError::Scenario)?;
+        let loaded = parse(&text, "the given path")?;
         Ok(Self::loaded(host, loaded, "the given path", request))
     }
 
@@ -157,7 +157,7 @@ impl<'a> Subject<'a> {
     }
 
     /// Whether the stack and the host can run a scheme here.
-    pub(super) fn admits(&self, scheme: &SchemeSpec) -> Result<(), CompareError> {
+    pub(super) fn admits(&self, scheme: &SchemeSpec) -> Result<(), Error> {
         let mut scenario = self.scenario.clone();
         scenario.flows[0].scheme = scheme.clone();
         self.host.check(&scenario).map_err(|refusal| refused(refusal, self.places.as_ref(), scheme))
@@ -257,6 +257,13 @@ impl<'a> Subject<'a> {
         }
         warnings
     }
+}
+
+/// The error that a value of the path is missing.
+fn missing(key: &str) -> Error {
+    Error::new(Problem::Missing)
+        .at_key(format!("path.{key}"))
+        .expecting("rate, rtt and buffer of the path; or a capture, a scenario or a preset")
 }
 
 /// What a reader must know of values that the capture does not tell.

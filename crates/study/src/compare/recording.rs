@@ -1,11 +1,11 @@
 //! The shown runs of a comparison, packet by packet.
 
-use firstflight_scenario::SchemeSpec;
 use firstflight_scenario::quantity::show_bytes;
+use firstflight_scenario::{Error, SchemeSpec};
 
+use super::Request;
 use super::captured::again;
 use super::path::Subject;
-use super::{CompareError, Request};
 use crate::host::{Host, Observe, Run};
 use crate::parallel::map;
 use crate::results::CompareReport;
@@ -20,7 +20,7 @@ pub fn recordings(
     host: &dyn Host,
     request: &Request,
     report: &CompareReport,
-) -> Result<Vec<Recording>, CompareError> {
+) -> Result<Vec<Recording>, Error> {
     let subject = Subject::of(host, request)?;
     let replications = subject.replications(request);
     let packets = Observe { packets: true, ..Observe::default() };

@@ -1,0 +1,140 @@
+//! Comparisons of start-up schemes.
+
+use std::fmt;
+
+use firstflight_scenario::quantity::parse_bytes;
+use firstflight_scenario::{Error, Profile, SchemeSpec};
+use firstflight_schemes::catalogue::Schemes;
+use firstflight_study::compare::{self, Input, Request};
+use firstflight_study::host::Host;
+use firstflight_study::progress::{Progress, Silent};
+use firstflight_study::results::CompareReport;
+use firstflight_study::simulator::Simulator;
+
+/// A comparison of the usual start-up schemes on a path, a scenario, a preset or a capture.
+///
+/// # Examples
+///
+/// ```
+/// use firstflight::{Input, compare};
+///
+/// let report = compare(Input::preset("cable")?)
+///     .schemes(["slow-start+cubic", "jump-start+cubic"])?
+///     .sizes(["300 KB"])?
+///     .execute()?;
+/// // The results are ranked within each size, the fastest first.
+/// let [fastest, slower] = &report.comparison.results[..] else { panic!("two schemes, one size") };
+/// assert!(fastest.completion_s.unwrap().median <= slower.completion_s.unwrap().median);
+/// # Ok::<(), firstflight::Error>(())
+/// ```
+pub fn compare<'a>(input: impl Into<Input>) -> Compare<'a> {
+    Compare {
+        request: Request {
+            input: input.into(),
+            schemes: vec![],
+            sizes: compare::DEFAULT_SIZES.to_vec(),
+            profile: Profile::Linux,
+            runs: compare::DEFAULT_REPLICATIONS,
+            seed: 1,
+            command: String::new(),
+            revision: env!("CARGO_PKG_VERSION").into(),
+        },
+        catalogue: Schemes::built_in(),
+        host: &Simulator,
+        progress: &Silent,
+    }
+}
+
+/// A comparison that is to be made; [`compare`] begins one.
+#[derive(Clone)]
+#[must_use]
+pub struct Compare<'a> {
+    request: Request,
+    catalogue: Schemes,
+    host: &'a dyn Host,
+    progress: &'a dyn Progress,
+}
+
+impl fmt::Debug for Compare<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { request, catalogue, host, .. } = self;
+        f.debug_struct("Compare")
+            .field("request", request)
+            .field("catalogue", catalogue)
+            .field("host", &host.name())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> Compare<'a> {
+    /// The catalogue in which [`Compare::schemes`] looks up labels: the built-in schemes and schemes of your own. Set it
+    /// before the schemes.
+    pub fn catalogue(mut self, catalogue: Schemes) -> Self {
+        self.catalogue = catalogue;
+        self
+    }
+
+    /// The schemes to compare, in place of the usual ones: chains of labels such as `hystart+++cubic`.
+    ///
+    /// # Errors
+    /// [`Error`] if a label is not in the catalogue, or the labels do not make a chain.
+    pub fn schemes(mut self, chains: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self, Error> {
+        let parse = |chain: &str| SchemeSpec::parse_with(chain, &self.catalogue);
+        self.request.schemes =
+            chains.into_iter().map(|chain| parse(chain.as_ref())).collect::<Result<_, _>>()?;
+        Ok(self)
+    }
+
+    /// The transfer sizes, in place of 30 KB, 300 KB and 3 MB: quantities such as `"300 KB"`.
+    ///
+    /// # Errors
+    /// [`Error`] if a text is not a quantity of bytes.
+    pub fn sizes(mut self, sizes: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self, Error> {
+        self.request.sizes =
+            sizes.into_iter().map(|size| parse_bytes(size.as_ref())).collect::<Result<_, _>>()?;
+        Ok(self)
+    }
+
+    /// The stack that runs the schemes; the default is [`Profile::Linux`]. The first flow of a scenario has its own.
+    pub fn profile(mut self, profile: Profile) -> Self {
+        self.request.profile = profile;
+        self
+    }
+
+    /// Replications of each scheme at each size where the path is random or not known exactly; the default is 30. On a
+    /// path without randomness one replication is made.
+    pub fn replications(mut self, count: u32) -> Self {
+        self.request.runs = count;
+        self
+    }
+
+    /// Seed of every random stream; the default is 1. Every scheme meets the same randomness.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.request.seed = seed;
+        self
+    }
+
+    /// The host that runs the transfers.
+    pub fn host(mut self, host: &'a dyn Host) -> Self {
+        self.host = host;
+        self
+    }
+
+    /// The observer of progress: one step a run.
+    pub fn progress(mut self, progress: &'a dyn Progress) -> Self {
+        self.progress = progress;
+        self
+    }
+
+    /// Makes the comparison. Runs use all cores with the feature `threads`; the results do not depend on it.
+    ///
+    /// # Errors
+    /// [`Error`] if the path is not known in full, or a scheme cannot run on it.
+    pub fn execute(mut self) -> Result<CompareReport, Error> {
+        if self.request.schemes.is_empty() {
+            self.request.schemes =
+                compare::default_schemes(&self.request.input, self.request.profile, self.host);
+        }
+        compare::compare(self.host, &self.request, self.progress)
+    }
+}

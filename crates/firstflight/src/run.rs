@@ -1,0 +1,117 @@
+//! Runs of one scenario.
+
+use std::fmt;
+
+use firstflight_contract::Nanos;
+use firstflight_scenario::{Error, Loaded};
+use firstflight_study::host::Host;
+use firstflight_study::progress::{Progress, Silent};
+use firstflight_study::results::RunResult;
+use firstflight_study::run::RunOptions;
+use firstflight_study::simulator::Simulator;
+
+/// Runs a scenario once in the simulator, under its own seed.
+///
+/// # Errors
+/// [`Error`] if the scenario asks for more than the simulator has.
+///
+/// # Examples
+///
+/// See the [crate's documentation](crate).
+pub fn run(scenario: impl Into<Loaded>) -> Result<RunResult, Error> {
+    Run::of(scenario).execute()
+}
+
+/// A scenario that is to be run: under its own seed, once, in the simulator, unless set otherwise.
+///
+/// # Examples
+///
+/// ```
+/// use firstflight::{Run, Scenario};
+///
+/// let scenario = Scenario::from_text(
+///     r#"
+///     [path]
+///     rate = "10 Mbit/s"
+///     rtt = "50 ms"
+///     buffer = "20 packets"
+///     loss = 0.01
+///     [[flow]]
+///     size = "300 KB"
+///     "#,
+/// )?;
+/// let result = Run::of(scenario).replications(5).seed(7).execute()?;
+/// let means = result.runs.expect("more than one replication");
+/// assert_eq!(means.seeds, [7, 8, 9, 10, 11]);
+/// # Ok::<(), firstflight::Error>(())
+/// ```
+#[derive(Clone)]
+#[must_use]
+pub struct Run<'a> {
+    loaded: Loaded,
+    options: RunOptions,
+    host: &'a dyn Host,
+    progress: &'a dyn Progress,
+}
+
+impl fmt::Debug for Run<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { loaded, options, host, .. } = self;
+        f.debug_struct("Run")
+            .field("scenario", &loaded.scenario)
+            .field("options", options)
+            .field("host", &host.name())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> Run<'a> {
+    /// A scenario that is to be run.
+    pub fn of(scenario: impl Into<Loaded>) -> Self {
+        Self {
+            loaded: scenario.into(),
+            options: RunOptions { runs: 1, seed: None, grid: Nanos::from_secs(1) },
+            host: &Simulator,
+            progress: &Silent,
+        }
+    }
+
+    /// Number of replications, each under the next seed; zero counts as one.
+    pub fn replications(mut self, count: u32) -> Self {
+        self.options.runs = count;
+        self
+    }
+
+    /// Seed of the first replication, in place of the scenario's.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.options.seed = Some(seed);
+        self
+    }
+
+    /// Interval of the recorded deliveries, since each flow's start; zero counts as one nanosecond. The default is a
+    /// second.
+    pub fn grid(mut self, interval: Nanos) -> Self {
+        self.options.grid = interval.max(Nanos(1));
+        self
+    }
+
+    /// The host that runs the scenario.
+    pub fn host(mut self, host: &'a dyn Host) -> Self {
+        self.host = host;
+        self
+    }
+
+    /// The observer of progress: one step a replication.
+    pub fn progress(mut self, progress: &'a dyn Progress) -> Self {
+        self.progress = progress;
+        self
+    }
+
+    /// Runs the scenario. Replications run on all cores with the feature `threads`; the results do not depend on it.
+    ///
+    /// # Errors
+    /// [`Error`] if the scenario asks for more than the host has.
+    pub fn execute(&self) -> Result<RunResult, Error> {
+        firstflight_study::run::run(self.host, &self.loaded, &self.options, self.progress)
+    }
+}

@@ -1,0 +1,108 @@
+//! Inputs of a comparison.
+
+use firstflight_capture::{Capture, read_from};
+use firstflight_contract::{Nanos, Rate};
+use firstflight_scenario::preset::{Preset, preset};
+use firstflight_scenario::{Error, Limit, Loaded, Scenario, parse};
+use sha2::{Digest, Sha256};
+
+use crate::results::InputFile;
+
+/// Origin of the path that schemes are compared on.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// The values of the path.
+    Given(Known),
+    /// A scenario. Its first `[[flow]]` is the transfer that is compared; other traffic is the background.
+    Scenario(Box<Loaded>),
+    /// A named path.
+    Preset(&'static Preset),
+    /// A capture of real connections.
+    Capture {
+        /// The file, for provenance.
+        file: InputFile,
+        /// Its content.
+        capture: Box<Capture>,
+        /// Values that the user knows; each replaces the inferred one.
+        known: Known,
+    },
+}
+
+/// Values of a path that are known beforehand.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Known {
+    /// Bottleneck rate.
+    pub rate: Option<Rate>,
+    /// Two-way propagation time.
+    pub rtt: Option<Nanos>,
+    /// Bottleneck buffer.
+    pub buffer: Option<Limit>,
+    /// Probability that a packet is lost for another reason than a full buffer.
+    pub loss: Option<f64>,
+}
+
+impl Input {
+    /// The preset of this name.
+    ///
+    /// # Errors
+    /// [`Error`] with the nearest name if there is no such preset.
+    pub fn preset(name: &str) -> Result<Self, Error> {
+        preset(name).map(Self::Preset)
+    }
+
+    /// A capture, pcap or pcapng, from its bytes; `name` is its name in results and errors.
+    ///
+    /// # Errors
+    /// [`Error`] if the bytes are not a capture with TCP connections that carried data.
+    pub fn capture(bytes: &[u8], name: &str) -> Result<Self, Error> {
+        let capture = read_from(bytes, name).map_err(|error| Error::invalid(error.to_string()))?;
+        let sha256 = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let file = InputFile { name: name.into(), bytes: bytes.len() as u64, sha256 };
+        Ok(Self::Capture { file, capture: Box::new(capture), known: Known::default() })
+    }
+
+    /// A capture or a scenario, from its bytes; the first bytes decide. `name` is its name in results and errors.
+    ///
+    /// # Errors
+    /// [`Error`] if the bytes are neither.
+    pub fn from_bytes(bytes: &[u8], name: &str) -> Result<Self, Error> {
+        if is_capture(bytes) {
+            return Self::capture(bytes, name);
+        }
+        let text = std::str::from_utf8(bytes).map_err(|_| {
+            Error::invalid("neither a capture (pcap, pcapng) nor UTF-8 text").in_file(name, None)
+        })?;
+        parse(text, name).map(Self::from)
+    }
+}
+
+impl From<Loaded> for Input {
+    fn from(loaded: Loaded) -> Self {
+        Self::Scenario(Box::new(loaded))
+    }
+}
+
+impl From<Scenario> for Input {
+    fn from(scenario: Scenario) -> Self {
+        Loaded::from(scenario).into()
+    }
+}
+
+impl From<&Scenario> for Input {
+    fn from(scenario: &Scenario) -> Self {
+        Loaded::from(scenario).into()
+    }
+}
+
+/// Whether these are the first bytes of a pcapng file, or of a pcap file of either byte order with micro- or
+/// nanoseconds.
+pub fn is_capture(head: &[u8]) -> bool {
+    const MAGIC: [[u8; 4]; 5] = [
+        [0x0a, 0x0d, 0x0d, 0x0a],
+        [0xa1, 0xb2, 0xc3, 0xd4],
+        [0xd4, 0xc3, 0xb2, 0xa1],
+        [0xa1, 0xb2, 0x3c, 0x4d],
+        [0x4d, 0x3c, 0xb2, 0xa1],
+    ];
+    MAGIC.iter().any(|magic| head.starts_with(magic))
+}
