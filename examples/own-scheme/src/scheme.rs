@@ -34,6 +34,8 @@ impl Phase for DelayBounded {
         // Queueing delay = RTT - smallest RTT. Zero RTT: this ACK has no sample.
         let queueing = ack.rtt.saturating_sub(ack.min_rtt);
         if 100 * queueing.0 > self.parameters.bound * ack.min_rtt.0 {
+            // Below the threshold a connection is in slow start, whichever phase is in force.
+            control.ssthresh = control.cwnd;
             return Step::Exit(Exit::Delay);
         }
         slow_start(ack, control)
