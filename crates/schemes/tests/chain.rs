@@ -34,12 +34,13 @@ fn ack(at_ms: u64, flags: u32) -> Ack {
         growth: MSS,
         sent: 100 * MSS,
         flags,
+        mss: MSS as u32,
         ..Ack::default()
     }
 }
 
 fn congestion(at_ms: u64, trigger: Trigger, base: u64) -> Congestion {
-    Congestion { now: Nanos::from_millis(at_ms), trigger, base, ..Congestion::default() }
+    Congestion { now: Nanos::from_millis(at_ms), trigger, base, mss: MSS as u32, ..Congestion::default() }
 }
 
 #[test]

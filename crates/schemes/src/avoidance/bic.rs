@@ -20,7 +20,6 @@ const ONE: u64 = 1 << ONE_BITS;
 #[derive(Clone, Debug, Default)]
 pub struct Bic {
     parameters: Parameters,
-    mss: u64,
     /// The window of the last congestion, bytes; zero before the first one.
     last_max: u64,
     /// The same before that congestion, in case it was spurious.
@@ -76,8 +75,8 @@ impl Bic {
     }
 
     /// Whether a window of this many bytes is Reno's: below `low_window` in the paper, up to it in the kernel.
-    fn is_low(&self, window: u64) -> bool {
-        let segments = window / self.mss;
+    fn is_low(&self, window: u64, mss: u64) -> bool {
+        let segments = window / mss;
         if self.linux() {
             segments <= self.parameters.low_window
         } else {
@@ -86,13 +85,13 @@ impl Bic {
     }
 
     /// Bytes that a window of ACKs adds to `window`.
-    fn increment(&self, window: u64) -> u64 {
-        if self.is_low(window) {
-            return self.mss;
+    fn increment(&self, window: u64, mss: u64) -> u64 {
+        if self.is_low(window, mss) {
+            return mss;
         }
         // Amounts are bytes, or with the kernel's rules whole segments.
-        let unit = if self.linux() { 1 } else { self.mss };
-        let [at, bound] = [window, self.last_max].map(|w| if self.linux() { w / self.mss } else { w });
+        let unit = if self.linux() { 1 } else { mss };
+        let [at, bound] = [window, self.last_max].map(|w| if self.linux() { w / mss } else { w });
         let searching = at < bound;
         // binary search: a part of the distance; max probing: the same beyond the bound, the other way round
         let part = if searching { self.parameters.b.0 } else { self.parameters.b.0 - (1 << ONE_BITS) };
@@ -110,7 +109,7 @@ impl Bic {
         step = step.min(self.parameters.max_increment.saturating_mul(unit).saturating_mul(1 << ONE_BITS));
         let increment = if near {
             // b segments in smooth_part round trips
-            self.parameters.b.0 * self.mss / self.parameters.smooth_part.0
+            self.parameters.b.0 * mss / self.parameters.smooth_part.0
         } else if self.linux() {
             // a segment for each so many acknowledged, a whole number
             let acknowledged = mul_div(at, 1 << ONE_BITS, step.max(1));
@@ -124,8 +123,7 @@ impl Bic {
 }
 
 impl Phase for Bic {
-    fn enter(&mut self, entry: &Entry, _: &mut Control) {
-        self.mss = entry.mss.into();
+    fn enter(&mut self, _: &Entry, _: &mut Control) {
         self.remainder = 0;
     }
 
@@ -137,7 +135,8 @@ impl Phase for Bic {
         // An ACK for more than a window counts as one, and the window grows no faster than in slow start.
         let cwnd = control.cwnd;
         let covered = ack.growth.min(cwnd);
-        let (grown, remainder) = mul_add_div(self.increment(cwnd), covered, self.remainder, cwnd);
+        let (grown, remainder) =
+            mul_add_div(self.increment(cwnd, ack.mss.into()), covered, self.remainder, cwnd);
         control.cwnd += grown.min(covered);
         self.remainder = remainder;
         Step::Stay
@@ -157,8 +156,9 @@ impl Phase for Bic {
             // Nothing is known of the path any more.
             self.last_max = 0;
         }
-        let left = if self.is_low(window) { window / 2 } else { keep(self.parameters.beta.0) };
-        control.ssthresh = left.max(2 * self.mss);
+        let left =
+            if self.is_low(window, event.mss.into()) { window / 2 } else { keep(self.parameters.beta.0) };
+        control.ssthresh = left.max(2 * u64::from(event.mss));
         control.cwnd = control.ssthresh;
         self.remainder = 0;
         Step::Stay

@@ -24,12 +24,12 @@ impl Sender {
 
     fn ack(&mut self, segments: u64) {
         self.rounds += (segments * MSS) as f64 / self.control.cwnd as f64;
-        let ack = Ack { acked: segments * MSS, growth: segments * MSS, ..Ack::default() };
+        let ack = Ack { acked: segments * MSS, growth: segments * MSS, mss: MSS as u32, ..Ack::default() };
         let _ = self.phase.on_ack(&ack, &mut self.control);
     }
 
     fn congestion(&mut self, trigger: Trigger) {
-        let event = Congestion { base: self.control.cwnd, trigger, ..Congestion::default() };
+        let event = Congestion { base: self.control.cwnd, trigger, mss: MSS as u32, ..Congestion::default() };
         let _ = self.phase.on_congestion(&event, &mut self.control);
     }
 
@@ -195,7 +195,8 @@ fn the_theses_decrease_is_an_eighth() {
 #[test]
 fn nothing_grows_while_a_loss_is_repaired_or_the_window_does_not_limit() {
     let mut s = Sender::new(100);
-    for ack in [Ack { growth: MSS, flags: Ack::RECOVERY, ..Ack::default() }, Ack::default()] {
+    for ack in [Ack { growth: MSS, flags: Ack::RECOVERY, mss: MSS as u32, ..Ack::default() }, Ack::default()]
+    {
         let _ = s.phase.on_ack(&ack, &mut s.control);
         assert_eq!(s.control.cwnd, 100 * MSS);
     }

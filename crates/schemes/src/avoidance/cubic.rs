@@ -93,7 +93,7 @@ impl Phase for Cubic {
     #[inline]
     fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
         match &mut self.state {
-            State::Rfc9438(rules) => rules.on_ack(ack, control),
+            State::Rfc9438(rules) => rules.on_ack(&self.parameters, ack, control),
             State::Linux(rules) => rules.on_ack(ack, control),
         }
         Step::Stay

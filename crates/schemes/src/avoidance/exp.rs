@@ -37,7 +37,6 @@ impl Epoch {
 #[derive(Clone, Debug, Default)]
 pub struct Exp {
     parameters: Parameters,
-    mss: u64,
     /// None until its first ACK that may enlarge the window.
     epoch: Option<Epoch>,
     /// The epoch before the last decrease, to go on with if that was spurious.
@@ -69,8 +68,7 @@ scheme! {
 }
 
 impl Phase for Exp {
-    fn enter(&mut self, entry: &Entry, _: &mut Control) {
-        self.mss = entry.mss.into();
+    fn enter(&mut self, _: &Entry, _: &mut Control) {
         self.epoch = None;
     }
 
@@ -86,7 +84,7 @@ impl Phase for Exp {
             _ => {
                 // What was carried is in parts of the old epoch's window.
                 self.remainder = 0;
-                *self.epoch.insert(Epoch::new(cwnd, self.mss))
+                *self.epoch.insert(Epoch::new(cwnd, u64::from(ack.mss)))
             }
         };
 
@@ -99,7 +97,7 @@ impl Phase for Exp {
         // gamma (w - w_0 + sqrt(w_0)).
         let mut per_round = self.parameters.gamma.0.saturating_mul(cwnd - epoch.first + epoch.root);
         if self.parameters.reno_floor {
-            per_round = per_round.max(self.mss << ONE_BITS);
+            per_round = per_round.max(u64::from(ack.mss) << ONE_BITS);
         }
         let (grown, fraction) = mul_add_shift(per_round, share, self.fraction, ONE_BITS + SHARE_BITS);
         control.cwnd += grown;
@@ -109,7 +107,8 @@ impl Phase for Exp {
 
     fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
         // Equation (2): w <- (1 - beta) w, to the nearest byte.
-        control.ssthresh = mul_div_round(event.base, ONE - self.parameters.beta.0, ONE).max(2 * self.mss);
+        control.ssthresh =
+            mul_div_round(event.base, ONE - self.parameters.beta.0, ONE).max(2 * u64::from(event.mss));
         control.cwnd = control.ssthresh;
         self.before = self.epoch.take();
         Step::Stay

@@ -17,7 +17,7 @@ fn exp(window: f64) -> (Exp, Control) {
 }
 
 fn ack(segments: u64) -> Ack {
-    Ack { acked: segments * MSS, growth: segments * MSS, ..Ack::default() }
+    Ack { acked: segments * MSS, growth: segments * MSS, mss: MSS as u32, ..Ack::default() }
 }
 
 fn segments(control: &Control) -> f64 {
@@ -121,12 +121,12 @@ fn the_reno_floor_lifts_small_windows_to_a_segment_a_round_trip_and_leaves_large
 fn congestion_takes_an_eighth_but_leaves_two_segments_and_begins_an_epoch() {
     let (mut exp, mut control) = exp(100.0);
     for (base, left) in [(100 * MSS, 87_500), (8 * MSS, 7_000), (2 * MSS, 2_000), (MSS, 2_000)] {
-        let event = Congestion { base, trigger: Trigger::Loss, ..Congestion::default() };
+        let event = Congestion { base, trigger: Trigger::Loss, mss: MSS as u32, ..Congestion::default() };
         assert_eq!(exp.on_congestion(&event, &mut control), Step::Stay);
         assert_eq!((control.cwnd, control.ssthresh), (left, left), "base {base}");
     }
     // From 16 segments, w_0 = 14: the first ACK adds 0.05 sqrt(14)/14 = 0.01336 of a segment.
-    let event = Congestion { base: 16 * MSS, ..Congestion::default() };
+    let event = Congestion { base: 16 * MSS, mss: MSS as u32, ..Congestion::default() };
     let _ = exp.on_congestion(&event, &mut control);
     let _ = exp.on_ack(&ack(1), &mut control);
     assert_eq!(control.cwnd, 14_013);
@@ -137,7 +137,7 @@ fn a_spurious_reduction_goes_on_with_the_epoch_it_interrupted() {
     let (mut exp, mut control) = exp(875.0);
     let _ = exp.on_ack(&ack(1), &mut control);
     control.cwnd = 1000 * MSS;
-    let event = Congestion { base: 1000 * MSS, ..Congestion::default() };
+    let event = Congestion { base: 1000 * MSS, mss: MSS as u32, ..Congestion::default() };
     let _ = exp.on_congestion(&event, &mut control);
     exp.on_spurious();
     control.cwnd = 1000 * MSS;
@@ -164,7 +164,8 @@ fn a_fall_from_a_huge_window_leaves_nothing_behind() {
     for _ in 0..3 {
         let _ = exp.on_ack(&ack(1), &mut control);
     }
-    let fallen = Congestion { base: 2 * MSS, trigger: Trigger::Timeout, ..Congestion::default() };
+    let fallen =
+        Congestion { base: 2 * MSS, trigger: Trigger::Timeout, mss: MSS as u32, ..Congestion::default() };
     let _ = exp.on_congestion(&fallen, &mut control);
     control.cwnd = 2 * MSS;
     let _ = exp.on_ack(&ack(1), &mut control);

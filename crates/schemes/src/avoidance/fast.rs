@@ -20,7 +20,6 @@ const ONE: u64 = 1 << ONE_BITS;
 #[derive(Clone, Debug, Default)]
 pub struct Fast {
     parameters: Parameters,
-    mss: u64,
     /// Average RTT, nanoseconds in 2^-16; zero before the first sample.
     average: u64,
     /// Where the window is going and where it came from, bytes; equal when it is there.
@@ -55,14 +54,14 @@ scheme! {
 }
 
 impl Fast {
-    fn measure(&mut self, rtt: Nanos, cwnd: u64) {
+    fn measure(&mut self, rtt: Nanos, cwnd: u64, mss: u64) {
         let sample = rtt.0.min(u64::MAX >> ONE_BITS) << ONE_BITS;
         if self.average == 0 {
             self.average = sample;
             return;
         }
         // T <- (1 - eta) T + eta sample, eta = min(3/w, 1/4)
-        let forgotten = (FORGOTTEN * self.mss).min(cwnd / 4);
+        let forgotten = (FORGOTTEN * mss).min(cwnd / 4);
         let away = mul_div(sample.abs_diff(self.average), forgotten, cwnd);
         if sample > self.average {
             self.average += away;
@@ -72,18 +71,17 @@ impl Fast {
     }
 
     /// w <- min(2 w, (1 - gamma) w + gamma (baseRTT/RTT w + alpha))
-    fn aim(&self, base: Nanos, cwnd: u64) -> u64 {
+    fn aim(&self, base: Nanos, cwnd: u64, mss: u64) -> u64 {
         let base = base.0.saturating_mul(ONE);
         let kept = mul_div(cwnd, base.min(self.average), self.average);
-        let wanted = kept.saturating_add(self.parameters.alpha.saturating_mul(self.mss));
+        let wanted = kept.saturating_add(self.parameters.alpha.saturating_mul(mss));
         weighted_mean([(cwnd, ONE - self.parameters.gamma.0), (wanted, self.parameters.gamma.0)])
             .min(2 * cwnd)
     }
 }
 
 impl Phase for Fast {
-    fn enter(&mut self, entry: &Entry, control: &mut Control) {
-        self.mss = entry.mss.into();
+    fn enter(&mut self, _: &Entry, control: &mut Control) {
         (self.target, self.from, self.remainder, self.wait) = (control.cwnd, control.cwnd, 0, 0);
     }
 
@@ -93,13 +91,13 @@ impl Phase for Fast {
             return Step::Stay;
         }
         if ack.rtt > Nanos::ZERO {
-            self.measure(ack.rtt, control.cwnd);
+            self.measure(ack.rtt, control.cwnd, ack.mss.into());
         }
         if ack.is(Ack::ROUND_START) && self.average > 0 && ack.min_rtt > Nanos::ZERO {
             if self.wait == 0 {
                 self.wait = self.parameters.rounds;
                 self.from = control.cwnd;
-                self.target = self.aim(ack.min_rtt, control.cwnd).max(2 * self.mss);
+                self.target = self.aim(ack.min_rtt, control.cwnd, ack.mss.into()).max(2 * u64::from(ack.mss));
                 self.remainder = 0;
                 if self.target <= control.cwnd {
                     // It falls at once. The threshold falls with it, or slow start would raise it again.
@@ -121,7 +119,7 @@ impl Phase for Fast {
 
     fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
         // A loss halves the window.
-        control.ssthresh = (event.base / 2).max(2 * self.mss);
+        control.ssthresh = (event.base / 2).max(2 * u64::from(event.mss));
         control.cwnd = control.ssthresh;
         (self.target, self.from, self.remainder, self.wait) = (control.cwnd, control.cwnd, 0, 0);
         Step::Stay

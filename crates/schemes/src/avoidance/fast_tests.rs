@@ -38,6 +38,7 @@ impl Sender {
                 acked: MSS,
                 growth: MSS,
                 flags: if i == 0 { Ack::ROUND_START } else { 0 },
+                mss: MSS as u32,
                 ..Ack::default()
             };
             let _ = self.phase.on_ack(&ack, &mut self.control);
@@ -90,7 +91,8 @@ fn too_large_a_window_falls_at_once_by_its_part_of_what_is_too_much() {
     // 2000 packets: RTT 400 ms. (1 - 0.5) 2000 + 0.5 (2000/4 + 20) = 1260.
     let mut s = Sender::new(2000, &[]);
     let rtt = BASE + Nanos(1500 * PER_PACKET.0);
-    let ack = Ack { rtt, min_rtt: BASE, growth: MSS, flags: Ack::ROUND_START, ..Ack::default() };
+    let ack =
+        Ack { rtt, min_rtt: BASE, growth: MSS, flags: Ack::ROUND_START, mss: MSS as u32, ..Ack::default() };
     let _ = s.phase.on_ack(&ack, &mut s.control);
     assert_eq!((s.control.cwnd, s.control.ssthresh), (1260 * MSS, 1260 * MSS));
 }
@@ -98,7 +100,7 @@ fn too_large_a_window_falls_at_once_by_its_part_of_what_is_too_much() {
 #[test]
 fn the_rtt_is_averaged_over_a_third_of_the_windows_acks() {
     let mut s = Sender::new(100, &[]);
-    let sample = |s: &mut Sender, ms| s.phase.measure(Nanos::from_millis(ms), s.control.cwnd);
+    let sample = |s: &mut Sender, ms| s.phase.measure(Nanos::from_millis(ms), s.control.cwnd, MSS);
     let average = |s: &Sender| (s.phase.average >> ONE_BITS) as f64 / 1e6;
     sample(&mut s, 100);
     sample(&mut s, 200);
@@ -116,7 +118,7 @@ fn the_rtt_is_averaged_over_a_third_of_the_windows_acks() {
 fn a_loss_halves_the_window_and_small_windows_keep_two_segments() {
     let mut s = Sender::new(100, &[]);
     let _ = s.round();
-    let event = Congestion { base: s.control.cwnd, ..Congestion::default() };
+    let event = Congestion { base: s.control.cwnd, mss: MSS as u32, ..Congestion::default() };
     let _ = s.phase.on_congestion(&event, &mut s.control);
     assert_eq!((s.control.cwnd, s.control.ssthresh), (55 * MSS, 55 * MSS));
     let _ = s.phase.on_congestion(&Congestion { base: MSS, ..event }, &mut s.control);
@@ -128,7 +130,7 @@ fn nothing_moves_while_a_loss_is_repaired() {
     let mut s = Sender::new(2000, &[]);
     let rtt = Nanos::from_millis(400);
     let flags = Ack::RECOVERY | Ack::ROUND_START;
-    let ack = Ack { rtt, min_rtt: BASE, growth: MSS, flags, ..Ack::default() };
+    let ack = Ack { rtt, min_rtt: BASE, growth: MSS, flags, mss: MSS as u32, ..Ack::default() };
     let _ = s.phase.on_ack(&ack, &mut s.control);
     assert_eq!(s.control.cwnd, 2000 * MSS);
 }

@@ -41,7 +41,6 @@ struct Epoch {
 #[derive(Clone, Debug)]
 pub struct HTcp {
     parameters: Parameters,
-    mss: u64,
     epoch: Epoch,
     before: Epoch,
     /// Where the round trip began whose rate is measured; time zero if none did.
@@ -77,7 +76,6 @@ impl Default for HTcp {
         let epoch = Epoch { since: None, kept: SMALLEST_KEPT, max_rtt: Nanos(0), rate: 0, rate_before: 0 };
         Self {
             parameters: Parameters::default(),
-            mss: 0,
             epoch,
             before: epoch,
             round_start: Nanos(0),
@@ -138,7 +136,6 @@ impl HTcp {
 
 impl Phase for HTcp {
     fn enter(&mut self, entry: &Entry, _: &mut Control) {
-        self.mss = entry.mss.into();
         // A timeout's slow start does not begin the time anew: the timeout did.
         self.epoch.since.get_or_insert(entry.now);
         self.round_start = Nanos(0);
@@ -155,7 +152,7 @@ impl Phase for HTcp {
         // one; even after a long time without congestion the window grows no faster than in slow start.
         let cwnd = control.cwnd;
         let covered = ack.growth.min(cwnd);
-        let increase = self.increase(ack.now, ack.min_rtt) * self.mss;
+        let increase = self.increase(ack.now, ack.min_rtt) * u64::from(ack.mss);
         let divisor = cwnd.saturating_mul(ONE);
         let (grown, remainder) = mul_add_div(increase, covered, self.remainder, divisor);
         control.cwnd += grown.min(covered);
@@ -169,7 +166,7 @@ impl Phase for HTcp {
         self.epoch =
             Epoch { since: Some(event.now), kept, max_rtt: Nanos(0), rate: 0, rate_before: self.epoch.rate };
         let left = mul_shift(event.base, kept, UNIT_BITS);
-        control.ssthresh = left.max(2 * self.mss);
+        control.ssthresh = left.max(2 * u64::from(event.mss));
         control.cwnd = control.ssthresh;
         self.round_start = Nanos(0);
         self.remainder = 0;

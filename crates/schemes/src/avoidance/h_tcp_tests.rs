@@ -16,11 +16,11 @@ fn h_tcp(flags: &[(&str, bool)]) -> (HTcp, Control) {
 }
 
 fn ack(now: Nanos, bytes: u64) -> Ack {
-    Ack { now, rtt: RTT, min_rtt: RTT, acked: bytes, growth: bytes, ..Ack::default() }
+    Ack { now, rtt: RTT, min_rtt: RTT, acked: bytes, growth: bytes, mss: MSS as u32, ..Ack::default() }
 }
 
 fn congestion(now: Nanos, control: &Control) -> Congestion {
-    Congestion { now, base: control.cwnd, min_rtt: RTT, ..Congestion::default() }
+    Congestion { now, base: control.cwnd, min_rtt: RTT, mss: MSS as u32, ..Congestion::default() }
 }
 
 /// What a window of ACKs adds to 1000 segments this long after the phase began, in segments.
@@ -34,7 +34,15 @@ fn added(phase: &HTcp, after: Nanos, min_rtt: Nanos) -> f64 {
 /// Lets one round trip pass that delivers `bytes`, the largest RTT `rtt`.
 fn round(phase: &mut HTcp, control: &mut Control, start: Nanos, bytes: u64, rtt: Nanos) {
     for (now, delivered) in [(start, 1), (start + RTT, 1 + bytes)] {
-        let ack = Ack { now, rtt, min_rtt: RTT, delivered, flags: Ack::ROUND_START, ..Ack::default() };
+        let ack = Ack {
+            now,
+            rtt,
+            min_rtt: RTT,
+            delivered,
+            flags: Ack::ROUND_START,
+            mss: MSS as u32,
+            ..Ack::default()
+        };
         let _ = phase.on_ack(&ack, control);
     }
 }

@@ -28,7 +28,6 @@ const WINDOW_BITS: u32 = 13;
 /// HighSpeed TCP.
 #[derive(Clone, Debug, Default)]
 pub struct Highspeed {
-    mss: u64,
     /// The window that `increase` belongs to, its later bits cut off.
     window: u64,
     /// a(w) in bytes, 2^-16.
@@ -64,7 +63,7 @@ const fn log2(x: u64) -> u64 {
 }
 
 /// 2^(1/2), 2^(1/4), ... in 2^-62, each the square root of the one before.
-const ROOTS: [u64; UNIT_BITS as usize] = {
+static ROOTS: [u64; UNIT_BITS as usize] = {
     let mut roots = [0; UNIT_BITS as usize];
     let mut last = 2 << 62;
     let mut i = 0;
@@ -90,8 +89,8 @@ const LOG_SPAN: u64 = log2(HIGH_WINDOW) - LOG_LOW;
 
 impl Highspeed {
     /// log2 of `window` bytes in segments, 2^-16; zero below one segment, 2^46 segments at most.
-    fn log_segments(&self, window: u64) -> u64 {
-        log2(window.max(self.mss)).saturating_sub(log2(self.mss)).min(46 << UNIT_BITS)
+    fn log_segments(&self, window: u64, mss: u64) -> u64 {
+        log2(window.max(mss)).saturating_sub(log2(mss)).min(46 << UNIT_BITS)
     }
 
     /// b(w) in 2^-32, `log` the logarithm of w.
@@ -114,8 +113,7 @@ impl Highspeed {
 }
 
 impl Phase for Highspeed {
-    fn enter(&mut self, entry: &Entry, _: &mut Control) {
-        self.mss = entry.mss.into();
+    fn enter(&mut self, _: &Entry, _: &mut Control) {
         self.window = 0;
         self.remainder = 0;
     }
@@ -129,7 +127,8 @@ impl Phase for Highspeed {
         let cut = (cwnd.ilog2() + 1).saturating_sub(WINDOW_BITS);
         if cwnd >> cut << cut != self.window {
             self.window = cwnd >> cut << cut;
-            self.increase = Self::increase(self.log_segments(self.window)) * self.mss;
+            self.increase =
+                Self::increase(self.log_segments(self.window, ack.mss.into())) * u64::from(ack.mss);
         }
         // Section 5: w <- w + a(w)/w for each ACK, here for each segment that the host lets count. An ACK for more
         // than a window counts as one.
@@ -142,9 +141,9 @@ impl Phase for Highspeed {
 
     fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
         // Section 5: w <- (1 - b(w)) w. RFC 5681's floor of two segments.
-        let b = Self::decrease(self.log_segments(event.base));
+        let b = Self::decrease(self.log_segments(event.base, event.mss.into()));
         let taken = mul_shift(event.base, b, 32);
-        control.ssthresh = (event.base - taken).max(2 * self.mss);
+        control.ssthresh = (event.base - taken).max(2 * u64::from(event.mss));
         control.cwnd = control.ssthresh;
         self.remainder = 0;
         Step::Stay

@@ -7,7 +7,6 @@ use firstflight_contract::{Ack, Congestion, Control, Entry, Phase, Role, Step};
 #[derive(Clone, Debug, Default)]
 pub struct Reno {
     pub(crate) parameters: Parameters,
-    mss: u64,
     /// Growth not yet in the window, so that nothing is lost to rounding: acknowledged bytes under
     /// [`Growth::Counted`], the remainder of a division by the window under [`Growth::PerAck`].
     credit: u64,
@@ -39,8 +38,7 @@ choice! {
 }
 
 impl Phase for Reno {
-    fn enter(&mut self, entry: &Entry, _: &mut Control) {
-        self.mss = entry.mss.into();
+    fn enter(&mut self, _: &Entry, _: &mut Control) {
         self.credit = 0;
     }
 
@@ -51,7 +49,7 @@ impl Phase for Reno {
         }
         if self.parameters.growth == Growth::PerAck {
             // Equation (3): cwnd += SMSS*SMSS/cwnd, for each ACK of new data.
-            self.credit += ack.growth * self.mss;
+            self.credit += ack.growth * u64::from(ack.mss);
             let grown = self.credit / control.cwnd;
             self.credit -= grown * control.cwnd;
             control.cwnd += grown;
@@ -62,21 +60,21 @@ impl Phase for Reno {
         if self.credit >= control.cwnd {
             // Counted under a larger window: one segment for all of it.
             self.credit = 0;
-            control.cwnd += self.mss;
+            control.cwnd += u64::from(ack.mss);
         }
         self.credit += ack.growth;
         if self.credit >= control.cwnd {
             // One ACK may cover several windows where one loss held it back.
             let windows = self.credit / control.cwnd;
             self.credit -= windows * control.cwnd;
-            control.cwnd += windows * self.mss;
+            control.cwnd += windows * u64::from(ack.mss);
         }
         Step::Stay
     }
 
     fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
         // Equation (4): ssthresh = max (FlightSize / 2, 2*SMSS)
-        control.ssthresh = (event.base / 2).max(2 * self.mss);
+        control.ssthresh = (event.base / 2).max(2 * u64::from(event.mss));
         control.cwnd = control.ssthresh;
         self.credit = 0;
         Step::Stay
@@ -105,7 +103,10 @@ mod tests {
             let bytes = packets_per_ack * MSS;
             // 100 + 101 + ... + 109 = 1045 packets make ten rounds from a window of 100.
             for _ in 0..1046 / packets_per_ack {
-                let _ = reno.on_ack(&Ack { acked: bytes, growth: bytes, ..Ack::default() }, &mut control);
+                let _ = reno.on_ack(
+                    &Ack { acked: bytes, growth: bytes, mss: MSS as u32, ..Ack::default() },
+                    &mut control,
+                );
             }
             assert_eq!(control.cwnd, 110 * MSS, "{packets_per_ack} packets per ACK");
         }
@@ -115,7 +116,7 @@ mod tests {
     fn an_ack_of_two_windows_and_a_tenth_adds_two_segments_and_keeps_the_tenth() {
         let (mut reno, mut control) = reno();
         control.cwnd = 10 * MSS;
-        let ack = |segments: u64| Ack { growth: segments * MSS, ..Ack::default() };
+        let ack = |segments: u64| Ack { growth: segments * MSS, mss: MSS as u32, ..Ack::default() };
         let _ = reno.on_ack(&ack(21), &mut control);
         assert_eq!(control.cwnd, 12 * MSS);
         let _ = reno.on_ack(&ack(10), &mut control);
@@ -132,7 +133,8 @@ mod tests {
         // (110^2 - 100^2) / 2 = 1050 ACKs. Counting takes 100 + 101 + ... + 109 = 1045.
         let mut acks = 0;
         while control.cwnd < 110 * MSS {
-            let _ = reno.on_ack(&Ack { acked: MSS, growth: MSS, ..Ack::default() }, &mut control);
+            let _ = reno
+                .on_ack(&Ack { acked: MSS, growth: MSS, mss: MSS as u32, ..Ack::default() }, &mut control);
             acks += 1;
         }
         assert_eq!(acks, 1050);
@@ -142,7 +144,12 @@ mod tests {
     fn congestion_halves_the_base_but_not_below_two_segments() {
         let (mut reno, mut control) = reno();
         for (base, expected) in [(100, 50), (7, 3_500 / MSS), (3, 2), (1, 2)] {
-            let event = Congestion { base: base * MSS, trigger: Trigger::Loss, ..Congestion::default() };
+            let event = Congestion {
+                base: base * MSS,
+                trigger: Trigger::Loss,
+                mss: MSS as u32,
+                ..Congestion::default()
+            };
             assert_eq!(reno.on_congestion(&event, &mut control), Step::Stay);
             assert_eq!(control.ssthresh / MSS, expected, "base {base}");
             assert_eq!(control.cwnd, control.ssthresh);

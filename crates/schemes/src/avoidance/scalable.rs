@@ -18,7 +18,6 @@ const ONE: u64 = 1 << UNIT_BITS;
 #[derive(Clone, Debug, Default)]
 pub struct Scalable {
     parameters: Parameters,
-    mss: u64,
     /// Growth below one byte, 2^-24, where it is a part of what was acknowledged.
     fraction: u64,
     /// What the division of the last ACK left where Reno's segment a window applies, bytes squared.
@@ -64,24 +63,23 @@ impl Scalable {
     }
 
     /// Whether Kelly's rules leave a window of this many bytes to Reno.
-    fn legacy(&self, window: u64) -> bool {
-        !self.linux() && window <= self.parameters.legacy_window.saturating_mul(self.mss)
+    fn legacy(&self, window: u64, mss: u64) -> bool {
+        !self.linux() && window <= self.parameters.legacy_window.saturating_mul(mss)
     }
 
     /// Whether a window of this many bytes grows by a segment a window, as Reno's does.
-    fn grows_as_reno(&self, window: u64) -> bool {
+    fn grows_as_reno(&self, window: u64, mss: u64) -> bool {
         if self.linux() {
             // The kernel: a segment for each min(w, 1/a) acknowledged.
-            compare_products((window, self.parameters.increase.0), (self.mss, 1 << UNIT_BITS)).is_lt()
+            compare_products((window, self.parameters.increase.0), (mss, 1 << UNIT_BITS)).is_lt()
         } else {
-            self.legacy(window)
+            self.legacy(window, mss)
         }
     }
 }
 
 impl Phase for Scalable {
-    fn enter(&mut self, entry: &Entry, _: &mut Control) {
-        self.mss = entry.mss.into();
+    fn enter(&mut self, _: &Entry, _: &mut Control) {
         self.fraction = 0;
         self.remainder = 0;
     }
@@ -94,9 +92,9 @@ impl Phase for Scalable {
         let cwnd = control.cwnd;
         // An ACK for more than a window counts as one.
         let growth = ack.growth.min(cwnd);
-        if self.grows_as_reno(cwnd) {
+        if self.grows_as_reno(cwnd, ack.mss.into()) {
             // RFC 5681, equation (3): cwnd += SMSS*SMSS/cwnd for each segment.
-            self.remainder += growth * self.mss;
+            self.remainder += growth * u64::from(ack.mss);
             control.cwnd += self.remainder / cwnd;
             self.remainder %= cwnd;
         } else {
@@ -111,12 +109,12 @@ impl Phase for Scalable {
 
     fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
         // Kelly: cwnd <- cwnd - 0.125 cwnd; a window that grows as Reno's is halved as Reno's.
-        let taken = if self.legacy(event.base) {
+        let taken = if self.legacy(event.base, event.mss.into()) {
             event.base - event.base / 2
         } else {
             mul_shift(event.base, self.parameters.decrease.0, UNIT_BITS)
         };
-        control.ssthresh = (event.base - taken).max(2 * self.mss);
+        control.ssthresh = (event.base - taken).max(2 * u64::from(event.mss));
         control.cwnd = control.ssthresh;
         self.fraction = 0;
         self.remainder = 0;
@@ -140,7 +138,7 @@ mod tests {
     }
 
     fn ack(bytes: u64) -> Ack {
-        Ack { acked: bytes, growth: bytes, ..Ack::default() }
+        Ack { acked: bytes, growth: bytes, mss: MSS as u32, ..Ack::default() }
     }
 
     /// The window in segments after `acks` ACKs for `per_ack` segments each.
@@ -182,7 +180,7 @@ mod tests {
         // The paper: log(1 - b)/-log(1 + a) = 0.13353/0.00995 = 13.4 round trips.
         for segments in [1000, 100_000] {
             let (mut phase, mut control) = scalable(segments, "kelly");
-            let event = Congestion { base: segments * MSS, ..Congestion::default() };
+            let event = Congestion { base: segments * MSS, mss: MSS as u32, ..Congestion::default() };
             let _ = phase.on_congestion(&event, &mut control);
             assert_eq!(control.cwnd, segments / 8 * 7 * MSS);
             let rounds = (1..).find(|_| {
@@ -205,13 +203,13 @@ mod tests {
         let _ = grown(&mut phase, &mut control, 100, 1);
         assert!(control.cwnd.abs_diff(before + MSS) <= 1, "{before} {}", control.cwnd);
         for (base, kept) in [(16, 8.0), (10, 5.0), (3, 2.0), (17, 14.875), (24, 21.0)] {
-            let event = Congestion { base: base * MSS, ..Congestion::default() };
+            let event = Congestion { base: base * MSS, mss: MSS as u32, ..Congestion::default() };
             let _ = phase.on_congestion(&event, &mut control);
             assert_eq!(control.cwnd as f64 / MSS as f64, kept, "of {base}");
             assert_eq!(control.ssthresh, control.cwnd);
         }
         phase.set("legacy_window", Value::Packets(0));
-        let event = Congestion { base: 16 * MSS, ..Congestion::default() };
+        let event = Congestion { base: 16 * MSS, mss: MSS as u32, ..Congestion::default() };
         let _ = phase.on_congestion(&event, &mut control);
         assert_eq!(control.cwnd, 14 * MSS);
     }
@@ -230,12 +228,12 @@ mod tests {
         // At exactly 50 both rules give a fiftieth.
         assert!((grown(&mut phase, &mut control, 1000, 1) - 70.0).abs() < 0.05);
         for base in [16, 800] {
-            let event = Congestion { base: base * MSS, ..Congestion::default() };
+            let event = Congestion { base: base * MSS, mss: MSS as u32, ..Congestion::default() };
             let _ = phase.on_congestion(&event, &mut control);
             assert_eq!(control.cwnd, base / 8 * 7 * MSS);
         }
         phase.set("decrease", Value::Number(0.5));
-        let event = Congestion { base: 800 * MSS, ..Congestion::default() };
+        let event = Congestion { base: 800 * MSS, mss: MSS as u32, ..Congestion::default() };
         let _ = phase.on_congestion(&event, &mut control);
         assert_eq!(control.cwnd, 400 * MSS);
     }

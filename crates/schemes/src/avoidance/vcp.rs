@@ -21,9 +21,10 @@ const LEFT: u64 = 7;
 const ONE_BITS: u32 = 32;
 
 /// What overload has led to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 enum Overload {
     /// Nothing yet.
+    #[default]
     None,
     /// A decrease, until this time: what is said of overload dates from before it.
     Frozen(Nanos),
@@ -32,9 +33,8 @@ enum Overload {
 }
 
 /// Variable-structure congestion control.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Vcp {
-    mss: u64,
     overload: Overload,
     /// Growth below one byte, 2^-32 bytes.
     fraction: u64,
@@ -51,15 +51,8 @@ scheme! {
     }
 }
 
-impl Default for Vcp {
-    fn default() -> Self {
-        Self { mss: 0, overload: Overload::None, fraction: 0 }
-    }
-}
-
 impl Phase for Vcp {
-    fn enter(&mut self, entry: &Entry, _: &mut Control) {
-        self.mss = entry.mss.into();
+    fn enter(&mut self, _: &Entry, _: &mut Control) {
         self.fraction = 0;
     }
 
@@ -74,11 +67,11 @@ impl Phase for Vcp {
             (Load::Unknown, _) | (Load::Over, Overload::Frozen(_)) => {}
             (Load::Low, _) => self.grow(control, multiplicative(ack.srtt, delivered), delivered),
             (Load::High, _) | (Load::Over, Overload::Waiting(_)) => {
-                let increase = self.additive(ack.srtt, delivered, control.cwnd);
+                let increase = self.additive(ack.srtt, delivered, control.cwnd, ack.mss.into());
                 self.grow(control, increase, delivered);
             }
             (Load::Over, Overload::None) => {
-                self.shrink(control, ack.now);
+                self.shrink(control, ack.now, ack.mss.into());
             }
         }
         Step::Stay
@@ -87,12 +80,12 @@ impl Phase for Vcp {
     fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
         if event.trigger == Trigger::Mark {
             // A start-up scheme was told of overload, and this one reduces for it.
-            self.shrink(control, event.now);
-            control.ssthresh = control.cwnd.max(2 * self.mss);
+            self.shrink(control, event.now, event.mss.into());
+            control.ssthresh = control.cwnd.max(2 * u64::from(event.mss));
             return Step::Stay;
         }
         // Losses are answered as in TCP: RFC 5681 equation (4).
-        control.ssthresh = (event.base / 2).max(2 * self.mss);
+        control.ssthresh = (event.base / 2).max(2 * u64::from(event.mss));
         control.cwnd = control.ssthresh;
         Step::Stay
     }
@@ -113,10 +106,10 @@ fn multiplicative(rtt: Nanos, delivered: u64) -> u64 {
 impl Vcp {
     /// A segment a round trip for a flow of the RTT t_rho, and (rtt / t_rho)^2 of one for others, so that rates grow by
     /// the same: the part of it for what was delivered, 2^-32 bytes.
-    fn additive(&self, rtt: Nanos, delivered: u64, cwnd: u64) -> u64 {
+    fn additive(&self, rtt: Nanos, delivered: u64, cwnd: u64, mss: u64) -> u64 {
         // Squares of microseconds fit 64 bits.
         let (rtt, span) = (rtt.0.min(MOST_RTT) / 1000, SPAN / 1000);
-        let segment = mul_div(self.mss << ONE_BITS, rtt * rtt, span * span);
+        let segment = mul_div(mss << ONE_BITS, rtt * rtt, span * span);
         mul_div(segment, delivered, cwnd.max(1))
     }
 
@@ -128,8 +121,8 @@ impl Vcp {
     }
 
     /// Equation (4): cwnd <- beta cwnd.
-    fn shrink(&mut self, control: &mut Control, now: Nanos) {
-        control.cwnd = (control.cwnd / 8 * LEFT + control.cwnd % 8 * LEFT / 8).max(self.mss);
+    fn shrink(&mut self, control: &mut Control, now: Nanos, mss: u64) {
+        control.cwnd = (control.cwnd / 8 * LEFT + control.cwnd % 8 * LEFT / 8).max(mss);
         self.overload = Overload::Frozen(now.saturating_add(Nanos(SPAN)));
     }
 
@@ -167,6 +160,7 @@ mod tests {
             acked: MSS,
             growth: MSS,
             load,
+            mss: MSS as u32,
             ..Ack::default()
         }
     }
@@ -230,7 +224,7 @@ mod tests {
     fn a_mark_that_ended_start_up_is_overload_and_a_loss_halves() {
         for (trigger, left) in [(Trigger::Mark, 70_000), (Trigger::Loss, 40_000)] {
             let (mut phase, mut control) = begun(80);
-            let event = Congestion { trigger, base: 80 * MSS, ..Congestion::default() };
+            let event = Congestion { trigger, base: 80 * MSS, mss: MSS as u32, ..Congestion::default() };
             let _ = phase.on_congestion(&event, &mut control);
             assert_eq!((control.cwnd, control.ssthresh), (left, left));
         }

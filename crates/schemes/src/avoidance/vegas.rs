@@ -18,7 +18,6 @@ const BYTE_BITS: u32 = 32;
 #[derive(Clone, Debug, Default)]
 pub struct Vegas {
     parameters: Parameters,
-    mss: u64,
     backlog: Backlog,
     /// The window when growth for this round trip was decided, bytes; zero if the window stays as it is.
     growing_from: u64,
@@ -61,12 +60,12 @@ choice! {
 }
 
 impl Vegas {
-    fn decide(&mut self, waiting: u64, control: &mut Control) {
-        let waiting = segments(waiting, self.mss);
+    fn decide(&mut self, waiting: u64, control: &mut Control, mss: u64) {
+        let waiting = segments(waiting, mss);
         self.remainder = 0;
         self.growing_from = 0;
         if waiting > self.parameters.beta {
-            control.cwnd = (control.cwnd - self.mss.min(control.cwnd)).max(2 * self.mss).min(control.cwnd);
+            control.cwnd = (control.cwnd - mss.min(control.cwnd)).max(2 * mss).min(control.cwnd);
             // A window that delay has lowered does not go back to slow start.
             control.ssthresh = control.ssthresh.min(control.cwnd);
         } else if waiting < self.parameters.alpha {
@@ -77,7 +76,6 @@ impl Vegas {
 
 impl Phase for Vegas {
     fn enter(&mut self, entry: &Entry, _: &mut Control) {
-        self.mss = entry.mss.into();
         self.growing_from = 0;
         if entry.why == Why::Connect {
             self.backlog = Backlog::default();
@@ -85,21 +83,21 @@ impl Phase for Vegas {
     }
 
     fn on_watched(&mut self, ack: &Ack, _: u64) {
-        let _ = self.backlog.on_ack(ack, self.mss);
+        let _ = self.backlog.on_ack(ack, u64::from(ack.mss));
     }
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
-        let waiting = self.backlog.on_ack(ack, self.mss);
+        let waiting = self.backlog.on_ack(ack, u64::from(ack.mss));
         if ack.is(Ack::RECOVERY) {
             return Step::Stay;
         }
         if let Some(waiting) = waiting {
-            self.decide(waiting, control);
+            self.decide(waiting, control, ack.mss.into());
         }
-        if self.growing_from > 0 && limits(control.cwnd, ack, self.mss) {
+        if self.growing_from > 0 && limits(control.cwnd, ack, u64::from(ack.mss)) {
             // 1/cwnd for each segment that the host lets count, with the window of the decision: a segment a round trip.
-            let counted = ack.growth.min(self.growing_from) * self.mss;
+            let counted = ack.growth.min(self.growing_from) * u64::from(ack.mss);
             let (grown, remainder) = mul_add_div(counted, 1 << BYTE_BITS, self.remainder, self.growing_from);
             self.remainder = if self.parameters.growth == Growth::PerAck { 0 } else { remainder };
             let grown = grown + self.fraction;
@@ -112,7 +110,7 @@ impl Phase for Vegas {
     fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
         // ns-2: a quarter of the window for a loss that duplicate ACKs show, the half for a timeout.
         let part = if event.trigger == Trigger::Timeout { 2 } else { 4 };
-        control.ssthresh = (event.base - event.base / part).max(2 * self.mss);
+        control.ssthresh = (event.base - event.base / part).max(2 * u64::from(event.mss));
         control.cwnd = control.ssthresh;
         self.growing_from = 0;
         Step::Stay
@@ -148,6 +146,7 @@ mod tests {
             delivered: n * MSS,
             in_flight: window * MSS,
             pipe: (window - 1) * MSS,
+            mss: MSS as u32,
             ..Ack::default()
         })
     }
@@ -197,6 +196,7 @@ mod tests {
                     delivered: n * 960,
                     in_flight: 21 * 960,
                     pipe: 20 * 960,
+                    mss: 960,
                     ..Ack::default()
                 };
                 let _ = phase.on_ack(&ack, &mut control);
@@ -214,7 +214,7 @@ mod tests {
             (Trigger::Loss, 2, 2),
         ] {
             let mut control = Control { cwnd: base * MSS, ..Control::default() };
-            let event = Congestion { base: base * MSS, trigger, ..Congestion::default() };
+            let event = Congestion { base: base * MSS, trigger, mss: MSS as u32, ..Congestion::default() };
             assert_eq!(vegas(&[]).on_congestion(&event, &mut control), Step::Stay);
             assert_eq!((control.cwnd, control.ssthresh), (left * MSS, left * MSS), "{trigger:?}");
         }

@@ -13,7 +13,6 @@ use firstflight_contract::{Ack, Congestion, Control, Entry, Nanos, Phase, Role, 
 #[derive(Clone, Debug, Default)]
 pub struct Westwood {
     parameters: Parameters,
-    mss: u64,
     eligible: EligibleRate,
     /// Whether the first ACK of the connection has come.
     begun: bool,
@@ -62,7 +61,6 @@ impl Westwood {
 
 impl Phase for Westwood {
     fn enter(&mut self, entry: &Entry, control: &mut Control) {
-        self.mss = entry.mss.into();
         if entry.why == Why::Connect {
             self.begun = false;
         }
@@ -86,7 +84,7 @@ impl Phase for Westwood {
         if self.eligible.is_known() {
             // "ssthresh = (ERE*RTTmin)/seg_size; if (cwnd > ssthresh) cwnd = ssthresh"; after a timeout "if (ssthresh
             // < 2) ssthresh = 2", and the host sets the window to one segment.
-            control.ssthresh = self.eligible.window(event.min_rtt).max(2 * self.mss);
+            control.ssthresh = self.eligible.window(event.min_rtt).max(2 * u64::from(event.mss));
             control.cwnd = cwnd.min(control.ssthresh);
         }
         step
@@ -113,6 +111,7 @@ mod tests {
             delivered: n * MSS,
             srtt: RTT,
             min_rtt: RTT,
+            mss: MSS as u32,
             ..Ack::default()
         })
     }
@@ -130,7 +129,7 @@ mod tests {
     }
 
     fn event(trigger: Trigger, base: u64) -> Congestion {
-        Congestion { base, min_rtt: RTT, trigger, ..Congestion::default() }
+        Congestion { base, min_rtt: RTT, trigger, mss: MSS as u32, ..Congestion::default() }
     }
 
     #[test]

@@ -15,7 +15,6 @@ const MOST: u64 = 1 << 40;
 /// The window as routers rule it.
 #[derive(Clone, Debug, Default)]
 pub struct Xcp {
-    mss: u64,
     /// Of the window, below one byte: 2^-16 bytes.
     fraction: i64,
 }
@@ -32,8 +31,7 @@ scheme! {
 }
 
 impl Phase for Xcp {
-    fn enter(&mut self, entry: &Entry, _: &mut Control) {
-        self.mss = entry.mss.into();
+    fn enter(&mut self, _: &Entry, _: &mut Control) {
         self.fraction = 0;
     }
 
@@ -46,7 +44,8 @@ impl Phase for Xcp {
         // Equation (1) of section 3.3: cwnd = max(cwnd + H_feedback, s).
         let window =
             ((control.cwnd.min(MOST) << FRACTION_BITS) as i64 + self.fraction).saturating_add(feedback);
-        let window = window.clamp((self.mss << FRACTION_BITS) as i64, (MOST << FRACTION_BITS) as i64);
+        let window =
+            window.clamp((u64::from(ack.mss) << FRACTION_BITS) as i64, (MOST << FRACTION_BITS) as i64);
         control.cwnd = (window >> FRACTION_BITS) as u64;
         self.fraction = window & ((1 << FRACTION_BITS) - 1);
         Step::Stay
@@ -54,7 +53,7 @@ impl Phase for Xcp {
 
     fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
         // Section 3.3: "XCP responds to losses in a manner similar to TCP": RFC 5681 equation (4).
-        control.ssthresh = (event.base / 2).max(2 * self.mss);
+        control.ssthresh = (event.base / 2).max(2 * u64::from(event.mss));
         control.cwnd = control.ssthresh;
         Step::Stay
     }
@@ -77,7 +76,13 @@ mod tests {
     }
 
     fn ack(feedback: f64) -> Ack {
-        Ack { acked: MSS, growth: MSS, feedback: (feedback * 65_536.0) as i64, ..Ack::default() }
+        Ack {
+            acked: MSS,
+            growth: MSS,
+            feedback: (feedback * 65_536.0) as i64,
+            mss: MSS as u32,
+            ..Ack::default()
+        }
     }
 
     #[test]
@@ -114,7 +119,8 @@ mod tests {
     #[test]
     fn a_loss_halves_it_as_in_tcp() {
         let (mut phase, mut control) = begun();
-        let loss = Congestion { base: 50 * MSS, trigger: Trigger::Loss, ..Congestion::default() };
+        let loss =
+            Congestion { base: 50 * MSS, trigger: Trigger::Loss, mss: MSS as u32, ..Congestion::default() };
         let _ = phase.on_congestion(&loss, &mut control);
         assert_eq!((control.cwnd, control.ssthresh), (25 * MSS, 25 * MSS));
     }
@@ -129,6 +135,7 @@ mod tests {
         chain.on_congestion(&Congestion {
             base: 50 * MSS,
             trigger: Trigger::Timeout,
+            mss: MSS as u32,
             ..Congestion::default()
         });
         chain.on_ack(&ack(100.0));

@@ -81,6 +81,7 @@ mod tests {
             delivered: (n as u64 + 1) * MSS,
             in_flight: window * MSS,
             pipe: (window - 1) * MSS,
+            mss: MSS as u32,
             ..Ack::default()
         });
         acks.filter_map(|ack| backlog.on_ack(&ack, MSS)).collect()
@@ -105,7 +106,10 @@ mod tests {
         let waiting = (1..=61).filter_map(|n| {
             let (rtt, min_rtt) = (Nanos::from_millis(101), BASE);
             let (in_flight, pipe) = (20 * MSS, 19 * MSS);
-            backlog.on_ack(&Ack { rtt, min_rtt, delivered: n * MSS, in_flight, pipe, ..Ack::default() }, MSS)
+            backlog.on_ack(
+                &Ack { rtt, min_rtt, delivered: n * MSS, in_flight, pipe, mss: MSS as u32, ..Ack::default() },
+                MSS,
+            )
         });
         assert!(waiting.eq([0; 3]), "what a segment takes longer than the SYN does not wait");
     }
@@ -125,6 +129,7 @@ mod tests {
                 delivered: 2 * n * MSS,
                 in_flight: 11 * MSS,
                 pipe: 9 * MSS,
+                mss: MSS as u32,
                 ..Ack::default()
             };
             assert!(matches!(backlog.on_ack(&ack, MSS), None | Some(0)), "ACK {n}");
@@ -139,6 +144,7 @@ mod tests {
             delivered: n * MSS,
             pipe: 0,
             flags,
+            mss: MSS as u32,
             ..Ack::default()
         };
         assert_eq!(backlog.on_ack(&ack(1, 0), MSS), None);

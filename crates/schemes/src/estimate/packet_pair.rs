@@ -89,19 +89,30 @@ impl Pairs {
         self.len == 0
     }
 
-    /// The middle of their rates, of an even number the mean of the two in the middle; [`Rate::NONE`] of none.
+    /// The median of the rates, of an even number the mean of the two in the middle; [`Rate::NONE`] without a pair.
     pub fn median(&self) -> Rate {
-        let mut sorted = self.rates;
-        let sorted = &mut sorted[..self.len];
-        sorted.sort_unstable();
-        match self.len {
-            0 => Rate::NONE,
-            n if n % 2 == 1 => sorted[n / 2],
-            n => {
-                let (low, high) = (sorted[n / 2 - 1].0, sorted[n / 2].0);
-                Rate(low + (high - low) / 2)
+        if self.len == 0 {
+            return Rate::NONE;
+        }
+        let (low, high) = (self.ranked((self.len - 1) / 2), self.ranked(self.len / 2));
+        Rate(low + (high - low) / 2)
+    }
+
+    /// The rate at `place` in ascending order, bits per second. It is found by counting the smaller rates rather than by
+    /// sorting: the Linux kernel's verifier takes loops with a constant number of turns.
+    fn ranked(&self, place: usize) -> u64 {
+        let mut found = 0;
+        for (i, rate) in self.rates.iter().enumerate() {
+            let mut smaller = 0;
+            for (j, other) in self.rates.iter().enumerate() {
+                // Equal rates keep the order in which they came.
+                smaller += usize::from(j < self.len && (other < rate || other == rate && j < i));
+            }
+            if i < self.len && smaller == place {
+                found = rate.0;
             }
         }
+        found
     }
 
     /// All their bytes over all their time, which is the rate of the mean gap; [`Rate::NONE`] of none.
@@ -119,7 +130,7 @@ mod tests {
     /// An ACK at `us` for `segments` in all, the newest of which had left at `sent`.
     fn ack(us: u64, sent: u64, segments: u64) -> Ack {
         let (now, sent) = (Nanos::from_micros(us), Nanos::from_micros(sent));
-        Ack { now, rtt: now - sent, delivered: segments * MSS, ..Ack::default() }
+        Ack { now, rtt: now - sent, delivered: segments * MSS, mss: MSS as u32, ..Ack::default() }
     }
 
     fn pairs(acks: &[Ack]) -> Vec<Option<Pair>> {

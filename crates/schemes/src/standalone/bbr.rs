@@ -79,6 +79,7 @@ struct Sample {
 #[derive(Clone, Debug, Default)]
 pub struct Bbr {
     mode: Mode,
+    /// As of the last event.
     mss: u64,
     pacing_gain: u64,
     /// As of the last ACK.
@@ -386,6 +387,7 @@ impl Phase for Bbr {
     }
 
     fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
+        self.mss = ack.mss.into();
         let sample = self.read(ack);
         let was_full = self.full_pipe;
         if self.timed_out {
@@ -412,6 +414,7 @@ impl Phase for Bbr {
     }
 
     fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
+        self.mss = event.mss.into();
         self.save_window(control);
         match event.trigger {
             Trigger::Loss => self.announced = Repair::Recovery,

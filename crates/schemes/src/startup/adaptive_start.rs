@@ -112,6 +112,7 @@ mod tests {
                 delivered: self.delivered,
                 srtt: RTT,
                 min_rtt: RTT,
+                mss: MSS as u32,
                 ..Ack::default()
             };
             self.phase.on_ack(&ack, &mut self.control)
@@ -160,7 +161,7 @@ mod tests {
         let mut plain = s.control;
         for _ in 0..2000 {
             let _ = s.ack(Nanos::from_micros(200));
-            let _ = slow_start(&Ack { growth: MSS, ..Ack::default() }, &mut plain);
+            let _ = slow_start(&Ack { growth: MSS, mss: MSS as u32, ..Ack::default() }, &mut plain);
             assert_eq!(s.control, plain);
         }
     }
@@ -171,7 +172,8 @@ mod tests {
         for _ in 0..520 {
             let _ = s.ack(Nanos::from_micros(200));
         }
-        let event = Congestion { trigger: Trigger::Loss, base: MSS, ..Congestion::default() };
+        let event =
+            Congestion { trigger: Trigger::Loss, base: MSS, mss: MSS as u32, ..Congestion::default() };
         assert_eq!(s.phase.on_congestion(&event, &mut s.control), Step::Exit(Exit::Loss));
         (s.control.cwnd, s.control.ssthresh) = (MSS, 2 * MSS);
         let entry = Entry { now: s.now, mss: MSS as u32, why: Why::Timeout, ..Entry::default() };

@@ -14,7 +14,6 @@ use firstflight_contract::{
 #[derive(Clone, Debug, Default)]
 pub struct AronDruschel {
     parameters: Parameters,
-    mss: u64,
     /// Whether the threshold is still to be estimated.
     measuring: bool,
     /// Whether the threshold in force is an estimate.
@@ -62,7 +61,7 @@ impl AronDruschel {
             } else {
                 self.pairs.median()
             };
-            control.ssthresh = rate.bytes_in(ack.min_rtt).max(2 * self.mss);
+            control.ssthresh = rate.bytes_in(ack.min_rtt).max(2 * u64::from(ack.mss));
             self.measuring = false;
             self.estimated = true;
         }
@@ -71,7 +70,6 @@ impl AronDruschel {
 
 impl Phase for AronDruschel {
     fn enter(&mut self, entry: &Entry, _: &mut Control) {
-        self.mss = entry.mss.into();
         // The threshold after a loss is the loss's.
         self.measuring = entry.why == Why::Connect;
         self.estimated = false;
@@ -131,6 +129,7 @@ mod tests {
                 acked: MSS,
                 growth: MSS,
                 delivered: self.delivered,
+                mss: MSS as u32,
                 ..Ack::default()
             };
             self.phase.on_ack(&ack, &mut self.control)

@@ -9,13 +9,12 @@ use crate::startup::limited_slow_start::Limited;
 use firstflight_contract::{Ack, Congestion, Control, Entry, Nanos, Phase, Role, Signals, Step};
 
 /// Slow start until packets wait, linear growth from there.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct DelaySlowStart {
     parameters: Parameters,
     /// Whether that delay was seen.
     found: bool,
     limited: Limited,
-    mss: u64,
 }
 
 scheme! {
@@ -35,17 +34,10 @@ scheme! {
     }
 }
 
-impl Default for DelaySlowStart {
-    fn default() -> Self {
-        Self { parameters: Parameters::default(), found: false, limited: Limited::NEVER, mss: 0 }
-    }
-}
-
 impl Phase for DelaySlowStart {
-    fn enter(&mut self, entry: &Entry, _: &mut Control) {
-        self.mss = entry.mss.into();
+    fn enter(&mut self, _: &Entry, _: &mut Control) {
         self.found = false;
-        self.limited = Limited::NEVER;
+        self.limited = Limited::default();
     }
 
     #[inline]
@@ -55,7 +47,7 @@ impl Phase for DelaySlowStart {
         // window would still let it grow by half a round trip, and not in the O(RTT/tau_0) round trips that HS names.
         if !self.found && ack.rtt.saturating_sub(ack.min_rtt) > self.parameters.tau0 {
             self.found = true;
-            self.limited = Limited::above(control.cwnd.max(2 * self.mss));
+            self.limited = Limited::above(control.cwnd.max(2 * u64::from(ack.mss)));
         }
         self.limited.grow(ack, control)
     }
@@ -82,7 +74,14 @@ mod tests {
     }
 
     fn ack(queued: Nanos) -> Ack {
-        Ack { acked: MSS, growth: MSS, min_rtt: MIN_RTT, rtt: MIN_RTT + queued, ..Ack::default() }
+        Ack {
+            acked: MSS,
+            growth: MSS,
+            min_rtt: MIN_RTT,
+            rtt: MIN_RTT + queued,
+            mss: MSS as u32,
+            ..Ack::default()
+        }
     }
 
     fn round(phase: &mut DelaySlowStart, control: &mut Control, queued: Nanos) {

@@ -28,7 +28,6 @@ enum State {
 pub struct FastStart {
     parameters: Parameters,
     state: State,
-    mss: u64,
     /// The window before the idle time, and the one in use instead, bytes.
     remembered: u64,
     window: u64,
@@ -68,26 +67,25 @@ impl FastStart {
 
     /// Where the window was in slow start, half of it is known to have been delivered; in avoidance all but the last
     /// segment.
-    fn safe_window(&self, control: &Control) -> u64 {
+    fn safe_window(&self, control: &Control, mss: u64) -> u64 {
         let window = if self.remembered < control.ssthresh {
             self.remembered / 2
         } else {
-            self.remembered.saturating_sub(self.mss)
+            self.remembered.saturating_sub(mss)
         };
-        (window / self.mss * self.mss).max(self.mss)
+        (window / mss * mss).max(mss)
     }
 }
 
 impl Phase for FastStart {
     fn enter(&mut self, entry: &Entry, control: &mut Control) {
         self.leave(control);
-        self.mss = entry.mss.into();
         self.remembered = entry.window;
         // A window of one segment is what slow start begins with, and without an RTT there is no timer.
-        if entry.why != Why::Idle || entry.window <= self.mss || entry.rtt == Nanos::ZERO {
+        if entry.why != Why::Idle || entry.window <= u64::from(entry.mss) || entry.rtt == Nanos::ZERO {
             return;
         }
-        self.window = self.safe_window(control);
+        self.window = self.safe_window(control, entry.mss.into());
         control.cwnd = self.window;
         (self.sent, self.delivered, self.burst_left) = (0, 0, self.parameters.max_burst);
         // Bursts of maxburst every SRTT * maxburst / window.
@@ -147,7 +145,7 @@ impl Phase for FastStart {
                 control.pacing = Rate::NONE;
                 control.droppable = false;
                 // RFC 5681 equation (4).
-                control.ssthresh = (event.base / 2).max(2 * self.mss);
+                control.ssthresh = (event.base / 2).max(2 * u64::from(event.mss));
                 control.cwnd = control.ssthresh;
                 Step::Over(event.trigger.into())
             }
@@ -155,7 +153,7 @@ impl Phase for FastStart {
             // attempted". The threshold stays; an infinite one becomes the window that was known to work.
             Trigger::Timeout if provisional => {
                 if control.ssthresh == u64::MAX {
-                    control.ssthresh = self.remembered.max(2 * self.mss);
+                    control.ssthresh = self.remembered.max(2 * u64::from(event.mss));
                 }
                 self.leave(control);
                 Step::Over(event.trigger.into())
@@ -192,11 +190,11 @@ mod tests {
     }
 
     fn ack(flags: u32) -> Ack {
-        Ack { acked: MSS, growth: MSS, flags, ..Ack::default() }
+        Ack { acked: MSS, growth: MSS, flags, mss: MSS as u32, ..Ack::default() }
     }
 
     fn congestion(trigger: Trigger) -> Congestion {
-        Congestion { trigger, base: 18 * MSS, ..Congestion::default() }
+        Congestion { trigger, base: 18 * MSS, mss: MSS as u32, ..Congestion::default() }
     }
 
     #[test]

@@ -13,17 +13,16 @@ use firstflight_contract::{
 };
 
 /// An ACK: when it came, and all that was delivered by then, bytes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Point {
     at: Nanos,
     delivered: u64,
 }
 
 /// Slow start under an estimated threshold.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Hoe {
     parameters: Parameters,
-    mss: u64,
     /// Round-trip time of the first segment; zero until its ACK came.
     rtt: Nanos,
     /// The first ACKs, of a round trip or of the connection.
@@ -73,21 +72,6 @@ choice! {
     }
 }
 
-impl Default for Hoe {
-    fn default() -> Self {
-        Self {
-            parameters: Parameters::default(),
-            mss: 0,
-            rtt: Nanos::ZERO,
-            points: [Point { at: Nanos::ZERO, delivered: 0 }; 3],
-            taken: 0,
-            flights: Flights::default(),
-            done: false,
-            in_force: false,
-        }
-    }
-}
-
 impl Hoe {
     /// Takes an ACK; says the bandwidth-delay product in bytes once it is known.
     fn estimate(&mut self, ack: &Ack) -> Option<u64> {
@@ -117,16 +101,19 @@ impl Hoe {
             return None;
         }
         self.taken = 0;
-        let product =
-            if self.parameters.estimator == Estimator::Gap { self.by_gap() } else { self.by_least_squares() };
+        let product = if self.parameters.estimator == Estimator::Gap {
+            self.by_gap(ack.mss.into())
+        } else {
+            self.by_least_squares()
+        };
         self.done = self.parameters.estimator == Estimator::Gap || product.is_some();
-        product.map(|bytes| bytes.max(2 * self.mss))
+        product.map(|bytes| bytes.max(2 * u64::from(ack.mss)))
     }
 
     /// ns-2: the RTT over the gap between the second and the third ACK, in whole segments.
-    fn by_gap(&self) -> Option<u64> {
+    fn by_gap(&self, mss: u64) -> Option<u64> {
         let gap = self.points[2].at.saturating_sub(self.points[1].at);
-        (gap > Nanos::ZERO).then(|| (self.rtt.0 / gap.0).saturating_mul(self.mss))
+        (gap > Nanos::ZERO).then(|| (self.rtt.0 / gap.0).saturating_mul(mss))
     }
 
     /// RTT times the slope of the line of least squares through delivered bytes over time.
@@ -141,7 +128,6 @@ impl Hoe {
 
 impl Phase for Hoe {
     fn enter(&mut self, entry: &Entry, _: &mut Control) {
-        self.mss = entry.mss.into();
         // "the initial ssthresh": after a timeout or an idle time the threshold is what congestion left.
         self.done = entry.why != Why::Connect;
         self.in_force = false;
@@ -201,6 +187,7 @@ mod tests {
             pipe: (n - 1) * MSS,
             acked: MSS,
             growth: MSS,
+            mss: MSS as u32,
             ..Ack::default()
         }
     }

@@ -12,22 +12,19 @@ use firstflight_contract::{
     Ack, Congestion, Control, Entry, Exit, Nanos, Phase, Role, Signals, Step, slow_start,
 };
 
-/// An RTT in jiffies that is not known: the paper's infinity.
-const INFINITE: u64 = u64::MAX;
-
 /// Slow start with the ACK-train and delay signs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct HybridSlowStart {
     parameters: Parameters,
 
     /// `low_ssthresh` in bytes.
     low_window: u64,
-    /// The following are in jiffies, as in Algorithm 1.
+    // The following are in jiffies, as in Algorithm 1. `None` is its infinity.
     round_start: u64,
     last_jiffies: u64,
-    d_min: u64,
-    last_rtt: u64,
-    cur_rtt: u64,
+    d_min: Option<u64>,
+    last_rtt: Option<u64>,
+    cur_rtt: Option<u64>,
     /// Samples still to take this round.
     sampling: u32,
     /// The sign that was seen; acted upon once the window reaches `low_ssthresh`.
@@ -65,22 +62,6 @@ scheme! {
     }
 }
 
-impl Default for HybridSlowStart {
-    fn default() -> Self {
-        Self {
-            parameters: Parameters::default(),
-            low_window: 0,
-            round_start: 0,
-            last_jiffies: 0,
-            d_min: INFINITE,
-            last_rtt: INFINITE,
-            cur_rtt: INFINITE,
-            sampling: 0,
-            found: None,
-        }
-    }
-}
-
 impl HybridSlowStart {
     /// A jiffy, nanoseconds.
     fn jiffy(&self) -> u64 {
@@ -103,8 +84,7 @@ impl HybridSlowStart {
         // nSampling"
         self.round_start = jiffies;
         self.last_jiffies = jiffies;
-        self.last_rtt = self.cur_rtt;
-        self.cur_rtt = INFINITE;
+        self.last_rtt = self.cur_rtt.take();
         self.sampling = self.parameters.n_sampling;
     }
 
@@ -114,7 +94,7 @@ impl HybridSlowStart {
         if jiffies - self.last_jiffies <= self.span(self.parameters.ack_gap) {
             self.last_jiffies = jiffies;
             // "if Jiffies - roundStart >= dMin/2 then found <- 1"; doubled, the half needs no rounding.
-            if self.d_min != INFINITE && 2 * (jiffies - self.round_start) >= self.d_min {
+            if self.d_min.is_some_and(|d_min| 2 * (jiffies - self.round_start) >= d_min) {
                 self.found = Some(Exit::AckTrain);
             }
         }
@@ -123,27 +103,33 @@ impl HybridSlowStart {
         if self.sampling == 0 || ack.rtt == Nanos::ZERO {
             return;
         }
-        self.cur_rtt = self.cur_rtt.min(self.span(ack.rtt));
+        let cur_rtt = smaller(self.cur_rtt, self.span(ack.rtt));
+        self.cur_rtt = Some(cur_rtt);
         self.sampling -= 1;
         // The first round has no round before it to rise above.
-        if self.sampling == 0 && self.last_rtt != INFINITE {
+        if let (0, Some(last_rtt)) = (self.sampling, self.last_rtt) {
             // "eta <- max(2, ceil(lastRTT/16))"; "if !samplingCnt and curRTT >= lastRTT + eta then found <-
             // 2"
-            let eta = self.parameters.eta_floor.max(self.last_rtt.div_ceil(self.parameters.eta_divisor));
-            if self.cur_rtt >= self.last_rtt + eta {
+            let eta = self.parameters.eta_floor.max(last_rtt.div_ceil(self.parameters.eta_divisor));
+            if cur_rtt >= last_rtt + eta {
                 self.found = Some(Exit::Delay);
             }
         }
     }
 }
 
+/// The smaller of two spans, of which the first may be infinite.
+fn smaller(known: Option<u64>, span: u64) -> u64 {
+    known.map_or(span, |known| known.min(span))
+}
+
 impl Phase for HybridSlowStart {
     fn enter(&mut self, entry: &Entry, _: &mut Control) {
         self.low_window = self.parameters.low_ssthresh.saturating_mul(entry.mss.into());
         // "Timeout: dMin <- infinity, found <- 0". Every slow start begins so.
-        self.d_min = INFINITE;
+        self.d_min = None;
         self.found = None;
-        self.cur_rtt = INFINITE;
+        self.cur_rtt = None;
         let jiffies = self.clock(entry.now);
         self.start_round(jiffies);
     }
@@ -154,7 +140,7 @@ impl Phase for HybridSlowStart {
             let jiffies = self.clock(ack.now);
             // "dMin <- min(dMin, RTT)"
             if ack.rtt != Nanos::ZERO {
-                self.d_min = self.d_min.min(self.span(ack.rtt));
+                self.d_min = Some(smaller(self.d_min, self.span(ack.rtt)));
             }
             if ack.is(Ack::ROUND_START) {
                 self.start_round(jiffies);
@@ -274,6 +260,6 @@ mod tests {
         assert_eq!(s.ack(2_000, 4_000), Step::Stay);
         assert_eq!(s.phase.found, Some(Exit::AckTrain));
         s.enter(Why::Timeout);
-        assert_eq!((s.phase.found, s.phase.d_min), (None, INFINITE));
+        assert_eq!((s.phase.found, s.phase.d_min), (None, None));
     }
 }

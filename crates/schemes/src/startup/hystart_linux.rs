@@ -17,7 +17,7 @@ use firstflight_contract::{
 const CUSHION: u64 = 4 * 65_536;
 
 /// Slow start with the two signs of the Linux kernel.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct HystartLinux {
     parameters: Parameters,
 
@@ -33,8 +33,8 @@ pub struct HystartLinux {
     round_start: Nanos,
     /// When the last ACK of the train came.
     last_ack: Nanos,
-    /// Smallest RTT of the round.
-    curr_rtt: Nanos,
+    /// Smallest RTT of the round; `None` before its first sample.
+    curr_rtt: Option<Nanos>,
     samples: u32,
 }
 
@@ -89,22 +89,6 @@ choice! {
     }
 }
 
-impl Default for HystartLinux {
-    fn default() -> Self {
-        Self {
-            parameters: Parameters::default(),
-            low: 0,
-            found: false,
-            delay_min: Nanos::ZERO,
-            end: None,
-            round_start: Nanos::ZERO,
-            last_ack: Nanos::ZERO,
-            curr_rtt: Nanos::NEVER,
-            samples: 0,
-        }
-    }
-}
-
 impl HystartLinux {
     /// What the kernel does at the connection's start and at a timeout.
     fn reset(&mut self, now: Nanos, end: Option<u64>) {
@@ -117,7 +101,7 @@ impl HystartLinux {
         self.round_start = now;
         self.last_ack = now;
         self.end = end;
-        self.curr_rtt = Nanos::NEVER;
+        self.curr_rtt = None;
         self.samples = 0;
     }
 
@@ -163,13 +147,14 @@ impl HystartLinux {
             }
         }
         if self.parameters.delay {
-            self.curr_rtt = self.curr_rtt.min(ack.rtt);
+            let curr_rtt = self.curr_rtt.map_or(ack.rtt, |smallest| smallest.min(ack.rtt));
+            self.curr_rtt = Some(curr_rtt);
             if self.samples < self.parameters.min_samples {
                 self.samples += 1;
             } else {
                 let fraction = Nanos(self.delay_min.0 / self.parameters.delay_divisor);
                 let rise = fraction.max(self.parameters.delay_min_rise).min(self.parameters.delay_max_rise);
-                if self.curr_rtt > self.delay_min.saturating_add(rise) {
+                if curr_rtt > self.delay_min.saturating_add(rise) {
                     sign = sign.or(Some(Exit::Delay));
                 }
             }
@@ -389,7 +374,7 @@ mod tests {
     #[test]
     fn a_loss_ends_it_without_a_sign() {
         let mut s = Sender::new(20, &[]);
-        let loss = Congestion { trigger: Trigger::Loss, ..Congestion::default() };
+        let loss = Congestion { trigger: Trigger::Loss, mss: MSS as u32, ..Congestion::default() };
         assert_eq!(s.phase.on_congestion(&loss, &mut s.control), Step::Exit(Exit::Loss));
     }
 }

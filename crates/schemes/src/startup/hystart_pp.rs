@@ -1,8 +1,8 @@
 //! HyStart++: P. Balasubramanian, Y. Huang, M. Olson, "HyStart++: Modified Slow Start for TCP", RFC 9406.
 //!
-//! Slow start that watches the smallest RTT of each round. When it rises, growth first drops to a quarter
-//! (Conservative Slow Start) instead of stopping: if the RTT falls again the rise was jitter and slow start
-//! resumes, otherwise congestion avoidance begins after five such rounds.
+//! Slow start that compares the smallest RTT of each round with that of the round before. When the RTT rises, growth first
+//! drops to a quarter (Conservative Slow Start). If the RTT falls again, the rise was jitter and slow start resumes;
+//! otherwise congestion avoidance begins after five such rounds.
 
 use crate::scheme;
 use firstflight_contract::{
@@ -10,20 +10,21 @@ use firstflight_contract::{
 };
 
 /// HyStart++ with Conservative Slow Start.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct HystartPp {
     parameters: Parameters,
 
-    mss: u64,
     /// Only the initial slow start is watched; later ones are plain.
     active: bool,
-    /// Smallest RTT of the last whole round; [`Nanos::NEVER`] is the RFC's infinity.
-    last_round_min: Nanos,
-    /// Smallest RTT of the round so far.
-    current_round_min: Nanos,
-    samples: u32,
-    /// `cssBaselineMinRtt`, [`Nanos::NEVER`] outside Conservative Slow Start.
-    baseline: Nanos,
+    /// `lastRoundMinRTT`: smallest RTT of the last whole round; `None` is the RFC's infinity.
+    last_round_min_rtt: Option<Nanos>,
+    /// `currentRoundMinRTT`: smallest RTT of the round so far; `None` is the RFC's infinity.
+    current_round_min_rtt: Option<Nanos>,
+    /// `rttSampleCount`.
+    rtt_sample_count: u32,
+    /// `cssBaselineMinRtt`; `None`, the RFC's infinity, outside Conservative Slow Start.
+    css_baseline_min_rtt: Option<Nanos>,
+    /// Rounds of Conservative Slow Start so far.
     css_rounds: u32,
     /// Growth in CSS below one byte, in units of 1/CSS_GROWTH_DIVISOR.
     remainder: u64,
@@ -38,23 +39,18 @@ scheme! {
         needs: Signals::RTT,
     }
 
+    // Defaults: RFC 9406 section 4.3.
     pub struct Parameters {
-        // RFC 9406 section 4.3: "MIN_RTT_THRESH = 4 msec".
         /// smallest RTT rise that counts (RFC 9406 section 4.3, MIN_RTT_THRESH)
         min_rtt_thresh: Nanos = 4 ms,
-        // RFC 9406 section 4.3: "MAX_RTT_THRESH = 16 msec".
         /// largest RTT rise asked for (MAX_RTT_THRESH)
         max_rtt_thresh: Nanos = 16 ms,
-        // RFC 9406 section 4.3: "MIN_RTT_DIVISOR = 8".
         /// fraction of the last round's RTT that a rise must reach (MIN_RTT_DIVISOR)
         min_rtt_divisor: u64 in 1..=1024 = 8,
-        // RFC 9406 section 4.3: "N_RTT_SAMPLE = 8", samples.
         /// RTT samples a round needs before it is judged (N_RTT_SAMPLE)
         n_rtt_sample: u32 in 1..=1024 = 8,
-        // RFC 9406 section 4.3: "CSS_GROWTH_DIVISOR = 4".
         /// how much slower Conservative Slow Start grows (CSS_GROWTH_DIVISOR)
         css_growth_divisor: u64 in 1..=1024 = 4,
-        // RFC 9406 section 4.3: "CSS_ROUNDS = 5", rounds.
         /// rounds of Conservative Slow Start before congestion avoidance (CSS_ROUNDS)
         css_rounds: u32 in 1..=1024 = 5,
         // RFC 9406 section 4.3: "L = infinity if paced, L = 8 if non-paced", segments an ACK.
@@ -63,36 +59,24 @@ scheme! {
     }
 }
 
-impl Default for HystartPp {
-    fn default() -> Self {
-        Self {
-            parameters: Parameters::default(),
-            mss: 0,
-            active: false,
-            last_round_min: Nanos::NEVER,
-            current_round_min: Nanos::NEVER,
-            samples: 0,
-            baseline: Nanos::NEVER,
-            css_rounds: 0,
-            remainder: 0,
-        }
-    }
-}
-
 impl HystartPp {
     fn in_css(&self) -> bool {
-        self.baseline != Nanos::NEVER
+        self.css_baseline_min_rtt.is_some()
     }
 
     /// Bytes this ACK adds to the window.
     fn growth(&mut self, ack: &Ack, control: &Control) -> u64 {
-        // The host's word on whether the window may grow at all; how much is the RFC's own rule, section 4.2:
+        // The host decides whether the window may grow at all. The amount is the RFC's, section 4.2:
         // "cwnd = cwnd + min(N, L * SMSS)", N the newly acknowledged bytes.
         if ack.growth == 0 {
             return 0;
         }
         let unlimited = self.parameters.l == 0 || control.pacing != Rate::NONE;
-        let n = if unlimited { ack.acked } else { ack.acked.min(self.parameters.l.saturating_mul(self.mss)) };
+        let n = if unlimited {
+            ack.acked
+        } else {
+            ack.acked.min(self.parameters.l.saturating_mul(u64::from(ack.mss)))
+        };
         if !self.in_css() {
             return n;
         }
@@ -107,31 +91,32 @@ impl HystartPp {
             return;
         }
         // "currentRoundMinRTT = min(currentRoundMinRTT, currRTT); rttSampleCount += 1"
-        self.current_round_min = self.current_round_min.min(rtt);
-        self.samples += 1;
+        let current = self.current_round_min_rtt.map_or(rtt, |smallest| smallest.min(rtt));
+        self.current_round_min_rtt = Some(current);
+        self.rtt_sample_count += 1;
         // "For rounds where at least N_RTT_SAMPLE RTT samples have been obtained ..."
-        if self.samples < self.parameters.n_rtt_sample {
+        if self.rtt_sample_count < self.parameters.n_rtt_sample {
             return;
         }
-        if self.in_css() {
+        if let Some(baseline) = self.css_baseline_min_rtt {
             // "if (currentRoundMinRTT < cssBaselineMinRtt) cssBaselineMinRtt = infinity; resume slow start"
-            if self.current_round_min < self.baseline {
-                self.baseline = Nanos::NEVER;
+            if current < baseline {
+                self.css_baseline_min_rtt = None;
             }
-        } else if self.last_round_min != Nanos::NEVER {
+        } else if let Some(last) = self.last_round_min_rtt {
             // "RttThresh = max(MIN_RTT_THRESH, min(lastRoundMinRTT / MIN_RTT_DIVISOR, MAX_RTT_THRESH))"
-            let fraction = Nanos(self.last_round_min.0 / self.parameters.min_rtt_divisor);
+            let fraction = Nanos(last.0 / self.parameters.min_rtt_divisor);
             let thresh = fraction.min(self.parameters.max_rtt_thresh).max(self.parameters.min_rtt_thresh);
             // "if (currentRoundMinRTT >= (lastRoundMinRTT + RttThresh)) cssBaselineMinRtt =
             // currentRoundMinRTT; exit slow start and enter CSS"
-            if self.current_round_min >= self.last_round_min.saturating_add(thresh) {
-                self.baseline = self.current_round_min;
+            if current >= last.saturating_add(thresh) {
+                self.css_baseline_min_rtt = Some(current);
                 self.css_rounds = 0;
                 self.remainder = 0;
                 // "For CSS rounds where at least N_RTT_SAMPLE RTT samples have been obtained": the samples
                 // that led here are slow start's. Without this the next sample alone could send the sender
                 // back.
-                self.samples = 0;
+                self.rtt_sample_count = 0;
             }
         }
     }
@@ -142,12 +127,11 @@ impl Phase for HystartPp {
         // Section 4.3: "An implementation SHOULD use HyStart++ only for the initial slow start (when the
         // ssthresh is at its initial value of arbitrarily high per [RFC5681])".
         self.active = entry.why == Why::Connect || control.ssthresh == u64::MAX;
-        self.mss = entry.mss.into();
         // "lastRoundMinRTT = infinity, currentRoundMinRTT = infinity"
-        self.last_round_min = Nanos::NEVER;
-        self.current_round_min = Nanos::NEVER;
-        self.samples = 0;
-        self.baseline = Nanos::NEVER;
+        self.last_round_min_rtt = None;
+        self.current_round_min_rtt = None;
+        self.rtt_sample_count = 0;
+        self.css_baseline_min_rtt = None;
         self.css_rounds = 0;
         self.remainder = 0;
     }
@@ -171,9 +155,8 @@ impl Phase for HystartPp {
             }
             // "At the start of each round ...: lastRoundMinRTT = currentRoundMinRTT, currentRoundMinRTT =
             // infinity, rttSampleCount = 0"
-            self.last_round_min = self.current_round_min;
-            self.current_round_min = Nanos::NEVER;
-            self.samples = 0;
+            self.last_round_min_rtt = self.current_round_min_rtt.take();
+            self.rtt_sample_count = 0;
         }
         // The RFC updates cwnd before it looks at the sample: the ACK that enters CSS still counts in full.
         let growth = self.growth(ack, control);
@@ -327,7 +310,7 @@ mod tests {
     fn loss_and_marks_end_it_at_any_time() {
         for (trigger, exit) in [(Trigger::Loss, Exit::Loss), (Trigger::Mark, Exit::Mark)] {
             let mut s = sender();
-            let event = Congestion { trigger, base: 1, ..Congestion::default() };
+            let event = Congestion { trigger, base: 1, mss: MSS as u32, ..Congestion::default() };
             assert_eq!(s.phase.on_congestion(&event, &mut s.control), Step::Exit(exit));
         }
     }

@@ -53,6 +53,7 @@ impl<P: Scheme + Default> Sender<P> {
             delivered: self.delivered,
             sent: self.sent,
             flags,
+            mss: MSS as u32,
             ..Ack::default()
         };
         let step = self.phase.on_ack(&ack, &mut self.control);

@@ -33,7 +33,6 @@ enum State {
 pub struct JumpStart {
     parameters: Parameters,
     state: State,
-    mss: u64,
     /// `cwnd0` of the thesis, bytes.
     first_flight: u64,
     /// Total retransmissions when the last ACK came, bytes.
@@ -69,7 +68,6 @@ impl JumpStart {
 
 impl Phase for JumpStart {
     fn enter(&mut self, entry: &Entry, control: &mut Control) {
-        self.mss = entry.mss.into();
         self.state = State::SlowStart;
         // "the sender takes an RTT sample, RTT_0, from the three-way handshake": without one there is nothing
         // to pace over. It acts at the start of a connection only.
@@ -79,12 +77,12 @@ impl Phase for JumpStart {
         // "The value cwnd_0 is set to the minimum amount of D, data queued locally for transmission, and
         // awnd, the receiver advertised window."
         let awnd = if entry.receive_window == 0 { u64::MAX } else { entry.receive_window };
-        let cap = self.parameters.cap.max(1).saturating_mul(self.mss).min(MAX_FLIGHT);
+        let cap = self.parameters.cap.max(1).saturating_mul(u64::from(entry.mss)).min(MAX_FLIGHT);
         self.first_flight = entry.flow_size.max(1).min(awnd).min(cap);
         // A queue smaller than the initial window leaves the window alone: it does not bind this flight.
-        control.cwnd = control.cwnd.max(self.first_flight.next_multiple_of(self.mss));
+        control.cwnd = control.cwnd.max(self.first_flight.next_multiple_of(u64::from(entry.mss)));
         // "The sender then paces all cwnd_0 packets over RTT_0 seconds."
-        control.pace(self.first_flight, entry.rtt, self.mss);
+        control.pace(self.first_flight, entry.rtt, u64::from(entry.mss));
         control.droppable = self.parameters.droppable;
         self.state = State::Pacing;
     }
@@ -100,7 +98,7 @@ impl Phase for JumpStart {
                 // two: the window is full, so both are seen here.
                 Self::stop_jumping(control);
                 self.state = State::Acknowledging;
-                let all = ack.sent + self.mss > self.first_flight;
+                let all = ack.sent + u64::from(ack.mss) > self.first_flight;
                 self.normal(ack, control);
                 Step::Over(if all { Exit::PacedOut } else { Exit::FirstAck })
             }
@@ -121,8 +119,8 @@ impl Phase for JumpStart {
                 // the flight.
                 let r = ack.retransmitted - retransmitted;
                 let delivered = self.first_flight.saturating_sub(r);
-                control.cwnd = control.cwnd.min((delivered / 2).max(self.mss));
-                control.ssthresh = control.cwnd.max(2 * self.mss);
+                control.cwnd = control.cwnd.min((delivered / 2).max(u64::from(ack.mss)));
+                control.ssthresh = control.cwnd.max(2 * u64::from(ack.mss));
                 self.state = State::SlowStart;
                 Step::Exit(Exit::Loss)
             }
@@ -138,7 +136,7 @@ impl Phase for JumpStart {
         }
         self.state = State::Repairing { retransmitted: self.retransmitted };
         // "the sender will halve its cwnd and retransmit the lost packet": RFC 5681 equation (4).
-        control.ssthresh = (event.base / 2).max(2 * self.mss);
+        control.ssthresh = (event.base / 2).max(2 * u64::from(event.mss));
         control.cwnd = control.ssthresh;
         Step::Over(event.trigger.into())
     }
@@ -195,12 +193,13 @@ mod tests {
             sent: sent * MSS,
             retransmitted: retransmitted * MSS,
             flags,
+            mss: MSS as u32,
             ..Ack::default()
         }
     }
 
     fn congestion(trigger: Trigger, base: u64) -> Congestion {
-        Congestion { trigger, base: base * MSS, ..Congestion::default() }
+        Congestion { trigger, base: base * MSS, mss: MSS as u32, ..Congestion::default() }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::scheme;
 use firstflight_contract::{Ack, Congestion, Control, Entry, Phase, Role, Step, slow_start};
 
 /// Slow start up to a window, linear growth above it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct LimitedSlowStart {
     parameters: Parameters,
     limited: Limited,
@@ -26,12 +26,6 @@ scheme! {
         // `max_ssthresh` in segments. RFC 3742 section 2: "max_ssthresh SHOULD be set to 100 MSS".
         /// window above which growth is limited (RFC 3742 section 2); below 2 packets counts as 2
         max_ssthresh: u64 = 100 packets,
-    }
-}
-
-impl Default for LimitedSlowStart {
-    fn default() -> Self {
-        Self { parameters: Parameters::default(), limited: Limited::NEVER }
     }
 }
 
@@ -59,10 +53,14 @@ pub(crate) struct Limited {
     remainder: u64,
 }
 
-impl Limited {
-    /// Slow start's growth.
-    pub(crate) const NEVER: Self = Self::above(u64::MAX);
+impl Default for Limited {
+    /// No limit: slow start's growth.
+    fn default() -> Self {
+        Self::above(u64::MAX)
+    }
+}
 
+impl Limited {
     /// Growth limited above a window of `max_ssthresh` bytes, two at least.
     pub(crate) const fn above(max_ssthresh: u64) -> Self {
         Self { half: max_ssthresh / 2, remainder: 0 }
@@ -99,7 +97,10 @@ mod tests {
 
     fn round(phase: &mut LimitedSlowStart, control: &mut Control) {
         for _ in 0..control.cwnd / MSS {
-            assert_eq!(phase.on_ack(&Ack { acked: MSS, growth: MSS, ..Ack::default() }, control), Step::Stay);
+            assert_eq!(
+                phase.on_ack(&Ack { acked: MSS, growth: MSS, mss: MSS as u32, ..Ack::default() }, control),
+                Step::Stay
+            );
         }
     }
 
@@ -117,7 +118,8 @@ mod tests {
         // max_ssthresh 100, so K = int(cwnd/50): 101 -> 2, 149 -> 2, 150 -> 3, 1000 -> 20.
         for (window, k) in [(101, 2), (149, 2), (150, 3), (1000, 20)] {
             let (mut phase, mut control) = (phase(100), Control { cwnd: window * MSS, ..Control::default() });
-            let _ = phase.on_ack(&Ack { acked: MSS, growth: MSS, ..Ack::default() }, &mut control);
+            let _ = phase
+                .on_ack(&Ack { acked: MSS, growth: MSS, mss: MSS as u32, ..Ack::default() }, &mut control);
             assert_eq!(control.cwnd, window * MSS + MSS / k, "window {window}");
         }
     }
@@ -150,7 +152,8 @@ mod tests {
         // int(MSS/K) would lose: 1000 ACKs add 500 bytes.
         let (mut phase, mut control) = (phase(100), Control { cwnd: 100_000 * MSS, ..Control::default() });
         for _ in 0..1000 {
-            let _ = phase.on_ack(&Ack { acked: MSS, growth: MSS, ..Ack::default() }, &mut control);
+            let _ = phase
+                .on_ack(&Ack { acked: MSS, growth: MSS, mss: MSS as u32, ..Ack::default() }, &mut control);
         }
         assert_eq!(control.cwnd, 100_000 * MSS + 500);
     }
@@ -160,7 +163,7 @@ mod tests {
         let (mut phase, mut control) =
             (phase(100), Control { cwnd: 199_600, ssthresh: 200 * MSS, ..Control::default() });
         // K = int(199.6/50) = 3: 333 bytes, then 333 more reach 200 000.
-        let ack = Ack { acked: MSS, growth: MSS, ..Ack::default() };
+        let ack = Ack { acked: MSS, growth: MSS, mss: MSS as u32, ..Ack::default() };
         assert_eq!(phase.on_ack(&ack, &mut control), Step::Stay);
         assert_eq!(phase.on_ack(&ack, &mut control), Step::Exit(Exit::Threshold));
     }

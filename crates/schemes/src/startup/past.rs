@@ -59,7 +59,6 @@ enum State {
 pub struct Past {
     parameters: Parameters,
     state: State,
-    mss: u64,
 }
 
 scheme! {
@@ -114,12 +113,12 @@ impl Train {
 
 impl Past {
     /// Sends the next train, of about `size` bytes.
-    fn begin(&mut self, size: u64, delivered: u64, rtt: Nanos, control: &mut Control) {
+    fn begin(&mut self, size: u64, delivered: u64, rtt: Nanos, control: &mut Control, mss: u64) {
         // A fraction of a segment does not leave.
-        let size = (size.min(MAX_TRAIN) / self.mss).max(1) * self.mss;
+        let size = (size.min(MAX_TRAIN) / mss).max(1) * mss;
         control.cwnd = size;
         if rtt > Nanos::ZERO {
-            control.pace(size, Nanos(mul_div(rtt.0, self.parameters.spread.0, ONE)), self.mss);
+            control.pace(size, Nanos(mul_div(rtt.0, self.parameters.spread.0, ONE)), mss);
         }
         self.state = State::Probing(Train::new(size, delivered));
     }
@@ -131,13 +130,13 @@ impl Past {
             None if train.size >= control.ssthresh => (control.ssthresh, Exit::Threshold),
             None => {
                 let next = if train.limited { train.size } else { 2 * train.size };
-                self.begin(next.min(control.ssthresh), ack.delivered, ack.min_rtt, control);
+                self.begin(next.min(control.ssthresh), ack.delivered, ack.min_rtt, control, ack.mss.into());
                 return Step::Stay;
             }
         };
-        control.cwnd = window.clamp(2 * self.mss, MAX_TRAIN);
+        control.cwnd = window.clamp(2 * u64::from(ack.mss), MAX_TRAIN);
         control.ssthresh = control.cwnd;
-        control.pace(control.cwnd, ack.min_rtt, self.mss);
+        control.pace(control.cwnd, ack.min_rtt, u64::from(ack.mss));
         self.state = State::Found;
         Step::Over(reason)
     }
@@ -145,11 +144,10 @@ impl Past {
 
 impl Phase for Past {
     fn enter(&mut self, entry: &Entry, control: &mut Control) {
-        self.mss = entry.mss.into();
         control.stop_pacing();
         self.state = State::SlowStart;
         if entry.why == Why::Connect {
-            self.begin(control.cwnd, 0, entry.rtt, control);
+            self.begin(control.cwnd, 0, entry.rtt, control, entry.mss.into());
         }
     }
 
@@ -162,7 +160,7 @@ impl Phase for Past {
             State::SlowStart => slow_start(ack, control),
             State::Probing(train) => {
                 // The window is what is left of the train, so that nothing follows it.
-                control.cwnd = control.cwnd.saturating_sub(ack.acked).max(self.mss);
+                control.cwnd = control.cwnd.saturating_sub(ack.acked).max(u64::from(ack.mss));
                 train.note(ack);
                 if ack.delivered < train.end || ack.growth == 0 {
                     return Step::Stay;
@@ -184,7 +182,7 @@ impl Phase for Past {
         match self.state {
             State::Probing(train) if event.trigger != Trigger::Timeout => {
                 // RFC 5681 equation (4), of the whole train: what is in flight is only the rest of it.
-                control.ssthresh = (train.size / 2).max(2 * self.mss);
+                control.ssthresh = (train.size / 2).max(2 * u64::from(event.mss));
                 control.cwnd = control.cwnd.min(control.ssthresh);
                 self.state = State::Repairing(train, event.trigger);
                 Step::Over(event.trigger.into())

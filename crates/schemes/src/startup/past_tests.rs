@@ -49,6 +49,7 @@ impl Path {
                 growth: MSS,
                 delivered: self.delivered,
                 flags: self.flags,
+                mss: MSS as u32,
                 ..Ack::default()
             };
             step = self.phase.on_ack(&ack, &mut self.control);
@@ -88,7 +89,7 @@ fn the_first_train_slower_than_it_left_gives_the_paths_rate_and_bdp() {
         assert_eq!((path.control.cwnd, path.control.ssthresh), (125 * MSS, 125 * MSS));
         // The window leaves at the rate that was found, and the first ACK ends that.
         assert_eq!(path.control.pacing, Rate(10_000_000));
-        let ack = Ack { acked: MSS, growth: MSS, ..Ack::default() };
+        let ack = Ack { acked: MSS, growth: MSS, mss: MSS as u32, ..Ack::default() };
         assert_eq!(path.phase.on_ack(&ack, &mut path.control), Step::Exit(Exit::Delivery));
         assert_eq!((path.control.pacing, path.control.cwnd), (Rate::NONE, 125 * MSS));
     }
@@ -119,7 +120,14 @@ fn nothing_follows_a_train_before_its_last_ack() {
     let mut path = Path::new(10, Nanos::from_micros(800), RTT);
     for left in (1..10).rev() {
         path.delivered += MSS;
-        let ack = Ack { acked: MSS, growth: MSS, delivered: path.delivered, rtt: RTT, ..Ack::default() };
+        let ack = Ack {
+            acked: MSS,
+            growth: MSS,
+            delivered: path.delivered,
+            rtt: RTT,
+            mss: MSS as u32,
+            ..Ack::default()
+        };
         assert_eq!(path.phase.on_ack(&ack, &mut path.control), Step::Stay);
         // What is in flight or still to be sent of the ten.
         assert_eq!(path.control.cwnd, left * MSS);
@@ -156,9 +164,17 @@ fn the_threshold_bounds_the_trains() {
 #[test]
 fn a_loss_leaves_half_of_the_train_not_of_what_is_left_of_it() {
     let mut path = Path::new(80, Nanos::from_micros(800), RTT);
-    let ack = Ack { acked: 70 * MSS, growth: MSS, delivered: 70 * MSS, rtt: RTT, ..Ack::default() };
+    let ack = Ack {
+        acked: 70 * MSS,
+        growth: MSS,
+        delivered: 70 * MSS,
+        rtt: RTT,
+        mss: MSS as u32,
+        ..Ack::default()
+    };
     assert_eq!(path.phase.on_ack(&ack, &mut path.control), Step::Stay);
-    let loss = Congestion { base: 10 * MSS, trigger: Trigger::Loss, ..Congestion::default() };
+    let loss =
+        Congestion { base: 10 * MSS, trigger: Trigger::Loss, mss: MSS as u32, ..Congestion::default() };
     assert_eq!(path.phase.on_congestion(&loss, &mut path.control), Step::Over(Exit::Loss));
     // Ten packets are in flight; slow start leads to forty.
     assert_eq!((path.control.cwnd, path.control.ssthresh), (10 * MSS, 40 * MSS));
@@ -171,7 +187,8 @@ fn a_loss_leaves_half_of_the_train_not_of_what_is_left_of_it() {
 #[test]
 fn a_spurious_loss_lets_the_train_go_on_unjudged() {
     let mut path = Path::new(80, Nanos::from_micros(800), RTT);
-    let loss = Congestion { base: 80 * MSS, trigger: Trigger::Loss, ..Congestion::default() };
+    let loss =
+        Congestion { base: 80 * MSS, trigger: Trigger::Loss, mss: MSS as u32, ..Congestion::default() };
     assert_eq!(path.phase.on_congestion(&loss, &mut path.control), Step::Over(Exit::Loss));
     path.phase.on_spurious();
     // The host restores the registers.
@@ -182,11 +199,12 @@ fn a_spurious_loss_lets_the_train_go_on_unjudged() {
 #[test]
 fn a_timeout_is_followed_by_slow_start() {
     let mut path = Path::new(80, Nanos::from_micros(800), RTT);
-    let timeout = Congestion { base: 80 * MSS, trigger: Trigger::Timeout, ..Congestion::default() };
+    let timeout =
+        Congestion { base: 80 * MSS, trigger: Trigger::Timeout, mss: MSS as u32, ..Congestion::default() };
     assert_eq!(path.phase.on_congestion(&timeout, &mut path.control), Step::Exit(Exit::Timeout));
     path.control.cwnd = MSS;
     path.phase.enter(&Entry { why: Why::Timeout, mss: MSS as u32, ..Entry::default() }, &mut path.control);
-    let ack = Ack { acked: MSS, growth: MSS, ..Ack::default() };
+    let ack = Ack { acked: MSS, growth: MSS, mss: MSS as u32, ..Ack::default() };
     let _ = path.phase.on_ack(&ack, &mut path.control);
     assert_eq!((path.control.cwnd, path.control.pacing), (2 * MSS, Rate::NONE));
 }

@@ -119,7 +119,15 @@ mod tests {
 
     fn ack(sent: u64, in_flight: u64) -> Ack {
         let [sent, in_flight] = [sent, in_flight].map(|packets| packets * MSS);
-        Ack { acked: MSS, growth: MSS, sent, in_flight, pipe: in_flight - MSS, ..Ack::default() }
+        Ack {
+            acked: MSS,
+            growth: MSS,
+            sent,
+            in_flight,
+            pipe: in_flight - MSS,
+            mss: MSS as u32,
+            ..Ack::default()
+        }
     }
 
     #[test]
@@ -205,7 +213,8 @@ mod tests {
     #[test]
     fn a_loss_ends_the_pacing_and_leaves_the_reduction_to_avoidance() {
         let (mut phase, mut control) = start::<Miss>(Why::Connect, plan(20, 20));
-        let loss = Congestion { trigger: Trigger::Loss, base: 20 * MSS, ..Congestion::default() };
+        let loss =
+            Congestion { trigger: Trigger::Loss, base: 20 * MSS, mss: MSS as u32, ..Congestion::default() };
         assert_eq!(phase.on_congestion(&loss, &mut control), Step::Exit(Exit::Loss));
         assert_eq!((control.cwnd, control.pacing), (20 * MSS, Rate::NONE));
     }

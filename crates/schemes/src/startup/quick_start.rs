@@ -34,7 +34,6 @@ enum State {
 pub struct QuickStart {
     parameters: Parameters,
     state: State,
-    mss: u64,
     initial_window: u64,
 }
 
@@ -74,14 +73,13 @@ impl Phase for QuickStart {
     }
 
     fn enter(&mut self, entry: &Entry, control: &mut Control) {
-        self.mss = entry.mss.into();
         self.state = State::SlowStart;
         if entry.why != Why::Connect || entry.granted == Rate::NONE || entry.rtt == Nanos::ZERO {
             return;
         }
         // Section 4: QS-cwnd = R T / (MSS + H), in whole segments; not above the default window it is ignored.
-        let segments = entry.granted.bytes_in(entry.rtt) / (self.mss + HEADER);
-        let window = segments * self.mss;
+        let segments = entry.granted.bytes_in(entry.rtt) / (u64::from(entry.mss) + HEADER);
+        let window = segments * u64::from(entry.mss);
         if window <= control.cwnd {
             return;
         }
@@ -89,7 +87,7 @@ impl Phase for QuickStart {
         control.cwnd = window;
         // Paced, so that no burst goes out that the routers did not agree to: the window over one round trip.
         control.pacing = Rate::of(window, entry.rtt).max(Rate(1));
-        control.burst = self.mss;
+        control.burst = u64::from(entry.mss);
         self.state = State::Paced;
     }
 
@@ -132,7 +130,7 @@ impl Phase for QuickStart {
         // Where packets of the Quick-Start window are lost or marked, the sender reverts to the window it would have had
         // without the grant. Above half of what was out it is not to slow-start again: RFC 5681 equation (4).
         self.state = State::Repairing;
-        control.ssthresh = (event.base / 2).max(2 * self.mss);
+        control.ssthresh = (event.base / 2).max(2 * u64::from(event.mss));
         control.cwnd = self.initial_window;
         Step::Over(event.trigger.into())
     }
@@ -175,11 +173,11 @@ mod tests {
     }
 
     fn ack(in_flight: u64, flags: u32) -> Ack {
-        Ack { acked: MSS, growth: MSS, in_flight: in_flight * MSS, flags, ..Ack::default() }
+        Ack { acked: MSS, growth: MSS, in_flight: in_flight * MSS, flags, mss: MSS as u32, ..Ack::default() }
     }
 
     fn congestion(trigger: Trigger) -> Congestion {
-        Congestion { trigger, base: 60 * MSS, ..Congestion::default() }
+        Congestion { trigger, base: 60 * MSS, mss: MSS as u32, ..Congestion::default() }
     }
 
     #[test]

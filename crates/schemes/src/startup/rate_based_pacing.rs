@@ -120,7 +120,7 @@ mod tests {
     }
 
     fn ack(in_flight: u64) -> Ack {
-        Ack { acked: MSS, growth: MSS, in_flight: in_flight * MSS, ..Ack::default() }
+        Ack { acked: MSS, growth: MSS, in_flight: in_flight * MSS, mss: MSS as u32, ..Ack::default() }
     }
 
     #[test]
@@ -174,7 +174,8 @@ mod tests {
         phase.enter(&entry, &mut control);
         assert_eq!((control.cwnd, control.pacing), (MSS, Rate::NONE));
         let (mut phase, mut control) = resumed(24_000, 1000);
-        let event = Congestion { trigger: Trigger::Timeout, base: MSS, ..Congestion::default() };
+        let event =
+            Congestion { trigger: Trigger::Timeout, base: MSS, mss: MSS as u32, ..Congestion::default() };
         assert_eq!(phase.on_congestion(&event, &mut control), Step::Exit(Exit::Timeout));
         assert_eq!(control.pacing, Rate::NONE);
     }

@@ -41,7 +41,7 @@ mod tests {
     #[test]
     fn an_ack_per_segment_doubles_the_window_every_round_until_the_threshold() {
         let mut control = Control { cwnd: MSS, ssthresh: 32 * MSS, ..Control::default() };
-        let ack = Ack { acked: MSS, growth: MSS, ..Ack::default() };
+        let ack = Ack { acked: MSS, growth: MSS, mss: MSS as u32, ..Ack::default() };
         let mut windows = vec![];
         // The Adaptive Start paper's case: initial window 1, threshold 32: 1, 2, 4, 8, 16, then out at 32.
         for _ in 0..4 {
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn no_growth_allowed_is_no_growth() {
         let mut control = Control { cwnd: 10 * MSS, ..Control::default() };
-        let ack = Ack { acked: MSS, growth: 0, ..Ack::default() };
+        let ack = Ack { acked: MSS, growth: 0, mss: MSS as u32, ..Ack::default() };
         assert_eq!(SlowStart.on_ack(&ack, &mut control), Step::Stay);
         assert_eq!(control.cwnd, 10 * MSS);
     }

@@ -109,7 +109,7 @@ mod tests {
         while windows.len() < 10 {
             for n in 0..control.cwnd / MSS {
                 let flags = if n == 0 { Ack::ROUND_START } else { 0 };
-                let ack = Ack { acked: MSS, growth: MSS, flags, ..Ack::default() };
+                let ack = Ack { acked: MSS, growth: MSS, flags, mss: MSS as u32, ..Ack::default() };
                 if phase.on_ack(&ack, &mut control) == Step::Exit(Exit::Threshold) {
                     windows.push(control.cwnd as f64 / MSS as f64);
                     return windows;
@@ -158,7 +158,8 @@ mod tests {
         for (growth, flags, expected) in
             [(MSS, 0, 20_500), (0, 0, 20_500), (MSS, Ack::RECOVERY, 20_500), (2 * MSS, 0, 21_500)]
         {
-            let _ = phase.on_ack(&Ack { acked: MSS, growth, flags, ..Ack::default() }, &mut control);
+            let _ = phase
+                .on_ack(&Ack { acked: MSS, growth, flags, mss: MSS as u32, ..Ack::default() }, &mut control);
             assert_eq!(control.cwnd, expected);
         }
     }

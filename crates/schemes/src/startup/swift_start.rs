@@ -32,7 +32,6 @@ enum State {
 pub struct SwiftStart {
     parameters: Parameters,
     state: State,
-    mss: u64,
     finder: PairFinder,
     pairs: Pairs,
 }
@@ -57,9 +56,9 @@ scheme! {
 }
 
 impl SwiftStart {
-    fn first_flight(&self) -> u64 {
+    fn first_flight(&self, mss: u64) -> u64 {
         // 2^40 bytes are beyond every path.
-        self.parameters.first_window.max(1).saturating_mul(self.mss).min(1 << 40)
+        self.parameters.first_window.max(1).saturating_mul(mss).min(1 << 40)
     }
 
     /// The first flight is acknowledged: moves the window to what its ACKs show.
@@ -72,7 +71,7 @@ impl SwiftStart {
         if window > control.cwnd {
             control.cwnd = window;
             // "packet pacing is also used to avoid initial burst"
-            control.pace(window, ack.min_rtt, self.mss);
+            control.pace(window, ack.min_rtt, u64::from(ack.mss));
             self.state = State::Pacing { until: ack.sent };
         }
     }
@@ -80,12 +79,11 @@ impl SwiftStart {
 
 impl Phase for SwiftStart {
     fn enter(&mut self, entry: &Entry, control: &mut Control) {
-        self.mss = entry.mss.into();
         control.stop_pacing();
         self.state = State::SlowStart;
         if entry.why == Why::Connect {
             (self.finder, self.pairs) = Default::default();
-            control.cwnd = self.first_flight();
+            control.cwnd = self.first_flight(entry.mss.into());
             self.state = State::Probing;
         }
     }
@@ -99,7 +97,7 @@ impl Phase for SwiftStart {
                 if let Some(pair) = self.finder.on_ack(ack) {
                     self.pairs.add(pair);
                 }
-                let all = ack.delivered >= self.first_flight();
+                let all = ack.delivered >= self.first_flight(ack.mss.into());
                 if all && ack.growth > 0 && !ack.is(Ack::RECOVERY) && step == Step::Stay {
                     self.settle(ack, control);
                 }
@@ -161,6 +159,7 @@ mod tests {
                 growth: MSS,
                 delivered: self.delivered,
                 sent: self.control.cwnd.saturating_add(self.delivered),
+                mss: MSS as u32,
                 ..Ack::default()
             };
             self.phase.on_ack(&ack, &mut self.control)
@@ -234,7 +233,7 @@ mod tests {
         for gap in [0, 200, 200, 200] {
             let _ = s.ack(Nanos::from_micros(gap));
         }
-        let loss = Congestion { trigger: Trigger::Loss, ..Congestion::default() };
+        let loss = Congestion { trigger: Trigger::Loss, mss: MSS as u32, ..Congestion::default() };
         assert_eq!(s.phase.on_congestion(&loss, &mut s.control), Step::Exit(Exit::Loss));
         assert_eq!(s.control.pacing, Rate::NONE);
         s.control.cwnd = MSS;

@@ -20,7 +20,6 @@ const ONE: u64 = 1 << ONE_BITS;
 #[derive(Clone, Debug, Default)]
 pub struct Vegas {
     parameters: Parameters,
-    mss: u64,
     backlog: Backlog,
     /// Whether the window grows with the ACKs of this flight.
     growing: bool,
@@ -47,7 +46,6 @@ scheme! {
 
 impl Phase for Vegas {
     fn enter(&mut self, entry: &Entry, _: &mut Control) {
-        self.mss = entry.mss.into();
         self.growing = false;
         if entry.why == Why::Connect {
             self.backlog = Backlog::default();
@@ -56,7 +54,7 @@ impl Phase for Vegas {
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
-        let waiting = self.backlog.on_ack(ack, self.mss);
+        let waiting = self.backlog.on_ack(ack, u64::from(ack.mss));
         if ack.is(Ack::RECOVERY) {
             return Step::Stay;
         }
@@ -67,16 +65,16 @@ impl Phase for Vegas {
             // "Vegas allows exponential growth only every other RTT. In between, the congestion window stays fixed so that a
             // valid comparison of the expected and actual rates can be made."
             self.growing = !self.growing;
-            if self.growing && segments(waiting, self.mss) > self.parameters.gamma {
+            if self.growing && segments(waiting, u64::from(ack.mss)) > self.parameters.gamma {
                 // ns-2: "slow-down a bit to ensure the net is not so congested". The threshold falls below any window, so
                 // that no slow start follows before the next timeout.
                 let cut = mul_shift(control.cwnd, self.parameters.cut.0, ONE_BITS);
-                control.ssthresh = 2 * self.mss;
+                control.ssthresh = 2 * u64::from(ack.mss);
                 control.cwnd = (control.cwnd - cut).max(control.ssthresh).min(control.cwnd);
                 return Step::Exit(Exit::Delay);
             }
         }
-        if self.growing && limits(control.cwnd, ack, self.mss) {
+        if self.growing && limits(control.cwnd, ack, u64::from(ack.mss)) {
             return slow_start(ack, control);
         }
         Step::Stay
@@ -141,6 +139,7 @@ mod tests {
                 delivered: self.delivered * MSS,
                 in_flight: (outstanding + 1) * MSS,
                 pipe: outstanding * MSS,
+                mss: MSS as u32,
                 ..Ack::default()
             };
             let step = phase.on_ack(&ack, &mut self.control);
@@ -222,7 +221,14 @@ mod tests {
         for (cwnd, pipe, grown) in [(10, 7, 1), (10, 6, 0)] {
             let mut control = Control { cwnd: cwnd * MSS, ..Control::default() };
             let delivered = sender.delivered * MSS;
-            let ack = Ack { rtt: BASE, growth: MSS, pipe: pipe * MSS, delivered, ..Ack::default() };
+            let ack = Ack {
+                rtt: BASE,
+                growth: MSS,
+                pipe: pipe * MSS,
+                delivered,
+                mss: MSS as u32,
+                ..Ack::default()
+            };
             assert_eq!(phase.on_ack(&ack, &mut control), Step::Stay);
             assert_eq!(control.cwnd, (cwnd + grown) * MSS);
         }

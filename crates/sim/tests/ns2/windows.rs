@@ -63,7 +63,7 @@ fn epochs(mut phase: AnyPhase, growth: u64, samples: &[Sample]) -> Vec<Epoch> {
         let mut left = [0.0; 2];
         if let (Some(last), Some(first)) = (before, of.clone().next()) {
             let base = (last.cwnd * MSS as f64) as u64;
-            let event = Congestion { base, trigger: Trigger::Loss, ..Congestion::default() };
+            let event = Congestion { base, trigger: Trigger::Loss, mss: MSS as u32, ..Congestion::default() };
             let _ = phase.on_congestion(&event, &mut control);
             left = [first.ssthresh, packets(&control)];
         }
@@ -75,7 +75,7 @@ fn epochs(mut phase: AnyPhase, growth: u64, samples: &[Sample]) -> Vec<Epoch> {
         let (mut acks, mut end) = (start.acks, start);
         for sample in grown {
             for _ in acks..sample.acks {
-                let ack = Ack { acked: MSS, growth, ..Ack::default() };
+                let ack = Ack { acked: MSS, growth, mss: MSS as u32, ..Ack::default() };
                 let _ = phase.on_ack(&ack, &mut control);
             }
             (acks, end) = (sample.acks, sample);

@@ -25,7 +25,6 @@ const LEAST_COUNT: u64 = 2;
 /// CUBIC in the kernel's integers. The kernel's name of a field stands beside it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Linux {
-    mss: u64,
     /// Nanoseconds.
     jiffy: u64,
     /// The jiffies counter, and when it moves on, nanoseconds: a division a jiffy instead of an ACK.
@@ -68,7 +67,6 @@ impl Linux {
         if matches!(entry.why, Why::Connect | Why::Migrate) {
             *self = Self::default();
         }
-        self.mss = entry.mss.into();
         self.jiffy = parameters.jiffy.0.max(1);
         self.hold = 1_000_000_000 / 32 / self.jiffy;
         // bic_scale, 41 for 0.4: the kernel takes C in tenths of 1/1024.
@@ -85,12 +83,12 @@ impl Linux {
         }
         self.leave_out_idle(ack);
         let bytes = self.partial + ack.growth;
-        let acked = bytes / self.mss;
-        self.partial = bytes - acked * self.mss;
+        let acked = bytes / u64::from(ack.mss);
+        self.partial = bytes - acked * u64::from(ack.mss);
         if acked > 0 {
             let now = self.clock(ack.now);
-            self.update(control.cwnd / self.mss, acked, now, ack.min_rtt);
-            control.cwnd += self.grow(acked) * self.mss;
+            self.update(control.cwnd / u64::from(ack.mss), acked, now, ack.min_rtt);
+            control.cwnd += self.grow(acked) * u64::from(ack.mss);
         }
     }
 
@@ -101,7 +99,7 @@ impl Linux {
         control: &mut Control,
     ) {
         let beta = beta(parameters);
-        let window = control.cwnd / self.mss;
+        let window = control.cwnd / u64::from(event.mss);
         self.w_max = if parameters.fast_convergence && window < self.w_max {
             window * (1024 + beta) / 2048
         } else {
@@ -109,7 +107,7 @@ impl Linux {
         };
         self.epoch = None;
         self.credit = 0;
-        control.ssthresh = (event.base / self.mss * beta / 1024).max(2) * self.mss;
+        control.ssthresh = (event.base / u64::from(event.mss) * beta / 1024).max(2) * u64::from(event.mss);
         control.cwnd = control.ssthresh;
         if event.trigger == Trigger::Timeout {
             // A timeout forgets everything: growth is as before the first loss.

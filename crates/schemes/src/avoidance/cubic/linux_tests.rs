@@ -7,7 +7,7 @@ const JIFFY: Nanos = Nanos::from_millis(4);
 const MSS: u64 = 1000;
 
 fn congestion(base: u64, trigger: Trigger) -> Congestion {
-    Congestion { base, trigger, ..Congestion::default() }
+    Congestion { base, trigger, mss: MSS as u32, ..Congestion::default() }
 }
 
 /// A flow whose window is always full.
@@ -46,6 +46,7 @@ impl Flow {
             growth: packets * MSS,
             in_flight: self.control.cwnd,
             flags,
+            mss: MSS as u32,
             ..Ack::default()
         };
         self.cubic.on_ack(&ack, &mut self.control);
@@ -101,6 +102,7 @@ fn a_segment_acknowledged_in_parts_counts_once() {
             min_rtt: flow.rtt,
             growth: MSS / 4,
             in_flight: flow.control.cwnd,
+            mss: MSS as u32,
             ..Ack::default()
         };
         flow.cubic.on_ack(&ack, &mut flow.control);
@@ -331,7 +333,15 @@ fn time_that_the_application_left_unused_counts() {
     for _ in 0..200 {
         flow.now += flow.rtt;
         let (now, min_rtt) = (flow.now, flow.rtt);
-        let ack = Ack { now, rtt: min_rtt, min_rtt, acked: MSS, in_flight: 50 * MSS, ..Ack::default() };
+        let ack = Ack {
+            now,
+            rtt: min_rtt,
+            min_rtt,
+            acked: MSS,
+            in_flight: 50 * MSS,
+            mss: MSS as u32,
+            ..Ack::default()
+        };
         flow.cubic.on_ack(&ack, &mut flow.control);
     }
     assert_eq!((flow.window(), flow.cubic.epoch), (70, epoch));

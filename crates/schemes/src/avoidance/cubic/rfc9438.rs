@@ -112,18 +112,26 @@ impl Rfc9438 {
     }
 
     pub(super) fn enter(&mut self, parameters: &Parameters, entry: &Entry) {
-        self.mss = entry.mss.into();
-        let c = parameters.c.0 * self.mss;
-        self.scale = mul_shift(c, CUBIC_TICK, 32 + CUBIC_TICK_BITS - SCALE_BITS).max(1);
-        // Section 4.3: alpha_cubic = 3 (1 - beta_cubic) / (1 + beta_cubic)
-        self.alpha = mul_div(self.mss << ALPHA_BITS, 3 * (ONE - parameters.beta.0), ONE + parameters.beta.0);
+        self.set_mss(parameters, entry.mss);
         // W_max and cwnd_prior stay: a loss in the slow start after a timeout still compares with them.
         self.stage.begun = false;
         self.stage.reduced = false;
     }
 
+    /// The constants that depend on the segment size.
+    fn set_mss(&mut self, parameters: &Parameters, mss: u32) {
+        self.mss = mss.into();
+        let c = parameters.c.0 * self.mss;
+        self.scale = mul_shift(c, CUBIC_TICK, 32 + CUBIC_TICK_BITS - SCALE_BITS).max(1);
+        // Section 4.3: alpha_cubic = 3 (1 - beta_cubic) / (1 + beta_cubic)
+        self.alpha = mul_div(self.mss << ALPHA_BITS, 3 * (ONE - parameters.beta.0), ONE + parameters.beta.0);
+    }
+
     #[inline]
-    pub(super) fn on_ack(&mut self, ack: &Ack, control: &mut Control) {
+    pub(super) fn on_ack(&mut self, parameters: &Parameters, ack: &Ack, control: &mut Control) {
+        if u64::from(ack.mss) != self.mss {
+            self.set_mss(parameters, ack.mss);
+        }
         if ack.is(Ack::RECOVERY) {
             return;
         }
@@ -196,8 +204,8 @@ impl Rfc9438 {
         let reduced = Self::times(event.base, parameters.beta.0);
         let floor = if event.trigger == Trigger::Mark { 1 } else { 2 };
         self.stage.cwnd_prior = cwnd;
-        control.cwnd = reduced.max(floor * self.mss);
-        control.ssthresh = reduced.max(2 * self.mss);
+        control.cwnd = reduced.max(floor * u64::from(event.mss));
+        control.ssthresh = reduced.max(2 * u64::from(event.mss));
         self.stage.begun = false;
         self.stage.reduced = true;
     }

@@ -11,7 +11,7 @@ fn cubic(mss: u64) -> Rfc9438 {
 }
 
 fn congestion(base: u64, trigger: Trigger) -> Congestion {
-    Congestion { base, trigger, ..Congestion::default() }
+    Congestion { base, trigger, mss: MSS as u32, ..Congestion::default() }
 }
 
 /// A flow of one packet an ACK, each `rtt/window` after the one before.
@@ -34,8 +34,16 @@ impl Flow {
 
     fn ack(&mut self, packets: u64, flags: u32) {
         let bytes = packets * self.mss;
-        let ack = Ack { now: self.now, srtt: self.rtt, acked: bytes, growth: bytes, flags, ..Ack::default() };
-        self.cubic.on_ack(&ack, &mut self.control);
+        let ack = Ack {
+            now: self.now,
+            srtt: self.rtt,
+            acked: bytes,
+            growth: bytes,
+            flags,
+            mss: self.mss as u32,
+            ..Ack::default()
+        };
+        self.cubic.on_ack(&Parameters::default(), &ack, &mut self.control);
         self.now += Nanos(self.rtt.0 * bytes / self.control.cwnd);
     }
 }

@@ -135,8 +135,15 @@ impl Told {
     fn new() -> Self {
         let (mut bbr, mut control) = (Bbr::default(), Control { cwnd: 10 * MSS, ..Control::default() });
         bbr.enter(&Entry { rtt: RTT, mss: MSS as u32, ..Entry::default() }, &mut control);
-        let ack =
-            Ack { now: RTT, rtt: RTT, srtt: RTT, min_rtt: RTT, rate: Rate(10_000_000), ..Ack::default() };
+        let ack = Ack {
+            now: RTT,
+            rtt: RTT,
+            srtt: RTT,
+            min_rtt: RTT,
+            rate: Rate(10_000_000),
+            mss: MSS as u32,
+            ..Ack::default()
+        };
         Self { bbr, control, ack }
     }
 
@@ -173,7 +180,7 @@ impl Told {
     }
 
     fn congestion(&mut self, trigger: Trigger) {
-        let event = Congestion { now: self.ack.now, trigger, ..Congestion::default() };
+        let event = Congestion { now: self.ack.now, trigger, mss: MSS as u32, ..Congestion::default() };
         assert_eq!(self.bbr.on_congestion(&event, &mut self.control), Step::Stay);
     }
 
@@ -250,8 +257,16 @@ fn without_an_rtt_a_millisecond_is_assumed_until_one_is_known() {
     near(pace(&control), 10.0 * 2.887 * 0.99, 0.05);
     // Its own first sample: 10 segments in 50 ms are 0.2 a millisecond (the window may have grown by then).
     let rtt = Nanos::from_millis(50);
-    let ack =
-        Ack { now: rtt, srtt: rtt, rtt, acked: MSS, delivered: MSS, rate: Rate(8_000), ..Ack::default() };
+    let ack = Ack {
+        now: rtt,
+        srtt: rtt,
+        rtt,
+        acked: MSS,
+        delivered: MSS,
+        rate: Rate(8_000),
+        mss: MSS as u32,
+        ..Ack::default()
+    };
     let _ = bbr.on_ack(&ack, &mut control);
     near(pace(&control), 0.2 * 2.887 * 0.99, 0.001);
 }
@@ -433,7 +448,8 @@ fn probing_begins_in_any_phase_but_the_one_that_gives_back() {
 fn a_chain_of_bbr_alone_reports_when_the_pipe_was_full() {
     let mut chain = Chain::new(vec![AnyPhase::by_label("bbr").expect("registered")]).expect("whole");
     chain.start(&Entry { rtt: RTT, mss: MSS as u32, ..Entry::default() }, 10 * MSS, u64::MAX);
-    let mut ack = Ack { rtt: RTT, srtt: RTT, rate: Rate(10_000_000), acked: MSS, ..Ack::default() };
+    let mut ack =
+        Ack { rtt: RTT, srtt: RTT, rate: Rate(10_000_000), acked: MSS, mss: MSS as u32, ..Ack::default() };
     for round in 1..=4 {
         assert_eq!(chain.startup_exit(), None, "round {round}");
         ack.now += RTT;

@@ -38,13 +38,19 @@ impl Replay {
             rate: Rate(rate),
             prior_delivered: prior * mss,
             flags: flags as u32,
+            mss: mss as u32,
             ..Ack::default()
         };
         let _ = self.bbr.on_ack(&ack, &mut self.control);
     }
 
     fn congestion(&mut self, now: u64, trigger: Trigger) {
-        let event = Congestion { now: Nanos::from_micros(now), trigger, ..Congestion::default() };
+        let event = Congestion {
+            now: Nanos::from_micros(now),
+            trigger,
+            mss: self.mss as u32,
+            ..Congestion::default()
+        };
         let _ = self.bbr.on_congestion(&event, &mut self.control);
     }
 

@@ -106,6 +106,7 @@ impl Path {
             rate: sample.rate(),
             prior_delivered: sample.prior_delivered,
             flags: if sample.limited { Ack::RATE_LIMITED } else { 0 },
+            mss: MSS as u32,
             ..Ack::default()
         };
         self.in_flight -= 1;
