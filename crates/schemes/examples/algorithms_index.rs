@@ -1,5 +1,4 @@
-//! Writes `docs/algorithms/README.md` from the registry: `cargo run -p firstflight-control --example
-//! algorithms_index`.
+//! Writes `docs/algorithms/README.md` from the registry and adds new labels to `tests/labels.txt`; `make regenerate` runs it.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -19,13 +18,12 @@ pub(crate) fn index() -> String {
     let mut page = String::from(
         "# Algorithms\n\n\
          Every scheme that a scenario can name, from the registry. This page is generated: change \
-         `crates/schemes/src/registry.rs` or `not_implemented.rs` and run\n\
-         `cargo run -p firstflight-control --example algorithms_index`.\n",
+         the scheme's file or\n`crates/schemes/src/not_implemented.rs` and run `make regenerate`.\n",
     );
     for (title, role) in [
         ("Start-up", Role::Startup),
         ("Congestion avoidance", Role::Avoidance),
-        ("Both in one", Role::Standalone),
+        ("Start-up and avoidance in one", Role::Standalone),
     ] {
         let schemes: Vec<&Info> = SCHEMES.iter().filter(|s| s.role == role).collect();
         if schemes.is_empty() {
@@ -47,19 +45,33 @@ pub(crate) fn index() -> String {
             );
         }
     }
-    page +=
-        "\n## To come\n\nLabels that are reserved.\n\n| label | what it will do | source |\n|---|---|---|\n";
+    page += "\n## Planned\n\nTheir labels are reserved.\n\n| label | rule | source |\n|---|---|---|\n";
     for planned in PLANNED {
         let _ = writeln!(page, "| `{}` | {} | {} |", planned.name, planned.why, planned.source);
     }
-    page += "\n## Not built\n\nWhat the papers name and no scheme here can honestly be.\n\n\
-             | name | why not | named in |\n|---|---|---|\n";
+    page += "\n## Not implemented\n\nSchemes that papers name and whose text does not suffice to implement them.\n\n\
+             | name | reason | named in |\n|---|---|---|\n";
     for absent in NOT_IMPLEMENTED {
         let _ = writeln!(page, "| {} | {} | {} |", absent.name, absent.why, absent.source);
     }
     page
 }
 
+/// The labels of the registry and of the planned schemes.
+pub(crate) fn labels() -> impl Iterator<Item = &'static str> {
+    SCHEMES.iter().map(|scheme| scheme.label).chain(PLANNED.iter().map(|planned| planned.name))
+}
+
 fn main() -> std::io::Result<()> {
-    std::fs::write(folder().join("README.md"), index())
+    std::fs::write(folder().join("README.md"), index())?;
+    // A released label is never removed.
+    let released = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/labels.txt");
+    let mut text = std::fs::read_to_string(&released)?;
+    for label in labels() {
+        if text.lines().all(|known| known != label) {
+            text += label;
+            text.push('\n');
+        }
+    }
+    std::fs::write(&released, text)
 }

@@ -4,6 +4,8 @@
 //! that the same source runs in the simulator, over QUIC and in the Linux kernel. A connection runs a chain of schemes:
 //! start-up schemes, which end, then one scheme that does not.
 
+#![cfg_attr(not(test), no_std)]
+
 extern crate alloc;
 
 // For the macros, which other crates use.

@@ -1,5 +1,4 @@
-//! Every scheme is its file, its line in the registry and its page, and its parameters are what its page
-//! says.
+//! Every scheme has its file, its line in the registry and its page; the page states its parameters.
 
 #[path = "../examples/algorithms_index.rs"]
 #[expect(dead_code, reason = "the example's main belongs to the example")]
@@ -8,19 +7,14 @@ mod algorithms_index;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use algorithms_index::{folder, index};
+use algorithms_index::{folder, index, labels};
 use firstflight_contract::{Nanos, Rate, Role};
 use firstflight_schemes::not_implemented::{NOT_IMPLEMENTED, PLANNED};
 use firstflight_schemes::registry::{AnyPhase, ParamError, SCHEMES};
 use firstflight_schemes::scheme::{Param, ParamKind, Value};
 
-/// The labels that scenarios and scripts rely on; a scheme outside this list has no stable name.
-const STARTUP_LABELS: &str = "slow-start limited-slow-start smooth-start hoe vegas adaptive-start \
-    hybrid-slow-start hystart-linux hystart++ swift-start fast-start delay-slow-start quick-start jump-start \
-    liss iss miss js spand cached averaged congestion-manager rate-based-pacing past aron-druschel rapid-start \
-    search suss careful-resume paced-chirping halfback";
-const AVOIDANCE_LABELS: &str = "reno vegas westwood highspeed scalable bic cubic h-tcp fast exp xcp vcp";
-const WHOLE_LABELS: &str = "bbr";
+/// Labels of released versions, one a line, on which scenarios and scripts rely. `make regenerate` adds labels.
+const RELEASED: &str = include_str!("labels.txt");
 
 fn source_file(label: &str, role: Role) -> PathBuf {
     let folder = match role {
@@ -58,30 +52,27 @@ fn parse(param: &Param) -> Option<Value> {
 }
 
 #[test]
-fn labels_are_unique_and_stable_names_of_their_role() {
+fn no_two_schemes_have_one_label_in_one_role() {
     let mut seen = BTreeSet::new();
     for scheme in SCHEMES {
         assert!(seen.insert((scheme.role, scheme.label)), "{} is registered twice", scheme.label);
-        let labels = match scheme.role {
-            Role::Startup => STARTUP_LABELS,
-            Role::Avoidance => AVOIDANCE_LABELS,
-            Role::Standalone => WHOLE_LABELS,
-        };
-        assert!(labels.split_whitespace().any(|l| l == scheme.label), "{} is no stable label", scheme.label);
+    }
+    for planned in PLANNED {
+        let registered = SCHEMES.iter().any(|scheme| scheme.label == planned.name);
+        assert!(!registered, "{} is registered and still listed as planned", planned.name);
     }
 }
 
 #[test]
-fn what_is_to_come_has_a_reserved_label_and_is_not_here_yet() {
-    let reserved = [STARTUP_LABELS, AVOIDANCE_LABELS, WHOLE_LABELS];
-    let reserved = || reserved.iter().flat_map(|labels| labels.split_whitespace());
-    let registered = |label: &str| SCHEMES.iter().any(|scheme| scheme.label == label);
-    for planned in PLANNED {
-        assert!(reserved().any(|label| label == planned.name), "{} is no stable label", planned.name);
-        assert!(!registered(planned.name), "{} is registered, and no longer to come", planned.name);
-    }
-    for absent in NOT_IMPLEMENTED {
-        assert!(!reserved().any(|label| label == absent.name), "{} has a label", absent.name);
+fn the_released_labels_are_those_of_the_registry_and_of_the_planned_schemes() {
+    let known: BTreeSet<_> = labels().collect();
+    let released: BTreeSet<_> = RELEASED.lines().collect();
+    let gone: Vec<_> = released.difference(&known).collect();
+    assert!(gone.is_empty(), "released labels that no scheme has: {gone:?}");
+    let new: Vec<_> = known.difference(&released).collect();
+    assert!(new.is_empty(), "tests/labels.txt lacks {new:?}: run `make regenerate`");
+    for entry in NOT_IMPLEMENTED {
+        assert!(!known.contains(entry.name), "{} is not implemented and has a label", entry.name);
     }
 }
 
@@ -177,9 +168,5 @@ fn an_unknown_parameter_names_the_known_ones_and_a_value_out_of_range_is_refused
 fn the_index_is_the_registry() {
     let path = folder().join("README.md");
     let text = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        text == index(),
-        "{} is stale: run `cargo run -p firstflight-control --example algorithms_index`",
-        path.display()
-    );
+    assert!(text == index(), "{} is stale: run `make regenerate`", path.display());
 }
