@@ -1,4 +1,5 @@
-//! Every scheme, one line each. Adding one is its file, its line here and its page in `docs/algorithms/`.
+//! The registry: every built-in scheme, one line each. A new scheme needs its file, its line here and its page in
+//! `docs/algorithms/`.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -18,7 +19,7 @@ macro_rules! registry {
     ($($name:ident ( $path:path $(; $store:ident)? )),+ $(,)?) => {
         /// Any scheme. A registered one is dispatched without indirection.
         ///
-        /// The tag comes first, beside what the schemes that need little keep.
+        /// The tag comes first, beside the state of the small schemes.
         #[derive(Clone, Debug)]
         #[repr(u8)]
         #[expect(missing_docs, reason = "each variant is documented by its type")]
@@ -87,8 +88,8 @@ macro_rules! registry {
                 match self { $(Self::$name(p) => p.on_spurious(),)+ Self::Custom(p) => p.on_spurious() }
             }
 
-            // Only the two schemes that most simulated ACKs meet, and that read two or three fields, have the description
-            // inline: with a copy of it for every scheme, none is inlined.
+            // Only the two schemes that handle most simulated ACKs, and that read two or three fields, have the
+            // description inline: with a copy for every scheme, the compiler inlines none.
             #[inline(always)]
             fn on_described_ack(&mut self, ack: &impl DescribeAck, control: &mut Control) -> Step {
                 match self {
@@ -161,14 +162,14 @@ impl AnyPhase {
     }
 }
 
-/// Why a parameter was refused.
+/// Reason why a parameter was refused.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ParamError {
-    /// The scheme has no such parameter; these are the ones it has.
+    /// The scheme has no such parameter; these are its parameters.
     Unknown(Vec<&'static str>),
     /// The value is not of the parameter's type or outside its range.
     Invalid {
-        /// What the parameter takes.
+        /// Type and range of the parameter.
         expected: ParamKind,
     },
 }

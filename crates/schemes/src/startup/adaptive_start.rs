@@ -1,9 +1,9 @@
 //! Adaptive Start (Astart): R. Wang, G. Pau, K. Yamada, M. Y. Sanadidi, M. Gerla, "TCP Startup Performance in
 //! Large Bandwidth Delay Networks", INFOCOM 2004, section IV.
 //!
-//! Slow start whose threshold follows the eligible rate estimate upwards. The window doubles while it is
-//! below what the path is estimated to hold and grows by a segment a round otherwise, again and again until
-//! the first loss. It only ever raises the threshold: from an infinite one it is plain slow start.
+//! Slow start whose threshold follows the eligible rate estimate upwards. The window doubles each round trip while it
+//! is below the estimated bandwidth-delay product and otherwise grows by a segment a round trip, until the first loss.
+//! The scheme only raises the threshold: with an infinite threshold it is plain slow start.
 
 use crate::avoidance::reno::Reno;
 use crate::estimate::eligible_rate::{EligibleRate, Filter};
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn from_an_infinite_threshold_it_is_slow_start() {
-        // What Ha and Rhee measured: "Adaptive Start shows the same behavior with Slow Start".
+        // Ha and Rhee measured: "Adaptive Start shows the same behavior with Slow Start".
         let mut s = Sender::new(u64::MAX);
         let mut plain = s.control;
         for _ in 0..2000 {

@@ -1,8 +1,9 @@
 //! The initial threshold from several packet pairs: M. Aron, P. Druschel, "TCP: Improving Startup Dynamics by Adaptive
 //! Timers and Congestion Control", Technical Report TR98-318, Rice University, 1998, as Yu and Newman describe it.
 //!
-//! Slow start sends in pairs anyway: two packets for each ACK. Once enough of them have come back, what they show of the
-//! bottleneck's rate fills in a round trip is the slow start threshold. One pair alone is easily off.
+//! Slow start sends packets in pairs: two for each ACK. The spacing of a pair's ACKs gives the bottleneck's rate. Once
+//! enough pairs are acknowledged, the slow-start threshold is that rate times the round-trip time. A single pair is
+//! often wrong.
 
 use crate::estimate::packet_pair::{MOST, PairFinder, Pairs};
 use crate::{choice, scheme};
@@ -70,7 +71,7 @@ impl AronDruschel {
 
 impl Phase for AronDruschel {
     fn enter(&mut self, entry: &Entry, _: &mut Control) {
-        // The threshold after a loss is the loss's.
+        // After a loss the threshold is that of the reduction.
         self.measuring = entry.why == Why::Connect;
         self.estimated = false;
         (self.finder, self.pairs) = Default::default();

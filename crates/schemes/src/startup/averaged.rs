@@ -24,7 +24,7 @@ scheme! {
         sample: Nanos = 1 s,
         /// how long a sample counts (section 5.4); up to 60 times refresh
         window: Nanos = 300 s,
-        /// how often the mean is made anew (section 5.4)
+        /// time between updates of the mean (section 5.4)
         refresh: Nanos = 60 s,
     }
 }

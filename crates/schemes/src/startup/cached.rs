@@ -1,8 +1,8 @@
 //! The cached method of I. Yu, R. Newman, "TCP slow start with fair share of bandwidth", Computer Networks 55 (2011),
-//! section 5.4, which they made of TCP Fast Start; and the sharing of RFC 9040 (RFC 2140).
+//! section 5.4, derived from TCP Fast Start; and the sharing of RFC 9040 (RFC 2140).
 //!
-//! Slow start up to the threshold that a live connection has or a closed one left. RFC 9040 shares the window, too; it
-//! leaves at an even pace.
+//! Slow start up to the threshold of a live connection or of the last closed connection. RFC 9040 also shares the
+//! window; a shared window is paced over one round trip.
 
 use crate::startup::planned::{Follows, Planned};
 use crate::{choice, scheme};
@@ -24,7 +24,7 @@ scheme! {
         /// the threshold (section 5.4); or RFC 9040: window and threshold that the last connection to the destination
         /// left, or an equal share of the live windows
         sharing: Sharing = Threshold,
-        /// up to which age what a closed connection left counts; 0 s is any
+        /// largest age of the state of a closed connection; 0 s is any age
         max_age: Nanos = 0 s,
     }
 }

@@ -1,8 +1,8 @@
 //! Congestion Manager: H. Balakrishnan, S. Seshan, "The Congestion Manager", RFC 3124.
 //!
-//! All connections to a destination share one congestion window, so that a new one neither begins from nothing nor adds
-//! to what is in the network. The host shares the registers and deals out the window; what is left of a scheme is slow
-//! start, on a window that is not the connection's alone.
+//! All connections to a destination share one congestion window, so a new connection neither starts from the initial
+//! window nor adds load to the network. The host shares the registers and divides the window among the connections; the
+//! scheme is slow start on the shared window.
 
 use crate::scheme;
 use firstflight_contract::{Ack, Congestion, Control, Entry, Phase, Role, Signals, Step, slow_start};

@@ -2,17 +2,17 @@
 //! congestion control", PFLDnet 2007, as S. Ha and I. Rhee describe it in "Hybrid Slow Start for High-Bandwidth and
 //! Long-Distance Networks", PFLDnet 2008, section II ("HS" below).
 //!
-//! Limited slow-start that finds its limit itself: the window at which packets first waited longer than a threshold.
+//! Limited slow-start that measures its own limit: the window at which the queueing delay first exceeds a threshold.
 
 use crate::scheme;
 use crate::startup::limited_slow_start::Limited;
 use firstflight_contract::{Ack, Congestion, Control, Entry, Nanos, Phase, Role, Signals, Step};
 
-/// Slow start until packets wait, linear growth from there.
+/// Slow start until a queue builds, then linear growth.
 #[derive(Clone, Debug, Default)]
 pub struct DelaySlowStart {
     parameters: Parameters,
-    /// Whether that delay was seen.
+    /// Whether the queueing delay has exceeded `tau0`.
     found: bool,
     limited: Limited,
 }

@@ -1,9 +1,9 @@
 //! TCP Fast Start: V. Padmanabhan, R. Katz, "TCP Fast Start: A Technique For Speeding Up Web Transfers", IEEE Globecom
 //! Internet Mini-Conference 1998.
 //!
-//! A connection that was idle goes on with the window it had, made a little safer. What that may be too much, everything
-//! but the first segment, is marked so that routers drop it before other traffic; it leaves in small bursts clocked by a
-//! timer; and where it does not get through, the sender starts over as if nothing had been tried.
+//! After an idle time a connection resumes with a reduced copy of its previous window. Every segment but the first is
+//! marked as droppable, so that routers drop these segments before other traffic, and leaves in small bursts clocked by
+//! a timer. If the segments are lost, the sender starts over as if fast start had not been attempted.
 
 use crate::scheme;
 use firstflight_contract::{
@@ -11,15 +11,15 @@ use firstflight_contract::{
     slow_start,
 };
 
-/// What has become of the remembered window.
+/// State of the remembered window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 enum State {
-    /// It is not in use: slow start.
+    /// The remembered window is not in use: slow start.
     #[default]
     SlowStart,
-    /// It leaves in bursts; no ACK has come.
+    /// The remembered window leaves in bursts; no ACK has arrived.
     Bursts,
-    /// ACKs are the clock again; not all of it is acknowledged.
+    /// ACKs clock the sender again; part of the window is still unacknowledged.
     Clocked,
 }
 
@@ -28,7 +28,7 @@ enum State {
 pub struct FastStart {
     parameters: Parameters,
     state: State,
-    /// The window before the idle time, and the one in use instead, bytes.
+    /// Window before the idle time, and window in use since, bytes.
     remembered: u64,
     window: u64,
     /// Bytes sent and delivered since sending resumed.
@@ -51,8 +51,8 @@ scheme! {
     }
 
     pub struct Parameters {
-        // Segments. Most that leave at one firing of the burst timer.
-        /// most that leave at once before the first ACK
+        // Segments. Largest burst at one expiry of the burst timer.
+        /// largest burst before the first ACK
         max_burst: u64 = 4 packets,
     }
 }
@@ -65,8 +65,7 @@ impl FastStart {
         control.provisional = false;
     }
 
-    /// Where the window was in slow start, half of it is known to have been delivered; in avoidance all but the last
-    /// segment.
+    /// In slow start, half of the window is known to have been delivered; in avoidance, all but the last segment.
     fn safe_window(&self, control: &Control, mss: u64) -> u64 {
         let window = if self.remembered < control.ssthresh {
             self.remembered / 2
@@ -81,7 +80,7 @@ impl Phase for FastStart {
     fn enter(&mut self, entry: &Entry, control: &mut Control) {
         self.leave(control);
         self.remembered = entry.window;
-        // A window of one segment is what slow start begins with, and without an RTT there is no timer.
+        // Slow start also begins with one segment, and without an RTT there is no timer.
         if entry.why != Why::Idle || entry.window <= u64::from(entry.mss) || entry.rtt == Nanos::ZERO {
             return;
         }
@@ -102,10 +101,10 @@ impl Phase for FastStart {
             return;
         }
         self.sent += bytes;
-        // The first segment would have been sent by slow start as well; the others of the window are the bet.
+        // Slow start would also send the first segment; only the other segments of the window are speculative.
         control.droppable = self.sent < self.window;
         if self.state == State::Bursts {
-            // The first of a burst sets the time of the next one; the others follow it at once.
+            // The first segment of a burst schedules the next burst; the other segments follow it at once.
             self.burst_left -= 1;
             control.pacing = Rate::NONE;
             if self.burst_left == 0 {
@@ -139,7 +138,7 @@ impl Phase for FastStart {
         let in_doubt = self.state != State::SlowStart;
         let provisional = in_doubt && self.delivered > 0;
         match event.trigger {
-            // One lost segment is repaired as anywhere else; a second one in that repair shows in a partial ACK.
+            // A single lost segment is recovered as usual; a second loss in the same recovery shows in a partial ACK.
             Trigger::Loss | Trigger::Mark if in_doubt => {
                 self.state = State::Clocked;
                 control.pacing = Rate::NONE;
@@ -149,8 +148,9 @@ impl Phase for FastStart {
                 control.cwnd = control.ssthresh;
                 Step::Over(event.trigger.into())
             }
-            // The first segment got through and others did not: start over, "almost as if a fast start had never been
-            // attempted". The threshold stays; an infinite one becomes the window that was known to work.
+            // The first segment arrived and others did not: start over, "almost as if a fast start had never been
+            // attempted". The threshold stays; an infinite threshold becomes the window that is known to have been
+            // delivered.
             Trigger::Timeout if provisional => {
                 if control.ssthresh == u64::MAX {
                     control.ssthresh = self.remembered.max(2 * u64::from(event.mss));
@@ -175,7 +175,7 @@ mod tests {
 
     fn resumed(window: u64, ssthresh: u64) -> (FastStart, Control) {
         let mut phase = FastStart::default();
-        // The host's rule has left one segment.
+        // The host's rule has reduced the window to one segment.
         let mut control = Control { cwnd: MSS, ssthresh, ..Control::default() };
         let entry = Entry {
             rtt: RTT,
@@ -203,7 +203,7 @@ mod tests {
         for (before, ssthresh, window) in [(33, u64::MAX, 16), (20, 20 * MSS, 19), (3, u64::MAX, 1)] {
             assert_eq!(resumed(before, ssthresh).1.cwnd, window * MSS, "{before}");
         }
-        // Nothing to remember of a window of one.
+        // A window of one segment is not remembered.
         let (_, control) = resumed(1, u64::MAX);
         assert_eq!((control.cwnd, control.pacing, control.provisional), (MSS, Rate::NONE, false));
     }

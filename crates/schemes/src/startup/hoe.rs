@@ -3,8 +3,8 @@
 //! Performance in Large Bandwidth Delay Networks", INFOCOM 2004, section III.C ("AS" below), and as ns-2.35 has it
 //! (`tcp-newreno.cc`).
 //!
-//! Segments that leave back to back are spread by the bottleneck, and their ACKs come at its rate. Three of them tell the
-//! rate, the first segment tells the round-trip time, and their product becomes the slow-start threshold.
+//! The bottleneck spreads segments that leave back to back, and their ACKs arrive at its rate. Three ACKs give the
+//! rate, the first segment gives the round-trip time, and the product of the two becomes the slow-start threshold.
 
 use crate::estimate::flights::Flights;
 use crate::{choice, scheme};
@@ -12,7 +12,7 @@ use firstflight_contract::{
     Ack, Congestion, Control, Entry, Exit, Nanos, Phase, Role, Step, Why, least_squares_slope, slow_start,
 };
 
-/// An ACK: when it came, and all that was delivered by then, bytes.
+/// An ACK: its arrival time, and the bytes delivered up to and with it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Point {
     at: Nanos,
@@ -23,13 +23,13 @@ struct Point {
 #[derive(Clone, Debug, Default)]
 pub struct Hoe {
     parameters: Parameters,
-    /// Round-trip time of the first segment; zero until its ACK came.
+    /// Round-trip time of the first segment; zero before its ACK.
     rtt: Nanos,
     /// The first ACKs, of a round trip or of the connection.
     points: [Point; 3],
     taken: usize,
     flights: Flights,
-    /// Whether there is an estimate, or will be none.
+    /// Whether the estimation is over, with or without a result.
     done: bool,
     /// Whether the threshold is the estimate.
     in_force: bool,
@@ -47,7 +47,7 @@ scheme! {
         /// least-squares: the slope through three ACKs of one round trip (Hoe); gap: a segment over the time between
         /// the second and the third ACK of the connection (ns-2)
         estimator: Estimator = LeastSquares,
-        /// set: the estimate becomes the threshold (Hoe, AS); lower: only if it is below it (ns-2)
+        /// set: the estimate becomes the threshold (Hoe, AS); lower: only if it is below the threshold (ns-2)
         apply: Apply = Set,
     }
 }
@@ -73,25 +73,25 @@ choice! {
 }
 
 impl Hoe {
-    /// Takes an ACK; says the bandwidth-delay product in bytes once it is known.
+    /// Processes an ACK; returns the bandwidth-delay product in bytes on the ACK that completes the estimate.
     fn estimate(&mut self, ack: &Ack) -> Option<u64> {
         if self.done {
             return None;
         }
         if self.rtt == Nanos::ZERO {
             if ack.rtt == Nanos::ZERO {
-                // The first segment was lost or sent twice: there is no RTT of it.
+                // The first segment was lost or retransmitted: it has no RTT sample.
                 self.done = true;
                 return None;
             }
             self.rtt = ack.rtt;
         }
         if self.parameters.estimator != Estimator::Gap && ack.is(Ack::RECOVERY) {
-            // ACKs of a repair are not spaced by the bottleneck.
+            // During recovery the bottleneck does not space the ACKs.
             self.done = true;
             return None;
         }
-        // Closely spaced are ACKs of one flight: between two flights the path may lie idle.
+        // Only ACKs of one flight are closely spaced: between two flights the path may be idle.
         if self.flights.begins(ack) && self.parameters.estimator != Estimator::Gap {
             self.taken = 0;
         }

@@ -1,11 +1,10 @@
-//! Hybrid Slow Start as its paper has it: S. Ha, I. Rhee, "Hybrid Slow Start for High-Bandwidth and
-//! Long-Distance Networks", PFLDnet 2008, Algorithm 1.
+//! Hybrid Slow Start of its paper: S. Ha, I. Rhee, "Hybrid Slow Start for High-Bandwidth and Long-Distance Networks",
+//! PFLDnet 2008, Algorithm 1.
 //!
-//! Slow start that stops at the first of two signs. One: the ACKs of a round arrive as a train of close
-//! neighbours as long as half the smallest RTT, so the packets in flight span the forward path. Two: the
-//! first ACKs of a round took longer than those of the round before, so a queue grows. Linux and RFC 9406
-//! derive other algorithms from it; this one measures time in jiffies and compares with the round before, as
-//! printed.
+//! Slow start that stops at the first of two signs. ACK train: closely spaced ACKs of a round last half the smallest
+//! RTT, so the packets in flight span the forward path. Delay: the first RTT samples of a round exceed those of the
+//! round before, so a queue grows. Linux and RFC 9406 derive other algorithms from it; this file follows the paper,
+//! which measures time in jiffies and compares with the round before.
 
 use crate::scheme;
 use firstflight_contract::{
@@ -25,9 +24,9 @@ pub struct HybridSlowStart {
     d_min: Option<u64>,
     last_rtt: Option<u64>,
     cur_rtt: Option<u64>,
-    /// Samples still to take this round.
+    /// Samples left to take in this round.
     sampling: u32,
-    /// The sign that was seen; acted upon once the window reaches `low_ssthresh`.
+    /// Sign found; slow start ends once the window reaches `low_ssthresh`.
     found: Option<Exit>,
 }
 
@@ -42,13 +41,13 @@ scheme! {
 
     pub struct Parameters {
         // Algorithm 1: "low_ssthresh <- 16", segments.
-        /// window below which a sign is remembered but not acted upon (Algorithm 1)
+        /// window below which a sign is remembered and does not end slow start (Algorithm 1)
         low_ssthresh: u64 = 16 packets,
         // Algorithm 1: "nSampling <- 8", RTT samples a round.
         /// RTT samples taken at the start of a round (Algorithm 1)
         n_sampling: u32 in 1..=1024 = 8,
         // Algorithm 1: ACKs at most "msec_to_jiffies(2)" apart belong to one train.
-        /// most that ACKs of one train lie apart, rounded up to jiffies (Algorithm 1)
+        /// largest gap between ACKs of one train, rounded up to jiffies (Algorithm 1)
         ack_gap: Nanos = 2 ms,
         // Algorithm 1: the RTT must rise by "max(2, lastRTT/16)", the 2 in jiffies.
         /// smallest RTT rise that counts, in jiffies (Algorithm 1)
@@ -106,7 +105,7 @@ impl HybridSlowStart {
         let cur_rtt = smaller(self.cur_rtt, self.span(ack.rtt));
         self.cur_rtt = Some(cur_rtt);
         self.sampling -= 1;
-        // The first round has no round before it to rise above.
+        // The first round has no earlier round to compare with.
         if let (0, Some(last_rtt)) = (self.sampling, self.last_rtt) {
             // "eta <- max(2, ceil(lastRTT/16))"; "if !samplingCnt and curRTT >= lastRTT + eta then found <-
             // 2"

@@ -1,19 +1,18 @@
-//! HyStart as Linux 6.x has it in `net/ipv4/tcp_cubic.c`, derived from S. Ha, I. Rhee, "Taming the Elephants: New
-//! TCP Slow Start", Computer Networks 55(9), 2011.
+//! HyStart of Linux 6.x, `net/ipv4/tcp_cubic.c`, derived from S. Ha, I. Rhee, "Taming the Elephants: New TCP Slow
+//! Start", Computer Networks 55(9), 2011.
 //!
-//! Slow start that stops at the first of two signs. One: ACKs at most 2 ms apart have come for longer than the
-//! smallest RTT (half of it where nothing paces), so the packets in flight span the path. Two: the smallest of
-//! more than eight RTT samples of a round lies an eighth above the smallest RTT, so a queue grows. Against the
-//! paper: times are microseconds, the rise is measured from the smallest RTT and not from the round before,
-//! a window below 16 segments looks at nothing instead of remembering, and the train has a cushion for segment
-//! offload.
+//! Slow start that stops at the first of two signs. ACK train: ACKs at most 2 ms apart have arrived for longer than the
+//! smallest RTT (half of it without pacing), so the packets in flight span the path. Delay: the smallest of more than
+//! eight RTT samples of a round exceeds the smallest RTT by an eighth, so a queue grows. Differences from the paper:
+//! times are microseconds; the rise is relative to the smallest RTT, not to the round before; below a window of 16
+//! segments nothing is measured; the train has a margin for segmentation offload.
 
 use crate::{choice, scheme};
 use firstflight_contract::{
     Ack, Congestion, Control, Entry, Exit, Nanos, Phase, Rate, Role, Signals, Step, Why, slow_start,
 };
 
-/// The cushion is four of the largest offloaded packets at the pacing rate: 4 `sk_gso_max_size`, bytes.
+/// The margin is the time of four of the largest offloaded packets at the pacing rate: 4 `sk_gso_max_size`, bytes.
 const CUSHION: u64 = 4 * 65_536;
 
 /// Slow start with the two signs of the Linux kernel.
@@ -23,15 +22,15 @@ pub struct HystartLinux {
 
     /// `low_window` in bytes.
     low: u64,
-    /// `found`: a sign ended this slow start, and no later one is watched until a timeout.
+    /// `found`: a sign ended this slow start; later slow starts are plain until a timeout.
     found: bool,
     /// `delay_min`, the smallest RTT; zero if there was none.
     delay_min: Nanos,
-    /// `end_seq`: the round lasts until data beyond this much is delivered. `None` where the host has not yet
-    /// said how much it had sent when the round began.
+    /// `end_seq`: the round lasts until more than this many bytes are delivered. `None` if the bytes sent at the
+    /// beginning of the round are not known yet.
     end: Option<u64>,
     round_start: Nanos,
-    /// When the last ACK of the train came.
+    /// Arrival of the last ACK of the train.
     last_ack: Nanos,
     /// Smallest RTT of the round; `None` before its first sample.
     curr_rtt: Option<Nanos>,
@@ -49,17 +48,17 @@ scheme! {
 
     pub struct Parameters {
         // `hystart_low_window`, segments.
-        /// window below which nothing is looked for (hystart_low_window)
+        /// window below which no sign is measured (hystart_low_window)
         low_window: u64 = 16 packets,
-        /// look for the ACK train (hystart_detect & 1)
+        /// whether an ACK train ends slow start (hystart_detect & 1)
         ack_train: bool = true,
         // `hystart_ack_delta_us`, 2000.
-        /// most that ACKs of one train lie apart (hystart_ack_delta_us)
+        /// largest gap between ACKs of one train (hystart_ack_delta_us)
         ack_delta: Nanos = 2 ms,
         // Longest cushion of the train's length, `USEC_PER_MSEC`.
-        /// longest cushion of the train's length, four packets of 64 KiB at the pacing rate (hystart_ack_delay)
+        /// largest margin of the train's length, four packets of 64 KiB at the pacing rate (hystart_ack_delay)
         max_ack_delay: Nanos = 1 ms,
-        /// look for the RTT's rise (hystart_detect & 2)
+        /// whether a rise of the RTT ends slow start (hystart_detect & 2)
         delay: bool = true,
         // `HYSTART_MIN_SAMPLES`: that many RTT samples of a round are taken before one is judged.
         /// RTT samples of a round before one is judged (HYSTART_MIN_SAMPLES)
@@ -90,7 +89,7 @@ choice! {
 }
 
 impl HystartLinux {
-    /// What the kernel does at the connection's start and at a timeout.
+    /// The kernel's reset at the start of a connection and at a timeout.
     fn reset(&mut self, now: Nanos, end: Option<u64>) {
         self.found = false;
         self.delay_min = Nanos::ZERO;
@@ -106,11 +105,11 @@ impl HystartLinux {
     }
 
     /// Begins a new round with the first ACK for data sent after this one began. That is one ACK later than
-    /// [`Ack::ROUND_START`], and matters: the ACK that completes a flight may come most of an RTT before the
-    /// first one of the next, and a train is timed from the latter.
+    /// [`Ack::ROUND_START`]. The difference matters: the ACK that completes a flight may arrive most of an RTT before
+    /// the first ACK of the next flight, and a train is timed from the latter.
     #[inline]
     fn pass_rounds(&mut self, ack: &Ack) {
-        // Of the sequence numbers: each byte is sent once for the first time and delivered once.
+        // The next sequence number: each byte is sent once for the first time and delivered once.
         let next = ack.sent - ack.retransmitted;
         match self.end {
             None => self.end = Some(next),
@@ -119,8 +118,8 @@ impl HystartLinux {
         }
     }
 
-    /// The cushion of the train's length: what the largest offloaded packets take at the pacing rate, which
-    /// the kernel keeps whether it paces or not: twice cwnd/srtt, 1.2 times from half the threshold on.
+    /// Margin of the train's length: the time of the largest offloaded packets at the pacing rate. The kernel keeps
+    /// that rate even without pacing: twice cwnd/srtt, 1.2 times from half the threshold on.
     fn ack_delay(&self, ack: &Ack, control: &Control) -> Nanos {
         let time = if control.pacing != Rate::NONE {
             control.pacing.time_for(CUSHION)
@@ -138,7 +137,7 @@ impl HystartLinux {
         if self.parameters.ack_train && ack.now - self.last_ack <= self.parameters.ack_delta {
             self.last_ack = ack.now;
             let mut threshold = self.delay_min.saturating_add(self.ack_delay(ack, control));
-            // Pacing spreads a flight over up to half the RTT in slow start: without it, half is enough.
+            // Pacing spreads a flight over up to half the RTT in slow start; without pacing half the RTT is enough.
             if control.pacing == Rate::NONE {
                 threshold = Nanos(threshold.0 / 2);
             }
@@ -177,7 +176,7 @@ impl Phase for HystartLinux {
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
-        // An ACK for retransmissions only gives no sample and is not looked at.
+        // An ACK for retransmissions only has no RTT sample and is ignored.
         if ack.rtt != Nanos::ZERO {
             if self.delay_min == Nanos::ZERO || ack.rtt < self.delay_min {
                 self.delay_min = ack.rtt;

@@ -14,7 +14,7 @@ use firstflight_contract::{
 pub struct HystartPp {
     parameters: Parameters,
 
-    /// Only the initial slow start is watched; later ones are plain.
+    /// Whether this is the initial slow start; later ones are plain.
     active: bool,
     /// `lastRoundMinRTT`: smallest RTT of the last whole round; `None` is the RFC's infinity.
     last_round_min_rtt: Option<Nanos>,

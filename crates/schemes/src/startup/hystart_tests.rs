@@ -1,11 +1,11 @@
-//! What the tests of the three HyStarts share: a sender whose ACKs are given one by one.
+//! Shared by the tests of the three HyStarts: a sender that receives ACKs one by one.
 
 use crate::scheme::{Scheme, Value};
 use firstflight_contract::{Ack, Control, Entry, Nanos, Step, Why};
 
 pub(super) const MSS: u64 = 1000;
 
-/// A sender with data without end, on whose ACKs the window is all that limits it.
+/// A sender with unlimited data, limited by its congestion window only.
 pub(super) struct Sender<P> {
     pub(super) phase: P,
     pub(super) control: Control,

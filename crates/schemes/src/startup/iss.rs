@@ -1,14 +1,14 @@
 //! Informed Slow Start: I. Yu, R. Newman, "TCP slow start with fair share of bandwidth", Computer Networks 55 (2011),
 //! section 3.
 //!
-//! As LISS, with the moving average of the oldest connection's window in equation (2), "to smooth out the typical cwnd
+//! LISS with the moving average of the oldest connection's window in equation (2), "to smooth out the typical cwnd
 //! growth pattern that follows the saw-tooth shaped cycles".
 
 use crate::scheme;
 use crate::startup::planned::{Follows, Planned};
 use firstflight_contract::{Role, Signals};
 
-/// Slow start up to the fair share, the sawtooth averaged out.
+/// Slow start up to the fair share by the averaged window.
 pub type Iss = Planned<Parameters>;
 
 scheme! {

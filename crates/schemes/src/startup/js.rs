@@ -1,8 +1,8 @@
-//! Jump Start as Yu and Newman have it: I. Yu, R. Newman, "TCP slow start with fair share of bandwidth", Computer Networks
-//! 55 (2011), section 3. Not Liu's Jump Start, which is `jump-start`.
+//! Jump Start of Yu and Newman: I. Yu, R. Newman, "TCP slow start with fair share of bandwidth", Computer Networks 55
+//! (2011), section 3. Not Liu's Jump Start, which is `jump-start`.
 //!
-//! The fair share of equation (2), in the plan, is threshold and first window in one, "and starts to transmit cwnd number
-//! of packets in a burst. To reduce the impact from the burst, JS adopts packet pacing."
+//! The fair share of equation (2), which the plan carries, is both the threshold and the first window, "and starts to
+//! transmit cwnd number of packets in a burst. To reduce the impact from the burst, JS adopts packet pacing."
 
 use crate::scheme;
 use crate::startup::planned::{Follows, Planned};
@@ -21,7 +21,7 @@ scheme! {
     }
 
     pub struct Parameters {
-        /// send the first window at an even pace; without, in one burst (section 7: "prohibitive")
+        /// pace the first window evenly; if false, send it in one burst (section 7: "prohibitive")
         paced: bool = true,
     }
 }

@@ -2,33 +2,33 @@
 //! 3.2; first in D. Liu, M. Allman, S. Jin, L. Wang, "Congestion Control Without a Startup Phase", PFLDnet
 //! 2007.
 //!
-//! No start-up at all: whatever is queued, up to the receive window, is paced over the handshake's round-trip
-//! time. With the first ACK the sender is a normal TCP again; if the flight was too much, the window falls to
-//! half of what the network delivered.
+//! No start-up phase: the queued data, up to the receive window, is paced over the round-trip time of the handshake.
+//! From the first ACK on the sender is a standard TCP. If packets of the first flight are lost, the window becomes half
+//! of the packets that were delivered.
 
 use crate::scheme;
 use firstflight_contract::{
     Ack, Congestion, Control, Entry, Exit, Nanos, Phase, Role, Signals, Step, Trigger, Why, slow_start,
 };
 
-/// Bytes. Where neither queue, peer nor cap is finite the flight still is: 1 TiB fills 1 Tbit/s for 8.8 s.
+/// Bytes. Bound of the flight if queue, receive window and cap are all unlimited: 1 TiB fills 1 Tbit/s for 8.8 s.
 const MAX_FLIGHT: u64 = 1 << 40;
 
-/// Where the connection is.
+/// Stage of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 enum State {
-    /// Not a first flight: slow start, as normal TCP has it.
+    /// No first flight: standard slow start.
     #[default]
     SlowStart,
-    /// The first flight leaves at an even pace.
+    /// The first flight is being paced.
     Pacing,
-    /// Its first ACK came: normal TCP, but its losses are still Jump Start's to answer.
+    /// The first ACK arrived: standard TCP, but Jump Start still answers losses of the first flight.
     Acknowledging,
-    /// Some of it was lost; `retransmitted` counts from here.
+    /// Packets of the first flight were lost; retransmissions count from `retransmitted`.
     Repairing { retransmitted: u64 },
 }
 
-/// The whole queue in the first round trip.
+/// All queued data in the first round trip.
 #[derive(Clone, Debug, Default)]
 pub struct JumpStart {
     parameters: Parameters,
@@ -49,9 +49,9 @@ scheme! {
     }
 
     pub struct Parameters {
-        // Segments. The thesis bounds the flight by the advertised window only, which is 10 000 packets in all its
-        // runs (Table 3.1); a peer without such a bound gets this one.
-        /// most sent in the first round trip (Table 3.1: the window; section 3.4: a policy)
+        // Segments. The thesis bounds the flight by the advertised window only, which is 10 000 packets in all its runs
+        // (Table 3.1); this is the bound for a peer without one.
+        /// largest first flight (Table 3.1: the window; section 3.4: a policy)
         cap: u64 = 10000 packets,
         /// mark the first flight, so that routers drop its packets before others (section 3.4)
         droppable: bool = false,
@@ -59,7 +59,7 @@ scheme! {
 }
 
 impl JumpStart {
-    /// The first flight is over: what is sent from now on is any TCP's.
+    /// Ends the pacing and the marking of the first flight.
     fn stop_jumping(control: &mut Control) {
         control.stop_pacing();
         control.droppable = false;
@@ -79,7 +79,7 @@ impl Phase for JumpStart {
         let awnd = if entry.receive_window == 0 { u64::MAX } else { entry.receive_window };
         let cap = self.parameters.cap.max(1).saturating_mul(u64::from(entry.mss)).min(MAX_FLIGHT);
         self.first_flight = entry.flow_size.max(1).min(awnd).min(cap);
-        // A queue smaller than the initial window leaves the window alone: it does not bind this flight.
+        // A queue smaller than the initial window does not limit this flight: the window stays.
         control.cwnd = control.cwnd.max(self.first_flight.next_multiple_of(u64::from(entry.mss)));
         // "The sender then paces all cwnd_0 packets over RTT_0 seconds."
         control.pace(self.first_flight, entry.rtt, u64::from(entry.mss));
@@ -104,7 +104,7 @@ impl Phase for JumpStart {
             }
             State::Acknowledging => {
                 if ack.is(Ack::ROUND_START) && !ack.is(Ack::RECOVERY) {
-                    // Everything sent before the first ACK is acknowledged.
+                    // All data sent before the first ACK is acknowledged.
                     return Step::Exit(Exit::FirstAck);
                 }
                 self.normal(ack, control);

@@ -1,9 +1,9 @@
 //! Less Informed Slow Start: I. Yu, R. Newman, "TCP slow start with fair share of bandwidth", Computer Networks 55 (2011),
 //! section 3.
 //!
-//! Slow start up to the fair share of a new connection, as the windows of those that share its bottleneck tell it
-//! (equation 2, in the plan). "LISS is the same as TCP Reno's slow start algorithm except that ssthresh is taken from cwnd
-//! of the TCP connection with the longest duration sharing the same bottlenecks."
+//! Slow start up to the fair share of a new connection, computed from the windows of the connections that share its
+//! bottleneck (equation 2, in the plan). "LISS is the same as TCP Reno's slow start algorithm except that ssthresh is
+//! taken from cwnd of the TCP connection with the longest duration sharing the same bottlenecks."
 
 use crate::scheme;
 use crate::startup::planned::{Follows, Planned};
@@ -22,7 +22,7 @@ scheme! {
     }
 
     pub struct Parameters {
-        /// with no connection to learn from, the threshold a closed one to the same destination left, up to this age
+        /// without a live connection, use the threshold of a closed connection to the same destination up to this age
         /// (section 5.4); 0 s is never
         fallback: Nanos = 0 s,
     }

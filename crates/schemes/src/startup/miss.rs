@@ -1,8 +1,8 @@
 //! More Informed Slow Start: I. Yu, R. Newman, "TCP slow start with fair share of bandwidth", Computer Networks 55 (2011),
 //! section 4.
 //!
-//! The threshold of LISS, and a first window from the times of earlier drops: what may be added before the next one is due
-//! (equation 5, in the plan). "the first cwnd packets are paced with the packet transmission rate cwnd/R."
+//! The threshold of LISS, and a first window from the times of earlier drops: the packets that fit before the next drop
+//! is due (equation 5, in the plan). "the first cwnd packets are paced with the packet transmission rate cwnd/R."
 
 use crate::startup::planned::{Follows, Planned};
 use crate::{choice, scheme};
@@ -25,7 +25,7 @@ scheme! {
         lambda: f64 in 0.0..=1.0 = 0.125,
         /// weight of an interval between drops of the oldest connection, equation (4) (section 5)
         theta: f64 in 0.0..=1.0 = 0.125,
-        /// drops within an RTT that are one event: those of one connection, or of all
+        /// drops within an RTT that count as one event: those of one connection, or of all
         bursts: Bursts = Connection,
         /// the number of connections in equation (5): gamma/tau, or L + S/w_o of equation (2) (section 6)
         growth: Growth = Intervals,

@@ -1,4 +1,4 @@
-//! Start-up schemes: each begins a connection and says why it ended.
+//! Start-up schemes: each begins a connection, ends, and reports the reason.
 
 pub mod adaptive_start;
 pub mod aron_druschel;

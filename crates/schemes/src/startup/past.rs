@@ -1,9 +1,10 @@
-//! Paced Start (PaSt): N. Hu, P. Steenkiste, "Improving TCP Startup Performance using Active Measurements: Algorithm and
-//! Evaluation", ICNP 2003, as its abstract and Yu and Newman (section 2) describe it.
+//! Paced Start (PaSt): N. Hu, P. Steenkiste, "Improving TCP Startup Performance using Active Measurements: Algorithm
+//! and Evaluation", ICNP 2003, as described by its abstract and by Yu and Newman (section 2).
 //!
-//! Every window of slow start is a train of packets that leave evenly spaced. The next train has twice as many, twice as
-//! close, until the ACKs of one come back further apart than its packets left: it was faster than the path. The rate of
-//! its ACKs is what the path carries, and that rate times the round-trip time is the window.
+//! Each window of slow start is a train of evenly spaced packets. Each train has twice as many packets as the one
+//! before, at half the spacing, until the ACKs of a train are further apart than its packets were: that train was
+//! faster than the path. The rate of its ACKs is the rate of the path, and that rate times the round-trip time is the
+//! window.
 
 use crate::scheme;
 use crate::scheme::Fixed;
@@ -17,7 +18,7 @@ const ONE: u64 = 1 << 16;
 /// Bytes; no train is larger.
 const MAX_TRAIN: u64 = 1 << 40;
 
-/// An ACK that counts, and when its newest packet had left.
+/// An ACK of the train, with the sending time of its newest packet.
 #[derive(Clone, Copy, Debug)]
 struct Arrival {
     at: Nanos,
@@ -25,30 +26,30 @@ struct Arrival {
     delivered: u64,
 }
 
-/// A train on its way.
+/// A train in flight.
 #[derive(Clone, Copy, Debug)]
 struct Train {
-    /// Its bytes.
+    /// Size, bytes.
     size: u64,
-    /// Its last packet is acknowledged when this much is delivered.
+    /// Bytes delivered in total when the last packet of the train is acknowledged.
     end: u64,
     first: Option<Arrival>,
     last: Option<Arrival>,
-    /// Most bytes that one ACK brought.
+    /// Largest number of bytes that one ACK delivered.
     per_ack: u64,
-    /// It had to wait for the application or the receiver, so its gaps say nothing.
+    /// Whether the application or the receiver limited the train, so that its gaps do not count.
     limited: bool,
 }
 
-/// Where the connection is.
+/// Stage of the connection.
 #[derive(Clone, Copy, Debug, Default)]
 enum State {
-    /// Slow start, as normal TCP has it.
+    /// Standard slow start.
     #[default]
     SlowStart,
-    /// A train is on its way.
+    /// A train is in flight.
     Probing(Train),
-    /// The window that was found leaves evenly spaced.
+    /// The window found leaves evenly spaced.
     Found,
     /// Packets of this train were lost.
     Repairing(Train, Trigger),
@@ -75,8 +76,8 @@ scheme! {
         // a train and its ACKs take this much more than a round trip.
         /// part of a round trip over which a train leaves
         spread: Fixed<ONE> in 0.05..=1.0 = 0.5,
-        // By how much ACKs must come further apart than their packets left.
-        /// by how much the gaps of the ACKs must exceed those of the packets
+        // Excess of the ACKs' spacing over the packets' spacing that ends the probing.
+        /// relative excess of the ACKs' gaps over the packets' gaps that ends the probing
         tolerance: Fixed<ONE> in 0.01..=1.0 = 0.1,
     }
 }
@@ -89,7 +90,7 @@ impl Train {
 
     fn note(&mut self, ack: &Ack) {
         self.limited |= ack.is(Ack::APP_LIMITED);
-        // An ACK for less than others is one that the receiver's timer sent.
+        // An ACK for fewer bytes than others comes from the receiver's delayed-ACK timer.
         if ack.rtt > Nanos::ZERO && ack.acked >= self.per_ack {
             self.per_ack = ack.acked;
             let sent_at = ack.now.saturating_sub(ack.rtt);
@@ -98,11 +99,11 @@ impl Train {
         }
     }
 
-    /// The rate of the ACKs, if they came further apart than the packets had left.
+    /// The rate of the ACKs, if they were further apart than the packets.
     fn slowed(&self, tolerance: u64) -> Option<Rate> {
         let (Some(first), Some(last), false) = (self.first, self.last, self.limited) else { return None };
-        // Packets and ACKs have the same number of gaps, so their sums compare as their means do. A train that left as a
-        // burst says nothing: its ACKs are further apart on every path.
+        // Packets and ACKs have the same number of gaps, so their sums compare as their means do. A train that left as
+        // a burst does not count: its ACKs are further apart on every path.
         let input = last.sent_at.saturating_sub(first.sent_at);
         let output = last.at.saturating_sub(first.at);
         let slower =
@@ -114,7 +115,7 @@ impl Train {
 impl Past {
     /// Sends the next train, of about `size` bytes.
     fn begin(&mut self, size: u64, delivered: u64, rtt: Nanos, control: &mut Control, mss: u64) {
-        // A fraction of a segment does not leave.
+        // Only whole segments leave.
         let size = (size.min(MAX_TRAIN) / mss).max(1) * mss;
         control.cwnd = size;
         if rtt > Nanos::ZERO {
@@ -159,7 +160,7 @@ impl Phase for Past {
         match &mut self.state {
             State::SlowStart => slow_start(ack, control),
             State::Probing(train) => {
-                // The window is what is left of the train, so that nothing follows it.
+                // The window is the rest of the train, so that no packet follows it.
                 control.cwnd = control.cwnd.saturating_sub(ack.acked).max(u64::from(ack.mss));
                 train.note(ack);
                 if ack.delivered < train.end || ack.growth == 0 {
@@ -181,7 +182,7 @@ impl Phase for Past {
         control.stop_pacing();
         match self.state {
             State::Probing(train) if event.trigger != Trigger::Timeout => {
-                // RFC 5681 equation (4), of the whole train: what is in flight is only the rest of it.
+                // RFC 5681 equation (4) for the whole train: only its rest is in flight.
                 control.ssthresh = (train.size / 2).max(2 * u64::from(event.mss));
                 control.cwnd = control.cwnd.min(control.ssthresh);
                 self.state = State::Repairing(train, event.trigger);
@@ -196,7 +197,7 @@ impl Phase for Past {
 
     fn on_spurious(&mut self) {
         if let State::Repairing(train, _) = self.state {
-            // Its rest does not leave as it should.
+            // The rest of the train does not leave evenly spaced.
             self.state = State::Probing(Train { limited: true, ..train });
         }
     }

@@ -1,5 +1,5 @@
-//! Schemes that follow a plan made from what other connections know of the path ([`Entry::plan`]); the plan itself is made
-//! elsewhere. A threshold in it is slow start's; a window in it is a first flight, sent at an even pace.
+//! Schemes that follow a plan ([`Entry::plan`]), which a memory of the path computes from other connections. A
+//! threshold in the plan is that of slow start; a window in the plan is a first flight, which is paced evenly.
 
 use core::fmt::Debug;
 
@@ -59,7 +59,7 @@ impl<P: Follows> Phase for Planned<P> {
         if ssthresh > 0 {
             control.ssthresh = ssthresh;
         }
-        // The RTT of the plan is the time the flight is to take; without one there is nothing to pace over.
+        // The RTT of the plan is the duration of the flight; without an RTT the flight cannot be paced.
         let over = if rtt > Nanos::ZERO { rtt } else { entry.rtt };
         if cwnd == 0 || over == Nanos::ZERO || !P::PACES {
             return;

@@ -1,9 +1,9 @@
-//! Quick-Start: S. Floyd, M. Allman, A. Jain, P. Sarolahti, "Quick-Start for TCP and IP", RFC 4782, 2007. Where the RFC
-//! leaves a choice to the sender, the one of ns-2.35 (P. Sarolahti, S. Floyd).
+//! Quick-Start: S. Floyd, M. Allman, A. Jain, P. Sarolahti, "Quick-Start for TCP and IP", RFC 4782, 2007. Choices that
+//! the RFC leaves to the sender are those of ns-2.35 (P. Sarolahti, S. Floyd).
 //!
-//! The opening packet asks the routers for a rate. Each may lower it; only if every one of them took part does the
-//! connection begin with a window for that rate, paced over a round trip. A loss among those packets shows that the
-//! answer was wrong, and the window becomes what it would have been without it.
+//! The first packet requests a rate from the routers. Each router may lower the rate. If every router approved the
+//! request, the connection begins with a window for the granted rate, paced over a round trip. A loss of one of these
+//! packets shows that the grant was wrong: the window becomes what it would have been without the grant.
 
 use crate::scheme;
 use firstflight_contract::{
@@ -15,21 +15,21 @@ const MOST: Rate = Rate(40_000 << 15);
 /// Bytes. Section 4: the estimated size of the TCP and IP headers, H.
 const HEADER: u64 = 40;
 
-/// Where the connection is.
+/// Stage of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 enum State {
-    /// Nothing was granted, or all that was is acknowledged: slow start.
+    /// No grant, or the granted window is acknowledged: slow start.
     #[default]
     SlowStart,
-    /// The granted window leaves at an even pace ("Quick-Start mode").
+    /// The granted window is being paced ("Quick-Start mode").
     Paced,
-    /// Its first ACK came: slow start, but a loss among it still shows the grant to have been wrong.
+    /// The first ACK arrived: slow start, but a loss in the granted window still shows that the grant was wrong.
     Acknowledging,
     /// Some of it was lost.
     Repairing,
 }
 
-/// A first window that the routers granted.
+/// A first window at the rate that the routers granted.
 #[derive(Clone, Debug, Default)]
 pub struct QuickStart {
     parameters: Parameters,
@@ -47,14 +47,14 @@ scheme! {
     }
 
     pub struct Parameters {
-        // Section 3.1: the largest rate a request can say, 40 kbit/s times 2^15.
-        /// most to ask for (section 3.1: 40 kbit/s times a power of two, up to 2^15)
+        // Section 3.1: the largest rate that a request can carry, 40 kbit/s times 2^15.
+        /// largest request (section 3.1: 40 kbit/s times a power of two, up to 2^15)
         request: Rate = 1310.72 Mbit/s,
-        // Nanoseconds. ns-2's `qs_rtt_`: what is queued is asked for in such a round trip, before one is known.
-        /// no more is asked for than sends what is queued in this time (ns-2: qs_rtt_)
+        // ns-2's `qs_rtt_`: the assumed round-trip time before one is known.
+        /// the request is at most the rate that sends the queued data in this time (ns-2: qs_rtt_)
         expected_rtt: Nanos = 50 ms,
-        // Segments. ns-2's `qs_thresh_`: less than this is not worth asking for.
-        /// with less than this queued nothing is asked for (ns-2: qs_thresh_)
+        // Segments. ns-2's `qs_thresh_`.
+        /// smallest amount of queued data for which a rate is requested (ns-2: qs_thresh_)
         worthwhile: u64 = 4 packets,
     }
 }
@@ -64,7 +64,7 @@ impl Phase for QuickStart {
         if entry.flow_size < self.parameters.worthwhile.saturating_mul(entry.mss.into()) {
             return;
         }
-        // A queue without end is asked for at the full rate.
+        // For unlimited data the request is the full rate.
         let wanted = match entry.flow_size {
             u64::MAX => self.parameters.request,
             queued => Rate::of(queued, self.parameters.expected_rtt.max(Nanos(1))),
@@ -85,7 +85,7 @@ impl Phase for QuickStart {
         }
         self.initial_window = control.cwnd;
         control.cwnd = window;
-        // Paced, so that no burst goes out that the routers did not agree to: the window over one round trip.
+        // The window is paced over one round trip: the routers did not approve a burst.
         control.pacing = Rate::of(window, entry.rtt).max(Rate(1));
         control.burst = u64::from(entry.mss);
         self.state = State::Paced;
@@ -96,8 +96,8 @@ impl Phase for QuickStart {
         match self.state {
             State::SlowStart => return slow_start(ack, control),
             State::Paced => {
-                // With the first acknowledgement Quick-Start mode ends, and the window becomes what was really sent, if
-                // that was less.
+                // With the first acknowledgement Quick-Start mode ends, and the window becomes the amount in flight if
+                // that is smaller.
                 Self::stop_pacing(control);
                 control.cwnd = control.cwnd.min(ack.in_flight.max(self.initial_window));
                 self.state = State::Acknowledging;
@@ -127,8 +127,8 @@ impl Phase for QuickStart {
             self.state = State::SlowStart;
             return Step::Exit(event.trigger.into());
         }
-        // Where packets of the Quick-Start window are lost or marked, the sender reverts to the window it would have had
-        // without the grant. Above half of what was out it is not to slow-start again: RFC 5681 equation (4).
+        // Where packets of the Quick-Start window are lost or marked, the sender reverts to the window it would have
+        // had without the grant. Above half of the data in flight it does not slow-start again: RFC 5681 equation (4).
         self.state = State::Repairing;
         control.ssthresh = (event.base / 2).max(2 * u64::from(event.mss));
         control.cwnd = self.initial_window;

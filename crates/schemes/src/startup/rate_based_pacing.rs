@@ -1,9 +1,9 @@
 //! Rate-based pacing after idle: V. Visweswaraiah, J. Heidemann, "Improving Restart of Idle TCP Connections", USC
 //! technical report 97-661, 1997.
 //!
-//! A connection that was idle has lost its ACK clock: neither slow start from the beginning nor the whole old window at
-//! once is wanted. Most of the old window leaves at an even pace until the first ACK restarts the clock. A connection
-//! begins with plain slow start.
+//! After an idle time a connection has lost its ACK clock. Slow start from one segment is too slow, and the whole
+//! previous window at once is a burst. Most of the previous window is paced evenly until the first ACK restarts the
+//! clock. A new connection begins with plain slow start.
 
 use crate::scheme;
 use crate::scheme::Fixed;
@@ -12,14 +12,14 @@ use firstflight_contract::{
     slow_start,
 };
 
-/// Segments. However small the old window was, two are paced (`RBP_MIN_SEGMENTS` in ns-2).
+/// Segments. Smallest paced window (`RBP_MIN_SEGMENTS` in ns-2).
 const LEAST: u64 = 2;
 
-/// Most of the old window at an even pace, until the first ACK.
+/// Most of the previous window paced evenly until the first ACK.
 #[derive(Clone, Debug, Default)]
 pub struct RateBasedPacing {
     parameters: Parameters,
-    /// Sending has resumed, and no ACK has come since.
+    /// Whether sending has resumed and no ACK has arrived since.
     resuming: bool,
 }
 
@@ -34,8 +34,8 @@ scheme! {
     }
 
     pub struct Parameters {
-        // Thousandths of the old window that are paced: 0.75 (`rbp_scale_` in ns-2).
-        /// share of the old window that is paced
+        // `rbp_scale_` in ns-2.
+        /// share of the previous window that is paced
         scale: Fixed<1000> in 0.001..=1.0 = 0.75,
     }
 }
@@ -61,11 +61,11 @@ impl Phase for RateBasedPacing {
         }
         self.resuming = true;
         if entry.rtt == Nanos::ZERO {
-            // Without an RTT there is no pace: the host's restart window stays.
+            // Without an RTT there is no pacing: the host's restart window stays.
             return;
         }
         let mss = u64::from(entry.mss);
-        // cwnd = min (cwnd, W): what was one segment before is not made two.
+        // cwnd = min (cwnd, W): a window of one segment stays one segment.
         control.cwnd = self.paced_window(entry.window, mss).saturating_mul(mss).min(entry.window);
         let offered = if entry.receive_window == 0 { u64::MAX } else { entry.receive_window };
         // gap = SRTT / window, where the window is what cwnd and the receiver allow.
@@ -79,8 +79,8 @@ impl Phase for RateBasedPacing {
             return slow_start(ack, control);
         }
         self.stop(control);
-        // The first ACK finds fewer segments sent than the window allows if the path has become faster: the rest must
-        // not leave at once. From here on ACKs are the clock.
+        // If the path has become faster, the first ACK arrives before the whole window was sent; the rest must not
+        // leave at once. From here on ACKs clock the sender.
         control.cwnd = control.cwnd.min(ack.in_flight);
         if control.cwnd < control.ssthresh {
             let _ = slow_start(ack, control);
@@ -105,7 +105,7 @@ mod tests {
 
     fn resumed(window: u64, receive_window: u64) -> (RateBasedPacing, Control) {
         let mut phase = RateBasedPacing::default();
-        // The host's rule has left one segment.
+        // The host's rule has reduced the window to one segment.
         let mut control = Control { cwnd: MSS, ssthresh: 20 * MSS, ..Control::default() };
         let entry = Entry {
             rtt: RTT,

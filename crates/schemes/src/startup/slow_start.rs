@@ -3,7 +3,7 @@
 use crate::scheme;
 use firstflight_contract::{Ack, Congestion, Control, Entry, Phase, Role, Step, slow_start};
 
-/// Slow start. Initial window and threshold are the flow's, not the scheme's.
+/// Slow start. The host sets the initial window and the threshold.
 #[derive(Clone, Debug, Default)]
 pub struct SlowStart;
 

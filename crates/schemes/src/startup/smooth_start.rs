@@ -1,8 +1,9 @@
 //! Smooth-start: H. Wang, H. Xin, D. S. Reeves, K. G. Shin, "A Simple Refinement of Slow-start of TCP Congestion Control",
 //! ISCC 2000.
 //!
-//! Slow start doubles right up to the threshold and then all but stops. This scheme approaches the threshold in steps: from
-//! some way below it, each round trip takes one ACK more for every segment that the window grows.
+//! Slow start doubles the window up to the threshold and then changes abruptly to linear growth. This scheme approaches
+//! the threshold in steps: above `smsthresh`, each round trip needs one ACK more for every segment by which the window
+//! grows.
 
 use crate::scheme;
 use crate::scheme::Fixed;
@@ -16,7 +17,7 @@ const ONE: u64 = 1 << ONE_BITS;
 #[derive(Clone, Debug, Default)]
 pub struct SmoothStart {
     parameters: Parameters,
-    /// ACKs for a segment now; zero below `smsthresh`.
+    /// ACKs for each segment of growth in this round trip; zero below `smsthresh`.
     grain: u64,
     /// Growth below one byte, in units of 1/grain byte.
     remainder: u64,
@@ -38,13 +39,13 @@ scheme! {
         /// depth: steps, a round trip each, in which it takes one ACK more, rounded to a whole number
         dp: u64 in 1..=64 = 2,
         // `smsthresh` over `ssthresh`: that of the defaults above, from which two round trips reach `ssthresh`.
-        /// part of ssthresh from which on growth slows down
+        /// part of ssthresh above which growth slows down
         smsthresh: Fixed<ONE> in 0.0..=1.0 = 0.5,
     }
 }
 
 impl SmoothStart {
-    /// The window from which on growth slows down, bytes.
+    /// The window above which growth slows down, bytes.
     fn smsthresh(&self, ssthresh: u64) -> u64 {
         if ssthresh == u64::MAX {
             return u64::MAX;

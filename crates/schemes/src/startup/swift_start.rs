@@ -1,8 +1,8 @@
 //! Swift Start: C. Partridge, D. Rockwell, M. Allman, R. Krishnan, J. P. G. Sterbenz, "A Swifter Start for TCP", BBN
 //! Technical Report 8339, March 2002; described in D. Liu's thesis, section 2.2.
 //!
-//! Four packets are sent as a burst. How far their ACKs lie apart says what the path's slowest link carries, and an eighth
-//! of what that fills in a round trip is the window from then on, sent evenly spaced the first time.
+//! Four packets are sent as a burst. The spacing of their ACKs gives the rate of the path's slowest link. An eighth of
+//! the bandwidth-delay product at that rate becomes the window, which is paced for the first round trip.
 
 use crate::estimate::packet_pair::{PairFinder, Pairs};
 use crate::scheme;
@@ -15,19 +15,19 @@ use firstflight_contract::{
 const ONE_BITS: u32 = 16;
 const ONE: u64 = 1 << ONE_BITS;
 
-/// Where the connection is.
+/// Stage of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 enum State {
-    /// The first flight's ACKs are being timed.
+    /// The ACKs of the first flight are being timed.
     Probing,
-    /// The estimated window leaves evenly spaced, until this much is delivered.
+    /// The estimated window is being paced, until this many bytes are delivered.
     Pacing { until: u64 },
-    /// Slow start, as normal TCP has it.
+    /// Standard slow start.
     #[default]
     SlowStart,
 }
 
-/// Slow start that skips what a packet pair shows to be safe.
+/// Slow start that jumps to a window that packet pairs show to be safe.
 #[derive(Clone, Debug, Default)]
 pub struct SwiftStart {
     parameters: Parameters,
@@ -47,7 +47,7 @@ scheme! {
 
     pub struct Parameters {
         // "an initial cwnd of four packets per RTT", segments.
-        /// sent as a burst at first, in place of the flow's initial window; 0 counts as 1
+        /// size of the first burst, which replaces the flow's initial window; 0 counts as 1
         first_window: u64 = 4 packets,
         // "a fixed fraction (e.g. 1/8th) of this BDP estimate".
         /// part of the estimated bandwidth-delay product that becomes the window
@@ -57,17 +57,17 @@ scheme! {
 
 impl SwiftStart {
     fn first_flight(&self, mss: u64) -> u64 {
-        // 2^40 bytes are beyond every path.
+        // 2^40 bytes exceed the bandwidth-delay product of every path.
         self.parameters.first_window.max(1).saturating_mul(mss).min(1 << 40)
     }
 
-    /// The first flight is acknowledged: moves the window to what its ACKs show.
+    /// The first flight is acknowledged: the window becomes a fraction of the estimated BDP.
     fn settle(&mut self, ack: &Ack, control: &mut Control) {
         self.state = State::SlowStart;
         // "It then calculates the network BDP by multiplying the estimated bandwidth by the RTT measurement"
         let bdp = self.pairs.median().bytes_in(ack.min_rtt);
         let window = mul_shift(bdp, self.parameters.fraction.0, ONE_BITS).min(control.ssthresh);
-        // Where slow start's window is larger already there is nothing to gain.
+        // If the window of slow start is already larger, it stays.
         if window > control.cwnd {
             control.cwnd = window;
             // "packet pacing is also used to avoid initial burst"

@@ -2,8 +2,8 @@
 //! IEEE JSAC 13(8), 1995, section III.C; in the form of ns-2.35 (`tcp-vegas.cc`), which R. Wang, G. Pau, K. Yamada, M. Y.
 //! Sanadidi, M. Gerla measured in "TCP Startup Performance in Large Bandwidth Delay Networks", INFOCOM 2004, section III.D.
 //!
-//! The window doubles every other round trip and stays as it is in between, so that a round trip can be measured under one
-//! window. It ends when more than `gamma` segments of a flight waited at the bottleneck.
+//! The window doubles every other round trip and is constant in between, so that a round trip can be measured under one
+//! window. Slow start ends when more than `gamma` segments of a flight are queued at the bottleneck.
 
 use crate::estimate::backlog::Backlog;
 use crate::scheme;
