@@ -1,32 +1,32 @@
-//! What the papers and their field name and the registry does not have, with the reason: for listings.
+//! Schemes that papers or drafts name and that the registry does not have, with the reason; for listings.
 
-/// Something that is named somewhere and is not registered.
+/// A scheme that is not implemented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unimplemented {
-    /// Its label, if one is reserved for it, or its name.
+    /// Reserved label, or the name in the source.
     pub name: &'static str,
-    /// Who names or specifies it.
+    /// Paper, draft or other text that names or specifies it.
     pub source: &'static str,
-    /// What it is, and why it is not here.
+    /// Its rule, or the reason why it is not implemented.
     pub why: &'static str,
 }
 
-/// Schemes that are to be built, under labels that are reserved for them.
+/// Planned schemes, under reserved labels.
 pub const PLANNED: &[Unimplemented] = &[
     Unimplemented {
         name: "rapid-start",
         source: "draft-kazuho-ccwg-rapid-start",
-        why: "the initial window paced over a round trip, then growth by three while no queue is seen",
+        why: "the initial window paced over a round trip, then growth by a factor of three while no queue is measured",
     },
     Unimplemented {
         name: "search",
         source: "draft-chung-ccwg-search",
-        why: "slow start that stops when deliveries fall behind what was sent a round trip before",
+        why: "slow start that stops when deliveries fall behind the data sent a round trip earlier",
     },
     Unimplemented {
         name: "suss",
         source: "Arghavani et al., SIGCOMM 2024",
-        why: "slow start that quadruples where it foresees that doubling will go on",
+        why: "slow start that quadruples the window when it predicts that doubling will continue",
     },
     Unimplemented {
         name: "careful-resume",
@@ -36,36 +36,36 @@ pub const PLANNED: &[Unimplemented] = &[
     Unimplemented {
         name: "paced-chirping",
         source: "Misund, Briscoe, 2019",
-        why: "trains of packets at rising rates whose delays tell the rate available",
+        why: "trains of packets at rising rates, whose delays measure the available rate",
     },
     Unimplemented {
         name: "halfback",
         source: "Li, Dong, Godfrey, CoNEXT 2015",
-        why: "a short transfer paced over one round trip, then sent again from its end as ACKs come",
+        why: "a short transfer paced over one round trip, then retransmitted from its end as ACKs arrive",
     },
 ];
 
-/// What is only named, and will not be built from what is known of it.
+/// Schemes whose published text does not suffice to implement them.
 pub const NOT_IMPLEMENTED: &[Unimplemented] = &[
     Unimplemented {
         name: "Internet tomography",
         source: "Yu, Newman 2011, section 6",
-        why: "finds the links that paths share from probes to many receivers; named without a method, and dismissed there for the number of probes",
+        why: "infers the links that paths share from probes to many receivers; named without a method, and rejected there for the number of probes",
     },
     Unimplemented {
         name: "FlowMate",
         source: "Yu, Newman 2011, section 6",
-        why: "groups connections by what the kernel sees of their packets; named without its rule",
+        why: "groups connections by observations of their packets in the kernel; named without its rule",
     },
     Unimplemented {
         name: "detecting shared congestion",
         source: "Rubenstein, Kurose, Towsley, SIGMETRICS 2000; in the references of Zhang, Qiu, Keshav",
-        why: "compares losses and delays of two flows to tell whether they share a bottleneck; cited without its tests",
+        why: "compares losses and delays of two flows to decide whether they share a bottleneck; cited without its tests",
     },
     Unimplemented {
         name: "bandwidth measurement by probes",
         source: "Bolot, Paxson, Kang, Melander, Strauss, Dovrolis; in Yu, Newman 2011, section 2",
-        why: "tools that send traffic of their own; cited as measurements, and no start of a connection is made of them",
+        why: "tools that send probe traffic; cited as measurements, not as start-up schemes",
     },
     Unimplemented {
         name: "AIMD, MIMD, EIMD",
@@ -80,12 +80,12 @@ pub const NOT_IMPLEMENTED: &[Unimplemented] = &[
     Unimplemented {
         name: "SSthreshless Start",
         source: "citations of it",
-        why: "takes the bottleneck's backlog, read from the RTT, in place of a threshold; no text with its constants was found",
+        why: "uses the bottleneck's backlog, estimated from the RTT, in place of a threshold; no text with its constants was found",
     },
     Unimplemented { name: "StarTCP", source: "citations of it", why: "no description was found" },
     Unimplemented {
         name: "DiffStart",
         source: "its abstract, 2014",
-        why: "foresees congestion and grows linearly from then on; no text with its rule was found",
+        why: "predicts congestion and grows linearly from then on; no text with its rule was found",
     },
 ];

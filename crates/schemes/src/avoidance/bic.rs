@@ -1,8 +1,8 @@
 //! BIC: L. Xu, K. Harfoush, I. Rhee, "Binary Increase Congestion Control (BIC) for Fast Long-Distance Networks", INFOCOM
 //! 2004, with the constants of the Linux kernel (net/ipv4/tcp_bic.c).
 //!
-//! The window of the last congestion is a bound that a binary search approaches: fast while far away, slowly around it, and
-//! away from it again as it came. How fast at most is a constant.
+//! A binary search approaches the window of the last congestion: in large steps far from it and in small steps near it.
+//! Beyond that window the steps grow again in the same way. The step per round trip is bounded by a constant.
 
 use crate::scheme::Fixed;
 use crate::{choice, scheme};
@@ -22,9 +22,9 @@ pub struct Bic {
     parameters: Parameters,
     /// The window of the last congestion, bytes; zero before the first one.
     last_max: u64,
-    /// The same before that congestion, in case it was spurious.
+    /// `last_max` before the last congestion, to restore if that congestion was spurious.
     last_max_before: u64,
-    /// What the division of the last ACK left, bytes squared.
+    /// Remainder of the division for the last ACK, bytes squared.
     remainder: u64,
 }
 
@@ -37,13 +37,13 @@ scheme! {
     }
 
     pub struct Parameters {
-        /// xu: steps of any size; linux: the kernel's, in whole segments, slow from twice as far on
+        /// xu: steps of any size; linux: the steps of the kernel, in whole segments, slow from twice the distance on
         rules: Rules = Xu,
         // Window left by congestion, 819/1024 (Linux: beta).
         /// window left after congestion (Linux: 819/1024; Liu's thesis: 0.875)
         beta: Fixed<ONE> in 0.1..=0.95 = 0.7998,
         // S_max: most segments that a round trip adds (Linux: max_increment).
-        /// most that a round trip adds (S_max; Linux: max_increment)
+        /// largest increase in a round trip (S_max; Linux: max_increment)
         max_increment: u64 = 16 packets,
         // Window below which it is Reno, segments (Linux: low_window).
         /// window below which it is Reno; with rules = linux up to it (Linux: low_window)
@@ -74,7 +74,8 @@ impl Bic {
         self.parameters.rules == Rules::Linux
     }
 
-    /// Whether a window of this many bytes is Reno's: below `low_window` in the paper, up to it in the kernel.
+    /// Whether Reno's rules apply to a window of this many bytes: below `low_window` in the paper, up to it in the
+    /// kernel.
     fn is_low(&self, window: u64, mss: u64) -> bool {
         let segments = window / mss;
         if self.linux() {
@@ -89,11 +90,11 @@ impl Bic {
         if self.is_low(window, mss) {
             return mss;
         }
-        // Amounts are bytes, or with the kernel's rules whole segments.
+        // Amounts are bytes, or whole segments under the kernel's rules.
         let unit = if self.linux() { 1 } else { mss };
         let [at, bound] = [window, self.last_max].map(|w| if self.linux() { w / mss } else { w });
         let searching = at < bound;
-        // binary search: a part of the distance; max probing: the same beyond the bound, the other way round
+        // binary search: a part of the distance; max probing: the mirror image beyond the bound
         let part = if searching { self.parameters.b.0 } else { self.parameters.b.0 - (1 << ONE_BITS) };
         let distance = at.abs_diff(bound);
         // 2^-16
@@ -111,7 +112,7 @@ impl Bic {
             // b segments in smooth_part round trips
             self.parameters.b.0 * mss / self.parameters.smooth_part.0
         } else if self.linux() {
-            // a segment for each so many acknowledged, a whole number
+            // acknowledged segments for each segment of growth, a whole number
             let acknowledged = mul_div(at, 1 << ONE_BITS, step.max(1));
             window / acknowledged.max(1)
         } else {
@@ -147,13 +148,13 @@ impl Phase for Bic {
         let keep = |kept: u64| mul_shift(window, kept, ONE_BITS);
         self.last_max_before = self.last_max;
         self.last_max = if window < self.last_max && self.parameters.fast_convergence {
-            // half way between the window and what is left of it
+            // the mean of the window and the reduced window
             (window + keep(self.parameters.beta.0)) / 2
         } else {
             window
         };
         if event.trigger == Trigger::Timeout {
-            // Nothing is known of the path any more.
+            // A timeout discards the bound.
             self.last_max = 0;
         }
         let left =

@@ -1,8 +1,8 @@
-//! CUBIC: L. Xu, S. Ha, I. Rhee, V. Goel, L. Eggert (ed.), "CUBIC for Fast and Long-Distance Networks", RFC
-//! 9438; and as the Linux kernel has had it since before, in integers of its own.
+//! CUBIC: L. Xu, S. Ha, I. Rhee, V. Goel, L. Eggert (ed.), "CUBIC for Fast and Long-Distance Networks", RFC 9438; and
+//! the older algorithm of the Linux kernel, with the kernel's integer arithmetic.
 //!
-//! The window follows a cubic function of the time since the last reduction: back towards the window where
-//! that happened, slowly around it, fast beyond. Where a Reno flow would be faster, it follows Reno.
+//! The window follows a cubic function of the time since the last reduction: it returns to the window of that
+//! reduction, grows slowly around it, and fast beyond it. If a Reno flow would be faster, the window follows Reno.
 
 mod linux;
 mod rfc9438;
@@ -33,8 +33,8 @@ scheme! {
     on set: configure;
 
     pub struct Parameters {
-        /// rfc9438: as the RFC has it; linux: as the kernel does it, in whole segments and with 5 % a round trip before
-        /// the first loss
+        /// rfc9438: the rules of the RFC; linux: the rules of the kernel, in whole segments and with 5 % a round trip
+        /// before the first loss
         rules: Rules = Rfc9438,
         // RFC 9438 section 5: "C SHOULD be set to 0.4".
         /// steepness of the curve, segments per second cubed (RFC 9438 section 5; Linux: bic_scale, in steps of 10/1024)
@@ -110,7 +110,7 @@ impl Phase for Cubic {
     fn on_spurious(&mut self) {
         match &mut self.state {
             State::Rfc9438(rules) => rules.on_spurious(),
-            // The kernel gives the window and the threshold back, and nothing of what follows from them.
+            // The kernel restores the window and the threshold, and no other state.
             State::Linux(_) => {}
         }
     }

@@ -1,9 +1,9 @@
 //! EXP-TCP: D. Liu, "Improving Start-up and Steady-state Behavior of TCP in High Bandwidth-Delay Product
 //! Networks", M.S. thesis, Case Western Reserve University, 2007, chapter 4 ("DL" below).
 //!
-//! The window leaves the value it had after the last decrease exponentially, at first by a step that depends on
-//! the square root of that value: a small window grows by more of itself than a large one, so that flows come to
-//! share a path evenly while each of them finds a lot of spare capacity in few round trips.
+//! The window grows exponentially away from its value after the last decrease. The first step depends on the square
+//! root of that value: a small window grows by a larger share of itself than a large one. Flows therefore converge to
+//! equal shares, and each of them fills a large spare capacity in few round trips.
 
 use crate::scheme;
 use crate::scheme::Fixed;
@@ -20,7 +20,7 @@ const SHARE_BITS: u32 = 18;
 /// The time between two decreases of the window.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
-    /// `w_0`, the window it began with, bytes.
+    /// `w_0`, the window at its beginning, bytes.
     first: u64,
     /// `sqrt(w_0)`, the root taken in segments, in bytes.
     root: u64,
@@ -37,13 +37,13 @@ impl Epoch {
 #[derive(Clone, Debug, Default)]
 pub struct Exp {
     parameters: Parameters,
-    /// None until its first ACK that may enlarge the window.
+    /// `None` until the first ACK that may enlarge the window.
     epoch: Option<Epoch>,
-    /// The epoch before the last decrease, to go on with if that was spurious.
+    /// The epoch before the last decrease, to restore if that decrease was spurious.
     before: Option<Epoch>,
     /// Growth below one byte, 2^-50.
     fraction: u64,
-    /// What the division of the last ACK left, 2^-18 bytes.
+    /// Remainder of the division for the last ACK, 2^-18 bytes.
     remainder: u64,
 }
 
@@ -60,9 +60,9 @@ scheme! {
         /// rate of the increase (Eq. (1))
         gamma: Fixed<ONE> in 0.001..=1.0 = 0.05,
         // DL section 4.2: beta, "i.e., 1/8".
-        /// part of the window given up on congestion (Eq. (2))
+        /// part of the window that congestion takes (Eq. (2))
         beta: Fixed<ONE> in 0.01..=0.9 = 0.125,
-        /// grow by a segment a round trip where Eq. (1) gives less; the thesis has no such floor
+        /// grow by at least a segment a round trip; the thesis has no such floor
         reno_floor: bool = false,
     }
 }
@@ -82,7 +82,7 @@ impl Phase for Exp {
             // A window below the epoch's first was lowered by the host (after an idle time): that ended the epoch.
             Some(epoch) if epoch.first <= cwnd => epoch,
             _ => {
-                // What was carried is in parts of the old epoch's window.
+                // The remainder is in parts of the old epoch's window.
                 self.remainder = 0;
                 *self.epoch.insert(Epoch::new(cwnd, u64::from(ack.mss)))
             }

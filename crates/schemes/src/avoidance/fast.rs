@@ -1,8 +1,8 @@
 //! FAST TCP: C. Jin, D. X. Wei, S. H. Low, "FAST TCP: Motivation, Architecture, Algorithms, Performance", INFOCOM 2004; D. X.
 //! Wei, C. Jin, S. H. Low, S. Hegde, IEEE/ACM Transactions on Networking 14(6), 2006.
 //!
-//! The window moves towards the one that keeps alpha packets queued on the path, by a part of what is missing: far away
-//! in large steps, nearby in small ones. Queueing delay, not loss, says where it is.
+//! The window moves towards the one that keeps alpha packets queued on the path, by a constant part of the distance: in
+//! large steps far from it and in small steps near it. The queueing delay, not loss, measures the distance.
 
 use crate::scheme;
 use crate::scheme::Fixed;
@@ -10,7 +10,7 @@ use firstflight_contract::{
     Ack, Congestion, Control, Entry, Nanos, Phase, Role, Signals, Step, mul_add_div, mul_div, weighted_mean,
 };
 
-/// The RTT's average forgets 3/cwnd with each ACK, at most a quarter.
+/// Each ACK replaces 3/cwnd of the RTT's average, at most a quarter.
 const FORGOTTEN: u64 = 3;
 /// Fractions are in 2^-16.
 const ONE_BITS: u32 = 16;
@@ -22,10 +22,10 @@ pub struct Fast {
     parameters: Parameters,
     /// Average RTT, nanoseconds in 2^-16; zero before the first sample.
     average: u64,
-    /// Where the window is going and where it came from, bytes; equal when it is there.
+    /// Target of the window and window at the last update, bytes; equal once the target is reached.
     target: u64,
     from: u64,
-    /// What the division of the last ACK left, bytes squared.
+    /// Remainder of the division for the last ACK, bytes squared.
     remainder: u64,
     /// Rounds until the next update.
     wait: u32,
@@ -100,7 +100,8 @@ impl Phase for Fast {
                 self.target = self.aim(ack.min_rtt, control.cwnd, ack.mss.into()).max(2 * u64::from(ack.mss));
                 self.remainder = 0;
                 if self.target <= control.cwnd {
-                    // It falls at once. The threshold falls with it, or slow start would raise it again.
+                    // The window falls at once. The threshold falls with it, or slow start would raise the window
+                    // again.
                     control.cwnd = self.target;
                     control.ssthresh = control.ssthresh.min(self.target);
                 }
@@ -108,7 +109,7 @@ impl Phase for Fast {
             self.wait -= 1;
         }
         if control.cwnd < self.target && ack.growth > 0 {
-            // It rises over a round trip, with each ACK by its part.
+            // The window rises over a round trip, with each ACK by that ACK's part.
             let (step, covered) = (self.target - self.from, ack.growth.min(self.from));
             let (risen, remainder) = mul_add_div(step, covered, self.remainder, self.from);
             self.remainder = remainder;

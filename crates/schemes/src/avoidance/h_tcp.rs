@@ -1,16 +1,15 @@
 //! H-TCP: D. Leith, R. Shorten, "H-TCP: TCP for high-speed and long-distance networks", PFLDnet 2004.
 //!
-//! For the first second after a congestion a round trip adds 2 (1 - beta) segments, which gives the average window of Reno
-//! at any beta: one segment at beta 0.5, 0.4 at beta 0.8. From then on the window grows the faster the longer there has been
-//! no congestion.
-//! A loss takes no more from the window than the queue held.
+//! For the first second after a congestion a round trip adds 2 (1 - beta) segments, which gives the average window of
+//! Reno at any beta: one segment at beta 0.5, 0.4 at beta 0.8. From then on the growth rises with the time since the
+//! last congestion. A loss reduces the window by about the length of the queue.
 
 use crate::scheme;
 use firstflight_contract::{
     Ack, Congestion, Control, Entry, Nanos, Phase, Role, Step, mul_add_div, mul_div, mul_shift,
 };
 
-/// Delta_L: for so long after a congestion the increase does not depend on the time.
+/// Delta_L: time after a congestion during which the increase is constant.
 const LOW_SPEED: Nanos = Nanos::from_secs(1);
 /// Seconds since then beyond which the increase rises no more: a million segments a round trip.
 const LONGEST: u64 = 2000;
@@ -20,19 +19,19 @@ const ONE: u64 = 1 << UNIT_BITS;
 /// The backoff lies between a half and 0.8, here as in the kernel in 2^-16.
 const SMALLEST_KEPT: u64 = ONE / 2;
 const LARGEST_KEPT: u64 = ONE * 4 / 5;
-/// The RTT under which the increase is as on this path, with `rtt_scaling`; the ratio to it is 1/10 to 2.
+/// RTT at which `rtt_scaling` leaves the increase unchanged; the ratio to it is bounded to 1/10 to 2.
 const REFERENCE_RTT: u64 = 100_000_000;
 
-/// What a congestion changes, so that a spurious one can be taken back.
+/// State that a congestion changes, to restore if the congestion was spurious.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
-    /// When the last congestion was; before the first, when the phase began.
+    /// Time of the last congestion; before the first congestion, the time at which the phase began.
     since: Option<Nanos>,
     /// Part of the window that a congestion leaves, 2^-16.
     kept: u64,
     /// Largest RTT since then.
     max_rtt: Nanos,
-    /// Largest rate of a round trip since then, and that of the time before: bytes per second, zero if not known.
+    /// Largest rate of a round trip since then, and in the epoch before: bytes per second, zero if not known.
     rate: u64,
     rate_before: u64,
 }
@@ -43,7 +42,7 @@ pub struct HTcp {
     parameters: Parameters,
     epoch: Epoch,
     before: Epoch,
-    /// Where the round trip began whose rate is measured; time zero if none did.
+    /// Beginning of the round trip whose rate is being measured; time zero if none.
     round_start: Nanos,
     round_delivered: u64,
     /// What the division of the last ACK left: growth in bytes, 2^-16, times the window.
@@ -94,7 +93,7 @@ impl HTcp {
         let seconds = (beyond << UNIT_BITS) / 1_000_000_000;
         let mut increase = ONE + 10 * seconds + ((seconds * seconds) >> (UNIT_BITS + 2));
         if self.parameters.rtt_scaling && min_rtt > Nanos(0) {
-            // Never below Reno's segment, as in the kernel.
+            // At least Reno's one segment, as in the kernel.
             let rtt = min_rtt.0.clamp(REFERENCE_RTT / 10, REFERENCE_RTT * 2);
             increase = mul_div(increase, rtt, REFERENCE_RTT);
             increase = increase.max(ONE);
@@ -106,7 +105,8 @@ impl HTcp {
     /// The part of the window that a congestion now leaves, 2^-16.
     fn backoff(&self, min_rtt: Nanos) -> u64 {
         let Epoch { max_rtt, rate, rate_before, .. } = self.epoch;
-        // |B(k+1) - B(k)| / B(k) > 0.2: the flow has not converged, a half lets it. Not known is not converged.
+        // |B(k+1) - B(k)| / B(k) > 0.2: the flow has not converged, and a backoff of one half makes it converge. An
+        // unknown rate counts as not converged.
         let switched = self.parameters.bandwidth_switch
             && (rate == 0 || rate_before == 0 || rate.abs_diff(rate_before) > rate_before / 5);
         if !self.parameters.adaptive_backoff || switched || min_rtt == Nanos(0) || max_rtt == Nanos(0) {
@@ -115,7 +115,7 @@ impl HTcp {
         mul_div(min_rtt.0, ONE, max_rtt.0).clamp(SMALLEST_KEPT, LARGEST_KEPT)
     }
 
-    /// Takes the RTT and, once a round trip, the rate.
+    /// Measures the RTT and, once a round trip, the rate.
     fn measure(&mut self, ack: &Ack) {
         if ack.is(Ack::RECOVERY) {
             self.round_start = Nanos(0);
@@ -136,7 +136,7 @@ impl HTcp {
 
 impl Phase for HTcp {
     fn enter(&mut self, entry: &Entry, _: &mut Control) {
-        // A timeout's slow start does not begin the time anew: the timeout did.
+        // The slow start after a timeout does not restart the clock: the timeout did.
         self.epoch.since.get_or_insert(entry.now);
         self.round_start = Nanos(0);
         self.remainder = 0;

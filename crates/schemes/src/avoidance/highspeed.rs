@@ -1,8 +1,8 @@
 //! HighSpeed TCP: S. Floyd, "HighSpeed TCP for Large Congestion Windows", RFC 3649.
 //!
-//! Reno up to 38 segments; beyond, the larger the window, the faster it grows and the less a loss takes from it.
-//! Everything is integer: the RFC's power of the window goes through a base-2 logarithm, worked out anew only once the
-//! window has changed by 1/4096.
+//! Reno up to 38 segments. Above, a larger window grows faster and loses a smaller part to a loss. All arithmetic is in
+//! integers: the RFC's power of the window uses a base-2 logarithm, which is recalculated once the window has changed
+//! by 1/4096.
 
 use crate::scheme;
 use firstflight_contract::{
@@ -17,8 +17,8 @@ const HIGH_WINDOW: u64 = 83_000;
 const HALF: u64 = 1 << 31;
 /// RFC 3649 section 5: b(w) falls from 0.5 to High_Decrease = 0.1: by 2/5, in 2^-32.
 const FALL: u64 = (1 << 33) / 5;
-/// The RFC's b(w) goes on falling, to zero at 567 000 segments, and a(w) falls with it from 156 000 on; so b(w) is held
-/// from 155 000 on, at 0.0675 in 2^-32.
+/// The RFC's b(w) falls to zero at 567 000 segments, and a(w) falls with it above 156 000. b(w) is therefore constant
+/// above 155 000 segments: 0.0675 in 2^-32.
 const SMALLEST_DECREASE: u64 = (1 << 32) / 400 * 27;
 /// a(w) and logarithms are in 2^-16.
 const UNIT_BITS: u32 = 16;
@@ -28,7 +28,7 @@ const WINDOW_BITS: u32 = 13;
 /// HighSpeed TCP.
 #[derive(Clone, Debug, Default)]
 pub struct Highspeed {
-    /// The window that `increase` belongs to, its later bits cut off.
+    /// The window for which `increase` was calculated, its lower bits cleared.
     window: u64,
     /// a(w) in bytes, 2^-16.
     increase: u64,
@@ -45,7 +45,7 @@ scheme! {
     }
 }
 
-/// log2 of `x` in 2^-16, cut off; `x` is not zero.
+/// log2 of `x` in 2^-16, truncated; `x` is not zero.
 const fn log2(x: u64) -> u64 {
     let whole = x.ilog2();
     // Between 1 and 2, in 2^-63; a square is at or above 2 where the next bit of the logarithm is 1.
@@ -107,7 +107,7 @@ impl Highspeed {
         let power = exp2(log * 4 / 5);
         // The power is below 2^53: its multiple fits 64 bits.
         let a = mul_div(power * 156, b, ((1 << 33) - b) * 1000);
-        // At Low_Window the formula gives 0.95; Reno's segment is the least.
+        // At Low_Window the formula gives 0.95; the minimum is Reno's one segment.
         a.max(1 << UNIT_BITS)
     }
 }

@@ -1,4 +1,4 @@
-//! Congestion-avoidance schemes: each rules the window after start-up, until the connection ends.
+//! Congestion-avoidance schemes: each controls the window after start-up until the connection ends.
 
 pub mod bic;
 pub mod cubic;

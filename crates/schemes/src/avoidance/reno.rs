@@ -7,7 +7,7 @@ use firstflight_contract::{Ack, Congestion, Control, Entry, Phase, Role, Step};
 #[derive(Clone, Debug, Default)]
 pub struct Reno {
     pub(crate) parameters: Parameters,
-    /// Growth not yet in the window, so that nothing is lost to rounding: acknowledged bytes under
+    /// Growth not yet added to the window, so that rounding loses nothing: acknowledged bytes under
     /// [`Growth::Counted`], the remainder of a division by the window under [`Growth::PerAck`].
     credit: u64,
 }
@@ -58,13 +58,13 @@ impl Phase for Reno {
         // RFC 5681: "a TCP ... increases cwnd by one full-sized segment (SMSS) per RTT", done as the RFC
         // recommends: count the acknowledged bytes and grow once a whole window of them has arrived.
         if self.credit >= control.cwnd {
-            // Counted under a larger window: one segment for all of it.
+            // The credit was counted under a larger window: one segment for all of it.
             self.credit = 0;
             control.cwnd += u64::from(ack.mss);
         }
         self.credit += ack.growth;
         if self.credit >= control.cwnd {
-            // One ACK may cover several windows where one loss held it back.
+            // One ACK may cover several windows after a loss delayed it.
             let windows = self.credit / control.cwnd;
             self.credit -= windows * control.cwnd;
             control.cwnd += windows * u64::from(ack.mss);

@@ -1,5 +1,5 @@
 //! Scalable TCP: T. Kelly, "Scalable TCP: Improving Performance in Highspeed Wide Area Networks", ACM CCR 33(2), 2003;
-//! and as the Linux kernel has it.
+//! and the variant of the Linux kernel.
 //!
 //! A hundredth of a segment for each one acknowledged, an eighth of the window for a loss: the time to recover from a
 //! loss depends on the RTT alone, not on the window.
@@ -18,7 +18,7 @@ const ONE: u64 = 1 << UNIT_BITS;
 #[derive(Clone, Debug, Default)]
 pub struct Scalable {
     parameters: Parameters,
-    /// Growth below one byte, 2^-24, where it is a part of what was acknowledged.
+    /// Growth below one byte, 2^-24, if growth is a part of the acknowledged bytes.
     fraction: u64,
     /// What the division of the last ACK left where Reno's segment a window applies, bytes squared.
     remainder: u64,
@@ -62,7 +62,7 @@ impl Scalable {
         self.parameters.rules == Rules::Linux
     }
 
-    /// Whether Kelly's rules leave a window of this many bytes to Reno.
+    /// Whether a window of this many bytes is in Kelly's legacy range, where Reno's rules apply.
     fn legacy(&self, window: u64, mss: u64) -> bool {
         !self.linux() && window <= self.parameters.legacy_window.saturating_mul(mss)
     }
@@ -108,7 +108,7 @@ impl Phase for Scalable {
     }
 
     fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
-        // Kelly: cwnd <- cwnd - 0.125 cwnd; a window that grows as Reno's is halved as Reno's.
+        // Kelly: cwnd <- cwnd - 0.125 cwnd; a window that grows like Reno's is halved like Reno's.
         let taken = if self.legacy(event.base, event.mss.into()) {
             event.base - event.base / 2
         } else {

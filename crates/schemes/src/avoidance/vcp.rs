@@ -1,34 +1,34 @@
 //! VCP: Y. Xia, L. Subramanian, I. Stoica, S. Kalyanaraman, "One More Bit Is Enough", SIGCOMM 2005, sections 3 and 4
-//! ("the paper"); what follows a decrease as in the authors' program.
+//! ("the paper"); the behaviour after a decrease is that of the authors' program.
 //!
-//! The most loaded router on the path says in two bits whether there is room, a little room, or too much, and the window
-//! grows by a share of itself, by a constant, or shrinks by a share.
+//! The most loaded router on the path reports low load, high load or overload in two bits. The window grows by a share
+//! of itself, grows by a constant, or shrinks by a share.
 
 use crate::scheme;
 use firstflight_contract::{
     Ack, Beginning, Congestion, Control, Entry, Load, Nanos, Phase, Role, Signals, Step, Trigger, mul_div,
 };
 
-/// Nanoseconds. `t_rho`, over which routers measure; what the constants below are for.
+/// Nanoseconds. `t_rho`, the interval over which routers measure and to which the constants below refer.
 const SPAN: u64 = 200_000_000;
 /// `ln(1 + xi)` for the paper's `xi` = 0.0625, 2^-32: the share of a multiplicative increase.
 const LN_GROWTH: u64 = 260_380_768;
 /// Nanoseconds. A round trip counts as at most this: five spans, after which a window grows by 35 %.
 const MOST_RTT: u64 = 5 * SPAN;
-/// `beta`, what is left of the window after a decrease, in eighths.
+/// `beta`, the part of the window that remains after a decrease, in eighths.
 const LEFT: u64 = 7;
 
 const ONE_BITS: u32 = 32;
 
-/// What overload has led to.
+/// Reaction to overload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 enum Overload {
-    /// Nothing yet.
+    /// No reaction yet.
     #[default]
     None,
-    /// A decrease, until this time: what is said of overload dates from before it.
+    /// The window was decreased; until this time reports of overload date from before the decrease.
     Frozen(Nanos),
-    /// After that, until this time, the window may grow by a constant again, and not yet shrink.
+    /// After that, until this time, the window may grow by a constant and does not shrink.
     Waiting(Nanos),
 }
 
@@ -45,7 +45,7 @@ scheme! {
         label: "vcp",
         role: Role::Avoidance,
         source: "Xia, Subramanian, Stoica, Kalyanaraman, SIGCOMM 2005, sections 3 and 4",
-        summary: "grows by a share, grows by a constant, or shrinks, as the routers on the path say in two bits",
+        summary: "grows by a share, grows by a constant, or shrinks, by two bits from the routers on the path",
         needs: Signals::LOAD,
         beginning: Beginning::Own,
     }
@@ -61,7 +61,7 @@ impl Phase for Vcp {
         if ack.is(Ack::RECOVERY) {
             return Step::Stay;
         }
-        // The paper's rules are for what a round trip delivers, however many ACKs say so.
+        // The paper's rules refer to the bytes delivered in a round trip, independent of the number of ACKs.
         let delivered = if ack.growth > 0 { ack.acked } else { 0 };
         match (ack.load, self.overload) {
             (Load::Unknown, _) | (Load::Over, Overload::Frozen(_)) => {}
@@ -79,12 +79,12 @@ impl Phase for Vcp {
 
     fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
         if event.trigger == Trigger::Mark {
-            // A start-up scheme was told of overload, and this one reduces for it.
+            // A start-up scheme received the report of overload; this scheme makes the reduction.
             self.shrink(control, event.now, event.mss.into());
             control.ssthresh = control.cwnd.max(2 * u64::from(event.mss));
             return Step::Stay;
         }
-        // Losses are answered as in TCP: RFC 5681 equation (4).
+        // The response to losses is that of TCP: RFC 5681 equation (4).
         control.ssthresh = (event.base / 2).max(2 * u64::from(event.mss));
         control.cwnd = control.ssthresh;
         Step::Stay
@@ -113,7 +113,7 @@ impl Vcp {
         mul_div(segment, delivered, cwnd.max(1))
     }
 
-    /// Grows by so much, 2^-32 bytes, and by no more than was delivered.
+    /// Grows by `amount`, 2^-32 bytes, at most by the delivered bytes.
     fn grow(&mut self, control: &mut Control, increase: u64, delivered: u64) {
         let grown = increase.min(delivered.saturating_mul(1 << ONE_BITS)).saturating_add(self.fraction);
         control.cwnd = control.cwnd.saturating_add(grown >> ONE_BITS);

@@ -1,8 +1,8 @@
 //! Vegas: L. S. Brakmo, L. L. Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC 13(8),
 //! 1995, section III.B; in the form of ns-2.35 (`tcp-vegas.cc`).
 //!
-//! Once a round trip the window grows or shrinks by a segment, so that between `alpha` and `beta` segments of the connection
-//! wait at the bottleneck.
+//! Once a round trip the window grows or shrinks by a segment, so that between `alpha` and `beta` segments of the
+//! connection are queued at the bottleneck.
 
 use crate::estimate::backlog::Backlog;
 use crate::startup::vegas::{limits, segments};
@@ -19,11 +19,11 @@ const BYTE_BITS: u32 = 32;
 pub struct Vegas {
     parameters: Parameters,
     backlog: Backlog,
-    /// The window when growth for this round trip was decided, bytes; zero if the window stays as it is.
+    /// Window at the decision to grow in this round trip, bytes; zero if the window stays constant.
     growing_from: u64,
     /// Growth below one byte, 2^-32.
     fraction: u64,
-    /// What the division of the last ACK left, in units of 2^-32/`growing_from` bytes.
+    /// Remainder of the division for the last ACK, in units of 2^-32/`growing_from` bytes.
     remainder: u64,
 }
 
@@ -32,18 +32,18 @@ scheme! {
         label: "vegas",
         role: Role::Avoidance,
         source: "Brakmo, Peterson, IEEE JSAC 13(8), 1995, section III.B",
-        summary: "a segment more or less a round trip, so that a few segments wait at the bottleneck",
+        summary: "a segment more or less a round trip, so that a few segments are queued at the bottleneck",
         needs: Signals::RTT,
         watches: true,
     }
 
     pub struct Parameters {
         // Segments; ns-2's `v_alpha_` and `v_beta_`.
-        /// waiting segments below which the window grows (ns-2: 1, Linux: 2)
+        /// queued segments below which the window grows (ns-2: 1, Linux: 2)
         alpha: u64 = 1 packets,
-        /// waiting segments above which it shrinks (ns-2: 3, Linux: 4)
+        /// queued segments above which the window shrinks (ns-2: 3, Linux: 4)
         beta: u64 = 3 packets,
-        /// exact: a window of ACKs adds a segment; per-ack: 1/cwnd for each ACK, cut, so that they add a little less,
+        /// exact: a window of ACKs adds a segment; per-ack: 1/cwnd for each ACK, truncated, which adds slightly less,
         /// as in ns-2
         growth: Growth = Exact,
     }

@@ -1,8 +1,8 @@
 //! TCP Westwood with eligible rate estimation (TCPW): R. Wang, G. Pau, K. Yamada, M. Y. Sanadidi, M. Gerla, "TCP
 //! Startup Performance in Large Bandwidth Delay Networks", INFOCOM 2004, section II.B ("AS" below).
 //!
-//! Reno that, instead of halving the window, sets it to what the rate the flow is eligible for fills in the
-//! smallest RTT: a random loss costs little, and a full queue is drained.
+//! Reno that does not halve the window on congestion. Instead it sets the window to the eligible rate of the flow times
+//! the smallest RTT: a random loss costs little, and a full queue drains.
 
 use crate::avoidance::reno::{self, Growth, Reno};
 use crate::estimate::eligible_rate::{EligibleRate, Filter};
@@ -48,10 +48,10 @@ impl Westwood {
         self.eligible.configure(filter, tau);
     }
 
-    /// Counts an ACK, whoever answers it.
+    /// Measures an ACK, whichever phase answers it.
     fn measure(&mut self, ack: &Ack, cwnd: u64) {
         if !self.begun {
-            // The first ACK answers what left when the connection began, a round trip ago.
+            // The first ACK is for data that left when the connection began, one round trip earlier.
             self.begun = true;
             self.eligible.start(ack.now.saturating_sub(ack.srtt));
         }
@@ -79,7 +79,7 @@ impl Phase for Westwood {
 
     fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
         let cwnd = control.cwnd;
-        // Reno's answer stands while nothing is known of the rate.
+        // Without a rate estimate the reduction is Reno's.
         let step = self.linear.on_congestion(event, control);
         if self.eligible.is_known() {
             // "ssthresh = (ERE*RTTmin)/seg_size; if (cwnd > ssthresh) cwnd = ssthresh"; after a timeout "if (ssthresh

@@ -1,21 +1,21 @@
 //! XCP: D. Katabi, M. Handley, C. Rohrs, "Congestion Control for High Bandwidth-Delay Product Networks", SIGCOMM 2002,
 //! section 3.3 ("the paper").
 //!
-//! The routers on the path say in every packet by how much the window is to change, and the window changes by that. There
-//! is no start-up: the first feedback gives a lone flow two fifths of what the path has to spare.
+//! The routers on the path write a window change into every packet, and the sender applies it. There is no start-up
+//! phase: the first feedback gives a single flow two fifths of the spare capacity.
 
 use crate::scheme;
 use firstflight_contract::{Ack, Beginning, Congestion, Control, Entry, Phase, Role, Signals, Step};
 
 /// Feedback is in 2^-16 bytes.
 const FRACTION_BITS: u32 = 16;
-/// Bytes. The window ends here whatever routers say: 1 TiB fills 1 Tbit/s for 8.8 s.
+/// Bytes. Largest window, whatever the feedback: 1 TiB fills 1 Tbit/s for 8.8 s.
 const MOST: u64 = 1 << 40;
 
-/// The window as routers rule it.
+/// The window set by the routers.
 #[derive(Clone, Debug, Default)]
 pub struct Xcp {
-    /// Of the window, below one byte: 2^-16 bytes.
+    /// Fraction of the window below one byte, 2^-16 bytes.
     fraction: i64,
 }
 
@@ -24,7 +24,7 @@ scheme! {
         label: "xcp",
         role: Role::Avoidance,
         source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 3.3",
-        summary: "the window changes by what the routers on the path say in every packet, from the first on",
+        summary: "the routers on the path set the change of the window in every packet, from the first packet on",
         needs: Signals::FEEDBACK,
         beginning: Beginning::Alone,
     }

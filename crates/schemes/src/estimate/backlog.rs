@@ -1,18 +1,18 @@
-//! What a connection keeps waiting at the bottleneck, as Vegas measures it once a round trip: L. S. Brakmo, L. L. Peterson,
-//! "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC 13(8), 1995, section III.B; in the form of
-//! ns-2.35 (`tcp-vegas.cc`).
+//! Bytes of a connection that are queued at the bottleneck, measured once a round trip by Vegas: L. S. Brakmo, L. L.
+//! Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC 13(8), 1995, section III.B;
+//! in the form of ns-2.35 (`tcp-vegas.cc`).
 
 use crate::estimate::flights::Flights;
 use firstflight_contract::{Ack, Nanos, mul_div};
 
-/// Measures over the flights of a connection.
+/// Measurement over the flights of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Backlog {
     flights: Flights,
-    /// BaseRTT: the smallest of any segment; zero before the first. A handshake's is none: its packets are small, and what
-    /// a segment takes longer to transmit would count as waiting.
+    /// BaseRTT: smallest RTT of a segment; zero before the first. The handshake's RTT does not count: its packets are
+    /// small, and the longer transmission time of a segment would count as queueing.
     base: Nanos,
-    /// The segments of the flight that is being acknowledged, bytes up to its end; zero before the first.
+    /// Bytes delivered in total at the end of the flight that is being acknowledged; zero before the first.
     end: u64,
     /// RTT samples of its ACKs.
     sum: u64,
@@ -20,21 +20,21 @@ pub(crate) struct Backlog {
 }
 
 impl Backlog {
-    /// On a path of which the smallest RTT is known.
+    /// A measurement on a path with a known smallest RTT.
     #[cfg(test)]
     pub(crate) fn over(base: Nanos) -> Self {
         Self { base, ..Self::default() }
     }
 
-    /// Takes an ACK; at the first of a flight says how many bytes of the flight before waited: what is outstanding, less
-    /// what the path would hold if it were sent at the actual rate and met no queue.
+    /// Processes an ACK; on the first of a flight, returns the queued bytes of the flight before: the outstanding bytes
+    /// less those that the path holds at the actual rate without a queue.
     #[inline]
     pub(crate) fn on_ack(&mut self, ack: &Ack, mss: u64) -> Option<u64> {
         if ack.rtt > Nanos::ZERO && (ack.rtt < self.base || self.base == Nanos::ZERO) {
             self.base = ack.rtt;
         }
         if ack.is(Ack::RECOVERY) {
-            // What a repair sends and when says nothing of the queue.
+            // Retransmissions do not measure the queue.
             *self = Self { flights: self.flights, base: self.base, ..Self::default() };
             return None;
         }
@@ -60,8 +60,8 @@ impl Backlog {
         let rtt = before.sum / before.samples;
         let sent = self.end.saturating_sub(before.end);
         let held = mul_div(sent, before.base.0, rtt.max(1));
-        // Outstanding is the segment whose ACK this is and what comes after it. What else a delayed ACK covers did not wait
-        // at the bottleneck but for its partner at the receiver.
+        // Outstanding are the segment of this ACK and all later ones. Other segments of a delayed ACK waited at the
+        // receiver, not at the bottleneck.
         Some((ack.pipe + mss).saturating_sub(held))
     }
 }

@@ -3,9 +3,9 @@
 //! it does not state from R. Wang, M. Valla, M. Y. Sanadidi, M. Gerla, "Adaptive Bandwidth Share Estimation
 //! in TCP Westwood", GLOBECOM 2002 ("ABSE").
 //!
-//! Each ACK gives a sample: the bytes delivered in the last `T_k`, divided by it. `T_k` is short while the
-//! path is empty, so that the sample is a packet pair's and shows the capacity, and up to a round trip when
-//! it is congested, so that it shows the share obtained. A low-pass filter smooths the samples.
+//! Each ACK gives a sample: the bytes delivered in the last `T_k`, divided by `T_k`. On an empty path `T_k` is short,
+//! so that the sample is that of a packet pair and measures the capacity. On a congested path `T_k` is up to a round
+//! trip, so that the sample measures the share obtained. A low-pass filter smooths the samples.
 
 use crate::choice;
 use firstflight_contract::{Ack, Nanos, mul_div, weighted_mean, weighted_mean_round};
@@ -37,7 +37,7 @@ const MAX_TAU: Nanos = Nanos::from_secs(1000);
 const POINTS: usize = 64;
 const POINTS_PER_RTT: u64 = 32;
 
-/// So much was delivered by then.
+/// Total of delivered bytes at a time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Point {
     at: Nanos,
@@ -66,7 +66,7 @@ pub struct EligibleRate {
     averages: Averages,
 }
 
-/// What the samples so far amount to.
+/// Averages of the samples so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Averages {
     /// `RE`: the rate achieved over the latest RTT, averaged.
@@ -106,11 +106,11 @@ impl EligibleRate {
         self.history.fill(self.last);
     }
 
-    /// Counts an ACK; `cwnd` is the window it arrived under. ACKs that deliver nothing in sequence
-    /// (duplicate, partial) count once, through the host's total of delivered bytes.
+    /// Processes an ACK; `cwnd` is the window at its arrival. ACKs that deliver nothing in sequence (duplicate,
+    /// partial) count once, through the host's total of delivered bytes.
     pub fn on_ack(&mut self, ack: &Ack, cwnd: u64) {
         let now = Point { at: ack.now, delivered: ack.delivered };
-        // ACKs of the same instant make one sample with the next.
+        // ACKs of the same instant form one sample with the next ACK.
         if ack.now <= self.last.at || ack.srtt == Nanos::ZERO || ack.min_rtt == Nanos::ZERO {
             return;
         }
@@ -182,7 +182,7 @@ impl EligibleRate {
         a.estimate = tustin(a.estimate, sample, previous, gap, tau);
     }
 
-    /// The newest point not after `at`, or the oldest there is.
+    /// The newest point not after `at`, or the oldest point.
     fn point_before(&self, at: Nanos) -> Point {
         // Positions count back from the newest; times fall with the position.
         let get = |back: usize| self.history[(self.newest + POINTS - back) % POINTS];
@@ -220,7 +220,7 @@ fn average(old: FineRate, new: FineRate, old_weight: u64) -> FineRate {
 /// `y_k = ((2 tau - dt) y_{k-1} + dt (x_k + x_{k-1})) / (2 tau + dt)`.
 fn tustin(y: FineRate, x: FineRate, x_before: FineRate, dt: Nanos, tau: Nanos) -> FineRate {
     let two_tau = 2 * tau.min(MAX_TAU).0.max(1);
-    // A gap beyond 2 tau would weigh the old value negatively; there the filter has forgotten it.
+    // A gap beyond 2 tau would give the old value a negative weight; the filter has forgotten it by then.
     let dt = dt.0.min(two_tau);
     weighted_mean_round([(y, two_tau - dt), (x, dt), (x_before, dt)])
 }

@@ -1,15 +1,15 @@
-//! Which ACKs answer the same flight: the segments that left within one round trip, so that their ACKs come within one.
+//! Detection of flights: segments that left within one round trip, so that their ACKs arrive within one.
 //!
-//! A flight is what the ACKs of the flight before released. It is counted by what is delivered, the host's round
-//! (`Ack::ROUND_START`) by the cumulative ACK: the two part where a hole keeps the cumulative ACK back while segments behind
-//! it arrive.
+//! A flight consists of the segments that the ACKs of the flight before released. Flights are counted by delivered
+//! bytes, the host's rounds (`Ack::ROUND_START`) by the cumulative ACK. The two differ while a hole holds the
+//! cumulative ACK back and later segments arrive.
 
 use firstflight_contract::Ack;
 
-/// Tells where flights begin.
+/// Detects the beginnings of flights.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Flights {
-    /// What is delivered when everything is that was outstanding at the flight's first ACK, bytes.
+    /// Total of delivered bytes once everything outstanding at the flight's first ACK is delivered.
     end: u64,
 }
 
@@ -24,7 +24,7 @@ impl Flights {
         true
     }
 
-    /// What will have been delivered when the flight that has begun is, bytes.
+    /// Total of delivered bytes at the end of the present flight.
     pub(crate) const fn end(self) -> u64 {
         self.end
     }

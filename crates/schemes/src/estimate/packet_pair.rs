@@ -1,32 +1,32 @@
 //! Packet pairs: S. Keshav, "A Control-Theoretic Approach to Flow Control", SIGCOMM 1991.
 //!
-//! Packets that leave together reach the receiver as far apart as the slowest link of the path takes to send one, and
-//! their ACKs keep that distance. So the bytes that an ACK brings over the time since the ACK before it are that link's
-//! rate, where nothing but the link came between the two: other traffic between the packets makes the rate too small,
-//! ACKs that catch up with one another make it too large.
+//! Packets that leave together reach the receiver with a spacing of one transmission time of the path's slowest link,
+//! and their ACKs keep that spacing. The bytes that an ACK delivers, divided by the time since the ACK before it, are
+//! therefore the rate of that link. Other traffic between the packets makes the rate too small; ACK compression makes
+//! it too large.
 
 use firstflight_contract::{Ack, Nanos, Rate};
 
-/// Most pairs that [`Pairs`] holds.
+/// Largest number of pairs that [`Pairs`] holds.
 pub const MOST: usize = 12;
 
 /// Two ACKs whose newest packets had left together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// Bytes that the second ACK brought.
+    /// Bytes that the second ACK delivered.
     pub bytes: u64,
     /// Time between the two; never zero.
     pub gap: Nanos,
 }
 
 impl Pair {
-    /// The rate that the pair shows.
+    /// The bottleneck's rate by this pair.
     pub fn rate(self) -> Rate {
         Rate::of(self.bytes, self.gap)
     }
 }
 
-/// An ACK, and when the newest packet it brought had left.
+/// An ACK, with the sending time of the newest packet that it delivered.
 #[derive(Clone, Copy, Debug)]
 struct Arrival {
     at: Nanos,
@@ -35,15 +35,15 @@ struct Arrival {
 }
 
 /// Finds the pairs among a connection's ACKs. The host has to sample the RTT with every ACK
-/// ([`Signals::RTT`](firstflight_contract::Signals::RTT)): that tells when a packet left.
+/// ([`Signals::RTT`](firstflight_contract::Signals::RTT)), from which the sending time of a packet follows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PairFinder {
     last: Option<Arrival>,
 }
 
 impl PairFinder {
-    /// The pair that this ACK and the one before it make, if their packets had left at most half as far apart as the ACKs
-    /// came. An ACK without an RTT sample, or during a repair, makes none with the one before or after it.
+    /// The pair of this ACK and the one before it, if the spacing of their packets was at most half of the spacing of
+    /// the ACKs. An ACK without an RTT sample, or during recovery, forms no pair.
     #[inline]
     pub fn on_ack(&mut self, ack: &Ack) -> Option<Pair> {
         if ack.rtt == Nanos::ZERO || ack.is(Ack::RECOVERY) {
@@ -59,7 +59,7 @@ impl PairFinder {
     }
 }
 
-/// Some pairs, and what they say together.
+/// Pairs, with the median and the mean of their rates.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pairs {
     rates: [Rate; MOST],
@@ -69,7 +69,7 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// Adds a pair; of more than [`MOST`] the rest is left out.
+    /// Adds a pair; pairs beyond [`MOST`] are ignored.
     pub fn add(&mut self, pair: Pair) {
         if self.len < MOST {
             self.rates[self.len] = pair.rate();
@@ -79,12 +79,12 @@ impl Pairs {
         }
     }
 
-    /// How many there are.
+    /// Number of pairs.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there is none.
+    /// Whether there is no pair.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -115,7 +115,7 @@ impl Pairs {
         found
     }
 
-    /// All their bytes over all their time, which is the rate of the mean gap; [`Rate::NONE`] of none.
+    /// Total bytes over total time, which is the rate of the mean gap; [`Rate::NONE`] without a pair.
     pub fn mean(&self) -> Rate {
         Rate::of(self.bytes, self.time)
     }

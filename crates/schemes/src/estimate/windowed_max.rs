@@ -1,9 +1,8 @@
 //! The largest value of the last so many rounds, in constant space: K. Nichols' windowed filter, as in Linux
 //! (lib/win_minmax.c).
 //!
-//! Three samples are kept: the largest of the window, the largest since it, and the largest since that. Each
-//! has to come from a later part of the window than the one before it, so that a successor is at hand when the
-//! largest grows too old.
+//! Three samples are kept: the largest of the window, the largest since it, and the largest since that. Each comes from
+//! a later part of the window than the one before it, so that a successor exists when the largest expires.
 
 /// A value and the round it was measured in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,12 +23,12 @@ impl WindowedMax {
         self.best[0].value
     }
 
-    /// Takes a value measured in `round`, of a window of `window` rounds before it.
+    /// Processes a value measured in `round`; the window is the `window` rounds before it.
     pub fn update(&mut self, window: u32, round: u32, value: u64) {
         let new = Sample { round, value };
         let [first, second, third] = self.best;
         if value >= first.value || round - third.round > window {
-            // The largest so far, or nothing in the window but this.
+            // The largest so far, or the only value in the window.
             self.best = [new; 3];
             return;
         }
@@ -48,7 +47,7 @@ impl WindowedMax {
             self.best =
                 if new.round - second.round > window { [third, new, new] } else { [second, third, new] };
         } else if second.round == first.round && age > window / 4 {
-            // A quarter has passed without a second: the latest will do.
+            // A quarter of the window has passed without a second value: the latest value takes its place.
             self.best = [first, new, new];
         } else if third.round == second.round && age > window / 2 {
             self.best[2] = new;

@@ -1,9 +1,9 @@
-//! BBR version 1: N. Cardwell, Y. Cheng, C. S. Gunn, S. Hassas Yeganeh, V. Jacobson, "BBR: Congestion-Based
-//! Congestion Control", ACM Queue 14(5), 2016, as Linux 6.x has it (net/ipv4/tcp_bbr.c).
+//! BBR version 1: N. Cardwell, Y. Cheng, C. S. Gunn, S. Hassas Yeganeh, V. Jacobson, "BBR: Congestion-Based Congestion
+//! Control", ACM Queue 14(5), 2016, in the version of Linux 6.x (net/ipv4/tcp_bbr.c).
 //!
-//! A model of the path, the largest delivery rate of ten rounds and the smallest RTT of ten seconds, sets the
-//! pacing rate and the window. STARTUP doubles the rate each round until it no longer grows; DRAIN empties the
-//! queue that left; PROBE_BW cycles around the estimate, and PROBE_RTT stops now and then to see the RTT.
+//! A model of the path, the largest delivery rate of ten rounds and the smallest RTT of ten seconds, sets the pacing
+//! rate and the window. STARTUP doubles the rate each round until it no longer grows; DRAIN empties the resulting
+//! queue; PROBE_BW cycles around the estimate, and PROBE_RTT periodically reduces the flight to measure the RTT.
 //!
 //! The integers are the kernel's (`units`): windows in segments, times in microseconds, gains in 256ths.
 
@@ -26,9 +26,9 @@ use window::{Repair, Window};
 
 /// 2/ln 2, the smallest gain that doubles the rate every round: `256 * 2885 / 1000 + 1`.
 const HIGH_GAIN: u64 = 739;
-/// Its inverse, which drains in one round what STARTUP queued: `256 * 1000 / 2885`.
+/// Its inverse, which drains the queue of STARTUP in one round: `256 * 1000 / 2885`.
 const DRAIN_GAIN: u64 = 88;
-/// Gains of the phases of PROBE_BW: ask for more, give it back, cruise.
+/// Gains of the phases of PROBE_BW: probe, drain, cruise.
 const CYCLE: [u64; 8] = [ONE * 5 / 4, ONE * 3 / 4, ONE, ONE, ONE, ONE, ONE, ONE];
 /// Rounds of the bandwidth filter: a cycle, and two more.
 const BANDWIDTH_ROUNDS: u32 = CYCLE.len() as u32 + 2;
@@ -40,12 +40,12 @@ const PROBE_RTT_TIME: u64 = 200_000;
 const MIN_WINDOW: u64 = 4;
 /// Growth from one round to the next that shows the pipe not to be full.
 const FULL_PIPE_GROWTH: u64 = ONE * 5 / 4;
-/// Rounds without it after which it is.
+/// Rounds without that growth after which the pipe is full.
 const FULL_PIPE_ROUNDS: u32 = 3;
-/// The RTT to begin with where none is known, microseconds.
+/// Initial RTT if none is known, microseconds.
 const NOMINAL_RTT: u64 = 1_000;
 
-/// How it decides at what rate to send.
+/// Mode of the state machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Mode {
     #[default]
@@ -58,16 +58,16 @@ enum Mode {
 /// An ACK in the kernel's units.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
-    /// Up to and with this ACK.
+    /// Totals up to and with this ACK.
     totals: Totals,
     acked: u64,
     newly_lost: u64,
-    /// Delivered when the newest segment of this ACK had left.
+    /// Total delivered when the newest segment of this ACK left.
     prior_delivered: u64,
     /// Segments in flight before the ACK, and after it.
     prior_in_flight: u64,
     pipe: u64,
-    /// Zero where there is no sample.
+    /// Zero without a sample.
     bandwidth: Bandwidth,
     app_limited: bool,
     /// Microseconds.
@@ -88,13 +88,13 @@ pub struct Bbr {
     // The model.
     max_bandwidth: WindowedMax,
     rounds: u32,
-    /// The round lasts until something sent after so much was delivered arrives.
+    /// The round lasts until a segment arrives that was sent after this many segments were delivered.
     round_ends: u64,
     round_start: bool,
-    /// Microseconds; the time it was last seen.
+    /// Smallest RTT and the time of its last measurement, microseconds.
     min_rtt: Option<u64>,
     min_rtt_at: u64,
-    /// An RTT was known when the pacing rate was set.
+    /// Whether an RTT was known when the pacing rate was set.
     rtt_known: bool,
     aggregation: Aggregation,
     policer: Policer,
@@ -111,14 +111,14 @@ pub struct Bbr {
     // PROBE_RTT.
     probe_rtt_ends: Option<u64>,
     probe_rtt_round_done: bool,
-    /// What was sent while between these amounts were delivered says nothing of the bandwidth.
+    /// Segments sent while between these totals were delivered do not measure the bandwidth.
     slowed: Option<(u64, u64)>,
     idle_restart: bool,
 
     window: Window,
-    /// What the last episode that the host announced asks for.
+    /// Recovery announced by the host's last congestion event.
     announced: Repair,
-    /// A timeout of which no ACK has told yet.
+    /// Whether a timeout fired since the last ACK.
     timed_out: bool,
 }
 
@@ -177,7 +177,7 @@ impl Bbr {
         self.idle_restart = true;
         self.aggregation.restart(now);
         match self.mode {
-            // No need to refill a pipe faster than it drains.
+            // A pipe need not be refilled faster than it drains.
             Mode::ProbeBandwidth => self.pace(ONE, Nanos::ZERO, control),
             Mode::ProbeRtt => self.check_probe_rtt_done(now, self.totals, control),
             Mode::Startup | Mode::Drain => {}
@@ -193,7 +193,7 @@ impl Bbr {
         Sample {
             totals: Totals { at: micros(ack.now), delivered, lost },
             acked: delivered.saturating_sub(self.totals.delivered),
-            // The losses of a timeout lie between the ACKs: they are none of this one's.
+            // Losses declared by a timeout lie between two ACKs: they do not belong to this ACK.
             newly_lost: if self.timed_out { 0 } else { lost.saturating_sub(self.totals.lost) },
             prior_delivered,
             prior_in_flight: ack.in_flight.div_ceil(mss),
@@ -205,8 +205,7 @@ impl Bbr {
         }
     }
 
-    /// The kernel shows a timeout to the policer detector when it fires; what is lost by then is known here with
-    /// the next ACK.
+    /// The kernel reports a timeout to the policer detector when it fires; here the losses are known with the next ACK.
     fn catch_up_on_timeout(&mut self, sample: &Sample) {
         let totals = Totals { lost: sample.totals.lost, ..self.totals };
         let signs = Signs {
@@ -245,14 +244,14 @@ impl Bbr {
             probing_bandwidth: self.mode == Mode::ProbeBandwidth,
         };
         self.look_for_policer(sample.totals, signs);
-        // A sample the application limited tells of the path only where it is above what is known.
+        // An application-limited sample counts only if it exceeds the estimate.
         if !sample.app_limited || sample.bandwidth >= self.max_bandwidth.get() {
             self.max_bandwidth.update(BANDWIDTH_ROUNDS, self.rounds, sample.bandwidth);
         }
     }
 
-    /// The kernel estimates what will be in flight when the next piece may leave, from when that is. A phase does
-    /// not see the pacer: the next piece counts as leaving now, which is right to one piece.
+    /// The kernel estimates the segments in flight at the departure of the next piece, whose time it knows. A phase
+    /// does not see the pacer: it assumes that the next piece leaves now, an error of at most one piece.
     fn in_flight_at_departure(&self, in_flight: u64, control: &Control) -> u64 {
         let piece =
             if self.pacing_gain > ONE { units::segments_at_once(control.pacing, self.mss) } else { 0 };
@@ -268,7 +267,7 @@ impl Bbr {
         }
         let in_flight = self.in_flight_at_departure(sample.prior_in_flight, control);
         if self.pacing_gain > ONE {
-            // Until the path holds the larger flight, or drops from it.
+            // Until the path holds the larger flight, or drops packets of it.
             let reached = || sample.newly_lost > 0 || in_flight >= self.inflight(self.pacing_gain, control);
             return full_length && reached();
         }
@@ -280,9 +279,9 @@ impl Bbr {
         self.phase_at = now;
     }
 
-    /// PROBE_BW begins in any phase but the one that gives bandwidth back. The kernel draws it, so that flows do
-    /// not probe together; here the time and what was delivered stand for the dice: the same run repeats itself,
-    /// two flows differ.
+    /// PROBE_BW begins in any phase but the draining one. The kernel draws the phase at random, so that flows do not
+    /// probe together. Here it is a hash of the time and of the delivered bytes: a run is repeatable, and two flows
+    /// differ.
     fn enter_probe_bandwidth(&mut self, totals: Totals) {
         self.mode = Mode::ProbeBandwidth;
         self.phase = CYCLE.len() - 1 - below_seven(totals.at ^ totals.delivered.rotate_left(32)) as usize;
@@ -316,12 +315,12 @@ impl Bbr {
         }
     }
 
-    /// `bbr_update_min_rtt`: the filter, and PROBE_RTT when it is out of date.
+    /// `bbr_update_min_rtt`: the filter, and PROBE_RTT once the filter has expired.
     fn update_min_rtt(&mut self, sample: &Sample, control: &mut Control) {
         let now = sample.totals.at;
         let expired = now > self.min_rtt_at + MIN_RTT_WINDOW;
         if let Some(rtt) = sample.rtt
-            // Linux since 5.10: the same RTT again does not put PROBE_RTT off.
+            // Linux since 5.10: an equal RTT does not postpone PROBE_RTT.
             && (self.min_rtt.is_none_or(|min| rtt < min) || (expired && !sample.maybe_delayed))
         {
             self.min_rtt = Some(rtt);
@@ -418,7 +417,7 @@ impl Phase for Bbr {
         self.save_window(control);
         match event.trigger {
             Trigger::Loss => self.announced = Repair::Recovery,
-            // The kernel's BBR has no answer to ECN.
+            // The kernel's BBR does not react to ECN.
             Trigger::Mark => self.announced = Repair::None,
             Trigger::Timeout => {
                 (self.announced, self.window.repair) = (Repair::Loss, Repair::Loss);
@@ -441,7 +440,7 @@ fn micros(t: Nanos) -> u64 {
     t.0 / 1000
 }
 
-/// One of the numbers 0 to 6, all as likely as each other: the finaliser of SplitMix64, scaled down.
+/// One of the numbers 0 to 6, equally likely: the finaliser of SplitMix64, scaled down.
 fn below_seven(x: u64) -> u64 {
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

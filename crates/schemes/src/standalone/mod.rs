@@ -1,3 +1,3 @@
-//! Schemes that rule a connection from beginning to end, loss repair included.
+//! Schemes that control a connection from beginning to end, loss recovery included.
 
 pub mod bbr;

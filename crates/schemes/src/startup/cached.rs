@@ -16,7 +16,7 @@ scheme! {
         label: "cached",
         role: Role::Startup,
         source: "Yu, Newman 2011, section 5.4; RFC 9040",
-        summary: "slow start up to the threshold a live connection has or a closed one left",
+        summary: "slow start up to the threshold of a live or a closed connection",
         needs: Signals::PLAN.and(Signals::PACING),
     }
 

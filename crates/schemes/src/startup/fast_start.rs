@@ -45,7 +45,7 @@ scheme! {
         label: "fast-start",
         role: Role::Startup,
         source: "Padmanabhan and Katz, Globecom Internet Mini-Conference 1998; ns-2 tcp-fs.cc",
-        summary: "slow start; after idle the old window, droppable and in bursts, or nothing of it",
+        summary: "slow start; after idle the previous window, droppable and in bursts",
         needs: Signals::PACING.and(Signals::SENT).and(Signals::START_OVER),
         resumes: true,
     }

@@ -40,7 +40,7 @@ scheme! {
         label: "hoe",
         role: Role::Startup,
         source: "Hoe, SIGCOMM 1996; Wang, Pau, Yamada, Sanadidi, Gerla, INFOCOM 2004, section III.C",
-        summary: "slow start to the bandwidth-delay product that three closely spaced ACKs tell",
+        summary: "slow start to the bandwidth-delay product that three closely spaced ACKs give",
     }
 
     pub struct Parameters {

@@ -16,7 +16,7 @@ scheme! {
         label: "iss",
         role: Role::Startup,
         source: "Yu, Newman 2011, section 3, equation (2)",
-        summary: "slow start up to the fair share that the oldest connection's averaged window tells",
+        summary: "slow start up to the fair share by the oldest connection's averaged window",
         needs: Signals::PLAN,
     }
 

@@ -17,7 +17,7 @@ scheme! {
         label: "liss",
         role: Role::Startup,
         source: "Yu, Newman 2011, section 3, equation (2)",
-        summary: "slow start up to the fair share that the oldest connection's window tells",
+        summary: "slow start up to the fair share by the oldest connection's window",
         needs: Signals::PLAN,
     }
 

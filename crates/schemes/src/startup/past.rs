@@ -67,7 +67,7 @@ scheme! {
         label: "past",
         role: Role::Startup,
         source: "Hu and Steenkiste, ICNP 2003; Yu and Newman, section 2",
-        summary: "paced trains, each twice as fast, until the ACKs of one come further apart than its packets left",
+        summary: "paced trains, each twice as fast, until the ACKs of one are further apart than its packets",
         needs: Signals::PACING.and(Signals::RTT),
     }
 

@@ -28,7 +28,7 @@ scheme! {
         label: "rate-based-pacing",
         role: Role::Startup,
         source: "Visweswaraiah and Heidemann, USC TR 97-661; ns-2 tcp-rbp.cc",
-        summary: "slow start; after idle three quarters of the old window, paced until the first ACK",
+        summary: "slow start; after idle three quarters of the previous window, paced until the first ACK",
         needs: Signals::PACING,
         resumes: true,
     }

@@ -30,7 +30,7 @@ scheme! {
         label: "vegas",
         role: Role::Startup,
         source: "Brakmo, Peterson, IEEE JSAC 13(8), 1995, section III.C",
-        summary: "doubles every other round trip until a flight's segments wait at the bottleneck",
+        summary: "doubles every other round trip until segments of a flight are queued at the bottleneck",
         needs: Signals::RTT,
     }
 

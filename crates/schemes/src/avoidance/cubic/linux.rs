@@ -1,9 +1,9 @@
-//! CUBIC as Linux 6.x does it: `net/ipv4/tcp_cubic.c`, and `tcp_cong_avoid_ai` of `tcp_cong.c`.
+//! CUBIC of Linux 6.x: `net/ipv4/tcp_cubic.c`, and `tcp_cong_avoid_ai` of `tcp_cong.c`.
 //!
-//! Windows are whole segments. The time on the curve is in 2^-10 s, taken from a clock of jiffies. Growth is a
-//! number of acknowledged segments that make one more (`cnt`), worked out anew at most once a jiffy, so a
-//! window far below the curve reaches it in a round trip and one above it waits. Integer divisions are cut
-//! off as the kernel's are: they belong to what it does.
+//! Windows are whole segments. The time on the curve is in 2^-10 s, taken from a clock of jiffies. Growth is a number
+//! of acknowledged segments for each new segment (`cnt`), recalculated at most once a jiffy: a window far below the
+//! curve reaches it in a round trip, and a window above it waits. Integer divisions truncate like the kernel's, because
+//! the results depend on it.
 
 use super::{ONE, Parameters};
 use firstflight_contract::{Ack, Congestion, Control, Entry, Nanos, Trigger, Why, cube_root, cube_shift};
@@ -14,27 +14,27 @@ const SCALE_BITS: u32 = 10;
 const TIME_BITS: u32 = 10;
 /// The curve's scale is in 2^-40 segments per cubic unit of time.
 const CURVE_BITS: u32 = SCALE_BITS + 3 * TIME_BITS;
-/// Farthest from the plateau that the curve is followed, 34 minutes. (The kernel's 64 bits overflow after six;
-/// growth is at its bound long before.)
+/// Largest distance from the plateau on the curve, 34 minutes. (The kernel's 64 bits overflow after six minutes; growth
+/// reaches its bound long before.)
 const FARTHEST: u64 = (1 << 21) - 1;
 /// Before the first loss, a segment for each 20 acknowledged at least: 5 % a round trip.
 const UNKNOWN_COUNT: u64 = 20;
 /// At most a segment for each two acknowledged: 1.5 windows a round trip.
 const LEAST_COUNT: u64 = 2;
 
-/// CUBIC in the kernel's integers. The kernel's name of a field stands beside it.
+/// CUBIC in the kernel's integers. The documentation of a field gives its name in the kernel.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Linux {
     /// Nanoseconds.
     jiffy: u64,
-    /// The jiffies counter, and when it moves on, nanoseconds: a division a jiffy instead of an ACK.
+    /// The jiffies counter, and the time of its next tick, nanoseconds: one division a jiffy instead of one an ACK.
     jiffies: u64,
     next_jiffy: u64,
-    /// How many jiffies a count holds while the window stays (`HZ / 32`).
+    /// Jiffies for which a count holds while the window is constant (`HZ / 32`).
     hold: u64,
     /// `cube_rtt_scale`: C in 2^-40 segments per cubic unit of time.
     curve: u64,
-    /// `beta_scale`: how many eighths of a window of segments the Reno flow compared with needs for one more.
+    /// `beta_scale`: eighths of a window of segments for each segment of growth of the compared Reno flow.
     reno_eighths: u64,
 
     /// `cnt`, segments.
@@ -45,10 +45,10 @@ pub(super) struct Linux {
     partial: u64,
     /// `last_max_cwnd`, segments; zero before the first loss and after a timeout.
     w_max: u64,
-    /// `last_cwnd` and `last_time`: the window and jiffy that the count was worked out for.
+    /// `last_cwnd` and `last_time`: window and jiffy at the last calculation of the count.
     seen_window: u64,
     seen_at: u64,
-    /// `epoch_start`, jiffies; `None` until growth begins anew.
+    /// `epoch_start`, jiffies; `None` until a new epoch begins.
     epoch: Option<u64>,
     /// `bic_origin_point`, segments.
     origin: u64,
@@ -110,7 +110,7 @@ impl Linux {
         control.ssthresh = (event.base / u64::from(event.mss) * beta / 1024).max(2) * u64::from(event.mss);
         control.cwnd = control.ssthresh;
         if event.trigger == Trigger::Timeout {
-            // A timeout forgets everything: growth is as before the first loss.
+            // A timeout resets the state: growth is as before the first loss.
             self.w_max = 0;
             (self.seen_window, self.seen_at) = (0, 0);
         }
@@ -126,16 +126,16 @@ impl Linux {
         self.jiffies
     }
 
-    /// Moves the epoch by a time in which nothing was in flight: from the last packet that left to the first
-    /// that leaves again, as far as ACKs tell it. Times in which the application left the window unused do
-    /// count, unlike in RFC 9438.
+    /// Moves the epoch by a time in which nothing was in flight: from the last packet before it to the first packet
+    /// after it, as far as ACKs show these times. Unlike in RFC 9438, times in which the application did not use the
+    /// window count.
     #[inline]
     fn leave_out_idle(&mut self, ack: &Ack) {
         let emptied = ack.acked >= ack.in_flight;
         if !emptied && self.last_left.is_none() {
             return;
         }
-        // The newest packet that this ACK delivered; not known where it had been sent twice.
+        // Sending time of the newest packet that this ACK delivered; unknown for a retransmitted packet.
         let left = (ack.rtt != Nanos::ZERO).then(|| ack.now.saturating_sub(ack.rtt).0 / self.jiffy);
         if let (Some(last), Some(left), Some(epoch)) = (self.last_left, left, self.epoch) {
             self.epoch = Some((epoch + left.saturating_sub(last)).min(left));
@@ -143,7 +143,7 @@ impl Linux {
         self.last_left = left.filter(|_| emptied);
     }
 
-    /// Works out the count where it is due (`bictcp_update`).
+    /// Recalculates the count if due (`bictcp_update`).
     fn update(&mut self, window: u64, acked: u64, now: u64, min_rtt: Nanos) {
         self.reno_credit += acked;
         if window == self.seen_window && now - self.seen_at <= self.hold {
@@ -167,7 +167,7 @@ impl Linux {
         self.count = self.count.max(LEAST_COUNT);
     }
 
-    /// Growth begins anew at `now`, which it returns.
+    /// Begins a new epoch at `now`; returns `now`.
     fn begin(&mut self, window: u64, acked: u64, now: u64) -> u64 {
         self.epoch = Some(now);
         self.reno_credit = acked;
@@ -204,7 +204,7 @@ impl Linux {
 
     /// Segments by which `acked` more enlarge the window (`tcp_cong_avoid_ai`).
     fn grow(&mut self, acked: u64) -> u64 {
-        // What was saved up under a larger count is worth one segment, however much it is.
+        // Credit from a larger count is worth one segment, whatever its amount.
         let mut grown = 0;
         if self.credit >= self.count {
             self.credit = 0;

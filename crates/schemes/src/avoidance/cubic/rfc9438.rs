@@ -1,8 +1,8 @@
 //! The rules of RFC 9438.
 //!
-//! Everything is integer. Windows are bytes, with fractions of a byte carried from ACK to ACK; time on the
-//! curve counts in ticks of 1024 ns. One division an ACK gives the part of the window that the ACK covers,
-//! and its remainder is carried too, so that growth follows the RFC's real-valued rule without drift.
+//! All arithmetic is in integers. Windows are bytes, with fractions of a byte carried from ACK to ACK; time on the
+//! curve counts in ticks of 1024 ns. One division an ACK gives the part of the window that the ACK covers, and its
+//! remainder is carried too, so that growth follows the RFC's real-valued rule without drift.
 
 use super::{ONE, Parameters};
 use firstflight_contract::{
@@ -28,14 +28,14 @@ const CUBIC_TICK_BITS: u32 = 85;
 /// Largest distance in bytes between W_max and the window that a K is computed for.
 const MAX_RISE: u64 = 1 << 50;
 
-/// What one congestion avoidance stage rests on: undone as a whole if its cause was spurious (section 4.9).
+/// State of one congestion avoidance stage, restored as a whole if its cause was spurious (section 4.9).
 #[derive(Clone, Copy, Debug, Default)]
 struct Stage {
     /// Whether the first ACK of the stage has come.
     begun: bool,
     /// Whether a reduction led here; if not, the curve starts at its plateau (sections 4.8 and 4.10).
     reduced: bool,
-    /// `epoch_start`, moved on over times when the application limited the flow.
+    /// `epoch_start`, advanced by the times in which the application limited the flow.
     start: Nanos,
     /// `K`, ticks.
     k: u64,
@@ -48,7 +48,7 @@ struct Stage {
     w_est_fraction: u64,
 }
 
-/// CUBIC as the RFC has it.
+/// CUBIC by the rules of the RFC.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rfc9438 {
     mss: u64,
@@ -58,12 +58,12 @@ pub(super) struct Rfc9438 {
     alpha: u64,
     stage: Stage,
     before: Stage,
-    /// The last ACK outside a repair, and whether the flow was application-limited then.
+    /// Time of the last ACK outside recovery, and whether the flow was application-limited then.
     last: Nanos,
     limited: bool,
     /// Growth below one byte, 2^-18.
     fraction: u64,
-    /// What the division of the last ACK left, 2^-18 bytes.
+    /// Remainder of the division for the last ACK, 2^-18 bytes.
     remainder: u64,
 }
 
@@ -139,8 +139,8 @@ impl Rfc9438 {
         if !self.stage.begun {
             self.begin(ack.now, cwnd);
         }
-        // Sections 4.2 and 5.8: the elapsed time leaves out what the application limited. The curve keeps its
-        // shape and moves by the time from a limited ACK to the next.
+        // Sections 4.2 and 5.8: the elapsed time excludes application-limited times. The curve keeps its shape and
+        // moves by the time from a limited ACK to the next.
         if self.limited {
             self.stage.start += ack.now - self.last;
         }

@@ -1,13 +1,13 @@
-//! How far ahead of the estimated bandwidth ACKs run in bursts (Wi-Fi, cable, offloads), so that the window
-//! lasts through the silence after a burst. Linux `bbr_update_ack_aggregation`.
+//! ACK aggregation: the excess of a burst of ACKs over the estimated bandwidth (Wi-Fi, cable, offloads). The window
+//! grows by it, so that it lasts through the silence after a burst. Linux `bbr_update_ack_aggregation`.
 
 use super::units::{Bandwidth, delivered_in};
 
-/// Rounds one of the two windows of the maximum lasts.
+/// Length of each of the maximum's two windows, rounds.
 const WINDOW_ROUNDS: u32 = 5;
-/// Segments after which an epoch is too old.
+/// Segments after which an epoch expires.
 const EPOCH_LIMIT: u64 = 1 << 20;
-/// The window makes up for silences up to this, microseconds.
+/// Longest silence for which the window compensates, microseconds.
 const LONGEST_SILENCE: u64 = 100_000;
 
 /// The estimator.
@@ -15,7 +15,7 @@ const LONGEST_SILENCE: u64 = 100_000;
 pub(super) struct Aggregation {
     epoch_at: u64,
     epoch_acked: u64,
-    /// Most segments above expectation, in the window at hand and in the one before.
+    /// Largest excess in segments, in the present window and in the one before.
     extra: [u64; 2],
     rounds: u32,
 }
@@ -44,7 +44,7 @@ impl Aggregation {
             }
         }
         let mut expected = delivered_in(bandwidth, now.saturating_sub(self.epoch_at));
-        // Not ahead any more: a new epoch.
+        // No longer ahead: a new epoch.
         if self.epoch_acked <= expected || self.epoch_acked + acked >= EPOCH_LIMIT {
             self.restart(now);
             expected = 0;

@@ -1,5 +1,5 @@
-//! Long-term bandwidth: two lossy intervals in a row with the same throughput are taken for a token-bucket
-//! policer, and its rate is used for a while (T. Flach et al., "An Internet-Wide Analysis of Traffic Policing",
+//! Long-term bandwidth: two consecutive lossy intervals with the same throughput indicate a token-bucket policer, and
+//! its rate is used for a fixed number of rounds (T. Flach et al., "An Internet-Wide Analysis of Traffic Policing",
 //! SIGCOMM 2016). Linux `bbr_lt_bw_sampling`.
 
 use super::units::{Bandwidth, ONE, bytes_per_second, over};
@@ -26,7 +26,7 @@ pub(super) struct Totals {
     pub(super) lost: u64,
 }
 
-/// What else one ACK tells the detector.
+/// Further input of the detector from one ACK.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Signs {
     pub(super) lossy: bool,
@@ -35,13 +35,13 @@ pub(super) struct Signs {
     pub(super) probing_bandwidth: bool,
 }
 
-/// What the detector concludes.
+/// Conclusion of the detector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Nothing,
-    /// From now on [`Policer::rate`] is the bandwidth.
+    /// A policer was detected: [`Policer::rate`] is the bandwidth.
     Policed,
-    /// Its time is up: probe again.
+    /// The policer's rate has expired: probe again.
     Over,
 }
 
@@ -51,18 +51,18 @@ pub(super) struct Policer {
     sampling: bool,
     in_use: bool,
     rounds: u32,
-    /// The last interval's; the policer's while in use; zero if there is none.
+    /// Bandwidth of the last interval, or of the policer while in use; zero if there is none.
     bandwidth: Bandwidth,
     from: Totals,
 }
 
 impl Policer {
-    /// The policed bandwidth, where there is one.
+    /// The policed bandwidth, if a policer was detected.
     pub(super) fn rate(&self) -> Option<Bandwidth> {
         self.in_use.then_some(self.bandwidth)
     }
 
-    /// Forgets everything.
+    /// Resets the detector.
     pub(super) fn reset(&mut self, totals: Totals) {
         *self = Self { from: totals, ..Self::default() };
     }
@@ -84,7 +84,7 @@ impl Policer {
             }
             return Verdict::Nothing;
         }
-        // From the first loss on: until then the bucket held tokens.
+        // Sampling begins with the first loss: until then the bucket holds tokens.
         if !self.sampling {
             if !signs.lossy {
                 return Verdict::Nothing;
@@ -101,7 +101,7 @@ impl Policer {
             self.reset(totals);
             return Verdict::Nothing;
         }
-        // An interval ends with a loss, when the bucket is empty again.
+        // An interval ends with a loss, when the bucket is empty.
         if self.rounds < INTERVAL_ROUNDS || !signs.lossy {
             return Verdict::Nothing;
         }

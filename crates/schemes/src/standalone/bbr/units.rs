@@ -1,4 +1,4 @@
-//! The kernel's integer units: bandwidths, gains, and what follows from them.
+//! The kernel's integer units: bandwidths, gains, and amounts calculated from them.
 
 use firstflight_contract::{Rate, mul_add_shift, mul_div, mul_shift};
 
@@ -11,7 +11,7 @@ pub(super) const ONE: u64 = 256;
 const SCALE: u32 = 24;
 const UNIT: u64 = 1 << SCALE;
 
-/// The window where nothing better is known (the kernel's `TCP_INIT_CWND`), segments.
+/// Initial window (the kernel's `TCP_INIT_CWND`), segments.
 pub(super) const INITIAL_WINDOW: u64 = 10;
 
 /// The bandwidth that delivers `segments` in `us` microseconds.
@@ -19,7 +19,7 @@ pub(super) fn over(segments: u64, us: u64) -> Bandwidth {
     mul_div(segments, UNIT, us.max(1))
 }
 
-/// A delivery rate in segments of `mss` bytes; above 2^40 bit/s it counts as that.
+/// A delivery rate in segments of `mss` bytes; rates above 2^40 bit/s count as 2^40.
 pub(super) fn bandwidth(rate: Rate, mss: u64) -> Bandwidth {
     (rate.0.min((1 << (64 - SCALE)) - 1) << SCALE) / (8_000_000 * mss)
 }
@@ -29,7 +29,7 @@ pub(super) fn delivered_in(bandwidth: Bandwidth, us: u64) -> u64 {
     mul_shift(bandwidth, us, SCALE)
 }
 
-/// `gain` times what is delivered in `us` microseconds, rounded up so that it never feeds back downwards.
+/// `gain` times the segments delivered in `us` microseconds, rounded up so that rounding cannot lower the estimate.
 pub(super) fn product(bandwidth: Bandwidth, us: u64, gain: u64) -> u64 {
     // The kernel divides by ONE, then rounds up the division by UNIT: the same as one division with this addend.
     let addend = (UNIT - 1) * ONE;
@@ -43,13 +43,13 @@ pub(super) fn bytes_per_second(bandwidth: Bandwidth, gain: u64, mss: u64) -> u64
     if gained == u64::MAX { gained } else { mul_shift(gained, 1_000_000 / 100 * 99, SCALE) }
 }
 
-/// The pacing rate for this bandwidth and gain; never none, which would mean not to pace.
+/// The pacing rate for this bandwidth and gain; never [`Rate::NONE`], which would disable pacing.
 pub(super) fn pacing(bandwidth: Bandwidth, gain: u64, mss: u64) -> Rate {
     Rate(bytes_per_second(bandwidth, gain, mss).max(1).saturating_mul(8))
 }
 
-/// Segments of `mss` bytes that the kernel would hand down in one piece at this pacing rate: about a
-/// millisecond's worth, at least two except below 1.2 Mbit/s, at most 127 (`bbr_tso_segs_goal`).
+/// Segments of `mss` bytes that the kernel sends in one piece at this pacing rate: about a millisecond's worth, at
+/// least two except below 1.2 Mbit/s, at most 127 (`bbr_tso_segs_goal`).
 pub(super) fn segments_at_once(pacing: Rate, mss: u64) -> u64 {
     /// `GSO_LEGACY_MAX_SIZE - 1 - MAX_TCP_HEADER`, the header being 320 bytes on most builds.
     const MOST_BYTES: u64 = 65_536 - 1 - 320;

@@ -1,29 +1,29 @@
-//! The congestion window: towards a multiple of the BDP, and what loss repair makes of it.
+//! The congestion window: its target, a multiple of the BDP, and its changes during loss recovery.
 
 use super::units::{Bandwidth, INITIAL_WINDOW, ONE, product, segments_at_once};
 use super::{Bbr, HIGH_GAIN, MIN_WINDOW, Mode, Sample};
 use firstflight_contract::Control;
 
-/// What the host is repairing (the kernel's `icsk_ca_state`, as far as BBR looks at it).
+/// State of the host's recovery (the kernel's `icsk_ca_state`, as far as BBR reads it).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Repair {
     /// Nothing.
     #[default]
     None,
-    /// Losses that ACKs showed.
+    /// Recovery from losses that ACKs showed.
     Recovery,
     /// A timeout.
     Loss,
 }
 
-/// The window's memory, segments.
+/// Saved state of the window, segments.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Window {
-    /// The last window before loss repair or PROBE_RTT cut it.
+    /// The last window before loss recovery or PROBE_RTT reduced it.
     prior: u64,
-    /// Repair at the last ACK.
+    /// State of recovery at the last ACK.
     pub(super) repair: Repair,
-    /// First round of a recovery: one segment leaves for each that is delivered.
+    /// First round of a recovery: one segment is sent for each one delivered.
     pub(super) conserving: bool,
 }
 
@@ -33,14 +33,14 @@ impl Bbr {
         control.cwnd / self.mss
     }
 
-    /// Keeps the window for when loss repair or PROBE_RTT is over.
+    /// Saves the window for the end of loss recovery or PROBE_RTT.
     pub(super) fn save_window(&mut self, control: &Control) {
         let cwnd = self.window_of(control);
         let uncut = self.window.repair == Repair::None && self.mode != Mode::ProbeRtt;
         self.window.prior = if uncut { cwnd } else { self.window.prior.max(cwnd) };
     }
 
-    /// Goes back to it at the least.
+    /// Restores at least the saved window.
     pub(super) fn restore_window(&self, control: &mut Control) {
         control.cwnd = control.cwnd.max(self.window.prior * self.mss);
     }
@@ -50,17 +50,17 @@ impl Bbr {
         self.min_rtt.map_or(INITIAL_WINDOW, |rtt| product(bandwidth, rtt, gain))
     }
 
-    /// `segments`, and what the end hosts hold beside the path: one piece each in the sender's queue, in its
-    /// offload and in the receiver's.
+    /// `segments` plus the pieces that the end hosts hold: one each in the sender's queue, in its offload and in the
+    /// receiver's offload.
     fn with_budget(&self, segments: u64, control: &Control) -> u64 {
         let with_pieces = segments + 3 * segments_at_once(control.pacing, self.mss);
         // Even, for receivers that acknowledge every other segment.
         let even = with_pieces.next_multiple_of(2);
-        // A probe has to show even where the BDP is a few segments.
+        // A probe must be measurable even if the BDP is a few segments.
         if self.mode == Mode::ProbeBandwidth && self.phase == 0 { even + 2 } else { even }
     }
 
-    /// What to have in flight at `gain` times the largest bandwidth, policed or not.
+    /// Target in flight at `gain` times the bandwidth estimate, policed or not.
     pub(super) fn inflight(&self, gain: u64, control: &Control) -> u64 {
         self.with_budget(self.bdp(self.max_bandwidth.get(), gain), control)
     }
@@ -82,7 +82,8 @@ impl Bbr {
         control.cwnd = cwnd * self.mss;
     }
 
-    /// What was lost leaves the window; a recovery begins with what is in flight, and ends where it began.
+    /// Lost segments leave the window. A recovery begins with the segments in flight and ends with the window of its
+    /// beginning.
     fn repaired(&mut self, cwnd: u64, sample: &Sample, repair: Repair) -> u64 {
         let mut cwnd = cwnd;
         if sample.newly_lost > 0 {
@@ -100,10 +101,10 @@ impl Bbr {
         cwnd
     }
 
-    /// Up to the target as slow start would go; down to it at once, but only where the pipe was once full.
+    /// Grows to the target like slow start; falls to it at once, but only after the pipe was full once.
     fn towards_target(&self, cwnd: u64, sample: &Sample, control: &Control) -> u64 {
         let gain = match self.mode {
-            // DRAIN keeps the window: it slows the sender by pacing alone.
+            // DRAIN keeps the window: only pacing slows the sender.
             Mode::Startup | Mode::Drain => HIGH_GAIN,
             Mode::ProbeBandwidth => 2 * ONE,
             Mode::ProbeRtt => ONE,
