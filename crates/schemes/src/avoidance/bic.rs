@@ -39,19 +39,14 @@ scheme! {
     pub struct Parameters {
         /// xu: steps of any size; linux: the steps of the kernel, in whole segments, slow from twice the distance on
         rules: Rules = Xu,
-        // Window left by congestion, 819/1024 (Linux: beta).
         /// window left after congestion (Linux: 819/1024; Liu's thesis: 0.875)
         beta: Fixed<ONE> in 0.1..=0.95 = 0.7998,
-        // S_max: most segments that a round trip adds (Linux: max_increment).
         /// largest increase in a round trip (S_max; Linux: max_increment)
         max_increment: u64 = 16 packets,
-        // Window below which it is Reno, segments (Linux: low_window).
         /// window below which it is Reno; with rules = linux up to it (Linux: low_window)
         low_window: u64 = 14 packets,
-        // A round trip covers this part of the distance to the bound, inverted (Linux: BICTCP_B).
         /// a round trip covers 1/b of the distance to the bound (Linux: BICTCP_B; a binary search has 2)
         b: Fixed<ONE> in 2.0..=64.0 = 4,
-        // Round trips that the last B segments before the bound take (Linux: smooth_part).
         /// round trips that the last b segments before the bound take, and the first b beyond it
         smooth_part: Fixed<ONE> in 1.0..=1000.0 = 20,
         /// lower the bound further when the window did not reach it again

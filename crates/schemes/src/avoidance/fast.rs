@@ -41,10 +41,8 @@ scheme! {
     }
 
     pub struct Parameters {
-        // Packets that each flow keeps queued.
         /// packets that the flow keeps queued
         alpha: u64 = 20 packets,
-        // Part of the step that is taken.
         /// part of the step that is taken
         gamma: Fixed<ONE> in 0.01..=1.0 = 0.5,
         // Round trips from one update to the next: one in which the window moves, one in which its effect is seen.

@@ -35,13 +35,10 @@ scheme! {
     pub struct Parameters {
         /// kelly: Reno up to legacy_window; linux: never slower than Reno, and the same decrease for every window
         rules: Rules = Kelly,
-        // The paper's a, segments for each one acknowledged.
         /// segments for each one acknowledged (Kelly: a; Linux 1/100, formerly 1/50 in view of delayed ACKs)
         increase: Fixed<ONE> in 0.0001..=1.0 = 0.01,
-        // The paper's b, the part of the window that a loss takes.
         /// part of the window that congestion takes (Kelly: b; Linux: 1/8)
         decrease: Fixed<ONE> in 0.01..=0.9 = 0.125,
-        // The paper's lwnd, segments.
         /// window up to which Reno's rules apply; only with rules = kelly (Kelly: lwnd)
         legacy_window: u64 = 16 packets,
     }

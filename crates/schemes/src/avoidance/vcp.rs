@@ -113,7 +113,7 @@ impl Vcp {
         mul_div(segment, delivered, cwnd.max(1))
     }
 
-    /// Grows by `amount`, 2^-32 bytes, at most by the delivered bytes.
+    /// Grows by `increase`, 2^-32 bytes, at most by the delivered bytes.
     fn grow(&mut self, control: &mut Control, increase: u64, delivered: u64) {
         let grown = increase.min(delivered.saturating_mul(1 << ONE_BITS)).saturating_add(self.fraction);
         control.cwnd = control.cwnd.saturating_add(grown >> ONE_BITS);

@@ -51,7 +51,6 @@ scheme! {
     }
 
     pub struct Parameters {
-        // Segments. Largest burst at one expiry of the burst timer.
         /// largest burst before the first ACK
         max_burst: u64 = 4 packets,
     }

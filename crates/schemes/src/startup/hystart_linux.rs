@@ -47,7 +47,6 @@ scheme! {
     }
 
     pub struct Parameters {
-        // `hystart_low_window`, segments.
         /// window below which no sign is measured (hystart_low_window)
         low_window: u64 = 16 packets,
         /// whether an ACK train ends slow start (hystart_detect & 1)
@@ -55,7 +54,6 @@ scheme! {
         // `hystart_ack_delta_us`, 2000.
         /// largest gap between ACKs of one train (hystart_ack_delta_us)
         ack_delta: Nanos = 2 ms,
-        // Longest cushion of the train's length, `USEC_PER_MSEC`.
         /// largest margin of the train's length, four packets of 64 KiB at the pacing rate (hystart_ack_delay)
         max_ack_delay: Nanos = 1 ms,
         /// whether a rise of the RTT ends slow start (hystart_detect & 2)

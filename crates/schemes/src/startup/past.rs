@@ -76,7 +76,6 @@ scheme! {
         // a train and its ACKs take this much more than a round trip.
         /// part of a round trip over which a train leaves
         spread: Fixed<ONE> in 0.05..=1.0 = 0.5,
-        // Excess of the ACKs' spacing over the packets' spacing that ends the probing.
         /// relative excess of the ACKs' gaps over the packets' gaps that ends the probing
         tolerance: Fixed<ONE> in 0.01..=1.0 = 0.1,
     }

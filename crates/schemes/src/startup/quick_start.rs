@@ -47,13 +47,11 @@ scheme! {
     }
 
     pub struct Parameters {
-        // Section 3.1: the largest rate that a request can carry, 40 kbit/s times 2^15.
         /// largest request (section 3.1: 40 kbit/s times a power of two, up to 2^15)
         request: Rate = 1310.72 Mbit/s,
         // ns-2's `qs_rtt_`: the assumed round-trip time before one is known.
         /// the request is at most the rate that sends the queued data in this time (ns-2: qs_rtt_)
         expected_rtt: Nanos = 50 ms,
-        // Segments. ns-2's `qs_thresh_`.
         /// smallest amount of queued data for which a rate is requested (ns-2: qs_thresh_)
         worthwhile: u64 = 4 packets,
     }

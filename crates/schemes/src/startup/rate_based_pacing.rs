@@ -34,7 +34,6 @@ scheme! {
     }
 
     pub struct Parameters {
-        // `rbp_scale_` in ns-2.
         /// share of the previous window that is paced
         scale: Fixed<1000> in 0.001..=1.0 = 0.75,
     }

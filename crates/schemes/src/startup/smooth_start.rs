@@ -32,10 +32,8 @@ scheme! {
     }
 
     pub struct Parameters {
-        // Grain number: ACKs for a segment in the first round trip above `smsthresh`.
         /// grain number: ACKs for a segment in the first round trip above smsthresh, rounded to a whole number
         gn: u64 in 1..=64 = 2,
-        // Depth: round trips from the first grain to the coarsest.
         /// depth: steps, a round trip each, in which it takes one ACK more, rounded to a whole number
         dp: u64 in 1..=64 = 2,
         // `smsthresh` over `ssthresh`: that of the defaults above, from which two round trips reach `ssthresh`.

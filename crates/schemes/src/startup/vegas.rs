@@ -35,7 +35,6 @@ scheme! {
     }
 
     pub struct Parameters {
-        // Segments; ns-2's `v_gamma_`.
         /// segments of a flight that may wait at the bottleneck (ns-2 and Linux: 1)
         gamma: u64 = 1 packets,
         // ns-2: "cwnd_-=(cwnd_/8)".
