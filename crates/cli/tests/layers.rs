@@ -6,7 +6,7 @@ use std::path::Path;
 use toml::de::DeValue;
 
 /// Crates of this workspace, each with those on which it may depend.
-const LAYERS: [(&str, &[&str]); 14] = [
+const LAYERS: [(&str, &[&str]); 15] = [
     ("contract", &[]),
     ("host", &["contract"]),
     ("schemes", &["contract"]),
@@ -14,7 +14,8 @@ const LAYERS: [(&str, &[&str]); 14] = [
     ("capture", &["contract"]),
     ("paths", &["contract", "schemes"]),
     ("scenario", &["contract", "host", "schemes"]),
-    ("lab", &[]),
+    ("script", &[]),
+    ("lab", &["script"]),
     ("sim", &["contract", "host", "schemes", "net", "paths"]),
     ("study", &["contract", "host", "schemes", "net", "paths", "scenario", "capture", "sim"]),
     ("accesslog", &["contract", "net", "paths", "scenario"]),
@@ -28,6 +29,7 @@ const LAYERS: [(&str, &[&str]); 14] = [
             "net",
             "paths",
             "scenario",
+            "script",
             "capture",
             "accesslog",
             "sim",

@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-use firstflight_lab::{Answer, Played, Script, play};
+use firstflight_lab::{Played, Script, play};
+use firstflight_script::Answer;
 use serde_json::{Value, json};
 
 const LATE: Duration = Duration::from_millis(3);

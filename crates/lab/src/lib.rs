@@ -4,7 +4,7 @@
 //! other end. [`play()`] answers a [`Script`] of `firstflight sender` with such a socket, so that the simulator's Linux
 //! sender can be held against the kernel line by line.
 //!
-//! Nothing here depends on a simulator, and nothing touches the network namespace the process was started in.
+//! The line protocol is that of `firstflight-script`. Nothing here depends on a simulator, and nothing touches the network namespace the process was started in.
 
 mod need;
 mod netns;
@@ -21,8 +21,7 @@ pub use need::Need;
 pub use netns::Netns;
 pub use play::{Failure, Played, play};
 pub use realtime::be_on_time;
-pub use recording::{Answer, Registers, Sent};
-pub use script::{Echo, Event, Line, Opening, Script, Setup};
+pub use script::{Line, Script, Setup};
 pub use segment::{Flags, Segment};
 pub use tcp_info::TcpInfo;
 pub use tun::Tun;

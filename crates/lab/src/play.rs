@@ -10,11 +10,13 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
+use firstflight_script::{Ack, Answer, Echo, Event, Opening, Sent};
+
 use crate::need::Need;
 use crate::netns::Netns;
 use crate::realtime::be_on_time;
-use crate::recording::{Answer, Sent};
-use crate::script::{Echo, Event, Line, Opening, Script};
+use crate::recording::registers;
+use crate::script::{Line, Script};
 use crate::segment::{Flags, Segment};
 use crate::socket::{set_congestion_control, set_large_send_buffer, set_reset_on_close};
 use crate::tcp_info::TcpInfo;
@@ -27,7 +29,7 @@ const PEER_ISN: u32 = 1_000_000;
 /// The peer's timestamp clock counts milliseconds from here.
 const PEER_CLOCK: u32 = 5_000_000;
 /// What timestamps take of a segment: 10 bytes, padded to 12.
-const TIMESTAMPS: u16 = 12;
+const TIMESTAMPS: u32 = 12;
 const PRIORITY: i32 = 20;
 /// The kernel is done with a handshake long before.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -108,7 +110,7 @@ struct Player<'a> {
     isn: u32,
     /// The last ACK, the window it gave and the timestamp it echoed.
     ack: u64,
-    window: u32,
+    window: u64,
     echo: u32,
     /// Data segments since the line before.
     sent: Vec<Sent>,
@@ -120,6 +122,9 @@ struct Player<'a> {
 impl<'a> Player<'a> {
     fn open(script: &Script, tun: &'a Tun) -> Result<Self, Failure> {
         let Opening { mss, window, sack, timestamps, rtt_us } = script.opening;
+        let timestamps = timestamps.unwrap_or(true);
+        let size = mss.and_then(|mss| u16::try_from(mss + if timestamps { TIMESTAMPS } else { 0 }).ok());
+        let size = size.ok_or_else(|| Failure::Script("mss: more than a header can say".into()))?;
         let scale = script.window_scale();
         let listener = TcpListener::bind(KERNEL)?;
         set_congestion_control(&listener, &script.setup.congestion_control)?;
@@ -129,7 +134,7 @@ impl<'a> Player<'a> {
             flags: Flags { syn: true, ..Flags::default() },
             // RFC 7323 section 2.2: the window of a SYN is not scaled.
             window: window.min(u16::MAX.into()) as u16,
-            mss: Some(if timestamps { mss + TIMESTAMPS } else { mss }),
+            mss: Some(size),
             scale: Some(scale),
             sack_permitted: sack,
             timestamps: timestamps.then_some((PEER_CLOCK, 0)),
@@ -202,27 +207,22 @@ impl<'a> Player<'a> {
     fn say(&mut self, line: &Line) -> Result<(), Failure> {
         match &line.event {
             Event::Established(_) => Err(Failure::Script("the connection is open already".into())),
-            Event::Write { bytes } => {
-                let written = io::Write::write(&mut self.socket, &vec![0; *bytes])?;
-                if written == *bytes {
+            Event::Write(bytes) => {
+                let written = io::Write::write(&mut self.socket, &vec![0; *bytes as usize])?;
+                if written as u64 == *bytes {
                     Ok(())
                 } else {
                     Err(Failure::Script(format!("only {written} of {bytes} bytes fit in the socket")))
                 }
             }
-            Event::Ack { ack, window, sack, echo } => self.acknowledge(*ack, *window, sack, *echo),
+            Event::Ack(ack) => self.acknowledge(ack),
             Event::Close => Ok(self.socket.shutdown(std::net::Shutdown::Write)?),
             Event::Advance => Ok(()),
         }
     }
 
-    fn acknowledge(
-        &mut self,
-        ack: u64,
-        window: Option<u32>,
-        sack: &[(u64, u64)],
-        echo: Echo,
-    ) -> Result<(), Failure> {
+    fn acknowledge(&mut self, line: &Ack) -> Result<(), Failure> {
+        let Ack { ack, window, blocks: ref sack, echo, ece: _ } = *line;
         let end = self.transmissions.iter().map(|&(_, to, _)| to).max().unwrap_or(1);
         if let Some(beyond) = sack.iter().map(|&(_, to)| to).chain([ack]).find(|&byte| byte > end) {
             return Err(Failure::Script(format!("acknowledges up to {beyond} where {end} comes next")));
@@ -273,7 +273,7 @@ impl<'a> Player<'a> {
     fn answer(&mut self) -> Result<Answer, Failure> {
         self.receive()?;
         let info = TcpInfo::of(&self.socket)?;
-        Ok(Answer { sent: core::mem::take(&mut self.sent), info: info.into() })
+        Ok(Answer { sent: core::mem::take(&mut self.sent), info: registers(&info) })
     }
 
     /// A relative sequence number on the wire; no script sends 4 GB.
@@ -302,11 +302,11 @@ fn syn_ack(tun: &Tun) -> Result<Segment, Failure> {
 }
 
 /// `window` as the header has it.
-fn scaled(window: u32, scale: u8) -> Result<u16, Failure> {
+fn scaled(window: u64, scale: u8) -> Result<u16, Failure> {
     u16::try_from(window >> scale)
         .ok()
-        .filter(|&scaled| u32::from(scaled) << scale == window)
-        .ok_or_else(|| Failure::Script(format!("window: {window} is no multiple of {}", 1_u32 << scale)))
+        .filter(|&scaled| u64::from(scaled) << scale == window)
+        .ok_or_else(|| Failure::Script(format!("window: {window} is no multiple of {}", 1_u64 << scale)))
 }
 
 #[expect(clippy::disallowed_methods, reason = "the kernel runs in real time")]

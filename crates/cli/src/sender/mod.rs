@@ -1,17 +1,19 @@
 //! `firstflight sender`: one sender without a network, driven line by line in virtual time.
 
 mod answer;
-mod line;
 mod session;
 mod stream;
 
+use std::fmt::Display;
 use std::io::{self, BufRead, Write};
 
 use clap::Args;
+use firstflight_scenario::quantity::parse_bytes;
+use firstflight_script::{Event, Line, MSS};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Wrong};
+use crate::keys::option;
 use crate::output::json_line;
-use line::{Event, Line};
 use session::{Host, Session};
 
 /// Run one sender in virtual time, controlled by JSON lines; it reports its segments, its state and its next timer.
@@ -65,15 +67,42 @@ pub(crate) struct Options {
     /// Initial slow-start threshold, such as "32 packets", or "unlimited"
     #[arg(long, value_name = "AMOUNT")]
     pub(crate) initial_ssthresh: Option<String>,
-    /// Payload bytes of a full segment, where `established` does not say
-    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(line::MSS))]
-    pub(crate) mss: Option<u32>,
+    /// Payload bytes of a full segment, where `established` does not say: 1000 or "1000 B"
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
+    pub(crate) mss: Option<String>,
     /// Smallest retransmission timeout, such as "200 ms"
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) min_rto: Option<String>,
     /// Congestion window after an idle time: restart (reduced) or keep
     #[arg(long, value_name = "RULE")]
     pub(crate) idle_restart: Option<String>,
+}
+
+impl Options {
+    /// Payload bytes of a full segment that `--mss` gives: a number, or a quantity as in a scenario.
+    fn mss(&self) -> Result<Option<u32>, Failure> {
+        let Some(text) = &self.mss else { return Ok(None) };
+        let wrong = |problem: &dyn Display| {
+            let expected =
+                format!("bytes from {0} to {1}, such as {0} or \"1000 B\"", MSS.start(), MSS.end());
+            Wrong::at(option("mss", Some(text)), problem).expected(expected)
+        };
+        let bare = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let bytes = if bare {
+            text.parse().map_err(|_| wrong(&"more than any segment has"))?
+        } else {
+            parse_bytes(text).map_err(|error| wrong(&error))?
+        };
+        match u32::try_from(bytes).ok().filter(|mss| MSS.contains(mss)) {
+            Some(mss) => Ok(Some(mss)),
+            None => Err(wrong(&"no size of a segment").into()),
+        }
+    }
+}
+
+/// The failure of a line that is refused.
+fn refuse(error: firstflight_script::Error) -> Failure {
+    Failure::new(format!("standard input:{error}"))
 }
 
 pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
@@ -86,11 +115,11 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         if text.trim().is_empty() {
             continue;
         }
-        let line = Line::read(number, &text)?;
-        let (at_us, event) = line.event()?;
+        let line = Line::read(number, &text).map_err(refuse)?;
+        let (at_us, event) = line.event().map_err(refuse)?;
         let answer = match (&mut session, event) {
             (Some(_), Event::Established(_)) => {
-                return Err(line.impossible("do", "the connection is open already"));
+                return Err(refuse(line.impossible("do", "the connection is open already")));
             }
             (Some(session), event) => session.handle(&line, at_us, &event)?,
             (None, Event::Established(opening)) => {
@@ -99,7 +128,9 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
                 answer
             }
             (None, _) => {
-                return Err(line.impossible("do", "the connection is not open; begin with \"established\""));
+                return Err(refuse(
+                    line.impossible("do", "the connection is not open; begin with \"established\""),
+                ));
             }
         };
         out.write_all(json_line(&answer).as_bytes())

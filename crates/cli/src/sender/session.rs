@@ -2,6 +2,7 @@
 
 use firstflight_contract::Nanos;
 use firstflight_scenario::{Profile, limits};
+use firstflight_script::{Ack, Answer, Echo, Event, Line, Opening, Sent};
 use firstflight_sim::config::FlowConfig;
 use firstflight_sim::packet::{CWR_ECE, ECHO_REPEAT, MAX_BLOCKS, pack_blocks};
 use firstflight_sim::sender::app::App;
@@ -9,10 +10,9 @@ use firstflight_sim::sender::stack::Recovery;
 use firstflight_sim::sender::{AckIn, Port, Sender};
 use firstflight_study::network::build;
 
-use super::Options;
-use super::answer::{Answer, Sent};
-use super::line::{Ack, Event, Line, Opening};
+use super::answer::{Output, registers};
 use super::stream::Stream;
+use super::{Options, refuse};
 use crate::failure::{Failure, Wrong};
 use crate::keys::{Keys, option};
 
@@ -27,6 +27,8 @@ const FLIGHT: u64 = 1 << 20;
 pub(super) struct Host<'a> {
     options: &'a Options,
     header: u32,
+    /// Payload bytes of a full segment, where `established` does not say.
+    mss: Option<u32>,
 }
 
 impl<'a> Host<'a> {
@@ -34,8 +36,9 @@ impl<'a> Host<'a> {
     pub(super) fn new(options: &'a Options) -> Result<Self, Failure> {
         let word = options.profile.as_deref();
         let named = Profile::ALL.iter().find(|profile| Some(profile.word()) == word);
-        let host = Self { options, header: named.unwrap_or(&Profile::Rfc).stack().header };
-        host.flow(options.mss.unwrap_or(1460))?;
+        let host =
+            Self { options, header: named.unwrap_or(&Profile::Rfc).stack().header, mss: options.mss()? };
+        host.flow(host.mss.unwrap_or(1460))?;
         Ok(host)
     }
 
@@ -122,10 +125,11 @@ impl Session {
         line: &Line<'_>,
         at_us: u64,
         opening: &Opening,
-    ) -> Result<(Self, Answer), Failure> {
-        let mss = opening.mss.or(host.options.mss);
-        let mss =
-            mss.ok_or_else(|| line.missing("mss", "payload bytes of a full segment, here or by --mss"))?;
+    ) -> Result<(Self, Output), Failure> {
+        let mss = opening.mss.or(host.mss);
+        let mss = mss.ok_or_else(|| {
+            refuse(line.missing("mss", "payload bytes of a full segment, here or by --mss"))
+        })?;
         let FlowConfig { mut stack, chain, .. } = host.flow(mss)?;
         // Ticks of a coarse clock fall on multiples of it, and a connection can always be marked.
         stack.rto.phase = 0;
@@ -159,23 +163,22 @@ impl Session {
     }
 
     /// Something happens at `at_us`; timers due until then fire first.
-    pub(super) fn handle(&mut self, line: &Line<'_>, at_us: u64, event: &Event) -> Result<Answer, Failure> {
+    pub(super) fn handle(&mut self, line: &Line<'_>, at_us: u64, event: &Event) -> Result<Output, Failure> {
         if at_us < self.at_us {
-            return Err(
-                line.impossible("at_us", format!("time goes back: the line before was at {}", self.at_us))
-            );
+            let why = format!("time goes back: the line before was at {}", self.at_us);
+            return Err(refuse(line.impossible("at_us", why)));
         }
         let now = clock(at_us);
         self.at_us = at_us;
         self.sender.advance(now, &mut self.wire);
         match event {
             Event::Write(_) if self.closed => {
-                return Err(line.impossible("do", "nothing is written after \"close\""));
+                return Err(refuse(line.impossible("do", "nothing is written after \"close\"")));
             }
             Event::Write(bytes) => {
                 let fresh = self.wire.stream.write(*bytes, self.sent_segments());
-                let fresh =
-                    fresh.ok_or_else(|| line.impossible("bytes", "more segments than can be numbered"))?;
+                let fresh = fresh
+                    .ok_or_else(|| refuse(line.impossible("bytes", "more segments than can be numbered")))?;
                 // Where the last segment was short the window may now end elsewhere.
                 self.apply_window();
                 let unsent = self.wire.stream.end() - self.wire.stream.start(self.sent_segments());
@@ -206,7 +209,7 @@ impl Session {
             (self.ack, self.window) = (ack.ack, window);
         }
         let seq = self.wire.stream.ended_by(ack.ack);
-        let repeat = self.sender.first_was_repeated() && !ack.echoes_first;
+        let repeat = self.sender.first_was_repeated() && ack.echo == Echo::Last;
         let mark = if ack.ece { CWR_ECE } else { 0 } | if repeat { ECHO_REPEAT } else { 0 };
         let blocks = self.blocks(ack, seq);
         let advanced = seq > self.sender.acked();
@@ -267,11 +270,11 @@ impl Session {
         self.sender.acked() + self.sender.info().unacked
     }
 
-    fn answer(&mut self) -> Answer {
+    fn answer(&mut self) -> Output {
         let next = self.sender.next_check();
-        Answer {
-            sent: std::mem::take(&mut self.wire.sent),
-            info: self.sender.info().into(),
+        let sent = std::mem::take(&mut self.wire.sent);
+        Output {
+            answer: Answer { sent, info: registers(&self.sender.info()) },
             next_timer_us: (next != u64::MAX).then(|| micros(next)),
         }
     }

@@ -1,24 +1,27 @@
-//! One line of input: a JSON object that says what happens to the sender, and when.
+//! One line of a script: a JSON object with a time and an event.
 
 use core::fmt::Display;
 use core::ops::RangeInclusive;
 
-use firstflight_scenario::{limits, nearest};
 use serde_json::{Map, Value};
 
-use crate::failure::{Failure, Wrong};
+use crate::Error;
 
 /// Payload bytes of a full segment: what is left of the largest packet beside the longest headers.
-pub(super) const MSS: RangeInclusive<i64> = 16..=65_483;
+pub const MSS: RangeInclusive<u32> = 16..=65_483;
 /// The largest window there is: RFC 7323 section 2.3, 65 535 shifted by 14.
 const WINDOW: RangeInclusive<u64> = 0..=65_535 << 14;
-const TIME_US: RangeInclusive<u64> = 0..=limits::TIME.0 / 1000;
-const RTT_US: RangeInclusive<u64> = 0..=limits::DELAY.0 / 1000;
-const SEQUENCE: RangeInclusive<u64> = 1..=limits::BYTES + 1;
+/// Times: three years of virtual time.
+const TIME_US: RangeInclusive<u64> = 0..=100_000_000_000_000;
+/// Handshakes: up to an hour.
+const RTT_US: RangeInclusive<u64> = 0..=3_600_000_000;
+/// Most bytes of a connection.
+const BYTES: u64 = 1_000_000_000_000_000;
+const SEQUENCE: RangeInclusive<u64> = 1..=BYTES + 1;
 
-/// What happens.
+/// An event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Event {
+pub enum Event {
     /// The handshake is done.
     Established(Opening),
     /// The application writes so many bytes.
@@ -27,39 +30,50 @@ pub(super) enum Event {
     Ack(Ack),
     /// The application writes no more.
     Close,
-    /// Nothing but time.
+    /// Time passes.
     Advance,
 }
 
-/// What the handshake told.
+/// The peer's side of the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Opening {
+pub struct Opening {
     /// Payload bytes of a full segment.
     pub mss: Option<u32>,
     /// The peer's window, bytes.
     pub window: u64,
-    /// Whether the peer reports blocks.
+    /// Whether the peer sends SACK blocks.
     pub sack: bool,
     /// Whether segments carry timestamps; `None` is as the profile has it.
     pub timestamps: Option<bool>,
-    /// How long it took; zero if not known.
+    /// Duration of the handshake, microseconds; zero if not known.
     pub rtt_us: u64,
 }
 
-/// What an ACK says.
+/// An ACK.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Ack {
+pub struct Ack {
     /// The next byte expected.
     pub ack: u64,
-    /// The peer's window from there, bytes; as before if not said.
+    /// The peer's window from there, bytes; `None` is as before.
     pub window: Option<u64>,
-    /// Blocks `[from, to)` that arrived beyond it, newest first; a first one that lies below it, or within the second,
-    /// reports a duplicate (RFC 2883).
+    /// Blocks `[from, to)` that arrived beyond it, newest first. A first block that lies below `ack`, or within the
+    /// second, reports a duplicate (RFC 2883).
     pub blocks: Vec<(u64, u64)>,
-    /// Whether the timestamp it echoes is that of the first sending of the segment it answers, not of the last.
-    pub echoes_first: bool,
+    /// The transmission whose timestamp the ACK echoes.
+    pub echo: Echo,
     /// Whether it echoes a congestion mark.
     pub ece: bool,
+}
+
+/// A transmission of the segment at the window's left edge: an ACK that advances echoes the timestamp of that segment
+/// (RFC 7323 section 4.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Echo {
+    /// The first transmission.
+    First,
+    /// The last transmission until then.
+    #[default]
+    Last,
 }
 
 /// The keys of each event beside `at_us` and `do`.
@@ -71,20 +85,23 @@ const EVENTS: [(&str, &[&str]); 5] = [
     ("advance", &[]),
 ];
 
-/// A line and where it stands.
+/// A line and its place.
 #[derive(Debug)]
-pub(super) struct Line<'a> {
+pub struct Line<'a> {
     number: usize,
     text: &'a str,
     members: Map<String, Value>,
 }
 
 impl<'a> Line<'a> {
-    /// Line `number`, which must be a JSON object.
-    pub(super) fn read(number: usize, text: &'a str) -> Result<Self, Failure> {
+    /// Line `number`, counted from 1.
+    ///
+    /// # Errors
+    /// Where `text` is no JSON object.
+    pub fn read(number: usize, text: &'a str) -> Result<Self, Error> {
         let fail = |column: usize, why: &str| {
-            let place = format!("standard input:{number}:{column}");
-            Wrong::at(place, why).expected("an object such as {\"at_us\":0,\"do\":\"advance\"}").into()
+            let expected = "an object such as {\"at_us\":0,\"do\":\"advance\"}";
+            Error::new(format!("{number}:{column}"), why).expected(expected)
         };
         match serde_json::from_str(text) {
             Ok(Value::Object(members)) => Ok(Self { number, text, members }),
@@ -97,8 +114,11 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// When, and what.
-    pub(super) fn event(&self) -> Result<(u64, Event), Failure> {
+    /// The time in microseconds, and the event.
+    ///
+    /// # Errors
+    /// Where a key is missing or unknown, or a value is not one that it takes.
+    pub fn event(&self) -> Result<(u64, Event), Error> {
         let names = EVENTS.map(|(name, _)| name);
         let word = match self.members.get("do") {
             Some(Value::String(word)) => word,
@@ -107,29 +127,29 @@ impl<'a> Line<'a> {
         };
         let Some((_, keys)) = EVENTS.iter().find(|(name, _)| name == word) else {
             let wrong = self.at("do", format!("there is no \"{word}\"")).expected(one_of(&names));
-            return Err(wrong.nearest(nearest(word, names)).into());
+            return Err(wrong.nearest(nearest(word, names)));
         };
         let keys: Vec<&str> = ["at_us", "do"].into_iter().chain(keys.iter().copied()).collect();
         if let Some(key) = self.members.keys().find(|key| !keys.contains(&&***key)) {
             let near = nearest(key, keys.iter().copied());
-            return Err(self.at(key, "no such key").expected(one_of(&keys)).nearest(near).into());
+            return Err(self.at(key, "no such key").expected(one_of(&keys)).nearest(near));
         }
         let at_us = self.need("at_us", TIME_US)?;
         let event = match &**word {
             "established" => Event::Established(Opening {
-                mss: self.whole("mss", *MSS.start() as u64..=*MSS.end() as u64)?.map(|mss| mss as u32),
+                mss: self.whole("mss", (*MSS.start()).into()..=(*MSS.end()).into())?.map(|mss| mss as u32),
                 window: self.need("window", WINDOW)?,
                 sack: self.flag("sack")?,
                 timestamps: self.members.get("timestamps").map(|_| self.flag("timestamps")).transpose()?,
                 rtt_us: self.whole("rtt_us", RTT_US)?.unwrap_or(0),
             }),
-            "write" => Event::Write(self.need("bytes", 1..=limits::BYTES)?),
+            "write" => Event::Write(self.need("bytes", 1..=BYTES)?),
             "ack" => Event::Ack(Ack {
                 ack: self.need("ack", SEQUENCE)?,
                 window: self.whole("window", WINDOW)?,
                 blocks: self.blocks()?,
                 ece: self.flag("ece")?,
-                echoes_first: self.echo()?,
+                echo: self.echo()?,
             }),
             "close" => Event::Close,
             _ => Event::Advance,
@@ -137,21 +157,21 @@ impl<'a> Line<'a> {
         Ok((at_us, event))
     }
 
-    /// The error that what `key` says cannot be.
-    pub(super) fn impossible(&self, key: &str, why: impl Display) -> Failure {
-        self.at(key, why).into()
+    /// The error that the value of `key` is impossible here, because of `why`.
+    pub fn impossible(&self, key: &str, why: impl Display) -> Error {
+        self.at(key, why)
     }
 
-    /// The error that `key` is not there.
-    pub(super) fn missing(&self, key: &str, expected: &str) -> Failure {
-        self.at(key, "missing").expected(expected).into()
+    /// The error that `key` is missing.
+    pub fn missing(&self, key: &str, expected: &str) -> Error {
+        self.at(key, "missing").expected(expected)
     }
 
-    fn need(&self, key: &str, range: RangeInclusive<u64>) -> Result<u64, Failure> {
+    fn need(&self, key: &str, range: RangeInclusive<u64>) -> Result<u64, Error> {
         self.whole(key, range.clone())?.ok_or_else(|| self.missing(key, &a_number(&range)))
     }
 
-    fn whole(&self, key: &str, range: RangeInclusive<u64>) -> Result<Option<u64>, Failure> {
+    fn whole(&self, key: &str, range: RangeInclusive<u64>) -> Result<Option<u64>, Error> {
         match self.members.get(key) {
             None => Ok(None),
             Some(value) => match value.as_u64().filter(|n| range.contains(n)) {
@@ -161,22 +181,22 @@ impl<'a> Line<'a> {
         }
     }
 
-    fn flag(&self, key: &str) -> Result<bool, Failure> {
+    fn flag(&self, key: &str) -> Result<bool, Error> {
         match self.members.get(key) {
             None => Ok(false),
             Some(value) => value.as_bool().ok_or_else(|| self.wrong(key, "true or false".into())),
         }
     }
 
-    fn echo(&self) -> Result<bool, Failure> {
+    fn echo(&self) -> Result<Echo, Error> {
         match self.members.get("echo").map(Value::as_str) {
-            None | Some(Some("last")) => Ok(false),
-            Some(Some("first")) => Ok(true),
+            None | Some(Some("last")) => Ok(Echo::Last),
+            Some(Some("first")) => Ok(Echo::First),
             _ => Err(self.wrong("echo", one_of(&["first", "last"]))),
         }
     }
 
-    fn blocks(&self) -> Result<Vec<(u64, u64)>, Failure> {
+    fn blocks(&self) -> Result<Vec<(u64, u64)>, Error> {
         let fail = || {
             self.wrong("sack", "blocks [from, to] of bytes with from below to, such as [[3001,4001]]".into())
         };
@@ -190,16 +210,23 @@ impl<'a> Line<'a> {
         blocks.collect::<Option<_>>().ok_or_else(fail)
     }
 
-    fn wrong(&self, key: &str, expected: String) -> Failure {
-        self.at(key, "not a value it takes").expected(expected).into()
+    fn wrong(&self, key: &str, expected: String) -> Error {
+        self.at(key, "not a value it takes").expected(expected)
     }
 
-    fn at(&self, key: &str, problem: impl Display) -> Wrong {
+    fn at(&self, key: &str, problem: impl Display) -> Error {
         let at = self.text.find(&format!("\"{key}\""));
         let column = at.map_or(1, |at| self.text[..at].chars().count() + 1);
         let value = self.members.get(key).map_or(String::new(), |value| format!(" = {value}"));
-        Wrong::at(format!("standard input:{}:{column}: {key}{value}", self.number), problem)
+        Error::new(format!("{}:{column}: {key}{value}", self.number), problem)
     }
+}
+
+/// The name nearest to `written`, if one is near enough for a slip of the keys.
+fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let distances = names.into_iter().map(|name| (strsim::osa_distance(written, name), name));
+    let near = |&(distance, name): &(usize, &str)| distance < name.len() && distance <= 1.max(name.len() / 3);
+    distances.filter(near).min().map(|(_, name)| name)
 }
 
 fn one_of(names: &[&str]) -> String {
@@ -215,52 +242,46 @@ mod tests {
     use super::*;
 
     fn event(text: &str) -> Result<(u64, Event), String> {
-        Line::read(7, text).and_then(|line| line.event()).map_err(|failure| match failure {
-            Failure::Because(why) => why,
-            Failure::ReaderGone => unreachable!("nothing is printed"),
-        })
+        Line::read(7, text).and_then(|line| line.event()).map_err(|error| error.to_string())
     }
 
     #[test]
     fn an_ack_may_leave_out_what_did_not_change() {
-        let ack = |ack, window, blocks, ece| Event::Ack(Ack { ack, window, blocks, echoes_first: ece, ece });
+        let ack = |ack, window, blocks, echo, ece| Event::Ack(Ack { ack, window, blocks, echo, ece });
         let short = event(r#"{"at_us":5,"do":"ack","ack":1001}"#);
-        assert_eq!(short, Ok((5, ack(1001, None, vec![], false))));
+        assert_eq!(short, Ok((5, ack(1001, None, vec![], Echo::Last, false))));
         let full = r#"{"at_us":5,"do":"ack","ack":1,"window":0,"sack":[[2001,3001],[9,11]],"echo":"first","ece":true}"#;
         let full = event(full);
-        assert_eq!(full, Ok((5, ack(1, Some(0), vec![(2001, 3001), (9, 11)], true))));
+        assert_eq!(full, Ok((5, ack(1, Some(0), vec![(2001, 3001), (9, 11)], Echo::First, true))));
     }
 
     #[test]
     fn a_malformed_line_is_refused_with_its_place_and_what_was_expected() {
         for (text, message) in [
-            ("[1]", "standard input:7:1: not a JSON object; expected an object"),
-            ("{\"at_us\":0,", "standard input:7:11: not JSON: EOF while parsing"),
-            (r#"{"at_us":0}"#, "standard input:7:1: do: missing; expected one of: established"),
+            ("[1]", "7:1: not a JSON object; expected an object"),
+            ("{\"at_us\":0,", "7:11: not JSON: EOF while parsing"),
+            (r#"{"at_us":0}"#, "7:1: do: missing; expected one of: established"),
             (
                 r#"{"at_us":0,"do":"wirte","bytes":1}"#,
-                "standard input:7:12: do = \"wirte\": there is no \"wirte\"; expected one of: established, write, ack, \
+                "7:12: do = \"wirte\": there is no \"wirte\"; expected one of: established, write, ack, \
                  close, advance; did you mean \"write\"?",
             ),
             (
                 r#"{"at_us":0,"do":"write","byte":1}"#,
-                "standard input:7:25: byte = 1: no such key; expected one of: at_us, do, bytes; did you mean \"bytes\"?",
+                "7:25: byte = 1: no such key; expected one of: at_us, do, bytes; did you mean \"bytes\"?",
             ),
-            (r#"{"do":"advance"}"#, "standard input:7:1: at_us: missing; expected a whole number from 0 to"),
+            (r#"{"do":"advance"}"#, "7:1: at_us: missing; expected a whole number from 0 to"),
             (
                 r#"{"at_us":1.5,"do":"advance"}"#,
-                "standard input:7:2: at_us = 1.5: not a value it takes; expected a whole number",
+                "7:2: at_us = 1.5: not a value it takes; expected a whole number",
             ),
-            (r#"{"at_us":-1,"do":"advance"}"#, "standard input:7:2: at_us = -1: not a value it takes"),
+            (r#"{"at_us":-1,"do":"advance"}"#, "7:2: at_us = -1: not a value it takes"),
             (
                 r#"{"at_us":0,"do":"ack","ack":1,"sack":[[5,5]]}"#,
-                "standard input:7:31: sack = [[5,5]]: not a value it takes; expected blocks",
+                "7:31: sack = [[5,5]]: not a value it takes; expected blocks",
             ),
-            (r#"{"at_us":0,"do":"ack","ack":1,"sack":[[5,6,7]]}"#, "standard input:7:31: sack = [[5,6,7]]"),
-            (
-                r#"{"at_us":0,"do":"ack","ack":1,"ece":1}"#,
-                "standard input:7:31: ece = 1: not a value it takes",
-            ),
+            (r#"{"at_us":0,"do":"ack","ack":1,"sack":[[5,6,7]]}"#, "7:31: sack = [[5,6,7]]"),
+            (r#"{"at_us":0,"do":"ack","ack":1,"ece":1}"#, "7:31: ece = 1: not a value it takes"),
         ] {
             let refused = event(text).expect_err(text);
             assert!(refused.starts_with(message), "{text}\n{refused}");
