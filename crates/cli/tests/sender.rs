@@ -434,3 +434,31 @@ fn every_scheme_can_be_driven() {
         assert!(number("cwnd") >= 4.0 && number("retrans") == 0.0, "{label}: {info}");
     }
 }
+
+#[test]
+fn the_segment_size_is_a_number_or_a_quantity() {
+    let open = json!({ "at_us": 0, "do": "established", "window": 1_000_000 });
+    let first = |mss: &str| {
+        let answers = sender(&["--mss", mss], &[open.clone(), write(0, 5000)]);
+        answers[1]["sent"][0]["len"].as_u64().expect("a length")
+    };
+    assert_eq!(["1000", "1000 B", "1 kB", "16"].map(first), [1000, 1000, 1000, 16]);
+    for (mss, why) in [
+        ("1000 packets", "--mss 1000 packets: there is no unit \"packets\" here"),
+        ("15", "--mss 15: no size of a segment; expected bytes from 16 to 65483"),
+        ("-1 B", "--mss -1 B: negative"),
+        ("99999999999999999999", "--mss 99999999999999999999: more than any segment has"),
+        ("", "--mss : not a number with a unit"),
+    ] {
+        let run = finished(&["--mss", mss], std::slice::from_ref(&open));
+        assert_eq!((run.code, &*run.out), (2, ""), "{mss}");
+        assert!(run.err.starts_with(&format!("error: {why}")), "{}", run.err);
+    }
+}
+
+#[test]
+fn late_acks_count_for_the_linux_sender_and_are_dropped_by_the_rfc() {
+    let script = [open(true), write(0, 30_000), ack(100_000, 5001), sack(101_000, 2001, 7001, 8001)];
+    let sacked = |profile: &str| sender(&["--profile", profile], &script)[3]["info"]["sacked"].clone();
+    assert_eq!((sacked("linux"), sacked("rfc")), (json!(1), json!(0)));
+}

@@ -209,7 +209,7 @@ impl Session {
             (self.ack, self.window) = (ack.ack, window);
         }
         let seq = self.wire.stream.ended_by(ack.ack);
-        let repeat = self.sender.first_was_repeated() && ack.echo == Echo::Last;
+        let repeat = self.sender.first_was_retransmitted() && ack.echo == Echo::Last;
         let mark = if ack.ece { CWR_ECE } else { 0 } | if repeat { ECHO_REPEAT } else { 0 };
         let blocks = self.blocks(ack, seq);
         let advanced = seq > self.sender.acked();

@@ -1,8 +1,8 @@
-//! What the application does: when it begins, how much it writes and when, when it stops.
+//! The application: when it begins, how much it writes and when, when it stops.
 
 use super::segmentation::Segmentation;
 
-/// From what on the time to a further write counts.
+/// The moment from which the time to a further write counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Clock {
     /// From the acknowledgement of all that was written: pauses.
@@ -12,7 +12,7 @@ pub enum Clock {
     Written,
 }
 
-/// What an application does.
+/// The behaviour of an application.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AppConfig {
     /// When the connection begins.
@@ -21,7 +21,7 @@ pub struct AppConfig {
     pub bytes: Option<u64>,
     /// Times to each further write.
     pub pauses: Vec<u64>,
-    /// From what on they count.
+    /// The moment from which these times count.
     pub clock: Clock,
     /// Payload bytes of each further write; empty where each is as large as the first.
     pub sizes: Vec<u64>,
@@ -185,7 +185,7 @@ impl App {
         segments > 0 && u64::from(self.segmentation.bytes(segments - 1, mss as u32)) < mss
     }
 
-    /// How writes are cut into segments.
+    /// The segmentation of the writes.
     pub fn segmentation(&self) -> &Segmentation {
         &self.segmentation
     }

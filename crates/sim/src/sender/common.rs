@@ -237,7 +237,7 @@ impl Common {
         self.write_end = self.app.open_end();
     }
 
-    /// The application has written, and may know already when it will write again.
+    /// The application has written; the time of its next write may be known.
     pub(crate) fn on_written(&mut self, now: u64) {
         self.hand_over();
         self.app_at = self.app.after_write(now);
@@ -293,7 +293,7 @@ impl Common {
         true
     }
 
-    /// Whether `segment` is the last of what the application wrote at one time.
+    /// Whether `segment` is the last of a write of the application.
     #[inline(always)]
     pub(super) fn ends_write(&self, segment: u32) -> bool {
         segment + 1 == self.available

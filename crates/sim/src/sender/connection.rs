@@ -1,12 +1,12 @@
 //! A connection of one kind of sender: the state that all kinds share, the state of this kind, and the events of both.
 //!
-//! A kind is a type of state, [`super::rfc::Rfc`] or [`super::linux::Linux`]. It decides in [`Rules`] how ACKs are worked
-//! through, how losses are found and repaired, when segments leave, and what the retransmission timer means. Handshake,
+//! A kind is a type of state, [`super::rfc::Rfc`] or [`super::linux::Linux`]. Its [`Rules`] define the processing of
+//! ACKs, loss detection and recovery, sending, and the retransmission timer. Handshake,
 //! application, pacing, timers and the departure of a segment are here and in the files of this folder, once for all kinds.
 
 use super::common::Common;
 use super::info::Status;
-use super::stamps::REPEATED;
+use super::stamps::RETRANSMITTED;
 use super::{AckIn, Port};
 use crate::packet;
 use core::ops::{Deref, DerefMut};
@@ -48,7 +48,7 @@ pub(crate) trait Rules {
     /// Any other ACK of an open connection.
     fn on_other_ack(&mut self, now: u64, ack: AckIn, port: &mut impl Port);
 
-    /// Sends whatever the window, the receiver, the application and the pacer allow.
+    /// Sends as the window, the receiver, the application and the pacer allow.
     fn send(&mut self, now: u64, port: &mut impl Port);
 
     /// The retransmission timer of an open connection fired.
@@ -63,7 +63,7 @@ pub(crate) trait Rules {
     /// A segment leaves under a pacing rate.
     fn pace(&mut self, now: u64);
 
-    /// A segment leaves that is noted: the kind keeps what it measures by.
+    /// A segment leaves that is noted: the kind keeps its measurements.
     fn on_noted_departure(&mut self, now: u64, segment: u32);
 
     /// The connection is open.
@@ -161,7 +161,7 @@ where
         }
         if self.per_packet {
             let una = self.una;
-            self.stamps.set(now, segment, una, if repeated { REPEATED } else { 0 });
+            self.stamps.set(now, segment, una, if repeated { RETRANSMITTED } else { 0 });
         }
         if self.notes_departures() {
             return self.leave_noted(now, segment, flags, repeated, port);
@@ -177,7 +177,7 @@ where
         self.on_timer_started();
     }
 
-    /// The same for a segment that a pacer, a sampler, a scheme or a router has to know of.
+    /// A segment leaves that a pacer, a sampler, a scheme or a router needs.
     #[inline(never)]
     fn leave_noted(&mut self, now: u64, segment: u32, flags: u64, repeated: bool, port: &mut impl Port) {
         let (more, for_routers) = self.note(now, segment, repeated);

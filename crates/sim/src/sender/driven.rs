@@ -3,12 +3,12 @@
 
 use super::connection::{Connection, Rules};
 use super::stack::ReceiveWindow;
-use super::stamps::REPEATED;
+use super::stamps::RETRANSMITTED;
 use super::{Common, Kinds, Port, Sender};
 
 impl Sender {
-    /// The connection is open at `now`, with nothing to send yet; `rtt` is what its handshake took, zero if that is
-    /// not known, and at most `now`.
+    /// The connection is open at `now`, with nothing to send yet; `rtt` is the duration of its handshake, zero
+    /// if unknown, and at most `now`.
     pub fn open(&mut self, now: u64, rtt: u64) {
         each!(&mut self.0, connection => connection.open(now, rtt));
     }
@@ -60,7 +60,7 @@ where
 
 impl Common {
     /// Whether the first unacknowledged segment was sent more than once, where that is kept.
-    pub fn first_was_repeated(&self) -> bool {
-        self.per_packet && self.una < self.max && self.stamps.get(self.una) & REPEATED != 0
+    pub fn first_was_retransmitted(&self) -> bool {
+        self.per_packet && self.una < self.max && self.stamps.get(self.una) & RETRANSMITTED != 0
     }
 }

@@ -21,7 +21,7 @@ pub enum CaState {
 /// A sender's registers. Windows are in segments, times in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Info {
-    /// Congestion window, with what duplicate ACKs add to it.
+    /// Congestion window, with its inflation by duplicate ACKs.
     pub cwnd: f64,
     /// Slow-start threshold; `None` is infinite.
     pub ssthresh: Option<f64>,
@@ -81,7 +81,7 @@ where
             lost,
             retrans,
             reordering,
-            // After a timeout what was reported to have arrived may be among what is presumed lost.
+            // After a timeout, segments that were reported to have arrived may be presumed lost too.
             in_flight: (unacked + retrans).saturating_sub(sacked + lost),
             srtt: self.rto.srtt(),
             rto,

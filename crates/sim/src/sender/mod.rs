@@ -1,11 +1,11 @@
 //! TCP senders: sequence space, timers and window, in front of a chain of schemes.
 //!
-//! A sender counts segments; the schemes see bytes. It knows no network: what it sends goes to a [`Port`], and it may run
+//! A sender counts segments; the schemes see bytes. It knows no network: its packets go to a [`Port`], and it may run
 //! ahead of the clocks of all others, because only its own ACKs and timers move it. An ACK that finds nothing out of order
 //! takes a short path.
 //!
 //! There are two kinds: [`rfc`] follows the RFCs and, with other rules, ns-2; [`linux`] follows the Linux kernel. The stack
-//! chooses the kind once, when the sender is made. What both do alike is in the other files of this folder:
+//! chooses the kind once, when the sender is made. The shared mechanisms are in the other files of this folder:
 //! [`connection`] has the events, [`common`] the state.
 
 /// Calls the same method on the connection of either kind.

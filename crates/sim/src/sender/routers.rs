@@ -1,4 +1,4 @@
-//! What passes between a sender and the routers on its path.
+//! Communication between a sender and the routers on its path.
 
 use super::{AckIn, Common};
 use crate::{header, packet};
@@ -19,7 +19,7 @@ pub(crate) enum Carries {
 }
 
 impl Carries {
-    /// What a scheme with these needs wants to hear from routers.
+    /// The header for schemes with these needs.
     pub(super) fn of(needs: Signals) -> Self {
         match (needs.has(Signals::FEEDBACK), needs.has(Signals::LOAD)) {
             (true, _) => Self::Congestion,
@@ -29,23 +29,23 @@ impl Carries {
     }
 }
 
-/// What a sender asked the routers, and what they said.
+/// Requests of a sender to the routers, and their feedback.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Routers {
     pub(crate) carries: Carries,
     /// Bytes of a data packet beside its payload.
     pub(super) header: u32,
-    /// What the schemes were not told yet: by how much the window is to change, 2^-16 bytes.
+    /// Change of the window that has not been reported to the schemes yet, 2^-16 bytes.
     pub(super) feedback: i64,
     pub(super) load: Load,
-    /// Routers on the path: those a request must have passed all of.
+    /// Routers on the path; a request must have passed all of them.
     pub(super) hops: u8,
-    /// What they granted to the opening packet.
+    /// Rate granted to the opening packet.
     pub(super) granted: Rate,
 }
 
 impl Common {
-    /// The same on a path over so many routers that can hold a packet up or refuse it, with so many bytes of headers.
+    /// The path has this many routers that can delay or drop a packet, and packets have this many bytes of headers.
     pub(crate) fn run_over(&mut self, hops: u8, header: u32) {
         self.routers.hops = hops;
         self.routers.header = header;
@@ -76,7 +76,7 @@ impl Common {
         }
     }
 
-    /// What routers said, in an ACK.
+    /// Takes the feedback of routers from an ACK.
     pub(super) fn receive_feedback(&mut self, ack: &mut AckIn) {
         match self.routers.carries {
             Carries::Nothing => {}
@@ -86,8 +86,7 @@ impl Common {
             }
             Carries::Load => {
                 self.routers.load = header::echoed_load(ack.high);
-                // Overload is said with the bits of an ECN mark, and is one to whatever goes before the scheme that
-                // knows more of it.
+                // Before the scheme that understands the load is in force, overload counts as an ECN mark.
                 if self.routers.load == Load::Over && !self.chain.in_avoidance() {
                     ack.low |= packet::CWR_ECE;
                 }

@@ -5,7 +5,7 @@ use super::rto_linux::Deviation;
 /// RTT estimate and timeout of one connection. Times are nanoseconds.
 #[derive(Clone, Debug)]
 pub struct Rto {
-    /// What `base`, the bounds and the doublings amount to.
+    /// Timeout in force: `base` within its bounds, doubled.
     pub(super) timeout: u64,
     /// Eight times the smoothed RTT, in clock units; zero before the first sample.
     pub(super) srtt8: u64,
@@ -19,12 +19,12 @@ pub struct Rto {
     pub(super) deviation: Deviation,
     /// The smallest timeout in force: none while [`Rto::fine`].
     floor: u64,
-    /// What the smoothed RTT counts in, nanoseconds.
+    /// Unit of the smoothed RTT, nanoseconds.
     unit: u64,
     pub(super) config: RtoConfig,
 }
 
-/// What a stack fixes about its timeout.
+/// Parameters of the timeout that a stack fixes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RtoConfig {
     /// Timeout before the first sample (RFC 6298: 1 s; ns-2: 3 s).

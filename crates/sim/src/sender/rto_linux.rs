@@ -14,7 +14,7 @@ pub(super) struct Deviation {
     mdev4: u64,
     /// The largest of the round, never below the minimum (`mdev_max`).
     largest: u64,
-    /// What counts (`rttvar`), never below the minimum.
+    /// The deviation in force (`rttvar`), never below the minimum.
     rttvar: u64,
     /// The round ends when this segment is acknowledged.
     round_end: u32,
@@ -53,7 +53,7 @@ impl Rto {
             }
         }
         self.doublings = 0;
-        // Whole ticks matter only to what is read from it: a timer is rounded when it fires.
+        // Only readers of the timeout see whole ticks; a timer is rounded when it fires.
         self.timeout = (self.srtt8 >> 3) + self.deviation.rttvar;
         self.base = self.timeout;
     }

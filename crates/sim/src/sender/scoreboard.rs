@@ -1,4 +1,4 @@
-//! What the receiver reported holding beyond the cumulative ACK (RFC 6675's scoreboard), a bit per segment.
+//! Segments beyond the cumulative ACK that the receiver reported (RFC 6675's scoreboard), a bit per segment.
 
 use crate::packet::Blocks;
 
@@ -15,7 +15,7 @@ pub(super) struct Scoreboard {
     retransmitted_to: u32,
     /// Retransmitted segments neither acknowledged nor SACKed since.
     retransmitted: u32,
-    /// The blocks of the last ACK: repeated ones cost nothing.
+    /// The blocks of the last ACK: blocks that come again cost nothing.
     last: Blocks,
 }
 
@@ -250,7 +250,7 @@ mod tests {
         let expected: Vec<u32> = (0..2).chain(70..100).collect();
         assert_eq!(holes, expected);
         assert_eq!(board.retransmitted(), 32);
-        // The repair of 0 and 1 arrives: 30 retransmissions are still out.
+        // The retransmissions of 0 and 1 arrive: 30 retransmissions are still out.
         assert_eq!(board.advance(0, 70), 68);
         assert_eq!((board.retransmitted(), board.sacked()), (30, 10));
     }

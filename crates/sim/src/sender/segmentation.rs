@@ -1,6 +1,6 @@
-//! How what an application writes is cut into segments: each write ends with a short one.
+//! Segmentation of the writes of an application: each write ends with a short segment.
 
-/// How writes are cut into segments of `mss` payload bytes.
+/// The segments of `mss` payload bytes that writes make.
 #[derive(Clone, Debug)]
 pub struct Segmentation {
     /// Segments of each write where all are equal, `u32::MAX` where it never ends; 1 where they are not equal.

@@ -1,4 +1,4 @@
-//! What a TCP stack fixes: the rules a sender follows whatever scheme it runs.
+//! The rules of a TCP stack, which a sender follows with any scheme.
 
 use super::rto::RtoConfig;
 use crate::receiver::Reports;
@@ -12,7 +12,7 @@ pub enum Kind {
     Linux,
 }
 
-/// How lost segments are found and repaired.
+/// Loss detection and recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
     /// Fast retransmit, then slow start from one segment (4.3BSD Tahoe).
@@ -21,22 +21,22 @@ pub enum Recovery {
     Reno,
     /// Fast recovery over partial ACKs (RFC 6582).
     NewReno,
-    /// Selective repair under a pipe estimate (RFC 6675).
+    /// Selective retransmission under a pipe estimate (RFC 6675).
     Sack,
     /// As Linux does it: RACK-TLP (RFC 8985) over a scoreboard, or over duplicate ACKs where the peer has no SACK.
     Rack {
-        /// Whether the peer reports what it holds.
+        /// Whether the peer sends SACK blocks.
         sack: bool,
     },
 }
 
 impl Recovery {
-    /// Whether the receiver reports what it holds.
+    /// Whether the receiver sends SACK blocks.
     pub fn is_selective(self) -> bool {
         matches!(self, Self::Sack | Self::Rack { sack: true })
     }
 
-    /// What the peer's receiver reports.
+    /// The reports of the peer's receiver.
     pub fn reports(self) -> Reports {
         match self {
             Self::Sack => Reports::Blocks,
@@ -59,7 +59,7 @@ impl Recovery {
     }
 }
 
-/// What NewReno does with partial ACKs.
+/// NewReno's rule for partial ACKs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartialAcks {
     /// The first one restarts the retransmit timer; the window deflates by what each acknowledges, less a segment (RFC 6582).
@@ -70,25 +70,25 @@ pub enum PartialAcks {
     Ns2Of2002,
 }
 
-/// What a connection does when it sends again after an idle time of more than a timeout.
+/// The window after an idle time of more than a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleRestart {
     /// Slow start from the restart window (RFC 5681 section 4.1).
     Restart,
     /// Keeps its window.
     Keep,
-    /// Half the window for each timeout that passed, and half of what the application leaves unused (RFC 2861).
+    /// Half the window for each timeout that passed, and half of the part that the application leaves unused (RFC 2861).
     Validate,
 }
 
-/// What the peer has room for, segments.
+/// The receive window of the peer, segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiveWindow {
-    /// What it offers at the start; it opens by two segments for each that arrives, as a Linux receiver's does.
+    /// Window at the start; it opens by two segments for each that arrives, as a Linux receiver's does.
     pub first: u32,
-    /// What it offers at most.
+    /// Largest window.
     pub limit: u32,
-    /// When its application reads what has arrived; until then that takes up room.
+    /// Reads of its application; unread data takes up room.
     reads: Option<Reads>,
     /// `first` and `limit` differ, or the application leaves data unread.
     varies: bool,
@@ -148,7 +148,7 @@ impl ReceiveWindow {
         self.reads.is_some()
     }
 
-    /// Whether the segment with which `arrived` are there wakes the application: it tells the sender of the room.
+    /// Whether the segment with number `arrived` wakes the application, so that the window opens.
     pub(crate) fn is_read_with(self, arrived: u32) -> bool {
         self.reads.is_some_and(|reads| reads.unread(arrived) == 0)
     }
@@ -163,7 +163,7 @@ impl Reads {
     }
 }
 
-/// What a connection's first packet carries (RFC 9293 section 3.4 allows data on a SYN; what follows makes it useful).
+/// Data on a connection's first packet (RFC 9293 section 3.4 allows it).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataInSyn {
     /// No data.
@@ -187,9 +187,9 @@ pub const BYTE_COUNTING: u32 = 2;
 pub struct Stack {
     /// Payload bytes of a full segment.
     pub mss: u32,
-    /// How lost segments are found and repaired.
+    /// Loss detection and recovery.
     pub recovery: Recovery,
-    /// What [`Recovery::NewReno`] does with partial ACKs.
+    /// Rule of [`Recovery::NewReno`] for partial ACKs.
     pub partial_acks: PartialAcks,
     /// ns-2's departures from the RFCs in recovery: see `docs/validation.md`.
     pub ns2: bool,
@@ -213,13 +213,13 @@ pub struct Stack {
     pub timestamps: bool,
     /// The retransmission timeout.
     pub rto: RtoConfig,
-    /// What happens after an idle time.
+    /// The window after an idle time.
     pub idle_restart: IdleRestart,
     /// Whether data is sent as ECN-capable.
     pub ecn: bool,
     /// Whether the connection begins with a handshake.
     pub handshake: bool,
-    /// What its SYN carries, where it has one.
+    /// Data on its SYN, where it has one.
     pub data_in_syn: DataInSyn,
 }
 

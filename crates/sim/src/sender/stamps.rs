@@ -1,12 +1,12 @@
-//! What is kept of every segment in flight, in rings: when it last left and what has become of it, one word each.
+//! Records of the segments in flight, in rings: the time of the last departure and the marks, one word for each segment.
 
 /// The segment was sent more than once.
-pub(crate) const REPEATED: u64 = 1;
+pub(crate) const RETRANSMITTED: u64 = 1;
 /// The receiver reported to hold it.
 pub(crate) const SACKED: u64 = 2;
 /// It was declared lost.
 pub(crate) const LOST: u64 = 4;
-/// It was declared lost and sent again, and that repeat is in flight.
+/// It was declared lost and retransmitted, and that retransmission is in flight.
 pub(crate) const RETRANS: u64 = 8;
 /// Bits of a word that are not time.
 const BITS: u32 = 4;
@@ -29,7 +29,7 @@ impl<T: Copy + Default> Ring<T> {
         segment as usize & (self.0.len() - 1)
     }
 
-    /// What is kept of a segment in flight.
+    /// The record of a segment in flight.
     #[inline(always)]
     pub(crate) fn get(&self, segment: u32) -> T {
         self.0[self.slot(segment)]
@@ -96,11 +96,16 @@ mod tests {
     fn words_survive_growing_while_in_flight() {
         let mut stamps = Ring::<u64>::new(true);
         for segment in 100..900 {
-            stamps.set(u64::from(segment) * 7, segment, 100, if segment % 3 == 0 { REPEATED } else { 0 });
+            stamps.set(
+                u64::from(segment) * 7,
+                segment,
+                100,
+                if segment % 3 == 0 { RETRANSMITTED } else { 0 },
+            );
         }
         for segment in 100..900 {
             let word = stamps.get(segment);
-            assert_eq!((sent(word), word & REPEATED != 0), (u64::from(segment) * 7, segment % 3 == 0));
+            assert_eq!((sent(word), word & RETRANSMITTED != 0), (u64::from(segment) * 7, segment % 3 == 0));
         }
     }
 }

@@ -5,7 +5,7 @@ use super::connection::{Connection, Rules};
 use super::stack::IdleRestart;
 use firstflight_contract::{Entry, Nanos};
 
-/// What a sender's timers do, in the order in which equal times fire.
+/// The timers of a sender, in the order in which equal times fire.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
     Stop,

@@ -1,4 +1,4 @@
-//! What connections of a cluster learn from each other: every one of them reports, and those whose schemes follow a plan
+//! Memory of the path for the connections of a cluster: every connection reports, and those whose schemes follow a plan
 //! ask for one before they begin, and before they go on after an idle time.
 
 use crate::config::Network;
@@ -17,7 +17,7 @@ enum Life {
     Over,
 }
 
-/// What is kept of a connection.
+/// State of one connection.
 #[derive(Clone, Copy, Debug, Default)]
 struct Member {
     /// Its cluster, if that is remembered at all.
@@ -27,13 +27,13 @@ struct Member {
     life: Life,
     /// Its window when it last began to act, bytes.
     cwnd: u64,
-    /// What of it has been reported: segments delivered, congestion episodes, transfers.
+    /// Amounts reported so far: segments delivered, congestion episodes, transfers.
     delivered: u64,
     episodes: u64,
     transfers: usize,
 }
 
-/// The clusters of a run that somebody learns from.
+/// The clusters of a run whose memory a connection uses.
 #[derive(Debug)]
 pub(super) struct Memory {
     clusters: Vec<Cluster>,
@@ -82,7 +82,7 @@ impl Memory {
         }
     }
 
-    /// A flow has acted at `at`: its cluster hears of what has changed.
+    /// A flow has acted at `at`: its cluster receives the changes.
     pub(super) fn report(&mut self, at: u64, flow: usize, sender: &Sender) {
         let member = &mut self.members[flow];
         let Some(cluster) = member.cluster.filter(|_| sender.established) else { return };
@@ -132,7 +132,7 @@ impl Sender {
             }
             self.rto.srtt()
         } else if self.stack.handshake && !self.rto.backed_off() {
-            // What arrives can only be the answer to the SYN.
+            // The arriving packet can only be the answer to the SYN.
             at.saturating_sub(self.timed_at)
         } else {
             0

@@ -1,4 +1,4 @@
-//! What connections of a run have of each other: a memory of the path, or a window that is one for all of them.
+//! State that connections of a run share: a memory of the path, or one window for all of them.
 
 mod memory;
 mod window;
@@ -8,7 +8,7 @@ use crate::flow::Flow;
 use memory::Memory;
 use window::SharedWindows;
 
-/// What connections have of each other.
+/// State that connections share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     windows: SharedWindows,
@@ -21,7 +21,7 @@ impl Shared {
         SharedWindows::are_needed(network) || Memory::is_needed(network)
     }
 
-    /// What those of `network` have, nothing known yet.
+    /// The shared state of the connections of `network`, still empty.
     pub(crate) fn of(network: &Network) -> Self {
         Self { windows: SharedWindows::of(network), memory: Memory::of(network) }
     }

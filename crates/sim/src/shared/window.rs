@@ -1,15 +1,15 @@
-//! Connections that share a window: RFC 3124's macroflows. Their registers are one set, and a round-robin scheduler deals
-//! out what the window has room for, a segment at a time.
+//! Connections that share a window: RFC 3124's macroflows. They have one set of registers, and a round-robin scheduler
+//! distributes the room of the window, a segment at a time.
 
 use crate::config::{FlowConfig, Network};
 use crate::flow::Flow;
 use crate::sender::connection::Connection;
-use crate::sender::rfc::{Repair, Rfc};
+use crate::sender::rfc::{LossState, Rfc};
 use firstflight_contract::{Nanos, Signals};
 use firstflight_paths::macroflow::Macroflow;
 use std::collections::BTreeMap;
 
-/// More than any window: who finds this much of it in use elsewhere sends nothing.
+/// More than any window: a flow that finds this much in use elsewhere sends nothing.
 const ALL: u64 = u64::MAX / 4;
 
 /// The connections of one macroflow.
@@ -21,13 +21,13 @@ struct Group {
     turn: usize,
 }
 
-/// What is kept of a connection.
+/// State of one connection.
 #[derive(Clone, Copy, Debug, Default)]
 struct Member {
     group: Option<usize>,
     /// Whether it has begun, and with that has the group's registers.
     joined: bool,
-    /// Timeouts that it has had, to tell a lost window from a reduced one.
+    /// Its timeouts, which distinguish a lost window from a reduced one.
     timeouts: u64,
 }
 
@@ -58,13 +58,13 @@ impl SharedWindows {
         Self { groups: groups.into_values().collect(), members }
     }
 
-    /// A flow is about to act at `at`: it gets the registers, and sends nothing new of its own accord. What it repairs
-    /// it may: that much of the window was in use already.
+    /// A flow is about to act at `at`: it gets the registers, and sends no new data by itself. It may retransmit:
+    /// that part of the window was in use already.
     pub(super) fn lend(&mut self, at: u64, flow: usize, flows: &mut [Flow]) {
         let Some(group) = self.members[flow].group.map(|group| &mut self.groups[group]) else { return };
         let total = group.in_network(flows);
         let sender = flows[flow].sender.sharing();
-        sender.own.elsewhere = if sender.repairs() { total - sender.in_network() } else { ALL };
+        sender.own.elsewhere = if sender.in_fast_recovery() { total - sender.in_network() } else { ALL };
         if let Some(window) = &mut group.window {
             sender.take_registers(window.lend(Nanos(at), total == 0));
         }
@@ -91,7 +91,7 @@ impl SharedWindows {
     }
 
     /// The flow whose turn it is to send one segment at `at`, with the registers for it, of those that share a window with
-    /// `of`; `None` if the window is full or nobody has anything to send. Then all of them know which of the two it was.
+    /// `of`; `None` if the window is full or no flow has anything to send. Then every flow knows which of the two holds.
     pub(super) fn grant(&mut self, at: u64, of: usize, flows: &mut [Flow]) -> Option<usize> {
         let group = &mut self.groups[self.members[of].group?];
         let total = group.in_network(flows);
@@ -127,14 +127,14 @@ impl Group {
 }
 
 impl Connection<Rfc> {
-    /// Bytes in the network, as far as the sender knows.
+    /// Bytes in the network, by the sender's own count.
     fn in_network(&self) -> u64 {
         u64::from(self.nxt - self.una).saturating_sub(self.left_network()) * self.mss
     }
 
     /// Whether it is in fast recovery: then it sends by its own ACKs.
-    fn repairs(&self) -> bool {
-        self.own.repair == Repair::Recovery
+    fn in_fast_recovery(&self) -> bool {
+        self.own.loss_state == LossState::Recovery
     }
 
     fn take_registers(&mut self, (cwnd, ssthresh): (u64, u64)) {
@@ -144,6 +144,6 @@ impl Connection<Rfc> {
     /// Whether it would send, if the window allowed it.
     fn has_more(&self) -> bool {
         let end = self.available.min(self.window_end());
-        self.established && !self.repairs() && self.nxt < end
+        self.established && !self.in_fast_recovery() && self.nxt < end
     }
 }

@@ -1,52 +1,50 @@
 //! One ACK, step by step in the kernel's order.
 
-use super::Armed;
-use super::Linux;
 use super::marks::Delivery;
+use super::{Armed, Linux};
 use crate::packet::{self, Blocks};
-use crate::sender::AckIn;
-use crate::sender::Port;
 use crate::sender::common::AckSample;
 use crate::sender::connection::Connection;
 use crate::sender::info::CaState;
 use crate::sender::routers::Carries;
-use crate::sender::stamps::{REPEATED, sent};
+use crate::sender::stamps::{RETRANSMITTED, sent};
+use crate::sender::{AckIn, Port};
 use firstflight_contract::Ack;
 use firstflight_host::rate_sampler::RateSample;
 
-/// What an ACK calls for.
+/// The segments to send in response to an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Repeat {
+pub(super) enum Response {
     /// Nothing beyond new data.
     Nothing,
-    /// What is lost.
+    /// Lost segments.
     Lost,
-    /// New data first: F-RTO wants to know what becomes of it.
+    /// New data first: F-RTO waits for its ACK.
     NewFirst,
 }
 
-/// What the state machine is sample of an ACK.
+/// An ACK as the state machine sees it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct News {
     pub(super) done: Delivery,
     /// The first unacknowledged segment before.
     pub(super) una_before: u32,
-    /// It repeats the ACK before it and brings nothing.
+    /// It equals the ACK before it and brings nothing new.
     pub(super) is_duplicate: bool,
     /// It echoes a congestion mark.
     pub(super) mark: bool,
-    /// It answers a segment sent before the first repeat of the episode (RFC 3522's test, by timestamps).
+    /// It answers a segment sent before the first retransmission of the episode (RFC 3522's test, by timestamps).
     pub(super) answers_original: bool,
     /// The timer is to be armed anew.
     pub(super) rearm: bool,
-    /// A repeat was found lost.
+    /// A retransmission was found lost.
     pub(super) lost_retransmission: bool,
-    /// It came while what the receiver had dropped was being repaired.
+    /// It came during recovery from reneging.
     pub(super) reneged: bool,
 }
 
 impl Connection<Linux> {
-    /// An ACK of the next segments while nothing is out of order: the whole of what most ACKs need.
+    /// The short path: an ACK of the next segments while nothing is out of order.
     #[inline(always)]
     pub(crate) fn acknowledge_in_order(&mut self, now: u64, ack: u32, port: &mut impl Port) {
         let in_flight = self.nxt - self.una;
@@ -80,8 +78,7 @@ impl Connection<Linux> {
         }
     }
 
-    /// Any other ACK.
-    /// `window_update` says that it changed the peer's window, so that it is no duplicate (RFC 5681 section 2).
+    /// Any other ACK. A `window_update` changed the peer's window, so it is no duplicate (RFC 5681 section 2).
     pub(crate) fn acknowledge(&mut self, now: u64, ack: &AckIn, window_update: bool, port: &mut impl Port) {
         if self.own.delivery.is_some() {
             self.note_application_limit();
@@ -128,7 +125,7 @@ impl Connection<Linux> {
         if self.own.probe_end > 0 {
             self.judge_probe(now, ack.seq, window_update, &news);
         }
-        let mut repeat = Repeat::Nothing;
+        let mut response = Response::Nothing;
         let brings_only_progress = done.advanced > 0 || window_update;
         let dubious = !brings_only_progress
             || done.sacked > 0
@@ -136,7 +133,7 @@ impl Connection<Linux> {
             || news.mark
             || self.own.state != CaState::Open;
         if dubious {
-            repeat = self.change_state(now, &mut news);
+            response = self.change_state(now, &mut news);
         }
         if news.rearm && self.una < self.nxt {
             self.set_timer_after_ack(now);
@@ -144,7 +141,7 @@ impl Connection<Linux> {
             self.rto_at = u64::MAX;
         }
         self.account(now, &news, in_flight, rtt, lone, self.lost - lost_before);
-        self.send_for(now, repeat, port);
+        self.send_for(now, response, port);
         self.push_new(now, port);
         if self.una >= self.write_end && una_before < self.una {
             self.on_written_acked(now);
@@ -176,9 +173,9 @@ impl Connection<Linux> {
             lost_retransmission: false,
             reneged: self.own.reneged,
         };
-        let repeat = self.change_state(now, &mut news);
+        let response = self.change_state(now, &mut news);
         self.delivered += u64::from(news.done.sacked);
-        self.send_for(now, repeat, port);
+        self.send_for(now, response, port);
         self.push_new(now, port);
         self.orderly = self.is_orderly();
     }
@@ -206,10 +203,10 @@ impl Connection<Linux> {
         blocks
     }
 
-    /// RFC 3522: whether the echoed timestamp is older than the first repeat of the episode.
+    /// RFC 3522: whether the echoed timestamp is older than the first retransmission of the episode.
     fn answers_before_retransmission(&self, ack: &AckIn, edge: u64) -> bool {
         let first_retransmission = self.own.undo.first_retransmission;
-        let before = if edge & REPEATED != 0 {
+        let before = if edge & RETRANSMITTED != 0 {
             ack.low & packet::ECHO_REPEAT == 0
         } else {
             sent(edge) < first_retransmission
@@ -238,7 +235,7 @@ impl Connection<Linux> {
         }
         if sample.is_none() && self.stack.timestamps && done.advanced > 0 {
             // RFC 7323 section 4.1: the echoed timestamp identifies the transmission that was answered.
-            let first = word & REPEATED != 0 && ack.low & packet::ECHO_REPEAT == 0;
+            let first = word & RETRANSMITTED != 0 && ack.low & packet::ECHO_REPEAT == 0;
             let left = if first { self.own.first_left.get(edge) } else { sent(word) };
             sample = Some((now - left, now - left));
         }
@@ -250,7 +247,7 @@ impl Connection<Linux> {
         newest
     }
 
-    /// The schemes learn what was delivered; while the window is being reduced the host rules it.
+    /// Reports the delivered segments to the schemes; while the window is being reduced, the host rules it.
     fn account(&mut self, now: u64, news: &News, in_flight: u32, rtt: u64, lone: bool, lost: u64) {
         let delivered = news.done.delivered;
         let sample = self.end_sample(now, delivered);
@@ -290,8 +287,8 @@ impl Connection<Linux> {
         }
     }
 
-    /// Tells the schemes. Slow start ends exactly at the threshold, and what is left of the ACK grows the window as
-    /// avoidance does.
+    /// Reports to the schemes. Slow start ends exactly at the threshold; the rest of the ACK grows the window by the rules of
+    /// avoidance.
     #[inline(always)]
     fn notify_within_threshold(&mut self, now: u64, sample: AckSample) {
         let control = &self.chain.control;
@@ -302,7 +299,7 @@ impl Connection<Linux> {
         self.notify(now, &sample);
     }
 
-    /// Tells the schemes below the threshold, which is `room` bytes away.
+    /// Reports to the schemes below the threshold, which is `room` bytes away.
     #[inline(never)]
     fn notify_in_slow_start(&mut self, now: u64, sample: AckSample, room: u64) {
         let cwnd = self.chain.control.cwnd;
@@ -337,7 +334,7 @@ impl Connection<Linux> {
         }
     }
 
-    /// Arms the timer for `what`, `after` nanoseconds from now.
+    /// Arms the timer for the purpose `what`, `after` nanoseconds from now.
     #[inline(always)]
     pub(super) fn arm(&mut self, now: u64, what: Armed, after: u64) {
         self.own.armed = what;

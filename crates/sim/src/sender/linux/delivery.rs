@@ -1,4 +1,4 @@
-//! The delivery-rate sampler of a sender whose scheme asks for one, with what it keeps of each segment in flight.
+//! The delivery-rate sampler of a sender whose scheme asks for one, with its record of each segment in flight.
 
 use super::Linux;
 use crate::sender::connection::Connection;
@@ -45,7 +45,7 @@ impl Connection<Linux> {
         delivery.sampler.on_delivered(&stamp, Nanos(left), segment.into());
     }
 
-    /// What the ACK at hand tells of the rate.
+    /// The rate sample of this ACK.
     #[inline]
     pub(crate) fn end_sample(&mut self, now: u64, delivered: u32) -> RateSample {
         let min_rtt = Nanos(self.known_min_rtt());
@@ -56,8 +56,8 @@ impl Connection<Linux> {
         }
     }
 
-    /// Notes whether the application limits the sender: nothing waits to be sent, the window has room, and what was
-    /// lost has left again. The rate that what is out will show may then be the application's own.
+    /// Notes whether the application limits the sender: nothing waits to be sent, the window has room, and lost
+    /// segments have been retransmitted. The outstanding segments may then show only the rate of the application.
     pub(crate) fn note_application_limit(&mut self) {
         let in_flight = u64::from(self.own.in_flight(self.nxt - self.una));
         let bytes = in_flight * self.mss;

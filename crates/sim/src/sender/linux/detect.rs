@@ -1,12 +1,11 @@
 //! RACK: a segment is lost when one sent later has arrived, and a reordering window beyond the round trip has passed.
 //! Y. Cheng, N. Cardwell, N. Dukkipati, P. Jha, "The RACK-TLP Loss Detection Algorithm for TCP", RFC 8985 section 6.
 
-use super::Linux;
-use super::{Armed, DUP_THRESH};
+use super::{Armed, DUP_THRESH, Linux};
 use crate::sender::Port;
 use crate::sender::connection::Connection;
 use crate::sender::info::CaState;
-use crate::sender::stamps::{LOST, REPEATED, RETRANS, SACKED, sent};
+use crate::sender::stamps::{LOST, RETRANS, RETRANSMITTED, SACKED, sent};
 use std::collections::VecDeque;
 
 /// RFC 8985 section 3.2: "RACK.min_RTT / 4", and one more quarter for each round with duplicates.
@@ -20,7 +19,7 @@ pub(super) const TIMEOUT_MIN: u64 = 2_000_000;
 /// Most segments by which disorder may widen the threshold (`net.ipv4.tcp_max_reordering`).
 const MAX_REORDERING: u32 = 300;
 
-/// The newest delivered segment, and what the path does to the order of segments.
+/// The newest delivered segment, and the reordering on the path.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Detector {
     /// When it left, and one past its number: RACK.xmit_ts and RACK.end_seq.
@@ -47,8 +46,8 @@ impl Detector {
     pub(super) fn advance(&mut self, now: u64, segment: u32, word: u64, min_rtt: u64) {
         let left = sent(word);
         let rtt = now - left;
-        // Section 6.2 step 2: a repeat answered sooner than any round trip takes was not what was answered.
-        if rtt < min_rtt && word & REPEATED != 0 {
+        // Section 6.2 step 2: an ACK sooner than any round trip after a retransmission answers the original.
+        if rtt < min_rtt && word & RETRANSMITTED != 0 {
             return;
         }
         self.advanced = true;
@@ -71,7 +70,7 @@ impl Detector {
         (self.newest, self.newest_end) > (sent(word), segment + 1)
     }
 
-    /// What is left of the time that the segment of this word has to arrive.
+    /// Remaining time in which the segment of this word may arrive.
     pub(super) fn time_left(&self, now: u64, word: u64, window: u64) -> i64 {
         (self.rtt + window) as i64 - (now - sent(word)) as i64
     }
@@ -101,7 +100,7 @@ impl Detector {
     }
 }
 
-/// What RACK makes of a segment.
+/// RACK's judgement of a segment.
 enum Judgement {
     /// Nothing sent later has arrived.
     NotOvertaken,
@@ -125,14 +124,14 @@ impl Connection<Linux> {
         (self.min_rtt / WINDOW_DIVISOR * rack.detector.quarters.max(1)).min(self.rto.srtt())
     }
 
-    /// Section 6.2 step 5, `RACK_detect_loss`: declares lost what has to be, and returns the longest time that another
-    /// segment still has.
+    /// Section 6.2 step 5, `RACK_detect_loss`: declares segments lost, and returns the longest time that
+    /// another segment still has.
     fn detect_losses(&mut self, now: u64) -> u64 {
         let window = self.reordering_window();
         let mut wait = 0;
         self.own.detector.judged = self.own.detector.judged.max(self.una);
         for segment in self.own.detector.judged..self.nxt {
-            if self.stamps.get(segment) & (SACKED | REPEATED | LOST) == 0 {
+            if self.stamps.get(segment) & (SACKED | RETRANSMITTED | LOST) == 0 {
                 match self.judge(now, segment, window) {
                     Judgement::NotOvertaken => break,
                     Judgement::Lost => {}
@@ -163,9 +162,9 @@ impl Connection<Linux> {
     /// The same over the segments that left more than once, in the order in which they last did.
     fn detect_lost_retransmissions(&mut self, now: u64, window: u64) -> u64 {
         let mut wait = 0;
-        let mut repeats = std::mem::take(&mut self.own.repeats);
-        self.drop_settled(&mut repeats);
-        for &(segment, left_at) in &repeats {
+        let mut retransmissions = std::mem::take(&mut self.own.retransmissions);
+        self.drop_settled(&mut retransmissions);
+        for &(segment, left_at) in &retransmissions {
             if !self.is_in_question(segment, left_at) {
                 continue;
             }
@@ -175,14 +174,17 @@ impl Connection<Linux> {
                 Judgement::Waits(left) => wait = wait.max(left),
             }
         }
-        self.drop_settled(&mut repeats);
-        self.own.repeats = repeats;
+        self.drop_settled(&mut retransmissions);
+        self.own.retransmissions = retransmissions;
         wait
     }
 
-    fn drop_settled(&self, repeats: &mut VecDeque<(u32, u64)>) {
-        while repeats.front().is_some_and(|&(segment, left_at)| !self.is_in_question(segment, left_at)) {
-            repeats.pop_front();
+    fn drop_settled(&self, retransmissions: &mut VecDeque<(u32, u64)>) {
+        while retransmissions
+            .front()
+            .is_some_and(|&(segment, left_at)| !self.is_in_question(segment, left_at))
+        {
+            retransmissions.pop_front();
         }
     }
 
@@ -195,7 +197,7 @@ impl Connection<Linux> {
         sent(word) == left_at && word & SACKED == 0 && word & (LOST | RETRANS) != LOST
     }
 
-    /// After an ACK: declares losses, and waits for what may still arrive. Says whether the timer was armed for that.
+    /// After an ACK: declares losses, and waits for segments that may still arrive. Returns whether it armed the timer.
     pub(super) fn find_losses(&mut self, now: u64) -> bool {
         if !std::mem::take(&mut self.own.detector.advanced) {
             return false;
@@ -224,8 +226,8 @@ impl Connection<Linux> {
         }
     }
 
-    /// Data between `low` and the highest that arrived came out of order: what counts as a loss from now on lies
-    /// further apart.
+    /// Data between `low` and the highest segment that arrived came out of order: from now on a loss is declared at a larger
+    /// distance.
     pub(super) fn note_reordering(&mut self, low: u32) {
         let highest = self.own.highest(self.una);
         if low >= highest {
@@ -235,7 +237,7 @@ impl Connection<Linux> {
         self.own.detector.reordering_seen = true;
     }
 
-    /// Without SACK: duplicates beyond what the flight can cause.
+    /// Without SACK: more duplicates than the flight can cause.
     pub(super) fn note_reordering_by_duplicates(&mut self, reordering: u32) {
         self.own.reordering = reordering.min(MAX_REORDERING);
         self.own.detector.reordering_seen = true;

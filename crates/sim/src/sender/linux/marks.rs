@@ -1,11 +1,11 @@
-//! The marks of the segments in flight: SACKed, lost, sent again; and their numbers, always in step.
+//! The marks of the segments in flight (SACKed, lost, retransmitted) and their counts.
 
 use super::Linux;
 use crate::packet::Blocks;
 use crate::sender::connection::Connection;
-use crate::sender::stamps::{LOST, REPEATED, RETRANS, SACKED, sent};
+use crate::sender::stamps::{LOST, RETRANS, RETRANSMITTED, SACKED, sent};
 
-/// What one ACK did to the segments in flight. Times are nanoseconds.
+/// Effect of one ACK on the segments in flight. Times are nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Delivery {
     /// Segments newly delivered, cumulatively or selectively.
@@ -51,7 +51,7 @@ impl Connection<Linux> {
         for segment in self.una..ack {
             let word = self.stamps.get(segment);
             let left = sent(word);
-            if word & REPEATED != 0 {
+            if word & RETRANSMITTED != 0 {
                 self.own.retrans -= u32::from(word & RETRANS != 0);
                 done.retransmission_acked = true;
             } else if word & SACKED == 0 {
@@ -83,7 +83,7 @@ impl Connection<Linux> {
             let mut segment = start.max(self.una);
             let end = end.min(self.nxt);
             while segment < end {
-                // What the ACK before this one reported as well is known.
+                // Blocks that the previous ACK reported are known.
                 if let Some(&(_, known)) = seen.iter().find(|(from, to)| *from <= segment && segment < *to) {
                     segment = known;
                     continue;
@@ -109,7 +109,7 @@ impl Connection<Linux> {
                 rack.retrans -= 1;
             }
         } else {
-            if word & REPEATED == 0 {
+            if word & RETRANSMITTED == 0 {
                 if segment < rack.highest(self.common.una) {
                     done.reordered = done.reordered.min(segment);
                 }
@@ -136,7 +136,7 @@ impl Connection<Linux> {
         done.duplicate = true;
         done.probe_duplicate = rack.probe_end > 0 && end == rack.probe_end && end - start == 1;
         rack.duplicates += u64::from(end - start);
-        if rack.duplicates > rack.repeated {
+        if rack.duplicates > rack.total_retransmitted {
             // The network made the copy, not this sender.
             return;
         }
@@ -146,12 +146,12 @@ impl Connection<Linux> {
         done.delivered += end - start;
         for segment in start..end {
             let below = segment < self.common.una;
-            let word = if below { REPEATED } else { self.common.stamps.get(segment) };
+            let word = if below { RETRANSMITTED } else { self.common.stamps.get(segment) };
             if rack.undo.marker.is_some_and(|marker| segment >= marker)
-                && rack.undo.repeats > 0
-                && word & REPEATED != 0
+                && rack.undo.retransmissions > 0
+                && word & RETRANSMITTED != 0
             {
-                rack.undo.repeats -= 1;
+                rack.undo.retransmissions -= 1;
             }
             if !below && word & RETRANS != 0 {
                 rack.retrans -= 1;
@@ -160,7 +160,7 @@ impl Connection<Linux> {
         }
     }
 
-    /// Declares a segment lost; again, where its repeat was.
+    /// Declares a segment lost, or its retransmission.
     pub(super) fn mark_lost(&mut self, segment: u32) {
         let word = self.common.stamps.get_mut(segment);
         let rack = &mut self.own;
@@ -181,8 +181,8 @@ impl Connection<Linux> {
         rack.lost_end = rack.lost_end.max(segment + 1);
     }
 
-    /// Whether a repeat is, or may be, unanswered.
+    /// Whether a retransmission is, or may be, unanswered.
     pub(super) fn any_retransmission_out(&self) -> bool {
-        self.own.retrans > 0 || self.una < self.nxt && self.stamps.get(self.una) & REPEATED != 0
+        self.own.retrans > 0 || self.una < self.nxt && self.stamps.get(self.una) & RETRANSMITTED != 0
     }
 }

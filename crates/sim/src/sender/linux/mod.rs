@@ -1,8 +1,8 @@
-//! Loss recovery as Linux 6.x does it: RACK-TLP (RFC 8985), PRR (RFC 6937), F-RTO (RFC 5682), and undoing what was
-//! done for nothing (RFC 4015, RFC 3708), over a mark for every segment in flight.
+//! The sender of Linux 6.x: RACK-TLP (RFC 8985), PRR (RFC 6937), F-RTO (RFC 5682), and undo of spurious reductions
+//! (RFC 4015, RFC 3708), over a mark for every segment in flight.
 //!
-//! The order in which an ACK is worked through matters to the window, and is the kernel's: what was delivered, what
-//! is lost, the state, the window, then what to send. `ack.rs` has that order; each other file is one step of it.
+//! An ACK is processed in the kernel's order, on which the window depends: delivered segments, lost segments, the state, the
+//! window, then sending. `ack.rs` has that order; each other file is one step of it.
 
 mod ack;
 mod delivery;
@@ -40,7 +40,7 @@ use usage::Usage;
 /// Duplicate ACKs, or SACKed segments, that mean a loss while nothing has been reordered.
 const DUP_THRESH: u32 = 3;
 
-/// What the timer that is armed is for: the kernel has one for all three.
+/// Purpose of the armed timer. The kernel has one timer for all three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Armed {
     /// Retransmission (RFC 6298).
@@ -51,14 +51,14 @@ pub(crate) enum Armed {
     Reordering,
 }
 
-/// What of a loss episode may still be undone.
+/// The part of a loss episode that may still be undone.
 #[derive(Clone, Copy, Debug, Default)]
 struct Undo {
     /// First unacknowledged segment when the window was reduced; `None` if there is nothing to undo.
     marker: Option<u32>,
-    /// Repeats since then that have not been reported as duplicates; -1 before the first.
-    repeats: i64,
-    /// When the first repeat of the episode left; zero if none has.
+    /// Retransmissions since then that have not been reported as duplicates; -1 before the first.
+    retransmissions: i64,
+    /// When the first retransmission of the episode left; zero if none has.
     first_retransmission: u64,
     /// The threshold before; `None` if the reduction was for an ECN mark and stands.
     ssthresh: Option<u64>,
@@ -69,18 +69,18 @@ struct Undo {
 #[repr(C)]
 pub(crate) struct Linux {
     pub(crate) state: CaState,
-    /// What the sender's retransmission timer is armed for.
+    /// Purpose of the sender's retransmission timer.
     pub(crate) armed: Armed,
     /// How long it was armed for; zero once its lateness is counted in.
     wait: u64,
-    /// Timers fire when they are due: how late the kernel's fire depends on the phase of its clock, which a script that
-    /// drives a sender cannot know.
+    /// Timers fire when they are due: how late the kernel's fire depends on the phase of its clock, which a script cannot
+    /// contain.
     pub(crate) punctual: bool,
     /// Segments the receiver reported to hold; without SACK, duplicate ACKs.
     pub(crate) sacked: u32,
     /// Segments declared lost and not acknowledged since, whether sent again or not.
     pub(crate) lost: u32,
-    /// Repeats of these in flight.
+    /// Retransmissions of these in flight.
     pub(crate) retrans: u32,
     pub(super) usage: Usage,
     pub(super) detector: Detector,
@@ -88,13 +88,13 @@ pub(crate) struct Linux {
     lone: u32,
     /// One past the highest SACKed segment, while there is one.
     highest: u32,
-    /// The blocks of the last ACK: repeated ones cost nothing.
+    /// The blocks of the last ACK: blocks that come again cost nothing.
     last: Blocks,
     /// Duplicate ACKs, or the distance in segments, below which disorder is no loss.
     pub(crate) reordering: u32,
     /// `snd_nxt` when the episode began (`high_seq`).
     high: u32,
-    /// No lost segment below this waits for its repeat.
+    /// No lost segment below this waits for its retransmission.
     hint: u32,
     /// One past the highest segment ever declared lost.
     lost_end: u32,
@@ -102,22 +102,22 @@ pub(crate) struct Linux {
     undo: Undo,
     /// One past the tail that a probe is about; zero without one.
     probe_end: u32,
-    /// Whether the probe repeated a segment.
+    /// Whether the probe was a retransmission.
     probe_retransmits: bool,
     /// A timeout may have been spurious (F-RTO).
     frto: bool,
-    /// The receiver has reneged, and what it dropped is not all repaired: there are no samples of the delivery rate.
+    /// The receiver has reneged, and not everything has arrived again: there are no samples of the delivery rate.
     reneged: bool,
     /// Timeouts since the cumulative ACK last moved.
     timeouts: u32,
-    /// What the delivery rate is measured by, where a scheme asks for it.
+    /// The delivery-rate sampler, where a scheme asks for it.
     delivery: Option<Box<DeliveryRate>>,
-    /// Segments that left again, in order of time, with the time they left.
-    repeats: VecDeque<(u32, u64)>,
-    /// When each segment that left again had left for the first time.
+    /// Retransmissions in order of time: the segment and its departure.
+    retransmissions: VecDeque<(u32, u64)>,
+    /// First departure of each segment that was retransmitted.
     first_left: Ring<u64>,
-    /// Segments that left again since the connection began, and duplicates reported.
-    repeated: u64,
+    /// Retransmissions since the connection began.
+    total_retransmitted: u64,
     duplicates: u64,
     /// Largest window that the receiver has offered, segments.
     pub(crate) widest_window: u32,
@@ -152,9 +152,9 @@ impl Default for Linux {
             reneged: false,
             timeouts: 0,
             delivery: None,
-            repeats: VecDeque::new(),
+            retransmissions: VecDeque::new(),
             first_left: Ring::new(false),
-            repeated: 0,
+            total_retransmitted: 0,
             duplicates: 0,
             widest_window: 0,
             window_part: 0,
@@ -239,7 +239,7 @@ impl Rules for Connection<Linux> {
     }
 
     fn retransmit_opening(&mut self, now: u64, port: &mut impl Port) {
-        // The scoreboard knows no going back: the data of the SYN leaves again by itself.
+        // The marks of segments cannot go back: the data of the SYN is retransmitted by itself.
         self.nxt = self.max;
         self.note_first_departure(0);
         self.put_on_wire(now, 0, true, port);

@@ -1,9 +1,8 @@
 //! The tail loss probe: when ACKs stop, one segment asks whether the tail arrived (RFC 8985 section 7).
 
-use super::Armed;
-use super::Linux;
 use super::ack::News;
 use super::detect::TIMEOUT_MIN;
+use super::{Armed, Linux};
 use crate::sender::Port;
 use crate::sender::connection::Connection;
 use crate::sender::info::CaState;
@@ -66,7 +65,7 @@ impl Connection<Linux> {
         self.arm(now, Armed::Timeout, self.rto.timeout());
     }
 
-    /// Section 7.4: did the probe repair a loss, which then counts as one?
+    /// Section 7.4: whether the probe recovered a loss, which then reduces the window.
     pub(super) fn judge_probe(&mut self, now: u64, ack: u32, window_update: bool, news: &News) {
         if ack < self.own.probe_end {
             return;

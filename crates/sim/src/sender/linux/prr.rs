@@ -2,7 +2,7 @@
 //! RFC 9937, which made it a standard.
 //!
 //! RFC 6675 alone lets a sender that lost much of its flight send the difference to its new window in one burst,
-//! into the very queue that had just overflowed. Here what is sent follows what is delivered.
+//! into the very queue that had just overflowed. With PRR, sending follows delivery.
 
 /// The state of one recovery, in segments.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,7 +22,7 @@ impl Prr {
     }
 
     /// How many segments may leave on an ACK that delivered `delivered`, with `pipe` in the network and a target
-    /// window of `ssthresh`; `safe` says that it moved the cumulative ACK and showed no further loss.
+    /// window of `ssthresh`; `safe` means that it moved the cumulative ACK and showed no further loss.
     pub(crate) fn allowance(&mut self, delivered: u32, pipe: u64, ssthresh: u64, safe: bool) -> u64 {
         let delivered = u64::from(delivered);
         self.delivered += delivered;
@@ -49,7 +49,7 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// Sends what each of `acks` ACKs of one segment allows; the counts.
+    /// Segments sent on each of `acks` ACKs of one segment.
     fn walk(prr: &mut Prr, mut pipe: u64, ssthresh: u64, acks: usize, safe: bool) -> Vec<u64> {
         let mut counts = vec![];
         for _ in 0..acks {

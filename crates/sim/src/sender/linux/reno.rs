@@ -7,7 +7,7 @@ use crate::sender::info::CaState;
 use crate::sender::stamps::LOST;
 
 impl Connection<Linux> {
-    /// A duplicate ACK says that one more segment has arrived.
+    /// A duplicate ACK shows that one more segment has arrived.
     pub(super) fn count_duplicate_without_sack(&mut self, news: &mut News) {
         if self.stack.recovery.is_selective() || !news.is_duplicate {
             return;
@@ -27,7 +27,7 @@ impl Connection<Linux> {
         advanced.saturating_sub(counted).max(1)
     }
 
-    /// No more can have arrived than is out, less one hole: what is more came by reordering.
+    /// Not more can have arrived than is outstanding, less one hole; a larger count shows reordering.
     fn bound_duplicates(&mut self, advanced: u32) {
         let out = self.nxt - self.una;
         let holes = self.own.lost.max(1).min(out);

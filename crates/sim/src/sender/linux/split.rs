@@ -1,6 +1,5 @@
-//! Receive windows that end inside a segment in flight, because the receiver has taken back what it had offered. The
-//! kernel sends again the part that fits and splits the segment for that; so does this sender, whose segments are
-//! numbered: those behind get new numbers.
+//! Receive windows that end inside a segment in flight, because the receiver has shrunk its window. The kernel retransmits
+//! the part that fits and splits the segment for that. So does this sender; the segments behind it get new numbers.
 
 use super::Linux;
 use crate::sender::Port;
@@ -73,13 +72,13 @@ impl Linux {
         }
         self.usage.renumber(&beyond);
         self.detector.renumber(&beyond);
-        let repeats = std::mem::take(&mut self.repeats);
-        for (mut segment, left_at) in repeats {
+        let retransmissions = std::mem::take(&mut self.retransmissions);
+        for (mut segment, left_at) in retransmissions {
             let halves = segment == split;
             beyond(&mut segment);
-            self.repeats.push_back((segment, left_at));
+            self.retransmissions.push_back((segment, left_at));
             if halves {
-                self.repeats.push_back((segment + 1, left_at));
+                self.retransmissions.push_back((segment + 1, left_at));
             }
         }
     }

@@ -1,15 +1,14 @@
 //! The states of the sender: open, disorder, window reduction, recovery, loss.
 
-use super::Linux;
-use super::Prr;
-use super::ack::{News, Repeat};
+use super::ack::{News, Response};
+use super::{Linux, Prr};
 use crate::sender::connection::Connection;
 use crate::sender::info::CaState;
 use firstflight_contract::{Congestion, Nanos, Trigger};
 
 impl Connection<Linux> {
-    /// Where an ACK leads.
-    pub(super) fn change_state(&mut self, now: u64, news: &mut News) -> Repeat {
+    /// The transition that an ACK causes.
+    pub(super) fn change_state(&mut self, now: u64, news: &mut News) -> Response {
         if self.nxt == self.una {
             self.own.sacked = 0;
         }
@@ -19,28 +18,28 @@ impl Connection<Linux> {
         if news.done.advanced > 0 && self.has_reneged() {
             self.wait_for_reneged(now);
             news.rearm = false;
-            return Repeat::Nothing;
+            return Response::Nothing;
         }
         if self.own.state == CaState::Open {
             self.own.undo.first_retransmission = 0;
         } else if self.una >= self.own.high && self.end_episode(news) {
-            return Repeat::Nothing;
+            return Response::Nothing;
         }
         match self.own.state {
             CaState::Recovery => self.go_on_recovering(now, news),
             CaState::Loss => {
-                let repeat = self.go_on_after_timeout(news);
+                let response = self.go_on_after_timeout(news);
                 self.identify_losses(now, news);
                 if self.own.state == CaState::Open || news.lost_retransmission {
                     return self.watch(now, news);
                 }
-                repeat
+                response
             }
             _ => self.watch(now, news),
         }
     }
 
-    /// Everything sent before the episode is acknowledged. Says whether this ACK is done with.
+    /// Everything sent before the episode is acknowledged. Returns whether this ACK needs nothing more.
     fn end_episode(&mut self, news: &News) -> bool {
         match self.own.state {
             // Held until something beyond is acknowledged, so that the receiver learns of the reduction.
@@ -62,11 +61,11 @@ impl Connection<Linux> {
         false
     }
 
-    fn go_on_recovering(&mut self, now: u64, news: &mut News) -> Repeat {
+    fn go_on_recovering(&mut self, now: u64, news: &mut News) -> Response {
         if news.done.advanced == 0 {
             self.count_duplicate_without_sack(news);
         } else if self.try_to_undo_partly(news) {
-            return Repeat::Nothing;
+            return Response::Nothing;
         }
         if self.try_to_undo_duplicates() {
             self.settle_open(now, news);
@@ -74,15 +73,15 @@ impl Connection<Linux> {
         self.identify_losses(now, news);
         if self.own.state != CaState::Recovery {
             if self.own.lost == 0 {
-                return Repeat::Nothing;
+                return Response::Nothing;
             }
             self.enter_recovery(now, news.mark);
         }
-        Repeat::Lost
+        Response::Lost
     }
 
-    /// Nothing is being repaired: is there a loss?
-    fn watch(&mut self, now: u64, news: &mut News) -> Repeat {
+    /// Outside recovery: looks for a loss.
+    fn watch(&mut self, now: u64, news: &mut News) -> Response {
         if !self.stack.recovery.is_selective() && news.done.advanced > 0 {
             self.own.sacked = 0;
         }
@@ -93,10 +92,10 @@ impl Connection<Linux> {
         self.identify_losses(now, news);
         if self.own.lost == 0 {
             self.settle_open(now, news);
-            return Repeat::Nothing;
+            return Response::Nothing;
         }
         self.enter_recovery(now, news.mark);
-        Repeat::Lost
+        Response::Lost
     }
 
     fn identify_losses(&mut self, now: u64, news: &mut News) {
@@ -155,7 +154,7 @@ impl Connection<Linux> {
         self.own.state = CaState::Recovery;
     }
 
-    /// The threshold, or three quarters of the window where that is more: what an undo or an idle time goes back to.
+    /// The threshold, or three quarters of the window if that is more: an undo or an idle time restores it.
     pub(crate) fn current_ssthresh(&self) -> u64 {
         let control = &self.chain.control;
         let cwnd = self.cwnd_segments();
@@ -174,7 +173,7 @@ impl Connection<Linux> {
         }
     }
 
-    /// Tells the schemes of an episode. The kernel counts whole segments.
+    /// Reports an episode to the schemes. The kernel counts whole segments.
     pub(super) fn report_episode(&mut self, now: u64, trigger: Trigger) {
         let flight = u64::from(self.own.in_flight(self.nxt - self.una));
         self.stats.episodes += 1;
@@ -193,7 +192,7 @@ impl Connection<Linux> {
         }
     }
 
-    /// RFC 6937: the window follows what an ACK delivered.
+    /// RFC 6937: the window follows the segments that ACKs deliver.
     pub(super) fn reduce_window(&mut self, delivered: u32, lost: u64, safe: bool) {
         if delivered == 0 {
             return;

@@ -1,9 +1,8 @@
-//! The retransmission timeout: what is out counts as lost, unless it left too recently; and F-RTO (RFC 5682), which lets
-//! new data tell whether the timeout was spurious.
+//! The retransmission timeout: outstanding segments count as lost unless they left too recently; and F-RTO (RFC 5682), which
+//! sends new data to find out whether the timeout was spurious.
 
-use super::Linux;
-use super::ack::{News, Repeat};
-use super::{Armed, wheel};
+use super::ack::{News, Response};
+use super::{Armed, Linux, wheel};
 use crate::packet::Blocks;
 use crate::sender::Port;
 use crate::sender::connection::Connection;
@@ -11,7 +10,7 @@ use crate::sender::info::CaState;
 use crate::sender::stamps::{SACKED, sent};
 use firstflight_contract::{Nanos, Trigger};
 
-/// Shortest wait before everything is repeated after reneging, nanoseconds.
+/// Shortest wait before everything is retransmitted after reneging, nanoseconds.
 const LEAST_RENEGING_WAIT: u64 = 10_000_000;
 
 impl Connection<Linux> {
@@ -59,7 +58,7 @@ impl Connection<Linux> {
     fn on_timeout(&mut self, now: u64, port: &mut impl Port) {
         self.stats.timeouts += 1;
         self.enter_loss(now);
-        // A closed window asks for probes, which do not count as timeouts.
+        // Probes of a closed window do not count as timeouts.
         self.own.timeouts += u32::from(!self.is_window_closed());
         self.fit_into_window(self.una, port);
         self.retransmit(now, self.una, true, port);
@@ -71,7 +70,7 @@ impl Connection<Linux> {
         let new_recovery = self.own.state < CaState::Recovery;
         self.mark_all_lost(now);
         // "Reduce ssthresh if it has not yet been made inside this window": RFC 5681 section 3.1 for the repeated
-        // timeout, and a timeout during recovery has been paid for already.
+        // timeout; the reduction for a timeout during recovery has been made already.
         let reduces = self.own.state <= CaState::Disorder
             || self.own.high <= self.una
             || self.own.state == CaState::Loss && self.own.timeouts == 0;
@@ -97,13 +96,13 @@ impl Connection<Linux> {
         self.una < self.nxt && self.stamps.get(self.una) & SACKED != 0
     }
 
-    /// The next ACK may still go on from there. After half a round trip without it the timeout repeats everything.
+    /// The next ACK may still continue beyond that segment. After half a round trip the timeout retransmits everything.
     #[cold]
     pub(super) fn wait_for_reneged(&mut self, now: u64) {
         self.arm(now, Armed::Timeout, (self.rto.srtt() / 2).max(LEAST_RENEGING_WAIT));
     }
 
-    /// What left less than a round trip ago may still arrive; the first segment counts as lost in any case.
+    /// Segments that left less than a round trip ago may still arrive; the first segment counts as lost in any case.
     fn mark_all_lost(&mut self, now: u64) {
         let reneged = self.has_reneged();
         if reneged {
@@ -126,15 +125,15 @@ impl Connection<Linux> {
     }
 
     /// An ACK after a timeout.
-    pub(super) fn go_on_after_timeout(&mut self, news: &mut News) -> Repeat {
+    pub(super) fn go_on_after_timeout(&mut self, news: &mut News) -> Response {
         let recovered = self.una >= self.own.high;
         if news.done.advanced > 0 && self.try_to_undo_timeout(news, false) {
-            return Repeat::Nothing;
+            return Response::Nothing;
         }
         if self.own.frto {
             // RFC 5682 section 3.1 step 3.b: data that was sent once has arrived.
             if news.done.original && self.try_to_undo_timeout(news, true) {
-                return Repeat::Nothing;
+                return Response::Nothing;
             }
             if self.nxt > self.own.high {
                 if news.done.sacked > 0 || news.is_duplicate {
@@ -145,7 +144,7 @@ impl Connection<Linux> {
                 self.own.high = self.nxt;
                 // Step 2.b: new data, where there is some and the receiver has room.
                 if self.nxt < self.available && self.nxt < self.window_end() {
-                    return Repeat::NewFirst;
+                    return Response::NewFirst;
                 }
                 self.own.frto = false;
             }
@@ -153,7 +152,7 @@ impl Connection<Linux> {
         if recovered {
             // Step 2.a.
             self.try_to_undo_recovery(news);
-            return Repeat::Nothing;
+            return Response::Nothing;
         }
         if !self.stack.recovery.is_selective() {
             if self.nxt > self.own.high && news.is_duplicate {
@@ -162,7 +161,7 @@ impl Connection<Linux> {
                 self.own.sacked = 0;
             }
         }
-        Repeat::Lost
+        Response::Lost
     }
 
     /// RFC 5682 step 2.b was taken and new data has left.

@@ -1,13 +1,12 @@
-//! Sending: what was lost first, then new data, as the window, the receiver, the application and the pacer allow.
+//! Sending: lost segments first, then new data, as the window, the receiver, the application and the pacer allow.
 
-use super::Armed;
-use super::Linux;
-use super::ack::Repeat;
+use super::ack::Response;
+use super::{Armed, Linux};
 use crate::sender::Port;
 use crate::sender::connection::Connection;
 use crate::sender::info::CaState;
 use crate::sender::stack::IdleRestart;
-use crate::sender::stamps::{LOST, REPEATED, RETRANS, SACKED, sent};
+use crate::sender::stamps::{LOST, RETRANS, RETRANSMITTED, SACKED, sent};
 use firstflight_contract::Rate;
 
 impl Connection<Linux> {
@@ -24,7 +23,7 @@ impl Connection<Linux> {
         self.own.usage.limits(control.cwnd, self.mss, control.cwnd < control.ssthresh)
     }
 
-    /// New data where nothing is out of order; says whether any left.
+    /// Sends new data where nothing is out of order; returns whether any left.
     #[inline(always)]
     pub(super) fn send_in_order(&mut self, now: u64, port: &mut impl Port) -> bool {
         let from = self.nxt;
@@ -42,7 +41,7 @@ impl Connection<Linux> {
         self.nxt > from
     }
 
-    /// A timer or the application asks for it: what is lost, then new data.
+    /// Sends lost segments, then new data; called by timers and the application.
     #[inline(never)]
     pub(crate) fn send_lost_and_new(&mut self, now: u64, port: &mut impl Port) {
         if self.own.retrans < self.own.lost {
@@ -94,23 +93,23 @@ impl Connection<Linux> {
         self.leave(now, segment, false, port);
     }
 
-    /// What an ACK calls for.
-    pub(super) fn send_for(&mut self, now: u64, repeat: Repeat, port: &mut impl Port) {
-        match repeat {
-            Repeat::Nothing => return,
-            Repeat::NewFirst => {
+    /// Sends the response to an ACK.
+    pub(super) fn send_for(&mut self, now: u64, response: Response, port: &mut impl Port) {
+        match response {
+            Response::Nothing => return,
+            Response::NewFirst => {
                 self.push_new(now, port);
                 if self.frto_waits() {
                     return;
                 }
                 self.end_frto();
             }
-            Repeat::Lost => {}
+            Response::Lost => {}
         }
         self.retransmit_lost(now, port);
     }
 
-    /// Sends again what is lost, the earliest first, as far as the window allows.
+    /// Retransmits lost segments, the earliest first, as far as the window allows.
     pub(super) fn retransmit_lost(&mut self, now: u64, port: &mut impl Port) {
         let cwnd = self.cwnd_segments();
         let mut segment = self.own.hint.max(self.una);
@@ -139,28 +138,28 @@ impl Connection<Linux> {
         }
     }
 
-    /// A segment leaves again; `counted` as a repeat in flight, which a probe is not.
+    /// Retransmits a segment. A probe is not `counted` among the retransmissions in flight.
     pub(super) fn retransmit(&mut self, now: u64, segment: u32, counted: bool, port: &mut impl Port) {
         let lost = self.stamps.get(segment) & LOST;
         self.note_first_departure(segment);
         self.put_on_wire(now, segment, true, port);
         *self.stamps.get_mut(segment) |= lost | if counted { RETRANS } else { 0 };
         let rack = &mut self.own;
-        rack.repeats.push_back((segment, now));
-        rack.repeated += 1;
+        rack.retransmissions.push_back((segment, now));
+        rack.total_retransmitted += 1;
         if counted {
             rack.retrans += 1;
             if rack.undo.first_retransmission == 0 {
                 rack.undo.first_retransmission = now;
             }
-            rack.undo.repeats = rack.undo.repeats.max(0) + 1;
+            rack.undo.retransmissions = rack.undo.retransmissions.max(0) + 1;
         }
     }
 
     /// `segment` is about to leave again: keeps when it left first, for an ACK that echoes that timestamp.
     pub(crate) fn note_first_departure(&mut self, segment: u32) {
         let word = self.stamps.get(segment);
-        if word & REPEATED == 0 {
+        if word & RETRANSMITTED == 0 {
             self.own.first_left.put(segment, self.una, sent(word));
         }
     }
@@ -181,7 +180,7 @@ impl Connection<Linux> {
     }
 
     /// Congestion window validation (RFC 2861): an application that has left the window unused for a timeout finds it
-    /// halfway down to what it used.
+    /// halfway down to the part that it used.
     #[cold]
     #[inline(never)]
     pub(super) fn validate_window(&mut self, now: u64) {

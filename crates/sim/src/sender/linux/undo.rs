@@ -1,29 +1,31 @@
-//! Taking back a reduction whose cause turns out to be spurious: every repeat was reported as a duplicate (RFC 3708), or
-//! the echoed timestamp shows that the original arrived (RFC 3522, RFC 4015), or data never repeated was acknowledged
+//! Undo of a reduction whose cause was spurious: every retransmission was reported as a duplicate (RFC 3708), or the echoed
+//! timestamp shows that the original arrived (RFC 3522, RFC 4015), or data that was never retransmitted was acknowledged
 //! after a timeout (RFC 5682).
 
-use super::Linux;
-use super::Undo;
 use super::ack::News;
+use super::{Linux, Undo};
 use crate::sender::connection::Connection;
 use crate::sender::info::CaState;
 use crate::sender::stamps::LOST;
 
 impl Connection<Linux> {
-    /// A reduction begins that may be undone. What is in flight again already may still be reported as a duplicate.
+    /// A reduction begins that may be undone. Retransmissions in flight may still be reported as duplicates.
     pub(super) fn begin_undo(&mut self) {
         let rack = &mut self.own;
         let probe = i64::from(rack.probe_end > 0 && rack.probe_retransmits);
         let out = i64::from(rack.retrans) + probe;
-        rack.undo =
-            Undo { marker: Some(self.common.una), repeats: if out == 0 { -1 } else { out }, ..rack.undo };
+        rack.undo = Undo {
+            marker: Some(self.common.una),
+            retransmissions: if out == 0 { -1 } else { out },
+            ..rack.undo
+        };
     }
 
     fn may_undo(&self, news: &News) -> bool {
-        self.own.undo.marker.is_some() && (self.own.undo.repeats == 0 || news.answers_original)
+        self.own.undo.marker.is_some() && (self.own.undo.retransmissions == 0 || news.answers_original)
     }
 
-    /// Takes the last reduction back; `found` also takes back what was declared lost.
+    /// Undoes the last reduction; with `found` also the marks of lost segments.
     fn undo_reduction(&mut self, found: bool) {
         if found {
             for segment in self.una..self.own.lost_end.min(self.nxt) {
@@ -37,7 +39,7 @@ impl Connection<Linux> {
             control.ssthresh = control.ssthresh.max(ssthresh);
         }
         self.own.undo.marker = None;
-        // What is out is judged again.
+        // Outstanding segments are judged again.
         self.own.detector.advanced = true;
     }
 
@@ -60,16 +62,16 @@ impl Connection<Linux> {
         false
     }
 
-    /// Every repeat was a duplicate.
+    /// Undoes the reduction if every retransmission was reported as a duplicate.
     pub(super) fn try_to_undo_duplicates(&mut self) -> bool {
-        let undo = self.own.undo.marker.is_some() && self.own.undo.repeats == 0;
+        let undo = self.own.undo.marker.is_some() && self.own.undo.retransmissions == 0;
         if undo {
             self.undo_reduction(false);
         }
         undo
     }
 
-    /// A hole was filled by a late original: the recovery was for nothing so far. Says whether this ACK is done with.
+    /// A late original filled a hole: the recovery has been spurious so far. Returns whether this ACK needs nothing more.
     pub(super) fn try_to_undo_partly(&mut self, news: &News) -> bool {
         if self.own.undo.marker.is_none() || !news.answers_original {
             return false;
@@ -86,7 +88,7 @@ impl Connection<Linux> {
         false
     }
 
-    /// After a timeout. `frto` says that data never repeated was acknowledged.
+    /// After a timeout. With `frto`, data that was never retransmitted was acknowledged.
     pub(super) fn try_to_undo_timeout(&mut self, news: &News, frto: bool) -> bool {
         if !frto && !self.may_undo(news) {
             return false;

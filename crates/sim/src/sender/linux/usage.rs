@@ -31,7 +31,7 @@ impl Usage {
         beyond(&mut self.until);
     }
 
-    /// Whether a window of `cwnd` bytes limits the sender. In slow start it may grow to twice what was out, so that
+    /// Whether a window of `cwnd` bytes limits the sender. In slow start it may grow to twice the outstanding segments, so that
     /// a sender whose application pauses between writes is not held back by one window that it did not fill.
     #[inline(always)]
     pub(super) fn limits(&self, cwnd: u64, mss: u64, in_slow_start: bool) -> bool {

@@ -1,6 +1,6 @@
-//! What the RFC sender does with ACKs that are not simply the next, and what all its kinds of recovery share.
+//! ACKs of the RFC sender that are not simply the next, and the parts that all its kinds of recovery share.
 
-use super::{Repair, Rfc};
+use super::{LossState, Rfc};
 use crate::sender::connection::{Connection, Rules};
 use crate::sender::routers::Carries;
 use crate::sender::stack::Recovery;
@@ -16,7 +16,7 @@ impl Connection<Rfc> {
         if ack.echoes_mark() {
             self.on_mark(now);
         }
-        // From here on what was SACKed counts, that which this ACK reports included.
+        // From here on SACKed segments count, including those that this ACK reports.
         self.orderly = false;
         if self.chain.control.provisional && self.is_partial(ack.seq) {
             self.give_up(now, ack.seq, port);
@@ -25,8 +25,8 @@ impl Connection<Rfc> {
         } else if self.stack.recovery.is_selective() {
             self.sack_on_ack(now, &ack, port);
         } else if ack.seq > self.una {
-            match (self.own.repair, self.stack.recovery) {
-                (Repair::Recovery, Recovery::NewReno) if ack.seq < self.own.recover => {
+            match (self.own.loss_state, self.stack.recovery) {
+                (LossState::Recovery, Recovery::NewReno) if ack.seq < self.own.recover => {
                     self.partial_ack(now, ack.seq, port);
                 }
                 _ => self.new_ack(now, ack.seq, port),
@@ -34,7 +34,7 @@ impl Connection<Rfc> {
         } else if self.max > self.una {
             self.duplicate_ack(now, port);
         }
-        let in_order = self.own.repair == Repair::Open
+        let in_order = self.own.loss_state == LossState::Open
             && self.own.dup_acks == 0
             && self.own.early == 0
             && self.own.inflation == 0
@@ -47,9 +47,9 @@ impl Connection<Rfc> {
     }
 
     /// Whether an ACK up to `ack` is partial: it acknowledges something new, but not all that was outstanding when
-    /// recovery began. Reno knows no such thing.
+    /// recovery began. Reno has no partial ACKs.
     fn is_partial(&self, ack: u32) -> bool {
-        let recovering = self.own.repair == Repair::Recovery && self.stack.recovery != Recovery::Reno;
+        let recovering = self.own.loss_state == LossState::Recovery && self.stack.recovery != Recovery::Reno;
         recovering && self.una < ack && ack < self.own.recover
     }
 
@@ -72,14 +72,14 @@ impl Connection<Rfc> {
     pub(super) fn new_ack(&mut self, now: u64, ack: u32, port: &mut impl Port) {
         let (in_flight, advanced) = (self.flight(), ack - self.una);
         let (rtt, newly) = self.move_una(now, ack);
-        let ended = self.own.repair == Repair::Recovery;
+        let ended = self.own.loss_state == LossState::Recovery;
         self.own.dup_acks = 0;
         self.own.inflation = 0;
         self.own.partial_seen = false;
         if ended {
             self.end_recovery();
-        } else if self.own.repair == Repair::Loss && self.una >= self.own.recover {
-            self.own.repair = Repair::Open;
+        } else if self.own.loss_state == LossState::Loss && self.una >= self.own.recover {
+            self.own.loss_state = LossState::Open;
         }
         // RFC 5681 and 6582 deflate the window with the ACK that ends recovery and do not grow it; ns-2 does both.
         let flags = if ended && !self.stack.ns2 { Ack::RECOVERY } else { 0 };
@@ -92,7 +92,7 @@ impl Connection<Rfc> {
     }
 
     fn end_recovery(&mut self) {
-        self.own.repair = Repair::Open;
+        self.own.loss_state = LossState::Open;
         if self.stack.recovery == Recovery::NewReno && !self.stack.ns2 {
             // RFC 6582 section 3.2 step 3 (1): "Set cwnd to min (ssthresh, max(FlightSize, SMSS) + SMSS)".
             let flight = u64::from(self.max - self.una).max(1) + 1;
@@ -104,7 +104,7 @@ impl Connection<Rfc> {
     /// A loss was found: the schemes reduce the window.
     pub(super) fn enter_recovery(&mut self, now: u64) {
         self.own.recover = self.max;
-        self.own.repair = Repair::Recovery;
+        self.own.loss_state = LossState::Recovery;
         self.own.timed = u32::MAX;
         self.report(now, Trigger::Loss);
         self.restart_rto(now);
@@ -120,7 +120,7 @@ impl Connection<Rfc> {
         let base = if self.stack.decrease_from_window {
             inflated.min(u64::from(self.stack.receive_window.limit).saturating_mul(self.mss))
         } else if self.own.dup_acks > 0 {
-            // RFC 5681 section 3.2 step 2: what limited transmit sent "MUST NOT be included in this calculation".
+            // RFC 5681 section 3.2 step 2: segments of limited transmit "MUST NOT be included in this calculation".
             flight.min(self.own.flight_at_dup.into()) * self.mss
         } else {
             flight * self.mss
@@ -144,7 +144,7 @@ impl Connection<Rfc> {
 
     /// RFC 3168 section 6.1.2: one reduction a round trip, none while a loss is being repaired.
     fn on_mark(&mut self, now: u64) {
-        if self.own.repair != Repair::Open || self.una < self.own.mark_until {
+        if self.own.loss_state != LossState::Open || self.una < self.own.mark_until {
             return;
         }
         self.own.mark_until = self.max;

@@ -1,10 +1,8 @@
 //! Duplicate ACKs without SACK: fast retransmit of Tahoe, Reno and NewReno (RFC 5681 section 3.2).
 
-use super::DUP_THRESH;
-use super::Rfc;
+use super::{DUP_THRESH, LossState, Rfc};
 use crate::sender::Port;
 use crate::sender::connection::{Connection, Rules};
-use crate::sender::rfc::Repair;
 use crate::sender::stack::Recovery;
 use firstflight_contract::{Ack, Nanos};
 
@@ -20,21 +18,20 @@ impl Connection<Rfc> {
             }
         } else if self.own.dup_acks == DUP_THRESH && self.may_retransmit() {
             self.fast_retransmit(now, port);
-        } else if self.own.repair == Repair::Recovery && self.stack.recovery != Recovery::Tahoe {
+        } else if self.own.loss_state == LossState::Recovery && self.stack.recovery != Recovery::Tahoe {
             // RFC 5681 step 4: "For each additional duplicate ACK received ..., cwnd MUST be incremented by SMSS."
             self.own.inflation += 1;
         }
         self.send(now, port);
     }
 
-    /// A duplicate ACK says that one more segment has arrived. Which, only the cumulative ACK will tell; that the first one
-    /// outstanding has not is known.
+    /// A duplicate ACK shows that one more segment has arrived, but not which; it is not the first one outstanding.
     pub(super) fn deliver_early(&mut self, now: u64) {
         if self.own.early + 1 < self.max - self.una {
             let in_flight = self.flight().saturating_sub(self.own.early);
             self.own.early += 1;
             self.own.early_end = self.max;
-            let flags = if self.own.repair == Repair::Recovery { Ack::RECOVERY } else { 0 };
+            let flags = if self.own.loss_state == LossState::Recovery { Ack::RECOVERY } else { 0 };
             self.deliver_counting(now, (1, 0), in_flight, 0, flags);
         }
     }
@@ -46,7 +43,7 @@ impl Connection<Rfc> {
         if early == 0 {
             return acked;
         }
-        // A duplicate that a needless repetition caused stood for none.
+        // A duplicate caused by a needless retransmission stands for no segment.
         self.own.early = if self.una < self.own.early_end { early.saturating_sub(acked - 1) } else { 0 };
         acked.saturating_sub(early).max(1)
     }
@@ -61,7 +58,7 @@ impl Connection<Rfc> {
 
     /// RFC 6582 section 3.2 step 2: duplicates of segments sent before the last episode do not begin another.
     pub(super) fn may_retransmit(&self) -> bool {
-        self.own.repair != Repair::Recovery
+        self.own.loss_state != LossState::Recovery
             && (self.una > self.own.recover || self.una == 0 || self.own.recover == 0)
     }
 
@@ -71,7 +68,7 @@ impl Connection<Rfc> {
         if self.stack.recovery == Recovery::Tahoe {
             self.chain.lose_window(Nanos(now));
             self.nxt = self.una;
-            self.own.repair = Repair::Loss;
+            self.own.loss_state = LossState::Loss;
             return;
         }
         self.put_on_wire(now, self.una, true, port);

@@ -28,7 +28,7 @@ const DUP_THRESH: u32 = 3;
 
 /// State of loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Repair {
+pub(crate) enum LossState {
     /// No segment is known to be lost.
     Open,
     /// Fast recovery.
@@ -48,7 +48,7 @@ pub(crate) struct Rfc {
     /// Bytes of the window that other connections have in flight, where it is shared (`shared/window.rs`).
     pub(crate) elsewhere: u64,
     // The fields below are touched only out of order, or rarely.
-    pub(crate) repair: Repair,
+    pub(crate) loss_state: LossState,
     board: Scoreboard,
     dup_acks: u32,
     /// Segments outstanding when the first of them came.
@@ -81,7 +81,7 @@ impl Connection<Rfc> {
             timed: u32::MAX,
             limited: true,
             elsewhere: 0,
-            repair: Repair::Open,
+            loss_state: LossState::Open,
             board: Scoreboard::default(),
             dup_acks: 0,
             flight_at_dup: 0,
@@ -167,7 +167,7 @@ impl Rules for Connection<Rfc> {
     fn forget_opening(&mut self) {
         // As after any timeout, until all that was sent before is acknowledged.
         self.own.timed = u32::MAX;
-        (self.own.repair, self.own.recover, self.own.after_timeout) = (Repair::Loss, self.max, true);
+        (self.own.loss_state, self.own.recover, self.own.after_timeout) = (LossState::Loss, self.max, true);
     }
 
     fn retransmit_opening(&mut self, _now: u64, _port: &mut impl Port) {
@@ -179,10 +179,11 @@ impl Rules for Connection<Rfc> {
     }
 
     fn on_window_update(&mut self, now: u64, port: &mut impl Port) {
-        let by_pipe =
-            self.own.repair == Repair::Recovery && self.stack.recovery.is_selective() && !self.stack.ns2;
+        let by_pipe = self.own.loss_state == LossState::Recovery
+            && self.stack.recovery.is_selective()
+            && !self.stack.ns2;
         if by_pipe {
-            // An ACK without blocks counts nothing there, and sends what the pipe has room for.
+            // An ACK without blocks counts nothing there, and sends as far as the pipe has room.
             self.on_ack(now, AckIn { seq: self.una, low: 0, high: 0 }, port);
         } else {
             self.send(now, port);
@@ -190,17 +191,17 @@ impl Rules for Connection<Rfc> {
     }
 
     fn status(&self) -> Status {
-        let lost = match self.own.repair {
-            Repair::Loss => self.max - self.nxt,
+        let lost = match self.own.loss_state {
+            LossState::Loss => self.max - self.nxt,
             _ => self.own.board.lost_below(self.una, DUP_THRESH).1,
         };
         Status {
-            state: match self.own.repair {
-                Repair::Recovery => CaState::Recovery,
-                Repair::Loss => CaState::Loss,
-                Repair::Open if self.una < self.own.mark_until => CaState::Cwr,
-                Repair::Open if self.own.dup_acks > 0 || self.own.board.sacked() > 0 => CaState::Disorder,
-                Repair::Open => CaState::Open,
+            state: match self.own.loss_state {
+                LossState::Recovery => CaState::Recovery,
+                LossState::Loss => CaState::Loss,
+                LossState::Open if self.una < self.own.mark_until => CaState::Cwr,
+                LossState::Open if self.own.dup_acks > 0 || self.own.board.sacked() > 0 => CaState::Disorder,
+                LossState::Open => CaState::Open,
             },
             inflation: self.own.inflation,
             sacked: self.own.board.sacked(),

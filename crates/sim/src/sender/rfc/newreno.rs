@@ -1,4 +1,4 @@
-//! NewReno's partial ACKs: RFC 6582 section 3.2 step 3, and what came before it.
+//! NewReno's partial ACKs: RFC 6582 section 3.2 step 3, and its older variants.
 
 use super::Rfc;
 use crate::sender::Port;

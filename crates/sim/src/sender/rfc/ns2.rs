@@ -1,19 +1,16 @@
-//! Tahoe, Reno and NewReno as ns-2 has them (`tcp.cc`, `tcp-reno.cc`, `tcp-newreno.cc` of ns-2.35): what the
-//! `ns2` profile does where the RFCs say otherwise. `docs/validation.md` compares the outcome with ns-2's own.
+//! Tahoe, Reno and NewReno as ns-2 has them (`tcp.cc`, `tcp-reno.cc`, `tcp-newreno.cc` of ns-2.35): rules of
+//! the `ns2` profile that differ from the RFCs. `docs/validation.md` compares the outcome with ns-2's own.
 
-use super::DUP_THRESH;
-use super::Rfc;
-use crate::sender::AckIn;
-use crate::sender::Port;
+use super::{DUP_THRESH, LossState, Rfc};
 use crate::sender::connection::Connection;
-use crate::sender::rfc::Repair;
 use crate::sender::stack::Recovery;
+use crate::sender::{AckIn, Port};
 use firstflight_contract::{Ack, Nanos};
 
 impl Connection<Rfc> {
     /// Any ACK the short path does not take, under the `ns2` profile.
     pub(super) fn ns2_on_ack(&mut self, now: u64, ack: &AckIn, port: &mut impl Port) {
-        let recovering = self.own.repair == Repair::Recovery && ack.seq < self.own.recover;
+        let recovering = self.own.loss_state == LossState::Recovery && ack.seq < self.own.recover;
         match self.stack.recovery {
             Recovery::Sack => self.sack1_on_ack(now, ack, port),
             Recovery::Rack { .. } => unreachable!("Linux's recovery takes every ACK itself"),
@@ -39,12 +36,12 @@ impl Connection<Rfc> {
             if tahoe {
                 self.chain.lose_window(Nanos(now));
                 self.nxt = self.una;
-                self.own.repair = Repair::Loss;
+                self.own.loss_state = LossState::Loss;
             } else {
                 self.put_on_wire(now, self.una, true, port);
                 self.own.inflation = DUP_THRESH;
             }
-        } else if self.own.repair == Repair::Recovery {
+        } else if self.own.loss_state == LossState::Recovery {
             self.own.inflation += 1;
         }
         self.send_some(now, self.ns2_burst(), port);

@@ -1,16 +1,13 @@
-//! Selective repair under a pipe estimate: RFC 6675.
+//! Selective retransmission under a pipe estimate: RFC 6675.
 
-use super::DUP_THRESH;
-use super::Rfc;
-use crate::sender::AckIn;
-use crate::sender::Port;
+use super::{DUP_THRESH, LossState, Rfc};
 use crate::sender::connection::{Connection, Rules};
-use crate::sender::rfc::Repair;
+use crate::sender::{AckIn, Port};
 use firstflight_contract::Ack;
 
 impl Connection<Rfc> {
     pub(super) fn sack_on_ack(&mut self, now: u64, ack: &AckIn, port: &mut impl Port) {
-        if self.own.repair == Repair::Loss {
+        if self.own.loss_state == LossState::Loss {
             // After a timeout the scoreboard is void until everything outstanding then is acknowledged
             // (RFC 6675 section 5.1): plain slow start from the cumulative ACK.
             if ack.seq > self.una {
@@ -29,9 +26,9 @@ impl Connection<Rfc> {
         } else if fresh > 0 {
             self.count_duplicate(in_flight);
         }
-        let recovering = self.own.repair == Repair::Recovery;
+        let recovering = self.own.loss_state == LossState::Recovery;
         if recovering && self.una >= self.own.recover {
-            self.own.repair = Repair::Open;
+            self.own.loss_state = LossState::Open;
         }
         if delivered > 0 {
             let flags = if recovering { Ack::RECOVERY } else { 0 };
@@ -43,8 +40,8 @@ impl Connection<Rfc> {
                 self.on_written_acked(now);
             }
         }
-        if self.own.repair == Repair::Recovery {
-            self.repair_under_pipe(now, port);
+        if self.own.loss_state == LossState::Recovery {
+            self.send_under_pipe(now, port);
         } else if self.loss_detected() {
             self.begin_sack_recovery(now, port);
         } else {
@@ -64,18 +61,18 @@ impl Connection<Rfc> {
         self.own.board.begin_recovery(self.una);
         self.own.rescued = false;
         // (4.3): "Retransmit the first data segment presumed dropped", whatever the pipe holds.
-        self.repair_hole(now, self.una, port);
-        self.repair_under_pipe(now, port);
+        self.retransmit_hole(now, self.una, port);
+        self.send_under_pipe(now, port);
     }
 
-    pub(super) fn repair_hole(&mut self, now: u64, segment: u32, port: &mut impl Port) {
+    pub(super) fn retransmit_hole(&mut self, now: u64, segment: u32, port: &mut impl Port) {
         self.own.board.on_retransmit(segment);
         self.lost += 1;
         self.put_on_wire(now, segment, true, port);
     }
 
     /// Step (C): "If cwnd - pipe >= 1 SMSS, the sender SHOULD transmit one or more segments".
-    fn repair_under_pipe(&mut self, now: u64, port: &mut impl Port) {
+    fn send_under_pipe(&mut self, now: u64, port: &mut impl Port) {
         let (edge, lost) = self.own.board.lost_below(self.una, DUP_THRESH);
         // SetPipe (): sent, neither SACKed nor lost, plus what was retransmitted.
         let outstanding = self.max - self.una;
@@ -88,11 +85,11 @@ impl Connection<Rfc> {
         }
     }
 
-    /// `NextSeg ()`, rules (1) to (4). Says whether anything was sent.
+    /// `NextSeg ()`, rules (1) to (4). Returns whether a segment left.
     fn send_next_seg(&mut self, now: u64, edge: u32, port: &mut impl Port) -> bool {
         // (1) the first hole that is lost
         if let Some(hole) = self.own.board.next_hole(self.una, edge) {
-            self.repair_hole(now, hole, port);
+            self.retransmit_hole(now, hole, port);
             return true;
         }
         // (2) new data, where the application and the receiver's window have it
@@ -102,7 +99,7 @@ impl Connection<Rfc> {
         }
         // (3) a hole below the highest SACKed segment that is not known to be lost
         if let Some(hole) = self.own.board.next_hole(self.una, u32::MAX) {
-            self.repair_hole(now, hole, port);
+            self.retransmit_hole(now, hole, port);
             return true;
         }
         // (4) the rescue: once a recovery, the last outstanding segment

@@ -1,17 +1,14 @@
 //! ns-2's Sack1 (`tcp-sack1.cc`, `scoreboard-rq.cc`): a pipe that is counted down by ACKs, and holes repaired once
 //! anything above them has arrived, lowest first, once a recovery.
 
-use super::DUP_THRESH;
-use super::Rfc;
-use crate::sender::AckIn;
-use crate::sender::Port;
+use super::{DUP_THRESH, LossState, Rfc};
 use crate::sender::connection::{Connection, Rules};
-use crate::sender::rfc::Repair;
+use crate::sender::{AckIn, Port};
 use firstflight_contract::Ack;
 
 impl Connection<Rfc> {
     pub(super) fn sack1_on_ack(&mut self, now: u64, ack: &AckIn, port: &mut impl Port) {
-        if self.own.repair == Repair::Recovery {
+        if self.own.loss_state == LossState::Recovery {
             return self.sack1_recover(now, ack, port);
         }
         if ack.seq > self.una {
@@ -31,7 +28,7 @@ impl Connection<Rfc> {
             self.enter_recovery(now);
             self.own.pipe = i64::from(self.max - self.una) - i64::from(DUP_THRESH);
             self.own.board.begin_recovery(self.una);
-            self.repair_hole(now, self.una, port);
+            self.retransmit_hole(now, self.una, port);
         }
     }
 
@@ -60,7 +57,7 @@ impl Connection<Rfc> {
         }
         while (self.own.pipe + 1) * self.mss as i64 <= self.chain.control.cwnd as i64 {
             if let Some(hole) = self.own.board.next_hole(self.una, u32::MAX) {
-                self.repair_hole(now, hole, port);
+                self.retransmit_hole(now, hole, port);
             } else if self.nxt < self.available.min(self.window_end()) {
                 self.send_next(now, port);
             } else {
@@ -74,7 +71,7 @@ impl Connection<Rfc> {
     fn sack1_end(&mut self, now: u64, ack: u32, port: &mut impl Port) {
         let in_flight = self.flight();
         let (rtt, delivered) = self.move_una(now, ack);
-        self.own.repair = Repair::Open;
+        self.own.loss_state = LossState::Open;
         self.own.recover = 0;
         self.own.dup_acks = 0;
         self.own.board.clear(self.una);

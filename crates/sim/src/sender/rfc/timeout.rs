@@ -1,6 +1,6 @@
 //! The retransmission timer of the RFC sender: slow start from the cumulative ACK.
 
-use super::{Repair, Rfc};
+use super::{LossState, Rfc};
 use crate::sender::Port;
 use crate::sender::connection::{Connection, Rules};
 use crate::sender::stack::Recovery;
@@ -44,14 +44,17 @@ impl Connection<Rfc> {
             self.report_timeout(now);
         }
         // Everything outstanding is presumed lost once; a repeated timeout adds only its own retransmission.
-        let presumed =
-            if self.own.repair == Repair::Loss { 1 } else { self.max - self.una - self.own.board.sacked() };
+        let presumed = if self.own.loss_state == LossState::Loss {
+            1
+        } else {
+            self.max - self.una - self.own.board.sacked()
+        };
         self.lost += u64::from(presumed);
         self.own.recover = self.max;
         self.nxt = self.una;
         self.own.timed = u32::MAX;
         self.own.board.clear(self.una);
-        self.own.repair = Repair::Loss;
+        self.own.loss_state = LossState::Loss;
         // ns-2's Tahoe goes on counting: duplicates still on their way release nothing.
         if !(self.stack.ns2 && self.stack.recovery == Recovery::Tahoe) {
             self.own.dup_acks = 0;

@@ -1,10 +1,10 @@
-//! Congestion window validation (RFC 2861): a window that was not filled for a timeout says less and less of the path.
+//! Congestion window validation (RFC 2861): a window that was not filled for a timeout is reduced.
 
-use super::{Repair, Rfc};
+use super::{LossState, Rfc};
 use crate::sender::connection::Connection;
 use crate::sender::stack::IdleRestart;
 
-/// What validation remembers.
+/// State of the validation.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Validation {
     /// When the window was last full, or last taken back (`T_prev`).
@@ -44,7 +44,7 @@ impl Connection<Rfc> {
         if (u64::from(in_flight) + 1) * self.mss > window {
             return self.begin_validation(now);
         }
-        if self.nxt < self.available || self.own.repair != Repair::Open {
+        if self.nxt < self.available || self.own.loss_state != LossState::Open {
             return;
         }
         self.own.validation.used = self.own.validation.used.max(in_flight);

@@ -1,11 +1,11 @@
 //! Window of the RFC sender: reports to the schemes, and sending what window, receiver, application and pacer allow.
 
-use super::{Repair, Rfc};
+use super::{LossState, Rfc};
 use crate::sender::Port;
 use crate::sender::common::AckSample;
 use crate::sender::connection::Connection;
 use crate::sender::stack::BYTE_COUNTING;
-use crate::sender::stamps::{self, REPEATED};
+use crate::sender::stamps::{self, RETRANSMITTED};
 use firstflight_contract::{Ack, Rate};
 
 impl Connection<Rfc> {
@@ -34,7 +34,7 @@ impl Connection<Rfc> {
         rtt: u64,
         flags: u32,
     ) {
-        // What duplicates stood for is no longer in flight: of what this ACK covers, and of what it does not.
+        // Segments that duplicates stood for are no longer in flight, whether this ACK covers them or not.
         let early = advanced - newly + self.own.early;
         self.deliver_counting(now, (newly, advanced), in_flight.saturating_sub(early), rtt, flags);
     }
@@ -106,7 +106,7 @@ impl Connection<Rfc> {
     fn stamped_rtt(&mut self, now: u64, ack: u32) -> u64 {
         let stamp = self.stamps.get(ack - 1);
         // Karn's rule: a segment sent twice gives no sample, and the backing off goes on.
-        if stamp & REPEATED != 0 {
+        if stamp & RETRANSMITTED != 0 {
             return 0;
         }
         self.take_sample(stamps::sent(stamp), now)
@@ -176,8 +176,8 @@ impl Connection<Rfc> {
 
     #[inline]
     pub(crate) fn left_network(&self) -> u64 {
-        // Before a recovery, to send for what was SACKed is limited transmit.
-        let waits = self.own.repair == Repair::Open && !self.stack.limited_transmit;
+        // Before a recovery, only limited transmit sends for SACKed segments.
+        let waits = self.own.loss_state == LossState::Open && !self.stack.limited_transmit;
         let sacked = if self.stack.ns2 || waits { 0 } else { self.own.board.sacked() };
         u64::from(self.own.inflation + sacked)
     }
