@@ -183,9 +183,9 @@ impl<P: Phase + Declared, S: Phases<Phase = P>> Chain<P, S> {
         self.on_described_ack(ack);
     }
 
-    /// [`Chain::on_ack`] with a description that is computed where it is read.
+    /// [`Chain::on_ack`] with a description that is computed where it is read. Returns whether this ACK ended start-up.
     #[inline(always)]
-    pub fn on_described_ack(&mut self, ack: &impl DescribeAck) {
+    pub fn on_described_ack(&mut self, ack: &impl DescribeAck) -> bool {
         if self.watched {
             self.let_watch(&ack.describe());
         }
@@ -196,13 +196,14 @@ impl<P: Phase + Declared, S: Phases<Phase = P>> Chain<P, S> {
             if !ack.is(Ack::RECOVERY) {
                 let _ = slow_start(&ack, &mut self.control);
             }
-            return;
+            return false;
         }
         let step = self.phases.current_mut().on_described_ack(ack, &mut self.control);
         if step != Step::Stay {
-            self.on_step(step, &ack.describe());
+            return self.on_step(step, &ack.describe());
         }
         self.clamp();
+        false
     }
 
     /// Shows the last phase an ACK that it will not answer.
@@ -218,9 +219,11 @@ impl<P: Phase + Declared, S: Phases<Phase = P>> Chain<P, S> {
         }
     }
 
+    /// Obeys the answer to an ACK; returns whether start-up ended with it.
     #[cold]
     #[inline(never)]
-    fn on_step(&mut self, step: Step, ack: &Ack) {
+    fn on_step(&mut self, step: Step, ack: &Ack) -> bool {
+        let ended_before = self.exit.is_some();
         match step {
             Step::Stay => {}
             Step::Over(reason) => {
@@ -236,6 +239,8 @@ impl<P: Phase + Declared, S: Phases<Phase = P>> Chain<P, S> {
                 }
             }
         }
+        self.clamp();
+        self.exit.is_some() && !ended_before
     }
 
     /// The phase after an idle time is over: the window decides which phase follows.

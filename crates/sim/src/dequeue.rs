@@ -119,7 +119,7 @@ impl<O: Observer> Wire<'_, O> {
             }
         }
         if !offer.taken {
-            self.count_lost(leg, content.seq);
+            self.count_lost(leg, &content);
         }
         offer.departure
     }
@@ -133,7 +133,8 @@ impl<O: Observer> Wire<'_, O> {
 
     /// A packet leaves the queue; it continues from the far end of the link unless it was lost.
     fn leaves(&mut self, index: usize, at: u64, item: &Item<Load>, passage: Passage) {
-        let Load { content: Content { seq, mut low, high }, leg } = item.load;
+        let Load { content, leg } = item.load;
+        let Content { seq, mut low, high } = content;
         let leg = self.leg(leg);
         if O::ON {
             let number = self.dequeue_hops[index].number as u32;
@@ -145,7 +146,7 @@ impl<O: Observer> Wire<'_, O> {
                 low |= packet::CE;
                 then
             }
-            Passage::Dropped | Passage::LostOnWire => return self.count_lost(leg, seq),
+            Passage::Dropped | Passage::LostOnWire => return self.count_lost(leg, &content),
         };
         self.enqueue(leg, Packet { at: then, seq, leg: leg.next, low, high });
     }

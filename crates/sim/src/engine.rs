@@ -410,6 +410,8 @@ impl<'r, O: Observer> Engine<'r, O> {
             return;
         }
         target.sender_armed = u64::MAX;
+        // A timer fires at least once a timeout: soon after start-up no more drops are kept.
+        self.wire.first_lost_below[flow] = target.sender.exit_segment().unwrap_or(u32::MAX);
         let due = target.sender.next_check() <= at;
         if due {
             target.keep_grid(at, self.grid);
@@ -467,6 +469,13 @@ impl<'r, O: Observer> Engine<'r, O> {
     /// Data packets of `flow` dropped by queues or lost on wires.
     pub(crate) fn lost(&self, flow: usize) -> u64 {
         self.wire.lost[flow]
+    }
+
+    /// Data packets of `flow` dropped by queues or lost on wires, of those first sent before its start-up ended; while
+    /// start-up lasts, of all first transmissions.
+    pub(crate) fn lost_before_exit(&self, flow: usize) -> u64 {
+        let end = self.flows[flow].sender.exit_segment().unwrap_or(u32::MAX);
+        self.wire.first_lost[flow].iter().filter(|&&segment| segment < end).count() as u64
     }
 
     /// Counters of each link at `end`, and its readings.

@@ -16,9 +16,9 @@ const QUICK_START: u64 = 1 << KIND_SHIFT;
 const XCP: u64 = 2 << KIND_SHIFT;
 const VCP: u64 = 3 << KIND_SHIFT;
 
-/// Data, low word: round-trip time, microseconds, up to 33 s.
+/// Data, low word: round-trip time, microseconds, up to 8 s.
 const RTT_SHIFT: u32 = 32;
-const RTT_MASK: u64 = (1 << 25) - 1;
+const RTT_MASK: u64 = (1 << 23) - 1;
 
 /// Data, low word: all bits of a router header.
 pub(crate) const MASK: u64 = KIND | RTT_MASK << RTT_SHIFT;
@@ -118,7 +118,7 @@ fn request(bits: u32) -> Request {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{FLAGS, REPEAT, SIZE_MASK};
+    use crate::packet::{DROPPABLE, FLAGS, REPEAT, RETRANSMISSION, SIZE_MASK};
 
     #[test]
     fn a_request_and_its_answer_survive_encoding() {
@@ -133,10 +133,11 @@ mod tests {
 
     #[test]
     fn a_congestion_header_survives_encoding_beside_size_and_flags() {
-        let header = Header::Xcp(Congestion { rtt: 33_000_000, cwnd: 1.5e6, feedback: -7.25 });
+        let header = Header::Xcp(Congestion { rtt: 8_388_607, cwnd: 1.5e6, feedback: -7.25 });
         let (low, high) = words(header);
-        assert_eq!(low & (SIZE_MASK | FLAGS | REPEAT), 0);
-        assert_eq!(of_data(low | 1040 | FLAGS | REPEAT, high), header);
+        let flags = FLAGS | REPEAT | RETRANSMISSION | DROPPABLE;
+        assert_eq!(low & (SIZE_MASK | flags), 0);
+        assert_eq!(of_data(low | 1040 | flags, high), header);
     }
 
     #[test]

@@ -38,6 +38,8 @@ pub struct FlowOutcome {
     pub timeouts: u64,
     /// Data packets dropped by queues or lost on wires.
     pub lost: u64,
+    /// Of them, first transmissions that left before start-up ended; while start-up lasts, all first transmissions.
+    pub lost_before_exit: u64,
     /// Segments sent before the first ACK.
     pub first_flight: u32,
     /// Largest window, bytes.
@@ -94,8 +96,9 @@ pub fn simulate_observed<O: Observer>(network: &Network, mode: Mode, observer: O
     let plan = Plan::new(network, mode);
     let mut engine = Engine::new(network, &plan, observer);
     let end = engine.run();
-    let lost: Vec<u64> = (0..network.flows.len()).map(|flow| engine.lost(flow)).collect();
-    let flows = engine.flows.iter_mut().zip(lost).map(|(flow, lost)| {
+    let lost: Vec<(u64, u64)> =
+        (0..network.flows.len()).map(|flow| (engine.lost(flow), engine.lost_before_exit(flow))).collect();
+    let flows = engine.flows.iter_mut().zip(lost).map(|(flow, (lost, lost_before_exit))| {
         let delivered_at = flow.close_grid(end, network.grid.0);
         let sender = &flow.sender;
         let stats = sender.stats();
@@ -109,6 +112,7 @@ pub fn simulate_observed<O: Observer>(network: &Network, mode: Mode, observer: O
             retransmits: stats.retransmits,
             timeouts: stats.timeouts,
             lost,
+            lost_before_exit,
             first_flight: stats.first_flight,
             max_cwnd: stats.max_cwnd,
             final_cwnd: sender.chain.control.cwnd,

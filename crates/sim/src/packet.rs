@@ -18,7 +18,9 @@ pub const CE: u64 = 1 << 61;
 pub const CWR_ECE: u64 = 1 << 62;
 /// Data: the sender prefers this packet to be dropped before others.
 pub const DROPPABLE: u64 = 1 << 56;
-/// Data: a retransmission, so its timestamp differs from that of the original.
+/// Data: a retransmission.
+pub const RETRANSMISSION: u64 = 1 << 55;
+/// Data: a retransmission with timestamps, so its timestamp differs from that of the original.
 pub const REPEAT: u64 = 1 << 59;
 /// ACK: the echoed timestamp is that of a retransmission (RFC 7323).
 pub const ECHO_REPEAT: u64 = 1 << 61;

@@ -52,6 +52,10 @@ pub(crate) struct Wire<'r, O> {
     pub(crate) end: u64,
     /// Data packets dropped by queues or lost on wires, per flow.
     pub(crate) lost: Vec<u64>,
+    /// Segments below `first_lost_below` whose first transmission was dropped by a queue or lost on a wire, per flow.
+    pub(crate) first_lost: Vec<Vec<u32>>,
+    /// First segment that was not sent when start-up ended, per flow; `u32::MAX` until it is known.
+    pub(crate) first_lost_below: Vec<u32>,
     pub(crate) observer: O,
 }
 
@@ -78,6 +82,8 @@ impl<'r, O: Observer> Wire<'r, O> {
             stages,
             end: network.end.0.min(horizon),
             lost: vec![0; network.flows.len().max(1)],
+            first_lost: vec![vec![]; network.flows.len().max(1)],
+            first_lost_below: vec![u32::MAX; network.flows.len().max(1)],
             observer,
         }
     }
@@ -186,15 +192,22 @@ impl<'r, O: Observer> Wire<'r, O> {
             }
             Passage::Marked(then) => Some((then, content.low | packet::CE, content.high)),
             Passage::Dropped | Passage::LostOnWire => {
-                self.count_lost(leg, content.seq);
+                self.count_lost(leg, &content);
                 None
             }
         }
     }
 
     /// Counts a packet lost on its way over `leg`.
-    pub(crate) fn count_lost(&mut self, leg: &Leg, seq: u32) {
-        self.lost[leg.flow as usize] += u64::from(leg.ack_size == 0 && seq != SYN);
+    pub(crate) fn count_lost(&mut self, leg: &Leg, content: &Content) {
+        if leg.ack_size != 0 || content.seq == SYN {
+            return;
+        }
+        self.lost[leg.flow as usize] += 1;
+        if content.low & packet::RETRANSMISSION == 0 && content.seq < self.first_lost_below[leg.flow as usize]
+        {
+            self.first_lost[leg.flow as usize].push(content.seq);
+        }
     }
 
     #[inline(always)]

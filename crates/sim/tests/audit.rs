@@ -194,6 +194,7 @@ fn a_retransmission_flagged_as_new_data_breaks_window() {
 fn miscounted_results_break_results() {
     breaks(Rule::Results, |_, outcome| outcome.flows[1].delivered += 1);
     breaks(Rule::Results, |_, outcome| outcome.flows[0].retransmits -= 1);
+    breaks(Rule::Results, |_, outcome| outcome.flows[0].lost_before_exit += 1);
     breaks(Rule::Results, |_, outcome| outcome.links[0].stats.drops += 1);
     breaks(Rule::Results, |_, outcome| outcome.links[1].stats.bytes -= 40);
 }

@@ -8,8 +8,9 @@
 mod common;
 
 use common::{Case, MS, audited, run, stack};
-use firstflight_contract::{Nanos, Rate};
+use firstflight_contract::{Exit, Nanos, Rate};
 use firstflight_host::chain::Chain;
+use firstflight_net::link::Passage;
 use firstflight_schemes::registry::AnyPhase;
 use firstflight_sim::audit::Event;
 use firstflight_sim::config::{FlowConfig, LinkConfig, Network, QueueConfig, Sharing, UdpConfig};
@@ -19,6 +20,7 @@ use firstflight_sim::outcome::{Outcome, simulate};
 use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::app::AppConfig;
 use firstflight_sim::sender::stack::{IdleRestart, ReceiveWindow, Recovery};
+use std::collections::VecDeque;
 
 const SLOW: u64 = 8_000_000;
 const FAST: u64 = 8_000_000_000;
@@ -347,4 +349,60 @@ fn a_run_depends_on_its_seed_and_not_on_its_thread() {
     // A run without random events does not depend on its seed.
     let sure = |seed| simulate(&Network { seed, ..path(SLOW, QueueConfig::Packets(20), 10_000) });
     assert_eq!(sure(1), sure(2));
+}
+
+/// Packets of the first flow that the data link dropped, of those first sent before its start-up ended, from the log: the
+/// data link is the first link, so that a packet is dropped at the time at which it leaves the sender.
+fn dropped_before_exit(network: &Network) -> (Outcome, u64) {
+    let outcome = run(network);
+    let exit = outcome.flows[0].startup_exit.expect("start-up ended");
+    let mut sent = VecDeque::new();
+    let mut dropped = 0;
+    for event in &audited(network, Mode::Fused).1.log {
+        match *event {
+            Event::Sent { packet, retransmission, .. } if packet.kind == Kind::Data => {
+                sent.push_back((packet.seq, retransmission));
+            }
+            Event::Offered { at, link: 0, packet, passage } => {
+                let (segment, retransmission) = sent.pop_front().expect("sent before it is offered");
+                assert_eq!(segment, packet.seq);
+                let counts = passage == Passage::Dropped && !retransmission && at < exit.at.0;
+                dropped += u64::from(counts);
+            }
+            _ => {}
+        }
+    }
+    (outcome, dropped)
+}
+
+#[test]
+fn drops_of_packets_sent_before_the_exit_count_even_if_they_are_detected_after_it() {
+    // Flights of 2 to 64 packets fit: an ACK comes every millisecond and brings two packets while one leaves, so that the
+    // queue grows by one packet an ACK. An ACK comes at the very time at which the next packet begins to leave, which still
+    // takes room then: from the 50th to the 64th ACK of the flight of 64, one of two packets finds no room: 15 drops.
+    // The 22nd ACK of the flight of 128 brings the window from 128 over 150, long before the queue is full again.
+    let mut network = path(SLOW, QueueConfig::Packets(50), 20_000);
+    network.flows[0].stack.initial_ssthresh = Some(150);
+    let (outcome, dropped) = dropped_before_exit(&network);
+    let flow = &outcome.flows[0];
+    let exit = flow.startup_exit.expect("start-up ended");
+    assert_eq!((exit.cwnd, exit.reason), (150 * MSS, Exit::Threshold));
+    assert_eq!((flow.lost_before_exit, dropped), (15, 15));
+    assert!(flow.lost > 15, "avoidance fills the buffer again: {}", flow.lost);
+}
+
+#[test]
+fn slow_start_without_a_threshold_loses_what_its_window_holds_beyond_path_and_buffer() {
+    // The flight of 128 loses its 100th packet, which is the second packet of the 50th ACK: 99 ACKs arrive in order and make
+    // the window 227. That is 76 packets more than the path's 101 and the buffer's 50.
+    for recovery in RFC {
+        let mut network = path(SLOW, QueueConfig::Packets(50), 20_000);
+        network.flows[0].stack.recovery = recovery;
+        let (outcome, dropped) = dropped_before_exit(&network);
+        let flow = &outcome.flows[0];
+        let exit = flow.startup_exit.expect("start-up ended");
+        assert_eq!((exit.cwnd, exit.reason), (227 * MSS, Exit::Loss), "{recovery:?}");
+        assert_eq!((flow.lost_before_exit, dropped), (76, 76), "{recovery:?}");
+        assert!(flow.lost >= 76, "{recovery:?}");
+    }
 }

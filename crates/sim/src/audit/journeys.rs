@@ -4,6 +4,7 @@ use super::links::least;
 use super::{Event, Findings, Rule};
 use crate::config::{LinkConfig, Network};
 use crate::observe::{Kind, Seen};
+use crate::outcome::Outcome;
 use firstflight_net::link::Passage;
 use std::collections::VecDeque;
 
@@ -12,6 +13,8 @@ use std::collections::VecDeque;
 struct Traveller {
     /// Time at which it left its endpoint, nanoseconds.
     sent: u64,
+    /// Whether it is a retransmission.
+    retransmission: bool,
     /// Time at which it is due at the next hop or endpoint, nanoseconds.
     due: u64,
     packet: Seen,
@@ -25,10 +28,12 @@ struct Journey<'a> {
     into: Vec<VecDeque<Traveller>>,
     /// Packets waiting at each link with a dequeue-time queue, each with the time at which it was due there.
     waiting: Vec<VecDeque<Traveller>>,
+    /// Time at which each dropped or lost packet left its endpoint, nanoseconds; retransmissions are left out.
+    first_lost: Vec<u64>,
 }
 
 /// Replays every path separately.
-pub(super) fn replay(network: &Network, end: u64, log: &[Event], findings: &mut Findings) {
+pub(super) fn replay(network: &Network, outcome: &Outcome, log: &[Event], findings: &mut Findings) {
     let mut data: Vec<_> = network.flows.iter().map(|flow| Journey::new(network, &flow.forward)).collect();
     let mut acks: Vec<_> = network.flows.iter().map(|flow| Journey::new(network, &flow.reverse)).collect();
     let mut udp: Vec<_> = network.udp.iter().map(|source| Journey::new(network, &source.path)).collect();
@@ -49,20 +54,31 @@ pub(super) fn replay(network: &Network, end: u64, log: &[Event], findings: &mut 
         journeys[packet.flow as usize].go_on(event, findings);
     }
     for journey in data.iter().chain(&acks).chain(&udp) {
-        journey.finish(end, findings);
+        journey.finish(outcome.end, findings);
+    }
+    for (flow, (journey, reported)) in data.iter().zip(&outcome.flows).enumerate() {
+        let Some(exit) = reported.startup_exit else { continue };
+        let sent =
+            |by: &dyn Fn(u64) -> bool| journey.first_lost.iter().filter(|&&sent| by(sent)).count() as u64;
+        // A packet that left at the very time of the exit may have left before or after it.
+        let counted = sent(&|at| at < exit.at.0)..=sent(&|at| at <= exit.at.0);
+        findings.expect(counted.contains(&reported.lost_before_exit), Rule::Results, outcome.end, || {
+            let reported = reported.lost_before_exit;
+            format!("flow {flow} reports {reported} lost before its exit, the log shows {counted:?}")
+        });
     }
 }
 
 impl<'a> Journey<'a> {
     fn new(network: &'a Network, path: &'a [usize]) -> Self {
         let (into, waiting) = (vec![VecDeque::new(); path.len() + 1], vec![VecDeque::new(); path.len()]);
-        Self { network, path, into, waiting }
+        Self { network, path, into, waiting, first_lost: vec![] }
     }
 
     fn go_on(&mut self, event: &Event, findings: &mut Findings) {
         match *event {
-            Event::Sent { at, packet, .. } => {
-                self.into[0].push_back(Traveller { sent: at, due: at, packet });
+            Event::Sent { at, packet, retransmission } => {
+                self.into[0].push_back(Traveller { sent: at, retransmission, due: at, packet });
             }
             Event::Offered { at, link, packet, passage } => {
                 let Some(hop) = self.hop(at, link, packet, findings) else { return };
@@ -113,6 +129,10 @@ impl<'a> Journey<'a> {
             && (traveller.packet.kind != Kind::Udp || hop + 1 < self.path.len())
         {
             self.into[hop + 1].push_back(Traveller { due, ..traveller });
+        }
+        let lost = matches!(passage, Passage::Dropped | Passage::LostOnWire);
+        if lost && !traveller.retransmission && traveller.packet.seq != u32::MAX {
+            self.first_lost.push(traveller.sent);
         }
     }
 

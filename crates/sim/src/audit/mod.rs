@@ -9,7 +9,7 @@
 //!   sent = delivered + dropped + in flight;
 //! - receivers: every ACK covers exactly the segments that have arrived, and none is later than the ACK policy allows;
 //! - senders: new data stays within the congestion window and the receive window, and every retransmission is flagged;
-//! - the outcome matches the counts of the log.
+//! - the outcome matches the counts of the log, packets lost before the end of start-up included.
 
 mod dequeue;
 mod journeys;
@@ -197,7 +197,7 @@ pub fn audit(network: &Network, outcome: &Outcome, log: &[Event]) -> Vec<Violati
     let mut findings = Findings::default();
     let mut links = links::replay(network, outcome.end, log, &mut findings);
     dequeue::replay(network, outcome.end, log, &mut links, &mut findings);
-    journeys::replay(network, outcome.end, log, &mut findings);
+    journeys::replay(network, outcome, log, &mut findings);
     receivers::replay(network, log, &mut findings);
     senders::replay(network, log, &mut findings);
     outcome::compare(outcome, &links, log, &mut findings);

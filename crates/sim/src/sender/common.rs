@@ -147,6 +147,8 @@ pub struct Common {
     pub(crate) pace_at: u64,
     pub(crate) app_at: u64,
     pub(crate) app: App,
+    /// First segment that was not sent when start-up ended; `None` while start-up lasts.
+    pub(crate) exit_segment: Option<u32>,
     /// Plan for the next transfer, where a memory of the path proposes one.
     pub(crate) plan: Plan,
     pub(crate) routers: Routers,
@@ -197,6 +199,7 @@ impl Common {
             pace_at: u64::MAX,
             app_at,
             app,
+            exit_segment: None,
             plan: Plan::default(),
             routers: Routers { carries, ..Routers::default() },
         }
@@ -215,7 +218,7 @@ impl Common {
         self.delivered += u64::from(sample.delivered);
         let started = self.rounds.on_ack(self.una.into(), self.nxt.into());
         let flags = sample.flags | if started { Ack::ROUND_START } else { 0 };
-        self.chain.on_described_ack(&Report {
+        let start_up_ended = self.chain.on_described_ack(&Report {
             now,
             sample,
             flags,
@@ -228,7 +231,24 @@ impl Common {
             rounds: &self.rounds,
             routers: &self.routers,
         });
+        if start_up_ended {
+            self.note_startup_exit();
+        }
         self.stats.max_cwnd = self.stats.max_cwnd.max(self.chain.control.cwnd);
+    }
+
+    /// Notes the first segment that was not sent when start-up ended, if it has ended. Called after every event that may end it.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn note_startup_exit(&mut self) {
+        if self.exit_segment.is_none() && self.chain.startup_exit().is_some() {
+            self.exit_segment = Some(self.max);
+        }
+    }
+
+    /// First segment that was not sent when start-up ended; `None` while start-up lasts.
+    pub fn exit_segment(&self) -> Option<u32> {
+        self.exit_segment
     }
 
     /// The application has begun a write.

@@ -156,8 +156,8 @@ where
             self.start_rto(now);
         }
         let mut flags = if self.ends_write(segment) { packet::PUSH_SYN } else { 0 };
-        if repeated && self.stack.timestamps {
-            flags |= packet::REPEAT;
+        if repeated {
+            flags |= packet::RETRANSMISSION | if self.stack.timestamps { packet::REPEAT } else { 0 };
         }
         if self.per_packet {
             let una = self.una;

@@ -128,6 +128,8 @@ where
             u64::from(self.common.stack.initial_window) * self.common.mss,
             ssthresh,
         );
+        self.exit_segment = None;
+        self.note_startup_exit();
         self.stats.max_cwnd = self.chain.control.cwnd;
     }
 

@@ -186,6 +186,7 @@ impl Connection<Linux> {
             trigger,
             mss: self.common.stack.mss,
         });
+        self.note_startup_exit();
         let control = &mut self.common.chain.control;
         if control.ssthresh != u64::MAX {
             control.ssthresh = (control.ssthresh / self.common.mss).max(2) * self.common.mss;

@@ -135,6 +135,7 @@ impl Connection<Rfc> {
             trigger,
             mss: self.common.stack.mss,
         });
+        self.note_startup_exit();
         if self.stack.ns2 {
             // ns-2 keeps its threshold as an integer.
             let control = &mut self.common.chain.control;
