@@ -7,7 +7,7 @@ use clap::Args;
 use firstflight_report::{Folder, stage_traces};
 use firstflight_scenario::load;
 use firstflight_scenario::quantity::parse_time;
-use firstflight_study::results::{FlowMeans, FlowResult, LinkMeans, LinkResult, Mean, RunMeans, RunResult};
+use firstflight_results::{FlowMeans, FlowResult, LinkMeans, LinkResult, Mean, RunMeans, RunResult};
 use firstflight_study::run::{RunOptions, run, trace};
 use firstflight_study::simulator::Simulator;
 use firstflight_study::trace::record::Recording;

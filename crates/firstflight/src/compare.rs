@@ -8,7 +8,7 @@ use firstflight_schemes::catalogue::Schemes;
 use firstflight_study::compare::{self, Input, Request};
 use firstflight_study::host::Host;
 use firstflight_study::progress::{Progress, Silent};
-use firstflight_study::results::CompareReport;
+use firstflight_results::CompareReport;
 use firstflight_study::simulator::Simulator;
 
 /// A comparison of the usual start-up schemes on a path, a scenario, a preset or a capture.

@@ -44,7 +44,7 @@ pub use firstflight_scenario::{Error, Scenario};
 pub use firstflight_study::compare::Input;
 pub use firstflight_study::host::{Host, Observe, Refusal};
 pub use firstflight_study::progress::{Progress, Silent};
-pub use firstflight_study::results;
+pub use firstflight_results as results;
 pub use firstflight_study::simulator::Simulator;
 pub use run::{Run, run};
 

@@ -6,7 +6,7 @@ use firstflight_contract::Nanos;
 use firstflight_scenario::{Error, Loaded};
 use firstflight_study::host::Host;
 use firstflight_study::progress::{Progress, Silent};
-use firstflight_study::results::RunResult;
+use firstflight_results::RunResult;
 use firstflight_study::run::RunOptions;
 use firstflight_study::simulator::Simulator;
 

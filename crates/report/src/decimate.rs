@@ -4,7 +4,7 @@
 //! value. With one slot per pixel the drawn line does not change. Spikes remain, such as a queue that fills for a
 //! millisecond; averaging would hide them. All columns use the same set of kept samples.
 
-use firstflight_study::results::Series;
+use firstflight_results::Series;
 
 /// Indices of the samples to keep, ascending: the first and the last sample, the extremes of every column in each of
 /// `slots` equal slots of time, and the neighbours before and after each of `instants` (seconds), so that an event is

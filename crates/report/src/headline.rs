@@ -1,6 +1,6 @@
 //! The answer in sentences: the start-up scheme that finishes soonest, its gain, and its cost in dropped packets.
 
-use firstflight_study::results::{CompareReport, SchemeResult};
+use firstflight_results::{CompareReport, SchemeResult};
 
 use crate::format::{bytes, count, counted, list, percent_magnitude, time};
 use crate::names::Names;

@@ -19,7 +19,7 @@ mod trace;
 
 use std::path::{Path, PathBuf};
 
-pub use firstflight_study::results::CompareReport;
+pub use firstflight_results::CompareReport;
 pub use output::{Folder, OutputError};
 pub use page::html;
 pub use parquet::{ParquetError, parquet};

@@ -1,6 +1,6 @@
 //! Display names and colours of schemes. A name leaves out the avoidance scheme that all chains share.
 
-use firstflight_study::results::CompareReport;
+use firstflight_results::CompareReport;
 
 use crate::format::{list, printable};
 

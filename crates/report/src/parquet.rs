@@ -8,7 +8,7 @@ use std::fmt;
 use std::io::Write;
 use std::sync::Arc;
 
-use firstflight_study::results::{CompareReport, PathResult, Provenance, Sample, SampleSet, StartupExit};
+use firstflight_results::{CompareReport, PathResult, Provenance, Sample, SampleSet, StartupExit};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError as Source;
 use parquet::file::metadata::KeyValue;

@@ -1,6 +1,6 @@
 //! Sentences about the path and the captured connections.
 
-use firstflight_study::results::{ConnectionResult, PathResult, SchemeResult};
+use firstflight_results::{ConnectionResult, PathResult, SchemeResult};
 
 use crate::format::{bytes, counted, list, printable, rate, significant, time};
 

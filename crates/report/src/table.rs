@@ -1,6 +1,6 @@
 //! Ranked tables for terminals.
 
-use firstflight_study::results::{CompareReport, Completion, SchemeResult};
+use firstflight_results::{CompareReport, Completion, SchemeResult};
 
 use crate::format::{TimeScale, bytes, count, counted, percent, printable};
 use crate::headline::headline;

@@ -57,7 +57,7 @@ fn unfinished_transfers_and_unknown_series_are_drawn_without_errors() {
         (trace.completion_s, trace.startup_exit) = (None, None);
         trace.series.queue_packets.clear();
     }
-    report.captured[0].observed = firstflight_study::results::Series::default();
+    report.captured[0].observed = firstflight_results::Series::default();
     let Some(mut page) = opened("unfinished", &report) else { return };
     assert_eq!(page.evaluate("document.documentElement.dataset.error ?? null"), Value::Null);
     assert!(page.errors().is_empty(), "{:#?}", page.errors());

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use firstflight_report::{
     Colour, CompareReport, Folder, PARQUET_FILE, REPORT_FILE, html, parquet, table, write_all,
 };
-use firstflight_study::results::SchemeResult;
+use firstflight_results::SchemeResult;
 use hostile::HOSTILE;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, RowAccessor};

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use firstflight_contract::{Nanos, Signals};
 use firstflight_scenario::Scenario;
 
-use crate::results::{RunResult, Series, StartupExit};
+use firstflight_results::{RunResult, Series, StartupExit};
 use crate::trace::record::Recording;
 
 /// A system that runs scenarios.
@@ -45,7 +45,7 @@ pub struct Refusal {
 /// Observations of a run beyond its totals.
 #[derive(Clone, Debug)]
 pub struct Observe {
-    /// Interval at which [`FlowResult::delivered_at`](crate::results::FlowResult::delivered_at) is recorded, since each
+    /// Interval at which [`FlowResult::delivered_at`](firstflight_results::FlowResult::delivered_at) is recorded, since each
     /// flow's start; above zero.
     pub grid: Nanos,
     /// Links that are read before the run ends.
@@ -75,7 +75,7 @@ pub enum FlowChoice {
 /// Links that are read before the run ends.
 #[derive(Clone, Debug, Default)]
 pub struct LinkReadings {
-    /// Times of the readings, ascending: see [`LinkResult::readings`](crate::results::LinkResult::readings).
+    /// Times of the readings, ascending: see [`LinkResult::readings`](firstflight_results::LinkResult::readings).
     pub times: Vec<Nanos>,
     /// Names of the links; `*` is every link that results list. A name that the network does not have is ignored.
     pub links: BTreeSet<String>,

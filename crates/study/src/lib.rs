@@ -8,7 +8,6 @@ pub mod host;
 pub mod network;
 mod parallel;
 pub mod progress;
-pub mod results;
 pub mod run;
 mod sharing;
 pub mod simulator;

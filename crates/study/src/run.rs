@@ -12,7 +12,7 @@ use crate::host::{FlowChoice, FlowOverTime, Host, Observe, Refusal};
 use crate::network::Built;
 use crate::parallel::try_map;
 use crate::progress::Progress;
-use crate::results::{
+use firstflight_results::{
     EngineResult, FlowMeans, FlowResult, LinkMeans, LinkResult, Mean, RunMeans, RunResult, StartupExit,
 };
 use crate::stats::mean_ci95;

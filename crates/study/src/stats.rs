@@ -2,7 +2,7 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use crate::results::{Ci95, Completion, PairedDifference};
+use firstflight_results::{Ci95, Completion, PairedDifference};
 
 /// The mean of `values` and its 95 % interval by Student's t; none from fewer than two values.
 ///

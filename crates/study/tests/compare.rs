@@ -7,7 +7,7 @@ use firstflight_contract::{Exit, Nanos, Rate};
 use firstflight_scenario::{Limit, Profile, SchemeSpec, parse};
 use firstflight_study::compare::{Input, Known, Request, compare};
 use firstflight_study::progress::Silent;
-use firstflight_study::results::{CompareReport, InputFile};
+use firstflight_results::{CompareReport, InputFile};
 use firstflight_study::simulator::Simulator;
 
 fn request(input: Input, schemes: &[&str], sizes: &[u64]) -> Request {
@@ -43,7 +43,7 @@ fn row<'a>(
     report: &'a CompareReport,
     scheme: &str,
     size: u64,
-) -> &'a firstflight_study::results::SchemeResult {
+) -> &'a firstflight_results::SchemeResult {
     let rows = &report.comparison.results;
     rows.iter()
         .find(|row| row.scheme == scheme && row.size_bytes == size)

@@ -9,7 +9,7 @@ use firstflight_sim::config::FlowConfig;
 use firstflight_sim::sender::app::Clock;
 use firstflight_study::network::{Built, build};
 use firstflight_study::progress::Silent;
-use firstflight_study::results::RunResult;
+use firstflight_results::RunResult;
 use firstflight_study::run::{RunOptions, run};
 use firstflight_study::simulator::Simulator;
 

@@ -1,6 +1,6 @@
 //! Numbers for the plots, decimated and rounded to the resolution of a screen.
 
-use firstflight_study::results::{CapturedTrace, CompareReport, Series, Trace};
+use firstflight_results::{CapturedTrace, CompareReport, Series, Trace};
 use serde::Serialize;
 
 use super::palette;

@@ -1,6 +1,6 @@
 //! Medians and intervals drawn beside the numbers, on one time axis for each table.
 
-use firstflight_study::results::{Completion, SchemeResult};
+use firstflight_results::{Completion, SchemeResult};
 use maud::{Markup, html};
 
 use super::palette;

@@ -8,7 +8,7 @@ mod ranking;
 mod trust;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use firstflight_study::results::CompareReport;
+use firstflight_results::CompareReport;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 

@@ -1,6 +1,6 @@
 //! The path and the uncertainty of each of its values.
 
-use firstflight_study::results::{PathEstimate, PathResult};
+use firstflight_results::{PathEstimate, PathResult};
 use maud::{Markup, html};
 
 use crate::format::printable;

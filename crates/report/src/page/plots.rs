@@ -1,6 +1,6 @@
 //! Sections with plots: the elements that scripts draw into, their controls, descriptions and tables.
 
-use firstflight_study::results::{CompareReport, ConnectionResult, Series, Trace};
+use firstflight_results::{CompareReport, ConnectionResult, Series, Trace};
 use maud::{Markup, html};
 
 use super::scheme;

@@ -1,6 +1,6 @@
 //! Ranked tables, one for each size, with the intervals drawn on one time axis.
 
-use firstflight_study::results::{CompareReport, SchemeResult};
+use firstflight_results::{CompareReport, SchemeResult};
 use maud::{Markup, html};
 
 use super::{forest, scheme};

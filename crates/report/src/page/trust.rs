@@ -1,6 +1,6 @@
 //! Caveats of the results, and the provenance from which they can be reproduced.
 
-use firstflight_study::results::{CompareReport, Provenance};
+use firstflight_results::{CompareReport, Provenance};
 use maud::{Markup, html};
 
 use crate::format::{bytes, list, printable};

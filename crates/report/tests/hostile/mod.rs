@@ -1,6 +1,6 @@
 //! A comparison in which every external text tries to inject markup.
 
-use firstflight_study::results::CompareReport;
+use firstflight_results::CompareReport;
 
 use crate::fixture;
 

@@ -2,7 +2,7 @@
 
 use firstflight_scenario::nearest;
 use firstflight_scenario::seconds::Seconds;
-use firstflight_study::results::{LinkResult, RunResult};
+use firstflight_results::{LinkResult, RunResult};
 
 use super::{Measured, Metric, Ran, Take, run_of, seconds, time};
 

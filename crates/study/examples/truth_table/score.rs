@@ -1,6 +1,6 @@
 //! How near the forecasts are, over groups of them.
 
-use firstflight_study::results::PathResult;
+use firstflight_results::PathResult;
 use firstflight_study::stats::quantile;
 
 use crate::foretell::{Cell, Told};

@@ -15,7 +15,7 @@ use super::resemblance::{departure, distance};
 use crate::host::{FlowChoice, Observe, Run};
 use crate::parallel::map;
 use crate::progress::Progress;
-use crate::results::{CapturedTrace, ConnectionResult, Series};
+use firstflight_results::{CapturedTrace, ConnectionResult, Series};
 use crate::stats::quantile;
 
 /// What captured senders may have run, the commonest first: of those that fit equally well the first is named.

@@ -6,7 +6,7 @@ use firstflight_scenario::preset::{Preset, preset};
 use firstflight_scenario::{Error, Limit, Loaded, Scenario, parse};
 use sha2::{Digest, Sha256};
 
-use crate::results::InputFile;
+use firstflight_results::InputFile;
 
 /// Origin of the path that schemes are compared on.
 #[derive(Clone, Debug)]

@@ -19,7 +19,7 @@ use firstflight_scenario::{Error, Places, Problem, Profile, SchemeSpec};
 use crate::host::{FlowChoice, Host, Observe, Refusal, Run as HostRun};
 use crate::parallel::map;
 use crate::progress::Progress;
-use crate::results::{CompareReport, Comparison, Provenance, Sample, SampleSet, Trace};
+use firstflight_results::{CompareReport, Comparison, Provenance, Sample, SampleSet, Trace};
 use captured::Captured;
 use path::Subject;
 use uncertain::Replication;

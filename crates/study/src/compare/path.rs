@@ -14,7 +14,7 @@ use super::told::{overrule, told_path};
 use super::uncertain::{Replication, Unknowns};
 use super::{Input, Known, Request, refused};
 use crate::host::{Host, Observe, Run};
-use crate::results::PathResult;
+use firstflight_results::PathResult;
 
 /// The ends of a captured path have links so fast that packets take no time there: the round trip that was inferred
 /// holds whatever time they did take.

@@ -8,7 +8,7 @@ use super::captured::again;
 use super::path::Subject;
 use crate::host::{Host, Observe, Run};
 use crate::parallel::map;
-use crate::results::CompareReport;
+use firstflight_results::CompareReport;
 use crate::trace::record::Recording;
 
 /// Every packet and register of the replication nearest the median of each scheme and size, in the order of the

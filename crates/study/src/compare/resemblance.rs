@@ -1,6 +1,6 @@
 //! How alike a captured connection and its re-run are: by when each had delivered so much.
 
-use crate::results::Series;
+use firstflight_results::Series;
 
 /// Parts of the transfer at whose ends the two are held against each other.
 const PARTS: u32 = 8;

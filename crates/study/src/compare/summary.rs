@@ -4,7 +4,7 @@ use firstflight_contract::Exit;
 
 use super::path::Subject;
 use super::{Run, Task};
-use crate::results::{Mean, SchemeResult, TypicalExit};
+use firstflight_results::{Mean, SchemeResult, TypicalExit};
 use crate::stats;
 
 /// How the intervals are computed, for provenance.
@@ -62,7 +62,7 @@ fn rank(rows: &mut [(usize, SchemeResult)], cells: &[(&[Task<'_>], &[Run])]) {
 }
 
 /// The paired difference over the replications in which both finished.
-fn paired(these: &[Run], baseline: &[Run]) -> Option<crate::results::PairedDifference> {
+fn paired(these: &[Run], baseline: &[Run]) -> Option<firstflight_results::PairedDifference> {
     let both = these.iter().zip(baseline);
     let pairs: Vec<(f64, f64)> =
         both.filter_map(|(a, b)| Some((a.sample.completion_s?, b.sample.completion_s?))).collect();
@@ -122,7 +122,7 @@ fn typical_exit(runs: &[Run]) -> Option<TypicalExit> {
     }
     let count = |reason: Exit| exits.iter().filter(|exit| exit.reason == reason).count();
     let reason = Exit::ALL.into_iter().max_by_key(|&reason| (count(reason), std::cmp::Reverse(reason)))?;
-    let median = |value: &dyn Fn(&crate::results::StartupExit) -> f64| {
+    let median = |value: &dyn Fn(&firstflight_results::StartupExit) -> f64| {
         let mut values: Vec<f64> = exits.iter().map(value).collect();
         values.sort_by(f64::total_cmp);
         stats::quantile(&values, 0.5)

@@ -4,7 +4,7 @@ use firstflight_capture::{Estimate, Inferred, PathEstimate as Told};
 use firstflight_scenario::Limit;
 
 use super::Known;
-use crate::results::{PathEstimate, PathResult};
+use firstflight_results::{PathEstimate, PathResult};
 
 /// What a capture tells, as results show it.
 pub(super) fn told_path(told: &Told, file: &str) -> PathResult {

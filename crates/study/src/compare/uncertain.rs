@@ -7,7 +7,7 @@ use firstflight_net::random::Stream;
 use firstflight_scenario::{Limit, Path};
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use crate::results::PathResult;
+use firstflight_results::PathResult;
 
 /// A buffer of which nothing is known lies between these shares of the bandwidth-delay product; one that holds more
 /// than the upper of them is not known to hold less than so many times as much.

@@ -9,7 +9,7 @@ use firstflight_sim::observe::{Kind, Observer, Seen};
 use firstflight_sim::outcome::{Outcome, simulate_observed};
 use firstflight_sim::sender::Sender;
 
-use crate::results::Series;
+use firstflight_results::Series;
 
 /// Points a series holds before every other one is dropped and the spacing doubled.
 const MOST_POINTS: usize = 20_000;

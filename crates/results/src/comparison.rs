@@ -1,0 +1,309 @@
+//! Results of comparisons: the object of `firstflight compare --json`.
+
+use firstflight_contract::Exit;
+
+use crate::object::object;
+use crate::{Ci95, Mean, StartupExit, exit_word};
+
+object! {
+    /// Result of a comparison.
+    pub struct Comparison = "comparison" {
+        /// Title of the scenario, name of the preset or file name of the capture.
+        title: String,
+        /// The path on which the schemes were compared.
+        path: PathResult => nested,
+        /// Captured connections and their re-runs; empty without a capture.
+        connections: Vec<ConnectionResult> => nested,
+        /// Result of every scheme at every size, by size and, within a size, by rank.
+        results: Vec<SchemeResult> => nested,
+        /// Schemes in the order in which they were asked for.
+        schemes: Vec<String> => nested,
+        /// The one of `schemes` against which the others are measured: slow start with their avoidance; null without it.
+        baseline: Option<String>,
+        /// Origin of the numbers, and the way to get them again.
+        provenance: Provenance => nested,
+        /// Facts that limit the trust in the numbers, most important first.
+        warnings: Vec<String> => nested,
+    }
+}
+
+object! {
+    /// The path, as given or as inferred. A value that the capture cannot show is null and named in `cannot_tell`.
+    pub struct PathResult: Default = "path" {
+        /// File name of the capture from which the path was inferred; null if the path was given.
+        inferred_from: Option<String>,
+        /// Rate of the bottleneck; null if unknown.
+        rate_bit_s: Option<u64> ["bit/s"],
+        /// Two-way propagation time, without queueing; null if unknown.
+        rtt_ms: Option<f64> ["ms"],
+        /// Packets that can wait at the bottleneck; null if unknown.
+        buffer_packets: Option<u64> ["packets"],
+        /// Probability that a packet is lost for a reason other than a full queue; null if unknown.
+        loss: Option<f64>,
+        /// Payload of a full segment; null if unknown.
+        mss_bytes: Option<u64> ["bytes"],
+        /// Initial window of the sender; null if unknown.
+        initial_window_packets: Option<u64> ["packets"],
+        /// Acknowledgement policy of the receiver, as a word of the scenario format; null if unknown.
+        receiver: Option<String>,
+        /// Names of the fields whose value is unknown.
+        cannot_tell: Vec<String> => nested,
+        /// Estimate of each inferred value, in the order of the fields above; empty if the path was given.
+        estimates: Vec<PathEstimate> => nested,
+    }
+}
+
+object! {
+    /// Certainty of one value of the path.
+    pub struct PathEstimate = "estimate" {
+        /// Name of the field of the path.
+        field: String,
+        /// Value in the field's unit; null if unknown, or if it is a word.
+        value: Option<f64>,
+        /// Value if it is a word; null otherwise.
+        word: Option<String>,
+        /// Lower end of the range in which the value lies; null if unknown.
+        low: Option<f64>,
+        /// Upper end of that range; null if unknown.
+        high: Option<f64>,
+        /// Evidence for the value, or the reason why it is unknown: a sentence without its full stop.
+        how: String,
+    }
+}
+
+object! {
+    /// One captured connection beside its re-run in the simulator.
+    pub struct ConnectionResult = "connection" {
+        /// Application bytes that the sender transferred.
+        bytes: u64 ["bytes"],
+        /// Time from the first data packet to the last acknowledgement; null if the capture ends before.
+        observed_completion_s: Option<f64> ["s"],
+        /// The same time in the re-run; null if the re-run did not finish.
+        rerun_completion_s: Option<f64> ["s"],
+        /// Packets that the captured sender retransmitted.
+        observed_retransmits: u64 ["packets"],
+        /// Packets that the re-run retransmitted.
+        rerun_retransmits: u64 ["packets"],
+        /// Sender and receiver, each as `address:port`.
+        name: String,
+        /// Chain of labels of the re-run.
+        scheme: String,
+        /// Start-up of the captured connection: a sentence without its full stop.
+        startup: String,
+        /// End of the start-up of the re-run; null if its start-up lasted to the end.
+        rerun_startup_exit: Option<StartupExit> => nested,
+    }
+}
+
+object! {
+    /// Result of one scheme at one size, over all replications.
+    pub struct SchemeResult = "scheme" {
+        /// Chain of labels: `slow-start+reno`.
+        scheme: String,
+        /// Transfer size in application bytes.
+        size_bytes: u64 ["bytes"],
+        /// Distribution of the completion times; null if no replication finished.
+        completion_s: Option<Completion> ["s"] => nested,
+        /// Mean packets retransmitted.
+        retransmits_mean: f64 ["packets"],
+        /// Typical end of start-up; null if start-up outlasted the transfer in more than half the replications.
+        startup_exit: Option<TypicalExit> => nested,
+        /// Rank by median completion time at this size; 1 is the smallest.
+        rank: u32,
+        /// Whether the 95 % interval of the paired difference from rank 1 contains zero.
+        ties_with_best: bool,
+        /// Replications run.
+        replications: u32,
+        /// Replications that did not finish in the time allowed.
+        unfinished: u32,
+        /// Paired difference from the baseline under common random numbers; null for the baseline itself, or without one.
+        against_baseline: Option<PairedDifference> => nested,
+        /// TCP data packets of all flows lost on the path during the transfer.
+        drops: Mean ["packets"] => nested,
+        /// Mean of the lost packets of other flows, which `drops` contains; zero on a path without cross traffic.
+        others_drops_mean: f64 ["packets"],
+        /// Mean retransmission timeouts.
+        timeouts_mean: f64,
+        /// Names of the unknown path values over whose range the intervals of this result extend.
+        widened_by: Vec<String> => nested,
+    }
+}
+
+object! {
+    /// Distribution of completion times.
+    pub struct Completion: Copy = "completion" {
+        /// Median.
+        median: f64 ["s"],
+        /// 95th percentile.
+        p95: f64 ["s"],
+        /// 95 % interval of the median; on a path inferred from a capture, the interval in which 95 % of further transfers end.
+        ci95: Ci95 ["s"] => nested,
+        /// 95 % interval of the 95th percentile.
+        p95_ci95: Ci95 ["s"] => nested,
+        /// Mean.
+        mean: f64 ["s"],
+        /// 95 % interval of the mean.
+        mean_ci95: Ci95 ["s"] => nested,
+    }
+}
+
+object! {
+    /// Difference in completion time between two schemes that met the same randomness.
+    pub struct PairedDifference: Copy = "difference" {
+        /// Mean of this scheme's time minus the baseline's; negative is sooner.
+        seconds: f64 ["s"],
+        /// 95 % interval of that mean.
+        seconds_ci95: Ci95 ["s"] => nested,
+        /// The mean as a share of the baseline's mean time; -0.23 is 23 % sooner.
+        relative: f64,
+        /// 95 % interval of that share.
+        relative_ci95: Ci95 => nested,
+    }
+}
+
+object! {
+    /// Typical end of start-up over the replications.
+    pub struct TypicalExit: Copy = "typical exit" {
+        /// Median time since the flow's start.
+        time_s: f64 ["s"],
+        /// Median congestion window at the exit, before any reduction.
+        cwnd_packets: f64 ["packets"],
+        /// Most frequent reason.
+        @(with = "exit_word") reason: Exit,
+        /// Bandwidth-delay product: bottleneck rate times two-way propagation, without the buffer.
+        bdp_packets: f64 ["packets"],
+        /// Median of window minus bandwidth-delay product minus buffer, each at least 0.
+        overshoot_packets: f64 ["packets"],
+        /// Median of the packets lost of those first sent before the exit.
+        lost_before_exit_packets: f64 ["packets"],
+        /// Share of the replications whose start-up ended, 0 to 1.
+        exited: f64,
+        /// Share of those whose start-up ended for `reason`, 0 to 1.
+        agreed: f64,
+    }
+}
+
+object! {
+    /// Origin of the numbers, and the way to get them again.
+    pub struct Provenance = "provenance" {
+        /// Version of the program: `0.1.0`.
+        version: String,
+        /// Source from which the program was built, as `git describe` names it; equal to `version` outside a repository.
+        revision: String,
+        /// Seed from which all random streams are derived.
+        seed: u64,
+        /// Replications of each scheme at each size.
+        replications: u32,
+        /// SHA-256 of `scenario`, in hexadecimal.
+        scenario_sha256: String,
+        /// The scenario that was run, complete, as TOML.
+        scenario: String,
+        /// Command line, quoted so that it can be pasted into a shell.
+        command: String,
+        /// Host that ran the schemes: `simulator`.
+        host: String,
+        /// Operating system and processor of the machine: `linux x86_64`.
+        machine: String,
+        /// Method of the intervals: a sentence without its full stop.
+        interval_method: String,
+        /// Input files.
+        inputs: Vec<InputFile> => nested,
+    }
+}
+
+object! {
+    /// An input file.
+    pub struct InputFile: Eq = "input" {
+        /// File name without folders.
+        name: String,
+        /// Length.
+        bytes: u64 ["bytes"],
+        /// SHA-256 of the content, in hexadecimal.
+        sha256: String,
+    }
+}
+
+impl Comparison {
+    /// The sizes compared, ascending, each once.
+    pub fn sizes(&self) -> Vec<u64> {
+        let mut sizes: Vec<u64> = self.results.iter().map(|r| r.size_bytes).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes
+    }
+
+    /// The results at one size, by rank.
+    pub fn ranked(&self, size_bytes: u64) -> Vec<&SchemeResult> {
+        let mut of_size: Vec<_> = self.results.iter().filter(|r| r.size_bytes == size_bytes).collect();
+        of_size.sort_by_key(|r| r.rank);
+        of_size
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn a_compared_result_has_every_field_of_the_contract_at_its_place() {
+        let exit = TypicalExit {
+            time_s: 0.5,
+            cwnd_packets: 160.0,
+            reason: Exit::Loss,
+            bdp_packets: 100.0,
+            overshoot_packets: 60.0,
+            lost_before_exit_packets: 58.0,
+            exited: 1.0,
+            agreed: 1.0,
+        };
+        let result = SchemeResult {
+            scheme: "slow-start+reno".into(),
+            size_bytes: 300_000,
+            completion_s: Some(Completion {
+                median: 0.7,
+                p95: 0.8,
+                ci95: [0.6, 0.75],
+                p95_ci95: [0.7, 0.9],
+                mean: 0.7,
+                mean_ci95: [0.6, 0.8],
+            }),
+            retransmits_mean: 60.0,
+            startup_exit: Some(exit),
+            rank: 1,
+            ties_with_best: true,
+            replications: 30,
+            unfinished: 0,
+            against_baseline: None,
+            drops: Mean { mean: 60.0, ci95: Some([60.0, 60.0]) },
+            others_drops_mean: 0.0,
+            timeouts_mean: 0.0,
+            widened_by: vec![],
+        };
+        let value = serde_json::to_value(&result).expect("serialisable");
+        let contract = json!({ "scheme": "slow-start+reno", "size_bytes": 300_000,
+            "completion_s": { "median": 0.7, "p95": 0.8, "ci95": [0.6, 0.75] }, "retransmits_mean": 60.0,
+            "startup_exit": { "time_s": 0.5, "cwnd_packets": 160.0, "reason": "loss" } });
+        assert!(covers(&value, &contract), "{value:#}");
+    }
+
+    #[test]
+    fn a_path_value_that_cannot_be_told_is_null_and_named() {
+        let path = PathResult { cannot_tell: vec!["buffer_packets".into()], ..PathResult::default() };
+        let contract = json!({ "inferred_from": null, "rate_bit_s": null, "rtt_ms": null, "buffer_packets": null,
+            "loss": null, "mss_bytes": null, "initial_window_packets": null, "receiver": null,
+            "cannot_tell": ["buffer_packets"] });
+        assert!(covers(&serde_json::to_value(&path).expect("serialisable"), &contract));
+    }
+
+    /// Whether every field of `expected` is in `value` with the same content; `value` may have more.
+    fn covers(value: &Value, expected: &Value) -> bool {
+        match expected {
+            Value::Object(fields) => {
+                fields.iter().all(|(key, inner)| value.get(key).is_some_and(|v| covers(v, inner)))
+            }
+            other => value == other,
+        }
+    }
+}

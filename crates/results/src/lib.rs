@@ -1,0 +1,81 @@
+//! Results of experiments: the objects that `run --json` and `compare --json` print, and the tables that programs read.
+//!
+//! Each field is declared once, in `object!`, with its name, type, unit and documentation. From the declaration come the
+//! Rust struct, its JSON object, the columns of the [tables](Table) in memory, in Parquet (feature `parquet`) and in
+//! Arrow (feature `arrow`), and the page `docs/results.md` ([`reference`]). The crate knows no host: any program can read
+//! and write results with it.
+//!
+//! Every number has its unit in its name. An absent value is null, never zero: a flow that did not finish has no completion
+//! time, a capture that never filled the queue has no buffer. Fields may be added to objects, never renamed or removed.
+//!
+//! ```
+//! use firstflight_results::{EngineResult, RunResult, Table};
+//!
+//! let run = RunResult {
+//!     title: "Nothing sent".into(),
+//!     seed: 1,
+//!     simulated_s: 20.0,
+//!     flows: vec![],
+//!     links: vec![],
+//!     fairness_jain: 1.0,
+//!     engine: EngineResult { packet_hops: 0, cpu_s: None, wall_s: None },
+//!     means: None,
+//!     runs: vec![],
+//! };
+//! let table = Table::of_runs(&run);
+//! assert_eq!((table.name, table.rows()), ("run", 1));
+//! assert_eq!(table.columns[3].name, "simulated_s");
+//! ```
+
+#[cfg(feature = "arrow")]
+pub mod arrow;
+mod column;
+mod comparison;
+mod object;
+#[cfg(feature = "parquet")]
+pub mod parquet;
+pub mod reference;
+mod report;
+mod run;
+mod table;
+
+use firstflight_contract::Exit;
+use object::object;
+use serde::{Deserialize, Deserializer, Serializer};
+
+pub use column::{Cell, Column, Field, Json, Kind, Record, Value};
+pub use comparison::*;
+pub use report::*;
+pub use run::*;
+pub use table::Table;
+
+/// A 95 % confidence interval: its lower and its upper end, in the unit of the value it belongs to.
+pub type Ci95 = [f64; 2];
+
+object! {
+    /// A mean and its 95 % confidence interval.
+    pub struct Mean: Copy = "mean" {
+        /// Mean.
+        mean: f64,
+        /// Lower and upper end of the interval; null for a single value.
+        ci95: Option<Ci95> => nested,
+    }
+}
+
+/// Exit reasons as the words of the contract.
+mod exit_word {
+    use super::{Deserialize, Deserializer, Exit, Serializer};
+    use serde::de::Error as _;
+
+    pub(super) fn serialize<S: Serializer>(exit: &Exit, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(exit.label())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Exit, D::Error> {
+        let word = String::deserialize(from)?;
+        Exit::ALL.into_iter().find(|e| e.label() == word).ok_or_else(|| {
+            let words: Vec<_> = Exit::ALL.iter().map(|e| e.label()).collect();
+            D::Error::custom(format!("`{word}` is no exit reason; one of {} was expected", words.join(", ")))
+        })
+    }
+}

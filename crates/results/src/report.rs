@@ -1,0 +1,155 @@
+//! Replications and time series: the data behind a comparison's printed object, and their tables.
+
+use crate::object::object;
+use crate::{Comparison, PathResult, StartupExit};
+
+object! {
+    /// A comparison with all replications and the time series of some.
+    pub struct CompareReport = "report" {
+        /// The object of `compare --json`.
+        comparison: Comparison => nested,
+        /// Replications behind each result, in the order of the comparison's results.
+        samples: Vec<SampleSet> => nested,
+        /// The replication nearest the median of each scheme and size, in the order of the comparison's results.
+        traces: Vec<Trace> => nested,
+        /// Time series of each captured connection, in the order of the comparison's connections.
+        captured: Vec<CapturedTrace> => nested,
+    }
+}
+
+object! {
+    /// Replications of one scheme at one size.
+    pub struct SampleSet = "replications" {
+        /// Chain of labels.
+        scheme: String,
+        /// Transfer size in application bytes.
+        size_bytes: u64 ["bytes"],
+        /// Replications in order; replications of the same number met the same randomness under every scheme.
+        samples: Vec<Sample> => nested,
+    }
+}
+
+object! {
+    /// Result of one replication.
+    pub struct Sample: Copy = "replication" {
+        /// Seed of the replication's random streams.
+        seed: u64,
+        /// Completion time; null if the transfer did not finish in the time allowed.
+        completion_s: Option<f64> ["s"],
+        /// Packets retransmitted.
+        retransmits: u64 ["packets"],
+        /// Retransmission timeouts.
+        timeouts: u64,
+        /// TCP data packets of all flows lost on the path during the transfer.
+        drops: u64 ["packets"],
+        /// End of start-up; null if start-up outlasted the transfer.
+        startup_exit: Option<StartupExit> => optional("exit_", "Null if start-up outlasted the transfer."),
+    }
+}
+
+object! {
+    /// Row of table `replication`: one replication of one scheme at one size. The path repeats in every row, so that
+    /// tables of several comparisons can be read as one.
+    pub struct ReplicationRow = "replication row" {
+        /// Chain of labels.
+        scheme: String,
+        /// Transfer size in application bytes.
+        size_bytes: u64 ["bytes"],
+        /// Number of the replication, from 0; the same number met the same randomness under every scheme.
+        replication: u64,
+        /// Result of the replication.
+        sample: Sample => flat(""),
+        /// The path.
+        path: PathResult => flat("path_"),
+    }
+}
+
+object! {
+    /// One replication over time.
+    pub struct Trace = "trace" {
+        /// Chain of labels.
+        scheme: String,
+        /// Transfer size in application bytes.
+        size_bytes: u64 ["bytes"],
+        /// Number of the replication, from 0.
+        replication: u32,
+        /// Completion time; null if the transfer did not finish.
+        completion_s: Option<f64> ["s"],
+        /// End of start-up; null if start-up outlasted the transfer.
+        startup_exit: Option<StartupExit> => nested,
+        /// Times since the flow's start at which packets of the flow were dropped, ascending.
+        losses_s: Vec<f64> ["s"] => nested,
+        /// Time series of the flow.
+        series: Series => nested,
+    }
+}
+
+object! {
+    /// Time series of one flow: columns of equal length over ascending time. A column that is unknown is empty.
+    pub struct Series: Default = "series" {
+        /// Time since the flow's start.
+        time_s: Vec<f64> ["s"] => nested,
+        /// Congestion window.
+        cwnd_packets: Vec<f64> ["packets"] => nested,
+        /// Slow-start threshold; null if infinite.
+        ssthresh_packets: Vec<Option<f64>> ["packets"] => nested,
+        /// Packets in flight: sent, and neither acknowledged nor deemed lost.
+        in_flight_packets: Vec<f64> ["packets"] => nested,
+        /// Packets of all flows that wait at the first link.
+        queue_packets: Vec<f64> ["packets"] => nested,
+        /// Bytes acknowledged, cumulatively or selectively.
+        delivered_bytes: Vec<f64> ["bytes"] => nested,
+    }
+}
+
+object! {
+    /// Row of table `sample`: one flow of one run at one time.
+    pub struct SampleRow = "sample row" {
+        /// Number of the run in table `run`.
+        run: u64,
+        /// Name of the flow in table `flow`.
+        flow: String,
+        /// Time since the flow's start.
+        time_s: f64 ["s"],
+        /// Congestion window; null if unknown.
+        cwnd_packets: Option<f64> ["packets"],
+        /// Slow-start threshold; null if infinite or unknown.
+        ssthresh_packets: Option<f64> ["packets"],
+        /// Packets in flight: sent, and neither acknowledged nor deemed lost; null if unknown.
+        in_flight_packets: Option<f64> ["packets"],
+        /// Packets of all flows that wait at the first link; null if unknown.
+        queue_packets: Option<f64> ["packets"],
+        /// Bytes acknowledged, cumulatively or selectively; null if unknown.
+        delivered_bytes: Option<f64> ["bytes"],
+    }
+}
+
+object! {
+    /// One captured connection over time, and its re-run.
+    pub struct CapturedTrace: Default = "captured trace" {
+        /// Time series of the capture, which shows neither window nor queue.
+        observed: Series => nested,
+        /// Times at which the captured sender retransmitted packets.
+        observed_retransmits_s: Vec<f64> ["s"] => nested,
+        /// Time series of the re-run.
+        rerun: Series => nested,
+        /// Times at which the re-run retransmitted packets.
+        rerun_retransmits_s: Vec<f64> ["s"] => nested,
+    }
+}
+
+impl Series {
+    /// The series as rows of table `sample`, for the flow of this name in run number `run`.
+    pub fn rows(&self, run: u64, flow: &str) -> impl Iterator<Item = SampleRow> {
+        (0..self.time_s.len()).map(move |i| SampleRow {
+            run,
+            flow: flow.into(),
+            time_s: self.time_s[i],
+            cwnd_packets: self.cwnd_packets.get(i).copied(),
+            ssthresh_packets: self.ssthresh_packets.get(i).copied().flatten(),
+            in_flight_packets: self.in_flight_packets.get(i).copied(),
+            queue_packets: self.queue_packets.get(i).copied(),
+            delivered_bytes: self.delivered_bytes.get(i).copied(),
+        })
+    }
+}

@@ -1,0 +1,99 @@
+//! Tables: the columns of a record, and their values.
+
+use crate::column::{Column, Record, Value};
+use crate::{CompareReport, FlowRow, LinkRow, ReplicationRow, RunResult, RunRow, SampleRow, SampleSet};
+
+/// A table, stored by column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// Name of the table; also that of its file, without the extension.
+    pub name: &'static str,
+    /// Columns.
+    pub columns: Vec<Column>,
+    /// Values of each column; all columns have the same length.
+    pub values: Vec<Vec<Value>>,
+}
+
+impl Table {
+    /// A table of these rows.
+    pub fn of<R: Record>(name: &'static str, rows: impl IntoIterator<Item = R>) -> Self {
+        let columns = Self::columns_of::<R>();
+        let mut values = vec![vec![]; columns.len()];
+        let mut cells = vec![];
+        for row in rows {
+            R::cells(Some(&row), &mut cells);
+            debug_assert_eq!(cells.len(), columns.len());
+            for (column, cell) in values.iter_mut().zip(cells.drain(..)) {
+                column.push(cell);
+            }
+        }
+        Self { name, columns, values }
+    }
+
+    /// The columns of a record.
+    pub fn columns_of<R: Record>() -> Vec<Column> {
+        let mut columns = vec![];
+        R::columns(&mut columns, "", None);
+        columns
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.values.first().map_or(0, Vec::len)
+    }
+
+    /// Table `run`: a row for each run.
+    pub fn of_runs(result: &RunResult) -> Self {
+        let own = |run: &RunResult| RunResult {
+            flows: vec![],
+            links: vec![],
+            means: None,
+            runs: vec![],
+            title: run.title.clone(),
+            ..*run
+        };
+        Self::of("run", numbered(result).map(|(run, result)| RunRow { run, result: own(result) }))
+    }
+
+    /// Table `flow`: a row for each flow of each run.
+    pub fn of_flows(result: &RunResult) -> Self {
+        let rows = numbered(result).flat_map(|(run, result)| {
+            result.flows.iter().map(move |flow| FlowRow { run, flow: flow.clone() })
+        });
+        Self::of("flow", rows)
+    }
+
+    /// Table `link`: a row for each link of each run.
+    pub fn of_links(result: &RunResult) -> Self {
+        let rows = numbered(result).flat_map(|(run, result)| {
+            result.links.iter().map(move |link| LinkRow { run, link: link.clone() })
+        });
+        Self::of("link", rows)
+    }
+
+    /// Table `sample`: a row for each time of each time series.
+    pub fn of_samples(rows: impl IntoIterator<Item = SampleRow>) -> Self {
+        Self::of("sample", rows)
+    }
+
+    /// Table `replication`: a row for each replication of a comparison.
+    pub fn of_replications(report: &CompareReport) -> Self {
+        let path = &report.comparison.path;
+        let rows = |set: &SampleSet| {
+            let (scheme, size_bytes) = (set.scheme.clone(), set.size_bytes);
+            let row = move |(replication, &sample): (usize, &_)| ReplicationRow {
+                scheme: scheme.clone(),
+                size_bytes,
+                replication: replication as u64,
+                sample,
+                path: path.clone(),
+            };
+            set.samples.iter().enumerate().map(row).collect::<Vec<_>>()
+        };
+        Self::of("replication", report.samples.iter().flat_map(rows))
+    }
+}
+
+fn numbered(result: &RunResult) -> impl Iterator<Item = (u64, &RunResult)> {
+    (0..).zip(result.every_run())
+}
