@@ -5,10 +5,10 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use firstflight_capture::{Capture, read_from};
+use firstflight_results::InputFile;
 use firstflight_scenario::preset::{PRESETS, preset};
 use firstflight_scenario::{Loaded, load, nearest};
 use firstflight_study::compare::{Input, Known, is_capture};
-use firstflight_results::InputFile;
 use sha2::{Digest, Sha256};
 
 use crate::failure::Failure;

@@ -4,11 +4,13 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use firstflight_report::{Folder, stage_traces};
+use firstflight_report::{Folder, stage_tables, stage_traces};
+use firstflight_results::{
+    FlowMeans, FlowResult, LinkMeans, LinkResult, Mean, RunMeans, RunResult, SampleRow,
+};
 use firstflight_scenario::load;
 use firstflight_scenario::quantity::parse_time;
-use firstflight_results::{FlowMeans, FlowResult, LinkMeans, LinkResult, Mean, RunMeans, RunResult};
-use firstflight_study::run::{RunOptions, run, trace};
+use firstflight_study::run::{RunOptions, run, samples, trace};
 use firstflight_study::simulator::Simulator;
 use firstflight_study::trace::record::Recording;
 
@@ -29,19 +31,20 @@ Examples:
 pub(crate) struct Options {
     /// The scenario file
     scenario: PathBuf,
-    /// Repeat under so many seeds, and add means with 95 % confidence intervals
+    /// Number of runs, each under its own seed; more than one adds every run and means with 95 % confidence intervals
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     runs: u32,
     /// Seed of the first run, in place of the scenario's; each further run has the next number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     seed: Option<u64>,
-    /// Report the delivered bytes at each multiple of this time
+    /// Report the delivered packets at each multiple of this time
     #[arg(long, value_name = "TIME", default_value = "1 s", allow_hyphen_values = true)]
     grid: String,
     /// Print one JSON object instead of tables
     #[arg(long)]
     json: bool,
-    /// Write the JSON object into this folder as run.json [default: none; with --trace, out]
+    /// Folder for the JSON object, run.json, and the tables run.parquet, flow.parquet, link.parquet and sample.parquet
+    /// [default: none; with --trace, out]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Write traces of the first run: its packets as pcapng, and the events of each sender as qlog
@@ -49,9 +52,9 @@ pub(crate) struct Options {
     trace: bool,
 }
 
-/// Name of the file that `--out` gets.
+/// Name of the file with the JSON object.
 const RUN_FILE: &str = "run.json";
-/// Folder of traces where none is named.
+/// Folder of `--trace` without `--out`.
 const FOLDER: &str = "out";
 
 pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
@@ -65,44 +68,57 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         return Err(wrong(&"zero").into());
     }
     let run_options = RunOptions { runs: options.runs, seed: options.seed, grid };
-    // Before the work, so that a folder that cannot be written costs none.
+    // Before the runs, so that a folder that cannot be written costs no run.
     let out = options.out.as_deref().or(options.trace.then_some(Path::new(FOLDER)));
     let folder = out.map(Folder::open).transpose()?;
     let result = run(&Simulator, &loaded, &run_options, &Bar::new())?;
     let recording = options.trace.then(|| trace(&Simulator, &loaded, &run_options)).transpose()?;
     let json = json_line(&result);
-    let written = folder.map(|folder| write(folder, &json, recording.as_ref())).transpose()?;
+    let written = match folder {
+        Some(folder) => {
+            let samples = samples(&Simulator, &loaded, &run_options)?;
+            write(folder, &result, &json, samples, recording.as_ref())?
+        }
+        None => vec![],
+    };
     if options.json {
         return print(&json);
     }
-    print(&text(&result, &written.unwrap_or_default()))
+    print(&text(&result, &written))
 }
 
-fn write(mut folder: Folder, json: &str, recording: Option<&Recording>) -> Result<Vec<PathBuf>, Failure> {
+fn write(
+    mut folder: Folder,
+    result: &RunResult,
+    json: &str,
+    samples: Vec<SampleRow>,
+    recording: Option<&Recording>,
+) -> Result<Vec<PathBuf>, Failure> {
     folder.stage(RUN_FILE, |file| file.write_all(json.as_bytes()))?;
+    stage_tables(&mut folder, result, samples, env!("CARGO_PKG_VERSION"))?;
     if let Some(recording) = recording {
         stage_traces(&mut folder, recording)?;
     }
     Ok(folder.commit()?)
 }
 
-/// What people read.
+/// The result as text.
 fn text(result: &RunResult, written: &[PathBuf]) -> String {
     let mut out = String::new();
     if !result.title.is_empty() {
         out += &format!("{}\n\n", result.title);
     }
-    out += &match &result.runs {
+    out += &match &result.means {
         Some(runs) => means(result, runs),
         None => single(result),
     };
     let engine = &result.engine;
     out += &format!("\nSimulated {} s", short(result.simulated_s));
-    out += &match &result.runs {
+    out += &match &result.means {
         Some(runs) => format!(" (seed {}) and {} more runs", result.seed, runs.count - 1),
         None => format!(" (seed {})", result.seed),
     };
-    out += &format!(" in {:.2} s; {} packet hops.\n", engine.wall_s, engine.packet_hops);
+    out += &format!(" in {:.2} s; {} packet hops.\n", engine.wall_s.unwrap_or(0.0), engine.packet_hops);
     out + &places(written)
 }
 
@@ -118,7 +134,7 @@ fn single(result: &RunResult) -> String {
         ("Mbit/s", Right),
         ("delivered", Right),
         ("lost", Right),
-        ("resent", Right),
+        ("retransmitted", Right),
         ("timeouts", Right),
         ("start-up ended", Left),
     ];
@@ -185,7 +201,7 @@ fn means(result: &RunResult, runs: &RunMeans) -> String {
         ("unfinished", Right),
         ("Mbit/s", Right),
         ("lost", Right),
-        ("resent", Right),
+        ("retransmitted", Right),
         ("timeouts", Right),
     ];
     let flows = runs.flows.iter().zip(&result.flows).take(SHOWN);
@@ -228,7 +244,7 @@ fn mean_link_row(link: &LinkMeans) -> [String; 5] {
 fn left_out(flows: usize) -> String {
     match flows.saturating_sub(SHOWN) {
         0 => String::new(),
-        more => format!("... and {more} more flows, which --json tells of\n"),
+        more => format!("... and {more} more flows: --json has all\n"),
     }
 }
 

@@ -80,7 +80,7 @@ fn run_prints_the_object_of_the_contract() {
             "completion_s": null, "delivered_bytes": 0, "delivered_packets": 0, "goodput_bit_s": 0.0,
             "retransmits": 0, "timeouts": 0, "lost_packets": 0,
             "startup_exit": { "time_s": 0.0, "cwnd_packets": 0.0, "bdp_packets": 0.0, "overshoot_packets": 0,
-                "reason": "loss" },
+                "lost_before_exit_packets": 0, "reason": "loss" },
             "first_flight_packets": 0, "max_cwnd_packets": 0.0, "final_cwnd_packets": 0.0, "delivered_at": [] } ],
         "links": [ { "name": "", "utilization": 0.0, "drops": 0, "marks": 0, "mean_queue_packets": 0.0,
             "max_queue_packets": 0 } ],
@@ -108,14 +108,21 @@ fn run_prints_the_object_of_the_contract() {
 }
 
 #[test]
-fn several_runs_give_the_first_run_and_means() {
+fn several_runs_add_every_run_and_means_to_the_first_run() {
     let scratch = Scratch::new();
     scratch.write("two.toml", SCENARIO.replace("[path]", "[path]\nloss = 0.01"));
     let one = scratch.run(&["run", "two.toml", "--json"]).json();
     let five = scratch.run(&["run", "two.toml", "--json", "--runs", "5"]).json();
-    assert_eq!((&one["flows"], &one.get("runs")), (&five["flows"], &None));
-    assert_eq!(five["runs"]["seeds"], json!([1, 2, 3, 4, 5]));
-    assert_eq!(five["runs"]["flows"][1]["goodput_bit_s"]["ci95"].as_array().map(Vec::len), Some(2));
+    assert_eq!(one["flows"], five["flows"]);
+    assert_eq!((one.get("runs"), one.get("means")), (None, None));
+    assert_eq!(five["means"]["seeds"], json!([1, 2, 3, 4, 5]));
+    assert_eq!(five["means"]["flows"][1]["goodput_bit_s"]["ci95"].as_array().map(Vec::len), Some(2));
+    let runs = five["runs"].as_array().expect("an array of every run");
+    assert_eq!(runs.iter().map(|run| &run["seed"]).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
+    assert_eq!((&runs[0]["flows"], &runs[0]["links"]), (&one["flows"], &one["links"]));
+    let third = scratch.run(&["run", "two.toml", "--json", "--seed", "3"]).json();
+    assert_eq!(keys(&runs[2]), keys(&third));
+    assert_eq!((&runs[2]["flows"], &runs[2]["links"]), (&third["flows"], &third["links"]));
 }
 
 #[test]
@@ -145,11 +152,12 @@ fn without_json_tables_are_printed_and_out_writes_the_object() {
     let written = std::fs::read_to_string(scratch.path().join("results/run.json")).expect("run.json");
     let written: Value = serde_json::from_str(&written).expect("JSON");
     assert_eq!(written["flows"][0]["name"], json!("short.0"));
-    assert_eq!(
-        scratch.snapshot().len(),
-        4,
-        "the folder, the scenario, the folder results, and run.json in it"
-    );
+    for table in ["run", "flow", "link", "sample"] {
+        let file = scratch.path().join(format!("results/{table}.parquet"));
+        let bytes = std::fs::read(file).expect("a Parquet file");
+        assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"), "{table}");
+    }
+    assert_eq!(scratch.snapshot().len(), 8, "the folder, the scenario, results and five files in it");
 }
 
 #[test]

@@ -41,7 +41,7 @@ pub fn run(scenario: impl Into<Loaded>) -> Result<RunResult, Error> {
 ///     "#,
 /// )?;
 /// let result = Run::of(scenario).replications(5).seed(7).execute()?;
-/// let means = result.runs.expect("more than one replication");
+/// let means = result.means.expect("more than one replication");
 /// assert_eq!(means.seeds, [7, 8, 9, 10, 11]);
 /// # Ok::<(), firstflight::Error>(())
 /// ```

@@ -19,10 +19,10 @@ mod trace;
 
 use std::path::{Path, PathBuf};
 
-pub use firstflight_results::CompareReport;
+use firstflight_results::CompareReport;
 pub use output::{Folder, OutputError};
 pub use page::html;
-pub use parquet::{ParquetError, parquet};
+pub use parquet::{parquet, stage_tables};
 pub use table::{Colour, table};
 pub use trace::{pcapng, qlog, stage_traces};
 

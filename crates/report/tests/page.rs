@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use chromium::Page;
-use firstflight_report::{CompareReport, html};
+use firstflight_report::html;
+use firstflight_results::CompareReport;
 use serde_json::{Value, json};
 
 fn written(name: &str, report: &CompareReport) -> PathBuf {

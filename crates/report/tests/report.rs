@@ -7,10 +7,8 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use firstflight_report::{
-    Colour, CompareReport, Folder, PARQUET_FILE, REPORT_FILE, html, parquet, table, write_all,
-};
-use firstflight_results::SchemeResult;
+use firstflight_report::{Colour, Folder, PARQUET_FILE, REPORT_FILE, html, parquet, table, write_all};
+use firstflight_results::{CompareReport, SchemeResult};
 use hostile::HOSTILE;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, RowAccessor};

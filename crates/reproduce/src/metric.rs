@@ -7,10 +7,10 @@ mod time;
 
 use firstflight_accesslog::{Analysis, WindowShare};
 use firstflight_contract::Nanos;
+use firstflight_results::RunResult;
 use firstflight_scenario::Scenario;
 use firstflight_scenario::quantity::parse_time;
 use firstflight_scenario::seconds::Seconds;
-use firstflight_results::RunResult;
 use serde::{Deserialize, Serialize};
 
 use crate::observe::Registers;

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use firstflight_contract::{Nanos, Signals};
 use firstflight_scenario::Scenario;
 
-use firstflight_results::{RunResult, Series, StartupExit};
 use crate::trace::record::Recording;
+use firstflight_results::{RunResult, SampleRow, Series, StartupExit};
 
 /// A system that runs scenarios.
 pub trait Host: Sync {
@@ -52,6 +52,8 @@ pub struct Observe {
     pub links: LinkReadings,
     /// The flow that is observed over time; `None` for none.
     pub flow: Option<FlowChoice>,
+    /// Whether the registers of every flow are sampled over time.
+    pub samples: bool,
     /// Whether every packet and register of every flow is recorded, some 150 bytes a packet.
     pub packets: bool,
 }
@@ -59,7 +61,13 @@ pub struct Observe {
 impl Default for Observe {
     /// Totals, and deliveries at each second.
     fn default() -> Self {
-        Self { grid: Nanos::from_secs(1), links: LinkReadings::default(), flow: None, packets: false }
+        Self {
+            grid: Nanos::from_secs(1),
+            links: LinkReadings::default(),
+            flow: None,
+            samples: false,
+            packets: false,
+        }
     }
 }
 
@@ -88,6 +96,8 @@ pub struct Run {
     pub result: RunResult,
     /// The observed flow over time; present if [`Observe::flow`] is set.
     pub flow: Option<FlowOverTime>,
+    /// Every flow over time; empty unless [`Observe::samples`] is set.
+    pub samples: Vec<SampleRow>,
     /// Every packet and register; present if [`Observe::packets`] is set.
     pub recording: Option<Recording>,
 }

@@ -1,4 +1,4 @@
-//! One scenario, run once or under several seeds: the object of `firstflight run`.
+//! Runs of one scenario under one seed or several: the object of `firstflight run`.
 
 use std::collections::BTreeMap;
 
@@ -12,20 +12,21 @@ use crate::host::{FlowChoice, FlowOverTime, Host, Observe, Refusal};
 use crate::network::Built;
 use crate::parallel::try_map;
 use crate::progress::Progress;
-use firstflight_results::{
-    EngineResult, FlowMeans, FlowResult, LinkMeans, LinkResult, Mean, RunMeans, RunResult, StartupExit,
-};
 use crate::stats::mean_ci95;
 use crate::trace::record::Recording;
+use firstflight_results::{
+    EngineResult, FlowMeans, FlowResult, LinkMeans, LinkResult, Mean, RunMeans, RunResult, SampleRow,
+    StartupExit,
+};
 
-/// How a scenario is run.
+/// Options of [`run`].
 #[derive(Clone, Copy, Debug)]
 pub struct RunOptions {
-    /// How many runs, each under a seed of its own; at least one.
+    /// Number of runs, each under its own seed; at least one.
     pub runs: u32,
-    /// In place of the scenario's seed.
+    /// Seed of the first run; `None` is the scenario's seed. Each further run has the next number.
     pub seed: Option<u64>,
-    /// Delivery is recorded at multiples of this since each flow's start; above zero.
+    /// Interval at which delivery is recorded since each flow's start; above zero.
     pub grid: Nanos,
 }
 
@@ -43,7 +44,7 @@ pub fn run(
         .map_err(|refusal| loaded.places.refuse(&refusal.key, refusal.why))
 }
 
-/// Every packet and register of the first of the runs that `options` ask for.
+/// Every packet and register of the first run of `options`.
 ///
 /// # Errors
 /// As [`run`].
@@ -53,6 +54,17 @@ pub fn trace(host: &dyn Host, loaded: &Loaded, options: &RunOptions) -> Result<R
     let run = host.run(scenario, options.seed.unwrap_or(scenario.seed), &observe);
     let run = run.map_err(|refusal| places.refuse(&refusal.key, refusal.why))?;
     Ok(run.recording.expect("packets were asked for"))
+}
+
+/// Time series of every flow of the first run of `options`: the rows of table `sample`.
+///
+/// # Errors
+/// As [`run`].
+pub fn samples(host: &dyn Host, loaded: &Loaded, options: &RunOptions) -> Result<Vec<SampleRow>, Error> {
+    let Loaded { scenario, places } = loaded;
+    let observe = Observe { grid: options.grid, samples: true, ..Observe::default() };
+    let run = host.run(scenario, options.seed.unwrap_or(scenario.seed), &observe);
+    Ok(run.map_err(|refusal| places.refuse(&refusal.key, refusal.why))?.samples)
 }
 
 /// The first flow of a scenario over time, run once under the scenario's own seed.
@@ -91,14 +103,15 @@ pub fn run_scenario(
     let mut results = results?;
     let (cpu_s, wall_s) = watch.stop();
     let packet_hops = results.iter().map(|r| r.engine.packet_hops).sum();
-    let runs = (results.len() > 1).then(|| means(&seeds, &results));
-    let mut first = results.swap_remove(0);
-    first.engine = EngineResult { packet_hops, cpu_s, wall_s };
-    first.runs = runs;
-    Ok(first)
+    let engine = EngineResult { packet_hops, cpu_s: Some(cpu_s), wall_s: Some(wall_s) };
+    if results.len() == 1 {
+        return Ok(RunResult { engine, ..results.swap_remove(0) });
+    }
+    let means = Some(means(&seeds, &results));
+    Ok(RunResult { engine, means, runs: results.clone(), ..results.swap_remove(0) })
 }
 
-/// What one run gives, without its cost in time.
+/// The result of one run, without its cost in time.
 pub(crate) fn result(scenario: &Scenario, seed: u64, built: &Built, outcome: &Outcome) -> RunResult {
     let flows: Vec<FlowResult> =
         (0..outcome.flows.len()).map(|index| flow_result(scenario, built, outcome, index)).collect();
@@ -112,8 +125,9 @@ pub(crate) fn result(scenario: &Scenario, seed: u64, built: &Built, outcome: &Ou
         links: links.collect(),
         fairness_jain: jain(&goodputs),
         flows,
-        engine: EngineResult { packet_hops: outcome.packet_hops(), cpu_s: 0.0, wall_s: 0.0 },
-        runs: None,
+        engine: EngineResult { packet_hops: outcome.packet_hops(), cpu_s: None, wall_s: None },
+        means: None,
+        runs: vec![],
     }
 }
 
@@ -138,7 +152,7 @@ fn flow_result(scenario: &Scenario, built: &Built, outcome: &Outcome, index: usi
     let packets = |bytes: u64| bytes as f64 / f64::from(config.stack.mss);
     let start = flow.start.unwrap_or(config.app.start);
     let completion = flow.completions.first().copied();
-    // Rounds and what has not finished live to the end of the run.
+    // A flow with rounds, or one that did not finish, lasts to the end of the run.
     let whole_life = outcome.end.saturating_sub(start);
     let several = !config.app.pauses.is_empty();
     let life = if several { whole_life } else { completion.unwrap_or(whole_life) };
@@ -169,7 +183,7 @@ fn flow_result(scenario: &Scenario, built: &Built, outcome: &Outcome, index: usi
     }
 }
 
-/// How a flow left start-up, in the words of the results.
+/// End of a flow's start-up as a result; `None` while start-up lasts.
 pub(crate) fn startup_exit(
     flow: &FlowOutcome,
     start: u64,
@@ -183,8 +197,8 @@ pub(crate) fn startup_exit(
         time_s: exit.at.saturating_sub(Nanos(start)).as_secs_f64(),
         cwnd_packets,
         bdp_packets,
-        // What the window held beyond what the path holds.
         overshoot_packets: (cwnd_packets - bdp_packets - buffer_packets).max(0.0) as u64,
+        lost_before_exit_packets: flow.lost_before_exit,
         reason: exit.reason,
     })
 }
@@ -197,7 +211,7 @@ fn jain(shares: &[f64]) -> f64 {
 
 fn means(seeds: &[u64], results: &[RunResult]) -> RunMeans {
     let over = |value: &dyn Fn(&RunResult) -> f64| mean(results.iter().map(value));
-    // Where chance says how many flows there are, means are of those that every run has.
+    // Where the number of flows is random, means are over the flows that every run has.
     let named: Vec<BTreeMap<&str, &FlowResult>> =
         results.iter().map(|r| r.flows.iter().map(|flow| (&flow.name[..], flow)).collect()).collect();
     let flows = results[0].flows.iter().filter_map(|first| {
@@ -400,10 +414,47 @@ mod tests {
     fn several_runs_of_a_random_path_give_means_with_intervals() {
         let text = ONE.replace("buffer =", "loss = 0.001\nbuffer =");
         let result = run_text(&text, 4);
-        let runs = result.runs.expect("means");
-        assert_eq!((runs.count, runs.seeds.len()), (4, 4));
-        let ci = runs.flows[0].goodput_bit_s.ci95.expect("an interval");
-        assert!(ci[0] < runs.flows[0].goodput_bit_s.mean && runs.flows[0].goodput_bit_s.mean < ci[1]);
+        let means = result.means.expect("means");
+        assert_eq!((means.count, means.seeds.len()), (4, 4));
+        let ci = means.flows[0].goodput_bit_s.ci95.expect("an interval");
+        assert!(ci[0] < means.flows[0].goodput_bit_s.mean && means.flows[0].goodput_bit_s.mean < ci[1]);
+    }
+
+    #[test]
+    fn several_runs_list_every_run_as_it_is_under_its_own_seed() {
+        let text = ONE.replace("buffer =", "loss = 0.001\nbuffer =");
+        let result = run_text(&text, 3);
+        assert_eq!(result.runs.iter().map(|run| run.seed).collect::<Vec<_>>(), [1, 2, 3]);
+        let last = run_text(&text.replacen("duration", "seed = 3\nduration", 1), 1);
+        assert_eq!((&result.flows, &result.runs[2].flows), (&result.runs[0].flows, &last.flows));
+        assert_eq!(result.runs[2].links, last.links);
+        let delivered = |run: &RunResult| run.flows[0].delivered_packets as f64;
+        let mean = result.runs.iter().map(delivered).sum::<f64>() / 3.0;
+        let means = result.means.expect("means");
+        assert!((means.flows[0].delivered_packets.mean - mean).abs() < 1e-9, "{mean}");
+        let hops: u64 = result.runs.iter().map(|run| run.engine.packet_hops).sum();
+        assert_eq!((result.engine.packet_hops, result.runs[0].engine.cpu_s), (hops, None));
+    }
+
+    #[test]
+    fn samples_are_the_first_run_over_time() {
+        let loaded =
+            parse(&ONE.replace("[[flow]]", "[[flow]]\ncount = 2"), "test.toml").expect("a valid scenario");
+        let options = RunOptions { runs: 1, seed: None, grid: Nanos::from_secs(1) };
+        let result = run(&Simulator, &loaded, &options, &Silent).expect("the simulator can run it");
+        let rows = samples(&Simulator, &loaded, &options).expect("the simulator can run it");
+        for flow in &result.flows {
+            let of: Vec<_> = rows.iter().filter(|row| row.flow == flow.name).collect();
+            assert!(
+                of.len() > 100 && of.is_sorted_by(|a, b| a.time_s <= b.time_s),
+                "{} {}",
+                flow.name,
+                of.len()
+            );
+            let widest = of.iter().filter_map(|row| row.cwnd_packets).fold(0.0, f64::max);
+            assert!(widest <= flow.max_cwnd_packets && widest > 0.9 * flow.max_cwnd_packets, "{widest}");
+        }
+        assert!(rows.iter().all(|row| row.run == 0));
     }
 
     #[test]

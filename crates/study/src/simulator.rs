@@ -1,6 +1,7 @@
 //! The simulator as a host.
 
 use firstflight_contract::{Nanos, Signals};
+use firstflight_results::SampleRow;
 use firstflight_scenario::Scenario;
 use firstflight_scenario::seconds::Seconds;
 use firstflight_sim::config::FlowConfig;
@@ -9,7 +10,7 @@ use firstflight_sim::outcome::{Outcome, simulate};
 use crate::host::{FlowChoice, FlowOverTime, Host, LinkReadings, Observe, Refusal, Run};
 use crate::network::{Built, OFFERED, build};
 use crate::run::{result, startup_exit};
-use crate::trace::{Traced, record, simulate_traced};
+use crate::trace::{Traced, record, simulate_sampled, simulate_traced};
 
 /// The packet-level simulator: virtual time, every scheme of the registry, the same bytes for the same seed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,7 +49,8 @@ impl Host for Simulator {
             }
             None => (recorded.unwrap_or_else(|| simulate(&built.network)), None),
         };
-        Ok(Run { result: result(scenario, seed, &built, &outcome), flow, recording })
+        let samples = if observe.samples { samples(&built) } else { vec![] };
+        Ok(Run { result: result(scenario, seed, &built, &outcome), flow, samples, recording })
     }
 }
 
@@ -74,6 +76,13 @@ fn chosen(built: &Built, choice: &FlowChoice) -> Result<usize, Refusal> {
         };
         Refusal { key: "flow".into(), why }
     })
+}
+
+/// Every flow over time, as run number 0.
+fn samples(built: &Built) -> Vec<SampleRow> {
+    let series = simulate_sampled(&built.network);
+    let flows = built.network.flows.iter().zip(&series);
+    flows.flat_map(|(flow, series)| series.rows(0, &flow.name)).collect()
 }
 
 fn over_time(built: &Built, outcome: &Outcome, index: usize, traced: Traced) -> FlowOverTime {

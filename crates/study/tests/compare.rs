@@ -4,10 +4,10 @@ use std::path::Path;
 
 use firstflight_capture::read;
 use firstflight_contract::{Exit, Nanos, Rate};
+use firstflight_results::{CompareReport, InputFile};
 use firstflight_scenario::{Limit, Profile, SchemeSpec, parse};
 use firstflight_study::compare::{Input, Known, Request, compare};
 use firstflight_study::progress::Silent;
-use firstflight_results::{CompareReport, InputFile};
 use firstflight_study::simulator::Simulator;
 
 fn request(input: Input, schemes: &[&str], sizes: &[u64]) -> Request {
@@ -39,11 +39,7 @@ fn capture(name: &str) -> Input {
     Input::Capture { file, capture: Box::new(capture), known: Known::default() }
 }
 
-fn row<'a>(
-    report: &'a CompareReport,
-    scheme: &str,
-    size: u64,
-) -> &'a firstflight_results::SchemeResult {
+fn row<'a>(report: &'a CompareReport, scheme: &str, size: u64) -> &'a firstflight_results::SchemeResult {
     let rows = &report.comparison.results;
     rows.iter()
         .find(|row| row.scheme == scheme && row.size_bytes == size)

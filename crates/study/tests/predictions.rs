@@ -4,10 +4,10 @@
 use std::path::{Path, PathBuf};
 
 use firstflight_capture::read_from;
+use firstflight_results::{CompareReport, InputFile, SchemeResult};
 use firstflight_scenario::{Profile, SchemeSpec};
 use firstflight_study::compare::{Input, Known, Request, compare};
 use firstflight_study::progress::Silent;
-use firstflight_results::{CompareReport, InputFile, SchemeResult};
 use firstflight_study::simulator::Simulator;
 
 fn testdata(name: &str) -> PathBuf {

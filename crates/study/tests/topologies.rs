@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use firstflight_contract::Nanos;
+use firstflight_results::RunResult;
 use firstflight_scenario::{Loaded, load, parse};
 use firstflight_study::network::build;
 use firstflight_study::progress::Silent;
-use firstflight_results::RunResult;
 use firstflight_study::run::{RunOptions, run};
 use firstflight_study::simulator::Simulator;
 

@@ -4,12 +4,12 @@ use firstflight_scenario::seconds::Seconds;
 use std::path::Path;
 
 use firstflight_contract::Nanos;
+use firstflight_results::RunResult;
 use firstflight_scenario::{Loaded, load, parse};
 use firstflight_sim::config::FlowConfig;
 use firstflight_sim::sender::app::Clock;
 use firstflight_study::network::{Built, build};
 use firstflight_study::progress::Silent;
-use firstflight_results::RunResult;
 use firstflight_study::run::{RunOptions, run};
 use firstflight_study::simulator::Simulator;
 

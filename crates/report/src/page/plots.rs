@@ -136,7 +136,7 @@ fn trace_table(size: u64, report: &CompareReport, names: &Names) -> Markup {
                                 td.num { (time(exit.time_s)) }
                                 td.num { (count(exit.cwnd_packets)) }
                                 td { (exit.reason.label()) }
-                                td.num { (exit.overshoot_packets) }
+                                td.num { (exit.lost_before_exit_packets) }
                             } @else {
                                 td.dim colspan="4" { "not during the transfer" }
                             }

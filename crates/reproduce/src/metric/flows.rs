@@ -1,7 +1,7 @@
 //! Of every flow a value, and of all of them one.
 
-use firstflight_scenario::Scenario;
 use firstflight_results::{FlowResult, RunResult};
+use firstflight_scenario::Scenario;
 use firstflight_study::stats::quantile;
 use firstflight_study::sweep::leading_number;
 

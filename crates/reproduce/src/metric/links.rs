@@ -1,8 +1,8 @@
 //! What links did.
 
+use firstflight_results::{LinkResult, RunResult};
 use firstflight_scenario::nearest;
 use firstflight_scenario::seconds::Seconds;
-use firstflight_results::{LinkResult, RunResult};
 
 use super::{Measured, Metric, Ran, Take, run_of, seconds, time};
 

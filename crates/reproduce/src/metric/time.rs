@@ -1,7 +1,7 @@
 //! Values over time.
 
-use firstflight_scenario::Scenario;
 use firstflight_results::{FlowResult, RunResult};
+use firstflight_scenario::Scenario;
 
 use super::flows::fold;
 use super::{Measured, Metric, Over, Take, scenario, seconds};

@@ -1,10 +1,10 @@
 //! Transfers foretold by the library call behind `firstflight compare`.
 
 use firstflight_capture::read;
+use firstflight_results::{Comparison, ConnectionResult, InputFile, PathResult, SchemeResult};
 use firstflight_scenario::seconds::Seconds;
 use firstflight_study::compare::{Input, Known, compare};
 use firstflight_study::progress::Silent;
-use firstflight_results::{Comparison, ConnectionResult, InputFile, PathResult, SchemeResult};
 use firstflight_study::simulator::Simulator;
 
 use crate::controls::{Controls, request};

@@ -15,8 +15,8 @@ use super::resemblance::{departure, distance};
 use crate::host::{FlowChoice, Observe, Run};
 use crate::parallel::map;
 use crate::progress::Progress;
-use firstflight_results::{CapturedTrace, ConnectionResult, Series};
 use crate::stats::quantile;
+use firstflight_results::{CapturedTrace, ConnectionResult, Series};
 
 /// What captured senders may have run, the commonest first: of those that fit equally well the first is named.
 const CANDIDATES: [&str; 6] = [

@@ -19,8 +19,8 @@ use firstflight_scenario::{Error, Places, Problem, Profile, SchemeSpec};
 use crate::host::{FlowChoice, Host, Observe, Refusal, Run as HostRun};
 use crate::parallel::map;
 use crate::progress::Progress;
-use firstflight_results::{CompareReport, Comparison, Provenance, Sample, SampleSet, Trace};
 use captured::Captured;
+use firstflight_results::{CompareReport, Comparison, Provenance, Sample, SampleSet, Trace};
 use path::Subject;
 use uncertain::Replication;
 

@@ -8,8 +8,8 @@ use super::captured::again;
 use super::path::Subject;
 use crate::host::{Host, Observe, Run};
 use crate::parallel::map;
-use firstflight_results::CompareReport;
 use crate::trace::record::Recording;
+use firstflight_results::CompareReport;
 
 /// Every packet and register of the replication nearest the median of each scheme and size, in the order of the
 /// results of `report`, which answers `request`; then of the re-runs of captured connections.

@@ -4,8 +4,8 @@ use firstflight_contract::Exit;
 
 use super::path::Subject;
 use super::{Run, Task};
-use firstflight_results::{Mean, SchemeResult, TypicalExit};
 use crate::stats;
+use firstflight_results::{Mean, SchemeResult, TypicalExit};
 
 /// How the intervals are computed, for provenance.
 pub(super) const INTERVAL_METHOD: &str = "medians and percentiles: binomial intervals of order statistics; means and \
@@ -133,6 +133,7 @@ fn typical_exit(runs: &[Run]) -> Option<TypicalExit> {
         reason,
         bdp_packets: median(&|exit| exit.bdp_packets),
         overshoot_packets: median(&|exit| exit.overshoot_packets as f64),
+        lost_before_exit_packets: median(&|exit| exit.lost_before_exit_packets as f64),
         exited: exits.len() as f64 / runs.len() as f64,
         agreed: count(reason) as f64 / exits.len() as f64,
     })

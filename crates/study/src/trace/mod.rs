@@ -4,4 +4,4 @@ pub mod record;
 mod series;
 
 pub(crate) use record::record;
-pub(crate) use series::{Traced, simulate_traced};
+pub(crate) use series::{Traced, simulate_sampled, simulate_traced};

@@ -1,51 +1,76 @@
-//! One flow over time, seen by an observer of the simulator.
+//! Flows over time, seen by an observer of the simulator.
 
 use std::collections::VecDeque;
 
 use firstflight_net::link::Passage;
+use firstflight_results::Series;
 use firstflight_sim::config::{LinkConfig, Network};
 use firstflight_sim::engine::Mode;
 use firstflight_sim::observe::{Kind, Observer, Seen};
 use firstflight_sim::outcome::{Outcome, simulate_observed};
 use firstflight_sim::sender::Sender;
 
-use firstflight_results::Series;
-
-/// Points a series holds before every other one is dropped and the spacing doubled.
+/// Most points of the series of one flow. At this number every other point is dropped and the spacing doubled.
 const MOST_POINTS: usize = 20_000;
+/// Most points of the series of all flows together, as long as each flow has at least [`FEWEST_POINTS`].
+const MOST_POINTS_OF_ALL: usize = 200_000;
+const FEWEST_POINTS: usize = 100;
 
-/// What one flow did, with what happened at the first link.
+/// One flow over time, and the events at the first link. Times are seconds since the flow's start.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Traced {
-    /// The series, times since the flow's start.
+    /// Time series of the flow.
     pub(crate) series: Series,
-    /// When packets of the flow were dropped or lost.
+    /// Times at which packets of the flow were dropped or lost.
     pub(crate) losses_s: Vec<f64>,
-    /// When packets of the flow were sent again.
+    /// Times at which packets of the flow were retransmitted.
     pub(crate) retransmits_s: Vec<f64>,
 }
 
 /// Simulates `network` and records one of its flows, and the queue of its first link.
 pub(crate) fn simulate_traced(network: &Network, flow: u32) -> (Outcome, Traced) {
+    let (outcome, mut traced) = simulate_recorded(network, flow, 1, MOST_POINTS);
+    (outcome, traced.pop().expect("one flow was recorded"))
+}
+
+/// Simulates `network` and records every flow, and the queue of its first link.
+pub(crate) fn simulate_sampled(network: &Network) -> Vec<Series> {
+    let flows = network.flows.len() as u32;
+    let most = (MOST_POINTS_OF_ALL / network.flows.len().max(1)).clamp(FEWEST_POINTS, MOST_POINTS);
+    let (_, traced) = simulate_recorded(network, 0, flows, most);
+    traced.into_iter().map(|traced| traced.series).collect()
+}
+
+/// Records `count` flows from `first` on.
+fn simulate_recorded(network: &Network, first: u32, count: u32, most: usize) -> (Outcome, Vec<Traced>) {
     // One event a hop: everything comes in order of time.
-    let recorder = Recorder::new(&network.links[0], flow);
+    let recorder = Recorder::new(&network.links[0], first, count, most);
     let (outcome, recorder) = simulate_observed(network, Mode::PerHop, recorder);
-    let start = outcome.flows[flow as usize].start.unwrap_or(0);
-    (outcome, recorder.finish(start))
+    let recorded = outcome.flows[first as usize..].iter().zip(recorder.flows);
+    let traced = recorded.map(|(flow, recorded)| recorded.finish(flow.start.unwrap_or(0))).collect();
+    (outcome, traced)
 }
 
 struct Recorder {
-    /// The flow that is recorded.
-    flow: u32,
-    /// At a constant rate.
+    /// Number of the first recorded flow; the others follow it.
+    first: u32,
+    flows: Vec<Recorded>,
+    /// Most points of each flow.
+    most: usize,
+    /// Serialisation time of the first link, nanoseconds a byte; `None` if its rate varies.
     serialisation_ns_per_byte: Option<f64>,
-    /// When the last transmission ends.
+    /// End of the last transmission.
     free_at: u64,
     delay: u64,
-    /// When the packets that wait at the link will begin to be transmitted.
+    /// Times at which the transmissions of the waiting packets begin.
     waiting: VecDeque<u64>,
-    /// How many wait, where the link holds its packets.
+    /// Number of waiting packets, where the link has a dequeue-time queue.
     held: u32,
+}
+
+/// One flow while it is recorded.
+#[derive(Default)]
+struct Recorded {
     spacing: u64,
     points: Vec<Point>,
     losses: Vec<u64>,
@@ -62,25 +87,17 @@ struct Point {
     delivered: f64,
 }
 
-impl Recorder {
-    fn new(link: &LinkConfig, flow: u32) -> Self {
-        Self {
-            flow,
-            serialisation_ns_per_byte: link.trace.is_none().then_some(8e9 / link.rate.0 as f64),
-            free_at: 0,
-            delay: link.delay.0,
-            waiting: VecDeque::new(),
-            held: 0,
-            spacing: 0,
-            points: vec![],
-            losses: vec![],
-            retransmits: vec![],
-        }
-    }
-
-    fn forget_started(&mut self, now: u64) {
-        while self.waiting.front().is_some_and(|&start| start <= now) {
-            self.waiting.pop_front();
+impl Recorded {
+    fn add(&mut self, point: Point, most: usize) {
+        self.points.push(point);
+        if self.points.len() >= most {
+            let mut index = 0;
+            self.points.retain(|_| {
+                index += 1;
+                index % 2 == 1
+            });
+            let span = point.at - self.points[0].at;
+            self.spacing = 2 * span / most as u64;
         }
     }
 
@@ -103,20 +120,56 @@ impl Recorder {
     }
 }
 
+impl Recorder {
+    fn new(link: &LinkConfig, first: u32, count: u32, most: usize) -> Self {
+        Self {
+            first,
+            flows: (0..count).map(|_| Recorded::default()).collect(),
+            most,
+            serialisation_ns_per_byte: link.trace.is_none().then_some(8e9 / link.rate.0 as f64),
+            free_at: 0,
+            delay: link.delay.0,
+            waiting: VecDeque::new(),
+            held: 0,
+        }
+    }
+
+    /// The record of a flow, if the flow is recorded.
+    fn recorded(&mut self, flow: u32) -> Option<&mut Recorded> {
+        self.flows.get_mut(flow.checked_sub(self.first)? as usize)
+    }
+
+    fn note_loss(&mut self, at: u64, packet: Seen, passage: Passage) {
+        let lost = matches!(passage, Passage::Dropped | Passage::LostOnWire);
+        if lost
+            && packet.kind == Kind::Data
+            && let Some(recorded) = self.recorded(packet.flow)
+        {
+            recorded.losses.push(at);
+        }
+    }
+
+    fn forget_started(&mut self, now: u64) {
+        while self.waiting.front().is_some_and(|&start| start <= now) {
+            self.waiting.pop_front();
+        }
+    }
+}
+
 impl Observer for Recorder {
     const ON: bool = true;
 
     fn sent(&mut self, at: u64, packet: Seen, retransmission: bool) {
-        if retransmission && packet.flow == self.flow && packet.kind == Kind::Data {
-            self.retransmits.push(at);
+        if retransmission
+            && packet.kind == Kind::Data
+            && let Some(recorded) = self.recorded(packet.flow)
+        {
+            recorded.retransmits.push(at);
         }
     }
 
     fn offered(&mut self, at: u64, link: u32, packet: Seen, passage: Passage) {
-        let lost = matches!(passage, Passage::Dropped | Passage::LostOnWire);
-        if lost && packet.flow == self.flow && packet.kind == Kind::Data {
-            self.losses.push(at);
-        }
+        self.note_loss(at, packet, passage);
         let (0, Passage::Arrives(arrival) | Passage::Marked(arrival)) = (link, passage) else { return };
         let end = arrival - self.delay;
         let start = match self.serialisation_ns_per_byte {
@@ -136,36 +189,30 @@ impl Observer for Recorder {
 
     fn left(&mut self, at: u64, link: u32, packet: Seen, _since: u64, passage: Passage) {
         self.held -= u32::from(link == 0);
-        let lost = matches!(passage, Passage::Dropped | Passage::LostOnWire);
-        if lost && packet.flow == self.flow && packet.kind == Kind::Data {
-            self.losses.push(at);
-        }
+        self.note_loss(at, packet, passage);
     }
 
     fn acted(&mut self, at: u64, flow: u32, sender: &Sender) {
-        if flow != self.flow || self.points.last().is_some_and(|last| at < last.at + self.spacing) {
+        let most = self.most;
+        let Some(recorded) = self.recorded(flow) else { return };
+        if recorded.points.last().is_some_and(|last| at < last.at + recorded.spacing) {
             return;
         }
         self.forget_started(at);
+        let queue = self.waiting.len() as f64 + f64::from(self.held);
         let info = sender.info();
         let arrived =
             sender.app().bytes_in(sender.acked(), sender.mss()) + u64::from(info.sacked) * sender.mss();
-        self.points.push(Point {
+        let point = Point {
             at,
             cwnd: info.cwnd,
             ssthresh: info.ssthresh,
             in_flight: info.in_flight.into(),
-            queue: self.waiting.len() as f64 + f64::from(self.held),
+            queue,
             delivered: arrived as f64,
-        });
-        if self.points.len() >= MOST_POINTS {
-            let mut index = 0;
-            self.points.retain(|_| {
-                index += 1;
-                index % 2 == 1
-            });
-            let span = at - self.points[0].at;
-            self.spacing = 2 * span / MOST_POINTS as u64;
+        };
+        if let Some(recorded) = self.recorded(flow) {
+            recorded.add(point, most);
         }
     }
 }
