@@ -65,11 +65,7 @@ fn algorithms() -> Vec<Algorithm> {
         role: info.role.label(),
         source: info.source,
         needs: info.needs.names().collect(),
-        hosts: if info.needs.missing_from(Simulator.offers()) == Signals::NONE {
-            vec![SIMULATOR]
-        } else {
-            vec![]
-        },
+        hosts: if info.needs.without(Simulator.offers()) == Signals::NONE { vec![SIMULATOR] } else { vec![] },
         summary: info.summary,
     });
     let disciplines = DISCIPLINES.iter().map(|info| Algorithm {

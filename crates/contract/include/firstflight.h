@@ -109,11 +109,11 @@ typedef enum ff_why ff_why;
 typedef uint32_t ff_why;
 #endif // __STDC_VERSION__ >= 202311L
 
-// Nanoseconds on the host's clock, or a span of them. Zero means "not known" in the contract's events.
+// Nanoseconds: a time on the host's clock, or a duration. Zero means "not known" in the contract's events.
 typedef uint64_t ff_nanos;
-// The instant that never comes.
+// Later than every event.
 #define FF_NANOS_NEVER UINT64_MAX
-// No time at all, or "not known".
+// The start of the host's clock, an empty duration, or "not known".
 #define FF_NANOS_ZERO 0
 
 // Bits per second. Zero means "none" or "not known".

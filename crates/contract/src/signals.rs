@@ -1,6 +1,7 @@
 //! Signals that a phase may need and a host may lack.
 
-/// Signals beyond the always-present ones; a host that lacks one refuses the phase when the flow is built.
+/// Set of signals beyond ACKs and congestion episodes. A host that lacks a signal refuses a phase that needs it when the flow
+/// is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signals(pub u32);
 
@@ -13,31 +14,24 @@ impl Signals {
     pub const PACING: Self = Self(2);
     /// The host samples the delivery rate per ACK.
     pub const RATE: Self = Self(4);
-    /// The routers of the path can grant a rate.
+    /// The routers on the path can grant a rate ([`Control::ask`](crate::Control::ask)).
     pub const GRANT: Self = Self(8);
-
-    /// The host reports every packet it sends ([`Phase::on_sent`]).
+    /// The host reports every packet that it sends ([`Phase::on_sent`](crate::Phase::on_sent)).
     pub const SENT: Self = Self(16);
-
-    /// The RTT is known when the connection begins, from its handshake.
+    /// The handshake measures the RTT before the connection begins.
     pub const HANDSHAKE: Self = Self(32);
-
-    /// A memory of the path may propose how to start ([`Entry::plan`]).
+    /// A memory of the path may propose a start ([`Entry::plan`](crate::Entry::plan)).
     pub const PLAN: Self = Self(64);
-
-    /// The window is one for all connections to a destination (RFC 3124).
+    /// All connections to a destination share one window (RFC 3124).
     pub const SHARED_WINDOW: Self = Self(128);
-
-    /// The routers of the path say by how much the window is to change ([`Ack::feedback`]).
+    /// The routers on the path report a change of the window ([`Ack::feedback`](crate::Ack::feedback)).
     pub const FEEDBACK: Self = Self(256);
-
-    /// The routers of the path say how loaded they are ([`Ack::load`]).
+    /// The routers on the path report their load ([`Ack::load`](crate::Ack::load)).
     pub const LOAD: Self = Self(512);
-
-    /// What only the routers of the path can give.
-    pub const ROUTERS: Self = Self::GRANT.and(Self::FEEDBACK).and(Self::LOAD);
-
-    /// The host can give up a flight and start over ([`Control::provisional`]).
+    /// All signals that come from the routers on the path.
+    pub const ROUTERS: Self = Self::GRANT.union(Self::FEEDBACK).union(Self::LOAD);
+    /// The host can abandon a flight and retransmit from the cumulative ACK
+    /// ([`Control::provisional`](crate::Control::provisional)).
     pub const START_OVER: Self = Self(1024);
 
     const NAMES: [(Self, &'static str); 11] = [
@@ -54,8 +48,8 @@ impl Signals {
         (Self::LOAD, "router-load"),
     ];
 
-    /// Both sets together.
-    pub const fn and(self, other: Self) -> Self {
+    /// Signals of this set, of `other`, or of both.
+    pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
@@ -64,12 +58,12 @@ impl Signals {
         self.0 & other.0 == other.0
     }
 
-    /// The signals of this set that `offered` lacks.
-    pub const fn missing_from(self, offered: Self) -> Self {
-        Self(self.0 & !offered.0)
+    /// Signals of this set that are not in `other`.
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
     }
 
-    /// The names of the signals in this set, as results print them.
+    /// Names of the signals in this set, as in results.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         Self::NAMES.into_iter().filter(move |(s, _)| self.has(*s)).map(|(_, name)| name)
     }

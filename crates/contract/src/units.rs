@@ -1,41 +1,41 @@
-//! Quantities with their units in the type: integer nanoseconds and integer bits per second.
+//! Quantities whose type is their unit: integer nanoseconds and integer bits per second.
 
 use core::ops::{Add, AddAssign, Sub};
 
 use crate::{mul_div, mul_div_round};
 
-/// Nanoseconds on the host's clock, or a span of them. Zero means "not known" in the contract's events.
+/// Nanoseconds: a time on the host's clock, or a duration. Zero means "not known" in the contract's events.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Nanos(pub u64);
 
 impl Nanos {
-    /// The instant that never comes.
+    /// Later than every event.
     pub const NEVER: Self = Self(u64::MAX);
-    /// No time at all, or "not known".
+    /// The start of the host's clock, an empty duration, or "not known".
     pub const ZERO: Self = Self(0);
 
-    /// A span of whole microseconds.
+    /// Duration of whole microseconds.
     pub const fn from_micros(us: u64) -> Self {
         Self(us * 1_000)
     }
 
-    /// A span of whole milliseconds.
+    /// Duration of whole milliseconds.
     pub const fn from_millis(ms: u64) -> Self {
         Self(ms * 1_000_000)
     }
 
-    /// A span of whole seconds.
+    /// Duration of whole seconds.
     pub const fn from_secs(s: u64) -> Self {
         Self(s * 1_000_000_000)
     }
 
-    /// `self - other`, or zero where `other` is later.
+    /// `self - other`, or zero if `other` is later.
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// `self + other`, or [`Nanos::NEVER`].
+    /// `self + other`, at most [`Nanos::NEVER`].
     pub const fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
@@ -70,7 +70,7 @@ impl Rate {
     /// No rate: no pacing, or not known.
     pub const NONE: Self = Self(0);
 
-    /// The rate that carries `bytes` in `span`, rounded down; [`Rate::NONE`] for an empty span.
+    /// Rate that carries `bytes` in `span`, rounded down; [`Rate::NONE`] for an empty span.
     pub const fn of(bytes: u64, span: Nanos) -> Self {
         if span.0 == 0 {
             return Self::NONE;

@@ -1,14 +1,16 @@
 //! The phases of a connection, run in order, and the record of how its start-up ended.
 
-use alloc::string::String;
-use alloc::vec::Vec;
+#[cfg(feature = "alloc")]
+use alloc::{string::String, vec::Vec};
 
 use firstflight_contract::{
     Ack, Beginning, Congestion, Control, Declaration, Declared, DescribeAck, Entry, Exit, Nanos, Phase, Plan,
     Rate, Role, Sent, Signals, StartupExit, Step, Trigger, Why, slow_start,
 };
 
-use crate::phases::{Phases, Sequence};
+use crate::phases::Phases;
+#[cfg(feature = "alloc")]
+use crate::phases::Sequence;
 
 /// Reason why phases do not make a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,10 +33,11 @@ pub enum ChainError {
 /// The phases of a connection: start-up schemes, each of which ends, then one scheme that does not.
 ///
 /// `P` is the type of a phase: an enum of schemes, or any type of an out-of-tree scheme. `S` stores the phases:
-/// [`Sequence`] (the default) any number of them, [`Inline`](crate::phases::Inline) a fixed number without allocation.
+/// [`Sequence`](crate::phases::Sequence) (the default, with the feature `alloc`) any number of them,
+/// [`Inline`](crate::phases::Inline) a fixed number without allocation.
 #[derive(Clone, Debug)]
 #[repr(C)]
-pub struct Chain<P, S = Sequence<P>> {
+pub struct Chain<P, #[cfg(feature = "alloc")] S = Sequence<P>, #[cfg(not(feature = "alloc"))] S> {
     // The fields that every ACK touches come first, side by side.
     /// The registers that the phases write and the host obeys.
     pub control: Control,
@@ -59,6 +62,7 @@ pub struct Chain<P, S = Sequence<P>> {
     phase: core::marker::PhantomData<P>,
 }
 
+#[cfg(feature = "alloc")]
 impl<P: Phase + Declared + Clone> Chain<P> {
     /// A chain at rest; [`Chain::start`] begins it.
     ///
@@ -140,13 +144,18 @@ impl<P: Phase + Declared, S: Phases<Phase = P>> Chain<P, S> {
 
     /// Signals that the phases need from a host.
     pub fn needs(&self) -> Signals {
-        (0..self.phases.count()).fold(Signals::NONE, |all, position| all.and(self.declared(position).needs))
+        (0..self.phases.count()).fold(Signals::NONE, |all, position| all.union(self.declared(position).needs))
+    }
+
+    /// Labels of the phases, without that of a phase for idle times only.
+    pub fn labels(&self) -> impl Iterator<Item = &'static str> {
+        (self.begin..self.phases.count()).map(|position| self.declared(position).label)
     }
 
     /// The chain's label: `slow-start+reno`.
+    #[cfg(feature = "alloc")]
     pub fn label(&self) -> String {
-        let labels = (self.begin..self.phases.count()).map(|position| self.declared(position).label);
-        labels.collect::<Vec<_>>().join("+")
+        self.labels().collect::<Vec<_>>().join("+")
     }
 
     /// The connection is about to be opened. Answers the rate to ask the routers for, [`Rate::NONE`] for none.
@@ -173,9 +182,11 @@ impl<P: Phase + Declared, S: Phases<Phase = P>> Chain<P, S> {
     }
 
     /// The size of a full segment changed to `mss` bytes, as in QUIC after path MTU discovery. The host calls this before it
-    /// reports the next event.
+    /// reports the next event. The floor of the window, the loss window and the entry of the next phase follow at once; the
+    /// phase in force learns of the change from `mss` of its events.
     pub fn set_mss(&mut self, mss: u32) {
         self.mss = mss;
+        self.clamp();
     }
 
     /// New data was acknowledged.

@@ -1,5 +1,6 @@
 //! Storage for the phases of a chain.
 
+#[cfg(feature = "alloc")]
 use alloc::vec::Vec;
 
 use firstflight_contract::{Declared, Phase};
@@ -27,6 +28,7 @@ pub trait Phases {
 
 /// Any number of phases. The phase in force is stored inline, beside the registers of the chain, so that an ACK does not
 /// follow a pointer.
+#[cfg(feature = "alloc")]
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Sequence<P> {
@@ -36,6 +38,7 @@ pub struct Sequence<P> {
     phases: Vec<P>,
 }
 
+#[cfg(feature = "alloc")]
 impl<P: Clone> Sequence<P> {
     /// These phases, the first in force; `None` if there are none.
     pub fn new(phases: Vec<P>) -> Option<Self> {
@@ -50,6 +53,7 @@ impl<P: Clone> Sequence<P> {
     }
 }
 
+#[cfg(feature = "alloc")]
 impl<P: Phase + Declared> Phases for Sequence<P> {
     type Phase = P;
 

@@ -1,6 +1,6 @@
-//! Packet-timed rounds, counted once for all schemes: a round ends when data sent after its start is delivered.
+//! Packet-timed round trips, counted once for all schemes. A round ends when data sent after its start is acknowledged.
 
-/// Counts round trips by sequence position (bytes or packets, as the host likes, always growing).
+/// Counter of round trips. A position is a sequence number in bytes or packets, counted without wrapping around.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RoundCounter {
     round: u32,
@@ -8,8 +8,9 @@ pub struct RoundCounter {
 }
 
 impl RoundCounter {
-    /// The cumulative ACK is at `acked`, and `next` is what will be sent next, this ACK not yet having released anything; says
-    /// whether a round began. An ACK for all that was sent before the round's start does not end it: the first ACK beyond does.
+    /// The cumulative ACK is at `acked`; `next` is the position of the next new data, before the host sends in response to
+    /// this ACK. Returns whether a round begins. An ACK of all data sent before the round's start does not end the round; the
+    /// first ACK beyond that data does.
     #[inline]
     pub fn on_ack(&mut self, acked: u64, next: u64) -> bool {
         if acked <= self.end {
@@ -20,7 +21,7 @@ impl RoundCounter {
         true
     }
 
-    /// Rounds begun so far; the first ACK begins the first.
+    /// Number of rounds begun; the first ACK begins the first round.
     pub fn count(&self) -> u32 {
         self.round
     }
@@ -33,8 +34,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_round_begins_with_the_first_ack_for_what_was_sent_after_the_last_ones_start() {
-        // An ACK per packet, each of which releases two: from a window of 4, flights of packets 1..4 | 5..12 | 13..28 | 29..60.
+    fn a_round_begins_with_the_first_ack_of_data_sent_after_the_last_round_began() {
+        // Each packet has an ACK, and each ACK releases two packets: a window of 4 makes the flights of packets
+        // 1..4 | 5..12 | 13..28 | 29..60.
         for window in [1, 2, 3, 4, 10] {
             let mut rounds = RoundCounter::default();
             let mut next = window;
@@ -51,10 +53,10 @@ mod tests {
     }
 
     #[test]
-    fn a_stall_is_no_round() {
+    fn duplicate_acks_begin_no_round() {
         let mut rounds = RoundCounter::default();
         assert!(rounds.on_ack(1, 2));
-        // All that was sent is acknowledged, and again by duplicates: nothing was sent since.
+        // All data is acknowledged, and duplicate ACKs follow: nothing was sent since.
         assert_eq!([2, 2, 2].map(|acked| rounds.on_ack(acked, 2)), [false; 3]);
         assert!(rounds.on_ack(3, 3));
     }

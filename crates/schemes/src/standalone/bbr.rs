@@ -129,7 +129,7 @@ scheme! {
         source: "Cardwell, Cheng, Gunn, Hassas Yeganeh, Jacobson, ACM Queue 14(5), 2016; Linux 6.x tcp_bbr.c",
         summary: "paces at the largest delivery rate of ten rounds, keeps two of its products with the smallest RTT \
                   in flight",
-        needs: Signals::RTT.and(Signals::PACING).and(Signals::RATE),
+        needs: Signals::RTT.union(Signals::PACING).union(Signals::RATE),
     }
 }
 

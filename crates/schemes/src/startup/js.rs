@@ -17,7 +17,7 @@ scheme! {
         role: Role::Startup,
         source: "Yu, Newman 2011, section 3, equation (2)",
         summary: "the fair share at once, paced over the first round trip",
-        needs: Signals::PLAN.and(Signals::PACING),
+        needs: Signals::PLAN.union(Signals::PACING),
     }
 
     pub struct Parameters {

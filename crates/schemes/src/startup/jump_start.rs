@@ -45,7 +45,7 @@ scheme! {
         role: Role::Startup,
         source: "Liu, thesis, section 3.2; Liu, Allman, Jin, Wang, PFLDnet 2007",
         summary: "all queued data paced over the first round trip, half of what arrived after a loss",
-        needs: Signals::PACING.and(Signals::HANDSHAKE),
+        needs: Signals::PACING.union(Signals::HANDSHAKE),
     }
 
     pub struct Parameters {

@@ -17,7 +17,7 @@ scheme! {
         role: Role::Startup,
         source: "Yu, Newman 2011, section 4, equations (2) to (5)",
         summary: "a paced first window that fits before the next drop is due, then slow start up to the fair share",
-        needs: Signals::PLAN.and(Signals::PACING),
+        needs: Signals::PLAN.union(Signals::PACING),
     }
 
     pub struct Parameters {

@@ -43,7 +43,7 @@ scheme! {
         role: Role::Startup,
         source: "RFC 4782",
         summary: "a first window at the rate that every router on the path granted, then slow start",
-        needs: Signals::PACING.and(Signals::HANDSHAKE).and(Signals::GRANT),
+        needs: Signals::PACING.union(Signals::HANDSHAKE).union(Signals::GRANT),
     }
 
     pub struct Parameters {

@@ -17,7 +17,7 @@ scheme! {
         role: Role::Startup,
         source: "Zhang, Qiu, Keshav, NOSSDAV 2000",
         summary: "the first window that completes a transfer of this size soonest, paced, then congestion avoidance",
-        needs: Signals::PLAN.and(Signals::PACING),
+        needs: Signals::PLAN.union(Signals::PACING),
     }
 
     pub struct Parameters {

@@ -42,7 +42,7 @@ scheme! {
         role: Role::Startup,
         source: "Partridge, Rockwell, Allman, Krishnan, Sterbenz, BBN TR-8339; Liu, thesis, section 2.2",
         summary: "after the first round trip an eighth of the BDP that packet pairs show, paced once, then slow start",
-        needs: Signals::PACING.and(Signals::RTT),
+        needs: Signals::PACING.union(Signals::RTT),
     }
 
     pub struct Parameters {

@@ -113,7 +113,7 @@ impl DerefMut for Sender {
 impl Sender {
     /// Signals for schemes that senders of one kind or another offer.
     pub const OFFERED: Signals =
-        <Connection<Rfc> as Rules>::OFFERED.and(<Connection<Linux> as Rules>::OFFERED);
+        <Connection<Rfc> as Rules>::OFFERED.union(<Connection<Linux> as Rules>::OFFERED);
 
     /// A connection that will begin when its application says so.
     pub fn new(stack: Stack, chain: Chain<AnyPhase>, app: App) -> Self {

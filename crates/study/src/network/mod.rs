@@ -27,7 +27,7 @@ use wires::Wires;
 
 /// What schemes may count on in a simulated network: what senders have, and what the network gives them.
 pub const OFFERED: Signals =
-    Sender::OFFERED.and(Signals::SHARED_WINDOW).and(Signals::PLAN).and(Signals::ROUTERS);
+    Sender::OFFERED.union(Signals::SHARED_WINDOW).union(Signals::PLAN).union(Signals::ROUTERS);
 
 /// A run without a duration ends here, whatever is left: a connection whose path is dead retries for ever.
 const LONGEST: Nanos = Nanos::from_secs(4 * 3600);
@@ -168,7 +168,7 @@ fn check(group: &FlowGroup, place: &str) -> Result<(), Refusal> {
             format!("{label} starts over in the middle of a repair, which senders of profile linux cannot");
         return refuse("startup", why);
     }
-    let missing = needs.missing_from(OFFERED);
+    let missing = needs.without(OFFERED);
     if missing != Signals::NONE {
         let names: Vec<_> = missing.names().collect();
         let why = format!("{label} needs {}, which the simulator does not have", names.join(" and "));

@@ -177,8 +177,11 @@ impl Connection<Linux> {
 }
 
 impl Rules for Connection<Linux> {
-    const OFFERED: Signals =
-        Signals::RTT.and(Signals::PACING).and(Signals::SENT).and(Signals::HANDSHAKE).and(Signals::RATE);
+    const OFFERED: Signals = Signals::RTT
+        .union(Signals::PACING)
+        .union(Signals::SENT)
+        .union(Signals::HANDSHAKE)
+        .union(Signals::RATE);
 
     #[inline(always)]
     fn on_next_ack(&mut self, now: u64, ack: u32, port: &mut impl Port) {
@@ -214,7 +217,7 @@ impl Rules for Connection<Linux> {
 
     fn pace(&mut self, now: u64) {
         let (rate, mss, begun) = (self.chain.control.pacing, self.mss, self.stats.sent >= UNPACED);
-        self.pacer.on_sent_making_up(Nanos(now), rate, mss, begun);
+        self.pacer.on_sent_compensating(Nanos(now), rate, mss, begun);
     }
 
     fn on_noted_departure(&mut self, now: u64, segment: u32) {

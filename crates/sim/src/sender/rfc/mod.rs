@@ -103,8 +103,11 @@ impl Connection<Rfc> {
 }
 
 impl Rules for Connection<Rfc> {
-    const OFFERED: Signals =
-        Signals::RTT.and(Signals::PACING).and(Signals::SENT).and(Signals::HANDSHAKE).and(Signals::START_OVER);
+    const OFFERED: Signals = Signals::RTT
+        .union(Signals::PACING)
+        .union(Signals::SENT)
+        .union(Signals::HANDSHAKE)
+        .union(Signals::START_OVER);
 
     #[inline(always)]
     fn on_next_ack(&mut self, now: u64, ack: u32, port: &mut impl Port) {
