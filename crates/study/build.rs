@@ -3,10 +3,15 @@
 
 include!("sources.rs");
 
-/// The crates between a scenario and its results.
-const CRATES: [&str; 8] = ["contract", "host", "schemes", "net", "paths", "scenario", "sim", "study"];
-
 fn main() {
-    let folders = CRATES.map(|name| Path::new("..").join(name).join("src"));
+    println!("cargo:rerun-if-changed=Cargo.toml");
+    let manifest = std::fs::read_to_string("Cargo.toml").expect("the manifest of this crate");
+    let (_, dependencies) = manifest.split_once("\n[dependencies]").expect("dependencies");
+    let dependencies = dependencies.split("\n[").next().expect("a first part").lines();
+    // This crate, and the crates of the workspace that it depends on.
+    let names = dependencies.filter_map(|line| line.strip_prefix("firstflight-")?.split(['.', ' ']).next());
+    let folder = |name: &str| Path::new("..").join(name).join("src");
+    let folders: Vec<PathBuf> = names.chain(["study"]).map(folder).collect();
+    assert!(folders.len() > 5, "{folders:?}: the workspace's crates were not found in the manifest");
     println!("cargo:rustc-env=FIRSTFLIGHT_SOURCES={}", digest_of(&folders));
 }

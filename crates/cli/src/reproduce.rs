@@ -1,4 +1,4 @@
-//! `firstflight reproduce`: the papers' claims, run again and judged.
+//! `firstflight reproduce`: runs the experiments of papers and judges their claims.
 
 use std::path::{Path, PathBuf};
 
@@ -56,7 +56,7 @@ pub(crate) struct Options {
     out: PathBuf,
 }
 
-/// What is asked for.
+/// The selected lines.
 enum What {
     All,
     Paper(String),
@@ -70,7 +70,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     }
     .map_err(Failure::new)?;
     let what = what(&options.what, &library)?;
-    // Everything that is wrong with the files, before anything is written.
+    // Errors in the files come before anything is written.
     definitions(&library).map_err(Failure::new)?;
     let claim = match &what {
         What::Line(id) => library.claim(id),
@@ -128,7 +128,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     print(&(text + "\n" + &places(&written)))
 }
 
-/// The picture of each line.
+/// Writes the picture of each line.
 fn write_picture(out: &Path, rows: &[Judged]) -> Result<Vec<PathBuf>, Failure> {
     let mut images = Folder::open(&out.join(IMAGES))?;
     for row in rows {
@@ -139,7 +139,7 @@ fn write_picture(out: &Path, rows: &[Judged]) -> Result<Vec<PathBuf>, Failure> {
     Ok(images.commit()?)
 }
 
-/// The page that shows everything, what it is made of, and the same as Markdown with pictures.
+/// Writes the HTML page, the results, and the Markdown pages with pictures.
 fn write_pages(
     out: &Path,
     library: &Library,
@@ -161,7 +161,7 @@ fn write_pages(
     Ok(folder.commit()?)
 }
 
-/// What the word on the command line means.
+/// Reads the selection on the command line.
 fn what(word: &str, library: &Library) -> Result<What, Failure> {
     if word == "all" {
         return Ok(What::All);
@@ -181,7 +181,7 @@ fn what(word: &str, library: &Library) -> Result<What, Failure> {
     Err(wrong.nearest(nearest(&word.to_uppercase(), known.iter().copied())).into())
 }
 
-/// What was measured before.
+/// Reads results that were measured before.
 fn read_results(file: &Path) -> Result<Evidence, Failure> {
     let text = std::fs::read_to_string(file)
         .map_err(|error| Failure::new(format!("{}: {error}", file.display())))?;
@@ -259,7 +259,7 @@ fn explained(row: &Judged, library: &Library) -> String {
     }
     row.statements.iter().for_each(|one| out += &checked(one));
     if !row.because.is_empty() {
-        out += "\nWhat shows the cause:\n";
+        out += "\nEvidence for the cause:\n";
         row.because.iter().for_each(|one| out += &checked(one));
     }
     let Some((paper, _)) = library.claim(&row.id) else { return out };

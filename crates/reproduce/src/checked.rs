@@ -1,20 +1,20 @@
-//! A statement held against what was measured, and how it is told.
+//! A statement compared with measured values, and its texts.
 
 use serde::{Deserialize, Serialize};
 
-/// A statement, held against what was measured.
+/// A statement, compared with measured values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Checked {
-    /// The statement.
+    /// Text of the statement.
     pub that: String,
-    /// Which of several readings of the paper it belongs to.
+    /// Reading of the paper that the statement belongs to, if the paper has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reading: Option<String>,
-    /// Whether it holds, here.
+    /// Whether the statement holds.
     pub holds: bool,
-    /// Every point at which it was looked at.
+    /// Result at every point.
     pub points: Vec<PointOf>,
-    /// Why it could not be looked at.
+    /// Error that prevented the comparison.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
@@ -22,34 +22,34 @@ pub struct Checked {
 /// One point of a statement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PointOf {
-    /// Names of the point along the axes left open.
+    /// Names of the point on the open axes.
     pub at: Vec<String>,
-    /// What is expected; `None` in a comparison.
+    /// Expected value; `None` in a comparison.
     pub expected: Option<f64>,
-    /// The sides of it, from left to right: means over the replications.
+    /// Mean over the replications of each side, from left to right.
     pub measured: Vec<Option<f64>>,
-    /// The 95 % interval of the value, or of the difference (for `~` the ratio) of the sides that are worst.
+    /// 95 % interval of the value; in a comparison, of the difference (for `~`, the ratio) of the pair of sides that decides.
     pub ci95: Option<[f64; 2]>,
-    /// What ns-2 gives for the sides, where it can.
+    /// Value of each side in ns-2, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ns2: Option<Vec<Option<f64>>>,
-    /// Whether it holds here.
+    /// Whether the statement holds at this point.
     pub holds: bool,
-    /// Whether its interval leaves open that it does.
+    /// Whether the interval includes both outcomes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub undecided: bool,
 }
 
 impl Checked {
-    /// The statement, whether it holds, and in which reading.
+    /// One sentence: the statement, whether it holds, its reading.
     pub fn headline(&self) -> String {
         let holds = if self.holds { "holds" } else { "does not hold" };
         let reading = self.reading.as_ref().map_or(String::new(), |reading| format!(" (reading: {reading})"));
         format!("`{}` {holds}{reading}.", self.that)
     }
 
-    /// What was measured, in a few words: values where there are few, else at how many points it holds.
-    pub(crate) fn told(&self) -> String {
+    /// The measured values if there are few, else the number of points at which the statement holds.
+    pub(crate) fn summary(&self) -> String {
         if let Some(problem) = &self.problem {
             return problem.clone();
         }
@@ -62,43 +62,45 @@ impl Checked {
         self.points.iter().map(PointOf::here).collect::<Vec<_>>().join(", ")
     }
 
-    /// Where it does not hold.
+    /// One sentence: the points at which the statement does not hold.
     pub(crate) fn failed(&self) -> String {
         if let Some(problem) = &self.problem {
             return format!("\"{}\": {problem}.", self.that);
         }
-        let told = |undecided: bool, verb: &str, note: &str| {
+        let clause = |undecided: bool, verb: &str, note: &str| {
             let those = || self.points.iter().filter(|point| !point.holds && point.undecided == undecided);
             let at: Vec<String> =
                 those().map(|point| point.at.join(", ")).filter(|at| !at.is_empty()).collect();
             let at = if at.is_empty() { String::new() } else { format!(" at {}", at.join("; ")) };
             those().next().map(|_| format!("{verb}{at}{note}"))
         };
-        // A value is near the one expected or is not; an order may also be finer than the interval.
-        let wrong =
-            [told(false, "does not hold", ""), told(true, "is undecided", " (the interval includes both)")];
+        // Only an order can be undecided: the difference may be smaller than the interval.
+        let wrong = [
+            clause(false, "does not hold", ""),
+            clause(true, "is undecided", " (the interval includes both)"),
+        ];
         let wrong: Vec<String> = wrong.into_iter().flatten().collect();
         format!("\"{}\" {}.", self.that, wrong.join(", and "))
     }
 }
 
 impl PointOf {
-    /// What the paper has; empty in a comparison.
+    /// The paper's value as text; empty in a comparison.
     pub fn paper(&self) -> String {
         self.expected.map_or(String::new(), short)
     }
 
-    /// What ns-2 gives; empty where it was not asked.
+    /// The values of ns-2 as text; empty if unknown.
     pub fn ns2(&self) -> String {
         self.ns2.as_deref().map_or(String::new(), sides)
     }
 
-    /// What was measured.
+    /// The measured values as text.
     pub fn here(&self) -> String {
         sides(&self.measured)
     }
 
-    /// The interval.
+    /// The interval as text.
     pub fn interval(&self) -> String {
         self.ci95.map_or(String::new(), |[low, high]| format!("{} to {}", short(low), short(high)))
     }
@@ -113,14 +115,14 @@ impl PointOf {
     }
 }
 
-/// The sides of a statement.
+/// The values of the sides of a statement, joined by colons.
 fn sides(values: &[Option<f64>]) -> String {
     values.iter().map(|value| value.map_or("-".into(), short)).collect::<Vec<_>>().join(" : ")
 }
 
-/// Four significant digits.
+/// `value` with four significant digits.
 pub fn short(value: f64) -> String {
-    // Below what nine decimals show.
+    // Nine decimals would show zeros.
     if value.abs() < 5e-10 {
         return "0".into();
     }
@@ -134,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_told_with_four_digits() {
+    fn numbers_have_four_significant_digits() {
         assert_eq!(
             [84_545.0, 0.232_04, 12.0, 0.0, 1.5e-7].map(short),
             ["84545", "0.232", "12", "0", "0.00000015"]

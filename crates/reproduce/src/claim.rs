@@ -1,4 +1,4 @@
-//! What a paper claims, as statements about what is measured.
+//! Claims of a paper, as statements about metrics.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,68 +8,68 @@ use crate::expression::{Chain, parse};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// The line.
+    /// Id of the line.
     pub id: String,
-    /// What the paper says, where that is clearer than the line itself.
+    /// The paper's statement, where it is clearer than the line itself.
     #[serde(default)]
     pub expected: Option<String>,
-    /// Always told.
+    /// Remark, always printed.
     #[serde(default)]
     pub note: Option<String>,
-    /// Told where it differs: why, as far as `because` shows it.
+    /// Cause of a difference, printed where the claim differs; `because` shows it.
     #[serde(default)]
     pub cause: Option<String>,
-    /// Told where it differs and the cause is not known: what was tried.
+    /// Attempts to find an unknown cause, printed where the claim differs.
     #[serde(default)]
     pub open: Option<String>,
-    /// Why it cannot be checked; then it has no statements.
+    /// Reason why the claim cannot be checked; such a claim has no statements.
     #[serde(default)]
     pub not_checkable: Option<String>,
-    /// What must hold for the claim to match.
+    /// Statements that must hold for the claim to match.
     #[serde(default, rename = "statement")]
     pub statements: Vec<Statement>,
-    /// What must hold for the cause to be shown.
+    /// Statements that must hold for the cause to be shown.
     #[serde(default)]
     pub because: Vec<Statement>,
 }
 
-/// Something that holds or does not.
+/// A statement that holds or does not.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, try_from = "Written")]
 pub struct Statement {
-    /// As it was written.
+    /// Text as written.
     pub text: String,
-    /// The same, read.
+    /// The text, parsed.
     pub that: Chain,
-    /// The values expected, where it is no comparison.
+    /// Expected values; empty in a comparison.
     pub is: Vec<f64>,
-    /// How far from them, or from each other, values may be.
+    /// Tolerance of expected values, or of `~`.
     pub tolerance: Option<Tolerance>,
-    /// At how many points.
+    /// Number of points at which the statement must hold.
     pub holds: Holds,
-    /// Which of several readings of the paper it belongs to.
+    /// Reading of the paper that the statement belongs to, if the paper has several.
     pub reading: Option<String>,
 }
 
-/// How far off is near.
+/// Distance from an expected value that counts as equal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Tolerance {
-    /// As a share of what is expected.
+    /// As a share of the expected value.
     Relative(f64),
-    /// In its unit.
+    /// In the unit of the value.
     Absolute(f64),
 }
 
-/// At how many of its points a statement must hold.
+/// Number of points at which a statement must hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Holds {
-    /// At all.
+    /// All points.
     #[default]
     Everywhere,
-    /// At more than half.
+    /// More than half of the points.
     Mostly,
-    /// At one at least.
+    /// At least one point.
     Somewhere,
 }
 
@@ -98,13 +98,15 @@ impl TryFrom<Written> for Statement {
     fn try_from(written: Written) -> Result<Self, String> {
         let Written { that: text, is, within, by, holds, reading } = written;
         let that = parse(&text)?;
-        // A value without a tolerance is exact; a comparison has none unless it says so.
+        // The default tolerance of a value is zero; a comparison has no default.
         let exact = is.is_some().then_some(Tolerance::Absolute(0.0));
         let tolerance = match (within, by) {
             (Some(share), None) => Some(Tolerance::Relative(share)),
             (None, Some(amount)) => Some(Tolerance::Absolute(amount)),
             (None, None) => exact,
-            (Some(_), Some(_)) => return Err(format!("\"{text}\": either `within` or `by`")),
+            (Some(_), Some(_)) => {
+                return Err(format!("\"{text}\": both `within` and `by`; expected one of them"));
+            }
         };
         let is = match is {
             None => vec![],
@@ -112,8 +114,12 @@ impl TryFrom<Written> for Statement {
             Some(NumberOrNumbers::Several(values)) => values,
         };
         match (is.is_empty(), that.then.is_empty()) {
-            (true, true) => return Err(format!("\"{text}\": a value needs `is`, or a comparison")),
-            (false, false) => return Err(format!("\"{text}\": a comparison has no `is`")),
+            (true, true) => {
+                return Err(format!("\"{text}\": neither `is` nor a comparison; expected one of them"));
+            }
+            (false, false) => {
+                return Err(format!("\"{text}\": both `is` and a comparison; expected one of them"));
+            }
             _ => {}
         }
         Ok(Self { text, that, is, tolerance, holds, reading })
@@ -121,7 +127,7 @@ impl TryFrom<Written> for Statement {
 }
 
 impl Claim {
-    /// The experiments its verdict stands on.
+    /// Names of the experiments that the verdict depends on.
     pub fn experiments(&self) -> Vec<&str> {
         let all = self.statements.iter().chain(&self.because);
         let mut names: Vec<&str> = all.flat_map(|statement| statement.that.experiments()).collect();
@@ -130,11 +136,11 @@ impl Claim {
         names
     }
 
-    /// What is wrong with it, if anything is.
+    /// Checks that the claim has statements, or a reason to have none.
     pub(crate) fn check(&self) -> Result<(), String> {
         match (&self.not_checkable, self.statements.is_empty()) {
-            (Some(_), false) => Err(format!("{}: what is not checkable has no statements", self.id)),
-            (None, true) => Err(format!("{}: a claim needs a statement, or `not_checkable`", self.id)),
+            (Some(_), false) => Err("both `not_checkable` and statements; expected one of them".into()),
+            (None, true) => Err("no statement; expected one, or `not_checkable`".into()),
             _ => Ok(()),
         }
     }

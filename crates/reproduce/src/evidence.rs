@@ -1,4 +1,4 @@
-//! What was measured, and where it comes from: everything a verdict or a page is made of.
+//! Measured values and their provenance: the input of verdicts and pages.
 
 use std::collections::BTreeMap;
 
@@ -10,38 +10,38 @@ use crate::expression::Source;
 /// The results of some or all experiments of all papers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// How they were obtained.
+    /// Version and command that measured them.
     pub provenance: Provenance,
-    /// By the folder of the paper.
+    /// Measurements by the folder of the paper.
     pub papers: BTreeMap<String, Measurements>,
 }
 
-/// How results were obtained.
+/// Version and command that measured results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Provenance {
-    /// The version that ran.
+    /// Version of the program.
     pub version: String,
-    /// What was run.
+    /// Command line.
     pub command: String,
 }
 
 /// The results of one paper's experiments.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measurements {
-    /// By experiment.
+    /// Results by experiment.
     pub experiments: BTreeMap<String, Measured>,
 }
 
 /// The results of one experiment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    /// Hash of all that defines it: the scenarios of its cells, its metrics, its replications.
+    /// Hash of the definition: scenarios of the cells, axes, metrics, replications.
     pub definition: String,
-    /// Runs of every cell.
+    /// Runs per cell.
     pub replications: u32,
-    /// Packets times links of all its runs.
+    /// Packets times links, over all runs.
     pub packet_hops: u64,
-    /// By metric.
+    /// Values by metric.
     pub metrics: BTreeMap<String, Array>,
 }
 

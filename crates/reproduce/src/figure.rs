@@ -1,4 +1,4 @@
-//! Figures and tables of a paper, as they are drawn from what is measured.
+//! Figures and tables of a paper, drawn from measured values.
 
 use std::collections::BTreeMap;
 
@@ -10,26 +10,26 @@ use crate::expression::{Chain, parse};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
-    /// Names its picture.
+    /// Name of the picture.
     pub id: String,
-    /// Where in the paper.
+    /// Place in the paper.
     #[serde(rename = "where")]
     pub place: String,
-    /// What it shows.
+    /// Title.
     pub title: String,
-    /// What must be known to read it.
+    /// Remarks.
     #[serde(default)]
     pub about: String,
-    /// Whether it can be drawn from runs; if not, `about` says why.
+    /// Whether the figure can be drawn from runs; if not, `about` has the reason.
     #[serde(default = "yes")]
     pub shown: bool,
-    /// The axis that is horizontal.
+    /// Name of the horizontal axis.
     #[serde(default)]
     pub x: String,
-    /// Whether that is logarithmic.
+    /// Whether the horizontal axis is logarithmic.
     #[serde(default)]
     pub log_x: bool,
-    /// From top to bottom.
+    /// Panels, from top to bottom.
     #[serde(default, rename = "panel")]
     pub panels: Vec<Panel>,
     /// Points that the paper prints.
@@ -45,25 +45,25 @@ fn yes() -> bool {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Panel {
-    /// What is vertical, with its unit.
+    /// Vertical quantity, with its unit.
     pub y: String,
-    /// What is drawn.
+    /// Expression that is drawn.
     pub show: Shown,
     /// Whether the vertical axis is logarithmic.
     #[serde(default)]
     pub log_y: bool,
 }
 
-/// Points as printed.
+/// Points printed in the paper.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Printed {
-    /// In which panel, the first being 0.
+    /// Index of the panel, from 0.
     #[serde(default)]
     pub panel: usize,
-    /// Of which line.
+    /// Name of the line.
     pub line: String,
-    /// The points.
+    /// Points: horizontal and vertical value.
     pub points: Vec<[f64; 2]>,
 }
 
@@ -71,32 +71,32 @@ pub struct Printed {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
-    /// Its name.
+    /// Name of the table.
     pub id: String,
-    /// Where in the paper.
+    /// Place in the paper.
     #[serde(rename = "where")]
     pub place: String,
-    /// What it shows.
+    /// Title.
     pub title: String,
-    /// What must be known to read it.
+    /// Remarks.
     #[serde(default)]
     pub about: String,
-    /// Whether it can be made from runs; if not, `about` says why.
+    /// Whether the table can be made from runs; if not, `about` has the reason.
     #[serde(default = "yes")]
     pub shown: bool,
-    /// The axis whose points are rows; without it, one row.
+    /// Axis whose points are rows; empty for one row.
     #[serde(default)]
     pub rows: String,
-    /// The axis whose points are columns.
+    /// Axis whose points are columns; empty for one column.
     #[serde(default)]
     pub columns: String,
-    /// What it shows.
+    /// Expression that is shown.
     #[serde(default)]
     pub show: Option<Shown>,
     /// Decimals.
     #[serde(default = "one")]
     pub digits: usize,
-    /// By row, what the paper prints; not a number where it prints nothing.
+    /// Values printed in the paper, by row; not a number where the paper prints nothing.
     #[serde(default)]
     pub printed: BTreeMap<String, Vec<f64>>,
 }
@@ -109,9 +109,9 @@ fn one() -> usize {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Shown {
-    /// As it was written.
+    /// Text as written.
     pub text: String,
-    /// The same, read; it is no comparison.
+    /// The text, parsed; not a comparison.
     pub chain: Chain,
 }
 

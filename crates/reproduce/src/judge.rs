@@ -1,4 +1,4 @@
-//! Compares what papers claim with what was measured.
+//! Compares the claims of papers with measured values.
 
 use std::collections::BTreeMap;
 
@@ -13,20 +13,20 @@ use crate::expression::{Label, Reading, Relation, Source, find};
 use crate::library::{Library, Ns2, Paper};
 use crate::number::rounded;
 
-/// How a claim fares.
+/// Result of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// What is measured is what the paper says.
+    /// The measured values are those of the paper.
     Matches,
-    /// It is not.
+    /// The measured values differ from those of the paper.
     Differs,
-    /// It cannot be told.
+    /// The claim cannot be checked, or was not run.
     NotCheckable,
 }
 
 impl Verdict {
-    /// As it is printed.
+    /// The verdict as printed.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Matches => "matches",
@@ -39,32 +39,32 @@ impl Verdict {
 /// The verdict on one line of the target list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judged {
-    /// The line.
+    /// Id of the line.
     pub id: String,
-    /// Whose: `AS`.
+    /// Key of the paper: `AS`.
     pub paper: String,
-    /// Figure, table or section.
+    /// Figure, table or section of the paper.
     #[serde(rename = "where")]
     pub place: String,
-    /// What the paper says.
+    /// Value or statement in the paper.
     pub expected: String,
-    /// What was measured; empty if nothing was.
+    /// Measured values; empty if nothing was measured.
     pub measured: String,
-    /// How it fares.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Why it differs or cannot be checked, and what else must be known.
+    /// Reason of a difference or of a claim that cannot be checked, and remarks.
     pub why: String,
-    /// The line's kind.
+    /// Kind of the line.
     pub kind: String,
-    /// What was looked at.
+    /// Statements of the claim.
     pub statements: Vec<Checked>,
-    /// What shows the cause of a difference.
+    /// Statements that show the cause of a difference.
     pub because: Vec<Checked>,
-    /// The experiments it stands on.
+    /// Names of the experiments that the verdict depends on.
     pub experiments: Vec<String>,
 }
 
-/// What ns-2 gives, in the form of what was measured.
+/// Values of ns-2, in the form of measured values.
 struct Other {
     values: BTreeMap<(String, String), Array>,
 }
@@ -77,17 +77,17 @@ impl Source for Other {
     }
 }
 
-/// Everything measured of a paper, and what ns-2 gives for it.
+/// The measured values of a paper, and those of ns-2.
 pub struct Bench<'a> {
     ours: &'a Measurements,
     ns2: Other,
 }
 
 impl<'a> Bench<'a> {
-    /// Of a paper's measurements.
+    /// Joins the measurements of a paper with its values of ns-2.
     ///
     /// # Errors
-    /// If what ns-2 gave does not fit an experiment.
+    /// If a value of ns-2 does not fit an experiment.
     pub fn of(paper: &Paper, ours: &'a Measurements) -> Result<Self, String> {
         let mut values = BTreeMap::new();
         for given in &paper.ns2 {
@@ -95,7 +95,7 @@ impl<'a> Bench<'a> {
                 .what
                 .split_once('.')
                 .ok_or_else(|| format!("ns2: {}: expected experiment.metric", given.what))?;
-            // What was not run has no place for it.
+            // An experiment that was not run has no array to fill.
             let Ok(array) = ours.metric(experiment, metric) else { continue };
             let slot = values.entry((experiment.to_owned(), metric.to_owned())).or_insert_with(|| Array {
                 axes: array.axes.clone(),
@@ -107,19 +107,19 @@ impl<'a> Bench<'a> {
         Ok(Self { ours, ns2: Other { values } })
     }
 
-    /// Values here.
+    /// Evaluates expressions over the measured values.
     pub fn ours(&self) -> Reading<'_, Measurements> {
         Reading::of(self.ours)
     }
 
-    /// Values of an expression in ns-2, where all of them are known somewhere.
+    /// Values of an expression in ns-2; `None` if ns-2 has none.
     pub fn ns2(&self, expression: &crate::expression::Expression) -> Option<Array> {
         let array = Reading::of(&self.ns2).evaluate(expression).ok()?;
         array.values.iter().any(|value| !value.is_nan()).then_some(array)
     }
 }
 
-/// Puts given values at their points.
+/// Puts values of ns-2 at their points.
 fn fill(slot: &mut Array, given: &Ns2) -> Result<(), String> {
     let fixed: Vec<(usize, usize)> =
         given.at.iter().map(|at| find(slot, &Label::read(at))).collect::<Result<_, _>>()?;
@@ -136,11 +136,11 @@ fn fill(slot: &mut Array, given: &Ns2) -> Result<(), String> {
     Ok(())
 }
 
-/// Of a line that no claim speaks of.
+/// Reason of a line without a claim.
 const NO_CLAIM: &str = "No claim of the papers' files speaks of it.";
 
-/// The verdict on every line of the target list, in its order. What needs an experiment that was not run is not
-/// checkable, with `not_run` as the reason.
+/// The verdict on every line of the target list, in the order of the list. A line that needs an experiment that was not run
+/// is not checkable; `not_run` is the reason.
 pub fn judge(library: &Library, evidence: &crate::evidence::Evidence, not_run: &str) -> Vec<Judged> {
     let nothing = Measurements::default();
     let benches: BTreeMap<&str, Result<Bench<'_>, String>> = library
@@ -225,11 +225,11 @@ fn decide(judged: &mut Judged, claim: &Claim, bench: &Bench<'_>) {
     judged.why = why.join(" ");
 }
 
-/// What all statements found: one after the other if they are few, else how many hold.
+/// Summary of the statements: the values of few statements, else the number that hold.
 fn summed_up(statements: &[Checked]) -> String {
     const FEW: usize = 5;
     if statements.len() <= FEW {
-        return statements.iter().map(Checked::told).collect::<Vec<_>>().join("; ");
+        return statements.iter().map(Checked::summary).collect::<Vec<_>>().join("; ");
     }
     let held = statements.iter().filter(|one| one.holds).count();
     let points: usize = statements.iter().map(|one| one.points.len()).sum();
@@ -263,7 +263,7 @@ fn check(statement: &Statement, bench: &Bench<'_>) -> Checked {
     checked
 }
 
-/// Values against those expected.
+/// Compares values with the expected ones.
 fn values(statement: &Statement, bench: &Bench<'_>) -> Result<Vec<PointOf>, String> {
     let array = bench.ours().evaluate(&statement.that.first)?;
     let ns2 = bench.ns2(&statement.that.first);
@@ -304,11 +304,11 @@ fn finite(value: f64) -> Option<f64> {
     value.is_finite().then(|| rounded(value))
 }
 
-/// Sides against each other.
+/// Compares the sides of a statement with each other.
 fn compare(statement: &Statement, bench: &Bench<'_>) -> Result<Vec<PointOf>, String> {
     let sides: Vec<Array> =
         statement.that.sides().map(|side| bench.ours().evaluate(side)).collect::<Result<_, _>>()?;
-    // Every side along all axes that any has.
+    // Every side is repeated along the axes that only other sides have.
     let zero = sides.iter().try_fold(Array::number(0.0), |sum, side| sum.with(side, |_, _| 0.0))?;
     let spread = |array: &Array| zero.with(array, |_, value| value);
     let sides: Vec<Array> = sides.iter().map(spread).collect::<Result<_, _>>()?;
@@ -336,7 +336,7 @@ fn compare(statement: &Statement, bench: &Bench<'_>) -> Result<Vec<PointOf>, Str
                 Relation::Above | Relation::Below => of(|a, b| a - b),
             };
             let [low, high] = ci95.unwrap_or([mean, mean]);
-            // Where it may lie, beyond which it is contradicted.
+            // Range in which the difference, or the ratio, satisfies the relation.
             let (from, to) = match (relation, statement.tolerance) {
                 (Relation::Above, _) => (0.0_f64.next_up(), f64::INFINITY),
                 (Relation::Below, _) => (f64::NEG_INFINITY, 0.0_f64.next_down()),
@@ -349,7 +349,7 @@ fn compare(statement: &Statement, bench: &Bench<'_>) -> Result<Vec<PointOf>, Str
                 worst =
                     ci95.map(|ends| ends.map(rounded)).filter(|ends| ends.iter().all(|end| end.is_finite()));
             }
-            // What contradicts one pair decides for all.
+            // One contradicted pair contradicts the chain.
             undecided = if holds { open } else { undecided && (good || open) };
             holds &= good;
         }
@@ -394,8 +394,8 @@ mod tests {
     }
 
     #[test]
-    fn an_order_holds_where_the_interval_of_the_paired_difference_excludes_zero() {
-        // Differences 1, 3, 2, 2: mean 2, deviation 0.816; t(3) = 3.182, so 2 +- 1.30. That either varies by ten does
+    fn an_order_holds_if_the_interval_of_the_paired_difference_excludes_zero() {
+        // Differences 1, 3, 2, 2: mean 2, deviation 0.816; t(3) = 3.182, so 2 +- 1.30. The spread of either side, ten, does
         // not matter.
         let paired = measured([10., 20., 30., 20.], [11., 23., 32., 22.]);
         assert!(holds(&paired, "that = \"e.m[JS] > e.m[Reno]\""));
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn near_holds_where_the_whole_interval_of_the_ratio_is_near() {
+    fn near_holds_if_the_interval_of_the_ratio_is_within_the_tolerance() {
         // Ratios 1.01, 0.99, 1.01, 0.99: mean 1, deviation 0.0115: 1 +- 0.018.
         let near = measured([100.; 4], [101., 99., 101., 99.]);
         assert!(holds(&near, "that = \"e.m[JS] ~ e.m[Reno]\"\nwithin = 0.02"));
@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_holds_nowhere() {
+    fn a_statement_about_a_missing_value_does_not_hold() {
         let nothing = measured([1.; 4], [f64::NAN; 4]);
         for statement in
             ["that = \"e.m[JS] > 0\"", "that = \"e.m[JS] < 9\"", "that = \"e.m[JS]\"\nis = 1\nwithin = 9"]
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn somewhere_and_mostly_count_points() {
+    fn somewhere_needs_one_point_and_mostly_more_than_half() {
         let apart = measured([1., 1., 1., 1.], [3., 3., 3., 3.]);
         assert!(!holds(&apart, "that = \"e.m > 2\""));
         assert!(holds(&apart, "that = \"e.m > 2\"\nholds = \"somewhere\""));

@@ -1,4 +1,4 @@
-//! The papers, read from the folder that is built in or from another of the same form.
+//! Reader of papers: those built in, or those of a folder of the same form.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,10 +15,10 @@ use crate::target::{self, Target};
 
 static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../papers");
 
-/// Every paper.
+/// All papers, and the target list.
 #[derive(Clone, Debug)]
 pub struct Library {
-    /// In the order of their folders' names.
+    /// Papers, in the order of their folders' names.
     pub papers: Vec<Paper>,
     /// The target list.
     pub targets: Vec<Target>,
@@ -27,23 +27,23 @@ pub struct Library {
 /// One paper.
 #[derive(Clone, Debug)]
 pub struct Paper {
-    /// Its folder.
+    /// Name of its folder.
     pub folder: String,
-    /// What it is.
+    /// Title, authors, year.
     pub about: About,
-    /// What is written by hand about its reproduction, in Markdown: the files `README*.md`, joined.
+    /// Notes on the reproduction, in Markdown: the files `README*.md`, joined.
     pub text: String,
     /// Scenario texts by file name.
     pub scenarios: BTreeMap<String, String>,
     /// Experiments by name.
     pub experiments: BTreeMap<String, Experiment>,
-    /// Its claims, in the order of its files.
+    /// Claims, in the order of the files.
     pub claims: Vec<Claim>,
-    /// Its figures.
+    /// Figures.
     pub figures: Vec<Figure>,
-    /// Its tables.
+    /// Tables.
     pub tables: Vec<Table>,
-    /// What ns-2 gives.
+    /// Values that ns-2 measures.
     pub ns2: Vec<Ns2>,
 }
 
@@ -51,21 +51,21 @@ pub struct Paper {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct About {
-    /// Its short name: `AS`.
+    /// Short name: `AS`.
     pub key: String,
-    /// Its title.
+    /// Title.
     pub title: String,
-    /// Its authors.
+    /// Authors.
     pub authors: String,
-    /// When it appeared.
+    /// Year of publication.
     pub year: u32,
-    /// Where it appeared.
+    /// Conference, journal or university.
     pub venue: String,
-    /// What it is about, in a sentence.
+    /// Subject, in one sentence.
     pub about: String,
 }
 
-/// A `[[measured]]` of `ns2.toml`: what another simulator gives for a metric.
+/// A `[[measured]]` of `ns2.toml`: values of a metric in ns-2.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ns2 {
@@ -74,11 +74,11 @@ pub struct Ns2 {
     /// Points of all axes but one, or of all.
     #[serde(default)]
     pub at: Vec<String>,
-    /// Along the axis left open, or one value.
+    /// Values along the open axis, or one value.
     pub values: Vec<f64>,
-    /// How it was obtained.
+    /// Command that measured the values.
     pub command: String,
-    /// What must be known of it.
+    /// Remarks.
     #[serde(default)]
     pub about: String,
 }
@@ -110,7 +110,7 @@ impl Library {
     /// The papers that are built in.
     ///
     /// # Errors
-    /// None, as tests hold; the first thing wrong.
+    /// The first error in a file; tests hold that there is none.
     pub fn built_in() -> Result<Self, PaperError> {
         let mut files = BTreeMap::new();
         collect(&BUILT_IN, &mut files);
@@ -120,17 +120,17 @@ impl Library {
     /// The papers in a folder of the same form.
     ///
     /// # Errors
-    /// If a file cannot be read, or the first thing wrong in one.
+    /// If a file cannot be read, or the first error in a file.
     pub fn open(folder: &Path) -> Result<Self, PaperError> {
         let mut files = BTreeMap::new();
         read_folder(folder, folder, &mut files)?;
         Self::of(&files)
     }
 
-    /// From texts by path.
+    /// Reads papers from texts, by path.
     fn of(files: &BTreeMap<String, String>) -> Result<Self, PaperError> {
         let list = "targets.psv";
-        let text = files.get(list).ok_or_else(|| PaperError::new(list, "there is no such file"))?;
+        let text = files.get(list).ok_or_else(|| PaperError::new(list, "no such file"))?;
         let targets = target::parse(text, list)?;
         let folders = files.keys().filter_map(|path| path.strip_suffix("/paper.toml"));
         let papers: Vec<Paper> = folders.map(|folder| paper(folder, files)).collect::<Result<_, _>>()?;
@@ -139,13 +139,13 @@ impl Library {
         Ok(library)
     }
 
-    /// The claim of a line of the target list, and its paper.
+    /// The claim of a line of the target list, with its paper.
     pub fn claim(&self, id: &str) -> Option<(&Paper, &Claim)> {
         let of = |paper: &'_ Paper| paper.claims.iter().position(|claim| claim.id == id);
         self.papers.iter().find_map(|paper| of(paper).map(|index| (paper, &paper.claims[index])))
     }
 
-    /// Every claim has a line of its own.
+    /// Checks that every claim has a line of its own, and that its experiments exist.
     fn check(&self) -> Result<(), PaperError> {
         for target in &self.targets {
             let count = self
@@ -155,26 +155,26 @@ impl Library {
                 .filter(|claim| claim.id == target.id)
                 .count();
             if count > 1 {
-                return Err(PaperError::new(
-                    "targets.psv",
-                    format!("{} has {count} claims; expected 1", target.id),
-                ));
+                let place = format!("targets.psv: {}", target.id);
+                return Err(PaperError::new(place, format!("{count} claims")).expecting("1"));
             }
         }
         for paper in &self.papers {
             let file = format!("{}/claims.toml", paper.folder);
             for claim in &paper.claims {
-                claim.check().map_err(|why| PaperError::new(&file, why))?;
-                if !self.targets.iter().any(|target| target.id == claim.id) {
-                    return Err(PaperError::new(&file, format!("{} is no line of targets.psv", claim.id)));
+                let place = format!("{file}: {}", claim.id);
+                claim.check().map_err(|why| PaperError::new(&place, why))?;
+                let mut ids = self.targets.iter().map(|target| target.id.as_str());
+                if !ids.clone().any(|id| id == claim.id) {
+                    let error = PaperError::new(place, "no line of targets.psv has this id");
+                    return Err(error.near(&claim.id, ids.by_ref()));
                 }
                 for name in claim.experiments() {
                     if !paper.experiments.contains_key(name) {
                         let known: Vec<&str> = paper.experiments.keys().map(String::as_str).collect();
-                        let known = known.join(", ");
-                        let why =
-                            format!("{}: there is no experiment \"{name}\"; there are {known}", claim.id);
-                        return Err(PaperError::new(&file, why));
+                        return Err(PaperError::new(place, format!("there is no experiment \"{name}\""))
+                            .expecting(known.join(", "))
+                            .near(name, known));
                     }
                 }
             }
@@ -246,7 +246,7 @@ fn paper(folder: &str, files: &BTreeMap<String, String>) -> Result<Paper, PaperE
             None => {}
         }
     }
-    // README.md before README-exp.md, though "-" sorts before ".".
+    // Shorter names first: README.md comes before README-exp.md, although "-" sorts before ".".
     let mut texts: Vec<&String> = files
         .keys()
         .filter(|path| path.starts_with(&format!("{prefix}README")) && path.ends_with(".md"))
@@ -264,9 +264,9 @@ fn is(name: &str, stem: &str) -> bool {
 }
 
 fn read<T: DeserializeOwned>(files: &BTreeMap<String, String>, path: &str) -> Result<T, PaperError> {
-    let text = files.get(path).ok_or_else(|| PaperError::new(path, "there is no such file"))?;
+    let text = files.get(path).ok_or_else(|| PaperError::new(path, "no such file"))?;
     toml::from_str(text).map_err(|error| {
         let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
-        PaperError::new(path, format!("line {line}: {}", error.message()))
+        PaperError::new(format!("{path}:{line}"), error.message())
     })
 }

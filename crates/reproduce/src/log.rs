@@ -1,14 +1,14 @@
-//! The study of a server's log that is made up: what it is made of, and what is measured of it.
+//! Experiments on a synthetic access log: its settings and its analysis.
 
 use firstflight_accesslog::{Analysis, Grouping, Synthetic, analyse};
 use firstflight_contract::Nanos;
 use firstflight_scenario::quantity::parse_time;
 use serde::Deserialize;
 
-/// A log, and how it is looked at.
+/// Settings of a log, and of its analysis.
 #[derive(Clone, Debug)]
 pub(crate) struct SyntheticLog {
-    made_of: Synthetic,
+    settings: Synthetic,
     windows: Vec<Nanos>,
     prefix: u8,
 }
@@ -37,19 +37,19 @@ struct Think {
 }
 
 impl SyntheticLog {
-    /// From a table.
+    /// Reads the settings from a table.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The first invalid setting.
     pub(crate) fn read(table: toml::Table) -> Result<Self, String> {
         let written: Written =
             table.try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
         if !written.synthetic {
-            return Err("synthetic = false: logs of real servers are not here".into());
+            return Err("synthetic = false: real logs are not supported; expected true".into());
         }
         let time = |text: &String| parse_time(text).map_err(|error| format!("\"{text}\": {error}"));
         Ok(Self {
-            made_of: Synthetic {
+            settings: Synthetic {
                 seed: written.seed,
                 duration: time(&written.duration)?,
                 networks: written.networks,
@@ -66,15 +66,15 @@ impl SyntheticLog {
     }
 
     pub(crate) fn seed(&self) -> u64 {
-        self.made_of.seed
+        self.settings.seed
     }
 
-    /// The log under a seed, looked at.
+    /// Generates the log of a seed and analyses it.
     ///
     /// # Errors
-    /// If it cannot be made, or is too short.
+    /// If a setting is out of range, or the log is too short.
     pub(crate) fn study(&self, seed: u64) -> Result<Analysis, String> {
-        let log = Synthetic { seed, ..self.made_of.clone() }.log().map_err(|error| error.to_string())?;
+        let log = Synthetic { seed, ..self.settings.clone() }.log().map_err(|error| error.to_string())?;
         analyse(log, &self.windows, &Grouping::bits(self.prefix, 48)).map_err(|error| error.to_string())
     }
 }

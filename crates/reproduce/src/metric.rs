@@ -1,4 +1,4 @@
-//! What is measured in a run.
+//! Metrics: numbers measured in a run.
 
 mod flows;
 mod links;
@@ -19,42 +19,42 @@ use crate::observe::Registers;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Metric {
-    /// What it is, with its unit, for plots.
+    /// Title with the unit, for plots.
     pub title: String,
-    /// Groups or flows it is of; without it, all.
+    /// Groups or flows; all if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<Names>,
-    /// What is taken of each.
+    /// Quantity that is taken of each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub take: Option<Take>,
-    /// How the values of all flows become one.
+    /// Function that combines the values of all flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<Over>,
-    /// Only the beginning of each flow; several are an axis.
+    /// Time since each flow's start that counts; several times are an axis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<Names>,
-    /// Only this part of the run.
+    /// Part of the run that counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub between: Option<[String; 2]>,
-    /// Of a connection with several rounds, those from this one, the first being 1.
+    /// First round that counts, of a connection with several, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_round: Option<usize>,
-    /// Only such flows.
+    /// Flows that count.
     #[serde(default, rename = "where", skip_serializing_if = "Filter::is_none")]
     pub filter: Filter,
-    /// Over time: one value for each such interval.
+    /// Interval of values over time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<String>,
-    /// Over time: up to here in place of the run's end.
+    /// End of values over time, in place of the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
-    /// The one flow whose registers are taken.
+    /// Flow whose registers are taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<String>,
-    /// The link it is of; `*` is all of them.
+    /// Link; `*` for all links.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
-    /// A parameter of a scheme of the first of `flows`.
+    /// Parameter of a scheme of the first of `flows`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameter: Option<String>,
 }
@@ -63,14 +63,14 @@ pub struct Metric {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Names {
-    /// One.
+    /// One name.
     One(String),
-    /// Several.
+    /// Several names.
     Several(Vec<String>),
 }
 
 impl Names {
-    /// Whether a flow is one of them, or of one of the groups.
+    /// Whether a flow has one of the names, or is in a group that has.
     fn include(&self, flow: &str) -> bool {
         let is = |name: &String| {
             flow.strip_prefix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
@@ -90,23 +90,23 @@ impl Names {
     }
 }
 
-/// Which flows count.
+/// Selection of flows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Filter {
-    /// Larger than so many packets.
+    /// Flows larger than this number of packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_above: Option<String>,
-    /// Smaller than so many packets.
+    /// Flows smaller than this number of packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_below: Option<String>,
-    /// Whether the network dropped none of their packets.
+    /// `true` for flows without a drop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lossless: Option<bool>,
-    /// Whether the network dropped some of their packets.
+    /// `true` for flows with a drop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lossy: Option<bool>,
-    /// Whether they finished.
+    /// `true` for flows that finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished: Option<bool>,
 }
@@ -117,7 +117,7 @@ impl Filter {
     }
 }
 
-/// What is taken.
+/// Measured quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "docs/papers.md has the table of them")]
@@ -171,7 +171,7 @@ pub enum Take {
     Missed,
 }
 
-/// How values of flows become one.
+/// Function that combines values of flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "docs/papers.md has the table of them")]
@@ -193,36 +193,36 @@ pub enum Over {
     First,
 }
 
-/// What a metric is computed from.
+/// Input of a metric.
 pub(crate) enum Kind {
-    /// The scenario: nothing is run.
+    /// The scenario; nothing is run.
     Scenario,
-    /// Flows, at the end.
+    /// Results of flows.
     Flows,
-    /// Flows, over time, from what was delivered.
+    /// Deliveries of flows over time.
     Rates,
-    /// One flow's registers, over time.
+    /// Registers of one flow over time.
     Registers,
-    /// Links.
+    /// Results of links.
     Links,
-    /// A log.
+    /// An access log.
     Log,
 }
 
-/// One run, as far as metrics look at it.
+/// The inputs of metrics from one run.
 pub(crate) struct Ran<'a> {
     pub(crate) scenario: &'a Scenario,
-    /// Not there if every metric is of the scenario alone.
+    /// `None` if every metric is read from the scenario.
     pub(crate) result: Option<&'a RunResult>,
-    /// When its links were read.
+    /// Times at which links were read.
     pub(crate) read_at: &'a [Nanos],
     pub(crate) registers: &'a Registers,
 }
 
-/// What one run gives: one value, or values along an axis of the metric's own.
+/// Value of a metric in one run, or values along the metric's own axis.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Measured {
-    /// Name and places of the axis.
+    /// Name and positions of the axis.
     pub(crate) axis: Option<(&'static str, Vec<f64>)>,
     pub(crate) values: Vec<f64>,
 }
@@ -234,16 +234,16 @@ impl Measured {
 }
 
 impl Metric {
-    /// What it is computed from.
+    /// Input of the metric.
     ///
     /// # Errors
-    /// If its keys do not go together.
+    /// If a key is missing or invalid, or excludes another one.
     pub(crate) fn kind(&self) -> Result<Kind, String> {
         if self.parameter.is_some() {
             return if self.take.is_none() {
                 Ok(Kind::Scenario)
             } else {
-                Err("either `parameter` or `take`".into())
+                Err("both `parameter` and `take`; expected one of them".into())
             };
         }
         let Some(take) = self.take else { return Err("`take` is missing".into()) };
@@ -295,12 +295,12 @@ impl Metric {
         let within = self.within.iter().flat_map(Names::all);
         times.chain(within).try_for_each(|text| seconds(text).map(|_| ()))?;
         if self.every.as_deref().map(seconds).transpose()?.is_some_and(|every| every < 1e-3) {
-            return Err("`every` is at least 1 ms".into());
+            return Err("`every` is too short; expected at least 1 ms".into());
         }
         Ok(kind)
     }
 
-    /// The link that must be read on the way for it, and when.
+    /// Link that the host must read during the run, and the times.
     pub(crate) fn readings(&self, scenario: &Scenario) -> Option<(&str, Vec<Nanos>)> {
         let link = self.link.as_deref()?;
         let time = |text: &String| parse_time(text).ok();
@@ -315,10 +315,10 @@ impl Metric {
         Some((link, times))
     }
 
-    /// Its value in one run.
+    /// Measures the metric in one run.
     ///
     /// # Errors
-    /// If the scenario has not what it speaks of.
+    /// If the run has no such flow, link or time.
     pub(crate) fn measure(&self, ran: &Ran<'_>) -> Result<Measured, String> {
         match self.kind()? {
             Kind::Scenario => scenario::measure(self, ran.scenario),
@@ -326,16 +326,16 @@ impl Metric {
             Kind::Rates => time::rates(self, ran.scenario, run_of(ran)?),
             Kind::Registers => time::registers(self, run_of(ran)?, ran.registers),
             Kind::Links => links::measure(self, ran),
-            Kind::Log => Err("it is taken of a log, and this is a scenario".into()),
+            Kind::Log => Err("a metric of logs; expected one of scenarios".into()),
         }
     }
 }
 
 impl Metric {
-    /// Its values in the study of a log, along the windows.
+    /// Measures the metric in the analysis of a log, along the windows.
     ///
     /// # Errors
-    /// If it is not taken of logs.
+    /// If the metric is not one of logs.
     pub(crate) fn of_log(&self, analysis: &Analysis) -> Result<Measured, String> {
         let value = |window: &WindowShare| match self.take {
             Some(Take::Seen) => Ok(window.seen),
@@ -343,7 +343,7 @@ impl Metric {
             Some(Take::HeldMax) => Ok(f64::from(window.held_max)),
             Some(Take::Wrong) => Ok(window.wrong.unwrap_or(f64::NAN)),
             Some(Take::Missed) => Ok(window.missed.unwrap_or(f64::NAN)),
-            _ => Err("it is not taken of a log".to_owned()),
+            _ => Err("not a metric of logs".to_owned()),
         };
         let values = analysis.windows.iter().map(value).collect::<Result<_, _>>()?;
         let windows = analysis.windows.iter().map(|window| window.window_s).collect();
@@ -355,7 +355,7 @@ fn run_of<'a>(ran: &Ran<'a>) -> Result<&'a RunResult, String> {
     ran.result.ok_or_else(|| "nothing was run".into())
 }
 
-/// A time of the scenario format, in seconds.
+/// Seconds of a time of the scenario format.
 fn seconds(text: &str) -> Result<f64, String> {
     parse_time(text).map(Seconds::as_secs_f64).map_err(|error| format!("\"{text}\": {error}"))
 }

@@ -1,21 +1,21 @@
-//! The target list: every number and every order that the papers state, one line each.
+//! The target list: every number, order and claim of the papers, one line each.
 
 use crate::PaperError;
 
 /// A line of `targets.psv`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// Its stable name: `AS-01`.
+    /// Stable name: `AS-01`.
     pub id: String,
-    /// Whose: `AS`.
+    /// Key of the paper: `AS`.
     pub paper: String,
-    /// Figure, table or section.
+    /// Figure, table or section of the paper.
     pub place: String,
-    /// Under which conditions.
+    /// Conditions.
     pub scenario: String,
-    /// What is measured.
+    /// Measured quantity.
     pub metric: String,
-    /// What the paper says of it.
+    /// Value or statement in the paper.
     pub value: String,
     /// `exact`, `approx`, `claim`, `order`, `qual`, `conflict`, `config` or `n/a`.
     pub kind: String,
@@ -24,19 +24,18 @@ pub struct Target {
 /// Reads the list.
 ///
 /// # Errors
-/// If a line has not seven fields, or an id comes twice.
+/// If a line does not have seven fields, or two lines have the same id.
 pub fn parse(text: &str, file: &str) -> Result<Vec<Target>, PaperError> {
     let mut targets: Vec<Target> = vec![];
     for (index, line) in text.lines().enumerate().skip(1).filter(|(_, line)| !line.trim().is_empty()) {
         let fields: Vec<&str> = line.split('|').collect();
         let [id, paper, place, scenario, metric, value, kind] = fields[..] else {
-            return Err(PaperError::new(
-                file,
-                format!("line {}: {} fields; expected 7", index + 1, fields.len()),
-            ));
+            let problem = format!("{} fields", fields.len());
+            return Err(PaperError::new(format!("{file}:{}", index + 1), problem).expecting("7"));
         };
         if targets.iter().any(|known| known.id == id) {
-            return Err(PaperError::new(file, format!("line {}: {id} comes twice", index + 1)));
+            let problem = format!("{id} is listed twice");
+            return Err(PaperError::new(format!("{file}:{}", index + 1), problem));
         }
         let [id, paper, place, scenario, metric, value, kind] =
             [id, paper, place, scenario, metric, value, kind].map(str::to_owned);

@@ -1,4 +1,4 @@
-//! One line of the target list as a picture: what was measured at every point of its statements, what was expected.
+//! The picture of a line of the target list: measured and expected values at the points of its statements.
 
 use firstflight_reproduce::checked::{Checked, PointOf};
 use firstflight_reproduce::judge::Judged;
@@ -6,9 +6,9 @@ use firstflight_reproduce::judge::Judged;
 use crate::figure::{Axis, Course, Figure, Mark, Panel, Point, Shape, Spacing, Stroke, Tone};
 
 const HEIGHT: u32 = 200;
-/// Statements drawn; a line has rarely more.
+/// Most statements that are drawn; few lines have more.
 const MOST: usize = 6;
-/// Of the sides of a comparison, from left to right.
+/// Colours of the sides of a comparison, from left to right.
 const TONES: [Tone; 6] = [Tone::Blue, Tone::Orange, Tone::Green, Tone::Magenta, Tone::Ochre, Tone::Violet];
 
 /// The picture of a line; `None` if nothing was measured for it.
@@ -27,12 +27,12 @@ pub fn picture_of(row: &Judged) -> Option<String> {
     let title = if numbered { "at" } else { "point, in the order of the table" };
     let x = Axis { title: title.into(), range: None, spacing: Spacing::Linear };
     let subtitle = format!("{}; the paper: {}", row.verdict.word(), row.expected);
-    // As much as fits above the figure.
+    // Longer text would not fit above the figure.
     let subtitle = subtitle.chars().take(100).collect();
     Some(Figure { title: format!("{} ({})", row.id, row.place), subtitle, x, panels }.svg())
 }
 
-/// Where the point's last name stands as a number.
+/// Position of a point: the number that its only name begins with.
 fn place(point: &PointOf) -> Option<f64> {
     let name = point.at.last()?;
     let end = name.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(name.len());
@@ -71,7 +71,7 @@ fn panel(one: &Checked, numbered: bool, first: bool) -> Panel {
             one.points.iter().enumerate().filter_map(|(i, point)| point.ci95.map(|[l, h]| (at(i), l, h)));
         marks.push(Mark { name: None, tone: Tone::Blue, shape: Shape::Bars(ends.collect()) });
     }
-    // The text of a statement names its axis better than any title: as much of it as the axis is long.
+    // The statement names the axis; longer text would not fit along the axis.
     let title = one.that.chars().take(34).collect();
     Panel { height: HEIGHT, y: Axis { title, range: None, spacing: Spacing::Linear }, marks }
 }

@@ -1,4 +1,4 @@
-//! The pages as one HTML file that needs nothing else.
+//! The pages as one self-contained HTML file.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -7,7 +7,7 @@ use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 
 use super::FIRST;
 
-/// How it looks: the colours of the report, wide tables that scroll by themselves.
+/// Style: the colours of the report, wide tables with their own scroll bar.
 const STYLE: &str = "\
 :root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;\
 background:light-dark(#fff,#14171c);color:light-dark(#1a1d23,#e6e8ec)}a{color:light-dark(#0068a8,#62b6f0)}\
@@ -15,7 +15,7 @@ table{display:block;overflow-x:auto;border-collapse:collapse;font-size:13px}th,t
 vertical-align:top;border-bottom:1px solid light-dark(#dcdfe5,#343a45)}code{font-size:.92em}pre{overflow-x:auto}\
 svg{max-width:100%;height:auto}h2{margin-top:2.5rem}section{border-top:4px solid light-dark(#dcdfe5,#343a45);margin-top:3rem}";
 
-/// The file, from what [`super::pages`] gives.
+/// The HTML file of the pages of [`super::pages`].
 pub fn html(files: &BTreeMap<String, String>) -> String {
     let mut body = String::new();
     let pages = files.iter().filter(|(name, _)| name.ends_with(".md") && *name != FIRST);
@@ -28,7 +28,7 @@ pub fn html(files: &BTreeMap<String, String>) -> String {
     )
 }
 
-/// One page, its pictures within it and its links leading within the file.
+/// One page as HTML: pictures are embedded, links to pages lead to sections of the file.
 fn section(text: &str, files: &BTreeMap<String, String>) -> String {
     let mut out = String::new();
     let mut in_picture = false;
@@ -38,7 +38,7 @@ fn section(text: &str, files: &BTreeMap<String, String>) -> String {
         match event {
             Event::Start(Tag::Image { dest_url, .. }) => {
                 let svg = files.get(dest_url.as_ref()).cloned().unwrap_or_default();
-                // Two pictures in one document must not share the names of their parts.
+                // Ids in the pictures of one document must be unique.
                 let own = dest_url.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
                 let svg =
                     svg.replace("id=\"k", &format!("id=\"{own}k")).replace("url(#k", &format!("url(#{own}k"));
@@ -60,7 +60,7 @@ fn section(text: &str, files: &BTreeMap<String, String>) -> String {
                 events.push(event);
             }
             Event::End(TagEnd::Heading(_)) => {
-                // Where links to a line lead.
+                // Anchor for links to a line.
                 let text = heading.take().unwrap_or_default();
                 let id = text.to_lowercase().replace(' ', "-");
                 events.push(Event::InlineHtml(CowStr::from(format!("<a id=\"{}\"></a>", escaped(&id)))));

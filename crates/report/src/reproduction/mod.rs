@@ -1,4 +1,4 @@
-//! The reproduction of papers as pages: Markdown with pictures beside it, and the same as one HTML file.
+//! Pages of the reproduction of papers: Markdown with pictures, and the same as one HTML file.
 
 mod evidence_plot;
 mod html;
@@ -16,13 +16,13 @@ use firstflight_reproduce::library::Library;
 pub use evidence_plot::picture_of;
 pub use html::html;
 
-/// The name of the first page.
+/// Name of the first page.
 pub const FIRST: &str = "README.md";
 
-/// Pages and pictures, by name: [`FIRST`], a page for each paper, and `images/<paper>-<figure>.svg`.
+/// Pages and pictures, by name: [`FIRST`], `<paper>.md` and `images/<paper>-<figure>.svg`.
 ///
 /// # Errors
-/// If a figure speaks of what was not measured.
+/// If a figure or table names an unknown metric, axis or point.
 pub fn pages(
     library: &Library,
     evidence: &Evidence,
@@ -49,18 +49,18 @@ pub fn pages(
     Ok(files)
 }
 
-/// The folder of pictures, within that of the pages.
+/// Folder of pictures, within the folder of the pages.
 pub const IMAGES: &str = "images";
-/// Everything that was measured.
+/// File of all measured values.
 pub const RESULTS: &str = "results.json";
 
-/// What the pages are made of, as the file [`RESULTS`]: one line for each experiment, so that changes can be read.
+/// Content of [`RESULTS`], one line per experiment for readable diffs.
 pub fn results(evidence: &Evidence) -> String {
     let text = serde_json::to_string(evidence).expect("texts and numbers");
     text.replace("{\"definition\":", "\n{\"definition\":") + "\n"
 }
 
-/// The name of a figure's picture.
+/// File of a figure's picture.
 fn picture(folder: &str, id: &str) -> String {
     format!("{IMAGES}/{folder}-{id}.svg")
 }
@@ -70,7 +70,7 @@ fn measured<'a>(ours: &Measurements, mut names: impl Iterator<Item = &'a str>) -
     names.all(|name| ours.experiments.contains_key(name))
 }
 
-/// A text within a cell of a Markdown table.
+/// Text escaped for a cell of a Markdown table.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ").replace('<', "&lt;").replace('~', "\\~")
 }

@@ -1,4 +1,4 @@
-//! A paper's page.
+//! The page of a paper.
 
 use firstflight_reproduce::checked::Checked;
 use firstflight_reproduce::evidence::Measurements;
@@ -69,7 +69,7 @@ pub(super) fn page(
         out += &line(library, paper, row);
     }
     out +=
-        "## Experiments\n\n| experiment | what | scenario | replications | cells |\n|---|---|---|--:|--:|\n";
+        "## Experiments\n\n| experiment | title | scenario | replications | cells |\n|---|---|---|--:|--:|\n";
     for (name, experiment) in &paper.experiments {
         let cells: usize = experiment.axes.iter().map(|axis| axis.points.len()).product();
         let ran = ours.experiments.get(name).map_or(experiment.replications, |one| one.replications);
@@ -78,7 +78,7 @@ pub(super) fn page(
         out += &format!("| `{name}` | {} | `{}` | {ran} | {cells} |\n", cell(about), experiment.scenario);
     }
     if !paper.ns2.is_empty() {
-        out += "\n## What ns-2 was asked\n\n| metric | at | command |\n|---|---|---|\n";
+        out += "\n## Values of ns-2\n\n| metric | at | command |\n|---|---|---|\n";
         for given in &paper.ns2 {
             let about =
                 if given.about.is_empty() { String::new() } else { format!(" {}", cell(&given.about)) };
@@ -100,7 +100,7 @@ fn line(library: &Library, paper: &Paper, row: &Judged) -> String {
     }
     row.statements.iter().for_each(|one| out += &checked(one));
     if !row.because.is_empty() {
-        out += "What shows the cause:\n\n";
+        out += "Evidence for the cause:\n\n";
         row.because.iter().for_each(|one| out += &checked(one));
     }
     if !row.experiments.is_empty() {
@@ -110,7 +110,7 @@ fn line(library: &Library, paper: &Paper, row: &Judged) -> String {
     out
 }
 
-/// Points of a statement that are shown.
+/// Most points of a statement that are shown.
 const SHOWN: usize = 24;
 
 fn checked(one: &Checked) -> String {
@@ -135,7 +135,7 @@ fn checked(one: &Checked) -> String {
     }
     if one.points.len() > SHOWN {
         let held = one.points.iter().filter(|point| point.holds).count();
-        out += &format!("\n{} points in all; it holds at {held}.\n", one.points.len());
+        out += &format!("\nThe statement holds at {held} of {} points.\n", one.points.len());
     }
     out + "\n"
 }

@@ -1,4 +1,4 @@
-//! A paper's figure, drawn from what was measured, with what the paper prints and what ns-2 gives.
+//! A figure of a paper, drawn from measured values, with the points that the paper prints and those of ns-2.
 
 use firstflight_reproduce::figure::{Figure as Described, Panel as DescribedPanel};
 use firstflight_reproduce::judge::Bench;
@@ -8,9 +8,9 @@ use firstflight_study::sweep::Array;
 use crate::figure::{Axis, Course, Figure, Mark, Panel, Point, Shape, Spacing, Stroke, Tone};
 
 const HEIGHT: u32 = 260;
-/// More lines than this are drawn thin.
+/// Largest number of lines that are drawn thick.
 const FEW: usize = 5;
-/// More points than this are no dots.
+/// Largest number of points that are drawn as dots.
 const DOTS: usize = 24;
 
 const TONES: [Tone; 8] = [
@@ -24,12 +24,12 @@ const TONES: [Tone; 8] = [
     Tone::Brown,
 ];
 
-/// The experiments a figure is drawn from.
+/// Names of the experiments of a figure.
 pub(super) fn experiments(figure: &Described) -> impl Iterator<Item = &str> {
     figure.panels.iter().flat_map(|panel| panel.show.chain.experiments())
 }
 
-/// A line: its name, its points with their intervals, and what ns-2 gives.
+/// A line: its name, its points with their intervals, and the points of ns-2.
 struct Line {
     name: String,
     points: Vec<(f64, f64, Option<[f64; 2]>)>,
@@ -39,7 +39,7 @@ struct Line {
 pub(super) fn svg(figure: &Described, bench: &Bench<'_>) -> Result<String, String> {
     let panels: Vec<Vec<Line>> =
         figure.panels.iter().map(|panel| lines(figure, panel, bench)).collect::<Result<_, _>>()?;
-    // A line has one colour in all panels, and stands once in the legend.
+    // A line has one colour in all panels, and one entry in the legend.
     let mut names: Vec<String> = vec![];
     for line in panels.iter().flatten().filter(|line| !line.name.is_empty()) {
         if !names.contains(&line.name) {
@@ -65,7 +65,8 @@ pub(super) fn svg(figure: &Described, bench: &Bench<'_>) -> Result<String, Strin
     .svg())
 }
 
-/// From the first to the last place, with a little room on both sides; all of it where that is from zero.
+/// Range of the horizontal axis, with a margin. `None`, for an axis from zero, if the first position is close to zero or the
+/// axis is logarithmic.
 fn ends(panels: &[Vec<Line>], log: bool) -> Option<[f64; 2]> {
     let places = panels.iter().flatten().flat_map(|line| line.points.iter().map(|point| point.0));
     let [low, high] = places.fold([f64::INFINITY, f64::NEG_INFINITY], |[l, h], x| [l.min(x), h.max(x)]);
@@ -108,13 +109,13 @@ fn lines(figure: &Described, panel: &DescribedPanel, bench: &Bench<'_>) -> Resul
     Ok(lines)
 }
 
-/// The points of all other axes.
+/// Names of a point on all other axes.
 fn name(array: &Array, place: &[usize], x: usize) -> String {
     let others = array.axes.iter().zip(place).enumerate().filter(|(axis, _)| *axis != x);
     others.map(|(_, (axis, &point))| axis.points[point].as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// What stands in the legend already.
+/// The entries of the legend so far.
 #[derive(Default)]
 struct Legend {
     names: Vec<String>,

@@ -1,4 +1,4 @@
-//! The first page: how many lines match, which do not, and why.
+//! The first page: the number of lines that match, and those that do not, with the reason.
 
 use firstflight_reproduce::evidence::Evidence;
 use firstflight_reproduce::judge::{Judged, Verdict};
@@ -6,7 +6,7 @@ use firstflight_reproduce::library::Library;
 
 use super::cell;
 
-/// Lines of this kind are asserted from scenarios and the registry, and not counted as reproduced.
+/// Kind of the lines that hold in scenarios and registry by construction; they are not counted as reproduced.
 const ASSERTED: &str = "config";
 
 pub(super) fn page(library: &Library, evidence: &Evidence, judged: &[Judged]) -> String {
@@ -15,9 +15,9 @@ pub(super) fn page(library: &Library, evidence: &Evidence, judged: &[Judged]) ->
     let asserted: Vec<&Judged> = judged.iter().filter(|row| row.kind == ASSERTED).collect();
     let count = |rows: &[&Judged], verdict: Verdict| rows.iter().filter(|row| row.verdict == verdict).count();
     out += &format!(
-        "Five papers on how a TCP connection should start print {} numbers, orders and claims that an experiment can be held \
-         against. Run again here, {} match, {} differ and {} cannot be checked. {} further lines are constants and arithmetic: {} \
-         of them hold in the scenarios and the registry, which is asserted and not counted.\n\n",
+        "Five papers on the start of TCP connections contain {} numbers, orders and claims that an experiment can check. \
+         Here, {} match, {} differ and {} cannot be checked. {} further lines are constants and arithmetic: {} of them hold in \
+         the scenarios and the registry; these are asserted and not counted.\n\n",
         counted.len(),
         count(&counted, Verdict::Matches),
         count(&counted, Verdict::Differs),
@@ -46,12 +46,12 @@ pub(super) fn page(library: &Library, evidence: &Evidence, judged: &[Judged]) ->
         );
     }
     out += "\n## How lines are judged\n\n\
-        A line of the target list (`papers/targets.psv`) becomes statements about what experiments measure; a statement is data beside \
-        the scenario it speaks of (`papers/<paper>/claims.toml`). A number matches within the tolerance that stands beside it: 5 % for \
-        tables, 10 % for counts of packets. An order matches if at every point the 95 % interval of the difference, paired by seed, \
-        excludes zero; where the interval includes both orders it is undecided, and the line does not match. Where nothing is drawn at \
-        random there is one run, and it must be so. Where a paper can be read in two ways both \
-        are run. A line that differs has its cause, and the cause is a statement too, which holds or does not.\n\n";
+        Every line of the target list (`papers/targets.psv`) has statements about the metrics of experiments. Statements are data \
+        (`papers/<paper>/claims.toml`), beside the scenarios. A number matches within its tolerance: 5 % for tables, 10 % for counts of \
+        packets. An order matches if at every point the 95 % interval of the difference, paired by \
+        seed, excludes zero. If the interval includes zero, the order is undecided and the line does not match. An experiment without \
+        random draws has one run, and the order must hold in this run. If a paper has two readings, both are run. A line that differs \
+        has a cause, and the cause is a statement, too, that is checked.\n\n";
     out += "## Run it yourself\n\n```text\nfirstflight reproduce all            # everything, at the papers' full lengths\n\
         firstflight reproduce AS-01          # one line: scenario, runs, spread, picture\n\
         firstflight reproduce YN --replications 20\n```\n\n";
@@ -62,21 +62,21 @@ pub(super) fn page(library: &Library, evidence: &Evidence, judged: &[Judged]) ->
         .map(|one| one.packet_hops)
         .sum();
     out += &format!(
-        "These pages are made of `results.json` beside them, which `{}` wrote (version {}): {:.1} thousand million packet hops, equal runs of \
-         several experiments counted in each. The same command gives the same bytes.\n\n",
+        "These pages are made from `results.json`, written by `{}` (version {}): {:.1} thousand million packet hops, where a run that \
+         several experiments share counts for each of them. The same command gives the same bytes.\n\n",
         evidence.provenance.command,
         evidence.provenance.version,
         hops as f64 / 1e9
     );
-    out += "## What differs\n\n| line | where | why |\n|---|---|---|\n";
+    out += "## Lines that differ\n\n| line | where | why |\n|---|---|---|\n";
     for row in counted.iter().filter(|row| row.verdict == Verdict::Differs) {
         out += &format!("| {} | {} | {} |\n", link(library, row), cell(&row.place), cell(&row.why));
     }
-    out += "\n## What cannot be checked\n\n| line | where | why |\n|---|---|---|\n";
+    out += "\n## Lines that cannot be checked\n\n| line | where | why |\n|---|---|---|\n";
     for row in counted.iter().filter(|row| row.verdict == Verdict::NotCheckable) {
         out += &format!("| {} | {} | {} |\n", link(library, row), cell(&row.place), cell(&row.why));
     }
-    out += "\n## Every line\n\n| line | where | kind | the paper says | verdict |\n|---|---|---|---|---|\n";
+    out += "\n## All lines\n\n| line | where | kind | the paper says | verdict |\n|---|---|---|---|---|\n";
     for row in judged {
         out += &format!(
             "| {} | {} | {} | {} | {} |\n",
@@ -90,7 +90,7 @@ pub(super) fn page(library: &Library, evidence: &Evidence, judged: &[Judged]) ->
     out
 }
 
-/// The line's id, leading to where its paper's page has it.
+/// The id of a line, as a link to its section on the page of its paper.
 fn link(library: &Library, row: &Judged) -> String {
     match library.claim(&row.id) {
         Some((paper, _)) => format!("[{}]({}.md#{})", row.id, paper.folder, row.id.to_lowercase()),

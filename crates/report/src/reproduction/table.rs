@@ -1,4 +1,4 @@
-//! A paper's table beside ours.
+//! A table of a paper, beside the measured values.
 
 use firstflight_reproduce::figure::Table;
 use firstflight_reproduce::judge::Bench;
@@ -6,8 +6,8 @@ use firstflight_study::stats::mean_ci95;
 
 use super::cell;
 
-/// The table in Markdown: for each row what the paper prints, what ns-2 gives where it was asked, and what comes out here
-/// with the half-width of its 95 % interval.
+/// The table in Markdown. Each row has the printed values, those of ns-2 if known, and the measured ones with the
+/// half-width of their 95 % interval.
 pub(super) fn markdown(table: &Table, bench: &Bench<'_>) -> Result<String, String> {
     let shown = table.show.as_ref().ok_or("a table that is shown needs `show`")?;
     let array = bench.ours().evaluate(&shown.chain.first)?;
@@ -24,7 +24,7 @@ pub(super) fn markdown(table: &Table, bench: &Bench<'_>) -> Result<String, Strin
     }
     let digits = table.digits;
     let number = |value: f64| if value.is_finite() { format!("{value:.digits$}") } else { "-".into() };
-    // Where a row and a column meet.
+    // Index of the point at a row and a column.
     let index = |row: usize, column: usize| {
         (0..array.points())
             .find(|&index| {

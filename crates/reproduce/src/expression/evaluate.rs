@@ -1,34 +1,34 @@
-//! From an expression to values.
+//! Evaluation of expressions.
 
 use firstflight_study::sweep::Array;
 
 use super::{Expression, Function, Label, Operator};
 
-/// Where measured values come from.
+/// A source of measured values.
 pub trait Source {
     /// All values of a metric.
     ///
     /// # Errors
-    /// If there is no such metric; the names there are.
+    /// If there is no such metric: the known names.
     fn metric(&self, experiment: &str, metric: &str) -> Result<&Array, String>;
 }
 
-/// What an expression is computed from.
+/// Evaluates expressions over a source.
 #[derive(Clone, Copy)]
 pub struct Reading<'a, S> {
     source: &'a S,
 }
 
 impl<'a, S: Source> Reading<'a, S> {
-    /// Values from `source`.
+    /// Evaluates over `source`.
     pub fn of(source: &'a S) -> Self {
         Self { source }
     }
 
-    /// The expression's values, along the axes it leaves open.
+    /// Values of the expression, along its open axes.
     ///
     /// # Errors
-    /// If it speaks of what is not there, or puts together what does not go together.
+    /// If the expression names an unknown metric, axis or point, or combines arrays whose axes differ.
     pub fn evaluate(&self, expression: &Expression) -> Result<Array, String> {
         match expression {
             Expression::Number(value) => Ok(Array::number(*value)),
@@ -61,10 +61,10 @@ fn apply(operator: Operator, a: f64, b: f64) -> f64 {
     }
 }
 
-/// The axis and the point that a label means.
+/// Index of the axis and of the point that a label names.
 ///
 /// # Errors
-/// If there is none, or it is not clear which.
+/// If there is no such point, or several axes have it.
 pub(crate) fn find(array: &Array, label: &Label) -> Result<(usize, usize), String> {
     let point = |axis: usize| array.axes[axis].points.iter().position(|name| *name == label.point);
     let Some(name) = &label.axis else {
@@ -101,13 +101,13 @@ fn call(function: Function, array: Array, axis: Option<&str>) -> Result<Array, S
     };
     match axis {
         None => Ok(array.map(elementwise)),
-        Some(axis) => Err(format!("this function has no axis, and {axis} is one")),
+        Some(axis) => Err(format!("the function takes no axis, and {axis} is given")),
     }
 }
 
 fn over(array: &Array, axis: Option<&str>) -> Result<Vec<usize>, String> {
     match axis {
-        // From the last, so that the indices of the others stay.
+        // The last axis first: removing it keeps the indices of the others.
         None => Ok((0..array.axes.len()).rev().collect()),
         Some(name) => Ok(vec![array.axis(name).ok_or_else(|| format!("no axis \"{name}\" is open"))?]),
     }
@@ -115,7 +115,7 @@ fn over(array: &Array, axis: Option<&str>) -> Result<Vec<usize>, String> {
 
 fn fold(function: Function, array: Array, axis: Option<&str>) -> Result<Array, String> {
     let sum = |along: &[f64]| along.iter().sum::<f64>();
-    // What is not a number stays visible.
+    // A missing value makes the result missing.
     let extreme = |along: &[f64], pick: fn(f64, f64) -> f64| {
         along.iter().copied().reduce(|a, b| if a.is_nan() || b.is_nan() { f64::NAN } else { pick(a, b) })
     };
@@ -130,11 +130,11 @@ fn fold(function: Function, array: Array, axis: Option<&str>) -> Result<Array, S
     Ok(over(&array, axis)?.into_iter().fold(array, |array, axis| array.fold(axis, f)))
 }
 
-/// The share of steps along an axis in which the value rises, or falls.
+/// Share of the steps along an axis in which the value rises, or falls.
 fn steps(function: Function, array: &Array, axis: Option<&str>) -> Result<Array, String> {
     let axes = over(array, axis)?;
     let [axis] = axes[..] else {
-        return Err("several axes are open: say along which it rises or falls".into());
+        return Err("several axes are open; expected the axis along which values rise or fall".into());
     };
     let share = |along: &[f64]| {
         let towards = |pair: &[f64]| match function {

@@ -1,4 +1,4 @@
-//! Expressions over what was measured: `sum(fig5.total[JS]) / sum(fig5.total[Reno])`.
+//! Expressions over measured values: `sum(fig5.total[JS]) / sum(fig5.total[Reno])`.
 
 mod evaluate;
 mod parse;
@@ -7,31 +7,31 @@ pub(crate) use evaluate::find;
 pub use evaluate::{Reading, Source};
 pub use parse::parse;
 
-/// An expression, read.
+/// A parsed expression.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expression {
     /// A number.
     Number(f64),
     /// `experiment.metric[labels]`.
     Reference {
-        /// The experiment.
+        /// Name of the experiment.
         experiment: String,
-        /// Its metric.
+        /// Name of the metric.
         metric: String,
-        /// Axes that are fixed.
+        /// Fixed axes.
         labels: Vec<Label>,
     },
-    /// One minus sign.
+    /// Minus sign.
     Negative(Box<Expression>),
     /// Two operands.
     Binary(Operator, Box<Expression>, Box<Expression>),
     /// A function of an array, over all its axes or over one.
     Call {
-        /// Which.
+        /// The function.
         function: Function,
-        /// Of what.
+        /// Its argument.
         argument: Box<Expression>,
-        /// Over which axis; all of them without it.
+        /// Axis that is folded; `None` for all axes.
         axis: Option<String>,
     },
 }
@@ -39,14 +39,14 @@ pub enum Expression {
 /// A point of an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Label {
-    /// The axis, where it is named.
+    /// Name of the axis, if given.
     pub axis: Option<String>,
-    /// The point's name, or a number for the point nearest to it.
+    /// Name of the point, or a number: the nearest point.
     pub point: String,
 }
 
 impl Label {
-    /// From `point`, or `axis=point`.
+    /// Reads `point` or `axis=point`.
     pub(crate) fn read(text: &str) -> Self {
         match text.split_once('=') {
             Some((axis, point)) => Self { axis: Some(axis.trim().into()), point: point.trim().into() },
@@ -55,7 +55,7 @@ impl Label {
     }
 }
 
-/// What two operands are put together by.
+/// An operator with two operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
     /// `+`
@@ -70,9 +70,9 @@ pub enum Operator {
     Power,
 }
 
-/// What can be called.
+/// A function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is named as it is written")]
+#[expect(missing_docs, reason = "the names are those in expressions")]
 pub enum Function {
     Sum,
     Mean,
@@ -91,7 +91,7 @@ pub enum Function {
 }
 
 impl Function {
-    /// Every function with its name.
+    /// Functions by name.
     pub const ALL: [(&'static str, Self); 14] = [
         ("sum", Self::Sum),
         ("mean", Self::Mean),
@@ -110,7 +110,7 @@ impl Function {
     ];
 }
 
-/// How the sides of a comparison stand to each other.
+/// Relation between the sides of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     /// `>`
@@ -121,12 +121,12 @@ pub enum Relation {
     Near,
 }
 
-/// An expression, or several compared in a chain.
+/// An expression, or a chain of comparisons.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chain {
-    /// The first.
+    /// First expression.
     pub first: Expression,
-    /// The others, each with how the one before stands to it.
+    /// Further expressions, each with the relation of the previous one to it.
     pub then: Vec<(Relation, Expression)>,
 }
 
@@ -136,7 +136,7 @@ impl Chain {
         std::iter::once(&self.first).chain(self.then.iter().map(|(_, side)| side))
     }
 
-    /// The experiments it speaks of, each once for every mention.
+    /// Names of the experiments, one per reference.
     pub fn experiments(&self) -> Vec<&str> {
         let mut names = vec![];
         self.sides().for_each(|side| side.experiments(&mut names));

@@ -1,11 +1,11 @@
-//! From a text to an expression.
+//! Parser of expressions.
 
 use super::{Chain, Expression, Function, Label, Operator, Relation};
 
-/// Reads an expression, or a chain of comparisons.
+/// Parses an expression, or a chain of comparisons.
 ///
 /// # Errors
-/// What was expected, and where.
+/// The expected text, and its place.
 pub fn parse(text: &str) -> Result<Chain, String> {
     let mut reader = Reader { text, at: 0 };
     let first = reader.sum()?;
@@ -29,7 +29,7 @@ impl<'a> Reader<'a> {
         &self.text[self.at..]
     }
 
-    /// The next character that is no blank.
+    /// Next character that is not a blank.
     fn peek(&mut self) -> Option<char> {
         self.at += self.rest().len() - self.rest().trim_start().len();
         self.rest().chars().next()
@@ -51,7 +51,7 @@ impl<'a> Reader<'a> {
         format!("\"{}\": expected {what} at \"{found}\"", self.text)
     }
 
-    /// As many characters as `keep` says.
+    /// The longest word of characters for which `keep` is true.
     fn word(&mut self, keep: impl Fn(char) -> bool) -> &'a str {
         self.peek();
         let rest = self.rest();
@@ -123,7 +123,7 @@ impl<'a> Reader<'a> {
         let start = self.at;
         self.word(|c| c.is_ascii_digit() || c == '.');
         let rest = self.rest();
-        // 1e-7 is one number, 1e is none.
+        // 1e-7 is a number, 1e is not.
         if let Some(exponent) = rest.strip_prefix(['e', 'E']) {
             let sign = usize::from(exponent.starts_with(['-', '+']));
             if exponent[sign..].starts_with(|c: char| c.is_ascii_digit()) {
@@ -135,7 +135,7 @@ impl<'a> Reader<'a> {
         digits
             .parse()
             .map(Expression::Number)
-            .map_err(|_| format!("\"{}\": \"{digits}\" is no number", self.text))
+            .map_err(|_| format!("\"{}\": \"{digits}\" is not a number", self.text))
     }
 
     fn name(&mut self) -> Result<Expression, String> {
@@ -149,7 +149,7 @@ impl<'a> Reader<'a> {
         let Some(&(_, function)) = Function::ALL.iter().find(|(name, _)| *name == word) else {
             let names: Vec<&str> = Function::ALL.iter().map(|(name, _)| *name).collect();
             return Err(format!(
-                "\"{}\": \"{word}\" is neither experiment.metric nor a function; functions are {}",
+                "\"{}\": \"{word}\" is neither experiment.metric nor a function; expected one of: {}",
                 self.text,
                 names.join(", ")
             ));
@@ -240,7 +240,7 @@ mod tests {
             )
         );
         assert_eq!(one("1e-7"), Expression::Number(1e-7));
-        // A minus sign after a metric's name is one.
+        // A minus sign after the name of a metric is an operator.
         assert_eq!(
             one("a.b-c.d"),
             Expression::Binary(
@@ -260,11 +260,11 @@ mod tests {
     }
 
     #[test]
-    fn errors_tell_what_was_expected_and_where() {
+    fn errors_name_the_expected_text_and_its_place() {
         for (text, part) in [
             ("1 +", "at \"its end\""),
             ("sum(a.b", "\")\""),
-            ("summe(a.b)", "functions are sum"),
+            ("summe(a.b)", "one of: sum"),
             ("a.b[", "name of a point"),
             ("1 2", "an operator at \"2\""),
         ] {

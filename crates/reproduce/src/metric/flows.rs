@@ -1,4 +1,4 @@
-//! Of every flow a value, and of all of them one.
+//! Metrics of flows: a value of every flow, and their combination.
 
 use firstflight_results::{FlowResult, RunResult};
 use firstflight_scenario::Scenario;
@@ -54,7 +54,7 @@ fn kept(filter: &Filter, flow: &FlowResult, payload: f64) -> Result<bool, String
         && filter.finished.is_none_or(|wanted| wanted == flow.completion_s.is_some()))
 }
 
-/// The values of one flow: none where there is nothing to measure, several for rounds.
+/// Values of one flow: none if there is nothing to measure, several for rounds.
 fn taken(
     metric: &Metric,
     scenario: &Scenario,
@@ -97,19 +97,19 @@ fn taken(
             let sent = (flow.lost_packets + flow.delivered_packets) as f64;
             (sent > 0.0).then(|| flow.lost_packets as f64 / sent)
         }
-        other => return Err(format!("{other:?} is not taken of flows")),
+        other => return Err(format!("{other:?} is not a metric of flows")),
     };
     Ok(value.into_iter().collect())
 }
 
-/// Packets delivered in the part of the run that the metric is about.
+/// Packets delivered in the metric's part of the run.
 fn delivered(metric: &Metric, run: &RunResult, flow: &FlowResult) -> Result<f64, String> {
     match (&metric.within, &metric.between) {
         (None, None) => Ok(flow.delivered_packets as f64),
         (Some(within), None) => {
             let within = within.first();
             let at = seconds(within)?;
-            // To a nanosecond: grid times are multiples of it.
+            // Half a nanosecond of tolerance: grid times are whole nanoseconds.
             match flow.delivered_at.iter().find(|(time, _)| *time > at - 5e-10) {
                 Some((time, packets)) if *time < at + 5e-10 => Ok(*packets as f64),
                 None => Ok(flow.delivered_packets as f64),
@@ -119,7 +119,7 @@ fn delivered(metric: &Metric, run: &RunResult, flow: &FlowResult) -> Result<f64,
         (None, Some([from, until])) => {
             Ok(delivered_by(run, flow, seconds(until)?) - delivered_by(run, flow, seconds(from)?))
         }
-        (Some(_), Some(_)) => Err("either `within` or `between`".into()),
+        (Some(_), Some(_)) => Err("both `within` and `between`; expected one of them".into()),
     }
 }
 
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_flows_become_one() {
+    fn values_of_flows_are_combined() {
         assert_eq!(
             [Over::Sum, Over::Mean, Over::Median, Over::Min, Over::Max].map(one),
             [8.0, 2.0, 2.0, 0.0, 4.0]
@@ -178,14 +178,14 @@ mod tests {
     }
 
     #[test]
-    fn a_distribution_is_told_by_its_percentiles() {
+    fn quantiles_are_101_percentiles() {
         let all = fold(Over::Quantiles, (0..=10).map(f64::from).collect()).expect("values");
         let (name, percent) = all.axis.expect("an axis");
         assert_eq!((name, percent.len(), all.values[50], all.values[100]), ("percent", 101, 5.0, 10.0));
     }
 
     #[test]
-    fn nothing_to_measure_is_not_a_number() {
+    fn the_median_of_no_values_is_not_a_number() {
         assert!(fold(Over::Median, vec![]).expect("no value").values[0].is_nan());
         assert_eq!(fold(Over::Count, vec![]).expect("none").values, [0.0]);
     }

@@ -1,4 +1,4 @@
-//! What links did.
+//! Metrics of links.
 
 use firstflight_results::{LinkResult, RunResult};
 use firstflight_scenario::nearest;
@@ -26,14 +26,14 @@ pub(super) fn measure(metric: &Metric, ran: &Ran<'_>) -> Result<Measured, String
     of(metric, &by(until).since(&by(from)), until - from)
 }
 
-/// Packets that wait, over time.
+/// Queue over time.
 fn queue(metric: &Metric, ran: &Ran<'_>, links: &[&LinkResult]) -> Result<Measured, String> {
     let (_, ends) = time::ends(metric, run_of(ran)?)?;
     let waiting = |end: &f64| {
-        // Both are multiples of the same interval, one in whole nanoseconds.
+        // Both times are multiples of the same interval; one is rounded to nanoseconds.
         let read = ran.read_at.partition_point(|at| at.as_secs_f64() < end - 1e-9);
         if ran.read_at.get(read).is_none_or(|at| at.as_secs_f64() > end + 1e-9) {
-            return Err("the scenario does not say how long it lasts, nor the metric `until` when");
+            return Err("the end is unknown; expected `duration` in the scenario or `until` in the metric");
         }
         Ok(links.iter().map(|link| link.readings[read].waiting_packets as f64).sum())
     };
@@ -41,23 +41,23 @@ fn queue(metric: &Metric, ran: &Ran<'_>, links: &[&LinkResult]) -> Result<Measur
     Ok(Measured { axis: Some(("time", ends)), values })
 }
 
-/// Sums over links, and over time.
+/// Counters summed over links, and integrals over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Counts {
     links: f64,
     packets: f64,
     drops: f64,
     marks: f64,
-    /// Integrals over time, in seconds.
+    /// Integrals over time: busy links times seconds, packets times seconds.
     busy: f64,
     queue: f64,
     max_queue: f64,
-    /// Whether this is of a part of a run.
+    /// Whether the counters cover a part of the run.
     part: bool,
 }
 
 impl Counts {
-    /// What these did within so many seconds.
+    /// Counters of links over `lasted` seconds.
     fn of(links: &[&LinkResult], lasted: f64) -> Self {
         let sum = |value: fn(&LinkResult) -> f64| links.iter().map(|link| value(link)).sum::<f64>();
         Self {
@@ -95,11 +95,11 @@ fn of(metric: &Metric, counts: &Counts, lasted: f64) -> Result<Measured, String>
         Take::Marks => counts.marks,
         Take::MeanQueuePackets => counts.queue * per_link,
         Take::MaxQueuePackets if !counts.part => counts.max_queue,
-        other => return Err(format!("{other:?} is not taken of links in a part of a run")),
+        other => return Err(format!("{other:?} is not a metric of links in a part of a run")),
     }))
 }
 
-/// The links that a metric speaks of.
+/// The links of a metric.
 fn links<'a>(metric: &Metric, run: &'a RunResult) -> Result<Vec<&'a LinkResult>, String> {
     let name = metric.link.as_deref().expect("checked when it was read");
     let links: Vec<&LinkResult> = run.links.iter().filter(|link| name == "*" || link.name == name).collect();

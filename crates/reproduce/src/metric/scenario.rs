@@ -1,4 +1,4 @@
-//! What a scenario says, without running it.
+//! Metrics of a scenario, which is not run.
 
 use firstflight_scenario::quantity::parse_time;
 use firstflight_scenario::seconds::Seconds;
@@ -32,18 +32,18 @@ pub(super) fn measure(metric: &Metric, scenario: &Scenario) -> Result<Measured, 
         Take::InitialSsthreshPackets => packets(group(metric, scenario)?.initial_ssthresh)?,
         Take::ReceiveWindowPackets => packets(group(metric, scenario)?.receive_window)?,
         Take::FlowsOfGroup => group(metric, scenario)?.count.map_or(f64::INFINITY, f64::from),
-        other => return Err(format!("{other:?} is not taken of scenarios")),
+        other => return Err(format!("{other:?} is not a metric of scenarios")),
     }))
 }
 
 fn path(scenario: &Scenario) -> Result<&Path, String> {
     match &scenario.network {
         Network::Dumbbell(path) => Ok(path),
-        Network::Graph(_) => Err("the scenario is a graph, which has not one bottleneck".into()),
+        Network::Graph(_) => Err("the scenario is a graph, which has no single bottleneck".into()),
     }
 }
 
-/// The bottleneck's rate, bit/s.
+/// Rate of the bottleneck, bit/s.
 pub(super) fn rate(scenario: &Scenario) -> Result<f64, String> {
     Ok(path(scenario)?.rate.0 as f64)
 }
@@ -66,7 +66,7 @@ pub(super) fn payload_of(scenario: &Scenario, flow: &str) -> f64 {
     payload(scenario, group.expect("every flow has a group"))
 }
 
-/// A parameter of a scheme of the group, as the scenario or else the registry has it.
+/// Parameter of a scheme of the group: the scenario's value, or else the default.
 fn parameter(group: &FlowGroup, name: &str) -> Result<f64, String> {
     let mut known = vec![];
     for phase in group.scheme.phases() {

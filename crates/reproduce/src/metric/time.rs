@@ -1,4 +1,4 @@
-//! Values over time.
+//! Metrics over time.
 
 use firstflight_results::{FlowResult, RunResult};
 use firstflight_scenario::Scenario;
@@ -7,7 +7,7 @@ use super::flows::fold;
 use super::{Measured, Metric, Over, Take, scenario, seconds};
 use crate::observe::Registers;
 
-/// Packets of a flow delivered by a time of the run's clock, linearly between the times of its grid.
+/// Packets of a flow delivered up to a time of the run, interpolated linearly between grid times.
 pub(super) fn delivered_by(run: &RunResult, flow: &FlowResult, at: f64) -> f64 {
     let since = at - flow.start_s;
     let mut before = (0.0, 0.0);
@@ -26,11 +26,11 @@ pub(super) fn delivered_by(run: &RunResult, flow: &FlowResult, at: f64) -> f64 {
     end.1
 }
 
-/// The ends of the intervals.
+/// The interval, and the ends of the intervals, seconds.
 pub(super) fn ends(metric: &Metric, run: &RunResult) -> Result<(f64, Vec<f64>), String> {
     let every = seconds(metric.every.as_deref().expect("checked when it was read"))?;
     let until = metric.until.as_deref().map_or(Ok(run.simulated_s), seconds)?;
-    // A hair more than whole: 0.1 s divides 1 s.
+    // The tolerance makes 0.1 s divide 1 s.
     let count = (until / every + 1e-9).floor() as usize;
     Ok((every, (1..=count).map(|i| i as f64 * every).collect()))
 }
@@ -60,7 +60,7 @@ pub(super) fn rates(metric: &Metric, scenario: &Scenario, run: &RunResult) -> Re
 
 pub(super) fn registers(metric: &Metric, run: &RunResult, registers: &Registers) -> Result<Measured, String> {
     let name = metric.flow.as_deref().expect("checked when it was read");
-    let flow = registers.get(name).ok_or_else(|| format!("nothing was recorded of flow \"{name}\""))?;
+    let flow = registers.get(name).ok_or_else(|| format!("no record of flow \"{name}\""))?;
     let (_, ends) = ends(metric, run)?;
     let series = &flow.series;
     let start = run.flows.iter().find(|flow| flow.name == name).map_or(0.0, |flow| flow.start_s);
@@ -81,7 +81,7 @@ pub(super) fn registers(metric: &Metric, run: &RunResult, registers: &Registers)
         Take::InFlightPackets => series.in_flight_packets[i],
         _ => series.delivered_bytes[i],
     };
-    // A register holds until it is written again.
+    // A register keeps its value until the next write.
     let value = |end: &f64| match series.time_s.partition_point(|time| start + time <= *end) {
         0 => f64::NAN,
         after => column(after - 1),
