@@ -11,10 +11,11 @@ use sha2::{Digest, Sha256};
 use crate::dist::Dist;
 use crate::format::{EAGER, UNLIMITED};
 use crate::model::{
-    Codel, Direction, Endpoints, FlowGroup, FqCodel, Graph, Growth, Interval, Limit, Network, Path, Queue,
-    Reads, Red, Rounds, Router, Scenario, Source, Start, UdpSource,
+    Codel, Endpoints, FlowGroup, FqCodel, Graph, Growth, Interval, Limit, Network, Path, Queue, Reads, Red,
+    Rounds, Router, Scenario, Source, Start, UdpSource,
 };
 use crate::quantity::{show_bytes, show_rate, show_time};
+use crate::scheme::SchemeSpec;
 use crate::trace::LinkTrace;
 use crate::tree::{Tree, Value};
 
@@ -22,25 +23,7 @@ impl Scenario {
     /// The scenario as a file without defaults. [`crate::parse`] reads it back unchanged; if it names traces,
     /// [`crate::load`] does so in their folder.
     pub fn to_toml(&self) -> String {
-        let mut out = String::new();
-        let (tables, values): (Vec<_>, Vec<_>) =
-            self.to_tree().into_entries().partition(|(_, value)| value.is_under_heading());
-        write_keys(values, &mut out);
-        for (name, value) in tables {
-            match value {
-                Value::Array(tables) => {
-                    for table in tables {
-                        let _ = writeln!(out, "\n[[{name}]]");
-                        write_table(table.value, &mut out);
-                    }
-                }
-                table => {
-                    let _ = writeln!(out, "\n[{name}]");
-                    write_table(table, &mut out);
-                }
-            }
-        }
-        out
+        self.to_tree().to_toml()
     }
 
     /// SHA-256 of [`Scenario::to_toml`], in hexadecimal: equal for files that describe the same experiment.
@@ -78,18 +61,6 @@ impl Scenario {
             root.push("udp", udp_source(udp, &self.network));
         }
         root
-    }
-}
-
-fn write_table(table: Value, out: &mut String) {
-    if let Value::Table(table) = table {
-        write_keys(table.into_entries(), out);
-    }
-}
-
-fn write_keys(entries: impl IntoIterator<Item = (String, Value)>, out: &mut String) {
-    for (key, value) in entries {
-        let _ = writeln!(out, "{key} = {value}");
     }
 }
 
@@ -153,7 +124,7 @@ fn group(flow: &FlowGroup, network: &Network) -> Tree {
     if let Some(transfers) = flow.rounds {
         out.set("rounds", rounds(transfers));
     }
-    scheme(flow, &mut out);
+    scheme(&flow.scheme, &mut out);
     stack(flow, &mut out);
     ends(&flow.endpoints, network, &mut out);
     out.set("extra_rtt", dist(flow.extra_rtt, time));
@@ -180,8 +151,9 @@ fn traffic(flow: &FlowGroup, out: &mut Tree) {
     }
 }
 
-fn scheme(flow: &FlowGroup, out: &mut Tree) {
-    let (last, before) = flow.scheme.phases().split_last().expect("a scheme has phases");
+/// The keys `startup` and `avoidance` of a chain.
+pub(crate) fn scheme(scheme: &SchemeSpec, out: &mut Tree) {
+    let (last, before) = scheme.phases().split_last().expect("a scheme has phases");
     let mut before: Vec<_> = before.iter().cloned().map(Value::Phase).collect();
     if last.role() == Role::Standalone {
         before.push(Value::Phase(last.clone()));
@@ -244,8 +216,7 @@ fn udp_source(udp: &UdpSource, network: &Network) -> Tree {
 fn ends(endpoints: &Endpoints, network: &Network, out: &mut Tree) {
     let (pairs, graph) = match (endpoints, network) {
         (Endpoints::Path(direction), _) => {
-            let word = if *direction == Direction::Forward { "forward" } else { "reverse" };
-            out.set("direction", Value::text(word));
+            out.set("direction", Value::text(direction.word()));
             return;
         }
         (_, Network::Dumbbell(_)) => unreachable!("a dumbbell has no nodes"),

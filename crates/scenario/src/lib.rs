@@ -3,6 +3,7 @@
 //! One file describes an experiment for every host. Reading it gives a [`Scenario`] with every default filled
 //! in and every quantity in base units, or one error that says where and what was expected.
 
+pub mod build;
 mod canonical;
 mod dist;
 mod error;

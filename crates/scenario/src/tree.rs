@@ -60,14 +60,35 @@ impl Tree {
         self.0.iter().find(|entry| entry.name == name).map(|entry| &entry.node)
     }
 
-    pub(crate) fn into_entries(self) -> impl Iterator<Item = (String, Value)> {
-        self.0.into_iter().map(|entry| (entry.name, entry.node.value))
+    /// The tree as a TOML document.
+    pub(crate) fn to_toml(&self) -> String {
+        let mut out = String::new();
+        let (tables, values): (Vec<_>, Vec<_>) =
+            self.0.iter().partition(|entry| entry.node.value.is_under_heading());
+        for Entry { name, node, .. } in values {
+            let _ = writeln!(out, "{name} = {}", node.value);
+        }
+        for Entry { name, node, .. } in tables {
+            match &node.value {
+                Value::Array(tables) => tables.iter().for_each(|table| {
+                    let _ = write!(out, "\n[[{name}]]\n{}", table.value.lines());
+                }),
+                table => {
+                    let _ = write!(out, "\n[{name}]\n{}", table.lines());
+                }
+            }
+        }
+        out
     }
 
     /// Sets a key, in place of an earlier value.
     pub(crate) fn set(&mut self, name: &str, value: Value) {
         self.0.retain(|entry| entry.name != name);
         self.0.push(Entry { name: name.into(), name_span: 0..0, node: value.into() });
+    }
+
+    pub(crate) fn remove(&mut self, name: &str) {
+        self.0.retain(|entry| entry.name != name);
     }
 
     /// Adds a table to the array of tables `name`.
@@ -132,9 +153,20 @@ impl Value {
     pub(crate) fn is_under_heading(&self) -> bool {
         match self {
             Self::Table(_) => true,
-            Self::Array(values) => values.iter().any(|node| node.value.as_table().is_some()),
+            Self::Array(values) => {
+                !values.is_empty() && values.iter().all(|node| node.value.as_table().is_some())
+            }
             _ => false,
         }
+    }
+
+    /// The keys of a table, one on each line.
+    fn lines(&self) -> String {
+        let entries = self.as_table().map_or(&[][..], Tree::entries);
+        entries.iter().fold(String::new(), |mut out, entry| {
+            let _ = writeln!(out, "{} = {}", entry.name, entry.node.value);
+            out
+        })
     }
 
     pub(crate) fn as_str(&self) -> Option<&str> {

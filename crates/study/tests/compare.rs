@@ -142,6 +142,32 @@ fn a_capture_is_rerun_near_what_was_observed() {
 }
 
 #[test]
+fn the_name_of_a_capture_may_have_any_characters() {
+    let titled = |name: &str| {
+        let Input::Capture { mut file, capture, known } = capture("p1-reno-1000KB.pcap") else {
+            unreachable!()
+        };
+        file.name = name.into();
+        let input = Input::Capture { file, capture, known };
+        let report =
+            compare(&Simulator, &request(input, &["slow-start+reno"], &[30_000]), &Silent).expect("compared");
+        report.comparison.provenance.scenario
+    };
+    // A combining accent, a quote, a backslash, a line break, a control character.
+    for name in ["Cafe\u{301}.pcap", "a\"b\\c.pcap", "two\nlines.pcap", "\u{1b}[31m.pcap"] {
+        assert_eq!(parse(&titled(name), "provenance").expect("valid").scenario.title, name);
+    }
+}
+
+#[test]
+fn a_path_beyond_the_limits_is_refused_by_its_key() {
+    let input = Input::Given(Known { rtt: Some(Nanos::from_secs(4000)), ..known() });
+    let error =
+        compare(&Simulator, &request(input, &["slow-start+reno"], &[1000]), &Silent).expect_err("RTT");
+    assert!(error.to_string().starts_with("path.rtt = \"4000 s\": too long; expected a delay"), "{error}");
+}
+
+#[test]
 fn a_path_that_is_not_given_is_asked_for() {
     let input = Input::Given(Known { rtt: None, ..known() });
     let error =

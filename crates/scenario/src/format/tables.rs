@@ -5,7 +5,7 @@ use super::topologies::*;
 use super::traffic::*;
 use super::{Absent, Floor, Key, Kind, Range, Section};
 use crate::limits;
-use crate::model::{DataInSyn, IdleRestart, PartialAcks, Receiver, Recovery};
+use crate::model::{DataInSyn, Direction, IdleRestart, PartialAcks, Receiver, Recovery};
 use crate::profile::Profile;
 
 pub(super) const fn required(name: &'static str, kind: Kind, doc: &'static str) -> Key {
@@ -353,7 +353,7 @@ pub const STACK: &[Key] = &[
         "whether data leaves with the handshake's first packet, or right behind it: see below",
     ),
     optional("cluster", Kind::Name, "the topology tells", "flows of equal name share a bottleneck"),
-    optional("direction", words(&["forward", "reverse"]), "`\"forward\"`", "which way across a `[path]`"),
+    optional("direction", words(Direction::WORDS), "`\"forward\"`", "which way across a `[path]`"),
     optional(
         "from",
         Kind::Names,
@@ -391,7 +391,7 @@ pub static UDP: Section = Section {
         optional("size", Kind::Bytes, "a full packet's", "its packets on the wire, headers included"),
         optional("start", TIME_OR_ZERO, "`\"0 s\"`", "when it begins, with an on period"),
         optional("on_off", Kind::Table(&ON_OFF), "always on", "alternating periods"),
-        optional("direction", words(&["forward", "reverse"]), "`\"forward\"`", "which way across a `[path]`"),
+        optional("direction", words(Direction::WORDS), "`\"forward\"`", "which way across a `[path]`"),
         optional("from", Kind::Name, "as in `[[flow]]`", "node that sends"),
         optional("to", Kind::Name, "as in `[[flow]]`", "node that receives"),
     ],

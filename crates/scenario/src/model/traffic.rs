@@ -2,7 +2,7 @@
 
 use firstflight_contract::{Nanos, Rate};
 
-use super::{DataInSyn, Growth, IdleRestart, PartialAcks, Reads, Receiver, Recovery};
+use super::{DataInSyn, Growth, IdleRestart, PartialAcks, Reads, Receiver, Recovery, words};
 use crate::dist::Dist;
 use crate::profile::Profile;
 use crate::scheme::SchemeSpec;
@@ -188,13 +188,14 @@ pub enum Endpoints {
     Pairs(Vec<(usize, usize)>),
 }
 
-/// Which way across a dumbbell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// The data crosses the forward bottleneck.
-    Forward,
-    /// The data crosses the reverse bottleneck, its ACKs the forward one.
-    Reverse,
+words! {
+    /// Direction across a dumbbell.
+    Direction {
+        /// The data crosses the forward bottleneck.
+        Forward = "forward",
+        /// The data crosses the reverse bottleneck, its ACKs the forward one.
+        Reverse = "reverse",
+    }
 }
 
 /// When the flows of a group start.

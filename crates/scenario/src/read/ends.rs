@@ -22,10 +22,7 @@ fn direction(table: &Table<'_>) -> Result<Direction, Error> {
     if let Some(item) = table.get("from").or_else(|| table.get("to")) {
         return Err(item.invalid("a [path] has no nodes: use direction"));
     }
-    match table.get("direction").map(|item| item.word()).transpose()? {
-        Some("reverse") => Ok(Direction::Reverse),
-        _ => Ok(Direction::Forward),
-    }
+    table.get("direction").map_or(Ok(Direction::Forward), |item| item.choice(Direction::from_word))
 }
 
 fn nodes(table: &Table<'_>, graph: &Graph, traffic: &Traffic<'_>) -> Result<Endpoints, Error> {

@@ -74,7 +74,12 @@ pub fn parse_with(text: &str, file: &str, schemes: &Schemes) -> Result<Loaded, E
     parse_in(None, text, file, schemes)
 }
 
-fn parse_in(folder: Option<&Path>, text: &str, file: &str, schemes: &Schemes) -> Result<Loaded, Error> {
+pub(crate) fn parse_in(
+    folder: Option<&Path>,
+    text: &str,
+    file: &str,
+    schemes: &Schemes,
+) -> Result<Loaded, Error> {
     if text.len() as u64 > limits::FILE {
         return Err(too_long(file));
     }

@@ -17,7 +17,7 @@ scheme! {
         role: Role::Startup,
         source: "Yu, Newman 2011, section 5.4; RFC 9040",
         summary: "slow start up to the threshold of a live or a closed connection",
-        needs: Signals::PLAN.and(Signals::PACING),
+        needs: Signals::PLAN.union(Signals::PACING),
     }
 
     pub struct Parameters {

@@ -46,7 +46,7 @@ scheme! {
         role: Role::Startup,
         source: "Padmanabhan and Katz, Globecom Internet Mini-Conference 1998; ns-2 tcp-fs.cc",
         summary: "slow start; after idle the previous window, droppable and in bursts",
-        needs: Signals::PACING.and(Signals::SENT).and(Signals::START_OVER),
+        needs: Signals::PACING.union(Signals::SENT).union(Signals::START_OVER),
         resumes: true,
     }
 

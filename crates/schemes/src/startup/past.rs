@@ -68,7 +68,7 @@ scheme! {
         role: Role::Startup,
         source: "Hu and Steenkiste, ICNP 2003; Yu and Newman, section 2",
         summary: "paced trains, each twice as fast, until the ACKs of one are further apart than its packets",
-        needs: Signals::PACING.and(Signals::RTT),
+        needs: Signals::PACING.union(Signals::RTT),
     }
 
     pub struct Parameters {

@@ -1,13 +1,13 @@
 //! The path that schemes are compared on: given, known by name, in a scenario, or inferred from a capture.
 
 use firstflight_scenario::seconds::Seconds;
-use std::fmt::Write as _;
 
 use firstflight_capture::{Connection, PathEstimate as Told, infer};
 use firstflight_contract::{Nanos, Rate};
-use firstflight_scenario::quantity::{show_bytes, show_rate, show_time};
+use firstflight_scenario::build::{Builder, Flow, Packet, Path};
+use firstflight_scenario::quantity::Amount;
 use firstflight_scenario::{
-    Dist, Error, Limit, Loaded, Network, Places, Problem, Profile, Receiver, Scenario, SchemeSpec, parse,
+    Dist, Error, Limit, Loaded, Network, Places, Problem, Profile, Receiver, Scenario, SchemeSpec,
 };
 
 use super::told::{overrule, told_path};
@@ -46,11 +46,11 @@ impl<'a> Subject<'a> {
     pub(super) fn of(host: &'a dyn Host, request: &'a Request) -> Result<Self, Error> {
         match &request.input {
             Input::Given(known) => Self::given(host, known, request),
-            Input::Preset(preset) => Ok(Self::loaded(host, preset.load(), preset.name, request)),
-            Input::Scenario(loaded) => Ok(Self::loaded(host, (**loaded).clone(), "scenario", request)),
+            Input::Preset(preset) => Self::loaded(host, preset.load(), preset.name, request),
+            Input::Scenario(loaded) => Self::loaded(host, (**loaded).clone(), "scenario", request),
             Input::Capture { file, capture, known } => {
                 let told = infer(&capture.connections);
-                let mut subject = Self::inferred(host, &told, &file.name, known, request);
+                let mut subject = Self::inferred(host, &told, &file.name, known, request)?;
                 subject.settle_window(&told, &capture.connections);
                 subject.warnings.splice(0..0, capture.warnings.clone());
                 subject.connections = &capture.connections;
@@ -63,24 +63,29 @@ impl<'a> Subject<'a> {
         let rate = known.rate.ok_or_else(|| missing("rate"))?;
         let rtt = known.rtt.ok_or_else(|| missing("rtt"))?;
         let buffer = known.buffer.ok_or_else(|| missing("buffer"))?;
-        let text = path_text("", rate, rtt, buffer, known.loss.unwrap_or(0.0), 1500, None);
-        let loaded = parse(&text, "the given path")?;
-        Ok(Self::loaded(host, loaded, "the given path", request))
+        let path = Path::new(rate, rtt, buffer).loss(known.loss.unwrap_or(0.0));
+        let scenario = built(&Scenario::builder().path(path))?;
+        Self::loaded(host, scenario.into(), "the given path", request)
     }
 
     /// A scenario without flows gets a transfer; one with flows has it: the first.
-    fn loaded(host: &'a dyn Host, loaded: Loaded, name: &str, request: &Request) -> Self {
+    fn loaded(
+        host: &'a dyn Host,
+        loaded: Loaded,
+        name: &str,
+        request: &Request,
+    ) -> Result<Self, Error> {
         let Loaded { mut scenario, places } = loaded;
         let given_flow = !scenario.flows.is_empty();
         if given_flow {
             scenario.flows[0].count = Some(1);
             scenario.flows[0].lifetime = None;
         } else {
-            add_transfer(&mut scenario, request);
+            scenario = with_transfer(&scenario, request)?;
         }
         let title = if scenario.title.is_empty() { name.into() } else { scenario.title.clone() };
         let path = given_path(&scenario);
-        Self {
+        Ok(Self {
             host,
             places: given_flow.then_some(places),
             title,
@@ -90,10 +95,16 @@ impl<'a> Subject<'a> {
             warnings: vec![],
             unknown: false,
             scenario,
-        }
+        })
     }
 
-    fn inferred(host: &'a dyn Host, told: &Told, file: &str, known: &Known, request: &Request) -> Self {
+    fn inferred(
+        host: &'a dyn Host,
+        told: &Told,
+        file: &str,
+        known: &Known,
+        request: &Request,
+    ) -> Result<Self, Error> {
         let mut path = told_path(told, file);
         overrule(&mut path, known);
         let header = request.profile.stack().header;
@@ -108,16 +119,17 @@ impl<'a> Subject<'a> {
         let rate = Rate(rate.round().max(1.0) as u64);
         let rtt = Nanos((path.rtt_ms.unwrap_or(100.0) * 1e6).round().max(1.0) as u64);
         let buffer = Limit::Packets(path.buffer_packets.unwrap_or(1).max(1));
-        let text = path_text(file, rate, rtt, buffer, path.loss.unwrap_or(0.0), packet, Some(ENDS));
-        let loaded = parse(&text, file).expect("a path inferred from a capture is a valid one");
-        let mut subject = Self::loaded(host, loaded, file, request);
+        let dumbbell = Path::new(rate, rtt, buffer).loss(path.loss.unwrap_or(0.0)).access_rate(ENDS);
+        let sizes = Packet::new().size(Amount::Bytes(packet.into()));
+        let scenario = built(&Scenario::builder().title(file).path(dumbbell).packet(sizes))?;
+        let mut subject = Self::loaded(host, scenario.into(), file, request)?;
         if let Network::Dumbbell(path) = &mut subject.scenario.network {
             unknowns.centre(path, packet);
         }
         subject.settle_ends(told, mss);
         let mut warnings = told.notes.clone();
         warnings.extend(open_questions(&path, unknown));
-        Self { path, unknowns, warnings, unknown, title: file.into(), ..subject }
+        Ok(Self { path, unknowns, warnings, unknown, title: file.into(), ..subject })
     }
 
     /// The transfer's two ends behave as the captured ones did.
@@ -288,38 +300,14 @@ fn random_link(queue: &firstflight_scenario::Queue, loss: f64) -> bool {
     loss > 0.0 || matches!(queue, Red(_) | Choke(_) | FqCodel(_))
 }
 
-/// A scenario file of a path.
-fn path_text(
-    title: &str,
-    rate: Rate,
-    rtt: Nanos,
-    buffer: Limit,
-    loss: f64,
-    packet: u32,
-    ends: Option<&str>,
-) -> String {
-    let mut text = String::new();
-    let buffer = match buffer {
-        Limit::Packets(n) => format!("{n} packets"),
-        Limit::Bytes(n) => show_bytes(n),
-    };
-    if !title.is_empty() {
-        let _ = writeln!(text, "title = {title:?}");
-    }
-    let _ = writeln!(text, "[path]\nrate = \"{}\"\nrtt = \"{}\"", show_rate(rate), show_time(rtt));
-    if let Some(ends) = ends {
-        let _ = writeln!(text, "access_rate = \"{ends}\"");
-    }
-    let _ = writeln!(text, "buffer = \"{buffer}\"\nloss = {loss:?}\n[packet]\nsize = \"{packet} B\"");
-    text
+fn built(scenario: &Builder) -> Result<Scenario, Error> {
+    scenario.build()
 }
 
-/// The transfer whose schemes are compared, at the first of the sizes.
-fn add_transfer(scenario: &mut Scenario, request: &Request) {
-    let (profile, size) = (request.profile.word(), show_bytes(request.sizes[0]));
-    let flow = format!("\n[[flow]]\nname = \"transfer\"\nprofile = \"{profile}\"\nsize = \"{size}\"\n");
-    let added = parse(&(scenario.to_toml() + &flow), "the compared transfer");
-    *scenario = added.expect("the canonical form is a valid scenario").scenario;
+/// The scenario with the transfer whose schemes are compared, at the first of the sizes.
+fn with_transfer(scenario: &Scenario, request: &Request) -> Result<Scenario, Error> {
+    let flow = Flow::new().name("transfer").profile(request.profile);
+    built(&scenario.to_builder().flow(flow.size(Amount::Bytes(request.sizes[0]))))
 }
 
 fn given_path(scenario: &Scenario) -> PathResult {
