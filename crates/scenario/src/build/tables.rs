@@ -516,6 +516,16 @@ table! {
     }
 }
 
+macro_rules! default_is_new {
+    ($($name:ident),+) => {
+        $(impl Default for $name {
+            fn default() -> Self { Self::new() }
+        })+
+    };
+}
+
+default_is_new!(Packet, Flow, Telnet, Web, ThreeRouter, TransitStub, Level);
+
 impl ValueOf<Flow> for Flow {
     fn given(self) -> Given {
         Given(Value::Table(self.0))
