@@ -1,43 +1,36 @@
 //! Scenarios that name schemes outside the registry.
 
-use firstflight_contract::{Ack, Congestion, Control, Entry, Phase, Role, Signals, Step, slow_start};
-use firstflight_scenario::build::{Flow, Path, Phase as Parameters};
-use firstflight_scenario::{Problem, Scenario, parse, parse_with};
+use firstflight_contract::{Ack, Congestion, Control, Entry, Phase, Role, Step, slow_start};
+use firstflight_scenario::{Problem, Scenario, build, parse, parse_with};
 use firstflight_schemes::catalogue::Schemes;
 use firstflight_schemes::registry::AnyPhase;
-use firstflight_schemes::scheme::{Info, Param, ParamKind, Scheme, Value};
+use firstflight_schemes::scheme;
+
+use build::{Flow, Path};
 
 /// Slow start with a fraction of its growth.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Gentle {
-    divisor: u64,
+    parameters: Parameters,
 }
 
-impl Default for Gentle {
-    fn default() -> Self {
-        Self { divisor: 2 }
-    }
-}
-
-impl Scheme for Gentle {
-    const INFO: Info = Info {
+scheme! {
+    impl Scheme for Gentle {
         label: "gentle",
         role: Role::Startup,
         source: "this test",
         summary: "slow start with a fraction of its growth",
-        needs: Signals::NONE,
-        params: &[Param {
-            name: "divisor",
-            kind: ParamKind::Number { min: 1.0, max: 16.0 },
-            default: "2",
-            doc: "growth of slow start over growth of this scheme",
-        }],
-    };
+    }
 
-    fn set(&mut self, _: &str, value: Value) {
-        if let Value::Number(x) = value {
-            self.divisor = x as u64;
-        }
+    pub struct Parameters {
+        /// growth of slow start over growth of this scheme
+        divisor: u64 in 1..=16 = 2,
+    }
+}
+
+impl Gentle {
+    const fn by(divisor: u64) -> Self {
+        Self { parameters: Parameters { divisor } }
     }
 }
 
@@ -45,7 +38,7 @@ impl Phase for Gentle {
     fn enter(&mut self, _: &Entry, _: &mut Control) {}
 
     fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
-        slow_start(&Ack { growth: ack.growth / self.divisor, ..*ack }, control)
+        slow_start(&Ack { growth: ack.growth / self.parameters.divisor, ..*ack }, control)
     }
 
     fn on_congestion(&mut self, event: &Congestion, _: &mut Control) -> Step {
@@ -105,13 +98,13 @@ fn a_builder_takes_a_scheme_by_label_with_parameters_or_as_a_value() {
     };
     let file =
         parse_with(&text("{ kind = \"gentle\", divisor = 4 }"), "own.toml", &schemes()).unwrap().scenario;
-    assert_eq!(built(Flow::new().startup(Parameters::new("gentle").with("divisor", 4))), file);
-    let value = built(Flow::new().startup(AnyPhase::custom(Gentle { divisor: 7 })).avoidance("cubic"));
+    assert_eq!(built(Flow::new().startup(build::Phase::new("gentle").with("divisor", 4))), file);
+    let value = built(Flow::new().startup(AnyPhase::custom(Gentle::by(7))).avoidance("cubic"));
     assert_eq!(value.flows[0].scheme.label(), "gentle+cubic");
     assert!(first_phase(&value).contains("divisor: 7"), "{}", first_phase(&value));
     // Without the catalogue a value needs no label to look up.
     let again = value.to_builder().schemes(Schemes::built_in()).build().unwrap();
     assert_eq!(again, value);
-    let other = built(Flow::new().startup(AnyPhase::custom(Gentle { divisor: 8 })).avoidance("cubic"));
+    let other = built(Flow::new().startup(AnyPhase::custom(Gentle::by(8))).avoidance("cubic"));
     assert_ne!(other, value, "prototypes with other parameters are other schemes");
 }
