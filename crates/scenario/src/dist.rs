@@ -1,5 +1,5 @@
-//! Distributions as data, and their quantiles: what a host draws is the quantile of one uniform number, so that the
-//! same replication meets the same randomness whatever else differs, and a larger number always means a larger value.
+//! Distributions as data, and their quantiles. A host draws a value as the quantile of one uniform number: the same
+//! replication has the same random numbers, whatever else differs, and a larger number always gives a larger value.
 
 use firstflight_contract::Nanos;
 
@@ -8,7 +8,7 @@ use crate::normal;
 /// A value or the distribution it is drawn from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Dist<T> {
-    /// Always this.
+    /// Always this value.
     Fixed(T),
     /// Uniform between the two.
     Uniform(T, T),
@@ -16,34 +16,34 @@ pub enum Dist<T> {
     Exponential(T),
     /// Pareto: P(X > x) = (x_min / x)^shape with x_min = mean (shape - 1) / shape.
     Pareto {
-        /// Its mean.
+        /// Mean.
         mean: T,
-        /// Its shape; above 1, below which there is no mean.
+        /// Shape; above 1, since the mean is infinite up to 1.
         shape: f64,
     },
     /// Pareto of the second kind (Lomax): P(X > x) = (1 + x / s)^-shape with s = mean (shape - 1).
     ParetoII {
-        /// Its mean.
+        /// Mean.
         mean: T,
-        /// Its shape; above 1.
+        /// Shape; above 1.
         shape: f64,
     },
-    /// Lognormal, above `from` with a Pareto tail in place of its own: P(X > x) = P(X > from) (from / x)^shape.
+    /// Lognormal; above `from`, a Pareto tail: P(X > x) = P(X > from) (from / x)^shape.
     Lognormal {
-        /// Its median.
+        /// Median.
         median: T,
-        /// Deviation of its logarithm.
+        /// Standard deviation of the logarithm.
         sigma: f64,
-        /// Where the tail begins, and its shape.
+        /// Beginning of the tail, and its shape.
         tail: Option<(T, f64)>,
     },
 }
 
-/// What a distribution may be of.
+/// A type of values that a distribution may have.
 pub trait Quantity: Copy {
     /// As a real number.
     fn real(self) -> f64;
-    /// The nearest to a real number that is not negative.
+    /// The value nearest to a real number that is not negative.
     fn nearest(x: f64) -> Self;
 }
 
@@ -75,7 +75,7 @@ impl Quantity for f64 {
 }
 
 impl<T: Quantity> Dist<T> {
-    /// Its mean; of a lognormal without its tail.
+    /// Mean; of a lognormal, without the tail.
     pub fn mean(self) -> f64 {
         match self {
             Self::Fixed(value) => value.real(),
@@ -85,7 +85,7 @@ impl<T: Quantity> Dist<T> {
         }
     }
 
-    /// What a share `p` of all values lies below; `p` is in `[0, 1)`.
+    /// The value below which a share `p` of all values lies; `p` is in `[0, 1)`.
     pub fn quantile(self, p: f64) -> T {
         T::nearest(match self {
             Self::Fixed(value) => return value,

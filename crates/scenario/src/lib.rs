@@ -1,10 +1,12 @@
-//! What an experiment is, as data: the scenario format, its quantities, profiles and path presets.
+//! An experiment as data: the scenario format, its quantities, profiles and path presets.
 //!
-//! One file describes an experiment for every host. Reading it gives a [`Scenario`] with every default filled
-//! in and every quantity in base units, or one error that says where and what was expected.
+//! One file describes an experiment for every host. Reading it ([`parse`], [`load`]) or building it from Rust
+//! ([`Scenario::builder`]) gives a [`Scenario`] with every default filled in and every quantity in base units, or one
+//! [`Error`] with its place and the expected value.
 
 pub mod build;
 mod canonical;
+mod choices;
 mod dist;
 mod error;
 pub mod format;

@@ -1,5 +1,5 @@
-//! The largest values the format takes. They are far beyond any experiment, and keep every product of two of
-//! them inside the integers used.
+//! Largest valid values of the format. They are far above those of experiments, and keep every product of two of them
+//! within the integers that hold it.
 
 use firstflight_contract::{Nanos, Rate};
 
@@ -11,7 +11,7 @@ pub const TRACE: u64 = 64 << 20;
 pub const RATE: Rate = Rate(100_000_000_000_000);
 /// Any time.
 pub const TIME: Nanos = Nanos::from_secs(100_000_000);
-/// A propagation delay, one way or two.
+/// A propagation delay, one way or both.
 pub const DELAY: Nanos = Nanos::from_secs(3_600);
 /// A size, bytes.
 pub const BYTES: u64 = 1_000_000_000_000_000;
@@ -27,11 +27,11 @@ pub const FLOWS: u64 = 100_000;
 pub const ROUNDS: u64 = 100_000;
 /// Connections over which one flow is split.
 pub const PARALLEL: u64 = 1_000;
-/// `[[flow]]` and `[[udp]]` tables, and those of each other source.
+/// Tables of each source: `[[flow]]`, `[[udp]]` and so on.
 pub const GROUPS: usize = 1_000;
 /// Nodes of a graph.
 pub const NODES: usize = 2_000;
-/// Links of a graph, each direction for itself.
+/// Links of a graph, each direction counted.
 pub const LINKS: usize = 20_000;
 /// Hops of a parking lot.
 pub const HOPS: u64 = 500;

@@ -1,18 +1,19 @@
-//! The normal distribution of mean 0 and deviation 1, the same bits on every machine.
+//! The standard normal distribution, with the same bits on every machine.
 
 /// P(X > x).
 pub(crate) fn above(x: f64) -> f64 {
     0.5 * libm::erfc(x * core::f64::consts::FRAC_1_SQRT_2)
 }
 
-/// What a share `p` of all values lies below, within 1e-12; `p` of 0, which is drawn once in 2^53, counts as 2^-54.
+/// The value below which a share `p` of all values lies, within 1e-12. A `p` of 0, which is drawn once in 2^53, counts as
+/// 2^-54.
 pub(crate) fn quantile(p: f64) -> f64 {
     let p = p.max(f64::EPSILON / 4.0);
-    // By symmetry the lower half, where no digits are lost.
+    // By symmetry only the lower half is computed, where no digits are lost.
     if p > 0.5 {
         return -quantile(1.0 - p);
     }
-    // Between bounds that hold it, Newton's steps where they stay inside and halves where they do not.
+    // Newton's steps inside the bounds of the root, and bisection where a step leaves them.
     let (mut low, mut high) = (-9.0, 0.0);
     let mut x = -1.0;
     for _ in 0..100 {

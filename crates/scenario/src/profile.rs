@@ -1,13 +1,13 @@
-//! The named stacks: everything a `[[flow]]` leaves out is as its profile has it. This is the only place.
+//! The named stacks. The profile of a `[[flow]]` sets the defaults of its keys; no other code does.
 
 use firstflight_contract::Nanos;
 
-use crate::model::{Growth, IdleRestart, Receiver, Recovery, words};
+use crate::choices::{Growth, IdleRestart, Receiver, Recovery, words};
 
 words! {
-    /// A stack whose habits a flow takes over.
+    /// A stack that sets the defaults of a flow.
     Profile {
-        /// What the RFCs say: 5681, 6298, 6582, 6675, 6928.
+        /// RFCs 5681, 6298, 6582, 6675, 6928.
         Rfc = "rfc",
         /// The one-way TCP agents of ns-2.35, with the defaults of its `ns-default.tcl`.
         Ns2 = "ns2",
@@ -16,48 +16,48 @@ words! {
     }
 }
 
-/// What a profile sets.
+/// Settings of a profile.
 #[derive(Clone, Copy, Debug)]
 pub struct Stack {
-    /// Headers on every packet, bytes: IPv4 and TCP, and what TCP options every packet carries.
+    /// Headers on every packet, bytes: IPv4, TCP, and the TCP options that every packet carries.
     pub header: u32,
-    /// Start-up scheme, where the avoidance scheme has none of its own.
+    /// Start-up scheme, if the avoidance scheme is not in `startup_with`.
     pub startup: &'static str,
-    /// Start-up schemes that come with an avoidance scheme: its label, then theirs.
+    /// Start-up schemes for certain avoidance schemes: the label of the avoidance scheme, then of the start-up scheme.
     pub startup_with: &'static [(&'static str, &'static str)],
     /// Avoidance scheme.
     pub avoidance: &'static str,
-    /// How the stack does what its schemes leave open: label, parameter, and the word it has for it.
+    /// Parameters of schemes: label, parameter, word.
     pub parameters: &'static [(&'static str, &'static str, &'static str)],
-    /// How losses are found and repaired.
+    /// Loss detection and retransmission.
     pub recovery: Recovery,
     /// Initial window.
     pub initial_window: InitialWindow,
-    /// What the receiver offers at most, payload bytes; `None` is no limit.
+    /// Largest window that the receiver offers, payload bytes; if `None`, without limit.
     pub receive_window: Option<u64>,
-    /// What it offers at first, payload bytes; `None` is that from the start.
+    /// First window that the receiver offers, payload bytes; if `None`, `receive_window`.
     pub initial_receive_window: Option<u64>,
-    /// When the receiver acknowledges.
+    /// Times at which the receiver acknowledges.
     pub receiver: Receiver,
-    /// How long a receiver that delays ACKs waits for a second packet.
+    /// Time for which a receiver that delays ACKs waits for a second packet.
     pub delayed_ack_timer: Nanos,
-    /// How much of an ACK may enlarge the window.
+    /// Growth of the window that one ACK allows.
     pub growth: Growth,
     /// Smallest retransmission timeout.
     pub min_rto: Nanos,
-    /// Clock granularity that the timeout is rounded up to.
+    /// Clock granularity of the retransmission timeout, which is rounded up.
     pub rto_granularity: Nanos,
-    /// What an idle time does to the window.
+    /// Effect of an idle time on the window.
     pub idle_restart: IdleRestart,
     /// Whether the first two duplicate ACKs release a new packet each (RFC 3042).
     pub limited_transmit: bool,
     /// Whether a handshake precedes the data.
     pub handshake: bool,
-    /// Whether windows count whole packets, a fraction of one being no room for it (ns-2), and not bytes.
+    /// Whether windows count whole packets, so that a fraction of a packet is not sent (ns-2), and not bytes.
     pub packet_counted: bool,
 }
 
-/// How a profile sets the initial window.
+/// Rule for the initial window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InitialWindow {
     /// So many full packets.

@@ -1,6 +1,6 @@
 //! Distributions.
 
-use super::tables::{DELAY, SHAPE, TIME, optional, required};
+use super::rows::*;
 use super::{Floor, Kind, Range, Section};
 
 /// A distribution of times above zero.

@@ -2,11 +2,16 @@
 //! and the JSON Schema and the reference are generated from it.
 
 mod laws;
+mod networks;
+mod queues;
+mod rows;
 mod tables;
 mod topologies;
 mod traffic;
 
 pub use laws::*;
+pub use networks::*;
+pub use queues::*;
 pub use tables::*;
 pub use topologies::*;
 pub use traffic::*;

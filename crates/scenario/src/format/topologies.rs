@@ -1,9 +1,9 @@
 //! `[topology]`: one table for each kind of graph.
 
 use super::laws::DELAYS;
-use super::tables::{
-    DELAY, FLOW, FRACTION, PROBABILITY, QUEUE_KIND, TIME_OR_ZERO, optional, required, words,
-};
+use super::queues::QUEUE_KIND;
+use super::rows::*;
+use super::traffic::FLOW;
 use super::{Floor, Kind, Range, Section};
 use crate::limits;
 

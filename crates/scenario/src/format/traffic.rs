@@ -1,9 +1,185 @@
-//! Sources other than transfers.
+//! Sources of traffic: transfers, telnet, web pages, UDP.
 
 use super::laws::{COUNT_OR_LAW, DELAYS, SIZES, TIMES};
-use super::tables::{STACK, START, TIME, TIME_OR_ZERO, joined, optional, words};
+use super::rows::*;
 use super::{Key, Kind, Section};
 use crate::limits;
+use crate::model::{DataInSyn, Direction, IdleRestart, PartialAcks, Receiver, Recovery};
+use crate::profile::Profile;
+
+/// What sends, and how much.
+const TRANSFERS: &[Key] = &[
+    optional("name", Kind::Name, "`flow` and the table's index from 0", "name of the group"),
+    optional(
+        "count",
+        Kind::Count { max: limits::FLOWS },
+        "`\"unlimited\"` where they arrive by `every` or `exponential`, else 1",
+        "how many flows; `unlimited` are all that begin before `duration` ends",
+    ),
+    optional("start", Kind::Either(&TIME_OR_ZERO, &START), "`\"0 s\"`", "when each starts"),
+    optional(
+        "size",
+        Kind::Either(&Kind::AmountOrUnlimited, &SIZES),
+        "`\"unlimited\"`",
+        "what each has to deliver, application bytes or full packets",
+    ),
+    optional("lifetime", Kind::Either(&TIME, &TIMES), "until `size` is delivered", "flows that end by time"),
+    optional(
+        "parallel",
+        Kind::Integer { min: 1, max: limits::PARALLEL },
+        "1",
+        "connections over which each flow is split: they begin together and share `size` evenly; connection `j` of flow `bulk.<i>` is `bulk.<i>.<j>`",
+    ),
+    optional(
+        "rounds",
+        Kind::Table(&ROUNDS),
+        "one",
+        "the same connection sends `size` again after an idle time",
+    ),
+];
+
+/// The keys of the stack that sends, and of its endpoints: the same for every source of TCP traffic.
+pub const STACK: &[Key] = &[
+    optional("profile", words(Profile::WORDS), "`\"rfc\"`", "the stack that sets the defaults below"),
+    habit("startup", Kind::Startup, "how the connection starts"),
+    habit(
+        "avoidance",
+        Kind::Avoidance,
+        "how it goes on; not with a start-up that rules the whole connection",
+    ),
+    habit("recovery", words(Recovery::WORDS), "how losses are found and repaired"),
+    optional(
+        "partial_acks",
+        words(PartialAcks::WORDS),
+        "`\"impatient\"`",
+        "what an ACK does that acknowledges a part of what was out when the repair began; only with recovery `newreno`, not under profile `linux`: see below",
+    ),
+    habit("initial_window", Kind::InitialWindow, "initial window, at least one packet"),
+    optional(
+        "initial_ssthresh",
+        Kind::AmountOrUnlimited,
+        "`\"unlimited\"`",
+        "initial slow-start threshold, at least one packet",
+    ),
+    habit("receive_window", Kind::AmountOrUnlimited, "what the receiver offers at most, at least one packet"),
+    habit(
+        "initial_receive_window",
+        Kind::AmountOrUnlimited,
+        "what it offers at first, `receive_window` at most; the window opens by two packets for each that arrives",
+    ),
+    habit("receiver", words(Receiver::WORDS), "when the receiver acknowledges"),
+    habit("delayed_ack_timer", TIME, "how long a receiver that delays ACKs waits for a second packet"),
+    optional(
+        "receiver_reads",
+        Kind::Reads,
+        "`\"eager\"`",
+        "when the receiving application reads: at once, or only when that much has come",
+    ),
+    habit(
+        "byte_counting",
+        Kind::Flag,
+        "whether an ACK enlarges the window by the bytes it acknowledges, two packets at most (RFC 3465)",
+    ),
+    habit("min_rto", TIME, "smallest retransmission timeout"),
+    habit("rto_granularity", TIME, "clock granularity of the retransmission timeout"),
+    habit("idle_restart", words(IdleRestart::WORDS), "what an idle time does to the window: see below"),
+    habit(
+        "limited_transmit",
+        Kind::Flag,
+        "whether the first two duplicate ACKs release a new packet each (RFC 3042)",
+    ),
+    habit("handshake", Kind::Flag, "whether a handshake precedes the data"),
+    optional(
+        "data_in_syn",
+        words(DataInSyn::WORDS),
+        "`\"never\"`",
+        "whether data leaves with the handshake's first packet, or right behind it: see below",
+    ),
+    optional("cluster", Kind::Name, "the topology tells", "flows of equal name share a bottleneck"),
+    optional("direction", words(Direction::WORDS), "`\"forward\"`", "which way across a `[path]`"),
+    optional(
+        "from",
+        Kind::Names,
+        "the topology's; required in a graph",
+        "node that sends the data, or several of which each flow has one: names of nodes, of subnets, or of what subnets begin with before a `-`",
+    ),
+    optional(
+        "to",
+        Kind::Names,
+        "the topology's; required in a graph",
+        "node that receives the data, or several; as many in `from` and `to` are pairs",
+    ),
+    optional(
+        "extra_rtt",
+        Kind::Either(&DELAY, &DELAYS),
+        "`\"0 ms\"`",
+        "propagation of each flow beyond the network's, both ways together",
+    ),
+];
+
+/// `[[flow]]`.
+pub static FLOW: Section = Section {
+    name: "[[flow]]",
+    doc: "A group of TCP flows. Flow `i` of group `bulk` is `bulk.<i>` in results.",
+    keys: &joined::<{ TRANSFERS.len() + STACK.len() }>(TRANSFERS, STACK),
+};
+
+/// `[[udp]]`.
+pub static UDP: Section = Section {
+    name: "[[udp]]",
+    doc: "A source of packets of equal size at a constant rate.",
+    keys: &[
+        optional("name", Kind::Name, "`udp` and the table's index from 0", "its name in results"),
+        required("rate", Kind::Rate, "rate on the wire while it is on"),
+        optional("size", Kind::Bytes, "a full packet's", "its packets on the wire, headers included"),
+        optional("start", TIME_OR_ZERO, "`\"0 s\"`", "when it begins, with an on period"),
+        optional("on_off", Kind::Table(&ON_OFF), "always on", "alternating periods"),
+        optional("direction", words(Direction::WORDS), "`\"forward\"`", "which way across a `[path]`"),
+        optional("from", Kind::Name, "as in `[[flow]]`", "node that sends"),
+        optional("to", Kind::Name, "as in `[[flow]]`", "node that receives"),
+    ],
+};
+
+/// `on_off`.
+pub static ON_OFF: Section = Section {
+    name: "on_off",
+    doc: "Lengths of the periods in which a source sends, and does not.",
+    keys: &[
+        required("on", Kind::Either(&TIME, &TIMES), "length of a period in which it sends"),
+        required("off", Kind::Either(&TIME, &TIMES), "length of a period in which it does not"),
+    ],
+};
+
+/// `rounds`.
+pub static ROUNDS: Section = Section {
+    name: "rounds",
+    doc: "Transfers of `size` by one connection, each after an idle time.",
+    keys: &[
+        required(
+            "count",
+            Kind::Integer { min: 1, max: limits::ROUNDS },
+            "how many transfers, the first included",
+        ),
+        required("idle", TIME_OR_ZERO, "from the end of a transfer to the beginning of the next"),
+        optional("jitter", TIME_OR_ZERO, "`\"0 s\"`", "each idle time is longer by up to this, uniformly"),
+    ],
+};
+
+/// `start` as a table.
+pub static START: Section = Section {
+    name: "start",
+    doc: "One of these.",
+    keys: &[
+        optional("every", TIME, "", "flow `i` starts at `i` times this"),
+        optional(
+            "exponential",
+            TIME,
+            "",
+            "a Poisson process with this mean gap, the first gap before the first flow",
+        ),
+        optional("uniform", Kind::Pair(&TIME_OR_ZERO), "", "each on its own, uniformly between the two"),
+    ],
+};
 
 const TELNET_KEYS: &[Key] = &[
     optional("name", Kind::Name, "`telnet` and the table's index from 0", "name of the group"),

@@ -1,16 +1,13 @@
-//! What an experiment is once its file has been read: plain values, every default filled in, every quantity in
-//! base units.
+//! An experiment after its file was read: plain values, every default filled in, every quantity in base units.
 //!
 //! Windows and transfer sizes are bytes of payload, as in [`firstflight_contract`]; packet sizes are
-//! bytes on the wire. Nothing here is drawn at random: a distribution is its parameters, and the host draws.
+//! bytes on the wire. Nothing here is random: a distribution is its parameters, and the host draws from it.
 
-mod choices;
 mod network;
 mod queue;
 mod traffic;
 
-pub(crate) use choices::words;
-pub use choices::*;
+pub use crate::choices::*;
 pub use network::*;
 pub use queue::*;
 pub use traffic::*;
@@ -22,17 +19,17 @@ use crate::profile::Profile;
 /// One experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
-    /// For people; empty if not given.
+    /// Title; empty if not given.
     pub title: String,
-    /// When to stop; without it, once every flow has finished.
+    /// Time at which the run stops; if `None`, when every flow has finished.
     pub duration: Option<Nanos>,
-    /// What every random stream of the run derives from.
+    /// Seed of every random stream of the run.
     pub seed: u64,
-    /// What the traffic crosses.
+    /// The network.
     pub network: Network,
     /// Packet sizes on the wire.
     pub packet: Packet,
-    /// TCP traffic, one entry for each `[[flow]]`, in file order.
+    /// TCP traffic: an entry for each `[[flow]]`, then cross traffic of the topology, `[[telnet]]` and `[[web]]`.
     pub flows: Vec<FlowGroup>,
     /// Cross traffic without congestion control, in file order.
     pub udp: Vec<UdpSource>,
@@ -43,7 +40,7 @@ pub struct Scenario {
 pub struct Packet {
     /// A full data packet, bytes.
     pub size: u32,
-    /// An ACK, bytes; without it, the headers of the flow's profile.
+    /// An ACK, bytes; if `None`, the headers of the flow's profile.
     pub ack_size: Option<u32>,
 }
 

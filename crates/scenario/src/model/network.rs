@@ -1,33 +1,33 @@
-//! What the traffic crosses: links, nodes, and how much they hold.
+//! Networks: links, nodes and buffers.
 
 use firstflight_contract::{Nanos, Rate};
 
 use super::Queue;
 use crate::trace::LinkTrace;
 
-/// What the traffic crosses.
+/// A network.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Network {
     /// `[path]`: one bottleneck in each direction, every flow with access links of its own.
     Dumbbell(Path),
-    /// `[[node]]` and `[[link]]`, or what a `[topology]` generated.
+    /// `[[node]]` and `[[link]]`, or the graph of a `[topology]`.
     Graph(Graph),
 }
 
 /// A dumbbell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
-    /// Bottleneck rate, each direction; the mean where there is a trace.
+    /// Bottleneck rate, each direction; of a trace, its mean.
     pub rate: Rate,
-    /// What the rate is, where it changes with time.
+    /// Rate over time, if it varies.
     pub trace: Option<LinkTrace>,
     /// Two-way propagation of the whole path, without queueing and serialisation.
     pub rtt: Nanos,
-    /// Room for packets that wait, the one in transmission not counted.
+    /// Room for waiting packets, without the one in transmission.
     pub buffer: Limit,
-    /// The bottleneck's discipline.
+    /// Queueing discipline of the bottleneck.
     pub queue: Queue,
-    /// Chance that the bottleneck loses a packet, each independently.
+    /// Probability that the bottleneck loses a packet, independent for each.
     pub loss: f64,
     /// Rate of each flow's own access links.
     pub access_rate: Rate,
@@ -43,7 +43,7 @@ impl Path {
 /// Any directed graph.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
-    /// Its nodes; elsewhere a node is its index here.
+    /// Nodes; other fields refer to a node by its index.
     pub nodes: Vec<Node>,
     /// One-way links.
     pub links: Vec<Link>,
@@ -52,7 +52,7 @@ pub struct Graph {
 impl Graph {
     /// Whether links lead from node `from` to node `to`.
     pub fn reaches(&self, from: usize, to: usize) -> bool {
-        // The links that leave a node are a list: the last of them, and in front of each the one before it.
+        // The links that leave a node form a list: the last link, and for each link the one before it.
         let mut last = vec![None; self.nodes.len()];
         let links = self.links.iter().enumerate();
         let before: Vec<Option<usize>> =
@@ -62,7 +62,7 @@ impl Graph {
             if node == to {
                 return true;
             }
-            // A node seen again has none left.
+            // A visited node has no links left.
             let mut leaving = last[node].take();
             while let Some(link) = leaving {
                 open.push(self.links[link].to);
@@ -76,51 +76,51 @@ impl Graph {
 /// A node of a graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Rate of the access links by which the endpoints of flows reach it, without delay.
+    /// Rate of the access links of flows to the node; they have no delay.
     pub access_rate: Rate,
-    /// The subnet it belongs to: what comes from one and goes to one shares a bottleneck.
+    /// Subnet: traffic from one subnet to another shares a bottleneck.
     pub subnet: Option<String>,
 }
 
 /// One direction between two nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
-    /// Its name in results.
+    /// Name in results.
     pub name: String,
-    /// Index of the node it leaves.
+    /// Index of the node that the link leaves.
     pub from: usize,
-    /// Index of the node it reaches.
+    /// Index of the node that the link reaches.
     pub to: usize,
-    /// Its rate; the mean where there is a trace.
+    /// Rate; of a trace, its mean.
     pub rate: Rate,
-    /// What the rate is, where it changes with time.
+    /// Rate over time, if it varies.
     pub trace: Option<LinkTrace>,
     /// One-way propagation.
     pub delay: Nanos,
-    /// What a path over it costs; flows take the cheapest.
+    /// Cost of a path over the link; flows take the path of least cost.
     pub cost: u64,
-    /// Room for packets that wait, the one in transmission not counted.
+    /// Room for waiting packets, without the one in transmission.
     pub buffer: Limit,
-    /// Its discipline.
+    /// Queueing discipline.
     pub queue: Queue,
-    /// Chance that it loses a packet, each independently.
+    /// Probability that the link loses a packet, independent for each.
     pub loss: f64,
 }
 
 impl Link {
-    /// Its highest rate.
+    /// Highest rate.
     pub fn fastest(&self) -> Rate {
         self.trace.as_ref().map_or(self.rate, |trace| trace.schedule.fastest())
     }
 }
 
-/// How much a buffer holds.
+/// Size of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// Counted in packets, whatever their size. At least 1.
+    /// Packets of any size; at least 1.
     Packets(u64),
-    /// Counted in bytes on the wire. At least one full packet.
+    /// Bytes on the wire; at least one full packet.
     Bytes(u64),
 }

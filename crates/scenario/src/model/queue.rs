@@ -5,17 +5,17 @@ use firstflight_contract::Nanos;
 /// A queueing discipline.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Queue {
-    /// First in, first out, and what finds no room is dropped.
+    /// First in, first out; a packet that finds no room is dropped.
     DropTail,
     /// Random early detection.
     Red(Red),
-    /// As drop-tail, but droppable packets are dropped first.
+    /// Drop-tail that drops droppable packets first.
     Priority,
-    /// RED, before which a packet is compared with another one.
+    /// RED, after a comparison of each packet with a waiting one.
     Choke(Red),
     /// Controlled delay.
     Codel(Codel),
-    /// Flow queues under controlled delay.
+    /// A queue for each flow under controlled delay.
     FqCodel(FqCodel),
     /// First in, first out, at a router that takes part in congestion control.
     Router(Router),
@@ -24,23 +24,23 @@ pub enum Queue {
 /// A router that takes part in congestion control, with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Router {
-    /// It grants the rates that opening packets ask for (RFC 4782).
+    /// The router grants the rates that SYN packets request (RFC 4782).
     QuickStart {
-        /// Share of the link in use below which something is granted.
+        /// Share of the link in use below which a rate is granted.
         threshold: f64,
-        /// Share of the link up to which it is granted.
+        /// Share of the link up to which rates are granted.
         share: f64,
     },
-    /// It says by how much windows are to change (XCP).
+    /// The router sends each flow the change of its window (XCP).
     Xcp {
-        /// Share of the spare bandwidth handed out in a round trip.
+        /// Share of the spare bandwidth that a round trip distributes.
         alpha: f64,
-        /// Share of the standing queue taken back in a round trip.
+        /// Share of the standing queue that a round trip removes.
         beta: f64,
-        /// Share of the traffic that changes hands in a round trip.
+        /// Share of the traffic that a round trip redistributes.
         gamma: f64,
     },
-    /// It says how loaded it is (VCP).
+    /// The router signals its load (VCP).
     Vcp {
         /// Share of the link that is to be used.
         target: f64,
@@ -48,7 +48,7 @@ pub enum Router {
 }
 
 impl Router {
-    /// The router of this label, with the parameters its source gives.
+    /// The router of this label, with the parameters of its source.
     pub fn by_label(label: &str) -> Option<Self> {
         match label {
             "quick-start" => Some(Self::QuickStart { threshold: 0.85, share: 0.85 }),
@@ -58,7 +58,7 @@ impl Router {
         }
     }
 
-    /// Its label.
+    /// Label.
     pub const fn label(&self) -> &'static str {
         match self {
             Self::QuickStart { .. } => "quick-start",
@@ -67,7 +67,7 @@ impl Router {
         }
     }
 
-    /// Its parameters by name.
+    /// Parameters by name.
     pub fn params(&mut self) -> Vec<(&'static str, &mut f64)> {
         match self {
             Self::QuickStart { threshold, share } => vec![("threshold", threshold), ("share", share)],
@@ -80,11 +80,11 @@ impl Router {
 /// Controlled delay (RFC 8289).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Codel {
-    /// The standing wait that is acceptable.
+    /// Acceptable standing waiting time.
     pub target: Nanos,
-    /// How long a wait must last to be a standing one.
+    /// Time for which waits must exceed `target`.
     pub interval: Nanos,
-    /// Mark instead of dropping where the wait, not the room, decides.
+    /// Packets are marked instead of dropped, except if there is no room.
     pub ecn: bool,
 }
 
@@ -97,11 +97,11 @@ impl Codel {
 /// Flow queues under controlled delay (RFC 8290).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FqCodel {
-    /// Of each queue.
+    /// Controlled delay of each queue.
     pub codel: Codel,
-    /// Bytes that a queue may send in its turn.
+    /// Bytes that a queue sends in its turn.
     pub quantum: u64,
-    /// How many queues flows are spread over.
+    /// Number of queues.
     pub flows: u32,
 }
 
@@ -115,20 +115,20 @@ impl FqCodel {
 pub struct Red {
     /// Average queue from which packets are dropped or marked, packets.
     pub min: f64,
-    /// Average queue at which the chance reaches `max_p`, packets.
+    /// Average queue at which the probability is `max_p`, packets.
     pub max: f64,
     /// Weight of a new sample in the average.
     pub weight: f64,
-    /// Chance at `max`.
+    /// Probability at `max`.
     pub max_p: f64,
-    /// Beyond `max` the chance rises to 1 at twice `max`, instead of at once.
+    /// Beyond `max` the probability rises to 1 at twice `max`, instead of at once.
     pub gentle: bool,
-    /// Mark instead of dropping where the chance, not the room, decides.
+    /// Packets are marked instead of dropped, except if there is no room.
     pub ecn: bool,
 }
 
 impl Red {
-    /// The usual settings on a path that holds `bdp` packets: thresholds of 0.1 and 0.3 BDP, gentle.
+    /// Default settings on a path with a bandwidth-delay product of `bdp` packets: thresholds of 0.1 and 0.3 BDP, gentle.
     pub const fn for_bdp(bdp: f64) -> Self {
         Self { min: 0.1 * bdp, max: 0.3 * bdp, weight: 0.002, max_p: 0.1, gentle: true, ecn: false }
     }

@@ -1,8 +1,8 @@
-//! Who sends what to whom, and when.
+//! Traffic: flows, telnet, web pages, UDP.
 
 use firstflight_contract::{Nanos, Rate};
 
-use super::{DataInSyn, Growth, IdleRestart, PartialAcks, Reads, Receiver, Recovery, words};
+use crate::choices::{DataInSyn, Growth, IdleRestart, PartialAcks, Reads, Receiver, Recovery, words};
 use crate::dist::Dist;
 use crate::profile::Profile;
 use crate::scheme::SchemeSpec;
@@ -10,74 +10,74 @@ use crate::scheme::SchemeSpec;
 /// TCP flows that share their settings: one `[[flow]]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowGroup {
-    /// Name of the group; its flows are `name.0`, `name.1` and so on.
+    /// Name of the group; its flows have the names `name.0`, `name.1` and so on.
     pub name: String,
-    /// The stack whose habits apply where no key says otherwise.
+    /// Stack that sets the defaults.
     pub profile: Profile,
-    /// How many flows; without it, all that begin before the run ends. Of [`Source::Web`], how many sessions.
+    /// Number of flows; if `None`, all that start before the run ends. Of [`Source::Web`], number of sessions.
     pub count: Option<u32>,
-    /// When each starts.
+    /// Start times.
     pub start: Start,
-    /// Payload bytes to deliver; without it the flow never runs out.
+    /// Payload bytes to deliver; if `None`, without end.
     pub size: Option<Dist<u64>>,
-    /// How long each flow goes on; without it, until `size` is delivered.
+    /// Time after which each flow ends; if `None`, when `size` is delivered.
     pub lifetime: Option<Dist<Nanos>>,
     /// Connections over which each flow is split.
     pub parallel: u32,
-    /// What its connections do.
+    /// Traffic of its connections.
     pub source: Source,
-    /// Further transfers of `size` by the same connection; without it, one.
+    /// Transfers of `size` by the same connection; if `None`, one.
     pub rounds: Option<Rounds>,
     /// Start-up and avoidance.
     pub scheme: SchemeSpec,
-    /// How losses are found and repaired.
+    /// Loss detection and retransmission.
     pub recovery: Recovery,
-    /// What its partial ACKs do; `Impatient` where [`FlowGroup::has_partial_acks`] says there are none.
+    /// Response to partial ACKs; `Impatient` if not [`FlowGroup::has_partial_acks`].
     pub partial_acks: PartialAcks,
     /// Initial window, payload bytes; at least one packet.
     pub initial_window: u64,
-    /// Initial slow-start threshold, payload bytes; without it, infinite.
+    /// Initial slow-start threshold, payload bytes; if `None`, infinite.
     pub initial_ssthresh: Option<u64>,
-    /// What the receiver offers at most, payload bytes; without it, never a limit.
+    /// Largest window that the receiver offers, payload bytes; if `None`, without limit.
     pub receive_window: Option<u64>,
-    /// What it offers at first, payload bytes, no more than `receive_window`; without it, that from the start. The window
-    /// opens by two packets for each that arrives.
+    /// First window that the receiver offers, payload bytes, at most `receive_window`; if `None`, `receive_window`. The
+    /// window opens by two packets for each that arrives.
     pub initial_receive_window: Option<u64>,
-    /// When the receiver acknowledges.
+    /// Times at which the receiver acknowledges.
     pub receiver: Receiver,
-    /// How long a receiver that delays ACKs waits for a second packet.
+    /// Time for which a receiver that delays ACKs waits for a second packet.
     pub delayed_ack_timer: Nanos,
-    /// When the receiving application reads.
+    /// Times at which the receiving application reads.
     pub receiver_reads: Reads,
-    /// How much of an ACK may enlarge the window.
+    /// Growth of the window that one ACK allows.
     pub growth: Growth,
     /// Smallest retransmission timeout.
     pub min_rto: Nanos,
-    /// Clock granularity that the timeout is rounded up to.
+    /// Clock granularity of the retransmission timeout, which is rounded up.
     pub rto_granularity: Nanos,
-    /// What an idle time does to the window.
+    /// Effect of an idle time on the window.
     pub idle_restart: IdleRestart,
     /// Whether the first two duplicate ACKs release a new packet each (RFC 3042).
     pub limited_transmit: bool,
-    /// Whether a handshake precedes the data, and gives the first RTT sample.
+    /// Whether a handshake precedes the data and gives the first RTT sample.
     pub handshake: bool,
-    /// What the SYN of that handshake carries.
+    /// Data in the SYN of that handshake.
     pub data_in_syn: DataInSyn,
-    /// Flows of equal name share a bottleneck; without it the topology tells.
+    /// Flows of equal name share a bottleneck; if `None`, the topology decides.
     pub cluster: Option<String>,
-    /// Where it runs.
+    /// Endpoints.
     pub endpoints: Endpoints,
-    /// Propagation that each flow has beyond the network's, both ways together.
+    /// Propagation of each flow beyond the network's, both ways together.
     pub extra_rtt: Dist<Nanos>,
 }
 
 impl FlowGroup {
-    /// Whether [`FlowGroup::partial_acks`] can be chosen: NewReno has such ACKs, and Linux its own answer to them.
+    /// Whether [`FlowGroup::partial_acks`] has a choice: only NewReno has partial ACKs, and Linux has its own response.
     pub fn has_partial_acks(&self) -> bool {
         self.recovery == Recovery::NewReno && self.profile != Profile::Linux
     }
 
-    /// How many connections it makes, in the mean, in a run of this duration.
+    /// Mean number of connections in a run of this duration.
     pub fn expected(&self, duration: Option<Nanos>) -> f64 {
         let run = duration.unwrap_or(Nanos::ZERO).0 as f64;
         let begin = match (self.count, self.start) {
@@ -100,47 +100,47 @@ impl FlowGroup {
     }
 }
 
-/// What the connections of a group do.
+/// Traffic of the connections of a group.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Source {
     /// `[[flow]]`: each transfers `size`.
     Flow,
-    /// `[[telnet]]`: each sends messages of `size`, one after such a time from the one before.
+    /// `[[telnet]]`: each sends messages of `size` at these intervals.
     Telnet(Interval),
-    /// `[[web]]`: sessions, of which each page has objects of `size`.
+    /// `[[web]]`: sessions of pages with objects of `size`.
     Web(Pages),
 }
 
-/// The time from one message to the next.
+/// Time from one message to the next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Interval {
-    /// As P. Danzig and S. Jamin found it for telnet.
+    /// Measurements of telnet by P. Danzig and S. Jamin.
     Tcplib,
-    /// From a distribution.
+    /// A distribution.
     Law(Dist<Nanos>),
 }
 
 /// Pages of a session.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pages {
-    /// How many.
+    /// Number of pages.
     pub pages: u32,
-    /// From the beginning of a page's last object to the next page.
+    /// Time from the beginning of a page's last object to the next page.
     pub page_gap: Dist<Nanos>,
-    /// Objects of a page; what is drawn is rounded up.
+    /// Objects of a page; each draw is rounded up.
     pub objects: Dist<f64>,
-    /// From the beginning of an object to that of the next of its page.
+    /// Time from the beginning of an object to the beginning of the next object of its page.
     pub object_gap: Dist<Nanos>,
-    /// Whether all objects of a session come over the same connections, as many as are parallel.
+    /// Whether all objects of a session share its parallel connections.
     pub persistent: bool,
 }
 
 /// Transfers of one connection, each after an idle time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rounds {
-    /// How many, the first included.
+    /// Number of transfers, the first included.
     pub count: u32,
-    /// From the end of a transfer to the beginning of the next.
+    /// Time from the end of a transfer to the beginning of the next.
     pub idle: Nanos,
     /// Each idle time is longer by up to this, uniformly.
     pub jitter: Nanos,
@@ -149,17 +149,17 @@ pub struct Rounds {
 /// A source of datagrams at a constant rate, possibly on and off.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UdpSource {
-    /// Its name in results.
+    /// Name in results.
     pub name: String,
     /// Rate on the wire while it is on.
     pub rate: Rate,
-    /// Each of its packets, bytes on the wire; at most a full packet.
+    /// Size of its packets, bytes on the wire; at most a full packet.
     pub size: u32,
-    /// When it begins, in an on period.
+    /// Start time; an on period begins then.
     pub start: Nanos,
-    /// Lengths of the periods; without it, always on.
+    /// Lengths of the periods; if `None`, always on.
     pub on_off: Option<OnOff>,
-    /// Where it runs.
+    /// Endpoints.
     pub endpoints: Endpoints,
 }
 
@@ -172,19 +172,19 @@ pub struct OnOff {
     pub off: Dist<Nanos>,
 }
 
-/// Where traffic enters and leaves.
+/// Endpoints of traffic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Endpoints {
     /// Across the dumbbell.
     Path(Direction),
     /// Between two nodes of the graph, by index; ACKs have a way back.
     Nodes {
-        /// Where the data comes from.
+        /// Node that sends the data.
         from: usize,
-        /// Where the data goes.
+        /// Node that receives the data.
         to: usize,
     },
-    /// Each flow between one of these pairs of nodes, drawn for it; at least two.
+    /// Each flow runs between one of these pairs of nodes, drawn at random; at least two.
     Pairs(Vec<(usize, usize)>),
 }
 
@@ -198,15 +198,15 @@ words! {
     }
 }
 
-/// When the flows of a group start.
+/// Start times of the flows of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// All at this time.
+    /// All flows at this time.
     At(Nanos),
     /// Flow `i` at `i` times this.
     Every(Nanos),
-    /// A Poisson process: gaps with this mean, the first one before the first flow.
+    /// A Poisson process: gaps with this mean, the first gap before the first flow.
     Exponential(Nanos),
-    /// Each on its own, uniformly between the two.
+    /// Each flow on its own, uniformly between the two.
     Uniform(Nanos, Nanos),
 }

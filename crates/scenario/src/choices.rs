@@ -1,4 +1,4 @@
-//! What can be chosen for a connection.
+//! Choices for a connection.
 
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
@@ -12,12 +12,12 @@ macro_rules! words {
             /// The words of [`Self::ALL`].
             pub const WORDS: &'static [&'static str] = &[$($word),+];
 
-            /// The choice that `word` is.
+            /// The choice of this word.
             pub fn from_word(word: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|choice| choice.word() == word)
             }
 
-            /// The word in a scenario file.
+            /// Word in a scenario file.
             pub const fn word(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
             }
@@ -27,7 +27,7 @@ macro_rules! words {
 pub(crate) use words;
 
 words! {
-    /// How losses are found and repaired.
+    /// Loss detection and retransmission.
     Recovery {
         /// Fast retransmit, then slow start.
         Tahoe = "tahoe",
@@ -41,68 +41,68 @@ words! {
 }
 
 words! {
-    /// What NewReno does with partial ACKs: those of something new, but not of all that was outstanding when the repair
-    /// began.
+    /// Response of NewReno to partial ACKs: ACKs that acknowledge new data, but not all data that was outstanding when
+    /// recovery began.
     PartialAcks {
-        /// The first one restarts the retransmit timer. The window deflates by what each acknowledges, less a packet
-        /// (RFC 6582).
+        /// The first one restarts the retransmission timer. The window deflates by the bytes that each acknowledges,
+        /// less a packet (RFC 6582).
         Impatient = "impatient",
         /// Each one restarts the timer (RFC 3782 section 4). The window deflates in the same way.
         SlowButSteady = "slow-but-steady",
-        /// Each one restarts the timer, and takes away what duplicate ACKs added to the window: ns-2 before May 2003.
+        /// Each one restarts the timer, and removes the inflation of the window by duplicate ACKs: ns-2 before May 2003.
         Ns2Of2002 = "ns2-2002",
     }
 }
 
 words! {
-    /// When a receiver acknowledges.
+    /// Times at which a receiver acknowledges.
     Receiver {
         /// Every packet at once.
         AckEveryPacket = "ack-every-packet",
         /// Every second packet, or when the timer fires (RFC 5681 section 4.2).
         Delayed = "delayed-ack",
-        /// Every packet at first, then as `Delayed` (Linux).
+        /// Every packet at first, later as `Delayed` (Linux).
         QuickAckThenDelayed = "quickack-then-delayed",
     }
 }
 
 words! {
-    /// What an idle time longer than the retransmission timeout does to the window.
+    /// Effect on the window of an idle time longer than the retransmission timeout.
     IdleRestart {
         /// Back to the initial window (RFC 5681 section 4.1).
         Restart = "restart",
-        /// Nothing.
+        /// No effect.
         Keep = "keep",
-        /// Half for each timeout that passed, and half of what the application leaves unused (RFC 2861). What profile
-        /// `linux` does as `Restart`.
+        /// The window is halved for each timeout that passed, and by half of the part that the application leaves unused
+        /// (RFC 2861). Profile `linux` has this behaviour as `Restart`.
         Validate = "validate",
-        /// Most of it leaves at an even pace until the first ACK (`rate-based-pacing`).
+        /// Most of the window leaves at an even pace until the first ACK (`rate-based-pacing`).
         Pace = "pace",
     }
 }
 
 words! {
-    /// What the packet that opens a connection carries.
+    /// Data in the SYN of a connection.
     DataInSyn {
         /// No data.
         Never = "never",
-        /// The first packet of it; the others wait for the answer (TCP Fast Open, RFC 7413).
+        /// The first packet of data; the others wait for the SYN-ACK (TCP Fast Open, RFC 7413).
         Tfo = "tfo",
-        /// The first packet, which the rest of the initial window follows at once (T/TCP, RFC 1644).
+        /// The first packet of data; the rest of the initial window follows at once (T/TCP, RFC 1644).
         Ttcp = "t/tcp",
     }
 }
 
-/// When the receiving application reads.
+/// Times at which the receiving application reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reads {
     /// At once.
     Eager,
-    /// Only when this many bytes have come, or the last one.
+    /// Once this number of bytes has arrived, or the last byte.
     Every(u64),
 }
 
-/// How much of an ACK may enlarge the window.
+/// Growth of the window that one ACK allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Growth {
     /// One packet per ACK (RFC 5681).

@@ -1,0 +1,94 @@
+//! Networks that a file lists: a path, or nodes and links; and packet sizes.
+
+use super::queues::QUEUE_KIND;
+use super::rows::*;
+use super::{Floor, Kind, Section};
+use crate::limits;
+
+/// `[path]`.
+pub static PATH: Section = Section {
+    name: "[path]",
+    doc: "A dumbbell: one bottleneck in each direction, every flow with access links of its own.",
+    keys: &[
+        optional("rate", Kind::Rate, "an error, unless there is a `trace`", "bottleneck, each direction"),
+        optional(
+            "trace",
+            Kind::File,
+            "absent",
+            "a trace of the bottleneck in place of `rate`, each direction",
+        ),
+        required(
+            "rtt",
+            Kind::Delay(Floor::AboveZero),
+            "two-way propagation of the whole path, no queueing, no serialisation",
+        ),
+        required("buffer", Kind::Buffer, "room for packets that wait, the one in transmission not counted"),
+        optional("queue", QUEUE_KIND, "`\"drop-tail\"`", "the bottleneck's discipline, each direction"),
+        optional("loss", Kind::Number(PROBABILITY), "0", "independent per-packet loss, each direction"),
+        optional("access_rate", Kind::Rate, "10 x `rate`", "rate of each flow's own access links"),
+    ],
+};
+
+/// `[packet]`.
+pub static PACKET: Section = Section {
+    name: "[packet]",
+    doc: "Sizes on the wire, headers included. A full packet carries `size` less the headers of the flow's profile.",
+    keys: &[
+        optional("size", Kind::Bytes, "`\"1500 B\"`", "a full data packet"),
+        optional("ack_size", Kind::Bytes, "the headers of the flow's profile", "an ACK"),
+    ],
+};
+
+/// `[[node]]`.
+pub static NODE: Section = Section {
+    name: "[[node]]",
+    doc: "A node of a graph.",
+    keys: &[
+        required("name", Kind::Name, "what links and flows call it"),
+        optional(
+            "access_rate",
+            Kind::Rate,
+            "10 x the fastest link at the node",
+            "rate of the access links by which the endpoints of flows reach the node",
+        ),
+        optional(
+            "subnet",
+            Kind::Name,
+            "none",
+            "a name that flows may give for all its nodes; what comes from one subnet or node and goes to one subnet or node shares a bottleneck",
+        ),
+    ],
+};
+
+/// `[[link]]`.
+pub static LINK: Section = Section {
+    name: "[[link]]",
+    doc: "A link of a graph, one direction. It has no BDP of its own: buffer and thresholds are in packets or bytes.",
+    keys: &[
+        required("from", Kind::Name, "the node it leaves"),
+        required("to", Kind::Name, "the node it reaches"),
+        optional(
+            "name",
+            Kind::Name,
+            "`<from>-<to>`",
+            "its name in results; the second of `both` is `<name>-back`, or `<to>-<from>` without a name",
+        ),
+        optional("both", Kind::Flag, "false", "whether there is an equal link the other way"),
+        optional("rate", Kind::Rate, "an error, unless there is a `trace`", "its rate"),
+        optional("trace", Kind::File, "absent", "a trace in place of `rate`"),
+        required("delay", DELAY, "one-way propagation"),
+        optional(
+            "cost",
+            Kind::Integer { min: 1, max: limits::COST },
+            "1",
+            "flows take the path of least cost; of several, that of fewest links; of these, that whose links come first in the file",
+        ),
+        required(
+            "buffer",
+            Kind::LinkBuffer,
+            "room for packets that wait, the one in transmission not counted",
+        ),
+        optional("queue", QUEUE_KIND, "`\"drop-tail\"`", "its discipline"),
+        optional("loss", Kind::Number(PROBABILITY), "0", "independent per-packet loss"),
+    ],
+};
