@@ -60,7 +60,7 @@ pub struct Stack {
 /// Rule for the initial window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InitialWindow {
-    /// So many full packets.
+    /// This number of full packets.
     Packets(u64),
     /// min (4*MSS, max (2*MSS, 4380)), RFC 3390 section 1.
     Rfc3390,

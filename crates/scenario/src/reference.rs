@@ -14,10 +14,10 @@ use crate::quantity::{
 use crate::scheme::labels_of;
 use crate::{Limit, limits};
 
-/// Puts every generated part into `page`, between its `<!-- generated: name -->` and `<!-- end -->` lines.
+/// The page with every generated part renewed, between its `<!-- generated: name -->` and `<!-- end -->` lines.
 ///
 /// # Panics
-/// If a part is asked for that does not exist, or an end is missing.
+/// If a part does not exist, or an end is missing.
 pub fn refresh(page: &str) -> String {
     let mut out = String::new();
     let mut rest = page;
@@ -78,7 +78,7 @@ fn tables() -> String {
             let absent = match key.absent {
                 Absent::Refused => "an error",
                 Absent::Means(means) => means,
-                Absent::Profile => "as the profile has it",
+                Absent::Profile => "that of the profile",
             };
             let _ = writeln!(out, "| `{}` | {takes} | {absent} | {} |", key.name, key.doc);
         }
@@ -163,7 +163,7 @@ fn the_limits() -> String {
         ("flows in all", limits::FLOWS.to_string()),
         ("`[[flow]]` and `[[udp]]` tables, each", limits::GROUPS.to_string()),
         ("nodes", limits::NODES.to_string()),
-        ("links, each direction for itself", limits::LINKS.to_string()),
+        ("links, each direction counted", limits::LINKS.to_string()),
         ("hops of a parking lot", limits::HOPS.to_string()),
         ("phases of a scheme", limits::PHASES.to_string()),
         ("a name", format!("{} characters", limits::NAME)),

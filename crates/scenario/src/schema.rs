@@ -129,7 +129,7 @@ fn property(key: &Key) -> Value {
     let mut schema = kind(&key.kind);
     let absent = match key.absent {
         Absent::Means(means) if !means.is_empty() => format!("; default: {}", means.replace('`', "")),
-        Absent::Profile => "; default: as the profile has it".into(),
+        Absent::Profile => "; default: that of the profile".into(),
         _ => String::new(),
     };
     schema["description"] = json!(format!("{}{absent}", key.doc));
@@ -243,7 +243,7 @@ fn sorted(value: Value) -> Value {
 /// Longest line of [`schema_text`], where a value can be broken.
 const WIDTH: usize = 120;
 /// Longest text of a value that may share its line with its neighbours.
-const SHORT: usize = 60;
+const SHORT: usize = 66;
 
 /// Prints `value`, which begins in column `column` of a line indented by `indent`. Short neighbours share a line.
 fn print(value: &Value, indent: usize, column: usize, out: &mut String) {

@@ -43,7 +43,7 @@ pub static SIZES: Section = Section {
             "lognormal",
             Kind::Table(&LOGNORMAL),
             "",
-            "lognormal, its upper end a Pareto tail if that is said",
+            "lognormal, with a Pareto tail if `tail` is given",
         ),
     ],
 };
@@ -54,7 +54,7 @@ const PARETO: &str = "P(X > x) = (m / x)^shape, with m = mean (shape - 1) / shap
 pub static PARETO_TIME: Section = Section {
     name: "pareto (times)",
     doc: PARETO,
-    keys: &[required("mean", TIME, "its mean"), required("shape", Kind::Number(SHAPE), "its shape")],
+    keys: &[required("mean", TIME, "mean"), required("shape", Kind::Number(SHAPE), "shape")],
 };
 
 /// `pareto` of a delay.
@@ -62,8 +62,8 @@ pub static PARETO_DELAY: Section = Section {
     name: "pareto (delays)",
     doc: PARETO,
     keys: &[
-        required("mean", Kind::Delay(Floor::AboveZero), "its mean"),
-        required("shape", Kind::Number(SHAPE), "its shape"),
+        required("mean", Kind::Delay(Floor::AboveZero), "mean"),
+        required("shape", Kind::Number(SHAPE), "shape"),
     ],
 };
 
@@ -71,7 +71,7 @@ pub static PARETO_DELAY: Section = Section {
 pub static PARETO_SIZE: Section = Section {
     name: "pareto (sizes)",
     doc: PARETO,
-    keys: &[required("mean", Kind::Amount, "its mean"), required("shape", Kind::Number(SHAPE), "its shape")],
+    keys: &[required("mean", Kind::Amount, "mean"), required("shape", Kind::Number(SHAPE), "shape")],
 };
 
 /// `lognormal` of a size.
@@ -79,13 +79,13 @@ pub static LOGNORMAL: Section = Section {
     name: "lognormal",
     doc: "The logarithm is normal.",
     keys: &[
-        required("median", Kind::Amount, "its median, the exponential of the logarithm's mean"),
+        required("median", Kind::Amount, "median: the exponential of the logarithm's mean"),
         required(
             "sigma",
             Kind::Number(Range { min: 0.0, min_taken: false, max: 10.0, max_taken: true }),
-            "deviation of the logarithm",
+            "standard deviation of the logarithm",
         ),
-        optional("tail", Kind::Table(&TAIL), "none", "a Pareto tail in place of its own"),
+        optional("tail", Kind::Table(&TAIL), "none", "a Pareto tail above a value"),
     ],
 };
 
@@ -94,8 +94,8 @@ pub static TAIL: Section = Section {
     name: "tail",
     doc: "P(X > x) = P(X > from) (from / x)^shape above `from`.",
     keys: &[
-        required("from", Kind::Amount, "where it begins"),
-        required("shape", Kind::Number(SHAPE), "its shape"),
+        required("from", Kind::Amount, "beginning of the tail"),
+        required("shape", Kind::Number(SHAPE), "shape"),
     ],
 };
 
@@ -104,7 +104,7 @@ const COUNT: Kind = Kind::Number(Range { min: 0.0, min_taken: false, max: 1e6, m
 /// A distribution of counts, each rounded up.
 pub static COUNTS: Section = Section {
     name: "distribution of counts",
-    doc: "One of these; what is drawn is rounded up.",
+    doc: "One of these; each draw is rounded up.",
     keys: &[
         optional("uniform", Kind::Pair(&COUNT), "", "between the two"),
         optional("exponential", COUNT, "", "with this mean"),
@@ -117,8 +117,8 @@ pub static COUNTS: Section = Section {
 pub static PARETO_COUNT: Section = Section {
     name: "pareto (counts)",
     doc: PARETO,
-    keys: &[required("mean", COUNT, "its mean"), required("shape", Kind::Number(SHAPE), "its shape")],
+    keys: &[required("mean", COUNT, "mean"), required("shape", Kind::Number(SHAPE), "shape")],
 };
 
-/// A count that may be drawn.
+/// A count or a distribution of counts.
 pub(super) const COUNT_OR_LAW: Kind = Kind::Either(&COUNT, &COUNTS);

@@ -1,5 +1,5 @@
-//! The format: every table with its keys, their types, defaults and meaning. The reader looks its keys up here,
-//! and the JSON Schema and the reference are generated from it.
+//! The format: every table with its keys, their types, defaults and meaning. The reader looks keys up here; the JSON Schema
+//! and the reference are generated from the same rows.
 
 mod laws;
 mod networks;
@@ -22,39 +22,39 @@ use crate::quantity::show_time;
 /// A table of the format.
 #[derive(Debug)]
 pub struct Section {
-    /// Its heading in the reference.
+    /// Heading in the reference.
     pub name: &'static str,
-    /// What it describes.
+    /// Description.
     pub doc: &'static str,
-    /// Its keys.
+    /// Keys.
     pub keys: &'static [Key],
 }
 
 /// A key of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
-    /// Its name.
+    /// Name.
     pub name: &'static str,
-    /// What it takes.
+    /// Valid values.
     pub kind: Kind,
-    /// Whether it must be there, and what holds where it is not.
+    /// Default, or whether the key is required.
     pub absent: Absent,
-    /// What it means.
+    /// Meaning.
     pub doc: &'static str,
 }
 
-/// What holds where a key is not given.
+/// Default of a key.
 #[derive(Clone, Copy, Debug)]
 pub enum Absent {
-    /// It must be given.
+    /// The key is required.
     Refused,
-    /// In words.
+    /// The default in words.
     Means(&'static str),
-    /// What the flow's profile has.
+    /// The value of the flow's profile.
     Profile,
 }
 
-/// What a key takes.
+/// Valid values of a key.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// Any text.
@@ -83,27 +83,27 @@ pub enum Kind {
     Number(Range),
     /// A rate above zero.
     Rate,
-    /// A time; its smallest value is zero or above it.
+    /// A time; zero is valid or not.
     Time(Floor),
-    /// A propagation delay; its smallest value is zero or above it.
+    /// A propagation delay; zero is valid or not.
     Delay(Floor),
     /// A number of bytes above zero.
     Bytes,
     /// A number of packets or bytes above zero.
     Amount,
-    /// As `Amount`, or the name of a rule.
+    /// An amount, or the name of a rule.
     InitialWindow,
-    /// As `Amount`, or `unlimited`.
+    /// An amount, or `unlimited`.
     AmountOrUnlimited,
-    /// A buffer that may be written as a multiple of the BDP.
+    /// A buffer, also as a multiple of the BDP.
     Buffer,
-    /// A buffer of a link, which has no BDP of its own.
+    /// A buffer of a link, which has no BDP.
     LinkBuffer,
     /// A threshold on an average queue.
     Threshold,
     /// One of these words.
     Word(&'static [&'static str]),
-    /// `eager`, or how many bytes wake the application.
+    /// `eager`, or the number of bytes that wakes the application.
     Reads,
     /// A chain of start-up schemes.
     Startup,
@@ -117,21 +117,21 @@ pub enum Kind {
     Table(&'static Section),
     /// Any number of tables.
     Tables(&'static Section),
-    /// A table whose key `kind` says which of these it is.
+    /// One of these tables; the key `kind` selects it.
     Variants(&'static [&'static Section]),
 }
 
 /// No limit, in place of an amount.
 pub const UNLIMITED: &str = "unlimited";
-/// An application that reads at once, in place of an amount.
+/// Immediate reads, in place of an amount.
 pub const EAGER: &str = "eager";
 
-/// Whether zero is taken.
+/// Whether zero is valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Floor {
-    /// It is.
+    /// Zero is valid.
     Zero,
-    /// It is not.
+    /// Zero is not valid.
     AboveZero,
 }
 
@@ -140,16 +140,16 @@ pub enum Floor {
 pub struct Range {
     /// Lower bound.
     pub min: f64,
-    /// Whether the lower bound itself is taken.
+    /// Whether the lower bound is valid.
     pub min_taken: bool,
     /// Upper bound.
     pub max: f64,
-    /// Whether the upper bound itself is taken.
+    /// Whether the upper bound is valid.
     pub max_taken: bool,
 }
 
 impl Range {
-    /// Whether `x` is in it; NaN never is.
+    /// Whether `x` is in the range; NaN is not.
     pub fn contains(&self, x: f64) -> bool {
         (x > self.min || self.min_taken && x == self.min) && (x < self.max || self.max_taken && x == self.max)
     }
@@ -164,7 +164,7 @@ impl Section {
         self.keys.iter().find(|key| key.name == name).expect("the reader asks only for keys of the format")
     }
 
-    /// The words by which its key `kind` tells it from other variants.
+    /// Words of the key `kind` that select this variant.
     pub(crate) fn kind_words(&self) -> &'static [&'static str] {
         match self.keys.iter().find(|key| key.name == "kind").map(|key| &key.kind) {
             Some(Kind::Word(words)) => words,
@@ -173,14 +173,14 @@ impl Section {
     }
 }
 
-/// What the key `kind` of variants takes.
+/// Valid values of the key `kind` of variants.
 pub(crate) fn kinds(variants: &[&Section]) -> String {
     let words = variants.iter().flat_map(|section| section.kind_words()).copied();
     format!("one of: {}", words.collect::<Vec<_>>().join(", "))
 }
 
 impl Kind {
-    /// The word that it takes in place of a quantity.
+    /// The valid word in place of a quantity.
     pub(crate) fn word(&self) -> Option<&'static str> {
         match self {
             Self::AmountOrUnlimited | Self::Count { .. } => Some(UNLIMITED),
@@ -190,11 +190,11 @@ impl Kind {
         }
     }
 
-    /// What it takes, for error messages and the reference.
+    /// Description for error messages and the reference.
     pub fn describe(&self) -> String {
         match self {
             Self::Text => "a text".into(),
-            Self::File => "the name of a file, as seen from the scenario's folder".into(),
+            Self::File => "the name of a file, relative to the scenario's folder".into(),
             Self::Name => format!("a name of 1 to {} letters, digits, \"-\" and \"_\"", limits::NAME),
             Self::Names => format!("{}, or an array of these", Self::Name.describe()),
             Self::Flag => "true or false".into(),

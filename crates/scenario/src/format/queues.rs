@@ -18,7 +18,7 @@ const QUEUE_WORDS: &[&str] = &[
     "vcp",
 ];
 
-/// The keys that each discipline takes beside `kind`.
+/// Keys of each discipline beside `kind`.
 pub const QUEUE_KEYS: &[(&str, &[&str])] = &[
     ("drop-tail", &[]),
     ("red", &["min", "max", "weight", "max_p", "gentle", "ecn"]),
@@ -34,7 +34,7 @@ pub const QUEUE_KEYS: &[(&str, &[&str])] = &[
 /// A `queue` with parameters.
 pub static QUEUE: Section = Section {
     name: "queue",
-    doc: "A discipline with its parameters. `drop-tail` has none. `min` to `ecn` are those of `red` (Floyd and Jacobson 1993), in packet mode, and of `choke` (Pan and others 2000); `target`, `interval` and `ecn` those of `codel` (RFC 8289) and `fq-codel` (RFC 8290), which has `quantum` and `flows` beside them; `threshold` and `share` those of `quick-start` (RFC 4782), `alpha` to `gamma` those of `xcp` (Katabi and others 2002), `utilization` that of `vcp` (Xia and others 2005).",
+    doc: "A discipline with its parameters. `drop-tail` and `priority` have none. `red` (Floyd and Jacobson 1993), in packet mode, and `choke` (Pan and others 2000) have `min` to `ecn`; `codel` (RFC 8289) has `target`, `interval` and `ecn`; `fq-codel` (RFC 8290) has these and `quantum` and `flows`; `quick-start` (RFC 4782) has `threshold` and `share`; `xcp` (Katabi and others 2002) has `alpha` to `gamma`; `vcp` (Xia and others 2005) has `utilization`.",
     keys: &[
         required("kind", words(QUEUE_WORDS), "the discipline"),
         optional(
@@ -47,36 +47,31 @@ pub static QUEUE: Section = Section {
             "max",
             Kind::Threshold,
             "`\"0.3 BDP\"`; required on a link",
-            "average queue at which the chance reaches `max_p`",
+            "average queue at which the probability is `max_p`",
         ),
         optional("weight", Kind::Number(FRACTION), "0.002", "weight of a new sample in the average"),
-        optional("max_p", Kind::Number(FRACTION), "0.1", "chance at `max`"),
+        optional("max_p", Kind::Number(FRACTION), "0.1", "probability at `max`"),
         optional(
             "gentle",
             Kind::Flag,
             "true",
-            "beyond `max` the chance rises to 1 at twice `max`, instead of at once",
+            "beyond `max` the probability rises to 1 at twice `max`, instead of at once",
         ),
         optional(
             "ecn",
             Kind::Flag,
             "false",
-            "mark instead of dropping where the discipline, not the room, decides",
+            "mark packets instead of dropping them, except if there is no room",
         ),
-        optional("target", TIME, "`\"5 ms\"`", "wait below which a queue does no harm"),
+        optional("target", TIME, "`\"5 ms\"`", "acceptable waiting time"),
         optional(
             "interval",
             TIME,
             "`\"100 ms\"`",
-            "time that a longer wait must last, about a long round trip",
+            "time for which waits must exceed `target`, about a long round trip",
         ),
-        optional("quantum", Kind::Bytes, "`\"1514 B\"`", "what a flow's queue may send in its turn"),
-        optional(
-            "flows",
-            Kind::Integer { min: 1, max: limits::FLOW_QUEUES },
-            "1024",
-            "queues that flows are spread over",
-        ),
+        optional("quantum", Kind::Bytes, "`\"1514 B\"`", "bytes that a flow's queue sends in its turn"),
+        optional("flows", Kind::Integer { min: 1, max: limits::FLOW_QUEUES }, "1024", "number of queues"),
         optional(
             "threshold",
             Kind::Number(FRACTION),
@@ -88,20 +83,20 @@ pub static QUEUE: Section = Section {
             "alpha",
             Kind::Number(FRACTION),
             "0.4",
-            "share of the spare bandwidth handed out in a round trip",
+            "share of the spare bandwidth that a round trip distributes",
         ),
         optional(
             "beta",
             Kind::Number(FRACTION),
             "0.226",
-            "share of the standing queue taken back in a round trip",
+            "share of the standing queue that a round trip removes",
         ),
         optional(
             "gamma",
             Kind::Number(FRACTION),
             "0.1",
-            "share of the traffic that changes hands in a round trip",
+            "share of the traffic that a round trip redistributes",
         ),
-        optional("utilization", Kind::Number(FRACTION), "0.98", "share of the link that is to be used"),
+        optional("utilization", Kind::Number(FRACTION), "0.98", "target share of the link in use"),
     ],
 };

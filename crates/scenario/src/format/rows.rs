@@ -18,7 +18,7 @@ pub(super) const fn words(words: &'static [&'static str]) -> Kind {
     Kind::Word(words)
 }
 
-/// The keys of two lists.
+/// Keys of two lists.
 pub(super) const fn joined<const N: usize>(first: &[Key], second: &[Key]) -> [Key; N] {
     let mut all = [first[0]; N];
     let mut i = 0;
@@ -31,7 +31,7 @@ pub(super) const fn joined<const N: usize>(first: &[Key], second: &[Key]) -> [Ke
 
 pub(super) const PROBABILITY: Range = Range { min: 0.0, min_taken: true, max: 1.0, max_taken: false };
 pub(super) const FRACTION: Range = Range { min: 0.0, min_taken: false, max: 1.0, max_taken: true };
-// A Pareto variable has no mean at a shape of 1 or below, and is constant to four digits at 10 000.
+// A Pareto variable has no finite mean at a shape of 1 or below, and is constant to four digits at 10 000.
 pub(super) const SHAPE: Range = Range { min: 1.0, min_taken: false, max: 10_000.0, max_taken: true };
 
 pub(super) const TIME: Kind = Kind::Time(Floor::AboveZero);

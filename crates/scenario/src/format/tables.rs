@@ -11,15 +11,15 @@ use super::{Kind, Section};
 /// The whole file.
 pub static ROOT: Section = Section {
     name: "Top level",
-    doc: "Exactly one of `path`, `topology`, and `node` with `link` says what the traffic crosses.",
+    doc: "Exactly one of `path`, `topology`, and `node` with `link` describes the network.",
     keys: &[
-        optional("title", Kind::Text, "empty", "for people"),
-        optional("duration", TIME, "until every flow has finished", "when to stop"),
+        optional("title", Kind::Text, "empty", "title of the experiment"),
+        optional("duration", TIME, "until every flow has finished", "time at which the run stops"),
         optional(
             "seed",
             Kind::Integer { min: 0, max: i64::MAX as u64 },
             "1",
-            "what every random stream of the run derives from",
+            "seed of every random stream of the run",
         ),
         optional("path", Kind::Table(&PATH), "see above", "a dumbbell"),
         optional("packet", Kind::Table(&PACKET), "its defaults", "packet sizes on the wire"),
@@ -33,7 +33,7 @@ pub static ROOT: Section = Section {
         optional("link", Kind::Tables(&LINK), "see above", "a link of a graph"),
         optional("flow", Kind::Tables(&FLOW), "none", "TCP flows that share their settings"),
         optional("udp", Kind::Tables(&UDP), "none", "cross traffic without congestion control"),
-        optional("telnet", Kind::Tables(&TELNET), "none", "TCP connections that send a message now and then"),
+        optional("telnet", Kind::Tables(&TELNET), "none", "TCP connections that send small messages"),
         optional("web", Kind::Tables(&WEB), "none", "sessions of web pages"),
     ],
 };

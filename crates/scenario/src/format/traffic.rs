@@ -7,52 +7,57 @@ use crate::limits;
 use crate::model::{DataInSyn, Direction, IdleRestart, PartialAcks, Receiver, Recovery};
 use crate::profile::Profile;
 
-/// What sends, and how much.
+/// Keys of transfers.
 const TRANSFERS: &[Key] = &[
     optional("name", Kind::Name, "`flow` and the table's index from 0", "name of the group"),
     optional(
         "count",
         Kind::Count { max: limits::FLOWS },
-        "`\"unlimited\"` where they arrive by `every` or `exponential`, else 1",
-        "how many flows; `unlimited` are all that begin before `duration` ends",
+        "`\"unlimited\"` if they arrive by `every` or `exponential`, else 1",
+        "number of flows; `unlimited` means all that start before `duration` ends",
     ),
-    optional("start", Kind::Either(&TIME_OR_ZERO, &START), "`\"0 s\"`", "when each starts"),
+    optional("start", Kind::Either(&TIME_OR_ZERO, &START), "`\"0 s\"`", "start times"),
     optional(
         "size",
         Kind::Either(&Kind::AmountOrUnlimited, &SIZES),
         "`\"unlimited\"`",
-        "what each has to deliver, application bytes or full packets",
+        "application bytes or full packets that each flow delivers",
     ),
-    optional("lifetime", Kind::Either(&TIME, &TIMES), "until `size` is delivered", "flows that end by time"),
+    optional(
+        "lifetime",
+        Kind::Either(&TIME, &TIMES),
+        "until `size` is delivered",
+        "time after which each flow ends",
+    ),
     optional(
         "parallel",
         Kind::Integer { min: 1, max: limits::PARALLEL },
         "1",
-        "connections over which each flow is split: they begin together and share `size` evenly; connection `j` of flow `bulk.<i>` is `bulk.<i>.<j>`",
+        "connections over which each flow is split: they start together and share `size` evenly; connection `j` of flow `bulk.<i>` is `bulk.<i>.<j>`",
     ),
     optional(
         "rounds",
         Kind::Table(&ROUNDS),
         "one",
-        "the same connection sends `size` again after an idle time",
+        "further transfers of `size` on the same connection, each after an idle time",
     ),
 ];
 
 /// The keys of the stack that sends, and of its endpoints: the same for every source of TCP traffic.
 pub const STACK: &[Key] = &[
     optional("profile", words(Profile::WORDS), "`\"rfc\"`", "the stack that sets the defaults below"),
-    habit("startup", Kind::Startup, "how the connection starts"),
+    habit("startup", Kind::Startup, "start-up scheme"),
     habit(
         "avoidance",
         Kind::Avoidance,
-        "how it goes on; not with a start-up that rules the whole connection",
+        "avoidance scheme; not with a start-up scheme that controls the whole connection",
     ),
-    habit("recovery", words(Recovery::WORDS), "how losses are found and repaired"),
+    habit("recovery", words(Recovery::WORDS), "loss detection and retransmission"),
     optional(
         "partial_acks",
         words(PartialAcks::WORDS),
         "`\"impatient\"`",
-        "what an ACK does that acknowledges a part of what was out when the repair began; only with recovery `newreno`, not under profile `linux`: see below",
+        "response to an ACK of a part of the data that was outstanding when recovery began; only with recovery `newreno`, not under profile `linux`: see below",
     ),
     habit("initial_window", Kind::InitialWindow, "initial window, at least one packet"),
     optional(
@@ -61,28 +66,32 @@ pub const STACK: &[Key] = &[
         "`\"unlimited\"`",
         "initial slow-start threshold, at least one packet",
     ),
-    habit("receive_window", Kind::AmountOrUnlimited, "what the receiver offers at most, at least one packet"),
+    habit(
+        "receive_window",
+        Kind::AmountOrUnlimited,
+        "largest window that the receiver offers, at least one packet",
+    ),
     habit(
         "initial_receive_window",
         Kind::AmountOrUnlimited,
-        "what it offers at first, `receive_window` at most; the window opens by two packets for each that arrives",
+        "first window that the receiver offers, at most `receive_window`; the window opens by two packets for each that arrives",
     ),
-    habit("receiver", words(Receiver::WORDS), "when the receiver acknowledges"),
-    habit("delayed_ack_timer", TIME, "how long a receiver that delays ACKs waits for a second packet"),
+    habit("receiver", words(Receiver::WORDS), "times at which the receiver acknowledges"),
+    habit("delayed_ack_timer", TIME, "time for which a receiver that delays ACKs waits for a second packet"),
     optional(
         "receiver_reads",
         Kind::Reads,
         "`\"eager\"`",
-        "when the receiving application reads: at once, or only when that much has come",
+        "times at which the receiving application reads: at once, or when this amount has arrived",
     ),
     habit(
         "byte_counting",
         Kind::Flag,
-        "whether an ACK enlarges the window by the bytes it acknowledges, two packets at most (RFC 3465)",
+        "whether an ACK enlarges the window by the bytes that it acknowledges, at most two packets (RFC 3465)",
     ),
     habit("min_rto", TIME, "smallest retransmission timeout"),
     habit("rto_granularity", TIME, "clock granularity of the retransmission timeout"),
-    habit("idle_restart", words(IdleRestart::WORDS), "what an idle time does to the window: see below"),
+    habit("idle_restart", words(IdleRestart::WORDS), "effect of an idle time on the window: see below"),
     habit(
         "limited_transmit",
         Kind::Flag,
@@ -93,21 +102,21 @@ pub const STACK: &[Key] = &[
         "data_in_syn",
         words(DataInSyn::WORDS),
         "`\"never\"`",
-        "whether data leaves with the handshake's first packet, or right behind it: see below",
+        "whether data leaves with the SYN, or right behind it: see below",
     ),
-    optional("cluster", Kind::Name, "the topology tells", "flows of equal name share a bottleneck"),
-    optional("direction", words(Direction::WORDS), "`\"forward\"`", "which way across a `[path]`"),
+    optional("cluster", Kind::Name, "the topology decides", "flows of equal name share a bottleneck"),
+    optional("direction", words(Direction::WORDS), "`\"forward\"`", "direction across a `[path]`"),
     optional(
         "from",
         Kind::Names,
         "the topology's; required in a graph",
-        "node that sends the data, or several of which each flow has one: names of nodes, of subnets, or of what subnets begin with before a `-`",
+        "node that sends the data, or several, of which each flow has one: names of nodes, of subnets, or of beginnings of subnet names up to a `-`",
     ),
     optional(
         "to",
         Kind::Names,
         "the topology's; required in a graph",
-        "node that receives the data, or several; as many in `from` and `to` are pairs",
+        "node that receives the data, or several; equal numbers in `from` and `to` are pairs",
     ),
     optional(
         "extra_rtt",
@@ -129,12 +138,12 @@ pub static UDP: Section = Section {
     name: "[[udp]]",
     doc: "A source of packets of equal size at a constant rate.",
     keys: &[
-        optional("name", Kind::Name, "`udp` and the table's index from 0", "its name in results"),
+        optional("name", Kind::Name, "`udp` and the table's index from 0", "name in results"),
         required("rate", Kind::Rate, "rate on the wire while it is on"),
-        optional("size", Kind::Bytes, "a full packet's", "its packets on the wire, headers included"),
-        optional("start", TIME_OR_ZERO, "`\"0 s\"`", "when it begins, with an on period"),
+        optional("size", Kind::Bytes, "a full packet's", "size of its packets on the wire, headers included"),
+        optional("start", TIME_OR_ZERO, "`\"0 s\"`", "start time; an on period begins then"),
         optional("on_off", Kind::Table(&ON_OFF), "always on", "alternating periods"),
-        optional("direction", words(Direction::WORDS), "`\"forward\"`", "which way across a `[path]`"),
+        optional("direction", words(Direction::WORDS), "`\"forward\"`", "direction across a `[path]`"),
         optional("from", Kind::Name, "as in `[[flow]]`", "node that sends"),
         optional("to", Kind::Name, "as in `[[flow]]`", "node that receives"),
     ],
@@ -143,10 +152,10 @@ pub static UDP: Section = Section {
 /// `on_off`.
 pub static ON_OFF: Section = Section {
     name: "on_off",
-    doc: "Lengths of the periods in which a source sends, and does not.",
+    doc: "Lengths of alternating periods: the source sends, then is silent.",
     keys: &[
-        required("on", Kind::Either(&TIME, &TIMES), "length of a period in which it sends"),
-        required("off", Kind::Either(&TIME, &TIMES), "length of a period in which it does not"),
+        required("on", Kind::Either(&TIME, &TIMES), "length of a sending period"),
+        required("off", Kind::Either(&TIME, &TIMES), "length of a silent period"),
     ],
 };
 
@@ -158,9 +167,9 @@ pub static ROUNDS: Section = Section {
         required(
             "count",
             Kind::Integer { min: 1, max: limits::ROUNDS },
-            "how many transfers, the first included",
+            "number of transfers, the first included",
         ),
-        required("idle", TIME_OR_ZERO, "from the end of a transfer to the beginning of the next"),
+        required("idle", TIME_OR_ZERO, "time from the end of a transfer to the beginning of the next"),
         optional("jitter", TIME_OR_ZERO, "`\"0 s\"`", "each idle time is longer by up to this, uniformly"),
     ],
 };
@@ -175,73 +184,73 @@ pub static START: Section = Section {
             "exponential",
             TIME,
             "",
-            "a Poisson process with this mean gap, the first gap before the first flow",
+            "a Poisson process with this mean gap; the first gap is before the first flow",
         ),
-        optional("uniform", Kind::Pair(&TIME_OR_ZERO), "", "each on its own, uniformly between the two"),
+        optional("uniform", Kind::Pair(&TIME_OR_ZERO), "", "each flow on its own, uniformly between the two"),
     ],
 };
 
 const TELNET_KEYS: &[Key] = &[
     optional("name", Kind::Name, "`telnet` and the table's index from 0", "name of the group"),
-    optional("count", Kind::Integer { min: 1, max: limits::FLOWS }, "1", "how many connections"),
-    optional("start", Kind::Either(&TIME_OR_ZERO, &START), "`\"0 s\"`", "when each starts"),
-    optional("lifetime", Kind::Either(&TIME, &TIMES), "until the run ends", "how long each sends"),
+    optional("count", Kind::Integer { min: 1, max: limits::FLOWS }, "1", "number of connections"),
+    optional("start", Kind::Either(&TIME_OR_ZERO, &START), "`\"0 s\"`", "start times"),
+    optional("lifetime", Kind::Either(&TIME, &TIMES), "until the run ends", "time for which each sends"),
     optional(
         "interval",
         Kind::Either(&words(&["tcplib"]), &TIMES),
         "`\"tcplib\"`",
-        "from one message to the next, whether or not it has arrived: as tcplib has it, or a distribution",
+        "time from one message to the next, whether or not it has arrived: the table of tcplib, or a distribution",
     ),
     optional(
         "size",
         Kind::Either(&Kind::Amount, &SIZES),
         "`\"1 packets\"`",
-        "of every message of a connection",
+        "size of every message of a connection",
     ),
 ];
 
 /// `[[telnet]]`.
 pub static TELNET: Section = Section {
     name: "[[telnet]]",
-    doc: "TCP connections that send a small message now and then. The other keys are those of `[[flow]]`.",
+    doc: "TCP connections that send small messages. The other keys are those of `[[flow]]`.",
     keys: &joined::<{ TELNET_KEYS.len() + STACK.len() }>(TELNET_KEYS, STACK),
 };
 
 const WEB_KEYS: &[Key] = &[
     optional("name", Kind::Name, "`web` and the table's index from 0", "name of the group"),
-    optional("sessions", Kind::Integer { min: 1, max: limits::FLOWS }, "1", "how many sessions"),
-    optional("start", Kind::Either(&TIME_OR_ZERO, &START), "`\"0 s\"`", "when each session starts"),
+    optional("sessions", Kind::Integer { min: 1, max: limits::FLOWS }, "1", "number of sessions"),
+    optional("start", Kind::Either(&TIME_OR_ZERO, &START), "`\"0 s\"`", "start times of the sessions"),
     optional("pages", Kind::Integer { min: 1, max: limits::ROUNDS }, "1", "pages of a session"),
     optional(
         "page_gap",
         Kind::Either(&TIME_OR_ZERO, &DELAYS),
         "`{ exponential = \"500 ms\" }`",
-        "from the beginning of a page's last object to the next page",
+        "time from the beginning of a page's last object to the next page",
     ),
     optional("objects", COUNT_OR_LAW, "`{ pareto_ii = { mean = 4, shape = 1.5 } }`", "objects of a page"),
     optional(
         "object_gap",
         Kind::Either(&TIME_OR_ZERO, &DELAYS),
         "`{ exponential = \"50 ms\" }`",
-        "from the beginning of an object to that of the next, whether or not it has arrived",
+        "time from the beginning of an object to the beginning of the next, whether or not it has arrived",
     ),
     optional(
         "size",
         Kind::Either(&Kind::Amount, &SIZES),
         "`{ pareto_ii = { mean = \"4 packets\", shape = 1.2 } }`",
-        "of an object",
+        "size of an object",
     ),
     optional(
         "connections",
         words(&["per-object", "persistent"]),
         "`\"per-object\"`",
-        "whether each object has a TCP connection of its own (HTTP/1.0), or a session has `parallel` of them for all (HTTP/1.1)",
+        "`per-object`: a TCP connection for each object (HTTP/1.0); `persistent`: `parallel` connections for all objects of a session (HTTP/1.1)",
     ),
     optional(
         "parallel",
         Kind::Integer { min: 1, max: limits::PARALLEL },
         "1",
-        "persistent connections of a session, which take its objects in turns",
+        "persistent connections of a session, which carry its objects in turn",
     ),
 ];
 
