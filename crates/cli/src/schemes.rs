@@ -22,8 +22,7 @@ pub(crate) fn schemes(
     let defaults = DEFAULT_STARTUPS.map(String::from);
     let startups = if chains.is_empty() && startups.is_empty() { &defaults } else { startups };
     if startups.is_empty() && avoidance.is_some() {
-        let why =
-            "applies to --startup, but only --scheme is given, whose chains have their avoidance scheme";
+        let why = "only --scheme is given, and its chains already have an avoidance scheme";
         return Err(Wrong::at(option("avoidance", None), why)
             .expected("--startup, or no --avoidance")
             .into());
@@ -130,6 +129,8 @@ mod tests {
         assert!(why(&[], &["slow-start"], Some("slow-start")).contains("its role is startup"));
         assert!(why(&["paced-chirping+cubic"], &[], None).contains("not implemented: paced-chirping"));
         assert!(why(&["slow-start"], &[], None).contains("no avoidance scheme follows it"));
-        assert!(why(&["slow-start+reno"], &[], Some("cubic")).contains("--avoidance: applies to --startup"));
+        assert!(
+            why(&["slow-start+reno"], &[], Some("cubic")).contains("--avoidance: only --scheme is given")
+        );
     }
 }

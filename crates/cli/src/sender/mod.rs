@@ -23,26 +23,27 @@ use session::{Host, Session};
 /// microseconds of virtual time and never decrease.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-In:
+Input lines:
   {\"at_us\":0,\"do\":\"established\",\"mss\":1000,\"window\":65535,\"sack\":true,\"rtt_us\":100000}
   {\"at_us\":0,\"do\":\"write\",\"bytes\":30000}
   {\"at_us\":100000,\"do\":\"ack\",\"ack\":2001,\"window\":65535,\"sack\":[[3001,4001]],\"ece\":false}
   {\"at_us\":900000,\"do\":\"advance\"}
   {\"at_us\":900000,\"do\":\"close\"}
 
-  In `established`, `sack` (false), `timestamps` (as the profile has it), `rtt_us` (not known) and, with --mss, `mss` may
-  be left out; in `ack`, `window` (as before), `sack` (none), `ece` (false) and `echo` (\"last\"): which sending of the
-  segment at the window's left edge the echoed timestamp is of, the \"first\" or the \"last\". A first block of `sack`
-  that lies below `ack`, or within the second, reports a duplicate (RFC 2883).
+  Optional keys of `established`, with defaults: `sack` (false), `timestamps` (by profile),
+  `rtt_us` (unknown) and, with --mss, `mss`. Optional keys of `ack`: `window` (as before), `sack`
+  (none), `ece` (false) and `echo` (\"last\"). `echo` states which transmission of the segment at the
+  left edge of the window carried the echoed timestamp: the \"first\" or the \"last\". A first block of
+  `sack` that is below `ack` or within the second block reports a duplicate (RFC 2883).
 
-Out, one line for each line in:
+Output, one line for each input line:
   {\"sent\":[{\"at_us\":0,\"seq\":1,\"len\":1000,\"retransmit\":false}],
    \"info\":{\"cwnd\":10.0,\"ssthresh\":null,\"state\":\"open\",\"unacked\":1,\"sacked\":0,\"lost\":0,\"retrans\":0,
            \"reordering\":3,\"in_flight\":1,\"srtt_us\":100000,\"rto_us\":300000,\"min_rtt_us\":100000,
            \"pacing_bit_s\":0},
    \"next_timer_us\":300000}
 
-Windows are in segments; an infinite ssthresh is null; next_timer_us is null where no timer runs.
+Windows are in segments. `ssthresh` is null if it is infinite, `next_timer_us` if no timer runs.
 
 Examples:
   firstflight sender --profile linux --startup hystart++ --avoidance cubic < script.jsonl
