@@ -4,11 +4,11 @@ use std::fmt::Display;
 use std::path::PathBuf;
 
 use clap::Args;
+use firstflight::{Input, Simulator, compare};
 use firstflight_report::{Colour, Folder, stage_all, stage_traces, table};
 use firstflight_scenario::quantity::{Depth, parse_bytes, parse_depth};
 use firstflight_scenario::{Network, Profile, SchemeSpec, nearest};
-use firstflight_study::compare::{Input, Known, Request, compare, default_startups, recordings};
-use firstflight_study::simulator::Simulator;
+use firstflight_study::compare::{Known, default_startups};
 
 use crate::failure::{Failure, Wrong};
 use crate::input::input;
@@ -94,22 +94,21 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     };
     options.refuse_path_with(&input)?;
     let schemes = options.schemes(&input, profile)?;
-    let request = Request {
-        input,
-        schemes,
-        sizes,
-        profile,
-        runs: options.runs,
-        seed: options.seed,
-        command: command_line(),
-        revision: env!("FIRSTFLIGHT_REVISION").into(),
-    };
+    let bar = Bar::new();
+    let comparison = compare(input)
+        .chains(schemes)
+        .transfers(sizes)
+        .profile(profile)
+        .replications(options.runs)
+        .seed(options.seed)
+        .provenance(command_line(), env!("FIRSTFLIGHT_REVISION").into())
+        .progress(&bar);
     // Opened before the simulations, so that a folder that cannot be written is reported at once.
     let mut folder = Folder::open(&options.out)?;
-    let report = compare(&Simulator, &request, &Bar::new()).map_err(Failure::new)?;
+    let report = comparison.execute()?;
     stage_all(&mut folder, &report)?;
     if options.trace {
-        for recording in recordings(&Simulator, &request, &report).map_err(Failure::new)? {
+        for recording in comparison.recordings(&report)? {
             stage_traces(&mut folder, &recording)?;
         }
     }

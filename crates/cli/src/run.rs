@@ -4,15 +4,14 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use firstflight::Run;
+use firstflight::recording::Recording;
 use firstflight_report::{Folder, stage_tables, stage_traces};
 use firstflight_results::{
     FlowMeans, FlowResult, LinkMeans, LinkResult, Mean, RunMeans, RunResult, SampleRow,
 };
 use firstflight_scenario::load;
 use firstflight_scenario::quantity::parse_time;
-use firstflight_study::run::{RunOptions, run, samples, trace};
-use firstflight_study::simulator::Simulator;
-use firstflight_study::trace::record::Recording;
 
 use crate::failure::{Failure, Wrong};
 use crate::keys::{option, quoted};
@@ -67,18 +66,19 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     if grid.0 == 0 {
         return Err(wrong(&"zero").into());
     }
-    let run_options = RunOptions { runs: options.runs, seed: options.seed, grid };
+    let bar = Bar::new();
+    let mut run = Run::of(loaded).replications(options.runs).grid(grid).progress(&bar);
+    if let Some(seed) = options.seed {
+        run = run.seed(seed);
+    }
     // Before the runs, so that a folder that cannot be written costs no run.
     let out = options.out.as_deref().or(options.trace.then_some(Path::new(FOLDER)));
     let folder = out.map(Folder::open).transpose()?;
-    let result = run(&Simulator, &loaded, &run_options, &Bar::new())?;
-    let recording = options.trace.then(|| trace(&Simulator, &loaded, &run_options)).transpose()?;
+    let result = run.execute()?;
+    let recording = options.trace.then(|| run.record()).transpose()?;
     let json = json_line(&result);
     let written = match folder {
-        Some(folder) => {
-            let samples = samples(&Simulator, &loaded, &run_options)?;
-            write(folder, &result, &json, samples, recording.as_ref())?
-        }
+        Some(folder) => write(folder, &result, &json, run.samples()?, recording.as_ref())?,
         None => vec![],
     };
     if options.json {

@@ -6,7 +6,7 @@ use std::path::Path;
 use toml::de::DeValue;
 
 /// Crates of this workspace, each with those on which it may depend.
-const LAYERS: [(&str, &[&str]); 15] = [
+const LAYERS: [(&str, &[&str]); 17] = [
     ("contract", &[]),
     ("host", &["contract"]),
     ("schemes", &["contract"]),
@@ -19,12 +19,14 @@ const LAYERS: [(&str, &[&str]); 15] = [
     ("lab", &["script"]),
     ("sim", &["contract", "host", "schemes", "net", "paths"]),
     ("study", &["contract", "host", "schemes", "net", "paths", "scenario", "capture", "results", "sim"]),
+    ("firstflight", &["contract", "schemes", "capture", "scenario", "results", "study"]),
     ("accesslog", &["contract", "net", "paths", "scenario"]),
     ("reproduce", &["contract", "schemes", "scenario", "results", "accesslog", "study"]),
     ("report", &["results", "study", "reproduce"]),
     (
         "cli",
         &[
+            "firstflight",
             "contract",
             "schemes",
             "net",
@@ -50,7 +52,13 @@ fn depends_on(manifest: &str) -> Vec<String> {
         return vec![];
     };
     let names = dependencies.keys().map(|name| name.get_ref().to_string());
-    names.filter_map(|name| Some(name.strip_prefix("firstflight-")?.to_owned())).collect()
+    // The library's package has no suffix.
+    names
+        .filter_map(|name| match name.as_str() {
+            "firstflight" => Some(name),
+            _ => Some(name.strip_prefix("firstflight-")?.to_owned()),
+        })
+        .collect()
 }
 
 fn manifests() -> BTreeMap<String, String> {

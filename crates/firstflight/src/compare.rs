@@ -1,15 +1,17 @@
 //! Comparisons of start-up schemes.
 
+use std::borrow::Cow;
 use std::fmt;
 
+use firstflight_results::CompareReport;
 use firstflight_scenario::quantity::parse_bytes;
 use firstflight_scenario::{Error, Profile, SchemeSpec};
 use firstflight_schemes::catalogue::Schemes;
 use firstflight_study::compare::{self, Input, Request};
 use firstflight_study::host::Host;
 use firstflight_study::progress::{Progress, Silent};
-use firstflight_results::CompareReport;
 use firstflight_study::simulator::Simulator;
+use firstflight_study::trace::record::Recording;
 
 /// A comparison of the usual start-up schemes on a path, a scenario, a preset or a capture.
 ///
@@ -95,6 +97,24 @@ impl<'a> Compare<'a> {
         Ok(self)
     }
 
+    /// The schemes to compare, in place of the usual ones.
+    pub fn chains(mut self, schemes: Vec<SchemeSpec>) -> Self {
+        self.request.schemes = schemes;
+        self
+    }
+
+    /// The transfer sizes, bytes, in place of 30 KB, 300 KB and 3 MB.
+    pub fn transfers(mut self, bytes: Vec<u64>) -> Self {
+        self.request.sizes = bytes;
+        self
+    }
+
+    /// The command line and the revision of the program, for the provenance of the results.
+    pub fn provenance(mut self, command: String, revision: String) -> Self {
+        (self.request.command, self.request.revision) = (command, revision);
+        self
+    }
+
     /// The stack that runs the schemes; the default is [`Profile::Linux`]. The first flow of a scenario has its own.
     pub fn profile(mut self, profile: Profile) -> Self {
         self.request.profile = profile;
@@ -130,11 +150,27 @@ impl<'a> Compare<'a> {
     ///
     /// # Errors
     /// [`Error`] if the path is not known in full, or a scheme cannot run on it.
-    pub fn execute(mut self) -> Result<CompareReport, Error> {
-        if self.request.schemes.is_empty() {
-            self.request.schemes =
-                compare::default_schemes(&self.request.input, self.request.profile, self.host);
+    pub fn execute(&self) -> Result<CompareReport, Error> {
+        compare::compare(self.host, &self.complete(), self.progress)
+    }
+
+    /// Every packet and register of the replication nearest the median of each scheme and size, in the order of the
+    /// results of `report`, and of the re-run of each captured connection. `report` is the answer of
+    /// [`Compare::execute`].
+    ///
+    /// # Errors
+    /// As [`Compare::execute`].
+    pub fn recordings(&self, report: &CompareReport) -> Result<Vec<Recording>, Error> {
+        compare::recordings(self.host, &self.complete(), report)
+    }
+
+    /// The request, with the usual schemes if none are set.
+    fn complete(&self) -> Cow<'_, Request> {
+        let request = &self.request;
+        if !request.schemes.is_empty() {
+            return Cow::Borrowed(request);
         }
-        compare::compare(self.host, &self.request, self.progress)
+        let schemes = compare::default_schemes(&request.input, request.profile, self.host);
+        Cow::Owned(Request { schemes, ..request.clone() })
     }
 }

@@ -40,12 +40,14 @@ mod run;
 
 pub use compare::{Compare, compare};
 pub use firstflight_capture::infer;
+pub use firstflight_results as results;
 pub use firstflight_scenario::{Error, Scenario};
 pub use firstflight_study::compare::Input;
 pub use firstflight_study::host::{Host, Observe, Refusal};
 pub use firstflight_study::progress::{Progress, Silent};
-pub use firstflight_results as results;
 pub use firstflight_study::simulator::Simulator;
+pub use firstflight_study::sweep;
+pub use firstflight_study::trace::record as recording;
 pub use run::{Run, run};
 
 /// The contract for schemes, the macro [`scheme!`](scheme::scheme) that declares one, and the catalogue of the built-in

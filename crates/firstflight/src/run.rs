@@ -3,12 +3,13 @@
 use std::fmt;
 
 use firstflight_contract::Nanos;
+use firstflight_results::{RunResult, SampleRow};
 use firstflight_scenario::{Error, Loaded};
 use firstflight_study::host::Host;
 use firstflight_study::progress::{Progress, Silent};
-use firstflight_results::RunResult;
-use firstflight_study::run::RunOptions;
+use firstflight_study::run::{self, RunOptions};
 use firstflight_study::simulator::Simulator;
+use firstflight_study::trace::record::Recording;
 
 /// Runs a scenario once in the simulator, under its own seed.
 ///
@@ -112,6 +113,22 @@ impl<'a> Run<'a> {
     /// # Errors
     /// [`Error`] if the scenario asks for more than the host has.
     pub fn execute(&self) -> Result<RunResult, Error> {
-        firstflight_study::run::run(self.host, &self.loaded, &self.options, self.progress)
+        run::run(self.host, &self.loaded, &self.options, self.progress)
+    }
+
+    /// Time series of every flow of the first replication: window, threshold, flight, queue, delivered bytes.
+    ///
+    /// # Errors
+    /// As [`Run::execute`].
+    pub fn samples(&self) -> Result<Vec<SampleRow>, Error> {
+        run::samples(self.host, &self.loaded, &self.options)
+    }
+
+    /// Every packet and register of the first replication, some 150 bytes a packet.
+    ///
+    /// # Errors
+    /// As [`Run::execute`].
+    pub fn record(&self) -> Result<Recording, Error> {
+        run::trace(self.host, &self.loaded, &self.options)
     }
 }

@@ -69,12 +69,7 @@ impl<'a> Subject<'a> {
     }
 
     /// A scenario without flows gets a transfer; one with flows has it: the first.
-    fn loaded(
-        host: &'a dyn Host,
-        loaded: Loaded,
-        name: &str,
-        request: &Request,
-    ) -> Result<Self, Error> {
+    fn loaded(host: &'a dyn Host, loaded: Loaded, name: &str, request: &Request) -> Result<Self, Error> {
         let Loaded { mut scenario, places } = loaded;
         let given_flow = !scenario.flows.is_empty();
         if given_flow {
