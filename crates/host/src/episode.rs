@@ -4,6 +4,31 @@
 //! An episode begins with a loss, a mark or a timeout, and covers all data that was sent before its beginning. A position
 //! is a sequence number or a packet number, counted from zero without wrapping around: bytes, segments or packets.
 
+/// Answers to congestion at most once per window of data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OncePerWindow {
+    /// First position sent after the last answer.
+    end: u64,
+}
+
+impl OncePerWindow {
+    /// Whether data that was sent before the last answer is still to be acknowledged. `acked` is the cumulative ACK, or the
+    /// number of the newest packet that the ACK delivers.
+    pub fn is_open(&self, acked: u64) -> bool {
+        acked < self.end
+    }
+
+    /// Congestion is reported by an ACK; `acked` as in [`OncePerWindow::is_open`], `next` is the position of the next new data.
+    /// Returns true if the host answers: no window is open. The answer opens one.
+    pub fn begin(&mut self, acked: u64, next: u64) -> bool {
+        let begins = !self.is_open(acked);
+        if begins {
+            self.end = next;
+        }
+        begins
+    }
+}
+
 /// The present congestion episode of one connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Episodes {
@@ -12,8 +37,7 @@ pub struct Episodes {
     recover: Option<u64>,
     /// Data below `recover` is still to be acknowledged.
     recovering: bool,
-    /// First position sent after the last reported mark.
-    mark_end: u64,
+    marks: OncePerWindow,
     /// Position of the cumulative ACK when the timer last fired.
     timeout_at: Option<u64>,
 }
@@ -38,23 +62,18 @@ impl Episodes {
     /// For hosts that know which packet was lost. RFC 9002 section 7.3.2: a loss belongs to the present episode if the packet
     /// was sent before the episode began, whether a loss or a mark began it.
     pub fn on_loss(&mut self, lost: u64, next: u64) -> bool {
-        let begins = self.recover.is_none_or(|recover| lost >= recover) && lost >= self.mark_end;
+        let begins = self.recover.is_none_or(|recover| lost >= recover) && !self.marks.is_open(lost);
         if begins {
             self.begin(next);
         }
         begins
     }
 
-    /// An ACK reports ECN marks. `acked` is the cumulative ACK, or the number of the newest packet that the ACK delivers;
-    /// `next` is the position of the next new data. Returns true if an episode begins, which the host then reports as a mark.
+    /// An ACK reports ECN marks; `acked` as in [`OncePerWindow::is_open`], `next` is the position of the next new data. Returns true if an episode begins, which the host then reports as a mark.
     ///
     /// RFC 3168 section 6.1.2: once per window of data, and not while losses of the window are recovered.
     pub fn on_mark(&mut self, acked: u64, next: u64) -> bool {
-        let begins = !self.recovering && acked >= self.mark_end;
-        if begins {
-            self.mark_end = next;
-        }
-        begins
+        !self.recovering && self.marks.begin(acked, next)
     }
 
     /// The retransmission timer fired with the cumulative ACK at `acked`; `next` is the position of the next new data. Returns
@@ -67,7 +86,7 @@ impl Episodes {
         begins
     }
 
-    /// An ACK delivered data; `acked` as in [`Episodes::on_mark`]. Returns true if the ACK ends the recovery of the present
+    /// An ACK delivered data; `acked` as in [`OncePerWindow::is_open`]. Returns true if the ACK ends the recovery of the present
     /// loss or timeout episode: data sent before the episode is acknowledged in full (RFC 6582), or a packet sent after the
     /// beginning is delivered (RFC 9002 section 7.3.2).
     pub fn on_ack(&mut self, acked: u64) -> bool {

@@ -145,10 +145,9 @@ impl Connection<Rfc> {
 
     /// RFC 3168 section 6.1.2: one reduction a round trip, none while a loss is being repaired.
     fn on_mark(&mut self, now: u64) {
-        if self.own.loss_state != LossState::Open || self.una < self.own.mark_until {
+        if self.own.loss_state != LossState::Open || !self.own.marks.begin(self.una.into(), self.max.into()) {
             return;
         }
-        self.own.mark_until = self.max;
         self.reduced_for_mark = true;
         self.report(now, Trigger::Mark);
     }

@@ -20,6 +20,7 @@ use super::stack::{IdleRestart, Stack};
 use super::{AckIn, Port};
 use firstflight_contract::{Nanos, Signals};
 use firstflight_host::chain::Chain;
+use firstflight_host::episode::OncePerWindow;
 use firstflight_schemes::registry::AnyPhase;
 use validation::Validation;
 
@@ -65,7 +66,7 @@ pub(crate) struct Rfc {
     partial_seen: bool,
     rescued: bool,
     after_timeout: bool,
-    mark_until: u32,
+    marks: OncePerWindow,
     validation: Validation,
     /// The first segment not acknowledged when sending resumed after the last idle time.
     resumed: u32,
@@ -93,7 +94,7 @@ impl Connection<Rfc> {
             partial_seen: false,
             rescued: false,
             after_timeout: false,
-            mark_until: 0,
+            marks: OncePerWindow::default(),
             validation: Validation::default(),
             resumed: 0,
             slow_after_timeout: false,
@@ -202,7 +203,7 @@ impl Rules for Connection<Rfc> {
             state: match self.own.loss_state {
                 LossState::Recovery => CaState::Recovery,
                 LossState::Loss => CaState::Loss,
-                LossState::Open if self.una < self.own.mark_until => CaState::Cwr,
+                LossState::Open if self.own.marks.is_open(self.una.into()) => CaState::Cwr,
                 LossState::Open if self.own.dup_acks > 0 || self.own.board.sacked() > 0 => CaState::Disorder,
                 LossState::Open => CaState::Open,
             },
