@@ -44,7 +44,7 @@ fn congestion(at_ms: u64, trigger: Trigger, base: u64) -> Congestion {
 }
 
 #[test]
-fn start_up_that_is_over_is_reported_at_once_though_its_phase_still_answers_for_its_losses() {
+fn the_end_of_start_up_is_reported_at_once_while_its_phase_still_answers_losses() {
     let mut chain = started(&["jump-start", "reno"], 3 * MSS, u64::MAX);
     assert_eq!(chain.startup_exit(), None);
     chain.on_ack(&ack(100, Ack::ROUND_START));
@@ -94,7 +94,7 @@ fn a_timeout_in_avoidance_begins_start_up_again_without_a_second_exit() {
 }
 
 #[test]
-fn after_a_spurious_timeout_avoidance_goes_on_as_if_nothing_had_been() {
+fn after_a_spurious_timeout_avoidance_continues_with_its_state() {
     let run = |spurious: bool| {
         let mut chain = started(&["slow-start", "cubic"], 10 * MSS, 100 * MSS);
         for n in 0..90 {
@@ -128,7 +128,7 @@ fn a_flight_above_the_window_does_not_let_congestion_raise_it() {
 }
 
 #[test]
-fn a_plan_after_an_idle_time_begins_a_scheme_that_follows_plans_anew() {
+fn a_plan_after_an_idle_time_restarts_a_scheme_that_follows_plans() {
     let plan = Plan { cwnd: 15 * MSS, ssthresh: 15 * MSS, rtt: RTT, ..Plan::default() };
     for (startup, cwnd) in [("spand", 15 * MSS), ("slow-start", 10 * MSS)] {
         let mut chain = started(&[startup, "reno"], 9 * MSS, 10 * MSS);

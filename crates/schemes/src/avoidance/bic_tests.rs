@@ -193,7 +193,7 @@ fn the_theses_decrease_is_an_eighth() {
 }
 
 #[test]
-fn nothing_grows_while_a_loss_is_repaired_or_the_window_does_not_limit() {
+fn the_window_does_not_grow_during_recovery_or_while_it_does_not_limit() {
     let mut s = Sender::new(100);
     for ack in [Ack { growth: MSS, flags: Ack::RECOVERY, mss: MSS as u32, ..Ack::default() }, Ack::default()]
     {

@@ -133,7 +133,7 @@ fn congestion_takes_an_eighth_but_leaves_two_segments_and_begins_an_epoch() {
 }
 
 #[test]
-fn a_spurious_reduction_goes_on_with_the_epoch_it_interrupted() {
+fn a_spurious_reduction_restores_the_interrupted_epoch() {
     let (mut exp, mut control) = exp(875.0);
     let _ = exp.on_ack(&ack(1), &mut control);
     control.cwnd = 1000 * MSS;

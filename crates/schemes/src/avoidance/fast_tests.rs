@@ -87,7 +87,7 @@ fn in_equilibrium_alpha_packets_are_queued() {
 }
 
 #[test]
-fn too_large_a_window_falls_at_once_by_its_part_of_what_is_too_much() {
+fn too_large_a_window_falls_at_once_by_gamma_of_the_excess() {
     // 2000 packets: RTT 400 ms. (1 - 0.5) 2000 + 0.5 (2000/4 + 20) = 1260.
     let mut s = Sender::new(2000, &[]);
     let rtt = BASE + Nanos(1500 * PER_PACKET.0);
@@ -126,7 +126,7 @@ fn a_loss_halves_the_window_and_small_windows_keep_two_segments() {
 }
 
 #[test]
-fn nothing_moves_while_a_loss_is_repaired() {
+fn the_window_stays_constant_during_recovery() {
     let mut s = Sender::new(2000, &[]);
     let rtt = Nanos::from_millis(400);
     let flags = Ack::RECOVERY | Ack::ROUND_START;

@@ -140,7 +140,7 @@ fn half_the_window_goes_while_the_rate_still_changes_by_more_than_a_fifth() {
 }
 
 #[test]
-fn the_time_begins_anew_with_a_congestion_and_a_spurious_one_gives_it_back() {
+fn the_time_restarts_with_a_congestion_and_a_spurious_one_restores_it() {
     let (mut phase, mut control) = h_tcp(&[]);
     let three = Nanos::from_secs(3);
     let _ = phase.on_congestion(&congestion(Nanos::from_secs(7), &control), &mut control);
@@ -175,7 +175,7 @@ fn the_window_follows_the_recurrence_within_a_thousandth_whatever_an_ack_covers(
 }
 
 #[test]
-fn small_windows_keep_two_segments_and_nothing_grows_while_a_loss_is_repaired() {
+fn small_windows_keep_two_segments_and_the_window_does_not_grow_during_recovery() {
     let (mut phase, mut control) = h_tcp(&[]);
     let during = Ack { flags: Ack::RECOVERY, ..ack(Nanos::from_secs(20), SEGMENTS * MSS) };
     let _ = phase.on_ack(&during, &mut control);

@@ -178,7 +178,7 @@ fn beyond_the_table_a_larger_window_never_grows_more_slowly_and_never_overflows(
 }
 
 #[test]
-fn nothing_grows_while_a_loss_is_repaired() {
+fn the_window_does_not_grow_during_recovery() {
     let (mut phase, mut control) = highspeed(100);
     for _ in 0..1000 {
         let _ = phase.on_ack(&Ack { flags: Ack::RECOVERY, ..ack(MSS) }, &mut control);

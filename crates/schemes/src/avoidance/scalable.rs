@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn up_to_the_legacy_window_it_is_reno() {
+    fn up_to_the_legacy_window_the_scheme_is_reno() {
         // An ACK turns w into w + 1/w, so it adds 2 + 1/w^2 to w^2: from 10 to 16 segments that takes just below
         // (16^2 - 10^2) / 2 = 78 ACKs: 78 - ln(16/10)/2 = 77.8.
         let (mut phase, mut control) = scalable(10, "kelly");
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_grows_while_a_loss_is_repaired() {
+    fn the_window_does_not_grow_during_recovery() {
         let (mut phase, mut control) = scalable(100, "kelly");
         for _ in 0..1000 {
             let _ = phase.on_ack(&Ack { flags: Ack::RECOVERY, ..ack(MSS) }, &mut control);

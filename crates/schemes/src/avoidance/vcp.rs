@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_room_a_span_adds_a_sixteenth_whatever_the_rtt() {
+    fn under_low_load_an_interval_adds_a_sixteenth_at_any_rtt() {
         // A round trip of 200 ms: 1.0625. Of 100 ms: sqrt(1.0625) = 1.030776. Of 400 ms: 1.12890625.
         for (rtt, expected) in [(200, 1062.5), (100, 1030.776), (400, 1128.906)] {
             assert!((after_a_round(1000, rtt, Load::Low) - expected).abs() < 0.01, "{rtt} ms");
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_little_room_rates_grow_by_the_same_whatever_the_rtt() {
+    fn under_high_load_rates_grow_by_the_same_amount_at_any_rtt() {
         // A segment in 200 ms; a quarter of one in 100 ms; four in 400 ms. The window grows while it is applied.
         for (rtt, expected) in [(200, 1001.0), (100, 1000.25), (400, 1004.0)] {
             assert!((after_a_round(1000, rtt, Load::High) - expected).abs() < 0.02, "{rtt} ms");

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_ack_adds_is_cut_or_carried() {
+    fn the_growth_of_an_ack_is_truncated_or_carried() {
         // 960 x 960/20 160 = 45.714... for each of 21 ACKs, a segment together; cut in 2^-32 bytes it is a byte less, and a
         // whole window no longer.
         for (growth, left) in [(0, 22 * 960), (1, 22 * 960 - 1)] {

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_leaves_what_the_rate_fills_in_the_smallest_rtt_and_never_raises_the_window() {
+    fn a_loss_sets_the_window_to_the_rate_times_the_smallest_rtt_and_never_raises_it() {
         // AS base case: an ACK every 200 us is 40 Mbit/s, 5 MB/s, times 100 ms 500 packets. From a window of 1000
         // that is the half, from 700 it is more, and 300 stay 300 and slow start goes on to 500.
         for (cwnd, left) in [(1000, 500), (700, 500), (300, 300)] {

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_halves_it_as_in_tcp() {
+    fn a_loss_halves_the_window_as_in_tcp() {
         let (mut phase, mut control) = begun();
         let loss =
             Congestion { base: 50 * MSS, trigger: Trigger::Loss, mss: MSS as u32, ..Congestion::default() };

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_the_window_times_the_share_of_the_rtt_that_is_queueing() {
+    fn the_backlog_is_the_window_times_the_queueing_share_of_the_rtt() {
         // Expected 20/0.1 = 200 segments/s, actual 20/0.125 = 160: Diff is 40 segments/s, in 100 ms 4 segments.
         assert_eq!(steady(20, [125; 61]), [4 * MSS; 3]);
         assert_eq!(steady(20, [100; 61]), [0; 3]);
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flight_without_samples_says_nothing() {
+    fn a_flight_without_samples_gives_no_measurement() {
         assert_eq!(steady(20, [0; 61]), [0; 0]);
     }
 
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repair_ends_the_measurement() {
+    fn recovery_ends_the_measurement() {
         let mut backlog = Backlog::over(BASE);
         let ack = |n: u64, flags| Ack {
             rtt: BASE + Nanos::from_millis(100),

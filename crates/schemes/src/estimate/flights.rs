@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flight_is_what_the_acks_of_the_flight_before_released() {
+    fn a_flight_consists_of_the_segments_released_by_the_acks_of_the_flight_before() {
         // Slow start with an ACK for each segment: from an initial window of 3 the flights are 3, 6, 12 segments, of 1 they
         // are 1, 2, 4, 8. ACK n finds n delivered and, of the window of initial + n - 1, what is left outstanding.
         for (initial, firsts) in [(3, &[1, 4, 10][..]), (1, &[1, 2, 4, 8, 16])] {

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_left_out() {
+    fn pairs_beyond_the_capacity_are_ignored() {
         let mut several = Pairs::default();
         for _ in 0..MOST {
             several.add(Pair { bytes: MSS, gap: Nanos::from_micros(800) });

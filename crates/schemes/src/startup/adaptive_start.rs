@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_ends_it_and_a_timeout_keeps_the_estimate() {
+    fn a_loss_ends_the_phase_and_a_timeout_keeps_the_estimate() {
         let mut s = Sender::new(32 * MSS);
         for _ in 0..520 {
             let _ = s.ack(Nanos::from_micros(200));

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_threshold_is_what_the_median_pair_fills_in_a_round_trip() {
+    fn the_threshold_is_the_rate_of_the_median_pair_times_the_round_trip() {
         // Gaps of 200 us are 40 Mbit/s, BDP 500 packets. One packet of another flow doubles a gap, two ACKs caught up.
         let mut s = Sender::new(5.0, 0);
         for us in [0, 200, 400, 10, 200] {
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_gap_counts_if_asked() {
+    fn the_parameter_mean_selects_the_mean_gap() {
         let mut s = Sender::new(4.0, 1);
         for us in [0, 200, 600, 200, 600] {
             let _ = s.ack(us);
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_timeout_the_threshold_is_the_losss() {
+    fn after_a_timeout_the_threshold_is_that_of_the_reduction() {
         let mut s = Sender::new(1.0, 0);
         s.phase.enter(&Entry { why: Why::Timeout, mss: MSS as u32, ..Entry::default() }, &mut s.control);
         for us in [0, 200, 200] {

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_that_are_missing_say_nothing_and_a_new_start_forgets() {
+    fn missing_samples_do_not_count_and_a_new_start_resets_the_limit() {
         let (mut phase, mut control) = (phase(), Control { cwnd: 10 * MSS, ..Control::default() });
         let _ = phase.on_ack(&Ack { rtt: Nanos::ZERO, ..ack(Nanos::ZERO) }, &mut control);
         assert_eq!(control.cwnd, 11 * MSS);

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn half_the_window_of_slow_start_or_all_but_one_segment_of_avoidance_goes_on() {
+    fn half_the_window_of_slow_start_or_all_but_one_segment_of_avoidance_is_kept() {
         // ns-2: 33 in slow start gives 16; 20 at its threshold gives 19.
         for (before, ssthresh, window) in [(33, u64::MAX, 16), (20, 20 * MSS, 19), (3, u64::MAX, 1)] {
             assert_eq!(resumed(before, ssthresh).1.cwnd, window * MSS, "{before}");
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn bursts_of_four_leave_every_four_parts_of_the_window_s_round_trip() {
+    fn bursts_of_four_are_spread_over_the_round_trip_of_the_window() {
         // 16 in 100 ms: 4 each 25 ms. One segment at the rate in force takes as long as a whole burst; it is in force
         // for the first of each burst only.
         let (mut phase, mut control) = resumed(33, u64::MAX);
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn one_loss_halves_and_what_comes_after_starts_over_with_the_threshold_as_it_was() {
+    fn one_loss_halves_the_window_and_a_second_starts_over_with_the_same_threshold() {
         let (mut phase, mut control) = resumed(33, u64::MAX);
         let _ = phase.on_ack(&ack(0), &mut control);
         assert_eq!(phase.on_congestion(&congestion(Trigger::Loss), &mut control), Step::Over(Exit::Loss));

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn the_gap_is_that_between_the_second_and_the_third_ack_wherever_they_fall() {
+    fn the_gap_is_between_the_second_and_the_third_ack_of_the_connection() {
         // From an initial window of 1 they are a pair: 100 ms / 0.2 ms = 500. From 2, the second ends a flight and the third
         // begins the next, 99.8 ms later: int(100/99.8) = 1, here the two segments of the smallest threshold.
         for (third, packets) in [(2 * RTT.0 + GAP.0, 500), (2 * RTT.0 + RTT.0 - GAP.0, 2)] {
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_grows_to_the_estimate_ends_it_and_without_one_the_threshold_does() {
+    fn a_window_at_the_estimate_ends_the_phase_and_without_an_estimate_the_threshold_does() {
         for (estimated, reason) in [(true, Exit::Estimate), (false, Exit::Threshold)] {
             let mut control = Control { cwnd: MSS, ssthresh: 500 * MSS, ..Control::default() };
             let mut phase = hoe(&[], &mut control);

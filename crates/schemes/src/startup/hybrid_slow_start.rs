@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_train_of_half_the_smallest_rtt_ends_it() {
+    fn a_train_of_half_the_smallest_rtt_ends_slow_start() {
         let mut s = sender(100, JIFFY);
         assert_eq!(s.begin(0, 100_000), Step::Stay);
         // dMin is 100 ms; ACKs 1 ms apart: 49 ACKs after the first span 49 ms, the fiftieth 50 ms.
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn an_rtt_rise_of_a_sixteenth_over_the_round_before_ends_it_at_the_eighth_sample() {
+    fn an_rtt_rise_of_a_sixteenth_over_the_round_before_ends_slow_start_at_the_eighth_sample() {
         // lastRTT 100 jiffies: eta = max(2, ceil(100/16)) = 7.
         for (rtt, step) in [(106_000, Step::Stay), (107_000, Step::Exit(Exit::Delay))] {
             let mut s = sender(100, JIFFY);
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_forgets_the_smallest_rtt_and_the_sign() {
+    fn a_timeout_resets_the_smallest_rtt_and_the_sign() {
         let mut s = sender(10, JIFFY);
         assert_eq!(s.begin(0, 4_000), Step::Stay);
         assert_eq!(s.ack(2_000, 4_000), Step::Stay);

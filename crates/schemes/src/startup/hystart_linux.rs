@@ -210,7 +210,7 @@ mod tests {
     type Sender = hystart_tests::Sender<HystartLinux>;
 
     #[test]
-    fn a_train_longer_than_half_the_smallest_rtt_and_its_cushion_ends_it() {
+    fn a_train_longer_than_half_the_smallest_rtt_and_its_margin_ends_slow_start() {
         let mut s = Sender::new(100, &[]);
         // The first ACK begins the round. Four packets of 64 KiB take 131 ms at 2 x 100 segments in 100 ms,
         // so the cushion is its most, 1 ms. An ACK a millisecond: 50 ms into the round is not past
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_sender_paces_the_train_must_span_the_whole_rtt() {
+    fn with_pacing_the_train_must_span_the_whole_rtt() {
         let mut s = Sender::new(200, &[]);
         // At 100 Mbit/s, 262 144 bytes take 21 ms: the cushion is 1 ms here too, and 101 ms is not past it.
         s.control.pacing = Rate(100_000_000);
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cushion_shrinks_on_very_fast_paths() {
+    fn the_margin_shrinks_on_very_fast_paths() {
         // 5000 segments in 2 ms, doubled: 5 GB/s, at which 262 144 bytes take 52.4 us. (2000 + 52.4)/2 is
         // 1026.2 us; with an ACK every 10 us the train is past that after 1030.
         let mut s = Sender::new(5000, &[]);
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn an_rtt_rise_of_more_than_an_eighth_ends_it_on_the_ninth_sample_of_the_round() {
+    fn an_rtt_rise_of_more_than_an_eighth_ends_slow_start_on_the_ninth_sample_of_the_round() {
         // delay_min 80 ms: an eighth is 10 ms, and a rise of exactly that is not more.
         for (rtt, step) in [(90_000, Step::Stay), (90_001, Step::Exit(Exit::Delay))] {
             let mut s = Sender::new(20, &[]);
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rise_asked_for_lies_between_4_and_16_ms() {
+    fn the_threshold_of_the_rise_lies_between_4_and_16_ms() {
         // 16 ms / 8 = 2 ms is raised to 4 ms; 200 ms / 8 = 25 ms is cut to 16 ms.
         for (smallest, rise) in [(16_000, 4_000), (200_000, 16_000)] {
             for (extra, step) in [(rise, Step::Stay), (rise + 1, Step::Exit(Exit::Delay))] {
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn either_sign_can_be_turned_off() {
+    fn each_sign_can_be_disabled() {
         let mut s = Sender::new(100, &[("ack_train", Value::Flag(false))]);
         assert_eq!(s.acks_until_exit(100, 1_000, 100_000), (100, Step::Stay));
         let mut s = Sender::new(20, &[("delay", Value::Flag(false))]);
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_forgets_the_smallest_rtt_and_a_sign_once_found_and_an_idle_time_neither() {
+    fn a_timeout_resets_the_smallest_rtt_and_the_sign_and_an_idle_time_does_not() {
         let exited = || {
             let mut s = Sender::new(20, &[]);
             assert_eq!(s.acks_until_exit(20, 10, 80_000).1, Step::Stay);
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_ends_it_without_a_sign() {
+    fn a_loss_ends_the_phase_without_a_sign() {
         let mut s = Sender::new(20, &[]);
         let loss = Congestion { trigger: Trigger::Loss, mss: MSS as u32, ..Congestion::default() };
         assert_eq!(s.phase.on_congestion(&loss, &mut s.control), Step::Exit(Exit::Loss));

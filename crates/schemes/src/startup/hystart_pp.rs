@@ -211,14 +211,14 @@ mod tests {
     }
 
     #[test]
-    fn one_microsecond_less_is_no_rise() {
+    fn a_rise_smaller_by_one_microsecond_does_not_count() {
         let mut s = sender();
         round(&mut s, 8, 100_000);
         assert_eq!(round(&mut s, 10, 112_499), [1000; 10]);
     }
 
     #[test]
-    fn the_rise_asked_for_lies_between_4_and_16_ms() {
+    fn the_threshold_of_the_rise_lies_between_4_and_16_ms() {
         // 8 ms / 8 = 1 ms is raised to 4 ms; 200 ms / 8 = 25 ms is cut to 16 ms.
         for (last, rise) in [(8_000, 4_000), (200_000, 16_000)] {
             for (extra, growth) in [(rise - 1, 1000), (rise, 250)] {
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn seven_samples_judge_nothing_and_neither_does_the_first_round() {
+    fn seven_samples_and_the_first_round_are_not_judged() {
         let mut s = sender();
         round(&mut s, 20, 500_000);
         round(&mut s, 7, 900_000);
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quarter_of_every_odd_byte_is_kept() {
+    fn fractions_of_a_byte_are_carried() {
         let mut s = sender();
         round(&mut s, 8, 100_000);
         round(&mut s, 8, 120_000);
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn loss_and_marks_end_it_at_any_time() {
+    fn losses_and_marks_end_the_phase_at_any_time() {
         for (trigger, exit) in [(Trigger::Loss, Exit::Loss), (Trigger::Mark, Exit::Mark)] {
             let mut s = sender();
             let event = Congestion { trigger, base: 1, mss: MSS as u32, ..Congestion::default() };

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_ack_ends_the_pacing_and_says_whether_all_was_sent() {
+    fn the_first_ack_ends_the_pacing_and_reports_whether_all_data_was_sent() {
         for (sent, reason) in [(100, Exit::PacedOut), (80, Exit::FirstAck)] {
             let (mut phase, mut control) = jump(100, 10_000);
             let step = phase.on_ack(&ack(sent, 0, Ack::ROUND_START), &mut control);

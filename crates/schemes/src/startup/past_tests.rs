@@ -68,7 +68,7 @@ impl Path {
 }
 
 #[test]
-fn trains_double_and_leave_over_half_a_round_trip() {
+fn trains_double_and_take_half_a_round_trip() {
     let mut path = Path::new(2, Nanos(1), RTT);
     for packets in [2, 4, 8, 16] {
         assert_eq!(path.control.cwnd, packets * MSS);
@@ -108,7 +108,7 @@ fn a_train_a_little_faster_than_the_path_is_let_pass() {
 }
 
 #[test]
-fn without_a_round_trip_time_the_first_train_is_a_burst_that_says_nothing() {
+fn without_a_round_trip_time_the_first_train_is_a_burst_and_is_not_judged() {
     let mut path = Path::new(10, Nanos::from_micros(800), Nanos::ZERO);
     assert_eq!(path.control.pacing, Rate::NONE);
     assert_eq!(path.windows(1, 1), [20]);
@@ -162,7 +162,7 @@ fn the_threshold_bounds_the_trains() {
 }
 
 #[test]
-fn a_loss_leaves_half_of_the_train_not_of_what_is_left_of_it() {
+fn a_loss_leaves_half_of_the_whole_train_not_of_its_rest() {
     let mut path = Path::new(80, Nanos::from_micros(800), RTT);
     let ack = Ack {
         acked: 70 * MSS,

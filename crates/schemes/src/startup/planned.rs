@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn js_goes_to_avoidance_when_all_of_it_was_sent_and_not_before() {
+    fn js_enters_avoidance_once_the_whole_flight_was_sent() {
         let (mut phase, mut control) = start::<Js>(Why::Connect, plan(20, 20));
         assert_eq!(phase.on_ack(&ack(18, 18), &mut control), Step::Stay);
         assert_eq!((control.cwnd, control.pacing), (20 * MSS, Rate(1_600_000)));
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn miss_goes_on_with_slow_start_below_the_threshold() {
+    fn miss_continues_with_slow_start_below_the_threshold() {
         let (mut phase, mut control) = start::<Miss>(Why::Connect, plan(4, 6));
         assert_eq!(phase.on_ack(&ack(4, 4), &mut control), Step::Stay);
         assert_eq!((control.cwnd, control.pacing), (5 * MSS, Rate::NONE));
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn spand_lets_its_bucket_go_at_once_and_follows_a_plan_after_idle_too() {
+    fn spand_sends_its_bucket_at_once_and_also_follows_a_plan_after_an_idle_time() {
         for why in [Why::Connect, Why::Idle] {
             let (mut phase, mut control) = start::<Spand>(why, plan(15, 15));
             assert_eq!((control.cwnd, control.ssthresh, control.burst), (15 * MSS, 15 * MSS, 4 * MSS));
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_follows_a_plan_after_a_timeout() {
+    fn no_scheme_follows_a_plan_after_a_timeout() {
         let (_, control) = start::<Spand>(Why::Timeout, plan(15, 15));
         assert_eq!(control, Control { cwnd: MSS, ssthresh: 10 * MSS, ..Control::default() });
     }

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn it_asks_for_what_is_queued_in_fifty_milliseconds_and_not_for_three_segments() {
+    fn the_request_sends_the_queued_data_in_fifty_milliseconds_and_three_segments_request_nothing() {
         // 100 000 bytes in 50 ms: 16 Mbit/s.
         assert_eq!(asks(100_000), Rate(16_000_000));
         assert_eq!(asks(3_999), Rate::NONE);
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_ack_ends_the_pacing_and_cuts_the_window_to_what_was_sent() {
+    fn the_first_ack_ends_the_pacing_and_limits_the_window_to_the_data_sent() {
         let (mut phase, mut control) = granted(5_120);
         assert_eq!(phase.on_ack(&ack(40, Ack::ROUND_START), &mut control), Step::Stay);
         // Forty were out, and the ACK adds one: slow start goes on from there.
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_among_what_was_granted_leads_back_to_the_initial_window() {
+    fn a_loss_in_the_granted_window_restores_the_initial_window() {
         for trigger in [Trigger::Loss, Trigger::Mark] {
             let (mut phase, mut control) = granted(5_120);
             let _ = phase.on_ack(&ack(61, Ack::ROUND_START), &mut control);
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_after_all_of_it_arrived_is_left_to_avoidance() {
+    fn a_loss_after_the_granted_window_is_acknowledged_is_left_to_avoidance() {
         let (mut phase, mut control) = granted(5_120);
         let _ = phase.on_ack(&ack(61, Ack::ROUND_START), &mut control);
         let _ = phase.on_ack(&ack(61, Ack::ROUND_START), &mut control);

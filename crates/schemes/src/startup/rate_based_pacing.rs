@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_ack_ends_it_with_a_window_of_what_is_in_flight() {
+    fn the_first_ack_ends_the_pacing_with_a_window_of_the_data_in_flight() {
         // 18 were allowed, 12 had left: 12, and one for the ACK in slow start.
         let (mut phase, mut control) = resumed(24_000, 1000);
         assert_eq!(phase.on_ack(&ack(12), &mut control), Step::Exit(Exit::FirstAck));
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_slow_start_where_nothing_was_idle() {
+    fn without_an_idle_time_the_scheme_is_slow_start() {
         for why in [Why::Connect, Why::Timeout, Why::Handover] {
             let mut phase = RateBasedPacing::default();
             let mut control = Control { cwnd: 2 * MSS, ..Control::default() };

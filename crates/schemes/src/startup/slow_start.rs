@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn no_growth_allowed_is_no_growth() {
+    fn without_growth_from_the_host_the_window_stays_constant() {
         let mut control = Control { cwnd: 10 * MSS, ..Control::default() };
         let ack = Ack { acked: MSS, growth: 0, mss: MSS as u32, ..Ack::default() };
         assert_eq!(SlowStart.on_ack(&ack, &mut control), Step::Stay);

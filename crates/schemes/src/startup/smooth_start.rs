@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn growth_is_the_hosts_and_none_while_a_loss_is_repaired() {
+    fn growth_is_the_hosts_and_zero_during_recovery() {
         let mut phase = smooth(&[]);
         let mut control = Control { cwnd: 20 * MSS, ssthresh: 32 * MSS, ..Control::default() };
         phase.enter(&Entry::default(), &mut control);

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pacing_ends_with_the_round_trip_and_slow_start_goes_on() {
+    fn the_pacing_ends_with_the_round_trip_and_slow_start_continues() {
         let mut s = Sender::new(None);
         for gap in [0, 200, 200, 200] {
             let _ = s.ack(Nanos::from_micros(gap));

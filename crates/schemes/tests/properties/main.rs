@@ -114,7 +114,7 @@ fn limits(chain: &Chain<AnyPhase>) -> Limits {
 }
 
 #[test]
-fn every_pair_keeps_the_invariants_and_repeats_itself() {
+fn every_pair_keeps_the_invariants_and_is_deterministic() {
     for startup in labels(Role::Startup) {
         for avoidance in labels(Role::Avoidance)
             .filter(|label| phases(&[label])[0].declaration().beginning != Beginning::Alone)
@@ -149,7 +149,7 @@ fn a_scheme_stored_as_an_object_keeps_the_invariants() {
 }
 
 #[test]
-fn avoidance_alone_keeps_them_too() {
+fn avoidance_alone_keeps_the_invariants() {
     for avoidance in labels(Role::Avoidance) {
         runner(96)
             .run(&(begin(), prop::collection::vec(op(), 1..300)), |(start, ops)| {
@@ -176,7 +176,7 @@ fn bounds(kind: ParamKind) -> Vec<Value> {
 }
 
 #[test]
-fn parameters_at_their_bounds_keep_them_too() {
+fn parameters_at_their_bounds_keep_the_invariants() {
     for scheme in SCHEMES.iter().filter(|s| s.role != Role::Standalone) {
         for param in scheme.params {
             for value in bounds(param.kind) {

@@ -61,7 +61,7 @@ fn run(label: &str, start: Begin, ops: &[Op]) -> Result<String, TestCaseError> {
 }
 
 #[test]
-fn whole_schemes_keep_their_invariants_and_repeat_themselves() {
+fn standalone_schemes_keep_their_invariants_and_are_deterministic() {
     let mut judged = 0;
     for label in labels(Role::Standalone) {
         runner(512)

@@ -350,7 +350,7 @@ fn time_that_the_application_left_unused_counts() {
 }
 
 #[test]
-fn nothing_grows_during_a_repair_or_where_the_host_forbids_it() {
+fn the_window_does_not_grow_during_recovery_or_without_the_hosts_permission() {
     let mut flow = Flow::new(100, 100);
     for _ in 0..1000 {
         flow.ack(1, Ack::RECOVERY);

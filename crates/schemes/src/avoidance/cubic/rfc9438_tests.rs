@@ -258,7 +258,7 @@ fn a_spurious_loss_leaves_the_curve_where_it_was() {
 }
 
 #[test]
-fn nothing_grows_during_a_repair_or_where_the_host_forbids_it() {
+fn the_window_does_not_grow_during_recovery_or_without_the_hosts_permission() {
     let mut flow = Flow::after_loss(100, MSS, Nanos::from_millis(100));
     let control = flow.control;
     for _ in 0..1000 {

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_counts_by_what_it_is_ahead_of_the_bandwidth() {
+    fn a_burst_counts_by_its_excess_over_the_bandwidth() {
         let mut aggregation = Aggregation::default();
         aggregation.restart(0);
         // Eight segments at 10 ms: ten were expected, so a new epoch begins there: 8 ahead. Four more 3 ms later:

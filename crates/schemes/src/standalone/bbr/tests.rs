@@ -44,7 +44,7 @@ fn startup_doubles_until_three_rounds_bring_no_more_and_holds_2_887_bdp() {
 }
 
 #[test]
-fn drain_empties_what_startup_queued_at_the_inverse_gain() {
+fn drain_empties_the_queue_of_startup_at_the_inverse_gain() {
     let mut path = Path::new(RTT);
     path.run_to(Mode::Drain);
     let (began, queued) = (path.millis(), path.in_flight);
@@ -221,7 +221,7 @@ fn rounds_that_the_application_limited_do_not_fill_the_pipe() {
 }
 
 #[test]
-fn a_sample_that_the_application_limited_counts_only_if_it_is_above_the_estimate() {
+fn an_application_limited_sample_counts_only_if_it_is_above_the_estimate() {
     let mut told = Told::new();
     told.round(10);
     for (rate, expected) in [(9_000_000, 10_000_000), (11_000_000, 11_000_000), (10_000_000, 11_000_000)] {
@@ -359,7 +359,7 @@ fn sending_resumes_at_the_estimated_rate_and_an_old_rtt_does_not_stop_it() {
 }
 
 #[test]
-fn what_arrived_before_a_pause_is_no_burst_after_it() {
+fn acks_before_a_pause_are_no_burst_after_it() {
     let mut told = Told::cruising();
     // 20 segments, a pause of no time, and 20 more a millisecond later: bursts of 20, not one of 40.
     told.round(20);
@@ -396,7 +396,7 @@ fn an_old_rtt_is_not_replaced_by_an_ack_that_may_have_been_held_back() {
 }
 
 #[test]
-fn what_leaves_during_probe_rtt_says_nothing_of_the_bandwidth() {
+fn segments_sent_during_probe_rtt_do_not_measure_the_bandwidth() {
     let mut told = Told::cruising();
     told.ack.now += Nanos::from_secs(20);
     told.round_ack(1, 3, 0);
