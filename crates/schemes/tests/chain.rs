@@ -1,4 +1,4 @@
-//! How a chain runs its phases, seen from the host.
+//! The order in which a chain runs its phases, seen from the host.
 
 use firstflight_contract::{Ack, Congestion, Entry, Exit, Nanos, Plan, Rate, StartupExit, Trigger};
 use firstflight_host::chain::Chain;

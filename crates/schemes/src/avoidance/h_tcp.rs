@@ -45,7 +45,7 @@ pub struct HTcp {
     /// Beginning of the round trip whose rate is being measured; time zero if none.
     round_start: Nanos,
     round_delivered: u64,
-    /// What the division of the last ACK left: growth in bytes, 2^-16, times the window.
+    /// Remainder of the division for the last ACK: growth in bytes, 2^-16, times the window.
     remainder: u64,
 }
 

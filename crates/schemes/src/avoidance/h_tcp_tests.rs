@@ -23,7 +23,7 @@ fn congestion(now: Nanos, control: &Control) -> Congestion {
     Congestion { now, base: control.cwnd, min_rtt: RTT, mss: MSS as u32, ..Congestion::default() }
 }
 
-/// What a window of ACKs adds to 1000 segments this long after the phase began, in segments.
+/// Growth by a window of ACKs from 1000 segments, `after` the phase began; segments.
 fn added(phase: &HTcp, after: Nanos, min_rtt: Nanos) -> f64 {
     let (mut phase, mut control) = (phase.clone(), Control { cwnd: SEGMENTS * MSS, ..Control::default() });
     let now = Nanos::from_secs(5) + after;

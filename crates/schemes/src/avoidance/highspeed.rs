@@ -32,7 +32,7 @@ pub struct Highspeed {
     window: u64,
     /// a(w) in bytes, 2^-16.
     increase: u64,
-    /// What the division of the last ACK left: growth in bytes, 2^-16, times the window.
+    /// Remainder of the division for the last ACK: growth in bytes, 2^-16, times the window.
     remainder: u64,
 }
 

@@ -141,7 +141,7 @@ fn the_window_follows_the_recurrence_within_a_thousandth_whatever_an_ack_covers(
             }
             let is = control.cwnd as f64 / MSS as f64;
             assert!((is / w - 1.0).abs() < 0.001, "from {segments}, {per_ack} an ACK: {is}, expected {w}");
-            // The recurrence must have gone somewhere for this to say anything.
+            // The test requires that the recurrence has moved.
             assert!(w > segments as f64 * 1.02, "{w}");
         }
     }

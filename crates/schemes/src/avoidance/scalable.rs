@@ -20,7 +20,7 @@ pub struct Scalable {
     parameters: Parameters,
     /// Growth below one byte, 2^-24, if growth is a part of the acknowledged bytes.
     fraction: u64,
-    /// What the division of the last ACK left where Reno's segment a window applies, bytes squared.
+    /// Remainder of the division for the last ACK if growth is Reno's segment a window, bytes squared.
     remainder: u64,
 }
 

@@ -167,8 +167,8 @@ mod tests {
         assert_eq!(pairs(&[ack(100_000, 0, 1), ack(100_000, 0, 2)]), [None, None]);
         let untimed = Ack { rtt: Nanos::ZERO, ..ack(100_800, 0, 2) };
         assert_eq!(pairs(&[ack(100_000, 0, 1), untimed, ack(101_600, 0, 3)]), [None; 3]);
-        let repairing = Ack { flags: Ack::RECOVERY, ..ack(100_800, 0, 2) };
-        assert_eq!(pairs(&[ack(100_000, 0, 1), repairing, ack(101_600, 0, 3)]), [None; 3]);
+        let recovering = Ack { flags: Ack::RECOVERY, ..ack(100_800, 0, 2) };
+        assert_eq!(pairs(&[ack(100_000, 0, 1), recovering, ack(101_600, 0, 3)]), [None; 3]);
     }
 
     #[test]

@@ -22,7 +22,7 @@ use firstflight_contract::{
 };
 use policer::{Policer, Signs, Totals, Verdict};
 use units::{Bandwidth, ONE};
-use window::{Repair, Window};
+use window::{CaState, Window};
 
 /// 2/ln 2, the smallest gain that doubles the rate every round: `256 * 2885 / 1000 + 1`.
 const HIGH_GAIN: u64 = 739;
@@ -117,7 +117,7 @@ pub struct Bbr {
 
     window: Window,
     /// Recovery announced by the host's last congestion event.
-    announced: Repair,
+    announced: CaState,
     /// Whether a timeout fired since the last ACK.
     timed_out: bool,
 }
@@ -406,8 +406,8 @@ impl Phase for Bbr {
         self.update_min_rtt(&sample, control);
         self.update_gain();
         self.pace(self.pacing_gain, ack.srtt, control);
-        let repair = if ack.is(Ack::RECOVERY) { self.announced } else { Repair::None };
-        self.set_window(&sample, repair, control);
+        let ca_state = if ack.is(Ack::RECOVERY) { self.announced } else { CaState::None };
+        self.set_window(&sample, ca_state, control);
         self.totals = sample.totals;
         if self.full_pipe && !was_full { Step::Over(Exit::Delivery) } else { Step::Stay }
     }
@@ -416,11 +416,11 @@ impl Phase for Bbr {
         self.mss = event.mss.into();
         self.save_window(control);
         match event.trigger {
-            Trigger::Loss => self.announced = Repair::Recovery,
+            Trigger::Loss => self.announced = CaState::Recovery,
             // The kernel's BBR does not react to ECN.
-            Trigger::Mark => self.announced = Repair::None,
+            Trigger::Mark => self.announced = CaState::None,
             Trigger::Timeout => {
-                (self.announced, self.window.repair) = (Repair::Loss, Repair::Loss);
+                (self.announced, self.window.ca_state) = (CaState::Loss, CaState::Loss);
                 self.full_bandwidth = 0;
                 self.timed_out = true;
                 control.cwnd = self.mss;

@@ -33,8 +33,7 @@ scheme! {
     }
 
     pub struct Parameters {
-        // Pairs. Neither source says how many "multiple" are; from a window of two this many come within four round
-        // trips.
+        // Neither source defines "multiple"; from a window of two this many pairs arrive within four round trips.
         /// how many packet pairs the threshold is estimated from
         pairs: u32 in 1..=MOST = 8,
         /// median: the middle of the rates; mean: the rate of the mean gap

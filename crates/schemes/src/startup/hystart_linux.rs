@@ -293,7 +293,7 @@ mod tests {
         assert_eq!(s.acks_until_exit(20, 100, 80_000), (20, Step::Stay));
         assert_eq!(s.ack(60_000, 60_000), Step::Stay);
         assert_eq!(s.acks_until_exit(39, 100, 60_000), (39, Step::Stay));
-        // What was the smallest RTT before is a rise now: 60 ms and an eighth are 67.5 ms.
+        // The previous smallest RTT is a rise now: 60 ms and an eighth are 67.5 ms.
         assert_eq!(s.ack(60_000, 80_000), Step::Stay);
         assert_eq!(s.acks_until_exit(30, 100, 80_000), (8, Step::Exit(Exit::Delay)));
     }

@@ -25,7 +25,7 @@ enum State {
     /// The first ACK arrived: standard TCP, but Jump Start still answers losses of the first flight.
     Acknowledging,
     /// Packets of the first flight were lost; retransmissions count from `retransmitted`.
-    Repairing { retransmitted: u64 },
+    Recovering { retransmitted: u64 },
 }
 
 /// All queued data in the first round trip.
@@ -110,7 +110,7 @@ impl Phase for JumpStart {
                 self.normal(ack, control);
                 Step::Stay
             }
-            State::Repairing { retransmitted } => {
+            State::Recovering { retransmitted } => {
                 if ack.is(Ack::RECOVERY) {
                     return Step::Stay;
                 }
@@ -134,7 +134,7 @@ impl Phase for JumpStart {
             self.state = State::SlowStart;
             return Step::Exit(event.trigger.into());
         }
-        self.state = State::Repairing { retransmitted: self.retransmitted };
+        self.state = State::Recovering { retransmitted: self.retransmitted };
         // "the sender will halve its cwnd and retransmit the lost packet": RFC 5681 equation (4).
         control.ssthresh = (event.base / 2).max(2 * u64::from(event.mss));
         control.cwnd = control.ssthresh;
@@ -142,7 +142,7 @@ impl Phase for JumpStart {
     }
 
     fn on_spurious(&mut self) {
-        if matches!(self.state, State::Repairing { .. }) {
+        if matches!(self.state, State::Recovering { .. }) {
             self.state = State::Acknowledging;
         }
     }

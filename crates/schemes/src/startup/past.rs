@@ -52,7 +52,7 @@ enum State {
     /// The window found leaves evenly spaced.
     Found,
     /// Packets of this train were lost.
-    Repairing(Train, Trigger),
+    Recovering(Train, Trigger),
 }
 
 /// Trains of packets, each twice as fast as the one before.
@@ -173,7 +173,7 @@ impl Phase for Past {
                 control.stop_pacing();
                 Step::Exit(Exit::Delivery)
             }
-            State::Repairing(_, trigger) => Step::Exit((*trigger).into()),
+            State::Recovering(_, trigger) => Step::Exit((*trigger).into()),
         }
     }
 
@@ -184,7 +184,7 @@ impl Phase for Past {
                 // RFC 5681 equation (4) for the whole train: only its rest is in flight.
                 control.ssthresh = (train.size / 2).max(2 * u64::from(event.mss));
                 control.cwnd = control.cwnd.min(control.ssthresh);
-                self.state = State::Repairing(train, event.trigger);
+                self.state = State::Recovering(train, event.trigger);
                 Step::Over(event.trigger.into())
             }
             _ => {
@@ -195,7 +195,7 @@ impl Phase for Past {
     }
 
     fn on_spurious(&mut self) {
-        if let State::Repairing(train, _) = self.state {
+        if let State::Recovering(train, _) = self.state {
             // The rest of the train does not leave evenly spaced.
             self.state = State::Probing(Train { limited: true, ..train });
         }

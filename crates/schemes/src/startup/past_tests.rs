@@ -129,7 +129,7 @@ fn nothing_follows_a_train_before_its_last_ack() {
             ..Ack::default()
         };
         assert_eq!(path.phase.on_ack(&ack, &mut path.control), Step::Stay);
-        // What is in flight or still to be sent of the ten.
+        // Packets of the ten that are in flight or unsent.
         assert_eq!(path.control.cwnd, left * MSS);
     }
 }

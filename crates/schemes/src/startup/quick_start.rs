@@ -26,7 +26,7 @@ enum State {
     /// The first ACK arrived: slow start, but a loss in the granted window still shows that the grant was wrong.
     Acknowledging,
     /// Some of it was lost.
-    Repairing,
+    Recovering,
 }
 
 /// A first window at the rate that the routers granted.
@@ -106,7 +106,7 @@ impl Phase for QuickStart {
                     self.state = State::SlowStart;
                 }
             }
-            State::Repairing => {
+            State::Recovering => {
                 if ack.is(Ack::RECOVERY) {
                     return Step::Stay;
                 }
@@ -127,14 +127,14 @@ impl Phase for QuickStart {
         }
         // Where packets of the Quick-Start window are lost or marked, the sender reverts to the window it would have
         // had without the grant. Above half of the data in flight it does not slow-start again: RFC 5681 equation (4).
-        self.state = State::Repairing;
+        self.state = State::Recovering;
         control.ssthresh = (event.base / 2).max(2 * u64::from(event.mss));
         control.cwnd = self.initial_window;
         Step::Over(event.trigger.into())
     }
 
     fn on_spurious(&mut self) {
-        if self.state == State::Repairing {
+        if self.state == State::Recovering {
             self.state = State::Acknowledging;
         }
     }
@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(asks(100_000), Rate(16_000_000));
         assert_eq!(asks(3_999), Rate::NONE);
         assert_eq!(asks(4_000), Rate(640_000));
-        // Without end: the largest the option can say.
+        // Unlimited data: the largest rate that the option can carry.
         assert_eq!(asks(u64::MAX), Rate(1_310_720_000));
     }
 
@@ -221,7 +221,7 @@ mod tests {
             let _ = phase.on_ack(&ack(61, Ack::ROUND_START), &mut control);
             assert_eq!(phase.on_congestion(&congestion(trigger), &mut control), Step::Over(trigger.into()));
             assert_eq!((control.cwnd, control.ssthresh), (3 * MSS, 30 * MSS));
-            // Whatever the host made of the window while it repaired.
+            // The host's window during recovery does not matter.
             control.cwnd = 30 * MSS;
             assert_eq!(phase.on_ack(&ack(30, Ack::RECOVERY), &mut control), Step::Stay);
             assert_eq!(phase.on_ack(&ack(30, 0), &mut control), Step::Exit(Exit::Loss));

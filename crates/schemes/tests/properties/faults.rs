@@ -1,4 +1,4 @@
-//! Chains with a fault put in: what a careless scheme could do.
+//! Chains with an injected fault, as a careless scheme might have it.
 
 use std::cell::Cell;
 
@@ -10,7 +10,7 @@ use crate::model::Subject;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    GrowsWhileRepairing,
+    GrowsDuringRecovery,
     GrowsWithoutLeave,
     GrowsTooFast,
     FallsBelowOneSegment,
@@ -26,7 +26,7 @@ pub(crate) enum Fault {
 }
 
 pub(crate) const FAULTS: [Fault; 13] = [
-    Fault::GrowsWhileRepairing,
+    Fault::GrowsDuringRecovery,
     Fault::GrowsWithoutLeave,
     Fault::GrowsTooFast,
     Fault::FallsBelowOneSegment,
@@ -46,7 +46,7 @@ pub(crate) struct Faulty {
     chain: Chain<AnyPhase>,
     fault: Fault,
     mss: u64,
-    /// How often the exit was asked for: the faulty one moves.
+    /// Number of requests for the exit, which the faulty exit depends on.
     asked: Cell<u64>,
 }
 
@@ -66,7 +66,7 @@ impl Subject for Faulty {
         self.chain.on_ack(ack);
         let control = &mut self.chain.control;
         match self.fault {
-            Fault::GrowsWhileRepairing if ack.is(Ack::RECOVERY) => control.cwnd += 1,
+            Fault::GrowsDuringRecovery if ack.is(Ack::RECOVERY) => control.cwnd += 1,
             Fault::GrowsWithoutLeave if ack.growth == 0 => control.cwnd += 1,
             Fault::GrowsTooFast => control.cwnd += self.mss + 1,
             Fault::PacesUnasked => control.pacing = Rate(1),

@@ -1,9 +1,9 @@
-//! What must hold for every start-up scheme in front of every avoidance scheme, whatever a legal host
-//! reports; and proof that this suite notices when it does not.
+//! Invariants of every start-up scheme in front of every avoidance scheme under any events of a legal host, and a proof
+//! that the suite detects violations.
 
 mod faults;
 mod model;
-mod whole;
+mod standalone;
 
 use faults::{FAULTS, Faulty};
 use firstflight_contract::{Ack, Beginning, Control, Declared, Nanos, Rate, Role, Signals, Trigger};
@@ -34,7 +34,7 @@ fn labels(role: Role) -> impl Iterator<Item = &'static str> {
     SCHEMES.iter().filter(move |s| s.role == role).map(|s| s.label)
 }
 
-/// What a chain may do.
+/// Permissions of a chain.
 #[derive(Clone, Copy)]
 struct Limits {
     paces: bool,

@@ -9,8 +9,7 @@ use firstflight_host::round::RoundCounter;
 use firstflight_schemes::registry::AnyPhase;
 use proptest::prelude::*;
 
-/// What happens next. Amounts are packets unless a field says otherwise; the model cuts them to what is
-/// legal.
+/// The next operation. Amounts are packets unless a field states another unit; the model reduces them to legal amounts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
     /// The application writes and the window lets this much out.
@@ -86,7 +85,7 @@ pub(crate) fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// How a connection begins.
+/// Beginning of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Begin {
     pub(crate) mss: u32,
@@ -98,7 +97,7 @@ pub(crate) struct Begin {
     pub(crate) plan: Plan,
 }
 
-/// What a memory of the path may say: nothing, or any of a window, a threshold and an RTT.
+/// A plan of a memory of the path: none, or any combination of window, threshold and RTT.
 fn plan() -> impl Strategy<Value = Plan> {
     let amount = || prop_oneof![Just(0), 1..3_000_000u64, Just(u64::MAX)];
     let rtt = prop_oneof![Just(0), 100_000..600_000_000u64].prop_map(Nanos);
@@ -134,7 +133,7 @@ pub(crate) fn begin() -> impl Strategy<Value = Begin> {
         })
 }
 
-/// What the suite drives: a chain of phases, or one with a fault put in.
+/// Subject of the suite: a chain of phases, possibly with an injected fault.
 pub(crate) trait Subject {
     fn start(&mut self, entry: &Entry, initial_window: u64, ssthresh: u64);
     fn on_ack(&mut self, ack: &Ack);
@@ -192,18 +191,18 @@ pub(crate) struct Host {
     lost: u64,
     retransmitted: u64,
     in_flight: u64,
-    /// What was sent, delivered and when, at the last sendings of each window.
+    /// Totals of sent and delivered bytes at the last departures of each window.
     departures: VecDeque<Departure>,
     min_rtt: Nanos,
     srtt: Nanos,
     rounds: RoundCounter,
-    /// Bytes still to be delivered until the episode is repaired.
-    repair: u64,
+    /// Bytes still to be delivered until the end of recovery.
+    recovery: u64,
     /// Whether an episode may still prove spurious.
     undoable: bool,
 }
 
-/// What one operation did, for judging it.
+/// Result of one operation.
 #[derive(Debug)]
 pub(crate) enum Event {
     Nothing,
@@ -230,7 +229,7 @@ impl Host {
             min_rtt: Nanos::ZERO,
             srtt: begin.rtt,
             rounds: RoundCounter::default(),
-            repair: 0,
+            recovery: 0,
             undoable: false,
         };
         let entry = Entry {
@@ -292,19 +291,19 @@ impl Host {
                 subject.on_ack(&ack);
                 Event::Ack(ack)
             }
-            Op::Loss { packets, base } if self.repair == 0 => {
+            Op::Loss { packets, base } if self.recovery == 0 => {
                 let lost = (packets * self.mss).min(self.in_flight);
                 self.lost += lost;
                 let event = self.episode(Trigger::Loss, lost, self.base(base, window));
                 subject.on_congestion(&event);
                 self.retransmit(lost);
-                self.repair = self.in_flight;
+                self.recovery = self.in_flight;
                 Event::Congestion(event)
             }
-            Op::Mark if self.repair == 0 => {
+            Op::Mark if self.recovery == 0 => {
                 let event = self.episode(Trigger::Mark, 0, window);
                 subject.on_congestion(&event);
-                self.repair = self.in_flight;
+                self.recovery = self.in_flight;
                 Event::Congestion(event)
             }
             Op::Timeout { base } => {
@@ -315,12 +314,12 @@ impl Host {
                 subject.on_congestion(&event);
                 self.in_flight = 0;
                 self.retransmit(self.mss);
-                self.repair = 0;
+                self.recovery = 0;
                 Event::Congestion(event)
             }
             Op::Idle { gap, restart } => {
                 self.delivered += self.in_flight;
-                (self.in_flight, self.repair) = (0, 0);
+                (self.in_flight, self.recovery) = (0, 0);
                 self.now += gap;
                 if restart {
                     subject.control().cwnd = window.min(self.initial_window);
@@ -330,7 +329,7 @@ impl Host {
             }
             Op::Spurious if self.undoable => {
                 self.undoable = false;
-                self.repair = 0;
+                self.recovery = 0;
                 subject.on_spurious();
                 Event::Spurious
             }
@@ -364,9 +363,9 @@ impl Host {
             Growth::All => acked,
         };
         let mut flags = if self.rounds.on_ack(self.delivered, self.sent) { Ack::ROUND_START } else { 0 };
-        if self.repair > 0 {
-            self.repair = self.repair.saturating_sub(acked);
-            flags |= if self.repair > 0 { Ack::RECOVERY } else { 0 };
+        if self.recovery > 0 {
+            self.recovery = self.recovery.saturating_sub(acked);
+            flags |= if self.recovery > 0 { Ack::RECOVERY } else { 0 };
         }
         if app_limited {
             flags |= Ack::APP_LIMITED | Ack::RATE_LIMITED;

@@ -124,14 +124,14 @@ fn after_ten_seconds_without_a_smaller_rtt_four_segments_probe_for_200_ms_and_th
     near(path.millis() - left, 10_000.0, 2.0);
 }
 
-/// A sender given its ACKs by hand: 100 ms RTT, totals kept.
-struct Told {
+/// A sender driven by ACKs written by hand: RTT 100 ms, running totals.
+struct Driven {
     bbr: Bbr,
     control: Control,
     ack: Ack,
 }
 
-impl Told {
+impl Driven {
     fn new() -> Self {
         let (mut bbr, mut control) = (Bbr::default(), Control { cwnd: 10 * MSS, ..Control::default() });
         bbr.enter(&Entry { rtt: RTT, mss: MSS as u32, ..Entry::default() }, &mut control);
@@ -149,11 +149,11 @@ impl Told {
 
     /// In PROBE_BW at a segment a millisecond, the window at 206 or 208.
     fn cruising() -> Self {
-        let mut told = Self::new();
-        while told.bbr.mode != Mode::ProbeBandwidth || told.cwnd() < 200 {
-            told.round(20);
+        let mut driven = Self::new();
+        while driven.bbr.mode != Mode::ProbeBandwidth || driven.cwnd() < 200 {
+            driven.round(20);
         }
-        told
+        driven
     }
 
     /// An ACK 1 ms later for `acked` segments, with as many in flight before it as after it and `acked`.
@@ -191,63 +191,63 @@ impl Told {
 
 #[test]
 fn the_pipe_counts_as_full_after_three_rounds_without_a_quarter_more() {
-    let mut told = Told::new();
+    let mut driven = Driven::new();
     // 4, 5, 6.25 Mbit/s: each a quarter more. 7.8: not a quarter more than 6.25, and the first of three.
     for (rate, full_rounds) in
         [(4_000_000, 0), (5_000_000, 0), (6_260_000, 0), (7_800_000, 1), (7_800_000, 2)]
     {
-        told.ack.rate = Rate(rate);
-        told.round(10);
-        assert_eq!((told.bbr.full_rounds, told.bbr.full_pipe), (full_rounds, false), "{rate}");
+        driven.ack.rate = Rate(rate);
+        driven.round(10);
+        assert_eq!((driven.bbr.full_rounds, driven.bbr.full_pipe), (full_rounds, false), "{rate}");
     }
-    told.round(10);
-    assert!(told.bbr.full_pipe);
+    driven.round(10);
+    assert!(driven.bbr.full_pipe);
 }
 
 #[test]
 fn rounds_that_the_application_limited_do_not_fill_the_pipe() {
-    let mut told = Told::new();
-    told.round(10);
+    let mut driven = Driven::new();
+    driven.round(10);
     for _ in 0..20 {
-        told.ack.now += RTT;
-        told.round_ack(10, 50, Ack::RATE_LIMITED);
+        driven.ack.now += RTT;
+        driven.round_ack(10, 50, Ack::RATE_LIMITED);
     }
-    assert!(!told.bbr.full_pipe);
+    assert!(!driven.bbr.full_pipe);
     for _ in 0..3 {
-        assert!(!told.bbr.full_pipe);
-        told.round(10);
+        assert!(!driven.bbr.full_pipe);
+        driven.round(10);
     }
-    assert!(told.bbr.full_pipe);
+    assert!(driven.bbr.full_pipe);
 }
 
 #[test]
 fn an_application_limited_sample_counts_only_if_it_is_above_the_estimate() {
-    let mut told = Told::new();
-    told.round(10);
+    let mut driven = Driven::new();
+    driven.round(10);
     for (rate, expected) in [(9_000_000, 10_000_000), (11_000_000, 11_000_000), (10_000_000, 11_000_000)] {
-        told.ack.rate = Rate(rate);
-        told.round_ack(1, 50, Ack::RATE_LIMITED);
-        assert_eq!(told.bbr.max_bandwidth.get(), units::bandwidth(Rate(expected), MSS), "{rate}");
+        driven.ack.rate = Rate(rate);
+        driven.round_ack(1, 50, Ack::RATE_LIMITED);
+        assert_eq!(driven.bbr.max_bandwidth.get(), units::bandwidth(Rate(expected), MSS), "{rate}");
     }
     // For ten rounds and more: nothing slower takes the place of the 11 Mbit/s.
-    told.ack.rate = Rate(5_000_000);
+    driven.ack.rate = Rate(5_000_000);
     for _ in 0..20 {
-        told.round_ack(1, 50, Ack::RATE_LIMITED);
+        driven.round_ack(1, 50, Ack::RATE_LIMITED);
     }
-    assert_eq!(told.bbr.max_bandwidth.get(), units::bandwidth(Rate(11_000_000), MSS));
+    assert_eq!(driven.bbr.max_bandwidth.get(), units::bandwidth(Rate(11_000_000), MSS));
 }
 
 #[test]
 fn the_pacing_rate_does_not_fall_before_the_pipe_was_full() {
-    let mut told = Told::new();
-    let first = told.control.pacing;
-    told.ack.rate = Rate(500_000);
-    told.round(1);
-    assert_eq!(told.control.pacing, first);
-    told.ack.rate = Rate(2_000_000);
-    told.round(1);
+    let mut driven = Driven::new();
+    let first = driven.control.pacing;
+    driven.ack.rate = Rate(500_000);
+    driven.round(1);
+    assert_eq!(driven.control.pacing, first);
+    driven.ack.rate = Rate(2_000_000);
+    driven.round(1);
     // 2 Mbit/s x 739/256 x 0.99
-    near(told.control.pacing.0 as f64, 5_715_703.0, 5_715.0);
+    near(driven.control.pacing.0 as f64, 5_715_703.0, 5_715.0);
 }
 
 #[test]
@@ -273,159 +273,159 @@ fn without_an_rtt_a_millisecond_is_assumed_until_one_is_known() {
 
 #[test]
 fn a_recovery_begins_with_a_round_of_conservation_and_ends_at_the_window_it_began_with() {
-    let mut told = Told::cruising();
-    let window = told.cwnd();
-    told.congestion(Trigger::Loss);
-    assert_eq!(told.cwnd(), window);
+    let mut driven = Driven::cruising();
+    let window = driven.cwnd();
+    driven.congestion(Trigger::Loss);
+    assert_eq!(driven.cwnd(), window);
     // Five lost, one delivered, 150 left in flight: the window is what is in flight and one for the one delivered.
-    told.ack.lost += 5 * MSS;
-    told.ack(1, 150, Ack::RECOVERY);
-    assert_eq!(told.cwnd(), 151);
+    driven.ack.lost += 5 * MSS;
+    driven.ack(1, 150, Ack::RECOVERY);
+    assert_eq!(driven.cwnd(), 151);
     // As many leave as arrive, through the round; three more lost.
-    told.ack(2, 149, Ack::RECOVERY);
-    assert_eq!(told.cwnd(), 151);
-    told.ack.lost += 3 * MSS;
-    told.ack(1, 146, Ack::RECOVERY);
-    assert_eq!(told.cwnd(), 148);
+    driven.ack(2, 149, Ack::RECOVERY);
+    assert_eq!(driven.cwnd(), 151);
+    driven.ack.lost += 3 * MSS;
+    driven.ack(1, 146, Ack::RECOVERY);
+    assert_eq!(driven.cwnd(), 148);
     // The next round: as slow start, towards the target.
-    told.round_ack(2, 146, Ack::RECOVERY);
-    assert_eq!(told.cwnd(), 150);
+    driven.round_ack(2, 146, Ack::RECOVERY);
+    assert_eq!(driven.cwnd(), 150);
     // Repaired: the window of before, at once; no more than the target.
-    told.ack(1, 149, 0);
-    assert!(told.cwnd() >= 206 && told.cwnd() <= window + 2, "{}", told.cwnd());
+    driven.ack(1, 149, 0);
+    assert!(driven.cwnd() >= 206 && driven.cwnd() <= window + 2, "{}", driven.cwnd());
 }
 
 #[test]
 fn a_timeout_restarts_from_one_segment_and_ends_at_the_window_of_before() {
-    let mut told = Told::cruising();
-    let window = told.cwnd();
-    told.congestion(Trigger::Timeout);
-    assert_eq!(told.cwnd(), 1);
+    let mut driven = Driven::cruising();
+    let window = driven.cwnd();
+    driven.congestion(Trigger::Timeout);
+    assert_eq!(driven.cwnd(), 1);
     // All 150 counted as lost when it fired: they do not count against this ACK, which begins slow start from the
     // least window.
-    told.ack.lost += 150 * MSS;
-    told.ack(1, 0, Ack::RECOVERY);
-    assert_eq!(told.cwnd(), 4);
-    told.ack(3, 2, Ack::RECOVERY);
-    assert_eq!(told.cwnd(), 7);
+    driven.ack.lost += 150 * MSS;
+    driven.ack(1, 0, Ack::RECOVERY);
+    assert_eq!(driven.cwnd(), 4);
+    driven.ack(3, 2, Ack::RECOVERY);
+    assert_eq!(driven.cwnd(), 7);
     // A loss that this ACK shows does.
-    told.ack.lost += MSS;
-    told.ack(2, 4, Ack::RECOVERY);
-    assert_eq!(told.cwnd(), 8);
-    told.ack(1, 4, 0);
-    assert!(told.cwnd() >= 206 && told.cwnd() <= window + 2, "{}", told.cwnd());
+    driven.ack.lost += MSS;
+    driven.ack(2, 4, Ack::RECOVERY);
+    assert_eq!(driven.cwnd(), 8);
+    driven.ack(1, 4, 0);
+    assert!(driven.cwnd() >= 206 && driven.cwnd() <= window + 2, "{}", driven.cwnd());
 }
 
 #[test]
 fn a_mark_changes_nothing() {
-    let mut told = Told::cruising();
-    let window = told.control;
-    told.congestion(Trigger::Mark);
-    assert_eq!(told.control, window);
-    // Nor does what the host repairs then count as a recovery.
-    told.ack(1, 100, Ack::RECOVERY);
-    assert!(!told.bbr.window.conserving);
+    let mut driven = Driven::cruising();
+    let window = driven.control;
+    driven.congestion(Trigger::Mark);
+    assert_eq!(driven.control, window);
+    // Retransmissions after a timeout do not count as a recovery either.
+    driven.ack(1, 100, Ack::RECOVERY);
+    assert!(!driven.bbr.window.conserving);
 }
 
 #[test]
 fn after_a_spurious_loss_the_pipe_has_to_prove_full_again() {
-    let mut told = Told::new();
+    let mut driven = Driven::new();
     for _ in 0..3 {
-        told.round(10);
+        driven.round(10);
     }
-    assert_eq!(told.bbr.full_rounds, 2);
-    told.bbr.on_spurious();
+    assert_eq!(driven.bbr.full_rounds, 2);
+    driven.bbr.on_spurious();
     // The next round is the first with bandwidth to compare to; three more make it full.
     for _ in 0..4 {
-        assert!(!told.bbr.full_pipe);
-        told.round(10);
+        assert!(!driven.bbr.full_pipe);
+        driven.round(10);
     }
-    assert!(told.bbr.full_pipe);
+    assert!(driven.bbr.full_pipe);
 }
 
 #[test]
 fn sending_resumes_at_the_estimated_rate_and_an_old_rtt_does_not_stop_it() {
-    let mut told = Told::cruising();
-    told.ack.now += Nanos::from_secs(20);
-    let entry = Entry { now: told.ack.now, why: Why::Idle, ..Entry::default() };
-    told.bbr.phase = 0;
-    told.bbr.enter(&entry, &mut told.control);
-    near(pace(&told.control), 0.99, 0.001);
+    let mut driven = Driven::cruising();
+    driven.ack.now += Nanos::from_secs(20);
+    let entry = Entry { now: driven.ack.now, why: Why::Idle, ..Entry::default() };
+    driven.bbr.phase = 0;
+    driven.bbr.enter(&entry, &mut driven.control);
+    near(pace(&driven.control), 0.99, 0.001);
     // The smallest RTT is older than ten seconds, but nobody was sending: the new one simply takes its place.
-    told.ack.rtt = RTT + Nanos::from_millis(5);
-    told.round_ack(1, 9, 0);
-    assert_eq!(told.bbr.mode, Mode::ProbeBandwidth);
-    assert_eq!(told.bbr.min_rtt, Some(105_000));
+    driven.ack.rtt = RTT + Nanos::from_millis(5);
+    driven.round_ack(1, 9, 0);
+    assert_eq!(driven.bbr.mode, Mode::ProbeBandwidth);
+    assert_eq!(driven.bbr.min_rtt, Some(105_000));
 }
 
 #[test]
 fn acks_before_a_pause_are_no_burst_after_it() {
-    let mut told = Told::cruising();
+    let mut driven = Driven::cruising();
     // 20 segments, a pause of no time, and 20 more a millisecond later: bursts of 20, not one of 40.
-    told.round(20);
-    let burst = told.bbr.aggregation.window(told.bbr.bandwidth());
-    let entry = Entry { now: told.ack.now, why: Why::Idle, ..Entry::default() };
-    told.bbr.enter(&entry, &mut told.control);
-    told.ack(20, 50, 0);
-    assert_eq!((burst, told.bbr.aggregation.window(told.bbr.bandwidth())), (20, 20));
+    driven.round(20);
+    let burst = driven.bbr.aggregation.window(driven.bbr.bandwidth());
+    let entry = Entry { now: driven.ack.now, why: Why::Idle, ..Entry::default() };
+    driven.bbr.enter(&entry, &mut driven.control);
+    driven.ack(20, 50, 0);
+    assert_eq!((burst, driven.bbr.aggregation.window(driven.bbr.bandwidth())), (20, 20));
 }
 
 #[test]
 fn the_smallest_rtt_seen_again_does_not_put_the_probe_off() {
-    let mut told = Told::cruising();
-    told.bbr.min_rtt_at = micros(told.ack.now);
+    let mut driven = Driven::cruising();
+    driven.bbr.min_rtt_at = micros(driven.ack.now);
     for _ in 0..9 {
-        told.ack.now += Nanos::from_secs(1);
-        told.round_ack(1, 50, 0);
-        assert_eq!(told.bbr.mode, Mode::ProbeBandwidth);
+        driven.ack.now += Nanos::from_secs(1);
+        driven.round_ack(1, 50, 0);
+        assert_eq!(driven.bbr.mode, Mode::ProbeBandwidth);
     }
-    told.ack.now += Nanos::from_secs(1);
-    told.round_ack(1, 50, 0);
-    assert_eq!(told.bbr.mode, Mode::ProbeRtt);
+    driven.ack.now += Nanos::from_secs(1);
+    driven.round_ack(1, 50, 0);
+    assert_eq!(driven.bbr.mode, Mode::ProbeRtt);
 }
 
 #[test]
 fn an_old_rtt_is_not_replaced_by_an_ack_that_may_have_been_held_back() {
-    let mut told = Told::cruising();
-    told.ack.now += Nanos::from_secs(20);
-    told.ack.rtt = RTT + Nanos::from_millis(40);
-    told.round_ack(1, 0, Ack::MAYBE_DELAYED);
-    assert_eq!(told.bbr.min_rtt, Some(100_000));
-    told.round_ack(1, 0, 0);
-    assert_eq!(told.bbr.min_rtt, Some(140_000));
+    let mut driven = Driven::cruising();
+    driven.ack.now += Nanos::from_secs(20);
+    driven.ack.rtt = RTT + Nanos::from_millis(40);
+    driven.round_ack(1, 0, Ack::MAYBE_DELAYED);
+    assert_eq!(driven.bbr.min_rtt, Some(100_000));
+    driven.round_ack(1, 0, 0);
+    assert_eq!(driven.bbr.min_rtt, Some(140_000));
 }
 
 #[test]
 fn segments_sent_during_probe_rtt_do_not_measure_the_bandwidth() {
-    let mut told = Told::cruising();
-    told.ack.now += Nanos::from_secs(20);
-    told.round_ack(1, 3, 0);
-    assert_eq!(told.bbr.mode, Mode::ProbeRtt);
-    let entered = told.ack.delivered;
+    let mut driven = Driven::cruising();
+    driven.ack.now += Nanos::from_secs(20);
+    driven.round_ack(1, 3, 0);
+    assert_eq!(driven.bbr.mode, Mode::ProbeRtt);
+    let entered = driven.ack.delivered;
     // Three in flight were sent before; what leaves from now on until they and those after them are delivered
     // counts as limited.
-    told.ack(1, 3, 0);
-    let last = told.ack.delivered + 3 * MSS;
+    driven.ack(1, 3, 0);
+    let last = driven.ack.delivered + 3 * MSS;
     for (prior, limited) in [(entered - MSS, false), (entered, true), (last, true), (last + MSS, false)] {
-        let sample = told.bbr.read(&Ack { prior_delivered: prior, ..told.ack });
+        let sample = driven.bbr.read(&Ack { prior_delivered: prior, ..driven.ack });
         assert_eq!(sample.app_limited, limited, "{prior}");
     }
 }
 
 #[test]
 fn a_policed_path_is_paced_at_its_rate_without_probing() {
-    let mut told = Told::cruising();
+    let mut driven = Driven::cruising();
     // Rounds of 101 ms: 50 segments arrive, 25 are lost; samples still show 10 Mbit/s bursts.
     for _ in 0..9 {
-        told.ack.lost += 25 * MSS;
-        told.round(50);
+        driven.ack.lost += 25 * MSS;
+        driven.round(50);
     }
-    let policed = told.bbr.policer.rate().expect("two intervals are alike");
+    let policed = driven.bbr.policer.rate().expect("two intervals are alike");
     // 50 segments in 101 ms.
     near(policed as f64, 50.0 / 101_000.0 * f64::from(1 << 24), 100.0);
     for _ in 0..8 {
-        near(pace(&told.control), 0.99 * 50.0 / 101.0, 0.01);
-        told.round(50);
+        near(pace(&driven.control), 0.99 * 50.0 / 101.0, 0.01);
+        driven.round(50);
     }
 }
 

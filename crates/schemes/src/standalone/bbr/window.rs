@@ -6,7 +6,7 @@ use firstflight_contract::Control;
 
 /// State of the host's recovery (the kernel's `icsk_ca_state`, as far as BBR reads it).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Repair {
+pub(super) enum CaState {
     /// Nothing.
     #[default]
     None,
@@ -22,7 +22,7 @@ pub(super) struct Window {
     /// The last window before loss recovery or PROBE_RTT reduced it.
     prior: u64,
     /// State of recovery at the last ACK.
-    pub(super) repair: Repair,
+    pub(super) ca_state: CaState,
     /// First round of a recovery: one segment is sent for each one delivered.
     pub(super) conserving: bool,
 }
@@ -36,7 +36,7 @@ impl Bbr {
     /// Saves the window for the end of loss recovery or PROBE_RTT.
     pub(super) fn save_window(&mut self, control: &Control) {
         let cwnd = self.window_of(control);
-        let uncut = self.window.repair == Repair::None && self.mode != Mode::ProbeRtt;
+        let uncut = self.window.ca_state == CaState::None && self.mode != Mode::ProbeRtt;
         self.window.prior = if uncut { cwnd } else { self.window.prior.max(cwnd) };
     }
 
@@ -66,10 +66,10 @@ impl Bbr {
     }
 
     /// `bbr_set_cwnd`.
-    pub(super) fn set_window(&mut self, sample: &Sample, repair: Repair, control: &mut Control) {
+    pub(super) fn set_window(&mut self, sample: &Sample, ca_state: CaState, control: &mut Control) {
         let mut cwnd = self.window_of(control);
         if sample.acked > 0 {
-            cwnd = self.repaired(cwnd, sample, repair);
+            cwnd = self.after_losses(cwnd, sample, ca_state);
             if self.window.conserving {
                 cwnd = cwnd.max(sample.pipe + sample.acked);
             } else {
@@ -84,17 +84,17 @@ impl Bbr {
 
     /// Lost segments leave the window. A recovery begins with the segments in flight and ends with the window of its
     /// beginning.
-    fn repaired(&mut self, cwnd: u64, sample: &Sample, repair: Repair) -> u64 {
+    fn after_losses(&mut self, cwnd: u64, sample: &Sample, ca_state: CaState) -> u64 {
         let mut cwnd = cwnd;
         if sample.newly_lost > 0 {
             cwnd = cwnd.saturating_sub(sample.newly_lost).max(1);
         }
-        let before = core::mem::replace(&mut self.window.repair, repair);
-        if repair == Repair::Recovery && before != Repair::Recovery {
+        let before = core::mem::replace(&mut self.window.ca_state, ca_state);
+        if ca_state == CaState::Recovery && before != CaState::Recovery {
             self.window.conserving = true;
             self.round_ends = sample.totals.delivered;
             cwnd = sample.pipe + sample.acked;
-        } else if repair == Repair::None && before != Repair::None {
+        } else if ca_state == CaState::None && before != CaState::None {
             self.window.conserving = false;
             cwnd = cwnd.max(self.window.prior);
         }

@@ -1,4 +1,4 @@
-//! What must hold for a scheme that rules the whole connection, loss repair included.
+//! Invariants of a scheme that controls the whole connection, loss recovery included.
 
 use firstflight_contract::{Rate, Role, Trigger};
 use proptest::prelude::*;
@@ -24,9 +24,9 @@ fn run(label: &str, start: Begin, ops: &[Op]) -> Result<String, TestCaseError> {
         prop_assert!(subject.in_avoidance(), "{event:?}: ended");
         match &event {
             Event::Ack(ack) => {
-                // A window may come back after a repair or a probe, but what is new has to be delivered first
-                // (in an idle time it is delivered without an ACK here). Four segments are the least that keeps
-                // delayed ACKs coming.
+                // The window may return to an earlier size after a recovery or a probe. Growth beyond that size needs
+                // delivered bytes (during an idle time the model delivers them without an ACK). Four segments are the
+                // minimum that keeps delayed ACKs coming.
                 let newly = ack.delivered - delivered;
                 prop_assert!(
                     after.cwnd <= (peak + newly).max(4 * mss),
@@ -72,5 +72,5 @@ fn standalone_schemes_keep_their_invariants_and_are_deterministic() {
             .unwrap_or_else(|e| panic!("{label}: {e}"));
         judged += 1;
     }
-    assert!(judged > 0, "no whole scheme is registered");
+    assert!(judged > 0, "no standalone scheme is registered");
 }
