@@ -1,9 +1,9 @@
 //! The cells of an experiment: a scenario or a synthetic log at every combination of the points of its axes.
 
 use firstflight_contract::Nanos;
-use firstflight_scenario::Scenario;
 use firstflight_scenario::quantity::parse_time;
-use firstflight_study::sweep::{Document, Sweep, digest, work};
+use firstflight_scenario::{Scenario, nearest};
+use firstflight_study::sweep::{Document, Sweep, digest, work, wrong};
 
 use crate::PaperError;
 use crate::experiment::Experiment;
@@ -54,9 +54,9 @@ pub(crate) fn cells(paper: &Paper, file: &str, experiment: &Experiment) -> Resul
     let name = &experiment.scenario;
     let text = paper.scenarios.get(name).ok_or_else(|| {
         let known: Vec<&str> = paper.scenarios.keys().map(String::as_str).collect();
-        PaperError::new(format!("{file}: scenario = \"{name}\""), "no such scenario")
+        wrong(format!("{file}: scenario = \"{name}\""), "no such scenario")
             .expecting(known.join(", "))
-            .near(name, known.iter().copied())
+            .near(nearest(name, known.iter().copied()))
     })?;
     // Errors of the file itself name it; errors of a cell name the experiment that sets the keys.
     Sweep::new(text, &format!("{}/scenarios/{name}", paper.folder))?;
@@ -69,7 +69,7 @@ fn cell(sweep: &Sweep, document: Document) -> Result<Cell, PaperError> {
     if document.table.contains_key("synthetic") {
         let hash = digest([document.table.to_string().as_str()]);
         let log = SyntheticLog::read(document.table);
-        let log = log.map_err(|why| sweep.at(&document.point, PaperError::new("", why)))?;
+        let log = log.map_err(|why| sweep.at(&document.point, wrong("", why)))?;
         return Ok(Cell { subject: Subject::Log(Box::new(log)), hash });
     }
     let cell = sweep.cell(document)?;
@@ -81,12 +81,11 @@ fn cell(sweep: &Sweep, document: Document) -> Result<Cell, PaperError> {
 /// # Errors
 /// If it is no time above zero.
 pub(crate) fn grid(experiment: &Experiment) -> Result<Nanos, PaperError> {
-    let wrong = |why: String| {
-        PaperError::new(format!("grid = \"{}\"", experiment.grid), why).expecting("a time above zero")
-    };
+    let invalid =
+        |why: String| wrong(format!("grid = \"{}\"", experiment.grid), why).expecting("a time above zero");
     match parse_time(&experiment.grid) {
         Ok(grid) if grid.0 > 0 => Ok(grid),
-        Ok(_) => Err(wrong("zero".into())),
-        Err(error) => Err(wrong(error.to_string())),
+        Ok(_) => Err(invalid("zero".into())),
+        Err(error) => Err(invalid(error.to_string())),
     }
 }

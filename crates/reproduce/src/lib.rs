@@ -21,5 +21,5 @@ pub mod run;
 pub mod target;
 
 pub use experiment::Experiment;
-pub use firstflight_study::sweep::Error as PaperError;
+pub use firstflight_scenario::Error as PaperError;
 pub use metric::{Metric, Over, Take};

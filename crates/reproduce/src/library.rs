@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use firstflight_scenario::nearest;
+use firstflight_study::sweep::wrong;
 use include_dir::{Dir, include_dir};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -130,7 +132,7 @@ impl Library {
     /// Reads papers from texts, by path.
     fn of(files: &BTreeMap<String, String>) -> Result<Self, PaperError> {
         let list = "targets.psv";
-        let text = files.get(list).ok_or_else(|| PaperError::new(list, "no such file"))?;
+        let text = files.get(list).ok_or_else(|| wrong(list, "no such file"))?;
         let targets = target::parse(text, list)?;
         let folders = files.keys().filter_map(|path| path.strip_suffix("/paper.toml"));
         let papers: Vec<Paper> = folders.map(|folder| paper(folder, files)).collect::<Result<_, _>>()?;
@@ -156,25 +158,25 @@ impl Library {
                 .count();
             if count > 1 {
                 let place = format!("targets.psv: {}", target.id);
-                return Err(PaperError::new(place, format!("{count} claims")).expecting("1"));
+                return Err(wrong(place, format!("{count} claims")).expecting("1"));
             }
         }
         for paper in &self.papers {
             let file = format!("{}/claims.toml", paper.folder);
             for claim in &paper.claims {
                 let place = format!("{file}: {}", claim.id);
-                claim.check().map_err(|why| PaperError::new(&place, why))?;
+                claim.check().map_err(|why| wrong(&place, why))?;
                 let mut ids = self.targets.iter().map(|target| target.id.as_str());
                 if !ids.clone().any(|id| id == claim.id) {
-                    let error = PaperError::new(place, "no line of targets.psv has this id");
-                    return Err(error.near(&claim.id, ids.by_ref()));
+                    let error = wrong(place, "no line of targets.psv has this id");
+                    return Err(error.near(nearest(&claim.id, ids.by_ref())));
                 }
                 for name in claim.experiments() {
                     if !paper.experiments.contains_key(name) {
                         let known: Vec<&str> = paper.experiments.keys().map(String::as_str).collect();
-                        return Err(PaperError::new(place, format!("there is no experiment \"{name}\""))
+                        return Err(wrong(place, format!("there is no experiment \"{name}\""))
                             .expecting(known.join(", "))
-                            .near(name, known));
+                            .near(nearest(name, known)));
                     }
                 }
             }
@@ -193,8 +195,7 @@ fn collect(dir: &Dir<'_>, files: &mut BTreeMap<String, String>) {
 }
 
 fn read_folder(root: &Path, folder: &Path, files: &mut BTreeMap<String, String>) -> Result<(), PaperError> {
-    let failed =
-        |path: &Path, error: std::io::Error| PaperError::new(path.display().to_string(), error.to_string());
+    let failed = |path: &Path, error: std::io::Error| wrong(path.display().to_string(), error.to_string());
     let entries = std::fs::read_dir(folder).map_err(|error| failed(folder, error))?;
     for entry in entries {
         let path = entry.map_err(|error| failed(folder, error))?.path();
@@ -264,9 +265,9 @@ fn is(name: &str, stem: &str) -> bool {
 }
 
 fn read<T: DeserializeOwned>(files: &BTreeMap<String, String>, path: &str) -> Result<T, PaperError> {
-    let text = files.get(path).ok_or_else(|| PaperError::new(path, "no such file"))?;
+    let text = files.get(path).ok_or_else(|| wrong(path, "no such file"))?;
     toml::from_str(text).map_err(|error| {
         let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
-        PaperError::new(format!("{path}:{line}"), error.message())
+        wrong(format!("{path}:{line}"), error.message())
     })
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use firstflight_contract::Nanos;
 use firstflight_scenario::Scenario;
 use firstflight_study::host::{FlowChoice, FlowOverTime, Host, LinkReadings, Observe, Refusal};
+use firstflight_study::sweep::{within, wrong};
 use serde::{Deserialize, Serialize};
 
 use crate::PaperError;
@@ -77,18 +78,18 @@ impl Job<'_> {
             Subject::Scenario(scenario) => self.of_scenario(host, scenario),
             Subject::Log(log) => self.of_log(log),
         };
-        done.map_err(|error| error.within(&self.file))
+        done.map_err(|error| within(&self.file, error))
     }
 
     fn of_log(&self, log: &SyntheticLog) -> Result<Done, PaperError> {
-        let analysis = log.study(self.seed).map_err(|why| PaperError::new("", why))?;
+        let analysis = log.study(self.seed).map_err(|why| wrong("", why))?;
         Ok(Done { packet_hops: 0, metrics: self.values(|metric| metric.of_log(&analysis))? })
     }
 
     fn of_scenario(&self, host: &dyn Host, scenario: &Scenario) -> Result<Done, PaperError> {
         let kinds: Vec<Kind> =
             self.metrics.values().map(|metric| metric.kind().expect("checked before")).collect();
-        let refused = |refusal: Refusal| PaperError::new(refusal.key, refusal.why);
+        let refused = |refusal: Refusal| PaperError::invalid(refusal.why).at_key(refusal.key);
         let links = self.readings(scenario);
         let result = match kinds.iter().all(|kind| matches!(kind, Kind::Scenario)) {
             true => None,
@@ -130,7 +131,7 @@ impl Job<'_> {
     ) -> Result<BTreeMap<String, Values>, PaperError> {
         let value = |(key, metric): (&String, &&Metric)| match measure(metric) {
             Ok(measured) => Ok((key.clone(), Values::of(measured))),
-            Err(why) => Err(PaperError::new(&metric.title, why)),
+            Err(why) => Err(wrong(&metric.title, why)),
         };
         self.metrics.iter().map(value).collect()
     }

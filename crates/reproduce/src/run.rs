@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use firstflight_contract::Nanos;
 use firstflight_study::host::Host;
 use firstflight_study::progress::Progress;
-use firstflight_study::sweep::{self, Array, Axis, Dimension, Task, digest, execute};
+use firstflight_study::sweep::{self, Array, Axis, Dimension, Task, digest, execute, within, wrong};
 
 use crate::PaperError;
 use crate::cell::{Cell, cells, grid};
@@ -113,7 +113,7 @@ pub fn run(
     let done: BTreeMap<&str, Done> = tasks.iter().map(|task| task.run.as_str()).zip(results).collect();
     let mut evidence = Evidence { provenance, ..Evidence::default() };
     for one in &planned {
-        let measured = one.collect(&done).map_err(|error| error.within(&one.file()))?;
+        let measured = one.collect(&done).map_err(|error| within(&one.file(), error))?;
         let paper = evidence.papers.entry(one.paper.folder.clone()).or_default();
         paper.experiments.insert(one.name.into(), measured);
     }
@@ -139,13 +139,13 @@ fn plan<'a>(library: &'a Library, selection: &Selection<'_>) -> Result<Vec<Plann
             }
             let file = file(paper, name);
             if experiment.replications == 0 {
-                let error = PaperError::new(format!("{file}: replications = 0"), "no run");
+                let error = wrong(format!("{file}: replications = 0"), "no run");
                 return Err(error.expecting("at least 1"));
             }
             let mut keys = BTreeMap::new();
             for (metric, definition) in &experiment.metrics {
-                let wrong = |why| PaperError::new(format!("{file}: metric {metric}"), why);
-                definition.kind().map_err(wrong)?;
+                let invalid = |why| wrong(format!("{file}: metric {metric}"), why);
+                definition.kind().map_err(invalid)?;
                 let untitled = Metric { title: String::new(), ..definition.clone() };
                 keys.insert(metric.as_str(), serde_json::to_string(&untitled).expect("texts and numbers"));
             }
@@ -156,7 +156,7 @@ fn plan<'a>(library: &'a Library, selection: &Selection<'_>) -> Result<Vec<Plann
                 cells: cells(paper, &file, experiment)?,
                 replications: selection.replications(experiment),
                 seed: selection.seed,
-                grid: grid(experiment).map_err(|error| error.within(&file))?,
+                grid: grid(experiment).map_err(|error| within(&file, error))?,
                 keys,
             });
         }
@@ -206,7 +206,7 @@ impl Planned<'_> {
         let mut metrics = BTreeMap::new();
         for (name, metric) in &self.experiment.metrics {
             let array = self.array(metric, &self.keys[name.as_str()], &runs);
-            let array = array.map_err(|why| PaperError::new(format!("metric {name}"), why))?;
+            let array = array.map_err(|why| wrong(format!("metric {name}"), why))?;
             metrics.insert(name.clone(), array);
         }
         let hops = || runs.iter().flatten().map(|one| one.packet_hops).sum();

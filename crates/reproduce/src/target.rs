@@ -1,5 +1,7 @@
 //! The target list: every number, order and claim of the papers, one line each.
 
+use firstflight_study::sweep::wrong;
+
 use crate::PaperError;
 
 /// A line of `targets.psv`.
@@ -31,11 +33,11 @@ pub fn parse(text: &str, file: &str) -> Result<Vec<Target>, PaperError> {
         let fields: Vec<&str> = line.split('|').collect();
         let [id, paper, place, scenario, metric, value, kind] = fields[..] else {
             let problem = format!("{} fields", fields.len());
-            return Err(PaperError::new(format!("{file}:{}", index + 1), problem).expecting("7"));
+            return Err(wrong(format!("{file}:{}", index + 1), problem).expecting("7"));
         };
         if targets.iter().any(|known| known.id == id) {
             let problem = format!("{id} is listed twice");
-            return Err(PaperError::new(format!("{file}:{}", index + 1), problem));
+            return Err(wrong(format!("{file}:{}", index + 1), problem));
         }
         let [id, paper, place, scenario, metric, value, kind] =
             [id, paper, place, scenario, metric, value, kind].map(str::to_owned);

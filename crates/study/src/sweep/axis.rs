@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use toml::Value;
 
-use super::{Dimension, Error};
+use super::{Dimension, Error, wrong};
 
 /// An axis of a sweep: a list of points. Axes are crossed; keys that vary together are set by the points of one axis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -82,12 +82,13 @@ impl Axis {
     /// If two keys have different numbers of values, or there is no key.
     pub fn zipped(name: &str, keys: &[(&str, &[&str])]) -> Result<Self, Error> {
         let Some(((first, values), rest)) = keys.split_first() else {
-            return Err(Error::new(format!("axis {name}"), "no key").expecting("at least one"));
+            return Err(wrong(format!("axis {name}"), "no key").expecting("at least one"));
         };
         if let Some((key, other)) = rest.iter().find(|(_, other)| other.len() != values.len()) {
             let problem = format!("{} values for {key}", other.len());
-            return Err(Error::new(format!("axis {name}"), problem)
-                .expecting(format!("{}, as for {first}", values.len())));
+            return Err(
+                wrong(format!("axis {name}"), problem).expecting(format!("{}, as for {first}", values.len()))
+            );
         }
         let point = |i: usize| {
             let set = keys.iter().map(|(key, values)| ((*key).to_owned(), value(values[i]))).collect();

@@ -1,79 +1,20 @@
-//! The error of sweeps.
+//! Errors of sweeps: the one of scenarios, at places that no scenario file has.
 
-use std::fmt::{self, Display};
+use std::fmt::Display;
 
-use firstflight_scenario as scenario;
+pub use firstflight_scenario::Error;
 
-/// An error in a sweep: place, problem, expected, nearest valid name. Displayed on one line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Error {
-    /// File, position in it, point of the sweep, key.
-    pub place: String,
-    /// The problem.
-    pub problem: String,
-    /// Valid values.
-    pub expected: Option<String>,
-    /// Valid name that is nearest to the one given.
-    pub nearest: Option<String>,
+/// An error at `place`: a file, a point of the sweep, a key. Line breaks in `problem` become spaces.
+pub fn wrong(place: impl AsRef<str>, problem: impl Display) -> Error {
+    let problem = problem.to_string();
+    let lines: Vec<&str> = problem.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    Error::invalid(lines.join(" ")).in_file(place.as_ref(), None)
 }
 
-impl Error {
-    /// An error at `place`. Line breaks in `problem` become spaces.
-    pub fn new(place: impl Into<String>, problem: impl Display) -> Self {
-        let problem = problem.to_string();
-        let lines = problem.lines().map(str::trim).filter(|line| !line.is_empty());
-        Self {
-            place: place.into(),
-            problem: lines.collect::<Vec<_>>().join(" "),
-            expected: None,
-            nearest: None,
-        }
-    }
-
-    /// Adds the valid values.
-    pub fn expecting(self, expected: impl Into<String>) -> Self {
-        Self { expected: Some(expected.into()), ..self }
-    }
-
-    /// Adds the one of `known` that is nearest to `name`, if one is near.
-    pub fn near<'a>(self, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
-        Self { nearest: scenario::nearest(name, known).map(Into::into), ..self }
-    }
-
-    /// Puts `place` before the place of this error.
-    pub fn within(self, place: &str) -> Self {
-        let inner = if self.place.is_empty() { String::new() } else { format!(": {}", self.place) };
-        Self { place: format!("{place}{inner}"), ..self }
-    }
-
-    /// An error of a scenario that has no file of its own: key and value are the place.
-    pub(super) fn of_scenario(error: &scenario::Error) -> Self {
-        let place = match (error.place.key.as_str(), &error.place.value) {
-            (key, Some(value)) if !key.is_empty() => format!("{key} = {value}"),
-            (key, _) => key.into(),
-        };
-        Self {
-            expected: error.expected.clone(),
-            nearest: error.nearest.clone(),
-            ..Self::new(place, &error.problem)
-        }
-    }
+/// The same error with `place` before its place.
+pub fn within(place: &str, error: Error) -> Error {
+    let inner = &error.place.file;
+    let file = if inner.is_empty() { place.to_owned() } else { format!("{place}: {inner}") };
+    let position = error.place.position;
+    error.in_file(&file, position)
 }
-
-impl Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.place.is_empty() {
-            write!(f, "{}: ", self.place)?;
-        }
-        write!(f, "{}", self.problem)?;
-        if let Some(expected) = &self.expected {
-            write!(f, "; expected {expected}")?;
-        }
-        match &self.nearest {
-            Some(nearest) => write!(f, "; did you mean \"{nearest}\"?"),
-            None => Ok(()),
-        }
-    }
-}
-
-impl std::error::Error for Error {}

@@ -6,7 +6,7 @@ use firstflight_scenario::{Network, Scenario, parse, seconds::Seconds};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{Error, Store};
+use super::{Error, Store, within};
 use crate::host::{Host, Observe, Run};
 use crate::parallel::try_map;
 use crate::progress::Progress;
@@ -48,7 +48,7 @@ impl Job {
     /// # Errors
     /// If the text is not a scenario.
     pub fn scenario(&self) -> Result<Scenario, Error> {
-        let loaded = parse(&self.scenario, "").map_err(|error| self.named(Error::of_scenario(&error)))?;
+        let loaded = parse(&self.scenario, "").map_err(|error| self.named(error.in_file("", None)))?;
         Ok(loaded.scenario)
     }
 
@@ -58,11 +58,11 @@ impl Job {
     /// If the text is not a scenario, or the host cannot run the scenario.
     pub fn run(&self, host: &dyn Host, observe: &Observe) -> Result<Run, Error> {
         let run = host.run(&self.scenario()?, self.key.seed, observe);
-        run.map_err(|refusal| self.named(Error::new(refusal.key, refusal.why)))
+        run.map_err(|refusal| self.named(Error::invalid(refusal.why).at_key(refusal.key)))
     }
 
     fn named(&self, error: Error) -> Error {
-        error.within(&format!("job of cell {}, replication {}", self.cell, self.replication))
+        within(&format!("job of cell {}, replication {}", self.cell, self.replication), error)
     }
 }
 

@@ -48,7 +48,7 @@ use toml::Table;
 
 pub use array::{Array, Dimension, Mismatch};
 pub use axis::{Axis, Point, leading_number};
-pub use error::Error;
+pub use error::{Error, within, wrong};
 pub use job::{Job, Key, Task, execute, work};
 pub use store::{Damage, Store};
 
@@ -127,7 +127,7 @@ impl Sweep {
     pub fn new(text: &str, file: &str) -> Result<Self, Error> {
         let base = text.parse().map_err(|error: toml::de::Error| {
             let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
-            Error::new(format!("{file}:{line}"), error.message())
+            wrong(format!("{file}:{line}"), error.message())
         })?;
         Ok(Self { file: file.into(), base, axes: vec![], replications: 1, seed: None })
     }
@@ -159,7 +159,7 @@ impl Sweep {
     /// If an axis has no point, or a key does not fit the base document.
     pub fn documents(&self) -> Result<Vec<Document>, Error> {
         if let Some(axis) = self.axes.iter().find(|axis| axis.points.is_empty()) {
-            return Err(Error::new(&self.file, format!("axis {} has no point", axis.name)));
+            return Err(wrong(&self.file, format!("axis {} has no point", axis.name)));
         }
         let count: usize = self.axes.iter().map(|axis| axis.points.len()).product();
         (0..count).map(|index| self.document(index)).collect()
@@ -193,7 +193,7 @@ impl Sweep {
         let Document { point, table } = document;
         let mut scenario = match parse(&table.to_string(), &self.file) {
             Ok(loaded) => loaded.scenario,
-            Err(error) => return Err(self.at(&point, Error::of_scenario(&error))),
+            Err(error) => return Err(self.at(&point, error.in_file("", None))),
         };
         scenario.title.clear();
         Ok(Cell { point, hash: scenario.hash(), scenario })
@@ -247,7 +247,7 @@ impl Sweep {
     {
         let cells = self.cells()?;
         let refused = |cell: &Cell, refusal: crate::host::Refusal| {
-            self.at(&cell.point, Error::new(refusal.key, refusal.why))
+            self.at(&cell.point, Error::invalid(refusal.why).at_key(refusal.key))
         };
         for cell in &cells {
             host.check(&cell.scenario).map_err(|refusal| refused(cell, refusal))?;
@@ -272,8 +272,8 @@ impl Sweep {
     /// Adds the sweep's file and a point to the place of an error.
     pub fn at(&self, point: &[String], error: Error) -> Error {
         match point.is_empty() {
-            true => error.within(&self.file),
-            false => error.within(&format!("{}: at {}", self.file, point.join(", "))),
+            true => within(&self.file, error),
+            false => within(&format!("{}: at {}", self.file, point.join(", ")), error),
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Keys of a scenario, set and removed by path.
 
+use firstflight_scenario::nearest;
 use toml::{Table, Value};
 
-use super::Error;
+use super::{Error, wrong};
 
 /// Sets a key: `path.rate`, `flow.<name>.startup`, `topology.cross.start`.
 ///
@@ -30,8 +31,8 @@ pub(super) fn remove(document: &mut Table, path: &str) -> Result<(), Error> {
     let (table, key) = owner(document, path)?;
     match table.remove(key) {
         Some(_) => Ok(()),
-        None => Err(Error::new(path, "the scenario has no such key to remove")
-            .near(key, table.keys().map(String::as_str))),
+        None => Err(wrong(path, "the scenario has no such key to remove")
+            .near(nearest(key, table.keys().map(String::as_str)))),
     }
 }
 
@@ -51,10 +52,10 @@ fn owner<'a, 'p>(document: &'a mut Table, path: &'p str) -> Result<(&'a mut Tabl
                 let index = index_of(groups, word, name)?;
                 match &mut groups[index] {
                     Value::Table(group) if words.peek().is_some() => group,
-                    _ => return Err(Error::new(path, "a group").expecting(format!("{path}.<key>"))),
+                    _ => return Err(wrong(path, "a group").expecting(format!("{path}.<key>"))),
                 }
             }
-            _ => return Err(Error::new(path, format!("the scenario has no table \"{word}\""))),
+            _ => return Err(wrong(path, format!("the scenario has no table \"{word}\""))),
         };
     }
 }
@@ -66,9 +67,9 @@ fn index_of(groups: &[Value], kind: &str, name: &str) -> Result<usize, Error> {
     };
     let names: Vec<String> = groups.iter().enumerate().map(name_of).collect();
     names.iter().position(|known| known == name).ok_or_else(|| {
-        Error::new(format!("{kind}.{name}"), "no such group")
+        wrong(format!("{kind}.{name}"), "no such group")
             .expecting(names.join(", "))
-            .near(name, names.iter().map(String::as_str))
+            .near(nearest(name, names.iter().map(String::as_str)))
     })
 }
 

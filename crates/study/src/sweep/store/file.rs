@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::{Damage, Inner, Store};
-use crate::sweep::{Error, digest};
+use crate::sweep::{Error, digest, wrong};
 
 /// Between a record and its sum.
 const SUM: &str = ",\"sum\":\"";
@@ -56,7 +56,7 @@ impl<T: Serialize + DeserializeOwned> Store<T> {
     /// If the file cannot be read or written.
     pub fn open(path: &Path, version: &str) -> Result<Self, Error> {
         let failed = |verb: &str, error: io::Error| {
-            Error::new(path.display().to_string(), format!("cannot be {verb}: {error}"))
+            wrong(path.display().to_string(), format!("cannot be {verb}: {error}"))
         };
         let bytes = match std::fs::read(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => vec![],
@@ -82,8 +82,7 @@ impl<T: Serialize> Store<T> {
     pub fn put(&self, run: &str, value: T) -> Result<(), Error> {
         let mut inner = self.lock();
         if let Some(Appender { path, file }) = &mut inner.file {
-            let failed =
-                |why: String| Error::new(path.display().to_string(), format!("cannot be written: {why}"));
+            let failed = |why: String| wrong(path.display().to_string(), format!("cannot be written: {why}"));
             let line = line(&Written { run, version: &self.version, value: &value });
             let line = line.map_err(|error| failed(error.to_string()))?;
             // The line break before the record ends a line that an interruption left unfinished.
