@@ -442,7 +442,7 @@ fn the_segment_size_is_a_number_or_a_quantity() {
         let answers = sender(&["--mss", mss], &[open.clone(), write(0, 5000)]);
         answers[1]["sent"][0]["len"].as_u64().expect("a length")
     };
-    assert_eq!(["1000", "1000 B", "1 kB", "16"].map(first), [1000, 1000, 1000, 16]);
+    assert_eq!(["1000", "1000 B", "1 KB", "16"].map(first), [1000, 1000, 1000, 16]);
     for (mss, why) in [
         ("1000 packets", "--mss 1000 packets: there is no unit \"packets\" here"),
         ("15", "--mss 15: no size of a segment; expected bytes from 16 to 65483"),
