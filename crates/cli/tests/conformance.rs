@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 use common::Scratch;
 use serde_json::Value;
 
-/// What is compared at every line, beside the segments sent.
+/// Registers that are compared at every line, beside the segments sent.
 const FIELDS: [&str; 8] = ["cwnd", "ssthresh", "state", "unacked", "sacked", "lost", "retrans", "in_flight"];
 /// The kernel's clock ticks: a timer counts whole ticks, rounded up, and is seen to in the tick after.
 const TICK_US: u64 = 4000;
 /// How late the scripts were played at most.
 const LATE_US: u64 = 3000;
 
-/// A script and what the kernel answered.
+/// A script and the kernel's answers.
 struct Case {
     name: String,
     options: Vec<String>,
@@ -49,13 +49,13 @@ impl Case {
         Self {
             options: options.split_whitespace().map(str::to_owned).collect(),
             lines: script.lines().filter(|line| !line.starts_with('#')).map(parse).collect(),
-            // The first line says where the recording comes from.
+            // The first line is the provenance of the recording.
             kernel: recording.lines().skip(1).map(parse).collect(),
             name,
         }
     }
 
-    /// What `firstflight sender` answers.
+    /// The answers of `firstflight sender`.
     fn ours(&self) -> Vec<Value> {
         let mut arguments = vec!["sender", "--profile", "linux"];
         arguments.extend(self.options.iter().map(String::as_str));
@@ -65,7 +65,7 @@ impl Case {
         run.out.lines().map(parse).collect()
     }
 
-    /// A row for everything in which `ours` is not what the kernel answered.
+    /// A row for each difference between `ours` and the kernel's answers.
     fn differences(&self, ours: &[Value]) -> String {
         let mut rows = String::new();
         assert_eq!((self.lines.len(), ours.len()), (self.kernel.len(), self.kernel.len()), "{}", self.name);

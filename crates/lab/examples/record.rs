@@ -1,4 +1,4 @@
-//! Records what this machine's kernel answers to conformance scripts.
+//! Records the answers of this machine's kernel to conformance scripts.
 //!
 //!     cargo run --release -p firstflight-lab --example record -- [--check] FILE.script…
 //!
@@ -86,7 +86,7 @@ fn hz() -> Option<u32> {
     config.lines().find_map(|line| line.strip_prefix("CONFIG_HZ="))?.parse().ok()
 }
 
-/// Prints where a run is not as recorded: times and what is measured from them aside.
+/// Prints the differences between a run and the recording, without times and values measured from them.
 fn compare(path: &Path, played: &Played, recorded: &str) -> bool {
     let recorded: Vec<Answer> =
         recorded.lines().skip(1).filter_map(|line| serde_json::from_str(line).ok()).collect();

@@ -1,4 +1,4 @@
-//! What the kernel must grant, and the message where it does not.
+//! Resources that the kernel must grant, and the message where it does not.
 
 use core::fmt;
 use std::io;

@@ -35,7 +35,7 @@ impl Netns {
         })
     }
 
-    /// Runs `work` in a thread inside the namespace: what it opens and the programs it starts are of the namespace.
+    /// Runs `work` in a thread inside the namespace: descriptors that it opens and programs that it starts belong to the namespace.
     ///
     /// # Errors
     /// Where the kernel does not let a thread in.

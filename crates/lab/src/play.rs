@@ -1,9 +1,9 @@
 //! Plays a script to a socket of the kernel.
 //!
 //! The socket lives in a network namespace of its own and listens; this process is the peer, at the other end of a TUN
-//! device. It opens the connection, takes as long over the handshake as the script says, and then says what the script
-//! says, when it says it. One thread does it all: between the moment a packet is written to the device and the moment the
-//! write returns the kernel has dealt with it, so that what is read next are its answers.
+//! device. It opens the connection, takes as long over the handshake as the script asks for, and then plays each event
+//! at its time. One thread does all of this: the kernel has processed a packet when the write to the device returns, so the
+//! packets that are read next are its answers.
 
 use core::fmt;
 use std::io;
@@ -28,7 +28,7 @@ const PEER: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 85, 0, 2), 40_000
 const PEER_ISN: u32 = 1_000_000;
 /// The peer's timestamp clock counts milliseconds from here.
 const PEER_CLOCK: u32 = 5_000_000;
-/// What timestamps take of a segment: 10 bytes, padded to 12.
+/// Bytes of the timestamp option in a segment: 10, padded to 12.
 const TIMESTAMPS: u32 = 12;
 const PRIORITY: i32 = 20;
 /// The kernel is done with a handshake long before.
@@ -50,7 +50,7 @@ pub enum Failure {
     Need(Need),
     /// The device or the socket failed.
     Io(io::Error),
-    /// The script says what cannot be, or the kernel did not do what it should.
+    /// An event of the script is impossible, or the kernel behaved unexpectedly.
     Script(String),
 }
 
@@ -81,7 +81,7 @@ impl core::error::Error for Failure {}
 /// Plays `script` in a namespace made for it.
 ///
 /// # Errors
-/// Where the kernel grants no namespace, device, real-time priority or congestion control, or the script cannot be said.
+/// Where the kernel grants no namespace, device, real-time priority or congestion control, or the script cannot be played.
 pub fn play(script: &Script) -> Result<Played, Failure> {
     let netns = Netns::new()?;
     for (key, value) in [
@@ -181,7 +181,7 @@ impl<'a> Player<'a> {
         let mut answers = vec![self.answer()?];
         for line in &script.lines {
             self.wait_until(line.at_us)?;
-            self.say(line).map_err(|failure| match failure {
+            self.play_event(line).map_err(|failure| match failure {
                 Failure::Script(why) => Failure::Script(format!("at_us = {}: {why}", line.at_us)),
                 other => other,
             })?;
@@ -190,7 +190,7 @@ impl<'a> Player<'a> {
         Ok(Played { answers, lateness: self.lateness })
     }
 
-    /// Reads what the kernel sends until `at_us`.
+    /// Reads the segments that the kernel sends until `at_us`.
     fn wait_until(&mut self, at_us: u64) -> Result<(), Failure> {
         let due = self.zero + Duration::from_micros(at_us);
         loop {
@@ -204,7 +204,7 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    fn say(&mut self, line: &Line) -> Result<(), Failure> {
+    fn play_event(&mut self, line: &Line) -> Result<(), Failure> {
         match &line.event {
             Event::Established(_) => Err(Failure::Script("the connection is open already".into())),
             Event::Write(bytes) => {

@@ -56,7 +56,7 @@ impl Script {
     /// Reads a script.
     ///
     /// # Errors
-    /// Where a line is none, the first is not `established` at zero, time goes back, or a peer could not say it.
+    /// Where a line is no event, the first is not `established` at zero, time goes back, or no peer could send an ACK.
     pub fn read(text: &str) -> Result<Self, Wrong> {
         let mut setup = None;
         let mut lines: Vec<Line> = vec![];
@@ -128,7 +128,7 @@ impl From<firstflight_script::Error> for Wrong {
 }
 
 impl Setup {
-    /// What the options of `firstflight sender` mean for a socket.
+    /// The socket for the options of `firstflight sender`.
     fn of(options: &str) -> Result<Self, String> {
         let mut setup = Self { congestion_control: String::new(), idle_restart: true };
         let mut startup = "";
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_peer_could_say_is_refused_with_its_line() {
+    fn events_that_no_peer_could_cause_are_refused_with_their_line() {
         for (rest, why) in [
             ("{\"at_us\":5,\"do\":\"advance\"}\n{\"at_us\":4,\"do\":\"advance\"}", "5: time goes back"),
             ("{\"at_us\":5,\"do\":\"wait\"}", "4:12: do = \"wait\": there is no \"wait\""),

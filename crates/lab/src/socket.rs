@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 
 use crate::need::Need;
 
-/// What is written waits in the socket, however much it is.
+/// Send buffer: all data that a script writes waits in the socket.
 const SEND_BUFFER: c_int = 64 << 20;
 
 fn set<T: ?Sized>(
@@ -24,7 +24,7 @@ fn set<T: ?Sized>(
     if done == 0 { Ok(()) } else { Err(Need::last(what)) }
 }
 
-/// Has the kernel run this congestion control, whatever its default.
+/// Selects this congestion control, in place of the kernel's default.
 pub(crate) fn set_congestion_control(socket: &impl AsRawFd, name: &str) -> Result<(), Need> {
     set(
         socket,

@@ -5,7 +5,7 @@ use std::os::fd::AsRawFd;
 
 use crate::need::Need;
 
-/// What the kernel says of a connection's sender. Counts and windows are in segments, times in microseconds.
+/// The kernel's state of a connection's sender. Counts and windows are in segments, times in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpInfo {
     /// Congestion window.
@@ -18,9 +18,9 @@ pub struct TcpInfo {
     pub unacked: u32,
     /// Of these, reported by SACK; without SACK, duplicate ACKs counted.
     pub sacked: u32,
-    /// Of these, held for lost.
+    /// Of these, declared lost.
     pub lost: u32,
-    /// Of these, sent again.
+    /// Of these, retransmitted.
     pub retrans: u32,
     /// The reordering that has been seen, segments.
     pub reordering: u32,
@@ -43,7 +43,7 @@ impl TcpInfo {
     /// Asks the kernel.
     ///
     /// # Errors
-    /// Where `socket` is not of TCP, or the kernel is older than 4.6 and does not tell the least round-trip time.
+    /// Where `socket` is not of TCP, or the kernel is older than 4.6 and does not report the smallest round-trip time.
     pub fn of(socket: &impl AsRawFd) -> Result<Self, Need> {
         let mut bytes = [0_u8; LENGTH];
         let mut length = LENGTH as libc::socklen_t;

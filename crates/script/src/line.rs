@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::Error;
 
-/// Payload bytes of a full segment: what is left of the largest packet beside the longest headers.
+/// Payload bytes of a full segment: the largest packet less the longest headers.
 pub const MSS: RangeInclusive<u32> = 16..=65_483;
 /// The largest window there is: RFC 7323 section 2.3, 65 535 shifted by 14.
 const WINDOW: RangeInclusive<u64> = 0..=65_535 << 14;

@@ -85,7 +85,7 @@ pub(super) struct Session {
     wire: Wire,
 }
 
-/// What becomes of an ACK's blocks.
+/// Treatment of an ACK's blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sacks {
     /// There is no SACK on this connection.
@@ -96,7 +96,7 @@ enum Sacks {
     All,
 }
 
-/// The data, and what of it left since the line before.
+/// The data, and the segments that left since the line before.
 #[derive(Debug)]
 struct Wire {
     stream: Stream,
@@ -195,7 +195,7 @@ impl Session {
     }
 
     fn on_ack(&mut self, now: u64, ack: &Ack) {
-        // RFC 9293 section 3.10.7.4: what acknowledges bytes that were never sent is dropped.
+        // RFC 9293 section 3.10.7.4: an ACK for bytes that were never sent is dropped.
         if ack.ack > self.wire.stream.start(self.sent_segments()) {
             return;
         }
@@ -213,7 +213,7 @@ impl Session {
         let mark = if ack.ece { CWR_ECE } else { 0 } | if repeat { ECHO_REPEAT } else { 0 };
         let blocks = self.blocks(ack, seq);
         let advanced = seq > self.sender.acked();
-        // The window counts from the cumulative ACK, so it is told as the sender will count afterwards.
+        // The window counts from the cumulative ACK: this is the window after the ACK.
         self.apply_window();
         let mut headers = blocks.chunks(MAX_BLOCKS);
         if let Some(first) = headers.next() {
@@ -255,7 +255,7 @@ impl Session {
         whole.filter(|(from, to)| from < to).take(most).collect()
     }
 
-    /// Tells the sender how many segments the peer's window has room for, beyond the last ACK.
+    /// Sets the peer's window of the sender: the segments, and the part of one more, beyond the last ACK.
     fn apply_window(&mut self) {
         let stream = &self.wire.stream;
         let edge = self.ack + self.window;

@@ -1,6 +1,6 @@
 //! Which bytes each segment carries. The simulator's sender counts segments; scripts count bytes.
 //!
-//! A write is cut into full segments and what is left. A short segment that is the last and has not been sent takes
+//! A write makes full segments and a rest. A short segment that is the last and has not been sent takes
 //! the beginning of the next write; once sent it stays short. So a stream is runs of full segments, each of which
 //! may end in a short one.
 
@@ -98,7 +98,7 @@ impl Stream {
         ended + u32::from(self.start(ended) < byte)
     }
 
-    /// How many segments end by `byte`, counting full ones for what is not written yet.
+    /// How many segments end by `byte`, counting full ones for data that is not written yet.
     pub(super) fn room_by(&self, byte: u64) -> u64 {
         u64::from(self.ended_by(byte)) + byte.saturating_sub(self.end) / self.mss
     }
@@ -155,7 +155,7 @@ mod tests {
         stream.split(0, 1);
         let head = [(1, 1), (2, 999), (1001, 600), (1601, 400), (2001, 1000)];
         assert_eq!(cut(&stream), [&head[..], &[(3001, 200), (3201, 300)]].concat());
-        // What was sent stays as it is; the next write begins a segment.
+        // Sent segments stay as they are; the next write begins a segment.
         stream.write(1000, 7);
         assert_eq!(cut(&stream)[7..], [(3501, 1000)]);
         assert_eq!([1600, 1601, 3200, 3201].map(|byte| stream.ended_by(byte)), [2, 3, 5, 6]);
