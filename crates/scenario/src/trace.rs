@@ -1,4 +1,4 @@
-//! Link traces: what a link can carry when, from a file in one of two formats.
+//! Link traces: the capacity of a link over time, from a file in one of two formats.
 
 use crate::seconds::Seconds;
 use std::path::Path;
@@ -16,21 +16,22 @@ const OPPORTUNITY: u64 = 1500;
 /// A trace in place of a rate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkTrace {
-    /// Its file, as the scenario names it.
+    /// Name of the file in the scenario.
     pub file: String,
     /// SHA-256 of the file, in hexadecimal.
     pub sha256: String,
-    /// What it says.
+    /// Capacity over time.
     pub schedule: Arc<Schedule>,
 }
 
-/// What a link can carry when.
+/// Capacity of a link over time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Schedule {
-    /// Times of delivery opportunities, milliseconds, in order; after the last they begin again, counted from it. The
-    /// last is above zero.
+    /// Times of delivery opportunities, milliseconds, ascending; after the last, which is above zero, they repeat, counted
+    /// from it.
     Opportunities(Vec<u64>),
-    /// Rates with the times from which they hold, which begin with zero and rise; the last one, above zero, for ever.
+    /// Rates with the times from which they hold; the times begin with zero and rise; the last rate, above zero, holds for
+    /// ever.
     Rates(Vec<(Nanos, Rate)>),
 }
 
@@ -75,8 +76,8 @@ pub(crate) fn text_beside(file: &str, folder: &Path, most: u64) -> Result<(Strin
 }
 
 impl Schedule {
-    /// Reads a trace: `time,Mbit/s` lines where the first line has a comma, and mahimahi's otherwise. `file` is what
-    /// errors call it.
+    /// Reads a trace: `time,Mbit/s` lines if the first line has a comma, else mahimahi's format. `file` is its name in
+    /// errors.
     ///
     /// # Errors
     /// The first [`Error`] found, with its line.
@@ -122,7 +123,7 @@ impl Schedule {
 
 const MILLISECONDS: &str = "the time of a delivery opportunity in whole milliseconds, such as 12";
 const PAIR: &str = "seconds and Mbit/s, such as 0.5,12.5";
-/// The only first line that is no values.
+/// The only first line without values.
 const HEADING: &str = "time,Mbit/s";
 /// The fastest link, Mbit/s: 100 Gbit/s.
 const FASTEST: f64 = 100_000.0;
@@ -152,7 +153,7 @@ impl Lines<'_> {
             let last = times.last().copied().unwrap_or(0);
             match line.trim().parse::<u64>() {
                 Err(_) => {
-                    return wrong(format!("\"{}\" is no such time", crate::error::clipped(line.trim())));
+                    return wrong(format!("\"{}\" is not such a time", crate::error::clipped(line.trim())));
                 }
                 Ok(time) if time > most => {
                     return wrong(format!("{time} ms is above the limit of {most} ms"));
@@ -184,7 +185,7 @@ impl Lines<'_> {
             let shown = crate::error::clipped(line.trim());
             let value = |text: &str| text.trim().parse::<f64>().ok().filter(|x| x.is_finite() && *x >= 0.0);
             let pair = line.split_once(',').and_then(|(time, rate)| Some((value(time)?, value(rate)?)));
-            let Some((time, rate)) = pair else { return wrong(format!("\"{shown}\" is no such pair")) };
+            let Some((time, rate)) = pair else { return wrong(format!("\"{shown}\" is not such a pair")) };
             if rate > FASTEST {
                 return wrong(format!("{rate} Mbit/s is above the limit of {FASTEST} Mbit/s"));
             }
@@ -195,7 +196,7 @@ impl Lines<'_> {
             let step = (Nanos((time * 1e9).round() as u64), Rate((rate * 1e6).round() as u64));
             match steps.last() {
                 None if step.0 != Nanos::ZERO => {
-                    return wrong(format!("nothing says what the rate is before {time} s"));
+                    return wrong(format!("there is no rate before {time} s"));
                 }
                 Some(above) if step.0 <= above.0 => {
                     return wrong(format!("{time} s does not lie after the time of the line above"));
@@ -206,7 +207,7 @@ impl Lines<'_> {
         match steps.last() {
             None => Err(self.wrong(self.last(), "the trace has no rates".into(), PAIR)),
             Some((_, Rate(0))) => {
-                let problem = "the last rate holds to the end, and at 0 Mbit/s nothing would leave any more";
+                let problem = "the last rate holds to the end, and 0 Mbit/s carries nothing";
                 Err(self.wrong(self.last(), problem.into(), "a rate above zero in the last line"))
             }
             Some(_) => Ok(Schedule::Rates(steps)),
@@ -223,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn mahimahis_lines_are_milliseconds_and_make_1500_bytes_each() {
+    fn a_line_of_mahimahi_is_a_millisecond_that_carries_1500_bytes() {
         let schedule = parse("0\n4\n4\r\n10\n");
         assert_eq!(schedule, Schedule::Opportunities(vec![0, 4, 4, 10]));
         // Four packets of 12 000 bits in 10 ms; two of them in one millisecond.
@@ -242,16 +243,16 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_trace_is_refused_with_its_line() {
+    fn an_invalid_trace_is_refused_with_its_line() {
         for (text, message) in [
             (
                 "",
                 "x:1:1: the trace is empty; expected the time of a delivery opportunity in whole milliseconds, such as 12",
             ),
-            ("1\n\n2\n", "x:2:1: \"\" is no such time; expected the time of a"),
-            ("1\n2.5\n", "x:2:1: \"2.5\" is no such time"),
-            ("-1\n", "x:1:1: \"-1\" is no such time"),
-            ("# mahimahi\n1\n", "x:1:1: \"# mahimahi\" is no such time"),
+            ("1\n\n2\n", "x:2:1: \"\" is not such a time; expected the time of a"),
+            ("1\n2.5\n", "x:2:1: \"2.5\" is not such a time"),
+            ("-1\n", "x:1:1: \"-1\" is not such a time"),
+            ("# mahimahi\n1\n", "x:1:1: \"# mahimahi\" is not such a time"),
             ("5\n6\n4\n", "x:3:1: 4 ms lies before the 6 ms of the line above"),
             (
                 "0\n0\n",
@@ -259,17 +260,17 @@ mod tests {
             ),
             ("100000000001\n", "x:1:1: 100000000001 ms is above the limit of 100000000000 ms"),
             ("time,Mbit/s\n", "x:1:1: the trace has no rates; expected seconds and Mbit/s, such as 0.5,12.5"),
-            ("seconds,mbps\n0,1\n", "x:1:1: \"seconds,mbps\" is no such pair; expected seconds and Mbit/s"),
-            ("0,1\n1,2,3\n", "x:2:1: \"1,2,3\" is no such pair"),
-            ("0,1\n1;2\n", "x:2:1: \"1;2\" is no such pair"),
-            ("0,-1\n", "x:1:1: \"0,-1\" is no such pair"),
-            ("0,inf\n", "x:1:1: \"0,inf\" is no such pair"),
-            ("1,5\n", "x:1:1: nothing says what the rate is before 1 s"),
-            ("0,5\n2,6\n2,7\n", "x:3:1: 2 s does not lie after the time of the line above"),
             (
-                "0,5\n1,0\n",
-                "x:2:1: the last rate holds to the end, and at 0 Mbit/s nothing would leave any more",
+                "seconds,mbps\n0,1\n",
+                "x:1:1: \"seconds,mbps\" is not such a pair; expected seconds and Mbit/s",
             ),
+            ("0,1\n1,2,3\n", "x:2:1: \"1,2,3\" is not such a pair"),
+            ("0,1\n1;2\n", "x:2:1: \"1;2\" is not such a pair"),
+            ("0,-1\n", "x:1:1: \"0,-1\" is not such a pair"),
+            ("0,inf\n", "x:1:1: \"0,inf\" is not such a pair"),
+            ("1,5\n", "x:1:1: there is no rate before 1 s"),
+            ("0,5\n2,6\n2,7\n", "x:3:1: 2 s does not lie after the time of the line above"),
+            ("0,5\n1,0\n", "x:2:1: the last rate holds to the end, and 0 Mbit/s carries nothing"),
             ("0,200000\n", "x:1:1: 200000 Mbit/s is above the limit of 100000 Mbit/s"),
             ("0,1\n1e9,1\n", "x:2:1: 1000000000 s is above the limit of 100000000 s"),
         ] {

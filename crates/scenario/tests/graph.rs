@@ -233,7 +233,7 @@ fn topologies_and_keys_that_make_no_sense_are_refused() {
         (
             "count = 2",
             "from = \"r0\"",
-            "graph.toml:13:8: topology.cross.from = \"r0\": the topology says where its cross flows run",
+            "graph.toml:13:8: topology.cross.from = \"r0\": the topology defines the endpoints of its cross traffic",
         ),
         (
             "count = 2",

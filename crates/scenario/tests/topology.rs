@@ -254,11 +254,11 @@ fn graphs_that_cannot_be_made_are_refused() {
         ),
         (
             "kind = \"transit-stub\"\ntransit = { n = 1 }\nts_edges = 1",
-            "graph.toml:2:1: topology: with a single transit node every stub domain is its own: ts_edges have no ends",
+            "graph.toml:2:1: topology: ts_edges need at least two transit nodes",
         ),
         (
             "kind = \"transit-stub\"\ntransit = { n = 1 }\nstubs = 1\nss_edges = 1",
-            "graph.toml:2:1: topology: with a single stub domain ss_edges and cross have no ends",
+            "graph.toml:2:1: topology: ss_edges and cross need at least two stub domains",
         ),
         (
             "kind = \"transit-stub\"\nstub = { alpha = 0 }",
@@ -270,7 +270,7 @@ fn graphs_that_cannot_be_made_are_refused() {
         ),
         (
             "kind = \"three-router\"\n[topology.cross]\nto = \"c\"",
-            "graph.toml:5:6: topology.cross.to = \"c\": the topology says where its cross flows run",
+            "graph.toml:5:6: topology.cross.to = \"c\": the topology defines the endpoints of its cross traffic",
         ),
     ] {
         assert_eq!(refused(topology), message);

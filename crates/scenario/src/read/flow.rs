@@ -1,4 +1,4 @@
-//! What sends: groups of TCP flows, and UDP sources.
+//! Sources: groups of TCP flows, and UDP sources.
 
 use firstflight_contract::Nanos;
 
@@ -13,7 +13,7 @@ use crate::model::{
 use crate::profile::{InitialWindow, Profile};
 use crate::source::{Item, Table};
 
-/// What every source of TCP traffic has: one connection without end, and the stack that the table says.
+/// One connection without end with the stack of the table: the common part of all sources of TCP traffic.
 pub(super) fn stack(
     table: &Table<'_>,
     name: String,
@@ -23,8 +23,8 @@ pub(super) fn stack(
     let profile = table.get("profile").map_or(Ok(Profile::Rfc), |item| item.choice(Profile::from_word))?;
     let stack = profile.stack();
     let payload = packet.payload(profile);
-    let time = |key, habit| table.get(key).map_or(Ok(habit), |item| item.time());
-    let flag = |key, habit| table.get(key).map_or(Ok(habit), |item| item.flag());
+    let time = |key, default| table.get(key).map_or(Ok(default), |item| item.time());
+    let flag = |key, default| table.get(key).map_or(Ok(default), |item| item.flag());
     let window = |key| match table.get(key) {
         Some(item) if !item.is_word() => item.window(payload).map(Some),
         _ => Ok(None),
@@ -106,7 +106,7 @@ pub(super) fn stack(
     }
 }
 
-/// A first receive window is no larger than what it opens to.
+/// The first receive window; it is at most the window to which it opens.
 fn first_offer(item: &Item<'_>, payload: u32, offered: Option<u64>) -> Result<Option<u64>, Error> {
     if item.is_word() {
         return Ok(None);
@@ -146,7 +146,7 @@ pub(super) fn udp(
     })
 }
 
-/// Buffers in bytes have room for a full packet, and so for this one.
+/// Size of a datagram, at most a full packet: buffers in bytes have room for a full packet.
 fn datagram(item: &Item<'_>, packet: Packet) -> Result<u32, Error> {
     match item.bytes()? {
         n if n > packet.size.into() => {

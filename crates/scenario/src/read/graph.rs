@@ -1,4 +1,4 @@
-//! Graphs that the file lists: nodes, links, and the names by which flows call nodes.
+//! Graphs that the file lists: nodes, links, and names of nodes in flows.
 
 use super::hop::{access, hop, supply};
 use crate::error::{Error, Problem, nearest};
@@ -86,7 +86,7 @@ fn find(item: &Item<'_>, nodes: &[&str]) -> Result<usize, Error> {
     })
 }
 
-/// The nodes that a flow calls `name`: the node of that name, or else all of the subnets that are it or begin with it.
+/// Nodes of a name in a flow: the node of that name, or else all nodes of the subnets that have this name or begin with it.
 pub(super) fn called(item: &Item<'_>, graph: &Graph) -> Result<Vec<usize>, Error> {
     let name = item.name()?;
     if let Some(node) = graph.nodes.iter().position(|node| node.name == name) {

@@ -1,4 +1,4 @@
-//! From the text of a file to a [`Scenario`].
+//! Reading: from the text of a file, or from a builder, to a [`Scenario`].
 
 mod ends;
 mod flow;
@@ -148,7 +148,7 @@ pub(crate) fn read(source: &Source<'_>, tree: &Tree) -> Result<Scenario, Error> 
     if let Some((cross, groups)) = &topology.cross {
         let table = cross.table(&format::FLOW)?;
         if let Some(item) = ["from", "to", "direction"].iter().find_map(|key| table.get(key)) {
-            return Err(item.invalid("the topology says where its cross flows run"));
+            return Err(item.invalid("the topology defines the endpoints of its cross traffic"));
         }
         for (suffix, endpoints) in groups {
             let name = names.of(&table, "cross", suffix)?;
@@ -187,7 +187,7 @@ pub(crate) fn read(source: &Source<'_>, tree: &Tree) -> Result<Scenario, Error> 
     Ok(Scenario { title, duration, seed, network, packet, flows, udp })
 }
 
-/// Refuses the last of `flows`, which is from `table`, if they are too many; where chance says how many, in the mean.
+/// Refuses the last of `flows`, which is from `table`, if the mean number of flows is above the limit.
 fn enough(table: &Table<'_>, flows: &[FlowGroup], duration: Option<Nanos>) -> Result<(), Error> {
     match flows.iter().map(|flow| flow.expected(duration)).sum::<f64>() {
         total if total > limits::FLOWS as f64 => {
@@ -214,18 +214,18 @@ fn packet(table: &Table<'_>) -> Result<Packet, Error> {
     let most = Profile::ALL.iter().map(|p| p.stack().header).max().unwrap_or(0);
     match table.get("size") {
         Some(item) if size <= most => {
-            Err(item.invalid(format!("headers take up to {most} bytes of it, and nothing is left")))
+            Err(item.invalid(format!("headers take up to {most} bytes, so nothing is left for data")))
         }
         _ => Ok(Packet { size, ack_size: bytes("ack_size")? }),
     }
 }
 
-/// The names given so far.
+/// Names in use.
 #[derive(Default)]
 struct Names(std::collections::BTreeSet<String>);
 
 impl Names {
-    /// The `name` of `table`, or `default`, with `suffix`; no two are alike.
+    /// The `name` of `table`, or `default`, with `suffix`; each name is unique.
     fn of(&mut self, table: &Table<'_>, default: &str, suffix: &str) -> Result<String, Error> {
         let given = table.get("name");
         let name = [given.as_ref().map_or(Ok(default), |item| item.name())?, suffix].concat();

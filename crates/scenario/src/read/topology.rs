@@ -1,4 +1,4 @@
-//! `[topology]`: graphs that are generated, and the traffic that belongs to them.
+//! `[topology]`: generated and imported graphs, and their traffic.
 
 use std::collections::BTreeMap;
 
@@ -16,14 +16,14 @@ use crate::topology::flat::{Chance, Level};
 use crate::topology::graphml::{self, Place};
 use crate::topology::transit_stub::TransitStub;
 
-/// What a topology says of traffic.
+/// Traffic of a topology.
 #[derive(Default)]
 pub(super) struct Traffic<'a> {
-    /// Where flows begin that do not say it; empty where they must.
+    /// Default of `from`; empty if flows must give it.
     pub(super) from: Vec<usize>,
-    /// Where they end.
+    /// Default of `to`.
     pub(super) to: Vec<usize>,
-    /// Its own flows, and where each group of them runs: what is added to its name, and its ends.
+    /// Cross traffic, and for each of its groups the suffix of the name and the endpoints.
     pub(super) cross: Option<(Item<'a>, Vec<(String, Endpoints)>)>,
 }
 
@@ -37,7 +37,7 @@ pub(super) fn read<'a>(item: &Item<'a>, packet: Packet) -> Result<(Graph, Traffi
     }
 }
 
-/// One group of cross traffic, each flow on one of these pairs.
+/// One group of cross traffic; each flow draws one of these pairs.
 fn cross_on<'a>(
     table: &Table<'a>,
     pairs: Vec<(usize, usize)>,
@@ -56,8 +56,8 @@ fn parking_lot<'a>(table: &Table<'a>, packet: Packet) -> Result<(Graph, Traffic<
     let shared = hop(table, packet, Some(rate.bytes_in(rtt)))?;
     let access_rate = access(table, rate)?;
     let nodes = (0..=hops).map(|i| Node { name: format!("r{i}"), access_rate, subnet: None }).collect();
-    // An odd RTT has its last nanosecond on the way back, and what the hops do not share evenly goes to the
-    // later ones, so that the whole is exact.
+    // The last nanosecond of an odd RTT is on the way back, and the rest of an uneven division goes to the later hops, so the
+    // sum is exact.
     let there = Nanos(rtt.0 / 2);
     let share = |way: Nanos, i: u64| {
         let upto = |n: u64| (u128::from(way.0) * u128::from(n) / u128::from(hops)) as u64;
@@ -86,7 +86,7 @@ fn parking_lot<'a>(table: &Table<'a>, packet: Packet) -> Result<(Graph, Traffic<
     Ok((graph, Traffic { from: vec![0], to: vec![hops], cross }))
 }
 
-/// A graph under construction, every link both ways.
+/// A graph under construction, with links in both directions.
 struct Builder {
     nodes: Vec<Node>,
     links: Vec<Link>,
@@ -179,7 +179,7 @@ fn graphml<'a>(table: &Table<'a>, packet: Packet) -> Result<(Graph, Traffic<'a>)
         }
         edges.push((edge, rate, delay));
     }
-    // A node that no edge reaches can carry nothing.
+    // A node without edges cannot carry traffic.
     let mut graph = Builder { nodes: vec![], links: vec![] };
     let mut index = BTreeMap::new();
     for (&place, &fastest) in &fastest {
@@ -198,7 +198,7 @@ fn graphml<'a>(table: &Table<'a>, packet: Packet) -> Result<(Graph, Traffic<'a>)
     Ok((graph.graph(), Traffic::default()))
 }
 
-/// Links between the same nodes are numbered from the second on.
+/// Numbers the links between the same nodes, from the second.
 fn name_apart(links: &mut [Link]) {
     let mut times: BTreeMap<String, usize> = BTreeMap::new();
     for link in links {
@@ -228,12 +228,10 @@ fn transit_stub<'a>(table: &Table<'a>, packet: Packet) -> Result<(Graph, Traffic
         return refuse(format!("this makes {nodes} nodes; the limit is {}", limits::NODES));
     }
     if transit_nodes < 2 && kind.ts_edges > 0 {
-        return refuse(
-            "with a single transit node every stub domain is its own: ts_edges have no ends".into(),
-        );
+        return refuse("ts_edges need at least two transit nodes".into());
     }
     if transit_nodes * (kind.stubs as u128) < 2 && (kind.ss_edges > 0 || table.get("cross").is_some()) {
-        return refuse("with a single stub domain ss_edges and cross have no ends".into());
+        return refuse("ss_edges and cross need at least two stub domains".into());
     }
     let seed = table.get("seed").map_or(Ok(1), |item| item.integer())?;
     let routing = table.get("routing").map_or(Ok("policy"), |item| item.word())?;

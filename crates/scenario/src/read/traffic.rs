@@ -1,4 +1,4 @@
-//! How much a source sends, and when: transfers, telnet, web.
+//! Sizes and times of traffic: transfers, telnet, web.
 
 use firstflight_contract::Nanos;
 
@@ -8,7 +8,7 @@ use crate::format;
 use crate::model::{FlowGroup, Interval, Packet, Pages, Rounds, Source, Start};
 use crate::source::{Item, Table};
 
-/// A group with the stack of a `[[flow]]`, and what the table says of its transfers.
+/// A group of `[[flow]]`: its stack, and the transfers of the table.
 pub(super) fn transfers(
     table: &Table<'_>,
     stack: FlowGroup,
@@ -33,7 +33,7 @@ pub(super) fn transfers(
     Ok(group)
 }
 
-/// The same of `[[telnet]]`.
+/// A group of `[[telnet]]`.
 pub(super) fn telnet(
     table: &Table<'_>,
     stack: FlowGroup,
@@ -58,7 +58,7 @@ pub(super) fn telnet(
     Ok(group)
 }
 
-/// The same of `[[web]]`. Its defaults are those of the web traffic that Jump Start was measured with: D. Liu and others,
+/// A group of `[[web]]`. The defaults are those of the web traffic in the measurements of Jump Start: D. Liu and others,
 /// "Congestion control without a startup phase", PFLDnet 2007.
 pub(super) fn web(table: &Table<'_>, stack: FlowGroup, packet: Packet) -> Result<FlowGroup, Error> {
     let number = |key| table.get(key).map_or(Ok(1), |item| item.integer()).map(|n| n as u32);
@@ -85,22 +85,20 @@ pub(super) fn web(table: &Table<'_>, stack: FlowGroup, packet: Packet) -> Result
         ..stack
     };
     match (source, table.get("parallel")) {
-        (Source::Web(Pages { persistent: false, .. }), Some(item)) => {
-            Err(item
-                .invalid("each object has a connection of its own: connections = \"persistent\" shares them"))
-        }
+        (Source::Web(Pages { persistent: false, .. }), Some(item)) => Err(item
+            .invalid("each object has a connection of its own: parallel needs connections = \"persistent\"")),
         _ => Ok(group),
     }
 }
 
-/// How many flows begin; `None` is all there is time for.
+/// Number of flows; `None` for all that start before the run ends.
 fn count(table: &Table<'_>, start: Start, name: &str, duration: Option<Nanos>) -> Result<Option<u32>, Error> {
     let arrive = matches!(start, Start::Every(_) | Start::Exponential(_));
     match table.get("count") {
         Some(item) if !item.is_word() => return Ok(Some(item.integer()? as u32)),
         Some(item) if !arrive => {
             return Err(
-                item.invalid("flows without number must arrive one by one: start takes every or exponential")
+                item.invalid("unlimited flows must arrive one by one: start needs every or exponential")
             );
         }
         None if !arrive => return Ok(Some(1)),
@@ -115,7 +113,7 @@ fn count(table: &Table<'_>, start: Start, name: &str, duration: Option<Nanos>) -
     }
 }
 
-/// Refuses a group of which nothing ends the run.
+/// Refuses a group that never ends the run.
 fn ends(
     table: &Table<'_>,
     group: &FlowGroup,

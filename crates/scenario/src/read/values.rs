@@ -1,4 +1,4 @@
-//! Values of the kinds that a key may take.
+//! Values of each kind.
 
 use firstflight_contract::{Nanos, Rate};
 
@@ -12,7 +12,7 @@ use crate::source::{Item, Table};
 use crate::tree::Value;
 
 impl<'a> Table<'a> {
-    /// The tables of an array of tables, at most so many; none if the key is not given.
+    /// The tables of an array of tables, at most `most`; none if the key is not given.
     pub(super) fn tables(&self, name: &str, most: usize) -> Result<Vec<Item<'a>>, Error> {
         let Some(item) = self.get(name) else { return Ok(vec![]) };
         let tables = item.elements()?;

@@ -1,4 +1,4 @@
-//! A flat random graph: nodes at random places of a square, links by chance.
+//! Flat random graphs: nodes at random places of a square, random links.
 //!
 //! B. Waxman, "Routing of multipoint connections", IEEE JSAC 6(9), 1988, and the variants of E. Zegura, K. Calvert,
 //! S. Bhattacharjee, "How to model an internetwork", INFOCOM 1996, section 2.1.
@@ -7,13 +7,13 @@ use std::collections::BTreeSet;
 
 use super::Draws;
 
-/// How often a graph is drawn before it is given up as never connected.
+/// Number of draws after which a graph counts as never connected.
 const TRIES: u32 = 100;
 
-/// The chance of a link between two nodes.
+/// Probability of a link between two nodes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Chance {
-    /// `alpha`, whatever their distance.
+    /// `alpha` at any distance.
     Random,
     /// `alpha exp(-d / (beta L))`.
     Waxman { beta: f64 },
@@ -21,7 +21,7 @@ pub(crate) enum Chance {
     Exponential,
 }
 
-/// What graphs of a level are drawn from.
+/// Parameters of the graphs of a level.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Level {
     /// Nodes, or their mean number.
@@ -71,7 +71,7 @@ impl Flat {
         Self { at, edges }
     }
 
-    /// The most links on the way of fewest links between any two nodes; `None` if there is not always one.
+    /// Largest number of links on a shortest path between two nodes; `None` if two nodes have no path.
     pub(crate) fn diameter(&self) -> Option<u64> {
         let mut next = vec![vec![]; self.at.len()];
         for &(a, b) in &self.edges {

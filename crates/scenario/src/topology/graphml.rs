@@ -1,9 +1,9 @@
 //! Graphs from GraphML files (graphml.graphdrawing.org), such as those of the Internet Topology Zoo (S. Knight and others,
 //! "The Internet Topology Zoo", IEEE JSAC 29(9), 2011).
 //!
-//! Of the attributes that a file declares these are read, by their `attr.name`: of an edge `rate`, `delay` and `cost`, or
-//! the Zoo's `LinkSpeedRaw`; of a node `name` and `subnet`, and the Zoo's `Latitude` and `Longitude`, by which an edge
-//! without a delay has that of light in fibre over the great circle.
+//! These attributes of a file are read, by their `attr.name`: of an edge `rate`, `delay` and `cost`, or the Zoo's
+//! `LinkSpeedRaw`; of a node `name` and `subnet`, and the Zoo's `Latitude` and `Longitude`, from which an edge without a delay
+//! gets the delay of light in fibre over the great circle.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::error::{Error, nearest};
 use crate::limits;
 use crate::quantity::{parse_rate, parse_time};
 
-/// What a file says of a network.
+/// Network of a file.
 #[derive(Debug)]
 pub(crate) struct Drawing {
     pub(crate) places: Vec<Place>,
@@ -35,10 +35,10 @@ pub(crate) struct Place {
 pub(crate) struct Edge {
     /// Indices of places.
     pub(crate) ends: (usize, usize),
-    /// Whether it leads one way only.
+    /// Whether the edge has one direction only.
     pub(crate) directed: bool,
     pub(crate) rate: Option<Rate>,
-    /// Its own, or that of the distance between its ends.
+    /// Delay of the file, or of the distance between the ends.
     pub(crate) delay: Option<Nanos>,
     pub(crate) cost: Option<u64>,
 }
@@ -48,7 +48,7 @@ const NS_PER_KM: f64 = 5_000.0;
 /// The mean radius of the earth, km.
 const EARTH: f64 = 6_371.0;
 
-/// Reads a file that errors call `file`.
+/// Reads the text of a file; `file` is its name in errors.
 pub(crate) fn parse(text: &str, file: &str) -> Result<Drawing, Error> {
     let document = Document::parse(text).map_err(|error| {
         let at = error.pos();
@@ -124,7 +124,7 @@ pub(crate) fn parse(text: &str, file: &str) -> Result<Drawing, Error> {
     Ok(Drawing { places, edges })
 }
 
-/// A document, and what errors call it.
+/// A document, and its name in errors.
 struct Source<'a> {
     document: &'a Document<'a>,
     file: &'a str,
@@ -150,7 +150,7 @@ impl Source<'_> {
         Ok(())
     }
 
-    /// The place that an end of an edge names.
+    /// Index of the place at an end of an edge.
     fn end(&self, edge: Node<'_, '_>, key: &str, ids: &BTreeMap<&str, usize>) -> Result<usize, Error> {
         let Some(id) = edge.attribute(key) else {
             return self.refuse(edge, &format!("this edge has no {key}"));
@@ -164,7 +164,7 @@ impl Source<'_> {
 }
 
 trait LocalName {
-    /// Whether it is an element of this name in any namespace: files differ in which they declare.
+    /// Whether the node is an element of this name in any namespace: files declare different namespaces.
     fn has_tag_name_of(&self, name: &str) -> bool;
 }
 
@@ -174,7 +174,7 @@ impl LocalName for Node<'_, '_> {
     }
 }
 
-/// What the file calls each of its keys.
+/// Attribute name of each key of the file.
 fn attribute_names<'a>(root: Node<'a, '_>) -> BTreeMap<&'a str, &'a str> {
     let keys = root.children().filter(|node| node.has_tag_name_of("key"));
     keys.filter_map(|key| key.attribute("id").zip(key.attribute("attr.name"))).collect()
@@ -195,7 +195,7 @@ fn raw_speed(text: &str) -> Option<Rate> {
     speed.map(|speed| Rate(speed as u64))
 }
 
-/// How long light takes in fibre between two places on the globe: the haversine formula.
+/// Delay of light in fibre between two places on the globe: the haversine formula.
 fn light(a: (f64, f64), b: (f64, f64)) -> Nanos {
     let ((lat_a, lon_a), (lat_b, lon_b)) =
         ((a.0.to_radians(), a.1.to_radians()), (b.0.to_radians(), b.1.to_radians()));
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_delay_light_takes_its_time_between_the_places() {
+    fn an_edge_without_a_delay_has_that_of_light_in_fibre() {
         // London 51.5074 N 0.1278 W and New York 40.7128 N 74.0060 W are 5570 km apart on the great circle: 27.85 ms.
         let place = |id, lat, lon| {
             format!(r#"<node id="{id}"><data key="d2">{lat}</data><data key="d3">{lon}</data></node>"#)
@@ -251,8 +251,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
-        for (body, told) in [
+    fn an_error_has_its_line() {
+        for (body, message) in [
             (
                 "<node id=\"a\"/><node id=\"bb\"/>\n<edge source=\"a\" target=\"bc\"/>",
                 "net.graphml:10:1: target: there is no node \"bc\"; did you mean \"bb\"?",
@@ -270,7 +270,7 @@ mod tests {
             ("<node", "net.graphml:"),
         ] {
             let error = read(body).unwrap_err();
-            assert!(error.starts_with(told), "{error}");
+            assert!(error.starts_with(message), "{error}");
         }
         let other = parse("<html/>", "page.html").unwrap_err().to_string();
         assert!(other.starts_with("page.html:1:1: this is not GraphML"), "{other}");

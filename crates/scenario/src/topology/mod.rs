@@ -1,4 +1,4 @@
-//! Graphs that are drawn at random, the same for the same seed on every machine, or read from files.
+//! Random graphs, the same for the same seed on every machine, and graphs from files.
 
 pub(crate) mod flat;
 pub(crate) mod graphml;
@@ -7,7 +7,7 @@ pub(crate) mod transit_stub;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 
-/// What a generator draws from.
+/// Random numbers of a generator.
 pub(crate) struct Draws(Xoshiro256PlusPlus);
 
 impl Draws {
@@ -15,12 +15,12 @@ impl Draws {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    /// Evenly spread over `[0, 1)`.
+    /// A uniform number in `[0, 1)`.
     pub(crate) fn unit(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
     }
 
-    /// Evenly one of the first `n` indices; `n` is above zero and below 2^32.
+    /// A uniform index below `n`; `n` is above zero and below 2^32.
     pub(crate) fn below(&mut self, n: usize) -> usize {
         ((u128::from(self.0.next_u64()) * n as u128) >> 64) as usize
     }

@@ -9,16 +9,16 @@ use super::flat::{Flat, Level, distance};
 /// Area of the plane for each node: `OVERALL_DENSITY_FACTOR`.
 const AREA_PER_NODE: f64 = 80.0;
 
-/// Area of the square of a stub domain for each of the most nodes it could have: `STUB_DENSITY_FACTOR`.
+/// Area of the square of a stub domain for each node that it could have at most: `STUB_DENSITY_FACTOR`.
 const STUB_AREA_PER_NODE: f64 = 16.0;
 
 /// Side of the square of a transit domain, as a share of the plane's: `TRANSIT_SPREAD`.
 const TRANSIT_SPREAD: f64 = 0.5;
 
-/// Moves by which sizes are spread, for each size: `RANDMULT`.
+/// Number of moves between sizes, for each size: `RANDMULT`.
 const MOVES: usize = 3;
 
-/// What a graph is drawn from.
+/// Parameters of a graph.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TransitStub {
     /// The graph of transit domains.
@@ -42,7 +42,7 @@ pub(crate) struct Place {
     /// Its domain.
     pub(crate) subnet: String,
     pub(crate) stub: bool,
-    /// Its transit node, where it is a stub node; itself else.
+    /// Transit node of a stub node; of a transit node, the node itself.
     transit: usize,
     at: (u64, u64),
 }
@@ -51,10 +51,10 @@ pub(crate) struct Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Edge {
     pub(crate) ends: (usize, usize),
-    /// Its length in the plane, rounded.
+    /// Length in the plane, rounded.
     pub(crate) length: u64,
-    /// By which the cheapest path between two nodes of a domain stays in it, and no stub domain carries what is not its
-    /// own.
+    /// Cost with which the cheapest path between two nodes of a domain stays in it, and no stub domain carries transit
+    /// traffic.
     pub(crate) weight: u64,
 }
 
@@ -72,12 +72,12 @@ struct Domain {
     stubs: Vec<Vec<Flat>>,
 }
 
-/// The levels of which a graph was never connected.
+/// A level whose graph was never connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NeverConnected(pub(crate) &'static str);
 
 impl TransitStub {
-    /// How many nodes every graph has.
+    /// Number of nodes of every graph.
     pub(crate) fn nodes(&self) -> usize {
         self.top.n * self.transit.n * (1 + self.stubs * self.stub.n)
     }
@@ -85,7 +85,7 @@ impl TransitStub {
     /// Draws a graph.
     ///
     /// # Errors
-    /// If the chances of a level are too small for a connected graph.
+    /// If the probabilities of a level are too small for a connected graph.
     pub(crate) fn draw(&self, draws: &mut Draws) -> Result<Graph, NeverConnected> {
         let plane = (self.nodes() as f64 * AREA_PER_NODE).sqrt().round_ties_even() as u64;
         let top = Flat::connected(self.top, self.top.n, plane, draws).ok_or(NeverConnected("top"))?;
@@ -187,7 +187,7 @@ impl Graph {
         }
     }
 
-    /// Adds a transit domain and its stub domains; returns where its transit nodes stand.
+    /// Adds a transit domain and its stub domains; returns the indices of its transit nodes.
     fn add_domain(
         &mut self,
         number: usize,
@@ -234,7 +234,7 @@ impl Graph {
     }
 }
 
-/// What links outside domains weigh; those inside weigh 1. With `D` the largest diameters in hops and half(x) = x / 2 + 1,
+/// Weights of links outside domains; links inside weigh 1. With `D` the largest diameters in hops and half(x) = x / 2 + 1,
 /// above which two links already outweigh x:
 /// `W_tt = half(D_transit)`, `W_ts = half(D_top W_tt) + half((D_top + 1) D_transit)`, `W_ss = D_stub + 2 W_ts`.
 #[derive(Clone, Copy, Debug)]
@@ -265,7 +265,7 @@ fn shift(graph: &mut Flat, by: (u64, u64)) {
     }
 }
 
-/// `count` sizes with the given mean: some move from one to another, by ones, and none to nothing.
+/// `count` sizes with the given mean: units move from one size to another, and no size falls to zero.
 fn spread(count: usize, mean: usize, draws: &mut Draws) -> Vec<usize> {
     let mut sizes = vec![mean; count];
     for _ in 0..MOVES * count {

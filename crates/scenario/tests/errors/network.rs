@@ -249,12 +249,12 @@ pub(crate) const CASES: &[Case] = &[
     (
         8,
         "size = \"40 B\"",
-        "base.toml:8:8: packet.size = \"40 B\": headers take up to 52 bytes of it, and nothing is left",
+        "base.toml:8:8: packet.size = \"40 B\": headers take up to 52 bytes, so nothing is left for data",
     ),
     (
         8,
         "size = \"52 B\"",
-        "base.toml:8:8: packet.size = \"52 B\": headers take up to 52 bytes of it, and nothing is left",
+        "base.toml:8:8: packet.size = \"52 B\": headers take up to 52 bytes, so nothing is left for data",
     ),
     (
         8,

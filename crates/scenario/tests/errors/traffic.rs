@@ -311,7 +311,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         12,
         "count = \"unlimited\"",
-        "base.toml:12:9: flow[0].count = \"unlimited\": flows without number must arrive one by one: start takes every or exponential",
+        "base.toml:12:9: flow[0].count = \"unlimited\": unlimited flows must arrive one by one: start needs every or exponential",
     ),
     (
         12,
@@ -331,7 +331,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         12,
         "[[web]]\nparallel = 4",
-        "base.toml:13:12: web[0].parallel = 4: each object has a connection of its own: connections = \"persistent\" shares them",
+        "base.toml:13:12: web[0].parallel = 4: each object has a connection of its own: parallel needs connections = \"persistent\"",
     ),
     (
         12,
