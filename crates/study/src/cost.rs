@@ -1,7 +1,7 @@
-//! Cost of work: the only place below the command line that reads a clock. Without the feature `clock` every cost is
-//! zero.
+//! Cost of work: the only place below the command line that reads a clock. Without the feature `clock` every
+//! cost is zero.
 
-/// Measures processor and elapsed time.
+/// Measures processor time and elapsed time.
 #[cfg(feature = "clock")]
 pub(crate) struct Stopwatch {
     wall: std::time::Instant,
@@ -10,16 +10,13 @@ pub(crate) struct Stopwatch {
 
 #[cfg(feature = "clock")]
 impl Stopwatch {
-    /// Begins to measure.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the cost of a run is reported beside it, never used by it"
-    )]
+    /// Starts measuring.
+    #[expect(clippy::disallowed_methods, reason = "the cost of a run is reported, never used by it")]
     pub(crate) fn start() -> Self {
         Self { wall: std::time::Instant::now(), cpu: cpu_seconds() }
     }
 
-    /// Processor seconds of all threads, and elapsed seconds, since the start.
+    /// Processor seconds of all threads and elapsed seconds since the start.
     pub(crate) fn stop(&self) -> (f64, f64) {
         (cpu_seconds() - self.cpu, self.wall.elapsed().as_secs_f64())
     }
@@ -40,8 +37,8 @@ impl Stopwatch {
     }
 }
 
-/// Processor seconds of all threads of this process, from the kernel's accounting in nanoseconds; zero where the kernel
-/// has none.
+/// Processor seconds of all threads of this process, from the kernel's accounting in nanoseconds; zero if the
+/// kernel has none.
 #[cfg(feature = "clock")]
 fn cpu_seconds() -> f64 {
     let Ok(tasks) = std::fs::read_dir("/proc/self/task") else { return 0.0 };

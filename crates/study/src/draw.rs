@@ -1,9 +1,9 @@
-//! Draws from a scenario's distributions: one uniform number a value.
+//! Draws from a scenario's distributions, with one uniform random number per value.
 
 use firstflight_net::random::Stream;
 use firstflight_scenario::{Dist, Quantity};
 
-/// A value drawn from `dist`; a fixed one takes no number from the stream.
+/// Draws a value from `dist`. A fixed value uses no random number.
 pub fn draw<T: Quantity>(dist: Dist<T>, stream: &mut Stream) -> T {
     match dist {
         Dist::Fixed(value) => value,
@@ -33,7 +33,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pareto_of_shape_3_has_its_mean_and_its_tail() {
+    fn a_pareto_of_shape_3_has_the_right_mean_and_tail() {
         // x_min = 1e6 * 2 / 3; P(X > 2e6) = (1/3)^3 = 0.037. Variance: mean^2 / (shape (shape - 2)) = 1/3 of 1e12.
         let (mean, above) = mean_and_share_above(Dist::Pareto { mean: 1_000_000, shape: 3.0 }, 2_000_000);
         assert!((mean - 1e6).abs() < 5.0 * 577_350.0 / 447.2, "{mean}");
@@ -41,12 +41,12 @@ mod tests {
     }
 
     #[test]
-    fn a_pareto_of_the_second_kind_has_its_mean_and_begins_at_nothing() {
+    fn a_pareto_of_the_second_kind_has_the_right_mean_and_begins_at_zero() {
         // s = 1e6 (3 - 1) = 2e6; P(X > 2e6) = 2^-3. Variance: s^2 shape / ((shape - 1)^2 (shape - 2)) = 3e12.
         let (mean, above) = mean_and_share_above(Dist::ParetoII { mean: 1_000_000, shape: 3.0 }, 2_000_000);
         assert!((mean - 1e6).abs() < 5.0 * 1_732_051.0 / 447.2, "{mean}");
         assert!((above - 0.125).abs() < 5.0 * 0.331 / 447.2, "{above}");
-        // P(X > 20 000) = 1.01^-3 = 0.9706: a Pareto of this mean would have none below 667 000.
+        // P(X > 20 000) = 1.01^-3 = 0.9706: a Pareto with this mean has no values below 667 000.
         let (_, above) = mean_and_share_above(Dist::ParetoII { mean: 1_000_000, shape: 3.0 }, 20_000);
         assert!((above - 0.970_590).abs() < 5.0 * 0.169 / 447.2, "{above}");
     }
@@ -58,11 +58,12 @@ mod tests {
         let surge = Dist::Lognormal { median: 11_580, sigma: 1.318, tail: Some((133_000, 1.1)) };
         let (_, half) = mean_and_share_above(surge, 11_580);
         assert!((half - 0.5).abs() < 5.0 * 0.5 / 447.2, "{half}");
-        // One deviation of the logarithm up: exp(9.357 + 1.318) = 43 260; P = 0.158655.
+        // One standard deviation of the logarithm up: exp(9.357 + 1.318) = 43 260; P = 0.158655.
         let (_, above) = mean_and_share_above(surge, 43_260);
         assert!((above - 0.158_655).abs() < 5.0 * 0.365 / 447.2, "{above}");
-        // Where the tail begins the lognormal has (ln 133000 - ln 11580) / 1.318 = 1.85222 deviations: 0.031998. Ten times
-        // further the tail has 10^-1.1 of it, 0.0025417; the lognormal would have 0.00016.
+        // At the start of the tail the lognormal has (ln 133000 - ln 11580) / 1.318 = 1.85222 deviations:
+        // 0.031998. At ten times that size the tail has 10^-1.1 of it, 0.0025417; the lognormal would have
+        // 0.00016.
         let (_, at_tail) = mean_and_share_above(surge, 133_000);
         assert!((at_tail - 0.031_998).abs() < 5.0 * 0.176 / 447.2, "{at_tail}");
         let (_, far) = mean_and_share_above(surge, 1_330_000);

@@ -1,9 +1,10 @@
-//! The checked-in scenario in which a scheme is shown: its picture, and that it behaves as no other.
+//! Exhibit of a scheme: the checked-in scenario for its picture and for the test that it behaves differently
+//! from all others.
 //!
-//! A folder holds one scenario for each role, `startup.toml`, `avoidance.toml` and `whole.toml`, in which the first
-//! flow takes any scheme of that role; `path-memory.toml`, in which it takes any start-up scheme that follows a plan;
-//! and a scenario of its own for each scheme that needs another setting, named by its label, whose first flow names
-//! the scheme.
+//! A folder has one scenario per role, `startup.toml`, `avoidance.toml` and `whole.toml`, whose first flow
+//! takes any scheme of that role; `path-memory.toml`, whose first flow takes any start-up scheme that follows
+//! a plan; and a scenario of its own, with its label as name, for each scheme that needs other settings,
+//! whose first flow names the scheme.
 
 use std::path::Path;
 
@@ -14,24 +15,24 @@ use firstflight_schemes::scheme::Info;
 
 use crate::host::Host;
 
-/// Where schemes that follow a plan are shown.
+/// Scenario for schemes that follow a plan.
 const PATH_MEMORY: &str = "path-memory.toml";
 
-/// A scheme in the scenario in which it is shown.
+/// A scheme and its exhibit scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exhibit {
-    /// The name of the file it came from, without folders: `startup.toml`.
+    /// Name of the scenario file without folders: `startup.toml`.
     pub file: String,
-    /// The scenario; its first flow runs the scheme.
+    /// Scenario; its first flow runs the scheme.
     pub loaded: Loaded,
 }
 
-/// The registered schemes whose needs the host has, in listing order: what can be shown.
+/// Registered schemes whose needs the host meets, in listing order.
 pub fn shown(host: &dyn Host) -> impl Iterator<Item = &'static Info> {
     SCHEMES.iter().filter(move |info| host.offers().has(info.needs))
 }
 
-/// The name of what belongs to a scheme: its label, with its role where a scheme before it has the same label.
+/// File stem of a scheme: its label, followed by its role if an earlier scheme has the same label.
 pub fn stem(info: &Info) -> String {
     let first = SCHEMES.iter().find(|other| other.label == info.label);
     if first.is_none_or(|first| first.role == info.role) {
@@ -41,10 +42,11 @@ pub fn stem(info: &Info) -> String {
     }
 }
 
-/// The exhibit of a scheme from the scenarios in `folder`.
+/// Exhibit of a scheme from the scenarios in `folder`.
 ///
 /// # Errors
-/// If the scenario cannot be read, has no flow, or is the scheme's own and its first flow does not run it.
+/// If the scenario cannot be read, has no flow, or is the scheme's own but its first flow runs another
+/// scheme.
 pub fn exhibit(folder: &Path, info: &Info) -> Result<Exhibit, Error> {
     let own = format!("{}.toml", stem(info));
     if folder.join(&own).exists() {
@@ -52,7 +54,7 @@ pub fn exhibit(folder: &Path, info: &Info) -> Result<Exhibit, Error> {
         let is_it = |phase: &PhaseSpec| phase.label() == info.label && phase.role() == info.role;
         let runs = |scheme: &SchemeSpec| scheme.phases().iter().any(is_it);
         if !loaded.scenario.flows.first().is_some_and(|flow| runs(&flow.scheme)) {
-            let why = format!("the first flow of {own} shows {}, and runs another scheme", info.label);
+            let why = format!("the first flow of {own} must run {}, but runs another scheme", info.label);
             return Err(loaded.places.refuse("flow[0]", why));
         }
         return Ok(Exhibit { file: own, loaded });
@@ -65,8 +67,8 @@ pub fn exhibit(folder: &Path, info: &Info) -> Result<Exhibit, Error> {
     Ok(Exhibit { file, loaded })
 }
 
-/// A scheme with its default parameters: a start-up before Reno, an avoidance after slow start unless it has a start of its
-/// own.
+/// A scheme with default parameters in its usual chain: a start-up before Reno, an avoidance after slow start
+/// unless it has a start of its own.
 pub fn plain_chain(info: &Info) -> SchemeSpec {
     let labels = match info.role {
         Role::Startup => vec![info.label, "reno"],
@@ -81,14 +83,14 @@ fn begins_itself(info: &Info) -> bool {
     AnyPhase::by_label(info.label).is_some_and(|phase| phase.declaration().beginning != Beginning::Startup)
 }
 
-/// The same scenario with another scheme in its first flow.
+/// Replaces the scheme of a scenario's first flow.
 ///
 /// # Errors
-/// If it has no flow.
+/// If the scenario has no flow.
 pub fn with_scheme(mut loaded: Loaded, scheme: SchemeSpec) -> Result<Loaded, Error> {
     match loaded.scenario.flows.first_mut() {
         Some(flow) => flow.scheme = scheme,
-        None => return Err(loaded.places.refuse("flow", "there is no flow to run a scheme")),
+        None => return Err(loaded.places.refuse("flow", "no flow to run the scheme")),
     }
     Ok(loaded)
 }

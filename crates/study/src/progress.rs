@@ -1,16 +1,16 @@
-//! How long work tells how far it is, without knowing who watches.
+//! Progress reports of long work, independent of their display.
 
-/// Somebody who may be watching.
+/// Receiver of progress reports.
 pub trait Progress: Sync {
-    /// Work begins: `total` steps of `what`.
+    /// Work of `total` steps begins.
     fn begin(&self, what: &str, total: u64);
     /// `by` more steps are done; called from any thread.
     fn advance(&self, by: u64);
-    /// The work is over.
+    /// The work is done.
     fn finish(&self);
 }
 
-/// Nobody watches.
+/// Ignores progress reports.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 

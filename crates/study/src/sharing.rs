@@ -1,4 +1,4 @@
-//! Which connections know of each other, and how what they know becomes a plan.
+//! Sharing between connections: clusters of a run and the policies that turn shared measurements into plans.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,21 +11,22 @@ use firstflight_sim::config::Sharing;
 use crate::host::Refusal;
 use crate::network::{Built, Site};
 
-/// The clusters of a run, numbered in the order in which flows name them.
+/// Clusters of a run, numbered in the order in which flows name them.
 #[derive(Default)]
 pub(crate) struct Clusters {
     numbers: BTreeMap<String, u32>,
-    /// The policies of each cluster, and the label of the scheme that brought the last.
+    /// Policies of each cluster, and the label of the scheme that added the last one.
     memories: BTreeMap<u32, (Vec<Policy>, String)>,
-    /// Clusters, and the groups whose policies they know.
+    /// Pairs of cluster and group whose policy has been added.
     known: BTreeSet<(u32, usize)>,
 }
 
 impl Clusters {
-    /// What ties a flow of `group`, the scenario's group number `index` from the table `place`, to others.
+    /// Relations of a flow of `group` to others. The group has the number `index` and comes from the table
+    /// `place`.
     ///
     /// # Errors
-    /// If its policy cannot be, or wants what its cluster remembers kept in another way than the policy of another flow.
+    /// If the policy is invalid, or conflicts with that of another flow in the cluster.
     pub(crate) fn join(
         &mut self,
         group: &FlowGroup,
@@ -44,23 +45,23 @@ impl Clusters {
             let (policies, other) = self.memories.entry(cluster).or_default();
             policies.push(policy);
             Policy::settings_for(policies.iter())
-                .map_err(|conflict| refuse(format!("{label} and {other} are of one cluster: {conflict}")))?;
+                .map_err(|conflict| refuse(format!("{label} and {other} share a cluster: {conflict}")))?;
             *other = label;
         }
         Ok(Sharing { cluster, destination: site.destination as u32, policy })
     }
 }
 
-/// The policy of the scheme that follows plans, if one does.
+/// Policy of the scheme that follows plans, if there is one.
 fn policy(scheme: &SchemeSpec) -> Result<Option<Policy>, PolicyError> {
     let follows = |phase: &&firstflight_scenario::PhaseSpec| phase.build().info().needs.has(Signals::PLAN);
     let phase = scheme.phases().iter().find(follows);
     phase.map(|phase| Policy::new(phase.label(), phase.params())).transpose()
 }
 
-/// Refuses a group whose scheme lives on what other connections know, or on a window it shares with them, if none of its
-/// flows has another in its cluster: it would run as slow start. Where some have, the scheme has to live with those that have
-/// not. A connection that goes on after an idle time has its own past.
+/// Refuses a group whose scheme needs shared measurements or a shared window if none of its flows shares a
+/// cluster with another flow: the scheme would run as slow start. If some of its flows do, the others are
+/// accepted. A connection that continues after an idle time has measurements of its own.
 pub(crate) fn check_company(built: &Built, place: impl Fn(usize) -> String) -> Result<(), Refusal> {
     let flows = &built.network.flows;
     let mut sizes: BTreeMap<u32, usize> = BTreeMap::new();
@@ -78,7 +79,7 @@ pub(crate) fn check_company(built: &Built, place: impl Fn(usize) -> String) -> R
         let learns = needs.has(Signals::PLAN) && flow.app.pauses.is_empty();
         if (learns || needs.has(Signals::SHARED_WINDOW)) && !accompanied.contains(&group) {
             let why =
-                format!("{} needs other connections in its cluster, and there are none", flow.chain.label());
+                format!("{} needs other connections in its cluster, but there are none", flow.chain.label());
             return Err(Refusal { key: format!("{}.startup", place(group)), why });
         }
     }

@@ -1,13 +1,14 @@
-//! Confidence intervals. Start-up is a transient: one run proves nothing, and neither does a mean without one.
+//! Confidence intervals. Start-up is a transient: neither a single run nor a mean without an interval is
+//! evidence.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use firstflight_results::{Ci95, Completion, PairedDifference};
 
-/// The mean of `values` and its 95 % interval by Student's t; none from fewer than two values.
+/// Mean of `values` and its 95 % interval by Student's t; no interval for fewer than two values.
 ///
 /// # Panics
-/// If there is no value.
+/// If `values` is empty.
 pub fn mean_ci95(values: &[f64]) -> (f64, Option<Ci95>) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -19,13 +20,13 @@ pub fn mean_ci95(values: &[f64]) -> (f64, Option<Ci95>) {
     (mean, Some([mean - half, mean + half]))
 }
 
-/// The 97.5 % point of Student's t with `freedom` degrees of freedom.
+/// 97.5 % quantile of Student's t with `freedom` degrees of freedom.
 fn t_975(freedom: usize) -> f64 {
     StudentsT::new(0.0, 1.0, freedom as f64).expect("at least one degree of freedom").inverse_cdf(0.975)
 }
 
-/// The value below which a share `p` of `sorted` lies, by linear interpolation (type 7 of Hyndman and Fan, "Sample
-/// Quantiles in Statistical Packages", The American Statistician 50(4), 1996).
+/// Quantile `p` of `sorted`, by linear interpolation (type 7 of Hyndman and Fan, "Sample Quantiles in
+/// Statistical Packages", The American Statistician 50(4), 1996).
 pub fn quantile(sorted: &[f64], p: f64) -> f64 {
     let place = p * (sorted.len() - 1) as f64;
     let (low, share) = (place.floor() as usize, place.fract());
@@ -33,12 +34,13 @@ pub fn quantile(sorted: &[f64], p: f64) -> f64 {
     sorted[low] + share * (sorted[high] - sorted[low])
 }
 
-/// The 95 % interval of the quantile `p`, free of any assumption on the distribution: the order statistics between
-/// which it lies, by the binomial law of how many values fall below it (H. David and H. Nagaraja, "Order
-/// Statistics", 3rd ed. 2003, section 7.1). With few values it is the whole range, whose coverage is less.
+/// 95 % interval of the quantile `p` without assumptions on the distribution: the order statistics between
+/// which it lies, by the binomial distribution of the number of values below it (H. David and H. Nagaraja,
+/// "Order Statistics", 3rd ed. 2003, section 7.1). With few values it is the whole range, whose coverage is
+/// lower.
 pub fn quantile_ci95(sorted: &[f64], p: f64) -> Ci95 {
     let n = sorted.len();
-    // Cumulative binomial probabilities of at most k of n below the quantile.
+    // Cumulative binomial probability of at most k of n values below the quantile.
     let mut probability = libm::pow(1.0 - p, n as f64);
     let mut cumulative = probability;
     let (mut low, mut high) = (0, n - 1);
@@ -56,7 +58,7 @@ pub fn quantile_ci95(sorted: &[f64], p: f64) -> Ci95 {
     [sorted[low], sorted[high]]
 }
 
-/// The distribution of completion times; `None` if there is none.
+/// Distribution of completion times; `None` for no times.
 pub fn completion(times: &[f64]) -> Option<Completion> {
     if times.is_empty() {
         return None;
@@ -74,7 +76,7 @@ pub fn completion(times: &[f64]) -> Option<Completion> {
     })
 }
 
-/// The paired difference of `these` from `baseline`, pair by pair; `None` without two pairs.
+/// Paired difference of `these` from `baseline`; `None` without pairs.
 pub fn paired(these: &[f64], baseline: &[f64]) -> Option<PairedDifference> {
     let differences: Vec<f64> = these.iter().zip(baseline).map(|(a, b)| a - b).collect();
     if differences.is_empty() {
@@ -123,8 +125,8 @@ mod tests {
     }
 
     #[test]
-    fn pairing_removes_what_both_share() {
-        // Whatever the path does to both, this one is 2 s later each time.
+    fn pairing_removes_common_variation() {
+        // Whatever the path does to both, this one takes 2 s longer each time.
         let baseline = [10.0, 20.0, 60.0];
         let difference = paired(&[12.0, 22.0, 62.0], &baseline).expect("three pairs");
         assert_eq!(difference.seconds_ci95, [2.0, 2.0]);

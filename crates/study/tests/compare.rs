@@ -1,4 +1,4 @@
-//! The main job, end to end: schemes compared on a path, on a scenario, on a capture.
+//! End-to-end tests of comparisons: on a path, on a scenario, on a capture.
 
 use std::path::Path;
 
@@ -54,7 +54,7 @@ fn a_transfer_that_fits_the_initial_window_takes_one_round_trip_under_every_slow
         &Silent,
     )
     .expect("compared");
-    // Ten segments of 1448 bytes: 60 ms, and ten packets of 0.6 ms each behind each other at 20 Mbit/s.
+    // Ten segments of 1448 bytes: 60 ms plus ten packet times of 0.6 ms at 20 Mbit/s.
     let expected = 0.060 + 10.0 * 1500.0 * 8.0 / 20e6;
     for row in &report.comparison.results {
         let median = row.completion_s.expect("finished").median;
@@ -65,8 +65,9 @@ fn a_transfer_that_fits_the_initial_window_takes_one_round_trip_under_every_slow
 }
 
 #[test]
-fn plain_slow_start_overflows_the_buffer_that_a_delay_exit_leaves_alone() {
-    // Reno's segment a round trip leaves the buffer alone for the rest of the transfer; Linux's CUBIC would fill it.
+fn plain_slow_start_overflows_a_buffer_and_a_delay_exit_does_not() {
+    // Reno's growth by a segment per round trip does not fill the buffer in the rest of the transfer; Linux's
+    // CUBIC would.
     let report = compare(
         &Simulator,
         &request(Input::Given(known()), &["slow-start+reno", "hybrid-slow-start+reno"], &[3_000_000]),
@@ -75,7 +76,8 @@ fn plain_slow_start_overflows_the_buffer_that_a_delay_exit_leaves_alone() {
     .expect("compared");
     let (plain, hybrid) =
         (row(&report, "slow-start+reno", 3_000_000), row(&report, "hybrid-slow-start+reno", 3_000_000));
-    // The path holds 100 packets in flight and 100 in the queue: doubling must overshoot, a delay exit need not.
+    // The path holds 100 packets in flight and 100 in the queue: doubling must overshoot, a delay exit need
+    // not.
     assert!(plain.drops.mean > 50.0, "{}", plain.drops.mean);
     assert_eq!(hybrid.drops.mean, 0.0);
     assert_eq!(plain.startup_exit.expect("left start-up").reason, Exit::Loss);
@@ -84,13 +86,13 @@ fn plain_slow_start_overflows_the_buffer_that_a_delay_exit_leaves_alone() {
 }
 
 #[test]
-fn schemes_meet_the_same_randomness_and_the_same_seed_gives_the_same_report() {
+fn schemes_meet_the_same_random_events_and_the_same_seed_gives_the_same_report() {
     let input = Input::Given(Known { loss: Some(0.01), ..known() });
     let request = request(input, &["slow-start+reno", "limited-slow-start+reno"], &[100_000]);
     let report = compare(&Simulator, &request, &Silent).expect("compared");
     let [a, b] = &report.samples[..] else { panic!("two sets of samples") };
     assert_eq!(a.samples.len(), 10);
-    // The window never reaches 100 packets in 69 segments: there the two schemes are the same, loss by loss.
+    // The window never reaches 100 packets in 69 segments, so both schemes are identical, loss by loss.
     for (x, y) in a.samples.iter().zip(&b.samples) {
         assert_eq!((x.completion_s, x.drops), (y.completion_s, y.drops));
     }
@@ -127,12 +129,12 @@ fn cross_traffic_of_a_scenario_stays_while_its_first_flow_is_compared() {
 }
 
 #[test]
-fn a_capture_is_rerun_near_what_was_observed() {
+fn the_rerun_of_a_capture_is_close_to_the_observation() {
     let name = "p1-reno-1000KB.pcap";
     let report = compare(&Simulator, &request(capture(name), &["slow-start+reno"], &[300_000]), &Silent)
         .expect("compared");
     let path = &report.comparison.path;
-    let rate = path.rate_bit_s.expect("told") as f64;
+    let rate = path.rate_bit_s.expect("known") as f64;
     assert!((rate / 20e6 - 1.0).abs() < 0.02, "{rate}");
     let [connection] = &report.comparison.connections[..] else { panic!("one connection") };
     let (seen, ran) =

@@ -1,5 +1,5 @@
-//! Every scheme behaves as itself: of two of the same role, one sends some packet at another time than the other, on the
-//! checked-in lossy path or in the scenario of its own that one of them has.
+//! Every scheme is distinct: of two schemes with the same role, one sends some packet at another time than
+//! the other, on the checked-in lossy path or in the exhibit scenario of one of them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,17 +12,18 @@ use firstflight_study::run::{RunOptions, trace};
 use firstflight_study::simulator::Simulator;
 use firstflight_study::trace::record::Event;
 
-/// Labels that mean the same, with the reason: none.
+/// Pairs of labels with the same behaviour, with the reason: none.
 const ALIASES: &[[&str; 3]] = &[];
 
-/// When which segment left, nanoseconds; `None` where the scenario does not have what the scheme needs.
+/// Time, nanoseconds, and segment of each packet sent; `None` if the scenario does not meet the scheme's
+/// needs.
 type Packets = Option<Vec<(u64, u32)>>;
 
 fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
-/// Scenarios and what schemes send in them, each run once.
+/// Scenarios and the packets that schemes send in them; each combination runs once.
 struct Runs {
     lossy: Loaded,
     /// By file and label.
@@ -34,17 +35,17 @@ impl Runs {
         self.known.entry((file.to_owned(), label)).or_insert_with(|| packets(&scenario()))
     }
 
-    /// What a scheme sends on the lossy path.
+    /// Packets of a scheme on the lossy path.
     fn on_lossy(&mut self, info: &'static Info) -> Packets {
         let lossy = self.lossy.clone();
         self.packets("lossy.toml", info.label, || {
-            with_scheme(lossy, plain_chain(info)).expect("it has a flow")
+            with_scheme(lossy, plain_chain(info)).expect("the scenario has a flow")
         })
         .clone()
     }
 
-    /// Whether the scenario in which `info` is shown tells it from `other`, if that is another than where most
-    /// schemes of its role are shown.
+    /// Whether the exhibit scenario of `info` distinguishes it from `other`; false if that scenario is the
+    /// common one of its role.
     fn shown_apart(&mut self, info: &'static Info, other: &'static Info) -> bool {
         let shown = exhibited(info);
         if shown.file == format!("{}.toml", info.role.label()) {
@@ -55,7 +56,7 @@ impl Runs {
     }
 }
 
-/// What the first flow sends.
+/// Packets of the first flow.
 fn packets(loaded: &Loaded) -> Packets {
     let options = RunOptions { runs: 1, seed: None, grid: Nanos::from_secs(1) };
     let mut recording = trace(&Simulator, loaded, &options).ok()?;
@@ -66,12 +67,12 @@ fn packets(loaded: &Loaded) -> Packets {
     Some(sent.collect())
 }
 
-/// The scenario in which a scheme is shown.
+/// Exhibit of a scheme.
 fn exhibited(info: &Info) -> Exhibit {
     exhibit(&repository("scenarios/schemes"), info).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The same with another scheme in the place of `info`'s.
+/// Replaces the scheme of `info` by another one.
 fn instead(loaded: &Loaded, info: &Info, other: &Info) -> Loaded {
     let phases = loaded.scenario.flows[0].scheme.phases().iter().map(|phase| {
         if phase.label() == info.label && phase.role() == info.role {
@@ -81,7 +82,7 @@ fn instead(loaded: &Loaded, info: &Info, other: &Info) -> Loaded {
         }
     });
     let scheme = SchemeSpec::new(phases.collect()).expect("a scheme of the same role in its place");
-    with_scheme(loaded.clone(), scheme).expect("it has a flow")
+    with_scheme(loaded.clone(), scheme).expect("the scenario has a flow")
 }
 
 #[test]
@@ -98,16 +99,20 @@ fn no_two_schemes_of_a_role_send_the_same_packets_at_the_same_times() {
                 let own = stem(a);
                 assert!(
                     runs_there,
-                    "lossy.toml does not have what {own} needs; scenarios/schemes/{own}.toml must"
+                    "lossy.toml does not meet the needs of {own}; scenarios/schemes/{own}.toml must"
                 );
             }
             for b in schemes[..index].iter().copied() {
                 let alias = ALIASES.iter().any(|[x, y, _]| [*x, *y] == [b.label, a.label]);
-                // Where one of them does not run there at all, that path says nothing.
+                // If one of the two does not run on the lossy path, that path cannot distinguish them.
                 let other = runs.on_lossy(b);
                 let there = on_lossy.is_some() && other.is_some() && on_lossy != other;
-                let told = there || runs.shown_apart(a, b) || runs.shown_apart(b, a);
-                assert_ne!(alias, told, "{} and {}: told apart, or listed as aliases", b.label, a.label);
+                let distinct = there || runs.shown_apart(a, b) || runs.shown_apart(b, a);
+                assert_ne!(
+                    alias, distinct,
+                    "{} and {}: must differ or be listed as aliases",
+                    b.label, a.label
+                );
             }
         }
     }

@@ -1,17 +1,17 @@
-//! Whole transfers on paths known exactly, beside what a Linux 6.18 kernel took over an emulated bottleneck and how many
-//! segments it sent again there (median of two or three repeats that agree to 0.2 %; `docs/predictions.md`).
+//! Whole transfers on exactly known paths, compared with the times and retransmissions of a Linux 6.18 kernel
+//! over an emulated bottleneck (median of two or three repeats that agree to 0.2 %; `docs/predictions.md`).
 
 use firstflight_contract::Nanos;
 use firstflight_scenario::parse;
 use firstflight_sim::outcome::simulate;
 use firstflight_study::network::build;
 
-/// A path: Mbit/s, ms, packets.
+/// Path: rate in Mbit/s, round trip in ms, buffer in packets.
 type Path = (u32, u32, u32);
 
-/// Milliseconds that a transfer of `kb` takes, and the segments sent again.
+/// Time of a transfer of `kb` kilobytes, milliseconds, and its retransmissions.
 fn transfer((rate, rtt, buffer): Path, schemes: &str, kb: u32) -> (f64, u64) {
-    // The emulator has no links beside its bottleneck, and its receivers' buffers are of 32 MiB.
+    // The emulator has only its bottleneck link, and its receivers have buffers of 32 MiB.
     let text = format!(
         "[path]\nrate = \"{rate} Mbit/s\"\nrtt = \"{rtt} ms\"\nbuffer = \"{buffer} packets\"\n\
          access_rate = \"100 Gbit/s\"\n[[flow]]\nname = \"t\"\nprofile = \"linux\"\nsize = \"{kb} KB\"\n{schemes}\n\
@@ -28,7 +28,7 @@ const CUBIC: &str = "avoidance = \"cubic\"";
 const BBR: &str = "startup = \"bbr\"";
 
 #[test]
-fn transfers_take_what_the_kernel_took_and_send_again_what_it_sent_again() {
+fn times_and_retransmissions_agree_with_the_kernel() {
     let measured: [(Path, &str, u32, f64, u64); 14] = [
         ((20, 60, 100), RENO, 1000, 629.10, 149),
         ((20, 60, 100), RENO, 3000, 1461.74, 203),
@@ -41,18 +41,19 @@ fn transfers_take_what_the_kernel_took_and_send_again_what_it_sent_again() {
         ((50, 30, 60), BBR, 3000, 631.48, 573),
         ((30, 80, 400), RENO, 3000, 1187.87, 440),
         ((40, 120, 1000), RENO, 10_000, 2727.11, 1404),
-        // A queue that is just full: the kernel loses the last packet of a round because its receiver woke late.
+        // A queue that is just full: the kernel loses the last packet of a round because its receiver wakes
+        // late.
         ((10, 40, 20), RENO, 300, 339.79, 25),
         ((10, 40, 20), RENO, 3000, 2624.24, 26),
         ((10, 40, 20), BBR, 3000, 2575.35, 100),
     ];
-    for (path, schemes, kb, ms, again) in measured {
-        let (took, repeats) = transfer(path, schemes, kb);
-        // One per cent in time; one in a hundred, and two more, in what is sent again.
+    for (path, schemes, kb, ms, kernel_retransmits) in measured {
+        let (took, retransmits) = transfer(path, schemes, kb);
+        // One per cent in time; one per cent plus two in retransmissions.
         assert!((took / ms - 1.0).abs() < 0.01, "{path:?} {schemes} {kb} KB: {took} ms, the kernel {ms}");
         assert!(
-            repeats.abs_diff(again) <= 2 + again / 100,
-            "{path:?} {schemes} {kb} KB: {repeats}, the kernel {again}"
+            retransmits.abs_diff(kernel_retransmits) <= 2 + kernel_retransmits / 100,
+            "{path:?} {schemes} {kb} KB: {retransmits}, the kernel {kernel_retransmits}"
         );
     }
 }

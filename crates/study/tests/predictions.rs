@@ -1,5 +1,6 @@
-//! The captures in `crates/capture/testdata`, each of one congestion control, foretell transfers of another; the times
-//! that a Linux kernel took lie beside them. `--example truth_table` does so for whole collections.
+//! Forecasts from the captures in `crates/capture/testdata`, each with one congestion control, for transfers
+//! with another one, compared with the times of a Linux kernel. `--example truth_table` does the same for
+//! whole collections.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +15,7 @@ fn testdata(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../capture/testdata").join(name)
 }
 
-/// Seconds that the kernel took, median of its repeats.
+/// Time that the kernel took, seconds: median of its repeats.
 fn truth(path: &str, control: &str, bytes: u64) -> f64 {
     let text = std::fs::read_to_string(testdata("truth.csv")).expect("the truth beside the captures");
     let fields = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
@@ -24,12 +25,12 @@ fn truth(path: &str, control: &str, bytes: u64) -> f64 {
     times[times.len() / 2]
 }
 
-fn foretell(capture: &str, scheme: &str, sizes: &[u64]) -> CompareReport {
+fn forecast(capture: &str, scheme: &str, sizes: &[u64]) -> CompareReport {
     let bytes = std::fs::read(testdata(capture)).expect("a capture");
-    foretell_from(&bytes, capture, scheme, sizes)
+    forecast_from(&bytes, capture, scheme, sizes)
 }
 
-fn foretell_from(bytes: &[u8], name: &str, scheme: &str, sizes: &[u64]) -> CompareReport {
+fn forecast_from(bytes: &[u8], name: &str, scheme: &str, sizes: &[u64]) -> CompareReport {
     let file = InputFile { name: name.into(), bytes: 0, sha256: String::new() };
     let capture = read_from(bytes, name).expect("a readable capture");
     let request = Request {
@@ -52,12 +53,12 @@ fn times(row: &SchemeResult) -> (f64, [f64; 2]) {
 }
 
 #[test]
-fn a_capture_of_one_congestion_control_foretells_another_within_a_tenth() {
+fn a_capture_of_one_congestion_control_forecasts_another_within_ten_percent() {
     for (capture, scheme, control) in [
         ("p1-cubic-1000KB.pcap", "slow-start+reno", "reno"),
         ("p1-reno-1000KB.pcap", "hystart-linux+cubic", "cubic"),
     ] {
-        let report = foretell(capture, scheme, &[1_000_000]);
+        let report = forecast(capture, scheme, &[1_000_000]);
         let (median, [low, high]) = times(&report.comparison.results[0]);
         let truth = truth("p1", control, 1_000_000);
         assert!(
@@ -69,26 +70,26 @@ fn a_capture_of_one_congestion_control_foretells_another_within_a_tenth() {
 }
 
 #[test]
-fn what_a_short_capture_cannot_tell_widens_long_transfers_and_leaves_short_ones_sharp() {
-    let report = foretell("p2-reno-30KB.pcap", "slow-start+reno", &[30_000, 3_000_000]);
+fn unknowns_of_a_short_capture_widen_the_forecasts_of_long_transfers_only() {
+    let report = forecast("p2-reno-30KB.pcap", "slow-start+reno", &[30_000, 3_000_000]);
     assert_eq!(report.comparison.path.buffer_packets, None);
     let [short, long] = &report.comparison.results[..] else { panic!("two sizes") };
     let (median, [low, high]) = times(short);
     let truth = truth("p2", "reno", 30_000);
     assert!((median / truth - 1.0).abs() < 0.02, "{median} s, the kernel took {truth} s");
     assert!(low <= truth && truth <= high, "{truth} s outside {low}-{high} s");
-    // Twenty-one packets tell nothing of losses rarer than one in ten, nor of the buffer.
+    // Twenty-one packets show neither losses rarer than one in ten nor the buffer.
     let (_, [low, high]) = times(long);
     assert!(high > 2.0 * low, "{low}-{high} s");
     assert!(long.widened_by.iter().any(|field| field == "buffer_packets"), "{:?}", long.widened_by);
 }
 
 #[test]
-fn the_sender_that_was_captured_is_recognised_by_its_start_up() {
+fn the_captured_scheme_is_recognised_by_its_start_up() {
     for (capture, control) in
         [("p1-cubic-1000KB.pcap", "hystart-linux+cubic"), ("p1-reno-1000KB.pcap", "reno")]
     {
-        let report = foretell(capture, "slow-start+reno", &[30_000]);
+        let report = forecast(capture, "slow-start+reno", &[30_000]);
         let connection = &report.comparison.connections[0];
         assert!(connection.scheme.ends_with(control), "{capture} taken for {}", connection.scheme);
         let (seen, ran) = (
@@ -100,17 +101,17 @@ fn the_sender_that_was_captured_is_recognised_by_its_start_up() {
 }
 
 #[test]
-fn a_capture_too_short_to_tell_the_rate_answers_with_all_that_it_may_be() {
+fn without_a_known_rate_the_forecast_covers_its_whole_possible_range() {
     let name = "p2-reno-30KB.pcap";
     let whole = std::fs::read(testdata(name)).expect("a capture");
-    // The file's header, then a header of 16 bytes before each packet: the handshake, ten segments of the first flight
-    // and two ACKs, each before the two segments that it releases.
+    // The file header, then a header of 16 bytes before each packet: the handshake, ten segments of the first
+    // flight and two ACKs, each followed by the two segments that it releases.
     let mut end = 24;
     for _ in 0..19 {
         let kept = u32::from_le_bytes(whole[end + 8..end + 12].try_into().expect("four bytes"));
         end += 16 + kept as usize;
     }
-    let report = foretell_from(&whole[..end], name, "slow-start+reno", &[30_000, 3_000_000]);
+    let report = forecast_from(&whole[..end], name, "slow-start+reno", &[30_000, 3_000_000]);
     let path = &report.comparison.path;
     assert_eq!(path.rate_bit_s, None);
     assert!(path.cannot_tell.iter().any(|field| field == "rate_bit_s"), "{:?}", path.cannot_tell);
@@ -118,7 +119,7 @@ fn a_capture_too_short_to_tell_the_rate_answers_with_all_that_it_may_be() {
     let (_, [low, high]) = times(short);
     let truth = truth("p2", "reno", 30_000);
     assert!(low <= truth && truth <= high, "{truth} s outside {low}-{high} s");
-    // At 10 Gbit/s it is eight doublings of 0.2 s; at the one packet a round trip that was seen, minutes.
+    // At 10 Gbit/s it takes eight doublings of 0.2 s; at the observed one packet per round trip, minutes.
     let (_, [low, high]) = times(long);
     assert!(low < 2.0 && high > 20.0, "{low}-{high} s");
     assert!(long.widened_by.iter().any(|field| field == "rate_bit_s"), "{:?}", long.widened_by);

@@ -1,4 +1,4 @@
-//! Generated networks carry traffic, and flows know with whom they share a bottleneck.
+//! Generated networks carry traffic, and their flows are grouped by bottleneck.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -23,7 +23,7 @@ fn result(loaded: &Loaded) -> RunResult {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The clusters of a group's flows.
+/// Clusters of a group's flows.
 fn clusters(loaded: &Loaded, group: &str) -> BTreeSet<String> {
     let built = build(&loaded.scenario, 1, GRID).expect("the simulator can run it");
     let flows = built.network.flows.iter().zip(&built.site);
@@ -32,11 +32,12 @@ fn clusters(loaded: &Loaded, group: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn the_routers_of_the_three_router_network_are_its_bottleneck() {
+fn the_links_between_the_three_routers_are_the_bottleneck() {
     let loaded = scenario("three-router.toml");
     let result = result(&loaded);
     let used = |name: &str| result.links.iter().find(|link| link.name == name).expect("a link").utilization;
-    // Between r1 and r2 both meet; beyond, only what goes to clients; every other link is ten times as fast.
+    // Both groups share r1-r2, and only traffic to clients continues to r3; every other link is ten times as
+    // fast.
     assert!(used("r1-r2") > 0.5 && used("r1-r2") > used("r2-r3") && used("r2-r3") > used("s-r1"));
     assert!(result.flows.iter().filter(|flow| flow.delivered_packets > 0).count() > 60);
     assert_eq!(clusters(&loaded, "client"), ["s>c/".to_string()].into());
@@ -51,8 +52,8 @@ fn flows_to_one_stub_domain_of_a_transit_stub_graph_share_a_cluster() {
     let built = build(&loaded.scenario, 1, GRID).expect("the simulator can run it");
     for (flow, site) in built.network.flows.iter().zip(&built.site) {
         let last = built.network.links[flow.forward[flow.forward.len() - 2]].name.clone();
-        let (_, to) = site.cluster.split_once('>').expect("told by the topology");
-        // The last link before the flow's own leads to a node of the subnet: t-0-1-s-0-1-2-3 to s-0-1-2.
+        let (_, to) = site.cluster.split_once('>').expect("derived from the topology");
+        // The flow's last named link leads to a node of the subnet: t-0-1-s-0-1-2-3 to s-0-1-2.
         assert!(
             last.rsplit_once('-').is_some_and(|(link, _)| link.ends_with(to.trim_end_matches('/'))),
             "{last} {to}"
@@ -61,7 +62,7 @@ fn flows_to_one_stub_domain_of_a_transit_stub_graph_share_a_cluster() {
 }
 
 #[test]
-fn a_dumbbell_is_one_bottleneck_each_way_and_a_name_given_overrides_what_the_topology_tells() {
+fn a_dumbbell_is_one_cluster_per_direction_unless_a_cluster_is_given() {
     let text = "duration = \"1 s\"\n[path]\nrate = \"1 Mbit/s\"\nrtt = \"10 ms\"\nbuffer = \"9 packets\"\n\
                 [[flow]]\nname = \"there\"\n[[flow]]\nname = \"back\"\ndirection = \"reverse\"\n\
                 [[flow]]\nname = \"said\"\ncluster = \"site-a\"\n";
@@ -71,11 +72,11 @@ fn a_dumbbell_is_one_bottleneck_each_way_and_a_name_given_overrides_what_the_top
 }
 
 #[test]
-fn a_graph_from_a_file_has_the_round_trips_of_its_places() {
+fn a_graph_from_a_file_has_the_delays_of_its_distances() {
     let loaded = scenario("graphml.toml");
     let built = build(&loaded.scenario, 1, GRID).expect("the simulator can run it");
-    // Seattle, Denver, Chicago, Boston: 1640.7 + 1477.7 + 1365.5 km by the law of cosines, 44.839 ms there and back in
-    // fibre; at 40 Mbit/s 149.46 packets of 1500 bytes.
+    // Seattle, Denver, Chicago, Boston: 1640.7 + 1477.7 + 1365.5 km by the law of cosines, 44.839 ms round
+    // trip in fibre; at 40 Mbit/s 149.46 packets of 1500 bytes.
     assert!((built.bdp[0] - 149.46).abs() < 0.01, "{}", built.bdp[0]);
     let crossed: Vec<&str> =
         built.network.flows[1].forward.iter().map(|&link| &built.network.links[link].name[..]).collect();
@@ -84,7 +85,7 @@ fn a_graph_from_a_file_has_the_round_trips_of_its_places() {
 }
 
 #[test]
-fn a_scheme_that_learns_from_others_is_refused_where_no_flow_of_its_group_has_any() {
+fn a_scheme_that_needs_other_connections_is_refused_if_its_flows_are_alone() {
     let loaded = |count: u32, startup: &str| {
         let ends = "from = \"r\"\nto = [\"b\", \"c\"]\n";
         let link = |to: &str| {
@@ -97,11 +98,11 @@ fn a_scheme_that_learns_from_others_is_refused_where_no_flow_of_its_group_has_an
         let text = format!("duration = \"1 s\"\n{nodes}{}{}{flow}", link("b"), link("c"));
         parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}")).scenario
     };
-    // How many flows go where, largest first, is drawn with the seed: of 2 flows 2 or 1 + 1, of 3 flows 3 or 2 + 1.
+    // The seed decides the number of flows per destination: of 2 flows 2 or 1 + 1, of 3 flows 3 or 2 + 1.
     let mut met = BTreeSet::new();
     for (count, seed) in [2, 3].into_iter().flat_map(|count| (1..=8).map(move |seed| (count, seed))) {
         let mut sizes: BTreeMap<String, u32> = BTreeMap::new();
-        for site in build(&loaded(count, "slow-start"), seed, GRID).expect("it needs nobody").site {
+        for site in build(&loaded(count, "slow-start"), seed, GRID).expect("slow start has no needs").site {
             *sizes.entry(site.cluster).or_default() += 1;
         }
         let refused = build(&loaded(count, "liss"), seed, GRID).err().map(|refusal| refusal.key);

@@ -1,4 +1,4 @@
-//! Sources of traffic: arrivals, telnet, web, parallel connections.
+//! Traffic sources: arrivals, telnet, web, parallel connections.
 
 use firstflight_scenario::seconds::Seconds;
 use std::path::Path;
@@ -37,23 +37,23 @@ fn seconds(ns: u64) -> f64 {
 }
 
 #[test]
-fn flows_without_number_arrive_until_the_run_ends() {
+fn flows_without_a_count_arrive_until_the_run_ends() {
     let traffic = "[[flow]]\nstart = { exponential = \"1 s\" }\nlifetime = { pareto = { mean = \"100 s\", shape = 1.35 } }";
     let flows = built("3000 s", traffic, 1).network.flows;
-    // A Poisson process: 3000 in the mean, with deviation sqrt(3000) = 55; five of them.
+    // A Poisson process: mean 3000, standard deviation sqrt(3000) = 55; five of them.
     assert!(flows.len().abs_diff(3000) < 274, "{}", flows.len());
     assert!(flows.iter().all(|flow| flow.app.start < 3_000_000_000_000));
     assert!(flows.iter().map(|flow| flow.app.start).is_sorted());
-    // Half of all lives are shorter than the median, 100 s x 0.35 / 1.35 x 2^(1 / 1.35) = 43.32 s.
+    // Half of all lifetimes are below the median, 100 s x 0.35 / 1.35 x 2^(1 / 1.35) = 43.32 s.
     let short = flows.iter().filter(|flow| flow.app.lifetime.is_some_and(|ns| seconds(ns) < 43.32)).count();
     assert!(short.abs_diff(flows.len() / 2) < 137, "{short}");
-    // Another run has other arrivals, and as many as there are.
+    // Another seed gives other arrivals and another number of them.
     assert_ne!(flows.len(), built("3000 s", traffic, 2).network.flows.len());
     assert_eq!(built("10 s", "[[flow]]\nstart = { every = \"3 s\" }", 1).network.flows.len(), 4);
 }
 
 #[test]
-fn a_telnet_connection_sends_a_packet_at_tcplibs_intervals_whatever_comes_back() {
+fn a_telnet_connection_sends_packets_at_the_intervals_of_tcplib() {
     let built = built("3000 s", "[[telnet]]\ncount = 20", 1);
     let gaps: Vec<u64> = built.network.flows.iter().flat_map(|flow| flow.app.pauses.clone()).collect();
     let below = |ms: u64| gaps.iter().filter(|gap| **gap < ms * 1_000_000).count() as f64 / gaps.len() as f64;
@@ -71,8 +71,9 @@ fn a_telnet_connection_sends_a_packet_at_tcplibs_intervals_whatever_comes_back()
 fn messages_arrive_a_round_trip_after_they_were_sent() {
     let text = "[[telnet]]\ninterval = { exponential = \"200 ms\" }\nprofile = \"ns2\"\nlifetime = \"50 s\"";
     let flow = &result(&read("60 s", text)).flows[0];
-    // 250 in the mean, deviation 16. Alone on the path each takes 60 ms, 0.8 ms at 10 Mbit/s, and a little at the access links,
-    // unless it waits for the window of 1 to 2 packets that few and small messages open.
+    // Mean 250, standard deviation 16. Alone on the path each message takes 60 ms, 0.8 ms at 10 Mbit/s and a
+    // little at the access links, unless it waits for the window, which few small messages open only to 1 or
+    // 2 packets.
     assert!((170..330).contains(&flow.delivered_packets), "{}", flow.delivered_packets);
     assert_eq!(flow.rounds_s.len() as u64, flow.delivered_packets);
     let prompt = flow.rounds_s.iter().filter(|t| (0.0608..0.0613).contains(*t)).count();
@@ -87,7 +88,7 @@ const WEB: &str =
     "[[web]]\nname = \"w\"\nprofile = \"ns2\"\nsessions = 50\npages = 5\nstart = { every = \"5 ms\" }\n";
 
 #[test]
-fn a_web_page_is_a_burst_of_objects_with_a_connection_each() {
+fn a_web_page_is_a_burst_of_objects_on_separate_connections() {
     let mut objects = vec![];
     for seed in 1..=40 {
         objects.extend(built("600 s", WEB, seed).network.flows.into_iter().map(|flow| (seed, flow)));
@@ -96,21 +97,24 @@ fn a_web_page_is_a_burst_of_objects_with_a_connection_each() {
         let mut parts = flow.name.trim_start_matches("w.").split('.').map(|part| part.parse().unwrap());
         [(); 3].map(|()| parts.next().unwrap())
     };
-    // 40 runs of 50 sessions of 5 pages. Rounded up, Pareto-II with mean 4 and shape 1.5, s = 2, has 1 with probability
-    // 1 - 1.5^-1.5 = 0.45567 and more than 10 with 6^-1.5 = 0.06804; a mean of sum (1 + k/2)^-1.5, k from 0: 4.5 or so.
+    // 40 runs of 50 sessions of 5 pages. Rounded up, Pareto-II with mean 4 and shape 1.5, s = 2, is 1 with
+    // probability 1 - 1.5^-1.5 = 0.45567 and above 10 with 6^-1.5 = 0.06804; the mean is sum (1 + k/2)^-1.5,
+    // k from 0: about 4.5.
     let pages = 40 * 50 * 5;
     let of_page =
         |least: u32| objects.iter().filter(|(_, flow)| name(flow)[2] == least).count() as f64 / pages as f64;
     assert_eq!(of_page(0), 1.0);
     assert!((of_page(1) - (1.0 - 0.455_67)).abs() < 5.0 * 0.498 / 100.0, "{}", of_page(1));
     assert!((of_page(10) - 0.068_04).abs() < 5.0 * 0.252 / 100.0, "{}", of_page(10));
-    // An object's bytes: s = 4 x 960 x 0.2 = 768, P(X > 960) = (1 + 1.25)^-1.2 = 0.37790; P(X > 9600) = 13.5^-1.2 = 0.04402.
+    // Bytes of an object: s = 4 x 960 x 0.2 = 768, P(X > 960) = (1 + 1.25)^-1.2 = 0.37790; P(X > 9600) =
+    // 13.5^-1.2 = 0.04402.
     let above = |bytes: u64| {
         objects.iter().filter(|(_, f)| f.app.bytes > Some(bytes)).count() as f64 / objects.len() as f64
     };
     assert!((above(960) - 0.377_90).abs() < 5.0 * 0.485 / (objects.len() as f64).sqrt(), "{}", above(960));
     assert!((above(9600) - 0.044_02).abs() < 5.0 * 0.205 / (objects.len() as f64).sqrt(), "{}", above(9600));
-    // Gaps: 50 ms in the mean between objects, 500 ms from the last of a page to the next page; sessions 5 ms apart.
+    // Gaps: mean 50 ms between objects, 500 ms from the last object of a page to the next page; sessions 5 ms
+    // apart.
     let mut gaps = [vec![], vec![]];
     for pair in objects.windows(2) {
         let ([a, b], run) = ([name(&pair[0].1), name(&pair[1].1)], pair[0].0 == pair[1].0);
@@ -147,14 +151,14 @@ fn persistent_connections_carry_the_same_objects_at_the_same_times() {
         all
     };
     assert_eq!(sorted(&alone), sorted(&shared));
-    // In turns: of a session's objects one connection has as many as the other, or one less.
+    // In turn: of a session's objects the second connection has as many as the first, or one less.
     for pair in
         shared.chunk_by(|a, b| a.name.rsplit_once('.').unwrap().0 == b.name.rsplit_once('.').unwrap().0)
     {
         let count = |i: usize| pair.get(i).map_or(0, |flow| 1 + flow.app.pauses.len());
         assert!(pair.len() <= 2 && count(0) - count(1) <= 1, "{}", pair[0].name);
     }
-    // They deliver every byte of them.
+    // The connections deliver every byte of them.
     let loaded = read("600 s", &format!("{WEB}connections = \"persistent\"\n"));
     let bytes: u64 =
         build(&loaded.scenario, 1, GRID).unwrap().network.flows.iter().flat_map(writes).map(|w| w.1).sum();
@@ -162,7 +166,7 @@ fn persistent_connections_carry_the_same_objects_at_the_same_times() {
 }
 
 #[test]
-fn a_flow_may_be_split_over_parallel_connections() {
+fn a_flow_can_be_split_over_parallel_connections() {
     let text = |parallel: u32| {
         format!("[[flow]]\nname = \"bulk\"\nprofile = \"ns2\"\nsize = \"96001 B\"\nparallel = {parallel}")
     };
@@ -173,12 +177,12 @@ fn a_flow_may_be_split_over_parallel_connections() {
         four.iter().map(|flow| flow.delivered_bytes).collect::<Vec<_>>(),
         [24_001, 24_000, 24_000, 24_000]
     );
-    // One connection from a window of 1: 101 packets in rounds of 1, 2, 4 to 64, seven round trips. Four: 26 or 25 each, in 1 to
-    // 16, five round trips.
+    // One connection from a window of 1: 101 packets in rounds of 1, 2, 4 to 64, seven round trips. Four: 26
+    // or 25 each, in rounds of 1 to 16, five round trips.
     let last = four.iter().filter_map(|flow| flow.completion_s).fold(0.0, f64::max);
-    let alone = result(&read("60 s", &text(1))).flows[0].completion_s.expect("it finishes");
+    let alone = result(&read("60 s", &text(1))).flows[0].completion_s.expect("the transfer finishes");
     assert!((0.3..0.36).contains(&last) && (0.42..0.5).contains(&alone), "{last} {alone}");
-    // A packet's worth of bytes does not fill more connections than it has bytes.
+    // A transfer is split over at most as many connections as it has bytes.
     let tiny = read("60 s", "[[flow]]\nsize = \"3 B\"\nparallel = 5");
     assert_eq!(result(&tiny).flows.len(), 3);
 }
@@ -188,7 +192,7 @@ fn an_on_off_source_is_on_for_its_share_of_the_time() {
     let text = "[[udp]]\nname = \"u\"\nrate = \"1 Mbit/s\"\n\
                 on_off = { on = { pareto = { mean = \"1 s\", shape = 3 } }, off = { pareto = { mean = \"3 s\", shape = 3 } } }";
     let on = &built("40000 s", text, 1).network.udp[0].on;
-    // 10 000 periods in the mean; deviations of a Pareto of shape 3: mean / sqrt(3).
+    // Mean 10 000 periods; standard deviation of a Pareto of shape 3: mean / sqrt(3).
     assert!(on.len().abs_diff(10_000) < 300, "{}", on.len());
     let lengths: Vec<f64> = on.iter().map(|(from, until)| (*until - *from).as_secs_f64()).collect();
     let mean = lengths.iter().sum::<f64>() / lengths.len() as f64;
@@ -212,10 +216,11 @@ fn the_scenarios_of_web_and_mixed_traffic_run() {
 }
 
 #[test]
-fn datagrams_have_a_size_of_their_own_and_a_buffer_of_packets_counts_them() {
-    // 17 Mbit/s into 10 Mbit/s and 250 packets for 1 s. Of 210 bytes one leaves each 98,824 ns, the last of 10,119 at 999.90 ms;
-    // by then floor (999.90 / 0.168) = 5951 are served, one is, and 250 wait: 6202. Of 1000 bytes one each 470,588 ns, the last
-    // of 2126 at 999.9995 ms; floor (999.9995 / 0.8) = 1249 are served: 1500.
+fn datagrams_have_their_own_size_and_count_as_packets_in_the_buffer() {
+    // 17 Mbit/s into 10 Mbit/s and 250 packets for 1 s. Of 210 bytes one is sent every 98,824 ns, the last of
+    // 10,119 at 999.90 ms; by then floor (999.90 / 0.168) = 5951 are served, one is in service, and 250 wait:
+    // 6202. Of 1000 bytes one every 470,588 ns, the last of 2126 at 999.9995 ms; floor (999.9995 / 0.8) =
+    // 1249 are served: 1500.
     for (size, drops) in [("size = \"210 B\"", 10_119 - 6202), ("", 2126 - 1500)] {
         let link = &result(&read("1 s", &format!("[[udp]]\nrate = \"17 Mbit/s\"\n{size}"))).links[0];
         assert_eq!((link.drops, link.max_queue_packets), (drops, 250), "{size}");

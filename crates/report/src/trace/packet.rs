@@ -2,7 +2,7 @@
 
 use etherparse::TcpOptionElement as Opt;
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader};
-use firstflight_study::trace::record::{Ack, Data, FlowRecording};
+use firstflight_study::trace::record::{AckArrival, Data, FlowRecording};
 
 /// Initial sequence numbers of the sender and of the receiver; arbitrary.
 const ISS: u32 = 0x1000_0000;
@@ -35,7 +35,7 @@ pub(super) fn data_length(flow: &FlowRecording, data: &Data) -> u32 {
 }
 
 /// Length of an ACK on the wire, in bytes.
-pub(super) fn ack_length(flow: &FlowRecording, ack: &Ack) -> u32 {
+pub(super) fn ack_length(flow: &FlowRecording, ack: &AckArrival) -> u32 {
     let blocks = ack.blocks.iter().take_while(|(start, end)| start < end).count() as u32;
     BARE + timestamps_length(flow) + if blocks == 0 { 0 } else { 4 + 8 * blocks }
 }
@@ -109,7 +109,7 @@ impl<'a> Packets<'a> {
         self.packet(From::Sender, tcp, &options, data.payload, ecn)
     }
 
-    pub(super) fn ack(&mut self, ack: &Ack) -> Captured {
+    pub(super) fn ack(&mut self, ack: &AckArrival) -> Captured {
         let sequence = |segment: u32| ISS.wrapping_add(1).wrapping_add(self.flow.offset(segment) as u32);
         let mut tcp = TcpHeader::new(PORT, self.port, IRS + 1, self.window(ack.window));
         (tcp.ack, tcp.acknowledgment_number) = (true, sequence(ack.next));

@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use firstflight_study::trace::record::{Ack, Data, Event, FlowRecording, Metrics, Recording};
+use firstflight_study::trace::record::{AckArrival, Data, Event, FlowRecording, Metrics, Recording};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -127,7 +127,7 @@ impl Log<'_> {
     }
 
     fn data(&mut self, at: u64, data: &Data) -> Value {
-        let sent = Segment { number: self.sent, at, retransmitted: data.again, acked: false };
+        let sent = Segment { number: self.sent, at, retransmitted: data.retransmission, acked: false };
         match self.segments.get_mut(data.segment as usize) {
             Some(segment) => *segment = Segment { acked: segment.acked, ..sent },
             // First transmissions come in the order of the segments.
@@ -138,11 +138,11 @@ impl Log<'_> {
             "header": self.number_sent(),
             "raw": { "length": wire, "payload_length": data.payload },
             "offset": self.flow.offset(data.segment),
-            "retransmission": data.again,
+            "retransmission": data.retransmission,
         })
     }
 
-    fn ack(&mut self, at: u64, ack: &Ack) -> Value {
+    fn ack(&mut self, at: u64, ack: &AckArrival) -> Value {
         let blocks = ack.blocks.iter().copied().take_while(|(start, end)| start < end);
         let mut newly = vec![];
         for (start, end) in std::iter::once((self.una, ack.next)).chain(blocks.clone()) {

@@ -1,4 +1,4 @@
-//! The kernel's congestion controls as chains of the simulator's labels.
+//! Congestion controls of the kernel as chains of the simulator's schemes.
 
 use firstflight_scenario::{Profile, SchemeSpec};
 use firstflight_study::compare::{Input, Request, compare};
@@ -7,20 +7,20 @@ use firstflight_study::simulator::Simulator;
 
 use crate::truth::TruePath;
 
-/// What the kernel's modules are here. Its CUBIC leaves slow start by HyStart; its Reno does not.
+/// Chains that correspond to the kernel's modules. Its CUBIC leaves slow start by HyStart; its Reno does not.
 const MODULES: [(&str, &str); 3] =
     [("reno", "slow-start+reno"), ("cubic", "hystart-linux+cubic"), ("bbr", "bbr")];
 
-/// The controls of a table, and those that cannot be foretold.
+/// Congestion controls of a table, and those without a forecast.
 #[derive(Default)]
 pub(crate) struct Controls {
     built: Vec<(String, SchemeSpec)>,
-    /// Why a control is not foretold; a sentence each.
+    /// Reasons for missing forecasts, one sentence each.
     pub(crate) notes: Vec<String>,
 }
 
 impl Controls {
-    /// Looks up every control measured on `paths`.
+    /// Finds the chain of every control measured on `paths`.
     pub(crate) fn of<'a>(paths: impl Iterator<Item = &'a TruePath>) -> Self {
         let mut names: Vec<(&str, &TruePath)> = paths
             .flat_map(|path| path.transfers.iter().map(move |transfer| (transfer.control.as_str(), path)))
@@ -31,24 +31,24 @@ impl Controls {
         for (name, path) in names {
             match scheme(name, path) {
                 Ok(scheme) => controls.built.push((name.into(), scheme)),
-                Err(why) => controls.notes.push(format!("{name} is not foretold: {why}")),
+                Err(why) => controls.notes.push(format!("no forecast for {name}: {why}")),
             }
         }
         controls
     }
 
-    /// The chains to compare.
+    /// Chains to compare.
     pub(crate) fn schemes(&self) -> Vec<SchemeSpec> {
         self.built.iter().map(|(_, scheme)| scheme.clone()).collect()
     }
 
-    /// Control and label of the chain, in the order of the columns.
+    /// Control and label of its chain, in the order of the columns.
     pub(crate) fn labels(&self) -> impl Iterator<Item = (&str, String)> {
         self.built.iter().map(|(name, scheme)| (name.as_str(), scheme.label()))
     }
 }
 
-/// The chain of a kernel's module, tried on a path on which it was measured.
+/// Chain of a kernel module, tested on a path on which the module was measured.
 fn scheme(name: &str, path: &TruePath) -> Result<SchemeSpec, String> {
     let Some((_, label)) = MODULES.iter().find(|(module, _)| *module == name) else {
         let known: Vec<_> = MODULES.iter().map(|(module, _)| *module).collect();
@@ -60,7 +60,7 @@ fn scheme(name: &str, path: &TruePath) -> Result<SchemeSpec, String> {
     Ok(scheme)
 }
 
-/// What `firstflight compare INPUT --scheme … --size …` asks for, its other options at their defaults.
+/// Request of `firstflight compare INPUT --scheme … --size …` with all other options at their defaults.
 pub(crate) fn request(input: Input, schemes: Vec<SchemeSpec>, sizes: Vec<u64>) -> Request {
     Request {
         input,

@@ -1,17 +1,17 @@
-//! How near the transfer times that captures foretell are to those that the kernel took:
+//! Accuracy of transfer times forecast from captures, compared with the times of a Linux kernel:
 //!
 //! ```text
 //! cargo run --release -p firstflight-study --example truth_table -- DIR… [--true-path] [--brief] [--markdown FILE]
 //! ```
 //!
-//! DIR holds captures named `path-control-size.pcap` and, in itself or above it, `truth.csv`. Without options every
-//! capture foretells every transfer measured on its path. `--true-path` gives the simulator the path itself instead,
-//! which tells what the model gets wrong from what the inference does. `--brief` leaves out single captures and
-//! forecasts. `--markdown` writes the tables into the block
-//! of FILE that is marked as generated.
+//! DIR contains captures named `path-control-size.pcap`; `truth.csv` is in DIR or its parent. Without options
+//! every transfer measured on a path is forecast from every capture of that path. `--true-path` simulates the
+//! true path instead, which separates errors of the model from errors of the inference. `--brief` omits
+//! single captures and forecasts. `--markdown` writes the tables into the block of FILE that is marked as
+//! generated.
 
 mod controls;
-mod foretell;
+mod forecast;
 mod score;
 mod table;
 mod text;
@@ -24,11 +24,11 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rayon::prelude::*;
 
 use controls::Controls;
-use foretell::{from_capture, on_true_path};
-use score::Foretold;
+use forecast::{from_capture, on_true_path};
+use score::FolderForecast;
 use truth::{Folder, TruePath};
 
-/// The command line.
+/// Command-line options.
 #[derive(Default)]
 struct Options {
     folders: Vec<PathBuf>,
@@ -74,7 +74,7 @@ fn options(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
         }
     }
     if options.folders.is_empty() {
-        return Err("name a folder that holds captures and truth.csv".into());
+        return Err("expected a folder with captures and truth.csv".into());
     }
     Ok(options)
 }
@@ -92,22 +92,26 @@ fn tables(options: &Options) -> Result<String, String> {
             text.push_str(&text::true_path(folder, &on_true_path, &controls));
             continue;
         }
-        let told = |path: &TruePath| {
-            let told = path.transfers.par_iter().map(|transfer| {
-                let told = from_capture(path, transfer, &controls);
+        let inferred = |path: &TruePath| {
+            let inferred = path.transfers.par_iter().map(|transfer| {
+                let inferred = from_capture(path, transfer, &controls);
                 bar.inc(1);
-                told
+                inferred
             });
-            told.collect::<Vec<_>>()
+            inferred.collect::<Vec<_>>()
         };
-        let told = folder.paths.par_iter().map(told).collect();
-        text.push_str(&text::whole(&Foretold { folder, on_true_path, told }, &controls, options.brief));
+        let inferred = folder.paths.par_iter().map(inferred).collect();
+        text.push_str(&text::whole(
+            &FolderForecast { folder, on_true_path, inferred },
+            &controls,
+            options.brief,
+        ));
     }
     bar.finish_and_clear();
     Ok(text)
 }
 
-/// Counts captures, where standard error is a terminal.
+/// Progress bar over captures, if standard error is a terminal.
 fn bar(folders: &[Folder], hidden: bool) -> ProgressBar {
     let captures =
         folders.iter().flat_map(|folder| &folder.paths).map(|path| path.transfers.len() as u64).sum();
@@ -122,7 +126,7 @@ fn bar(folders: &[Folder], hidden: bool) -> ProgressBar {
 const BEGIN: &str = "<!-- generated: truth_table -->";
 const END: &str = "<!-- end of generated -->";
 
-/// Puts `text` into the generated block of a file.
+/// Replaces the generated block of a file by `text`.
 fn write_block(file: &Path, text: &str) -> Result<(), String> {
     let at = |why: &dyn std::fmt::Display| format!("{}: {why}", file.display());
     let old = std::fs::read_to_string(file).map_err(|error| at(&error))?;

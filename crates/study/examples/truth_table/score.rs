@@ -1,85 +1,87 @@
-//! How near the forecasts are, over groups of them.
+//! Accuracy of groups of forecasts.
 
 use firstflight_results::PathResult;
 use firstflight_study::stats::quantile;
 
-use crate::foretell::{Cell, Told};
+use crate::forecast::{CaptureForecast, Cell};
 use crate::truth::{Folder, TruePath};
 
-/// Everything foretold of one folder, in the order of its paths.
-pub(crate) struct Foretold<'a> {
-    /// The folder.
+/// All forecasts for one folder, in the order of its paths.
+pub(crate) struct FolderForecast<'a> {
+    /// Folder.
     pub(crate) folder: &'a Folder,
-    /// For each path, every transfer on the path itself.
+    /// Every transfer on the true path, for each path.
     pub(crate) on_true_path: Vec<Vec<Cell>>,
-    /// For each path, what each of its captures tells.
-    pub(crate) told: Vec<Vec<Told>>,
+    /// Forecasts from each capture, for each path.
+    pub(crate) inferred: Vec<Vec<CaptureForecast>>,
 }
 
-/// A transfer foretold from a capture.
+/// A forecast of a transfer from a capture.
 pub(crate) struct Forecast<'a> {
-    /// The path.
+    /// Path.
     pub(crate) path: &'a TruePath,
-    /// The capture's control and size.
+    /// Control and size of the capture.
     pub(crate) source: (&'a str, u64),
-    /// The path it tells of.
-    pub(crate) told: &'a PathResult,
-    /// The transfer.
+    /// Inferred path.
+    pub(crate) inferred: &'a PathResult,
+    /// Transfer.
     pub(crate) cell: &'a Cell,
-    /// Whether loss or an early exit of start-up has a part in the transfer.
+    /// Whether a loss or an early end of start-up affects the transfer.
     pub(crate) matters: bool,
 }
 
 impl Forecast<'_> {
-    /// Whether another control was captured than is foretold.
+    /// Whether the captured control differs from the forecast one.
     pub(crate) fn crosses(&self) -> bool {
         self.source.0 != self.cell.control
     }
 
-    /// Whether the capture told what decides on loss: rate, round trip and buffer.
-    pub(crate) fn told_all(&self) -> bool {
-        let told = self.told;
-        told.rate_bit_s.is_some() && told.rtt_ms.is_some() && told.buffer_packets.is_some()
+    /// Whether rate, round trip and buffer, which determine losses, were inferred.
+    pub(crate) fn inferred_all(&self) -> bool {
+        let inferred = self.inferred;
+        inferred.rate_bit_s.is_some() && inferred.rtt_ms.is_some() && inferred.buffer_packets.is_some()
     }
 }
 
-impl<'a> Foretold<'a> {
-    /// Every forecast from every capture that could be read.
+impl<'a> FolderForecast<'a> {
+    /// Every forecast from every readable capture.
     pub(crate) fn forecasts(&'a self) -> impl Iterator<Item = Forecast<'a>> {
-        self.folder.paths.iter().zip(&self.on_true_path).zip(&self.told).flat_map(|((path, truth), told)| {
-            let answers = told
-                .iter()
-                .filter_map(|told| Some(((told.control.as_str(), told.bytes), told.answer.as_ref().ok()?)));
-            answers.flat_map(move |(source, answer)| {
-                answer.cells.iter().zip(truth).map(move |(cell, truth)| Forecast {
-                    path,
-                    source,
-                    told: &answer.path,
-                    cell,
-                    matters: truth.matters(),
+        self.folder.paths.iter().zip(&self.on_true_path).zip(&self.inferred).flat_map(
+            |((path, truth), inferred)| {
+                let answers = inferred.iter().filter_map(|inferred| {
+                    Some(((inferred.control.as_str(), inferred.bytes), inferred.answer.as_ref().ok()?))
+                });
+                answers.flat_map(move |(source, answer)| {
+                    answer.cells.iter().zip(truth).map(move |(cell, truth)| Forecast {
+                        path,
+                        source,
+                        inferred: &answer.path,
+                        cell,
+                        matters: truth.matters(),
+                    })
                 })
-            })
-        })
+            },
+        )
     }
 }
 
-/// The errors of a group of forecasts.
+/// Errors of a group of forecasts.
 #[derive(Default)]
 pub(crate) struct Score {
-    /// How many there are.
+    /// Number of forecasts.
     pub(crate) cells: usize,
-    /// Of them, those whose path was told well enough for a number.
+    /// Number of forecasts with a completion time.
     pub(crate) answered: usize,
     /// Absolute relative errors of the medians, ascending.
     errors: Vec<f64>,
-    /// Intervals that hold the truth.
+    /// Number of intervals that contain the truth.
     covered: usize,
-    /// Widths of the intervals as shares of the truth, ascending.
+    /// Widths of the intervals relative to the truth, ascending.
     widths: Vec<f64>,
 }
 
 impl Score {
-    /// Scores cells.
+    /// Computes the score of cells.
     pub(crate) fn of<'a>(cells: impl Iterator<Item = &'a Cell>) -> Self {
         let mut score = Self::default();
         for cell in cells {
@@ -95,7 +97,7 @@ impl Score {
         score
     }
 
-    /// The absolute error below which a share `p` of the answered cells lies.
+    /// Quantile `p` of the absolute errors.
     pub(crate) fn error(&self, p: f64) -> Option<f64> {
         (!self.errors.is_empty()).then(|| quantile(&self.errors, p))
     }
@@ -105,29 +107,29 @@ impl Score {
         (!self.widths.is_empty()).then(|| quantile(&self.widths, 0.5))
     }
 
-    /// Share of the answered cells whose interval holds the truth; `None` where intervals have no width.
+    /// Share of intervals that contain the truth; `None` if the intervals have no width.
     pub(crate) fn coverage(&self) -> Option<f64> {
         (self.width()? > 0.0).then(|| self.covered as f64 / self.answered as f64)
     }
 }
 
-/// One value of the path over the captures that tell it.
+/// Accuracy of one path value over all captures.
 #[derive(Default)]
 pub(crate) struct Value {
-    /// Errors in the unit of the value's aim, with their sign.
+    /// Signed errors, in the unit of the value's aim.
     pub(crate) errors: Vec<f64>,
-    /// Captures that cannot tell.
+    /// Number of captures in which the value is unknown.
     pub(crate) unknown: usize,
-    /// Intervals that hold the truth.
+    /// Number of intervals that contain the truth.
     pub(crate) covered: usize,
-    /// Within the aim.
+    /// Number of errors within the aim.
     pub(crate) within: usize,
 }
 
 impl Value {
-    /// Takes up what one capture tells in `field`, against the truth; `scale` divides the error, `aim` bounds it.
-    pub(crate) fn take(&mut self, told: &PathResult, field: &str, truth: f64, scale: f64, aim: f64) {
-        let estimate = told.estimates.iter().find(|estimate| estimate.field == field);
+    /// Adds the estimate of `field` in one capture; `scale` divides its error, `aim` limits it.
+    pub(crate) fn take(&mut self, inferred: &PathResult, field: &str, truth: f64, scale: f64, aim: f64) {
+        let estimate = inferred.estimates.iter().find(|estimate| estimate.field == field);
         let Some((estimate, value)) = estimate.and_then(|e| Some((e, e.value?))) else {
             self.unknown += 1;
             return;
@@ -139,7 +141,7 @@ impl Value {
         self.covered += usize::from((bound(estimate.low)..=bound(estimate.high)).contains(&truth));
     }
 
-    /// The absolute error below which a share `p` lies.
+    /// Quantile `p` of the absolute errors.
     pub(crate) fn error(&self, p: f64) -> Option<f64> {
         let mut errors: Vec<f64> = self.errors.iter().map(|error| error.abs()).collect();
         errors.sort_by(f64::total_cmp);

@@ -1,15 +1,15 @@
-//! A table in Markdown, padded so that it reads as well on a terminal.
+//! Markdown tables, padded for reading on a terminal.
 
 use std::fmt::Write as _;
 
-/// Headings, and rows of as many cells.
+/// Headings, and rows with as many cells.
 pub(crate) struct Table {
     headings: Vec<String>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// An empty table; the first column is text, the others are numbers.
+    /// Creates an empty table; the first column is text, the others are numbers.
     pub(crate) fn new(headings: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { headings: headings.into_iter().map(Into::into).collect(), rows: vec![] }
     }
@@ -17,11 +17,11 @@ impl Table {
     /// Adds a row.
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) {
         let cells: Vec<String> = cells.into_iter().map(Into::into).collect();
-        assert_eq!(cells.len(), self.headings.len(), "a row has a cell under every heading");
+        assert_eq!(cells.len(), self.headings.len(), "a row must have a cell per heading");
         self.rows.push(cells);
     }
 
-    /// The table as text, with an empty line behind it.
+    /// The table as text, followed by an empty line.
     pub(crate) fn text(&self) -> String {
         let width = |column: usize| {
             let cells = self.rows.iter().chain([&self.headings]).map(|row| row[column].chars().count());
@@ -54,12 +54,12 @@ fn line(text: &mut String, cells: &[String], widths: &[usize]) {
     text.push_str("|\n");
 }
 
-/// A number, or a dash.
+/// A number, or a dash for none.
 pub(crate) fn number(value: Option<f64>, digits: usize) -> String {
     value.map_or("–".into(), |x| format!("{x:.digits$}"))
 }
 
-/// A share as per cent with its sign.
+/// A share in per cent with its sign.
 pub(crate) fn signed(value: Option<f64>, digits: usize) -> String {
     value.map_or("–".into(), |x| format!("{:+.digits$}", x * 100.0))
 }

@@ -1,21 +1,21 @@
-//! The tables, in Markdown that a terminal shows as well.
+//! The printed tables, in Markdown that is readable on a terminal.
 
 use std::fmt::Write as _;
 
 use crate::controls::Controls;
-use crate::foretell::{Answer, Cell, Told};
-use crate::score::{Forecast, Foretold, Score, Value};
+use crate::forecast::{Answer, CaptureForecast, Cell};
+use crate::score::{FolderForecast, Forecast, Score, Value};
 use crate::table::{Table, number, signed};
 use crate::truth::{Folder, TruePath};
 
-/// The transfers of a folder on their true paths.
+/// Forecasts for a folder on its true paths.
 pub(crate) fn true_path(folder: &Folder, cells: &[Vec<Cell>], controls: &Controls) -> String {
     let mut table = Table::new([
         "path, control, KB",
         "truth, ms",
-        "foretold, ms",
+        "forecast, ms",
         "error, %",
-        "sent again",
+        "retransmitted",
         "captured",
         "timeouts",
         "start-up ended",
@@ -45,15 +45,15 @@ pub(crate) fn true_path(folder: &Folder, cells: &[Vec<Cell>], controls: &Control
     format!("## {} on the true path\n\n{}{}", folder.name, notes(controls), table.text())
 }
 
-/// Everything of one folder; of each capture and forecast too, unless `brief`.
-pub(crate) fn whole(foretold: &Foretold<'_>, controls: &Controls, brief: bool) -> String {
-    let mut text = format!("## {}\n\n{}", foretold.folder.name, notes(controls));
-    text.push_str(&summary(foretold));
-    text.push_str(&paths(foretold, brief));
-    for (path, told) in foretold.folder.paths.iter().zip(&foretold.told) {
-        text.push_str(&matrices(path, foretold));
+/// All tables of one folder; without single captures and forecasts if `brief`.
+pub(crate) fn whole(forecasts: &FolderForecast<'_>, controls: &Controls, brief: bool) -> String {
+    let mut text = format!("## {}\n\n{}", forecasts.folder.name, notes(controls));
+    text.push_str(&summary(forecasts));
+    text.push_str(&paths(forecasts, brief));
+    for (path, inferred) in forecasts.folder.paths.iter().zip(&forecasts.inferred) {
+        text.push_str(&matrices(path, forecasts));
         if !brief {
-            text.push_str(&in_full(path, told, controls));
+            text.push_str(&in_full(path, inferred, controls));
         }
     }
     text
@@ -67,9 +67,9 @@ fn notes(controls: &Controls) -> String {
     text
 }
 
-/// The figures that the whole is judged by.
-fn summary(foretold: &Foretold<'_>) -> String {
-    let all: Vec<Forecast<'_>> = foretold.forecasts().collect();
+/// Summary of the accuracy.
+fn summary(forecasts: &FolderForecast<'_>) -> String {
+    let all: Vec<Forecast<'_>> = forecasts.forecasts().collect();
     let windowed = |f: &Forecast<'_>| f.cell.control != "bbr";
     let mut table = Table::new([
         "transfers",
@@ -78,8 +78,8 @@ fn summary(foretold: &Foretold<'_>) -> String {
         "p90, %",
         "worst, %",
         "aim, %",
-        "interval holds the truth, %",
-        "its width, %",
+        "interval contains the truth, %",
+        "interval width, %",
     ]);
     let mut add = |name: &str, aim: &str, cells: Score| {
         let percent = |share: Option<f64>, digits| number(share.map(|share| share * 100.0), digits);
@@ -100,7 +100,7 @@ fn summary(foretold: &Foretold<'_>) -> String {
     };
     let group =
         |keep: &dyn Fn(&Forecast<'_>) -> bool| Score::of(all.iter().filter(|f| keep(f)).map(|f| f.cell));
-    let truth = || foretold.on_true_path.iter().flatten();
+    let truth = || forecasts.on_true_path.iter().flatten();
     add(
         "model alone: reno, cubic where it matters",
         "",
@@ -108,12 +108,16 @@ fn summary(foretold: &Foretold<'_>) -> String {
     );
     add("model alone: all", "", Score::of(truth()));
     add(
-        "rate and buffer told: reno, cubic where it matters",
+        "rate and buffer known: reno, cubic where it matters",
         "median 2, worst 10",
-        group(&|f| f.crosses() && f.told_all() && windowed(f) && f.matters),
+        group(&|f| f.crosses() && f.inferred_all() && windowed(f) && f.matters),
     );
-    add("rate and buffer told: all", "p90 3", group(&|f| f.crosses() && f.told_all()));
-    add("rate and buffer told: bbr", "median 5", group(&|f| f.crosses() && f.told_all() && !windowed(f)));
+    add("rate and buffer known: all", "p90 3", group(&|f| f.crosses() && f.inferred_all()));
+    add(
+        "rate and buffer known: bbr",
+        "median 5",
+        group(&|f| f.crosses() && f.inferred_all() && !windowed(f)),
+    );
     add("any capture: reno, cubic where it matters", "", group(&|f| f.crosses() && windowed(f) && f.matters));
     add("any capture: all", "", group(&|f| f.crosses()));
     let mut sizes: Vec<u64> = all.iter().map(|f| f.source.1).collect();
@@ -127,75 +131,77 @@ fn summary(foretold: &Foretold<'_>) -> String {
     table.text()
 }
 
-/// The paths that the captures tell of.
-fn paths(foretold: &Foretold<'_>, brief: bool) -> String {
+/// Accuracy of the inferred paths.
+fn paths(forecasts: &FolderForecast<'_>, brief: bool) -> String {
     let mut table = Table::new([
         "capture",
         "rate, %",
         "RTT, ms",
         "buffer, %",
-        "cannot tell",
+        "unknown",
         "re-run as",
         "ms captured",
         "re-run",
-        "sent again",
+        "retransmitted",
         "re-run",
     ]);
     let (mut rate, mut rtt, mut buffer) = (Value::default(), Value::default(), Value::default());
     let mut refused = vec![];
-    for (path, told) in foretold.folder.paths.iter().zip(&foretold.told) {
+    for (path, inferred) in forecasts.folder.paths.iter().zip(&forecasts.inferred) {
         let (true_rate, true_buffer) = (path.rate_mbit_s * 1e6, path.buffer_packets as f64);
-        for told in told {
-            let name = format!("{} {} {}", path.name, told.control, told.bytes / 1000);
-            let Ok(Answer { path: path_told, connections, .. }) = &told.answer else {
+        for inferred in inferred {
+            let name = format!("{} {} {}", path.name, inferred.control, inferred.bytes / 1000);
+            let Ok(Answer { path: inferred_path, connections, .. }) = &inferred.answer else {
                 refused.extend(
-                    path.transfer(&told.control, told.bytes).and_then(|t| t.capture.as_ref().map(|_| name)),
+                    path.transfer(&inferred.control, inferred.bytes)
+                        .and_then(|t| t.capture.as_ref().map(|_| name)),
                 );
                 continue;
             };
-            let again = &connections[0];
+            let connection = &connections[0];
             let ms = |seconds: Option<f64>| number(seconds.map(|seconds| seconds * 1e3), 1);
-            rate.take(path_told, "rate_bit_s", true_rate, true_rate, 0.02 * true_rate);
-            rtt.take(path_told, "rtt_ms", path.rtt_ms, 1.0, 1.0 + 0.01 * path.rtt_ms);
-            buffer.take(path_told, "buffer_packets", true_buffer, true_buffer, 0.1 * true_buffer);
+            rate.take(inferred_path, "rate_bit_s", true_rate, true_rate, 0.02 * true_rate);
+            rtt.take(inferred_path, "rtt_ms", path.rtt_ms, 1.0, 1.0 + 0.01 * path.rtt_ms);
+            buffer.take(inferred_path, "buffer_packets", true_buffer, true_buffer, 0.1 * true_buffer);
             let last = |value: Option<f64>, truth: f64| value.map(|value| value - truth);
             table.row([
                 name,
-                signed(last(path_told.rate_bit_s.map(|r| r as f64), true_rate).map(|e| e / true_rate), 2),
-                last(path_told.rtt_ms, path.rtt_ms).map_or("–".into(), |e| format!("{e:+.2}")),
+                signed(last(inferred_path.rate_bit_s.map(|r| r as f64), true_rate).map(|e| e / true_rate), 2),
+                last(inferred_path.rtt_ms, path.rtt_ms).map_or("–".into(), |e| format!("{e:+.2}")),
                 signed(
-                    last(path_told.buffer_packets.map(|b| b as f64), true_buffer).map(|e| e / true_buffer),
+                    last(inferred_path.buffer_packets.map(|b| b as f64), true_buffer)
+                        .map(|e| e / true_buffer),
                     0,
                 ),
-                path_told.cannot_tell.join(", "),
-                again.scheme.clone(),
-                ms(again.observed_completion_s),
-                ms(again.rerun_completion_s),
-                again.observed_retransmits.to_string(),
-                again.rerun_retransmits.to_string(),
+                inferred_path.cannot_tell.join(", "),
+                connection.scheme.clone(),
+                ms(connection.observed_completion_s),
+                ms(connection.rerun_completion_s),
+                connection.observed_retransmits.to_string(),
+                connection.rerun_retransmits.to_string(),
             ]);
         }
     }
     let mut sums = Table::new([
         "value",
-        "told",
+        "known",
         "median error",
         "worst",
         "aim",
         "within the aim",
-        "interval holds the truth",
+        "interval contains the truth",
     ]);
     for (name, value, scale, unit, aim) in [
         ("rate", &rate, 100.0, "%", "2 %"),
         ("RTT", &rtt, 1.0, "ms", "1 ms + 1 %"),
         ("buffer", &buffer, 100.0, "%", "10 %"),
     ] {
-        let told = value.errors.len();
+        let inferred = value.errors.len();
         let show =
             |p: f64| value.error(p).map_or("–".into(), |error| format!("{:.2} {unit}", error * scale));
         sums.row([
             name.into(),
-            format!("{told} of {}", told + value.unknown),
+            format!("{inferred} of {}", inferred + value.unknown),
             show(0.5),
             show(1.0),
             aim.into(),
@@ -208,15 +214,15 @@ fn paths(foretold: &Foretold<'_>, brief: bool) -> String {
         text.push_str(&table.text());
     }
     if !refused.is_empty() {
-        let _ = writeln!(text, "Refused, as they hold nothing to look at: {}.\n", refused.join(", "));
+        let _ = writeln!(text, "Refused for lack of data: {}.\n", refused.join(", "));
     }
     text
 }
 
-/// Errors at a glance: by the size foretold, and by the size captured.
-fn matrices(path: &TruePath, foretold: &Foretold<'_>) -> String {
+/// Largest errors by the size that was forecast, and by the size that was captured.
+fn matrices(path: &TruePath, forecasts: &FolderForecast<'_>) -> String {
     let of_path: Vec<Forecast<'_>> =
-        foretold.forecasts().filter(|f| std::ptr::eq(f.path, path) && f.crosses()).collect();
+        forecasts.forecasts().filter(|f| std::ptr::eq(f.path, path) && f.crosses()).collect();
     let mut columns: Vec<(&str, &str)> =
         of_path.iter().map(|f| (f.source.0, f.cell.control.as_str())).collect();
     columns.sort_unstable();
@@ -237,15 +243,17 @@ fn matrices(path: &TruePath, foretold: &Foretold<'_>) -> String {
     let TruePath { name, rate_mbit_s, rtt_ms, buffer_packets, .. } = path;
     let mut text =
         format!("### {name}: {rate_mbit_s} Mbit/s, {rtt_ms} ms, {buffer_packets} packets of buffer\n\n");
-    text.push_str("Worst error in %, by the size foretold, from captures that tell rate and buffer:\n\n");
-    text.push_str(&matrix("KB foretold", &|f, size| f.told_all() && f.cell.bytes == size));
-    text.push_str("Worst error in % over all sizes, by the size captured:\n\n");
+    text.push_str(
+        "Worst error in %, by the size of the forecast, from captures with known rate and buffer:\n\n",
+    );
+    text.push_str(&matrix("KB forecast", &|f, size| f.inferred_all() && f.cell.bytes == size));
+    text.push_str("Worst error in % over all sizes, by the size of the capture:\n\n");
     text.push_str(&matrix("KB captured", &|f, size| f.source.1 == size));
     text
 }
 
-/// Every forecast of a path.
-fn in_full(path: &TruePath, told: &[Told], controls: &Controls) -> String {
+/// Every forecast for a path.
+fn in_full(path: &TruePath, inferred: &[CaptureForecast], controls: &Controls) -> String {
     let sizes = path.sizes();
     let mut text = String::new();
     for (control, label) in controls.labels() {
@@ -258,22 +266,22 @@ fn in_full(path: &TruePath, told: &[Told], controls: &Controls) -> String {
         let mut table = Table::new(std::iter::once("capture".to_owned()).chain(headings));
         let truth = sizes.iter().map(|&size| number(path.transfer(control, size).map(|t| t.truth_ms()), 1));
         table.row(std::iter::once("**truth**".to_owned()).chain(truth));
-        for told in told {
-            let Ok(Answer { cells, .. }) = &told.answer else { continue };
-            let itself = if told.control == control { " (itself)" } else { "" };
-            let name = format!("{} {} KB{itself}", told.control, told.bytes / 1000);
-            let foretold = sizes.iter().map(|&size| {
+        for inferred in inferred {
+            let Ok(Answer { cells, .. }) = &inferred.answer else { continue };
+            let itself = if inferred.control == control { " (itself)" } else { "" };
+            let name = format!("{} {} KB{itself}", inferred.control, inferred.bytes / 1000);
+            let forecasts = sizes.iter().map(|&size| {
                 let cell = cells.iter().find(|cell| cell.control == control && cell.bytes == size);
                 cell.map_or("–".into(), show)
             });
-            table.row(std::iter::once(name).chain(foretold));
+            table.row(std::iter::once(name).chain(forecasts));
         }
         text.push_str(&table.text());
     }
     text
 }
 
-/// `1458 (1455–1462)`.
+/// Formats a forecast as `1458 (1455–1462)`.
 fn show(cell: &Cell) -> String {
     let (Some(median), Some([low, high])) = (cell.median_ms(), cell.interval_ms()) else {
         return "–".into();

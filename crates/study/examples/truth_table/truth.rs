@@ -1,4 +1,4 @@
-//! What really happened: the paths of `truth.csv`, and how long the kernel's transfers took on them.
+//! True values: the paths in `truth.csv`, and the transfer times of the kernel on them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,37 +6,37 @@ use std::path::{Path, PathBuf};
 use firstflight_scenario::parse;
 use firstflight_study::compare::Input;
 
-/// A folder of captures and the truth that lies with them.
+/// A folder of captures with its true values.
 pub(crate) struct Folder {
-    /// Its name, for headings.
+    /// Name, for headings.
     pub(crate) name: String,
-    /// The paths, by name.
+    /// Paths, by name.
     pub(crate) paths: Vec<TruePath>,
 }
 
-/// A path known exactly.
+/// An exactly known path.
 pub(crate) struct TruePath {
-    /// As the files are named after it.
+    /// Name, as in the names of its files.
     pub(crate) name: String,
-    /// Bottleneck rate.
+    /// Bottleneck rate, Mbit/s.
     pub(crate) rate_mbit_s: f64,
-    /// Two-way propagation.
+    /// Two-way propagation delay, ms.
     pub(crate) rtt_ms: f64,
-    /// Packets that can wait.
+    /// Number of packets that can wait.
     pub(crate) buffer_packets: u64,
-    /// The transfers measured on it, by congestion control and size.
+    /// Transfers measured on it, by congestion control and size.
     pub(crate) transfers: Vec<Transfer>,
 }
 
-/// One congestion control at one size.
+/// Measurements of one congestion control at one size.
 pub(crate) struct Transfer {
-    /// As the kernel calls it: `cubic`.
+    /// Kernel's name of the control: `cubic`.
     pub(crate) control: String,
     /// Application bytes.
     pub(crate) bytes: u64,
-    /// Milliseconds of each repeat, ascending.
+    /// Time of each repeat, milliseconds, ascending.
     pub(crate) repeats_ms: Vec<f64>,
-    /// Its capture, where the folder has one.
+    /// Its capture, if the folder has one.
     pub(crate) capture: Option<PathBuf>,
 }
 
@@ -44,7 +44,7 @@ const COLUMNS: &str =
     "path,rate_mbit_s,rtt_ms,buffer_packets,congestion_control,bytes,repeat,connect_ms,transfer_ms";
 
 impl Folder {
-    /// Reads the truth of a folder; it lies in the folder or in the one above.
+    /// Reads the true values of a folder, from the folder or its parent.
     pub(crate) fn read(folder: &Path) -> Result<Self, String> {
         let beside = folder.join("truth.csv");
         let file = if beside.exists() { beside } else { folder.join("../truth.csv") };
@@ -90,7 +90,7 @@ fn paths(text: &str) -> Result<Vec<TruePath>, (usize, String)> {
         });
         let first = &paths[index];
         if (first.rate_mbit_s, first.rtt_ms, first.buffer_packets) != (rate_mbit_s, rtt_ms, buffer_packets) {
-            return Err(at(format!("the path {name} is described otherwise above")));
+            return Err(at(format!("the path {name} has other values on an earlier line")));
         }
         let key = (index, control.to_owned(), number(bytes, "bytes")? as u64);
         transfers.entry(key).or_default().push(number(transfer, "transfer_ms")?);
@@ -103,8 +103,8 @@ fn paths(text: &str) -> Result<Vec<TruePath>, (usize, String)> {
 }
 
 impl TruePath {
-    /// The path as a scenario: beside its bottleneck an emulator has no links, so that the ends take no time. The
-    /// collection's receivers have buffers of 32 MiB, of which they offer half at first and 20 MiB at most.
+    /// The path as a scenario. The emulator has only the bottleneck link, so the ends take no time. The
+    /// receivers have buffers of 32 MiB, of which they offer half at first and 20 MiB at most.
     pub(crate) fn input(&self) -> Input {
         let text = format!(
             "[path]\nrate = \"{} Mbit/s\"\nrtt = \"{} ms\"\nbuffer = \"{} packets\"\naccess_rate = \"100 Gbit/s\"\n\
@@ -115,12 +115,12 @@ impl TruePath {
         Input::Scenario(Box::new(parse(&text, &self.name).expect("truth.csv was read with its units")))
     }
 
-    /// The transfers of one control and size.
+    /// Transfers with one control and size.
     pub(crate) fn transfer(&self, control: &str, bytes: u64) -> Option<&Transfer> {
         self.transfers.iter().find(|transfer| transfer.control == control && transfer.bytes == bytes)
     }
 
-    /// The sizes measured, ascending.
+    /// Measured sizes, ascending.
     pub(crate) fn sizes(&self) -> Vec<u64> {
         let mut sizes: Vec<u64> = self.transfers.iter().map(|transfer| transfer.bytes).collect();
         sizes.sort_unstable();
@@ -130,7 +130,7 @@ impl TruePath {
 }
 
 impl Transfer {
-    /// The median of the repeats.
+    /// Median of the repeats, milliseconds.
     pub(crate) fn truth_ms(&self) -> f64 {
         firstflight_study::stats::quantile(&self.repeats_ms, 0.5)
     }

@@ -1,7 +1,8 @@
-//! Each captured connection run again on the inferred path, so that the user sees how far to trust the rest.
+//! Re-runs of the captured connections on the inferred path, which show how far the other results can be
+//! trusted.
 //!
-//! Packets do not say which congestion control sent them. Each connection is run again under a few common ones, and
-//! the one that resembles it most is shown, by name.
+//! Packets do not contain the name of the sender's congestion control. Each connection is simulated under
+//! several common ones, and the most similar one is shown by name.
 
 use firstflight_scenario::seconds::Seconds;
 use std::collections::BTreeMap;
@@ -18,7 +19,8 @@ use crate::progress::Progress;
 use crate::stats::quantile;
 use firstflight_results::{CapturedTrace, ConnectionResult, Series};
 
-/// What captured senders may have run, the commonest first: of those that fit equally well the first is named.
+/// Schemes that captured senders may have run, the most common first; of equally similar ones the first is
+/// named.
 const CANDIDATES: [&str; 6] = [
     "hystart-linux+cubic",
     "slow-start+reno",
@@ -28,34 +30,37 @@ const CANDIDATES: [&str; 6] = [
     "hystart+++reno",
 ];
 
-/// Connections run again, those of most data first: a capture of thousands is answered in seconds too.
+/// Maximum number of re-runs, for the connections with most data, so that a capture of thousands takes only
+/// seconds.
 const MOST_RERUNS: usize = 32;
 
-/// What packets do not see of two hosts lets even the transfers of one kernel over a path known exactly depart by this
-/// share from a simulator that makes each of its decisions: see `docs/predictions.md`.
+/// Minimum departure. Even over an exactly known path the transfers of a real kernel depart by this share
+/// from a simulator that makes the same decisions, because packets do not show every state of the hosts: see
+/// `docs/predictions.md`.
 const LEAST_DEPARTURE: f64 = 0.005;
-/// A departure that a reader has to know of.
+/// Departure above which a warning is given.
 const LARGE_DEPARTURE: f64 = 0.1;
 
-/// A connection that had nothing to send for this share of its time is no bulk transfer, and its re-run is one.
+/// A connection without data to send for more than this share of its time is no bulk transfer, but its re-run
+/// is one.
 const APPLICATION_LIMITED: f64 = 0.05;
 
-/// Beside a connection that carried at least this share of its data it was not alone.
+/// A concurrent connection with at least this share of its data makes a connection not alone.
 const DISTURBING: f64 = 0.1;
 
-/// The captured connections beside their re-runs.
+/// Captured connections and their re-runs.
 pub(super) struct Captured {
-    /// In the order of the capture.
+    /// Results, in the order of the capture.
     pub(super) connections: Vec<ConnectionResult>,
-    /// In the same order.
+    /// Series, in the same order.
     pub(super) traces: Vec<CapturedTrace>,
-    /// By what share re-runs are off, in the median of those that can tell.
+    /// Relative error of the re-runs: the median of those that are comparable.
     pub(super) departure: f64,
-    /// What a reader must know of them.
+    /// Warnings about the re-runs.
     pub(super) warnings: Vec<String>,
 }
 
-/// Indices of the connections to run again: of those on the path, the ones of most data.
+/// Indices of the connections to re-run: those on the path with most data.
 pub(super) fn reruns(subject: &Subject<'_>) -> Vec<usize> {
     if subject.path_unknown() {
         return vec![];
@@ -75,7 +80,7 @@ pub(super) fn reruns(subject: &Subject<'_>) -> Vec<usize> {
 }
 
 impl Captured {
-    /// Runs the connections `reruns` again.
+    /// Re-runs the connections with the indices `reruns`.
     pub(super) fn of(subject: &Subject<'_>, reruns: &[usize], progress: &dyn Progress) -> Self {
         let candidates: Vec<SchemeSpec> =
             CANDIDATES.iter().filter_map(|label| SchemeSpec::parse(label).ok()).collect();
@@ -87,25 +92,25 @@ impl Captured {
             .map(|connection| {
                 let trace = CapturedTrace {
                     observed: observed(connection),
-                    observed_retransmits_s: resent(connection),
+                    observed_retransmits_s: retransmission_times(connection),
                     ..CapturedTrace::default()
                 };
                 (result(connection), trace)
             })
             .unzip();
-        let again = map(reruns, |&index| {
+        let rerun = map(reruns, |&index| {
             let pair = nearest(subject, &all[index], &candidates);
             progress.advance(1);
             (index, pair)
         });
-        for (index, (result, trace)) in again {
+        for (index, (result, trace)) in rerun {
             (connections[index], traces[index]) = (result, trace);
         }
         let mut warnings = vec![];
         if !reruns.is_empty() && reruns.len() < all.len() {
             let others = all.len() - reruns.len();
             warnings.push(format!(
-                "{others} of {} captured connections are not run again: they took another path, or others carried more",
+                "{others} of {} captured connections are not re-run: they took another path or carried less data",
                 all.len()
             ));
         }
@@ -115,8 +120,8 @@ impl Captured {
         let departure = if departures.is_empty() { 0.0 } else { quantile(&departures, 0.5) };
         if departure > LARGE_DEPARTURE {
             warnings.push(format!(
-                "re-runs of the captured connections are off by {:.0} %, and intervals are widened by as much: other \
-                 traffic, a sender or a queue that is not among those simulated, or a path that changed",
+                "re-runs of the captured connections depart by {:.0} %, and intervals are widened accordingly; possible causes: other \
+                 traffic, a sender or queue that is not simulated, or a path that changed",
                 departure * 100.0
             ));
         }
@@ -124,7 +129,8 @@ impl Captured {
     }
 }
 
-/// By what share a re-run is off at its end, where the connection was one transfer and had the path for itself.
+/// Relative error of a re-run at its end; `None` unless the connection was a single transfer and alone on the
+/// path.
 fn off(subject: &Subject<'_>, index: usize, trace: &CapturedTrace) -> Option<f64> {
     let connections = subject.connections();
     let connection = &connections[index];
@@ -134,7 +140,7 @@ fn off(subject: &Subject<'_>, index: usize, trace: &CapturedTrace) -> Option<f64
     (busy && alone).then(|| departure(&trace.observed, &trace.rerun, 1.0)).flatten()
 }
 
-/// Whether a connection carried data enough beside another to slow it down.
+/// Whether `one` carried enough data concurrently with `other` to slow it down.
 fn disturbs(one: &Connection, other: &Connection) -> bool {
     let span = |connection: &Connection| {
         let seen = &connection.observed;
@@ -146,7 +152,7 @@ fn disturbs(one: &Connection, other: &Connection) -> bool {
     from < end && begin < until && one.observed.bytes as f64 > DISTURBING * other.observed.bytes as f64
 }
 
-/// The re-run that resembles the connection most.
+/// Re-run that is most similar to the connection.
 fn nearest(
     subject: &Subject<'_>,
     connection: &Connection,
@@ -155,32 +161,32 @@ fn nearest(
     let seen = observed(connection);
     let tried = candidates.iter().map(|scheme| {
         let observe = Observe { flow: Some(FlowChoice::First), ..Observe::default() };
-        let Run { mut result, flow, .. } = again(subject, connection, scheme, &observe);
-        let (rerun, flow) = (result.flows.swap_remove(0), flow.expect("a flow was asked for"));
-        let resent = [connection.observed.retransmits, rerun.retransmits];
-        let distance = distance(&seen, &flow.series, resent, connection.observed.packets);
-        (scheme, rerun, flow, distance)
+        let Run { mut result, flow, .. } = rerun(subject, connection, scheme, &observe);
+        let (simulated, flow) = (result.flows.swap_remove(0), flow.expect("the run observes a flow"));
+        let retransmits = [connection.observed.retransmits, simulated.retransmits];
+        let distance = distance(&seen, &flow.series, retransmits, connection.observed.packets);
+        (scheme, simulated, flow, distance)
     });
-    let best = tried.min_by(|(.., a), (.., b)| a.total_cmp(b)).expect("there are candidates");
-    let (scheme, rerun, flow, _) = best;
+    let best = tried.min_by(|(.., a), (.., b)| a.total_cmp(b)).expect("the list of candidates is not empty");
+    let (scheme, simulated, flow, _) = best;
     let result = ConnectionResult {
-        rerun_completion_s: rerun.completion_s,
-        rerun_retransmits: rerun.retransmits,
+        rerun_completion_s: simulated.completion_s,
+        rerun_retransmits: simulated.retransmits,
         scheme: scheme.label(),
-        rerun_startup_exit: rerun.startup_exit,
+        rerun_startup_exit: simulated.startup_exit,
         ..result(connection)
     };
     let trace = CapturedTrace {
         observed: seen,
-        observed_retransmits_s: resent(connection),
+        observed_retransmits_s: retransmission_times(connection),
         rerun: flow.series,
         rerun_retransmits_s: flow.retransmits_s,
     };
     (result, trace)
 }
 
-/// The connection on the inferred path: as many bytes, all written at once.
-pub(super) fn again(
+/// Runs a bulk transfer of the same size as the connection on the inferred path.
+pub(super) fn rerun(
     subject: &Subject<'_>,
     connection: &Connection,
     scheme: &SchemeSpec,
@@ -190,7 +196,7 @@ pub(super) fn again(
     let flow = &mut scenario.flows[0];
     flow.scheme = scheme.clone();
     flow.size = Some(Dist::Fixed(connection.observed.bytes.max(1)));
-    // What was asked for is what is run: a transfer without the background of the path.
+    // The transfer alone, without the background traffic of the path.
     scenario.flows.truncate(1);
     let run = subject.host().run(&scenario, scenario.seed, observe);
     run.expect("common schemes run on any inferred path")
@@ -211,7 +217,7 @@ fn result(connection: &Connection) -> ConnectionResult {
     }
 }
 
-/// What the connection did in its start-up.
+/// Summary of the connection's start-up.
 fn startup_sentence(connection: &Connection) -> String {
     let seen = &connection.observed;
     let first = format!("sent {} packets before the first acknowledgement", seen.first_flight_packets);
@@ -230,18 +236,18 @@ fn startup_sentence(connection: &Connection) -> String {
     )
 }
 
-/// When packets were sent again, counted from the first data packet.
-fn resent(connection: &Connection) -> Vec<f64> {
+/// Times of retransmissions, seconds since the first data packet.
+fn retransmission_times(connection: &Connection) -> Vec<f64> {
     let begin = connection.observed.first_data.as_secs_f64();
     connection.observed.series.retransmissions.iter().map(|at| at - begin).collect()
 }
 
-/// What the capture shows over time, counted from the first data packet.
+/// Observed series, with times counted from the first data packet.
 fn observed(connection: &Connection) -> Series {
     let seen = &connection.observed;
     let begin = seen.first_data.as_secs_f64();
     let packet = f64::from(seen.mss.max(1));
-    // Both curves are steps: each point of one is joined by the last of the other.
+    // Both curves are steps: each point of one gets the last value of the other.
     let mut points: Vec<(f64, Option<f64>, Option<f64>)> = vec![];
     points.extend(seen.series.flight.iter().map(|&(t, bytes)| (t, Some(bytes / packet), None)));
     points.extend(seen.series.delivered.iter().map(|&(t, bytes)| (t, None, Some(bytes))));

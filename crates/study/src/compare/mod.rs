@@ -1,17 +1,16 @@
-//! The main job: which way of starting connections would have finished transfers soonest on a path, and at what
-//! cost in loss.
+//! Comparison of schemes: completion times of transfers on a path, and the losses that they cause.
 //!
-//! Every scheme meets the same replications: the same draws of what is random or not known of the path. What the
-//! schemes differ in is then their doing, and the difference is told pair by pair.
+//! Every scheme runs the same replications, with the same draws of everything random or unknown about the
+//! path. Differences between schemes are thus caused by the schemes, and are reported pair by pair.
 
 mod captured;
 mod defaults;
+mod inferred;
 mod input;
 mod path;
 mod recording;
 mod resemblance;
 mod summary;
-mod told;
 mod uncertain;
 
 use firstflight_scenario::{Error, Places, Problem, Profile, SchemeSpec};
@@ -31,24 +30,24 @@ pub use defaults::{
 pub use input::{Input, Known, is_capture};
 pub use recording::recordings;
 
-/// What is compared on what.
+/// A comparison to run.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The path, or where it is known from.
+    /// Path, or its source.
     pub input: Input,
-    /// The schemes, in the order in which they are asked for.
+    /// Schemes, in the order of the request.
     pub schemes: Vec<SchemeSpec>,
     /// Transfer sizes, bytes.
     pub sizes: Vec<u64>,
-    /// The stack that runs the schemes.
+    /// Stack that runs the schemes.
     pub profile: Profile,
-    /// Replications of each scheme at each size, where anything is random or not known; at least one.
+    /// Replications per scheme and size if anything is random or unknown; at least one.
     pub runs: u32,
-    /// Names every random stream.
+    /// Seed of all random streams.
     pub seed: u64,
-    /// The command line, for provenance.
+    /// Command line, for provenance.
     pub command: String,
-    /// The source the program was built from, for provenance.
+    /// Source revision of the program, for provenance.
     pub revision: String,
 }
 
@@ -105,7 +104,7 @@ fn tasks<'a>(request: &'a Request, subject: &Subject<'_>) -> Vec<Task<'a>> {
     tasks
 }
 
-/// What came out of a task.
+/// Result of a task.
 struct Run {
     sample: Sample,
     others_drops: u64,
@@ -164,14 +163,14 @@ fn report(
     CompareReport { comparison, samples: samples.collect(), traces, captured: captured.traces }
 }
 
-/// The replication nearest the median, over time.
+/// Time series of the replication nearest the median.
 fn trace(cell: (&[Task<'_>], &[Run]), subject: &Subject<'_>) -> Trace {
     let (tasks, runs) = cell;
     let nearest = summary::nearest_to_median(runs);
     let task = &tasks[nearest];
     let observe = Observe { flow: Some(FlowChoice::First), ..Observe::default() };
     let HostRun { result, flow, .. } = subject.run(task.scheme, task.size, task.replication, &observe);
-    let flow = flow.expect("a flow was asked for");
+    let flow = flow.expect("the run observes a flow");
     Trace {
         scheme: task.scheme.label(),
         size_bytes: task.size,
@@ -204,7 +203,7 @@ fn provenance(request: &Request, subject: &Subject<'_>, replications: usize) -> 
     }
 }
 
-/// The error of a refusal: at its place in the file, or for a scheme, at the scheme's label.
+/// Converts a refusal of the host to an error, at its place in the file or at the scheme's label.
 fn refused(refusal: Refusal, places: Option<&Places>, scheme: &SchemeSpec) -> Error {
     match places {
         Some(places) if !refusal.key.ends_with(".startup") => places.refuse(&refusal.key, refusal.why),

@@ -1,8 +1,8 @@
-//! The path that schemes are compared on: given, known by name, in a scenario, or inferred from a capture.
+//! Subject of a comparison: a path that is given, a preset, in a scenario, or inferred from a capture.
 
 use firstflight_scenario::seconds::Seconds;
 
-use firstflight_capture::{Connection, PathEstimate as Told, infer};
+use firstflight_capture::{Connection, PathEstimate as InferredPath, infer};
 use firstflight_contract::{Nanos, Rate};
 use firstflight_scenario::build::{Builder, Flow, Packet, Path};
 use firstflight_scenario::quantity::Amount;
@@ -10,25 +10,25 @@ use firstflight_scenario::{
     Dist, Error, Limit, Loaded, Network, Places, Problem, Profile, Receiver, Scenario, SchemeSpec,
 };
 
-use super::told::{overrule, told_path};
+use super::inferred::{inferred_path, overrule};
 use super::uncertain::{Replication, Unknowns};
 use super::{Input, Known, Request, refused};
 use crate::host::{Host, Observe, Run};
 use firstflight_results::PathResult;
 
-/// The ends of a captured path have links so fast that packets take no time there: the round trip that was inferred
-/// holds whatever time they did take.
+/// Rate of the access links of an inferred path: so fast that packets take no time there, because the inferred round
+/// trip already includes that time.
 const ENDS: &str = "100 Gbit/s";
 
-/// The receive window counts where it held the captured connections back for this share of their time; elsewhere it
-/// may have been on its way up.
+/// The captured receive window is used if it limited the connections for this share of their time; otherwise it may
+/// still have been growing.
 const WINDOW_LIMITED: f64 = 0.1;
 
-/// A Linux receiver whose buffer is large from the start offers half of it as a window (`TCP_DEFAULT_SCALING_RATIO`),
-/// and up to five eighths when it has seen that full packets take up no more room than that.
+/// Initial share of the largest window. A Linux receiver with a large buffer first offers half of it
+/// (`TCP_DEFAULT_SCALING_RATIO`), and later up to five eighths, when full packets have proved to fit.
 const FIRST_WINDOW: f64 = 0.8;
 
-/// What schemes are compared on: a scenario whose first flow is the transfer, and what is not known of it.
+/// Subject of a comparison: a scenario whose first flow is the transfer, and the unknowns of its path.
 pub(super) struct Subject<'a> {
     host: &'a dyn Host,
     scenario: Scenario,
@@ -38,7 +38,7 @@ pub(super) struct Subject<'a> {
     unknowns: Unknowns,
     connections: &'a [Connection],
     warnings: Vec<String>,
-    /// The path is not known well enough to simulate anything.
+    /// Whether too little is known of the path to simulate it.
     unknown: bool,
 }
 
@@ -49,9 +49,9 @@ impl<'a> Subject<'a> {
             Input::Preset(preset) => Self::loaded(host, preset.load(), preset.name, request),
             Input::Scenario(loaded) => Self::loaded(host, (**loaded).clone(), "scenario", request),
             Input::Capture { file, capture, known } => {
-                let told = infer(&capture.connections);
-                let mut subject = Self::inferred(host, &told, &file.name, known, request)?;
-                subject.settle_window(&told, &capture.connections);
+                let inferred = infer(&capture.connections);
+                let mut subject = Self::inferred(host, &inferred, &file.name, known, request)?;
+                subject.settle_window(&inferred, &capture.connections);
                 subject.warnings.splice(0..0, capture.warnings.clone());
                 subject.connections = &capture.connections;
                 Ok(subject)
@@ -95,20 +95,20 @@ impl<'a> Subject<'a> {
 
     fn inferred(
         host: &'a dyn Host,
-        told: &Told,
+        inferred: &InferredPath,
         file: &str,
         known: &Known,
         request: &Request,
     ) -> Result<Self, Error> {
-        let mut path = told_path(told, file);
+        let mut path = inferred_path(inferred, file);
         overrule(&mut path, known);
         let header = request.profile.stack().header;
         let mss = path.mss_bytes.map_or(1500 - header, |mss| mss as u32).clamp(64, 65_000);
         let packet = mss + header;
-        // A full packet must take as long as it did, whatever its headers here are.
-        let captured = told.packet.known().map_or(f64::from(packet), |packet| packet.value);
+        // The simulated full packet must take as long as the captured one, whatever its headers.
+        let captured = inferred.packet.known().map_or(f64::from(packet), |packet| packet.value);
         let longer = f64::from(packet) / captured.max(1.0);
-        let unknowns = Unknowns::of(told, &path, longer);
+        let unknowns = Unknowns::of(inferred, &path, longer);
         let unknown = !unknowns.complete(&path);
         let rate = path.rate_bit_s.map_or(10e6, |rate| rate as f64 * longer);
         let rate = Rate(rate.round().max(1.0) as u64);
@@ -121,28 +121,28 @@ impl<'a> Subject<'a> {
         if let Network::Dumbbell(path) = &mut subject.scenario.network {
             unknowns.centre(path, packet);
         }
-        subject.settle_ends(told, mss);
-        let mut warnings = told.notes.clone();
+        subject.settle_ends(inferred, mss);
+        let mut warnings = inferred.notes.clone();
         warnings.extend(open_questions(&path, unknown));
         Ok(Self { path, unknowns, warnings, unknown, title: file.into(), ..subject })
     }
 
-    /// The transfer's two ends behave as the captured ones did.
-    fn settle_ends(&mut self, told: &Told, mss: u32) {
+    /// Gives the transfer the initial window and the ACK policy of the captured connections.
+    fn settle_ends(&mut self, inferred: &InferredPath, mss: u32) {
         let flow = &mut self.scenario.flows[0];
-        if let Some(window) = told.initial_window.known() {
+        if let Some(window) = inferred.initial_window.known() {
             flow.initial_window = (window.value.round().max(1.0) as u64) * u64::from(mss);
         }
-        if let Some(receiver) = told.receiver.known() {
+        if let Some(receiver) = inferred.receiver.known() {
             let word = receiver.label();
             flow.receiver = Receiver::ALL.iter().copied().find(|r| r.word() == word).unwrap_or(flow.receiver);
         }
     }
 
-    /// The receive window of the captured connections, where it was what held them back, or was larger than the stack's
-    /// own.
-    fn settle_window(&mut self, told: &Told, connections: &[Connection]) {
-        let Some(largest) = told.receive_window.known() else { return };
+    /// Gives the transfer the receive window of the captured connections, if that limited them or is larger than the
+    /// stack's own.
+    fn settle_window(&mut self, inferred: &InferredPath, connections: &[Connection]) {
+        let Some(largest) = inferred.receive_window.known() else { return };
         let limited = |connection: &Connection| {
             let seen = &connection.observed;
             let end = seen.completion.unwrap_or(Nanos::ZERO);
@@ -158,12 +158,12 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// The host that is asked.
+    /// Host that runs the simulations.
     pub(super) fn host(&self) -> &dyn Host {
         self.host
     }
 
-    /// Whether the stack and the host can run a scheme here.
+    /// Checks that the stack and the host can run a scheme on this path.
     pub(super) fn admits(&self, scheme: &SchemeSpec) -> Result<(), Error> {
         let mut scenario = self.scenario.clone();
         scenario.flows[0].scheme = scheme.clone();
@@ -185,21 +185,21 @@ impl<'a> Subject<'a> {
         scenario.flows[0].scheme = scheme.clone();
         scenario.flows[0].size = Some(Dist::Fixed(size));
         let run = self.host.run(&scenario, replication.own_seed(), observe);
-        run.expect("every scheme was checked before")
+        run.expect("every scheme has been checked")
     }
 
-    /// The scenario at its central values, for the re-runs of captured connections.
+    /// Scenario with the central values of all unknowns, for the re-runs of captured connections.
     pub(super) fn central(&self) -> &Scenario {
         &self.scenario
     }
 
-    /// The replications; a single one where nothing is random.
+    /// Replications; a single one if nothing is random.
     pub(super) fn replications(&self, request: &Request) -> Vec<Replication> {
         let of = if self.is_random() { request.runs.max(1) } else { 1 };
         (0..of).map(|index| Replication { index, of, seed: request.seed }).collect()
     }
 
-    /// Whether replications can differ at all.
+    /// Whether replications can differ.
     fn is_random(&self) -> bool {
         let random_path = match &self.scenario.network {
             Network::Dumbbell(path) => random_link(&path.queue, path.loss),
@@ -240,7 +240,7 @@ impl<'a> Subject<'a> {
         self.path.clone()
     }
 
-    /// What is not known of the path.
+    /// Unknowns of the path.
     pub(super) fn unknowns(&self) -> &Unknowns {
         &self.unknowns
     }
@@ -257,8 +257,8 @@ impl<'a> Subject<'a> {
         let mut warnings = self.warnings.clone();
         if replications == 1 && !self.unknown {
             warnings.push(
-                "nothing on this path is random, so that one run of each scheme tells all and the intervals have no \
-                 width; real paths vary"
+                "nothing on this path is random, so one run of each scheme is enough and the intervals have no width; \
+                 real paths vary"
                     .into(),
             );
         }
@@ -273,19 +273,19 @@ fn missing(key: &str) -> Error {
         .expecting("rate, rtt and buffer of the path; or a capture, a scenario or a preset")
 }
 
-/// What a reader must know of values that the capture does not tell.
+/// Warnings about values that could not be inferred.
 fn open_questions(path: &PathResult, unknown: bool) -> Vec<String> {
-    let untold =
+    let unknown_fields =
         ["rate_bit_s", "rtt_ms"].into_iter().filter(|name| path.cannot_tell.iter().any(|f| f == name));
-    untold
+    unknown_fields
         .map(|name| {
             let option = if name == "rtt_ms" { "--rtt" } else { "--rate" };
             let so = if unknown {
-                "so that no scheme can be simulated on its path"
+                "so no scheme can be simulated on its path"
             } else {
-                "so that results extend over all that it may be"
+                "so results cover its whole possible range"
             };
-            format!("{name} cannot be told from this capture, {so}; give it with {option}")
+            format!("{name} cannot be inferred from this capture, {so}; give it with {option}")
         })
         .collect()
 }

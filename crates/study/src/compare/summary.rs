@@ -1,4 +1,4 @@
-//! Replications into rows: medians, intervals, ranks, differences.
+//! Summary of replications as rows: medians, intervals, ranks, differences.
 
 use firstflight_contract::Exit;
 
@@ -7,13 +7,13 @@ use super::{Run, Task};
 use crate::stats;
 use firstflight_results::{Mean, SchemeResult, TypicalExit};
 
-/// How the intervals are computed, for provenance.
+/// Description of the intervals, for provenance.
 pub(super) const INTERVAL_METHOD: &str = "medians and percentiles: binomial intervals of order statistics; means and \
-    paired differences: Student's t; on a path inferred from a capture, the interval of the median is the one in which \
-    95 % of further transfers should end, taken from replications that draw anew what is not known of the path, and \
-    widened by how far the re-runs of the captured connections are off";
+    paired differences: Student's t; on a path inferred from a capture, the interval of the median should contain 95 % \
+    of further transfers: it comes from replications that draw the unknown values of the path anew, and is widened by \
+    the departure of the re-runs of the captured connections";
 
-/// One row per cell, by size and rank, and for each row the index of its cell.
+/// One row per cell, ordered by size and rank, and the index of the cell of each row.
 pub(super) fn results(
     cells: &[(&[Task<'_>], &[Run])],
     baseline: Option<&str>,
@@ -70,15 +70,15 @@ fn paired(these: &[Run], baseline: &[Run]) -> Option<firstflight_results::Paired
     stats::paired(&a, &b)
 }
 
-/// The interval in which 95 % of further transfers end: between the order statistics that leave one in forty out on
-/// either side (S. Wilks, "Determination of Sample Sizes for Setting Tolerance Limits", 1941). Fewer than 39 values
-/// cannot leave any out.
+/// Interval that contains 95 % of further transfers: between the order statistics that exclude one in forty
+/// on either side (S. Wilks, "Determination of Sample Sizes for Setting Tolerance Limits", 1941). Fewer than
+/// 39 values cannot exclude any.
 fn prediction95(sorted: &[f64]) -> [f64; 2] {
     let outside = ((sorted.len() + 1) as f64 * 0.025).floor().max(1.0) as usize;
     [sorted[outside - 1], sorted[sorted.len() - outside]]
 }
 
-/// An interval whose ends may themselves be off by a share.
+/// Widens an interval whose ends may be wrong by `share`.
 fn widened([low, high]: [f64; 2], share: f64) -> [f64; 2] {
     [low / (1.0 + share), high * (1.0 + share)]
 }
@@ -94,7 +94,7 @@ fn row((tasks, runs): (&[Task<'_>], &[Run])) -> SchemeResult {
     let of = |value: &dyn Fn(&Run) -> f64| stats::mean_ci95(&runs.iter().map(value).collect::<Vec<_>>());
     let times = finished(runs);
     let (drops, drops_ci95) = of(&|run| run.sample.drops as f64);
-    // A normal law about a mean near zero knows no bound; a count does.
+    // The normal approximation for a small mean may extend below zero; a count cannot.
     let drops_ci95 = drops_ci95.map(|[low, high]| [low.max(0.0), high]);
     SchemeResult {
         scheme: tasks[0].scheme.label(),
@@ -114,7 +114,7 @@ fn row((tasks, runs): (&[Task<'_>], &[Run])) -> SchemeResult {
     }
 }
 
-/// How start-up typically ended; `None` if it outlasted the transfer in more than half the replications.
+/// Typical end of start-up; `None` if start-up outlasted the transfer in more than half the replications.
 fn typical_exit(runs: &[Run]) -> Option<TypicalExit> {
     let exits: Vec<_> = runs.iter().filter_map(|run| run.sample.startup_exit).collect();
     if 2 * exits.len() < runs.len() || exits.is_empty() {
@@ -139,7 +139,7 @@ fn typical_exit(runs: &[Run]) -> Option<TypicalExit> {
     })
 }
 
-/// The replication whose completion is nearest the median; the first, where none finished.
+/// Index of the replication whose completion is nearest the median; 0 if none finished.
 pub(super) fn nearest_to_median(runs: &[Run]) -> usize {
     let times: Vec<f64> = runs.iter().filter_map(|run| run.sample.completion_s).collect();
     let Some(completion) = stats::completion(&times) else { return 0 };
@@ -153,8 +153,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thirty_nine_values_are_the_fewest_whose_ends_hold_95_percent_of_what_follows() {
-        // A further value falls below the least of 39, or above the greatest, with a chance of 1 in 40 each.
+    fn at_least_39_values_are_needed_for_a_95_percent_prediction_interval() {
+        // A further value falls below the smallest of 39, or above the largest, with a probability of 1 in 40
+        // each.
         let sorted: Vec<f64> = (1..=79).map(f64::from).collect();
         assert_eq!(prediction95(&sorted[..39]), [1.0, 39.0]);
         assert_eq!(prediction95(&sorted), [2.0, 78.0]);

@@ -1,7 +1,7 @@
-//! What a capture leaves open of its path: values that it tells with an interval, or only within bounds. Every
-//! replication draws them anew, so that the results are as wide as what is not known makes them.
+//! Unknowns of an inferred path: values with an interval, or only with bounds. Every replication draws them
+//! anew, so that the spread of the results reflects the unknowns.
 
-use firstflight_capture::{Estimate, Inferred, PathEstimate as Told};
+use firstflight_capture::{Estimate, Inferred, PathEstimate as InferredPath};
 use firstflight_contract::{Nanos, Rate};
 use firstflight_net::random::Stream;
 use firstflight_scenario::{Limit, Path};
@@ -9,27 +9,27 @@ use statrs::distribution::{ContinuousCDF, Normal};
 
 use firstflight_results::PathResult;
 
-/// A buffer of which nothing is known lies between these shares of the bandwidth-delay product; one that holds more
-/// than the upper of them is not known to hold less than so many times as much.
+/// Range of a buffer of unknown size, as shares of the bandwidth-delay product; if the lower bound exceeds
+/// this range, up to this multiple of the lower bound.
 const BUFFER_BDP: [f64; 2] = [0.1, 4.0];
 
-/// A rate of which only a lower bound is known may be up to that of a fast server's link, bit/s.
+/// Upper limit of a rate with only a lower bound, bit/s: the link of a fast server.
 const FASTEST: f64 = 10e9;
 
-/// A round trip of which only an upper bound is known is that bound less a standing queue of up to nine tenths.
+/// A round trip with only an upper bound may include a standing queue of up to nine tenths of the bound.
 const SHORTEST_SHARE: f64 = 0.1;
 
-/// The least chance of a packet to be lost on the wire: IEEE 802.3 aims at a bit error in 10^12, which damages a packet
-/// of 1500 bytes in 10^8.
+/// Minimum probability of a packet loss on the wire: IEEE 802.3 aims at one bit error in 10^12, which damages
+/// one packet of 1500 bytes in 10^8.
 const LEAST_LOSS: f64 = 1.2e-8;
 
 /// Half of a 95 % interval, in standard deviations.
 const Z: f64 = 1.96;
 
-/// An interval narrower than this share of its value changes nothing that a reader would see.
+/// An interval narrower than this share of its value has no visible effect.
 const NARROW: f64 = 0.02;
 
-/// The values of one path that are not known exactly.
+/// Values of a path that are not known exactly.
 #[derive(Default)]
 pub(super) struct Unknowns {
     rate: Option<Law>,
@@ -38,27 +38,27 @@ pub(super) struct Unknowns {
     buffer: Option<Room>,
 }
 
-/// How likely which values are.
+/// Probability distribution of a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Law {
-    /// The two halves of a normal law, each as wide as its side of a 95 % interval.
+    /// Two halves of a normal distribution, each as wide as its side of a 95 % interval.
     Around { value: f64, low: f64, high: f64 },
-    /// Anything between two bounds, each order of magnitude as likely as the next.
+    /// Log-uniform between two bounds.
     Between { low: f64, high: f64 },
-    /// The chance of something that never happened in so many trials: each order of magnitude from [`LEAST_LOSS`] on
-    /// is as likely as the next, but for what would have been seen.
+    /// Probability of an event that did not occur in this number of trials: log-uniform from [`LEAST_LOSS`],
+    /// weighted by the likelihood of not observing it.
     Unseen { trials: f64 },
 }
 
-/// What is known of a buffer, in packets.
+/// Knowledge of a buffer, in packets.
 #[derive(Clone, Copy)]
 enum Room {
-    Told(Law),
-    /// It holds at least so many, and at most so many.
+    Estimated(Law),
+    /// Lower bound, and upper bound if known.
     Bounds(f64, Option<f64>),
 }
 
-/// Which of the replications a draw is for.
+/// Replication for which values are drawn.
 #[derive(Clone, Copy)]
 pub(super) struct Replication {
     pub(super) index: u32,
@@ -68,37 +68,37 @@ pub(super) struct Replication {
 }
 
 impl Unknowns {
-    /// What `told` leaves open of the values in `path` that are not given beside it; packets are `longer` times those
-    /// captured, and rates with them.
-    pub(super) fn of(told: &Told, path: &PathResult, longer: f64) -> Self {
+    /// Unknowns that `inferred` leaves in those values of `path` that the user has not given. Packets are
+    /// `longer` times the captured ones, and rates accordingly.
+    pub(super) fn of(inferred: &InferredPath, path: &PathResult, longer: f64) -> Self {
         let open = |field: &str| path.estimates.iter().any(|estimate| estimate.field == field);
         let law = |field: &str, estimate, scale, unknown: fn(Option<f64>, Option<f64>) -> Option<Law>| {
             open(field).then(|| law(estimate, scale, unknown)).flatten()
         };
-        let rate = law("rate_bit_s", &told.rate, longer, |low, _| Some(between(low?, FASTEST)));
-        let rtt = law("rtt_ms", &told.rtt, 1e3, |_, high| Some(between(SHORTEST_SHARE * high?, high?)));
-        let loss = law("loss", &told.loss, 1.0, |low, high| Some(between(low?.max(LEAST_LOSS), high?)));
-        let buffer = open("buffer_packets").then(|| match &told.buffer {
-            Inferred::Known(estimate) => around(estimate, 1.0).map(Room::Told),
+        let rate = law("rate_bit_s", &inferred.rate, longer, |low, _| Some(between(low?, FASTEST)));
+        let rtt = law("rtt_ms", &inferred.rtt, 1e3, |_, high| Some(between(SHORTEST_SHARE * high?, high?)));
+        let loss = law("loss", &inferred.loss, 1.0, |low, high| Some(between(low?.max(LEAST_LOSS), high?)));
+        let buffer = open("buffer_packets").then(|| match &inferred.buffer {
+            Inferred::Known(estimate) => around(estimate, 1.0).map(Room::Estimated),
             Inferred::Unknown(unknown) => Some(Room::Bounds(unknown.low.unwrap_or(0.0), unknown.high)),
         });
         Self { rate, rtt, loss, buffer: buffer.flatten() }
     }
 
-    /// Whether there are none.
+    /// Whether there are no unknowns.
     pub(super) fn none(&self) -> bool {
         self.rate.is_none() && self.rtt.is_none() && self.loss.is_none() && self.buffer.is_none()
     }
 
-    /// Whether a path can be drawn: rate and round trip are told or bounded.
+    /// Whether a path can be drawn: rate and round trip are at least bounded.
     pub(super) fn complete(&self, path: &PathResult) -> bool {
         (path.rate_bit_s.is_some() || self.rate.is_some()) && (path.rtt_ms.is_some() || self.rtt.is_some())
     }
 
-    /// Field names of those that are open so far that a reader would notice.
+    /// Names of the fields whose uncertainty is noticeable.
     pub(super) fn noticeable(&self) -> Vec<String> {
         let buffer = match self.buffer {
-            Some(Room::Told(law)) => law.noticeable(),
+            Some(Room::Estimated(law)) => law.noticeable(),
             Some(Room::Bounds(..)) => true,
             None => false,
         };
@@ -115,15 +115,15 @@ impl Unknowns {
         .collect()
     }
 
-    /// Puts the values in the middle of what is possible into a path. What is told has its value there already.
+    /// Sets values with only bounds to the middle of their distribution. Estimated values are already set.
     pub(super) fn centre(&self, path: &mut Path, packet: u32) {
         let open = |law: Option<Law>| law.filter(|law| matches!(law, Law::Between { .. }));
         let buffer = self.buffer.filter(|room| matches!(room, Room::Bounds(..)));
-        // Of a loss that was never seen the middle is none.
+        // The most likely loss of an event never observed is none.
         Self { rate: open(self.rate), rtt: open(self.rtt), loss: None, buffer }.put(path, packet, |_| 0.5);
     }
 
-    /// Puts the values of one replication into a path whose full packets have `packet` bytes.
+    /// Sets the values of one replication on a path whose full packets have `packet` bytes.
     pub(super) fn draw(&self, path: &mut Path, packet: u32, replication: Replication) {
         self.put(path, packet, |field| replication.share(field));
     }
@@ -147,10 +147,10 @@ impl Unknowns {
 }
 
 impl Room {
-    /// How likely which buffers are on a path of this bandwidth-delay product.
+    /// Distribution of the buffer on a path with this bandwidth-delay product.
     fn law(self, bdp: f64) -> Law {
         match self {
-            Self::Told(law) => law,
+            Self::Estimated(law) => law,
             Self::Bounds(least, most) => {
                 let low = least.max(BUFFER_BDP[0] * bdp).max(1.0);
                 between(low, most.unwrap_or((BUFFER_BDP[1] * bdp).max(BUFFER_BDP[1] * least)))
@@ -160,7 +160,7 @@ impl Room {
 }
 
 impl Law {
-    /// The value below which lies a share of the probability.
+    /// Quantile of the distribution.
     fn at(self, share: f64) -> f64 {
         match self {
             Self::Between { low, high } => low * libm::pow(high / low, share),
@@ -181,11 +181,11 @@ impl Law {
     }
 }
 
-/// The chance below which lies a `share` of the probability, after no success in so many trials: the prior 1/p from
-/// [`LEAST_LOSS`] on, times e^(-trials p) for having seen none, summed over small steps of the logarithm.
+/// Quantile `share` of the probability of an event after no success in this number of trials: the prior 1/p
+/// from [`LEAST_LOSS`], times the likelihood e^(-trials p), summed over small steps of the logarithm.
 fn unseen(trials: f64, share: f64) -> f64 {
     const STEPS: u32 = 1000;
-    // Beyond ten times one in so many trials lies e^-10 of what lies below.
+    // Beyond 10 / trials the likelihood is below e^-10.
     let span = (10.0 / (trials * LEAST_LOSS)).max(1.0);
     let chance = |step: u32| LEAST_LOSS * libm::pow(span, f64::from(step) / f64::from(STEPS));
     let weight = |step: u32| libm::exp(-trials * chance(step));
@@ -198,14 +198,14 @@ fn unseen(trials: f64, share: f64) -> f64 {
 }
 
 impl Replication {
-    /// Names the random streams of the run.
+    /// Seed of the run.
     pub(super) fn own_seed(self) -> u64 {
         self.seed.wrapping_add(self.index.into())
     }
 
-    /// A share of the probability of one value. The shares of all replications are spread evenly and paired at random
-    /// with those of the other values (Latin hypercube: McKay, Beckman and Conover, Technometrics 21(2), 1979): thirty
-    /// replications then hold the rare ends of each value as often as they should.
+    /// Quantile at which one value is drawn. The quantiles of all replications are spread evenly and paired
+    /// at random with those of the other values (Latin hypercube: McKay, Beckman and Conover, Technometrics
+    /// 21(2), 1979), so that thirty replications contain the rare ends of each value in the right proportion.
     fn share(self, field: &str) -> f64 {
         let mut stream = Stream::named(self.seed, field);
         let mut places: Vec<u32> = (0..self.of).collect();
@@ -218,15 +218,15 @@ impl Replication {
     }
 }
 
-/// What an estimate leaves open.
+/// Distribution that an estimate implies.
 fn law(
     estimate: &Inferred<Estimate>,
     scale: f64,
     unknown: fn(Option<f64>, Option<f64>) -> Option<Law>,
 ) -> Option<Law> {
     match estimate {
-        // Never seen, and perhaps only too rare for a capture of this length, which the upper end by Wilson tells:
-        // 1.96^2 / (trials + 1.96^2).
+        // Never observed, perhaps only too rare for a capture of this length. Wilson's upper end gives the
+        // number of trials: 1.96^2 / (trials + 1.96^2).
         Inferred::Known(known) if known.value == 0.0 && known.high > 0.0 => {
             Some(Law::Unseen { trials: Z * Z / known.high - Z * Z })
         }
@@ -251,10 +251,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_loss_never_seen_among_691_packets_is_most_likely_far_rarer() {
-        // Wilson's upper end for none of 691. The law's tail beyond p is E1(691 p) / E1(691 * 1.2e-8), and by Abramowitz
-        // and Stegun E1(x) = -0.5772 - ln x near zero: E1(8.29e-6) = 11.123. Half of that is E1(2.16e-3); 0.278, one
-        // fortieth, is E1(0.863), between the table's E1(0.86) = 0.2790 and E1(0.87) = 0.2742.
+    fn a_loss_not_observed_in_691_packets_is_probably_much_rarer() {
+        // Wilson's upper end for none of 691. The tail of the distribution beyond p is E1(691 p) / E1(691 *
+        // 1.2e-8); by Abramowitz and Stegun E1(x) = -0.5772 - ln x near zero: E1(8.29e-6) = 11.123. Half of
+        // that is E1(2.16e-3); 0.278, one fortieth, is E1(0.863), between the table's E1(0.86) = 0.2790 and
+        // E1(0.87) = 0.2742.
         let high = Z * Z / (691.0 + Z * Z);
         let none = Inferred::Known(Estimate { value: 0.0, low: 0.0, high, how: String::new() });
         let law = law(&none, 1.0, |_, _| None).expect("not known exactly");
@@ -264,14 +265,14 @@ mod tests {
     }
 
     #[test]
-    fn a_value_with_an_interval_lies_at_its_centre_in_the_median_and_at_its_ends_with_2_5_percent() {
+    fn an_estimated_value_has_its_centre_as_median_and_its_interval_ends_as_2_5_percent_quantiles() {
         let rate = Law::Around { value: 20.0, low: 19.0, high: 23.0 };
         assert!((rate.at(0.5) - 20.0).abs() < 1e-6);
         assert!((rate.at(0.025) - 19.0).abs() < 0.001 && (rate.at(0.975) - 23.0).abs() < 0.001);
     }
 
     #[test]
-    fn a_buffer_of_which_nothing_is_known_scales_with_the_path() {
+    fn an_unknown_buffer_scales_with_the_path() {
         // 0.1 and 4 times 100 packets; their geometric mean is sqrt(10 * 400).
         let law = Room::Bounds(0.0, None).law(100.0);
         assert_eq!(law, Law::Between { low: 10.0, high: 400.0 });
@@ -279,19 +280,19 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_that_held_more_than_four_bdp_may_hold_still_more() {
+    fn a_buffer_known_to_exceed_four_bdp_may_be_larger_still() {
         assert_eq!(Room::Bounds(500.0, None).law(100.0), Law::Between { low: 500.0, high: 2000.0 });
         assert_eq!(Room::Bounds(500.0, Some(600.0)).law(100.0), Law::Between { low: 500.0, high: 600.0 });
     }
 
     #[test]
-    fn replications_spread_evenly_over_what_is_possible() {
+    fn replications_are_spread_evenly_over_the_distribution() {
         let shares = |field| {
             let shares = (0..30).map(|index| Replication { index, of: 30, seed: 7 }.share(field));
             shares.collect::<Vec<f64>>()
         };
         let mut rate = shares("rate_bit_s");
-        assert_ne!(rate, shares("loss"), "values are paired at random");
+        assert_ne!(rate, shares("loss"), "values must be paired at random");
         rate.sort_by(f64::total_cmp);
         for (place, share) in rate.iter().enumerate() {
             // One in each thirtieth.

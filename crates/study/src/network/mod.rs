@@ -1,4 +1,4 @@
-//! From a scenario to what the simulator runs: random draws made, paths found, units turned into the engine's.
+//! Construction of a simulation from a scenario: draws random values, finds paths, converts units.
 
 mod clusters;
 mod routers;
@@ -25,38 +25,38 @@ use stack::{ack_policy, chain, idle_conflict, stack, stack_of};
 use traffic::Connection;
 use wires::Wires;
 
-/// What schemes may count on in a simulated network: what senders have, and what the network gives them.
+/// Signals available to schemes in a simulated network, from senders and from the network.
 pub const OFFERED: Signals =
     Sender::OFFERED.union(Signals::SHARED_WINDOW).union(Signals::PLAN).union(Signals::ROUTERS);
 
-/// A run without a duration ends here, whatever is left: a connection whose path is dead retries for ever.
+/// End of a run without a duration; a connection over a dead path would retry for ever.
 const LONGEST: Nanos = Nanos::from_secs(4 * 3600);
 
-/// A scenario as the simulator runs it.
+/// A scenario in the form that the simulator runs.
 #[derive(Clone, Debug)]
 pub struct Built {
-    /// What is simulated.
+    /// Network to simulate.
     pub network: Network,
-    /// For each flow of the network, the index of its group in the scenario.
+    /// Group of each flow: its index in the scenario.
     pub group: Vec<usize>,
-    /// For each flow, whom it goes to, and with which others it shares a bottleneck.
+    /// Destination and cluster of each flow.
     pub site: Vec<Site>,
-    /// For each flow, the label of its chain of schemes.
+    /// Label of each flow's chain of schemes.
     pub scheme: Vec<String>,
-    /// For each flow, its payload bytes; `None` is unlimited.
+    /// Payload bytes of each flow; `None` is unlimited.
     pub size: Vec<Option<u64>>,
-    /// For each flow, the bandwidth-delay product of its path in segments.
+    /// Bandwidth-delay product of each flow's path, segments.
     pub bdp: Vec<f64>,
-    /// For each flow, the packets its path holds beside the BDP: the smallest queue limit's.
+    /// Limit of the queue at the slowest link of each flow's path, packets.
     pub buffer: Vec<f64>,
-    /// The links results speak of: those of the scenario, not the access links of flows.
+    /// Links named in the scenario, which results report; access links of flows are not included.
     pub named_links: Vec<usize>,
 }
 
 /// Builds one run of `scenario` under `seed`.
 ///
 /// # Errors
-/// [`Refusal`] if a flow asks for what the simulator does not have.
+/// [`Refusal`] if a flow needs a feature that the simulator lacks.
 pub fn build(scenario: &Scenario, seed: u64, grid: Nanos) -> Result<Built, Refusal> {
     let mut wires = Wires::new(scenario);
     routers::check_traces(&wires.links)?;
@@ -111,11 +111,8 @@ pub fn build(scenario: &Scenario, seed: u64, grid: Nanos) -> Result<Built, Refus
         built.network.udp.push(UdpConfig { name: source.name.clone(), path, size, rate: source.rate, on });
     }
     if built.network.flows.len() as u64 > limits::FLOWS {
-        let why = format!(
-            "this run has {} flows, and at most {} are taken",
-            built.network.flows.len(),
-            limits::FLOWS
-        );
+        let why =
+            format!("this run has {} flows; expected at most {}", built.network.flows.len(), limits::FLOWS);
         return Err(Refusal { key: "duration".into(), why });
     }
     sharing::check_company(&built, |index| place(scenario, index))?;
@@ -124,7 +121,7 @@ pub fn build(scenario: &Scenario, seed: u64, grid: Nanos) -> Result<Built, Refus
     Ok(built)
 }
 
-/// The table of the file that a group comes from: `telnet[0]`.
+/// Table of the file that a group comes from: `telnet[0]`.
 fn place(scenario: &Scenario, index: usize) -> String {
     let table = |group: &FlowGroup| match group.source {
         Source::Flow => "flow",
@@ -136,7 +133,7 @@ fn place(scenario: &Scenario, index: usize) -> String {
     format!("{name}[{before}]")
 }
 
-/// Refuses what a group asks for and the simulator does not have.
+/// Refuses a group that needs a feature that the simulator lacks.
 fn check(group: &FlowGroup, place: &str) -> Result<(), Refusal> {
     let refuse = |key: &str, why: String| Err(Refusal { key: format!("{place}.{key}"), why });
     if let Some(why) = idle_conflict(group) {
@@ -146,38 +143,38 @@ fn check(group: &FlowGroup, place: &str) -> Result<(), Refusal> {
     let label = group.scheme.label();
     if needs.has(Signals::HANDSHAKE) && !group.handshake {
         let why =
-            format!("{label} needs the RTT of a handshake, and this flow has none; set handshake = true");
+            format!("{label} needs the RTT of a handshake, but this flow has none; set handshake = true");
         return refuse("startup", why);
     }
     let rack = stack(group, 1000, 0, false).recovery.is_rack();
     if needs.has(Signals::RATE) && !rack {
         let why = format!(
-            "{label} needs delivery-rate samples, which only senders of profile linux take, with recovery sack or newreno"
+            "{label} needs delivery-rate samples, which only senders of profile linux with recovery sack or newreno take"
         );
         return refuse("startup", why);
     }
     let sharing = group.profile == Profile::Rfc && group.recovery == scenario::Recovery::Sack;
     if needs.has(Signals::SHARED_WINDOW) && !sharing {
         let why = format!(
-            "{label} shares its window with other connections, which the simulator does under profile rfc with recovery sack"
+            "{label} shares its window with other connections, which only senders of profile rfc with recovery sack can"
         );
         return refuse("startup", why);
     }
     if needs.has(Signals::START_OVER) && rack {
         let why =
-            format!("{label} starts over in the middle of a repair, which senders of profile linux cannot");
+            format!("{label} restarts in the middle of recovery, which senders of profile linux cannot");
         return refuse("startup", why);
     }
     let missing = needs.without(OFFERED);
     if missing != Signals::NONE {
         let names: Vec<_> = missing.names().collect();
-        let why = format!("{label} needs {}, which the simulator does not have", names.join(" and "));
+        let why = format!("{label} needs {}, which the simulator lacks", names.join(" and "));
         return refuse("startup", why);
     }
     if let scenario::Reads::Every(bytes) = group.receiver_reads
         && group.receive_window.is_some_and(|most| bytes > most)
     {
-        let why = "an application that waits for more than the receive window would never wake".into();
+        let why = "an application that waits for more than the receive window never wakes".into();
         return refuse("receiver_reads", why);
     }
     if group.data_in_syn != scenario::DataInSyn::Never && !group.handshake {
@@ -185,22 +182,22 @@ fn check(group: &FlowGroup, place: &str) -> Result<(), Refusal> {
         return refuse("data_in_syn", why);
     }
     if group.data_in_syn != scenario::DataInSyn::Never && needs.has(Signals::GRANT) {
-        let why = format!("{label} asks the routers with a SYN that carries no data");
+        let why = format!("{label} sends its rate request in a SYN without data");
         return refuse("data_in_syn", why);
     }
     if group.data_in_syn == scenario::DataInSyn::Ttcp && rack {
-        return refuse("data_in_syn", "Linux has TCP Fast Open, \"tfo\", and not T/TCP".into());
+        return refuse("data_in_syn", "Linux has TCP Fast Open, \"tfo\", but not T/TCP".into());
     }
     if group.data_in_syn == scenario::DataInSyn::Ttcp && needs.has(Signals::HANDSHAKE) {
         let why = format!(
-            "{label} needs the RTT of a handshake, and the first flight of \"t/tcp\" leaves before there is one"
+            "{label} needs the RTT of a handshake, but the first flight of \"t/tcp\" leaves before it is known"
         );
         return refuse("data_in_syn", why);
     }
     Ok(())
 }
 
-/// What all flows of a run have in common.
+/// Values common to all flows of a run.
 #[derive(Clone, Copy)]
 struct Run {
     seed: u64,
@@ -219,7 +216,7 @@ fn flow(
     let paths = wires.attach(&name, &ends, extra);
     let mss = scenario.packet.payload(group.profile);
     let header = group.profile.stack().header;
-    // ns-2's clock ticks at a random moment of each connection.
+    // Phase of ns-2's clock, random for each connection.
     let phase = draw(
         Dist::Uniform(0, group.rto_granularity.0.saturating_sub(1)),
         &mut Stream::named(seed, &format!("clock {name}")),

@@ -1,4 +1,4 @@
-//! Routers that take part in congestion control: what the simulator needs of them, and who needs them.
+//! Routers that take part in congestion control: their configuration, and the schemes that need them.
 
 use firstflight_contract::Signals;
 use firstflight_net::queue::Room;
@@ -12,7 +12,7 @@ use firstflight_sim::config::{LinkConfig, QueueConfig};
 use super::stack::chain;
 use crate::host::Refusal;
 
-/// The queue of a router with this room.
+/// Queue of a router with this room.
 pub(super) fn queue(router: Router, room: Room) -> QueueConfig {
     let config = match router {
         Router::QuickStart { threshold, share } => {
@@ -24,19 +24,19 @@ pub(super) fn queue(router: Router, room: Room) -> QueueConfig {
     QueueConfig::Router(config, room)
 }
 
-/// Refuses routers that would not know what their link carries.
+/// Refuses routers on links whose rate changes.
 pub(super) fn check_traces(links: &[LinkConfig]) -> Result<(), Refusal> {
     let varies = |link: &&LinkConfig| link.trace.is_some() && matches!(link.queue, QueueConfig::Router(..));
     match links.iter().find(varies) {
         Some(link) => Err(Refusal {
             key: "queue".into(),
-            why: format!("a router has to know the rate of its link, and that of {} changes", link.name),
+            why: format!("a router must know the rate of its link, but the rate of {} changes", link.name),
         }),
         None => Ok(()),
     }
 }
 
-/// Refuses a scheme that needs of its path's routers what they do not give.
+/// Refuses a scheme that needs a kind of router that its path lacks.
 pub(super) fn check<'a>(
     group: &FlowGroup,
     place: &str,
@@ -52,14 +52,15 @@ pub(super) fn check<'a>(
     let refuse = |key: &str, why: &str| {
         Err(Refusal { key: format!("{place}.{key}"), why: format!("{} {why}", group.scheme.label()) })
     };
-    // One router that does not take part makes a request fail, as on a real path; where none does, nothing is asked.
+    // One router without Quick-Start makes a request fail, as on a real path; without any such router no
+    // request can succeed.
     if needs.has(Signals::GRANT) && !routers.iter().any(|r| matches!(r, Some(RouterConfig::QuickStart(_)))) {
         return refuse(
             "startup",
             "needs a router that grants rates on its path; give a link queue = \"quick-start\"",
         );
     }
-    // Between such routers one that says nothing would be filled without end.
+    // Between routers that give feedback, one without it would overflow.
     if needs.has(Signals::FEEDBACK) && !routers.iter().all(|r| matches!(r, Some(RouterConfig::Xcp(_)))) {
         return refuse(
             "avoidance",

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use firstflight_scenario::Graph;
 
-/// The paths of a graph, found once for each node that sends.
+/// Paths of a graph; the tree of each sending node is computed once.
 pub(super) struct Routes<'a> {
     graph: &'a Graph,
-    /// The links that leave each node, in the order of the file.
+    /// Links that leave each node, in the order of the file.
     leaving: Vec<Vec<usize>>,
-    /// For each node that sends, the last link of the path to each other.
+    /// For each sending node, the last link of the path to every other node.
     trees: BTreeMap<usize, Vec<Option<usize>>>,
 }
 
@@ -23,14 +23,15 @@ impl<'a> Routes<'a> {
         Self { graph, leaving, trees: BTreeMap::new() }
     }
 
-    /// The path of least cost; of several, that of fewest links; of these, that whose links come first in the file.
+    /// Path of least cost; ties are broken by the number of links, then by the order of the links in the
+    /// file.
     pub(super) fn path(&mut self, from: usize, to: usize) -> Vec<usize> {
         let (graph, leaving) = (self.graph, &self.leaving);
         let came_by = self.trees.entry(from).or_insert_with(|| tree(graph, leaving, from));
         let mut path = vec![];
         let mut node = to;
         while node != from {
-            let link = came_by[node].expect("the scenario was read only if its flows' nodes are connected");
+            let link = came_by[node].expect("a valid scenario connects the nodes of its flows");
             path.push(link);
             node = graph.links[link].from;
         }
@@ -41,10 +42,10 @@ impl<'a> Routes<'a> {
 
 fn tree(graph: &Graph, leaving: &[Vec<usize>], from: usize) -> Vec<Option<usize>> {
     let mut came_by = vec![None; graph.nodes.len()];
-    // Cost, then links.
+    // Cost, then number of links.
     let mut best = vec![(u64::MAX, u32::MAX); graph.nodes.len()];
     best[from] = (0, 0);
-    // Of equally good ones, what was found first goes on first.
+    // Of equal paths the one found first continues first.
     let mut found = 0;
     let mut open = BinaryHeap::from([Reverse((best[from], found, from))]);
     while let Some(Reverse((so_far, _, node))) = open.pop() {
@@ -70,7 +71,7 @@ mod tests {
     use super::*;
     use firstflight_scenario::{Network, parse};
 
-    /// Links given as from, to and cost.
+    /// Path in a graph with these links, given as from, to and cost.
     fn path(links: &[(&str, &str, u64)], from: usize, to: usize) -> Vec<usize> {
         let node = |name| format!("[[node]]\nname = \"{name}\"\n");
         let link = |(index, &(from, to, cost)): (usize, &(&str, &str, u64))| {
@@ -87,23 +88,23 @@ mod tests {
     }
 
     #[test]
-    fn the_cheapest_path_wins_then_the_shortest_then_the_first_of_the_file() {
+    fn the_cheapest_path_is_taken_then_the_shortest_then_the_first_in_the_file() {
         let (a, d) = (0, 3);
-        // Straight for 5, by b for 2 + 2, by c for 2 + 2: b comes first.
+        // Direct for 5, via b for 2 + 2, via c for 2 + 2: b comes first.
         let by_cost = [("a", "d", 5), ("a", "b", 2), ("a", "c", 2), ("c", "d", 2), ("b", "d", 2)];
         assert_eq!(path(&by_cost, a, d), [1, 4]);
-        // Straight for 4 is as cheap, and shorter.
+        // Direct for 4 has the same cost and is shorter.
         assert_eq!(path(&[("a", "b", 2), ("b", "d", 2), ("a", "d", 4), ("a", "c", 1)], a, d), [2]);
-        // Of two equal links the first.
+        // The first of two equal links.
         assert_eq!(path(&[("a", "b", 1), ("b", "d", 1), ("b", "d", 1), ("c", "d", 1)], a, d), [0, 1]);
-        // A way round of many cheap links.
+        // A detour over many cheap links.
         assert_eq!(path(&[("a", "d", 9), ("a", "b", 1), ("b", "c", 1), ("c", "d", 1)], a, d), [1, 2, 3]);
     }
 
     #[test]
-    fn by_policy_a_domain_keeps_its_own_traffic_and_no_stub_domain_carries_what_is_not_its_own() {
+    fn with_policy_routing_stub_domains_carry_only_their_own_traffic() {
         let text = "duration = \"1 s\"\n[topology]\nkind = \"transit-stub\"\ntop = { n = 2 }\ntransit = { n = 4 }\nts_edges = 9\nss_edges = 9\nrouting = ";
-        // Stub domains on the way from one stub node to another: how many pass through a third, or leave their own for it.
+        // Number of paths between stub nodes that cross a third stub domain or leave their common domain.
         let strays = |routing: &str| {
             let scenario = parse(&format!("{text}\"{routing}\""), "graph").expect("a scenario").scenario;
             let Network::Graph(graph) = scenario.network else { unreachable!("a topology is a graph") };
@@ -122,7 +123,7 @@ mod tests {
             .count()
         };
         assert_eq!(strays("policy"), 0);
-        // Not so where every link counts the same.
+        // With equal costs for all links such paths exist.
         assert!(strays("hops") > 0);
     }
 }

@@ -1,4 +1,4 @@
-//! A group's stack, as the simulator's sender and receiver have it.
+//! Configuration of the simulator's sender and receiver for a group.
 
 use firstflight_contract::Nanos;
 use firstflight_host::chain::Chain;
@@ -12,19 +12,19 @@ use firstflight_sim::sender::stack::{
     BYTE_COUNTING, DataInSyn, IdleRestart, PartialAcks, ReceiveWindow, Recovery, Stack,
 };
 
-/// A receive window of no limit, in segments: beyond what a SACK block can say.
+/// Receive window without a limit, segments; larger than a SACK block can represent.
 const UNLIMITED_WINDOW: u64 = 1_000_000;
 
-/// Segments that Linux acknowledges at once at the start in any case: 16 (`TCP_MAX_QUICKACKS`).
+/// Linux acknowledges at least this many segments at once at the start: 16 (`TCP_MAX_QUICKACKS`).
 const LINUX_QUICK_ACKS: u32 = 16;
 
-/// The chain of a group's schemes.
+/// Chain of a group's schemes.
 fn schemes(group: &FlowGroup) -> Chain<AnyPhase> {
     let phases = group.scheme.build_in(group.profile.stack());
     Chain::new(phases).expect("a scheme read from a scenario makes a chain")
 }
 
-/// The same ready to start: with what rules idle times in front, where a key asks for that.
+/// Chain of a group, with its idle rule if the group requests one.
 pub(super) fn chain(group: &FlowGroup) -> Chain<AnyPhase> {
     let chain = schemes(group);
     if group.idle_restart == scenario::IdleRestart::Pace && !chain.resumes() {
@@ -33,7 +33,7 @@ pub(super) fn chain(group: &FlowGroup) -> Chain<AnyPhase> {
     chain
 }
 
-/// Why `idle_restart` and the schemes cannot both be had.
+/// Reason why `idle_restart` conflicts with the schemes.
 pub(super) fn idle_conflict(group: &FlowGroup) -> Option<String> {
     use scenario::IdleRestart::{Keep, Pace, Restart, Validate};
     let chain = schemes(group);
@@ -42,15 +42,15 @@ pub(super) fn idle_conflict(group: &FlowGroup) -> Option<String> {
         Restart => false,
         Keep => chain.resumes(),
         Validate => chain.resumes() || chain.is_standalone(),
-        // Asked for twice is asked for.
+        // Requesting pacing twice is no conflict.
         Pace => chain.is_standalone() || chain.resumes() && !label.starts_with(RateBasedPacing::INFO.label),
     };
-    conflict.then(|| format!("{label} rules idle times itself, and not by \"{word}\""))
+    conflict.then(|| format!("{label} has its own rule for idle times, which excludes \"{word}\""))
 }
 
 pub(super) fn stack(group: &FlowGroup, mss: u32, phase: u64, ecn: bool) -> Stack {
     let (ns2, linux) = (group.profile == Profile::Ns2, group.profile == Profile::Linux);
-    // Clocks of a millisecond or finer are as good as exact beside any timeout.
+    // A clock of a millisecond or finer is treated as exact, since every timeout is much longer.
     let coarse = group.rto_granularity > Nanos::from_millis(1);
     Stack {
         mss,
@@ -90,7 +90,7 @@ pub(super) fn stack(group: &FlowGroup, mss: u32, phase: u64, ecn: bool) -> Stack
             phase: if coarse && !linux { phase } else { 0 },
         },
         idle_restart: match group.idle_restart {
-            // Pacing is a phase of its own, and the restart window what it falls back on.
+            // Pacing is a phase of its own, with the restart window as fallback.
             scenario::IdleRestart::Restart | scenario::IdleRestart::Pace => IdleRestart::Restart,
             scenario::IdleRestart::Keep => IdleRestart::Keep,
             scenario::IdleRestart::Validate => IdleRestart::Validate,
@@ -105,7 +105,8 @@ pub(super) fn stack(group: &FlowGroup, mss: u32, phase: u64, ecn: bool) -> Stack
     }
 }
 
-/// The same where the group's flows write `bytes` at a time: what an application leaves unread takes up room.
+/// Stack of a flow that writes `bytes` at a time: data that the application has not read uses up the receive
+/// window.
 pub(super) fn stack_of(group: &FlowGroup, mss: u32, phase: u64, ecn: bool, bytes: Option<u64>) -> Stack {
     let stack = stack(group, mss, phase, ecn);
     let scenario::Reads::Every(wakes) = group.receiver_reads else { return stack };
@@ -114,13 +115,13 @@ pub(super) fn stack_of(group: &FlowGroup, mss: u32, phase: u64, ecn: bool, bytes
     Stack { receive_window: window.read_every(whole(wakes).min(window.limit), write), ..stack }
 }
 
-/// What the receiver offers, in segments of `mss` bytes.
+/// Receive window, in segments of `mss` bytes.
 fn receive_window(group: &FlowGroup, mss: u32) -> ReceiveWindow {
     let limit = segments(group.receive_window.unwrap_or(u64::MAX), mss);
     ReceiveWindow::opening_to(group.initial_receive_window.map_or(limit, |first| segments(first, mss)), limit)
 }
 
-/// Whole segments in a window.
+/// Number of whole segments in a window.
 fn segments(bytes: u64, mss: u32) -> u32 {
     (bytes / u64::from(mss)).clamp(1, UNLIMITED_WINDOW) as u32
 }
@@ -129,7 +130,7 @@ pub(super) fn ack_policy(group: &FlowGroup, mss: u32) -> AckPolicy {
     let timer = group.delayed_ack_timer.0;
     match group.receiver {
         scenario::Receiver::AckEveryPacket => AckPolicy { every: 1, quick: 0, timer },
-        // ns-2's DelAck sink acknowledges the very first packet at once.
+        // ns-2's DelAck sink acknowledges the first packet at once.
         scenario::Receiver::Delayed => {
             AckPolicy { every: 2, quick: u32::from(group.profile == Profile::Ns2), timer }
         }
@@ -146,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_word_for_partial_acks_is_what_a_sender_does_with_them() {
+    fn each_word_for_partial_acks_selects_its_rule() {
         let choices = [PartialAcks::Impatient, PartialAcks::SlowButSteady, PartialAcks::Ns2Of2002];
         for (word, choice) in ["impatient", "slow-but-steady", "ns2-2002"].into_iter().zip(choices) {
             let text = format!(

@@ -1,11 +1,13 @@
-//! The time from one packet of a telnet user to the next: P. Danzig, S. Jamin, "tcplib: a library of TCP internetwork traffic
-//! characteristics", USC-CS-91-495, 1991. Of the 10 000 ranks at which ns-2 tabulates the distribution these are every
-//! hundredth, above 98 % every twentieth, with straight lines between, and above 99.8 % all. The mean is 1.099 s, that of
-//! all ranks 1.092 s.
+//! Time between packets of a telnet user: P. Danzig, S. Jamin, "tcplib: a library of TCP internetwork traffic
+//! characteristics", USC-CS-91-495, 1991.
+//!
+//! ns-2 tabulates the distribution at 10 000 ranks. This table has every hundredth of them, every twentieth
+//! above 98 %, with linear interpolation, and all above 99.8 %. Its mean is 1.099 s, that of all ranks 1.092
+//! s.
 
 use firstflight_contract::Nanos;
 
-/// Quantiles from 0 by hundredths to 0.98, microseconds.
+/// Quantiles from 0 to 0.98 in hundredths, microseconds.
 #[rustfmt::skip]
 const BODY: [u32; 99] = [
     606, 1_169, 1_921, 2_743, 5_901, 20_411, 30_306, 43_215, 54_268, 61_473, 68_018, 75_142, 79_410, 84_238,
@@ -19,14 +21,14 @@ const BODY: [u32; 99] = [
     1_758_386, 2_044_938, 2_332_655, 2_798_428, 3_487_522, 4_485_025, 5_415_080, 8_390_906,
 ];
 
-/// From 0.98 by thousandths of 2 to 0.998.
+/// Quantiles from 0.98 to 0.998 in steps of 0.002, microseconds.
 #[rustfmt::skip]
 const UPPER: [u32; 10] = [
     8_390_906, 9_050_657, 10_055_272, 12_511_603, 13_863_282, 20_038_846, 22_780_627, 27_940_668,
     40_985_832, 59_278_188,
 ];
 
-/// From 0.998 on, each for a ten-thousandth.
+/// Quantiles from 0.998 in ten-thousandths, microseconds.
 #[rustfmt::skip]
 const TOP: [u32; 20] = [
     59_278_188, 59_296_969, 59_360_043, 59_389_535, 59_444_676, 59_484_121, 59_552_898, 59_625_879,
@@ -34,7 +36,7 @@ const TOP: [u32; 20] = [
     115_543_305, 133_351_250, 137_709_781, 209_921_219,
 ];
 
-/// What a share `p` of all times lies below; `p` is in `[0, 1)`.
+/// Quantile `p`, with `p` in `[0, 1)`.
 pub(super) fn quantile(p: f64) -> Nanos {
     let straight = |table: &[u32], at: f64| {
         let at = at.clamp(0.0, (table.len() - 1) as f64);
@@ -57,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantiles_are_those_of_ns_2_and_never_fall() {
+    fn quantiles_equal_those_of_ns_2_and_never_decrease() {
         // Elements 0, 2500, 5000, 7500, 9000, 9500, 9900 and 9980 of tcplib_telnet[] in ns-2.35, seconds.
         for (p, seconds) in [
             (0.0, 0.000_606),
@@ -78,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_is_within_a_hundredth_of_ns_2s() {
+    fn the_mean_is_within_one_percent_of_ns_2s() {
         // The 10 000 elements of tcplib_telnet[] have a mean of 1.09187 s.
         let mean =
             (0..1_000_000).map(|i| quantile((f64::from(i) + 0.5) / 1e6).as_secs_f64()).sum::<f64>() / 1e6;

@@ -1,4 +1,4 @@
-//! When traffic begins, pauses and stops: the draws of a run.
+//! Random times of a run: starts, pauses and on-periods of traffic.
 
 use firstflight_contract::Nanos;
 use firstflight_net::random::Stream;
@@ -6,7 +6,7 @@ use firstflight_scenario::{Dist, FlowGroup, Start, UdpSource, limits};
 
 use crate::draw::draw;
 
-/// When the flows of a group start, in their order; as many as it says, or all that do before `end`.
+/// Start times of a group's flows, in order: as many as it has, or all before `end`.
 pub(super) fn starts(group: &FlowGroup, end: Nanos, seed: u64) -> Vec<Nanos> {
     let mut stream = Stream::named(seed, &format!("start {}", group.name));
     let mut clock = Nanos::ZERO;
@@ -37,7 +37,7 @@ pub(super) fn on_periods(source: &UdpSource, end: Nanos, stream: &mut Stream) ->
     periods
 }
 
-/// The idle times between the transfers of one connection.
+/// Idle times between the transfers of one connection.
 pub(super) fn pauses(group: &FlowGroup, stream: &mut Stream) -> Vec<u64> {
     let Some(rounds) = group.rounds else { return vec![] };
     let longest = rounds.idle.saturating_add(rounds.jitter);

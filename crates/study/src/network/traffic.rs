@@ -1,4 +1,4 @@
-//! The connections that a group makes: when each begins, between which ends, what its application writes and when.
+//! Connections of a group: start, endpoints, and the writes of the application.
 
 use firstflight_contract::Nanos;
 use firstflight_net::random::Stream;
@@ -10,15 +10,16 @@ use crate::draw::draw;
 
 /// A connection.
 pub(super) struct Connection {
-    /// Its name in results.
+    /// Name in results.
     pub(super) name: String,
-    /// The name of what it is a part of, from which its ends and its propagation are drawn.
+    /// Name of the unit that it is a part of, which selects the random streams of its ends and propagation
+    /// delay.
     pub(super) of: String,
     pub(super) ends: Endpoints,
     pub(super) app: AppConfig,
 }
 
-/// The connections of `group` in a run that ends at `end`.
+/// Connections of `group` in a run that ends at `end`.
 pub(super) fn connections(group: &FlowGroup, end: Nanos, seed: u64) -> Vec<Connection> {
     let starts = times::starts(group, end, seed);
     let each = (0..).zip(starts);
@@ -33,7 +34,7 @@ pub(super) fn connections(group: &FlowGroup, end: Nanos, seed: u64) -> Vec<Conne
     }
 }
 
-/// The ends of one flow of a group.
+/// Endpoints of one flow of a group.
 fn ends(group: &FlowGroup, stream: &mut Stream) -> Endpoints {
     match &group.endpoints {
         Endpoints::Pairs(pairs) => {
@@ -48,7 +49,7 @@ fn payload(size: Dist<u64>, stream: &mut Stream) -> u64 {
     draw(size, stream).max(1)
 }
 
-/// A transfer, over as many connections as are parallel.
+/// A transfer, split over its parallel connections.
 fn transfer(group: &FlowGroup, number: u32, start: Nanos, seed: u64) -> Vec<Connection> {
     let name = group.flow_name(number);
     let stream = |what: &str| Stream::named(seed, &format!("{what} {name}"));
@@ -57,7 +58,7 @@ fn transfer(group: &FlowGroup, number: u32, start: Nanos, seed: u64) -> Vec<Conn
     let pauses = times::pauses(group, &mut stream("idle"));
     let lifetime = group.lifetime.map(|lifetime| draw(lifetime, &mut stream("lifetime")).0);
     let parts = u64::from(group.parallel);
-    // The first ones carry what does not divide; a connection without anything to carry is not made.
+    // The first connections carry the remainder; connections without data are not created.
     let part = |j: u64| bytes.map(|bytes| bytes / parts + u64::from(j < bytes % parts));
     let made = (0..parts).filter(|&j| part(j) != Some(0));
     let connection = |j: u64| Connection {
@@ -75,7 +76,7 @@ fn transfer(group: &FlowGroup, number: u32, start: Nanos, seed: u64) -> Vec<Conn
     made.map(connection).collect()
 }
 
-/// A connection that sends a message now and then until it or the run ends.
+/// A connection that sends messages at random intervals until it or the run ends.
 fn telnet(
     group: &FlowGroup,
     interval: Interval,
@@ -93,7 +94,7 @@ fn telnet(
         Interval::Tcplib => tcplib::quantile(intervals.unit()),
         Interval::Law(law) => draw(law, &mut intervals).max(Nanos(1)),
     };
-    // The first message, as all others, comes after an interval.
+    // The first message, like all others, follows an interval.
     let first = start.saturating_add(gap());
     let mut pauses = vec![];
     let mut at = first;
@@ -121,7 +122,7 @@ fn telnet(
     }
 }
 
-/// An object of a page.
+/// An object of a web page.
 struct Object {
     at: Nanos,
     page: u32,
@@ -148,7 +149,7 @@ fn session(
         let mut to = ends(group, &mut ends_of);
         let mut page = 0;
         let connection = |object: Object| {
-            // Each page comes from a place of its own.
+            // Each page has its own server.
             if object.page != page {
                 (page, to) = (object.page, ends(group, &mut ends_of));
             }

@@ -1,4 +1,4 @@
-//! The links of a run, and how flows reach them.
+//! Links of a run, and the paths of flows over them.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use firstflight_sim::dumbbell::{Dumbbell, Paths};
 use super::routers;
 use super::routes::Routes;
 
-/// The links of a run, and how flows reach them.
+/// Links of a run, and the paths of flows over them.
 pub(super) struct Wires<'a> {
     pub(super) links: Vec<LinkConfig>,
-    /// How many of them the scenario names; access links follow.
+    /// Number of links that the scenario names; access links follow.
     pub(super) named: usize,
     kind: Kind<'a>,
     packet: u32,
@@ -62,7 +62,7 @@ impl<'a> Wires<'a> {
         }
     }
 
-    /// Whether any queue marks: then flows are ECN-capable.
+    /// Whether any queue marks packets; flows are then ECN-capable.
     pub(super) fn marks(&self) -> bool {
         self.links.iter().any(|link| match link.queue {
             QueueConfig::Red(red) | QueueConfig::Choke(red) => red.ecn,
@@ -71,7 +71,7 @@ impl<'a> Wires<'a> {
         })
     }
 
-    /// Gives a flow its access links; `extra` propagation is spread over them.
+    /// Adds access links for a flow, with `extra` propagation delay spread over them, and returns its paths.
     pub(super) fn attach(&mut self, name: &str, endpoints: &Endpoints, extra: Nanos) -> Paths {
         match (&mut self.kind, endpoints) {
             (Kind::Dumbbell(path), Endpoints::Path(direction)) => {
@@ -100,21 +100,21 @@ impl<'a> Wires<'a> {
                 let (c, d) = (access("back-in", rates[1], quarter), access("back-out", rates[0], quarter));
                 Paths { forward: wrap(a, forward, b), reverse: wrap(c, reverse, d) }
             }
-            _ => unreachable!("the ends of one flow, and of the kind that the network has"),
+            _ => unreachable!("the endpoints of one flow match the kind of network"),
         }
     }
 
-    /// The scenario's links between two endpoints.
+    /// Links of the scenario between two endpoints.
     pub(super) fn bare_path(&mut self, endpoints: &Endpoints) -> Vec<usize> {
         match (&mut self.kind, endpoints) {
             (Kind::Dumbbell(_), Endpoints::Path(scenario::Direction::Forward)) => vec![0],
             (Kind::Dumbbell(_), Endpoints::Path(scenario::Direction::Reverse)) => vec![1],
             (Kind::Graph { routes, .. }, &Endpoints::Nodes { from, to }) => routes.path(from, to),
-            _ => unreachable!("the ends of one flow, and of the kind that the network has"),
+            _ => unreachable!("the endpoints of one flow match the kind of network"),
         }
     }
 
-    /// The bandwidth-delay product of a path, and the packets that its narrowest queue holds.
+    /// Bandwidth-delay product of a path and limit of the queue at its slowest link, both in packets.
     pub(super) fn capacity(&self, forward: &[usize], reverse: &[usize], packet: u32) -> (f64, f64) {
         let delay = |path: &[usize]| path.iter().map(|&link| self.links[link].delay.0).sum::<u64>();
         let narrowest = forward.iter().min_by_key(|&&link| self.links[link].rate).expect("a path has links");

@@ -1,4 +1,5 @@
-//! What an observer of the simulator sees: one flow over time for plots, every packet of every sender for traces.
+//! Observers of the simulator: time series of one flow for plots, and recordings of all packets of every
+//! sender.
 
 pub mod record;
 mod series;

@@ -1,6 +1,6 @@
-//! Every connection as its sender saw it: what it sent, what reached it, and its registers.
+//! Recording of every connection at its sender: packets sent and received, and registers.
 //!
-//! All of it is kept: some 150 bytes for each segment that was sent.
+//! All events are kept: about 150 bytes per segment sent.
 
 use std::collections::VecDeque;
 
@@ -15,124 +15,124 @@ use firstflight_sim::sender::Sender;
 use firstflight_sim::sender::info::CaState;
 use firstflight_sim::sender::stack::ReceiveWindow;
 
-/// Registers are recorded at most once in this time, nanoseconds: a millisecond.
+/// Minimum interval between records of the registers, nanoseconds: one millisecond.
 pub const METRICS_EVERY: u64 = 1_000_000;
 
-/// A handshake's packet, in place of a segment number.
+/// Sequence number of a SYN, in place of a segment number.
 const SYN: u32 = u32::MAX;
 
-/// One run.
+/// Recording of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recording {
-    /// What it is of; names its files.
+    /// Name of the run and of its files.
     pub name: String,
-    /// Its connections, in the order of the scenario.
+    /// Connections, in the order of the scenario.
     pub flows: Vec<FlowRecording>,
 }
 
-/// One connection.
+/// Recording of one connection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowRecording {
-    /// Its name in results.
+    /// Name in results.
     pub name: String,
-    /// The chain of schemes it ran.
+    /// Chain of schemes.
     pub scheme: String,
-    /// Payload bytes of a full segment.
+    /// Payload of a full segment, bytes.
     pub mss: u32,
-    /// Whether a handshake opened it.
+    /// Whether the connection begins with a handshake.
     pub handshake: bool,
-    /// Whether its receiver reports selective ACKs.
+    /// Whether the receiver sends selective ACKs.
     pub sack: bool,
-    /// Whether its packets carry timestamps.
+    /// Whether packets carry timestamps.
     pub timestamps: bool,
-    /// Whether its data is sent as ECN-capable.
+    /// Whether data is sent as ECN-capable.
     pub ecn: bool,
-    /// The largest receive window, bytes.
+    /// Largest receive window, bytes.
     pub window: u64,
-    /// What happened at the sender, in order of time, nanoseconds.
+    /// Events at the sender, in order of time, nanoseconds.
     pub events: Vec<(u64, Event)>,
-    /// Segments that are not full, and the payload bytes missing up to their end.
+    /// Segments that are not full, and the payload bytes missing up to the end of each.
     short: Vec<(u32, u64)>,
 }
 
-/// What happened at a sender. Times are nanoseconds.
+/// An event at a sender. Times are nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// The opening packet of a handshake left.
+    /// A SYN was sent.
     Syn,
-    /// The answer to it arrived, which had left the receiver at `sent` and echoes the opening packet's time.
+    /// The answer to the SYN arrived.
     SynAck {
-        /// When it left the receiver.
+        /// Time at which it left the receiver.
         sent: u64,
-        /// When the packet it echoes had left the sender.
+        /// Time at which the echoed packet left the sender.
         echo: u64,
-        /// What it offers, bytes.
+        /// Receive window that it offers, bytes.
         window: u64,
     },
-    /// A data segment left.
+    /// A data segment was sent.
     Data(Data),
     /// An ACK arrived.
-    Ack(Ack),
-    /// Registers have changed.
+    Ack(AckArrival),
+    /// The registers changed.
     Metrics(Metrics),
-    /// The congestion state has changed, in Linux's words.
+    /// The congestion state changed. States have Linux's names.
     State {
-        /// The one before.
+        /// Previous state.
         old: &'static str,
-        /// The one that begins.
+        /// New state.
         new: &'static str,
     },
-    /// Start-up has ended.
+    /// Start-up ended.
     StartupExit {
-        /// The window then, before any reduction, bytes.
+        /// Window before any reduction, bytes.
         cwnd: u64,
-        /// Why, in the words of the results.
+        /// Reason, as in results.
         reason: &'static str,
     },
 }
 
-/// A data segment.
+/// A data segment sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data {
-    /// Its number.
+    /// Number of the segment.
     pub segment: u32,
-    /// Its payload, bytes.
+    /// Payload, bytes.
     pub payload: u32,
-    /// Whether it had been sent before.
-    pub again: bool,
-    /// Whether the application has no more for now.
+    /// Whether this is a retransmission.
+    pub retransmission: bool,
+    /// Whether the application has no more data for now.
     pub push: bool,
     /// Whether it is sent as ECN-capable.
     pub ecn_capable: bool,
-    /// Whether it says that the window was reduced for a mark (CWR).
+    /// Whether it reports a window reduction after a mark (CWR).
     pub reduced: bool,
-    /// When the latest packet that reached the sender had left the receiver; zero if none has.
+    /// Time at which the latest packet received by the sender had left the receiver; zero if there is none.
     pub echo: u64,
 }
 
-/// An ACK.
+/// An ACK that arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ack {
-    /// The next segment expected.
+pub struct AckArrival {
+    /// Next expected segment.
     pub next: u32,
-    /// Segments beyond it that have arrived, newest first, `[start, end)`; an empty block ends the list.
+    /// SACK blocks beyond it, newest first, `[start, end)`; an empty block ends the list.
     pub blocks: Blocks,
     /// Whether it echoes a mark (ECE).
     pub echoes_mark: bool,
-    /// When it left the receiver.
+    /// Time at which it left the receiver.
     pub sent: u64,
-    /// When the segment that it echoes (RFC 7323's TS.Recent) had left the sender.
+    /// Time at which the echoed segment (RFC 7323's TS.Recent) left the sender.
     pub echo: u64,
-    /// What it offers beyond `next`, bytes.
+    /// Receive window that it offers beyond `next`, bytes.
     pub window: u64,
 }
 
-/// A sender's registers.
+/// Registers of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Metrics {
     /// Congestion window, bytes.
     pub cwnd: u64,
-    /// In flight (RFC 6675's pipe), bytes.
+    /// Data in flight (RFC 6675's pipe), bytes.
     pub in_flight: u64,
     /// Slow-start threshold, bytes; `None` is infinite.
     pub ssthresh: Option<u64>,
@@ -140,7 +140,7 @@ pub struct Metrics {
     pub srtt: u64,
     /// Smallest RTT, nanoseconds; zero before the first sample.
     pub min_rtt: u64,
-    /// Pacing rate, bits per second; `None` where nothing is paced.
+    /// Pacing rate, bits per second; `None` if not paced.
     pub pacing: Option<u64>,
 }
 
@@ -161,21 +161,21 @@ impl FlowRecording {
         }
     }
 
-    /// Payload bytes before `segment`, which is no further than one past the highest that was sent.
+    /// Payload bytes before `segment`, which is at most one past the highest segment sent.
     pub fn offset(&self, segment: u32) -> u64 {
         let before = self.short.partition_point(|&(short, _)| short < segment);
         let missing = before.checked_sub(1).map_or(0, |last| self.short[last].1);
         u64::from(segment) * u64::from(self.mss) - missing
     }
 
-    /// A segment is sent for the first time.
+    /// Records the payload of a segment that is not full.
     fn note_size(&mut self, segment: u32, payload: u32) {
         let missing = self.short.last().map_or(0, |&(_, missing)| missing);
         self.short.push((segment, missing + u64::from(self.mss - payload)));
     }
 }
 
-/// Simulates `network` and records all its connections; `schemes` are the labels of what they run.
+/// Simulates `network` and records all its connections; `schemes` are the labels of their chains.
 pub(crate) fn record(network: &Network, name: &str, schemes: &[String]) -> (Outcome, Recording) {
     let flows = network.flows.iter().zip(schemes).map(|(config, scheme)| Watched::new(config, scheme));
     let recorder = Recorder { flows: flows.collect() };
@@ -197,24 +197,24 @@ struct Watched {
     acks: Journey,
     /// One past the highest segment sent.
     highest: u32,
-    /// The receiver's TS.Recent and Last.ACK.sent (RFC 7323 section 4.3), the former as a time of sending.
+    /// The receiver's TS.Recent, as a transmission time, and Last.ACK.sent (RFC 7323 section 4.3).
     receiver: (u64, u32),
     /// The sender's TS.Recent.
     echo: u64,
     state: Option<CaState>,
     exited: bool,
-    /// What was last recorded, and when.
+    /// Last recorded registers and their time.
     shown: (u64, Metrics),
-    /// What has changed since, too soon to be recorded.
+    /// Changed registers that are not recorded yet.
     due: Option<Metrics>,
 }
 
-/// Packets of one direction on their way, so that each is known by when it left. Links keep their order.
+/// Packets of one direction in transit, which give each packet its transmission time. Links keep their order.
 struct Journey {
     path: Vec<usize>,
-    /// What has left hop `i - 1`, or the sender, and not reached hop `i`.
+    /// Packets in transit to hop `i`, from hop `i - 1` or the sender.
     into: Vec<VecDeque<Stamps>>,
-    /// What waits at hop `i`, where that holds its packets, with the time since when.
+    /// Packets waiting at hop `i`, if it has a dequeue-time queue, with their arrival times.
     waiting: Vec<VecDeque<(u64, Stamps)>>,
 }
 
@@ -236,20 +236,22 @@ impl Journey {
 
     fn offered(&mut self, link: u32, passage: Passage) {
         let hop = self.hop(link);
-        let stamps = self.into[hop].pop_front().expect("a packet on its way there");
+        let stamps = self.into[hop].pop_front().expect("a packet in transit");
         self.pass(hop, stamps, passage);
     }
 
     fn queued(&mut self, at: u64, link: u32) {
         let hop = self.hop(link);
-        let stamps = self.into[hop].pop_front().expect("a packet on its way there");
+        let stamps = self.into[hop].pop_front().expect("a packet in transit");
         self.waiting[hop].push_back((at, stamps));
     }
 
     fn left(&mut self, link: u32, since: u64, passage: Passage) {
         let hop = self.hop(link);
-        let place =
-            self.waiting[hop].iter().position(|&(joined, _)| joined == since).expect("it waits there");
+        let place = self.waiting[hop]
+            .iter()
+            .position(|&(joined, _)| joined == since)
+            .expect("the packet waits there");
         let (_, stamps) = self.waiting[hop].remove(place).expect("a place in the queue");
         self.pass(hop, stamps, passage);
     }
@@ -262,7 +264,7 @@ impl Journey {
 
     fn arrived(&mut self) -> Stamps {
         let last = self.into.last_mut().expect("the end of a path");
-        last.pop_front().expect("a packet on its way there")
+        last.pop_front().expect("a packet in transit")
     }
 }
 
@@ -289,7 +291,7 @@ impl Watched {
         self.recording.events.push((at, event));
     }
 
-    fn sent(&mut self, at: u64, packet: Seen, again: bool) {
+    fn sent(&mut self, at: u64, packet: Seen, retransmission: bool) {
         let stamps = Stamps { sent: at, echo: self.echo };
         self.data.into[0].push_back(stamps);
         if packet.seq == SYN {
@@ -306,7 +308,7 @@ impl Watched {
         let data = Data {
             segment: packet.seq,
             payload,
-            again,
+            retransmission,
             push: has(packet::PUSH_SYN),
             ecn_capable: has(packet::ECT),
             reduced: has(packet::CWR_ECE),
@@ -315,7 +317,7 @@ impl Watched {
         self.push(at, Event::Data(data));
     }
 
-    /// Data reaches the receiver.
+    /// Updates the receiver's TS.Recent when data arrives.
     fn received(&mut self, packet: Seen) {
         let Stamps { sent, .. } = self.data.arrived();
         let (recent, last_ack) = &mut self.receiver;
@@ -332,7 +334,7 @@ impl Watched {
             return self.push(at, Event::SynAck { sent, echo, window });
         }
         let echoes_mark = packet.flags & packet::CWR_ECE != 0;
-        let ack = Ack { next: packet.seq, blocks: packet.blocks, echoes_mark, sent, echo, window };
+        let ack = AckArrival { next: packet.seq, blocks: packet.blocks, echoes_mark, sent, echo, window };
         self.push(at, Event::Ack(ack));
     }
 
@@ -366,8 +368,7 @@ impl Watched {
         }
     }
 
-    /// What has changed since the last record holds still at the moment when the next may be made: that is, unless
-    /// the sender acts before.
+    /// Records the pending registers at the end of the interval, unless the sender acts before.
     fn show_due(&mut self, before: u64) {
         let next = self.shown.0 + METRICS_EVERY;
         if next <= before {
@@ -388,7 +389,7 @@ impl Watched {
     }
 }
 
-/// Linux's words for its states.
+/// Linux's names of the congestion states.
 fn word(state: CaState) -> &'static str {
     match state {
         CaState::Open => "open",
@@ -475,9 +476,9 @@ mod tests {
     }
 
     #[test]
-    fn a_transfer_of_two_segments_and_a_bit_by_hand() {
-        // 8 Mbit/s: 1000 bytes take 1 ms on the bottleneck and 0.1 ms on each of two access links of 80 Mbit/s; 40
-        // bytes take 40 and 4 us. A SYN and its answer: 100 ms + 2 (4 + 40 + 4) us = 100.096 ms.
+    fn a_transfer_of_two_full_segments_and_a_short_one_matches_a_hand_calculation() {
+        // 8 Mbit/s: 1000 bytes take 1 ms on the bottleneck and 0.1 ms on each of two access links of 80
+        // Mbit/s; 40 bytes take 40 and 4 us. A SYN and its answer: 100 ms + 2 (4 + 40 + 4) us = 100.096 ms.
         let flow = recorded(
             "rate = \"8 Mbit/s\"\nbuffer = \"100 packets\"",
             "profile = \"rfc\"\nsize = \"2000 B\"\nreceive_window = \"21 packets\"\nreceiver = \"delayed-ack\"",
@@ -491,25 +492,25 @@ mod tests {
         assert_eq!(opening, [(0, Event::Syn), (opened, Event::SynAck { sent: opened / 2, echo: 0, window })]);
         // All three leave at once; the last carries 2000 - 2 x 960 = 80 bytes.
         let data = |segment, payload, push| {
-            let (again, ecn_capable, reduced, echo) = (false, false, false, opened / 2);
-            (opened, Event::Data(Data { segment, payload, again, push, ecn_capable, reduced, echo }))
+            let (retransmission, ecn_capable, reduced, echo) = (false, false, false, opened / 2);
+            (opened, Event::Data(Data { segment, payload, retransmission, push, ecn_capable, reduced, echo }))
         };
         let sent = events(|event| matches!(event, Event::Data(_)));
         assert_eq!(sent, [data(0, 960, false), data(1, 960, false), data(2, 80, true)]);
         assert_eq!([0, 1, 2, 3].map(|segment| flow.offset(segment)), [0, 960, 1920, 2000]);
-        // The first reaches the receiver after 1.2 + 50 ms, the second 1 ms later and is acknowledged at once. The
-        // last, 120 bytes, follows it on the bottleneck for 120 us and then takes 12 us where the second took 100: 32
-        // us behind, so it is there 32 us later; being the last it is acknowledged at once too. Its ACK finds the
-        // first one's on the bottleneck, and comes 40 us behind it.
+        // The first reaches the receiver after 1.2 + 50 ms; the second, 1 ms later, is acknowledged at once.
+        // The last, 120 bytes, leaves the bottleneck 120 us after the second and then takes 12 us where the
+        // second took 100, so it arrives 32 us later; as the last it is acknowledged at once too. Its ACK
+        // queues behind the first one on the bottleneck and arrives 40 us later.
         let ack = |sent, at, next| {
             let (blocks, echoes_mark, echo) = (Blocks::default(), false, opened);
-            (at, Event::Ack(Ack { next, blocks, echoes_mark, sent, echo, window }))
+            (at, Event::Ack(AckArrival { next, blocks, echoes_mark, sent, echo, window }))
         };
         let second = opened + 2_200_000 + 50 * MS;
         let first = second + 50_048_000;
         let expected = [ack(second, first, 2), ack(second + 32_000, first + 40_000, 3)];
         assert_eq!(events(|event| matches!(event, Event::Ack(_))), expected);
-        // The window is open, then the first ACK comes, then the second, less than a millisecond after it.
+        // Records: the window is open, the first ACK, and the second ACK less than a millisecond later.
         let times: Vec<u64> =
             events(|event| matches!(event, Event::Metrics(_))).iter().map(|e| e.0).collect();
         assert_eq!(times, [opened, first, first + MS]);
@@ -517,7 +518,7 @@ mod tests {
 
     #[test]
     fn an_ack_echoes_the_segment_that_last_moved_the_left_edge() {
-        // RFC 7323 section 4.3: a segment out of order does not change what is echoed, one that fills a hole does.
+        // RFC 7323 section 4.3: an out-of-order segment does not change the echo, one that fills a hole does.
         let flow = recorded(
             "rate = \"10 Mbit/s\"\nbuffer = \"10 packets\"",
             "profile = \"linux\"\nsize = \"300 KB\"\nreceiver = \"ack-every-packet\"",
@@ -527,11 +528,11 @@ mod tests {
         let (mut duplicates, mut filled) = (0, 0);
         for (at, event) in &flow.events {
             match event {
-                Event::Data(data) if data.again => sent[data.segment as usize] = *at,
+                Event::Data(data) if data.retransmission => sent[data.segment as usize] = *at,
                 Event::Data(_) => sent.push(*at),
                 Event::Ack(ack) => {
                     if ack.next > next {
-                        // In order, or into a hole: either way it is the segment at the edge that arrived.
+                        // In order or into a hole: in both cases the segment at the left edge arrived.
                         echo = sent[next as usize];
                         filled += u32::from(ack.next > next + 1);
                     } else {

@@ -1,4 +1,4 @@
-//! Flows over time, seen by an observer of the simulator.
+//! Time series of flows, recorded by an observer of the simulator.
 
 use std::collections::VecDeque;
 
@@ -27,7 +27,7 @@ pub(crate) struct Traced {
     pub(crate) retransmits_s: Vec<f64>,
 }
 
-/// Simulates `network` and records one of its flows, and the queue of its first link.
+/// Simulates `network` and records one of its flows and the queue of its first link.
 pub(crate) fn simulate_traced(network: &Network, flow: u32) -> (Outcome, Traced) {
     let (outcome, mut traced) = simulate_recorded(network, flow, 1, MOST_POINTS);
     (outcome, traced.pop().expect("one flow was recorded"))
@@ -43,7 +43,7 @@ pub(crate) fn simulate_sampled(network: &Network) -> Vec<Series> {
 
 /// Records `count` flows from `first` on.
 fn simulate_recorded(network: &Network, first: u32, count: u32, most: usize) -> (Outcome, Vec<Traced>) {
-    // One event a hop: everything comes in order of time.
+    // With one event per hop, calls come in order of time.
     let recorder = Recorder::new(&network.links[0], first, count, most);
     let (outcome, recorder) = simulate_observed(network, Mode::PerHop, recorder);
     let recorded = outcome.flows[first as usize..].iter().zip(recorder.flows);
@@ -65,7 +65,7 @@ struct Recorder {
     /// Times at which the transmissions of the waiting packets begin.
     waiting: VecDeque<u64>,
     /// Number of waiting packets, where the link has a dequeue-time queue.
-    held: u32,
+    at_dequeue: u32,
 }
 
 /// One flow while it is recorded.
@@ -130,7 +130,7 @@ impl Recorder {
             free_at: 0,
             delay: link.delay.0,
             waiting: VecDeque::new(),
-            held: 0,
+            at_dequeue: 0,
         }
     }
 
@@ -184,11 +184,11 @@ impl Observer for Recorder {
     }
 
     fn queued(&mut self, _at: u64, link: u32, _packet: Seen) {
-        self.held += u32::from(link == 0);
+        self.at_dequeue += u32::from(link == 0);
     }
 
     fn left(&mut self, at: u64, link: u32, packet: Seen, _since: u64, passage: Passage) {
-        self.held -= u32::from(link == 0);
+        self.at_dequeue -= u32::from(link == 0);
         self.note_loss(at, packet, passage);
     }
 
@@ -199,7 +199,7 @@ impl Observer for Recorder {
             return;
         }
         self.forget_started(at);
-        let queue = self.waiting.len() as f64 + f64::from(self.held);
+        let queue = self.waiting.len() as f64 + f64::from(self.at_dequeue);
         let info = sender.info();
         let arrived =
             sender.app().bytes_in(sender.acked(), sender.mss()) + u64::from(info.sacked) * sender.mss();

@@ -1,4 +1,4 @@
-//! Transfers foretold by the library call behind `firstflight compare`.
+//! Forecasts of transfers, by the library call behind `firstflight compare`.
 
 use firstflight_capture::read;
 use firstflight_results::{Comparison, ConnectionResult, InputFile, PathResult, SchemeResult};
@@ -10,50 +10,50 @@ use firstflight_study::simulator::Simulator;
 use crate::controls::{Controls, request};
 use crate::truth::{Transfer, TruePath};
 
-/// One transfer, foretold and measured.
+/// Forecast and measurement of one transfer.
 pub(crate) struct Cell {
-    /// The kernel's name of the control.
+    /// Kernel's name of the control.
     pub(crate) control: String,
     /// Application bytes.
     pub(crate) bytes: u64,
-    /// Median of the repeats.
+    /// Median of the repeats, milliseconds.
     pub(crate) truth_ms: f64,
-    /// What the comparison says; its completion is absent if the path could not be told.
+    /// Result of the comparison; without a completion if the path is unknown.
     pub(crate) result: Option<SchemeResult>,
-    /// What the captured one of the repeats was seen to do; looked up on the true path only.
+    /// Observation of the captured repeat; read only for forecasts on the true path.
     pub(crate) seen: Option<Seen>,
 }
 
-/// What a captured transfer was seen to do.
+/// Observation of a captured transfer.
 pub(crate) struct Seen {
-    /// Packets sent again until the capture ends.
+    /// Retransmissions up to the end of the capture.
     pub(crate) retransmits: u64,
-    /// How its start-up ended, in words.
+    /// End of start-up, in words.
     pub(crate) exit: String,
 }
 
-/// What one capture tells.
-pub(crate) struct Told {
-    /// The control that was captured.
+/// Forecasts from one capture.
+pub(crate) struct CaptureForecast {
+    /// Captured control.
     pub(crate) control: String,
-    /// The size that was captured.
+    /// Captured size.
     pub(crate) bytes: u64,
-    /// What it tells; the reason, where the capture cannot be read.
+    /// Forecasts, or the reason why the capture cannot be read.
     pub(crate) answer: Result<Answer, String>,
 }
 
-/// What a readable capture tells.
+/// Forecasts from a readable capture.
 pub(crate) struct Answer {
-    /// The path.
+    /// Inferred path.
     pub(crate) path: PathResult,
-    /// The captured connections beside their re-runs.
+    /// Captured connections and their re-runs.
     pub(crate) connections: Vec<ConnectionResult>,
     /// Every transfer on the path.
     pub(crate) cells: Vec<Cell>,
 }
 
 impl Seen {
-    /// Reads the capture of a transfer; `None` where there is none that holds packets.
+    /// Reads the capture of a transfer; `None` if there is none with packets.
     pub(crate) fn of(transfer: &Transfer) -> Option<Self> {
         let capture = read(transfer.capture.as_ref()?).ok()?;
         let observed = &capture.connections.first()?.observed;
@@ -81,20 +81,20 @@ impl Cell {
         Some(self.result.as_ref()?.completion_s?.ci95.map(|seconds| seconds * 1e3))
     }
 
-    /// Whether something was lost or start-up ended before the transfer did, by the simulation or by the capture.
+    /// Whether a packet was lost or start-up ended before the transfer did, in the simulation or the capture.
     pub(crate) fn matters(&self) -> bool {
-        let sent_again = self.seen.as_ref().is_some_and(|seen| seen.retransmits > 0);
-        sent_again
+        let retransmitted = self.seen.as_ref().is_some_and(|seen| seen.retransmits > 0);
+        retransmitted
             || self.result.as_ref().is_some_and(|result| {
                 result.startup_exit.is_some() || result.retransmits_mean > 0.0 || result.drops.mean > 0.0
             })
     }
 }
 
-/// Every transfer of a path on the path itself: what is wrong here is the model's.
+/// Forecasts on the true path: their errors are those of the model.
 pub(crate) fn on_true_path(path: &TruePath, controls: &Controls) -> Vec<Cell> {
     let request = request(path.input(), controls.schemes(), path.sizes());
-    let report = compare(&Simulator, &request, &Silent).expect("every chain was tried on a path of its own");
+    let report = compare(&Simulator, &request, &Silent).expect("every chain has been tested");
     let mut cells = cells(path, controls, &report.comparison);
     for cell in &mut cells {
         cell.seen = path.transfer(&cell.control, cell.bytes).and_then(Seen::of);
@@ -102,9 +102,9 @@ pub(crate) fn on_true_path(path: &TruePath, controls: &Controls) -> Vec<Cell> {
     cells
 }
 
-/// Every transfer of a path on the path that a capture tells.
-pub(crate) fn from_capture(path: &TruePath, source: &Transfer, controls: &Controls) -> Told {
-    let answer = source.capture.as_ref().ok_or_else(|| "there is no capture".to_owned()).and_then(|file| {
+/// Forecasts on the path inferred from a capture.
+pub(crate) fn from_capture(path: &TruePath, source: &Transfer, controls: &Controls) -> CaptureForecast {
+    let answer = source.capture.as_ref().ok_or_else(|| "no capture".to_owned()).and_then(|file| {
         let capture = read(file).map_err(|error| error.to_string())?;
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let input = Input::Capture {
@@ -118,7 +118,7 @@ pub(crate) fn from_capture(path: &TruePath, source: &Transfer, controls: &Contro
         let cells = cells(path, controls, &comparison);
         Ok(Answer { path: comparison.path, connections: comparison.connections, cells })
     });
-    Told { control: source.control.clone(), bytes: source.bytes, answer }
+    CaptureForecast { control: source.control.clone(), bytes: source.bytes, answer }
 }
 
 fn cells(path: &TruePath, controls: &Controls, comparison: &Comparison) -> Vec<Cell> {

@@ -1,51 +1,53 @@
-//! The path that a capture tells, as results show it.
+//! Conversion of an inferred path to the form used in results.
 
-use firstflight_capture::{Estimate, Inferred, PathEstimate as Told};
+use firstflight_capture::{Estimate, Inferred, PathEstimate as InferredPath};
 use firstflight_scenario::Limit;
 
 use super::Known;
 use firstflight_results::{PathEstimate, PathResult};
 
-/// What a capture tells, as results show it.
-pub(super) fn told_path(told: &Told, file: &str) -> PathResult {
+/// Inferred path, in the form used in results.
+pub(super) fn inferred_path(inferred: &InferredPath, file: &str) -> PathResult {
     let value = |estimate: &Inferred<Estimate>| estimate.known().map(|e| e.value);
     let whole = |estimate: &Inferred<Estimate>| value(estimate).map(|v| v.round().max(0.0) as u64);
     let estimates = [
-        ("rate_bit_s", &told.rate, 1.0),
-        ("rtt_ms", &told.rtt, 1e3),
-        ("buffer_packets", &told.buffer, 1.0),
-        ("loss", &told.loss, 1.0),
-        ("mss_bytes", &told.mss, 1.0),
-        ("initial_window_packets", &told.initial_window, 1.0),
+        ("rate_bit_s", &inferred.rate, 1.0),
+        ("rtt_ms", &inferred.rtt, 1e3),
+        ("buffer_packets", &inferred.buffer, 1.0),
+        ("loss", &inferred.loss, 1.0),
+        ("mss_bytes", &inferred.mss, 1.0),
+        ("initial_window_packets", &inferred.initial_window, 1.0),
     ];
-    let mut estimates: Vec<PathEstimate> =
-        estimates.into_iter().map(|(field, estimate, scale)| told_value(field, estimate, scale)).collect();
+    let mut estimates: Vec<PathEstimate> = estimates
+        .into_iter()
+        .map(|(field, estimate, scale)| inferred_value(field, estimate, scale))
+        .collect();
     estimates.push(PathEstimate {
         field: "receiver".into(),
         value: None,
-        word: told.receiver.known().map(|policy| policy.label().into()),
+        word: inferred.receiver.known().map(|policy| policy.label().into()),
         low: None,
         high: None,
-        how: told
+        how: inferred
             .receiver
             .unknown()
             .map_or_else(|| "bytes covered by each acknowledgement".into(), |u| u.why.clone()),
     });
     PathResult {
         inferred_from: Some(file.into()),
-        rate_bit_s: whole(&told.rate),
-        rtt_ms: value(&told.rtt).map(|s| s * 1e3),
-        buffer_packets: whole(&told.buffer),
-        loss: value(&told.loss),
-        mss_bytes: whole(&told.mss),
-        initial_window_packets: whole(&told.initial_window),
-        receiver: told.receiver.known().map(|policy| policy.label().into()),
-        cannot_tell: told.unknown_fields().into_iter().map(Into::into).collect(),
+        rate_bit_s: whole(&inferred.rate),
+        rtt_ms: value(&inferred.rtt).map(|s| s * 1e3),
+        buffer_packets: whole(&inferred.buffer),
+        loss: value(&inferred.loss),
+        mss_bytes: whole(&inferred.mss),
+        initial_window_packets: whole(&inferred.initial_window),
+        receiver: inferred.receiver.known().map(|policy| policy.label().into()),
+        cannot_tell: inferred.unknown_fields().into_iter().map(Into::into).collect(),
         estimates,
     }
 }
 
-fn told_value(field: &str, estimate: &Inferred<Estimate>, scale: f64) -> PathEstimate {
+fn inferred_value(field: &str, estimate: &Inferred<Estimate>, scale: f64) -> PathEstimate {
     let (value, low, high, how) = match estimate {
         Inferred::Known(e) => (Some(e.value * scale), Some(e.low * scale), Some(e.high * scale), &e.how),
         Inferred::Unknown(u) => (None, u.low.map(|x| x * scale), u.high.map(|x| x * scale), &u.why),
@@ -54,7 +56,7 @@ fn told_value(field: &str, estimate: &Inferred<Estimate>, scale: f64) -> PathEst
     PathEstimate { field: field.into(), value, word: None, low, high, how }
 }
 
-/// What the user knows takes the place of what the capture tells.
+/// Replaces inferred values by those that the user knows.
 pub(super) fn overrule(path: &mut PathResult, known: &Known) {
     let mut given = vec![];
     if let Some(rate) = known.rate {
