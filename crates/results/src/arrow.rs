@@ -1,18 +1,17 @@
 //! Tables as Arrow record batches.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::builder::{Float64Builder, ListBuilder, UInt64Builder};
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt64Array};
-use arrow_schema::{ArrowError, DataType, Field, Schema};
+use arrow_schema::{ArrowError, DataType, Field, Metadata, Schema};
 
 use crate::{Column, Kind, Table, Value};
 
 /// The schema of a table. Each field has its unit and its documentation as metadata, under `unit` and `doc`.
 pub fn schema(table: &Table) -> Schema {
     let fields: Vec<Field> = table.columns.iter().map(field).collect();
-    Schema::new(fields).with_metadata(HashMap::from([("table".to_owned(), table.name.to_owned())]))
+    Schema::new(fields).with_metadata(Metadata::from_iter([("table", table.name)]))
 }
 
 /// The table as one batch.
@@ -36,9 +35,7 @@ fn field(column: &Column) -> Field {
     };
     let about = [("unit", column.unit), ("doc", column.doc.as_str())];
     let about = about.into_iter().filter(|(_, text)| !text.is_empty());
-    Field::new(&column.name, data_type, column.nullable).with_metadata(
-        about.map(|(key, text)| (key.into(), text.into())).collect::<HashMap<String, String>>(),
-    )
+    Field::new(&column.name, data_type, column.nullable).with_metadata(about.collect::<Metadata>())
 }
 
 fn element(of: DataType) -> Field {
