@@ -189,7 +189,7 @@ fn option_errors_have_the_words_of_scenario_errors() {
     compare(&["cable", "--startup", "reno"], &["--startup \"reno\": reno is not a start-up scheme"]);
     compare(
         &["cable", "--profile", "rfc", "--scheme", "bbr"],
-        &["bbr needs delivery-rate samples, which only senders of profile linux take"],
+        &["bbr needs delivery-rate samples, which only senders of profile linux"],
     );
     compare(&["cable", "--avoidance", "bbr"], &["--avoidance \"bbr\": bbr is not an avoidance scheme"]);
     compare(&["cable", "--profile", "linus"], &["--profile \"linus\"", "did you mean \"linux\"?"]);
@@ -243,7 +243,10 @@ fn errors_in_a_sender_script_state_the_line() {
         (["--initial-ssthresh", "none"], &["--initial-ssthresh \"none\""]),
         (["--min-rto", "0 s"], &["--min-rto \"0 s\"", "above zero"]),
         (["--idle-restart", "paced"], &["--idle-restart \"paced\"", "did you mean \"pace\"?"]),
-        (["--startup=bbr", "--idle-restart=pace"], &["--idle-restart", "bbr rules idle times itself"]),
+        (
+            ["--startup=bbr", "--idle-restart=pace"],
+            &["--idle-restart", "bbr has its own rule for idle times"],
+        ),
     ] {
         refused(&[], &[&["sender"][..], &options].concat(), OPEN, parts);
     }
