@@ -1,58 +1,61 @@
-//! Errors of the capture reader.
+//! Errors of the capture reader: place, problem, expected.
 
 use std::path::PathBuf;
 
-/// Reason why a file has no usable connection. Every message names the file.
+/// Reason why a file has no usable connection. `Display` prints one line: the file, the problem, what was expected.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+#[error("{}: {problem}{}", place.display(), expected.map(|expected| format!("; expected {expected}")).unwrap_or_default())]
+pub struct Error {
+    /// The file, as the caller named it.
+    pub place: PathBuf,
+    /// The problem.
+    #[source]
+    pub problem: Problem,
+    /// Valid input; `None` if the problem makes it clear.
+    pub expected: Option<&'static str>,
+}
+
+/// Problem of a file.
+#[derive(Debug, thiserror::Error)]
+pub enum Problem {
     /// The file could not be opened or read.
-    #[error("{}: cannot be read: {source}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Error of the operating system.
-        source: std::io::Error,
-    },
+    #[error("cannot be read: {0}")]
+    Unreadable(#[source] std::io::Error),
     /// The first bytes are neither pcap nor pcapng.
-    #[error("{}: not a capture: expected a pcap or pcapng file, as written by tcpdump -w, dumpcap or Wireshark", path.display())]
-    NotACapture {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("not a capture")]
+    NotACapture,
     /// The capture contains no packet.
-    #[error("{}: the capture contains no packet{}", path.display(), if *truncated { ": it is truncated inside the first one" } else { "" })]
+    #[error("the capture contains no packet{}", if *truncated { ": it is truncated inside the first one" } else { "" })]
     Empty {
-        /// The file.
-        path: PathBuf,
         /// Whether the file ends inside its first packet or its header.
         truncated: bool,
     },
-    /// No packet has a supported link type.
-    #[error("{}: link type {link_type} is not supported: expected Ethernet (1), null or loopback (0, 108), raw IP (12, 14, 101, 228, 229) or Linux cooked (113, 276)", path.display())]
-    LinkType {
-        /// The file.
-        path: PathBuf,
-        /// Number of the link type in the registry of the tcpdump group.
-        link_type: u32,
-    },
-    /// No packet is TCP.
-    #[error("{}: no TCP packet among {packets} packets", path.display())]
-    NoTcp {
-        /// The file.
-        path: PathBuf,
-        /// Number of packets in the file.
-        packets: u64,
-    },
+    /// No packet has a supported link type; the number is that of the registry of the tcpdump group.
+    #[error("link type {0} is not supported")]
+    LinkType(u32),
+    /// None of this many packets is TCP.
+    #[error("no TCP packet among {0} packets")]
+    NoTcp(u64),
     /// No TCP packet has a time stamp: the file has only simple packet blocks.
-    #[error("{}: the packets have no time stamps (simple packet blocks), so nothing can be inferred", path.display())]
-    NoTimes {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("the packets have no time stamps (simple packet blocks), so nothing can be inferred")]
+    NoTimes,
     /// No TCP connection carried data.
-    #[error("{}: no TCP connection carried data", path.display())]
-    NoData {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("no TCP connection carried data")]
+    NoData,
+}
+
+impl Problem {
+    /// The error of the file `place` with this problem.
+    pub(crate) fn of(self, place: impl Into<PathBuf>) -> Error {
+        let expected = match self {
+            Self::NotACapture => {
+                Some("a pcap or pcapng file, as written by tcpdump -w, dumpcap or Wireshark")
+            }
+            Self::LinkType(_) => Some(
+                "Ethernet (1), null or loopback (0, 108), raw IP (12, 14, 101, 228, 229) or Linux cooked (113, 276)",
+            ),
+            _ => None,
+        };
+        Error { place: place.into(), problem: self, expected }
+    }
 }

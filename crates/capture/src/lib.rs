@@ -29,7 +29,7 @@ use crate::container::{Ending, Failure, Next, for_each_frame};
 use crate::flows::Flows;
 use crate::packet::{Content, decode};
 
-pub use crate::error::Error;
+pub use crate::error::{Error, Problem};
 pub use crate::estimate::{AckPolicy, Estimate, Inferred, PathEstimate, Unknown};
 pub use crate::infer::infer;
 pub use crate::observed::{Connection, ExitReason, Observed, ObservedExit, Series, Startup, Vantage};
@@ -72,7 +72,7 @@ const MAX_TCP_PACKETS: u64 = 1 << 21;
 /// with a warning in [`Capture::warnings`].
 pub fn read(path: impl AsRef<Path>) -> Result<Capture, Error> {
     let path = path.as_ref();
-    let file = File::open(path).map_err(|source| Error::Unreadable { path: path.into(), source })?;
+    let file = File::open(path).map_err(|error| Problem::Unreadable(error).of(path))?;
     read_from(file, path)
 }
 
@@ -82,7 +82,6 @@ pub fn read(path: impl AsRef<Path>) -> Result<Capture, Error> {
 /// As [`read`].
 pub fn read_from(input: impl Read, name: impl AsRef<Path>) -> Result<Capture, Error> {
     let name = name.as_ref();
-    let path = || name.to_path_buf();
     let mut counts = Counts::default();
     let mut flows = Flows::default();
     let mut unknown_link_type = None;
@@ -104,28 +103,30 @@ pub fn read_from(input: impl Read, name: impl AsRef<Path>) -> Result<Capture, Er
         }
         if counts.tcp < MAX_TCP_PACKETS { Next::Continue } else { Next::Stop }
     });
-    let ending = ending.map_err(|failure| match failure {
-        Failure::Io(source) => Error::Unreadable { path: path(), source },
-        Failure::NotACapture => Error::NotACapture { path: path() },
+    let ending = ending.map_err(|failure| {
+        let problem = match failure {
+            Failure::Io(error) => Problem::Unreadable(error),
+            Failure::NotACapture => Problem::NotACapture,
+        };
+        problem.of(name)
     })?;
     if counts.packets == 0 {
-        return Err(Error::Empty { path: path(), truncated: ending == Ending::BrokenOff });
+        return Err(Problem::Empty { truncated: ending == Ending::BrokenOff }.of(name));
     }
     if counts.tcp == 0 {
-        return Err(match unknown_link_type {
-            Some(link_type) if counts.unknown_link == counts.packets => {
-                Error::LinkType { path: path(), link_type }
-            }
-            _ => Error::NoTcp { path: path(), packets: counts.packets },
-        });
+        let problem = match unknown_link_type {
+            Some(link_type) if counts.unknown_link == counts.packets => Problem::LinkType(link_type),
+            _ => Problem::NoTcp(counts.packets),
+        };
+        return Err(problem.of(name));
     }
     if counts.timeless == counts.tcp {
-        return Err(Error::NoTimes { path: path() });
+        return Err(Problem::NoTimes.of(name));
     }
     let mut warnings = warnings(name, ending, &counts);
     let connections = flows.into_connections(&mut warnings);
     if connections.is_empty() {
-        return Err(Error::NoData { path: path() });
+        return Err(Problem::NoData.of(name));
     }
     Ok(Capture { connections, warnings, counts })
 }

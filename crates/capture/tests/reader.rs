@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use etherparse::{PacketBuilder, TcpOptionElement};
-use firstflight_capture::{Capture, Error, infer, read, read_from};
+use firstflight_capture::{Capture, Error, Problem, infer, read, read_from};
 use firstflight_contract::Nanos;
 
 /// Two data packets of 1000 bytes, 7 ms apart, and an ACK of both another 20 ms later.
@@ -296,9 +296,9 @@ fn error(bytes: &[u8]) -> String {
 fn errors_name_the_file_and_the_reason() {
     assert_eq!(
         error(b"GIF89a"),
-        "test.pcap: not a capture: expected a pcap or pcapng file, as written by tcpdump -w, dumpcap or Wireshark"
+        "test.pcap: not a capture; expected a pcap or pcapng file, as written by tcpdump -w, dumpcap or Wireshark"
     );
-    assert!(matches!(read_bytes(b""), Err(Error::NotACapture { .. })));
+    assert!(matches!(read_bytes(b""), Err(Error { problem: Problem::NotACapture, .. })));
     assert_eq!(error(&pcap(&[])), "test.pcap: the capture contains no packet");
     assert_eq!(
         error(&pcap(&[])[..20]),
@@ -307,14 +307,14 @@ fn errors_name_the_file_and_the_reason() {
     let packets: Vec<_> = exchange().iter().map(|(us, tcp)| (*us, tcp.v4())).collect();
     assert_eq!(
         error(&pcap_of(127, &packets)),
-        "test.pcap: link type 127 is not supported: expected Ethernet (1), null or loopback (0, 108), raw IP (12, 14, 101, 228, 229) or Linux cooked (113, 276)"
+        "test.pcap: link type 127 is not supported; expected Ethernet (1), null or loopback (0, 108), raw IP (12, 14, 101, 228, 229) or Linux cooked (113, 276)"
     );
     let mut udp = Vec::new();
     PacketBuilder::ipv4(SENDER, RECEIVER, 64).udp(53, 53).write(&mut udp, &[0; 10]).unwrap();
     assert_eq!(error(&pcap(&[(0, udp)])), "test.pcap: no TCP packet among 1 packets");
     assert_eq!(error(&pcap_of_tcp(&handshake(10, 1460))), "test.pcap: no TCP connection carried data");
-    assert!(matches!(read("no/such/file.pcap"), Err(Error::Unreadable { .. })));
-    assert!(matches!(read("."), Err(Error::Unreadable { .. })), "a folder");
+    assert!(matches!(read("no/such/file.pcap"), Err(Error { problem: Problem::Unreadable(_), .. })));
+    assert!(matches!(read("."), Err(Error { problem: Problem::Unreadable(_), .. })), "a folder");
 }
 
 #[test]
@@ -370,7 +370,10 @@ fn a_block_shorter_than_its_own_frame_is_damage() {
             file.extend(length.to_le_bytes());
             file.extend([0; 64]);
             let error = read_from(&file[..], "test.pcapng").expect_err("no packet");
-            assert!(matches!(error, Error::Empty { truncated: true, .. }), "{block_type} {length}: {error}");
+            assert!(
+                matches!(error.problem, Problem::Empty { truncated: true }),
+                "{block_type} {length}: {error}"
+            );
         }
     }
 }

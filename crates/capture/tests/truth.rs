@@ -4,7 +4,7 @@ use firstflight_capture::seconds::Seconds;
 use std::path::{Path, PathBuf};
 
 use firstflight_capture::{
-    AckPolicy, Capture, Error, Estimate, Inferred, PathEstimate, Vantage, infer, read,
+    AckPolicy, Capture, Error, Estimate, Inferred, PathEstimate, Problem, Vantage, infer, read,
 };
 use firstflight_contract::Nanos;
 
@@ -75,7 +75,7 @@ fn check_all(folder: &Path) -> (usize, usize, usize) {
     for truth in truths(folder) {
         let capture = match read(folder.join(format!("{}.pcap", truth.name))) {
             // tcpdump was stopped before it wrote any packet
-            Err(Error::Empty { truncated: false, .. }) => continue,
+            Err(Error { problem: Problem::Empty { truncated: false }, .. }) => continue,
             capture => capture.unwrap(),
         };
         assert_eq!(capture.connections.len(), 1, "{}", truth.name);

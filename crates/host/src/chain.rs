@@ -2,6 +2,7 @@
 
 #[cfg(feature = "alloc")]
 use alloc::{string::String, vec::Vec};
+use core::fmt;
 
 use firstflight_contract::{
     Ack, Beginning, Congestion, Control, Declaration, Declared, DescribeAck, Entry, Exit, Nanos, Phase, Plan,
@@ -29,6 +30,21 @@ pub enum ChainError {
         last: &'static str,
     },
 }
+
+impl fmt::Display for ChainError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => write!(f, "no scheme is named"),
+            Self::Endless(label) => write!(f, "{label} never ends, so nothing can follow it"),
+            Self::Alone { first, last } => {
+                write!(f, "{last} begins the connection itself, so {first} cannot precede it")
+            }
+            Self::Unfinished(label) => write!(f, "{label} ends, and no avoidance scheme follows it"),
+        }
+    }
+}
+
+impl core::error::Error for ChainError {}
 
 /// The phases of a connection: start-up schemes, each of which ends, then one scheme that does not.
 ///

@@ -192,3 +192,17 @@ fn the_next_phase_is_entered_with_the_new_segment_size() {
     // RFC 5681 equation (4): ssthresh = max(FlightSize / 2, 2 SMSS), with segments of 1400 bytes.
     assert_eq!(connection.chain.control.ssthresh, 2800);
 }
+
+#[test]
+fn bbr_goes_on_counting_when_segments_become_larger() {
+    // The total of delivered bytes is the same before and after: in segments of the new size it would be smaller.
+    let ack = Event::Ack { acked: 1, rtt_us: 40_000, flags: Ack::ROUND_START, load: Load::Unknown };
+    let mut events = vec![Event::Congestion(Trigger::Loss); 3];
+    for size in [1200, 8900, 1200, 8900] {
+        events.push(Event::SegmentSize(size));
+        for _ in 0..40 {
+            events.extend([ack.clone(), Event::Congestion(Trigger::Loss)]);
+        }
+    }
+    compare(["bbr"], &events).expect("no underflow, equal registers");
+}

@@ -1,7 +1,7 @@
 //! A connection's scheme as data: a chain of labels, each with its parameters.
 
 use firstflight_contract::Role;
-use firstflight_host::chain::{Chain, ChainError};
+use firstflight_host::chain::Chain;
 use firstflight_schemes::catalogue::Schemes;
 use firstflight_schemes::not_implemented::PLANNED;
 use firstflight_schemes::registry::AnyPhase;
@@ -151,18 +151,6 @@ impl PhaseSpec {
     }
 }
 
-/// Why phases do not make a chain.
-fn chain_problem(error: &ChainError) -> String {
-    match error {
-        ChainError::Empty => "no scheme is named".into(),
-        ChainError::Endless(label) => format!("{label} never ends, so nothing can follow it"),
-        ChainError::Alone { first, last } => {
-            format!("{last} begins the connection itself, so {first} cannot precede it")
-        }
-        ChainError::Unfinished(label) => format!("{label} ends, and no avoidance scheme follows it"),
-    }
-}
-
 impl SchemeSpec {
     /// A chain of these phases.
     ///
@@ -174,7 +162,7 @@ impl SchemeSpec {
         }
         let spec = Self { phases };
         Chain::new(spec.build()).map_err(|error| {
-            Error::invalid(chain_problem(&error))
+            Error::invalid(error.to_string())
                 .expecting("start-up schemes, then one avoidance scheme, such as \"slow-start+cubic\"")
         })?;
         Ok(spec)

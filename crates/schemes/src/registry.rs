@@ -3,7 +3,7 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::fmt::Debug;
+use core::fmt::{self, Debug};
 
 use firstflight_contract::{
     Ack, Congestion, Control, Declaration, Declared, DescribeAck, Entry, Phase, Role, Sent, Step,
@@ -173,6 +173,20 @@ pub enum ParamError {
         expected: ParamKind,
     },
 }
+
+impl fmt::Display for ParamError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown(known) => {
+                write!(f, "no such parameter; expected one of:")?;
+                known.iter().try_for_each(|name| write!(f, " {name}"))
+            }
+            Self::Invalid { expected } => write!(f, "invalid value; expected {expected:?}"),
+        }
+    }
+}
+
+impl core::error::Error for ParamError {}
 
 impl AnyPhase {
     /// Sets one parameter.

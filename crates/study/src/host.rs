@@ -4,6 +4,7 @@
 //! simulator, to the Linux kernel or to a QUIC stack.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use firstflight_contract::{Nanos, Signals};
 use firstflight_scenario::Scenario;
@@ -41,6 +42,14 @@ pub struct Refusal {
     /// Reason, as a whole sentence.
     pub why: String,
 }
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.key, self.why)
+    }
+}
+
+impl std::error::Error for Refusal {}
 
 /// Observations of a run beyond its totals.
 #[derive(Clone, Debug)]

@@ -84,6 +84,9 @@ pub struct Bbr {
     pacing_gain: u64,
     /// As of the last ACK.
     totals: Totals,
+    /// Bytes delivered and bytes lost that `totals` counts: segments of the size that was in force at each ACK, so that a
+    /// change of the segment size does not change the past.
+    counted: (u64, u64),
 
     // The model.
     max_bandwidth: WindowedMax,
@@ -186,9 +189,9 @@ impl Bbr {
 
     fn read(&self, ack: &Ack) -> Sample {
         let mss = self.mss;
-        let delivered = ack.delivered / mss;
-        let lost = ack.lost / mss;
-        let prior_delivered = ack.prior_delivered / mss;
+        let delivered = segments(self.totals.delivered, self.counted.0, ack.delivered, mss);
+        let lost = segments(self.totals.lost, self.counted.1, ack.lost, mss);
+        let prior_delivered = segments(delivered, ack.delivered, ack.prior_delivered, mss);
         let slowed = self.slowed.is_some_and(|(from, to)| (from..=to).contains(&prior_delivered));
         Sample {
             totals: Totals { at: micros(ack.now), delivered, lost },
@@ -377,6 +380,14 @@ impl Bbr {
     }
 }
 
+/// Segments up to `bytes`, if `total` of them reach up to `counted` bytes: the host counts bytes, the kernel segments.
+fn segments(total: u64, counted: u64, bytes: u64, mss: u64) -> u64 {
+    match bytes.checked_sub(counted) {
+        Some(more) => total + more / mss,
+        None => total.saturating_sub((counted - bytes).div_ceil(mss)),
+    }
+}
+
 impl Phase for Bbr {
     fn enter(&mut self, entry: &Entry, control: &mut Control) {
         match entry.why {
@@ -408,6 +419,11 @@ impl Phase for Bbr {
         self.pace(self.pacing_gain, ack.srtt, control);
         let ca_state = if ack.is(Ack::RECOVERY) { self.announced } else { CaState::None };
         self.set_window(&sample, ca_state, control);
+        let uncounted = |counted: u64, bytes: u64| bytes.saturating_sub(counted) % self.mss;
+        self.counted = (
+            ack.delivered - uncounted(self.counted.0, ack.delivered),
+            ack.lost - uncounted(self.counted.1, ack.lost),
+        );
         self.totals = sample.totals;
         if self.full_pipe && !was_full { Step::Over(Exit::Delivery) } else { Step::Stay }
     }
