@@ -36,11 +36,12 @@
 //! ```
 
 mod compare;
+mod infer;
 mod run;
 
 pub use compare::{Compare, compare};
-pub use firstflight_capture::infer;
 pub use firstflight_results as results;
+pub use firstflight_capture as capture;
 pub use firstflight_scenario::{Error, Scenario};
 pub use firstflight_study::compare::Input;
 pub use firstflight_study::host::{Host, Observe, Refusal};
@@ -48,6 +49,7 @@ pub use firstflight_study::progress::{Progress, Silent};
 pub use firstflight_study::simulator::Simulator;
 pub use firstflight_study::sweep;
 pub use firstflight_study::trace::record as recording;
+pub use infer::infer;
 pub use run::{Run, run};
 
 /// The contract for schemes, the macro [`scheme!`](scheme::scheme) that declares one, and the catalogue of the built-in

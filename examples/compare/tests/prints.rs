@@ -14,3 +14,11 @@ fn the_program_prints_the_run_and_three_ranked_schemes() {
     let times: Vec<f64> = lines[1..].iter().map(|line| seconds(line).expect("a time")).collect();
     assert!(times.len() == 3 && times.is_sorted(), "{text}");
 }
+
+#[test]
+fn the_readme_shows_this_program() {
+    let program = include_str!("../src/main.rs");
+    let (_, program) = program.split_once("\n\n").expect("the program follows its description");
+    let readme = include_str!("../../../README.md");
+    assert!(readme.contains(&format!("```rust\n{program}```")), "README.md has another program");
+}
