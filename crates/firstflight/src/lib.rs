@@ -40,8 +40,8 @@ mod infer;
 mod run;
 
 pub use compare::{Compare, compare};
-pub use firstflight_results as results;
 pub use firstflight_capture as capture;
+pub use firstflight_results as results;
 pub use firstflight_scenario::{Error, Scenario};
 pub use firstflight_study::compare::Input;
 pub use firstflight_study::host::{Host, Observe, Refusal};

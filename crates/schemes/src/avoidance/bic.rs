@@ -166,5 +166,4 @@ impl Phase for Bic {
 }
 
 #[cfg(test)]
-#[path = "bic_tests.rs"]
 mod tests;

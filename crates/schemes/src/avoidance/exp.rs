@@ -120,5 +120,4 @@ impl Phase for Exp {
 }
 
 #[cfg(test)]
-#[path = "exp_tests.rs"]
 mod tests;

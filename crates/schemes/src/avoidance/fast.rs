@@ -126,5 +126,4 @@ impl Phase for Fast {
 }
 
 #[cfg(test)]
-#[path = "fast_tests.rs"]
 mod tests;

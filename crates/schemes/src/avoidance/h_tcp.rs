@@ -179,5 +179,4 @@ impl Phase for HTcp {
 }
 
 #[cfg(test)]
-#[path = "h_tcp_tests.rs"]
 mod tests;

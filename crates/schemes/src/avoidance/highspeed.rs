@@ -151,5 +151,4 @@ impl Phase for Highspeed {
 }
 
 #[cfg(test)]
-#[path = "highspeed_tests.rs"]
 mod tests;

@@ -167,10 +167,10 @@ mod tests {
 
     const JIFFY: Nanos = Nanos::from_millis(1);
     use crate::scheme::Value;
-    use crate::startup::hystart_tests::{self, MSS};
+    use crate::startup::test_sender::{self, MSS};
     use firstflight_contract::Why;
 
-    type Sender = hystart_tests::Sender<HybridSlowStart>;
+    type Sender = test_sender::Sender<HybridSlowStart>;
 
     fn sender(window: u64, jiffy: Nanos) -> Sender {
         Sender::new(window, &[("jiffy", Value::Time(jiffy))])

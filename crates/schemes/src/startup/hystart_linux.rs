@@ -204,10 +204,10 @@ impl Phase for HystartLinux {
 mod tests {
     use super::*;
     use crate::scheme::Value;
-    use crate::startup::hystart_tests::{self, MSS};
+    use crate::startup::test_sender::{self, MSS};
     use firstflight_contract::Trigger;
 
-    type Sender = hystart_tests::Sender<HystartLinux>;
+    type Sender = test_sender::Sender<HystartLinux>;
 
     #[test]
     fn a_train_longer_than_half_the_smallest_rtt_and_its_margin_ends_slow_start() {

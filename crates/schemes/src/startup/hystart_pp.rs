@@ -174,10 +174,10 @@ impl Phase for HystartPp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::startup::hystart_tests::{self, MSS};
+    use crate::startup::test_sender::{self, MSS};
     use firstflight_contract::Trigger;
 
-    type Sender = hystart_tests::Sender<HystartPp>;
+    type Sender = test_sender::Sender<HystartPp>;
 
     fn sender() -> Sender {
         Sender::new(100, &[])

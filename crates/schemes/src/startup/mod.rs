@@ -11,8 +11,6 @@ pub mod hoe;
 pub mod hybrid_slow_start;
 pub mod hystart_linux;
 pub mod hystart_pp;
-#[cfg(test)]
-mod hystart_tests;
 pub mod iss;
 pub mod js;
 pub mod jump_start;
@@ -27,4 +25,6 @@ pub mod slow_start;
 pub mod smooth_start;
 pub mod spand;
 pub mod swift_start;
+#[cfg(test)]
+mod test_sender;
 pub mod vegas;

@@ -203,5 +203,4 @@ impl Phase for Past {
 }
 
 #[cfg(test)]
-#[path = "past_tests.rs"]
 mod tests;

@@ -230,5 +230,4 @@ fn rounded(x: u64) -> u64 {
 }
 
 #[cfg(test)]
-#[path = "linux_tests.rs"]
 mod tests;

@@ -217,5 +217,4 @@ impl Rfc9438 {
 }
 
 #[cfg(test)]
-#[path = "rfc9438_tests.rs"]
 mod tests;
