@@ -38,7 +38,7 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(differ))
 }
 
-/// Records or checks one script; whether it is as recorded.
+/// Records or checks one script; returns whether it agrees with the recording.
 fn handle(path: &Path, check: bool) -> Result<bool, String> {
     let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
     let script = Script::read(&text).map_err(|wrong| wrong.to_string())?;

@@ -3,7 +3,7 @@
 use core::fmt;
 use std::io;
 
-/// Something that the lab needs and did not get.
+/// A resource that the lab needs and did not get.
 #[derive(Debug)]
 pub struct Need {
     what: &'static str,

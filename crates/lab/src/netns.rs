@@ -16,12 +16,12 @@ pub struct Netns {
 }
 
 impl Netns {
-    /// An empty one, its loopback down.
+    /// An empty namespace, its loopback down.
     ///
     /// # Errors
-    /// Where the kernel refuses one: without CAP_SYS_ADMIN, or without network namespaces.
+    /// If the kernel refuses a namespace: without CAP_SYS_ADMIN, or without network namespaces.
     pub fn new() -> Result<Self, Need> {
-        // A namespace belongs to a thread. One of its own makes it, so that the caller stays where it is.
+        // A namespace belongs to a thread. A new thread makes it, so that the caller's namespace does not change.
         thread::scope(|scope| {
             let maker = scope.spawn(|| {
                 // SAFETY: takes no pointer.
@@ -38,7 +38,7 @@ impl Netns {
     /// Runs `work` in a thread inside the namespace: descriptors that it opens and programs that it starts belong to the namespace.
     ///
     /// # Errors
-    /// Where the kernel does not let a thread in.
+    /// If the kernel does not let a thread enter.
     pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, Need> {
         thread::scope(|scope| {
             let inside = scope.spawn(|| {
@@ -55,7 +55,7 @@ impl Netns {
     /// Sets `net.ipv4.<key>` of this namespace.
     ///
     /// # Errors
-    /// Where there is no such setting, it is not one of a namespace, or it does not take the value.
+    /// If there is no such setting, it is not one of a namespace, or it does not take the value.
     pub fn set_ipv4(&self, key: &str, value: &str) -> Result<(), Need> {
         let written = self.run(|| fs::write(format!("/proc/sys/net/ipv4/{key}"), value))?;
         written.map_err(|error| Need::of("a setting of the network namespace", error))

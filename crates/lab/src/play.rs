@@ -31,7 +31,7 @@ const PEER_CLOCK: u32 = 5_000_000;
 /// Bytes of the timestamp option in a segment: 10, padded to 12.
 const TIMESTAMPS: u32 = 12;
 const PRIORITY: i32 = 20;
-/// The kernel is done with a handshake long before.
+/// Longest wait for the kernel's part of a handshake, which takes far less.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A script that was played.
@@ -39,11 +39,11 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub struct Played {
     /// The answer to each line, the first being that to `established`.
     pub answers: Vec<Answer>,
-    /// How much later than due the latest line was.
+    /// Largest delay of a line beyond its due time.
     pub lateness: Duration,
 }
 
-/// Why a script could not be played.
+/// Reason why a script could not be played.
 #[derive(Debug)]
 pub enum Failure {
     /// The kernel did not grant something.
@@ -81,7 +81,7 @@ impl core::error::Error for Failure {}
 /// Plays `script` in a namespace made for it.
 ///
 /// # Errors
-/// Where the kernel grants no namespace, device, real-time priority or congestion control, or the script cannot be played.
+/// If the kernel grants no namespace, device, real-time priority or congestion control, or the script cannot be played.
 pub fn play(script: &Script) -> Result<Played, Failure> {
     let netns = Netns::new()?;
     for (key, value) in [

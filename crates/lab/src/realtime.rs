@@ -6,7 +6,7 @@ use crate::need::Need;
 /// its memory stays in place. `nice` is not enough for that.
 ///
 /// # Errors
-/// Where the kernel refuses one of these.
+/// If the kernel refuses one of these.
 pub fn be_on_time(priority: i32) -> Result<(), Need> {
     let parameters = libc::sched_param { sched_priority: priority };
     // SAFETY: takes no pointer.

@@ -38,7 +38,7 @@ pub struct Line {
     pub event: Event,
 }
 
-/// Why a text is no script.
+/// Reason why a text is not a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
     why: String,
@@ -56,7 +56,7 @@ impl Script {
     /// Reads a script.
     ///
     /// # Errors
-    /// Where a line is no event, the first is not `established` at zero, time goes back, or no peer could send an ACK.
+    /// If a line is not an event, the first is not `established` at zero, time goes back, or no peer could send an ACK.
     pub fn read(text: &str) -> Result<Self, Wrong> {
         let mut setup = None;
         let mut lines: Vec<Line> = vec![];

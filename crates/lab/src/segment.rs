@@ -7,7 +7,7 @@ use etherparse::{Ipv4Slice, PacketBuilder, TcpHeader, TcpOptionElement};
 /// SACK blocks that a header has room for beside timestamps.
 pub(crate) const MAX_BLOCKS: usize = 3;
 
-/// A segment; its payload is only a length, for nobody reads it.
+/// A segment. Of its payload only the length is kept, because the content is never read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
     /// Number of the first byte.

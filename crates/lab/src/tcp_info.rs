@@ -43,7 +43,7 @@ impl TcpInfo {
     /// Asks the kernel.
     ///
     /// # Errors
-    /// Where `socket` is not of TCP, or the kernel is older than 4.6 and does not report the smallest round-trip time.
+    /// If `socket` is not of TCP, or the kernel is older than 4.6 and does not report the smallest round-trip time.
     pub fn of(socket: &impl AsRawFd) -> Result<Self, Need> {
         let mut bytes = [0_u8; LENGTH];
         let mut length = LENGTH as libc::socklen_t;

@@ -16,7 +16,7 @@ const NAME: &str = "tun0";
 /// Bytes of the largest packet.
 pub(crate) const MTU: usize = 1500;
 
-/// An open device. It goes away when this is dropped.
+/// An open device. The device is removed when this value is dropped.
 #[derive(Debug)]
 pub struct Tun {
     file: File,
@@ -54,7 +54,7 @@ impl Tun {
     /// The next packet that the kernel sent, into `buffer`; `None` if there is none now.
     ///
     /// # Errors
-    /// Where the device fails.
+    /// If the device fails.
     pub fn receive<'a>(&self, buffer: &'a mut [u8; MTU]) -> io::Result<Option<&'a [u8]>> {
         match (&self.file).read(buffer) {
             Ok(length) => Ok(Some(&buffer[..length])),
@@ -66,7 +66,7 @@ impl Tun {
     /// Hands a packet to the kernel, which has dealt with it on return.
     ///
     /// # Errors
-    /// Where the kernel does not take it.
+    /// If the kernel refuses the packet.
     pub fn send(&self, packet: &[u8]) -> io::Result<()> {
         (&self.file).write(packet).map(drop)
     }
@@ -74,7 +74,7 @@ impl Tun {
     /// Waits until the kernel has sent something, at most `time`.
     ///
     /// # Errors
-    /// Where waiting fails.
+    /// If waiting fails.
     pub fn wait(&self, time: Duration) -> io::Result<()> {
         let mut poll = libc::pollfd { fd: self.file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
         let timeout = libc::timespec {

@@ -1,4 +1,5 @@
-//! What a cluster is to keep, and how it averages: the constants of the papers unless a policy sets others.
+//! Settings of a cluster: the data that it keeps, and its averages. The constants are those of the papers
+//! unless a policy sets others.
 
 use firstflight_contract::Nanos;
 use firstflight_schemes::startup::miss::Bursts;
@@ -8,8 +9,8 @@ use firstflight_schemes::startup::{averaged, miss, spand};
 use crate::averages::{MOST_PARTS, PARTS};
 use crate::policy::PolicyError;
 
-/// What a cluster keeps: nothing but its live connections by default. Each policy asks for what it reads
-/// ([`Policy::settings`](crate::Policy::settings)).
+/// Data that a cluster keeps; by default only its live connections. Each policy asks for the data that it
+/// reads ([`Policy::settings`](crate::Policy::settings)).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Settings {
     /// The moving average of every live window: alpha of ns-2's `awnd`, the weight of one ACK.
@@ -20,7 +21,7 @@ pub struct Settings {
     pub sampling: Option<Sampling>,
     /// Reports of windows that met a loss or the end of their transfer.
     pub reporting: Option<Reporting>,
-    /// How many destinations of closed connections to remember at most.
+    /// Maximum number of destinations of closed connections to remember.
     pub destinations: u32,
 }
 
@@ -31,7 +32,7 @@ pub struct Drops {
     pub lambda: f64,
     /// Weight of an interval between drops of one connection.
     pub theta: f64,
-    /// Which drops are one event.
+    /// Rule by which several drops are one event.
     pub bursts: Bursts,
 }
 
@@ -47,9 +48,9 @@ impl From<&miss::Parameters> for Drops {
 pub struct Sampling {
     /// Time between samples.
     pub every: Nanos,
-    /// How long samples count; a whole number of `refresh`.
+    /// Time for which samples count; a whole number of `refresh`.
     pub window: Nanos,
-    /// How often the average is made anew.
+    /// Time between computations of the average.
     pub refresh: Nanos,
 }
 
@@ -60,12 +61,12 @@ impl From<&averaged::Parameters> for Sampling {
     }
 }
 
-/// What SPAND's performance gateway collects (Zhang, Qiu, Keshav, section "System architecture").
+/// Reports that SPAND's performance gateway collects (Zhang, Qiu, Keshav, section "System architecture").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reporting {
-    /// How long a report counts.
+    /// Time for which a report counts.
     pub window: Nanos,
-    /// How reports become an estimate.
+    /// Method that derives an estimate from the reports.
     pub estimate: Estimate,
 }
 
@@ -76,7 +77,7 @@ impl From<&spand::Parameters> for Reporting {
     }
 }
 
-/// Two policies cannot share a cluster: they want this kept in two ways.
+/// Two policies cannot share a cluster: they require different settings for the same data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conflict {
     /// The parameters in which they differ.
@@ -92,7 +93,7 @@ impl core::fmt::Display for Conflict {
 impl core::error::Error for Conflict {}
 
 impl Settings {
-    /// Whether what is asked for can be kept.
+    /// Checks that a cluster can keep this data.
     pub(crate) fn check(&self) -> Result<(), PolicyError> {
         let refuse = |parameter, expected| Err(PolicyError::Value { parameter, expected });
         if let Some(Sampling { every, window, refresh }) = self.sampling {
@@ -109,13 +110,13 @@ impl Settings {
         Ok(())
     }
 
-    /// Whether a cluster knows anything once its last connection is closed.
+    /// Whether a cluster keeps data after its last connection is closed.
     pub(crate) fn outlive_connections(&self) -> bool {
         let Self { alpha: _, drops, sampling, reporting, destinations } = *self;
         drops.is_some() || sampling.is_some() || reporting.is_some() || destinations > 0
     }
 
-    /// What serves both.
+    /// Settings that serve both.
     pub(crate) fn and(self, other: Self) -> Result<Self, Conflict> {
         Ok(Self {
             alpha: either(self.alpha, other.alpha, "alpha")?,

@@ -14,11 +14,11 @@ pub struct Error(Box<Fault>);
 /// The parts of an [`Error`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Where the problem is.
+    /// Place of the problem.
     pub place: Place,
-    /// What is wrong.
+    /// The problem.
     pub problem: Problem,
-    /// What is valid there.
+    /// Description of the valid values there.
     pub expected: Option<String>,
     /// The valid name nearest to the one written.
     pub nearest: Option<String>,
@@ -37,7 +37,7 @@ pub struct Place {
     pub value: Option<String>,
 }
 
-/// What is wrong.
+/// Kind of a problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
     /// The file could not be read.

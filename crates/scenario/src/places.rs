@@ -9,7 +9,7 @@ use crate::tree::{Tree, Value};
 
 /// Places of the keys of a file; none for a scenario that is not from a file.
 ///
-/// A host that cannot run what a key asks for refuses it with an error from here.
+/// A host that does not support the value of a key refuses it with an error from here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places {
     file: String,
@@ -38,7 +38,8 @@ impl Places {
         Self { file: source.file.into(), text: source.text.unwrap_or_default().into(), spans }
     }
 
-    /// The error that a host cannot do what `key` (`flow[0].recovery`) asks for; `why` is the reason as a whole sentence.
+    /// The error that a host does not support the value of `key` (`flow[0].recovery`); `why` is the reason as a whole
+    /// sentence.
     ///
     /// If the file does not give the key, the error is at the innermost table around it that the file gives.
     pub fn refuse(&self, key: &str, why: impl Into<String>) -> Error {

@@ -74,7 +74,7 @@ fn table_name(section: &Section) -> String {
     section.name.replace(['[', ']', '(', ')'], "").replace(' ', "-")
 }
 
-/// Name under `$defs` of a kind of values. Kinds that the schema cannot tell apart share a name.
+/// Name under `$defs` of a kind of values. Kinds that the schema cannot distinguish share a name.
 fn shared_name(kind: &Kind) -> Option<&'static str> {
     match kind {
         Kind::Name => Some("type-name"),

@@ -1,4 +1,4 @@
-//! The example of the command-line contract, and what becomes of it.
+//! The example of the command-line contract, and the scenario that it gives.
 
 use firstflight_contract::{Nanos, Rate};
 use firstflight_scenario::*;

@@ -1,4 +1,4 @@
-//! What is generated from the format is current, and says what the reader does.
+//! The files generated from the format are current, and agree with the reader.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -297,7 +297,7 @@ const GRAPH: &[(&str, &str)] = &[
     ("link.delay", "\"1 ms\""),
     ("link.buffer", "\"9 packets\""),
 ];
-/// What the tables inside tables need beside the wrong key.
+/// Further keys that the tables inside tables need beside the wrong key.
 const SIBLINGS: &[(&str, &str, &str)] = &[
     ("path.queue.", "path.queue.kind", "\"red\""),
     ("flow.size.pareto.", "flow.size.pareto.mean", "\"9 packets\""),

@@ -1,4 +1,4 @@
-//! What a scenario means where its file does not spell it out.
+//! Meaning of a scenario where its file does not state it.
 
 use firstflight_contract::Nanos;
 use firstflight_scenario::*;
@@ -88,7 +88,7 @@ fn a_host_refuses_what_it_cannot_do_where_the_file_says_it() {
         places.refuse("flow[0].recovery", "the kernel has no Tahoe").to_string(),
         "host.toml:8:14: flow[0].recovery = \"tahoe\": the kernel has no Tahoe"
     );
-    // What a profile set has no place of its own: its table has one.
+    // A value set by the profile has no place of its own; its place is that of the table.
     assert_eq!(
         places.refuse("flow[0].handshake", "the kernel always shakes hands").to_string(),
         "host.toml:6:1: flow[0].handshake: the kernel always shakes hands"

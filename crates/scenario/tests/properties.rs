@@ -1,4 +1,4 @@
-//! What is written is read back as it was: quantities, and whole scenarios.
+//! Quantities and whole scenarios that are written and read back are unchanged.
 
 use firstflight_contract::{Nanos, Rate};
 use firstflight_scenario::quantity::*;
@@ -35,7 +35,7 @@ fn dist<T: Copy + PartialOrd + core::fmt::Debug>(
     ]
 }
 
-/// Of sizes, which have more laws.
+/// Distributions of sizes, which have more laws.
 fn sizes() -> impl Strategy<Value = Dist<u64>> {
     let values = || magnitudes(limits::BYTES).prop_map(|n| n.max(1));
     let shape = || 1.0001..100.0;
@@ -168,7 +168,7 @@ prop_compose! {
         cluster in prop::option::of("[a-zA-Z0-9_-]{1,64}"),
         extra_rtt in dist(time(limits::DELAY)),
     ) -> FlowGroup {
-        // What each kind of source can say.
+        // Settings that each kind of source can have.
         let (is_flow, is_web) = (source == Source::Flow, matches!(source, Source::Web(_)));
         let shares = is_flow || matches!(source, Source::Web(Pages { persistent: true, .. }));
         let arrive = matches!(start, Start::Every(_) | Start::Exponential(_));

@@ -68,7 +68,7 @@ fn the_parts_of_a_three_router_network_can_be_set() {
     assert_eq!(scenario.flows[0].endpoints, Endpoints::Nodes { from: 0, to: 4 });
 }
 
-/// How many nodes each subnet of a graph has.
+/// Number of nodes in each subnet of a graph.
 fn subnets(graph: &Graph) -> BTreeMap<&str, u64> {
     let mut sizes = BTreeMap::new();
     for node in &graph.nodes {

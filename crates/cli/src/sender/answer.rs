@@ -12,7 +12,7 @@ use serde::Serialize;
 pub(super) struct Output {
     #[serde(flatten)]
     pub answer: Answer,
-    /// When the sender next acts by itself; `None` if never.
+    /// Time at which the sender next acts by itself; `None` if never.
     pub next_timer_us: Option<u64>,
 }
 

@@ -20,7 +20,7 @@ use crate::keys::{Keys, option};
 /// clock ticks, so that ticks fall where they would without it.
 const ZERO: u64 = limits::DELAY.0;
 
-/// Segments in flight that a SACK block can speak of.
+/// Segments in flight that a SACK block can describe.
 const FLIGHT: u64 = 1 << 20;
 
 /// The options, already tried.
@@ -162,7 +162,7 @@ impl Session {
         Ok((session, answer))
     }
 
-    /// Something happens at `at_us`; timers due until then fire first.
+    /// An event at `at_us`; timers due until then fire first.
     pub(super) fn handle(&mut self, line: &Line<'_>, at_us: u64, event: &Event) -> Result<Output, Failure> {
         if at_us < self.at_us {
             let why = format!("time goes back: the line before was at {}", self.at_us);
@@ -230,7 +230,7 @@ impl Session {
         }
     }
 
-    /// An ACK below the left edge, late by reordering: its blocks are all that it may still bring.
+    /// An ACK below the left edge, late by reordering: only its blocks can still bring news.
     fn on_old_ack(&mut self, now: u64, ack: &Ack) {
         let seq = self.wire.stream.ended_by(ack.ack);
         for blocks in self.blocks(ack, seq).chunks(MAX_BLOCKS) {

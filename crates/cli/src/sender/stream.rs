@@ -1,4 +1,4 @@
-//! Which bytes each segment carries. The simulator's sender counts segments; scripts count bytes.
+//! Bytes that each segment carries. The simulator's sender counts segments; scripts count bytes.
 //!
 //! A write makes full segments and a rest. A short segment that is the last and has not been sent takes
 //! the beginning of the next write; once sent it stays short. So a stream is runs of full segments, each of which
@@ -8,7 +8,7 @@
 #[derive(Clone, Debug)]
 pub(super) struct Stream {
     mss: u64,
-    /// Where full segments begin anew: after every short segment that was sent. Never empty.
+    /// Beginnings of runs of full segments: the first byte, and the byte after every short segment that was sent.
     runs: Vec<Run>,
     /// One past the last byte.
     end: u64,
@@ -30,8 +30,8 @@ impl Stream {
         Self { mss: mss.into(), runs: vec![Run { segment: 0, byte: 1 }], end: 1 }
     }
 
-    /// Appends `bytes`, after `sent` segments have been sent; returns how many segments come with them. `None` where
-    /// they would be too many, and then nothing changes.
+    /// Appends `bytes`, after `sent` segments have been sent; returns the number of new segments. Returns `None`, and
+    /// changes nothing, where they would be too many.
     pub(super) fn write(&mut self, bytes: u64, sent: u32) -> Option<u32> {
         let before = self.segments();
         if u64::from(before) + bytes.div_ceil(self.mss) > SEGMENTS {
@@ -83,7 +83,7 @@ impl Stream {
         (start, self.start(segment + 1) - start)
     }
 
-    /// How many segments end at or before `byte`, the number of one past a last byte.
+    /// Number of segments whose end, one past the last byte, is at most `byte`.
     pub(super) fn ended_by(&self, byte: u64) -> u32 {
         if byte >= self.end {
             return self.segments();
@@ -98,7 +98,7 @@ impl Stream {
         ended + u32::from(self.start(ended) < byte)
     }
 
-    /// How many segments end by `byte`, counting full ones for data that is not written yet.
+    /// Number of segments that end by `byte`; data that is not written yet counts as full segments.
     pub(super) fn room_by(&self, byte: u64) -> u64 {
         u64::from(self.ended_by(byte)) + byte.saturating_sub(self.end) / self.mss
     }

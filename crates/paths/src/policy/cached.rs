@@ -8,10 +8,10 @@ use super::Rule;
 use crate::settings::Settings;
 use crate::{Closed, Cluster, Transfer};
 
-/// How many destinations a cluster remembers: bounds what one of a million clusters may take.
+/// Maximum number of destinations that a cluster remembers: bounds the memory of each of a million clusters.
 pub(super) const DESTINATIONS: u32 = 8;
 
-/// What another connection has, or left.
+/// The plan copies the state of another live connection, or the final state of a closed one.
 impl Rule for Parameters {
     fn settings(&self) -> Settings {
         Settings { destinations: DESTINATIONS, ..Settings::default() }

@@ -5,23 +5,23 @@ use firstflight_contract::{Plan, mul_div};
 
 use crate::{Cluster, Connection, Transfer};
 
-/// What equation (2) is made of.
+/// Terms of equation (2).
 pub(crate) struct Fair<'a> {
     /// The oldest connection in congestion avoidance.
     pub(crate) oldest: &'a Connection,
     /// Its window or an average of it, bytes; not zero.
     w_o: u64,
-    /// How many are in congestion avoidance.
+    /// Number of connections in congestion avoidance.
     l: u32,
-    /// How many are in slow start.
+    /// Number of connections in slow start.
     m: u32,
-    /// The sum of their windows, bytes.
+    /// Sum of the windows in slow start, bytes.
     s: u64,
 }
 
 impl<'a> Fair<'a> {
-    /// `window` says what stands for `w_o`. [`None`] without a connection in congestion avoidance: equation (2) has no
-    /// `w_o` then.
+    /// `window` gives `w_o` for the oldest connection in congestion avoidance. [`None`] without such a connection, or if
+    /// `w_o` is zero: equation (2) is then undefined.
     pub(crate) fn of(cluster: &'a Cluster, window: impl Fn(&Connection) -> u64) -> Option<Self> {
         let oldest = cluster.oldest_avoiding()?;
         let (l, m, s) = (cluster.avoiding(), cluster.starting(), cluster.starting_cwnd());
@@ -35,7 +35,7 @@ impl<'a> Fair<'a> {
         mul_div(windows, self.w_o, windows + self.w_o)
     }
 
-    /// `L + S/w_o`: how many steady connections the windows amount to.
+    /// `L + S/w_o`: the number of steady connections to which the windows amount.
     pub(crate) fn connections(&self) -> f64 {
         f64::from(self.l) + self.s as f64 / self.w_o as f64
     }

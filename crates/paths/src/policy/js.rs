@@ -9,7 +9,7 @@ use super::fair::Fair;
 use crate::settings::Settings;
 use crate::{Cluster, Transfer};
 
-/// The fair share is threshold and first window in one.
+/// The fair share is both the threshold and the first window.
 impl Rule for Parameters {
     fn settings(&self) -> Settings {
         Settings::default()

@@ -9,7 +9,7 @@ use super::fair::Fair;
 use crate::settings::Settings;
 use crate::{Cluster, Transfer};
 
-/// The threshold is that of LISS; the first window is what may be added before the next drop is due.
+/// The threshold is that of LISS; the first window is the amount that may be added before the next drop is due.
 impl Rule for Parameters {
     fn settings(&self) -> Settings {
         Settings { drops: Some(self.into()), ..Settings::default() }

@@ -1,4 +1,4 @@
-//! From what a cluster knows and the transfer that is to start, a start plan: one file a scheme, each a pure function.
+//! Start plans from the data of a cluster and a transfer about to start: one file for each scheme, each a pure function.
 
 mod averaged;
 mod cached;
@@ -80,18 +80,18 @@ policies! {
     Spand spand,
 }
 
-/// Why there is no such policy.
+/// Reason why a policy cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PolicyError {
     /// No start-up scheme of this label follows a plan.
     Label(String),
-    /// It has no such parameter, or not of this kind.
+    /// The scheme has no such parameter, or none of this kind.
     Parameter(String),
-    /// These parameters, or what they say together, cannot be.
+    /// The values of these parameters are invalid, alone or together.
     Value {
-        /// Which.
+        /// The parameters.
         parameter: &'static str,
-        /// What they have to be.
+        /// The valid values.
         expected: &'static str,
     },
 }
@@ -116,8 +116,7 @@ impl Policy {
     /// [`Info`](firstflight_schemes::scheme::Info), already checked against it; the others have their defaults.
     ///
     /// # Errors
-    /// [`PolicyError`] if no scheme of this label follows plans, if it has no such parameter, or if what they say
-    /// cannot be.
+    /// [`PolicyError`] if no scheme of this label follows plans, if it has no such parameter, or if the values are invalid.
     pub fn new(label: &str, params: &[(&str, Value)]) -> Result<Self, PolicyError> {
         let mut policy = Self::by_label(label).ok_or_else(|| PolicyError::Label(label.to_owned()))?;
         for &(name, value) in params {
@@ -134,10 +133,10 @@ impl Policy {
         matches!(self, Self::Spand(_))
     }
 
-    /// What a cluster has to keep that serves all of these.
+    /// Settings of a cluster that keeps the data for all of these policies.
     ///
     /// # Errors
-    /// [`Conflict`] if two of them want the same thing kept in two ways.
+    /// [`Conflict`] if two of them require different settings for the same data.
     pub fn settings_for<'a>(policies: impl IntoIterator<Item = &'a Self>) -> Result<Settings, Conflict> {
         policies.into_iter().try_fold(Settings::default(), |all, policy| all.and(policy.settings()))
     }

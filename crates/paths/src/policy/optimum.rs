@@ -34,7 +34,7 @@ impl Epoch {
     pub fn shifted(&self, f: u64) -> u64 {
         let f = f.min(MAX_SIZE);
         let optimum = self.last_ramp(f);
-        // What a smaller window sends in as many round trips grows with it.
+        // In a given number of round trips, a smaller first window never sends more segments.
         let n = self.rounds(optimum, f);
         first(1, optimum, |w| self.sent(w, n) >= f)
     }
@@ -52,7 +52,7 @@ impl Epoch {
     fn rounds(&self, w: u64, f: u64) -> u64 {
         let epochs = f.saturating_sub(self.ramp(w)).div_ceil(self.epoch());
         let n = self.ramp_rounds(w) + epochs * self.ramp_rounds(self.half());
-        // With b > 1 what is left for the last round trip may be nothing.
+        // With b > 1 the last round trip may have nothing left to send.
         if n > 1 && self.sent(w, n - 1) >= f { n - 1 } else { n }
     }
 
@@ -64,7 +64,7 @@ impl Epoch {
         self.ramp(w) + epochs * self.epoch() + self.part(half, rest)
     }
 
-    /// Where the window falls to after `Wc`.
+    /// Window after `Wc`: half of it.
     fn half(&self) -> u64 {
         (self.wc / 2).max(1)
     }
@@ -91,7 +91,7 @@ impl Epoch {
     }
 }
 
-/// The least of `from ..= to` that `holds`, as all do above it; `to` does.
+/// The least value in `from ..= to` that `holds` accepts. It accepts all larger values too, and always `to`.
 fn first(mut from: u64, mut to: u64, holds: impl Fn(u64) -> bool) -> u64 {
     while from < to {
         let middle = (from + to) / 2;

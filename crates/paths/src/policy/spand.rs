@@ -9,8 +9,7 @@ use super::optimum::Epoch;
 use crate::settings::Settings;
 use crate::{Cluster, Transfer};
 
-/// The first window is the smallest with which the transfer takes as few round trips as it can, given what others found
-/// the path to hold.
+/// The first window is the optimum for the transfer, given the mean of the windows that other connections reported.
 impl Rule for Parameters {
     fn settings(&self) -> Settings {
         Settings { reporting: Some(self.into()), ..Settings::default() }
@@ -18,14 +17,14 @@ impl Rule for Parameters {
 
     fn plan(&self, cluster: &Cluster, transfer: &Transfer) -> Plan {
         let mss = u64::from(transfer.mss.max(1));
-        // Without reports in the window the gateway tells senders to slow start (section "Information aggregation").
+        // Without reports in the window the gateway directs senders to slow start (section "Information aggregation").
         let Some(average) = cluster.reported(transfer.now).filter(|average| average.cwnd >= mss) else {
             return Plan::default();
         };
         let wc = average.cwnd / mss - u64::from(self.avoid_loss);
         let epoch = Epoch::new(wc, self.b);
         let w = match transfer.bytes {
-            // Of what has no end no last epoch can be aimed at: it begins with a whole one.
+            // An unlimited transfer has no last epoch: it begins with a whole epoch.
             u64::MAX => epoch.optimum(0),
             bytes if self.shift => epoch.shifted(bytes.div_ceil(mss).max(1)),
             bytes => epoch.optimum(bytes.div_ceil(mss).max(1)),

@@ -72,7 +72,7 @@ fn nested(key: &str, value: &Value) -> Value {
     })
 }
 
-/// The builder of what `tree` says, by the public setters where the values have the right types.
+/// The builder with the values of `tree`, set by the public setters where the values have the right types.
 fn builder_of(tree: &Tree) -> Builder {
     let each =
         |builder: Builder, name: &str, tables: &[TreeNode], add: fn(Builder, &Tree) -> Builder| match tables

@@ -1,4 +1,4 @@
-//! What is refused, and the exact words.
+//! Refused input, and the exact words of the errors.
 //!
 //! Each case is a change to one valid file: a line of it is replaced, or lines are added at its end.
 
@@ -9,7 +9,7 @@ use firstflight_contract::Role;
 use firstflight_scenario::parse;
 use firstflight_scenario::scheme::labels_of;
 
-/// Line, what it becomes, and the message; `{startup}` and `{avoidance}` are the registered labels.
+/// Line number, replacement text, and message; `{startup}` and `{avoidance}` are the registered labels.
 type Case = (usize, &'static str, &'static str);
 
 const BASE: &str = r#"title = "base"

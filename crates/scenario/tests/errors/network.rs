@@ -1,4 +1,4 @@
-//! What is refused of the top level, the path and the packets.
+//! Refused values of the top level, the path and the packets.
 
 use super::Case;
 

@@ -1,4 +1,4 @@
-//! What is refused of flows and UDP sources.
+//! Refused values of flows and UDP sources.
 
 use super::Case;
 

@@ -15,7 +15,7 @@ pub enum Clock {
 /// The behaviour of an application.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AppConfig {
-    /// When the connection begins.
+    /// Time at which the connection begins.
     pub start: u64,
     /// Payload bytes of the first write; `None` never ends.
     pub bytes: Option<u64>,
@@ -41,11 +41,11 @@ pub struct App {
     /// Time from the start until nothing more is written.
     lifetime: u64,
     established_at: Option<u64>,
-    /// When the last write was due.
+    /// Time at which the last write was due.
     due: u64,
-    /// When each write began.
+    /// Time at which each write began.
     began: Vec<u64>,
-    /// How long each write took, from its beginning until it was acknowledged.
+    /// Duration of each write, from its beginning until it was acknowledged.
     completions: Vec<u64>,
     stopped: bool,
 }
@@ -68,7 +68,7 @@ impl App {
         }
     }
 
-    /// An application that plans nothing: [`super::Sender::open`] and [`super::Sender::write`] stand for it.
+    /// An application without writes of its own: [`super::Sender::open`] and [`super::Sender::write`] take their place.
     pub fn driven() -> Self {
         Self {
             start: u64::MAX,
@@ -78,12 +78,12 @@ impl App {
         }
     }
 
-    /// When the connection is to begin.
+    /// Time at which the connection is to begin.
     pub fn start(&self) -> u64 {
         self.start
     }
 
-    /// When the connection was open.
+    /// Time at which the connection was open.
     pub fn established_at(&self) -> Option<u64> {
         self.established_at
     }
@@ -120,7 +120,7 @@ impl App {
         }
     }
 
-    /// When the next write begins, now that one has; `u64::MAX` if that depends on acknowledgements or none does.
+    /// Time of the next write, now that one has begun; `u64::MAX` if it depends on acknowledgements or there is none.
     pub(super) fn after_write(&mut self, now: u64) -> u64 {
         match self.clock {
             Clock::Written => self.next_write(self.due).max(now),
@@ -148,7 +148,7 @@ impl App {
         if self.due < self.stops_at() { self.due } else { u64::MAX }
     }
 
-    /// When it stops writing, however much is left; `u64::MAX` if it does not.
+    /// Time at which the application stops writing, however much is left; `u64::MAX` if it does not.
     pub(super) fn stops_at(&self) -> u64 {
         if self.stopped { u64::MAX } else { self.start.saturating_add(self.lifetime) }
     }
@@ -157,7 +157,7 @@ impl App {
         self.stopped = true;
     }
 
-    /// How long each finished write took.
+    /// Duration of each finished write.
     pub fn completions(&self) -> &[u64] {
         &self.completions
     }

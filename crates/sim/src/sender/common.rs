@@ -16,7 +16,7 @@ use firstflight_schemes::registry::AnyPhase;
 pub(crate) struct AckSample {
     /// Newly delivered.
     pub(crate) delivered: u32,
-    /// By how many of them the window may grow.
+    /// Newly delivered segments by which the window may grow.
     pub(crate) growth: u32,
     /// In flight before the ACK.
     pub(crate) in_flight: u32,
@@ -109,7 +109,7 @@ pub struct Common {
     pub(crate) available: u32,
     /// Segments up to the end of the first write that is not acknowledged.
     pub(crate) write_end: u32,
-    /// Nothing but in-order ACKs has come: the short path applies.
+    /// Nothing is out of order: ACKs take the short path.
     pub(crate) orderly: bool,
     /// Segments are noted as they leave: marked, sampled, or reported to the schemes.
     noted: bool,
@@ -131,9 +131,9 @@ pub struct Common {
     pub(crate) stack: Stack,
     /// The schemes in force.
     pub chain: Chain<AnyPhase>,
-    /// When each segment in flight was last sent, and its marks.
+    /// Time at which each segment in flight was last sent, and its marks.
     pub(crate) stamps: Ring<u64>,
-    /// When the SYN left, or the segment that is timed.
+    /// Time at which the SYN, or the segment that is timed, left.
     pub(crate) timed_at: u64,
     pub(crate) min_rtt: u64,
     /// Segments declared lost.
@@ -320,7 +320,7 @@ impl Common {
             || self.write_end < self.available && self.app.segmentation().ends_with(segment)
     }
 
-    /// When this sender next wants to act without an ACK; `u64::MAX` if never.
+    /// Time at which this sender next acts without an ACK; `u64::MAX` if never.
     #[inline]
     pub fn next_check(&self) -> u64 {
         self.check_at

@@ -77,7 +77,7 @@ pub(crate) trait Rules {
         true
     }
 
-    /// Sending resumes after more than a timeout without: the window shrinks.
+    /// Sending resumes after an idle time longer than the timeout: the window shrinks.
     fn shrink_after_idle(&mut self, now: u64, idle: u64);
 
     /// No segment is timed any more: the connection opens with an RTT of its own.
@@ -89,7 +89,7 @@ pub(crate) trait Rules {
     /// The SYN with data was not answered: all that was sent counts for nothing.
     fn forget_opening(&mut self) {}
 
-    /// The connection is open after such a SYN: its data leaves again.
+    /// The connection is open after such a SYN: the data of the SYN is retransmitted.
     fn retransmit_opening(&mut self, now: u64, port: &mut impl Port);
 
     /// Whether an ACK without news changes the peer's window from `old` to `new` bytes.
@@ -221,8 +221,8 @@ where
 }
 
 impl Common {
-    /// Whether the short path is for this ACK: it acknowledges the next segments, nothing is out of order and no
-    /// timer is due before it.
+    /// Whether this ACK takes the short path: it acknowledges the next segments, nothing is out of order and no timer is due
+    /// before it.
     #[inline(always)]
     pub(crate) fn expects(&self, now: u64, ack: &AckIn) -> bool {
         now < self.check_at && self.orderly && ack.low == 0 && ack.seq > self.una && ack.seq <= self.max

@@ -18,7 +18,7 @@ impl Sender {
         each!(&mut self.0, connection => connection.write(now, segments, queued, port));
     }
 
-    /// Whether an ACK without news changes the peer's window, which was `old` bytes, when it gives it as `new` bytes.
+    /// Whether an ACK without news that offers `new` bytes changes the peer's window, which was `old` bytes.
     pub fn is_window_update(&self, old: u64, new: u64) -> bool {
         each!(&self.0, connection => connection.is_window_update(old, new))
     }

@@ -1,4 +1,4 @@
-//! How a connection opens: by a SYN and its answer, or by a SYN that carries data (RFC 7413, RFC 1644).
+//! Opening of a connection: by a SYN and its answer, or by a SYN that carries data (RFC 7413, RFC 1644).
 //!
 //! A SYN with data is the first segment itself, and the first ACK is its answer: the bits that make it a SYN, and the
 //! options of a cookie or a connection count, are not counted.
@@ -60,7 +60,7 @@ where
             self.on_written(now);
             return self.on_ack(now, ack, port);
         }
-        // The segment on the SYN is acknowledged with it, and no window was there yet to grow by that.
+        // This ACK also acknowledges the segment on the SYN. That does not grow the window, because there was none yet.
         (self.una, self.nxt) = (ack.seq, ack.seq);
         self.delivered += u64::from(ack.seq);
         let rtt = now - self.timed_at;

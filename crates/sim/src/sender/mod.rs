@@ -47,7 +47,7 @@ use linux::Linux;
 use rfc::Rfc;
 use stack::{Kind, Stack};
 
-/// Where a sender's packets go.
+/// Destination of a sender's packets.
 pub trait Port {
     /// `segment` leaves at `now`; `words` are the flags of a data packet and the word that it carries for routers.
     fn transmit(&mut self, now: u64, segment: u32, words: (u64, u64), retransmission: bool);

@@ -112,7 +112,7 @@ impl Common {
     /// The answer to the opening packet, in the high word of its ACK.
     pub(super) fn receive_grant(&mut self, high: u64) {
         let Some(answer) = header::answer(high) else { return };
-        // RFC 4782 section 4: unless the TTL difference is what it was at the sender, some router did not take part, and
+        // RFC 4782 section 4: if the TTL difference is not the same as at the sender, some router did not take part, and
         // nothing is granted.
         if answer.hops == self.routers.hops {
             self.routers.granted = answer.rate();

@@ -13,7 +13,7 @@ pub struct Rto {
     var4: u64,
     /// Timeout before backing off.
     pub(super) base: u64,
-    /// How often it was doubled.
+    /// Number of doublings in force.
     pub(super) doublings: u32,
     /// The deviation as Linux has it; nothing elsewhere.
     pub(super) deviation: Deviation,
@@ -35,7 +35,7 @@ pub struct RtoConfig {
     pub max: u64,
     /// Clock granularity `G`: RTTs are measured in ticks of it. One for an exact clock.
     pub granularity: u64,
-    /// Where the first tick falls.
+    /// Time of the first tick.
     pub phase: u64,
 }
 

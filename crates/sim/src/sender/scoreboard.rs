@@ -15,7 +15,7 @@ pub(super) struct Scoreboard {
     retransmitted_to: u32,
     /// Retransmitted segments neither acknowledged nor SACKed since.
     retransmitted: u32,
-    /// The blocks of the last ACK: blocks that come again cost nothing.
+    /// The blocks of the last ACK: repeated blocks cost nothing.
     last: Blocks,
 }
 
@@ -82,8 +82,8 @@ impl Scoreboard {
         }
     }
 
-    /// Adds the blocks of an ACK that leaves `una` the first unacknowledged and `next` the first unsent
-    /// segment; returns how many segments are newly SACKed.
+    /// Adds the blocks of an ACK that leaves `una` the first unacknowledged and `next` the first unsent segment; returns the
+    /// number of newly SACKed segments.
     pub(super) fn add(&mut self, blocks: &Blocks, una: u32, next: u32) -> u32 {
         let before = self.sacked;
         for &(start, end) in blocks.iter().take_while(|(start, end)| start < end) {
@@ -117,7 +117,7 @@ impl Scoreboard {
         self.highest = if self.sacked == repaired + other { to } else { self.highest.max(to) };
     }
 
-    /// The cumulative ACK moves from `una` to `ack`; returns how many of those segments had been SACKed.
+    /// The cumulative ACK moves from `una` to `ack`; returns the number of those segments that had been SACKed.
     pub(super) fn advance(&mut self, una: u32, ack: u32) -> u32 {
         if self.sacked == 0 && self.retransmitted == 0 {
             self.retransmitted_to = self.retransmitted_to.max(ack);
@@ -160,8 +160,8 @@ impl Scoreboard {
         self.retransmitted += 1;
     }
 
-    /// RFC 6675 `IsLost`: every hole below the returned segment has `threshold` SACKed ones above it. Also
-    /// returns how many holes that are, from `una` on.
+    /// RFC 6675 `IsLost`: every hole below the returned segment has `threshold` SACKed ones above it. Also returns the
+    /// number of these holes from `una` on.
     pub(super) fn lost_below(&self, una: u32, threshold: u32) -> (u32, u32) {
         if self.sacked < threshold {
             return (una, 0);

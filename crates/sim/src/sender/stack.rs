@@ -94,12 +94,12 @@ pub struct ReceiveWindow {
     varies: bool,
 }
 
-/// An application that wakes only when so much has come, and reads it.
+/// An application that wakes only when this much data has arrived, and reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Reads {
     /// Segments that wake it.
     every: u32,
-    /// Segments of a write of the sender's, after the last of which nothing is left unread.
+    /// Segments of each write of the sender; after the last one, no data is left unread.
     write: u32,
 }
 
@@ -174,9 +174,9 @@ pub enum DataInSyn {
     Transaction,
 }
 
-/// How long a real host takes, at the least, from a packet's arrival after an idle time until it answers: an idle state to
-/// leave, an interrupt, a process to run. Nanoseconds. Little as it is, it decides which of two packets comes first
-/// where a sender clocked by ACKs meets a queue that is just full (`docs/predictions.md`).
+/// Shortest time in which a real host answers a packet that arrives after an idle time, nanoseconds: the host leaves an idle
+/// state, takes an interrupt and runs a process. Short as it is, this time decides the order of two packets where a sender
+/// clocked by ACKs meets a queue that is just full (`docs/predictions.md`).
 const WAKE_UP: u64 = 20_000;
 
 /// RFC 3465's limit `L` in slow start, segments: 1 in the slow start that follows a timeout, none in congestion avoidance.
@@ -229,7 +229,7 @@ impl Stack {
         self.handshake && self.data_in_syn != DataInSyn::Never
     }
 
-    /// How long the peer's host takes to wake, nanoseconds.
+    /// Time that the peer's host takes to wake, nanoseconds.
     pub(crate) fn wakes_in(&self) -> u64 {
         if self.recovery.is_rack() { WAKE_UP } else { 0 }
     }

@@ -14,7 +14,7 @@ const BITS: u32 = 4;
 /// Places of a ring at first: room for a first flight.
 const FIRST: usize = 64;
 
-/// Something for each segment in flight, by segment number.
+/// A ring with one entry for each segment in flight, by segment number.
 #[derive(Clone, Debug)]
 pub(crate) struct Ring<T>(Vec<T>);
 
@@ -82,7 +82,7 @@ impl Ring<u64> {
     }
 }
 
-/// When the segment of this word last left.
+/// Time at which the segment of this word last left.
 #[inline(always)]
 pub(crate) fn sent(word: u64) -> u64 {
     word >> BITS

@@ -7,12 +7,12 @@ use firstflight_contract::Nanos;
 use firstflight_paths::{Cluster, Destination, Key, Policy, Sample, Transfer};
 use std::collections::BTreeMap;
 
-/// Where a connection is in its life.
+/// Stage of a connection's life.
 #[derive(Clone, Copy, Debug, Default)]
 enum Life {
     #[default]
     Unborn,
-    /// It lives, and this is where its cluster keeps it.
+    /// The connection is live; its cluster keeps it under this key.
     Live(Key),
     Over,
 }
@@ -123,7 +123,7 @@ impl Memory {
 }
 
 impl Sender {
-    /// If a transfer may begin with what happens at `at`: the RTT known then, zero if none is, and its payload bytes,
+    /// If a transfer may begin with the event at `at`: the RTT known then, zero if none is, and its payload bytes,
     /// `u64::MAX` without end.
     fn next_transfer(&self, at: u64) -> Option<(u64, u64)> {
         let rtt = if self.established {

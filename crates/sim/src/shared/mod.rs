@@ -16,7 +16,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Whether any connection of `network` has anything of another.
+    /// Whether any connection of `network` uses state of another.
     pub(crate) fn is_needed(network: &Network) -> bool {
         SharedWindows::are_needed(network) || Memory::is_needed(network)
     }

@@ -17,7 +17,7 @@ const ALL: u64 = u64::MAX / 4;
 struct Group {
     flows: Vec<usize>,
     window: Option<Macroflow>,
-    /// Whose turn it is: an index into `flows`.
+    /// Flow that may send next: an index into `flows`.
     turn: usize,
 }
 
@@ -90,8 +90,9 @@ impl SharedWindows {
         }
     }
 
-    /// The flow whose turn it is to send one segment at `at`, with the registers for it, of those that share a window with
-    /// `of`; `None` if the window is full or no flow has anything to send. Then every flow knows which of the two holds.
+    /// The flow whose turn it is to send one segment at `at`, among those that share a window with `of`; it gets the
+    /// registers. `None` if the window is full or no flow has anything to send. Every flow of the group then records whether
+    /// the window limits it.
     pub(super) fn grant(&mut self, at: u64, of: usize, flows: &mut [Flow]) -> Option<usize> {
         let group = &mut self.groups[self.members[of].group?];
         let total = group.in_network(flows);

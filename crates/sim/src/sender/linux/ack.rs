@@ -152,7 +152,7 @@ impl Connection<Linux> {
     /// leave, find a loss or undo a reduction. It gives no RTT sample, sets no timer, and the segments that it reports do
     /// not move the window.
     pub(crate) fn on_old_ack(&mut self, now: u64, ack: &AckIn, port: &mut impl Port) {
-        // RFC 5961 section 5.2: an ACK further back than the largest window is not looked at.
+        // RFC 5961 section 5.2: an ACK further back than the largest window is ignored.
         let widest = self.own.widest_window.max(self.stack.receive_window.at(self.una));
         if !self.stack.recovery.is_selective() || self.una - ack.seq > widest {
             return;
@@ -315,7 +315,7 @@ impl Connection<Linux> {
         }
     }
 
-    /// Whether the short path is for the next ACK.
+    /// Whether the next ACK may take the short path.
     pub(crate) fn is_orderly(&self) -> bool {
         let rack = &self.own;
         rack.state == CaState::Open

@@ -22,10 +22,10 @@ const MAX_REORDERING: u32 = 300;
 /// The newest delivered segment, and the reordering on the path.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Detector {
-    /// When it left, and one past its number: RACK.xmit_ts and RACK.end_seq.
+    /// Time at which it left, and one past its number: RACK.xmit_ts and RACK.end_seq.
     newest: u64,
     newest_end: u32,
-    /// Something was delivered since the last look.
+    /// Whether a segment was delivered since the last check.
     pub(super) advanced: bool,
     reordering_seen: bool,
     duplicate_seen: bool,
@@ -33,7 +33,7 @@ pub(crate) struct Detector {
     rtt: u64,
     /// Segments below this, sent once, have been judged.
     judged: u32,
-    /// RACK.reo_wnd_mult, and how many recoveries more it holds.
+    /// RACK.reo_wnd_mult, and the number of further recoveries for which it holds.
     quarters: u64,
     persist: u32,
     /// One past the highest segment sent when the window was last widened: once a round is enough.

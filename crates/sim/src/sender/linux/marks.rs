@@ -24,9 +24,9 @@ pub(super) struct Delivery {
     pub(super) probe_duplicate: bool,
     /// The earliest segment, sent once, that filled a hole; `u32::MAX` if none did.
     pub(super) reordered: u32,
-    /// When the first and last of the segments sent once left that were cumulatively acknowledged.
+    /// Departure times of the first and the last of the segments that were sent once and are now cumulatively acknowledged.
     pub(super) acked: Option<(u64, u64)>,
-    /// The same of those SACKed.
+    /// The same for those that are now SACKed.
     pub(super) newly_sacked: Option<(u64, u64)>,
 }
 

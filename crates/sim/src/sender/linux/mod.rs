@@ -58,7 +58,7 @@ struct Undo {
     marker: Option<u32>,
     /// Retransmissions since then that have not been reported as duplicates; -1 before the first.
     retransmissions: i64,
-    /// When the first retransmission of the episode left; zero if none has.
+    /// Time at which the first retransmission of the episode left; zero if none has.
     first_retransmission: u64,
     /// The threshold before; `None` if the reduction was for an ECN mark and stands.
     ssthresh: Option<u64>,
@@ -71,14 +71,14 @@ pub(crate) struct Linux {
     pub(crate) state: CaState,
     /// Purpose of the sender's retransmission timer.
     pub(crate) armed: Armed,
-    /// How long it was armed for; zero once its lateness is counted in.
+    /// Time for which the timer was armed; zero once its lateness is counted in.
     wait: u64,
-    /// Timers fire when they are due: how late the kernel's fire depends on the phase of its clock, which a script cannot
-    /// contain.
+    /// Whether timers fire exactly when they are due. The kernel's fire late, by a time that depends on the phase of its
+    /// clock, which a script cannot contain.
     pub(crate) punctual: bool,
     /// Segments the receiver reported to hold; without SACK, duplicate ACKs.
     pub(crate) sacked: u32,
-    /// Segments declared lost and not acknowledged since, whether sent again or not.
+    /// Segments declared lost and not acknowledged since, whether retransmitted or not.
     pub(crate) lost: u32,
     /// Retransmissions of these in flight.
     pub(crate) retrans: u32,
@@ -88,7 +88,7 @@ pub(crate) struct Linux {
     lone: u32,
     /// One past the highest SACKed segment, while there is one.
     highest: u32,
-    /// The blocks of the last ACK: blocks that come again cost nothing.
+    /// The blocks of the last ACK: repeated blocks cost nothing.
     last: Blocks,
     /// Duplicate ACKs, or the distance in segments, below which disorder is no loss.
     pub(crate) reordering: u32,
@@ -100,7 +100,7 @@ pub(crate) struct Linux {
     lost_end: u32,
     prr: Prr,
     undo: Undo,
-    /// One past the tail that a probe is about; zero without one.
+    /// One past the tail that a probe tests; zero without a probe.
     probe_end: u32,
     /// Whether the probe was a retransmission.
     probe_retransmits: bool,

@@ -74,7 +74,7 @@ impl Connection<Linux> {
         if !self.own.probe_retransmits || news.done.probe_duplicate {
             self.own.probe_end = 0;
         } else if ack > self.own.probe_end {
-            // Beyond the tail without a word of the original: the probe was needed.
+            // The ACK goes beyond the tail, and no duplicate was reported: the probe was needed.
             self.begin_reduction(now, Trigger::Loss);
             self.own.state = CaState::Cwr;
             self.end_reduction();

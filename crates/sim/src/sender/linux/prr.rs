@@ -1,5 +1,5 @@
-//! Proportional rate reduction: how much each ACK of a recovery may send. RFC 6937, with the reduction bound of
-//! RFC 9937, which made it a standard.
+//! Proportional rate reduction: the number of segments that each ACK of a recovery may send. RFC 6937, with the reduction
+//! bound of RFC 9937, which made it a standard.
 //!
 //! RFC 6675 alone lets a sender that lost much of its flight send the difference to its new window in one burst,
 //! into the very queue that had just overflowed. With PRR, sending follows delivery.
@@ -21,8 +21,8 @@ impl Prr {
         Self { recover_flight: u64::from(flight).max(1), ..Self::default() }
     }
 
-    /// How many segments may leave on an ACK that delivered `delivered`, with `pipe` in the network and a target
-    /// window of `ssthresh`; `safe` means that it moved the cumulative ACK and showed no further loss.
+    /// Number of segments that may leave on an ACK that delivered `delivered`, with `pipe` in the network and a target
+    /// window of `ssthresh`; `safe` means that the ACK moved the cumulative ACK and showed no further loss.
     pub(crate) fn allowance(&mut self, delivered: u32, pipe: u64, ssthresh: u64, safe: bool) -> u64 {
         let delivered = u64::from(delivered);
         self.delivered += delivered;

@@ -19,7 +19,7 @@ impl Connection<Linux> {
     }
 
     /// The cumulative ACK moved over `advanced` segments: one filled the hole, the others had been counted by their
-    /// duplicates. Returns how many are delivered only now.
+    /// duplicates. Returns the number of segments delivered only now.
     pub(super) fn take_acked_without_sack(&mut self, advanced: u32) -> u32 {
         let counted = self.own.sacked;
         self.own.sacked -= (advanced - 1).min(counted);

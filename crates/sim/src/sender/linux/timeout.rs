@@ -1,5 +1,5 @@
-//! The retransmission timeout: outstanding segments count as lost unless they left too recently; and F-RTO (RFC 5682), which
-//! sends new data to find out whether the timeout was spurious.
+//! The retransmission timeout: outstanding segments count as lost unless they left too recently. F-RTO (RFC 5682) then sends
+//! new data to find out whether the timeout was spurious.
 
 use super::ack::{News, Response};
 use super::{Armed, Linux, wheel};

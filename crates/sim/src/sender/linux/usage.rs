@@ -1,6 +1,6 @@
 //! Whether the window limits the sender: only then may it grow (RFC 7661's premise, in Linux's way).
 
-/// How the window was used lately. Amounts are segments.
+/// Recent use of the window. Amounts are segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Usage {
     /// The window was full at some time since `since`.
@@ -9,13 +9,13 @@ pub(crate) struct Usage {
     most_out: u32,
     /// The record holds until this segment is acknowledged.
     until: u32,
-    /// When the window was last found to be the limit, and the most that was out since.
+    /// Time at which the window was last found to be the limit, and the most that was out since.
     pub(super) limited_at: u64,
     pub(super) used: u32,
 }
 
 impl Usage {
-    /// Something was sent, or could not be because the window was full.
+    /// A segment was sent, or could not be sent because the window was full.
     #[inline(always)]
     pub(super) fn record(&mut self, full: bool, una: u32, nxt: u32) {
         let out = nxt - una;

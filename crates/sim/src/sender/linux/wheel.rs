@@ -1,12 +1,12 @@
-//! How late the kernel's timers fire: its timer wheel sorts them into buckets that widen with their distance, and never
-//! fires one early. Measured on Linux 6.18 at HZ = 250: a timeout of 304 ms fires after 315 to 343 ms.
+//! Lateness of the kernel's timers: its timer wheel sorts them into buckets that widen with their distance, and never fires
+//! one early. Measured on Linux 6.18 at HZ = 250: a timeout of 304 ms fires after 315 to 343 ms.
 
 /// Buckets of a level.
 const LEVEL: u64 = 64;
 /// Each level's buckets are eight times as wide as those of the one below.
 const WIDER: u64 = 8;
 
-/// When a timer set at `now` for `wait` fires, all nanoseconds, on a clock of ticks of `tick` that began at zero.
+/// Time at which a timer set at `now` for `wait` fires, all nanoseconds, on a clock of ticks of `tick` that began at zero.
 pub(super) fn fires_at(now: u64, wait: u64, tick: u64) -> u64 {
     let distance = wait.div_ceil(tick);
     let expires = now / tick + distance;

@@ -61,7 +61,7 @@ impl Connection<Rfc> {
         self.start_over(now, false, port);
     }
 
-    /// Moves the cumulative ACK; returns the RTT sample and how many segments had not been reported before.
+    /// Moves the cumulative ACK; returns the RTT sample and the number of segments that had not been reported before.
     pub(super) fn move_una(&mut self, now: u64, ack: u32) -> (u64, u32) {
         let rtt = self.measure_rtt(now, ack);
         self.own.after_timeout = false;
@@ -143,7 +143,7 @@ impl Connection<Rfc> {
         }
     }
 
-    /// RFC 3168 section 6.1.2: one reduction a round trip, none while a loss is being repaired.
+    /// RFC 3168 section 6.1.2: one reduction a round trip, none during loss recovery.
     fn on_mark(&mut self, now: u64) {
         if self.own.loss_state != LossState::Open || !self.own.marks.begin(self.una.into(), self.max.into()) {
             return;

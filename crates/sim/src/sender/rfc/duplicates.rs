@@ -36,8 +36,8 @@ impl Connection<Rfc> {
         }
     }
 
-    /// Of `acked` segments that the cumulative ACK has just moved over, those that no duplicate stood for: the first, which was
-    /// missing, at least.
+    /// Number of the `acked` segments just acknowledged that no duplicate ACK had stood for. It is at least one, because the
+    /// first segment was missing.
     pub(super) fn without_early(&mut self, acked: u32) -> u32 {
         let early = self.own.early;
         if early == 0 {

@@ -47,8 +47,8 @@ impl Connection<Rfc> {
         self.send_some(now, self.ns2_burst(), port);
     }
 
-    /// `bugFix_` and `bugfix_ss_`: no second fast retransmit for losses of the window that had the first, whether
-    /// that one or a timeout repaired it. While nothing at all is acknowledged there is none either.
+    /// `bugFix_` and `bugfix_ss_`: no second fast retransmit for losses of one window, whether the first recovery began with
+    /// a fast retransmit or a timeout. There is also none before the first acknowledgement.
     pub(super) fn ns2_may_retransmit(&self) -> bool {
         self.una > self.own.recover || self.una == 1
     }
@@ -74,7 +74,7 @@ impl Connection<Rfc> {
         self.send_some(now, self.ns2_burst(), port);
     }
 
-    /// Moves the cumulative ACK without an RTT sample; returns how many segments had not been reported before.
+    /// Moves the cumulative ACK without an RTT sample; returns the number of segments that had not been reported before.
     pub(super) fn advance_silently(&mut self, ack: u32) -> u32 {
         let known = self.own.board.advance(self.una, ack);
         let newly = ack - self.una - known;

@@ -1,5 +1,5 @@
-//! ns-2's Sack1 (`tcp-sack1.cc`, `scoreboard-rq.cc`): a pipe that is counted down by ACKs, and holes repaired once
-//! anything above them has arrived, lowest first, once a recovery.
+//! ns-2's Sack1 (`tcp-sack1.cc`, `scoreboard-rq.cc`): a pipe that ACKs count down. A hole is retransmitted as soon as
+//! anything above it has arrived, the lowest hole first, and at most once in a recovery.
 
 use super::{DUP_THRESH, LossState, Rfc};
 use crate::sender::connection::{Connection, Rules};
@@ -16,8 +16,8 @@ impl Connection<Rfc> {
             self.own.board.clear(self.una);
             return;
         }
-        // From a timeout until the next new ACK duplicates say nothing, and neither do they unless they report
-        // segments not reported before.
+        // From a timeout until the next new ACK, duplicates do not count. At other times a duplicate counts only if it
+        // reports segments not reported before.
         if self.own.after_timeout || self.max == self.una || self.sack1_note(ack) == 0 {
             return;
         }
@@ -32,7 +32,7 @@ impl Connection<Rfc> {
         }
     }
 
-    /// Adds an ACK's blocks to the scoreboard; returns how many segments they report for the first time.
+    /// Adds an ACK's blocks to the scoreboard; returns the number of segments that they report for the first time.
     fn sack1_note(&mut self, ack: &AckIn) -> u32 {
         self.own.board.reserve(self.una, self.max - self.una);
         self.own.board.add(&ack.blocks(), self.una, self.max)

@@ -9,7 +9,8 @@ use firstflight_contract::Nanos;
 impl Connection<Rfc> {
     pub(super) fn on_timeout(&mut self, now: u64, port: &mut impl Port) {
         if self.rto.is_fine() && !self.chain.control.provisional {
-            // The flight that the timer was fine for has been acknowledged: it is due when the usual timer would be.
+            // The flight for which the timer had no lower bound has been acknowledged: the timer is due when the usual one
+            // would be.
             let started_at = now - self.rto.timeout();
             self.rto.set_fine(false);
             self.rto_at = started_at + self.rto.timeout();

@@ -7,7 +7,7 @@ use crate::sender::stack::IdleRestart;
 /// State of the validation.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Validation {
-    /// When the window was last full, or last taken back (`T_prev`).
+    /// Time at which the window was last full, or last taken back (`T_prev`).
     since: u64,
     /// Most that was in flight since then (`W_used`), segments.
     used: u32,

@@ -1,4 +1,5 @@
-# Which cells of the grid ns-2 answers alike whatever microsecond the flows start at:
+# Sensitivity of ns-2's results, cell by cell of the grid, to the microsecond at
+# which the flows start:
 #
 #   ns crates/sim/tests/ns2/scripts/chaos.tcl > crates/sim/tests/ns2/scripts/chaos.psv
 #

@@ -8,8 +8,8 @@
 #   src_i --access x rate-- r1 --rate-- r2 --access x rate-- dst_i
 #
 # The bottleneck carries a quarter of the nominal rtt each way; the two access
-# links of flow i share what is missing to rtt_i/2 equally. The reverse queue is
-# never full, so no ACK is lost.
+# links of flow i share the rest of rtt_i/2 equally. The reverse queue is never
+# full, so no ACK is lost.
 
 # Defaults; units in the comment.
 array set cell {
@@ -92,8 +92,8 @@ if {$cell(trace) ne ""} { $ns trace-all [open $cell(trace) w] }
 proc spread {seed} { return [expr {($seed * 1103515245 + 12345) % 2147483647}] }
 $defaultRNG seed [spread $cell(seed)]
 
-# On the class, because "run" resets every agent to what its class and instance
-# variables say: a window set later would leave ssthresh_ at the old one.
+# On the class, because "run" resets every agent to the values of its class and
+# instance variables: a window set later would leave ssthresh_ at the old one.
 # Data starts at once: no SYN, and no reset to the initial window on the first ACK.
 Agent/TCP set syn_ false
 Agent/TCP set delay_growth_ false
@@ -126,7 +126,7 @@ $ns simplex-link $r2 $r1 $cell(rate)Mb ${core_delay}ms DropTail
 $ns queue-limit $r1 $r2 $limit
 $ns queue-limit $r2 $r1 $unlimited
 
-# Counts what the bottleneck drops and costs nothing else.
+# Counts the drops at the bottleneck, at no other cost.
 set drops [new QueueMonitor]
 set tap [new SnoopQueue/Drop]
 $tap set-monitor $drops
@@ -211,8 +211,8 @@ proc finish {} {
     set sent [every_flow ndatapack_]
     set lost [$drops set pdrops_]
     # A packet counts once for each link it crosses: data one access link, then
-    # two more links unless dropped; an ACK three. What is still on its way at
-    # the end is counted as if it had arrived, or, an ACK, as if not sent.
+    # two more links unless dropped; an ACK three. At the end, a data packet in
+    # transit counts as if it had arrived, and an ACK in transit does not count.
     set hops [expr {3 * [total $sent] - 2 * $lost + 3 * [total [every_flow nackpack_]]}]
     set cpu [expr {[cpu_seconds] - $built}]
     puts "{\"delivered\":\[[join $delivered ,]\],\

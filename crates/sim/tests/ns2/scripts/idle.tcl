@@ -1,5 +1,5 @@
-# One connection that sends, is idle, and sends again, on a link that only
-# delays:
+# One connection with two writes and an idle time between them, on a link that
+# only delays:
 #
 #   ns idle.tcl agent TCP/Reno/RBP idle 5
 #

@@ -1,4 +1,4 @@
-# What ns-2 gives for the cells of the grid whose name matches a pattern, means
+# Results of ns-2 for the cells of the grid whose name matches a pattern, means
 # where a cell has several runs:
 #
 #   ns crates/sim/tests/ns2/scripts/run.tcl 'sack-10M-*'

@@ -2,7 +2,7 @@
 #
 #   ns xcp.tcl rate 10 rtt 100 flows 2 later 20 duration 40
 #
-# prints one JSON object: what the bottleneck carried, its mean queue and drops, and packets delivered by each flow by the
+# prints one JSON object: utilisation of the bottleneck, its mean queue and drops, and packets delivered by each flow by the
 # end of each second.
 #
 #   src_i --1 Gbit/s-- r1 --rate, rtt/2-- r2 --1 Gbit/s-- dst_i
