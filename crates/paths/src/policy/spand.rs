@@ -9,7 +9,8 @@ use super::optimum::Epoch;
 use crate::settings::Settings;
 use crate::{Cluster, Transfer};
 
-/// The first window is the optimum for the transfer, given the mean of the windows that other connections reported.
+/// The first window is the smallest one with which the transfer takes the fewest possible round trips, given the mean of the
+/// windows that other connections reported.
 impl Rule for Parameters {
     fn settings(&self) -> Settings {
         Settings { reporting: Some(self.into()), ..Settings::default() }
