@@ -7,6 +7,10 @@
 //! speed on the same works; and finally the speed-up of parallel replications. Names of works as arguments
 //! select those works.
 
+#[path = "../tests/common/stacks.rs"]
+#[allow(dead_code, reason = "the tests use the others")]
+mod stacks;
+
 use firstflight_contract::{Nanos, Rate};
 use firstflight_host::chain::Chain;
 use firstflight_schemes::registry::AnyPhase;
@@ -15,8 +19,6 @@ use firstflight_sim::dumbbell::Dumbbell;
 use firstflight_sim::outcome::simulate;
 use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::app::AppConfig;
-use firstflight_sim::sender::rto::RtoConfig;
-use firstflight_sim::sender::stack::{DataInSyn, IdleRestart, PartialAcks, ReceiveWindow, Recovery, Stack};
 use std::process::Command;
 use std::time::Instant;
 
@@ -103,50 +105,7 @@ fn network(work: &Work) -> Network {
     let reverse = QueueConfig::Packets(100_000);
     let rtt = work.rtt_ms * MS;
     let mut net = Dumbbell::new(rate, Rate(10 * rate.0), Nanos(rtt), queue, reverse);
-    let ns2 = Stack {
-        mss: 960,
-        recovery: Recovery::Sack,
-        partial_acks: PartialAcks::Impatient,
-        ns2: true,
-        initial_window: 1,
-        initial_ssthresh: None,
-        receive_window: ReceiveWindow::fixed(1_000_000),
-        growth_per_ack: 1,
-        grow_only_when_limited: false,
-        decrease_from_window: true,
-        limited_transmit: true,
-        rtt_per_ack: false,
-        timestamps: false,
-        rto: RtoConfig {
-            initial: 3000 * MS,
-            min: 200 * MS,
-            max: 60_000 * MS,
-            granularity: 10 * MS,
-            phase: 0,
-        },
-        idle_restart: IdleRestart::Restart,
-        ecn: false,
-        handshake: false,
-        data_in_syn: DataInSyn::Never,
-    };
-    let linux = Stack {
-        recovery: Recovery::Rack { sack: true },
-        ns2: false,
-        initial_window: 10,
-        growth_per_ack: u32::MAX,
-        grow_only_when_limited: true,
-        rtt_per_ack: true,
-        timestamps: true,
-        rto: RtoConfig {
-            initial: 1000 * MS,
-            min: 200 * MS,
-            max: 120_000 * MS,
-            granularity: 4 * MS,
-            phase: 0,
-        },
-        ..ns2
-    };
-    let stack = if work.linux { linux } else { ns2 };
+    let stack = if work.linux { stacks::linux() } else { stacks::ns2() };
     let ack_policy = if work.linux {
         AckPolicy { every: 2, quick: 16, timer: 40 * MS }
     } else {

@@ -2,14 +2,13 @@
 //! losses that a test chooses. Every window can be computed by hand, and every time is a multiple of half the
 //! round trip.
 
-use super::MS;
+use super::{MS, stacks};
 use firstflight_host::chain::Chain;
 use firstflight_schemes::registry::AnyPhase;
 use firstflight_sim::packet::DROPPABLE;
 use firstflight_sim::receiver::{AckOut, AckPolicy, Receiver};
 use firstflight_sim::sender::app::{App, AppConfig};
-use firstflight_sim::sender::rto::RtoConfig;
-use firstflight_sim::sender::stack::{DataInSyn, IdleRestart, PartialAcks, ReceiveWindow, Recovery, Stack};
+use firstflight_sim::sender::stack::{DataInSyn, Recovery, Stack};
 use firstflight_sim::sender::{AckIn, Port, Sender};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -51,32 +50,7 @@ impl Default for Line {
     /// RFC stack: unlimited data in segments of 1000 bytes, slow start and Reno, one ACK per segment.
     fn default() -> Self {
         Self {
-            stack: Stack {
-                mss: 1000,
-                recovery: Recovery::Sack,
-                partial_acks: PartialAcks::Impatient,
-                ns2: false,
-                initial_window: 1,
-                initial_ssthresh: None,
-                receive_window: ReceiveWindow::fixed(100_000),
-                growth_per_ack: 1,
-                grow_only_when_limited: true,
-                decrease_from_window: false,
-                limited_transmit: true,
-                rtt_per_ack: true,
-                timestamps: false,
-                rto: RtoConfig {
-                    initial: 1000 * MS,
-                    min: 200 * MS,
-                    max: 60_000 * MS,
-                    granularity: 1,
-                    phase: 0,
-                },
-                idle_restart: IdleRestart::Restart,
-                ecn: false,
-                handshake: false,
-                data_in_syn: DataInSyn::Never,
-            },
+            stack: stacks::rfc(),
             app: AppConfig::default(),
             acks: AckPolicy { every: 1, quick: 0, timer: 0 },
             chain: chain(&["slow-start", "reno"]),

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test program uses its own part")]
 
 pub(crate) mod line;
+pub(crate) mod stacks;
 
 use firstflight_contract::{Nanos, Rate};
 use firstflight_host::chain::Chain;
@@ -15,7 +16,7 @@ use firstflight_sim::outcome::{Outcome, simulate, simulate_observed};
 use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::app::AppConfig;
 use firstflight_sim::sender::rto::RtoConfig;
-use firstflight_sim::sender::stack::{DataInSyn, IdleRestart, PartialAcks, ReceiveWindow, Recovery, Stack};
+use firstflight_sim::sender::stack::{DataInSyn, ReceiveWindow, Recovery, Stack};
 
 pub(crate) const MS: u64 = 1_000_000;
 
@@ -98,42 +99,25 @@ impl Default for Case {
 }
 
 pub(crate) fn stack(case: &Case) -> Stack {
-    let linux = case.recovery.is_rack();
-    let granularity = if case.ns2 {
-        10 * MS
-    } else if linux {
-        4 * MS
-    } else {
-        1
+    let base = match (case.ns2, case.recovery.is_rack()) {
+        (true, _) => stacks::ns2(),
+        (false, true) => stacks::linux(),
+        (false, false) => stacks::rfc(),
     };
     Stack {
         mss: 960,
         recovery: case.recovery,
-        partial_acks: PartialAcks::Impatient,
-        ns2: case.ns2,
         initial_window: case.initial_window,
         initial_ssthresh: case.ssthresh,
         receive_window: case.reads.map_or(ReceiveWindow::fixed(100_000), |reads| {
             let write = case.bytes.map_or(u32::MAX, |bytes| bytes.div_ceil(960) as u32);
             ReceiveWindow::fixed(2 * reads).read_every(reads, write)
         }),
-        growth_per_ack: if linux { u32::MAX } else { 1 },
-        grow_only_when_limited: !case.ns2,
-        decrease_from_window: case.ns2,
-        limited_transmit: true,
-        rtt_per_ack: !case.ns2,
-        timestamps: linux,
-        rto: RtoConfig {
-            initial: if case.ns2 { 3000 * MS } else { 1000 * MS },
-            min: 200 * MS,
-            max: 60_000 * MS,
-            granularity,
-            phase: 0,
-        },
-        idle_restart: IdleRestart::Restart,
+        rto: RtoConfig { max: 60_000 * MS, ..base.rto },
         ecn: case.ecn,
         handshake: case.handshake,
         data_in_syn: case.data_in_syn,
+        ..base
     }
 }
 

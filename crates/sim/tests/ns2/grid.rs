@@ -11,7 +11,9 @@ use firstflight_sim::dumbbell::Dumbbell;
 use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::app::AppConfig;
 use firstflight_sim::sender::rto::RtoConfig;
-use firstflight_sim::sender::stack::{DataInSyn, IdleRestart, PartialAcks, ReceiveWindow, Recovery, Stack};
+use firstflight_sim::sender::stack::{Recovery, Stack};
+
+use crate::common::stacks;
 use std::collections::BTreeMap;
 
 const MS: u64 = 1_000_000;
@@ -188,25 +190,13 @@ impl Cell {
             other => panic!("unknown recovery {other}"),
         };
         let ssthresh = self.count("ssthresh") as u32;
+        let ns2 = stacks::ns2();
         Stack {
-            mss: 960,
             recovery,
-            partial_acks: PartialAcks::Impatient,
-            ns2: true,
             initial_window: self.count("iw") as u32,
             initial_ssthresh: (ssthresh > 0).then_some(ssthresh),
-            receive_window: ReceiveWindow::fixed(1_000_000),
-            growth_per_ack: 1,
-            grow_only_when_limited: false,
-            decrease_from_window: true,
-            limited_transmit: true,
-            rtt_per_ack: false,
-            timestamps: false,
-            rto: RtoConfig { initial: 3000 * MS, min: 200 * MS, max: 60_000 * MS, granularity: TICK, phase },
-            idle_restart: IdleRestart::Restart,
-            ecn: false,
-            handshake: false,
-            data_in_syn: DataInSyn::Never,
+            rto: RtoConfig { granularity: TICK, phase, ..ns2.rto },
+            ..ns2
         }
     }
 }
