@@ -3,20 +3,16 @@
 use std::collections::BTreeMap;
 
 use firstflight_contract::Nanos;
-use firstflight_scenario::seconds::Seconds;
 use firstflight_scenario::{Error, Loaded, Scenario};
-use firstflight_sim::outcome::{FlowOutcome, LinkOutcome, Outcome};
 
 use crate::cost::Stopwatch;
 use crate::host::{FlowChoice, FlowOverTime, Host, Observe, Refusal};
-use crate::network::Built;
 use crate::parallel::try_map;
 use crate::progress::Progress;
 use crate::stats::mean_ci95;
 use crate::trace::record::Recording;
 use firstflight_results::{
     EngineResult, FlowMeans, FlowResult, LinkMeans, LinkResult, Mean, RunMeans, RunResult, SampleRow,
-    StartupExit,
 };
 
 /// Options of [`run`].
@@ -108,105 +104,8 @@ pub fn run_scenario(
         return Ok(RunResult { engine, ..results.swap_remove(0) });
     }
     let means = Some(means(&seeds, &results));
-    Ok(RunResult { engine, means, runs: results.clone(), ..results.swap_remove(0) })
-}
-
-/// The result of one run, without its cost in time.
-pub(crate) fn result(scenario: &Scenario, seed: u64, built: &Built, outcome: &Outcome) -> RunResult {
-    let flows: Vec<FlowResult> =
-        (0..outcome.flows.len()).map(|index| flow_result(scenario, built, outcome, index)).collect();
-    let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_bit_s).collect();
-    let links = built.named_links.iter();
-    let links = links.map(|&index| link_result(&built.network.links[index].name, &outcome.links[index]));
-    RunResult {
-        title: scenario.title.clone(),
-        seed,
-        simulated_s: Nanos(outcome.end).as_secs_f64(),
-        links: links.collect(),
-        fairness_jain: jain(&goodputs),
-        flows,
-        engine: EngineResult { packet_hops: outcome.packet_hops(), cpu_s: None, wall_s: None },
-        means: None,
-        runs: vec![],
-    }
-}
-
-fn link_result(name: &str, link: &LinkOutcome) -> LinkResult {
-    LinkResult {
-        name: name.into(),
-        utilization: link.utilization,
-        drops: link.stats.drops + link.stats.wire_losses,
-        marks: link.stats.marks,
-        mean_queue_packets: link.mean_queue,
-        max_queue_packets: link.stats.max_queue.into(),
-        packets: link.stats.packets,
-        waiting_packets: link.stats.waiting.into(),
-        readings: link.readings.iter().map(|reading| link_result(name, reading)).collect(),
-    }
-}
-
-fn flow_result(scenario: &Scenario, built: &Built, outcome: &Outcome, index: usize) -> FlowResult {
-    let flow = &outcome.flows[index];
-    let config = &built.network.flows[index];
-    let group = &scenario.flows[built.group[index]];
-    let packets = |bytes: u64| bytes as f64 / f64::from(config.stack.mss);
-    let start = flow.start.unwrap_or(config.app.start);
-    let completion = flow.completions.first().copied();
-    // A flow with rounds, or one that did not finish, lasts to the end of the run.
-    let whole_life = outcome.end.saturating_sub(start);
-    let several = !config.app.pauses.is_empty();
-    let life = if several { whole_life } else { completion.unwrap_or(whole_life) };
-    let grid = built.network.grid;
-    let at = |i: usize| Nanos(grid.0 * (i as u64 + 1)).as_secs_f64();
-    FlowResult {
-        name: config.name.clone(),
-        startup: group.scheme.startup(),
-        avoidance: group.scheme.avoidance().into(),
-        start_s: Nanos(start).as_secs_f64(),
-        size_bytes: built.size[index],
-        completion_s: completion.map(|t| Nanos(t).as_secs_f64()),
-        rounds_s: match several || group.rounds.is_some() {
-            true => flow.completions.iter().map(|&t| Nanos(t).as_secs_f64()).collect(),
-            false => vec![],
-        },
-        delivered_bytes: flow.delivered_bytes,
-        delivered_packets: flow.delivered.into(),
-        goodput_bit_s: if life == 0 { 0.0 } else { flow.delivered_bytes as f64 * 8e9 / life as f64 },
-        retransmits: flow.retransmits,
-        timeouts: flow.timeouts,
-        lost_packets: flow.lost,
-        startup_exit: startup_exit(flow, start, config.stack.mss, built.bdp[index], built.buffer[index]),
-        first_flight_packets: flow.first_flight.into(),
-        max_cwnd_packets: packets(flow.max_cwnd),
-        final_cwnd_packets: packets(flow.final_cwnd),
-        delivered_at: flow.delivered_at.iter().enumerate().map(|(i, &n)| (at(i), n.into())).collect(),
-    }
-}
-
-/// End of a flow's start-up as a result; `None` while start-up lasts.
-pub(crate) fn startup_exit(
-    flow: &FlowOutcome,
-    start: u64,
-    mss: u32,
-    bdp_packets: f64,
-    buffer_packets: f64,
-) -> Option<StartupExit> {
-    let exit = flow.startup_exit?;
-    let cwnd_packets = exit.cwnd as f64 / f64::from(mss);
-    Some(StartupExit {
-        time_s: exit.at.saturating_sub(Nanos(start)).as_secs_f64(),
-        cwnd_packets,
-        bdp_packets,
-        overshoot_packets: (cwnd_packets - bdp_packets - buffer_packets).max(0.0) as u64,
-        lost_before_exit_packets: flow.lost_before_exit,
-        reason: exit.reason,
-    })
-}
-
-/// Jain's index `(sum x)^2 / (n sum x^2)`: R. Jain, D. Chiu, W. Hawe, DEC-TR-301, 1984. One for no flows.
-fn jain(shares: &[f64]) -> f64 {
-    let (sum, squares) = shares.iter().fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
-    if squares == 0.0 { 1.0 } else { sum * sum / (shares.len() as f64 * squares) }
+    let first = results[0].clone();
+    Ok(RunResult { engine, means, runs: results, ..first })
 }
 
 fn means(seeds: &[u64], results: &[RunResult]) -> RunMeans {
@@ -464,12 +363,5 @@ mod tests {
         let options = RunOptions { runs: 1, seed: None, grid: Nanos::from_secs(1) };
         let message = run(&Simulator, &loaded, &options, &Silent).expect_err("no handshake").to_string();
         assert!(message.contains("test.toml:13") && message.contains("handshake"), "{message}");
-    }
-
-    #[test]
-    fn jains_index_is_one_for_equal_shares_and_1_over_n_for_one_taker() {
-        assert_eq!(jain(&[3.0, 3.0, 3.0]), 1.0);
-        assert_eq!(jain(&[5.0, 0.0, 0.0, 0.0]), 0.25);
-        assert_eq!(jain(&[]), 1.0);
     }
 }

@@ -93,6 +93,12 @@ pub fn paired(these: &[f64], baseline: &[f64]) -> Option<PairedDifference> {
     })
 }
 
+/// Jain's index `(sum x)^2 / (n sum x^2)`: R. Jain, D. Chiu, W. Hawe, DEC-TR-301, 1984. One for no flows.
+pub(crate) fn jain(shares: &[f64]) -> f64 {
+    let (sum, squares) = shares.iter().fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
+    if squares == 0.0 { 1.0 } else { sum * sum / (shares.len() as f64 * squares) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,5 +137,12 @@ mod tests {
         let difference = paired(&[12.0, 22.0, 62.0], &baseline).expect("three pairs");
         assert_eq!(difference.seconds_ci95, [2.0, 2.0]);
         assert!((difference.relative - 2.0 / 30.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn jains_index_is_one_for_equal_shares_and_1_over_n_for_one_taker() {
+        assert_eq!(jain(&[3.0, 3.0, 3.0]), 1.0);
+        assert_eq!(jain(&[5.0, 0.0, 0.0, 0.0]), 0.25);
+        assert_eq!(jain(&[]), 1.0);
     }
 }
