@@ -62,8 +62,8 @@ pub(super) fn page(library: &Library, evidence: &Evidence, judged: &[Judged]) ->
         .map(|one| one.packet_hops)
         .sum();
     out += &format!(
-        "These pages are made from `results.json`, written by `{}` (version {}): {:.1} thousand million packet hops, where a run that \
-         several experiments share counts for each of them. The same command gives the same bytes.\n\n",
+        "These pages are made from `results.json`, written by `{}` (version {}). They rest on {:.1} billion packet hops; \
+         a run that several experiments share is counted once for each. The same command gives the same bytes.\n\n",
         evidence.provenance.command,
         evidence.provenance.version,
         hops as f64 / 1e9
