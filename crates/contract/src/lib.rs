@@ -25,8 +25,8 @@ pub use control::Control;
 pub use declaration::{Beginning, Declaration, Declared, Role};
 pub use event::{Ack, Congestion, DescribeAck, Entry, Load, Plan, Sent, Trigger, Why};
 pub use mul_div::{
-    compare_products, cube_root, cube_shift, least_squares_slope, mul_add_div, mul_add_shift, mul_div,
-    mul_div_round, mul_shift, sqrt_of_product, weighted_mean, weighted_mean_round,
+    Sum, compare_products, cube_root, cube_shift, least_squares_slope, mul_add_div, mul_add_shift, mul_div,
+    mul_div_ceil, mul_div_round, mul_shift, sqrt_of_product, weighted_mean, weighted_mean_round,
 };
 pub use phase::{Phase, slow_start};
 pub use signals::Signals;

@@ -23,6 +23,12 @@ pub const fn mul_div_round(a: u64, b: u64, c: u64) -> u64 {
     mul_add_div(a, b, c / 2, c).0
 }
 
+/// `a * b / c`, rounded up.
+#[inline]
+pub const fn mul_div_ceil(a: u64, b: u64, c: u64) -> u64 {
+    mul_add_div(a, b, c - 1, c).0
+}
+
 /// Quotient and remainder of `(a * b + carry) / c`. Growth by fractions of a byte passes the remainder of one call as the
 /// `carry` of the next, so that nothing is lost to rounding.
 #[inline]
@@ -34,6 +40,41 @@ pub const fn mul_add_div(a: u64, b: u64, carry: u64, c: u64) -> (u64, u64) {
     }
     let sum = wide(a, b) + carry as u128;
     (wide_div(sum, c), (sum % c as u128) as u64)
+}
+
+/// A sum of 64-bit integers that may exceed 64 bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Sum(u128);
+
+impl Sum {
+    /// Adds `n`.
+    #[inline(always)]
+    pub const fn add(&mut self, n: u64) {
+        self.0 += n as u128;
+    }
+
+    /// Adds `a * b`.
+    #[inline]
+    pub const fn add_product(&mut self, a: u64, b: u64) {
+        self.0 += wide(a, b);
+    }
+
+    /// Subtracts `n`; the sum is not below zero.
+    #[inline]
+    pub const fn subtract(&mut self, n: u64) {
+        self.0 = self.0.saturating_sub(n as u128);
+    }
+
+    /// The upper and the lower 64 bits.
+    pub const fn words(self) -> (u64, u64) {
+        ((self.0 >> 64) as u64, self.0 as u64)
+    }
+}
+
+impl From<u64> for Sum {
+    fn from(n: u64) -> Self {
+        Self(n.into())
+    }
 }
 
 /// `a * b / 2^bits`, rounded down. `bits` is below 128.

@@ -1,8 +1,8 @@
 //! The products and quotients of `mul_div` equal those of exact integers of any size.
 
 use firstflight_contract::{
-    compare_products, cube_root, cube_shift, least_squares_slope, mul_add_div, mul_add_shift, mul_div,
-    mul_div_round, mul_shift, sqrt_of_product, weighted_mean, weighted_mean_round,
+    Sum, compare_products, cube_root, cube_shift, least_squares_slope, mul_add_div, mul_add_shift, mul_div,
+    mul_div_ceil, mul_div_round, mul_shift, sqrt_of_product, weighted_mean, weighted_mean_round,
 };
 use num_bigint::{BigInt, BigUint};
 use proptest::prelude::*;
@@ -36,8 +36,28 @@ proptest! {
         let product = big(a) * b;
         prop_assert_eq!(mul_div(a, b, c), saturated(&product / c));
         prop_assert_eq!(mul_div_round(a, b, c), saturated((&product * 2_u8 + c) / (big(c) * 2_u8)));
+        prop_assert_eq!(mul_div_ceil(a, b, c), saturated((&product + c - 1_u8) / c));
         let sum = product + carry;
         prop_assert_eq!(mul_add_div(a, b, carry, c), (saturated(&sum / c), saturated(sum % c)));
+    }
+
+    #[test]
+    fn sums_are_exact(terms in prop::collection::vec((number(), number()), 1..50), last in number()) {
+        let exact = |sum: Sum| {
+            let (high, low) = sum.words();
+            (big(high) << 64) + low
+        };
+        let mut sum = Sum::default();
+        terms.iter().for_each(|&(a, b)| sum.add_product(a >> 3, b >> 3));
+        let products: BigUint = terms.iter().map(|&(a, b)| big(a >> 3) * (b >> 3)).sum();
+        prop_assert_eq!(exact(sum), products.clone());
+        sum.add(last);
+        prop_assert_eq!(exact(sum), products.clone() + last);
+        sum.subtract(last);
+        prop_assert_eq!(exact(sum), products);
+        let mut small = Sum::from(last);
+        small.subtract(u64::MAX);
+        prop_assert_eq!(small, Sum::default());
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use crate::link::{Link, LinkStats, Passage};
 use crate::queue::dequeue::{DequeueQueue, Item};
 use crate::readings::Readings;
+use firstflight_contract::Sum;
 
 /// One direction of a link whose queue decides at dequeue time.
 #[derive(Clone, Debug)]
@@ -16,7 +17,7 @@ pub struct DequeueLink<T> {
     dropped: VecDeque<Item<T>>,
     drops: u64,
     marks: u64,
-    waiting_ns: u64,
+    waiting_ns: Sum,
     /// Time up to which `waiting_ns` is counted, nanoseconds.
     counted_at: u64,
     max_queue: u32,
@@ -50,7 +51,7 @@ impl<T: Copy> DequeueLink<T> {
             dropped: VecDeque::new(),
             drops: 0,
             marks: 0,
-            waiting_ns: 0,
+            waiting_ns: Sum::default(),
             counted_at: 0,
             max_queue: 0,
             readings: Readings::default(),
@@ -94,7 +95,7 @@ impl<T: Copy> DequeueLink<T> {
         let out = self.queue.dequeue(now, &mut self.dropped);
         self.drops += (self.dropped.len() - before) as u64;
         let out = out?;
-        let mut passage = self.line.send(now, out.item.at, out.item.size);
+        let mut passage = self.line.send(out.item.at, out.item.size);
         if let (true, Passage::Arrives(arrival)) = (out.marked, passage) {
             self.marks += 1;
             passage = Passage::Marked(arrival);
@@ -109,11 +110,12 @@ impl<T: Copy> DequeueLink<T> {
 
     /// Counters as of `end`.
     pub fn stats_until(&self, end: u64) -> LinkStats {
-        let since_counted = end.saturating_sub(self.counted_at);
+        let mut waiting_ns = self.waiting_ns;
+        waiting_ns.add_product(self.queue.len() as u64, end.saturating_sub(self.counted_at));
         LinkStats {
             drops: self.drops,
             marks: self.marks,
-            waiting_ns: self.waiting_ns + self.queue.len() as u64 * since_counted,
+            waiting_ns,
             max_queue: self.max_queue,
             waiting: self.queue.len() as u32,
             ..self.line.stats_until(end)
@@ -130,7 +132,7 @@ impl<T: Copy> DequeueLink<T> {
             let stats = self.stats_until(self.readings.due());
             self.readings.note(stats);
         }
-        self.waiting_ns += self.queue.len() as u64 * (now - self.counted_at);
+        self.waiting_ns.add_product(self.queue.len() as u64, now - self.counted_at);
         self.counted_at = now;
     }
 }
@@ -244,6 +246,9 @@ mod tests {
         link.depart(MS);
         // At 1.5 ms the second packet has waited 1 ms, the third and fourth 1.5 ms each.
         let stats = link.stats_until(3 * MS / 2);
-        assert_eq!((stats.packets, stats.bytes, stats.waiting_ns, stats.max_queue), (2, 2000, 4 * MS, 3));
+        assert_eq!(
+            (stats.packets, stats.bytes, stats.waiting_ns, stats.max_queue),
+            (2, 2000, (4 * MS).into(), 3)
+        );
     }
 }

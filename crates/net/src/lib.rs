@@ -11,3 +11,4 @@ pub mod random;
 pub mod rate_trace;
 pub mod readings;
 pub mod router;
+pub mod serialisation;

@@ -6,10 +6,8 @@ use crate::random::{Stream, probability};
 use crate::rate_trace::TracePlayer;
 use crate::readings::Readings;
 use crate::router::Header;
-use firstflight_contract::{Nanos, Rate, mul_div_round};
-
-/// Fractional bits of the serialisation time per byte, nanoseconds.
-const FRACTION: u32 = 24;
+use crate::serialisation::{LATEST, Serialisation};
+use firstflight_contract::{Nanos, Rate, Sum};
 
 /// Outcome of offering a packet to a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,9 +35,11 @@ pub struct LinkStats {
     pub wire_losses: u64,
     /// Packets marked.
     pub marks: u64,
-    /// Sum of all waiting times, nanoseconds. Divided by the length of the run it is the mean queue (Little's
-    /// law).
-    pub waiting_ns: u64,
+    /// Sum of all waiting times, nanoseconds; zero on an unlimited link without readings. Divided by the length of the run
+    /// it is the mean queue (Little's law).
+    pub waiting_ns: Sum,
+    /// End of the last transmission counted, nanoseconds.
+    pub busy_until: u64,
     /// Packets waiting when the wait was longest.
     pub max_queue: u32,
     /// Packets waiting when the count ends; zero on an unlimited link without readings.
@@ -61,10 +61,9 @@ pub struct Link {
     free_at: u64,
     packets: u64,
     // Not adjacent: next to each other the compiler adds to both as one vector, at three times the cost.
-    ns_per_byte: u64,
+    serialisation: Serialisation,
     bytes: u64,
     delay: u64,
-    waiting_ns: u64,
     /// `None` if packets can neither be dropped, marked nor lost, and only wait their turn.
     guard: Option<Box<Guard>>,
 }
@@ -75,6 +74,7 @@ struct Guard {
     /// A packet is accepted unseen if fewer packets than this are queued, counting packets that have started
     /// service since: the queue then need not be updated. Zero if every packet must be examined.
     certain: u32,
+    waiting_ns: Sum,
     longest_wait: u64,
     backlog: Backlog,
     queue: Queue,
@@ -89,17 +89,15 @@ struct Guard {
 }
 
 impl Link {
-    /// Creates a link of this rate and propagation delay behind `queue`. Rates lie between 10 kbit/s and 100
-    /// Gbit/s.
+    /// Creates a link of this rate and propagation delay behind `queue`. Rates lie between 1 bit/s and 100 Tbit/s.
     pub fn new(rate: Rate, delay: Nanos, queue: Queue) -> Self {
         let guard = (!matches!(queue, Queue::Unlimited)).then(|| Box::new(Guard::new(queue, None)));
         Self {
             free_at: 0,
-            ns_per_byte: mul_div_round(8_000_000_000, 1 << FRACTION, rate.0.max(1)),
+            serialisation: Serialisation::at(rate),
             delay: delay.0,
             packets: 0,
             bytes: 0,
-            waiting_ns: 0,
             guard,
         }
     }
@@ -135,12 +133,6 @@ impl Link {
         self
     }
 
-    /// Time to put `size` bytes on the wire, nanoseconds, rounded to nearest.
-    #[inline]
-    pub fn serialisation(&self, size: u32) -> u64 {
-        (u64::from(size) * self.ns_per_byte + (1 << (FRACTION - 1))) >> FRACTION
-    }
-
     /// Propagation delay.
     pub fn delay(&self) -> Nanos {
         Nanos(self.delay)
@@ -168,20 +160,18 @@ impl Link {
         Some(self.transmit(now, size))
     }
 
-    /// Transmits an accepted packet; returns its arrival at the far end.
+    /// Transmits an accepted packet that came at `now`; returns its arrival at the far end.
     #[inline(always)]
     fn transmit(&mut self, now: u64, size: u32) -> u64 {
-        let start = self.free_at.max(now);
-        self.occupy(now, start, start + self.serialisation(size), size)
+        let end = self.serialisation.end(now, self.free_at, size);
+        self.occupy(end, size)
     }
 
-    /// Counts a packet that came at `now` and is transmitted from `start` until `end`; returns its arrival at
-    /// the far end.
+    /// Counts a packet whose transmission ends at `end`; returns its arrival at the far end.
     #[inline(always)]
-    fn occupy(&mut self, now: u64, start: u64, end: u64, size: u32) -> u64 {
+    fn occupy(&mut self, end: u64, size: u32) -> u64 {
         self.packets += 1;
         self.bytes += u64::from(size);
-        self.waiting_ns += start - now;
         self.free_at = end;
         end + self.delay
     }
@@ -209,7 +199,7 @@ impl Link {
             return Passage::Dropped;
         }
         guard.wait(now, self.free_at, size);
-        match self.send(now, now, size) {
+        match self.send(now, size) {
             Passage::Arrives(arrival) if verdict == Verdict::Mark => {
                 self.guard.as_mut().expect("the guard gave the verdict").marks += 1;
                 Passage::Marked(arrival)
@@ -218,18 +208,17 @@ impl Link {
         }
     }
 
-    /// Transmits a packet as soon as the link is free, at `now` or later. The packet has waited since `since`
-    /// and may be lost on the wire.
-    pub(crate) fn send(&mut self, now: u64, since: u64, size: u32) -> Passage {
-        let Some(guard) = &mut self.guard else { return Passage::Arrives(self.transmit(now, size)) };
+    /// Transmits a packet that came at `since` as soon as the link is free. The packet may be lost on the wire.
+    pub(crate) fn send(&mut self, since: u64, size: u32) -> Passage {
+        let Some(guard) = &mut self.guard else { return Passage::Arrives(self.transmit(since, size)) };
         let mut lost = false;
         if let Some(loss) = &mut guard.loss {
             lost = loss.stream.happens(loss.probability);
         }
         guard.wire_losses += u64::from(lost);
         let arrival = match guard.player.as_mut().map(|player| player.carry(since, size)) {
-            None => self.transmit(now, size),
-            Some(end) => self.occupy(now, self.free_at.max(now), end, size),
+            None => self.transmit(since, size),
+            Some(end) => self.occupy(end.min(LATEST), size),
         };
         if lost { Passage::LostOnWire } else { Passage::Arrives(arrival) }
     }
@@ -244,18 +233,18 @@ impl Link {
         let mut stats = LinkStats {
             packets: self.packets,
             bytes: self.bytes,
-            waiting_ns: self.waiting_ns,
+            busy_until: self.free_at,
             ..LinkStats::default()
         };
         let Some(guard) = &self.guard else { return stats };
-        for (start, size) in guard.backlog.iter() {
-            if start >= end {
-                stats.packets -= 1;
-                stats.bytes -= u64::from(size);
-                // A packet that arrived after `end` waited for less than this; its whole wait is left out.
-                stats.waiting_ns = stats.waiting_ns.saturating_sub(start - end);
-                stats.waiting += 1;
-            }
+        stats.waiting_ns = guard.waiting_ns;
+        for (start, size) in guard.backlog.iter().filter(|(start, _)| *start >= end) {
+            stats.packets -= 1;
+            stats.bytes -= u64::from(size);
+            // A packet that arrived after `end` waited for less than this; its whole wait is left out.
+            stats.waiting_ns.subtract(start - end);
+            stats.waiting += 1;
+            stats.busy_until = stats.busy_until.min(start);
         }
         let Guard { drops, wire_losses, marks, max_queue, .. } = **guard;
         LinkStats { drops, wire_losses, marks, max_queue, ..stats }
@@ -294,6 +283,7 @@ impl Guard {
     fn new(queue: Queue, loss: Option<WireLoss>) -> Self {
         let mut guard = Self {
             certain: 0,
+            waiting_ns: Sum::default(),
             longest_wait: 0,
             backlog: Backlog::new(),
             queue,
@@ -327,6 +317,7 @@ impl Guard {
     fn wait(&mut self, now: u64, start: u64, size: u32) {
         if start > now {
             self.backlog.push(now, start, size);
+            self.waiting_ns.add(start - now);
             if start - now > self.longest_wait {
                 self.on_longest_wait(now, start);
             }
@@ -439,7 +430,10 @@ mod tests {
         assert_eq!(link.offer(MS + 1, 1000, false), Dropped);
         // Waits: 1 ms + 2 ms, and 2 ms for the packet that came just after 1 ms.
         let stats = link.stats_until(100 * MS);
-        assert_eq!((stats.packets, stats.drops, stats.waiting_ns, stats.max_queue), (4, 3, 5 * MS - 1, 2));
+        assert_eq!(
+            (stats.packets, stats.drops, stats.waiting_ns, stats.max_queue),
+            (4, 3, (5 * MS - 1).into(), 2)
+        );
     }
 
     #[test]
@@ -460,7 +454,9 @@ mod tests {
         // By 1.5 ms two transmissions have begun. The second packet has waited 1 ms, the other two 1.5 ms
         // each.
         let stats = link.stats_until(3 * MS / 2);
-        assert_eq!((stats.packets, stats.bytes, stats.waiting_ns), (2, 2000, 4 * MS));
+        assert_eq!((stats.packets, stats.bytes, stats.waiting_ns), (2, 2000, (4 * MS).into()));
+        // The second transmission ends at 2 ms.
+        assert_eq!(stats.busy_until, 2 * MS);
         assert_eq!(stats.waiting, 2);
     }
 

@@ -5,17 +5,14 @@
 
 use std::sync::Arc;
 
-use firstflight_contract::{mul_add_div, mul_div};
+use firstflight_contract::{Rate, mul_add_div};
+
+use crate::serialisation::{PER_BYTE, transmission};
 
 /// Bytes of a delivery opportunity, and overhead per packet: mahimahi counts packets as its TUN device
 /// delivers them, 4 bytes longer than the IP packet, and an opportunity carries the longest of them.
 const OPPORTUNITY: u64 = 1504;
 const TUN_HEADER: u64 = 4;
-/// Bytes of a full packet that fits one opportunity.
-pub const OPPORTUNITY_PACKET: u64 = OPPORTUNITY - TUN_HEADER;
-
-/// Bits per byte times nanoseconds per second: converts bytes to rate times nanoseconds.
-const PER_BYTE: u64 = 8_000_000_000;
 
 /// Recorded capacity of a link over time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,17 +70,27 @@ impl RateTrace {
             Self::Opportunities(_) => 1,
             Self::Rates(rates) => {
                 let fastest = rates.steps.iter().map(|step| step.1).max().unwrap_or(1);
-                mul_div(size.into(), PER_BYTE, fastest)
+                transmission(Rate(fastest), size)
             }
         }
     }
 
-    /// Bytes that full packets could have carried by `end`.
-    pub fn capacity(&self, end: u64) -> u64 {
+    /// Share of the capacity by `end`, nanoseconds, that packets of together `bytes` took, from 0 to 1. The last of them has
+    /// left by `end`.
+    pub fn utilization(&self, packets: u64, bytes: u64, end: u64) -> f64 {
+        let taken = match self {
+            Self::Opportunities(_) => bytes + packets * TUN_HEADER,
+            Self::Rates(_) => bytes,
+        };
+        taken as f64 / self.capacity(end).max(1) as f64
+    }
+
+    /// Bytes that could have been carried by `end`; those of opportunities include the overhead per packet.
+    fn capacity(&self, end: u64) -> u64 {
         match self {
             Self::Opportunities(opportunities) => {
                 let (cycle, index) = opportunities.after(end);
-                (cycle * opportunities.times.len() as u64 + index as u64) * OPPORTUNITY_PACKET
+                (cycle * opportunities.times.len() as u64 + index as u64) * OPPORTUNITY
             }
             Self::Rates(rates) => {
                 let until = |index: usize| rates.end(index).min(end);
@@ -299,10 +306,14 @@ mod tests {
     }
 
     #[test]
-    fn the_capacity_counts_full_packets() {
+    fn the_capacity_counts_opportunities_or_integrates_rates() {
         let trace = RateTrace::opportunities(vec![2 * MS, 5 * MS, 10 * MS]);
         // By 9 ms two opportunities, by 10 ms three, by 25 ms two cycles and two more.
-        assert_eq!([9, 10, 25].map(|ms| trace.capacity(ms * MS)), [3000, 4500, 12_000]);
+        assert_eq!([9, 10, 25].map(|ms| trace.capacity(ms * MS)), [2, 3, 8].map(|n| n * 1504));
+        // A packet of 60,000 bytes takes 60,004 bytes of 40 opportunities, which have 60,160.
+        let trace = RateTrace::opportunities(vec![MS]);
+        assert_eq!(trace.utilization(1, 60_000, 40 * MS), 60_004.0 / 60_160.0);
+        assert_eq!(trace.utilization(3, 4500, 3 * MS), 1.0);
         let trace = RateTrace::rates(vec![(0, 8_000_000), (MS, 4_000_000)]);
         assert_eq!([0, 1, 3].map(|ms| trace.capacity(ms * MS)), [0, 1000, 2000]);
     }

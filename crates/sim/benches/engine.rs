@@ -36,7 +36,7 @@ struct Work {
     target: f64,
 }
 
-const WORKS: [Work; 6] = [
+const WORKS: [Work; 7] = [
     Work {
         name: "A: 10 flows, 100 Mbit/s, 100 ms, BDP",
         linux: false,
@@ -86,6 +86,16 @@ const WORKS: [Work; 6] = [
         buffer: 50,
         seconds: 120,
         target: 35.0,
+    },
+    Work {
+        name: "Odd: work A at 97 Mbit/s, no whole ns a byte",
+        linux: false,
+        flows: 10,
+        mbit_s: 97,
+        rtt_ms: 100,
+        buffer: 1250,
+        seconds: 120,
+        target: 120.0,
     },
     Work {
         name: "Linux: work A by its stack",

@@ -11,6 +11,7 @@ use firstflight_net::queue::fq_codel::FqCodelConfig;
 use firstflight_net::queue::red::RedConfig;
 use firstflight_net::rate_trace::RateTrace;
 use firstflight_net::router::RouterConfig;
+use firstflight_net::serialisation::transmission;
 use firstflight_paths::Policy;
 use firstflight_schemes::registry::AnyPhase;
 use std::sync::Arc;
@@ -54,6 +55,11 @@ pub struct LinkConfig {
 }
 
 impl LinkConfig {
+    /// Minimum time, nanoseconds, from the arrival of a packet of `size` bytes to the end of its transmission.
+    pub(crate) fn least(&self, size: u32) -> u64 {
+        self.trace.as_ref().map_or_else(|| transmission(self.rate, size), |trace| trace.least(size))
+    }
+
     /// Creates a link of constant rate without loss on the wire.
     pub fn new(name: impl Into<String>, rate: Rate, delay: Nanos, queue: QueueConfig) -> Self {
         Self { name: name.into(), rate, trace: None, delay, queue, loss: 0.0, read_at: vec![] }

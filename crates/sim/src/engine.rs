@@ -12,6 +12,7 @@ use crate::sender::AckIn;
 use crate::shared::Shared;
 use crate::wire::{Content, SYN, UDP_MARK, Wire};
 use firstflight_net::link::LinkStats;
+use firstflight_net::serialisation::Serialisation;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -26,7 +27,8 @@ pub enum Mode {
 
 #[derive(Clone, Debug)]
 struct Udp {
-    interval: u64,
+    /// The source as a link that is never idle while on: a packet leaves when the one before has been transmitted.
+    pace: Serialisation,
     size: u32,
     on: Vec<(u64, u64)>,
     period: usize,
@@ -91,7 +93,7 @@ impl<'r, O: Observer> Engine<'r, O> {
     /// Creates a run of `network` in which nothing has been sent.
     pub(crate) fn new(network: &Network, plan: &'r Plan, observer: O) -> Self {
         let udp = network.udp.iter().map(|config| Udp {
-            interval: config.rate.time_for(config.size.into()).0,
+            pace: Serialisation::at(config.rate),
             size: config.size.into(),
             on: config.on.iter().map(|(from, until)| (from.0, until.0)).collect(),
             period: 0,
@@ -449,7 +451,7 @@ impl<'r, O: Observer> Engine<'r, O> {
         let udp = &mut self.udp[source];
         let mut content = Content { seq: SYN, low: source as u64, high: UDP_MARK };
         let size = udp.size;
-        let next = at + udp.interval;
+        let next = udp.pace.after(at, size);
         let next = if next < udp.on[udp.period].1 {
             Some(next)
         } else {

@@ -7,7 +7,7 @@
 //! memory access rather than using more processors.
 
 use crate::clocks::NEVER;
-use crate::config::{LinkConfig, Network};
+use crate::config::Network;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -59,14 +59,9 @@ impl Lookahead {
     /// Lookahead of a network whose packets wait at `count` stages.
     pub(crate) fn of(network: &Network, stops: &impl Stops, count: usize) -> Self {
         let over = |links: &[usize], size: u32| -> Vec<Step> {
-            let least = |link: &LinkConfig| match &link.trace {
-                Some(trace) => trace.least(size),
-                // Rounding may cost one nanosecond.
-                None => link.rate.time_for(size.into()).0.saturating_sub(1),
-            };
             let steps = |&link: &usize| {
                 let config = &network.links[link];
-                let over = Step::Over(config.delay.0.saturating_add(least(config)));
+                let over = Step::Over(config.delay.0.saturating_add(config.least(size)));
                 let before = stops.before(link).map(Step::Stop);
                 before.into_iter().chain([over]).chain(stops.beyond(link).map(Step::Stop))
             };

@@ -55,7 +55,7 @@ pub struct FlowOutcome {
 pub struct LinkOutcome {
     /// Counters at the end.
     pub stats: LinkStats,
-    /// Bytes carried as a share of the bytes that the link could have carried.
+    /// Bytes carried as a share of the bytes that the link could have carried, from 0 to 1.
     pub utilization: f64,
     /// Mean number of waiting packets.
     pub mean_queue: f64,
@@ -67,13 +67,16 @@ pub struct LinkOutcome {
 impl LinkOutcome {
     /// Result of a link with these counters at `end`.
     fn by(end: u64, stats: LinkStats, config: &LinkConfig) -> Self {
+        // The last transmission counted may end after the end of the run.
+        let lasted = end.max(stats.busy_until).max(1);
+        let (high, low) = stats.waiting_ns.words();
         Self {
             stats,
             utilization: match &config.trace {
-                Some(trace) => stats.bytes as f64 / trace.capacity(end).max(1) as f64,
-                None => stats.bytes as f64 * 8e9 / (config.rate.0 as f64 * end.max(1) as f64),
+                Some(trace) => trace.utilization(stats.packets, stats.bytes, lasted),
+                None => stats.bytes as f64 * 8e9 / (config.rate.0 as f64 * lasted as f64),
             },
-            mean_queue: stats.waiting_ns as f64 / end.max(1) as f64,
+            mean_queue: (high as f64 * 2_f64.powi(64) + low as f64) / end.max(1) as f64,
             readings: vec![],
         }
     }

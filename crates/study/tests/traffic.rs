@@ -217,11 +217,11 @@ fn the_scenarios_of_web_and_mixed_traffic_run() {
 
 #[test]
 fn datagrams_have_their_own_size_and_count_as_packets_in_the_buffer() {
-    // 17 Mbit/s into 10 Mbit/s and 250 packets for 1 s. Of 210 bytes one is sent every 98,824 ns, the last of
+    // 17 Mbit/s into 10 Mbit/s and 250 packets for 1 s. Of 210 bytes one is sent every 98,823.5 ns, the last of
     // 10,119 at 999.90 ms; by then floor (999.90 / 0.168) = 5951 are served, one is in service, and 250 wait:
-    // 6202. Of 1000 bytes one every 470,588 ns, the last of 2126 at 999.9995 ms; floor (999.9995 / 0.8) =
-    // 1249 are served: 1500.
-    for (size, drops) in [("size = \"210 B\"", 10_119 - 6202), ("", 2126 - 1500)] {
+    // 6202. Of 1000 bytes one every 8/17 ms, so that the 2126th would come at 1 s, when the run is over; by 999.53 ms
+    // floor (999.53 / 0.8) = 1249 are served: 1500.
+    for (size, drops) in [("size = \"210 B\"", 10_119 - 6202), ("", 2125 - 1500)] {
         let link = &result(&read("1 s", &format!("[[udp]]\nrate = \"17 Mbit/s\"\n{size}"))).links[0];
         assert_eq!((link.drops, link.max_queue_packets), (drops, 250), "{size}");
     }

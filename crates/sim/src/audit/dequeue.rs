@@ -1,6 +1,6 @@
 //! Rules for links with a dequeue-time queue.
 
-use super::links::{Counts, player, transmission};
+use super::links::{Counts, finish, is_end, player};
 use super::{Event, Findings, Rule};
 use crate::config::{LinkConfig, Network, QueueConfig};
 use crate::observe::Seen;
@@ -22,7 +22,7 @@ struct Replay<'a> {
     free_at: u64,
     /// Time since which the queue has not been empty.
     ready_at: u64,
-    player: Option<TracePlayer>,
+    player: TracePlayer,
     /// Waiting packets in order of arrival, each with its arrival time.
     waiting: Vec<(u64, Seen)>,
     /// Last refused packet and its time; last time at which an accepted packet exceeded the room.
@@ -133,16 +133,10 @@ impl Replay<'_> {
         findings.expect(at == start, Rule::Capacity, at, || {
             format!("{name} starts a transmission at {at} ns, expected {start} ns")
         });
-        let duration = match &mut self.player {
-            Some(player) => player.carry(since, size) - at,
-            None => transmission(self.config, size),
-        };
-        let finish = match passage {
-            Passage::Arrives(then) | Passage::Marked(then) => then.saturating_sub(self.config.delay.0),
-            _ => at + duration,
-        };
-        findings.expect(finish.abs_diff(at + duration) <= 1, Rule::Capacity, at, || {
-            format!("{name} sends {size} bytes from {at} ns until {finish} ns, expected {duration} ns")
+        let due = self.player.carry(since, size);
+        let finish = finish(passage, self.config).unwrap_or(due);
+        findings.expect(is_end(finish, due), Rule::Capacity, at, || {
+            format!("{name} sends {size} bytes from {at} ns until {finish} ns, expected until {due} ns")
         });
         findings.expect(
             passage != Passage::LostOnWire || self.config.loss > 0.0,

@@ -1,6 +1,5 @@
 //! Rules for whole paths: each hop must receive exactly the packets that the previous hop sent.
 
-use super::links::least;
 use super::{Event, Findings, Rule};
 use crate::config::{LinkConfig, Network};
 use crate::observe::{Kind, Seen};
@@ -105,7 +104,7 @@ impl<'a> Journey<'a> {
             Event::Arrived { at, packet } => {
                 let Some(traveller) = self.take(self.path.len(), at, packet, findings) else { return };
                 let least = traveller.sent + self.crossing(packet.size);
-                findings.expect(at + self.path.len() as u64 >= least, Rule::Causality, at, || {
+                findings.expect(at >= least, Rule::Causality, at, || {
                     format!("{packet:?} arrives before {least} ns, the earliest possible time")
                 });
             }
@@ -152,7 +151,7 @@ impl<'a> Journey<'a> {
     /// Time for `size` bytes to cross the path with empty queues, nanoseconds.
     fn crossing(&self, size: u32) -> u64 {
         let links = self.path.iter().map(|&link| &self.network.links[link]);
-        links.map(|link: &LinkConfig| link.delay.0 + least(link, size)).sum()
+        links.map(|link: &LinkConfig| link.delay.0 + link.least(size)).sum()
     }
 
     /// Checks that no packet still in transit was due before the end.

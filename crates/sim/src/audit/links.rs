@@ -2,22 +2,21 @@
 
 use super::{Event, Findings, Rule};
 use crate::config::{LinkConfig, Network, QueueConfig};
-use firstflight_contract::mul_div_round;
 use firstflight_net::link::Passage;
 use firstflight_net::queue::Room;
-use firstflight_net::rate_trace::TracePlayer;
+use firstflight_net::rate_trace::{RateTrace, TracePlayer};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// State of one link, reconstructed from its log.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Replay {
     /// Time of the last offer.
     offered_at: u64,
     /// End of the last transmission.
     free_at: u64,
-    /// Position in the link's rate trace, if it has one.
-    player: Option<TracePlayer>,
+    /// Position in the link's rate trace.
+    player: TracePlayer,
     /// Start and size of transmissions that had to wait.
     waiting: VecDeque<(u64, u32)>,
     counts: Counts,
@@ -55,7 +54,13 @@ impl Counts {
 
 /// Replays every link separately.
 pub(super) fn replay(network: &Network, end: u64, log: &[Event], findings: &mut Findings) -> Vec<Counts> {
-    let new = |link: &LinkConfig| Replay { player: player(link), ..Replay::default() };
+    let new = |link: &LinkConfig| Replay {
+        offered_at: 0,
+        free_at: 0,
+        player: player(link),
+        waiting: VecDeque::new(),
+        counts: Counts::default(),
+    };
     let mut links: Vec<Replay> = network.links.iter().map(new).collect();
     for event in log {
         if let Event::Offered { at, link, packet, passage } = *event {
@@ -68,9 +73,25 @@ pub(super) fn replay(network: &Network, end: u64, log: &[Event], findings: &mut 
     links.into_iter().map(|link| link.counts).collect()
 }
 
-/// Player of the link's rate trace, at its start.
-pub(super) fn player(link: &LinkConfig) -> Option<TracePlayer> {
-    link.trace.as_ref().map(|trace| TracePlayer::new(Arc::clone(trace)))
+/// Player of the link's rate trace, at its start. A constant rate is a trace of one step: the computation of
+/// [`TracePlayer`] is independent of the link's own.
+pub(super) fn player(link: &LinkConfig) -> TracePlayer {
+    let constant = || Arc::new(RateTrace::rates(vec![(0, link.rate.0)]));
+    TracePlayer::new(link.trace.clone().unwrap_or_else(constant))
+}
+
+/// End of a transmission. A packet lost on the wire has none in the log.
+pub(super) fn finish(passage: Passage, link: &LinkConfig) -> Option<u64> {
+    match passage {
+        Passage::Arrives(then) | Passage::Marked(then) => Some(then.saturating_sub(link.delay.0)),
+        Passage::Dropped | Passage::LostOnWire => None,
+    }
+}
+
+/// Whether a transmission may end at `finish` if exact arithmetic ends it at `due`. A link rounds the time per byte up, which
+/// can cost a nanosecond.
+pub(super) fn is_end(finish: u64, due: u64) -> bool {
+    finish == due || finish == due + 1
 }
 
 impl Replay {
@@ -98,17 +119,10 @@ impl Replay {
             return;
         }
         let start = at.max(self.free_at);
-        let duration = match &mut self.player {
-            Some(player) => player.carry(at, size) - start,
-            None => transmission(config, size),
-        };
-        // A packet lost on the wire has no arrival time; its end follows from its start.
-        let finish = match passage {
-            Passage::Arrives(then) | Passage::Marked(then) => then.saturating_sub(config.delay.0),
-            _ => start + duration,
-        };
-        findings.expect(finish.abs_diff(start + duration) <= 1, Rule::Capacity, at, || {
-            format!("{name} sends {size} bytes from {start} ns until {finish} ns, expected {duration} ns")
+        let due = self.player.carry(at, size);
+        let finish = finish(passage, config).unwrap_or(due);
+        findings.expect(is_end(finish, due), Rule::Capacity, at, || {
+            format!("{name} sends {size} bytes from {start} ns until {finish} ns, expected until {due} ns")
         });
         self.free_at = finish;
         self.counts.transmitted(start, end, size, passage);
@@ -154,14 +168,4 @@ impl Replay {
             _ => false,
         }
     }
-}
-
-/// Minimum time to transmit `size` bytes, nanoseconds.
-pub(super) fn least(config: &LinkConfig, size: u32) -> u64 {
-    config.trace.as_ref().map_or_else(|| transmission(config, size), |trace| trace.least(size))
-}
-
-/// Time to transmit `size` bytes at the constant rate, nanoseconds, rounded to nearest.
-pub(super) fn transmission(config: &LinkConfig, size: u32) -> u64 {
-    mul_div_round(size.into(), 8_000_000_000, config.rate.0)
 }

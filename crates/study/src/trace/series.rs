@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
+use firstflight_contract::Rate;
 use firstflight_net::link::Passage;
+use firstflight_net::serialisation::transmission;
 use firstflight_results::Series;
 use firstflight_sim::config::{LinkConfig, Network};
 use firstflight_sim::engine::Mode;
@@ -57,8 +59,8 @@ struct Recorder {
     flows: Vec<Recorded>,
     /// Most points of each flow.
     most: usize,
-    /// Serialisation time of the first link, nanoseconds a byte; `None` if its rate varies.
-    serialisation_ns_per_byte: Option<f64>,
+    /// Rate of the first link; `None` if it varies.
+    rate: Option<Rate>,
     /// End of the last transmission.
     free_at: u64,
     delay: u64,
@@ -126,7 +128,7 @@ impl Recorder {
             first,
             flows: (0..count).map(|_| Recorded::default()).collect(),
             most,
-            serialisation_ns_per_byte: link.trace.is_none().then_some(8e9 / link.rate.0 as f64),
+            rate: link.trace.is_none().then_some(link.rate),
             free_at: 0,
             delay: link.delay.0,
             waiting: VecDeque::new(),
@@ -172,8 +174,8 @@ impl Observer for Recorder {
         self.note_loss(at, packet, passage);
         let (0, Passage::Arrives(arrival) | Passage::Marked(arrival)) = (link, passage) else { return };
         let end = arrival - self.delay;
-        let start = match self.serialisation_ns_per_byte {
-            Some(per_byte) => end - (f64::from(packet.size) * per_byte).round() as u64,
+        let start = match self.rate {
+            Some(rate) => end - transmission(rate, packet.size),
             None => self.free_at.max(at),
         };
         self.free_at = end;
