@@ -18,7 +18,10 @@ const LAYERS: [(&str, &[&str]); 17] = [
     ("script", &[]),
     ("lab", &["script"]),
     ("sim", &["contract", "host", "schemes", "net", "paths"]),
-    ("study", &["contract", "host", "schemes", "net", "paths", "scenario", "capture", "results", "sim"]),
+    (
+        "study",
+        &["contract", "host", "schemes", "net", "paths", "scenario", "script", "capture", "results", "sim"],
+    ),
     ("firstflight", &["contract", "schemes", "capture", "scenario", "results", "study"]),
     ("accesslog", &["contract", "net", "paths", "scenario"]),
     ("reproduce", &["contract", "schemes", "scenario", "results", "accesslog", "study"]),

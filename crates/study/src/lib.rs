@@ -3,6 +3,7 @@
 pub mod compare;
 mod cost;
 pub mod draw;
+pub mod driven;
 pub mod exhibit;
 pub mod host;
 pub mod network;

@@ -8,8 +8,9 @@ use firstflight_sim::sender::info::{CaState, Info};
 use serde::Serialize;
 
 /// The answer to a line.
-#[derive(Debug, Serialize)]
-pub(super) struct Output {
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Output {
+    /// The segments that left, and the registers.
     #[serde(flatten)]
     pub answer: Answer,
     /// Time at which the sender next acts by itself; `None` if never.

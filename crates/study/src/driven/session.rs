@@ -1,20 +1,15 @@
 //! One connection: events of the script turned into those of the simulator's sender.
 
-use firstflight_contract::Nanos;
-use firstflight_scenario::{Profile, limits};
-use firstflight_script::{Ack, Answer, Echo, Event, Line, Opening, Sent};
+use firstflight_scenario::limits;
+use firstflight_script::{Ack, Answer, Echo, Error, Event, Line, Opening, Sent};
 use firstflight_sim::config::FlowConfig;
 use firstflight_sim::packet::{CWR_ECE, ECHO_REPEAT, MAX_BLOCKS, pack_blocks};
 use firstflight_sim::sender::app::App;
 use firstflight_sim::sender::stack::Recovery;
 use firstflight_sim::sender::{AckIn, Port, Sender};
-use firstflight_study::network::build;
 
 use super::answer::{Output, registers};
 use super::stream::Stream;
-use super::{Options, refuse};
-use crate::failure::{Failure, Wrong};
-use crate::keys::{Keys, option};
 
 /// The script's time zero on the sender's clock: the handshake began before it. A whole number of every profile's
 /// clock ticks, so that ticks fall where they would without it.
@@ -22,55 +17,6 @@ const ZERO: u64 = limits::DELAY.0;
 
 /// Segments in flight that a SACK block can describe.
 const FLIGHT: u64 = 1 << 20;
-
-/// The options, already tried.
-pub(super) struct Host<'a> {
-    options: &'a Options,
-    header: u32,
-    /// Payload bytes of a full segment, where `established` does not say.
-    mss: Option<u32>,
-}
-
-impl<'a> Host<'a> {
-    /// Refuses options that make no sender.
-    pub(super) fn new(options: &'a Options) -> Result<Self, Failure> {
-        let word = options.profile.as_deref();
-        let named = Profile::ALL.iter().find(|profile| Some(profile.word()) == word);
-        let host =
-            Self { options, header: named.unwrap_or(&Profile::Rfc).stack().header, mss: options.mss()? };
-        host.flow(host.mss.unwrap_or(1460))?;
-        Ok(host)
-    }
-
-    /// The flow that the options describe, of segments of `mss` payload bytes.
-    fn flow(&self, mss: u32) -> Result<FlowConfig, Failure> {
-        let options = self.options;
-        let loaded = Keys::default()
-            .raw("duration", "\"1 s\"")
-            .table("[path]")
-            .raw("rate", "\"1 Gbit/s\"")
-            .raw("rtt", "\"100 ms\"")
-            .raw("buffer", "\"1 BDP\"")
-            .table("[packet]")
-            .raw("size", &format!("\"{} B\"", mss + self.header))
-            .table("[[flow]]")
-            .raw("handshake", "true")
-            .text("profile", options.profile.as_deref())
-            .text("startup", options.startup.as_deref())
-            .text("avoidance", options.avoidance.as_deref())
-            .text("recovery", options.recovery.as_deref())
-            .text("initial_window", options.initial_window.as_deref())
-            .text("initial_ssthresh", options.initial_ssthresh.as_deref())
-            .text("min_rto", options.min_rto.as_deref())
-            .text("idle_restart", options.idle_restart.as_deref())
-            .read()?;
-        let mut built = build(&loaded.scenario, 0, Nanos::from_secs(1)).map_err(|refusal| {
-            let key = refusal.key.rsplit('.').next().unwrap_or_default();
-            Wrong::at(option(key, None), refusal.why)
-        })?;
-        Ok(built.network.flows.remove(0))
-    }
-}
 
 /// An open connection.
 pub(super) struct Session {
@@ -119,18 +65,9 @@ impl Port for Wire {
 }
 
 impl Session {
-    /// The connection is open at `at_us`.
-    pub(super) fn open(
-        host: &Host<'_>,
-        line: &Line<'_>,
-        at_us: u64,
-        opening: &Opening,
-    ) -> Result<(Self, Output), Failure> {
-        let mss = opening.mss.or(host.mss);
-        let mss = mss.ok_or_else(|| {
-            refuse(line.missing("mss", "payload bytes of a full segment, here or by --mss"))
-        })?;
-        let FlowConfig { mut stack, chain, .. } = host.flow(mss)?;
+    /// The connection of this flow is open at `at_us`, in segments of `mss` payload bytes.
+    pub(super) fn open(flow: FlowConfig, mss: u32, at_us: u64, opening: &Opening) -> (Self, Output) {
+        let FlowConfig { mut stack, chain, .. } = flow;
         // Ticks of a coarse clock fall on multiples of it, and a connection can always be marked.
         stack.rto.phase = 0;
         stack.ecn = true;
@@ -159,26 +96,26 @@ impl Session {
         session.apply_window();
         session.sender.open(clock(at_us), opening.rtt_us * 1000);
         let answer = session.answer();
-        Ok((session, answer))
+        (session, answer)
     }
 
     /// An event at `at_us`; timers due until then fire first.
-    pub(super) fn handle(&mut self, line: &Line<'_>, at_us: u64, event: &Event) -> Result<Output, Failure> {
+    pub(super) fn handle(&mut self, line: &Line<'_>, at_us: u64, event: &Event) -> Result<Output, Error> {
         if at_us < self.at_us {
             let why = format!("time goes back: the line before was at {}", self.at_us);
-            return Err(refuse(line.impossible("at_us", why)));
+            return Err(line.impossible("at_us", why));
         }
         let now = clock(at_us);
         self.at_us = at_us;
         self.sender.advance(now, &mut self.wire);
         match event {
             Event::Write(_) if self.closed => {
-                return Err(refuse(line.impossible("do", "nothing is written after \"close\"")));
+                return Err(line.impossible("do", "nothing is written after \"close\""));
             }
             Event::Write(bytes) => {
                 let fresh = self.wire.stream.write(*bytes, self.sent_segments());
-                let fresh = fresh
-                    .ok_or_else(|| refuse(line.impossible("bytes", "more segments than can be numbered")))?;
+                let fresh =
+                    fresh.ok_or_else(|| line.impossible("bytes", "more segments than can be numbered"))?;
                 // Where the last segment was short the window may now end elsewhere.
                 self.apply_window();
                 let unsent = self.wire.stream.end() - self.wire.stream.start(self.sent_segments());

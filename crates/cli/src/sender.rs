@@ -1,20 +1,20 @@
 //! `firstflight sender`: one sender without a network, driven line by line in virtual time.
 
-mod answer;
-mod session;
-mod stream;
-
 use std::fmt::Display;
 use std::io::{self, BufRead, Write};
 
 use clap::Args;
+use firstflight_contract::Nanos;
+use firstflight_scenario::Profile;
 use firstflight_scenario::quantity::parse_bytes;
-use firstflight_script::{Event, Line, MSS};
+use firstflight_script::{Error, MSS};
+use firstflight_sim::config::FlowConfig;
+use firstflight_study::driven::Driven;
+use firstflight_study::network::build;
 
 use crate::failure::{Failure, Wrong};
-use crate::keys::option;
+use crate::keys::{Keys, option};
 use crate::output::json_line;
-use session::{Host, Session};
 
 /// Run one sender in virtual time, controlled by JSON lines; it reports its segments, its state and its next timer.
 ///
@@ -99,41 +99,56 @@ impl Options {
             None => Err(wrong(&"no size of a segment").into()),
         }
     }
+
+    /// The flow that the options describe, of segments of `mss` payload bytes.
+    fn flow(&self, mss: u32) -> Result<FlowConfig, Failure> {
+        let word = self.profile.as_deref();
+        let profile = Profile::ALL.iter().find(|profile| Some(profile.word()) == word);
+        let header = profile.unwrap_or(&Profile::Rfc).stack().header;
+        let loaded = Keys::default()
+            .raw("duration", "\"1 s\"")
+            .table("[path]")
+            .raw("rate", "\"1 Gbit/s\"")
+            .raw("rtt", "\"100 ms\"")
+            .raw("buffer", "\"1 BDP\"")
+            .table("[packet]")
+            .raw("size", &format!("\"{} B\"", mss + header))
+            .table("[[flow]]")
+            .raw("handshake", "true")
+            .text("profile", word)
+            .text("startup", self.startup.as_deref())
+            .text("avoidance", self.avoidance.as_deref())
+            .text("recovery", self.recovery.as_deref())
+            .text("initial_window", self.initial_window.as_deref())
+            .text("initial_ssthresh", self.initial_ssthresh.as_deref())
+            .text("min_rto", self.min_rto.as_deref())
+            .text("idle_restart", self.idle_restart.as_deref())
+            .read()?;
+        let mut built = build(&loaded.scenario, 0, Nanos::from_secs(1)).map_err(|refusal| {
+            let key = refusal.key.rsplit('.').next().unwrap_or_default();
+            Wrong::at(option(key, None), refusal.why)
+        })?;
+        Ok(built.network.flows.remove(0))
+    }
 }
 
-/// The failure of a line that is refused.
-fn refuse(error: firstflight_script::Error) -> Failure {
-    Failure::new(format!("standard input:{error}"))
+/// A line that is refused.
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::new(format!("standard input:{error}"))
+    }
 }
 
 pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
-    let host = Host::new(options)?;
-    let mut session: Option<Session> = None;
+    let mss = options.mss()?;
+    // Options that make no sender are refused before the first line.
+    options.flow(mss.unwrap_or(1460))?;
+    let mut sender = Driven::new(|mss| options.flow(mss), mss);
     let mut out = io::stdout().lock();
     for (index, text) in io::stdin().lock().lines().enumerate() {
         let number = index + 1;
         let text = text.map_err(|error| Failure::new(format!("standard input:{number}: {error}")))?;
-        if text.trim().is_empty() {
-            continue;
-        }
-        let line = Line::read(number, &text).map_err(refuse)?;
-        let (at_us, event) = line.event().map_err(refuse)?;
-        let answer = match (&mut session, event) {
-            (Some(_), Event::Established(_)) => {
-                return Err(refuse(line.impossible("do", "the connection is open already")));
-            }
-            (Some(session), event) => session.handle(&line, at_us, &event)?,
-            (None, Event::Established(opening)) => {
-                let (opened, answer) = Session::open(&host, &line, at_us, &opening)?;
-                session = Some(opened);
-                answer
-            }
-            (None, _) => {
-                return Err(refuse(
-                    line.impossible("do", "the connection is not open; begin with \"established\""),
-                ));
-            }
-        };
+        let Some(answer) = sender.answer(number, &text)? else { continue };
         out.write_all(json_line(&answer).as_bytes())
             .and_then(|()| out.flush())
             .map_err(Failure::from_stdout)?;
