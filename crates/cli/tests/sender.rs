@@ -221,6 +221,20 @@ fn newreno_recovers_from_one_loss_without_sack() {
     assert_eq!(answers[11]["next_timer_us"], Value::Null);
 }
 
+/// A peer may send any number of duplicates. Each inflates the window by a segment (RFC 5681 section 3.2), also beyond the
+/// two segments in flight; new data then leaves at once.
+#[test]
+fn more_duplicates_than_segments_in_flight_leave_room_for_new_data() {
+    let mut script = vec![open(false), write(0, 2000)];
+    script.extend((0..5).map(|i| ack(100_000 + i, 1)));
+    script.push(write(100_010, 3000));
+    let answers = sender(&["--recovery", "reno"], &script);
+    assert_eq!(retransmitted(&answers[4]), [(100_002, 1)]);
+    // ssthresh is max(flight / 2, 2) = 2; five duplicates make the window 7, and two segments are in flight.
+    assert_eq!(info(&answers[6], ["cwnd"]), [json!(7.0)]);
+    assert_eq!(new_at(&answers[7], 100_010), segments(2001, 3));
+}
+
 #[test]
 fn a_partial_ack_retransmits_the_next_hole_at_once() {
     // Segments 1 and 5 of ten are lost.

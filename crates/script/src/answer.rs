@@ -43,7 +43,7 @@ pub struct Registers {
     pub retrans: u32,
     /// Duplicate ACKs, or distance in segments, below which disorder is no loss.
     pub reordering: u32,
-    /// `unacked - sacked - lost + retrans`.
+    /// `unacked - sacked - lost + retrans`, at least 0: after a timeout, a segment may count as both SACKed and lost.
     pub in_flight: i64,
     /// Smoothed round-trip time, microseconds.
     pub srtt_us: u64,

@@ -39,6 +39,7 @@ impl Connection<Rfc> {
             && self.own.early == 0
             && self.own.inflation == 0
             && self.own.board.sacked() == 0
+            && self.nxt == self.max
             && !self.own.after_timeout;
         if in_order {
             self.own.board.forget_blocks();

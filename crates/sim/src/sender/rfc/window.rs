@@ -170,7 +170,8 @@ impl Connection<Rfc> {
     fn window_has_room(&self) -> bool {
         // SACKed segments have left the network; without SACK, or in order, there are none.
         let outstanding = u64::from(self.nxt - self.una) + 1;
-        let outstanding = if self.orderly { outstanding } else { outstanding - self.left_network() };
+        let outstanding =
+            if self.orderly { outstanding } else { outstanding.saturating_sub(self.left_network()) };
         outstanding * self.mss + self.own.elsewhere <= self.chain.control.cwnd
     }
 
