@@ -13,6 +13,7 @@ use firstflight_study::compare::{Known, default_startups};
 use crate::failure::{Failure, Wrong};
 use crate::input::input;
 use crate::keys::{Keys, option, quoted};
+use crate::memory::{Memory, failed};
 use crate::output::{places, print, print_json};
 use crate::progress::Bar;
 use crate::schemes::schemes;
@@ -73,6 +74,8 @@ pub(crate) struct Options {
     /// Seed of all random numbers; the same seed gives the same results
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     seed: u64,
+    #[command(flatten)]
+    memory: Memory,
     /// Output folder for report.html, results.parquet and traces
     #[arg(long, value_name = "DIR", default_value = "out")]
     out: PathBuf,
@@ -101,11 +104,15 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         .profile(profile)
         .replications(options.runs)
         .seed(options.seed)
+        .memory(options.memory.bytes()?)
         .provenance(command_line(), env!("FIRSTFLIGHT_REVISION").into())
         .progress(&bar);
+    if options.trace {
+        comparison.check_recordings().map_err(failed)?;
+    }
     // Opened before the simulations, so that a folder that cannot be written is reported at once.
     let mut folder = Folder::open(&options.out)?;
-    let report = comparison.execute()?;
+    let report = comparison.execute().map_err(failed)?;
     stage_all(&mut folder, &report)?;
     if options.trace {
         for recording in comparison.recordings(&report)? {

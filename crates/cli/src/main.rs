@@ -7,6 +7,7 @@ mod failure;
 mod input;
 mod keys;
 mod log;
+mod memory;
 mod output;
 mod presets;
 mod progress;

@@ -15,6 +15,7 @@ use firstflight_study::simulator::Simulator;
 use firstflight_study::sweep::Damage;
 
 use crate::failure::{Failure, Wrong};
+use crate::memory::Memory;
 use crate::output::{json_line, places, print};
 use crate::progress::Bar;
 use crate::table::{Align, table};
@@ -48,6 +49,8 @@ pub(crate) struct Options {
     /// Judge the results in this results.json without running anything
     #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "replications", "seed"])]
     results: Option<PathBuf>,
+    #[command(flatten)]
+    memory: Memory,
     /// Print one JSON array instead of a table
     #[arg(long)]
     json: bool,
@@ -88,6 +91,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         quick: options.quick,
         replications: options.replications,
         seed: options.seed,
+        memory: Some(options.memory.bytes()?),
     };
     let evidence = match &options.results {
         Some(file) => read_results(file)?,

@@ -15,6 +15,7 @@ use firstflight_scenario::quantity::parse_time;
 
 use crate::failure::{Failure, Wrong};
 use crate::keys::{option, quoted};
+use crate::memory::{Memory, failed};
 use crate::output::{json_line, places, print};
 use crate::progress::Bar;
 use crate::table::{Align, table};
@@ -39,6 +40,8 @@ pub(crate) struct Options {
     /// Report the delivered packets at each multiple of this time
     #[arg(long, value_name = "TIME", default_value = "1 s", allow_hyphen_values = true)]
     grid: String,
+    #[command(flatten)]
+    memory: Memory,
     /// Print one JSON object instead of tables
     #[arg(long)]
     json: bool,
@@ -67,14 +70,16 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         return Err(wrong(&"zero").into());
     }
     let bar = Bar::new();
-    let mut run = Run::of(loaded).replications(options.runs).grid(grid).progress(&bar);
+    let memory = options.memory.bytes()?;
+    let mut run = Run::of(loaded).replications(options.runs).grid(grid).memory(memory).progress(&bar);
     if let Some(seed) = options.seed {
         run = run.seed(seed);
     }
-    // Before the runs, so that a folder that cannot be written costs no run.
     let out = options.out.as_deref().or(options.trace.then_some(Path::new(FOLDER)));
+    run.check(out.is_some(), options.trace).map_err(failed)?;
+    // Before the runs, so that a folder that cannot be written costs no run.
     let folder = out.map(Folder::open).transpose()?;
-    let result = run.execute()?;
+    let result = run.execute().map_err(failed)?;
     let recording = options.trace.then(|| run.record()).transpose()?;
     let json = json_line(&result);
     let written = match folder {

@@ -9,6 +9,7 @@ use firstflight_scenario::{Error, Profile, SchemeSpec};
 use firstflight_schemes::catalogue::Schemes;
 use firstflight_study::compare::{self, Input, Request};
 use firstflight_study::host::Host;
+use firstflight_study::memory;
 use firstflight_study::progress::{Progress, Silent};
 use firstflight_study::simulator::Simulator;
 use firstflight_study::trace::record::Recording;
@@ -38,6 +39,7 @@ pub fn compare<'a>(input: impl Into<Input>) -> Compare<'a> {
             profile: Profile::Linux,
             runs: compare::DEFAULT_REPLICATIONS,
             seed: 1,
+            memory: memory::DEFAULT,
             command: String::new(),
             revision: env!("CARGO_PKG_VERSION").into(),
         },
@@ -134,6 +136,13 @@ impl<'a> Compare<'a> {
         self
     }
 
+    /// Limit of the memory that all runs and their results may take, bytes; the default is [`memory::DEFAULT`]. It decides
+    /// whether the comparison is made, and changes no result.
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.request.memory = bytes;
+        self
+    }
+
     /// The host that runs the transfers.
     pub fn host(mut self, host: &'a dyn Host) -> Self {
         self.host = host;
@@ -149,9 +158,18 @@ impl<'a> Compare<'a> {
     /// Makes the comparison. Runs use all cores with the feature `threads`; the results do not depend on it.
     ///
     /// # Errors
-    /// [`Error`] if the path is not known in full, or a scheme cannot run on it.
+    /// [`Error`] if the path is not known in full, a scheme cannot run on it, or the comparison takes more memory than the
+    /// limit.
     pub fn execute(&self) -> Result<CompareReport, Error> {
         compare::compare(self.host, &self.complete(), self.progress)
+    }
+
+    /// Checks that the memory of [`Compare::recordings`] is within the limit, before the comparison is made.
+    ///
+    /// # Errors
+    /// As [`Compare::execute`].
+    pub fn check_recordings(&self) -> Result<(), Error> {
+        compare::admit_recordings(self.host, &self.complete())
     }
 
     /// Every packet and register of the replication nearest the median of each scheme and size, in the order of the

@@ -45,6 +45,7 @@ pub use firstflight_results as results;
 pub use firstflight_scenario::{Error, Profile, Scenario, SchemeSpec, build, preset, quantity};
 pub use firstflight_study::compare::Input;
 pub use firstflight_study::host::{Host, Observe, Refusal};
+pub use firstflight_study::memory;
 pub use firstflight_study::progress::{Progress, Silent};
 pub use firstflight_study::simulator::Simulator;
 pub use firstflight_study::sweep;

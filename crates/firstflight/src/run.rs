@@ -71,7 +71,7 @@ impl<'a> Run<'a> {
     pub fn of(scenario: impl Into<Loaded>) -> Self {
         Self {
             loaded: scenario.into(),
-            options: RunOptions { runs: 1, seed: None, grid: Nanos::from_secs(1) },
+            options: RunOptions::default(),
             host: &Simulator,
             progress: &Silent,
         }
@@ -96,6 +96,13 @@ impl<'a> Run<'a> {
         self
     }
 
+    /// Limit of the memory that all runs and their results may take, bytes; the default is [`memory::DEFAULT`](crate::memory::DEFAULT). It decides
+    /// whether the runs are made, and changes no result.
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.options.memory = bytes;
+        self
+    }
+
     /// The host that runs the scenario.
     pub fn host(mut self, host: &'a dyn Host) -> Self {
         self.host = host;
@@ -108,10 +115,19 @@ impl<'a> Run<'a> {
         self
     }
 
+    /// Checks that the memory of all replications is within its limit, together with that of [`Run::samples`] and
+    /// [`Run::record`] if these are to follow. Nothing is run.
+    ///
+    /// # Errors
+    /// As [`Run::execute`].
+    pub fn check(&self, samples: bool, record: bool) -> Result<(), Error> {
+        run::admit(self.host, &self.loaded, &self.options, record, samples)
+    }
+
     /// Runs the scenario. Replications run on all cores with the feature `threads`; the results do not depend on it.
     ///
     /// # Errors
-    /// [`Error`] if the scenario asks for more than the host has.
+    /// [`Error`] if the scenario asks for more than the host has, or the runs take more memory than the limit.
     pub fn execute(&self) -> Result<RunResult, Error> {
         run::run(self.host, &self.loaded, &self.options, self.progress)
     }

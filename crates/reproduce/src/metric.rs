@@ -300,6 +300,14 @@ impl Metric {
         Ok(kind)
     }
 
+    /// Number of intervals of `every` in a run whose end is known.
+    pub(crate) fn intervals(&self, scenario: &Scenario) -> f64 {
+        let time = |text: &String| parse_time(text).ok();
+        let every = self.every.as_ref().and_then(time);
+        let end = self.until.as_ref().and_then(time).or(scenario.duration);
+        every.zip(end).map_or(0.0, |(every, end)| end.0 as f64 / every.0 as f64)
+    }
+
     /// Link that the host must read during the run, and the times.
     pub(crate) fn readings(&self, scenario: &Scenario) -> Option<(&str, Vec<Nanos>)> {
         let link = self.link.as_deref()?;

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use firstflight_contract::Nanos;
 use firstflight_scenario::Scenario;
-use firstflight_study::host::{FlowChoice, FlowOverTime, Host, LinkReadings, Observe, Refusal};
+use firstflight_study::host::{FlowChoice, FlowOverTime, Host, LinkReadings, Observe};
+use firstflight_study::memory::{Estimate, READING};
 use firstflight_study::sweep::{within, wrong};
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,7 @@ use crate::cell::Subject;
 use crate::log::SyntheticLog;
 use crate::metric::{Kind, Measured, Metric, Ran};
 use crate::number::rounded;
+use crate::run::refused;
 
 /// Flows over time, by name.
 pub(crate) type Registers = BTreeMap<String, FlowOverTime>;
@@ -22,6 +24,8 @@ pub(crate) struct Job<'a> {
     pub(crate) subject: &'a Subject,
     pub(crate) seed: u64,
     pub(crate) grid: Nanos,
+    /// Limit of the memory of the run, bytes.
+    pub(crate) memory: u64,
     /// By the metric's definition.
     pub(crate) metrics: BTreeMap<String, &'a Metric>,
     /// File of the experiment, for errors.
@@ -89,12 +93,11 @@ impl Job<'_> {
     fn of_scenario(&self, host: &dyn Host, scenario: &Scenario) -> Result<Done, PaperError> {
         let kinds: Vec<Kind> =
             self.metrics.values().map(|metric| metric.kind().expect("checked before")).collect();
-        let refused = |refusal: Refusal| PaperError::invalid(refusal.why).at_key(refusal.key);
-        let links = self.readings(scenario);
+        let links = self.readings(scenario)?;
         let result = match kinds.iter().all(|kind| matches!(kind, Kind::Scenario)) {
             true => None,
             false => {
-                let observe = Observe { grid: self.grid, links: links.clone(), ..Observe::default() };
+                let observe = Observe { grid: self.grid, links: links.clone(), ..self.observe() };
                 Some(host.run(scenario, self.seed, &observe).map_err(refused)?.result)
             }
         };
@@ -103,7 +106,7 @@ impl Job<'_> {
             if let (Kind::Registers, Some(name)) = (kind, &metric.flow)
                 && !registers.contains_key(name)
             {
-                let observe = Observe { flow: Some(FlowChoice::Named(name.clone())), ..Observe::default() };
+                let observe = Observe { flow: Some(FlowChoice::Named(name.clone())), ..self.observe() };
                 let run = host.run(scenario, self.seed, &observe).map_err(refused)?;
                 registers.insert(name.clone(), run.flow.expect("a flow was asked for"));
             }
@@ -115,14 +118,26 @@ impl Job<'_> {
         })
     }
 
+    fn observe(&self) -> Observe {
+        Observe { memory: self.memory, ..Observe::default() }
+    }
+
     /// The links that are read before the run ends, and the times.
-    fn readings(&self, scenario: &Scenario) -> LinkReadings {
+    ///
+    /// # Errors
+    /// If the times of a metric take more memory than the limit.
+    fn readings(&self, scenario: &Scenario) -> Result<LinkReadings, PaperError> {
+        for metric in self.metrics.values() {
+            let mut estimate = Estimate::default();
+            estimate.add("every", 0.0, metric.intervals(scenario) * READING as f64);
+            estimate.admit(1, self.memory).map_err(|refusal| within(&metric.title, refused(refusal)))?;
+        }
         let (mut links, mut times) = (BTreeSet::new(), BTreeSet::new());
         for (link, at) in self.metrics.values().filter_map(|metric| metric.readings(scenario)) {
             links.insert(link.to_owned());
             times.extend(at);
         }
-        LinkReadings { times: times.into_iter().collect(), links }
+        Ok(LinkReadings { times: times.into_iter().collect(), links })
     }
 
     fn values(

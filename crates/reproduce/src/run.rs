@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use firstflight_contract::Nanos;
-use firstflight_study::host::Host;
+use firstflight_study::host::{Host, Refusal};
+use firstflight_study::memory::{self, Estimate};
 use firstflight_study::progress::Progress;
 use firstflight_study::sweep::{self, Array, Axis, Dimension, Task, digest, execute, within, wrong};
 
@@ -38,6 +39,8 @@ pub struct Selection<'a> {
     pub replications: Option<u32>,
     /// Seed of the first replication, in place of the scenarios' own.
     pub seed: Option<u64>,
+    /// Limit of the memory of a run, and of all descriptions of runs, bytes; `None` is [`memory::DEFAULT`].
+    pub memory: Option<u64>,
 }
 
 impl Selection<'_> {
@@ -82,6 +85,10 @@ pub fn run(
     progress: &dyn Progress,
 ) -> Result<Evidence, PaperError> {
     let planned = plan(library, selection)?;
+    let memory = selection.memory.unwrap_or(memory::DEFAULT);
+    for one in &planned {
+        one.admit(memory).map_err(|refusal| within(&one.file(), refused(refusal)))?;
+    }
     let mut jobs: BTreeMap<String, Job<'_>> = BTreeMap::new();
     for one in &planned {
         for cell in &one.cells {
@@ -90,6 +97,7 @@ pub fn run(
                     subject: &cell.subject,
                     seed: one.seed(cell, replication),
                     grid: one.grid,
+                    memory,
                     metrics: BTreeMap::new(),
                     file: one.file(),
                 });
@@ -169,7 +177,23 @@ fn file(paper: &Paper, name: &str) -> String {
     format!("{}/experiments/{name}.toml", paper.folder)
 }
 
+/// The error of a refusal.
+pub(crate) fn refused(refusal: Refusal) -> PaperError {
+    PaperError::invalid(refusal.why).at_key(refusal.key)
+}
+
+/// Memory of a run that is planned, and of each of its values, bytes.
+const PLANNED: f64 = 1_000.0;
+
 impl Planned<'_> {
+    /// Refuses an experiment whose runs cannot even be listed within `limit` bytes.
+    fn admit(&self, limit: u64) -> Result<(), Refusal> {
+        let runs = self.cells.len() as f64 * f64::from(self.replications);
+        let mut estimate = Estimate::default();
+        estimate.add("replications", 0.0, runs * PLANNED * (1 + self.keys.len()) as f64);
+        estimate.admit(1, limit)
+    }
+
     fn file(&self) -> String {
         file(self.paper, self.name)
     }

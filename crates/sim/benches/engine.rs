@@ -156,6 +156,7 @@ fn network(work: &Work) -> Network {
         end: Nanos::from_secs(work.seconds),
         until_finished: false,
         grid: Nanos::from_secs(1),
+        grid_points: u64::MAX,
     }
 }
 

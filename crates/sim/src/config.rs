@@ -33,6 +33,8 @@ pub struct Network {
     pub until_finished: bool,
     /// Interval, counted from each flow's start, at which delivery is recorded.
     pub grid: Nanos,
+    /// Limit of the recorded deliveries of each flow. Recording stops one beyond it.
+    pub grid_points: u64,
 }
 
 /// One direction of a link.

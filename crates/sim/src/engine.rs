@@ -100,7 +100,7 @@ impl<'r, O: Observer> Engine<'r, O> {
         });
         let mut engine = Self {
             wire: Wire::new(network, &plan.routes, observer),
-            flows: network.flows.iter().map(|flow| Flow::new(flow, &network.links)).collect(),
+            flows: network.flows.iter().map(|flow| Flow::new(flow, network)).collect(),
             udp: udp.collect(),
             routes: &plan.routes,
             timers: BinaryHeap::new(),

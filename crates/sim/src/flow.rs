@@ -1,6 +1,6 @@
 //! One connection: sender, receiver, delivery record, and the sender's port to the wire.
 
-use crate::config::{FlowConfig, LinkConfig, QueueConfig};
+use crate::config::{FlowConfig, LinkConfig, Network, QueueConfig};
 use crate::observe::{Observer, Seen};
 use crate::packet;
 use crate::receiver::Receiver;
@@ -24,14 +24,15 @@ pub(crate) struct Flow {
     pub(crate) sender: Sender,
     segmentation: Segmentation,
     grid: Vec<u32>,
+    grid_points: usize,
 }
 
 impl Flow {
-    pub(crate) fn new(config: &FlowConfig, links: &[LinkConfig]) -> Self {
+    pub(crate) fn new(config: &FlowConfig, network: &Network) -> Self {
         let app = App::new(&config.app, config.stack.mss);
         let segmentation = app.segmentation().clone();
         let mut sender = Sender::new(config.stack, config.chain.clone(), app);
-        sender.run_over(routers(config, links), config.header);
+        sender.run_over(routers(config, &network.links), config.header);
         Self {
             segmentation,
             sender,
@@ -42,6 +43,7 @@ impl Flow {
             header: config.header,
             grid_at: u64::MAX,
             grid: vec![],
+            grid_points: network.grid_points.try_into().unwrap_or(usize::MAX),
             counted_finished: false,
             sender_armed: u64::MAX,
             receiver_armed: u64::MAX,
@@ -62,6 +64,7 @@ impl Flow {
     /// Starts the delivery record when the connection is established.
     pub(crate) fn begin_grid(&mut self, step: u64) {
         if self.grid_at == u64::MAX
+            && self.grid.is_empty()
             && let Some(start) = self.sender.app().established_at()
         {
             self.grid_at = start + step;
@@ -82,6 +85,9 @@ impl Flow {
         while self.grid_at <= now {
             self.grid.push(self.sender.acked());
             self.grid_at += step;
+            if self.grid.len() > self.grid_points {
+                self.grid_at = u64::MAX;
+            }
         }
     }
 

@@ -54,6 +54,7 @@ fn path(rate: u64, queue: QueueConfig, end: u64) -> Network {
         end: Nanos(end * MS),
         until_finished: false,
         grid: Nanos(101 * MS),
+        grid_points: u64::MAX,
     }
 }
 

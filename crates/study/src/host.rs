@@ -9,6 +9,7 @@ use std::fmt;
 use firstflight_contract::{Nanos, Signals};
 use firstflight_scenario::Scenario;
 
+use crate::memory::{self, Estimate};
 use crate::trace::record::Recording;
 use firstflight_results::{RunResult, SampleRow, Series, StartupExit};
 
@@ -20,17 +21,18 @@ pub trait Host: Sync {
     /// Signals that a scheme may need on this host.
     fn offers(&self) -> Signals;
 
-    /// Whether the host can run the scenario. Nothing is run.
+    /// Whether the host can run the scenario, and the memory that a run so observed takes. Nothing is run.
     ///
     /// # Errors
     /// [`Refusal`] for the first key that asks for more than the host has.
-    fn check(&self, scenario: &Scenario) -> Result<(), Refusal>;
+    fn check(&self, scenario: &Scenario, observe: &Observe) -> Result<Estimate, Refusal>;
 
     /// Runs the scenario once; `seed` derives every random stream. The same scenario, seed and observation give the same
     /// result on a deterministic host.
     ///
     /// # Errors
-    /// As [`Host::check`], and if the observation names a flow that the scenario does not have.
+    /// As [`Host::check`], if the run takes more memory than the observation allows, and if the observation names a flow
+    /// that the scenario does not have.
     fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Refusal>;
 }
 
@@ -65,10 +67,12 @@ pub struct Observe {
     pub samples: bool,
     /// Whether every packet and register of every flow is recorded, some 150 bytes a packet.
     pub packets: bool,
+    /// Limit of the memory of the run, bytes. It decides whether the run is made, and changes no result.
+    pub memory: u64,
 }
 
 impl Default for Observe {
-    /// Totals, and deliveries at each second.
+    /// Totals, and deliveries at each second, within [`memory::DEFAULT`].
     fn default() -> Self {
         Self {
             grid: Nanos::from_secs(1),
@@ -76,6 +80,7 @@ impl Default for Observe {
             flow: None,
             samples: false,
             packets: false,
+            memory: memory::DEFAULT,
         }
     }
 }
@@ -96,6 +101,13 @@ pub struct LinkReadings {
     pub times: Vec<Nanos>,
     /// Names of the links; `*` is every link that results list. A name that the network does not have is ignored.
     pub links: BTreeSet<String>,
+}
+
+impl LinkReadings {
+    /// Whether the link `name` is read.
+    pub fn includes(&self, name: &str) -> bool {
+        self.links.contains("*") || self.links.contains(name)
+    }
 }
 
 /// Results of one run.

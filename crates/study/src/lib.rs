@@ -6,6 +6,7 @@ pub mod draw;
 pub mod driven;
 pub mod exhibit;
 pub mod host;
+pub mod memory;
 pub mod network;
 mod parallel;
 pub mod progress;

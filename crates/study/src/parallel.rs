@@ -14,6 +14,18 @@ pub(crate) fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Send +
     items.map(work).collect()
 }
 
+/// Does `work` with at most `threads` threads.
+pub(crate) fn with_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
+    #[cfg(feature = "threads")]
+    if threads < rayon::current_num_threads() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        return pool.expect("the system has given more threads than these").install(work);
+    }
+    #[cfg(not(feature = "threads"))]
+    let _ = threads;
+    work()
+}
+
 /// The results of `work` for every item, or one of the errors: some of the work is then not done.
 ///
 /// # Errors

@@ -7,7 +7,8 @@ use firstflight_scenario::{Error, Loaded, Scenario};
 
 use crate::cost::Stopwatch;
 use crate::host::{FlowChoice, FlowOverTime, Host, Observe, Refusal};
-use crate::parallel::try_map;
+use crate::memory;
+use crate::parallel::{try_map, with_threads};
 use crate::progress::Progress;
 use crate::stats::mean_ci95;
 use crate::trace::record::Recording;
@@ -24,12 +25,27 @@ pub struct RunOptions {
     pub seed: Option<u64>,
     /// Interval at which delivery is recorded since each flow's start; above zero.
     pub grid: Nanos,
+    /// Limit of the memory of all runs and their results, bytes. It changes no result.
+    pub memory: u64,
+}
+
+impl Default for RunOptions {
+    /// One run under the scenario's seed, deliveries at each second, within [`memory::DEFAULT`].
+    fn default() -> Self {
+        Self { runs: 1, seed: None, grid: Nanos::from_secs(1), memory: memory::DEFAULT }
+    }
+}
+
+impl RunOptions {
+    fn observe(&self) -> Observe {
+        Observe { grid: self.grid, memory: self.memory, ..Observe::default() }
+    }
 }
 
 /// Runs a scenario file on a host.
 ///
 /// # Errors
-/// If the scenario asks for more than the host has: the key, and why.
+/// If the scenario asks for more than the host has, or the runs take more memory than the limit: the key, and why.
 pub fn run(
     host: &dyn Host,
     loaded: &Loaded,
@@ -40,13 +56,31 @@ pub fn run(
         .map_err(|refusal| loaded.places.refuse(&refusal.key, refusal.why))
 }
 
+/// Checks that the memory for all runs of `options` is within its limit, if the first run is also observed as `trace`
+/// (`packets`) and [`samples`] do. Nothing is run.
+///
+/// # Errors
+/// As [`run`].
+pub fn admit(
+    host: &dyn Host,
+    loaded: &Loaded,
+    options: &RunOptions,
+    packets: bool,
+    samples: bool,
+) -> Result<(), Error> {
+    let observe = Observe { packets, samples, ..options.observe() };
+    let estimate = host.check(&loaded.scenario, &observe);
+    let admitted = estimate.and_then(|estimate| estimate.admit(options.runs.max(1).into(), options.memory));
+    admitted.map_err(|refusal| loaded.places.refuse(&refusal.key, refusal.why))
+}
+
 /// Every packet and register of the first run of `options`.
 ///
 /// # Errors
 /// As [`run`].
 pub fn trace(host: &dyn Host, loaded: &Loaded, options: &RunOptions) -> Result<Recording, Error> {
     let Loaded { scenario, places } = loaded;
-    let observe = Observe { grid: options.grid, packets: true, ..Observe::default() };
+    let observe = Observe { packets: true, ..options.observe() };
     let run = host.run(scenario, options.seed.unwrap_or(scenario.seed), &observe);
     let run = run.map_err(|refusal| places.refuse(&refusal.key, refusal.why))?;
     Ok(run.recording.expect("packets were asked for"))
@@ -58,7 +92,7 @@ pub fn trace(host: &dyn Host, loaded: &Loaded, options: &RunOptions) -> Result<R
 /// As [`run`].
 pub fn samples(host: &dyn Host, loaded: &Loaded, options: &RunOptions) -> Result<Vec<SampleRow>, Error> {
     let Loaded { scenario, places } = loaded;
-    let observe = Observe { grid: options.grid, samples: true, ..Observe::default() };
+    let observe = Observe { samples: true, ..options.observe() };
     let run = host.run(scenario, options.seed.unwrap_or(scenario.seed), &observe);
     Ok(run.map_err(|refusal| places.refuse(&refusal.key, refusal.why))?.samples)
 }
@@ -78,7 +112,7 @@ pub fn over_time(host: &dyn Host, loaded: &Loaded) -> Result<FlowOverTime, Error
 /// Runs a scenario on a host, under as many seeds as `options` ask for.
 ///
 /// # Errors
-/// [`Refusal`] if the scenario asks for more than the host has.
+/// [`Refusal`] if the scenario asks for more than the host has, or the runs take more memory than the limit.
 pub fn run_scenario(
     host: &dyn Host,
     scenario: &Scenario,
@@ -86,14 +120,19 @@ pub fn run_scenario(
     progress: &dyn Progress,
 ) -> Result<RunResult, Refusal> {
     let first = options.seed.unwrap_or(scenario.seed);
-    let seeds: Vec<u64> = (0..u64::from(options.runs.max(1))).map(|i| first.wrapping_add(i)).collect();
-    let observe = Observe { grid: options.grid, ..Observe::default() };
+    let runs = u64::from(options.runs.max(1));
+    let seeds: Vec<u64> = (0..runs).map(|i| first.wrapping_add(i)).collect();
+    let estimate = host.check(scenario, &options.observe())?;
+    estimate.admit(runs, options.memory)?;
+    let observe = Observe { memory: estimate.share(runs, options.memory), ..options.observe() };
     progress.begin("runs", seeds.len() as u64);
     let watch = Stopwatch::start();
-    let results = try_map(&seeds, |&seed| {
-        let run = host.run(scenario, seed, &observe)?;
-        progress.advance(1);
-        Ok(run.result)
+    let results = with_threads(estimate.threads(runs, options.memory), || {
+        try_map(&seeds, |&seed| {
+            let run = host.run(scenario, seed, &observe)?;
+            progress.advance(1);
+            Ok(run.result)
+        })
     });
     progress.finish();
     let mut results = results?;
@@ -164,7 +203,7 @@ mod tests {
 
     fn run_text(text: &str, runs: u32) -> RunResult {
         let loaded = parse(text, "test.toml").expect("a valid scenario");
-        let options = RunOptions { runs, seed: None, grid: Nanos::from_secs(1) };
+        let options = RunOptions { runs, ..RunOptions::default() };
         run(&Simulator, &loaded, &options, &Silent).expect("the simulator can run it")
     }
 
@@ -303,7 +342,7 @@ mod tests {
                  [[flow]]\n{scheme}\nidle_restart = \"{word}\"\n"
             );
             let loaded = parse(&text, "test.toml").expect("valid as a scenario");
-            let options = RunOptions { runs: 1, seed: None, grid: Nanos::from_secs(1) };
+            let options = RunOptions::default();
             let message = run(&Simulator, &loaded, &options, &Silent).expect_err("refused").to_string();
             assert!(message.contains("idle_restart") && message.contains(word), "{message}");
         }
@@ -339,7 +378,7 @@ mod tests {
     fn samples_are_the_first_run_over_time() {
         let loaded =
             parse(&ONE.replace("[[flow]]", "[[flow]]\ncount = 2"), "test.toml").expect("a valid scenario");
-        let options = RunOptions { runs: 1, seed: None, grid: Nanos::from_secs(1) };
+        let options = RunOptions::default();
         let result = run(&Simulator, &loaded, &options, &Silent).expect("the simulator can run it");
         let rows = samples(&Simulator, &loaded, &options).expect("the simulator can run it");
         for flow in &result.flows {
@@ -360,7 +399,7 @@ mod tests {
     fn what_the_simulator_lacks_is_refused_with_its_place() {
         let text = ONE.replace("recovery = \"newreno\"", "startup = \"jump-start\"");
         let loaded = parse(&text, "test.toml").expect("valid as a scenario");
-        let options = RunOptions { runs: 1, seed: None, grid: Nanos::from_secs(1) };
+        let options = RunOptions::default();
         let message = run(&Simulator, &loaded, &options, &Silent).expect_err("no handshake").to_string();
         assert!(message.contains("test.toml:13") && message.contains("handshake"), "{message}");
     }

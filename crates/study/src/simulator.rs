@@ -8,7 +8,8 @@ use firstflight_sim::config::FlowConfig;
 use firstflight_sim::outcome::{FlowOutcome, LinkOutcome, Outcome, simulate};
 
 use crate::host::{FlowChoice, FlowOverTime, Host, LinkReadings, Observe, Refusal, Run};
-use crate::network::{Built, OFFERED, build};
+use crate::memory::Estimate;
+use crate::network::{Built, DELIVERY, OFFERED, build_within, estimate};
 use crate::stats::jain;
 use crate::trace::{Traced, record, simulate_sampled, simulate_traced};
 
@@ -25,12 +26,14 @@ impl Host for Simulator {
         OFFERED
     }
 
-    fn check(&self, scenario: &Scenario) -> Result<(), Refusal> {
-        build(scenario, scenario.seed, Observe::default().grid).map(|_| ())
+    fn check(&self, scenario: &Scenario, observe: &Observe) -> Result<Estimate, Refusal> {
+        let built = build_within(observe.memory, scenario, scenario.seed, observe.grid)?;
+        Ok(estimate(scenario, &built, observe))
     }
 
     fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Refusal> {
-        let mut built = build(scenario, seed, observe.grid)?;
+        let mut built = build_within(observe.memory, scenario, seed, observe.grid)?;
+        limit_memory(scenario, &mut built, observe)?;
         read_links(&mut built, &observe.links);
         // A flow over time and the packets need an event for each hop, in order of time; totals alone do not.
         let index = observe.flow.as_ref().map(|choice| chosen(&built, choice)).transpose()?;
@@ -49,15 +52,40 @@ impl Host for Simulator {
             }
             None => (recorded.unwrap_or_else(|| simulate(&built.network)), None),
         };
+        check_deliveries(&built, &outcome)?;
         let samples = if observe.samples { samples(&built) } else { vec![] };
         Ok(Run { result: result(scenario, seed, &built, &outcome), flow, samples, recording })
     }
 }
 
+/// Refuses a run that takes more memory than it may, and limits the deliveries of one whose end is unknown.
+fn limit_memory(scenario: &Scenario, built: &mut Built, observe: &Observe) -> Result<(), Refusal> {
+    let estimate = estimate(scenario, built, observe);
+    estimate.admit(1, observe.memory)?;
+    if scenario.duration.is_none() {
+        let spare = (observe.memory as f64 - estimate.bytes(1)) as u64;
+        built.network.grid_points = spare / DELIVERY / built.network.flows.len().max(1) as u64;
+    }
+    Ok(())
+}
+
+/// Refuses the result of a run whose deliveries had no room.
+fn check_deliveries(built: &Built, outcome: &Outcome) -> Result<(), Refusal> {
+    let most = built.network.grid_points;
+    if outcome.flows.iter().all(|flow| flow.delivered_at.len() as u64 <= most) {
+        return Ok(());
+    }
+    let why = format!(
+        "a run of {} s has more deliveries than the memory has room for; expected a longer interval (or a higher --memory)",
+        Nanos(outcome.end).as_secs_f64()
+    );
+    Err(Refusal { key: "grid".into(), why })
+}
+
 fn read_links(built: &mut Built, readings: &LinkReadings) {
     for &index in &built.named_links {
         let link = &mut built.network.links[index];
-        if readings.links.contains("*") || readings.links.contains(&link.name) {
+        if readings.includes(&link.name) {
             link.read_at.clone_from(&readings.times);
         }
     }

@@ -18,6 +18,7 @@ fn request(input: Input, schemes: &[&str], sizes: &[u64]) -> Request {
         profile: Profile::Linux,
         runs: 10,
         seed: 1,
+        memory: firstflight_study::memory::DEFAULT,
         command: "test".into(),
         revision: "test".into(),
     }

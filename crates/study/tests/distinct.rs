@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use firstflight_contract::{Nanos, Role};
+use firstflight_contract::Role;
 use firstflight_scenario::{Loaded, PhaseSpec, SchemeSpec, load};
 use firstflight_schemes::scheme::Info;
 use firstflight_study::exhibit::{Exhibit, exhibit, plain_chain, shown, stem, with_scheme};
@@ -58,7 +58,7 @@ impl Runs {
 
 /// Packets of the first flow.
 fn packets(loaded: &Loaded) -> Packets {
-    let options = RunOptions { runs: 1, seed: None, grid: Nanos::from_secs(1) };
+    let options = RunOptions::default();
     let mut recording = trace(&Simulator, loaded, &options).ok()?;
     let sent = recording.flows.swap_remove(0).events.into_iter().filter_map(|(at, event)| match event {
         Event::Data(data) => Some((at, data.segment)),

@@ -40,6 +40,7 @@ fn forecast_from(bytes: &[u8], name: &str, scheme: &str, sizes: &[u64]) -> Compa
         profile: Profile::Linux,
         runs: 30,
         seed: 1,
+        memory: firstflight_study::memory::DEFAULT,
         command: "test".into(),
         revision: "test".into(),
     };

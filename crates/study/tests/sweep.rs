@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use firstflight_contract::Signals;
 use firstflight_scenario::Scenario;
+use firstflight_study::memory::Estimate;
 use firstflight_study::host::{Host, Observe, Refusal, Run};
 use firstflight_study::progress::Silent;
 use firstflight_study::simulator::Simulator;
@@ -49,8 +50,8 @@ impl Host for Counting {
         Simulator.offers()
     }
 
-    fn check(&self, scenario: &Scenario) -> Result<(), Refusal> {
-        Simulator.check(scenario)
+    fn check(&self, scenario: &Scenario, observe: &Observe) -> Result<Estimate, Refusal> {
+        Simulator.check(scenario, observe)
     }
 
     fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Refusal> {

@@ -19,7 +19,7 @@ fn scenario(name: &str) -> Loaded {
 }
 
 fn result(loaded: &Loaded) -> RunResult {
-    run(&Simulator, loaded, &RunOptions { runs: 1, seed: None, grid: GRID }, &Silent)
+    run(&Simulator, loaded, &RunOptions { grid: GRID, ..RunOptions::default() }, &Silent)
         .unwrap_or_else(|error| panic!("{error}"))
 }
 

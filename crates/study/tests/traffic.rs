@@ -28,7 +28,7 @@ fn built(duration: &str, traffic: &str, seed: u64) -> Built {
 }
 
 fn result(loaded: &Loaded) -> RunResult {
-    run(&Simulator, loaded, &RunOptions { runs: 1, seed: None, grid: GRID }, &Silent)
+    run(&Simulator, loaded, &RunOptions { grid: GRID, ..RunOptions::default() }, &Silent)
         .unwrap_or_else(|error| panic!("{error}"))
 }
 

@@ -184,6 +184,7 @@ pub(crate) fn network(case: &Case) -> Network {
         end: Nanos::from_secs(case.seconds),
         until_finished: case.bytes.is_some(),
         grid: Nanos::from_secs(1),
+        grid_points: u64::MAX,
     }
 }
 

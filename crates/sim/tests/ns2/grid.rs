@@ -128,6 +128,7 @@ impl Cell {
             end: Nanos((self.number("duration") * 1e9) as u64),
             until_finished: false,
             grid: Nanos::from_secs(1),
+            grid_points: u64::MAX,
         }
     }
 

@@ -69,6 +69,7 @@ pub(crate) fn request(input: Input, schemes: Vec<SchemeSpec>, sizes: Vec<u64>) -
         profile: Profile::Linux,
         runs: 30,
         seed: 1,
+        memory: firstflight_study::memory::DEFAULT,
         command: String::new(),
         revision: String::new(),
     }

@@ -160,7 +160,7 @@ fn nearest(
 ) -> (ConnectionResult, CapturedTrace) {
     let seen = observed(connection);
     let tried = candidates.iter().map(|scheme| {
-        let observe = Observe { flow: Some(FlowChoice::First), ..Observe::default() };
+        let observe = Observe { flow: Some(FlowChoice::First), ..subject.observe() };
         let Run { mut result, flow, .. } = rerun(subject, connection, scheme, &observe);
         let (simulated, flow) = (result.flows.swap_remove(0), flow.expect("the run observes a flow"));
         let retransmits = [connection.observed.retransmits, simulated.retransmits];
@@ -198,7 +198,9 @@ pub(super) fn rerun(
     flow.size = Some(Dist::Fixed(connection.observed.bytes.max(1)));
     // The transfer alone, without the background traffic of the path.
     scenario.flows.truncate(1);
-    let run = subject.host().run(&scenario, scenario.seed, observe);
+    // One transfer takes little memory, as much as its capture at most.
+    let observe = Observe { memory: u64::MAX, ..observe.clone() };
+    let run = subject.host().run(&scenario, scenario.seed, &observe);
     run.expect("common schemes run on any inferred path")
 }
 

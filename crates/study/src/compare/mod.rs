@@ -16,7 +16,8 @@ mod uncertain;
 use firstflight_scenario::{Error, Places, Problem, Profile, SchemeSpec};
 
 use crate::host::{FlowChoice, Host, Observe, Refusal, Run as HostRun};
-use crate::parallel::map;
+use crate::memory::Estimate;
+use crate::parallel::{try_map, with_threads};
 use crate::progress::Progress;
 use captured::Captured;
 use firstflight_results::{CompareReport, Comparison, Provenance, Sample, SampleSet, Trace};
@@ -28,7 +29,7 @@ pub use defaults::{
     default_startups,
 };
 pub use input::{Input, Known, is_capture};
-pub use recording::recordings;
+pub use recording::{admit_recordings, recordings};
 
 /// A comparison to run.
 #[derive(Clone, Debug)]
@@ -45,6 +46,8 @@ pub struct Request {
     pub runs: u32,
     /// Seed of all random streams.
     pub seed: u64,
+    /// Limit of the memory of all runs and their results, bytes. It changes no result.
+    pub memory: u64,
     /// Command line, for provenance.
     pub command: String,
     /// Source revision of the program, for provenance.
@@ -54,7 +57,8 @@ pub struct Request {
 /// Compares the schemes.
 ///
 /// # Errors
-/// [`Error`] if a value of the path is missing, there is no scheme or size, or a scheme cannot run on the path.
+/// [`Error`] if a value of the path is missing, there is no scheme or size, a scheme cannot run on the path, or the
+/// comparison takes more memory than the limit.
 pub fn compare(host: &dyn Host, request: &Request, progress: &dyn Progress) -> Result<CompareReport, Error> {
     let at_least_one = |key: &str| Error::new(Problem::Missing).at_key(key).expecting("at least one");
     if request.schemes.is_empty() {
@@ -69,15 +73,34 @@ pub fn compare(host: &dyn Host, request: &Request, progress: &dyn Progress) -> R
     }
     let tasks = tasks(request, &subject);
     let reruns = captured::reruns(&subject);
+    let threads = subject.admit(&estimate(request, &subject, tasks.len())?)?;
     progress.begin("simulations", (tasks.len() + reruns.len()) as u64);
-    let runs = map(&tasks, |task| {
-        let run = Run::of(task, &subject);
-        progress.advance(1);
-        run
+    let report = with_threads(threads, || {
+        let runs = try_map(&tasks, |task| {
+            let run = Run::of(task, &subject);
+            progress.advance(1);
+            run
+        })?;
+        let captured = Captured::of(&subject, &reruns, progress);
+        report(request, &subject, &tasks, &runs, captured)
     });
-    let captured = Captured::of(&subject, &reruns, progress);
     progress.finish();
-    Ok(report(request, &subject, &tasks, &runs, captured))
+    report
+}
+
+/// Result of one replication, with its rows in the page and the table, bytes.
+const REPLICATION: u64 = 400;
+/// Time series of one scheme at one size, with its plot, bytes.
+const SERIES: u64 = 2_000_000;
+
+/// Estimated memory of all `tasks`.
+fn estimate(request: &Request, subject: &Subject<'_>, tasks: usize) -> Result<Estimate, Error> {
+    let largest = *request.sizes.iter().max().expect("at least one size");
+    let mut estimate = subject.estimate(&request.schemes[0], largest, &subject.observe())?;
+    estimate.add("runs", 0.0, (tasks as u64 * REPLICATION) as f64);
+    let cells = tasks as u64 / subject.replications(request).len() as u64;
+    estimate.add("sizes", 0.0, (cells * SERIES) as f64);
+    Ok(estimate)
 }
 
 /// One replication of one scheme at one size.
@@ -111,11 +134,11 @@ struct Run {
 }
 
 impl Run {
-    fn of(task: &Task<'_>, subject: &Subject<'_>) -> Self {
-        let run = subject.run(task.scheme, task.size, task.replication, &Observe::default());
+    fn of(task: &Task<'_>, subject: &Subject<'_>) -> Result<Self, Error> {
+        let run = subject.run(task.scheme, task.size, task.replication, &subject.observe())?;
         let flow = &run.result.flows[0];
         let drops = run.result.flows.iter().map(|flow| flow.lost_packets).sum();
-        Self {
+        Ok(Self {
             sample: Sample {
                 seed: task.replication.own_seed(),
                 completion_s: flow.completion_s,
@@ -125,7 +148,7 @@ impl Run {
                 startup_exit: flow.startup_exit,
             },
             others_drops: drops - flow.lost_packets,
-        }
+        })
     }
 }
 
@@ -135,7 +158,7 @@ fn report(
     tasks: &[Task<'_>],
     runs: &[Run],
     captured: Captured,
-) -> CompareReport {
+) -> Result<CompareReport, Error> {
     let replications = subject.replications(request).len();
     let cells: Vec<(&[Task<'_>], &[Run])> =
         tasks.chunks(replications).zip(runs.chunks(replications)).collect();
@@ -147,7 +170,7 @@ fn report(
         size_bytes: cells[cell].0[0].size,
         samples: cells[cell].1.iter().map(|run| run.sample).collect(),
     });
-    let traces: Vec<Trace> = map(&order, |&cell| trace(cells[cell], subject));
+    let traces: Vec<Trace> = try_map(&order, |&cell| trace(cells[cell], subject))?;
     let mut warnings = subject.warnings(replications);
     warnings.extend(captured.warnings);
     let comparison = Comparison {
@@ -160,18 +183,18 @@ fn report(
         provenance: provenance(request, subject, replications),
         warnings,
     };
-    CompareReport { comparison, samples: samples.collect(), traces, captured: captured.traces }
+    Ok(CompareReport { comparison, samples: samples.collect(), traces, captured: captured.traces })
 }
 
 /// Time series of the replication nearest the median.
-fn trace(cell: (&[Task<'_>], &[Run]), subject: &Subject<'_>) -> Trace {
+fn trace(cell: (&[Task<'_>], &[Run]), subject: &Subject<'_>) -> Result<Trace, Error> {
     let (tasks, runs) = cell;
     let nearest = summary::nearest_to_median(runs);
     let task = &tasks[nearest];
-    let observe = Observe { flow: Some(FlowChoice::First), ..Observe::default() };
-    let HostRun { result, flow, .. } = subject.run(task.scheme, task.size, task.replication, &observe);
+    let observe = Observe { flow: Some(FlowChoice::First), ..subject.observe() };
+    let HostRun { result, flow, .. } = subject.run(task.scheme, task.size, task.replication, &observe)?;
     let flow = flow.expect("the run observes a flow");
-    Trace {
+    Ok(Trace {
         scheme: task.scheme.label(),
         size_bytes: task.size,
         replication: nearest as u32,
@@ -179,7 +202,7 @@ fn trace(cell: (&[Task<'_>], &[Run]), subject: &Subject<'_>) -> Trace {
         startup_exit: flow.startup_exit,
         losses_s: flow.losses_s,
         series: flow.series,
-    }
+    })
 }
 
 fn provenance(request: &Request, subject: &Subject<'_>, replications: usize) -> Provenance {

@@ -7,13 +7,14 @@ use firstflight_contract::{Nanos, Rate};
 use firstflight_scenario::build::{Builder, Flow, Packet, Path};
 use firstflight_scenario::quantity::Amount;
 use firstflight_scenario::{
-    Dist, Error, Limit, Loaded, Network, Places, Problem, Profile, Receiver, Scenario, SchemeSpec,
+    Dist, Error, Limit, Loaded, Network, Places, Problem, Profile, Receiver, Scenario, SchemeSpec, limits,
 };
 
 use super::inferred::{inferred_path, overrule};
 use super::uncertain::{Replication, Unknowns};
 use super::{Input, Known, Request, refused};
-use crate::host::{Host, Observe, Run};
+use crate::host::{Host, Observe, Refusal, Run};
+use crate::memory::Estimate;
 use firstflight_results::PathResult;
 
 /// Rate of the access links of an inferred path: so fast that packets take no time there, because the inferred round
@@ -40,6 +41,8 @@ pub(super) struct Subject<'a> {
     warnings: Vec<String>,
     /// Whether too little is known of the path to simulate it.
     unknown: bool,
+    /// Limit of the memory of all runs and their results, bytes.
+    memory: u64,
 }
 
 impl<'a> Subject<'a> {
@@ -89,6 +92,7 @@ impl<'a> Subject<'a> {
             connections: &[],
             warnings: vec![],
             unknown: false,
+            memory: request.memory,
             scenario,
         })
     }
@@ -167,17 +171,55 @@ impl<'a> Subject<'a> {
     pub(super) fn admits(&self, scheme: &SchemeSpec) -> Result<(), Error> {
         let mut scenario = self.scenario.clone();
         scenario.flows[0].scheme = scheme.clone();
-        self.host.check(&scenario).map_err(|refusal| refused(refusal, self.places.as_ref(), scheme))
+        let checked = self.host.check(&scenario, &self.observe());
+        checked.map(drop).map_err(|refusal| refused(refusal, self.places.as_ref(), scheme))
+    }
+
+    /// Observation of a run's totals. Comparisons have no use for deliveries, so none are recorded.
+    pub(super) fn observe(&self) -> Observe {
+        Observe { grid: limits::TIME, memory: self.memory, ..Observe::default() }
+    }
+
+    /// The memory of a transfer of `size` under `scheme`.
+    ///
+    /// # Errors
+    /// If the host cannot run the scheme on the path.
+    pub(super) fn estimate(
+        &self,
+        scheme: &SchemeSpec,
+        size: u64,
+        observe: &Observe,
+    ) -> Result<Estimate, Error> {
+        let mut scenario = self.scenario.clone();
+        scenario.flows[0].scheme = scheme.clone();
+        scenario.flows[0].size = Some(Dist::Fixed(size));
+        self.host.check(&scenario, observe).map_err(|refusal| self.too_large(refusal))
+    }
+
+    /// Refuses work that takes more memory than the limit; answers how many runs may be made at the same time.
+    pub(super) fn admit(&self, estimate: &Estimate) -> Result<usize, Error> {
+        estimate.admit(1, self.memory).map_err(|refusal| self.too_large(refusal))?;
+        Ok(estimate.threads(1, self.memory))
+    }
+
+    fn too_large(&self, refusal: Refusal) -> Error {
+        match &self.places {
+            Some(places) => places.refuse(&refusal.key, refusal.why),
+            None => Error::invalid(refusal.why).at_key(refusal.key),
+        }
     }
 
     /// One replication of one scheme at one size.
+    ///
+    /// # Errors
+    /// If the traffic drawn for this replication takes more memory than the limit.
     pub(super) fn run(
         &self,
         scheme: &SchemeSpec,
         size: u64,
         replication: Replication,
         observe: &Observe,
-    ) -> Run {
+    ) -> Result<Run, Error> {
         let mut scenario = self.scenario.clone();
         if let Network::Dumbbell(path) = &mut scenario.network {
             self.unknowns.draw(path, scenario.packet.size, replication);
@@ -185,7 +227,7 @@ impl<'a> Subject<'a> {
         scenario.flows[0].scheme = scheme.clone();
         scenario.flows[0].size = Some(Dist::Fixed(size));
         let run = self.host.run(&scenario, replication.own_seed(), observe);
-        run.expect("every scheme has been checked")
+        run.map_err(|refusal| self.too_large(refusal))
     }
 
     /// Scenario with the central values of all unknowns, for the re-runs of captured connections.

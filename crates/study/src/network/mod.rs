@@ -1,6 +1,7 @@
 //! Construction of a simulation from a scenario: draws random values, finds paths, converts units.
 
 mod clusters;
+mod room;
 mod routers;
 mod routes;
 mod stack;
@@ -20,7 +21,10 @@ use firstflight_sim::sender::Sender;
 
 use crate::draw::draw;
 use crate::host::Refusal;
+use crate::memory;
 use crate::sharing::{self, Clusters};
+use room::Room;
+pub(crate) use room::{DELIVERY, estimate};
 use stack::{ack_policy, chain, idle_conflict, stack, stack_of};
 use traffic::Connection;
 use wires::Wires;
@@ -56,8 +60,23 @@ pub struct Built {
 /// Builds one run of `scenario` under `seed`.
 ///
 /// # Errors
-/// [`Refusal`] if a flow needs a feature that the simulator lacks.
+/// [`Refusal`] if a flow needs a feature that the simulator lacks, or the traffic takes more memory than
+/// [`memory::DEFAULT`].
 pub fn build(scenario: &Scenario, seed: u64, grid: Nanos) -> Result<Built, Refusal> {
+    build_within(memory::DEFAULT, scenario, seed, grid)
+}
+
+/// Builds one run of `scenario` under `seed`, whose traffic may take `memory` bytes.
+///
+/// # Errors
+/// As [`build`].
+pub(crate) fn build_within(
+    memory: u64,
+    scenario: &Scenario,
+    seed: u64,
+    grid: Nanos,
+) -> Result<Built, Refusal> {
+    let mut room = Room::of(memory);
     let mut wires = Wires::new(scenario);
     routers::check_traces(&wires.links)?;
     let ecn = wires.marks();
@@ -70,6 +89,7 @@ pub fn build(scenario: &Scenario, seed: u64, grid: Nanos) -> Result<Built, Refus
             end: scenario.duration.unwrap_or(LONGEST),
             until_finished: scenario.duration.is_none(),
             grid,
+            grid_points: u64::MAX,
         },
         group: vec![],
         site: vec![],
@@ -84,7 +104,11 @@ pub fn build(scenario: &Scenario, seed: u64, grid: Nanos) -> Result<Built, Refus
         let place = place(scenario, index);
         check(group, &place)?;
 
-        for connection in traffic::connections(group, built.network.end, seed) {
+        let key = || room::key_of_many(scenario, index);
+        room.foresee(room::mean_of_group(group, built.network.end), key)?;
+        let connections = traffic::connections(group, built.network.end, seed, &mut room);
+        room.check(key)?;
+        for connection in connections {
             let site = Site::of(&scenario.network, group, &connection.ends);
             let mut flow = flow(scenario, group, connection, Run { seed, ecn }, &mut wires);
             let named = flow.forward.iter().filter(|&&link| link < wires.named);
@@ -100,13 +124,17 @@ pub fn build(scenario: &Scenario, seed: u64, grid: Nanos) -> Result<Built, Refus
             built.network.flows.push(flow);
         }
     }
-    for source in &scenario.udp {
+    for (index, source) in scenario.udp.iter().enumerate() {
         let path = wires.bare_path(&source.endpoints);
+        let key = || format!("udp[{index}].on_off");
+        room.foresee(room::mean_of_periods(source, built.network.end), key)?;
         let on = times::on_periods(
             source,
             built.network.end,
             &mut Stream::named(seed, &format!("on-off {}", source.name)),
+            &mut room,
         );
+        room.check(key)?;
         let size = source.size as u16;
         built.network.udp.push(UdpConfig { name: source.name.clone(), path, size, rate: source.rate, on });
     }

@@ -4,6 +4,7 @@ use firstflight_contract::Nanos;
 use firstflight_net::random::Stream;
 use firstflight_scenario::{Dist, FlowGroup, Start, UdpSource, limits};
 
+use super::room::{PERIOD, Room};
 use crate::draw::draw;
 
 /// Start times of a group's flows, in order: as many as it has, or all before `end`.
@@ -25,11 +26,17 @@ pub(super) fn starts(group: &FlowGroup, end: Nanos, seed: u64) -> Vec<Nanos> {
     }
 }
 
-pub(super) fn on_periods(source: &UdpSource, end: Nanos, stream: &mut Stream) -> Vec<(Nanos, Nanos)> {
+/// On-periods of a source before `end`, as long as there is room.
+pub(super) fn on_periods(
+    source: &UdpSource,
+    end: Nanos,
+    stream: &mut Stream,
+    room: &mut Room,
+) -> Vec<(Nanos, Nanos)> {
     let Some(on_off) = source.on_off else { return vec![(source.start, end)] };
     let mut periods = vec![];
     let mut at = source.start;
-    while at < end {
+    while at < end && room.take(PERIOD) {
         let until = at.saturating_add(draw(on_off.on, stream).max(Nanos(1)));
         periods.push((at, until.min(end)));
         at = until.saturating_add(draw(on_off.off, stream).max(Nanos(1)));

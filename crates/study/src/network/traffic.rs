@@ -5,6 +5,7 @@ use firstflight_net::random::Stream;
 use firstflight_scenario::{Dist, Endpoints, FlowGroup, Interval, Pages, Source};
 use firstflight_sim::sender::app::{AppConfig, Clock};
 
+use super::room::{CONNECTION, Room, WRITE};
 use super::{tcplib, times};
 use crate::draw::draw;
 
@@ -19,17 +20,17 @@ pub(super) struct Connection {
     pub(super) app: AppConfig,
 }
 
-/// Connections of `group` in a run that ends at `end`.
-pub(super) fn connections(group: &FlowGroup, end: Nanos, seed: u64) -> Vec<Connection> {
+/// Connections of `group` in a run that ends at `end`, as long as there is room.
+pub(super) fn connections(group: &FlowGroup, end: Nanos, seed: u64, room: &mut Room) -> Vec<Connection> {
     let starts = times::starts(group, end, seed);
     let each = (0..).zip(starts);
     match group.source {
-        Source::Flow => each.flat_map(|(number, start)| transfer(group, number, start, seed)).collect(),
+        Source::Flow => each.flat_map(|(number, start)| transfer(group, number, start, seed, room)).collect(),
         Source::Telnet(interval) => {
-            each.map(|(number, start)| telnet(group, interval, number, start, end, seed)).collect()
+            each.map(|(number, start)| telnet(group, interval, number, start, end, seed, room)).collect()
         }
         Source::Web(pages) => {
-            each.flat_map(|(number, start)| session(group, pages, number, start, end, seed)).collect()
+            each.flat_map(|(number, start)| session(group, pages, number, start, end, seed, room)).collect()
         }
     }
 }
@@ -50,7 +51,7 @@ fn payload(size: Dist<u64>, stream: &mut Stream) -> u64 {
 }
 
 /// A transfer, split over its parallel connections.
-fn transfer(group: &FlowGroup, number: u32, start: Nanos, seed: u64) -> Vec<Connection> {
+fn transfer(group: &FlowGroup, number: u32, start: Nanos, seed: u64, room: &mut Room) -> Vec<Connection> {
     let name = group.flow_name(number);
     let stream = |what: &str| Stream::named(seed, &format!("{what} {name}"));
     let ends = ends(group, &mut stream("ends"));
@@ -60,7 +61,8 @@ fn transfer(group: &FlowGroup, number: u32, start: Nanos, seed: u64) -> Vec<Conn
     let parts = u64::from(group.parallel);
     // The first connections carry the remainder; connections without data are not created.
     let part = |j: u64| bytes.map(|bytes| bytes / parts + u64::from(j < bytes % parts));
-    let made = (0..parts).filter(|&j| part(j) != Some(0));
+    let cost = CONNECTION + WRITE * pauses.len() as u64;
+    let made = (0..parts).filter(|&j| part(j) != Some(0)).take_while(|_| room.take(cost));
     let connection = |j: u64| Connection {
         name: if parts == 1 { name.clone() } else { format!("{name}.{j}") },
         of: name.clone(),
@@ -84,6 +86,7 @@ fn telnet(
     start: Nanos,
     end: Nanos,
     seed: u64,
+    room: &mut Room,
 ) -> Connection {
     let name = group.flow_name(number);
     let stream = |what: &str| Stream::named(seed, &format!("{what} {name}"));
@@ -96,12 +99,13 @@ fn telnet(
     };
     // The first message, like all others, follows an interval.
     let first = start.saturating_add(gap());
+    room.take(CONNECTION);
     let mut pauses = vec![];
     let mut at = first;
     loop {
         let gap = gap();
         at = at.saturating_add(gap);
-        if at >= until {
+        if at >= until || !room.take(WRITE) {
             break;
         }
         pauses.push(gap.0);
@@ -137,13 +141,11 @@ fn session(
     start: Nanos,
     end: Nanos,
     seed: u64,
+    room: &mut Room,
 ) -> Vec<Connection> {
     let name = group.flow_name(number);
     let stream = |what: &str| Stream::named(seed, &format!("{what} {name}"));
-    let objects: Vec<Object> = objects(group, pages, start, &mut stream("web"))
-        .into_iter()
-        .filter(|object| object.at < end)
-        .collect();
+    let objects = objects(group, pages, start, end, &mut stream("web"), room);
     let mut ends_of = stream("ends");
     if !pages.persistent {
         let mut to = ends(group, &mut ends_of);
@@ -190,7 +192,16 @@ fn session(
     connections
 }
 
-fn objects(group: &FlowGroup, pages: Pages, start: Nanos, stream: &mut Stream) -> Vec<Object> {
+/// Objects of a session that begin before `end`, as long as there is room.
+fn objects(
+    group: &FlowGroup,
+    pages: Pages,
+    start: Nanos,
+    end: Nanos,
+    stream: &mut Stream,
+    room: &mut Room,
+) -> Vec<Object> {
+    let cost = if pages.persistent { WRITE } else { CONNECTION };
     let size = group.size.unwrap_or(Dist::Fixed(1));
     let mut objects = vec![];
     let mut at = start;
@@ -202,6 +213,9 @@ fn objects(group: &FlowGroup, pages: Pages, start: Nanos, stream: &mut Stream) -
         for number in 0..count {
             if number > 0 {
                 at = at.saturating_add(draw(pages.object_gap, stream));
+            }
+            if at >= end || !room.take(cost) {
+                return objects;
             }
             objects.push(Object { at, page, number, bytes: payload(size, stream) });
         }

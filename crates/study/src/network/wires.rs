@@ -120,20 +120,25 @@ impl<'a> Wires<'a> {
         let narrowest = forward.iter().min_by_key(|&&link| self.links[link].rate).expect("a path has links");
         let link = &self.links[*narrowest];
         let bdp = link.rate.bytes_in(Nanos(delay(forward) + delay(reverse))) as f64 / f64::from(packet);
-        let buffer = match link.queue {
-            QueueConfig::Unlimited => f64::INFINITY,
-            QueueConfig::Packets(limit) => limit.into(),
-            QueueConfig::Bytes(limit) => limit as f64 / f64::from(self.packet),
-            QueueConfig::Router(_, room)
-            | QueueConfig::Priority(room)
-            | QueueConfig::Codel(_, room)
-            | QueueConfig::FqCodel(FqCodelConfig { room, .. }) => match room {
-                Room::Packets(limit) => limit.into(),
-                Room::Bytes(limit) => limit as f64 / f64::from(self.packet),
-            },
-            QueueConfig::Red(red) | QueueConfig::Choke(red) => red.limit.into(),
-        };
-        (bdp, buffer)
+        (bdp, limit_packets(link, f64::from(self.packet)))
+    }
+}
+
+/// Limit of the queue of a link in packets of `packet` bytes; infinite if the queue has none.
+pub(super) fn limit_packets(link: &LinkConfig, packet: f64) -> f64 {
+    let room = |room: Room| match room {
+        Room::Packets(limit) => limit.into(),
+        Room::Bytes(limit) => limit as f64 / packet,
+    };
+    match link.queue {
+        QueueConfig::Unlimited => f64::INFINITY,
+        QueueConfig::Packets(limit) => limit.into(),
+        QueueConfig::Bytes(limit) => limit as f64 / packet,
+        QueueConfig::Router(_, limit)
+        | QueueConfig::Priority(limit)
+        | QueueConfig::Codel(_, limit)
+        | QueueConfig::FqCodel(FqCodelConfig { room: limit, .. }) => room(limit),
+        QueueConfig::Red(red) | QueueConfig::Choke(red) => red.limit.into(),
     }
 }
 

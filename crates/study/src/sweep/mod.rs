@@ -52,15 +52,18 @@ pub use error::{Error, within, wrong};
 pub use job::{Job, Key, Task, execute, work};
 pub use store::{Damage, Store};
 
-use crate::host::{Host, Observe, Run};
+use crate::host::{Host, Observe, Refusal, Run};
+use crate::memory::{self, Estimate};
+use crate::parallel::with_threads;
 use crate::progress::Progress;
 
 /// Hash of the sources that simulated results depend on: those of this crate and of every crate below it.
 pub const SOURCES: &str = env!("FIRSTFLIGHT_SOURCES");
 
 /// The version of a host's results: everything that a run's result depends on besides scenario and seed. Equal versions
-/// have the same sources, the same host and the same observation.
+/// have the same sources, the same host and the same observation; the limit of the memory changes no result.
 pub fn version(host: &dyn Host, observe: &Observe) -> String {
+    let observe = Observe { memory: memory::DEFAULT, ..observe.clone() };
     format!("{SOURCES} {} {}", host.name(), &digest([format!("{observe:?}").as_str()])[..16])
 }
 
@@ -77,6 +80,11 @@ pub fn digest<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     })
 }
 
+/// Memory of a cell for each byte of its text: the document, and what is read from it.
+const CELL: f64 = 20.0;
+/// Memory of a run beside the text of its scenario, bytes.
+const JOB: f64 = 1_000.0;
+
 /// A base scenario, the axes along which its keys vary, and the seeds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
@@ -85,6 +93,7 @@ pub struct Sweep {
     axes: Vec<Axis>,
     replications: u32,
     seed: Option<u64>,
+    memory: u64,
 }
 
 /// One combination of points.
@@ -129,7 +138,8 @@ impl Sweep {
             let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
             wrong(format!("{file}:{line}"), error.message())
         })?;
-        Ok(Self { file: file.into(), base, axes: vec![], replications: 1, seed: None })
+        let memory = memory::DEFAULT;
+        Ok(Self { file: file.into(), base, axes: vec![], replications: 1, seed: None, memory })
     }
 
     /// The same sweep, crossed with one more axis, which varies faster than the axes before it.
@@ -148,6 +158,12 @@ impl Sweep {
         Self { seed: Some(seed), ..self }
     }
 
+    /// The same sweep with this limit of the memory for all cells, bytes, in place of [`memory::DEFAULT`]. The limit of each
+    /// run is that of the observation.
+    pub fn memory(self, memory: u64) -> Self {
+        Self { memory, ..self }
+    }
+
     /// The axes.
     pub fn axes(&self) -> &[Axis] {
         &self.axes
@@ -156,13 +172,24 @@ impl Sweep {
     /// The documents of all cells, the last axis the fastest.
     ///
     /// # Errors
-    /// If an axis has no point, or a key does not fit the base document.
+    /// If an axis has no point, the cells take more memory than the limit, or a key does not fit the base document.
     pub fn documents(&self) -> Result<Vec<Document>, Error> {
         if let Some(axis) = self.axes.iter().find(|axis| axis.points.is_empty()) {
             return Err(wrong(&self.file, format!("axis {} has no point", axis.name)));
         }
-        let count: usize = self.axes.iter().map(|axis| axis.points.len()).product();
+        let count = self.admit(self.base.to_string().len(), 0)?;
         (0..count).map(|index| self.document(index)).collect()
+    }
+
+    /// Number of cells, if the memory for as many texts of `length` bytes, and what is read from them, is within the limit.
+    fn admit(&self, length: usize, runs: u32) -> Result<usize, Error> {
+        let count: f64 = self.axes.iter().map(|axis| axis.points.len() as f64).product();
+        let length = length as f64;
+        let mut estimate = Estimate::default();
+        estimate.add("axes", 0.0, count * (CELL * length + f64::from(runs) * (length + JOB)));
+        let refused = |refusal: Refusal| within(&self.file, Error::invalid(refusal.why).at_key(refusal.key));
+        estimate.admit(1, self.memory).map_err(refused)?;
+        Ok(count as usize)
     }
 
     fn document(&self, mut index: usize) -> Result<Document, Error> {
@@ -204,7 +231,16 @@ impl Sweep {
     /// # Errors
     /// If an axis has no point, or a cell is not a valid scenario.
     pub fn cells(&self) -> Result<Vec<Cell>, Error> {
-        self.documents()?.into_iter().map(|document| self.cell(document)).collect()
+        let mut cells: Vec<Cell> = vec![];
+        for document in self.documents()? {
+            let cell = self.cell(document)?;
+            if cells.is_empty() {
+                // Written out, a short text may be a large graph; each run has that text.
+                self.admit(cell.scenario.to_toml().len(), self.replications)?;
+            }
+            cells.push(cell);
+        }
+        Ok(cells)
     }
 
     /// All jobs: cell by cell, and within each cell replication by replication.
@@ -246,11 +282,14 @@ impl Sweep {
         T: Clone + Send + Serialize + DeserializeOwned,
     {
         let cells = self.cells()?;
-        let refused = |cell: &Cell, refusal: crate::host::Refusal| {
+        let refused = |cell: &Cell, refusal: Refusal| {
             self.at(&cell.point, Error::invalid(refusal.why).at_key(refusal.key))
         };
+        let mut threads = usize::MAX;
         for cell in &cells {
-            host.check(&cell.scenario).map_err(|refusal| refused(cell, refusal))?;
+            let estimate = host.check(&cell.scenario, observe).map_err(|refusal| refused(cell, refusal))?;
+            estimate.admit(1, observe.memory).map_err(|refusal| refused(cell, refusal))?;
+            threads = threads.min(estimate.threads(1, observe.memory));
         }
         let task = |job: Job| Task { run: job.key.run(), work: work(&cells[job.cell].scenario), job };
         let jobs = cells.iter().enumerate().flat_map(|(i, cell)| self.jobs_of(i, cell, store.version()));
@@ -260,7 +299,7 @@ impl Sweep {
             let run = host.run(&cell.scenario, job.key.seed, observe);
             run.map(&measure).map_err(|refusal| refused(cell, refusal))
         };
-        let runs = execute(&tasks, store, |_, _| true, make, progress)?;
+        let runs = with_threads(threads, || execute(&tasks, store, |_, _| true, make, progress))?;
         Ok(Swept { axes: self.dimensions(), replications: self.replications, runs })
     }
 

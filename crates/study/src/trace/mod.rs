@@ -5,4 +5,4 @@ pub mod record;
 mod series;
 
 pub(crate) use record::record;
-pub(crate) use series::{Traced, simulate_sampled, simulate_traced};
+pub(crate) use series::{Traced, most_points, simulate_sampled, simulate_traced};

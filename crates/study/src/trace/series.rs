@@ -37,10 +37,14 @@ pub(crate) fn simulate_traced(network: &Network, flow: u32) -> (Outcome, Traced)
 
 /// Simulates `network` and records every flow, and the queue of its first link.
 pub(crate) fn simulate_sampled(network: &Network) -> Vec<Series> {
-    let flows = network.flows.len() as u32;
-    let most = (MOST_POINTS_OF_ALL / network.flows.len().max(1)).clamp(FEWEST_POINTS, MOST_POINTS);
-    let (_, traced) = simulate_recorded(network, 0, flows, most);
+    let flows = network.flows.len();
+    let (_, traced) = simulate_recorded(network, 0, flows as u32, most_points(flows));
     traced.into_iter().map(|traced| traced.series).collect()
+}
+
+/// Most points of each of `flows` flows.
+pub(crate) fn most_points(flows: usize) -> usize {
+    (MOST_POINTS_OF_ALL / flows.max(1)).clamp(FEWEST_POINTS, MOST_POINTS)
 }
 
 /// Records `count` flows from `first` on.
