@@ -15,6 +15,40 @@ pub struct Column {
     pub doc: String,
     /// Whether a value may be null.
     pub nullable: bool,
+    /// Range of its numbers.
+    pub range: Range,
+}
+
+/// Range of the numbers of a field or column. No number is infinite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Range {
+    /// Zero or more.
+    Positive,
+    /// From 0 to 1.
+    Share,
+    /// Any sign: a difference, or an end of an interval.
+    Any,
+}
+
+impl Range {
+    /// Whether a number lies in the range.
+    pub fn holds(self, number: f64) -> bool {
+        number.is_finite()
+            && match self {
+                Self::Positive => number >= 0.0,
+                Self::Share => (0.0..=1.0).contains(&number),
+                Self::Any => true,
+            }
+    }
+
+    /// The range in documentation.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Positive => ">= 0",
+            Self::Share => "0 to 1",
+            Self::Any => "any",
+        }
+    }
 }
 
 /// Type of a column's values.
@@ -35,6 +69,11 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Whether the values are numbers, or lists of numbers.
+    pub const fn is_number(self) -> bool {
+        !matches!(self, Self::Bool | Self::Text)
+    }
+
     /// Name of the type in documentation.
     pub const fn word(self) -> &'static str {
         match self {
@@ -104,6 +143,8 @@ pub struct Field {
     pub doc: &'static str,
     /// Whether the value may be null.
     pub nullable: bool,
+    /// Range of its numbers.
+    pub range: Range,
 }
 
 /// A Rust type that is the value of a JSON field.

@@ -39,7 +39,7 @@ object! {
         /// Packets that can wait at the bottleneck; null if unknown.
         buffer_packets: Option<u64> ["packets"],
         /// Probability that a packet is lost for a reason other than a full queue; null if unknown.
-        loss: Option<f64>,
+        loss: Option<f64> [""; Share],
         /// Payload of a full segment; null if unknown.
         mss_bytes: Option<u64> ["bytes"],
         /// Initial window of the sender; null if unknown.
@@ -143,7 +143,7 @@ object! {
         /// Mean.
         mean: f64 ["s"],
         /// 95 % interval of the mean.
-        mean_ci95: Ci95 ["s"] => nested,
+        mean_ci95: Ci95 ["s"; Any] => nested,
     }
 }
 
@@ -151,13 +151,13 @@ object! {
     /// Difference in completion time between two schemes that met the same randomness.
     pub struct PairedDifference: Copy = "difference" {
         /// Mean of this scheme's time minus the baseline's; negative is sooner.
-        seconds: f64 ["s"],
+        seconds: f64 ["s"; Any],
         /// 95 % interval of that mean.
-        seconds_ci95: Ci95 ["s"] => nested,
+        seconds_ci95: Ci95 ["s"; Any] => nested,
         /// The mean as a share of the baseline's mean time; -0.23 is 23 % sooner.
-        relative: f64,
+        relative: f64 [""; Any],
         /// 95 % interval of that share.
-        relative_ci95: Ci95 => nested,
+        relative_ci95: Ci95 [""; Any] => nested,
     }
 }
 
@@ -177,9 +177,9 @@ object! {
         /// Median of the packets lost of those first sent before the exit.
         lost_before_exit_packets: f64 ["packets"],
         /// Share of the replications whose start-up ended, 0 to 1.
-        exited: f64,
+        exited: f64 [""; Share],
         /// Share of those whose start-up ended for `reason`, 0 to 1.
-        agreed: f64,
+        agreed: f64 [""; Share],
     }
 }
 

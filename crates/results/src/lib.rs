@@ -29,6 +29,8 @@
 
 #[cfg(feature = "arrow")]
 pub mod arrow;
+#[cfg(feature = "check")]
+mod check;
 mod column;
 mod comparison;
 mod object;
@@ -43,7 +45,9 @@ use firstflight_contract::Exit;
 use object::object;
 use serde::{Deserialize, Deserializer, Serializer};
 
-pub use column::{Cell, Column, Field, Json, Kind, Record, Value};
+#[cfg(feature = "check")]
+pub use check::violations;
+pub use column::{Cell, Column, Field, Json, Kind, Range, Record, Value};
 pub use comparison::*;
 pub use report::*;
 pub use run::*;
@@ -58,7 +62,7 @@ object! {
         /// Mean.
         mean: f64,
         /// Lower and upper end of the interval; null for a single value.
-        ci95: Option<Ci95> => nested,
+        ci95: Option<Ci95> [""; Any] => nested,
     }
 }
 

@@ -7,7 +7,9 @@
 ///     /// Meaning of the object.
 ///     pub struct Name: Copy = "name in documentation" {
 ///         /// Meaning of the field.
-///         field_s: f64 ["s"],                                   // a column
+///         field_s: f64 ["s"],                                   // a column; its numbers are zero or more
+///         /// A field with another range: `Share` or `Any`.
+///         part: f64 [""; Share],
 ///         /// A field that is a list of pairs: two columns.
 ///         at: Vec<(f64, u64)> => pairs("at_s" "s", "at_packets" "packets"),
 ///         /// Another object, whose columns follow with a prefix.
@@ -28,7 +30,7 @@ macro_rules! object {
             $(
                 $(#[doc = $field_doc:literal])+
                 $(@($($serde:tt)*))?
-                $field:ident : $type:ty $([$unit:literal])? $(=> $how:ident $(($($arg:tt)*))?)?,
+                $field:ident : $type:ty $([$unit:literal $(; $range:ident)?])? $(=> $how:ident $(($($arg:tt)*))?)?,
             )+
         }
     ) => {
@@ -62,6 +64,7 @@ macro_rules! object {
                         unit: concat!("" $(, $unit)?),
                         doc: concat!($($field_doc),+),
                         nullable: <$type as $crate::column::Json>::NULLABLE,
+                        range: $crate::object::range!($($($range)?)?),
                     },
                 )),+];
                 all.into_iter().filter(|(skipped, _)| !skipped).map(|(_, field)| field).collect()
@@ -72,7 +75,7 @@ macro_rules! object {
                 $(
                     $crate::object::columns!(
                         columns, prefix, absent, $type, $field, concat!("" $(, $unit)?), concat!($($field_doc),+),
-                        $($how $($($arg)*)?)?
+                        $crate::object::range!($($($range)?)?), $($how $($($arg)*)?)?
                     );
                 )+
             }
@@ -87,19 +90,30 @@ macro_rules! object {
     };
 }
 
+/// The range of one field.
+macro_rules! range {
+    () => {
+        $crate::column::Range::Positive
+    };
+    ($range:ident) => {
+        $crate::column::Range::$range
+    };
+}
+
 /// The columns of one field.
 macro_rules! columns {
-    ($columns:ident, $prefix:ident, $absent:ident, $type:ty, $field:ident, $unit:expr, $doc:expr,) => {
+    ($columns:ident, $prefix:ident, $absent:ident, $type:ty, $field:ident, $unit:expr, $doc:expr, $range:expr,) => {
         $columns.push($crate::column::Column {
             name: format!("{}{}", $prefix, stringify!($field)),
             kind: <$type as $crate::column::Cell>::KIND,
             unit: $unit,
             doc: $crate::object::sentence($doc, $absent),
             nullable: $absent.is_some() || <$type as $crate::column::Cell>::NULLABLE,
+            range: $range,
         });
     };
     ($columns:ident, $prefix:ident, $absent:ident, $type:ty, $field:ident, $unit:expr, $doc:expr,
-        pairs $first:literal $first_unit:literal, $second:literal $second_unit:literal) => {
+        $range:expr, pairs $first:literal $first_unit:literal, $second:literal $second_unit:literal) => {
         for (name, unit, kind) in [
             ($first, $first_unit, $crate::column::Kind::Reals),
             ($second, $second_unit, $crate::column::Kind::Unsigneds),
@@ -111,17 +125,20 @@ macro_rules! columns {
                 unit,
                 doc,
                 nullable: false,
+                range: $range,
             });
         }
     };
-    ($columns:ident, $prefix:ident, $absent:ident, $type:ty, $field:ident, $unit:expr, $doc:expr, flat $more:literal) => {
+    ($columns:ident, $prefix:ident, $absent:ident, $type:ty, $field:ident, $unit:expr, $doc:expr,
+        $range:expr, flat $more:literal) => {
         <$type as $crate::column::Record>::columns($columns, &format!("{}{}", $prefix, $more), $absent);
     };
     ($columns:ident, $prefix:ident, $absent:ident, $type:ty, $field:ident, $unit:expr, $doc:expr,
-        optional $more:literal, $null:literal) => {
+        $range:expr, optional $more:literal, $null:literal) => {
         $crate::object::inner::<$type>($columns, &format!("{}{}", $prefix, $more), $null);
     };
-    ($columns:ident, $prefix:ident, $absent:ident, $type:ty, $field:ident, $unit:expr, $doc:expr, nested) => {};
+    ($columns:ident, $prefix:ident, $absent:ident, $type:ty, $field:ident, $unit:expr, $doc:expr,
+        $range:expr, nested) => {};
 }
 
 /// The values of one field.
@@ -143,7 +160,7 @@ macro_rules! cells {
     ($cells:ident, $row:ident, $type:ty, $field:ident, nested) => {};
 }
 
-pub(crate) use {cells, columns, object};
+pub(crate) use {cells, columns, object, range};
 
 use crate::column::{Column, Record};
 

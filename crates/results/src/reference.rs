@@ -16,7 +16,7 @@ Every field of every result is declared once, in `crates/results`: the Rust stru
 columns and this page come from that declaration. `make regenerate` writes this page.
 
 Sizes are application bytes; a packet is a full segment. Every number has its unit in its name. An absent value is null, never
-zero.
+zero. Every number is finite and within the range of its column.
 
 ## Tables
 
@@ -42,25 +42,7 @@ pub fn page() -> String {
     table::<ReplicationRow>(&mut out, "replication");
     out += "\n";
     out += OBJECTS;
-    object::<RunResult>(&mut out);
-    object::<FlowResult>(&mut out);
-    object::<StartupExit>(&mut out);
-    object::<LinkResult>(&mut out);
-    object::<EngineResult>(&mut out);
-    object::<RunMeans>(&mut out);
-    object::<FlowMeans>(&mut out);
-    object::<LinkMeans>(&mut out);
-    object::<Mean>(&mut out);
-    object::<Comparison>(&mut out);
-    object::<PathResult>(&mut out);
-    object::<PathEstimate>(&mut out);
-    object::<ConnectionResult>(&mut out);
-    object::<SchemeResult>(&mut out);
-    object::<Completion>(&mut out);
-    object::<TypicalExit>(&mut out);
-    object::<PairedDifference>(&mut out);
-    object::<Provenance>(&mut out);
-    object::<InputFile>(&mut out);
+    OBJECTS_OF_JSON.iter().for_each(|object| out += &object.section());
     out
 }
 
@@ -69,24 +51,63 @@ fn table<R: Record>(out: &mut String, name: &str) {
     let about = about.strip_prefix(&format!("Row of table `{name}`: ")).unwrap_or(about);
     let _ = write!(
         out,
-        "\n### Table {name}\n\nA row is {about}\n\n| column | type | unit | null | meaning |\n|---|---|---|---|---|\n"
+        "\n### Table {name}\n\nA row is {about}\n\n| column | type | unit | range | null | meaning |\n|---|---|---|---|---|---|\n"
     );
-    for Column { name, kind, unit, doc, nullable } in Table::columns_of::<R>() {
-        let _ = writeln!(out, "| `{name}` | {} | {unit} | {} | {doc} |", kind.word(), null(nullable));
+    for Column { name, kind, unit, doc, nullable, range } in Table::columns_of::<R>() {
+        let range = if kind.is_number() { range.word() } else { "" };
+        let _ = writeln!(out, "| `{name}` | {} | {unit} | {range} | {} | {doc} |", kind.word(), null(nullable));
     }
 }
 
-fn object<R: Record>(out: &mut String) {
-    let (name, about) = (R::NAME, R::DOC.trim());
-    let _ = write!(
-        out,
-        "\n### Object {name}\n\n{about}\n\n| field | type | unit | null | meaning |\n|---|---|---|---|---|\n"
-    );
-    for Field { name, kind, unit, doc, nullable } in R::fields() {
-        let _ =
-            writeln!(out, "| `{name}` | {} | {unit} | {} | {} |", linked(&kind), null(nullable), doc.trim());
+/// An object of JSON.
+pub(crate) struct Object {
+    pub(crate) name: &'static str,
+    doc: &'static str,
+    pub(crate) fields: fn() -> Vec<Field>,
+}
+
+impl Object {
+    const fn of<R: Record>() -> Self {
+        Self { name: R::NAME, doc: R::DOC, fields: R::fields }
+    }
+
+    /// The section of the page.
+    fn section(&self) -> String {
+        let (name, about) = (self.name, self.doc.trim());
+        let mut out = format!(
+            "\n### Object {name}\n\n{about}\n\n| field | type | unit | range | null | meaning |\n|---|---|---|---|---|---|\n"
+        );
+        for Field { name, kind, unit, doc, nullable, range } in (self.fields)() {
+            let range = if kind.contains("number") || kind.contains("integer") { range.word() } else { "" };
+            let (kind, null, doc) = (linked(&kind), null(nullable), doc.trim());
+            let _ = writeln!(out, "| `{name}` | {kind} | {unit} | {range} | {null} | {doc} |");
+        }
+        out
     }
 }
+
+/// Every object of JSON.
+pub(crate) const OBJECTS_OF_JSON: &[Object] = &[
+    Object::of::<RunResult>(),
+    Object::of::<FlowResult>(),
+    Object::of::<StartupExit>(),
+    Object::of::<LinkResult>(),
+    Object::of::<EngineResult>(),
+    Object::of::<RunMeans>(),
+    Object::of::<FlowMeans>(),
+    Object::of::<LinkMeans>(),
+    Object::of::<Mean>(),
+    Object::of::<Comparison>(),
+    Object::of::<PathResult>(),
+    Object::of::<PathEstimate>(),
+    Object::of::<ConnectionResult>(),
+    Object::of::<SchemeResult>(),
+    Object::of::<Completion>(),
+    Object::of::<TypicalExit>(),
+    Object::of::<PairedDifference>(),
+    Object::of::<Provenance>(),
+    Object::of::<InputFile>(),
+];
 
 fn null(nullable: bool) -> &'static str {
     if nullable { "yes" } else { "" }

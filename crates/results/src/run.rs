@@ -19,7 +19,7 @@ object! {
         /// Result of every link that has a queue, in the order of the scenario.
         links: Vec<LinkResult> => nested,
         /// Jain's fairness index of the goodput of the flows: 1 is an equal share.
-        fairness_jain: f64,
+        fairness_jain: f64 [""; Share],
         /// Cost of the run; with several runs, of all of them.
         engine: EngineResult => flat(""),
         /// Means over all runs; absent for a single run.
@@ -97,7 +97,7 @@ object! {
         /// Name of the link; the link of the `[path]` shorthand is `bottleneck`.
         name: String,
         /// Share of the time in which the link transmitted, 0 to 1.
-        utilization: f64,
+        utilization: f64 [""; Share],
         /// Packets dropped.
         drops: u64 ["packets"],
         /// Packets marked by ECN.

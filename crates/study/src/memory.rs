@@ -71,7 +71,7 @@ impl Estimate {
             true => ("runs", total),
             false => (&*largest.key, largest.of(runs)),
         };
-        let for_key = if most < total { format!(", {} of it for this key", size(most)) } else { String::new() };
+        let for_key = if size(most) != size(total) { format!(", {} of it for this key", size(most)) } else { String::new() };
         Err(refusal(key, &format!("{} of memory{for_key}", size(total)), limit))
     }
 

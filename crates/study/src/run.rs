@@ -127,16 +127,17 @@ pub fn run_scenario(
     let observe = Observe { memory: estimate.share(runs, options.memory), ..options.observe() };
     progress.begin("runs", seeds.len() as u64);
     let watch = Stopwatch::start();
-    let results = with_threads(estimate.threads(runs, options.memory), || {
-        try_map(&seeds, |&seed| {
+    let made = with_threads(estimate.threads(runs, options.memory), || {
+        let results = try_map(&seeds, |&seed| {
             let run = host.run(scenario, seed, &observe)?;
             progress.advance(1);
             Ok(run.result)
-        })
+        });
+        // The cost is that of threads that live.
+        results.map(|results| (results, watch.stop()))
     });
     progress.finish();
-    let mut results = results?;
-    let (cpu_s, wall_s) = watch.stop();
+    let (mut results, (cpu_s, wall_s)) = made?;
     let packet_hops = results.iter().map(|r| r.engine.packet_hops).sum();
     let engine = EngineResult { packet_hops, cpu_s: Some(cpu_s), wall_s: Some(wall_s) };
     if results.len() == 1 {
