@@ -6,7 +6,7 @@ use std::path::Path;
 use toml::de::DeValue;
 
 /// Crates of this workspace, each with those on which it may depend.
-const LAYERS: [(&str, &[&str]); 17] = [
+const LAYERS: [(&str, &[&str]); 18] = [
     ("contract", &[]),
     ("host", &["contract"]),
     ("schemes", &["contract"]),
@@ -15,6 +15,7 @@ const LAYERS: [(&str, &[&str]); 17] = [
     ("results", &["contract"]),
     ("paths", &["contract", "schemes"]),
     ("scenario", &["contract", "host", "schemes"]),
+    ("anyscenario", &["contract", "schemes", "scenario"]),
     ("script", &[]),
     ("lab", &["script"]),
     ("sim", &["contract", "host", "schemes", "net", "paths"]),

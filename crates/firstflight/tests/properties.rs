@@ -1,0 +1,122 @@
+//! Properties of the results of every valid scenario. `PROPTEST_CASES` sets the number of scenarios, `PROPTEST_RNG_SEED`
+//! which ones.
+
+use std::cell::Cell;
+
+use firstflight::results::{CompareReport, Comparison, RunResult, Table, violations};
+use firstflight::{Run, Simulator, compare};
+use firstflight_anyscenario::{Written, written};
+use firstflight_scenario::{Loaded, SchemeSpec};
+use firstflight_sim::audit::{Recorder, audit};
+use firstflight_sim::engine::Mode;
+use firstflight_sim::outcome::simulate_observed;
+use firstflight_study::network::build;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngSeed, TestCaseError, TestRunner};
+
+/// Holds `property` against random scenarios: as many as the environment says, else `cases`. A scenario that the simulator
+/// refuses has no result; most must have one.
+fn hold(cases: u32, property: impl Fn(&Loaded) -> Result<bool, TestCaseError>) {
+    let given = |name: &str| std::env::var_os(name).is_some();
+    let mut config = Config { failure_persistence: None, max_shrink_iters: 2000, ..Config::default() };
+    if !given("PROPTEST_CASES") {
+        config.cases = cases;
+    }
+    if !given("PROPTEST_RNG_SEED") {
+        config.rng_seed = RngSeed::Fixed(1);
+    }
+    let (made, refused) = (Cell::new(0), Cell::new(0));
+    let outcome = TestRunner::new(config).run(&written(), |written: Written| {
+        let loaded = written.read().expect("the generator writes valid scenarios");
+        let count = if property(&loaded)? { &made } else { &refused };
+        count.set(count.get() + 1);
+        Ok(())
+    });
+    if let Err(error) = outcome {
+        panic!("{error}");
+    }
+    println!("{} scenarios held, {} were refused", made.get(), refused.get());
+    assert!(made.get() > 2 * refused.get(), "{} of the scenarios were refused", refused.get());
+}
+
+/// Does `work` with this number of threads.
+fn with_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads").install(work)
+}
+
+/// The result without the cost in time, which differs from run to run.
+fn timeless(mut result: RunResult) -> RunResult {
+    (result.engine.cpu_s, result.engine.wall_s) = (None, None);
+    result
+}
+
+fn json(value: &impl serde::Serialize) -> serde_json::Value {
+    serde_json::to_value(value).expect("serialisable")
+}
+
+/// Asserts that there is no departure.
+fn none(found: Vec<String>) -> Result<(), TestCaseError> {
+    prop_assert!(found.is_empty(), "{}", found.join("\n"));
+    Ok(())
+}
+
+#[test]
+fn runs_have_numbers_in_range_and_the_same_bytes_on_any_number_of_threads() {
+    hold(150, |loaded| {
+        let run = Run::of(loaded.clone()).replications(3);
+        let Ok(result) = with_threads(1, || run.execute()) else { return Ok(false) };
+        let result = timeless(result);
+        none(violations::<RunResult>(&json(&result)))?;
+        for table in [Table::of_runs(&result), Table::of_flows(&result), Table::of_links(&result)] {
+            none(table.violations())?;
+        }
+        let threaded = with_threads(4, || run.execute()).expect("the same run");
+        let bytes = |result: &RunResult| serde_json::to_string(result).expect("serialisable");
+        prop_assert_eq!(bytes(&timeless(threaded)), bytes(&result));
+        Ok(true)
+    });
+}
+
+#[test]
+fn no_packet_vanishes_or_appears() {
+    hold(150, |loaded| {
+        let scenario = &loaded.scenario;
+        let Ok(built) = build(scenario, scenario.seed, firstflight::Observe::default().grid) else {
+            return Ok(false);
+        };
+        let (outcome, recorder) = simulate_observed(&built.network, Mode::Fused, Recorder::default());
+        let found = audit(&built.network, &outcome, &recorder.log);
+        none(found.iter().take(5).map(ToString::to_string).collect())?;
+        let (by_hop, _) = simulate_observed(&built.network, Mode::PerHop, Recorder::default());
+        prop_assert_eq!(by_hop, outcome);
+        Ok(true)
+    });
+}
+
+#[test]
+fn time_series_have_numbers_in_range() {
+    hold(50, |loaded| {
+        let run = Run::of(loaded.clone());
+        let Ok(rows) = run.samples() else { return Ok(false) };
+        none(Table::of_samples(rows).violations())?;
+        let recording = run.record().expect("the same run");
+        let ordered = |flow: &firstflight::recording::FlowRecording| flow.events.is_sorted_by_key(|event| event.0);
+        prop_assert!(recording.flows.iter().all(ordered), "events are not in order of time");
+        Ok(true)
+    });
+}
+
+#[test]
+fn comparisons_have_numbers_in_range() {
+    hold(30, |loaded| {
+        let schemes = ["slow-start+reno", "hystart+++cubic"].map(|chain| SchemeSpec::parse(chain).expect("a chain"));
+        let comparison = compare(loaded.clone()).chains(schemes.to_vec()).transfers(vec![30_000]).replications(3);
+        let comparison = comparison.host(&Simulator);
+        let Ok(report) = with_threads(1, || comparison.execute()) else { return Ok(false) };
+        none(violations::<Comparison>(&json(&report.comparison)))?;
+        none(Table::of_replications(&report).violations())?;
+        let threaded: CompareReport = with_threads(4, || comparison.execute()).expect("the same comparison");
+        prop_assert_eq!(json(&threaded), json(&report));
+        Ok(true)
+    });
+}
