@@ -66,7 +66,7 @@ impl Connection {
 struct Handshake {
     established: Nanos,
     /// Round trips from the point of capture to the sender and to the receiver of the data; `None` if a SYN
-    /// was retransmitted (Karn's rule applies to SYNs too).
+    /// was retransmitted (Karn's rule applies to SYNs too) or the capture's clock stepped.
     halves: Option<(Nanos, Nanos)>,
     /// Size of the IP packets of SYN and SYN-ACK, bytes.
     bytes: u32,
@@ -81,7 +81,7 @@ impl Handshake {
         let follows =
             |packet: &&Packet| packet.side == syn.side && packet.at >= answer.at && packet.ack > answer.seq;
         let third = flow.packets.iter().filter(|packet| !packet.flags.has(Flags::SYN)).find(follows)?;
-        let once = syns().count() == 2;
+        let once = syns().count() == 2 && syn.epoch == third.epoch;
         let (to_answerer, to_opener) = (answer.at.saturating_sub(syn.at), third.at.saturating_sub(answer.at));
         let (established, near, far) = if syn.side == sender {
             (answer.at, to_opener, to_answerer)
@@ -98,7 +98,7 @@ fn one_sided_handshake(flow: &Flow) -> Option<(Nanos, u32)> {
     let [syn, third, ..] = &flow.packets[..] else { return None };
     let one_side = flow.packets.iter().all(|packet| packet.side == syn.side);
     let opens = syn.flags.has(Flags::SYN) && !syn.flags.has(Flags::ACK) && !third.flags.has(Flags::SYN);
-    (one_side && opens).then(|| (third.at.saturating_sub(syn.at), 2 * syn.ip_len))
+    (one_side && opens && syn.epoch == third.epoch).then(|| (third.at.saturating_sub(syn.at), 2 * syn.ip_len))
 }
 
 /// Point of capture, from the two halves of the round trip.

@@ -2,9 +2,15 @@
 
 use std::path::PathBuf;
 
-/// Reason why a file has no usable connection. `Display` prints one line: the file, the problem, what was expected.
+/// Reason why a file has no usable connection. `Display` prints one line: the file, the problem, what was expected,
+/// and the warnings.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: {problem}{}", place.display(), expected.map(|expected| format!("; expected {expected}")).unwrap_or_default())]
+#[error(
+    "{}: {problem}{}{}",
+    place.display(),
+    expected.map(|expected| format!("; expected {expected}")).unwrap_or_default(),
+    if warnings.is_empty() { String::new() } else { format!(" ({})", warnings.join("; ")) }
+)]
 pub struct Error {
     /// The file, as the caller named it.
     pub place: PathBuf,
@@ -13,6 +19,15 @@ pub struct Error {
     pub problem: Problem,
     /// Valid input; `None` if the problem makes it clear.
     pub expected: Option<&'static str>,
+    /// Data left out or doubtful until then, one sentence each, as in [`Capture::warnings`](crate::Capture::warnings).
+    pub warnings: Vec<String>,
+}
+
+impl Error {
+    /// The error with the warnings that came before it.
+    pub(crate) fn after(self, warnings: Vec<String>) -> Self {
+        Self { warnings, ..self }
+    }
 }
 
 /// Problem of a file.
@@ -42,6 +57,9 @@ pub enum Problem {
     /// No TCP connection carried data.
     #[error("no TCP connection carried data")]
     NoData,
+    /// TCP connections carried data, but the numbers of all their data packets are implausible.
+    #[error("no TCP connection has a data packet with a plausible sequence number")]
+    NoneUsable,
 }
 
 impl Problem {
@@ -56,6 +74,6 @@ impl Problem {
             ),
             _ => None,
         };
-        Error { place: place.into(), problem: self, expected }
+        Error { place: place.into(), problem: self, expected, warnings: Vec::new() }
     }
 }

@@ -1,16 +1,19 @@
 //! Connections of a capture: packets grouped by connection, with unwrapped sequence numbers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 
 use firstflight_contract::Nanos;
 
+use crate::clock::{self, Epoch};
+use crate::error::Problem;
 use crate::observed::Connection;
 use crate::packet::{Flags, TcpPacket};
 use crate::packet_trace::MAX_PIECES;
 
-/// Maximum number of connections. Packets of later ones, as a port scan causes, are left out with a warning.
-const MAX_FLOWS: usize = 1 << 16;
+/// Maximum number of connections. At the limit, the oldest one that carried no data makes room for the next, as a
+/// port scan leaves them; if all carried data, packets of later connections are left out. Both with a warning.
+pub(crate) const MAX_FLOWS: usize = 1 << 16;
 
 /// A packet of a flow, reduced to the fields that the analysis needs.
 #[derive(Clone, Copy, Debug)]
@@ -31,11 +34,15 @@ pub(crate) struct Packet {
     ip_id: Option<u16>,
     pub(crate) flags: Flags,
     pub(crate) side: Side,
+    /// Number in the order of the file.
+    pub(crate) number: u32,
+    /// Stretch between two steps of the capture's clock.
+    pub(crate) epoch: Epoch,
 }
 
 impl Packet {
     /// Sequence number after the last byte; SYN and FIN count as one each.
-    fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         let flags = u64::from(self.flags.has(Flags::SYN)) + u64::from(self.flags.has(Flags::FIN));
         self.seq + u64::from(self.payload) + flags
     }
@@ -161,7 +168,7 @@ impl Flow {
         }
     }
 
-    fn add(&mut self, at: Nanos, packet: &TcpPacket) -> Result<(), Duplicate> {
+    fn add(&mut self, at: Nanos, packet: &TcpPacket, number: u32) -> Result<(), Duplicate> {
         let side = self.side_of(packet);
         let [own, peer] = match side {
             Side::First => [0, 1],
@@ -185,6 +192,8 @@ impl Flow {
             ip_id: packet.ip_id.filter(|id| *id != 0),
             flags: packet.flags,
             side,
+            number,
+            epoch: Epoch::MIN,
         };
         // copies of a packet follow each other closely
         const LOOK_BACK: usize = 8;
@@ -211,24 +220,15 @@ impl Flow {
         Ok(())
     }
 
-    /// Number of packets before the first one of a side that continues at a much earlier time, if any. A
-    /// packet with earlier sequence numbers does not count: it was only written late.
-    fn before_the_clock_was_set_back(&self) -> Option<usize> {
-        const MUCH: Nanos = Nanos::from_millis(100);
-        let mut latest: [Option<&Packet>; 2] = [None; 2];
-        self.packets.iter().position(|packet| {
-            let latest = &mut latest[packet.side as usize];
-            let goes_on = |last: &&Packet| (packet.seq, packet.ack) > (last.seq, last.ack);
-            let back = latest.filter(goes_on).is_some_and(|last| last.at.saturating_sub(packet.at) > MUCH);
-            *latest = latest.filter(|last| last.at > packet.at).or(Some(packet));
-            back
-        })
+    /// Smallest positive difference between the sorted packet times, an estimate of the clock's resolution.
+    pub(crate) fn clock_step(&self) -> Nanos {
+        let same_epoch = self.packets.windows(2).filter(|pair| pair[0].epoch == pair[1].epoch);
+        let steps = same_epoch.map(|pair| pair[1].at.saturating_sub(pair[0].at));
+        steps.filter(|step| *step > Nanos::ZERO).min().unwrap_or_default()
     }
 
-    /// Smallest positive step between the sorted packet times, an estimate of the clock's resolution.
-    pub(crate) fn clock_step(&self) -> Nanos {
-        let steps = self.packets.windows(2).map(|pair| pair[1].at.saturating_sub(pair[0].at));
-        steps.filter(|step| *step > Nanos::ZERO).min().unwrap_or_default()
+    fn carried_data(&self) -> bool {
+        self.sides.iter().any(|end| end.payload > 0)
     }
 
     /// Side that sent more data.
@@ -243,59 +243,109 @@ pub(crate) struct Flows {
     flows: Vec<Flow>,
     /// Latest connection between two endpoints, lower address first.
     latest: BTreeMap<(SocketAddr, SocketAddr), usize>,
+    /// Connections in the order of their first packet, of which those that carry data by now are passed over.
+    without_data: VecDeque<usize>,
+    /// Packets added so far.
+    added: u32,
+    /// Packets kept.
+    kept: usize,
+    /// Connections without data that made room for others.
+    dropped: u64,
+    /// Packets of connections for which there was no room.
     left_out: u64,
 }
 
 impl Flows {
+    /// Number of packets in memory.
+    pub(crate) fn kept(&self) -> usize {
+        self.kept
+    }
+
     /// Adds a packet to its connection.
     pub(crate) fn add(&mut self, at: Nanos, packet: &TcpPacket) -> Result<(), Duplicate> {
         // a reset may carry any sequence numbers and contains no information on the path
         if packet.flags.has(Flags::RST) {
             return Ok(());
         }
-        let key = (packet.from.min(packet.to), packet.from.max(packet.to));
+        let key = key(packet.from, packet.to);
         let known =
             self.latest.get(&key).copied().filter(|&index| !self.flows[index].is_succeeded_by(at, packet));
-        let index = match known {
-            Some(index) => index,
-            None if self.flows.len() == MAX_FLOWS => {
-                self.left_out += 1;
-                return Ok(());
-            }
-            None => {
-                self.flows.push(Flow::new(packet));
-                self.latest.insert(key, self.flows.len() - 1);
-                self.flows.len() - 1
-            }
+        let Some(index) = known.or_else(|| self.open(packet)) else {
+            self.left_out += 1;
+            return Ok(());
         };
-        self.flows[index].add(at, packet)
+        self.flows[index].add(at, packet, self.added)?;
+        self.added = self.added.saturating_add(1);
+        self.kept += 1;
+        Ok(())
+    }
+
+    /// Index of a new connection, if there is room. At the limit, the oldest connection without data makes room:
+    /// a flood of SYNs cannot push out transfers.
+    fn open(&mut self, packet: &TcpPacket) -> Option<usize> {
+        let flow = Flow::new(packet);
+        let index = if self.flows.len() < MAX_FLOWS {
+            self.flows.push(flow);
+            self.flows.len() - 1
+        } else {
+            let index = self.drop_oldest_without_data()?;
+            self.flows[index] = flow;
+            index
+        };
+        self.latest.insert(key(packet.from, packet.to), index);
+        self.without_data.push_back(index);
+        Some(index)
+    }
+
+    fn drop_oldest_without_data(&mut self) -> Option<usize> {
+        let index = std::iter::from_fn(|| self.without_data.pop_front())
+            .find(|&index| !self.flows[index].carried_data())?;
+        let flow = &self.flows[index];
+        let [one, other] = flow.ends;
+        if self.latest.get(&key(one, other)) == Some(&index) {
+            self.latest.remove(&key(one, other));
+        }
+        self.kept -= flow.packets.len();
+        self.dropped += 1;
+        Some(index)
     }
 
     /// Analyses the connections that carried data.
-    pub(crate) fn into_connections(self, warnings: &mut Vec<String>) -> Vec<Connection> {
+    ///
+    /// # Errors
+    /// [`Problem::NoData`] or [`Problem::NoneUsable`] if no connection is left.
+    pub(crate) fn into_connections(self, warnings: &mut Vec<String>) -> Result<Vec<Connection>, Problem> {
+        if self.dropped > 0 {
+            warnings.push(format!(
+                "at most {MAX_FLOWS} connections are kept; {} that had carried no data made room for later ones",
+                self.dropped
+            ));
+        }
         if self.left_out > 0 {
             warnings.push(format!(
-                "{} packets belong to connections after the first {MAX_FLOWS} and are left out",
+                "at most {MAX_FLOWS} connections are kept; {} packets of others are left out",
                 self.left_out
             ));
         }
-        let start = self.flows.iter().flat_map(|flow| &flow.packets).map(|packet| packet.at).min();
-        let Some(start) = start else { return Vec::new() };
-        let with_data = self.flows.into_iter().filter(|flow| flow.sides.iter().any(|end| end.payload > 0));
+        let mut flows = self.flows;
+        let start = flows.iter().flat_map(|flow| &flow.packets).map(|packet| packet.at).min();
+        flows.retain(Flow::carried_data);
+        let (Some(start), false) = (start, flows.is_empty()) else { return Err(Problem::NoData) };
+        flows.sort_by_key(|flow| flow.packets[0].number);
+        let steps = clock::mend(&mut flows);
+        warnings.extend(clock::warning(&steps, start));
         let mut budget = MAX_PIECES;
-        with_data
-            .filter_map(|mut flow| {
-                if let Some(kept) = flow.before_the_clock_was_set_back() {
-                    let [one, other] = flow.ends;
-                    warnings.push(format!(
-                        "{one} - {other}: the capture's clock was set back; only the first {kept} packets are used"
-                    ));
-                    flow.packets.truncate(kept);
-                }
-                // several interfaces, or several threads of a writer, leave packets slightly out of order
-                flow.packets.sort_by_key(|packet| packet.at);
-                Connection::new(&mut flow, start, &mut budget, warnings)
-            })
-            .collect()
+        let connections = flows.into_iter().filter_map(|mut flow| {
+            // several interfaces, or several threads of a writer, leave packets slightly out of order
+            flow.packets.sort_by_key(|packet| packet.at);
+            Connection::new(&mut flow, start, &mut budget, warnings)
+        });
+        let connections: Vec<_> = connections.collect();
+        if connections.is_empty() { Err(Problem::NoneUsable) } else { Ok(connections) }
     }
+}
+
+/// Two endpoints, lower address first.
+fn key(one: SocketAddr, other: SocketAddr) -> (SocketAddr, SocketAddr) {
+    (one.min(other), one.max(other))
 }

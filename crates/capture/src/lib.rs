@@ -4,6 +4,7 @@
 //! rate, round trip, buffer and loss of their path, each with its uncertainty or with the reason why it is
 //! unknown. `docs/captures.md` explains every estimator and compares its results with known paths.
 
+mod clock;
 mod connection;
 mod container;
 mod error;
@@ -15,6 +16,7 @@ mod packet;
 mod packet_trace;
 pub mod seconds;
 mod series;
+mod stamps;
 mod startup;
 mod view;
 mod walk;
@@ -60,10 +62,9 @@ pub struct Counts {
     pub timeless: u64,
 }
 
-/// Maximum number of TCP packets read from a capture; later packets are left out with a warning. The limit
-/// bounds the memory for any file, however large or hostile, to a few hundred megabytes. Start-up lies at the
-/// front of a capture.
-const MAX_TCP_PACKETS: u64 = 1 << 21;
+/// Maximum number of TCP packets kept from a capture; the packets behind them are left out with a warning. The
+/// limit bounds the memory for any file, however large or hostile. Start-up lies at the front of a capture.
+const MAX_PACKETS: usize = 1 << 21;
 
 /// Reads the capture at `path`.
 ///
@@ -101,7 +102,7 @@ pub fn read_from(input: impl Read, name: impl AsRef<Path>) -> Result<Capture, Er
                 unknown_link_type = Some(frame.link_type);
             }
         }
-        if counts.tcp < MAX_TCP_PACKETS { Next::Continue } else { Next::Stop }
+        if flows.kept() < MAX_PACKETS { Next::Continue } else { Next::Stop }
     });
     let ending = ending.map_err(|failure| {
         let problem = match failure {
@@ -113,43 +114,46 @@ pub fn read_from(input: impl Read, name: impl AsRef<Path>) -> Result<Capture, Er
     if counts.packets == 0 {
         return Err(Problem::Empty { truncated: ending == Ending::BrokenOff }.of(name));
     }
+    let mut warnings: Vec<String> = not_read(name, ending, &counts).into_iter().collect();
+    let other_links = counts.unknown_link == counts.packets;
+    if let Some(link_type) = unknown_link_type.filter(|_| other_links) {
+        return Err(Problem::LinkType(link_type).of(name).after(warnings));
+    }
+    if counts.timeless == counts.tcp && counts.tcp > 0 {
+        return Err(Problem::NoTimes.of(name).after(warnings));
+    }
+    warnings.extend(left_out(name, &counts));
     if counts.tcp == 0 {
-        let problem = match unknown_link_type {
-            Some(link_type) if counts.unknown_link == counts.packets => Problem::LinkType(link_type),
-            _ => Problem::NoTcp(counts.packets),
-        };
-        return Err(problem.of(name));
+        return Err(Problem::NoTcp(counts.packets).of(name).after(warnings));
     }
-    if counts.timeless == counts.tcp {
-        return Err(Problem::NoTimes.of(name));
+    match flows.into_connections(&mut warnings) {
+        Ok(connections) => Ok(Capture { connections, warnings, counts }),
+        Err(problem) => Err(problem.of(name).after(warnings)),
     }
-    let mut warnings = warnings(name, ending, &counts);
-    let connections = flows.into_connections(&mut warnings);
-    if connections.is_empty() {
-        return Err(Problem::NoData.of(name));
-    }
-    Ok(Capture { connections, warnings, counts })
 }
 
-fn warnings(name: &Path, ending: Ending, counts: &Counts) -> Vec<String> {
+/// Warning that the end of the file was not read.
+fn not_read(name: &Path, ending: Ending, counts: &Counts) -> Option<String> {
     let name = name.display();
-    let mut warnings = Vec::new();
+    let Counts { packets, tcp, .. } = counts;
     match ending {
-        Ending::Whole => {}
-        Ending::BrokenOff => warnings
-            .push(format!("{name}: the file is truncated after {} packets; these are used", counts.packets)),
-        Ending::Stopped => {
-            warnings.push(format!("{name}: only the first {MAX_TCP_PACKETS} TCP packets are used"));
+        Ending::Whole => None,
+        Ending::BrokenOff => {
+            Some(format!("{name}: the file is truncated after {packets} packets; these are used"))
         }
+        Ending::Stopped => Some(format!(
+            "{name}: only the first {tcp} TCP packets are used, since at most {MAX_PACKETS} are kept"
+        )),
     }
-    for (count, what) in [
+}
+
+/// Warnings about packets that are left out.
+fn left_out(name: &Path, counts: &Counts) -> impl Iterator<Item = String> {
+    let kinds = [
         (counts.unknown_link, "have unsupported link types"),
         (counts.timeless, "have no time stamp (simple packet blocks)"),
         (counts.duplicates, "were captured twice"),
-    ] {
-        if count > 0 {
-            warnings.push(format!("{name}: {count} packets {what} and are left out"));
-        }
-    }
-    warnings
+    ];
+    let some = kinds.into_iter().filter(|(count, _)| *count > 0);
+    some.map(move |(count, what)| format!("{}: {count} packets {what} and are left out", name.display()))
 }

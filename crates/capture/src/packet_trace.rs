@@ -8,6 +8,7 @@
 
 use firstflight_contract::Nanos;
 
+use crate::clock::Epoch;
 use crate::flows::{Flow, Packet, Side};
 use crate::view::View;
 use crate::walk::walk;
@@ -39,6 +40,8 @@ pub(crate) struct Piece {
     /// Whether it was sent last of all pieces that its acknowledgement newly reports, so its arrival released
     /// that acknowledgement.
     pub(crate) prompt: bool,
+    /// Epoch of the last transmission; `None` if the capture's clock stepped between it and the acknowledgement.
+    pub(crate) epoch: Option<Epoch>,
 }
 
 impl Piece {
@@ -48,6 +51,11 @@ impl Piece {
 
     pub(crate) fn arrived(&self) -> bool {
         self.delivered != Nanos::NEVER
+    }
+
+    /// Whether it was sent once and arrived, but the capture's clock stepped in between.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.arrived() && self.resent == 0 && self.sent != Nanos::NEVER && self.epoch.is_none()
     }
 
     /// Whether its first transmission was lost.
@@ -67,9 +75,9 @@ impl Piece {
         }
     }
 
-    /// Round trip of a piece that was sent once and arrived (Karn's rule).
+    /// Round trip of a piece that was sent once and arrived (Karn's rule), without a step of the capture's clock.
     pub(crate) fn rtt(&self) -> Option<Nanos> {
-        let clear = self.arrived() && self.resent == 0 && self.sent != Nanos::NEVER;
+        let clear = self.arrived() && self.resent == 0 && self.sent != Nanos::NEVER && self.epoch.is_some();
         clear.then(|| self.delivered.saturating_sub(self.sent))
     }
 }
@@ -98,6 +106,8 @@ pub(crate) struct CapturedAck {
     pub(crate) disordered: bool,
     /// Whether it echoes a congestion mark.
     pub(crate) marked: bool,
+    /// Epoch of the capture's clock.
+    pub(crate) epoch: Epoch,
 }
 
 /// A transmission of data.
@@ -183,7 +193,7 @@ impl PacketTrace {
         let Some(min_rtt) = self.min_rtt() else { return };
         for piece in &mut self.pieces {
             let after = piece.delivered.saturating_sub(piece.resent_at);
-            if piece.resent == 1 && piece.arrived() && after.0 < min_rtt.0 / 2 {
+            if piece.resent == 1 && piece.arrived() && piece.epoch.is_some() && after.0 < min_rtt.0 / 2 {
                 piece.spurious = true;
             }
         }

@@ -13,7 +13,9 @@ use std::collections::BTreeMap;
 
 use firstflight_contract::Nanos;
 
+use crate::clock::Epoch;
 use crate::flows::{Flow, Packet, Side};
+use crate::stamps::{since, tick_like, ticks};
 
 /// Origin of the sender's times in a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,11 +63,12 @@ pub(crate) fn move_to_sender(flow: &mut Flow, sender: Side, near: Option<Nanos>,
 /// Shortest time from a packet of the receiver to a packet of the sender that echoes its time stamp and
 /// satisfies `kind`.
 ///
-/// Packets with equal stamps count from the first of them, so the result never underestimates the time.
+/// Packets with equal stamps count from the first of them, so the result never underestimates the time. A time
+/// that contains a step of the capture's clock does not count.
 pub(crate) fn shortest_echo(flow: &Flow, sender: Side, kind: impl Fn(&Packet) -> bool) -> Option<Nanos> {
     /// Maximum number of stamps in transit.
     const KEPT: usize = 4096;
-    let mut stamped: BTreeMap<u32, Nanos> = BTreeMap::new();
+    let mut stamped: BTreeMap<u32, &Packet> = BTreeMap::new();
     let mut order = std::collections::VecDeque::new();
     let mut shortest: Option<Nanos> = None;
     let mut packets: Vec<&Packet> =
@@ -76,13 +79,15 @@ pub(crate) fn shortest_echo(flow: &Flow, sender: Side, kind: impl Fn(&Packet) ->
         if packet.side != sender {
             stamped.entry(value).or_insert_with(|| {
                 order.push_back(value);
-                packet.at
+                packet
             });
             if order.len() > KEPT {
                 order.pop_front().map(|oldest| stamped.remove(&oldest));
             }
-        } else if let Some(at) = stamped.get(&echo).filter(|_| kind(packet)) {
-            let took = packet.at.saturating_sub(*at);
+        } else if let Some(echoed) =
+            stamped.get(&echo).filter(|echoed| echoed.epoch == packet.epoch && kind(packet))
+        {
+            let took = packet.at.saturating_sub(echoed.at);
             shortest = Some(shortest.map_or(took, |least| least.min(took)));
         }
     }
@@ -94,47 +99,53 @@ struct Clock {
     tick: Nanos,
     /// Uncertainty of a delay: one tick plus the step of the capture's clock.
     blur: Nanos,
-    /// First stamp, and the capture's time minus the fastest delay at that stamp.
-    zero: (u32, i128),
+    /// First stamp.
+    first: u32,
+    /// For each epoch, the capture's time minus the fastest delay at the first stamp.
+    zeros: BTreeMap<Epoch, i128>,
 }
 
 impl Clock {
     fn of(flow: &Flow, is_full: impl Fn(&Packet) -> bool, step: Nanos) -> Option<Self> {
         let data = || {
             let full = flow.packets.iter().filter(|packet| is_full(packet));
-            full.filter_map(|packet| Some((packet.at, packet.timestamps?.0)))
+            full.filter_map(|packet| Some((packet.at, packet.timestamps?.0, packet.epoch)))
         };
-        let tick = tick(data().min()?, data().max()?)?;
-        let (_, first) = data().next()?;
-        let zero = data().map(|(at, stamp)| i128::from(at.0) - since(first, stamp, tick)).min()?;
-        Some(Self { tick, blur: tick.saturating_add(step), zero: (first, zero) })
+        let times = || data().map(|(at, stamp, _)| (at, stamp));
+        let tick = tick(times().min()?, times().max()?)?;
+        let (_, first, _) = data().next()?;
+        let mut zeros = BTreeMap::new();
+        for (at, stamp, epoch) in data() {
+            let zero = i128::from(at.0) - since(first, stamp, tick);
+            zeros.entry(epoch).and_modify(|least: &mut i128| *least = zero.min(*least)).or_insert(zero);
+        }
+        // a step was measured to about a tick: an epoch whose fastest packet is later than that had a standing queue
+        let least = *zeros.values().min()?;
+        for zero in zeros.values_mut().filter(|zero| **zero > least + i128::from(tick.0)) {
+            *zero = least;
+        }
+        Some(Self { tick, blur: tick.saturating_add(step), first, zeros })
     }
 
     /// Minimum excess of this packet's delay, from the sender to the point of capture, over that of the
     /// fastest packet.
     fn excess(&self, packet: &Packet) -> Nanos {
-        let Some((stamp, _)) = packet.timestamps else { return Nanos::ZERO };
-        let sent = self.zero.1 + since(self.zero.0, stamp, self.tick) + i128::from(self.blur.0);
+        let (Some((stamp, _)), Some(zero)) = (packet.timestamps, self.zeros.get(&packet.epoch)) else {
+            return Nanos::ZERO;
+        };
+        let sent = zero + since(self.first, stamp, self.tick) + i128::from(self.blur.0);
         Nanos(u64::try_from(i128::from(packet.at.0) - sent).unwrap_or(0))
     }
 }
 
-fn since(first: u32, stamp: u32, tick: Nanos) -> i128 {
-    i128::from(stamp.wrapping_sub(first) as i32) * i128::from(tick.0)
-}
-
-/// Tick of the clock behind two stamps: one of the rates in use, since queueing between the two packets
-/// distorts the measured tick (RFC 7323, section 5.4: 1 ms to 1 s; Linux may count microseconds).
+/// Tick of the clock behind two stamps: a nominal one, since queueing between the two packets distorts the
+/// measured tick.
 fn tick(first: (Nanos, u32), last: (Nanos, u32)) -> Option<Nanos> {
-    const TICKS: [Nanos; 5] =
-        [Nanos(1_000), Nanos(1_000_000), Nanos(4_000_000), Nanos(10_000_000), Nanos(100_000_000)];
     /// Number of ticks needed to distinguish the rates.
     const FEW: i32 = 8;
-    const LIKE: f64 = 1.5;
-    let ticks = last.1.wrapping_sub(first.1) as i32;
+    let ticks = ticks(first.1, last.1);
     if ticks < FEW {
         return None;
     }
-    let seems = last.0.saturating_sub(first.0).0 as f64 / f64::from(ticks);
-    TICKS.into_iter().find(|tick| (1.0 / LIKE..LIKE).contains(&(seems / tick.0 as f64)))
+    tick_like(last.0.saturating_sub(first.0).0 as f64 / f64::from(ticks))
 }

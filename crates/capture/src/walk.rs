@@ -2,6 +2,7 @@
 
 use firstflight_contract::Nanos;
 
+use crate::clock::Epoch;
 use crate::flows::{Flow, Packet, Side};
 use crate::packet::Flags;
 use crate::packet_trace::{CapturedAck, PacketTrace, Piece, SentPacket, receive_scale};
@@ -97,7 +98,7 @@ impl Walk {
             self.retransmit(packet, start, end.min(known));
         }
         if end > known {
-            self.add_pieces(start.max(known), end, packet.at);
+            self.add_pieces(start.max(known), end, packet.at, packet.epoch);
         }
         self.trace.sends.push(SentPacket {
             at: packet.at,
@@ -123,7 +124,7 @@ impl Walk {
         if missed > 0 {
             self.trace.missed += missed;
             let first = self.trace.pieces.len();
-            self.add_pieces(known, start, Nanos::NEVER);
+            self.add_pieces(known, start, Nanos::NEVER, packet.epoch);
             for piece in &mut self.trace.pieces[first..] {
                 (piece.resent_at, piece.resent_stamp) =
                     (packet.at, packet.timestamps.map(|(value, _)| value));
@@ -132,7 +133,7 @@ impl Walk {
         true
     }
 
-    fn add_pieces(&mut self, start: u64, end: u64, sent: Nanos) {
+    fn add_pieces(&mut self, start: u64, end: u64, sent: Nanos, epoch: Epoch) {
         let mut at = start;
         while at < end {
             let len = (end - at).min(u64::from(self.trace.mss)) as u32;
@@ -148,6 +149,7 @@ impl Walk {
                 delivered: Nanos::NEVER,
                 spurious: false,
                 prompt: false,
+                epoch: Some(epoch),
             });
             self.undelivered.push();
             at += u64::from(len);
@@ -162,6 +164,7 @@ impl Walk {
         let mut ahead = first.checked_sub(1).map_or(Nanos::NEVER, |ahead| self.trace.pieces[ahead].sent);
         let mut hole_before = first > 0 && ahead == Nanos::NEVER && self.trace.pieces[first - 1].resent > 0;
         for piece in self.trace.pieces[first..].iter_mut().take_while(|piece| piece.start < end) {
+            piece.epoch = piece.epoch.and(Some(packet.epoch));
             if piece.sent == Nanos::NEVER && piece.resent == 0 {
                 self.trace.missed = self.trace.missed.saturating_sub(1);
                 if !piece.fills_a_hole(packet) {
@@ -214,9 +217,9 @@ impl Walk {
         }
         let mut news = News::default();
         let edge = self.undelivered.next(0);
-        self.deliver_up_to(ack, packet.at, &mut news);
+        self.deliver_up_to(ack, packet, &mut news);
         for &(start, end) in &blocks[usize::from(duplicate.is_some())..] {
-            self.deliver_block(start, end, packet.at, &mut news);
+            self.deliver_block(start, end, packet, &mut news);
         }
         if news.pieces.is_some_and(|(first, _)| first as usize == edge) {
             self.detect_spurious(edge, packet);
@@ -248,6 +251,7 @@ impl Walk {
             pure: packet.payload == 0 && !packet.flags.has(Flags::FIN),
             disordered: !blocks.is_empty() || repeats,
             marked: packet.flags.has(Flags::ECE),
+            epoch: packet.epoch,
         });
     }
 
@@ -286,27 +290,28 @@ impl Walk {
         }
     }
 
-    fn deliver_up_to(&mut self, ack: u64, at: Nanos, news: &mut News) {
+    fn deliver_up_to(&mut self, ack: u64, packet: &Packet, news: &mut News) {
         let mut index = self.undelivered.next(0);
         while index < self.trace.pieces.len() && self.trace.pieces[index].end() <= ack {
-            self.deliver(index, at, news);
+            self.deliver(index, packet, news);
             index = self.undelivered.next(index);
         }
     }
 
-    fn deliver_block(&mut self, start: u64, end: u64, at: Nanos, news: &mut News) {
+    fn deliver_block(&mut self, start: u64, end: u64, packet: &Packet, news: &mut News) {
         let range = self.range(start, end);
         let mut index = self.undelivered.next(range.start);
         while index < range.end {
-            self.deliver(index, at, news);
+            self.deliver(index, packet, news);
             index = self.undelivered.next(index);
         }
     }
 
-    fn deliver(&mut self, index: usize, at: Nanos, news: &mut News) {
+    fn deliver(&mut self, index: usize, packet: &Packet, news: &mut News) {
         self.undelivered.remove(index);
         let pieces = &mut self.trace.pieces;
-        pieces[index].delivered = at;
+        pieces[index].delivered = packet.at;
+        pieces[index].epoch = pieces[index].epoch.filter(|epoch| *epoch == packet.epoch);
         let sent_last = |index: usize| match &pieces[index] {
             piece if piece.resent > 0 => piece.resent_at,
             piece => piece.sent,

@@ -83,7 +83,10 @@ impl Waits {
                 Some(((taken.as_secs_f64() - rtt - own) / full).max(0.0))
             };
             let order = |piece: &Piece| (piece.sent, piece.start);
-            arrived.extend(trace.pieces.iter().filter_map(|piece| Some((order(piece), wait(piece)?))));
+            arrived.extend(trace.pieces.iter().filter_map(|piece| match wait(piece) {
+                None if !piece.is_cut() => None,
+                wait => Some((order(piece), wait)),
+            }));
             let near = (NEAR_PACKETS * full * 1e9) as u64;
             for piece in trace.pieces.iter().filter(|piece| piece.lost()) {
                 match piece.sent {
@@ -106,7 +109,7 @@ impl Waits {
                 None => self.lone += 1,
             }
         }
-        self.arrived.extend(arrived.into_iter().map(|(_, wait)| wait));
+        self.arrived.extend(arrived.into_iter().filter_map(|(_, wait)| wait));
     }
 
     /// Decides between the explanations. `packet`: bits of a full packet.
@@ -198,9 +201,9 @@ impl Waits {
 }
 
 /// Longest wait of the packets that arrived in `span`, and of the two around it if they were sent within
-/// `near` of its ends.
+/// `near` of its ends. `None` if there are none, or if the wait of one of them is unknown.
 fn longest_wait(
-    arrived: &[((Nanos, u64), f64)],
+    arrived: &[((Nanos, u64), Option<f64>)],
     span: std::ops::Range<usize>,
     (from, to): (Nanos, Nanos),
     near: u64,
@@ -211,7 +214,8 @@ fn longest_wait(
     };
     let around = [span.start.checked_sub(1).and_then(|index| close(index, from)), close(span.end, to)];
     let within = arrived[span].iter().map(|(_, wait)| *wait);
-    around.into_iter().flatten().chain(within).max_by(f64::total_cmp)
+    let known: Option<Vec<f64>> = around.into_iter().flatten().chain(within).collect();
+    known?.into_iter().max_by(f64::total_cmp)
 }
 
 fn at_least(packets: f64, why: String) -> Inferred<Estimate> {

@@ -184,12 +184,12 @@ fn busy_gaps(traces: &[&PacketTrace]) -> Vec<Gap> {
 /// before the first one released the acknowledgement `previous`; so a packet arrived early enough if its
 /// transmission time plus the shortest round trip lies before `previous` plus the shares of the packets in
 /// between, with half its own share as margin for noise. (Its own round trip is no criterion, since a delayed
-/// ACK lengthens it.) A packet sent twice does not qualify.
+/// ACK lengthens it.) A packet sent twice, or a step of the capture's clock, does not qualify.
 fn busy_since(previous: &CapturedAck, ack: &CapturedAck, trace: &PacketTrace, min_rtt: f64) -> bool {
     /// More segments than any receiver collects before it acknowledges; a cumulative ACK after lost ACKs has
     /// more.
     const MOST: usize = 64;
-    let Some((first, newest)) = ack.pieces else { return false };
+    let Some((first, newest)) = ack.pieces.filter(|_| previous.epoch == ack.epoch) else { return false };
     let (first, newest) = (first.min(newest) as usize, first.max(newest) as usize);
     if newest - first >= MOST {
         return false;
@@ -201,7 +201,7 @@ fn busy_since(previous: &CapturedAck, ack: &CapturedAck, trace: &PacketTrace, mi
         let overlap =
             previous.at.0 as f64 * 1e-9 - piece.sent.0 as f64 * 1e-9 + ahead - (min_rtt - share / 2.0);
         ahead += share;
-        piece.resent == 0 && overlap > 0.0
+        piece.resent == 0 && piece.epoch.is_some() && overlap > 0.0
     })
 }
 
@@ -226,7 +226,7 @@ fn best_round(trace: &PacketTrace) -> Option<f64> {
     for ack in trace.acks.get(1..)? {
         // data that the first acknowledgement reports had arrived before the span began
         wire += ack.wire;
-        while ack.at.saturating_sub(trace.acks[from].at) > span {
+        while ack.at.saturating_sub(trace.acks[from].at) > span || trace.acks[from].epoch != ack.epoch {
             from += 1;
             wire -= trace.acks[from].wire;
         }

@@ -7,7 +7,7 @@ use firstflight_contract::Nanos;
 use crate::estimate::{Estimate, Inferred, Unknown};
 use crate::infer::clock_step;
 use crate::observed::Connection;
-use crate::packet_trace::{PacketTrace, Piece};
+use crate::packet_trace::{CapturedAck, PacketTrace, Piece};
 use crate::view::View;
 
 /// Shortest round trips of a connection, seconds, without transmission times.
@@ -123,9 +123,10 @@ fn ack_len(connections: &[&Connection]) -> u32 {
 fn queue_ran_empty(trace: &PacketTrace, rate: f64) -> bool {
     let Some(min_rtt) = trace.min_rtt() else { return false };
     let near = |rtt: Nanos, service: f64| rtt.saturating_sub(min_rtt).as_secs_f64() <= service;
-    let mut before = None;
+    let mut before: Option<&CapturedAck> = None;
     trace.acks.iter().filter(|ack| ack.pieces.is_some()).any(|ack| {
-        let gap = before.replace(ack.at).map_or(0.0, |at| ack.at.saturating_sub(at).as_secs_f64());
+        let previous = before.replace(ack).filter(|previous| previous.epoch == ack.epoch);
+        let gap = previous.map_or(0.0, |previous| ack.at.saturating_sub(previous.at).as_secs_f64());
         let service = ack.wire as f64 * 8.0 / rate;
         let newest = ack.pieces.map(|(_, newest)| &trace.pieces[newest as usize]);
         gap > 1.5 * service && newest.and_then(Piece::rtt).is_some_and(|rtt| near(rtt, service))

@@ -1,0 +1,405 @@
+//! Steps of the capture's clock: they are recognised, and the times after them corrected.
+//!
+//! A clock that is set while a connection runs falsifies every round trip and every pause that contains the step.
+//! A step back shows itself where packets whose order is certain have times in the other order: one side's
+//! progress (its numbers and time stamps never fall), and an acknowledgement after the data it acknowledges.
+//! Packets that were only written late are in order by their numbers, so sorting them is enough. A step of any
+//! kind shows itself in the time stamps of both ends: the capture's clock gains or loses the same amount against
+//! both of them, between the same packets, and keeps it. A pause stops neither clock; queueing, a change of route
+//! and a host that sleeps move only one of the two.
+//!
+//! A step divides the packets into epochs. The times of each epoch are moved by the steps before it. As their size
+//! is known no better than the pause at the step, no sample spans two epochs.
+
+use std::num::NonZeroU16;
+use std::ops::Range;
+
+use firstflight_contract::Nanos;
+
+use crate::flows::{Flow, Packet, Side};
+use crate::packet::Flags;
+use crate::seconds::Seconds;
+use crate::stamps::{since, tick_like, ticks};
+
+/// Number of the stretch between two steps of the clock, from one.
+pub(crate) type Epoch = NonZeroU16;
+
+/// Maximum number of steps. A clock that steps more often is no clock: the packets after the last step are left
+/// out, with a warning.
+pub(crate) const MAX_STEPS: usize = 1000;
+
+/// Smallest step. Several processors stamp packets of one direction less exactly than this.
+const LEAST: Nanos = Nanos::from_micros(100);
+/// Smallest step against time stamps, if their tick is shorter: hosts are late by this much now and then.
+const LEAST_BY_STAMPS: Nanos = Nanos::from_millis(1);
+/// Packets of a side before and after a step that show whether it lasts.
+const WINDOW: usize = 8;
+/// Latest time that a corrected packet may have; the reader has no later ones either.
+const LATEST: Nanos = Nanos(u64::MAX / 2);
+/// Packets of a side before and after a step that measure it.
+const MEASURED: usize = 64;
+/// Connections that measure a step.
+const MEASURING: usize = 8;
+
+/// A step of the clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Step {
+    /// Number of the first packet after it.
+    first: u32,
+    /// Change of the clock, nanoseconds; negative is back.
+    by: i128,
+    /// Whether time stamps measure the change; otherwise it is at least this large.
+    measured: bool,
+    /// Time of the packet before it, by the capture's clock.
+    at: Nanos,
+}
+
+/// Moves the times of the packets, which are in the order of the file, by the steps of the clock, and numbers
+/// their epochs. Returns the steps.
+pub(crate) fn mend(flows: &mut [Flow]) -> Vec<Step> {
+    let paces: Vec<[Option<Pace>; 2]> = flows.iter().map(paces).collect();
+    let mut signs = Vec::new();
+    for (index, flow) in flows.iter().enumerate() {
+        signs_of_order(flow, index, &mut signs);
+        signs_of_stamps(flow, index, paces[index], &mut signs);
+    }
+    if signs.is_empty() {
+        return Vec::new();
+    }
+    let steps = located(signs, &Order::of(flows), |place, epochs| {
+        let change = |&flow: &usize| change(&flows[flow], paces[flow], epochs);
+        place.flows.iter().filter_map(change).min().map(|(_, by)| by)
+    });
+    let end = steps.get(MAX_STEPS).map_or(u32::MAX, |step| step.first);
+    for flow in flows {
+        flow.packets.truncate(flow.packets.partition_point(|packet| packet.number < end));
+        correct(&mut flow.packets, &steps);
+    }
+    steps
+}
+
+/// Moves the times of packets, in the order of the file, by the steps before them.
+fn correct(packets: &mut [Packet], steps: &[Step]) {
+    let (mut epoch, mut moved, mut steps) = (Epoch::MIN, 0, steps.iter().peekable());
+    for packet in packets {
+        while let Some(step) = steps.next_if(|step| step.first <= packet.number) {
+            epoch = epoch.saturating_add(1);
+            moved -= step.by;
+        }
+        packet.epoch = epoch;
+        packet.at = Nanos((i128::from(packet.at.0) + moved).clamp(0, i128::from(LATEST.0)) as u64);
+    }
+}
+
+/// Warning about steps; `start` is the capture's time of its first packet.
+pub(crate) fn warning(steps: &[Step], start: Nanos) -> Option<String> {
+    const NAMED: usize = 3;
+    let name = |step: &Step| {
+        let way = if step.by < 0 { "back" } else { "forward" };
+        let least = if step.measured { "" } else { "at least " };
+        let size = step.by.unsigned_abs() as f64 / 1e6;
+        let at = step.at.saturating_sub(start).as_secs_f64();
+        format!("{way} by {least}{size:.1} ms at {at:.3} s")
+    };
+    let named = steps.iter().take(NAMED).map(name).collect::<Vec<_>>().join(", ");
+    let more = match steps.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let times = if steps.len() == 1 { "once".into() } else { format!("{} times", steps.len()) };
+    let rest = if steps.len() <= MAX_STEPS {
+        String::new()
+    } else {
+        format!("; the packets after the first {MAX_STEPS} steps are left out")
+    };
+    (!steps.is_empty()).then(|| {
+        format!(
+            "the capture's clock was set {times} while connections ran ({named}{more}): later times are corrected, and \
+             no round trip or pause that contains a step is used{rest}"
+        )
+    })
+}
+
+/// A sign of a step between two packets: after number `from`, and not after number `to`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Sign {
+    from: u32,
+    to: u32,
+    back: bool,
+    flow: usize,
+}
+
+/// Part of the file that contains one step.
+struct Place {
+    from: u32,
+    to: u32,
+    back: bool,
+    /// Connections with a sign of it.
+    flows: Vec<usize>,
+}
+
+/// Signs of steps back: packets of a connection whose order is certain, and whose times are in the other order.
+fn signs_of_order(flow: &Flow, index: usize, signs: &mut Vec<Sign>) {
+    let mut latest: [Option<&Packet>; 2] = [None; 2];
+    // packet with the latest new data
+    let mut newest: [Option<&Packet>; 2] = [None; 2];
+    for packet in &flow.packets {
+        let (own, peer) = (packet.side as usize, packet.side.other() as usize);
+        let after_own = latest[own].filter(|last| goes_on(last, packet));
+        let after_peer = newest[peer].filter(|last| packet.flags.has(Flags::ACK) && packet.ack >= last.end());
+        for before in [after_own, after_peer].into_iter().flatten() {
+            if before.at.saturating_sub(packet.at) >= LEAST {
+                signs.push(Sign { from: before.number, to: packet.number, back: true, flow: index });
+            }
+        }
+        if latest[own].is_none() || after_own.is_some() {
+            latest[own] = Some(packet);
+        }
+        if newest[own].is_none_or(|last| packet.end() > last.end()) {
+            newest[own] = Some(packet);
+        }
+    }
+}
+
+/// Whether `next` was sent after `last`, a packet of the same side: its time stamp or one of its numbers is higher,
+/// and none is lower.
+fn goes_on(last: &Packet, next: &Packet) -> bool {
+    let stamps = last.timestamps.zip(next.timestamps);
+    match stamps.map_or(0, |((before, _), (after, _))| ticks(before, after)) {
+        0 => {
+            (next.end() >= last.end() && next.ack > last.ack)
+                || (next.end() > last.end() && next.ack >= last.ack)
+        }
+        later => later > 0,
+    }
+}
+
+/// A packet with a time stamp.
+#[derive(Clone, Copy)]
+struct Stamped {
+    number: u32,
+    at: Nanos,
+    stamp: u32,
+}
+
+impl Stamped {
+    fn of(packet: &Packet) -> Option<Self> {
+        let (stamp, _) = packet.timestamps?;
+        Some(Self { number: packet.number, at: packet.at, stamp })
+    }
+}
+
+fn stamped(packets: &[Packet], side: Side) -> impl DoubleEndedIterator<Item = Stamped> {
+    packets.iter().filter(move |packet| packet.side == side).filter_map(Stamped::of)
+}
+
+/// Clock behind the time stamps of a side.
+#[derive(Clone, Copy)]
+struct Pace {
+    tick: Nanos,
+    /// Share by which the ticks seem longer or shorter than nominal; more than [`EXACT`] is queueing.
+    off: f64,
+}
+
+/// A clock within this share of its nominal rate is surely that clock.
+const EXACT: f64 = 0.02;
+
+/// Clocks of both sides, if one of them is exact: queueing may distort the other.
+fn paces(flow: &Flow) -> [Option<Pace>; 2] {
+    let paces = [Side::First, Side::Second].map(|side| Pace::of(&flow.packets, side));
+    if paces.iter().flatten().any(|pace| pace.off <= EXACT) { paces } else { [None; 2] }
+}
+
+impl Pace {
+    /// A few steps of the capture's clock do not distort it: it is the median over equal parts of the connection.
+    fn of(packets: &[Packet], side: Side) -> Option<Self> {
+        const PARTS: usize = 8;
+        const FEWEST_PARTS: usize = 3;
+        const TICKS: i32 = 8;
+        let part = stamped(packets, side).count().div_ceil(PARTS);
+        let mut packets = stamped(packets, side);
+        let (mut from, mut count) = (packets.next()?, 0);
+        let mut paces = Vec::new();
+        for packet in packets {
+            count += 1;
+            let ticks = ticks(from.stamp, packet.stamp);
+            if count >= part && ticks >= TICKS {
+                paces.push((packet.at.0 as f64 - from.at.0 as f64) / f64::from(ticks));
+                (from, count) = (packet, 0);
+            }
+        }
+        if paces.len() < FEWEST_PARTS {
+            return None;
+        }
+        paces.sort_by(f64::total_cmp);
+        let pace = paces[paces.len() / 2];
+        let tick = tick_like(pace)?;
+        Some(Self { tick, off: (pace / tick.0 as f64 - 1.0).abs() })
+    }
+}
+
+/// A jump of the capture's clock against the time stamps of one side, between two packets.
+struct Jump {
+    from: u32,
+    to: u32,
+    /// Nanoseconds.
+    by: i128,
+    /// Whether the delays before and after it vary by less than half of it.
+    steady: bool,
+}
+
+/// Signs of steps in the time stamps of both sides: each jumps by about the same, and one of them is steady.
+fn signs_of_stamps(flow: &Flow, index: usize, paces: [Option<Pace>; 2], signs: &mut Vec<Sign>) {
+    /// Two measures of one step differ by at most this part of it, besides their ticks.
+    const PART: i128 = 4;
+    let [Some(one), Some(other)] = paces else { return };
+    let theirs = jumps(flow, Side::Second, other);
+    let blur = i128::from(LEAST_BY_STAMPS.0.max(one.tick.0 + other.tick.0));
+    for jump in jumps(flow, Side::First, one) {
+        let first = theirs.partition_point(|other| other.to <= jump.from);
+        let mut overlapping = theirs[first..].iter().take_while(|other| other.from < jump.to).take(WINDOW);
+        let same = overlapping.find(|other| {
+            (other.by < 0) == (jump.by < 0)
+                && (other.by - jump.by).abs() <= blur + jump.by.abs() / PART
+                && (other.steady || jump.steady)
+        });
+        if let Some(other) = same {
+            let (from, to) = (jump.from.max(other.from), jump.to.min(other.to));
+            signs.push(Sign { from, to, back: jump.by < 0, flow: index });
+        }
+    }
+}
+
+/// Jumps of the capture's clock against the time stamps of `side` that last at least until the next jump.
+fn jumps(flow: &Flow, side: Side, Pace { tick, off }: Pace) -> Vec<Jump> {
+    let packets: Vec<Stamped> = stamped(&flow.packets, side).collect();
+    let gain = |from: &Stamped, to: &Stamped| {
+        i128::from(to.at.0) - i128::from(from.at.0) - since(from.stamp, to.stamp, tick)
+    };
+    let least = i128::from(LEAST_BY_STAMPS.0.max(2 * tick.0));
+    let is_jump = |next: usize| {
+        let (from, to) = (&packets[next - 1], &packets[next]);
+        let drift = since(from.stamp, to.stamp, tick) as f64 * off.max(EXACT);
+        gain(from, to).abs() >= least + drift.abs() as i128
+    };
+    let mut jumps = Vec::new();
+    for next in (1..packets.len()).filter(|&next| is_jump(next)) {
+        let (from, to) = (&packets[next - 1], &packets[next]);
+        let (begin, end) = (next.saturating_sub(WINDOW), packets.len().min(next + WINDOW));
+        let begin = (begin + 1..next).rev().find(|&at| is_jump(at)).unwrap_or(begin);
+        let end = (next + 1..end).find(|&at| is_jump(at)).unwrap_or(end);
+        let gains = |range: Range<usize>| Gains::of(packets[range].iter().map(|packet| gain(from, packet)));
+        let (Some(before), Some(after)) = (gains(begin..next), gains(next..end)) else { continue };
+        let by = gain(from, to);
+        if (after.median - before.median - by).abs() <= by.abs() / 2 + i128::from(tick.0) {
+            let steady = |gains: &Gains| gains.count > 1 && 2 * (gains.most - gains.least) < by.abs();
+            let steady = steady(&before) && steady(&after);
+            jumps.push(Jump { from: from.number, to: to.number, by, steady });
+        }
+    }
+    jumps
+}
+
+/// Packets of the capture, by number: the order of the file.
+struct Order(Vec<(u32, Nanos)>);
+
+impl Order {
+    fn of(flows: &[Flow]) -> Self {
+        let packets = flows.iter().flat_map(|flow| &flow.packets);
+        let mut order: Vec<_> = packets.map(|packet| (packet.number, packet.at)).collect();
+        order.sort_unstable();
+        Self(order)
+    }
+
+    /// The step in `place`: the clock goes furthest in its direction between two packets. The size assumes that no
+    /// time passed between them.
+    fn step(&self, place: &Place) -> Option<Step> {
+        let from = self.0.partition_point(|(number, _)| *number < place.from);
+        let pairs = self.0[from..].windows(2).take_while(|pair| pair[1].0 <= place.to);
+        let change = |pair: &[(u32, Nanos)]| i128::from(pair[1].1.0) - i128::from(pair[0].1.0);
+        let pair = pairs.max_by_key(|pair| if place.back { -change(pair) } else { change(pair) })?;
+        Some(Step { first: pair[1].0, by: change(pair), measured: false, at: pair[0].1 })
+    }
+}
+
+/// Packets of two epochs, by number: from the first one to the step, and from there to before the last one.
+type Epochs = (u32, u32, u32);
+
+/// Steps that explain the signs, in the order of the file, at most one more than [`MAX_STEPS`]. `change` measures the
+/// step in a place by time stamps, in nanoseconds.
+fn located(
+    mut signs: Vec<Sign>,
+    order: &Order,
+    change: impl Fn(&Place, Epochs) -> Option<i128>,
+) -> Vec<Step> {
+    let places = places(&mut signs);
+    let mut found: Vec<(Step, &Place)> =
+        places.iter().filter_map(|place| Some((order.step(place)?, place))).collect();
+    found.sort_by_key(|(step, place)| (step.first, !place.back));
+    found.dedup_by_key(|(step, _)| step.first);
+    found.truncate(MAX_STEPS + 1);
+    let first = |index: usize| found.get(index).map(|(step, _)| step.first);
+    let sized = found.iter().enumerate().filter_map(|(index, (step, place))| {
+        let begin = index.checked_sub(1).and_then(first).unwrap_or(0);
+        let end = first(index + 1).unwrap_or(u32::MAX);
+        let way = |by: &i128| (*by < 0) == place.back;
+        match change(place, (begin, step.first, end)).filter(way) {
+            // no packet passed before the one ahead of it in the file
+            Some(by) => Some(Step { by: by.min(step.by), measured: true, ..*step }),
+            None => (step.by < 0 && place.back).then_some(*step),
+        }
+    });
+    sized.collect()
+}
+
+/// Places of the fewest steps that explain the signs: each contains the end of the sign that ends first.
+fn places(signs: &mut [Sign]) -> Vec<Place> {
+    signs.sort_by_key(|sign| (sign.back, sign.to));
+    let mut places: Vec<Place> = Vec::new();
+    for &mut Sign { from, to, back, flow } in signs {
+        match places.last_mut().filter(|place| place.back == back && from < place.to) {
+            Some(place) => {
+                place.from = place.from.max(from);
+                if place.flows.len() < MEASURING && !place.flows.contains(&flow) {
+                    place.flows.push(flow);
+                }
+            }
+            None => places.push(Place { from, to, back, flows: vec![flow] }),
+        }
+    }
+    places
+}
+
+/// Spread and size, in nanoseconds, of the change of the capture's clock against the time stamps of the side of
+/// `flow` whose delays vary least.
+fn change(flow: &Flow, paces: [Option<Pace>; 2], (begin, step, end): Epochs) -> Option<(i128, i128)> {
+    let at = |number: u32| flow.packets.partition_point(|packet| packet.number < number);
+    let (before, after) = (&flow.packets[at(begin)..at(step)], &flow.packets[at(step)..at(end)]);
+    let of = |side: Side| {
+        let tick = paces[side as usize]?.tick;
+        let first = stamped(after, side).next()?.stamp;
+        let gain = |packet: Stamped| i128::from(packet.at.0) - since(first, packet.stamp, tick);
+        let early = Gains::of(stamped(before, side).rev().take(MEASURED).map(gain))?;
+        let late = Gains::of(stamped(after, side).take(MEASURED).map(gain))?;
+        let noise = (early.median - early.least).max(late.median - late.least);
+        Some((noise, late.least - early.least))
+    };
+    [Side::First, Side::Second].into_iter().filter_map(of).min()
+}
+
+/// Gains of the capture's clock over time stamps, nanoseconds.
+struct Gains {
+    count: usize,
+    least: i128,
+    median: i128,
+    most: i128,
+}
+
+impl Gains {
+    fn of(gains: impl Iterator<Item = i128>) -> Option<Self> {
+        let mut gains: Vec<i128> = gains.collect();
+        gains.sort_unstable();
+        let (least, most) = (*gains.first()?, *gains.last()?);
+        Some(Self { count: gains.len(), least, median: gains[gains.len() / 2], most })
+    }
+}
