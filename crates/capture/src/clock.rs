@@ -12,7 +12,7 @@
 //! is known no better than the pause at the step, no sample spans two epochs.
 
 use std::num::NonZeroU16;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use firstflight_contract::Nanos;
 
@@ -174,6 +174,28 @@ fn goes_on(last: &Packet, next: &Packet) -> bool {
     }
 }
 
+/// Time that the capture's clock lost against the time stamps of the side that sent both packets; zero if it is too
+/// little for a step.
+pub(crate) fn lost_between(flow: &Flow, before: &Packet, after: &Packet) -> Nanos {
+    let pace = paces(flow)[before.side as usize];
+    let (Some(pace), Some(from), Some(to)) = (pace, Stamped::of(before), Stamped::of(after)) else {
+        return Nanos::ZERO;
+    };
+    if pace.is_jump(&from, &to) {
+        Nanos(u64::try_from(-pace.gain(&from, &to)).unwrap_or(0))
+    } else {
+        Nanos::ZERO
+    }
+}
+
+/// Gives packets with this flag an epoch of their own, so that no sample spans from them to others.
+pub(crate) fn set_apart(flow: &mut Flow, flag: u8) {
+    flow.packets
+        .iter_mut()
+        .filter(|packet| packet.flags.has(flag))
+        .for_each(|packet| packet.epoch = Epoch::MAX);
+}
+
 /// A packet with a time stamp.
 #[derive(Clone, Copy)]
 struct Stamped {
@@ -236,6 +258,18 @@ impl Pace {
         let tick = tick_like(pace)?;
         Some(Self { tick, off: (pace / tick.0 as f64 - 1.0).abs() })
     }
+
+    /// Time that the capture's clock gains over this one between two packets, nanoseconds.
+    fn gain(&self, from: &Stamped, to: &Stamped) -> i128 {
+        i128::from(to.at.0) - i128::from(from.at.0) - since(from.stamp, to.stamp, self.tick)
+    }
+
+    /// Whether the gain is too large for the resolution and the drift of this clock.
+    fn is_jump(&self, from: &Stamped, to: &Stamped) -> bool {
+        let least = i128::from(LEAST_BY_STAMPS.0.max(2 * self.tick.0));
+        let drift = since(from.stamp, to.stamp, self.tick) as f64 * self.off.max(EXACT);
+        self.gain(from, to).abs() >= least + drift.abs() as i128
+    }
 }
 
 /// A jump of the capture's clock against the time stamps of one side, between two packets.
@@ -244,57 +278,78 @@ struct Jump {
     to: u32,
     /// Nanoseconds.
     by: i128,
-    /// Whether the delays before and after it vary by less than half of it.
-    steady: bool,
 }
 
-/// Signs of steps in the time stamps of both sides: each jumps by about the same, and one of them is steady.
+/// Signs of steps in the time stamps of both sides: the clock jumps against one, and against the other by about the
+/// same.
 fn signs_of_stamps(flow: &Flow, index: usize, paces: [Option<Pace>; 2], signs: &mut Vec<Sign>) {
-    /// Two measures of one step differ by at most this part of it, besides their ticks.
-    const PART: i128 = 4;
     let [Some(one), Some(other)] = paces else { return };
-    let theirs = jumps(flow, Side::Second, other);
+    let packets = [Side::First, Side::Second].map(|side| stamped(&flow.packets, side).collect::<Vec<_>>());
     let blur = i128::from(LEAST_BY_STAMPS.0.max(one.tick.0 + other.tick.0));
-    for jump in jumps(flow, Side::First, one) {
-        let first = theirs.partition_point(|other| other.to <= jump.from);
-        let mut overlapping = theirs[first..].iter().take_while(|other| other.from < jump.to).take(WINDOW);
-        let same = overlapping.find(|other| {
-            (other.by < 0) == (jump.by < 0)
-                && (other.by - jump.by).abs() <= blur + jump.by.abs() / PART
-                && (other.steady || jump.steady)
-        });
-        if let Some(other) = same {
-            let (from, to) = (jump.from.max(other.from), jump.to.min(other.to));
-            signs.push(Sign { from, to, back: jump.by < 0, flow: index });
+    for (own, pace, peer, peer_pace) in
+        [(&packets[0], one, &packets[1], other), (&packets[1], other, &packets[0], one)]
+    {
+        let jumps = jumps(own, pace);
+        for (at, jump) in jumps.iter().enumerate() {
+            let begin = at.checked_sub(1).map_or(0, |before| jumps[before].to);
+            let end = jumps.get(at + 1).map_or(u32::MAX, |next| next.from);
+            if let Some((from, to)) = confirmed(jump, peer, peer_pace, blur, begin..=end) {
+                signs.push(Sign { from, to, back: jump.by < 0, flow: index });
+            }
         }
     }
 }
 
-/// Jumps of the capture's clock against the time stamps of `side` that last at least until the next jump.
-fn jumps(flow: &Flow, side: Side, Pace { tick, off }: Pace) -> Vec<Jump> {
-    let packets: Vec<Stamped> = stamped(&flow.packets, side).collect();
-    let gain = |from: &Stamped, to: &Stamped| {
-        i128::from(to.at.0) - i128::from(from.at.0) - since(from.stamp, to.stamp, tick)
+/// Part of the file that contains the step behind `jump`, if the other side, whose packets these are, jumps by about
+/// the same: from one packet to the next, or from the fastest ones before to the fastest ones after, since queueing
+/// changes with every packet. `span` has no other jump.
+fn confirmed(
+    jump: &Jump,
+    packets: &[Stamped],
+    pace: Pace,
+    blur: i128,
+    span: RangeInclusive<u32>,
+) -> Option<(u32, u32)> {
+    /// Two measures of one step differ by at most this part of it, besides their ticks.
+    const PART: i128 = 4;
+    let first = packets.partition_point(|packet| packet.number <= jump.from).max(1);
+    let nexts = (first..packets.len()).take_while(|&next| packets[next - 1].number < jump.to);
+    let differs = |next: usize| {
+        let (before, after) = packets.split_at(next);
+        let least = |packets: &mut dyn Iterator<Item = &Stamped>| {
+            let near = packets.take(MEASURED).take_while(|packet| span.contains(&packet.number));
+            near.map(|packet| pace.gain(&after[0], packet)).min()
+        };
+        let fastest =
+            least(&mut after.iter()).zip(least(&mut before.iter().rev())).map(|(late, early)| late - early);
+        let adjacent = pace.gain(&packets[next - 1], &packets[next]);
+        let differ = |by: i128| (by - jump.by).abs();
+        fastest.map_or(differ(adjacent), |fastest| differ(fastest).min(differ(adjacent)))
     };
-    let least = i128::from(LEAST_BY_STAMPS.0.max(2 * tick.0));
-    let is_jump = |next: usize| {
-        let (from, to) = (&packets[next - 1], &packets[next]);
-        let drift = since(from.stamp, to.stamp, tick) as f64 * off.max(EXACT);
-        gain(from, to).abs() >= least + drift.abs() as i128
-    };
+    let mut agreeing = nexts.filter(|&next| differs(next) <= blur + jump.by.abs() / PART);
+    let first = agreeing.next()?;
+    let last = agreeing.last().unwrap_or(first);
+    Some((jump.from.max(packets[first - 1].number), jump.to.min(packets[last].number)))
+}
+
+/// Jumps of the capture's clock against the time stamps of one side's packets that last at least until the next jump.
+/// The delays before and after a jump vary by less than half of it.
+fn jumps(packets: &[Stamped], pace: Pace) -> Vec<Jump> {
+    let is_jump = |next: usize| pace.is_jump(&packets[next - 1], &packets[next]);
     let mut jumps = Vec::new();
     for next in (1..packets.len()).filter(|&next| is_jump(next)) {
         let (from, to) = (&packets[next - 1], &packets[next]);
         let (begin, end) = (next.saturating_sub(WINDOW), packets.len().min(next + WINDOW));
         let begin = (begin + 1..next).rev().find(|&at| is_jump(at)).unwrap_or(begin);
         let end = (next + 1..end).find(|&at| is_jump(at)).unwrap_or(end);
-        let gains = |range: Range<usize>| Gains::of(packets[range].iter().map(|packet| gain(from, packet)));
-        let (Some(before), Some(after)) = (gains(begin..next), gains(next..end)) else { continue };
-        let by = gain(from, to);
-        if (after.median - before.median - by).abs() <= by.abs() / 2 + i128::from(tick.0) {
-            let steady = |gains: &Gains| gains.count > 1 && 2 * (gains.most - gains.least) < by.abs();
-            let steady = steady(&before) && steady(&after);
-            jumps.push(Jump { from: from.number, to: to.number, by, steady });
+        let by = pace.gain(from, to);
+        let varies = |range: Range<usize>| {
+            let gains = || packets[range.clone()].iter().map(|packet| pace.gain(from, packet));
+            gains().max().zip(gains().min()).map_or(0, |(most, least)| most - least)
+        };
+        let steady = |range: Range<usize>| range.len() > 1 && 2 * varies(range) < by.abs();
+        if steady(begin..next) && steady(next..end) {
+            jumps.push(Jump { from: from.number, to: to.number, by });
         }
     }
     jumps
@@ -376,30 +431,17 @@ fn change(flow: &Flow, paces: [Option<Pace>; 2], (begin, step, end): Epochs) -> 
     let at = |number: u32| flow.packets.partition_point(|packet| packet.number < number);
     let (before, after) = (&flow.packets[at(begin)..at(step)], &flow.packets[at(step)..at(end)]);
     let of = |side: Side| {
-        let tick = paces[side as usize]?.tick;
-        let first = stamped(after, side).next()?.stamp;
-        let gain = |packet: Stamped| i128::from(packet.at.0) - since(first, packet.stamp, tick);
-        let early = Gains::of(stamped(before, side).rev().take(MEASURED).map(gain))?;
-        let late = Gains::of(stamped(after, side).take(MEASURED).map(gain))?;
-        let noise = (early.median - early.least).max(late.median - late.least);
-        Some((noise, late.least - early.least))
+        let pace = paces[side as usize]?;
+        let first = stamped(after, side).next()?;
+        let least = |packets: &mut dyn Iterator<Item = Stamped>| {
+            let mut gains: Vec<i128> =
+                packets.take(MEASURED).map(|packet| pace.gain(&first, &packet)).collect();
+            gains.sort_unstable();
+            Some((*gains.first()?, gains[gains.len() / 2]))
+        };
+        let (early, early_median) = least(&mut stamped(before, side).rev())?;
+        let (late, late_median) = least(&mut stamped(after, side))?;
+        Some(((early_median - early).max(late_median - late), late - early))
     };
     [Side::First, Side::Second].into_iter().filter_map(of).min()
-}
-
-/// Gains of the capture's clock over time stamps, nanoseconds.
-struct Gains {
-    count: usize,
-    least: i128,
-    median: i128,
-    most: i128,
-}
-
-impl Gains {
-    fn of(gains: impl Iterator<Item = i128>) -> Option<Self> {
-        let mut gains: Vec<i128> = gains.collect();
-        gains.sort_unstable();
-        let (least, most) = (*gains.first()?, *gains.last()?);
-        Some(Self { count: gains.len(), least, median: gains[gains.len() / 2], most })
-    }
 }

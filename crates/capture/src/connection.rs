@@ -3,6 +3,7 @@
 use crate::seconds::Seconds;
 use firstflight_contract::Nanos;
 
+use crate::clock;
 use crate::flows::{Flow, Packet, Side};
 use crate::observed::{Connection, Observed, Vantage};
 use crate::packet::Flags;
@@ -24,6 +25,19 @@ impl Connection {
         let clock_step = flow.clock_step();
         let mut trace = PacketTrace::new(flow, side, budget);
         let mut handshake = Handshake::find(flow, side);
+        if let Some(handshake) =
+            handshake.as_mut().filter(|handshake| handshake.is_falsified(flow, side, &trace))
+        {
+            handshake.halves = None;
+            clock::set_apart(flow, Flags::SYN);
+            warnings.push(format!(
+                "{} - {}: the handshake's round trip is not used: during it the capture's clock lost {:.1} ms against \
+                 the opener's time stamps, as a clock does that is set back",
+                flow.ends[0],
+                flow.ends[1],
+                handshake.lost.as_secs_f64() * 1e3
+            ));
+        }
         let halves = handshake.and_then(|handshake| handshake.halves);
         let vantage = vantage(flow, side, halves, &trace);
         if matches!(vantage, Vantage::Middle | Vantage::Receiver)
@@ -68,6 +82,8 @@ struct Handshake {
     /// Round trips from the point of capture to the sender and to the receiver of the data; `None` if a SYN
     /// was retransmitted (Karn's rule applies to SYNs too) or the capture's clock stepped.
     halves: Option<(Nanos, Nanos)>,
+    /// Time that the capture's clock lost against the opener's time stamps.
+    lost: Nanos,
     /// Size of the IP packets of SYN and SYN-ACK, bytes.
     bytes: u32,
 }
@@ -88,8 +104,26 @@ impl Handshake {
         } else {
             (third.at, to_answerer, to_opener)
         };
-        Some(Self { established, halves: once.then_some((near, far)), bytes: syn.ip_len + answer.ip_len })
+        Some(Self {
+            established,
+            halves: once.then_some((near, far)),
+            lost: clock::lost_between(flow, syn, third),
+            bytes: syn.ip_len + answer.ip_len,
+        })
     }
+
+    /// Whether its round trip is shorter than all later ones because the capture's clock lost time during it. Before
+    /// the answerer's second packet, its time stamps cannot confirm a step.
+    fn is_falsified(&self, flow: &Flow, sender: Side, trace: &PacketTrace) -> bool {
+        let later =
+            || Some(shortest_echo(flow, sender, is_no_syn, is_no_syn)?.saturating_add(trace.min_rtt()?));
+        let shorter = |(near, far): (Nanos, Nanos)| Some(later()?.saturating_sub(near.saturating_add(far)));
+        self.lost > Nanos::ZERO && self.halves.and_then(shorter).is_some_and(|by| by.0 > self.lost.0 / 2)
+    }
+}
+
+fn is_no_syn(packet: &Packet) -> bool {
+    !packet.flags.has(Flags::SYN)
 }
 
 /// Round trip and handshake bytes if only the opener's packets were captured: one round trip lies between its
@@ -103,7 +137,7 @@ fn one_sided_handshake(flow: &Flow) -> Option<(Nanos, u32)> {
 
 /// Point of capture, from the two halves of the round trip.
 fn vantage(flow: &Flow, sender: Side, handshake: Option<(Nanos, Nanos)>, trace: &PacketTrace) -> Vantage {
-    let from_data = || Some((shortest_echo(flow, sender, |_| true)?, trace.min_rtt()?));
+    let from_data = || Some((shortest_echo(flow, sender, |_| true, |_| true)?, trace.min_rtt()?));
     let Some((near, far)) = handshake.or_else(from_data) else { return Vantage::Unknown };
     let tenth = Nanos((near.0 + far.0) / 10);
     if near <= tenth {

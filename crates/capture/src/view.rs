@@ -52,7 +52,7 @@ pub(crate) fn move_to_sender(flow: &mut Flow, sender: Side, near: Option<Nanos>,
         }
     }
     // a packet that was moved forward was not released any later than its new time
-    let near = shortest_echo(flow, sender, is_full).or(near)?;
+    let near = shortest_echo(flow, sender, |_| true, is_full).or(near)?;
     for packet in flow.packets.iter_mut().filter(|packet| packet.side != sender) {
         packet.at = packet.at.saturating_add(near);
     }
@@ -60,12 +60,17 @@ pub(crate) fn move_to_sender(flow: &mut Flow, sender: Side, near: Option<Nanos>,
     Some(clock.map_or(View::Shifted, |clock| View::Stamped(clock.blur)))
 }
 
-/// Shortest time from a packet of the receiver to a packet of the sender that echoes its time stamp and
-/// satisfies `kind`.
+/// Shortest time from a packet of the receiver that satisfies `echoed` to a packet of the sender that echoes its
+/// time stamp and satisfies `echo`.
 ///
 /// Packets with equal stamps count from the first of them, so the result never underestimates the time. A time
 /// that contains a step of the capture's clock does not count.
-pub(crate) fn shortest_echo(flow: &Flow, sender: Side, kind: impl Fn(&Packet) -> bool) -> Option<Nanos> {
+pub(crate) fn shortest_echo(
+    flow: &Flow,
+    sender: Side,
+    echoed: impl Fn(&Packet) -> bool,
+    echo: impl Fn(&Packet) -> bool,
+) -> Option<Nanos> {
     /// Maximum number of stamps in transit.
     const KEPT: usize = 4096;
     let mut stamped: BTreeMap<u32, &Packet> = BTreeMap::new();
@@ -75,7 +80,7 @@ pub(crate) fn shortest_echo(flow: &Flow, sender: Side, kind: impl Fn(&Packet) ->
         flow.packets.iter().filter(|packet| packet.timestamps.is_some()).collect();
     packets.sort_by_key(|packet| packet.at);
     for packet in packets {
-        let Some((value, echo)) = packet.timestamps else { continue };
+        let Some((value, of)) = packet.timestamps else { continue };
         if packet.side != sender {
             stamped.entry(value).or_insert_with(|| {
                 order.push_back(value);
@@ -84,10 +89,11 @@ pub(crate) fn shortest_echo(flow: &Flow, sender: Side, kind: impl Fn(&Packet) ->
             if order.len() > KEPT {
                 order.pop_front().map(|oldest| stamped.remove(&oldest));
             }
-        } else if let Some(echoed) =
-            stamped.get(&echo).filter(|echoed| echoed.epoch == packet.epoch && kind(packet))
-        {
-            let took = packet.at.saturating_sub(echoed.at);
+            continue;
+        }
+        let fits = |first: &&&Packet| first.epoch == packet.epoch && echoed(first) && echo(packet);
+        if let Some(first) = stamped.get(&of).filter(fits) {
+            let took = packet.at.saturating_sub(first.at);
             shortest = Some(shortest.map_or(took, |least| least.min(took)));
         }
     }
