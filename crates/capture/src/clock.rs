@@ -19,7 +19,7 @@ use firstflight_contract::Nanos;
 use crate::flows::{Flow, Packet, Side};
 use crate::packet::Flags;
 use crate::seconds::Seconds;
-use crate::stamps::{since, tick_like, ticks};
+use crate::stamps::{TICKS, since, tick_like, ticks};
 
 /// Number of the stretch between two steps of the clock, from one.
 pub(crate) type Epoch = NonZeroU16;
@@ -30,7 +30,7 @@ pub(crate) const MAX_STEPS: usize = 1000;
 
 /// Smallest step. Several processors stamp packets of one direction less exactly than this.
 const LEAST: Nanos = Nanos::from_micros(100);
-/// Smallest step against time stamps, if their tick is shorter: hosts are late by this much now and then.
+/// Smallest step against time stamps, however short their tick: hosts are late by this much now and then.
 const LEAST_BY_STAMPS: Nanos = Nanos::from_millis(1);
 /// Packets of a side before and after a step that show whether it lasts.
 const WINDOW: usize = 8;
@@ -138,14 +138,44 @@ struct Place {
     flows: Vec<usize>,
 }
 
+/// A packet with the highest numbers that it reports.
+#[derive(Clone, Copy)]
+struct Progress<'a> {
+    packet: &'a Packet,
+    /// End of the peer's data that has arrived, cumulatively or selectively.
+    arrived: u64,
+}
+
+impl<'a> Progress<'a> {
+    fn of(flow: &Flow, packet: &'a Packet) -> Self {
+        let selective = flow.sacks(packet).iter().map(|(_, end)| *end).max();
+        Self { packet, arrived: selective.map_or(packet.ack, |end| end.max(packet.ack)) }
+    }
+
+    /// Whether it was sent after `last`, a packet of the same side: its time stamp or one of its numbers is higher,
+    /// and none is lower.
+    fn follows(&self, last: &Self) -> bool {
+        let stamps = last.packet.timestamps.zip(self.packet.timestamps);
+        match stamps.map_or(0, |((before, _), (after, _))| ticks(before, after)) {
+            0 => {
+                let [(end, arrived), (then, arrived_then)] =
+                    [last, self].map(|one| (one.packet.end(), one.arrived));
+                (then >= end && arrived_then > arrived) || (then > end && arrived_then >= arrived)
+            }
+            later => later > 0,
+        }
+    }
+}
+
 /// Signs of steps back: packets of a connection whose order is certain, and whose times are in the other order.
 fn signs_of_order(flow: &Flow, index: usize, signs: &mut Vec<Sign>) {
-    let mut latest: [Option<&Packet>; 2] = [None; 2];
+    let mut latest: [Option<Progress<'_>>; 2] = [None; 2];
     // packet with the latest new data
     let mut newest: [Option<&Packet>; 2] = [None; 2];
     for packet in &flow.packets {
         let (own, peer) = (packet.side as usize, packet.side.other() as usize);
-        let after_own = latest[own].filter(|last| goes_on(last, packet));
+        let progress = Progress::of(flow, packet);
+        let after_own = latest[own].filter(|last| progress.follows(last)).map(|last| last.packet);
         let after_peer = newest[peer].filter(|last| packet.flags.has(Flags::ACK) && packet.ack >= last.end());
         for before in [after_own, after_peer].into_iter().flatten() {
             if before.at.saturating_sub(packet.at) >= LEAST {
@@ -153,24 +183,11 @@ fn signs_of_order(flow: &Flow, index: usize, signs: &mut Vec<Sign>) {
             }
         }
         if latest[own].is_none() || after_own.is_some() {
-            latest[own] = Some(packet);
+            latest[own] = Some(progress);
         }
         if newest[own].is_none_or(|last| packet.end() > last.end()) {
             newest[own] = Some(packet);
         }
-    }
-}
-
-/// Whether `next` was sent after `last`, a packet of the same side: its time stamp or one of its numbers is higher,
-/// and none is lower.
-fn goes_on(last: &Packet, next: &Packet) -> bool {
-    let stamps = last.timestamps.zip(next.timestamps);
-    match stamps.map_or(0, |((before, _), (after, _))| ticks(before, after)) {
-        0 => {
-            (next.end() >= last.end() && next.ack > last.ack)
-                || (next.end() > last.end() && next.ack >= last.ack)
-        }
-        later => later > 0,
     }
 }
 
@@ -181,11 +198,16 @@ pub(crate) fn lost_between(flow: &Flow, before: &Packet, after: &Packet) -> Nano
     let (Some(pace), Some(from), Some(to)) = (pace, Stamped::of(before), Stamped::of(after)) else {
         return Nanos::ZERO;
     };
-    if pace.is_jump(&from, &to) {
+    if pace.is_jump(&from, &to, least_jump(pace, pace)) {
         Nanos(u64::try_from(-pace.gain(&from, &to)).unwrap_or(0))
     } else {
         Nanos::ZERO
     }
+}
+
+/// Smallest jump, nanoseconds, that half of it is more than the ticks of both clocks hide.
+fn least_jump(one: Pace, other: Pace) -> i128 {
+    i128::from(LEAST_BY_STAMPS.0.max(2 * (one.tick.0 + other.tick.0)))
 }
 
 /// Gives packets with this flag an epoch of their own, so that no sample spans from them to others.
@@ -223,6 +245,39 @@ struct Pace {
     off: f64,
 }
 
+/// Part of a connection, from one packet of a side to a later one.
+struct Part {
+    /// Nanoseconds by the capture's clock.
+    time: i128,
+    /// The same by the time stamps.
+    ticks: i128,
+}
+
+impl Part {
+    /// Parts of at least this number of ticks.
+    const TICKS: i32 = 8;
+
+    fn all(packets: &[Packet], side: Side) -> Vec<Self> {
+        let mut parts = Vec::new();
+        let mut packets = stamped(packets, side);
+        let Some(mut from) = packets.next() else { return parts };
+        for packet in packets {
+            let ticks = ticks(from.stamp, packet.stamp);
+            if ticks >= Self::TICKS {
+                let time = i128::from(packet.at.0) - i128::from(from.at.0);
+                parts.push(Self { time, ticks: ticks.into() });
+                from = packet;
+            }
+        }
+        parts
+    }
+
+    /// Whether a clock with this tick counted these ticks, up to one at either end.
+    fn fits(&self, tick: Nanos) -> bool {
+        (self.time - self.ticks * i128::from(tick.0)).abs() <= 2 * i128::from(tick.0)
+    }
+}
+
 /// A clock within this share of its nominal rate is surely that clock.
 const EXACT: f64 = 0.02;
 
@@ -233,26 +288,25 @@ fn paces(flow: &Flow) -> [Option<Pace>; 2] {
 }
 
 impl Pace {
-    /// A few steps of the capture's clock do not distort it: it is the median over equal parts of the connection.
+    /// The clock that fits most parts of the connection; a part with a step of the capture's clock does not fit. If
+    /// queueing distorts most parts, it is the one like their median.
     fn of(packets: &[Packet], side: Side) -> Option<Self> {
-        const PARTS: usize = 8;
         const FEWEST_PARTS: usize = 3;
-        const TICKS: i32 = 8;
-        let part = stamped(packets, side).count().div_ceil(PARTS);
-        let mut packets = stamped(packets, side);
-        let (mut from, mut count) = (packets.next()?, 0);
-        let mut paces = Vec::new();
-        for packet in packets {
-            count += 1;
-            let ticks = ticks(from.stamp, packet.stamp);
-            if count >= part && ticks >= TICKS {
-                paces.push((packet.at.0 as f64 - from.at.0 as f64) / f64::from(ticks));
-                (from, count) = (packet, 0);
-            }
-        }
-        if paces.len() < FEWEST_PARTS {
+        let parts = Part::all(packets, side);
+        if parts.len() < FEWEST_PARTS {
             return None;
         }
+        let fitting = |tick: Nanos| parts.iter().filter(move |part| part.fits(tick));
+        let best = TICKS.into_iter().max_by_key(|tick| fitting(*tick).count())?;
+        if 2 * fitting(best).count() > parts.len() {
+            let (time, ticks) =
+                fitting(best).fold((0, 0), |(time, ticks), part| (time + part.time, ticks + part.ticks));
+            return Some(Self {
+                tick: best,
+                off: (time as f64 / (ticks * i128::from(best.0)) as f64 - 1.0).abs(),
+            });
+        }
+        let mut paces: Vec<f64> = parts.iter().map(|part| part.time as f64 / part.ticks as f64).collect();
         paces.sort_by(f64::total_cmp);
         let pace = paces[paces.len() / 2];
         let tick = tick_like(pace)?;
@@ -264,9 +318,8 @@ impl Pace {
         i128::from(to.at.0) - i128::from(from.at.0) - since(from.stamp, to.stamp, self.tick)
     }
 
-    /// Whether the gain is too large for the resolution and the drift of this clock.
-    fn is_jump(&self, from: &Stamped, to: &Stamped) -> bool {
-        let least = i128::from(LEAST_BY_STAMPS.0.max(2 * self.tick.0));
+    /// Whether the gain is at least `least` nanoseconds more than the drift of this clock.
+    fn is_jump(&self, from: &Stamped, to: &Stamped, least: i128) -> bool {
         let drift = since(from.stamp, to.stamp, self.tick) as f64 * self.off.max(EXACT);
         self.gain(from, to).abs() >= least + drift.abs() as i128
     }
@@ -285,15 +338,14 @@ struct Jump {
 fn signs_of_stamps(flow: &Flow, index: usize, paces: [Option<Pace>; 2], signs: &mut Vec<Sign>) {
     let [Some(one), Some(other)] = paces else { return };
     let packets = [Side::First, Side::Second].map(|side| stamped(&flow.packets, side).collect::<Vec<_>>());
-    let blur = i128::from(LEAST_BY_STAMPS.0.max(one.tick.0 + other.tick.0));
     for (own, pace, peer, peer_pace) in
         [(&packets[0], one, &packets[1], other), (&packets[1], other, &packets[0], one)]
     {
-        let jumps = jumps(own, pace);
+        let jumps = jumps(own, pace, least_jump(one, other));
         for (at, jump) in jumps.iter().enumerate() {
             let begin = at.checked_sub(1).map_or(0, |before| jumps[before].to);
             let end = jumps.get(at + 1).map_or(u32::MAX, |next| next.from);
-            if let Some((from, to)) = confirmed(jump, peer, peer_pace, blur, begin..=end) {
+            if let Some((from, to)) = confirmed(jump, peer, peer_pace, begin..=end) {
                 signs.push(Sign { from, to, back: jump.by < 0, flow: index });
             }
         }
@@ -303,15 +355,7 @@ fn signs_of_stamps(flow: &Flow, index: usize, paces: [Option<Pace>; 2], signs: &
 /// Part of the file that contains the step behind `jump`, if the other side, whose packets these are, jumps by about
 /// the same: from one packet to the next, or from the fastest ones before to the fastest ones after, since queueing
 /// changes with every packet. `span` has no other jump.
-fn confirmed(
-    jump: &Jump,
-    packets: &[Stamped],
-    pace: Pace,
-    blur: i128,
-    span: RangeInclusive<u32>,
-) -> Option<(u32, u32)> {
-    /// Two measures of one step differ by at most this part of it, besides their ticks.
-    const PART: i128 = 4;
+fn confirmed(jump: &Jump, packets: &[Stamped], pace: Pace, span: RangeInclusive<u32>) -> Option<(u32, u32)> {
     let first = packets.partition_point(|packet| packet.number <= jump.from).max(1);
     let nexts = (first..packets.len()).take_while(|&next| packets[next - 1].number < jump.to);
     let differs = |next: usize| {
@@ -326,7 +370,7 @@ fn confirmed(
         let differ = |by: i128| (by - jump.by).abs();
         fastest.map_or(differ(adjacent), |fastest| differ(fastest).min(differ(adjacent)))
     };
-    let mut agreeing = nexts.filter(|&next| differs(next) <= blur + jump.by.abs() / PART);
+    let mut agreeing = nexts.filter(|&next| 2 * differs(next) <= jump.by.abs());
     let first = agreeing.next()?;
     let last = agreeing.last().unwrap_or(first);
     Some((jump.from.max(packets[first - 1].number), jump.to.min(packets[last].number)))
@@ -334,8 +378,8 @@ fn confirmed(
 
 /// Jumps of the capture's clock against the time stamps of one side's packets that last at least until the next jump.
 /// The delays before and after a jump vary by less than half of it.
-fn jumps(packets: &[Stamped], pace: Pace) -> Vec<Jump> {
-    let is_jump = |next: usize| pace.is_jump(&packets[next - 1], &packets[next]);
+fn jumps(packets: &[Stamped], pace: Pace, least: i128) -> Vec<Jump> {
+    let is_jump = |next: usize| pace.is_jump(&packets[next - 1], &packets[next], least);
     let mut jumps = Vec::new();
     for next in (1..packets.len()).filter(|&next| is_jump(next)) {
         let (from, to) = (&packets[next - 1], &packets[next]);
@@ -404,7 +448,7 @@ fn located(
             None => (step.by < 0 && place.back).then_some(*step),
         }
     });
-    sized.collect()
+    sized.filter(|step| step.by.unsigned_abs() >= u128::from(LEAST.0)).collect()
 }
 
 /// Places of the fewest steps that explain the signs: each contains the end of the sign that ends first.

@@ -408,8 +408,8 @@ fn the_series_contains_the_times_of_retransmissions() {
 }
 
 #[test]
-fn packets_after_a_clock_was_set_back_are_ignored() {
-    let mut capture = read_bytes(&pcap_of_tcp(&opened(
+fn packets_after_a_clock_was_set_back_are_used_and_no_round_trip_contains_the_step() {
+    let capture = read_bytes(&pcap_of_tcp(&opened(
         100,
         vec![
             (ms(1000), data(1, 1000)),
@@ -421,8 +421,17 @@ fn packets_after_a_clock_was_set_back_are_ignored() {
         ],
     )))
     .unwrap();
-    assert_eq!(capture.connections.remove(0).observed.bytes, 2000);
-    assert!(capture.warnings[0].contains("capture's clock was set back"), "{:?}", capture.warnings);
+    let observed = &capture.connections[0].observed;
+    assert_eq!((observed.bytes, observed.delivered_bytes), (3000, 3000));
+    assert_eq!(observed.rtt_span, Some((Nanos::from_millis(100), Nanos::from_millis(100))));
+    // the handshake ends at 100 ms; 300 ms after it follows 1101 ms, so that the clock was set back by 801 ms at least
+    assert_eq!(
+        capture.warnings,
+        [
+            "the capture's clock was set once while connections ran (back by at least 801.0 ms at 1.201 s): later times are corrected, and no round trip or pause that contains a step is used"
+        ]
+    );
+    assert_eq!(observed.completion, Some(Nanos::from_millis(1101 + 101)));
 }
 
 #[test]

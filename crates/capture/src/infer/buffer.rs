@@ -31,6 +31,8 @@ struct Waits {
     lost: Vec<f64>,
     /// Losses without a packet that arrived close by.
     lone: u64,
+    /// Losses beside a packet whose round trip contains a step of the capture's clock: their waits are unknown.
+    cut: u64,
     packets: u64,
 }
 
@@ -105,8 +107,9 @@ impl Waits {
             let wait = known.unwrap_or_else(|| longest_wait(&arrived, from..to, (order.0, by), near));
             last = Some(((from, to), wait));
             match wait {
-                Some(wait) => self.lost.push(wait),
-                None => self.lone += 1,
+                Around::Waited(wait) => self.lost.push(wait),
+                Around::Cut => self.cut += 1,
+                Around::Nothing => self.lone += 1,
             }
         }
         self.arrived.extend(arrived.into_iter().filter_map(|(_, wait)| wait));
@@ -117,7 +120,8 @@ impl Waits {
         // hosts lengthen a few round trips: waits rarer than one in a hundred are no evidence of buffer space
         let mut arrived: Vec<Weighted> = self.arrived.iter().map(|wait| (*wait, 1.0)).collect();
         let longest = quantile(&mut arrived, 1.0 - RARE).unwrap_or(0.0);
-        if self.lost.is_empty() && self.lone == 0 {
+        let lone = self.lone + self.cut;
+        if self.lost.is_empty() && lone == 0 {
             let why =
                 format!("no packet was lost, so the buffer is at least the {longest:.0} packets that waited");
             let random = random_loss(0, self.packets, "no packet was lost");
@@ -125,7 +129,7 @@ impl Waits {
         }
         if self.lost.is_empty() {
             let why = "no packet that arrived was sent close to a lost one";
-            let (_, high) = wilson(self.lone, self.packets);
+            let (_, high) = wilson(lone, self.packets);
             let random = Unknown { why: why.into(), low: Some(0.0), high: Some(high) };
             return Losses { buffer: at_least(longest, why.into()), random: Inferred::Unknown(random) };
         }
@@ -145,13 +149,17 @@ impl Waits {
             );
             return Losses {
                 buffer: at_least(longest, why),
-                random: random_loss(lost, self.packets, "packets lost while the queue was short"),
+                random: self.or_cut(random_loss(
+                    lost,
+                    self.packets,
+                    "packets lost while the queue was short",
+                )),
             };
         }
         if chance > ACCIDENT {
             return Losses {
                 buffer: at_least(top.min(longest), "the losses may be chance or a full buffer".into()),
-                random: self.undecided(lost, lost - full),
+                random: self.or_cut(self.undecided(lost, lost - full)),
             };
         }
         // random loss at a full buffer is indistinguishable from drops: only packets that found room are
@@ -160,7 +168,22 @@ impl Waits {
         let trials = ((self.packets - full) as f64 * (1.0 - share)).round() as u64;
         Losses {
             buffer: Inferred::Known(self.full_buffer(top - slack, rate, rtt, packet)),
-            random: random_loss(random, trials.max(random), "packets lost while the buffer had room"),
+            random: self.or_cut(random_loss(
+                random,
+                trials.max(random),
+                "packets lost while the buffer had room",
+            )),
+        }
+    }
+
+    /// The random loss, if the losses whose waits are unknown may be random too.
+    fn or_cut(&self, random: Inferred<Estimate>) -> Inferred<Estimate> {
+        let most = wilson(self.cut, self.packets).1;
+        match random {
+            Inferred::Known(known) if self.cut > 0 => {
+                Inferred::Known(Estimate { high: (known.high + most).min(1.0), ..known })
+            }
+            other => other,
         }
     }
 
@@ -200,22 +223,41 @@ impl Waits {
     }
 }
 
+/// Wait of the packets around a lost one.
+#[derive(Clone, Copy)]
+enum Around {
+    /// The longest.
+    Waited(f64),
+    /// Unknown for one of them.
+    Cut,
+    /// No packet is close.
+    Nothing,
+}
+
 /// Longest wait of the packets that arrived in `span`, and of the two around it if they were sent within
-/// `near` of its ends. `None` if there are none, or if the wait of one of them is unknown.
+/// `near` of its ends.
 fn longest_wait(
     arrived: &[((Nanos, u64), Option<f64>)],
     span: std::ops::Range<usize>,
     (from, to): (Nanos, Nanos),
     near: u64,
-) -> Option<f64> {
+) -> Around {
     let close = |index: usize, end: Nanos| {
         let ((sent, _), wait) = *arrived.get(index)?;
         (sent.0.abs_diff(end.0) <= near).then_some(wait)
     };
     let around = [span.start.checked_sub(1).and_then(|index| close(index, from)), close(span.end, to)];
     let within = arrived[span].iter().map(|(_, wait)| *wait);
-    let known: Option<Vec<f64>> = around.into_iter().flatten().chain(within).collect();
-    known?.into_iter().max_by(f64::total_cmp)
+    let waits = around.into_iter().flatten().chain(within);
+    let longest = waits.fold(Some(None), |longest: Option<Option<f64>>, wait| {
+        let (longest, wait) = (longest?, wait?);
+        Some(Some(longest.map_or(wait, |longest| longest.max(wait))))
+    });
+    match longest {
+        Some(Some(wait)) => Around::Waited(wait),
+        Some(None) => Around::Nothing,
+        None => Around::Cut,
+    }
 }
 
 fn at_least(packets: f64, why: String) -> Inferred<Estimate> {
