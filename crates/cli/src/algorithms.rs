@@ -49,7 +49,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     let implemented = table(columns, &rows);
     let planned = unimplemented(["planned", "summary", "source"], PLANNED);
     let not_implemented = unimplemented(["not implemented", "reason", "mentioned in"], NOT_IMPLEMENTED);
-    output::print(&format!("{implemented}\n{planned}\n{not_implemented}"))
+    output::show(&format!("{implemented}\n{planned}\n{not_implemented}"))
 }
 
 /// Table of algorithms that cannot be chosen.

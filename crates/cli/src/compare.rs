@@ -10,11 +10,12 @@ use firstflight_scenario::quantity::{Depth, parse_bytes, parse_depth};
 use firstflight_scenario::{Network, Profile, SchemeSpec, nearest};
 use firstflight_study::compare::{Known, default_startups};
 
+use crate::arguments::{SEEDS, whole};
 use crate::failure::{Failure, Wrong};
 use crate::input::input;
 use crate::keys::{Keys, option, quoted};
 use crate::memory::{Memory, failed};
-use crate::output::{places, print, print_json};
+use crate::output::{complain, places, print, print_json};
 use crate::progress::Bar;
 use crate::schemes::schemes;
 
@@ -69,10 +70,10 @@ pub(crate) struct Options {
     #[arg(long, default_value = "linux")]
     profile: String,
     /// Replications of each scheme at each size; only one runs if nothing on the path is random or unknown
-    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, default_value_t = 30, value_parser = whole::<u32>(1..=100_000))]
     runs: u32,
     /// Seed of all random numbers; the same seed gives the same results
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, default_value_t = 1, value_parser = whole::<u64>(SEEDS))]
     seed: u64,
     #[command(flatten)]
     memory: Memory,
@@ -122,7 +123,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     let written = folder.commit()?;
     if options.json {
         for warning in &report.comparison.warnings {
-            eprintln!("warning: {warning}");
+            complain(format_args!("warning: {warning}"));
         }
         return print_json(&report.comparison);
     }
@@ -263,7 +264,7 @@ fn size(text: &str) -> Result<u64, Failure> {
 const LARGEST: u64 = 1_000_000_000_000;
 
 /// The command line, quoted for a shell.
-fn command_line() -> String {
+pub(crate) fn command_line() -> String {
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     std::iter::once("firstflight".to_owned())
         .chain(words.map(|word| shell_word(&word)))

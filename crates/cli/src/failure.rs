@@ -8,16 +8,16 @@ use std::io;
 pub(crate) enum Failure {
     /// Bad input, or an output that cannot be written: one message, exit code 2.
     Because(String),
+    /// No arguments: the help on standard error, exit code 2.
+    NoArguments(String),
     /// Standard output was closed by its reader, such as `head`: no message, exit code 0.
     ReaderGone,
 }
 
 impl Failure {
-    /// Failure with the message `why` on one line. Control characters are escaped, so that external text cannot control
-    /// the terminal.
+    /// Failure with the message `why`.
     pub(crate) fn new(why: impl Display) -> Self {
-        let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-        Self::Because(why.to_string().chars().map(shown).collect())
+        Self::Because(why.to_string())
     }
 
     /// Failure to write standard output.
@@ -44,6 +44,17 @@ impl From<firstflight_report::OutputError> for Failure {
 impl From<Wrong> for Failure {
     fn from(wrong: Wrong) -> Self {
         Self::new(wrong)
+    }
+}
+
+/// Most characters of a value that a message repeats.
+const LONGEST: usize = 80;
+
+/// The beginning of `value`, as long as a message has room for.
+pub(crate) fn clipped(value: &str) -> String {
+    match value.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &value[..end]),
+        None => value.into(),
     }
 }
 

@@ -10,9 +10,10 @@ use firstflight_contract::Nanos;
 use firstflight_scenario::quantity::{parse_time, show_time};
 use firstflight_study::progress::Progress;
 
+use crate::arguments::whole;
 use crate::failure::{Failure, Wrong};
 use crate::keys::option;
-use crate::output::{print, print_json};
+use crate::output::{print_json, show};
 use crate::progress::Bar;
 use crate::table::{Align, table};
 
@@ -32,10 +33,10 @@ pub(crate) struct Options {
     #[arg(long, value_name = "TIME", default_values = ["1 min", "5 min", "15 min", "60 min"])]
     window: Vec<String>,
     /// Prefix length of a network, IPv4
-    #[arg(long, value_name = "BITS", default_value_t = 24, value_parser = clap::value_parser!(u8).range(0..=32))]
+    #[arg(long, value_name = "BITS", default_value_t = 24, allow_hyphen_values = true, value_parser = whole::<u8>(0..=32))]
     network: u8,
     /// Prefix length of a network, IPv6
-    #[arg(long, value_name = "BITS", default_value_t = 48, value_parser = clap::value_parser!(u8).range(0..=128))]
+    #[arg(long, value_name = "BITS", default_value_t = 48, allow_hyphen_values = true, value_parser = whole::<u8>(0..=128))]
     network6: u8,
     /// Leave out requests for images, which reuse an open connection
     #[arg(long)]
@@ -58,7 +59,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         ("networks held", Align::Right),
         ("at most", Align::Right),
     ];
-    print(&table(columns, &rows))
+    show(&table(columns, &rows))
 }
 
 fn analyse(options: &Options) -> Result<Analysis, Failure> {

@@ -1,6 +1,7 @@
 //! The command line: parses arguments, calls the libraries, prints results.
 
 mod algorithms;
+mod arguments;
 mod cli;
 mod compare;
 mod failure;
@@ -21,14 +22,24 @@ mod table;
 use std::process::ExitCode;
 
 use clap::Parser;
+use cli::Cli;
+use failure::Failure;
 
 fn main() -> ExitCode {
-    match cli::Cli::parse().execute() {
+    let done = match Cli::try_parse() {
+        Ok(cli) => cli.execute(),
+        Err(error) => arguments::answer(&error),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         // The reader of standard output, such as `head`, has read enough.
-        Err(failure::Failure::ReaderGone) => ExitCode::SUCCESS,
-        Err(failure::Failure::Because(why)) => {
-            eprintln!("error: {why}");
+        Err(Failure::ReaderGone) => ExitCode::SUCCESS,
+        Err(Failure::NoArguments(help)) => {
+            output::explain(&help);
+            ExitCode::from(2)
+        }
+        Err(Failure::Because(why)) => {
+            output::complain(format_args!("error: {why}"));
             ExitCode::from(2)
         }
     }

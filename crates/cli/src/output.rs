@@ -1,13 +1,31 @@
-//! Standard output.
+//! Standard output and standard error. Text for a reader is escaped here.
 
+use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use firstflight_report::printable;
 use serde::Serialize;
 
 use crate::failure::Failure;
 
-/// Prints `text` unchanged.
+/// Prints `text` for a reader. Control characters other than line breaks are escaped.
+pub(crate) fn show(text: &str) -> Result<(), Failure> {
+    print(&text.split('\n').map(printable).collect::<Vec<_>>().join("\n"))
+}
+
+/// Prints `line` for a reader on standard error, as one line. If standard error cannot be written, nobody can be told.
+pub(crate) fn complain(line: impl Display) {
+    let line = printable(&line.to_string());
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// Prints help on standard error.
+pub(crate) fn explain(help: &str) {
+    let _ = io::stderr().write_all(help.as_bytes());
+}
+
+/// Prints `text` unchanged: data for another program, or text that is escaped already.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::from_stdout)
@@ -29,7 +47,8 @@ const NAMED: usize = 6;
 
 /// Sentence that lists the files written; empty if there are none.
 pub(crate) fn places(written: &[PathBuf]) -> String {
-    let mut shown: Vec<_> = written.iter().take(NAMED).map(|path| path.display().to_string()).collect();
+    let mut shown: Vec<_> =
+        written.iter().take(NAMED).map(|path| printable(&path.display().to_string())).collect();
     if written.len() > NAMED {
         shown.push(format!("{} more files", written.len() - NAMED));
     }

@@ -50,7 +50,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
                 ("buffer", Align::Right),
                 ("loss", Align::Right),
             ];
-            output::print(&table(columns, &rows))
+            output::show(&table(columns, &rows))
         }
     }
 }

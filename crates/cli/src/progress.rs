@@ -1,5 +1,6 @@
 //! A progress bar with the remaining time, shown only on a terminal.
 
+use firstflight_report::printable;
 use firstflight_study::progress::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -17,7 +18,7 @@ impl Bar {
 impl Progress for Bar {
     fn begin(&self, what: &str, total: u64) {
         self.0.set_length(total);
-        self.0.set_message(what.to_owned());
+        self.0.set_message(printable(what));
         // Draws nothing if standard error is not a terminal.
         self.0.set_draw_target(ProgressDrawTarget::stderr());
         self.0.reset();

@@ -14,9 +14,11 @@ use firstflight_scenario::nearest;
 use firstflight_study::simulator::Simulator;
 use firstflight_study::sweep::Damage;
 
+use crate::arguments::{SEEDS, whole};
+use crate::compare::command_line;
 use crate::failure::{Failure, Wrong};
 use crate::memory::Memory;
-use crate::output::{json_line, places, print};
+use crate::output::{complain, json_line, places, print, show};
 use crate::progress::Bar;
 use crate::table::{Align, table};
 
@@ -38,10 +40,10 @@ pub(crate) struct Options {
     #[arg(long)]
     quick: bool,
     /// Replications of every cell with random numbers, instead of the number in the experiment's file
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = whole::<u32>(2..=10_000))]
     replications: Option<u32>,
     /// Seed of the first replication, instead of the scenario's seed; each further replication has the next number
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = whole::<u64>(SEEDS))]
     seed: Option<u64>,
     /// Read the papers from this folder instead of the built-in ones
     #[arg(long, value_name = "DIR")]
@@ -96,12 +98,8 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     let evidence = match &options.results {
         Some(file) => read_results(file)?,
         None => {
-            let provenance = Provenance {
-                version: env!("FIRSTFLIGHT_VERSION").into(),
-                command: std::env::args()
-                    .skip(1)
-                    .fold("firstflight".to_owned(), |all, word| all + " " + &word),
-            };
+            let provenance =
+                Provenance { version: env!("FIRSTFLIGHT_VERSION").into(), command: command_line() };
             run(&Simulator, &library, &selection, &store(&options.out)?, provenance, &Bar::new())
                 .map_err(Failure::new)?
         }
@@ -129,7 +127,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         What::Line(_) => rows.iter().map(|row| explained(row, &library)).collect(),
         _ => listed(&rows),
     };
-    print(&(text + "\n" + &places(&written)))
+    show(&(text + "\n" + &places(&written)))
 }
 
 /// Writes the picture of each line.
@@ -208,7 +206,7 @@ fn store(folder: &Path) -> Result<Store, Failure> {
     };
     if let Some(names) = list(store.damage(), named) {
         let file = file.display();
-        eprintln!("warning: {file}: damaged records: {names}; their runs are made again");
+        complain(format_args!("warning: {file}: damaged records: {names}; their runs are made again"));
     }
     Ok(store)
 }

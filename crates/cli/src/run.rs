@@ -6,17 +6,18 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use firstflight::Run;
 use firstflight::recording::Recording;
-use firstflight_report::{Folder, stage_tables, stage_traces};
+use firstflight_report::{Folder, printable, stage_tables, stage_traces};
 use firstflight_results::{
     FlowMeans, FlowResult, LinkMeans, LinkResult, Mean, RunMeans, RunResult, SampleRow,
 };
 use firstflight_scenario::load;
 use firstflight_scenario::quantity::parse_time;
 
+use crate::arguments::{SEEDS, whole};
 use crate::failure::{Failure, Wrong};
 use crate::keys::{option, quoted};
 use crate::memory::{Memory, failed};
-use crate::output::{json_line, places, print};
+use crate::output::{json_line, places, print, show};
 use crate::progress::Bar;
 use crate::table::{Align, table};
 
@@ -32,10 +33,10 @@ pub(crate) struct Options {
     /// The scenario file
     scenario: PathBuf,
     /// Number of runs, each under its own seed; more than one adds every run and means with 95 % confidence intervals
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, default_value_t = 1, value_parser = whole::<u32>(1..=100_000))]
     runs: u32,
     /// Seed of the first run, in place of the scenario's; each further run has the next number
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = whole::<u64>(SEEDS))]
     seed: Option<u64>,
     /// Report the delivered packets at each multiple of this time
     #[arg(long, value_name = "TIME", default_value = "1 s", allow_hyphen_values = true)]
@@ -89,7 +90,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     if options.json {
         return print(&json);
     }
-    print(&text(&result, &written))
+    show(&text(&result, &written))
 }
 
 fn write(
@@ -111,7 +112,7 @@ fn write(
 fn text(result: &RunResult, written: &[PathBuf]) -> String {
     let mut out = String::new();
     if !result.title.is_empty() {
-        out += &format!("{}\n\n", result.title);
+        out += &format!("{}\n\n", printable(&result.title));
     }
     out += &match &result.means {
         Some(runs) => means(result, runs),

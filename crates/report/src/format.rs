@@ -125,14 +125,18 @@ pub(crate) fn list(words: &[String]) -> String {
     }
 }
 
-/// External text with control and bidirectional formatting characters escaped, so that a file name can neither
-/// control the terminal nor reorder a line.
-pub(crate) fn printable(text: &str) -> String {
+/// External text on one line: control characters (C0 and C1), line and paragraph separators, and bidirectional formatting
+/// characters are escaped as `\u{1b}`, so that a file name can neither control a terminal nor reorder or break a line.
+pub fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        let reorders =
-            matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        if c.is_control() || reorders { out.extend(c.escape_unicode()) } else { out.push(c) }
+        match c {
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                out.extend(c.escape_unicode());
+            }
+            c if c.is_control() => out.extend(c.escape_unicode()),
+            c => out.push(c),
+        }
     }
     out
 }
@@ -196,5 +200,7 @@ mod tests {
     #[test]
     fn text_that_could_control_a_terminal_is_escaped() {
         assert_eq!(printable("a\u{1b}[2J\u{202e}b\n"), "a\\u{1b}[2J\\u{202e}b\\u{a}");
+        assert_eq!(printable("\u{7f}\u{85}\u{9b}\u{61c}\u{2028}"), "\\u{7f}\\u{85}\\u{9b}\\u{61c}\\u{2028}");
+        assert_eq!(printable("Café ❤️ हिन्दी 中文 a\u{a0}b"), "Café ❤️ हिन्दी 中文 a\u{a0}b");
     }
 }

@@ -20,6 +20,7 @@ mod trace;
 use std::path::{Path, PathBuf};
 
 use firstflight_results::CompareReport;
+pub use format::printable;
 pub use output::{Folder, OutputError};
 pub use page::html;
 pub use parquet::{parquet, stage_tables};

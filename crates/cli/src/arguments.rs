@@ -1,0 +1,132 @@
+//! Errors in the arguments, in the shape of errors in scenario files: one line with place, problem, expected value and
+//! nearest valid name.
+
+use std::ffi::OsString;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, CommandFactory, Error};
+use firstflight_scenario::nearest;
+
+use crate::cli::Cli;
+use crate::failure::{Failure, Wrong, clipped};
+use crate::output;
+
+/// Valid seeds: TOML's whole numbers, from zero.
+pub(crate) const SEEDS: RangeInclusive<u64> = 0..=i64::MAX as u64;
+
+/// Parser of whole numbers in `range`, in digits only.
+pub(crate) fn whole<T: TryFrom<u64>>(
+    range: RangeInclusive<u64>,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let number = text.parse().ok().filter(|number| digits && range.contains(number));
+        number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| {
+            let (least, most) = (range.start(), range.end());
+            format!("not a value it takes; expected a whole number from {least} to {most}")
+        })
+    }
+}
+
+/// Prints the help or the version that was asked for; otherwise, the failure of the arguments.
+pub(crate) fn answer(error: &Error) -> Result<(), Failure> {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => output::print(&error.to_string()),
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Err(Failure::NoArguments(error.to_string())),
+        _ => Err(wrong(error, &std::env::args_os().skip(1).collect::<Vec<_>>()).into()),
+    }
+}
+
+fn wrong(error: &Error, arguments: &[OsString]) -> Wrong {
+    let mut cli = Cli::command();
+    cli.build();
+    let named = arguments.iter().find_map(|word| cli.find_subcommand(word)).cloned();
+    let mut command = named.unwrap_or_else(|| cli.clone());
+    let argument = text(error, ContextKind::InvalidArg);
+    let value = text(error, ContextKind::InvalidValue);
+    let name = bare(&argument);
+    let place = if value.is_empty() { clipped(name) } else { format!("{name} \"{}\"", clipped(&value)) };
+    match error.kind() {
+        ErrorKind::InvalidSubcommand => {
+            let name = text(error, ContextKind::InvalidSubcommand);
+            unknown(&name, "no such command", cli.get_subcommands().map(|one| one.get_name().to_owned()))
+        }
+        ErrorKind::MissingSubcommand => {
+            let commands = cli.get_subcommands().map(Command::get_name).collect::<Vec<_>>();
+            Wrong::at("command", "missing").expected(format!("one of: {}", commands.join(", ")))
+        }
+        ErrorKind::UnknownArgument if argument.starts_with('-') => {
+            let options = command.get_arguments().filter_map(|one| one.get_long());
+            unknown(&argument, "no such option", options.map(|long| format!("--{long}")))
+        }
+        ErrorKind::UnknownArgument => Wrong::at(place, "one argument too many").expected(usage(&mut command)),
+        ErrorKind::InvalidValue if value.is_empty() => {
+            Wrong::at(place, "the value is missing").expected(argument)
+        }
+        ErrorKind::InvalidValue => {
+            let valid = texts(error, ContextKind::ValidValue);
+            let near = nearest(&value, valid.iter().map(String::as_str));
+            Wrong::at(place, "no such value").expected(format!("one of: {}", valid.join(", "))).nearest(near)
+        }
+        ErrorKind::ValueValidation => {
+            let why = std::error::Error::source(error).map(ToString::to_string);
+            Wrong::at(place, why.unwrap_or_else(|| "not a value it takes".into()))
+        }
+        ErrorKind::TooManyValues => Wrong::at(place, "the option takes no value").expected(name),
+        ErrorKind::ArgumentConflict => {
+            let others = texts(error, ContextKind::PriorArg);
+            match others.iter().map(|other| bare(other)).collect::<Vec<_>>() {
+                others if others.contains(&name) => {
+                    Wrong::at(name, "given twice").expected(format!("one {name}"))
+                }
+                others => {
+                    let why = format!("cannot be combined with {}", others.join(" and "));
+                    Wrong::at(name, why).expected("one of the two")
+                }
+            }
+        }
+        ErrorKind::MissingRequiredArgument => {
+            let missing = texts(error, ContextKind::InvalidArg);
+            let names = missing.iter().map(|one| bare(one)).collect::<Vec<_>>();
+            Wrong::at(names.join(", "), "missing").expected(usage(&mut command))
+        }
+        ErrorKind::InvalidUtf8 => {
+            let word = arguments.iter().find(|word| word.to_str().is_none());
+            let word = word.map_or("argument".into(), |word| word.to_string_lossy());
+            Wrong::at(clipped(&word), "the argument is not UTF-8").expected("UTF-8")
+        }
+        kind => Wrong::at("command line", kind).expected(usage(&mut command)),
+    }
+}
+
+fn unknown(name: &str, problem: impl Display, valid: impl Iterator<Item = String>) -> Wrong {
+    let valid: Vec<String> = valid.collect();
+    let near = nearest(name, valid.iter().map(String::as_str));
+    Wrong::at(clipped(name), problem).expected(format!("one of: {}", valid.join(", "))).nearest(near)
+}
+
+/// The form of a command: `firstflight run [OPTIONS] <SCENARIO>`.
+fn usage(command: &mut Command) -> String {
+    command.render_usage().to_string().trim_start_matches("Usage: ").to_owned()
+}
+
+/// `--rate` of `--rate <RATE>`, `SCENARIO` of `<SCENARIO>`.
+fn bare(argument: &str) -> &str {
+    let name = argument.split(" <").next().unwrap_or_default();
+    name.trim_matches(['<', '>', '[', ']'])
+}
+
+/// A text of the error's context; empty if there is none.
+fn text(error: &Error, kind: ContextKind) -> String {
+    texts(error, kind).into_iter().next().unwrap_or_default()
+}
+
+fn texts(error: &Error, kind: ContextKind) -> Vec<String> {
+    match error.get(kind) {
+        Some(ContextValue::String(text)) => vec![text.clone()],
+        Some(ContextValue::Strings(texts)) => texts.clone(),
+        _ => vec![],
+    }
+}

@@ -1,0 +1,270 @@
+//! Errors on the command line have one line; nothing that the program prints controls the terminal; a full or closed
+//! output is no crash.
+
+mod common;
+
+use std::ffi::OsStr;
+use std::fs::OpenOptions;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitStatus, Stdio};
+
+use common::Scratch;
+
+fn program() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_firstflight"))
+}
+
+/// Runs `arguments`, and expects exit code 2 and exactly this line.
+fn refused(arguments: &[&str], line: &str) {
+    let scratch = Scratch::new();
+    let run = scratch.run(arguments);
+    assert_eq!((run.code, &*run.out), (2, ""), "{arguments:?}: {run:?}");
+    assert_eq!(run.err, format!("error: {line}\n"), "{arguments:?}");
+}
+
+#[test]
+fn an_unknown_command_or_option_is_refused_with_the_nearest_name() {
+    let commands = "one of: compare, run, reproduce, log, algorithms, presets, sender, schema, completions";
+    refused(
+        &["comprae"],
+        &format!("comprae: no such command; expected {commands}; did you mean \"compare\"?"),
+    );
+    refused(
+        &["--verson"],
+        "--verson: no such option; expected one of: --help, --version; did you mean \"--version\"?",
+    );
+    refused(&["-x"], "-x: no such option; expected one of: --help, --version");
+    let run = "one of: --runs, --seed, --grid, --json, --out, --trace, --help";
+    let near = format!("--rusn: no such option; expected {run}; did you mean \"--runs\"?");
+    refused(&["run", "a.toml", "--rusn", "3"], &near);
+    refused(&["run", "a.toml", "--rusn=3"], &near);
+    refused(&["run", "a.toml", "-z"], &format!("-z: no such option; expected {run}"));
+}
+
+#[test]
+fn values_that_an_option_does_not_take_are_refused_with_what_it_takes() {
+    let runs =
+        |value| format!("--runs \"{value}\": not a value it takes; expected a whole number from 1 to 100000");
+    for value in ["0", "x", "-1", "1e3", "100001", "99999999999999999999999999", "+1", " 1", "\u{663}"] {
+        refused(&["run", "a.toml", "--runs", value], &runs(value));
+    }
+    refused(
+        &["run", "a.toml", "--seed=-1"],
+        "--seed \"-1\": not a value it takes; expected a whole number from 0 to 9223372036854775807",
+    );
+    refused(
+        &["log", "x", "--network", "33"],
+        "--network \"33\": not a value it takes; expected a whole number from 0 to 32",
+    );
+    refused(
+        &["reproduce", "--replications", "1"],
+        "--replications \"1\": not a value it takes; expected a whole number from 2 to 10000",
+    );
+    refused(
+        &["completions", "bahs"],
+        "SHELL \"bahs\": no such value; expected one of: bash, elvish, fish, powershell, zsh; did you mean \"bash\"?",
+    );
+    refused(&["compare", "cable", "--rate"], "--rate: the value is missing; expected --rate <RATE>");
+    refused(&["compare", "cable", "--json=3"], "--json \"3\": the option takes no value; expected --json");
+    let long = "9".repeat(5000);
+    refused(&["run", "a.toml", "--runs", &long], &runs(&format!("{}…", "9".repeat(80))));
+    let size =
+        format!("--size \"{}…: the unit is missing; expected sizes such as 30KB,300KB,3MB", "9".repeat(79));
+    refused(&["compare", "cable", "--size", &long], &size);
+}
+
+#[test]
+fn missing_repeated_and_conflicting_arguments_are_refused() {
+    refused(&["run"], "SCENARIO: missing; expected firstflight run [OPTIONS] <SCENARIO>");
+    refused(&["run", "a", "b"], "b: one argument too many; expected firstflight run [OPTIONS] <SCENARIO>");
+    refused(&["completions"], "SHELL: missing; expected firstflight completions <SHELL>");
+    refused(&["run", "a", "--seed", "1", "--seed", "2"], "--seed: given twice; expected one --seed");
+    refused(&["presets", "cable", "--json"], "NAME: cannot be combined with --json; expected one of the two");
+    refused(
+        &["reproduce", "--results", "x", "--quick"],
+        "--results: cannot be combined with --quick; expected one of the two",
+    );
+}
+
+#[test]
+fn an_argument_that_is_not_utf_8_is_refused_by_name() {
+    let output =
+        program().args([OsStr::new("presets"), OsStr::from_bytes(b"ca\xffble")]).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(
+        String::from_utf8(output.stderr).expect("UTF-8"),
+        "error: ca\u{fffd}ble: the argument is not UTF-8; expected UTF-8\n"
+    );
+}
+
+#[test]
+fn help_and_version_go_to_standard_output() {
+    let scratch = Scratch::new();
+    for arguments in [&["--help"][..], &["-h"], &["--version"], &["run", "--help"], &["compare", "-h"]] {
+        let run = scratch.run(arguments);
+        assert_eq!((run.code, &*run.err), (0, ""), "{arguments:?}");
+        assert!(!run.out.is_empty(), "{arguments:?}");
+    }
+    let bare = scratch.run(&[]);
+    assert_eq!((bare.code, &*bare.out), (2, ""));
+    assert!(bare.err.contains("Usage: firstflight <COMMAND>"), "{}", bare.err);
+}
+
+/// Erases the screen, rings, reorders and ends the line, by C0, C1 and bidirectional characters; then plain text.
+const HOSTILE: &str =
+    "a\u{1b}[2J\u{7}\u{9b}31m\u{85}\u{202e}\u{2066}\u{61c}\u{2028}\r\nWrote it.\u{7f} Café ❤️ हिन्दी";
+
+/// Fails if `text` has a character that controls a terminal or reorders a line, apart from line breaks.
+fn assert_harmless(text: &str) {
+    let bidirectional = |c: char| {
+        "\u{61c}\u{200e}\u{200f}\u{2028}\u{2029}".contains(c)
+            || ('\u{202a}'..='\u{202e}').contains(&c)
+            || ('\u{2066}'..='\u{2069}').contains(&c)
+    };
+    let wrong = text.chars().find(|&c| (c.is_control() && c != '\n') || bidirectional(c));
+    assert_eq!(wrong, None, "{text:?}");
+    assert!(!text.lines().any(|line| line.starts_with("Wrote it.")), "{text:?}");
+}
+
+#[test]
+fn hostile_names_are_printed_escaped_and_ordinary_ones_unchanged() {
+    let name: String = HOSTILE
+        .chars()
+        .flat_map(|c| match c.is_control() {
+            true => format!("\\u{:04x}", u32::from(c)).chars().collect::<Vec<_>>(),
+            false => vec![c],
+        })
+        .collect();
+    let scenario = format!(
+        "title = \"{name}\"\nduration = \"1 s\"\n[path]\nrate = \"1 Mbit/s\"\nrtt = \"10 ms\"\nbuffer = \"9 packets\"\n\
+         [[flow]]\nsize = \"3 KB\"\n"
+    );
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &scenario);
+    let run = scratch.run(&["run", "s.toml"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert_harmless(&run.out);
+    assert!(
+        run.out.contains("a\\u{1b}[2J\\u{7}\\u{9b}31m") && run.out.contains("Café ❤️ हिन्दी"),
+        "{}",
+        run.out
+    );
+    let several = scratch.run(&["run", "s.toml", "--runs", "2"]);
+    assert_eq!(several.code, 0);
+    assert_harmless(&several.out);
+    let folder = HOSTILE.replace('/', "");
+    for arguments in [
+        &["run", "s.toml"][..],
+        &["compare", "cable", "--runs", "2", "--size", "3KB", "--startup", "slow-start"],
+    ] {
+        let written = scratch.run(&[arguments, &["--out", &folder]].concat());
+        assert_eq!(written.code, 0, "{written:?}");
+        assert_harmless(&written.out);
+        assert!(written.out.contains("Wrote a\\u{1b}[2J"), "{}", written.out);
+    }
+}
+
+#[test]
+fn hostile_arguments_are_escaped_in_errors() {
+    let scratch = Scratch::new();
+    scratch.write(&format!("{HOSTILE}.toml"), "[path]\nrat = 1\n");
+    let file = format!("{HOSTILE}.toml");
+    let option = format!("--{HOSTILE}");
+    for arguments in [
+        &["run", HOSTILE][..],
+        &["run", &file],
+        &["compare", HOSTILE],
+        &["compare", "cable", "--rate", HOSTILE],
+        &["compare", "cable", "--size", HOSTILE],
+        &["compare", "cable", "--scheme", HOSTILE],
+        &["compare", "cable", &option],
+        &["compare", "cable", HOSTILE],
+        &["run", "x", "--runs", HOSTILE],
+        &["run", "x", "--grid", HOSTILE],
+        &["completions", HOSTILE],
+        &["presets", HOSTILE],
+        &["log", HOSTILE],
+        &["log", HOSTILE, "--window", HOSTILE],
+        &["reproduce", HOSTILE],
+        &["reproduce", "--papers", HOSTILE],
+        &["reproduce", "--results", HOSTILE],
+        &["sender", "--profile", HOSTILE],
+        &[HOSTILE],
+    ] {
+        let run = scratch.run(arguments);
+        assert_eq!((run.code, &*run.out), (2, ""), "{arguments:?}");
+        assert!(run.err.starts_with("error: ") && run.err.lines().count() == 1, "{arguments:?}: {}", run.err);
+        assert_harmless(&run.err);
+    }
+}
+
+fn full() -> Stdio {
+    OpenOptions::new().write(true).open("/dev/full").expect("the full device").into()
+}
+
+fn assert_code(status: ExitStatus, code: i32, what: &str) {
+    assert_eq!((status.signal(), status.code()), (None, Some(code)), "{what}");
+}
+
+#[test]
+fn a_full_standard_error_keeps_the_exit_code() {
+    let scratch = Scratch::new();
+    scratch.write("bad.toml", "[path\n");
+    scratch.write("out/runs.jsonl", "damaged\n");
+    for (arguments, code) in [
+        (&["run", "bad.toml"][..], 2),
+        (&["--rtae"], 2),
+        (&[], 2),
+        (&["presets"], 0),
+        // Its store is damaged, which gives a warning.
+        (&["reproduce", "YN-32", "--out", "out"], 0),
+    ] {
+        let status = program()
+            .args(arguments)
+            .current_dir(scratch.path())
+            .stderr(full())
+            .stdout(Stdio::null())
+            .status();
+        assert_code(status.expect("it runs"), code, &format!("{arguments:?}"));
+    }
+}
+
+#[test]
+fn a_full_standard_output_is_an_error() {
+    for arguments in [
+        &["--help"][..],
+        &["--version"],
+        &["run", "--help"],
+        &["completions", "bash"],
+        &["presets"],
+        &["schema"],
+    ] {
+        let output = program().args(arguments).stdout(full()).output().expect("it runs");
+        assert_code(output.status, 2, &format!("{arguments:?}"));
+        let message = String::from_utf8(output.stderr).expect("UTF-8");
+        assert!(message.starts_with("error: cannot write to standard output: "), "{arguments:?}: {message}");
+        let both = program().args(arguments).stdout(full()).stderr(full()).status().expect("it runs");
+        assert_code(both, 2, &format!("{arguments:?}"));
+    }
+}
+
+#[test]
+fn a_closed_standard_output_is_success() {
+    for arguments in [&["--help"][..], &["--version"], &["completions", "bash"], &["presets"]] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let output = program().args(arguments).stdout(writer).output().expect("it runs");
+        assert_code(output.status, 0, &format!("{arguments:?}"));
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
+    }
+}
+
+#[test]
+fn an_output_folder_may_have_a_name_that_is_not_utf_8() {
+    let scratch = Scratch::new();
+    let out = scratch.path().join(OsStr::from_bytes(b"o\xff"));
+    let output = program().args(["reproduce", "YN-32", "--out"]).arg(&out).output().expect("it runs");
+    assert_code(output.status, 0, &String::from_utf8_lossy(&output.stderr));
+    assert!(out.join("runs.jsonl").exists());
+}
