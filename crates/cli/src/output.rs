@@ -4,14 +4,14 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use firstflight_report::printable;
+use firstflight_report::{lines, printable};
 use serde::Serialize;
 
 use crate::failure::Failure;
 
 /// Prints `text` for a reader. Control characters other than line breaks are escaped.
 pub(crate) fn show(text: &str) -> Result<(), Failure> {
-    print(&text.split('\n').map(printable).collect::<Vec<_>>().join("\n"))
+    print(&lines(text))
 }
 
 /// Prints `line` for a reader on standard error, as one line. If standard error cannot be written, nobody can be told.

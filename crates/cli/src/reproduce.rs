@@ -286,7 +286,7 @@ fn explained(row: &Judged, library: &Library) -> String {
 
 fn checked(one: &Checked) -> String {
     use Align::{Left, Right};
-    let mut out = format!("\n{}\n", one.headline());
+    let mut out = format!("\n`{}` {}\n", one.that, one.finding());
     if let Some(problem) = &one.problem {
         return out + problem + "\n";
     }

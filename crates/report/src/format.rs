@@ -125,6 +125,11 @@ pub(crate) fn list(words: &[String]) -> String {
     }
 }
 
+/// External text of several lines, each as [`printable`] has it.
+pub fn lines(text: &str) -> String {
+    text.split('\n').map(printable).collect::<Vec<_>>().join("\n")
+}
+
 /// External text on one line: control characters (C0 and C1), line and paragraph separators, and bidirectional formatting
 /// characters are escaped as `\u{1b}`, so that a file name can neither control a terminal nor reorder or break a line.
 pub fn printable(text: &str) -> String {
@@ -134,6 +139,8 @@ pub fn printable(text: &str) -> String {
             '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
                 out.extend(c.escape_unicode());
             }
+            // No characters, and not in XML.
+            '\u{fffe}' | '\u{ffff}' => out.extend(c.escape_unicode()),
             c if c.is_control() => out.extend(c.escape_unicode()),
             c => out.push(c),
         }

@@ -13,6 +13,7 @@ mod output;
 mod page;
 mod parquet;
 mod path;
+mod policy;
 pub mod reproduction;
 mod table;
 mod trace;
@@ -20,7 +21,7 @@ mod trace;
 use std::path::{Path, PathBuf};
 
 use firstflight_results::CompareReport;
-pub use format::printable;
+pub use format::{lines, printable};
 pub use output::{Folder, OutputError};
 pub use page::html;
 pub use parquet::{parquet, stage_tables};

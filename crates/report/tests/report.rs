@@ -7,9 +7,10 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use firstflight_report::{Colour, Folder, PARQUET_FILE, REPORT_FILE, html, parquet, table, write_all};
+use firstflight_report::{
+    Colour, Folder, PARQUET_FILE, REPORT_FILE, html, parquet, printable, table, write_all,
+};
 use firstflight_results::{CompareReport, SchemeResult};
-use hostile::HOSTILE;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, RowAccessor};
 
@@ -181,21 +182,35 @@ fn external_text_cannot_control_the_terminal() {
     let text = plain(&report, 100);
     assert!(!text.contains('\u{1b}') && !text.contains('\u{7}'), "{text}");
     assert!(text.contains("x\\u{1b}]0;gone\\u{7}"), "{text}");
+    for external in hostile::TEXTS {
+        let text = plain(&hostile::hostile(external), 100);
+        let control = |c: char| {
+            (c.is_control() && c != '\n') || ('\u{202a}'..='\u{202e}').contains(&c) || c == '\u{2066}'
+        };
+        assert!(!text.contains(control), "{external:?}: {text:?}");
+    }
 }
 
 #[test]
 fn external_text_never_becomes_markup() {
-    let page = html(&hostile::hostile());
-    assert!(!page.contains("<img"), "an element of the title is in the page");
-    assert!(!page.contains("<!--"), "a comment of the title is in the page");
-    assert_eq!(
-        page.matches("</script>").count(),
-        3,
-        "the data, uPlot and the page's own script end once each"
-    );
-    let escaped =
-        HOSTILE.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
-    assert!(page.matches(&escaped).count() > 10, "the texts are shown as they are");
+    for text in hostile::TEXTS {
+        let page = html(&hostile::hostile(text));
+        for element in ["<img", "<iframe", "<svg onload", "<!--"] {
+            assert!(!page.contains(element), "{text:?}: {element}");
+        }
+        assert_eq!(
+            page.matches("</script>").count(),
+            3,
+            "{text:?}: the data, uPlot and the page's own script end once each"
+        );
+        assert!(!page.contains(['\u{202e}', '\u{1b}', '\u{9b}']), "{text:?}");
+        let escaped = printable(text)
+            .replace('&', "&amp;")
+            .replace('<', "&lt;")
+            .replace('>', "&gt;")
+            .replace('"', "&quot;");
+        assert!(page.matches(&escaped).count() > 10, "{text:?}: the texts are shown as they are");
+    }
 }
 
 #[test]
@@ -244,6 +259,25 @@ fn the_parquet_file_carries_its_provenance() {
     assert_eq!(value("firstflight.seed").as_deref(), Some("1"));
     assert_eq!(value("firstflight.scenario"), Some(report.comparison.provenance.scenario.clone()));
     assert_eq!(value("firstflight.revision").as_deref(), Some("v0.1.0-12-g1a2b3c4"));
+}
+
+#[test]
+fn the_parquet_file_keeps_every_text_as_it_is() {
+    for (i, text) in hostile::TEXTS.into_iter().enumerate() {
+        let reader = read_back(&format!("hostile-{i}"), &hostile::hostile(text));
+        let entries = reader.metadata().file_metadata().key_value_metadata().expect("metadata");
+        let title = entries.iter().find(|entry| entry.key == "firstflight.title").expect("a title");
+        assert_eq!(title.value.as_deref(), Some(text));
+        let mut rows = reader.get_row_iter(None).expect("rows").map(|row| row.expect("a row"));
+        let scheme = rows.find_map(|row| {
+            let mut columns = row.get_column_iter();
+            columns.find_map(|(_, field)| match field {
+                Field::Str(label) if label.contains(text) => Some(label.clone()),
+                _ => None,
+            })
+        });
+        assert_eq!(scheme.as_deref(), Some(&*format!("{text}+cubic")));
+    }
 }
 
 #[test]

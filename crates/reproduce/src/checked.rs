@@ -41,11 +41,11 @@ pub struct PointOf {
 }
 
 impl Checked {
-    /// One sentence: the statement, whether it holds, its reading.
-    pub fn headline(&self) -> String {
+    /// End of a sentence that begins with the statement: whether it holds, and its reading.
+    pub fn finding(&self) -> String {
         let holds = if self.holds { "holds" } else { "does not hold" };
         let reading = self.reading.as_ref().map_or(String::new(), |reading| format!(" (reading: {reading})"));
-        format!("`{}` {holds}{reading}.", self.that)
+        format!("{holds}{reading}.")
     }
 
     /// The measured values if there are few, else the number of points at which the statement holds.

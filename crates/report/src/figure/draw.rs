@@ -6,6 +6,7 @@ use super::line::{Place, number, path};
 use super::scale::Scale;
 use super::style::{Tone, sheet};
 use super::{Axis, Course, Figure, Mark, Panel, Shape, Spacing, Stroke};
+use crate::format::printable;
 
 const WIDTH: i64 = 760;
 /// Margins of the plot areas; the labels of the vertical axes are in the left one.
@@ -327,7 +328,7 @@ fn ys(mark: &Mark) -> Box<dyn Iterator<Item = f64> + '_> {
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    printable(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]

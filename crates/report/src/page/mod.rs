@@ -7,15 +7,14 @@ mod plots;
 mod ranking;
 mod trust;
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use firstflight_results::CompareReport;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use sha2::{Digest, Sha256};
 
 use crate::format::printable;
 use crate::headline::headline;
 use crate::names::Names;
 use crate::path::path_line;
+use crate::policy::policy;
 
 const UPLOT_JS: &str = include_str!("../../assets/vendor/uplot/uPlot.iife.min.js");
 const UPLOT_CSS: &str = include_str!("../../assets/vendor/uplot/uPlot.min.css");
@@ -42,7 +41,7 @@ pub fn html(report: &CompareReport) -> String {
         html lang="en" data-ready="false" {
             head {
                 meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(policy(&[UPLOT_JS, &script], &style));
+                meta http-equiv="Content-Security-Policy" content=(policy(&[UPLOT_JS, &script], &[&style]));
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 meta name="referrer" content="no-referrer";
@@ -138,15 +137,4 @@ fn swatch(colour: usize) -> Markup {
 /// scheme has the first hue again and dashed lines.
 fn palette(colour: usize) -> usize {
     if colour == 0 { 0 } else { (colour - 1) % 8 + 1 }
-}
-
-/// Content-Security-Policy: the page loads nothing, and only its own scripts and styles apply.
-fn policy(scripts: &[&str], style: &str) -> String {
-    let hash = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)));
-    let scripts: Vec<_> = scripts.iter().map(|s| hash(s)).collect();
-    format!(
-        "default-src 'none'; script-src {}; style-src {}; base-uri 'none'; form-action 'none'",
-        scripts.join(" "),
-        hash(style)
-    )
 }

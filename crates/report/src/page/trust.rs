@@ -3,7 +3,7 @@
 use firstflight_results::{CompareReport, Provenance};
 use maud::{Markup, html};
 
-use crate::format::{bytes, list, printable};
+use crate::format::{bytes, lines, list, printable};
 use crate::path::path_field;
 
 pub(super) fn caveats(report: &CompareReport) -> Markup {
@@ -62,7 +62,7 @@ pub(super) fn provenance(provenance: &Provenance) -> Markup {
             }
             details {
                 summary { "Scenario of the runs" }
-                pre tabindex="0" { code { (provenance.scenario) } }
+                pre tabindex="0" { code { (lines(&provenance.scenario)) } }
             }
         }
     }

@@ -1,31 +1,40 @@
 //! The pages as one self-contained HTML file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 
 use super::FIRST;
+use crate::policy::policy;
 
 /// Style: the colours of the report, wide tables with their own scroll bar.
 const STYLE: &str = "\
 :root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;\
 background:light-dark(#fff,#14171c);color:light-dark(#1a1d23,#e6e8ec)}a{color:light-dark(#0068a8,#62b6f0)}\
 table{display:block;overflow-x:auto;border-collapse:collapse;font-size:13px}th,td{padding:.25rem .6rem;text-align:left;\
-vertical-align:top;border-bottom:1px solid light-dark(#dcdfe5,#343a45)}code{font-size:.92em}pre{overflow-x:auto}\
+vertical-align:top;border-bottom:1px solid light-dark(#dcdfe5,#343a45)}.n{text-align:right}code{font-size:.92em}pre{overflow-x:auto}\
 svg{max-width:100%;height:auto}h2{margin-top:2.5rem}section{border-top:4px solid light-dark(#dcdfe5,#343a45);margin-top:3rem}";
 
-/// The HTML file of the pages of [`super::pages`].
+/// The HTML file of the pages of [`super::pages`]. Nothing in it runs, and it loads nothing.
 pub fn html(files: &BTreeMap<String, String>) -> String {
     let mut body = String::new();
     let pages = files.iter().filter(|(name, _)| name.ends_with(".md") && *name != FIRST);
     for (name, text) in files.get_key_value(FIRST).into_iter().chain(pages) {
         let _ = write!(body, "<section id=\"{name}\">\n{}</section>\n", section(text, files));
     }
+    let policy = policy(&[], &styles(&body).chain([STYLE]).collect::<Vec<_>>());
     format!(
-        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
-         <title>Five papers, run again</title>\n<style>{STYLE}</style>\n{body}</html>\n"
+        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width\">\n<title>Five papers, run again</title>\n<style>{STYLE}</style>\n{body}</html>\n"
     )
+}
+
+/// The style sheets of the pictures in a body, each once. Text of results has no element, because it is escaped.
+fn styles(body: &str) -> impl Iterator<Item = &str> {
+    let sheets = body.split("<style>").skip(1).filter_map(|rest| rest.split("</style>").next());
+    sheets.collect::<BTreeSet<_>>().into_iter()
 }
 
 /// One page as HTML: pictures are embedded, links to pages lead to sections of the file.
@@ -51,10 +60,13 @@ fn section(text: &str, files: &BTreeMap<String, String>) -> String {
                 let dest_url = match dest_url.split_once(".md#") {
                     Some((_, line)) => CowStr::from(format!("#{line}")),
                     None if dest_url.ends_with(".md") => CowStr::from(format!("#{dest_url}")),
-                    None => dest_url,
+                    None if leads_to_a_page(&dest_url) => dest_url,
+                    None => CowStr::from("#"),
                 };
                 events.push(Event::Start(Tag::Link { link_type, dest_url, title, id }));
             }
+            // The author of a paper's text writes Markdown; elements in it are shown, not applied.
+            Event::Html(text) | Event::InlineHtml(text) => events.push(Event::Text(text)),
             Event::Start(Tag::Heading { .. }) => {
                 heading = Some(String::new());
                 events.push(event);
@@ -76,7 +88,21 @@ fn section(text: &str, files: &BTreeMap<String, String>) -> String {
         }
     }
     html::push_html(&mut out, events.into_iter());
-    out
+    // The policy forbids styles in attributes.
+    ["th", "td"].into_iter().fold(out, |out, cell| {
+        out.replace(&format!("<{cell} style=\"text-align: right\">"), &format!("<{cell} class=\"n\">"))
+    })
+}
+
+/// Whether a link leads to a page: it is of the web, or has no scheme.
+fn leads_to_a_page(link: &str) -> bool {
+    match link.split_once(':') {
+        Some((scheme, _)) => {
+            ["http", "https"].iter().any(|web| scheme.eq_ignore_ascii_case(web))
+                || scheme.contains(['/', '#'])
+        }
+        None => true,
+    }
 }
 
 fn escaped(text: &str) -> String {

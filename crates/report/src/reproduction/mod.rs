@@ -2,6 +2,7 @@
 
 mod evidence_plot;
 mod html;
+mod markdown;
 mod page;
 mod plot;
 mod summary;
@@ -68,9 +69,4 @@ fn picture(folder: &str, id: &str) -> String {
 /// Whether all these experiments were run.
 fn measured<'a>(ours: &Measurements, mut names: impl Iterator<Item = &'a str>) -> bool {
     names.all(|name| ours.experiments.contains_key(name))
-}
-
-/// Text escaped for a cell of a Markdown table.
-fn cell(text: &str) -> String {
-    text.replace('|', "\\|").replace('\n', " ").replace('<', "&lt;").replace('~', "\\~")
 }

@@ -5,7 +5,8 @@ use firstflight_reproduce::evidence::Measurements;
 use firstflight_reproduce::judge::{Bench, Judged};
 use firstflight_reproduce::library::{Library, Paper};
 
-use super::{cell, measured, picture, plot, table};
+use super::markdown::{cell, code, code_cell, text};
+use super::{measured, picture, plot, table};
 
 pub(super) fn page(
     library: &Library,
@@ -59,7 +60,7 @@ pub(super) fn page(
         }
         if figure.shown {
             out += &match measured(ours, plot::experiments(figure)) {
-                true => format!("![{}]({})\n\n", figure.title, picture(&paper.folder, &figure.id)),
+                true => format!("![{}]({})\n\n", text(&figure.title), picture(&paper.folder, &figure.id)),
                 false => "Not run.\n\n".into(),
             };
         }
@@ -75,7 +76,12 @@ pub(super) fn page(
         let ran = ours.experiments.get(name).map_or(experiment.replications, |one| one.replications);
         let about = [experiment.title.as_str(), experiment.about.as_str()].join(". ");
         let about = about.trim_end_matches(". ");
-        out += &format!("| `{name}` | {} | `{}` | {ran} | {cells} |\n", cell(about), experiment.scenario);
+        out += &format!(
+            "| {} | {} | {} | {ran} | {cells} |\n",
+            code_cell(name),
+            cell(about),
+            code_cell(&experiment.scenario)
+        );
     }
     if !paper.ns2.is_empty() {
         out += "\n## Values of ns-2\n\n| metric | at | command |\n|---|---|---|\n";
@@ -83,7 +89,7 @@ pub(super) fn page(
             let about =
                 if given.about.is_empty() { String::new() } else { format!(" {}", cell(&given.about)) };
             let at = cell(&given.at.join(", "));
-            out += &format!("| `{}` | {at} | `{}`{about} |\n", cell(&given.what), cell(&given.command));
+            out += &format!("| {} | {at} | {}{about} |\n", code_cell(&given.what), code_cell(&given.command));
         }
     }
     Ok(out)
@@ -94,9 +100,9 @@ fn line(library: &Library, paper: &Paper, row: &Judged) -> String {
     out += &format!("**{}** · {} · {}\n\n", row.verdict.word(), row.place, row.kind);
     let scenario =
         library.targets.iter().find(|target| target.id == row.id).map_or("", |target| &target.scenario);
-    out += &format!("The paper ({scenario}): {}\n\n", row.expected.replace('<', "&lt;").replace('~', "\\~"));
+    out += &format!("The paper ({scenario}): {}\n\n", text(&row.expected));
     if !row.why.is_empty() {
-        out += &format!("{}\n\n", row.why.replace('<', "&lt;").replace('~', "\\~"));
+        out += &format!("{}\n\n", text(&row.why));
     }
     row.statements.iter().for_each(|one| out += &checked(one));
     if !row.because.is_empty() {
@@ -104,7 +110,7 @@ fn line(library: &Library, paper: &Paper, row: &Judged) -> String {
         row.because.iter().for_each(|one| out += &checked(one));
     }
     if !row.experiments.is_empty() {
-        let names: Vec<String> = row.experiments.iter().map(|name| format!("`{name}`")).collect();
+        let names: Vec<String> = row.experiments.iter().map(|name| code(name)).collect();
         out += &format!("Experiments in `papers/{}/experiments/`: {}.\n\n", paper.folder, names.join(", "));
     }
     out
@@ -114,9 +120,9 @@ fn line(library: &Library, paper: &Paper, row: &Judged) -> String {
 const SHOWN: usize = 24;
 
 fn checked(one: &Checked) -> String {
-    let mut out = format!("{}\n\n", one.headline());
+    let mut out = format!("{} {}\n\n", code(&one.that), text(&one.finding()));
     if let Some(problem) = &one.problem {
-        return out + problem + "\n\n";
+        return out + &text(problem) + "\n\n";
     }
     let paper = one.points.iter().any(|point| point.expected.is_some());
     let ns2 = one.points.iter().any(|point| point.ns2.is_some());

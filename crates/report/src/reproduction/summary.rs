@@ -4,7 +4,7 @@ use firstflight_reproduce::evidence::Evidence;
 use firstflight_reproduce::judge::{Judged, Verdict};
 use firstflight_reproduce::library::Library;
 
-use super::cell;
+use super::markdown::{cell, code, text};
 
 /// Kind of the lines that hold in scenarios and registry by construction; they are not counted as reproduced.
 const ASSERTED: &str = "config";
@@ -55,18 +55,18 @@ pub(super) fn page(library: &Library, evidence: &Evidence, judged: &[Judged]) ->
     out += "## Run it yourself\n\n```text\nfirstflight reproduce all            # everything, at the papers' full lengths\n\
         firstflight reproduce AS-01          # one line: scenario, runs, spread, picture\n\
         firstflight reproduce YN --replications 20\n```\n\n";
-    let hops: u64 = evidence
+    let hops: f64 = evidence
         .papers
         .values()
         .flat_map(|paper| paper.experiments.values())
-        .map(|one| one.packet_hops)
+        .map(|one| one.packet_hops as f64)
         .sum();
     out += &format!(
-        "These pages are made from `results.json`, written by `{}` (version {}). They rest on {:.1} billion packet hops; \
+        "These pages are made from `results.json`, written by {} (version {}). They rest on {:.1} billion packet hops; \
          a run that several experiments share is counted once for each. The same command gives the same bytes.\n\n",
-        evidence.provenance.command,
-        evidence.provenance.version,
-        hops as f64 / 1e9
+        code(&evidence.provenance.command),
+        text(&evidence.provenance.version),
+        hops / 1e9
     );
     out += "## Lines that differ\n\n| line | where | why |\n|---|---|---|\n";
     for row in counted.iter().filter(|row| row.verdict == Verdict::Differs) {

@@ -4,7 +4,7 @@ use firstflight_reproduce::figure::Table;
 use firstflight_reproduce::judge::Bench;
 use firstflight_study::stats::mean_ci95;
 
-use super::cell;
+use super::markdown::cell;
 
 /// The table in Markdown. Each row has the printed values, those of ns-2 if known, and the measured ones with the
 /// half-width of their 95 % interval.

@@ -1,5 +1,7 @@
 //! Control of a headless Chromium over its debugging pipe: JSON messages, each terminated by a zero byte.
 
+#![allow(dead_code, reason = "each test file uses only some of it")]
+
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -83,14 +85,25 @@ impl Page {
 
     /// Opens a file and waits until the page is ready or has reported an error.
     pub(crate) fn open(&mut self, file: &Path) {
+        self.open_until(
+            file,
+            "const { ready, error } = document.documentElement.dataset; return ready === 'true' || error",
+        );
+    }
+
+    /// Opens a file without scripts and waits until it is loaded.
+    pub(crate) fn open_still(&mut self, file: &Path) {
+        self.evaluate("window.old = true");
+        self.open_until(file, "return !window.old && document.readyState === 'complete'");
+    }
+
+    fn open_until(&mut self, file: &Path, ready: &str) {
         self.call("Page.navigate", json!({ "url": format!("file://{}", file.display()) }));
         // The expression runs in the old document until the new one is loaded, hence the retries.
         for _ in 0..200 {
-            let state = self.evaluate(
-                "new Promise((go) => setTimeout(() => go(
-                    [document.documentElement.dataset.ready, document.documentElement.dataset.error]), 50))",
-            );
-            if state[0] == "true" || !state[1].is_null() {
+            let state =
+                format!("new Promise((go) => setTimeout(() => go(Boolean((() => {{ {ready} }})())), 50))");
+            if self.evaluate(&state) == true {
                 return;
             }
         }

@@ -1,18 +1,29 @@
 //! A comparison in which every external text tries to inject markup.
 
+#![allow(dead_code, reason = "each test file uses only some of it")]
+
 use firstflight_results::CompareReport;
 
 use crate::fixture;
 
-/// Text that would run a script, end the data or break a table if it were inserted unescaped.
-pub(crate) const HOSTILE: &str =
-    r#"</script><script>window.pwned=1</script><img src=x onerror="window.pwned=1"><!-- '"&<b>"#;
+/// Texts that leave a code span, a table cell, an attribute, an element or a line, or control a terminal.
+pub(crate) const TEXTS: [&str; 8] = [
+    "</script><script>window.pwned=1</script><img src=x onerror=\"window.pwned=1\">",
+    "` <img src=x onerror=window.pwned=1> ``` <svg onload=window.pwned=1> `",
+    "]]> --> </style><style>@import 'x'</style></title></svg><iframe src=x>",
+    "[a](javascript:window.pwned=1) ![b](http://192.0.2.1/x.png) <http://192.0.2.1/>",
+    "a\\](javascript:window.pwned=1) \\[b\\](x) | c | `|`",
+    "\n\n# heading\n\n[x]: javascript:window.pwned=1\n\n<script>window.pwned=1</script>\n\n[x] ![x]\n",
+    "' onload='window.pwned=1' style=\"position:fixed\" & &lt;b&gt; &#60;script&#62;",
+    "\u{202e}\u{2066}\u{1b}[2J\u{0}\u{7}\u{9b}\u{85}\u{feff}\u{fffe}",
+];
 
-/// [`fixture::from_capture`] with [`HOSTILE`] as every external text.
-pub(crate) fn hostile() -> CompareReport {
+/// [`fixture::from_capture`] with `text` as every external text.
+pub(crate) fn hostile(text: &str) -> CompareReport {
     let mut report = fixture::from_capture();
     let comparison = &mut report.comparison;
-    let text = || HOSTILE.to_owned();
+    let external = text;
+    let text = || external.to_owned();
     comparison.title = text();
     comparison.path.inferred_from = Some(text());
     comparison.path.receiver = Some(text());
@@ -27,7 +38,7 @@ pub(crate) fn hostile() -> CompareReport {
     let provenance = &mut comparison.provenance;
     (provenance.scenario, provenance.command, provenance.revision) = (text(), text(), text());
     provenance.inputs[0].name = text();
-    let renamed = |scheme: &mut String| *scheme = scheme.replace("jump-start", HOSTILE);
+    let renamed = |scheme: &mut String| *scheme = scheme.replace("jump-start", external);
     comparison.schemes.iter_mut().for_each(renamed);
     comparison.results.iter_mut().for_each(|r| renamed(&mut r.scheme));
     report.samples.iter_mut().for_each(|s| renamed(&mut s.scheme));
