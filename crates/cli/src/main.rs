@@ -6,6 +6,7 @@ mod cli;
 mod compare;
 mod failure;
 mod input;
+mod interrupt;
 mod keys;
 mod log;
 mod memory;
@@ -26,6 +27,7 @@ use cli::Cli;
 use failure::Failure;
 
 fn main() -> ExitCode {
+    interrupt::clean_up_on_signals();
     let done = match Cli::try_parse() {
         Ok(cli) => cli.execute(),
         Err(error) => arguments::answer(&error),

@@ -132,13 +132,13 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
 
 /// Writes the picture of each line.
 fn write_picture(out: &Path, rows: &[Judged]) -> Result<Vec<PathBuf>, Failure> {
-    let mut images = Folder::open(&out.join(IMAGES))?;
+    let mut folder = Folder::open(out)?;
     for row in rows {
         if let Some(svg) = picture_of(row) {
-            images.stage(&format!("{}.svg", row.id), |file| file.write_all(svg.as_bytes()))?;
+            folder.stage(&format!("{IMAGES}/{}.svg", row.id), |file| file.write_all(svg.as_bytes()))?;
         }
     }
-    Ok(images.commit()?)
+    Ok(folder.commit()?)
 }
 
 /// Writes the HTML page, the results, and the Markdown pages with pictures.
@@ -149,17 +149,12 @@ fn write_pages(
     rows: &[Judged],
 ) -> Result<Vec<PathBuf>, Failure> {
     let files = pages(library, evidence, rows).map_err(Failure::new)?;
-    let mut images = Folder::open(&out.join(IMAGES))?;
     let mut folder = Folder::open(out)?;
     folder.stage("index.html", |file| file.write_all(html(&files).as_bytes()))?;
     folder.stage(RESULTS, |file| file.write_all(results(evidence).as_bytes()))?;
     for (name, text) in &files {
-        match name.strip_prefix(IMAGES).and_then(|name| name.strip_prefix('/')) {
-            Some(image) => images.stage(image, |file| file.write_all(text.as_bytes()))?,
-            None => folder.stage(name, |file| file.write_all(text.as_bytes()))?,
-        }
+        folder.stage(name, |file| file.write_all(text.as_bytes()))?;
     }
-    images.commit()?;
     Ok(folder.commit()?)
 }
 

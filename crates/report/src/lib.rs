@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 use firstflight_results::CompareReport;
 pub use format::{lines, printable};
-pub use output::{Folder, OutputError};
+pub use output::{Folder, OutputError, discard_unfinished};
 pub use page::html;
 pub use parquet::{parquet, stage_tables};
 pub use table::{Colour, table};

@@ -103,7 +103,7 @@ pub(crate) fn captured_lines(connections: &[ConnectionResult]) -> Vec<String> {
                     .rerun_completion_s
                     .map_or_else(|| "not finished within the time limit".to_owned(), time);
                 let packets = retransmitted(c.rerun_retransmits);
-                text += &format!(" Re-run in the simulator as {}: {rerun}, {packets}.", c.scheme);
+                text += &format!(" Re-run in the simulator as {}: {rerun}, {packets}.", printable(&c.scheme));
             }
             text
         })

@@ -329,6 +329,38 @@ fn a_failure_keeps_the_results_of_an_earlier_run() {
 }
 
 #[test]
+fn a_file_that_cannot_be_renamed_is_reported_with_the_files_that_are_there() {
+    let dir = folder("renamed");
+    let mut open = Folder::open(&dir).expect("the test folder is writable");
+    for name in ["a", "b", "c"] {
+        open.stage(name, |file| file.write_all(name.as_bytes())).expect("staged");
+    }
+    // Another program removes a temporary file.
+    let temporary = entries(&dir).into_iter().find(|name| name.starts_with(".b.")).expect("staged");
+    fs::remove_file(dir.join(temporary)).expect("removed");
+    let error = open.commit().expect_err("b is gone");
+    assert_eq!((&error.path, &error.placed[..]), (&dir.join("b"), &[dir.join("a")][..]));
+    assert!(
+        error.to_string().ends_with(&format!("; only `{}` is of this run", dir.join("a").display())),
+        "{error}"
+    );
+    assert_eq!(entries(&dir), ["a"]);
+}
+
+#[test]
+fn a_folder_in_the_way_of_one_file_keeps_all_others_out() {
+    let dir = folder("way");
+    let mut open = Folder::open(&dir).expect("the test folder is writable");
+    for name in ["a", "images/b", "c"] {
+        open.stage(name, |file| file.write_all(name.as_bytes())).expect("staged");
+    }
+    fs::create_dir(dir.join("c")).expect("written");
+    let error = open.commit().expect_err("a folder is in the way");
+    assert_eq!((error.path, error.placed.len()), (dir.join("c"), 0));
+    assert_eq!(entries(&dir), ["c"]);
+}
+
+#[test]
 fn a_folder_that_cannot_be_written_is_refused_on_opening() {
     let dir = folder("refused");
     fs::create_dir_all(&dir).expect("the test folder is writable");
