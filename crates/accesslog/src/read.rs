@@ -15,6 +15,9 @@ use super::Request;
 /// Longest line that is read, bytes.
 const LONGEST: u64 = 64 << 10;
 
+/// Most bytes of a field that a message repeats.
+const SHOWN: usize = 80;
+
 /// File name extensions of inline images, which Zhang, Qiu and Keshav leave out.
 const IMAGES: [&[u8]; 8] = [b".gif", b".jpg", b".jpeg", b".png", b".ico", b".svg", b".webp", b".bmp"];
 
@@ -56,7 +59,7 @@ pub enum LogError {
     },
     /// The time is invalid.
     #[error(
-        "line {line}: time = {found:?}: not a time; expected one such as [10/Oct/2000:13:55:36 -0700], from 1970 on"
+        "line {line}: time = {found:?}: not a time; expected one such as [10/Oct/2000:13:55:36 -0700], from 1970 to 2553"
     )]
     Time {
         /// The line.
@@ -95,7 +98,10 @@ impl<R: BufRead> Log<R> {
     }
 
     fn request(&self, line: &[u8]) -> Result<Request, LogError> {
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let text = |bytes: &[u8]| match bytes.get(..SHOWN) {
+            Some(beginning) => format!("{}…", String::from_utf8_lossy(beginning)),
+            None => String::from_utf8_lossy(bytes).into_owned(),
+        };
         let client = line.split(|&byte| byte == b' ').next().unwrap_or_default();
         let address = str::from_utf8(client).ok().and_then(|client| client.parse().ok());
         let client = address.ok_or_else(|| LogError::Client { line: self.number, found: text(client) })?;
@@ -159,8 +165,12 @@ fn time(stamp: &str) -> Option<Nanos> {
         _ => return None,
     };
     let (hours, minutes) = offset[1..].split_at_checked(2)?;
-    let minutes = number(hours, 2)? * 60 + number(minutes, 2)?;
-    let utc = days(year, month, day) * 86_400 + seconds - east * minutes * 60;
+    let (hours, minutes) = (number(hours, 2)?, number(minutes, 2)?);
+    // Time zones are within a day of UTC. Later years have too many nanoseconds.
+    if hours > 23 || minutes > 59 || year > 2553 {
+        return None;
+    }
+    let utc = days(year, month, day) * 86_400 + seconds - east * (hours * 60 + minutes) * 60;
     u64::try_from(utc).ok().map(Nanos::from_secs)
 }
 
@@ -263,14 +273,51 @@ mod tests {
             "10/Oct/2000:13:55:36 -07",
             "10/Oct/2000:13:55:36:00 -0700",
             "01/Jan/1970:00:59:59 +0100",
+            "10/Oct/2000:13:55:36 +2400",
+            "10/Oct/2000:13:55:36 -9999",
+            "10/Oct/2000:13:55:36 +0060",
+            "10/Oct/2000:13:55:36 +\u{660}\u{661}00",
+            "10/Oct/2000:13:55:36 +0000 ",
+            "10/Oct/2000:13:60:36 +0000",
+            "10/Oct/2000:13:55:61 +0000",
+            "00/Oct/2000:13:55:36 +0000",
+            "32/Oct/2000:13:55:36 +0000",
+            "10/13/2000:13:55:36 +0000",
+            "10/oct/2000:13:55:36 +0000",
+            "10/Oct/0000:13:55:36 +0000",
+            "10/Oct/2554:13:55:36 +0000",
+            "10/Oct/9999:13:55:36 +0000",
+            "10/Oct/99999:13:55:36 +0000",
+            "10/Oct/-001:13:55:36 +0000",
             "",
         ] {
             let line = LINE.replace("10/Oct/2000:13:55:36 -0700", stamp);
             let expected = format!(
-                "line 1: time = {stamp:?}: not a time; expected one such as [10/Oct/2000:13:55:36 -0700], from 1970 on"
+                "line 1: time = {stamp:?}: not a time; expected one such as [10/Oct/2000:13:55:36 -0700], from 1970 to 2553"
             );
             assert_eq!(read(&line, Keep::All), [Err(expected)]);
         }
+    }
+
+    #[test]
+    fn the_last_valid_time_and_the_widest_time_zones_are_read() {
+        // `date -u -d '2554-01-01 23:58:59' +%s`, and 10 October 2000, 13:55:36, a day less a minute later and earlier.
+        for (stamp, seconds) in [
+            ("31/Dec/2553:23:59:59 -2359", 18_429_379_139),
+            ("10/Oct/2000:13:55:36 -2359", 971_272_476),
+            ("10/Oct/2000:13:55:36 +2359", 971_099_796),
+        ] {
+            let line = LINE.replace("10/Oct/2000:13:55:36 -0700", stamp);
+            let request = read(&line, Keep::All).remove(0).expect(stamp);
+            assert_eq!(request.at, Nanos::from_secs(seconds), "{stamp}");
+        }
+    }
+
+    #[test]
+    fn long_fields_are_cut_in_messages() {
+        let line = format!("{} - - [{}] \"GET /\" 200 1", "é".repeat(5000), "x".repeat(5000));
+        let [Err(message)] = &read(&line, Keep::All)[..] else { panic!("refused") };
+        assert!(message.contains('…') && message.chars().count() < 250, "{message}");
     }
 
     #[test]

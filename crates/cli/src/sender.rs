@@ -1,13 +1,13 @@
 //! `firstflight sender`: one sender without a network, driven line by line in virtual time.
 
 use std::fmt::Display;
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead, Read, Write};
 
 use clap::Args;
 use firstflight_contract::Nanos;
 use firstflight_scenario::Profile;
 use firstflight_scenario::quantity::parse_bytes;
-use firstflight_script::{Error, MSS};
+use firstflight_script::{Error, LONGEST, MSS};
 use firstflight_sim::config::FlowConfig;
 use firstflight_study::driven::Driven;
 use firstflight_study::network::build;
@@ -20,7 +20,7 @@ use crate::output::json_line;
 ///
 /// For conformance and differential tests. Each line of standard input is a JSON object. The sender answers each with one
 /// line on standard output before it reads the next. Sequence numbers are relative: the first data byte is 1. Times are
-/// microseconds of virtual time and never decrease.
+/// microseconds of virtual time and never decrease. A line has at most 1 MiB.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Input lines:
@@ -139,16 +139,39 @@ impl From<Error> for Failure {
     }
 }
 
+/// Line `number` of `input`, read into `bytes`; `None` at the end.
+fn next_line<'a>(
+    input: &mut impl BufRead,
+    bytes: &'a mut Vec<u8>,
+    number: usize,
+) -> Result<Option<&'a str>, Failure> {
+    let place = format!("standard input:{number}");
+    bytes.clear();
+    // One byte more than a line may have shows that the line is too long.
+    let read = input.take(LONGEST as u64 + 1).read_until(b'\n', bytes);
+    let read = read.map_err(|error| Failure::new(Wrong::at(&place, format!("cannot be read: {error}"))))?;
+    let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+    if line.len() > LONGEST {
+        let why = format!("the line is longer than {LONGEST} bytes");
+        return Err(Wrong::at(place, why).expected("one event on each line").into());
+    }
+    let Ok(text) = str::from_utf8(line) else {
+        return Err(Wrong::at(place, "not UTF-8").expected("one JSON object on each line").into());
+    };
+    Ok((read > 0).then_some(text))
+}
+
 pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     let mss = options.mss()?;
     // Options that make no sender are refused before the first line.
     options.flow(mss.unwrap_or(1460))?;
     let mut sender = Driven::new(|mss| options.flow(mss), mss);
     let mut out = io::stdout().lock();
-    for (index, text) in io::stdin().lock().lines().enumerate() {
-        let number = index + 1;
-        let text = text.map_err(|error| Failure::new(format!("standard input:{number}: {error}")))?;
-        let Some(answer) = sender.answer(number, &text)? else { continue };
+    let mut input = io::stdin().lock();
+    let mut bytes = vec![];
+    for number in 1.. {
+        let Some(text) = next_line(&mut input, &mut bytes, number)? else { break };
+        let Some(answer) = sender.answer(number, text)? else { continue };
         out.write_all(json_line(&answer).as_bytes())
             .and_then(|()| out.flush())
             .map_err(Failure::from_stdout)?;

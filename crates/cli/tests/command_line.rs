@@ -268,3 +268,29 @@ fn an_output_folder_may_have_a_name_that_is_not_utf_8() {
     assert_code(output.status, 0, &String::from_utf8_lossy(&output.stderr));
     assert!(out.join("runs.jsonl").exists());
 }
+
+#[test]
+fn lines_of_the_sender_are_utf_8_and_not_longer_than_a_mebibyte() {
+    let scratch = Scratch::new();
+    let open = r#"{"at_us":0,"do":"established","mss":1000,"window":65535}"#;
+    let advance = r#"{"at_us":0,"do":"advance"}"#;
+    let padded = |bytes: usize| format!("{open}\n{advance}{}\n", " ".repeat(bytes - advance.len()));
+    let whole = scratch.run_with(&["sender"], &padded(1 << 20));
+    assert_eq!((whole.code, whole.out.lines().count()), (0, 2), "{whole:?}");
+    let refused = |input: &[u8], line: &str| {
+        scratch.write("input", input);
+        let input = std::fs::File::open(scratch.path().join("input")).expect("just written");
+        let output = program().arg("sender").stdin(input).output().expect("it runs");
+        assert_code(output.status, 2, line);
+        assert_eq!(String::from_utf8_lossy(&output.stderr), format!("error: {line}\n"));
+    };
+    let long = "standard input:2: the line is longer than 1048576 bytes; expected one event on each line";
+    refused(padded((1 << 20) + 1).as_bytes(), long);
+    refused(format!("{open}\n{}", "x".repeat(5 << 20)).as_bytes(), long);
+    let text = [open.as_bytes(), b"\n\xff\n"].concat();
+    refused(&text, "standard input:2: not UTF-8; expected one JSON object on each line");
+    let twice = format!("{open}\n{{\"at_us\":0,\"do\":\"advance\",\"at_us\":5}}\n");
+    refused(twice.as_bytes(), "standard input:2:27: at_us: given twice; expected each key once");
+    // The last line needs no line break.
+    assert_eq!(scratch.run_with(&["sender"], &format!("{open}\n{advance}")).out.lines().count(), 2);
+}

@@ -25,6 +25,17 @@ impl Error {
     }
 }
 
+/// Most characters of a key or value that a message repeats.
+const LONGEST: usize = 80;
+
+/// The beginning of `text`, as long as a message has room for.
+pub(crate) fn clipped(text: &str) -> String {
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.into(),
+    }
+}
+
 impl Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.place, self.problem)?;

@@ -10,4 +10,4 @@ mod line;
 
 pub use answer::{Answer, Registers, Sent, State};
 pub use error::Error;
-pub use line::{Ack, Echo, Event, Line, MSS, Opening};
+pub use line::{Ack, Echo, Event, LONGEST, Line, MSS, Opening};

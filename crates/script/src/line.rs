@@ -1,11 +1,17 @@
 //! One line of a script: a JSON object with a time and an event.
 
-use core::fmt::Display;
+use core::fmt::{self, Display};
 use core::ops::RangeInclusive;
 
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
 use crate::Error;
+use crate::error::clipped;
+
+/// Longest line, bytes: room for 30 000 blocks of an ACK.
+pub const LONGEST: usize = 1 << 20;
 
 /// Payload bytes of a full segment: the largest packet less the longest headers.
 pub const MSS: RangeInclusive<u32> = 16..=65_483;
@@ -93,19 +99,55 @@ pub struct Line<'a> {
     members: Map<String, Value>,
 }
 
+/// The members of an object.
+struct Members {
+    members: Map<String, Value>,
+    /// A key that the object has twice.
+    twice: Option<String>,
+}
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Object;
+        impl<'de> Visitor<'de> for Object {
+            type Value = Members;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
+                let mut read = Members { members: Map::new(), twice: None };
+                while let Some((key, value)) = map.next_entry::<String, Value>()? {
+                    if read.members.insert(key.clone(), value).is_some() {
+                        read.twice.get_or_insert(key);
+                    }
+                }
+                Ok(read)
+            }
+        }
+        deserializer.deserialize_map(Object)
+    }
+}
+
 impl<'a> Line<'a> {
     /// Line `number`, counted from 1.
     ///
     /// # Errors
-    /// Where `text` is no JSON object.
+    /// Where `text` is no JSON object, or has a key twice.
     pub fn read(number: usize, text: &'a str) -> Result<Self, Error> {
         let fail = |column: usize, why: &str| {
             let expected = "an object such as {\"at_us\":0,\"do\":\"advance\"}";
             Error::new(format!("{number}:{column}"), why).expected(expected)
         };
         match serde_json::from_str(text) {
-            Ok(Value::Object(members)) => Ok(Self { number, text, members }),
-            Ok(_) => Err(fail(1, "not a JSON object")),
+            Ok(Members { members, twice: None }) => Ok(Self { number, text, members }),
+            Ok(Members { twice: Some(key), .. }) => {
+                let column = column(text, &key, 1);
+                Err(Error::new(format!("{number}:{column}: {}", clipped(&key)), "given twice")
+                    .expected("each key once"))
+            }
+            Err(error) if error.is_data() => Err(fail(1, "not a JSON object")),
             Err(error) => {
                 let why = error.to_string();
                 let why = why.split_once(" at line").map_or(&*why, |(why, _)| why);
@@ -126,7 +168,7 @@ impl<'a> Line<'a> {
             None => return Err(self.missing("do", &one_of(&names))),
         };
         let Some((_, keys)) = EVENTS.iter().find(|(name, _)| name == word) else {
-            let wrong = self.at("do", format!("there is no \"{word}\"")).expected(one_of(&names));
+            let wrong = self.at("do", format!("there is no \"{}\"", clipped(word))).expected(one_of(&names));
             return Err(wrong.nearest(nearest(word, names)));
         };
         let keys: Vec<&str> = ["at_us", "do"].into_iter().chain(keys.iter().copied()).collect();
@@ -215,11 +257,18 @@ impl<'a> Line<'a> {
     }
 
     fn at(&self, key: &str, problem: impl Display) -> Error {
-        let at = self.text.find(&format!("\"{key}\""));
-        let column = at.map_or(1, |at| self.text[..at].chars().count() + 1);
-        let value = self.members.get(key).map_or(String::new(), |value| format!(" = {value}"));
-        Error::new(format!("{}:{column}: {key}{value}", self.number), problem)
+        let value = self.members.get(key);
+        let value = value.map_or(String::new(), |value| format!(" = {}", clipped(&value.to_string())));
+        let column = column(self.text, key, 0);
+        Error::new(format!("{}:{column}: {}{value}", self.number, clipped(key)), problem)
     }
+}
+
+/// Column of a key, in characters from 1, behind so many others of its name; 1 if the key is written with escapes.
+fn column(text: &str, key: &str, others: usize) -> usize {
+    let quoted = format!("\"{key}\"");
+    let at = text.match_indices(&quoted).nth(others).map(|(at, _)| at);
+    at.map_or(1, |at| text[..at].chars().count() + 1)
 }
 
 /// The name nearest to `written`, if one is near enough for a slip of the keys.
@@ -276,6 +325,22 @@ mod tests {
                 "7:2: at_us = 1.5: not a value it takes; expected a whole number",
             ),
             (r#"{"at_us":-1,"do":"advance"}"#, "7:2: at_us = -1: not a value it takes"),
+            (r#"{"at_us":"0","do":"advance"}"#, "7:2: at_us = \"0\": not a value it takes"),
+            (r#"{"at_us":1.0,"do":"advance"}"#, "7:2: at_us = 1.0: not a value it takes"),
+            (r#"{"at_us":18446744073709551616,"do":"advance"}"#, "7:2: at_us = 1.8446744073709552e19: not"),
+            (
+                r#"{"at_us":100000000000001,"do":"advance"}"#,
+                "7:2: at_us = 100000000000001: not a value it takes",
+            ),
+            (r#"{"at_us":1e999,"do":"advance"}"#, "7:14: not JSON: number out of range"),
+            (r#"{"at_us":NaN,"do":"advance"}"#, "7:10: not JSON: expected value"),
+            (r#"{"at_us":0,"do":"advance"} {}"#, "7:28: not JSON: trailing characters"),
+            (r#"{"at_us":0,"at_us":5,"do":"advance"}"#, "7:12: at_us: given twice; expected each key once"),
+            (r#"{"at_us":0,"do":"advance","do":"close"}"#, "7:27: do: given twice; expected each key once"),
+            (
+                r#"{"at_us":0,"\u0061t_us":0,"do":"advance"}"#,
+                "7:1: at_us: given twice; expected each key once",
+            ),
             (
                 r#"{"at_us":0,"do":"ack","ack":1,"sack":[[5,5]]}"#,
                 "7:31: sack = [[5,5]]: not a value it takes; expected blocks",
@@ -285,6 +350,22 @@ mod tests {
         ] {
             let refused = event(text).expect_err(text);
             assert!(refused.starts_with(message), "{text}\n{refused}");
+        }
+        let deep = format!("{{\"at_us\":{}", "[".repeat(100_000));
+        assert!(event(&deep).expect_err("too deep").starts_with("7:137: not JSON: recursion limit exceeded"));
+    }
+
+    #[test]
+    fn long_keys_and_values_are_cut() {
+        let long = "x".repeat(5000);
+        for line in [
+            format!(r#"{{"at_us":0,"do":"{long}"}}"#),
+            format!(r#"{{"at_us":0,"do":"advance","{long}":"{long}"}}"#),
+            format!(r#"{{"at_us":0,"{long}":1,"{long}":2}}"#),
+            format!(r#"{{"at_us":0,"do":"ack","ack":1,"sack":[{}]}}"#, "[1,1],".repeat(1000) + "[1,1]"),
+        ] {
+            let refused = event(&line).expect_err("refused");
+            assert!(refused.chars().count() < 400 && refused.contains('…'), "{refused}");
         }
     }
 }
