@@ -124,6 +124,7 @@ fn draw_mark(svg: &mut String, mark: &Mark, x: &Scale, y: &Scale, [top, bottom]:
             let data: String = runs(&points, *course, x, y).iter().map(|run| path(run)).collect();
             let _ = writeln!(svg, "<path class=\"l {tone}{}\" d=\"{data}\"/>", class(*stroke));
         }
+        Shape::Level { y: level, .. } if !y.has(*level) => {}
         Shape::Level { y: level, stroke } => {
             let at = number(y.tenths(*level));
             let right = WIDTH - RIGHT;
@@ -182,7 +183,8 @@ fn draw_mark(svg: &mut String, mark: &Mark, x: &Scale, y: &Scale, [top, bottom]:
             let _ = writeln!(svg, "<path class=\"l {tone}\" d=\"{data}\"/>");
         }
         Shape::Ticks(at) => {
-            let mut pixels: Vec<i64> = at.iter().map(|&at| x.tenths(at).div_euclid(10)).collect();
+            let drawn = at.iter().filter(|at| x.has(**at));
+            let mut pixels: Vec<i64> = drawn.map(|&at| x.tenths(at).div_euclid(10)).collect();
             pixels.sort_unstable();
             pixels.dedup();
             let data: String = pixels.iter().map(|px| format!("M{px} {top}v8")).collect();
@@ -281,19 +283,24 @@ fn width(text: &str) -> i64 {
     text.chars().count() as i64 * CHARACTER
 }
 
-/// Scale of an axis; `values` give the range if the axis has none.
+/// Scale of an axis; `values` give the range if the axis has none that can be drawn.
 fn scale(axis: &Axis, values: impl Iterator<Item = f64>, room: f64, pixels: [f64; 2]) -> Scale {
-    let range = axis.range.unwrap_or_else(|| match axis.spacing {
+    let has = |value: &f64| axis.spacing.has(*value);
+    let values = values.filter(has);
+    let found = match axis.spacing {
         Spacing::Linear => span(values, room),
         Spacing::Logarithmic => ratios(values),
-    });
+    };
+    let given = axis.range.filter(|range| range.iter().all(has));
+    // Space around the largest numbers would be beyond them.
+    let fallback = [0.1, 1.0];
+    let range = given.or(Some(found).filter(|range| range.iter().all(has))).unwrap_or(fallback);
     Scale::new(range, pixels, axis.spacing)
 }
 
 /// Range of the values above zero, with some space on both sides.
 fn ratios(values: impl Iterator<Item = f64>) -> [f64; 2] {
-    let above = values.filter(|v| *v > 0.0 && v.is_finite());
-    let [low, high] = above.fold([f64::INFINITY, 0.0_f64], |[low, high], v| [low.min(v), high.max(v)]);
+    let [low, high] = values.fold([f64::INFINITY, 0.0_f64], |[low, high], v| [low.min(v), high.max(v)]);
     if low > high { [1.0, 10.0] } else { [low / 1.1, high * 1.1] }
 }
 

@@ -2,6 +2,23 @@
 
 use super::Spacing;
 
+/// Largest number that is drawn, and smallest on a logarithmic axis. Nothing that a run measures is beyond them, and the
+/// length of an axis, its labels and its pixels stay computable.
+const LARGEST: f64 = 1e100;
+const SMALLEST: f64 = 1e-100;
+/// Positions beyond the picture end here, in tenths of a pixel.
+const FAR: f64 = 1e9;
+
+impl Spacing {
+    /// Whether `value` has a position on an axis.
+    pub(super) fn has(self, value: f64) -> bool {
+        match self {
+            Self::Linear => value.abs() <= LARGEST,
+            Self::Logarithmic => (SMALLEST..=LARGEST).contains(&value),
+        }
+    }
+}
+
 /// Conversion of numbers on an axis to pixels.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scale {
@@ -21,29 +38,27 @@ pub(super) struct Tick {
 }
 
 impl Scale {
-    /// Scale over `range`, whose ends must differ, and must be above zero if the spacing is logarithmic.
+    /// Scale over `range`, whose ends must differ and have positions.
     pub(super) fn new([from, until]: [f64; 2], pixels: [f64; 2], spacing: Spacing) -> Self {
-        assert!(from < until, "an axis from {from} to {until}");
+        assert!(from < until && spacing.has(from) && spacing.has(until), "an axis from {from} to {until}");
         let of = |value: f64| match spacing {
             Spacing::Linear => value,
-            Spacing::Logarithmic => {
-                assert!(value > 0.0, "a logarithmic axis from {from} to {until}");
-                libm::log10(value)
-            }
+            Spacing::Logarithmic => libm::log10(value),
         };
         Self { from: of(from), until: of(until), spacing, pixels }
     }
 
     /// Whether `value` has a position on the axis.
     pub(super) fn has(&self, value: f64) -> bool {
-        value.is_finite() && (self.spacing == Spacing::Linear || value > 0.0)
+        self.spacing.has(value)
     }
 
-    /// Position of `value` in tenths of a pixel, rounded. `value` must have a position.
+    /// Position of `value` in tenths of a pixel, rounded, at most [`FAR`] away. `value` must have a position.
     pub(super) fn tenths(&self, value: f64) -> i64 {
         let [a, b] = self.pixels;
         let value = if self.spacing == Spacing::Linear { value } else { libm::log10(value) };
-        ((a + (value - self.from) / (self.until - self.from) * (b - a)) * 10.0).round() as i64
+        let tenths = (a + (value - self.from) / (self.until - self.from) * (b - a)) * 10.0;
+        tenths.clamp(-FAR, FAR).round() as i64
     }
 
     /// Round numbers within the range, at least `apart` pixels from each other. Linear: multiples of 1, 2 or 5 times a
@@ -138,6 +153,28 @@ mod tests {
         assert_eq!(of(300.0), ["1", "10", "100", "1000"]);
         let scale = Scale::new([1.0, 1000.0], [0.0, 300.0], Spacing::Logarithmic);
         assert_eq!((scale.tenths(10.0), scale.tenths(100.0), scale.has(0.0)), (1000, 2000, false));
+    }
+
+    #[test]
+    fn the_longest_axis_has_few_labels_and_the_shortest_at_most_one_per_distance() {
+        for range in [
+            [-LARGEST, LARGEST],
+            [0.0, LARGEST],
+            [LARGEST / 1.1, LARGEST],
+            [0.0, 5e-324],
+            [1e15, 1e15 + 16.0],
+        ] {
+            for spacing in [Spacing::Linear, Spacing::Logarithmic] {
+                if range.into_iter().all(|end| spacing.has(end)) {
+                    let scale = Scale::new(range, [0.0, 700.0], spacing);
+                    assert!(scale.ticks(70.0).len() <= 11, "{range:?} {spacing:?}");
+                    assert_eq!((scale.tenths(range[0]), scale.tenths(range[1])), (0, 7000));
+                }
+            }
+        }
+        let short = Scale::new([0.0, 1e-9], [0.0, 700.0], Spacing::Linear);
+        assert_eq!((short.tenths(LARGEST), short.tenths(-LARGEST)), (1_000_000_000, -1_000_000_000));
+        assert!(![f64::NAN, f64::INFINITY, f64::MAX, f64::MIN].into_iter().any(|value| short.has(value)));
     }
 
     #[test]

@@ -33,6 +33,9 @@ pub struct Array {
 /// The problem with two arrays that cannot be combined, or with a point that does not exist.
 pub type Mismatch = String;
 
+/// Largest number that is read. Nothing that a run measures is larger.
+const LARGEST: f64 = 1e100;
+
 /// An array as written, unchecked.
 #[derive(Deserialize)]
 struct Written {
@@ -45,7 +48,10 @@ impl TryFrom<Written> for Array {
     type Error = String;
 
     fn try_from(Written { axes, samples, values }: Written) -> Result<Self, String> {
-        for axis in &axes {
+        for (i, axis) in axes.iter().enumerate() {
+            if axes[..i].iter().any(|other| other.name == axis.name) {
+                return Err(format!("axis {}: given twice; expected each axis once", axis.name));
+            }
             if axis.x.len() != axis.points.len() {
                 let (name, x, points) = (&axis.name, axis.x.len(), axis.points.len());
                 return Err(format!("axis {name}: {x} positions; expected one for each of {points} points"));
@@ -59,6 +65,10 @@ impl TryFrom<Written> for Array {
             let lengths = axes.iter().map(|axis| format!("{} {} x ", axis.points.len(), axis.name));
             let (count, lengths) = (values.len(), lengths.collect::<String>());
             return Err(format!("{count} values; expected {lengths}{samples} samples"));
+        }
+        let positions = axes.iter().flat_map(|axis| &axis.x);
+        if let Some(value) = positions.chain(values.iter().flatten()).find(|value| value.abs() > LARGEST) {
+            return Err(format!("{value:e}: too large; expected numbers from -{LARGEST:e} to {LARGEST:e}"));
         }
         let values = values.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect();
         Ok(Self { axes, samples, values })
@@ -273,5 +283,20 @@ mod tests {
         assert!(short.contains("11 values; expected 2 scheme x 3 rate x 2 samples"), "{short}");
         let unplaced = message(text.replace("[10.0,20.0,40.0]", "[10.0,20.0]"));
         assert!(unplaced.contains("axis rate: 2 positions; expected one for each of 3 points"), "{unplaced}");
+    }
+
+    #[test]
+    fn an_axis_given_twice_and_numbers_beyond_all_measurements_are_refused() {
+        let text = serde_json::to_string(&sample()).expect("serialisable");
+        let message = |from: &str, to: &str| {
+            assert!(text.contains(from), "{text}");
+            serde_json::from_str::<Array>(&text.replace(from, to)).expect_err("refused").to_string()
+        };
+        let twice = message("\"name\":\"rate\"", "\"name\":\"scheme\"");
+        assert!(twice.contains("axis scheme: given twice; expected each axis once"), "{twice}");
+        let expected = "too large; expected numbers from -1e100 to 1e100";
+        for (from, to) in [("[10.0,20.0,40.0]", "[10.0,1e101,40.0]"), ("[1.0,3.0,", "[1.0,-1.5e300,")] {
+            assert!(message(from, to).contains(expected), "{to}");
+        }
     }
 }
