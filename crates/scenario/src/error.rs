@@ -245,12 +245,27 @@ impl Error {
     }
 }
 
-/// The beginning of `text`, as long as a message has room for.
+/// `text` as a message shows it: at most 80 characters, of a longer text its beginning and its length.
 pub(crate) fn clipped(text: &str) -> String {
-    match text.char_indices().nth(LONGEST_NAME) {
-        Some((end, _)) => format!("{} ...", &text[..end]),
-        None => text.into(),
+    if text.char_indices().nth(LONGEST_VALUE).is_none() {
+        return text.into();
     }
+    let length = format!("… ({} characters)", text.chars().count());
+    cut(text, LONGEST_VALUE - length.chars().count()).to_owned() + &length
+}
+
+/// `text`, each word at most 20 characters: a message about the syntax of a file shows no more of its content.
+pub(crate) fn token(text: &str) -> String {
+    let word = |word: &str| match cut(word, LONGEST_TOKEN) {
+        whole if whole.len() == word.len() => word.to_owned(),
+        beginning => format!("{beginning}…"),
+    };
+    text.split_whitespace().map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// The first `most` characters of `text`.
+fn cut(text: &str, most: usize) -> &str {
+    text.char_indices().nth(most).map_or(text, |(end, _)| &text[..end])
 }
 
 /// The name nearest to `written`, if one is near enough.
@@ -284,3 +299,7 @@ pub fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> O
 const SHORTEST_PART: usize = 3;
 /// Longer than any valid name; the computation of the distance takes time with the square of the length.
 const LONGEST_NAME: usize = 64;
+/// Characters of a value in a message.
+const LONGEST_VALUE: usize = 80;
+/// Characters of a word from a file whose syntax is wrong.
+const LONGEST_TOKEN: usize = 20;

@@ -9,6 +9,7 @@ mod canonical;
 mod choices;
 mod dist;
 mod error;
+pub mod file;
 pub mod format;
 pub mod limits;
 mod model;

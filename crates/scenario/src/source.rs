@@ -5,7 +5,7 @@ use std::path::Path;
 
 use firstflight_schemes::catalogue::Schemes;
 
-use crate::error::{Error, Problem, QuantityProblem, clipped, nearest};
+use crate::error::{Error, Problem, QuantityProblem, clipped, nearest, token};
 use crate::format::{Kind, Section, kinds};
 use crate::limits;
 use crate::trace::{LinkTrace, text_beside};
@@ -38,9 +38,8 @@ impl Source<'_> {
     }
 
     pub(crate) fn syntax(&self, error: &toml::de::Error) -> Error {
-        let message = error.message().split_whitespace().collect::<Vec<_>>().join(" ");
         let position = error.span().and_then(|span| self.position(span.start));
-        Error::new(Problem::Syntax(message)).in_file(self.file, position)
+        Error::new(Problem::Syntax(token(error.message()))).in_file(self.file, position)
     }
 }
 

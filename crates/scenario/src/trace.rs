@@ -7,7 +7,8 @@ use std::sync::Arc;
 use firstflight_contract::{Nanos, Rate};
 use sha2::{Digest, Sha256};
 
-use crate::error::{Error, Problem};
+use crate::error::{Error, Problem, clipped, token};
+use crate::file::read_text;
 use crate::limits;
 
 /// Bytes of a full packet that a delivery opportunity carries.
@@ -61,18 +62,12 @@ impl LinkTrace {
 
 /// The text of `file` in `folder`, at most `most` bytes, and its name in errors; or the reason why it cannot be read.
 pub(crate) fn text_beside(file: &str, folder: &Path, most: u64) -> Result<(String, String), String> {
-    use std::io::Read;
     let path = folder.join(file);
     let named = path.display().to_string();
-    let mut bytes = vec![];
-    std::fs::File::open(&path)
-        .and_then(|f| f.take(most + 1).read_to_end(&mut bytes))
-        .map_err(|error| format!("{named}: {error}"))?;
-    if bytes.len() as u64 > most {
-        return Err(format!("{named}: it is longer than the limit of {most} bytes"));
+    match read_text(&path, most) {
+        Ok(text) => Ok((text, named)),
+        Err(why) => Err(format!("{}: {why}", clipped(&named))),
     }
-    let text = String::from_utf8(bytes).map_err(|_| format!("{named}: it is not UTF-8 text"))?;
-    Ok((text, named))
 }
 
 impl Schedule {
@@ -91,7 +86,7 @@ impl Schedule {
     }
 
     /// The mean rate: full packets of 1500 bytes over the trace's length; of rates the mean until the last line, or
-    /// the only one.
+    /// the only one; at least 1 bit/s.
     pub fn mean(&self) -> Rate {
         match self {
             Self::Opportunities(times) => {
@@ -128,6 +123,16 @@ const HEADING: &str = "time,Mbit/s";
 /// The fastest link, Mbit/s: 100 Gbit/s.
 const FASTEST: f64 = 100_000.0;
 
+/// The problem of a line that is not `wanted`. A line is shown only if it is numbers: the file may be any that can be read.
+fn unlike(line: &str, wanted: &str) -> String {
+    let number = |c: char| c.is_ascii_digit() || "+-.,eE".contains(c);
+    match line.trim() {
+        "" => format!("an empty line is not {wanted}"),
+        text if text.chars().all(number) => format!("\"{}\" is not {wanted}", token(text)),
+        _ => format!("this line is not numbers, so it is not {wanted}"),
+    }
+}
+
 /// The lines of a trace.
 struct Lines<'a> {
     text: &'a str,
@@ -152,9 +157,7 @@ impl Lines<'_> {
             let wrong = |problem| Err(self.wrong(number, problem, MILLISECONDS));
             let last = times.last().copied().unwrap_or(0);
             match line.trim().parse::<u64>() {
-                Err(_) => {
-                    return wrong(format!("\"{}\" is not such a time", crate::error::clipped(line.trim())));
-                }
+                Err(_) => return wrong(unlike(line, "such a time")),
                 Ok(time) if time > most => {
                     return wrong(format!("{time} ms is above the limit of {most} ms"));
                 }
@@ -171,8 +174,26 @@ impl Lines<'_> {
                 "the trace ends at 0 ms, where it begins".into(),
                 "a time above zero in the last line",
             )),
-            Some(_) => Ok(Schedule::Opportunities(times)),
+            Some(_) => self.not_too_fast(times),
         }
+    }
+
+    /// The opportunities `times`, if no millisecond has more than the fastest link carries.
+    fn not_too_fast(&self, times: Vec<u64>) -> Result<Schedule, Error> {
+        let most = (limits::RATE.0 / (OPPORTUNITY * 8 * 1000)) as usize;
+        let mut line = 0;
+        for together in times.chunk_by(|a, b| a == b) {
+            if together.len() > most {
+                let packets = together.len();
+                let problem = format!(
+                    "{packets} packets leave at {} ms; the limit is {most} in a millisecond",
+                    together[0]
+                );
+                return Err(Error::invalid(problem).in_file(self.file, Some((line + 1, 1))));
+            }
+            line += together.len();
+        }
+        Ok(Schedule::Opportunities(times))
     }
 
     fn rates(&self) -> Result<Schedule, Error> {
@@ -182,24 +203,34 @@ impl Lines<'_> {
                 continue;
             }
             let wrong = |problem| Err(self.wrong(number, problem, PAIR));
-            let shown = crate::error::clipped(line.trim());
             let value = |text: &str| text.trim().parse::<f64>().ok().filter(|x| x.is_finite() && *x >= 0.0);
-            let pair = line.split_once(',').and_then(|(time, rate)| Some((value(time)?, value(rate)?)));
-            let Some((time, rate)) = pair else { return wrong(format!("\"{shown}\" is not such a pair")) };
+            let Some((own_time, own_rate)) = line.split_once(',') else {
+                return wrong(unlike(line, "such a pair"));
+            };
+            let (Some(time), Some(rate)) = (value(own_time), value(own_rate)) else {
+                return wrong(unlike(line, "such a pair"));
+            };
             if rate > FASTEST {
-                return wrong(format!("{rate} Mbit/s is above the limit of {FASTEST} Mbit/s"));
+                return wrong(format!("{} Mbit/s is above the limit of {FASTEST} Mbit/s", token(own_rate)));
             }
             if time > limits::TIME.as_secs_f64() {
-                return wrong(format!("{time} s is above the limit of {} s", limits::TIME.as_secs_f64()));
+                return wrong(format!(
+                    "{} s is above the limit of {} s",
+                    token(own_time),
+                    limits::TIME.as_secs_f64()
+                ));
             }
             // Whole nanoseconds and bits per second, to the nearest.
             let step = (Nanos((time * 1e9).round() as u64), Rate((rate * 1e6).round() as u64));
             match steps.last() {
                 None if step.0 != Nanos::ZERO => {
-                    return wrong(format!("there is no rate before {time} s"));
+                    return wrong(format!("there is no rate before {} s", token(own_time)));
                 }
                 Some(above) if step.0 <= above.0 => {
-                    return wrong(format!("{time} s does not lie after the time of the line above"));
+                    return wrong(format!(
+                        "{} s does not lie after the time of the line above",
+                        token(own_time)
+                    ));
                 }
                 _ => steps.push(step),
             }
@@ -249,10 +280,12 @@ mod tests {
                 "",
                 "x:1:1: the trace is empty; expected the time of a delivery opportunity in whole milliseconds, such as 12",
             ),
-            ("1\n\n2\n", "x:2:1: \"\" is not such a time; expected the time of a"),
+            ("1\n\n2\n", "x:2:1: an empty line is not such a time; expected the time of a"),
             ("1\n2.5\n", "x:2:1: \"2.5\" is not such a time"),
             ("-1\n", "x:1:1: \"-1\" is not such a time"),
-            ("# mahimahi\n1\n", "x:1:1: \"# mahimahi\" is not such a time"),
+            ("# mahimahi\n1\n", "x:1:1: this line is not numbers, so it is not such a time"),
+            ("root:x:0:0:/root\n", "x:1:1: this line is not numbers, so it is not such a time; expected"),
+            ("0123456789012345678901234567890\n", "x:1:1: \"01234567890123456789…\" is not such a time"),
             ("5\n6\n4\n", "x:3:1: 4 ms lies before the 6 ms of the line above"),
             (
                 "0\n0\n",
@@ -262,17 +295,18 @@ mod tests {
             ("time,Mbit/s\n", "x:1:1: the trace has no rates; expected seconds and Mbit/s, such as 0.5,12.5"),
             (
                 "seconds,mbps\n0,1\n",
-                "x:1:1: \"seconds,mbps\" is not such a pair; expected seconds and Mbit/s",
+                "x:1:1: this line is not numbers, so it is not such a pair; expected seconds and Mbit/s",
             ),
             ("0,1\n1,2,3\n", "x:2:1: \"1,2,3\" is not such a pair"),
-            ("0,1\n1;2\n", "x:2:1: \"1;2\" is not such a pair"),
+            ("0,1\n1;2\n", "x:2:1: this line is not numbers, so it is not such a pair"),
             ("0,-1\n", "x:1:1: \"0,-1\" is not such a pair"),
-            ("0,inf\n", "x:1:1: \"0,inf\" is not such a pair"),
+            ("0,inf\n", "x:1:1: this line is not numbers, so it is not such a pair"),
             ("1,5\n", "x:1:1: there is no rate before 1 s"),
             ("0,5\n2,6\n2,7\n", "x:3:1: 2 s does not lie after the time of the line above"),
             ("0,5\n1,0\n", "x:2:1: the last rate holds to the end, and 0 Mbit/s carries nothing"),
             ("0,200000\n", "x:1:1: 200000 Mbit/s is above the limit of 100000 Mbit/s"),
-            ("0,1\n1e9,1\n", "x:2:1: 1000000000 s is above the limit of 100000000 s"),
+            ("0,1e300\n", "x:1:1: 1e300 Mbit/s is above the limit of 100000 Mbit/s"),
+            ("0,1\n1e9,1\n", "x:2:1: 1e9 s is above the limit of 100000000 s"),
         ] {
             let error = Schedule::parse(text, "x").expect_err(text).to_string();
             assert!(error.starts_with(message), "{text:?}: {error}");

@@ -90,7 +90,7 @@ fn a_trace_that_cannot_be_used_is_refused_with_what_is_wrong_and_where() {
     assert_eq!(
         refused("run.toml"),
         format!(
-            "{here}/up.trace:2:1: \"x\" is not such a time; expected the time of a delivery opportunity in whole \
+            "{here}/up.trace:2:1: this line is not numbers, so it is not such a time; expected the time of a delivery opportunity in whole \
              milliseconds, such as 12"
         )
     );

@@ -4,12 +4,15 @@ use firstflight_contract::Rate;
 
 use crate::error::Error;
 use crate::format;
+use crate::limits;
 use crate::model::{Codel, FqCodel, Limit, Packet, Queue, Red, Router};
 use crate::source::{Item, Table};
 use crate::trace::LinkTrace;
 
-/// Default ratio of the rate of access links to the rate behind them.
-const ACCESS: u64 = 10;
+/// Default rate of access links: ten times the rate behind them, or the largest rate of the format.
+pub(super) fn usual_access(fastest: Rate) -> Rate {
+    Rate(10 * fastest.0).min(limits::RATE)
+}
 
 /// A rate; or a trace, with its mean rate.
 pub(super) fn supply(table: &Table<'_>) -> Result<(Rate, Option<LinkTrace>), Error> {
@@ -22,7 +25,7 @@ pub(super) fn supply(table: &Table<'_>) -> Result<(Rate, Option<LinkTrace>), Err
 }
 
 pub(super) fn access(table: &Table<'_>, fastest: Rate) -> Result<Rate, Error> {
-    table.get("access_rate").map_or(Ok(Rate(fastest.0 * ACCESS)), |item| item.rate())
+    table.get("access_rate").map_or(Ok(usual_access(fastest)), |item| item.rate())
 }
 
 /// Buffer, queue and loss of a bottleneck, a hop or a link.

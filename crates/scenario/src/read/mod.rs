@@ -17,6 +17,7 @@ use firstflight_schemes::catalogue::Schemes;
 use toml::de::DeTable;
 
 use crate::error::{Error, Problem};
+use crate::file::read_text;
 use crate::format;
 use crate::limits;
 use crate::model::{FlowGroup, Packet, Scenario};
@@ -92,7 +93,7 @@ pub(crate) fn parse_in(
 /// Reads the scenario in the file at `path`; the names of other files in it are relative to its folder.
 ///
 /// # Errors
-/// The first [`Error`] found; [`Problem::Unreadable`] if the file does not exist or is not UTF-8.
+/// The first [`Error`] found; [`Problem::Unreadable`] if the file does not exist, is not a regular file or is not UTF-8.
 pub fn load(path: &Path) -> Result<Loaded, Error> {
     load_with(path, BUILT_IN)
 }
@@ -102,16 +103,8 @@ pub fn load(path: &Path) -> Result<Loaded, Error> {
 /// # Errors
 /// As [`load`].
 pub fn load_with(path: &Path, schemes: &Schemes) -> Result<Loaded, Error> {
-    use std::io::Read;
     let file = path.display().to_string();
-    let mut bytes = vec![];
-    std::fs::File::open(path)
-        .and_then(|f| f.take(limits::FILE + 1).read_to_end(&mut bytes))
-        .map_err(|error| unreadable(&file, error.to_string()))?;
-    if bytes.len() as u64 > limits::FILE {
-        return Err(too_long(&file));
-    }
-    let text = String::from_utf8(bytes).map_err(|_| unreadable(&file, "it is not UTF-8 text".into()))?;
+    let text = read_text(path, limits::FILE).map_err(|why| unreadable(&file, why))?;
     parse_in(Some(path.parent().unwrap_or(Path::new(""))), &text, &file, schemes)
 }
 

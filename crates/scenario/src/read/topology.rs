@@ -1,15 +1,16 @@
 //! `[topology]`: generated and imported graphs, and their traffic.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use firstflight_contract::{Nanos, Rate};
 
-use super::hop::{Hop, access, hop, hop_or};
+use super::hop::{Hop, access, hop, hop_or, usual_access};
 use crate::dist::Dist;
 use crate::error::{Error, Problem};
 use crate::format;
 use crate::limits;
 use crate::model::{Endpoints, Graph, Limit, Link, Node, Packet};
+use crate::quantity::show_time;
 use crate::source::{Item, Table};
 use crate::topology::Draws;
 use crate::topology::flat::{Chance, Level};
@@ -126,12 +127,12 @@ fn three_router<'a>(table: &Table<'a>, packet: Packet) -> Result<(Graph, Traffic
     let rate = table.get("rate").map_or(Ok(Rate(20_000_000)), |item| item.rate())?;
     let time = |key, usual| table.get(key).map_or(Ok(Nanos::from_millis(usual)), |item| item.time());
     let (delay, side_delay) = (time("delay", 50)?, time("side_delay", 1)?);
-    let side_rate = table.get("side_rate").map_or(Ok(Rate(rate.0 * 10)), |item| item.rate())?;
+    let side_rate = table.get("side_rate").map_or(Ok(usual_access(rate)), |item| item.rate())?;
     let rtt = Nanos(4 * (delay.0 + side_delay.0));
     let core = hop_or(table, packet, Some(rate.bytes_in(rtt)), Limit::Packets(50))?;
     let side = Hop { loss: 0.0, queue: core.queue.clone(), ..core };
 
-    let access = Rate(rate.0.max(side_rate.0) * 10);
+    let access = usual_access(rate.max(side_rate));
     let mut graph = Builder { nodes: vec![], links: vec![] };
     let server = graph.node("s".into(), None, access);
     let routers = [1, 2, 3].map(|i| graph.node(format!("r{i}"), None, access));
@@ -184,7 +185,7 @@ fn graphml<'a>(table: &Table<'a>, packet: Packet) -> Result<(Graph, Traffic<'a>)
     let mut index = BTreeMap::new();
     for (&place, &fastest) in &fastest {
         let Place { name, subnet, .. } = &drawing.places[place];
-        let node = graph.node(name.clone(), subnet.as_deref(), access_rate.unwrap_or(Rate(fastest.0 * 10)));
+        let node = graph.node(name.clone(), subnet.as_deref(), access_rate.unwrap_or(usual_access(fastest)));
         index.insert(place, node);
     }
     for (edge, rate, delay) in edges {
@@ -198,14 +199,16 @@ fn graphml<'a>(table: &Table<'a>, packet: Packet) -> Result<(Graph, Traffic<'a>)
     Ok((graph.graph(), Traffic::default()))
 }
 
-/// Numbers the links between the same nodes, from the second.
+/// Numbers links of equal names, from the second; a name that another link has is left out.
 fn name_apart(links: &mut [Link]) {
+    let mut taken: BTreeSet<String> = BTreeSet::new();
     let mut times: BTreeMap<String, usize> = BTreeMap::new();
     for link in links {
-        let time = times.entry(link.name.clone()).or_insert(0);
-        *time += 1;
-        if *time > 1 {
-            link.name = format!("{}-{time}", link.name);
+        let time = times.entry(link.name.clone()).or_insert(1);
+        let own = link.name.clone();
+        while !taken.insert(link.name.clone()) {
+            *time += 1;
+            link.name = format!("{own}-{time}");
         }
     }
 }
@@ -255,19 +258,28 @@ fn transit_stub<'a>(table: &Table<'a>, packet: Packet) -> Result<(Graph, Traffic
     }
     let mut graph = Builder { nodes: vec![], links: vec![] };
     for place in &drawn.places {
-        graph.node(place.name.clone(), Some(&place.subnet), Rate(rate.0 * 10));
+        graph.node(place.name.clone(), Some(&place.subnet), usual_access(rate));
     }
     for edge in &drawn.edges {
         let delay = match delay {
             Dist::Fixed(unit) => Nanos(unit.0.saturating_mul(edge.length)),
             law => law.quantile(draws.unit()),
         };
+        if delay > limits::DELAY {
+            let [a, b] = [edge.ends.0, edge.ends.1].map(|end| &drawn.places[end].name);
+            let why = format!(
+                "the link from {a} to {b} would have a delay of {}; the limit is {}",
+                show_time(delay),
+                show_time(limits::DELAY)
+            );
+            return Err(table.need("delay")?.invalid(why));
+        }
         let cost = match routing {
             "policy" => edge.weight,
             "hops" => 1,
-            _ => delay.0.clamp(1, limits::COST),
+            _ => delay.0.max(1),
         };
-        graph.join(edge.ends, rate, delay.min(limits::DELAY), cost, &shared);
+        graph.join(edge.ends, rate, delay, cost, &shared);
     }
     let pairs = count("pairs", 25)?;
     let cross = match table.get("cross") {

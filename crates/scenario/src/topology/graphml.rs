@@ -10,9 +10,11 @@ use std::collections::BTreeMap;
 use firstflight_contract::{Nanos, Rate};
 use roxmltree::{Document, Node};
 
-use crate::error::{Error, nearest};
+use crate::error::{Error, Problem, clipped, nearest, token};
+use crate::format::{Floor, Kind};
 use crate::limits;
 use crate::quantity::{parse_rate, parse_time};
+use crate::source::position;
 
 /// Network of a file.
 #[derive(Debug)]
@@ -50,10 +52,14 @@ const EARTH: f64 = 6_371.0;
 
 /// Reads the text of a file; `file` is its name in errors.
 pub(crate) fn parse(text: &str, file: &str) -> Result<Drawing, Error> {
+    if let Some(at) = too_deep(text) {
+        let why = format!("elements within elements, more than {DEEPEST} of them");
+        return Err(Error::invalid(why).in_file(file, Some(position(text, at))));
+    }
     let document = Document::parse(text).map_err(|error| {
         let at = error.pos();
         let place = (at.row as usize, at.col as usize);
-        Error::invalid(format!("not XML: {error}")).in_file(file, Some(place))
+        Error::invalid(format!("not XML: {}", token(&error.to_string()))).in_file(file, Some(place))
     })?;
     let source = Source { document: &document, file };
     let root = document.root_element();
@@ -62,58 +68,26 @@ pub(crate) fn parse(text: &str, file: &str) -> Result<Drawing, Error> {
         return source.refuse(root, "this is not GraphML: expected a graphml element with a graph in it");
     };
     let names = attribute_names(root);
-    let directed = graph.attribute("edgedefault") == Some("directed");
-    let (mut places, mut ids) = (vec![], BTreeMap::new());
+    let (mut places, mut ids): (Vec<Place>, _) = (vec![], BTreeMap::new());
     for node in graph.children().filter(|node| node.has_tag_name_of("node")) {
         let Some(id) = node.attribute("id") else { return source.refuse(node, "this node has no id") };
-        let data = data(node, &names);
-        let name = *data.get("name").unwrap_or(&id);
-        source.check_name(node, name)?;
-        if places.iter().any(|other: &Place| other.name == name) || ids.contains_key(id) {
-            return source.refuse(node, &format!("there is another node \"{name}\""));
+        let place = source.place(node, id, &names)?;
+        if places.iter().any(|other| other.name == place.name) || ids.contains_key(id) {
+            return source.refuse(node, &format!("there is another node \"{}\"", place.name));
         }
-        let subnet = data.get("subnet").map(|subnet| (*subnet).to_owned());
-        subnet.as_ref().map_or(Ok(()), |subnet| source.check_name(node, subnet))?;
-        let degrees = |key| data.get(key).and_then(|text| text.parse::<f64>().ok()).filter(|x| x.is_finite());
         ids.insert(id, places.len());
-        let position = degrees("Latitude").zip(degrees("Longitude"));
-        places.push(Place { name: name.to_owned(), subnet, position });
+        places.push(place);
         if places.len() > limits::NODES {
             return source.refuse(node, &format!("more than {} nodes", limits::NODES));
         }
     }
+    let directed = match graph.attribute("edgedefault") {
+        None => false,
+        Some(word) => source.either(graph, "edgedefault", word, ["directed", "undirected"])?,
+    };
     let mut edges = vec![];
     for node in graph.children().filter(|node| node.has_tag_name_of("edge")) {
-        let end = |key| source.end(node, key, &ids);
-        let ends = (end("source")?, end("target")?);
-        if ends.0 == ends.1 {
-            return source.refuse(node, "this edge leads from a node to itself");
-        }
-        let data = data(node, &names);
-        let quantity = |key: &str, why: String| source.error(node, &format!("{key}: {why}"));
-        let rate = match (data.get("rate"), data.get("LinkSpeedRaw")) {
-            (Some(text), _) => Some(parse_rate(text).map_err(|why| quantity("rate", why.to_string()))?),
-            (None, Some(text)) => Some(raw_speed(text).ok_or_else(|| {
-                quantity("LinkSpeedRaw", format!("\"{text}\" is not a number of bits a second"))
-            })?),
-            (None, None) => None,
-        };
-        let delay = match data.get("delay") {
-            Some(text) => Some(parse_time(text).map_err(|why| quantity("delay", why.to_string()))?),
-            None => places[ends.0].position.zip(places[ends.1].position).map(|(a, b)| light(a, b)),
-        };
-        if delay.is_some_and(|delay| delay > limits::DELAY) {
-            return source.refuse(node, "delay: out of range");
-        }
-        let cost = data.get("cost").map(|text| {
-            let cost = text.parse().ok().filter(|cost| (1..=limits::COST).contains(cost));
-            cost.ok_or_else(|| quantity("cost", format!("\"{text}\" is not a whole number above zero")))
-        });
-        let directed = match node.attribute("directed") {
-            Some(word) => word == "true",
-            None => directed,
-        };
-        edges.push(Edge { ends, directed, rate, delay, cost: cost.transpose()? });
+        edges.push(source.edge(node, directed, &names, (&places, &ids))?);
         if edges.len() > limits::LINKS / 2 {
             return source.refuse(node, &format!("more than {} edges", limits::LINKS / 2));
         }
@@ -124,30 +98,214 @@ pub(crate) fn parse(text: &str, file: &str) -> Result<Drawing, Error> {
     Ok(Drawing { places, edges })
 }
 
+/// Elements within elements that are read; the parser needs stack for each level.
+const DEEPEST: usize = 256;
+
+/// The byte of the element that lies too deep, if there is one. Elements are counted as a parser meets them; where the text
+/// is not XML, the count does not matter, since the parser refuses the text there.
+fn too_deep(text: &str) -> Option<usize> {
+    let (mut depth, mut at) = (0_usize, 0);
+    while let Some(begin) = text[at..].find('<').map(|offset| at + offset) {
+        let rest = &text[begin..];
+        let after = |open: &str, close: &str| match rest[open.len()..].find(close) {
+            Some(offset) => begin + open.len() + offset + close.len(),
+            None => text.len(),
+        };
+        at = match rest.as_bytes().get(1) {
+            Some(b'!') if rest.starts_with("<!--") => after("<!--", "-->"),
+            Some(b'!') if rest.starts_with("<![CDATA[") => after("<![CDATA[", "]]>"),
+            Some(b'?') => after("<?", "?>"),
+            Some(b'!') => begin + 2,
+            Some(b'/') => {
+                depth = depth.saturating_sub(1);
+                begin + 2
+            }
+            _ => {
+                let end = end_of_tag(rest);
+                depth += usize::from(!rest[..end].ends_with('/'));
+                begin + end
+            }
+        };
+        if depth > DEEPEST {
+            return Some(begin);
+        }
+    }
+    None
+}
+
+/// Length of a tag, up to its `>`, of which a quoted value may have some.
+fn end_of_tag(tag: &str) -> usize {
+    let mut quote = None;
+    for (at, byte) in tag.bytes().enumerate() {
+        match (quote, byte) {
+            (None, b'>') => return at,
+            (None, b'"' | b'\'') => quote = Some(byte),
+            (Some(open), byte) if open == byte => quote = None,
+            _ => {}
+        }
+    }
+    tag.len()
+}
+
 /// A document, and its name in errors.
 struct Source<'a> {
     document: &'a Document<'a>,
     file: &'a str,
 }
 
-impl Source<'_> {
-    fn error(&self, node: Node<'_, '_>, why: &str) -> Error {
+/// A number or a quantity of a node or an edge, as the file has it.
+struct Attribute<'a> {
+    source: &'a Source<'a>,
+    /// The node or the edge.
+    of: Node<'a, 'a>,
+    /// Its name in errors: `node a`.
+    whose: &'a str,
+    key: &'static str,
+    text: &'a str,
+}
+
+impl Attribute<'_> {
+    fn wrong(&self, problem: Problem, expected: String) -> Error {
+        let place = self.source.position(self.of);
+        Error::new(problem)
+            .in_file(self.source.file, Some(place))
+            .at_key(format!("{}, {}", self.whose, self.key))
+            .with_value(format!("\"{}\"", clipped(self.text)))
+            .expecting(expected)
+    }
+
+    fn out_of_range(&self, expected: String) -> Error {
+        self.wrong(Problem::Invalid("out of range".into()), expected)
+    }
+
+    /// A number from `low` to `high`.
+    fn number(&self, low: f64, high: f64) -> Result<f64, Error> {
+        let expected = || format!("a number from {low} to {high}");
+        match self.text.parse::<f64>() {
+            Ok(number) if (low..=high).contains(&number) => Ok(number),
+            Ok(_) => Err(self.out_of_range(expected())),
+            Err(_) => Err(self.wrong(Problem::Invalid("not a number".into()), expected())),
+        }
+    }
+
+    /// A whole number from 1 to `most`, which may be written with a decimal point or an exponent.
+    fn whole(&self, most: u64) -> Result<u64, Error> {
+        let number = self.number(1.0, most as f64)?;
+        match libm::trunc(number) == number {
+            true => Ok(number as u64),
+            false => Err(self.wrong(
+                Problem::Invalid("not a whole number".into()),
+                format!("a whole number from 1 to {most}"),
+            )),
+        }
+    }
+
+    /// A quantity that the format reads, at most `most`.
+    fn quantity<T: PartialOrd>(
+        &self,
+        read: impl Fn(&str) -> Result<T, Error>,
+        valid: impl Fn(&T) -> bool,
+        kind: &Kind,
+    ) -> Result<T, Error> {
+        match read(self.text) {
+            Ok(value) if valid(&value) => Ok(value),
+            Ok(_) => Err(self.out_of_range(kind.describe())),
+            Err(error) => {
+                Err(self.wrong(error.problem.clone(), kind.describe()).near(error.nearest.as_deref()))
+            }
+        }
+    }
+}
+
+impl<'a> Source<'a> {
+    /// Line and column of an element.
+    fn position(&self, node: Node<'_, '_>) -> (usize, usize) {
         let at = self.document.text_pos_at(node.range().start);
-        let place = (at.row as usize, at.col as usize);
-        Error::invalid(why).in_file(self.file, Some(place))
+        (at.row as usize, at.col as usize)
+    }
+
+    fn error(&self, node: Node<'_, '_>, why: &str) -> Error {
+        Error::invalid(why).in_file(self.file, Some(self.position(node)))
     }
 
     fn refuse<T>(&self, node: Node<'_, '_>, why: &str) -> Result<T, Error> {
         Err(self.error(node, why))
     }
 
+    /// Whether `word` is the first of `words`, and not the second.
+    fn either(&self, node: Node<'_, '_>, key: &str, word: &str, words: [&str; 2]) -> Result<bool, Error> {
+        match words.iter().position(|known| *known == word) {
+            Some(index) => Ok(index == 0),
+            None => {
+                let why = format!("{key}: there is no \"{}\"", clipped(word));
+                Err(self.error(node, &why).expecting(format!("one of: {}", words.join(", "))))
+            }
+        }
+    }
+
     fn check_name(&self, node: Node<'_, '_>, name: &str) -> Result<(), Error> {
         let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if name.is_empty() || name.len() > limits::NAME || !name.chars().all(fits) {
-            let why = format!("\"{name}\" is not a name: letters, digits, - and _, up to {}", limits::NAME);
+            let why = format!(
+                "\"{}\" is not a name: letters, digits, - and _, up to {}",
+                clipped(name),
+                limits::NAME
+            );
             return self.refuse(node, &why);
         }
         Ok(())
+    }
+
+    fn place(&self, node: Node<'_, '_>, id: &str, names: &Names<'_>) -> Result<Place, Error> {
+        let data = data(node, names);
+        let name = *data.get("name").unwrap_or(&id);
+        self.check_name(node, name)?;
+        let subnet = data.get("subnet").copied();
+        subnet.map_or(Ok(()), |subnet| self.check_name(node, subnet))?;
+        let whose = format!("node {name}");
+        let degrees = |key, most: f64| {
+            let text = data.get(key)?;
+            Some(Attribute { source: self, of: node, whose: &whose, key, text }.number(-most, most))
+        };
+        let latitude = degrees("Latitude", 90.0).transpose()?;
+        let longitude = degrees("Longitude", 180.0).transpose()?;
+        Ok(Place { name: name.into(), subnet: subnet.map(String::from), position: latitude.zip(longitude) })
+    }
+
+    fn edge(
+        &self,
+        node: Node<'_, '_>,
+        directed: bool,
+        names: &Names<'_>,
+        (places, ids): (&[Place], &BTreeMap<&str, usize>),
+    ) -> Result<Edge, Error> {
+        let end = |key| self.end(node, key, ids);
+        let ends = (end("source")?, end("target")?);
+        if ends.0 == ends.1 {
+            return self.refuse(node, "this edge leads from a node to itself");
+        }
+        let data = data(node, names);
+        let whose = format!("edge {}-{}", places[ends.0].name, places[ends.1].name);
+        let given =
+            |key| data.get(key).map(|text| Attribute { source: self, of: node, whose: &whose, key, text });
+        let rate = match (given("rate"), given("LinkSpeedRaw")) {
+            (Some(rate), _) => Some(rate.quantity(parse_rate, |rate| rate.0 > 0, &Kind::Rate)?),
+            (None, Some(speed)) => Some(Rate(speed.whole(limits::RATE.0)?)),
+            (None, None) => None,
+        };
+        let delay = match given("delay") {
+            Some(delay) => {
+                let valid = |delay: &Nanos| *delay <= limits::DELAY;
+                Some(delay.quantity(parse_time, valid, &Kind::Delay(Floor::Zero))?)
+            }
+            None => places[ends.0].position.zip(places[ends.1].position).map(|(a, b)| light(a, b)),
+        };
+        let cost = given("cost").map(|cost| cost.whole(limits::COST)).transpose()?;
+        let directed = match node.attribute("directed") {
+            Some(word) => self.either(node, "directed", word, ["true", "false"])?,
+            None => directed,
+        };
+        Ok(Edge { ends, directed, rate, delay, cost })
     }
 
     /// Index of the place at an end of an edge.
@@ -156,12 +314,14 @@ impl Source<'_> {
             return self.refuse(edge, &format!("this edge has no {key}"));
         };
         ids.get(id).copied().ok_or_else(|| {
-            let near = nearest(id, ids.keys().copied());
-            let near = near.map_or(String::new(), |near| format!("; did you mean \"{near}\"?"));
-            self.error(edge, &format!("{key}: there is no node \"{id}\"{near}"))
+            let why = format!("{key}: there is no node \"{}\"", clipped(id));
+            self.error(edge, &why).near(nearest(id, ids.keys().copied()))
         })
     }
 }
+
+/// Attribute name of each key of a file.
+type Names<'a> = BTreeMap<&'a str, &'a str>;
 
 trait LocalName {
     /// Whether the node is an element of this name in any namespace: files declare different namespaces.
@@ -175,24 +335,19 @@ impl LocalName for Node<'_, '_> {
 }
 
 /// Attribute name of each key of the file.
-fn attribute_names<'a>(root: Node<'a, '_>) -> BTreeMap<&'a str, &'a str> {
+fn attribute_names<'a>(root: Node<'a, '_>) -> Names<'a> {
     let keys = root.children().filter(|node| node.has_tag_name_of("key"));
     keys.filter_map(|key| key.attribute("id").zip(key.attribute("attr.name"))).collect()
 }
 
 /// The attributes of a node or an edge.
-fn data<'a>(of: Node<'a, '_>, names: &BTreeMap<&'a str, &'a str>) -> BTreeMap<&'a str, &'a str> {
+fn data<'a>(of: Node<'a, '_>, names: &Names<'a>) -> BTreeMap<&'a str, &'a str> {
     let data = of.children().filter(|node| node.has_tag_name_of("data"));
     data.filter_map(|data| {
         let name = names.get(data.attribute("key")?)?;
         Some((*name, data.text().unwrap_or_default().trim()))
     })
     .collect()
-}
-
-fn raw_speed(text: &str) -> Option<Rate> {
-    let speed = text.parse::<f64>().ok().filter(|speed| (1.0..=limits::RATE.0 as f64).contains(speed));
-    speed.map(|speed| Rate(speed as u64))
 }
 
 /// Delay of light in fibre between two places on the globe: the haversine formula.
@@ -218,6 +373,7 @@ mod tests {
 <key id="d2" for="node" attr.name="Latitude" attr.type="double"/>
 <key id="d3" for="node" attr.name="Longitude" attr.type="double"/>
 <key id="d4" for="edge" attr.name="LinkSpeedRaw" attr.type="double"/>
+<key id="d5" for="edge" attr.name="cost" attr.type="int"/>
 <graph edgedefault="undirected">
 "#;
 
@@ -255,18 +411,18 @@ mod tests {
         for (body, message) in [
             (
                 "<node id=\"a\"/><node id=\"bb\"/>\n<edge source=\"a\" target=\"bc\"/>",
-                "net.graphml:10:1: target: there is no node \"bc\"; did you mean \"bb\"?",
+                "net.graphml:11:1: target: there is no node \"bc\"; did you mean \"bb\"?",
             ),
             (
                 "<node id=\"a\"/><node id=\"b\"/>\n<edge source=\"a\" target=\"b\"><data key=\"d0\">40</data></edge>",
-                "net.graphml:10:1: rate: ",
+                "net.graphml:11:1: edge a-b, rate = \"40\": the unit is missing; expected a rate above zero",
             ),
             (
                 "<node id=\"a\"/>\n<edge source=\"a\" target=\"a\"/>",
-                "net.graphml:10:1: this edge leads from a node to itself",
+                "net.graphml:11:1: this edge leads from a node to itself",
             ),
-            ("<node id=\"New York\"/>", "net.graphml:9:1: \"New York\" is not a name"),
-            ("<node id=\"a\"/>", "net.graphml:8:1: this graph has no edges"),
+            ("<node id=\"New York\"/>", "net.graphml:10:1: \"New York\" is not a name"),
+            ("<node id=\"a\"/>", "net.graphml:9:1: this graph has no edges"),
             ("<node", "net.graphml:"),
         ] {
             let error = read(body).unwrap_err();
@@ -274,5 +430,81 @@ mod tests {
         }
         let other = parse("<html/>", "page.html").unwrap_err().to_string();
         assert!(other.starts_with("page.html:1:1: this is not GraphML"), "{other}");
+    }
+
+    #[test]
+    fn a_number_is_in_range_or_named() {
+        let node = |key, value| format!("<node id=\"a\"><data key=\"{key}\">{value}</data></node>");
+        let edge = |key, value| {
+            format!(
+                "<node id=\"a\"/><node id=\"b\"/>\n<edge source=\"a\" target=\"b\"><data key=\"{key}\">{value}</data></edge>"
+            )
+        };
+        for (body, message) in [
+            (
+                edge("d0", "0 bit/s"),
+                "net.graphml:11:1: edge a-b, rate = \"0 bit/s\": out of range; expected a rate above zero such as \"40 Mbit/s\"",
+            ),
+            (
+                edge("d0", "101 Tbit/s"),
+                "net.graphml:11:1: edge a-b, rate = \"101 Tbit/s\": above the limit of 100 Tbit/s",
+            ),
+            (
+                edge("d1", "3601 s"),
+                "net.graphml:11:1: edge a-b, delay = \"3601 s\": out of range; expected a delay of at most 3600 s",
+            ),
+            (
+                edge("d4", "NaN"),
+                "net.graphml:11:1: edge a-b, LinkSpeedRaw = \"NaN\": out of range; expected a number from 1 to 100000000000000",
+            ),
+            (edge("d4", "0.5"), "net.graphml:11:1: edge a-b, LinkSpeedRaw = \"0.5\": out of range"),
+            (edge("d4", "1.5"), "net.graphml:11:1: edge a-b, LinkSpeedRaw = \"1.5\": not a whole number"),
+            (
+                edge("d5", "0"),
+                "net.graphml:11:1: edge a-b, cost = \"0\": out of range; expected a number from 1 to 1000000000000000",
+            ),
+            (edge("d5", "x"), "net.graphml:11:1: edge a-b, cost = \"x\": not a number"),
+            (
+                node("d2", "91"),
+                "net.graphml:10:1: node a, Latitude = \"91\": out of range; expected a number from -90 to 90",
+            ),
+            (node("d2", "1e308"), "net.graphml:10:1: node a, Latitude = \"1e308\": out of range"),
+            (node("d2", "NaN"), "net.graphml:10:1: node a, Latitude = \"NaN\": out of range"),
+            (
+                node("d3", "-180.1"),
+                "net.graphml:10:1: node a, Longitude = \"-180.1\": out of range; expected a number from -180 to 180",
+            ),
+            (node("d3", ""), "net.graphml:10:1: node a, Longitude = \"\": not a number"),
+        ] {
+            let error = read(&body).unwrap_err();
+            assert!(error.starts_with(message), "{error}");
+        }
+        let edge = read(&edge("d5", "1000000000000000")).unwrap().edges.remove(0);
+        assert_eq!(edge.cost, Some(limits::COST));
+    }
+
+    #[test]
+    fn words_other_than_those_of_graphml_are_refused() {
+        let nodes = "<node id=\"a\"/><node id=\"b\"/>";
+        let error = read(&format!("{nodes}<edge source=\"a\" target=\"b\" directed=\"yes\"/>")).unwrap_err();
+        assert!(error.contains("directed: there is no \"yes\"; expected one of: true, false"), "{error}");
+    }
+
+    #[test]
+    fn elements_within_elements_are_counted_before_they_are_parsed() {
+        let nested = |levels: usize| {
+            let inside =
+                "<x a='>'><!--></x>--><![CDATA[</x>]]><?p </x>?><y/>".repeat(levels) + &"</x>".repeat(levels);
+            format!(
+                "<graphml><graph>{inside}<node id=\"a\"/><node id=\"b\"/><edge source=\"a\" target=\"b\"/></graph></graphml>"
+            )
+        };
+        // `graphml` and `graph` are two of the levels.
+        assert_eq!(parse(&nested(DEEPEST - 2), "deep").unwrap().edges.len(), 1);
+        for levels in [DEEPEST - 1, 16_000, 100_000] {
+            let error = parse(&nested(levels), "deep").unwrap_err().to_string();
+            assert!(error.starts_with("deep:1:"), "{error}");
+            assert!(error.ends_with("elements within elements, more than 256 of them"), "{error}");
+        }
     }
 }
