@@ -39,7 +39,9 @@ impl Written {
             let trace = LinkTrace::parse(text, "trace").ok()?;
             let (rate, place) = match &mut loaded.scenario.network {
                 Network::Dumbbell(path) => (&mut path.rate, &mut path.trace),
-                Network::Graph(graph) => graph.links.first_mut().map(|link| (&mut link.rate, &mut link.trace))?,
+                Network::Graph(graph) => {
+                    graph.links.first_mut().map(|link| (&mut link.rate, &mut link.trace))?
+                }
             };
             (*rate, *place) = (trace.schedule.mean(), Some(trace));
         }
@@ -98,9 +100,8 @@ fn scenario(scale: Scale) -> impl Strategy<Value = Written> {
         let traffic = traffic::traffic(scale, &network.ends);
         (Just(network), traffic)
     });
-    (head, network, optional(0.1, trace(scale))).prop_map(|((head, packet), (network, traffic), trace)| Written {
-        text: format!("{head}{packet}{}{traffic}", network.text),
-        trace,
+    (head, network, optional(0.1, trace(scale))).prop_map(|((head, packet), (network, traffic), trace)| {
+        Written { text: format!("{head}{packet}{}{traffic}", network.text), trace }
     })
 }
 

@@ -11,7 +11,8 @@ use crate::text::{flag, number, packets, time, word};
 pub(crate) fn keys() -> BoxedStrategy<String> {
     let leading = || prop_oneof![3 => scheme(Role::Startup), 1 => pair()];
     let chain = (leading(), scheme(Role::Avoidance));
-    let chain = chain.prop_map(|(startup, avoidance)| format!("startup = {startup}\navoidance = {avoidance}\n"));
+    let chain =
+        chain.prop_map(|(startup, avoidance)| format!("startup = {startup}\navoidance = {avoidance}\n"));
     let alone = scheme(Role::Standalone).prop_map(|alone| format!("startup = {alone}\n"));
     prop_oneof![2 => Just(String::new()), 8 => chain, 1 => alone].boxed()
 }
@@ -24,7 +25,9 @@ fn scheme(role: Role) -> BoxedStrategy<String> {
             let given: Vec<_> = info
                 .params
                 .iter()
-                .map(|param| prop::option::weighted(0.2, value(param.kind)).prop_map(move |v| (param.name, v)))
+                .map(|param| {
+                    prop::option::weighted(0.2, value(param.kind)).prop_map(move |v| (param.name, v))
+                })
                 .collect();
             given.prop_map(move |given| {
                 let given: String = given
@@ -42,7 +45,9 @@ fn scheme(role: Role) -> BoxedStrategy<String> {
 
 /// Two start-up schemes, one after the other.
 fn pair() -> BoxedStrategy<String> {
-    (scheme(Role::Startup), scheme(Role::Startup)).prop_map(|(first, then)| format!("[{first}, {then}]")).boxed()
+    (scheme(Role::Startup), scheme(Role::Startup))
+        .prop_map(|(first, then)| format!("[{first}, {then}]"))
+        .boxed()
 }
 
 fn value(kind: ParamKind) -> BoxedStrategy<String> {

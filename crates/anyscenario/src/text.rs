@@ -46,7 +46,11 @@ pub(crate) fn given(key: &'static str, value: BoxedStrategy<String>) -> BoxedStr
 }
 
 /// A line `key = value` with this probability.
-pub(crate) fn line(probability: f64, key: &'static str, value: BoxedStrategy<String>) -> BoxedStrategy<String> {
+pub(crate) fn line(
+    probability: f64,
+    key: &'static str,
+    value: BoxedStrategy<String>,
+) -> BoxedStrategy<String> {
     let line = move |value: Option<String>| value.map_or(String::new(), |value| format!("{key} = {value}\n"));
     optional(probability, value).prop_map(line).boxed()
 }

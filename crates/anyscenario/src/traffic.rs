@@ -31,7 +31,9 @@ fn between(ends: Ends) -> BoxedStrategy<String> {
         Ends::Path => line(0.3, "direction", word(&["forward", "reverse"])),
         Ends::Topology => Just(String::new()).boxed(),
         Ends::Nodes(nodes) => (0..nodes, 1..nodes)
-            .prop_map(move |(from, step)| format!("from = \"n{from}\"\nto = \"n{}\"\n", (from + step) % nodes))
+            .prop_map(move |(from, step)| {
+                format!("from = \"n{from}\"\nto = \"n{}\"\n", (from + step) % nodes)
+            })
             .boxed(),
     }
 }

@@ -6,14 +6,15 @@ use std::path::PathBuf;
 use clap::Args;
 use firstflight::{Input, Simulator, compare};
 use firstflight_report::{Colour, Folder, stage_all, stage_traces, table};
+use firstflight_scenario::build::Path;
 use firstflight_scenario::quantity::{Depth, parse_bytes, parse_depth};
-use firstflight_scenario::{Network, Profile, SchemeSpec, nearest};
+use firstflight_scenario::{Network, Profile, Scenario, SchemeSpec, nearest, quoted};
 use firstflight_study::compare::{Known, default_startups};
 
 use crate::arguments::{SEEDS, whole};
 use crate::failure::{Failure, Wrong};
 use crate::input::input;
-use crate::keys::{Keys, option, quoted};
+use crate::keys::{built, option};
 use crate::memory::{Memory, failed};
 use crate::output::{complain, places, print, print_json};
 use crate::progress::Bar;
@@ -181,17 +182,14 @@ impl Options {
         rtt: Option<&str>,
         buffer: Option<&str>,
     ) -> Result<Known, Failure> {
-        let mut keys =
-            Keys::default().table("[path]").text("rate", rate).text("rtt", rtt).text("buffer", buffer);
-        if let Some(text) = &self.loss {
-            // TOML has numbers for shares, so the text becomes a number.
-            keys = match text.parse::<f64>() {
-                Ok(share) if share.is_finite() => keys.raw("loss", &format!("{share:?}")),
-                _ => keys.text("loss", Some(text)),
-            };
-        }
-        let Network::Dumbbell(path) = keys.read()?.scenario.network else {
-            unreachable!("[path] is a dumbbell")
+        let path = Path::empty().text("rate", rate).text("rtt", rtt).text("buffer", buffer);
+        // A share is a number without unit; another text is refused as such.
+        let path = match self.loss.as_deref().map(|text| (text, text.parse::<f64>())) {
+            Some((_, Ok(share))) => path.loss(share),
+            other => path.text("loss", other.map(|(text, _)| text)),
+        };
+        let Network::Dumbbell(path) = built(&Scenario::builder().path(path))?.network else {
+            unreachable!("a path is a dumbbell")
         };
         Ok(Known {
             rate: Some(path.rate),

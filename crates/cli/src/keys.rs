@@ -1,41 +1,14 @@
-//! Options that correspond to keys of the scenario format. They are written into a scenario that the format's reader
-//! checks, so that values have the same meaning and the same errors in both places.
+//! Options that correspond to keys of the scenario format. The builder of scenarios reads them, so that values have the
+//! same meaning and the same errors as in a file.
 
-use std::fmt::Write;
-
-use firstflight_scenario::{Error, Loaded, parse};
+use firstflight_scenario::build::Builder;
+use firstflight_scenario::{Error, Scenario};
 
 use crate::failure::{Failure, Wrong, clipped};
 
-/// Builder of a scenario's text.
-#[derive(Debug, Default)]
-pub(crate) struct Keys(String);
-
-impl Keys {
-    /// Starts a table; `header` has the notation of TOML, such as `[path]`.
-    pub(crate) fn table(mut self, header: &str) -> Self {
-        let _ = writeln!(self.0, "{header}");
-        self
-    }
-
-    /// Sets a key to a value in TOML's notation.
-    pub(crate) fn raw(mut self, key: &str, value: &str) -> Self {
-        let _ = writeln!(self.0, "{key} = {value}");
-        self
-    }
-
-    /// Sets a key to a text; does nothing for `None`.
-    pub(crate) fn text(self, key: &str, value: Option<&str>) -> Self {
-        match value {
-            Some(value) => self.raw(key, &quoted(value)),
-            None => self,
-        }
-    }
-
-    /// Reads the scenario.
-    pub(crate) fn read(&self) -> Result<Loaded, Failure> {
-        parse(&self.0, "command line").map_err(|error| in_option(&error))
-    }
+/// The scenario of options; an error names the option.
+pub(crate) fn built(builder: &Builder) -> Result<Scenario, Failure> {
+    builder.build().map_err(|error| in_option(&error))
 }
 
 /// Converts an error about a key, such as `flow[0].min_rto`, to one about its option, `--min-rto`.
@@ -58,45 +31,38 @@ pub(crate) fn option(name: &str, value: Option<&str>) -> String {
     }
 }
 
-/// A text in TOML's notation.
-pub(crate) fn quoted(text: &str) -> String {
-    let mut out = String::from('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            c if c.is_control() => {
-                let _ = write!(out, "\\u{:04X}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use firstflight_scenario::build::{Flow, Path};
+
+    fn message(builder: &Builder) -> String {
+        match built(builder) {
+            Err(Failure::Because(message)) => message,
+            other => panic!("{other:?}"),
+        }
+    }
 
     #[test]
-    fn values_are_escaped_within_quotes() {
-        let path = Keys::default().table("[path]").text("rate", Some("1\"\nrtt = \"\\\u{7f}"));
-        let failure = path.raw("rtt", "\"1 ms\"").raw("buffer", "\"1 BDP\"").read().expect_err("not a rate");
-        let Failure::Because(message) = failure else { panic!("{failure:?}") };
-        assert!(message.starts_with("--rate \"1\\\"\\u000Artt"), "{message}");
+    fn a_value_is_data_and_never_a_part_of_a_file() {
+        let path = Path::empty().text("rate", Some("1\"\nrtt = \"\\\u{7f}"));
+        let message = message(&Scenario::builder().path(path));
+        assert!(message.starts_with(r#"--rate "1\"\nrtt = \"\\\u007F": there is no unit"#), "{message}");
+        assert!(!message.contains('\n'), "{message}");
     }
 
     #[test]
     fn errors_name_the_option_instead_of_the_key() {
-        let flow = Keys::default()
-            .raw("duration", "\"1 s\"")
-            .table("[path]")
-            .raw("rate", "\"1 Gbit/s\"")
-            .raw("rtt", "\"1 ms\"")
-            .raw("buffer", "\"1 BDP\"")
-            .table("[[flow]]")
-            .text("min_rto", Some("200"));
-        let Err(Failure::Because(message)) = flow.read() else { panic!("the unit is missing") };
+        let flow = Flow::new().size("1 KB").text("min_rto", Some("200"));
+        let path = Path::new("1 Gbit/s", "1 ms", "1 BDP");
+        let message = message(&Scenario::builder().path(path).flow(flow));
         assert!(message.starts_with("--min-rto \"200\": the unit is missing; expected a time"), "{message}");
+    }
+
+    #[test]
+    fn the_first_key_that_is_missing_is_named() {
+        let path = Path::empty().text("rate", Some("1 Gbit/s")).text("rtt", None);
+        let message = message(&Scenario::builder().path(path));
+        assert!(message.starts_with("--rtt: missing; expected a delay"), "{message}");
     }
 }

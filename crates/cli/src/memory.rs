@@ -1,11 +1,11 @@
 //! The option `--memory` of the commands that run scenarios, and the refusals of work that takes more.
 
 use clap::Args;
-use firstflight_scenario::Error;
 use firstflight_scenario::quantity::parse_bytes;
+use firstflight_scenario::{Error, quoted};
 
 use crate::failure::{Failure, Wrong};
-use crate::keys::{option, quoted};
+use crate::keys::option;
 
 /// The limit of the memory.
 #[derive(Debug, Args)]
@@ -31,7 +31,8 @@ impl Memory {
 
 /// The failure of a run: a problem that an option causes, not a key of the scenario, names the option.
 pub(crate) fn failed(error: Error) -> Failure {
-    let options = [("grid", "grid"), ("runs", "runs"), ("samples", "out"), ("sizes", "size"), ("trace", "trace")];
+    let options =
+        [("grid", "grid"), ("runs", "runs"), ("samples", "out"), ("sizes", "size"), ("trace", "trace")];
     match options.iter().find(|(key, _)| error.place.key == *key) {
         Some((_, name)) => Wrong::at(option(name, None), &error.problem).into(),
         None => error.into(),

@@ -10,12 +10,12 @@ use firstflight_report::{Folder, printable, stage_tables, stage_traces};
 use firstflight_results::{
     FlowMeans, FlowResult, LinkMeans, LinkResult, Mean, RunMeans, RunResult, SampleRow,
 };
-use firstflight_scenario::load;
 use firstflight_scenario::quantity::parse_time;
+use firstflight_scenario::{load, quoted};
 
 use crate::arguments::{SEEDS, whole};
 use crate::failure::{Failure, Wrong};
-use crate::keys::{option, quoted};
+use crate::keys::option;
 use crate::memory::{Memory, failed};
 use crate::output::{json_line, places, print, show};
 use crate::progress::Bar;

@@ -2,12 +2,12 @@
 
 use firstflight_contract::Role;
 use firstflight_scenario::scheme::{labels_of, parse_phases};
-use firstflight_scenario::{Error, PhaseSpec, Problem, SchemeSpec, nearest};
+use firstflight_scenario::{Error, PhaseSpec, Problem, SchemeSpec, nearest, quoted};
 
 use firstflight_study::compare::{DEFAULT_AVOIDANCE, DEFAULT_STARTUPS};
 
 use crate::failure::{Failure, Wrong};
-use crate::keys::{option, quoted};
+use crate::keys::option;
 
 /// The selected chains, in order and without duplicates.
 pub(crate) fn schemes(

@@ -5,15 +5,16 @@ use std::io::{self, BufRead, Read, Write};
 
 use clap::Args;
 use firstflight_contract::Nanos;
-use firstflight_scenario::Profile;
-use firstflight_scenario::quantity::parse_bytes;
+use firstflight_scenario::build::{Flow, Packet, Path};
+use firstflight_scenario::quantity::{Amount, parse_bytes};
+use firstflight_scenario::{Profile, Scenario};
 use firstflight_script::{Error, LONGEST, MSS};
 use firstflight_sim::config::FlowConfig;
 use firstflight_study::driven::Driven;
 use firstflight_study::network::build;
 
 use crate::failure::{Failure, Wrong};
-use crate::keys::{Keys, option};
+use crate::keys::{self, option};
 use crate::output::json_line;
 
 /// Run one sender in virtual time, controlled by JSON lines; it reports its segments, its state and its next timer.
@@ -105,16 +106,8 @@ impl Options {
         let word = self.profile.as_deref();
         let profile = Profile::ALL.iter().find(|profile| Some(profile.word()) == word);
         let header = profile.unwrap_or(&Profile::Rfc).stack().header;
-        let loaded = Keys::default()
-            .raw("duration", "\"1 s\"")
-            .table("[path]")
-            .raw("rate", "\"1 Gbit/s\"")
-            .raw("rtt", "\"100 ms\"")
-            .raw("buffer", "\"1 BDP\"")
-            .table("[packet]")
-            .raw("size", &format!("\"{} B\"", mss + header))
-            .table("[[flow]]")
-            .raw("handshake", "true")
+        let flow = Flow::new()
+            .handshake(true)
             .text("profile", word)
             .text("startup", self.startup.as_deref())
             .text("avoidance", self.avoidance.as_deref())
@@ -122,9 +115,12 @@ impl Options {
             .text("initial_window", self.initial_window.as_deref())
             .text("initial_ssthresh", self.initial_ssthresh.as_deref())
             .text("min_rto", self.min_rto.as_deref())
-            .text("idle_restart", self.idle_restart.as_deref())
-            .read()?;
-        let mut built = build(&loaded.scenario, 0, Nanos::from_secs(1)).map_err(|refusal| {
+            .text("idle_restart", self.idle_restart.as_deref());
+        let packet = Packet::new().size(Amount::Bytes((mss + header).into()));
+        let path = Path::new("1 Gbit/s", "100 ms", "1 BDP");
+        let scenario = Scenario::builder().duration("1 s").path(path).packet(packet).flow(flow);
+        let scenario = keys::built(&scenario)?;
+        let mut built = build(&scenario, 0, Nanos::from_secs(1)).map_err(|refusal| {
             let key = refusal.key.rsplit('.').next().unwrap_or_default();
             Wrong::at(option(key, None), refusal.why)
         })?;

@@ -69,12 +69,7 @@ impl fmt::Debug for Run<'_> {
 impl<'a> Run<'a> {
     /// A scenario that is to be run.
     pub fn of(scenario: impl Into<Loaded>) -> Self {
-        Self {
-            loaded: scenario.into(),
-            options: RunOptions::default(),
-            host: &Simulator,
-            progress: &Silent,
-        }
+        Self { loaded: scenario.into(), options: RunOptions::default(), host: &Simulator, progress: &Silent }
     }
 
     /// Number of replications, each under the next seed; zero counts as one.

@@ -100,7 +100,8 @@ fn time_series_have_numbers_in_range() {
         let Ok(rows) = run.samples() else { return Ok(false) };
         none(Table::of_samples(rows).violations())?;
         let recording = run.record().expect("the same run");
-        let ordered = |flow: &firstflight::recording::FlowRecording| flow.events.is_sorted_by_key(|event| event.0);
+        let ordered =
+            |flow: &firstflight::recording::FlowRecording| flow.events.is_sorted_by_key(|event| event.0);
         prop_assert!(recording.flows.iter().all(ordered), "events are not in order of time");
         Ok(true)
     });
@@ -109,8 +110,10 @@ fn time_series_have_numbers_in_range() {
 #[test]
 fn comparisons_have_numbers_in_range() {
     hold(30, |loaded| {
-        let schemes = ["slow-start+reno", "hystart+++cubic"].map(|chain| SchemeSpec::parse(chain).expect("a chain"));
-        let comparison = compare(loaded.clone()).chains(schemes.to_vec()).transfers(vec![30_000]).replications(3);
+        let schemes =
+            ["slow-start+reno", "hystart+++cubic"].map(|chain| SchemeSpec::parse(chain).expect("a chain"));
+        let comparison =
+            compare(loaded.clone()).chains(schemes.to_vec()).transfers(vec![30_000]).replications(3);
         let comparison = comparison.host(&Simulator);
         let Ok(report) = with_threads(1, || comparison.execute()) else { return Ok(false) };
         none(violations::<Comparison>(&json(&report.comparison)))?;

@@ -120,19 +120,37 @@ mod tests {
             ("jitter", json!(1)),
         ] {
             let found = violations::<RunResult>(&run(&link(key, value.clone())));
-            assert!(found.len() == 1 && found[0].starts_with(&format!("run.links[0].{key}: ")), "{value}: {found:?}");
+            assert!(
+                found.len() == 1 && found[0].starts_with(&format!("run.links[0].{key}: ")),
+                "{value}: {found:?}"
+            );
         }
     }
 
     #[test]
     fn pairs_and_lists_are_checked_item_by_item() {
         let mut found = vec![];
-        check("at", &json!([[1.0, 2], [0.5, 3]]), "array of pair of number and integer", Range::Positive, &mut found);
+        check(
+            "at",
+            &json!([[1.0, 2], [0.5, 3]]),
+            "array of pair of number and integer",
+            Range::Positive,
+            &mut found,
+        );
         check("ci", &json!([-1.0, 2.0]), "array of two numbers", Range::Any, &mut found);
         assert_eq!(found, [""; 0]);
-        check("at", &json!([[1.0, 2], [0.5]]), "array of pair of number and integer", Range::Positive, &mut found);
+        check(
+            "at",
+            &json!([[1.0, 2], [0.5]]),
+            "array of pair of number and integer",
+            Range::Positive,
+            &mut found,
+        );
         check("ci", &json!([-1.0, 2.0]), "array of two numbers", Range::Positive, &mut found);
-        assert!(found.len() == 2 && found[0].starts_with("at[1]") && found[1].starts_with("ci[0]"), "{found:?}");
+        assert!(
+            found.len() == 2 && found[0].starts_with("at[1]") && found[1].starts_with("ci[0]"),
+            "{found:?}"
+        );
     }
 
     #[test]

@@ -55,7 +55,8 @@ fn table<R: Record>(out: &mut String, name: &str) {
     );
     for Column { name, kind, unit, doc, nullable, range } in Table::columns_of::<R>() {
         let range = if kind.is_number() { range.word() } else { "" };
-        let _ = writeln!(out, "| `{name}` | {} | {unit} | {range} | {} | {doc} |", kind.word(), null(nullable));
+        let _ =
+            writeln!(out, "| `{name}` | {} | {unit} | {range} | {} | {doc} |", kind.word(), null(nullable));
     }
 }
 

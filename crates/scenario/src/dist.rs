@@ -3,6 +3,7 @@
 
 use firstflight_contract::Nanos;
 
+use crate::limits;
 use crate::normal;
 
 /// A value or the distribution it is drawn from.
@@ -43,7 +44,7 @@ pub enum Dist<T> {
 pub trait Quantity: Copy {
     /// As a real number.
     fn real(self) -> f64;
-    /// The value nearest to a real number that is not negative.
+    /// The value nearest to a real number that is not negative, at most the largest value of the format.
     fn nearest(x: f64) -> Self;
 }
 
@@ -52,7 +53,7 @@ impl Quantity for u64 {
         self as f64
     }
     fn nearest(x: f64) -> Self {
-        libm::round(x) as u64
+        (libm::round(x) as u64).min(limits::BYTES)
     }
 }
 
@@ -61,7 +62,7 @@ impl Quantity for Nanos {
         self.0 as f64
     }
     fn nearest(x: f64) -> Self {
-        Self(libm::round(x) as u64)
+        Self(libm::round(x) as u64).min(limits::TIME)
     }
 }
 
@@ -70,7 +71,7 @@ impl Quantity for f64 {
         self
     }
     fn nearest(x: f64) -> Self {
-        x
+        x.min(limits::COUNT)
     }
 }
 
@@ -85,7 +86,8 @@ impl<T: Quantity> Dist<T> {
         }
     }
 
-    /// The value below which a share `p` of all values lies; `p` is in `[0, 1)`.
+    /// The value below which a share `p` of all values lies; `p` is in `[0, 1)`. A value above the limit of the format
+    /// counts as the limit.
     pub fn quantile(self, p: f64) -> T {
         T::nearest(match self {
             Self::Fixed(value) => return value,

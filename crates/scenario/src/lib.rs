@@ -36,3 +36,4 @@ pub use profile::{InitialWindow, Profile, Stack};
 pub use read::{Loaded, load, load_with, parse, parse_with};
 pub use scheme::{PhaseSpec, SchemeSpec};
 pub use trace::{LinkTrace, Schedule};
+pub use tree::quoted;

@@ -7,7 +7,7 @@ use firstflight_contract::{Nanos, Rate};
 pub const FILE: u64 = 4 << 20;
 /// A trace of a link, bytes.
 pub const TRACE: u64 = 64 << 20;
-/// A rate.
+/// A rate; the smallest is 1 bit/s.
 pub const RATE: Rate = Rate(100_000_000_000_000);
 /// Any time.
 pub const TIME: Nanos = Nanos::from_secs(100_000_000);
@@ -17,6 +17,16 @@ pub const DELAY: Nanos = Nanos::from_secs(3_600);
 pub const BYTES: u64 = 1_000_000_000_000_000;
 /// A number of packets.
 pub const PACKETS: u64 = 1_000_000_000_000;
+/// A window, full packets: the simulator's SACK blocks count no further.
+pub const WINDOW: u64 = 1_000_000;
+/// What one connection sends, full packets: the simulator numbers them in 32 bits.
+pub const SEGMENTS: u64 = u32::MAX as u64 - 1;
+/// A number without unit that is drawn, such as the objects of a page.
+pub const COUNT: f64 = 1e6;
+/// A buffer, packets: the simulator counts them in 32 bits.
+pub const QUEUE: u64 = u32::MAX as u64;
+/// The bytes that a flow's queue sends in its turn.
+pub const QUANTUM: u64 = u32::MAX as u64;
 /// A buffer, millionths of a bandwidth-delay product.
 pub const BDP_MILLIONTHS: u64 = 1_000_000_000;
 /// A packet on the wire, bytes: the largest IPv4 packet.
@@ -43,5 +53,7 @@ pub const FLOW_QUEUES: u64 = 65_536;
 pub const COST: u64 = 1_000_000_000_000_000;
 /// A name, characters.
 pub const NAME: usize = 64;
+/// The name of a link, characters: the names of two nodes, and a number.
+pub const LINK_NAME: usize = 160;
 /// Phases of a scheme.
 pub const PHASES: usize = 8;

@@ -45,6 +45,8 @@ pub struct Stack {
     pub growth: Growth,
     /// Smallest retransmission timeout.
     pub min_rto: Nanos,
+    /// Largest retransmission timeout.
+    pub max_rto: Nanos,
     /// Clock granularity of the retransmission timeout, which is rounded up.
     pub rto_granularity: Nanos,
     /// Effect of an idle time on the window.
@@ -129,6 +131,8 @@ const RFC: Stack = Stack {
     // RFC 6298 rule (2.4): "Whenever RTO is computed, if it is less than 1 second, then the RTO SHOULD be
     // rounded up to 1 second."
     min_rto: Nanos::from_secs(1),
+    // Rule (2.5): "A maximum value MAY be placed on RTO provided it is at least 60 seconds."
+    max_rto: Nanos::from_secs(60),
     // RFC 6298 section 4 sets no granularity, but reports that 100 ms or finer does better than coarse clocks.
     rto_granularity: Nanos::from_millis(1),
     idle_restart: IdleRestart::Restart,
@@ -159,8 +163,9 @@ const NS2: Stack = Stack {
     receiver: Receiver::AckEveryPacket,
     delayed_ack_timer: Nanos::from_millis(100),
     growth: Growth::PerAck,
-    // minrto_ 0.2, tcpTick_ 0.01
+    // minrto_ 0.2, maxrto_ 60, tcpTick_ 0.01
     min_rto: Nanos::from_millis(200),
+    max_rto: Nanos::from_secs(60),
     rto_granularity: Nanos::from_millis(10),
     // slow_start_restart_ true
     idle_restart: IdleRestart::Restart,
@@ -190,8 +195,9 @@ const LINUX: Stack = Stack {
     // TCP_DELACK_MIN
     delayed_ack_timer: Nanos::from_millis(40),
     growth: Growth::AllAcked,
-    // TCP_RTO_MIN
+    // TCP_RTO_MIN, TCP_RTO_MAX
     min_rto: Nanos::from_millis(200),
+    max_rto: Nanos::from_secs(120),
     // One jiffy at HZ = 250
     rto_granularity: Nanos::from_millis(4),
     // net.ipv4.tcp_slow_start_after_idle = 1

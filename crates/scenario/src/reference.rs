@@ -124,6 +124,7 @@ fn profiles() -> String {
         Growth::AllAcked => "neither: every acknowledged byte counts".into(),
     });
     row("`min_rto`", &|s| show_time(s.min_rto));
+    row("largest retransmission timeout", &|s| show_time(s.max_rto));
     row("`rto_granularity`", &|s| show_time(s.rto_granularity));
     row("`idle_restart`", &|s| s.idle_restart.word().into());
     row("`limited_transmit`", &|s| yes(s.limited_transmit));
@@ -153,12 +154,15 @@ fn the_limits() -> String {
     let rows = [
         ("a file", format!("{} bytes", limits::FILE)),
         ("a trace of a link", format!("{} bytes", limits::TRACE)),
-        ("a rate", show_rate(limits::RATE)),
+        ("a rate, and at least 1 bit/s", show_rate(limits::RATE)),
         ("a time", show_time(limits::TIME)),
         ("a propagation delay or RTT", show_time(limits::DELAY)),
         ("a size", crate::quantity::show_bytes(limits::BYTES)),
         ("a number of packets", limits::PACKETS.to_string()),
-        ("a buffer or threshold", format!("{} BDP", limits::BDP_MILLIONTHS / 1_000_000)),
+        ("a window", format!("{} packets", limits::WINDOW)),
+        ("what one connection sends", format!("{} packets", limits::SEGMENTS)),
+        ("a buffer", format!("{} packets", limits::QUEUE)),
+        ("a buffer or threshold in BDP", format!("{} BDP", limits::BDP_MILLIONTHS / 1_000_000)),
         ("a packet", format!("{} B", limits::PACKET)),
         ("flows in all", limits::FLOWS.to_string()),
         ("`[[flow]]` and `[[udp]]` tables, each", limits::GROUPS.to_string()),
@@ -167,6 +171,7 @@ fn the_limits() -> String {
         ("hops of a parking lot", limits::HOPS.to_string()),
         ("phases of a scheme", limits::PHASES.to_string()),
         ("a name", format!("{} characters", limits::NAME)),
+        ("the name of a link", format!("{} characters", limits::LINK_NAME)),
     ];
     let mut out = String::from("| | At most |\n|---|---|\n");
     for (what, most) in rows {

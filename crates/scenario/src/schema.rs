@@ -145,8 +145,9 @@ fn kind(kind: &Kind) -> Value {
 fn definition(kind: &Kind) -> Value {
     match kind {
         Kind::Text | Kind::File => json!({ "type": "string" }),
-        Kind::Name => {
-            json!({ "type": "string", "pattern": format!("^[A-Za-z0-9_-]{{1,{}}}$", limits::NAME) })
+        Kind::Name | Kind::LinkName => {
+            let most = if matches!(kind, Kind::Name) { limits::NAME } else { limits::LINK_NAME };
+            json!({ "type": "string", "pattern": format!("^[A-Za-z0-9_-]{{1,{most}}}$") })
         }
         Kind::Names => any([
             self::kind(&Kind::Name),

@@ -5,6 +5,7 @@ use core::ops::Range;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+use toml_writer::{ToTomlKey, ToTomlValue, TomlKeyBuilder, TomlStringBuilder};
 
 use crate::scheme::PhaseSpec;
 use crate::trace::LinkTrace;
@@ -66,15 +67,15 @@ impl Tree {
         let (tables, values): (Vec<_>, Vec<_>) =
             self.0.iter().partition(|entry| entry.node.value.is_under_heading());
         for Entry { name, node, .. } in values {
-            let _ = writeln!(out, "{name} = {}", node.value);
+            let _ = writeln!(out, "{} = {}", key(name), node.value);
         }
         for Entry { name, node, .. } in tables {
             match &node.value {
                 Value::Array(tables) => tables.iter().for_each(|table| {
-                    let _ = write!(out, "\n[[{name}]]\n{}", table.value.lines());
+                    let _ = write!(out, "\n[[{}]]\n{}", key(name), table.value.lines());
                 }),
                 table => {
-                    let _ = write!(out, "\n[{name}]\n{}", table.lines());
+                    let _ = write!(out, "\n[{}]\n{}", key(name), table.lines());
                 }
             }
         }
@@ -164,7 +165,7 @@ impl Value {
     fn lines(&self) -> String {
         let entries = self.as_table().map_or(&[][..], Tree::entries);
         entries.iter().fold(String::new(), |mut out, entry| {
-            let _ = writeln!(out, "{} = {}", entry.name, entry.node.value);
+            let _ = writeln!(out, "{} = {}", key(&entry.name), entry.node.value);
             out
         })
     }
@@ -188,7 +189,7 @@ impl Value {
 impl Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Text(text) => quoted(text, f),
+            Self::Text(text) => write!(f, "{}", quoted(text)),
             Self::Integer(n) => write!(f, "{n}"),
             Self::Float(x) => write!(f, "{x:?}"),
             Self::Flag(flag) => write!(f, "{flag}"),
@@ -203,8 +204,7 @@ impl Display for Value {
             Self::Table(table) => write!(f, "{table}"),
             Self::Phase(phase) => write!(f, "{}", phase.to_value()),
             Self::Trace(LinkTrace { file, sha256, .. }) => {
-                quoted(file, f)?;
-                write!(f, " # SHA-256 {sha256}")
+                write!(f, "{} # SHA-256 {sha256}", quoted(file))
             }
         }
     }
@@ -214,21 +214,18 @@ impl Display for Tree {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("{")?;
         for (at, entry) in self.0.iter().enumerate() {
-            write!(f, "{} {} = {}", if at == 0 { "" } else { "," }, entry.name, entry.node.value)?;
+            write!(f, "{} {} = {}", if at == 0 { "" } else { "," }, key(&entry.name), entry.node.value)?;
         }
         f.write_str(" }")
     }
 }
 
-/// A TOML basic string.
-fn quoted(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    f.write_char('"')?;
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => write!(f, "\\{c}")?,
-            c if c.is_control() => write!(f, "\\u{:04X}", u32::from(c))?,
-            c => f.write_char(c)?,
-        }
-    }
-    f.write_char('"')
+/// `text` in TOML's notation, on one line.
+pub fn quoted(text: &str) -> String {
+    TomlStringBuilder::new(text).as_basic().to_toml_value()
+}
+
+/// A name in TOML's notation.
+fn key(name: &str) -> String {
+    TomlKeyBuilder::new(name).as_default().to_toml_key()
 }

@@ -105,7 +105,7 @@ fn queue() -> impl Strategy<Value = Queue> {
 
 fn limit() -> impl Strategy<Value = Limit> {
     prop_oneof![
-        magnitudes(limits::PACKETS).prop_map(|n| Limit::Packets(n.max(1))),
+        magnitudes(limits::QUEUE).prop_map(|n| Limit::Packets(n.max(1))),
         magnitudes(limits::BYTES).prop_map(|n| Limit::Bytes(n.max(65_535))),
     ]
 }
@@ -184,7 +184,7 @@ prop_compose! {
             parallel: if shares { parallel } else { 1 },
             rounds: rounds.filter(|_| is_flow).map(|(count, idle, jitter)| Rounds { count: count as u32, idle, jitter }),
             initial_window: windows.0, initial_ssthresh: windows.1, receive_window: windows.2,
-            initial_receive_window: windows.2.filter(|_| flags.3).map(|most| most / 2),
+            initial_receive_window: windows.2.filter(|_| flags.3),
             receiver, delayed_ack_timer: timers.0,
             receiver_reads: reads.map_or(Reads::Eager, Reads::Every),
             growth: match (flags.0, profile.stack().growth) {
@@ -216,9 +216,80 @@ prop_compose! {
     }
 }
 
+/// Any text, and texts of characters that need an escape somewhere.
+fn title() -> impl Strategy<Value = String> {
+    let hard = [
+        '"',
+        '\\',
+        '\'',
+        '\n',
+        '\r',
+        '\t',
+        '\0',
+        '\u{7}',
+        '\u{1b}',
+        '\u{7f}',
+        '\u{80}',
+        '\u{9b}',
+        '\u{a0}',
+        '\u{301}',
+        '\u{200b}',
+        '\u{2028}',
+        '\u{202e}',
+        '\u{fe0f}',
+        '\u{feff}',
+        '\u{ffff}',
+        '\u{10ffff}',
+        'é',
+        '❤',
+        'ह',
+        '#',
+    ];
+    prop_oneof![
+        "(?s).{0,20}",
+        prop::collection::vec(prop::sample::select(hard.to_vec()), 0..12).prop_map(String::from_iter),
+    ]
+}
+
+/// The size with each of its values at most `most`.
+fn at_most(size: Dist<u64>, most: u64) -> Dist<u64> {
+    let fit = |n: u64| n.min(most);
+    match size {
+        Dist::Fixed(n) => Dist::Fixed(fit(n)),
+        Dist::Uniform(low, high) => Dist::Uniform(fit(low), fit(high)),
+        Dist::Exponential(mean) => Dist::Exponential(fit(mean)),
+        Dist::Pareto { mean, shape } => Dist::Pareto { mean: fit(mean), shape },
+        Dist::ParetoII { mean, shape } => Dist::ParetoII { mean: fit(mean), shape },
+        Dist::Lognormal { median, sigma, tail } => {
+            Dist::Lognormal { median: fit(median), sigma, tail: tail.map(|(from, shape)| (fit(from), shape)) }
+        }
+    }
+}
+
+/// The flow with every setting within the limits for packets of this payload.
+fn within_limits(flow: FlowGroup, payload: u64) -> FlowGroup {
+    let window = |n: u64| n.min(limits::WINDOW * payload);
+    let timeout = |time: Nanos| time.min(flow.profile.stack().max_rto);
+    let transfers = flow.rounds.map_or(1, |rounds| u64::from(rounds.count));
+    FlowGroup {
+        initial_window: window(flow.initial_window),
+        initial_ssthresh: flow.initial_ssthresh.map(window),
+        receive_window: flow.receive_window.map(window),
+        initial_receive_window: flow.initial_receive_window.map(|first| window(first / 2).max(payload)),
+        receiver_reads: match flow.receiver_reads {
+            Reads::Every(n) => Reads::Every(window(n)),
+            Reads::Eager => Reads::Eager,
+        },
+        size: flow.size.map(|size| at_most(size, limits::SEGMENTS / transfers * payload)),
+        min_rto: timeout(flow.min_rto),
+        rto_granularity: timeout(flow.rto_granularity),
+        ..flow
+    }
+}
+
 prop_compose! {
     fn scenario()(
-        title in ".{0,20}", duration in time(limits::TIME), seed in 0..=i64::MAX as u64,
+        title in title(), duration in time(limits::TIME), seed in 0..=i64::MAX as u64,
         network in prop_oneof![path().prop_map(Network::Dumbbell), graph().prop_map(Network::Graph)],
         size in 53..=65_535_u32, ack_size in prop::option::of(1..=65_535_u32),
         flows in prop::collection::vec(flow(), 0..4), udp in prop::collection::vec(udp(), 0..3),
@@ -236,6 +307,7 @@ prop_compose! {
             Source::Web(_) => 2,
         });
         for (i, flow) in scenario.flows.iter_mut().enumerate() {
+            *flow = within_limits(flow.clone(), scenario.packet.payload(flow.profile).into());
             flow.name = format!("f{i}");
             if flow.expected(scenario.duration) > 10_000.0 {
                 flow.count = Some(1);

@@ -29,6 +29,11 @@ impl WinnerTree {
         (u64::MAX >> self.bits) - 1
     }
 
+    /// Last time that can be scheduled with so many feeds, nanoseconds.
+    pub fn horizon_of(feeds: usize) -> u64 {
+        (u64::MAX >> feeds.max(2).next_power_of_two().trailing_zeros()) - 1
+    }
+
     /// Time of the next arrival, nanoseconds; later than [`WinnerTree::horizon`] if there is none.
     #[inline]
     pub fn earliest(&self) -> u64 {

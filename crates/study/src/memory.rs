@@ -71,7 +71,11 @@ impl Estimate {
             true => ("runs", total),
             false => (&*largest.key, largest.of(runs)),
         };
-        let for_key = if size(most) != size(total) { format!(", {} of it for this key", size(most)) } else { String::new() };
+        let for_key = if size(most) != size(total) {
+            format!(", {} of it for this key", size(most))
+        } else {
+            String::new()
+        };
         Err(refusal(key, &format!("{} of memory{for_key}", size(total)), limit))
     }
 
@@ -92,7 +96,8 @@ impl Estimate {
 
 /// The refusal of `key`, which causes most of `estimate`.
 pub(crate) fn refusal(key: &str, estimate: &str, limit: u64) -> Refusal {
-    let why = format!("this takes {estimate}; expected at most {} (--memory raises the limit)", show_bytes(limit));
+    let why =
+        format!("this takes {estimate}; expected at most {} (--memory raises the limit)", show_bytes(limit));
     Refusal { key: key.into(), why }
 }
 

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use firstflight_contract::Signals;
 use firstflight_scenario::Scenario;
-use firstflight_study::memory::Estimate;
 use firstflight_study::host::{Host, Observe, Refusal, Run};
+use firstflight_study::memory::Estimate;
 use firstflight_study::progress::Silent;
 use firstflight_study::simulator::Simulator;
 use firstflight_study::sweep::{Axis, Error, Job, Store, Sweep, Swept, version};

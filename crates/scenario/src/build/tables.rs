@@ -56,6 +56,17 @@ macro_rules! table {
                 }
             )+
 
+            /// Sets the key of this name to a text, as a file has it; nothing for `None`.
+            ///
+            /// [`Builder::build`](super::Builder::build) refuses a key that the table does not have.
+            #[must_use]
+            pub fn text(mut self, key: &str, text: Option<&str>) -> Self {
+                if let Some(text) = text {
+                    self.0.set(key, Value::text(text));
+                }
+                self
+            }
+
             #[allow(dead_code, reason = "not every table has required keys")]
             fn required<K>(mut self, key: &str, value: impl ValueOf<K>) -> Self {
                 self.0.set(key, value.given().0);
@@ -84,6 +95,8 @@ table! {
     Path {
         /// A path with this bottleneck rate, two-way propagation and buffer.
         fn new(rate: kind::Rate, rtt: kind::Time, buffer: kind::Buffer);
+        /// A path without keys, for those who set each as a text: `build` names the first that is missing.
+        fn empty();
         /// A path whose bottleneck rate follows a trace.
         fn traced(trace: kind::Trace, rtt: kind::Time, buffer: kind::Buffer);
     }

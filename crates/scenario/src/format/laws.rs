@@ -2,6 +2,7 @@
 
 use super::rows::*;
 use super::{Floor, Kind, Range, Section};
+use crate::limits;
 
 /// A distribution of times above zero.
 pub static TIMES: Section = Section {
@@ -99,7 +100,7 @@ pub static TAIL: Section = Section {
     ],
 };
 
-const COUNT: Kind = Kind::Number(Range { min: 0.0, min_taken: false, max: 1e6, max_taken: true });
+const COUNT: Kind = Kind::Number(Range { min: 0.0, min_taken: false, max: limits::COUNT, max_taken: true });
 
 /// A distribution of counts, each rounded up.
 pub static COUNTS: Section = Section {

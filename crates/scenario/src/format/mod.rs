@@ -63,6 +63,8 @@ pub enum Kind {
     File,
     /// Letters, digits, `-` and `_`.
     Name,
+    /// The name of a link.
+    LinkName,
     /// A name, or several in an array.
     Names,
     /// `true` or `false`.
@@ -179,6 +181,10 @@ pub(crate) fn kinds(variants: &[&Section]) -> String {
     format!("one of: {}", words.collect::<Vec<_>>().join(", "))
 }
 
+fn named(most: usize) -> String {
+    format!("a name of 1 to {most} letters, digits, \"-\" and \"_\"")
+}
+
 impl Kind {
     /// The valid word in place of a quantity.
     pub(crate) fn word(&self) -> Option<&'static str> {
@@ -195,7 +201,8 @@ impl Kind {
         match self {
             Self::Text => "a text".into(),
             Self::File => "the name of a file, relative to the scenario's folder".into(),
-            Self::Name => format!("a name of 1 to {} letters, digits, \"-\" and \"_\"", limits::NAME),
+            Self::Name => named(limits::NAME),
+            Self::LinkName => named(limits::LINK_NAME),
             Self::Names => format!("{}, or an array of these", Self::Name.describe()),
             Self::Flag => "true or false".into(),
             Self::Integer { min, max } => format!("a whole number from {min} to {max}"),

@@ -30,7 +30,12 @@ pub static PATH: Section = Section {
             "queueing discipline of the bottleneck, each direction",
         ),
         optional("loss", Kind::Number(PROBABILITY), "0", "independent per-packet loss, each direction"),
-        optional("access_rate", Kind::Rate, "10 x `rate`", "rate of each flow's own access links"),
+        optional(
+            "access_rate",
+            Kind::Rate,
+            "10 x `rate`, at most 100 Tbit/s",
+            "rate of each flow's own access links",
+        ),
     ],
 };
 
@@ -53,7 +58,7 @@ pub static NODE: Section = Section {
         optional(
             "access_rate",
             Kind::Rate,
-            "10 x the fastest link at the node",
+            "10 x the fastest link at the node, at most 100 Tbit/s",
             "rate of the access links by which the endpoints of flows reach the node",
         ),
         optional(
@@ -74,7 +79,7 @@ pub static LINK: Section = Section {
         required("to", Kind::Name, "node that the link reaches"),
         optional(
             "name",
-            Kind::Name,
+            Kind::LinkName,
             "`<from>-<to>`",
             "name in results; with `both`, the second link is `<name>-back`, or `<to>-<from>` without a name",
         ),

@@ -30,7 +30,12 @@ pub static PARKING_LOT: Section = Section {
         required("buffer", Kind::Buffer, "buffer of every hop; the BDP is that of `rate` and `rtt`"),
         optional("queue", QUEUE_KIND, "`\"drop-tail\"`", "queueing discipline of every hop"),
         optional("loss", Kind::Number(PROBABILITY), "0", "independent per-packet loss at every hop"),
-        optional("access_rate", Kind::Rate, "10 x `rate`", "rate of each flow's own access links"),
+        optional(
+            "access_rate",
+            Kind::Rate,
+            "10 x `rate`, at most 100 Tbit/s",
+            "rate of each flow's own access links",
+        ),
         optional(
             "cross",
             Kind::Table(&FLOW),
@@ -52,7 +57,7 @@ pub static THREE_ROUTER: Section = Section {
         optional("pairs", PAIRS, "5", "sources at `r1` and sinks at `r2` of cross traffic"),
         optional("rate", Kind::Rate, "`\"20 Mbit/s\"`", "rate of `r1-r2` and `r2-r3`, each direction"),
         optional("delay", DELAY, "`\"50 ms\"`", "delay of `r1-r2` and `r2-r3`, one way"),
-        optional("side_rate", Kind::Rate, "10 x `rate`", "rate of all other links"),
+        optional("side_rate", Kind::Rate, "10 x `rate`, at most 100 Tbit/s", "rate of all other links"),
         optional("side_delay", DELAY, "`\"1 ms\"`", "delay of all other links, one way"),
         optional(
             "buffer",
@@ -157,7 +162,7 @@ pub static LEVEL: Section = Section {
 /// `[topology]` with kind `graphml`.
 pub static GRAPHML: Section = Section {
     name: "[topology] graphml",
-    doc: "A graph from a GraphML file, such as those of the Internet Topology Zoo. These attributes are read, by `attr.name`: of an edge `rate` and `delay` (quantities with units), `cost`, and `LinkSpeedRaw` (bits per second); of a node `name` (else its id), `subnet`, `Latitude` and `Longitude`, from which an edge without a delay gets the delay of light in fibre, 5 us a kilometre of great circle. An undirected edge is a link each way; nodes without edges are left out. Flows need `from` and `to`.",
+    doc: "A graph from a GraphML file, such as those of the Internet Topology Zoo. These attributes are read, by `attr.name`: of an edge `rate` and `delay` (quantities with units), `cost`, and `LinkSpeedRaw` (whole bits per second); of a node `name` (else its id), `subnet`, `Latitude` (-90 to 90 degrees) and `Longitude` (-180 to 180 degrees), from which an edge without a delay gets the delay of light in fibre, 5 us a kilometre of great circle. An undirected edge is a link each way; nodes without edges are left out. Flows need `from` and `to`.",
     keys: &[
         required("kind", words(&["graphml"]), "kind of graph"),
         required("file", Kind::File, "the GraphML file"),
@@ -169,7 +174,7 @@ pub static GRAPHML: Section = Section {
         optional(
             "access_rate",
             Kind::Rate,
-            "10 x the fastest link at the node",
+            "10 x the fastest link at the node, at most 100 Tbit/s",
             "rate of the access links by which the endpoints of flows reach a node",
         ),
     ],

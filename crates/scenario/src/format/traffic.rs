@@ -69,7 +69,7 @@ pub const STACK: &[Key] = &[
     habit(
         "receive_window",
         Kind::AmountOrUnlimited,
-        "largest window that the receiver offers, at least one packet",
+        "largest window that the receiver offers, at least one packet; `unlimited` is 1000000 packets",
     ),
     habit(
         "initial_receive_window",
@@ -89,8 +89,12 @@ pub const STACK: &[Key] = &[
         Kind::Flag,
         "whether an ACK enlarges the window by the bytes that it acknowledges, at most two packets (RFC 3465)",
     ),
-    habit("min_rto", TIME, "smallest retransmission timeout"),
-    habit("rto_granularity", TIME, "clock granularity of the retransmission timeout"),
+    habit("min_rto", TIME, "smallest retransmission timeout, at most the largest of the profile"),
+    habit(
+        "rto_granularity",
+        TIME,
+        "clock granularity of the retransmission timeout, at most the largest timeout of the profile; except under profile `linux` a clock of 1 ms or finer counts as exact",
+    ),
     habit("idle_restart", words(IdleRestart::WORDS), "effect of an idle time on the window: see below"),
     habit(
         "limited_transmit",

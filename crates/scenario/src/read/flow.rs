@@ -6,11 +6,13 @@ use super::scheme;
 use crate::dist::Dist;
 use crate::error::Error;
 use crate::format;
+use crate::limits;
 use crate::model::{
     DataInSyn, Endpoints, FlowGroup, Growth, IdleRestart, OnOff, Packet, PartialAcks, Reads, Receiver,
     Recovery, Source, Start, UdpSource,
 };
-use crate::profile::{InitialWindow, Profile};
+use crate::profile::{InitialWindow, Profile, Stack};
+use crate::quantity::show_time;
 use crate::source::{Item, Table};
 
 /// One connection without end with the stack of the table: the common part of all sources of TCP traffic.
@@ -24,6 +26,7 @@ pub(super) fn stack(
     let stack = profile.stack();
     let payload = packet.payload(profile);
     let time = |key, default| table.get(key).map_or(Ok(default), |item| item.time());
+    let timeout = |key, default| table.get(key).map_or(Ok(default), |item| timeout(&item, stack, profile));
     let flag = |key, default| table.get(key).map_or(Ok(default), |item| item.flag());
     let window = |key| match table.get(key) {
         Some(item) if !item.is_word() => item.window(payload).map(Some),
@@ -68,7 +71,7 @@ pub(super) fn stack(
             .map_or(Ok(stack.receiver), |item| item.choice(Receiver::from_word))?,
         delayed_ack_timer: time("delayed_ack_timer", stack.delayed_ack_timer)?,
         receiver_reads: match table.get("receiver_reads") {
-            Some(item) if !item.is_word() => Reads::Every(item.bytes()?),
+            Some(item) if !item.is_word() => Reads::Every(reads(&item, payload)?),
             _ => Reads::Eager,
         },
         growth: match table.get("byte_counting").map(|item| item.flag()).transpose()? {
@@ -76,8 +79,8 @@ pub(super) fn stack(
             Some(false) => Growth::PerAck,
             None => stack.growth,
         },
-        min_rto: time("min_rto", stack.min_rto)?,
-        rto_granularity: time("rto_granularity", stack.rto_granularity)?,
+        min_rto: timeout("min_rto", stack.min_rto)?,
+        rto_granularity: timeout("rto_granularity", stack.rto_granularity)?,
         idle_restart: table
             .get("idle_restart")
             .map_or(Ok(stack.idle_restart), |item| item.choice(IdleRestart::from_word))?,
@@ -103,6 +106,30 @@ pub(super) fn stack(
         }
         Some(item) => Ok(FlowGroup { partial_acks: item.choice(PartialAcks::from_word)?, ..group }),
         None => Ok(group),
+    }
+}
+
+/// A part of the retransmission timeout, at most the largest timeout of the stack.
+fn timeout(item: &Item<'_>, stack: &Stack, profile: Profile) -> Result<Nanos, Error> {
+    match item.time()? {
+        time if time > stack.max_rto => {
+            let most = show_time(stack.max_rto);
+            let why =
+                format!("above the largest retransmission timeout of profile {}, {most}", profile.word());
+            Err(item.invalid(why).expecting(format!("a time above zero and at most {most}")))
+        }
+        time => Ok(time),
+    }
+}
+
+/// The bytes that wake the receiving application, at most the largest window.
+fn reads(item: &Item<'_>, payload: u32) -> Result<u64, Error> {
+    let most = limits::WINDOW * u64::from(payload);
+    match item.bytes()? {
+        n if n > most => {
+            Err(item.invalid(format!("above the largest window, {} packets or {most} B", limits::WINDOW)))
+        }
+        n => Ok(n),
     }
 }
 

@@ -51,7 +51,9 @@ fn link(table: &Table<'_>, packet: Packet, nodes: &[&str], links: &mut Vec<Link>
         return Err(table.need("to")?.invalid("a link leads from one node to another"));
     }
     let hop = hop(table, packet, None)?;
-    let name = table.get("name").map(|item| item.name()).transpose()?;
+    let both = table.get("both").map_or(Ok(false), |item| item.flag())?;
+    let back = if both { "-back" } else { "" };
+    let name = table.get("name").map(|item| item.link_name(back)).transpose()?;
     let (rate, trace) = supply(table)?;
     let there = Link {
         name: name.map_or_else(|| format!("{}-{}", nodes[from], nodes[to]), String::from),
@@ -65,10 +67,10 @@ fn link(table: &Table<'_>, packet: Packet, nodes: &[&str], links: &mut Vec<Link>
         queue: hop.queue,
         loss: hop.loss,
     };
-    if table.get("both").map_or(Ok(false), |item| item.flag())? {
-        let back =
-            name.map_or_else(|| format!("{}-{}", nodes[to], nodes[from]), |name| format!("{name}-back"));
-        links.push(Link { name: back, from: to, to: from, ..there.clone() });
+    if both {
+        let other =
+            name.map_or_else(|| format!("{}-{}", nodes[to], nodes[from]), |name| format!("{name}{back}"));
+        links.push(Link { name: other, from: to, to: from, ..there.clone() });
         let last = links.len() - 1;
         links.insert(last, there);
     } else {

@@ -100,9 +100,16 @@ fn fq_codel(table: Option<&Table<'_>>) -> Result<FqCodel, Error> {
     let given = |key| table.and_then(|table| table.get(key));
     Ok(FqCodel {
         codel: codel(table)?,
-        quantum: given("quantum").map_or(Ok(usual.quantum), |item| item.bytes())?,
+        quantum: given("quantum").map_or(Ok(usual.quantum), |item| quantum(&item))?,
         flows: given("flows").map_or(Ok(usual.flows), |item| item.integer().map(|n| n as u32))?,
     })
+}
+
+fn quantum(item: &Item<'_>) -> Result<u64, Error> {
+    match item.bytes()? {
+        n if n > limits::QUANTUM => Err(item.invalid(format!("above the limit of {} B", limits::QUANTUM))),
+        n => Ok(n),
+    }
 }
 
 /// RED's parameters; the defaults of the thresholds are those of the path.
@@ -111,7 +118,7 @@ fn red(item: &Item<'_>, table: Option<&Table<'_>>, packet: Packet, bdp: Option<u
     let rest = Red::for_bdp(0.0);
     let Some(table) = table else {
         return match usual {
-            Some(red) => checked(red, item),
+            Some(red) => ordered(red, item, None),
             None => {
                 Err(item.invalid("a single link has no BDP, so RED needs min and max: give them in a table"))
             }
@@ -130,16 +137,19 @@ fn red(item: &Item<'_>, table: Option<&Table<'_>>, packet: Packet, bdp: Option<u
         gentle: table.get("gentle").map_or(Ok(rest.gentle), |item| item.flag())?,
         ecn: table.get("ecn").map_or(Ok(rest.ecn), |item| item.flag())?,
     };
-    checked(red, item)
+    ordered(red, item, Some(table))
 }
 
 fn packets(bytes: u64, packet: Packet) -> f64 {
     bytes as f64 / f64::from(packet.size)
 }
 
-fn checked(red: Red, item: &Item<'_>) -> Result<Red, Error> {
+/// Refuses thresholds that are out of order, at `max` if it is given, else at `min`, else at the queue.
+fn ordered(red: Red, queue: &Item<'_>, table: Option<&Table<'_>>) -> Result<Red, Error> {
     if red.min < red.max {
         return Ok(red);
     }
-    Err(item.invalid(format!("RED's max ({} packets) is not above its min ({})", red.max, red.min)))
+    let given = |key| table.and_then(|table| table.get(key));
+    let item = given("max").or_else(|| given("min")).unwrap_or_else(|| queue.clone());
+    Err(item.invalid(format!("RED's max ({} packets) is not above its min ({} packets)", red.max, red.min)))
 }

@@ -10,6 +10,8 @@ mod topology;
 mod traffic;
 mod values;
 
+pub(crate) use values::is_name;
+
 use std::path::Path;
 
 use firstflight_contract::Nanos;
@@ -143,6 +145,12 @@ pub(crate) fn read(source: &Source<'_>, tree: &Tree) -> Result<Scenario, Error> 
         if let Some(item) = ["from", "to", "direction"].iter().find_map(|key| table.get(key)) {
             return Err(item.invalid("the topology defines the endpoints of its cross traffic"));
         }
+        if flows.len() + groups.len() > limits::GROUPS {
+            let (own, more) = (flows.len(), groups.len());
+            let why =
+                format!("{own} groups of flows and {more} of cross traffic; the limit is {}", limits::GROUPS);
+            return Err(cross.invalid(why));
+        }
         for (suffix, endpoints) in groups {
             let name = names.of(&table, "cross", suffix)?;
             let stack = flow::stack(&table, name, endpoints.clone(), packet)?;
@@ -184,7 +192,7 @@ pub(crate) fn read(source: &Source<'_>, tree: &Tree) -> Result<Scenario, Error> 
 fn enough(table: &Table<'_>, flows: &[FlowGroup], duration: Option<Nanos>) -> Result<(), Error> {
     match flows.iter().map(|flow| flow.expected(duration)).sum::<f64>() {
         total if total > limits::FLOWS as f64 => {
-            let why = format!("these make {total:.0} flows in all; the limit is {}", limits::FLOWS);
+            let why = format!("these make {:.0} flows in all; the limit is {}", total.ceil(), limits::FLOWS);
             Err(table.invalid(why))
         }
         _ => Ok(()),
@@ -222,6 +230,11 @@ impl Names {
     fn of(&mut self, table: &Table<'_>, default: &str, suffix: &str) -> Result<String, Error> {
         let given = table.get("name");
         let name = [given.as_ref().map_or(Ok(default), |item| item.name())?, suffix].concat();
+        if name.len() > limits::NAME {
+            let why =
+                format!("with its number it has {} characters; the limit is {}", name.len(), limits::NAME);
+            return Err(given.map_or_else(|| table.invalid(&*why), |item| item.invalid(&*why)));
+        }
         if self.0.insert(name.clone()) {
             return Ok(name);
         }

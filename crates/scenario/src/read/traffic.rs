@@ -5,6 +5,7 @@ use firstflight_contract::Nanos;
 use crate::dist::Dist;
 use crate::error::Error;
 use crate::format;
+use crate::limits;
 use crate::model::{FlowGroup, Interval, Packet, Pages, Rounds, Source, Start};
 use crate::source::{Item, Table};
 
@@ -28,6 +29,17 @@ pub(super) fn transfers(
         rounds: table.get("rounds").map(|item| rounds(&item)).transpose()?,
         ..stack
     };
+    if let (Some(Dist::Fixed(size)), Some(rounds)) = (group.size, group.rounds) {
+        let each = size.div_ceil(packet.payload(group.profile).into());
+        if each * u64::from(rounds.count) > limits::SEGMENTS {
+            let why = format!(
+                "{} transfers of {each} packets; the limit is {} packets",
+                rounds.count,
+                limits::SEGMENTS
+            );
+            return Err(table.need("rounds")?.invalid(why));
+        }
+    }
     let endless = group.size.is_none() && group.lifetime.is_none();
     ends(table, &group, endless, "a size, a lifetime, or a duration", duration)?;
     Ok(group)
@@ -129,7 +141,7 @@ fn ends(
 }
 
 fn size(item: &Item<'_>, stack: &FlowGroup, packet: Packet) -> Result<Dist<u64>, Error> {
-    item.dist(|item| item.amount(packet.payload(stack.profile)))
+    item.dist(|item| item.transfer(packet.payload(stack.profile)))
 }
 
 fn rounds(item: &Item<'_>) -> Result<Rounds, Error> {

@@ -78,11 +78,24 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// A window: an amount of at least one packet.
+    /// A transfer: an amount that one connection can send.
+    pub(super) fn transfer(&self, packet: u32) -> Result<u64, Error> {
+        match self.amount(packet)? {
+            n if n.div_ceil(packet.into()) > limits::SEGMENTS => {
+                Err(self.out_of_range(&format!("above the limit of {} packets", limits::SEGMENTS)))
+            }
+            n => Ok(n),
+        }
+    }
+
+    /// A window: an amount from one packet to [`limits::WINDOW`] packets.
     pub(super) fn window(&self, packet: u32) -> Result<u64, Error> {
         match self.amount(packet)? {
             n if n < packet.into() => {
                 Err(self.out_of_range(&format!("less than one packet, which carries {packet} bytes")))
+            }
+            n if n / u64::from(packet) > limits::WINDOW => {
+                Err(self.out_of_range(&format!("above the limit of {} packets", limits::WINDOW)))
             }
             n => Ok(n),
         }
@@ -131,12 +144,18 @@ impl<'a> Item<'a> {
     }
 
     pub(super) fn name(&self) -> Result<&'a str, Error> {
-        let name = self.text()?;
-        let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        if name.is_empty() || name.len() > limits::NAME || !name.chars().all(fits) {
-            return Err(self.out_of_range("not a name"));
+        match self.text()? {
+            name if is_name(name, limits::NAME) => Ok(name),
+            _ => Err(self.out_of_range("not a name")),
         }
-        Ok(name)
+    }
+
+    /// The name of a link, which has room for `suffix` too.
+    pub(super) fn link_name(&self, suffix: &str) -> Result<&'a str, Error> {
+        match self.text()? {
+            name if is_name(name, limits::LINK_NAME - suffix.len()) => Ok(name),
+            _ => Err(self.out_of_range("not a name")),
+        }
     }
 
     /// The name, or the names of an array.
@@ -240,13 +259,14 @@ impl<'a> Item<'a> {
             Depth::Bdp(millionths) => {
                 let bytes = u128::from(millionths) * u128::from(bdp.unwrap_or(0)) / 1_000_000;
                 let packets = (bytes + wide / 2) / wide;
-                if packets > limits::PACKETS.into() {
-                    let why = format!("{packets} packets; the limit is {}", limits::PACKETS);
-                    return Err(self.out_of_range(&why));
-                }
-                (bytes, Limit::Packets(packets as u64))
+                (bytes, Limit::Packets(u64::try_from(packets).unwrap_or(u64::MAX)))
             }
         };
+        if let Limit::Packets(packets) = limit
+            && packets > limits::QUEUE
+        {
+            return Err(self.out_of_range(&format!("{packets} packets; the limit is {}", limits::QUEUE)));
+        }
         if bytes < wide {
             return Err(self.out_of_range(&format!("{bytes} bytes, less than one packet of {packet} bytes")));
         }
@@ -273,4 +293,10 @@ impl<'a> Item<'a> {
             depth => Ok(depth),
         }
     }
+}
+
+/// Whether `text` is a name of at most `most` characters.
+pub(crate) fn is_name(text: &str, most: usize) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    !text.is_empty() && text.len() <= most && text.chars().all(fits)
 }

@@ -14,6 +14,7 @@ use crate::error::{Error, Problem, clipped, nearest, token};
 use crate::format::{Floor, Kind};
 use crate::limits;
 use crate::quantity::{parse_rate, parse_time};
+use crate::read::is_name;
 use crate::source::position;
 
 /// Network of a file.
@@ -244,8 +245,7 @@ impl<'a> Source<'a> {
     }
 
     fn check_name(&self, node: Node<'_, '_>, name: &str) -> Result<(), Error> {
-        let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        if name.is_empty() || name.len() > limits::NAME || !name.chars().all(fits) {
+        if !is_name(name, limits::NAME) {
             let why = format!(
                 "\"{}\" is not a name: letters, digits, - and _, up to {}",
                 clipped(name),

@@ -214,7 +214,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         6,
         "buffer = \"500 packets\"\nqueue = { kind = \"red\", min = \"0.3 BDP\", max = \"0.1 BDP\" }",
-        "base.toml:7:9: path.queue = { kind = \"red\", min = \"0.3 BDP\", max = \"0.1 BDP\" }: RED's max (50 packets) is not above its min (150)",
+        "base.toml:7:48: path.queue.max = \"0.1 BDP\": RED's max (50 packets) is not above its min (150 packets)",
     ),
     (
         6,

@@ -68,6 +68,9 @@ pub fn compare(host: &dyn Host, request: &Request, progress: &dyn Progress) -> R
         return Err(at_least_one("sizes"));
     }
     let subject = Subject::of(host, request)?;
+    for &size in &request.sizes {
+        subject.carries(size)?;
+    }
     for scheme in &request.schemes {
         subject.admits(scheme)?;
     }

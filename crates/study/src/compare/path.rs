@@ -7,7 +7,8 @@ use firstflight_contract::{Nanos, Rate};
 use firstflight_scenario::build::{Builder, Flow, Packet, Path};
 use firstflight_scenario::quantity::Amount;
 use firstflight_scenario::{
-    Dist, Error, Limit, Loaded, Network, Places, Problem, Profile, Receiver, Scenario, SchemeSpec, limits,
+    Dist, Error, Limit, Loaded, Network, Places, Problem, Profile, Receiver, Scenario, SchemeSpec, Source,
+    limits,
 };
 
 use super::inferred::{inferred_path, overrule};
@@ -71,15 +72,19 @@ impl<'a> Subject<'a> {
         Self::loaded(host, scenario.into(), "the given path", request)
     }
 
-    /// A scenario without flows gets a transfer; one with flows has it: the first.
+    /// A scenario without `[[flow]]` gets a transfer; one with `[[flow]]` has it: the first.
     fn loaded(host: &'a dyn Host, loaded: Loaded, name: &str, request: &Request) -> Result<Self, Error> {
         let Loaded { mut scenario, places } = loaded;
-        let given_flow = !scenario.flows.is_empty();
+        let given_flow = scenario.flows.first().is_some_and(|flow| flow.source == Source::Flow);
         if given_flow {
+            if scenario.flows[0].parallel > 1 {
+                let why = "compare times one connection, and this flow is split over several";
+                return Err(places.refuse("flow[0].parallel", why).expecting("parallel = 1"));
+            }
             scenario.flows[0].count = Some(1);
             scenario.flows[0].lifetime = None;
         } else {
-            scenario = with_transfer(&scenario, request)?;
+            scenario = with_transfer(&scenario, &places, request)?;
         }
         let title = if scenario.title.is_empty() { name.into() } else { scenario.title.clone() };
         let path = given_path(&scenario);
@@ -167,6 +172,18 @@ impl<'a> Subject<'a> {
         self.host
     }
 
+    /// Checks that one connection can send transfers of `size` bytes.
+    pub(super) fn carries(&self, size: u64) -> Result<(), Error> {
+        let flow = &self.scenario.flows[0];
+        let payload = self.scenario.packet.payload(flow.profile);
+        let transfers = flow.rounds.map_or(1, |rounds| u64::from(rounds.count));
+        if size.div_ceil(payload.into()).saturating_mul(transfers) <= limits::SEGMENTS {
+            return Ok(());
+        }
+        let why = format!("{transfers} transfers of {size} B in packets of {payload} B");
+        Err(Error::invalid(why).at_key("sizes").expecting(format!("at most {} packets", limits::SEGMENTS)))
+    }
+
     /// Checks that the stack and the host can run a scheme on this path.
     pub(super) fn admits(&self, scheme: &SchemeSpec) -> Result<(), Error> {
         let mut scenario = self.scenario.clone();
@@ -226,6 +243,7 @@ impl<'a> Subject<'a> {
         }
         scenario.flows[0].scheme = scheme.clone();
         scenario.flows[0].size = Some(Dist::Fixed(size));
+        // Every scheme has been checked, but a seed may draw more flows than a run may have.
         let run = self.host.run(&scenario, replication.own_seed(), observe);
         run.map_err(|refusal| self.too_large(refusal))
     }
@@ -342,9 +360,18 @@ fn built(scenario: &Builder) -> Result<Scenario, Error> {
 }
 
 /// The scenario with the transfer whose schemes are compared, at the first of the sizes.
-fn with_transfer(scenario: &Scenario, request: &Request) -> Result<Scenario, Error> {
-    let flow = Flow::new().name("transfer").profile(request.profile);
-    built(&scenario.to_builder().flow(flow.size(Amount::Bytes(request.sizes[0]))))
+fn with_transfer(scenario: &Scenario, places: &Places, request: &Request) -> Result<Scenario, Error> {
+    if let Network::Graph(_) = scenario.network {
+        let why = "compare needs the ends of the transfer, and the scenario has no [[flow]]";
+        return Err(places.refuse("", why).expecting("a [[flow]] with from and to"));
+    }
+    let taken = |name: &str| {
+        scenario.flows.iter().any(|flow| flow.name == name) || scenario.udp.iter().any(|udp| udp.name == name)
+    };
+    let name = std::iter::once("transfer".to_owned()).chain((2..).map(|number| format!("transfer{number}")));
+    let name = name.into_iter().find(|name| !taken(name)).expect("a scenario has a limited number of names");
+    let flow = Flow::new().name(name).profile(request.profile).size(Amount::Bytes(request.sizes[0]));
+    built(&scenario.to_builder().flow(flow))
 }
 
 fn given_path(scenario: &Scenario) -> PathResult {

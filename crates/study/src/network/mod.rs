@@ -17,7 +17,9 @@ use firstflight_net::random::Stream;
 use firstflight_scenario as scenario;
 use firstflight_scenario::{Dist, FlowGroup, Profile, Scenario, Source, limits};
 use firstflight_sim::config::{FlowConfig, Network, Sharing, UdpConfig};
+use firstflight_sim::schedule::WinnerTree;
 use firstflight_sim::sender::Sender;
+use firstflight_sim::sender::app::AppConfig;
 
 use crate::draw::draw;
 use crate::host::Refusal;
@@ -146,6 +148,7 @@ pub(crate) fn build_within(
     sharing::check_company(&built, |index| place(scenario, index))?;
     built.named_links = (0..wires.named).collect();
     built.network.links = wires.links;
+    check_duration(&built, scenario.duration)?;
     Ok(built)
 }
 
@@ -232,6 +235,35 @@ struct Run {
     ecn: bool,
 }
 
+/// Cuts drawn sizes to what one connection can send; sizes that a scenario states are below it.
+fn within_limits(app: &mut AppConfig, mss: u32) {
+    let transfers = 1 + app.pauses.len() as u64;
+    let most = (limits::SEGMENTS / transfers).max(1) * u64::from(mss);
+    for bytes in app.bytes.iter_mut().chain(&mut app.sizes) {
+        *bytes = most.min(*bytes);
+    }
+}
+
+/// Refuses a run that is longer than the simulator's clock can tell its events apart: the more connections and links on
+/// their paths, the shorter the clock.
+fn check_duration(built: &Built, duration: Option<Nanos>) -> Result<(), Refusal> {
+    let hops = |flow: &FlowConfig| flow.forward.len() + flow.reverse.len() + 2;
+    let feeds: usize = built.network.flows.iter().map(hops).sum::<usize>()
+        + built.network.udp.iter().map(|source| source.path.len() + 1).sum::<usize>();
+    let longest = Nanos(WinnerTree::horizon_of(feeds + built.network.links.len()));
+    match duration {
+        Some(duration) if duration > longest => {
+            let why = format!(
+                "with {} connections the simulator's clock ends after {} s; expected a shorter run, or fewer connections",
+                built.network.flows.len(),
+                longest.0 / 1_000_000_000
+            );
+            Err(Refusal { key: "duration".into(), why })
+        }
+        _ => Ok(()),
+    }
+}
+
 fn flow(
     scenario: &Scenario,
     group: &FlowGroup,
@@ -239,10 +271,12 @@ fn flow(
     Run { seed, ecn }: Run,
     wires: &mut Wires<'_>,
 ) -> FlowConfig {
-    let Connection { name, of, ends, app } = connection;
-    let extra = draw(group.extra_rtt, &mut Stream::named(seed, &format!("extra-rtt {of}")));
+    let Connection { name, of, ends, mut app } = connection;
+    let extra =
+        draw(group.extra_rtt, &mut Stream::named(seed, &format!("extra-rtt {of}"))).min(limits::DELAY);
     let paths = wires.attach(&name, &ends, extra);
     let mss = scenario.packet.payload(group.profile);
+    within_limits(&mut app, mss);
     let header = group.profile.stack().header;
     // Phase of ns-2's clock, random for each connection.
     let phase = draw(

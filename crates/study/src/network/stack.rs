@@ -3,7 +3,7 @@
 use firstflight_contract::Nanos;
 use firstflight_host::chain::Chain;
 use firstflight_scenario as scenario;
-use firstflight_scenario::{FlowGroup, Profile};
+use firstflight_scenario::{FlowGroup, Profile, limits};
 use firstflight_schemes::registry::AnyPhase;
 use firstflight_schemes::startup::rate_based_pacing::RateBasedPacing;
 use firstflight_sim::receiver::AckPolicy;
@@ -11,9 +11,6 @@ use firstflight_sim::sender::rto::RtoConfig;
 use firstflight_sim::sender::stack::{
     BYTE_COUNTING, DataInSyn, IdleRestart, PartialAcks, ReceiveWindow, Recovery, Stack,
 };
-
-/// Receive window without a limit, segments; larger than a SACK block can represent.
-const UNLIMITED_WINDOW: u64 = 1_000_000;
 
 /// Linux acknowledges at least this many segments at once at the start: 16 (`TCP_MAX_QUICKACKS`).
 const LINUX_QUICK_ACKS: u32 = 16;
@@ -85,7 +82,7 @@ pub(super) fn stack(group: &FlowGroup, mss: u32, phase: u64, ecn: bool) -> Stack
             // RFC 6298 (2.1): 1 s; ns-2: rtxcur_init_ 3.0.
             initial: Nanos::from_secs(if ns2 { 3 } else { 1 }).0,
             min: group.min_rto.0,
-            max: Nanos::from_secs(if linux { 120 } else { 60 }).0,
+            max: group.profile.stack().max_rto.0,
             granularity: if coarse || linux { group.rto_granularity.0 } else { 1 },
             phase: if coarse && !linux { phase } else { 0 },
         },
@@ -121,9 +118,9 @@ fn receive_window(group: &FlowGroup, mss: u32) -> ReceiveWindow {
     ReceiveWindow::opening_to(group.initial_receive_window.map_or(limit, |first| segments(first, mss)), limit)
 }
 
-/// Number of whole segments in a window.
+/// Number of whole segments in a window; one without a limit has the largest of the format.
 fn segments(bytes: u64, mss: u32) -> u32 {
-    (bytes / u64::from(mss)).clamp(1, UNLIMITED_WINDOW) as u32
+    (bytes / u64::from(mss)).clamp(1, limits::WINDOW) as u32
 }
 
 pub(super) fn ack_policy(group: &FlowGroup, mss: u32) -> AckPolicy {

@@ -22,7 +22,8 @@ pub(super) fn starts(group: &FlowGroup, end: Nanos, seed: u64) -> Vec<Nanos> {
     };
     match group.count {
         Some(count) => (0..count.into()).map(start).collect(),
-        None => (0..limits::FLOWS).map(start).take_while(|start| *start < end).collect(),
+        // One more than the limit, which is then refused.
+        None => (0..=limits::FLOWS).map(start).take_while(|start| *start < end).collect(),
     }
 }
 

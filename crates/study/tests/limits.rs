@@ -1,0 +1,38 @@
+//! Nothing is cut silently between a scenario and the simulator: what cannot be run is refused by its key.
+
+use firstflight_scenario::{Scenario, limits};
+use firstflight_study::host::{Host, Observe};
+use firstflight_study::simulator::Simulator;
+
+fn refusal(text: &str) -> String {
+    let scenario = Scenario::from_text(text).unwrap_or_else(|error| panic!("{error}"));
+    let refusal = Simulator.run(&scenario, scenario.seed, &Observe::default()).expect_err("a refusal");
+    refusal.to_string()
+}
+
+#[test]
+fn more_flows_than_the_limit_are_refused_and_not_left_out() {
+    // A Poisson process of 99 999 flows in the mean: about half of all seeds draw more than 100 000 or just as many. Seed by
+    // seed the first that draws more is refused.
+    let text = |seed: u64| {
+        format!(
+            "seed = {seed}\nduration = \"100000 us\"\n[path]\nrate = \"1 Mbit/s\"\nrtt = \"1 s\"\nbuffer = \"9 packets\"\n\
+             [[flow]]\nstart = {{ exponential = \"1000 ns\" }}\nsize = \"1 B\"\n"
+        )
+    };
+    let check = |seed| Simulator.check(&Scenario::from_text(&text(seed)).expect("a scenario"));
+    let refused = (1..20).find_map(|seed| check(seed).err()).expect("a seed with more flows than its mean");
+    assert_eq!(refused.to_string(), "duration: this run has 100001 flows; expected at most 100000");
+    assert!(refused.to_string().contains(&(limits::FLOWS + 1).to_string()));
+}
+
+#[test]
+fn a_run_longer_than_the_clock_is_refused_at_its_duration() {
+    // 20 000 connections over three links each way make at least 160 000 feeds: 18 of 64 bits, which leaves 2^46 ns.
+    let text = "duration = \"70400 s\"\n[path]\nrate = \"1 Mbit/s\"\nrtt = \"9 ms\"\nbuffer = \"9 packets\"\n[[flow]]\ncount = 20000\nsize = \"1 KB\"\n";
+    assert!(70_400_000_000_000 > 1_u64 << 46);
+    assert_eq!(
+        refusal(text),
+        "duration: with 20000 connections the simulator's clock ends after 70368 s; expected a shorter run, or fewer connections"
+    );
+}
