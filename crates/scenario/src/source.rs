@@ -123,6 +123,11 @@ impl<'a> Table<'a> {
         Some(Item { source: self.source, path: self.child(name), node, kind: &key.kind })
     }
 
+    /// The value of the first of these keys that is given.
+    pub(crate) fn first_given(&self, names: &[&str]) -> Option<Item<'a>> {
+        names.iter().find(|name| self.entries.get(name).is_some()).and_then(|name| self.get(name))
+    }
+
     /// The value of a required key.
     pub(crate) fn need(&self, name: &str) -> Result<Item<'a>, Error> {
         self.get(name).ok_or_else(|| self.missing(name))

@@ -238,7 +238,7 @@ fn topologies_and_keys_that_make_no_sense_are_refused() {
         (
             "count = 2",
             "count = 50000",
-            "graph.toml:12:1: topology.cross: these make 100002 flows in all; the limit is 100000",
+            "graph.toml:13:9: topology.cross.count = 50000: these make 100002 flows in all; the limit is 100000",
         ),
         (
             "from = \"r1\"",

@@ -246,19 +246,19 @@ fn graphs_that_cannot_be_made_are_refused() {
     for (topology, message) in [
         (
             "kind = \"transit-stub\"\nstub = { n = 20, alpha = 0.01 }",
-            "graph.toml:2:1: topology: none of a hundred graphs at level \"stub\" was connected: its alpha is too small",
+            "graph.toml:4:8: topology.stub = { n = 20, alpha = 0.01 }: none of a hundred graphs at level \"stub\" was connected: its alpha is too small",
         ),
         (
             "kind = \"transit-stub\"\nstubs = 90",
-            "graph.toml:2:1: topology: this makes 4328 nodes; the limit is 2000",
+            "graph.toml:4:9: topology.stubs = 90: this makes 4328 nodes; the limit is 2000",
         ),
         (
             "kind = \"transit-stub\"\ntransit = { n = 1 }\nts_edges = 1",
-            "graph.toml:2:1: topology: ts_edges need at least two transit nodes",
+            "graph.toml:5:12: topology.ts_edges = 1: ts_edges need at least two transit nodes",
         ),
         (
             "kind = \"transit-stub\"\ntransit = { n = 1 }\nstubs = 1\nss_edges = 1",
-            "graph.toml:2:1: topology: ss_edges and cross need at least two stub domains",
+            "graph.toml:6:12: topology.ss_edges = 1: ss_edges and cross need at least two stub domains",
         ),
         (
             "kind = \"transit-stub\"\nstub = { alpha = 0 }",

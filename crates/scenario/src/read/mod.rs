@@ -193,7 +193,8 @@ fn enough(table: &Table<'_>, flows: &[FlowGroup], duration: Option<Nanos>) -> Re
     match flows.iter().map(|flow| flow.expected(duration)).sum::<f64>() {
         total if total > limits::FLOWS as f64 => {
             let why = format!("these make {:.0} flows in all; the limit is {}", total.ceil(), limits::FLOWS);
-            Err(table.invalid(why))
+            let cause = table.first_given(&["sessions", "count", "pages", "objects", "parallel", "start"]);
+            Err(cause.map_or_else(|| table.invalid(&*why), |item| item.invalid(&*why)))
         }
         _ => Ok(()),
     }

@@ -226,15 +226,19 @@ fn transit_stub<'a>(table: &Table<'a>, packet: Packet) -> Result<(Graph, Traffic
     };
     let transit_nodes = kind.top.n as u128 * kind.transit.n as u128;
     let nodes = transit_nodes * (1 + kind.stubs as u128 * kind.stub.n as u128);
-    let refuse = |why: String| Err(table.invalid(why));
+    // Refused at the first of these keys that is given.
+    let refuse = |keys: &[&str], why: String| {
+        Err(table.first_given(keys).map_or_else(|| table.invalid(&*why), |item| item.invalid(&*why)))
+    };
     if nodes > limits::NODES as u128 {
-        return refuse(format!("this makes {nodes} nodes; the limit is {}", limits::NODES));
+        let why = format!("this makes {nodes} nodes; the limit is {}", limits::NODES);
+        return refuse(&["stubs", "stub", "transit", "top"], why);
     }
     if transit_nodes < 2 && kind.ts_edges > 0 {
-        return refuse("ts_edges need at least two transit nodes".into());
+        return refuse(&["ts_edges"], "ts_edges need at least two transit nodes".into());
     }
     if transit_nodes * (kind.stubs as u128) < 2 && (kind.ss_edges > 0 || table.get("cross").is_some()) {
-        return refuse("ss_edges and cross need at least two stub domains".into());
+        return refuse(&["ss_edges", "cross"], "ss_edges and cross need at least two stub domains".into());
     }
     let seed = table.get("seed").map_or(Ok(1), |item| item.integer())?;
     let routing = table.get("routing").map_or(Ok("policy"), |item| item.word())?;
@@ -251,10 +255,11 @@ fn transit_stub<'a>(table: &Table<'a>, packet: Packet) -> Result<(Graph, Traffic
             "none of a hundred graphs at level \"{}\" was connected: its alpha is too small",
             never.0
         );
-        table.invalid(why)
+        table.get(never.0).map_or_else(|| table.invalid(&*why), |item| item.invalid(&*why))
     })?;
     if 2 * drawn.edges.len() > limits::LINKS {
-        return refuse(format!("this makes {} links; the limit is {}", 2 * drawn.edges.len(), limits::LINKS));
+        let why = format!("this makes {} links; the limit is {}", 2 * drawn.edges.len(), limits::LINKS);
+        return refuse(&["ss_edges", "ts_edges", "stubs", "stub", "transit", "top"], why);
     }
     let mut graph = Builder { nodes: vec![], links: vec![] };
     for place in &drawn.places {

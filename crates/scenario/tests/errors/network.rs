@@ -321,4 +321,24 @@ pub(crate) const CASES: &[Case] = &[
         "rate = \"0.00000000000000000001 bit/s\"",
         "base.toml:4:8: path.rate = \"0.00000000000000000001 bit/s\": not a whole number of bit/s; expected a rate above zero such as \"40 Mbit/s\"",
     ),
+    (
+        6,
+        "buffer = \"4294967296 packets\"",
+        "base.toml:6:10: path.buffer = \"4294967296 packets\": 4294967296 packets; the limit is 4294967295; expected a buffer such as \"500 packets\", \"250 KB\" or \"1 BDP\"",
+    ),
+    (
+        6,
+        "buffer = \"9 packets\"\nqueue = { kind = \"fq-codel\", quantum = \"4294967296 B\" }",
+        "base.toml:7:40: path.queue.quantum = \"4294967296 B\": above the limit of 4294967295 B",
+    ),
+    (
+        6,
+        "buffer = \"9 packets\"\nqueue = { kind = \"red\", min = \"200 packets\" }",
+        "base.toml:7:31: path.queue.min = \"200 packets\": RED's max (150 packets) is not above its min (200 packets)",
+    ),
+    (
+        6,
+        "buffer = \"9 packets\"\nqueue = { kind = \"red\", weight = 2 }",
+        "base.toml:7:34: path.queue.weight = 2: out of range; expected a number from 0 (exclusive) to 1",
+    ),
 ];

@@ -32,7 +32,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         12,
         "[[flow]]\ncount = 100000",
-        "base.toml:12:1: flow[1]: these make 100001 flows in all; the limit is 100000",
+        "base.toml:13:9: flow[1].count = 100000: these make 100001 flows in all; the limit is 100000",
     ),
     (
         12,
@@ -316,7 +316,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         12,
         "start = { every = \"1 us\" }",
-        "base.toml:9:1: flow[0]: these make 20000000 flows in all; the limit is 100000",
+        "base.toml:12:9: flow[0].start = { every = \"1 us\" }: these make 20000000 flows in all; the limit is 100000",
     ),
     (
         12,
@@ -341,11 +341,51 @@ pub(crate) const CASES: &[Case] = &[
     (
         12,
         "[[web]]\nsessions = 1000\npages = 100\nobjects = 4",
-        "base.toml:12:1: web[0]: these make 450001 flows in all; the limit is 100000",
+        "base.toml:13:12: web[0].sessions = 1000: these make 450001 flows in all; the limit is 100000",
     ),
     (
         12,
         "size = { lognormal = { median = \"9 KB\" } }",
         "base.toml:12:22: flow[0].size.lognormal.sigma: missing; expected a number from 0 (exclusive) to 10",
+    ),
+    (
+        12,
+        "min_rto = \"60.000000001 s\"",
+        "base.toml:12:11: flow[0].min_rto = \"60.000000001 s\": above the largest retransmission timeout of profile rfc, 60 s; expected a time above zero and at most 60 s",
+    ),
+    (
+        12,
+        "profile = \"ns2\"\nmin_rto = \"200 s\"",
+        "base.toml:13:11: flow[0].min_rto = \"200 s\": above the largest retransmission timeout of profile ns2, 60 s; expected a time above zero and at most 60 s",
+    ),
+    (
+        12,
+        "profile = \"linux\"\nmin_rto = \"121 s\"",
+        "base.toml:13:11: flow[0].min_rto = \"121 s\": above the largest retransmission timeout of profile linux, 120 s; expected a time above zero and at most 120 s",
+    ),
+    (
+        12,
+        "rto_granularity = \"61 s\"",
+        "base.toml:12:19: flow[0].rto_granularity = \"61 s\": above the largest retransmission timeout of profile rfc, 60 s; expected a time above zero and at most 60 s",
+    ),
+    (
+        12,
+        "receive_window = \"1000001 packets\"",
+        "base.toml:12:18: flow[0].receive_window = \"1000001 packets\": above the limit of 1000000 packets; expected \"unlimited\", or an amount such as \"32 packets\" or \"300 KB\"",
+    ),
+    (
+        12,
+        "size = \"4294967295 packets\"",
+        "base.toml:12:8: flow[0].size = \"4294967295 packets\": above the limit of 4294967294 packets; expected \"unlimited\", or an amount such as \"32 packets\" or \"300 KB\", or a table of: uniform, exponential, pareto, pareto_ii, lognormal",
+    ),
+    (
+        12,
+        "size = \"100000 packets\"\nrounds = { count = 50000, idle = \"0 s\" }",
+        "base.toml:13:10: flow[0].rounds = { count = 50000, idle = \"0 s\" }: 50000 transfers of 100000 packets; the limit is 4294967294 packets",
+    ),
+    (
+        12,
+        "receiver_reads = \"960000001 B\"",
+        "base.toml:12:18: flow[0].receiver_reads = \"960000001 B\": above the largest window, 1000000 packets or 960000000 B",
     ),
 ];
