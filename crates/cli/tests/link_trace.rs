@@ -96,11 +96,11 @@ fn trace_errors_state_file_and_line_and_nothing_is_written() {
     for (trace, message) in [
         (
             "1\n2\nthree\n",
-            "bad.trace:3:1: \"three\" is not such a time; expected the time of a delivery opportunity",
+            "bad.trace:3:1: this line is not numbers, so it is not such a time; expected the time of a delivery opportunity",
         ),
         (
             "0,5\n1,fast\n",
-            "bad.trace:2:1: \"1,fast\" is not such a pair; expected seconds and Mbit/s, such as 0.5,12.5",
+            "bad.trace:2:1: this line is not numbers, so it is not such a pair; expected seconds and Mbit/s, such as 0.5,12.5",
         ),
         ("", "bad.trace:1:1: the trace is empty"),
     ] {

@@ -120,6 +120,8 @@ const MILLISECONDS: &str = "the time of a delivery opportunity in whole millisec
 const PAIR: &str = "seconds and Mbit/s, such as 0.5,12.5";
 /// The only first line without values.
 const HEADING: &str = "time,Mbit/s";
+/// The slowest link that carries anything, Mbit/s: 1 bit/s.
+const SLOWEST: f64 = 1e-6;
 /// The fastest link, Mbit/s: 100 Gbit/s.
 const FASTEST: f64 = 100_000.0;
 
@@ -220,6 +222,9 @@ impl Lines<'_> {
                     limits::TIME.as_secs_f64()
                 ));
             }
+            if rate > 0.0 && rate < SLOWEST {
+                return wrong(format!("{} Mbit/s is below the limit of 1 bit/s", token(own_rate)));
+            }
             // Whole nanoseconds and bits per second, to the nearest.
             let step = (Nanos((time * 1e9).round() as u64), Rate((rate * 1e6).round() as u64));
             match steps.last() {
@@ -274,6 +279,15 @@ mod tests {
     }
 
     #[test]
+    fn a_millisecond_carries_no_more_than_the_fastest_link() {
+        // 100 Tbit/s x 1 ms / 12 000 bits = 8 333 333.3 packets.
+        let fastest = "3\n7\n".to_owned() + &"9\n".repeat(8_333_333);
+        assert!(parse(&fastest).fastest() <= limits::RATE);
+        let error = Schedule::parse(&(fastest + "9\n"), "x").expect_err("too fast").to_string();
+        assert_eq!(error, "x:3:1: 8333334 packets leave at 9 ms; the limit is 8333333 in a millisecond");
+    }
+
+    #[test]
     fn an_invalid_trace_is_refused_with_its_line() {
         for (text, message) in [
             (
@@ -305,6 +319,7 @@ mod tests {
             ("0,5\n2,6\n2,7\n", "x:3:1: 2 s does not lie after the time of the line above"),
             ("0,5\n1,0\n", "x:2:1: the last rate holds to the end, and 0 Mbit/s carries nothing"),
             ("0,200000\n", "x:1:1: 200000 Mbit/s is above the limit of 100000 Mbit/s"),
+            ("0,9e-7\n", "x:1:1: 9e-7 Mbit/s is below the limit of 1 bit/s"),
             ("0,1e300\n", "x:1:1: 1e300 Mbit/s is above the limit of 100000 Mbit/s"),
             ("0,1\n1e9,1\n", "x:2:1: 1e9 s is above the limit of 100000000 s"),
         ] {
