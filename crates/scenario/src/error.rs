@@ -4,6 +4,8 @@
 
 use core::fmt;
 
+use crate::tree::quoted;
+
 /// An error in input: its place, the problem, what is expected there, and the nearest valid name.
 ///
 /// `Display` prints one line: `base.toml:4:8: path.rate = "40": the unit is missing; expected a rate above zero such as
@@ -243,6 +245,11 @@ impl Error {
         self.0.nearest = nearest.map(String::from);
         self
     }
+}
+
+/// `text` in quotes as errors show it: on one line, at most 80 characters.
+pub fn shown(text: &str) -> String {
+    clipped(&quoted(text))
 }
 
 /// `text` as a message shows it: at most 80 characters, of a longer text its beginning and its length.

@@ -221,7 +221,7 @@ impl Display for Tree {
 }
 
 /// `text` in TOML's notation, on one line.
-pub fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     TomlStringBuilder::new(text).as_basic().to_toml_value()
 }
 

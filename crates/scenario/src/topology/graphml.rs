@@ -54,7 +54,7 @@ const EARTH: f64 = 6_371.0;
 /// Reads the text of a file; `file` is its name in errors.
 pub(crate) fn parse(text: &str, file: &str) -> Result<Drawing, Error> {
     if let Some(at) = too_deep(text) {
-        let why = format!("elements within elements, more than {DEEPEST} of them");
+        let why = format!("elements are nested more than {DEEPEST} deep");
         return Err(Error::invalid(why).in_file(file, Some(position(text, at))));
     }
     let document = Document::parse(text).map_err(|error| {
@@ -491,7 +491,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_within_elements_are_counted_before_they_are_parsed() {
+    fn nested_elements_are_counted_before_they_are_parsed() {
         let nested = |levels: usize| {
             let inside =
                 "<x a='>'><!--></x>--><![CDATA[</x>]]><?p </x>?><y/>".repeat(levels) + &"</x>".repeat(levels);
@@ -504,7 +504,7 @@ mod tests {
         for levels in [DEEPEST - 1, 16_000, 100_000] {
             let error = parse(&nested(levels), "deep").unwrap_err().to_string();
             assert!(error.starts_with("deep:1:"), "{error}");
-            assert!(error.ends_with("elements within elements, more than 256 of them"), "{error}");
+            assert!(error.ends_with("elements are nested more than 256 deep"), "{error}");
         }
     }
 }

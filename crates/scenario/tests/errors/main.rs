@@ -55,15 +55,21 @@ fn the_base_that_the_cases_change_is_valid() {
 }
 
 #[test]
-fn a_message_has_room_for_the_beginning_of_a_long_key_name_or_unit() {
+fn a_message_shows_80_characters_of_a_long_key_name_or_unit_and_says_its_length() {
     let long = "b".repeat(100_000);
-    for (line, text) in [
-        (4, format!("{long} = 1")),
-        (4, format!("rate = \"1 {long}\"")),
-        (11, format!("startup = \"{long}\"")),
-        (12, format!("recovery = \"{long}\"")),
+    for (line, text, shown) in [
+        (4, format!("{long} = 1"), "path.bbbbbbbbbb"),
+        (4, format!("rate = \"1 {long}\""), "path.rate = \"1 bbbbbbbbbb"),
+        (11, format!("startup = \"{long}\""), "flow[0].startup = \"bbbbbbbbbb"),
+        (12, format!("recovery = \"{long}\""), "flow[0].recovery = \"bbbbbbbbbb"),
+        (1, format!("title = [\"{long}\"]"), "title = [\"bbbbbbbbbb"),
     ] {
         let message = message(line, &text);
-        assert!(message.len() < 1000 && message.contains(&"b".repeat(50)), "{message}");
+        assert!(message.contains(shown), "{message}");
+        let longest = message.split(|c| c != 'b').map(str::len).max().unwrap_or(0);
+        assert!((40..=80).contains(&longest), "{message}");
+        assert!(message.contains("… (10000"), "{message}");
     }
+    let message = message(12, r#"recovery = "\u0007\n""#);
+    assert!(message.contains("flow[0].recovery = \"\\u0007\\n\": there is no"), "{message}");
 }

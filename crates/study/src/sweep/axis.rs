@@ -128,14 +128,10 @@ impl Point {
 
 /// A value from text.
 fn value(text: &str) -> Value {
-    let read = format!("v = {text}").parse::<toml::Table>().ok().and_then(|mut table| {
-        // A line break in the text would add other keys.
-        (table.len() == 1).then(|| table.remove("v"))?
-    });
-    match read {
-        Some(Value::Float(number)) if !number.is_finite() => text.into(),
-        Some(Value::Datetime(_)) | None => text.into(),
-        Some(value) => value,
+    match text.parse() {
+        Ok(Value::Float(number)) if !number.is_finite() => text.into(),
+        Ok(Value::Datetime(_)) | Err(_) => text.into(),
+        Ok(value) => value,
     }
 }
 
