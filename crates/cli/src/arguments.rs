@@ -7,10 +7,10 @@ use std::ops::RangeInclusive;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory, Error};
-use firstflight_scenario::nearest;
+use firstflight_scenario::{clipped, nearest};
 
 use crate::cli::Cli;
-use crate::failure::{Failure, Wrong, clipped};
+use crate::failure::{Failure, Wrong};
 use crate::output;
 
 /// Valid seeds: TOML's whole numbers, from zero.

@@ -8,7 +8,7 @@ use firstflight::{Input, Simulator, compare};
 use firstflight_report::{Colour, Folder, stage_all, stage_traces, table};
 use firstflight_scenario::build::Path;
 use firstflight_scenario::quantity::{Depth, parse_bytes, parse_depth};
-use firstflight_scenario::{Network, Profile, Scenario, SchemeSpec, nearest, shown};
+use firstflight_scenario::{Network, Profile, Scenario, SchemeSpec, clipped, nearest, quoted};
 use firstflight_study::compare::{Known, default_startups};
 
 use crate::arguments::{SEEDS, whole};
@@ -158,7 +158,7 @@ impl Options {
         if let (Some(text), true) = (&self.buffer, self.rate.is_none() || self.rtt.is_none())
             && let Ok(Depth::Bdp(_)) = parse_depth(text)
         {
-            let place = option("buffer", Some(&shown(text)));
+            let place = option("buffer", Some(&quoted(text)));
             let wrong = Wrong::at(place, "a buffer in BDP needs --rate and --rtt");
             return Err(wrong.expected("packets or bytes, such as \"500 packets\"").into());
         }
@@ -215,7 +215,7 @@ impl Options {
         };
         match self.given().next() {
             Some((name, value)) => {
-                let place = option(name, Some(&shown(value)));
+                let place = option(name, Some(&quoted(value)));
                 Err(Wrong::at(place, format!("{source} already defines the path"))
                     .expected(format!("{source} without --{name}"))
                     .into())
@@ -236,8 +236,10 @@ impl Options {
 
 fn profile(word: &str) -> Result<Profile, Failure> {
     Profile::ALL.iter().copied().find(|profile| profile.word() == word).ok_or_else(|| {
-        let wrong =
-            Wrong::at(option("profile", Some(&shown(word))), format!("there is no profile {}", shown(word)));
+        let wrong = Wrong::at(
+            option("profile", Some(&quoted(word))),
+            format!("there is no profile {}", clipped(&quoted(word))),
+        );
         let words = Profile::WORDS.iter().copied();
         wrong.expected(format!("one of: {}", Profile::WORDS.join(", "))).nearest(nearest(word, words)).into()
     })
@@ -246,7 +248,7 @@ fn profile(word: &str) -> Result<Profile, Failure> {
 /// A transfer size. The space before the unit is optional, because a shell would need quotes.
 fn size(text: &str) -> Result<u64, Failure> {
     let wrong = |problem: &dyn Display| {
-        Wrong::at(option("size", Some(&shown(text))), problem).expected("sizes such as 30KB,300KB,3MB")
+        Wrong::at(option("size", Some(&quoted(text))), problem).expected("sizes such as 30KB,300KB,3MB")
     };
     match parse_bytes(text) {
         Ok(0) => Err(wrong(&"zero bytes").into()),

@@ -47,17 +47,6 @@ impl From<Wrong> for Failure {
     }
 }
 
-/// Most characters of a value that a message repeats.
-const LONGEST: usize = 80;
-
-/// The beginning of `value`, as long as a message has room for.
-pub(crate) fn clipped(value: &str) -> String {
-    match value.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", &value[..end]),
-        None => value.into(),
-    }
-}
-
 /// An error outside scenario files. Its message has the same parts in the same order as theirs: place, problem, expected
 /// value, nearest valid name.
 #[derive(Debug)]

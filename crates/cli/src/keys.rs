@@ -2,9 +2,9 @@
 //! same meaning and the same errors as in a file.
 
 use firstflight_scenario::build::Builder;
-use firstflight_scenario::{Error, Scenario};
+use firstflight_scenario::{Error, Scenario, clipped};
 
-use crate::failure::{Failure, Wrong, clipped};
+use crate::failure::{Failure, Wrong};
 
 /// The scenario of options; an error names the option.
 pub(crate) fn built(builder: &Builder) -> Result<Scenario, Failure> {

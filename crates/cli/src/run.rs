@@ -11,7 +11,7 @@ use firstflight_results::{
     FlowMeans, FlowResult, LinkMeans, LinkResult, Mean, RunMeans, RunResult, SampleRow,
 };
 use firstflight_scenario::quantity::parse_time;
-use firstflight_scenario::{load, shown};
+use firstflight_scenario::{load, quoted};
 
 use crate::arguments::{SEEDS, whole};
 use crate::failure::{Failure, Wrong};
@@ -63,7 +63,7 @@ const FOLDER: &str = "out";
 pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     let loaded = load(&options.scenario)?;
     let wrong = |problem: &dyn Display| {
-        let place = option("grid", Some(&shown(&options.grid)));
+        let place = option("grid", Some(&quoted(&options.grid)));
         Wrong::at(place, problem).expected("a time above zero, such as \"100 ms\"")
     };
     let grid = parse_time(&options.grid).map_err(|error| wrong(&error))?;

@@ -2,7 +2,7 @@
 
 use firstflight_contract::Role;
 use firstflight_scenario::scheme::{labels_of, parse_phases};
-use firstflight_scenario::{Error, PhaseSpec, Problem, SchemeSpec, nearest, shown};
+use firstflight_scenario::{Error, PhaseSpec, Problem, SchemeSpec, nearest, quoted};
 
 use firstflight_study::compare::{DEFAULT_AVOIDANCE, DEFAULT_STARTUPS};
 
@@ -62,7 +62,7 @@ fn one_avoidance(text: &str) -> Result<PhaseSpec, Failure> {
 }
 
 fn refused(name: &str, text: &str, error: &Error, roles: &'static [Role]) -> Failure {
-    let wrong = Wrong::at(option(name, Some(&shown(text))), &error.problem);
+    let wrong = Wrong::at(option(name, Some(&quoted(text))), &error.problem);
     match (&error.problem, &error.expected) {
         (Problem::UnknownName { name, .. }, _) => {
             wrong.expected(labels(roles)).nearest(nearest(name, labels_of(roles))).into()
@@ -75,7 +75,7 @@ fn refused(name: &str, text: &str, error: &Error, roles: &'static [Role]) -> Fai
 
 fn wrong_role(name: &str, text: &str, phase: &PhaseSpec, wanted: &str, roles: &'static [Role]) -> Failure {
     let why = format!("{} is not {wanted}: its role is {}", phase.label(), phase.role().label());
-    Wrong::at(option(name, Some(&shown(text))), why).expected(labels(roles)).into()
+    Wrong::at(option(name, Some(&quoted(text))), why).expected(labels(roles)).into()
 }
 
 fn labels(roles: &'static [Role]) -> String {

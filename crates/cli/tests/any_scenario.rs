@@ -60,7 +60,7 @@ fn a_flow_that_is_split_over_connections_is_not_compared() {
 
 #[test]
 fn the_fastest_and_slowest_rates_are_compared() {
-    for rate in ["11 Tbit/s", "100 Tbit/s", "1 kbit/s"] {
+    for rate in ["11 Tbit/s", "100 Tbit/s", "1 kbit/s", "1 bit/s"] {
         let scratch = Scratch::new();
         let path = ["compare", "--rate", rate, "--rtt", "20 ms", "--buffer", "50 packets"];
         let run = scratch.run(&[&path[..], &QUICK].concat());

@@ -68,9 +68,11 @@ fn values_that_an_option_does_not_take_are_refused_with_what_it_takes() {
     refused(&["compare", "cable", "--rate"], "--rate: the value is missing; expected --rate <RATE>");
     refused(&["compare", "cable", "--json=3"], "--json \"3\": the option takes no value; expected --json");
     let long = "9".repeat(5000);
-    refused(&["run", "a.toml", "--runs", &long], &runs(&format!("{}…", "9".repeat(80))));
-    let size =
-        format!("--size \"{}…: the unit is missing; expected sizes such as 30KB,300KB,3MB", "9".repeat(79));
+    refused(&["run", "a.toml", "--runs", &long], &runs(&format!("{}… (5000 characters)", "9".repeat(61))));
+    let size = format!(
+        "--size \"{}… (5002 characters): the unit is missing; expected sizes such as 30KB,300KB,3MB",
+        "9".repeat(60)
+    );
     refused(&["compare", "cable", "--size", &long], &size);
 }
 

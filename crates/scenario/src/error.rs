@@ -108,8 +108,8 @@ impl fmt::Display for Problem {
             Self::Missing => write!(f, "missing"),
             Self::WrongType(found) => write!(f, "{found}"),
             Self::Quantity(why) => write!(f, "{why}"),
-            Self::UnknownName { what: "", name } => write!(f, "there is no \"{}\"", clipped(name)),
-            Self::UnknownName { what, name } => write!(f, "there is no {what} \"{}\"", clipped(name)),
+            Self::UnknownName { what: "", name } => write!(f, "there is no {}", clipped(&quoted(name))),
+            Self::UnknownName { what, name } => write!(f, "there is no {what} {}", clipped(&quoted(name))),
             Self::NotImplemented(what) => write!(f, "not implemented: {what}"),
             Self::Invalid(why) => write!(f, "{why}"),
         }
@@ -123,7 +123,7 @@ impl fmt::Display for QuantityProblem {
             Self::Negative => write!(f, "negative"),
             Self::NoUnit => write!(f, "the unit is missing"),
             Self::UnknownUnit { unit, units } => {
-                write!(f, "there is no unit \"{}\" here, only {}", clipped(unit), units.join(", "))
+                write!(f, "there is no unit {} here, only {}", clipped(&quoted(unit)), units.join(", "))
             }
             Self::AmbiguousUnit { unit, bits } => write!(
                 f,
@@ -247,13 +247,8 @@ impl Error {
     }
 }
 
-/// `text` in quotes as errors show it: on one line, at most 80 characters.
-pub fn shown(text: &str) -> String {
-    clipped(&quoted(text))
-}
-
 /// `text` as a message shows it: at most 80 characters, of a longer text its beginning and its length.
-pub(crate) fn clipped(text: &str) -> String {
+pub fn clipped(text: &str) -> String {
     if text.char_indices().nth(LONGEST_VALUE).is_none() {
         return text.into();
     }

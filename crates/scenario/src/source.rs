@@ -9,7 +9,7 @@ use crate::error::{Error, Problem, QuantityProblem, clipped, nearest, token};
 use crate::format::{Kind, Section, kinds};
 use crate::limits;
 use crate::trace::{LinkTrace, text_beside};
-use crate::tree::{Node, Tree, Value};
+use crate::tree::{Node, Tree, Value, key};
 
 /// An input: the text of a file, or a tree that a builder made.
 pub(crate) struct Source<'a> {
@@ -108,7 +108,7 @@ impl<'a> Table<'a> {
     }
 
     fn child(&self, name: &str) -> String {
-        if self.path.is_empty() { name.into() } else { format!("{}.{name}", self.path) }
+        if self.path.is_empty() { key(name) } else { format!("{}.{}", self.path, key(name)) }
     }
 
     /// The schemes whose labels are valid.
@@ -292,7 +292,7 @@ impl<'a> Item<'a> {
     pub(crate) fn members(&self) -> Option<Vec<(&'a str, Item<'a>)>> {
         let table = self.value().as_table()?;
         let member = |entry: &'a crate::tree::Entry| {
-            let path = format!("{}.{}", self.path, entry.name);
+            let path = format!("{}.{}", self.path, key(&entry.name));
             (&*entry.name, Item { path, node: &entry.node, ..self.clone() })
         };
         Some(table.entries().iter().map(member).collect())

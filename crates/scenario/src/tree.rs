@@ -221,11 +221,11 @@ impl Display for Tree {
 }
 
 /// `text` in TOML's notation, on one line.
-pub(crate) fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     TomlStringBuilder::new(text).as_basic().to_toml_value()
 }
 
 /// A name in TOML's notation.
-fn key(name: &str) -> String {
+pub(crate) fn key(name: &str) -> String {
     TomlKeyBuilder::new(name).as_default().to_toml_key()
 }

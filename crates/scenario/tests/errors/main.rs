@@ -70,6 +70,14 @@ fn a_message_shows_80_characters_of_a_long_key_name_or_unit_and_says_its_length(
         assert!((40..=80).contains(&longest), "{message}");
         assert!(message.contains("… (10000"), "{message}");
     }
+    // A text of several lines is shown on one.
+    for (line, text, shown) in [
+        (4, r#"rate = "1 x\n\u0007""#, r#"there is no unit "x\n\u0007" here"#),
+        (4, r#""a\n\u0007b" = 1"#, r#"path."a\n\u0007b" = 1: no such key"#),
+    ] {
+        let message = message(line, text);
+        assert!(message.contains(shown) && message.lines().count() == 1, "{message}");
+    }
     let message = message(12, r#"recovery = "\u0007\n""#);
     assert!(message.contains("flow[0].recovery = \"\\u0007\\n\": there is no"), "{message}");
 }
