@@ -1,5 +1,8 @@
 //! `firstflight reproduce`: runs the experiments of papers and judges their claims.
 
+use std::fmt::Display;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -69,6 +72,7 @@ enum What {
 }
 
 pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
+    let measured = options.results.as_deref().map(read_results).transpose()?;
     let library = match &options.papers {
         Some(folder) => Library::open(folder),
         None => Library::built_in(),
@@ -95,8 +99,8 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         seed: options.seed,
         memory: Some(options.memory.bytes()?),
     };
-    let evidence = match &options.results {
-        Some(file) => read_results(file)?,
+    let evidence = match measured {
+        Some(evidence) => evidence,
         None => {
             let provenance =
                 Provenance { version: env!("FIRSTFLIGHT_VERSION").into(), command: command_line() };
@@ -178,14 +182,21 @@ fn what(word: &str, library: &Library) -> Result<What, Failure> {
     Err(wrong.nearest(nearest(&word.to_uppercase(), known.iter().copied())).into())
 }
 
+/// Largest file of results, bytes: twenty times that of all papers.
+const LARGEST: u64 = 64 << 20;
+
 /// Reads results that were measured before.
 fn read_results(file: &Path) -> Result<Evidence, Failure> {
-    let text = std::fs::read_to_string(file)
-        .map_err(|error| Failure::new(format!("{}: {error}", file.display())))?;
-    let wrong = |error: serde_json::Error| {
-        Wrong::at(file.display(), error).expected("a results.json of `firstflight reproduce`")
+    let wrong = |why: &dyn Display| {
+        Wrong::at(file.display(), why).expected("a results.json of `firstflight reproduce`")
     };
-    Ok(serde_json::from_str(&text).map_err(wrong)?)
+    let mut bytes = vec![];
+    let read = File::open(file).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
+    read.map_err(|error| wrong(&format!("cannot be read: {error}")))?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(wrong(&format!("larger than {} MiB", LARGEST >> 20)).into());
+    }
+    Ok(serde_json::from_slice(&bytes).map_err(|error| wrong(&error))?)
 }
 
 /// The store of finished runs, in the output folder. Damaged records are reported.

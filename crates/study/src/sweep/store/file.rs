@@ -58,10 +58,13 @@ impl<T: Serialize + DeserializeOwned> Store<T> {
         let failed = |verb: &str, error: io::Error| {
             wrong(path.display().to_string(), format!("cannot be {verb}: {error}"))
         };
-        let bytes = match std::fs::read(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => vec![],
-            read => read.map_err(|error| failed("read", error))?,
+        let bytes = match std::fs::metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(vec![]),
+            // A pipe or a device may have no end.
+            Ok(found) if !found.is_file() => Err(io::Error::other("not a regular file")),
+            _ => std::fs::read(path),
         };
+        let bytes = bytes.map_err(|error| failed("read", error))?;
         let (known, damaged) = read(&bytes, version);
         if !damaged.is_empty() {
             erase(path, &damaged).map_err(|error| failed("written", error))?;
@@ -277,6 +280,11 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_read_is_reported_as_such() {
         let error = Store::<f64>::open(&std::env::temp_dir(), "1").expect_err("a folder");
-        assert!(error.to_string().contains("cannot be read"), "{error}");
+        assert!(error.to_string().ends_with("cannot be read: not a regular file"), "{error}");
+        #[cfg(unix)]
+        {
+            let error = Store::<f64>::open(Path::new("/dev/zero"), "1").expect_err("a device");
+            assert_eq!(error.to_string(), "/dev/zero: cannot be read: not a regular file");
+        }
     }
 }
