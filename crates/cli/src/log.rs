@@ -1,5 +1,6 @@
 //! `firstflight log`: the share of a server's connections that a memory of paths would help, from the server's log.
 
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::PathBuf;
@@ -8,6 +9,7 @@ use clap::Args;
 use firstflight_accesslog::{Analysis, Grouping, Keep, Log, Study, WindowShare};
 use firstflight_contract::Nanos;
 use firstflight_scenario::quantity::{parse_time, show_time};
+use firstflight_scenario::quoted;
 use firstflight_study::progress::Progress;
 
 use crate::arguments::whole;
@@ -63,13 +65,19 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
 }
 
 fn analyse(options: &Options) -> Result<Analysis, Failure> {
-    let window = |text: &String| match parse_time(text) {
-        Ok(time) if time.0 > 0 => Ok(time),
-        Ok(_) => Err(Wrong::at(option("window", Some(text)), "is no time").expected("more than 0 s").into()),
-        Err(error) => Err(Failure::new(Wrong::at(option("window", Some(text)), error))),
+    let window = |text: &String| {
+        let wrong = |problem: &dyn Display| {
+            let place = option("window", Some(&quoted(text)));
+            Wrong::at(place, problem).expected("a time above zero, such as \"5 min\"")
+        };
+        match parse_time(text) {
+            Ok(time) if time.0 > 0 => Ok(time),
+            Ok(_) => Err(Failure::from(wrong(&"zero"))),
+            Err(error) => Err(wrong(&error.problem).nearest(error.nearest.as_deref()).into()),
+        }
     };
     let windows = options.window.iter().map(window).collect::<Result<Vec<_>, _>>()?;
-    let at = |why: &dyn std::fmt::Display| Failure::new(Wrong::at(options.file.display(), why));
+    let at = |why: &dyn Display| Failure::new(Wrong::at(options.file.display(), why));
     let file = File::open(&options.file).map_err(|error| at(&format!("cannot be read: {error}")))?;
     let bar = Bar::new();
     bar.begin("bytes", file.metadata().map_or(0, |known| known.len()));

@@ -13,7 +13,7 @@ use firstflight_reproduce::evidence::{Evidence, Provenance};
 use firstflight_reproduce::judge::{Judged, Verdict, judge};
 use firstflight_reproduce::library::Library;
 use firstflight_reproduce::run::{Selection, Store, definitions, run, version};
-use firstflight_scenario::nearest;
+use firstflight_scenario::{clipped, nearest, quoted};
 use firstflight_study::simulator::Simulator;
 use firstflight_study::sweep::Damage;
 
@@ -178,7 +178,9 @@ fn what(word: &str, library: &Library) -> Result<What, Failure> {
     let known: Vec<&str> = papers.clone().chain(library.targets.iter().map(|t| t.id.as_str())).collect();
     let expected =
         format!("\"all\", a paper ({}) or a line of the target list", papers.collect::<Vec<_>>().join(", "));
-    let wrong = Wrong::at(word, "neither a paper nor a line of the target list").expected(expected);
+    let wrong =
+        Wrong::at(format!("ID {}", quoted(&clipped(word))), "neither a paper nor a line of the target list")
+            .expected(expected);
     Err(wrong.nearest(nearest(&word.to_uppercase(), known.iter().copied())).into())
 }
 

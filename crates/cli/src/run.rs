@@ -66,7 +66,8 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         let place = option("grid", Some(&quoted(&options.grid)));
         Wrong::at(place, problem).expected("a time above zero, such as \"100 ms\"")
     };
-    let grid = parse_time(&options.grid).map_err(|error| wrong(&error))?;
+    let grid =
+        parse_time(&options.grid).map_err(|error| wrong(&error.problem).nearest(error.nearest.as_deref()))?;
     if grid.0 == 0 {
         return Err(wrong(&"zero").into());
     }

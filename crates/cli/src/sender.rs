@@ -7,7 +7,7 @@ use clap::Args;
 use firstflight_contract::Nanos;
 use firstflight_scenario::build::{Flow, Packet, Path};
 use firstflight_scenario::quantity::{Amount, parse_bytes};
-use firstflight_scenario::{Profile, Scenario};
+use firstflight_scenario::{Profile, Scenario, quoted};
 use firstflight_script::{Error, LONGEST, MSS};
 use firstflight_sim::config::FlowConfig;
 use firstflight_study::driven::Driven;
@@ -87,13 +87,13 @@ impl Options {
         let wrong = |problem: &dyn Display| {
             let expected =
                 format!("bytes from {0} to {1}, such as {0} or \"1000 B\"", MSS.start(), MSS.end());
-            Wrong::at(option("mss", Some(text)), problem).expected(expected)
+            Wrong::at(option("mss", Some(&quoted(text))), problem).expected(expected)
         };
         let bare = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let bytes = if bare {
             text.parse().map_err(|_| wrong(&"more than any segment has"))?
         } else {
-            parse_bytes(text).map_err(|error| wrong(&error))?
+            parse_bytes(text).map_err(|error| wrong(&error.problem).nearest(error.nearest.as_deref()))?
         };
         match u32::try_from(bytes).ok().filter(|mss| MSS.contains(mss)) {
             Some(mss) => Ok(Some(mss)),

@@ -274,7 +274,7 @@ fn an_unknown_line_or_paper_is_refused_with_the_nearest_name() {
         &[],
         &["reproduce", "AS-1"],
         "",
-        &["AS-1: neither a paper nor a line", "expected \"all\", a paper (", "did you mean \"AS-"],
+        &["ID \"AS-1\": neither a paper nor a line", "expected \"all\", a paper (", "did you mean \"AS-"],
     );
     refused(&[], &["reproduce", "all", "--papers", "nowhere"], "", &["nowhere", "No such file"]);
 }
@@ -316,9 +316,14 @@ fn an_unreadable_or_too_short_log_is_refused() {
         &[("a.log", log.as_bytes())],
         &["log", "a.log", "--window", "0 s"],
         "",
-        &["--window 0 s", "more than 0 s"],
+        &["--window \"0 s\": zero; expected a time above zero"],
     );
-    refused(&[("a.log", log.as_bytes())], &["log", "a.log", "--window", "5"], "", &["--window 5", "unit"]);
+    refused(
+        &[("a.log", log.as_bytes())],
+        &["log", "a.log", "--window", "5"],
+        "",
+        &["--window \"5\": the unit is missing"],
+    );
     let wrong = log.clone() + "example.org - - [10/Oct/2000:13:55:36 +0000] \"GET /\" 200 1\n";
     refused(
         &[("a.log", wrong.as_bytes())],

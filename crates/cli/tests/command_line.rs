@@ -35,11 +35,11 @@ fn an_unknown_command_or_option_is_refused_with_the_nearest_name() {
         "--verson: no such option; expected one of: --help, --version; did you mean \"--version\"?",
     );
     refused(&["-x"], "-x: no such option; expected one of: --help, --version");
-    let run = "one of: --runs, --seed, --grid, --json, --out, --trace, --help";
-    let near = format!("--rusn: no such option; expected {run}; did you mean \"--runs\"?");
-    refused(&["run", "a.toml", "--rusn", "3"], &near);
-    refused(&["run", "a.toml", "--rusn=3"], &near);
-    refused(&["run", "a.toml", "-z"], &format!("-z: no such option; expected {run}"));
+    let log = "one of: --window, --network, --network6, --pages, --json, --help";
+    let near = format!("--widnow: no such option; expected {log}; did you mean \"--window\"?");
+    refused(&["log", "a.log", "--widnow", "3 s"], &near);
+    refused(&["log", "a.log", "--widnow=3 s"], &near);
+    refused(&["log", "a.log", "-z"], &format!("-z: no such option; expected {log}"));
 }
 
 #[test]
@@ -295,4 +295,30 @@ fn lines_of_the_sender_are_utf_8_and_not_longer_than_a_mebibyte() {
     refused(twice.as_bytes(), "standard input:2:27: at_us: given twice; expected each key once");
     // The last line needs no line break.
     assert_eq!(scratch.run_with(&["sender"], &format!("{open}\n{advance}")).out.lines().count(), 2);
+}
+
+#[test]
+fn quantities_of_options_are_quoted_and_their_nearest_unit_comes_last() {
+    let units = "only ns, us, ms, s, min";
+    refused(
+        &["log", "x", "--window", "5 mn"],
+        &format!(
+            "--window \"5 mn\": there is no unit \"mn\" here, {units}; expected a time above zero, such as \"5 min\"; did you mean \"ms\"?"
+        ),
+    );
+    let scratch = Scratch::new();
+    scratch.write(
+        "s.toml",
+        "[path]\nrate = \"1 Mbit/s\"\nrtt = \"10 ms\"\nbuffer = \"9 packets\"\n[[flow]]\nsize = \"3 KB\"\n",
+    );
+    let run = scratch.run(&["run", "s.toml", "--grid", "1 ps"]);
+    assert!(run.err.contains("expected a time above zero, such as \"100 ms\"; did you mean"), "{}", run.err);
+    refused(
+        &["sender", "--mss", ""],
+        "--mss \"\": not a number with a unit; expected bytes from 16 to 65483, such as 16 or \"1000 B\"",
+    );
+    let long = "x".repeat(5000);
+    let run = scratch.run(&["reproduce", &long]);
+    let place = format!("error: ID \"{}…\": neither a paper nor a line", "x".repeat(80));
+    assert!(run.code == 2 && run.err.starts_with(&place), "{}", run.err);
 }
