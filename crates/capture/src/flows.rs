@@ -323,7 +323,7 @@ impl Flows {
         }
         if self.left_out > 0 {
             warnings.push(format!(
-                "at most {MAX_FLOWS} connections are kept; {} packets of others are left out",
+                "at most {MAX_FLOWS} connections are kept; {} packets of others are left out, which begin after these carried data",
                 self.left_out
             ));
         }

@@ -411,3 +411,79 @@ fn a_syn_with_truncated_options_leaves_the_receive_window_unknown() {
     let whole = infer(&read_bytes(&pcap_of_tcp(&packets)).unwrap().connections);
     assert_eq!(whole.receive_window.known().map(|window| window.value), Some(128_000.0));
 }
+
+/// Limit of the reader, as `docs/captures.md` states it.
+const CONNECTIONS: u32 = 65_536;
+
+/// `packet` with the source address of connection number `index`.
+fn of_connection(packet: &Tcp, index: u32) -> Vec<u8> {
+    let mut bytes = packet.v4();
+    bytes[12..16].copy_from_slice(&(0x0b00_0000 + index).to_be_bytes());
+    bytes
+}
+
+/// SYNs of this many connections, ten per microsecond.
+fn flood(connections: u32, from_us: u64) -> Vec<(u64, Vec<u8>)> {
+    let syn = Tcp { syn: true, ack: None, ..data(0, 0) };
+    (0..connections).map(|index| (from_us + u64::from(index) / 10, of_connection(&syn, index))).collect()
+}
+
+/// A handshake at `from_us` and a segment of 1000 bytes that is acknowledged, both a second before `until_us`.
+fn transfer(from_us: u64, until_us: u64) -> [Vec<(u64, Vec<u8>)>; 2] {
+    let opened = handshake(1_000, 1000).into_iter().map(|(us, tcp)| (from_us + us, tcp.v4()));
+    let sent = [(until_us - 1_000, data(1, 1000).v4()), (until_us, ack(1001).v4())];
+    [opened.collect(), sent.to_vec()]
+}
+
+#[test]
+fn a_flood_of_syns_pushes_out_no_transfer() {
+    // a transfer behind 100 000 SYNs, and one that waits for 60 000 SYNs after its handshake
+    let [opened, sent] = transfer(20_000, 30_000);
+    for packets in
+        [[flood(100_000, 0), opened.clone(), sent.clone()], [opened, flood(60_000, 22_000), sent.clone()]]
+    {
+        let flooded = packets.iter().any(|part| part.len() > CONNECTIONS as usize);
+        let capture = read_bytes(&pcap(&packets.concat())).unwrap();
+        assert_eq!(capture.connections.len(), 1);
+        let observed = &capture.connections[0].observed;
+        assert_eq!((observed.bytes, observed.handshake), (1000, true));
+        // 100 001 connections are 34 465 more than the limit
+        let named =
+            "at most 65536 connections are kept; 34465 that had carried no data made room for later ones";
+        assert_eq!(capture.warnings, if flooded { vec![named] } else { vec![] });
+    }
+}
+
+#[test]
+fn packets_of_connections_beyond_the_limit_are_left_out_if_all_carried_data() {
+    let packets: Vec<_> =
+        (0..CONNECTIONS + 3).map(|index| (u64::from(index), of_connection(&data(1, 1), index))).collect();
+    let capture = read_bytes(&pcap(&packets)).unwrap();
+    assert_eq!(capture.connections.len(), CONNECTIONS as usize);
+    assert_eq!(
+        capture.warnings,
+        [
+            "at most 65536 connections are kept; 3 packets of others are left out, which begin after these carried data"
+        ]
+    );
+}
+
+#[test]
+fn a_refusal_contains_the_warnings_before_it() {
+    let file = pcap(&flood(CONNECTIONS + 1, 0));
+    assert_eq!(
+        error(&file),
+        "test.pcap: no TCP connection carried data (at most 65536 connections are kept; 1 that had carried no data made room for later ones)"
+    );
+    let whole = pcap_of_tcp(&[handshake(10, 1460), vec![(20, data(1, 10))]].concat());
+    assert_eq!(
+        error(&whole[..whole.len() - 10]),
+        "test.pcap: no TCP connection carried data (test.pcap: the file is truncated after 3 packets; these are used)"
+    );
+    // a gigabyte is missing before the only data
+    let implausible = [handshake(10, 1460), vec![(20, data(1_000_000_000, 10))]].concat();
+    assert_eq!(
+        error(&pcap_of_tcp(&implausible)),
+        "test.pcap: no TCP connection has a data packet with a plausible sequence number"
+    );
+}
