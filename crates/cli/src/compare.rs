@@ -1,5 +1,6 @@
 //! `firstflight compare`: start-up schemes ranked by completion time.
 
+use std::ffi::OsString;
 use std::fmt::Display;
 use std::path::PathBuf;
 
@@ -39,7 +40,7 @@ Examples:
   firstflight compare cable --size 3MB --trace && wireshark out/slow-start+cubic-3MB.pcapng")]
 pub(crate) struct Options {
     /// Packet capture, scenario file, or name of a path preset
-    input: Option<String>,
+    input: Option<OsString>,
     /// Schemes to compare, each a start-up and an avoidance scheme joined by +: slow-start+reno,hystart+++cubic
     #[arg(long = "scheme", value_name = "CHAINS", value_delimiter = ',')]
     schemes: Vec<String>,

@@ -1,5 +1,6 @@
 //! The input of `compare`: a capture, a scenario or a preset, recognised by its name and content.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -13,16 +14,17 @@ use sha2::{Digest, Sha256};
 
 use crate::failure::Failure;
 
-/// Reads the input `named`. For a capture, `known` gives the path values that replace inferred ones.
-pub(crate) fn input(named: &str, known: impl FnOnce() -> Result<Known, Failure>) -> Result<Input, Failure> {
+/// Reads the input `named`, in any encoding. For a capture, `known` gives the path values that replace inferred ones.
+pub(crate) fn input(named: &OsStr, known: impl FnOnce() -> Result<Known, Failure>) -> Result<Input, Failure> {
     let path = Path::new(named);
+    let named = named.to_string_lossy();
     // A folder with the name of a preset does not hide the preset.
-    match preset(named) {
+    match preset(&named) {
         Ok(preset) if !path.exists() || path.is_dir() => return Ok(Input::Preset(preset)),
-        Err(_) if !path.exists() => return Err(Failure::new(neither(named))),
+        Err(_) if !path.exists() => return Err(Failure::new(neither(&named))),
         _ => {}
     }
-    match recognise(path).map_err(|error| unreadable(named, &error))? {
+    match recognise(path).map_err(|error| unreadable(&named, &error))? {
         Kind::Capture => {
             let known = known()?;
             let (file, capture) = read_capture(path)?;

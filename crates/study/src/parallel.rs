@@ -5,15 +5,6 @@
 #[cfg(feature = "threads")]
 use rayon::prelude::*;
 
-/// The results of `work` for every item.
-pub(crate) fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Send + Sync) -> Vec<R> {
-    #[cfg(feature = "threads")]
-    let items = items.par_iter();
-    #[cfg(not(feature = "threads"))]
-    let items = items.iter();
-    items.map(work).collect()
-}
-
 /// Does `work` with at most `threads` threads.
 pub(crate) fn with_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
     #[cfg(feature = "threads")]

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses only some of it")]
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -28,7 +29,7 @@ impl Scratch {
     }
 
     /// Writes a file in the folder.
-    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+    pub(crate) fn write(&self, name: impl AsRef<Path>, content: impl AsRef<[u8]>) {
         let path = self.0.join(name);
         fs::create_dir_all(path.parent().expect("within the folder")).expect("a folder for the test");
         fs::write(path, content).expect("a file for the test");
@@ -40,7 +41,7 @@ impl Scratch {
     }
 
     /// Runs the program in the folder with `input` on standard input.
-    pub(crate) fn run_with(&self, arguments: &[&str], input: &str) -> Finished {
+    pub(crate) fn run_with(&self, arguments: &[impl AsRef<OsStr>], input: &str) -> Finished {
         let mut child = Command::new(env!("CARGO_BIN_EXE_firstflight"))
             .args(arguments)
             .current_dir(&self.0)

@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use firstflight_capture::{Connection, ExitReason};
-use firstflight_scenario::{Dist, SchemeSpec};
+use firstflight_scenario::{Dist, Error, SchemeSpec};
 
 use super::path::Subject;
 use super::resemblance::{departure, distance};
 use crate::host::{FlowChoice, Observe, Run};
-use crate::parallel::map;
+use crate::parallel::try_map;
 use crate::progress::Progress;
 use crate::stats::quantile;
 use firstflight_results::{CapturedTrace, ConnectionResult, Series};
@@ -81,7 +81,14 @@ pub(super) fn reruns(subject: &Subject<'_>) -> Vec<usize> {
 
 impl Captured {
     /// Re-runs the connections with the indices `reruns`.
-    pub(super) fn of(subject: &Subject<'_>, reruns: &[usize], progress: &dyn Progress) -> Self {
+    ///
+    /// # Errors
+    /// If the host cannot run a common scheme on the path.
+    pub(super) fn of(
+        subject: &Subject<'_>,
+        reruns: &[usize],
+        progress: &dyn Progress,
+    ) -> Result<Self, Error> {
         let candidates: Vec<SchemeSpec> =
             CANDIDATES.iter().filter_map(|label| SchemeSpec::parse(label).ok()).collect();
         let candidates: Vec<SchemeSpec> =
@@ -98,13 +105,15 @@ impl Captured {
                 (result(connection), trace)
             })
             .unzip();
-        let rerun = map(reruns, |&index| {
-            let pair = nearest(subject, &all[index], &candidates);
+        let rerun = try_map(reruns, |&index| {
+            let pair = nearest(subject, &all[index], &candidates)?;
             progress.advance(1);
-            (index, pair)
-        });
-        for (index, (result, trace)) in rerun {
-            (connections[index], traces[index]) = (result, trace);
+            Ok::<_, Error>((index, pair))
+        })?;
+        for (index, pair) in rerun {
+            if let Some((result, trace)) = pair {
+                (connections[index], traces[index]) = (result, trace);
+            }
         }
         let mut warnings = vec![];
         if !reruns.is_empty() && reruns.len() < all.len() {
@@ -125,7 +134,7 @@ impl Captured {
                 departure * 100.0
             ));
         }
-        Self { connections, traces, departure: departure.max(LEAST_DEPARTURE), warnings }
+        Ok(Self { connections, traces, departure: departure.max(LEAST_DEPARTURE), warnings })
     }
 }
 
@@ -152,23 +161,24 @@ fn disturbs(one: &Connection, other: &Connection) -> bool {
     from < end && begin < until && one.observed.bytes as f64 > DISTURBING * other.observed.bytes as f64
 }
 
-/// Re-run that is most similar to the connection.
+/// Re-run that is most similar to the connection; `None` without candidates.
 fn nearest(
     subject: &Subject<'_>,
     connection: &Connection,
     candidates: &[SchemeSpec],
-) -> (ConnectionResult, CapturedTrace) {
+) -> Result<Option<(ConnectionResult, CapturedTrace)>, Error> {
     let seen = observed(connection);
     let tried = candidates.iter().map(|scheme| {
         let observe = Observe { flow: Some(FlowChoice::First), ..subject.observe() };
-        let Run { mut result, flow, .. } = rerun(subject, connection, scheme, &observe);
+        let Run { mut result, flow, .. } = rerun(subject, connection, scheme, &observe)?;
         let (simulated, flow) = (result.flows.swap_remove(0), flow.expect("the run observes a flow"));
         let retransmits = [connection.observed.retransmits, simulated.retransmits];
         let distance = distance(&seen, &flow.series, retransmits, connection.observed.packets);
-        (scheme, simulated, flow, distance)
+        Ok((scheme, simulated, flow, distance))
     });
-    let best = tried.min_by(|(.., a), (.., b)| a.total_cmp(b)).expect("the list of candidates is not empty");
-    let (scheme, simulated, flow, _) = best;
+    let tried: Vec<_> = tried.collect::<Result<_, Error>>()?;
+    let best = tried.into_iter().min_by(|(.., a), (.., b)| a.total_cmp(b));
+    let Some((scheme, simulated, flow, _)) = best else { return Ok(None) };
     let result = ConnectionResult {
         rerun_completion_s: simulated.completion_s,
         rerun_retransmits: simulated.retransmits,
@@ -182,16 +192,19 @@ fn nearest(
         rerun: flow.series,
         rerun_retransmits_s: flow.retransmits_s,
     };
-    (result, trace)
+    Ok(Some((result, trace)))
 }
 
 /// Runs a bulk transfer of the same size as the connection on the inferred path.
+///
+/// # Errors
+/// If the host cannot run the scheme on the path.
 pub(super) fn rerun(
     subject: &Subject<'_>,
     connection: &Connection,
     scheme: &SchemeSpec,
     observe: &Observe,
-) -> Run {
+) -> Result<Run, Error> {
     let mut scenario = subject.central().clone();
     let flow = &mut scenario.flows[0];
     flow.scheme = scheme.clone();
@@ -201,7 +214,7 @@ pub(super) fn rerun(
     // One transfer takes little memory, as much as its capture at most.
     let observe = Observe { memory: u64::MAX, ..observe.clone() };
     let run = subject.host().run(&scenario, scenario.seed, &observe);
-    run.expect("common schemes run on any inferred path")
+    run.map_err(|refusal| subject.too_large(refusal))
 }
 
 fn result(connection: &Connection) -> ConnectionResult {

@@ -84,7 +84,7 @@ pub fn compare(host: &dyn Host, request: &Request, progress: &dyn Progress) -> R
             progress.advance(1);
             run
         })?;
-        let captured = Captured::of(&subject, &reruns, progress);
+        let captured = Captured::of(&subject, &reruns, progress)?;
         report(request, &subject, &tasks, &runs, captured)
     });
     progress.finish();

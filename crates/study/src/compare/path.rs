@@ -5,14 +5,14 @@ use firstflight_scenario::seconds::Seconds;
 use firstflight_capture::{Connection, PathEstimate as InferredPath, infer};
 use firstflight_contract::{Nanos, Rate};
 use firstflight_scenario::build::{Builder, Flow, Packet, Path};
-use firstflight_scenario::quantity::Amount;
+use firstflight_scenario::quantity::{Amount, show_rate, show_time};
 use firstflight_scenario::{
     Dist, Error, Limit, Loaded, Network, Places, Problem, Profile, Receiver, Scenario, SchemeSpec, Source,
     limits,
 };
 
 use super::inferred::{inferred_path, overrule};
-use super::uncertain::{Replication, Unknowns};
+use super::uncertain::{Replication, Unknowns, whole};
 use super::{Input, Known, Request, refused};
 use crate::host::{Host, Observe, Refusal, Run};
 use crate::memory::Estimate;
@@ -120,9 +120,10 @@ impl<'a> Subject<'a> {
         let unknowns = Unknowns::of(inferred, &path, longer);
         let unknown = !unknowns.complete(&path);
         let rate = path.rate_bit_s.map_or(10e6, |rate| rate as f64 * longer);
-        let rate = Rate(rate.round().max(1.0) as u64);
-        let rtt = Nanos((path.rtt_ms.unwrap_or(100.0) * 1e6).round().max(1.0) as u64);
-        let buffer = Limit::Packets(path.buffer_packets.unwrap_or(1).max(1));
+        let rtt = path.rtt_ms.unwrap_or(100.0) * 1e6;
+        refuse_beyond_limits(file, rate.max(unknowns.least_rate()), rtt)?;
+        let (rate, rtt) = (Rate(whole(rate, limits::RATE.0)), Nanos(whole(rtt, limits::DELAY.0)));
+        let buffer = Limit::Packets(whole(path.buffer_packets.unwrap_or(1) as f64, limits::PACKETS));
         let dumbbell = Path::new(rate, rtt, buffer).loss(path.loss.unwrap_or(0.0)).access_rate(ENDS);
         let sizes = Packet::new().size(Amount::Bytes(packet.into()));
         let scenario = built(&Scenario::builder().title(file).path(dumbbell).packet(sizes))?;
@@ -219,7 +220,8 @@ impl<'a> Subject<'a> {
         Ok(estimate.threads(1, self.memory))
     }
 
-    fn too_large(&self, refusal: Refusal) -> Error {
+    /// Error of a run that the host refuses.
+    pub(super) fn too_large(&self, refusal: Refusal) -> Error {
         match &self.places {
             Some(places) => places.refuse(&refusal.key, refusal.why),
             None => Error::invalid(refusal.why).at_key(refusal.key),
@@ -331,6 +333,24 @@ fn missing(key: &str) -> Error {
     Error::new(Problem::Missing)
         .at_key(format!("path.{key}"))
         .expecting("rate, rtt and buffer of the path; or a capture, a scenario or a preset")
+}
+
+/// Refuses an inferred rate, bit/s, and round trip, nanoseconds, that no scenario can have.
+fn refuse_beyond_limits(file: &str, rate: f64, rtt: f64) -> Result<(), Error> {
+    let beyond = |value: String, what: &str, most: String, option: &str| {
+        Error::invalid(format!("the inferred {what} is {value}, and at most {most} can be simulated"))
+            .in_file(file, None)
+            .expecting(format!("{option} with the true value, if the capture is wrong"))
+    };
+    if rtt > limits::DELAY.0 as f64 {
+        let value = show_time(Nanos(rtt as u64));
+        return Err(beyond(value, "round-trip time", show_time(limits::DELAY), "--rtt"));
+    }
+    if rate > limits::RATE.0 as f64 {
+        let value = show_rate(Rate(rate as u64));
+        return Err(beyond(value, "rate", show_rate(limits::RATE), "--rate"));
+    }
+    Ok(())
 }
 
 /// Warnings about values that could not be inferred.

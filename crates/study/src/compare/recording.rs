@@ -53,11 +53,11 @@ pub fn recordings(
     let connections = subject.connections().iter().zip(&report.comparison.connections).enumerate();
     let with_rerun = connections.filter(|(_, (_, result))| !result.scheme.is_empty());
     let reruns = with_rerun.map(|(index, (connection, result))| {
-        let scheme = SchemeSpec::parse(&result.scheme).expect("a chain that has been run");
-        let run = rerun(&subject, connection, &scheme, &packets);
-        recorded(run, format!("rerun-{}", index + 1))
+        let scheme = SchemeSpec::parse(&result.scheme)?;
+        let run = rerun(&subject, connection, &scheme, &packets)?;
+        Ok(recorded(run, format!("rerun-{}", index + 1)))
     });
-    Ok(shown.into_iter().chain(reruns).collect())
+    shown.into_iter().map(Ok).chain(reruns).collect()
 }
 
 /// Recording of a run, under the name of its files.

@@ -4,7 +4,7 @@
 use firstflight_capture::{Estimate, Inferred, PathEstimate as InferredPath};
 use firstflight_contract::{Nanos, Rate};
 use firstflight_net::random::Stream;
-use firstflight_scenario::{Limit, Path};
+use firstflight_scenario::{Limit, Path, limits};
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use firstflight_results::PathResult;
@@ -95,6 +95,14 @@ impl Unknowns {
         (path.rate_bit_s.is_some() || self.rate.is_some()) && (path.rtt_ms.is_some() || self.rtt.is_some())
     }
 
+    /// Lower bound of a rate that is not known, bit/s; otherwise zero.
+    pub(super) fn least_rate(&self) -> f64 {
+        match self.rate {
+            Some(Law::Between { low, .. }) => low,
+            _ => 0.0,
+        }
+    }
+
     /// Names of the fields whose uncertainty is noticeable.
     pub(super) fn noticeable(&self) -> Vec<String> {
         let buffer = match self.buffer {
@@ -130,10 +138,10 @@ impl Unknowns {
 
     fn put(&self, path: &mut Path, packet: u32, share: impl Fn(&str) -> f64) {
         if let Some(law) = self.rate {
-            path.rate = Rate(law.at(share("rate_bit_s")).round().max(1.0) as u64);
+            path.rate = Rate(whole(law.at(share("rate_bit_s")), limits::RATE.0));
         }
         if let Some(law) = self.rtt {
-            path.rtt = Nanos((law.at(share("rtt_ms")) * 1e6).round().max(1.0) as u64);
+            path.rtt = Nanos(whole(law.at(share("rtt_ms")) * 1e6, limits::DELAY.0));
         }
         if let Some(law) = self.loss {
             path.loss = law.at(share("loss")).clamp(0.0, 1.0);
@@ -141,9 +149,14 @@ impl Unknowns {
         if let Some(room) = self.buffer {
             let bdp = path.rate.bytes_in(path.rtt) as f64 / f64::from(packet);
             let packets = room.law(bdp).at(share("buffer_packets"));
-            path.buffer = Limit::Packets(packets.round().max(1.0) as u64);
+            path.buffer = Limit::Packets(whole(packets, limits::PACKETS));
         }
     }
+}
+
+/// The nearest whole number from one to `most`, the limit of the scenario format.
+pub(super) fn whole(value: f64, most: u64) -> u64 {
+    (value.round().max(1.0) as u64).min(most)
 }
 
 impl Room {
@@ -226,9 +239,9 @@ fn law(
 ) -> Option<Law> {
     match estimate {
         // Never observed, perhaps only too rare for a capture of this length. Wilson's upper end gives the
-        // number of trials: 1.96^2 / (trials + 1.96^2).
+        // number of trials: 1.96^2 / (trials + 1.96^2). A connection has at least one packet.
         Inferred::Known(known) if known.value == 0.0 && known.high > 0.0 => {
-            Some(Law::Unseen { trials: Z * Z / known.high - Z * Z })
+            Some(Law::Unseen { trials: (Z * Z / known.high - Z * Z).max(1.0) })
         }
         Inferred::Known(known) => around(known, scale),
         Inferred::Unknown(bounds) => {
