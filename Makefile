@@ -35,6 +35,7 @@ regenerate: packages-build packages-test ## rewrite every generated file of the 
 	cargo run --locked --package firstflight-results --example results_reference
 	cargo run --locked --package firstflight-report --example scheme_plots
 	cargo test --locked --package firstflight-cli --bin firstflight -- --ignored write_the_reference
+	cargo run --locked --package firstflight-fuzz-targets -- page
 	cargo test --locked --package firstflight-cli --test readme_picture -- --ignored write_the_picture
 
 reproduction: build ## reproduce the five papers at full length and update docs/reproduction
@@ -52,7 +53,7 @@ reproduction-publish:
 	cp out/reproduction/*.md out/reproduction/results.json docs/reproduction/
 	cp out/reproduction/images/*.svg docs/reproduction/images/
 
-fuzz: packages-build ## fuzz the readers of captures, scenarios and link traces, SECONDS_EACH seconds each
+fuzz: packages-build ## fuzz every reader and the simulator's arithmetic, SECONDS_EACH seconds for each target
 	tools/fuzz $(SECONDS_EACH)
 
 deny: ## check the licences and sources of dependencies

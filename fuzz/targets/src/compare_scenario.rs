@@ -1,0 +1,42 @@
+//! Any text as the scenario of a comparison, to the whole JSON. Sizes, durations and replications are small.
+
+use firstflight::{Input, compare};
+use firstflight_report::{Colour, html, table};
+use firstflight_scenario::parse;
+
+use crate::finite::assert_finite;
+use crate::scenario::WORDS;
+use crate::small::shortened;
+use crate::{Form, Target, refused, text};
+
+pub(crate) const TARGET: Target = Target {
+    name: "compare_scenario",
+    about: "text of a scenario, compared under two schemes to the JSON, the table and the page: every number finite",
+    run,
+    longest: 8 << 10,
+    form: Form::Text(WORDS),
+};
+
+fn run(bytes: &[u8]) {
+    let Some(mut loaded) = text(bytes).and_then(|text| parse(text, "fuzz.toml").ok()) else { return };
+    let Some(scenario) = shortened(loaded.scenario) else { return };
+    loaded.scenario = scenario;
+    compared(loaded.into());
+}
+
+/// Compares two schemes over a short transfer, and checks the whole answer.
+pub(crate) fn compared(input: Input) {
+    let request = compare(input)
+        .schemes(["slow-start+reno", "jump-start+cubic"])
+        .and_then(|request| request.sizes(["4 KB"]))
+        .expect("known labels and a size");
+    match request.replications(2).execute() {
+        Ok(report) => {
+            assert_finite(&report);
+            serde_json::to_string(&report.comparison).expect("a comparison is plain data");
+            assert!(!table(&report, 80, Colour::None).is_empty());
+            assert!(!html(&report).is_empty());
+        }
+        Err(error) => refused(error),
+    }
+}
