@@ -7,7 +7,7 @@ use crate::{Form, Target, refused};
 
 pub(crate) const TARGET: Target = Target {
     name: "compare_capture",
-    about: "bytes of a capture, compared under two schemes to the JSON, the table and the page: every number finite",
+    about: "bytes of a capture, compared under two schemes to the JSON, the table and the page: every number in range",
     run,
     longest: 16 << 10,
     form: Form::Binary,

@@ -1,5 +1,6 @@
-//! Any text as the scenario of a comparison, to the whole JSON. Sizes, durations and replications are small.
+//! Any text as the scenario of a comparison, to the JSON. Sizes, durations and replications are small.
 
+use firstflight::results::{Comparison, violations};
 use firstflight::{Input, compare};
 use firstflight_report::{Colour, html, table};
 use firstflight_scenario::parse;
@@ -11,7 +12,7 @@ use crate::{Form, Target, refused, text};
 
 pub(crate) const TARGET: Target = Target {
     name: "compare_scenario",
-    about: "text of a scenario, compared under two schemes to the JSON, the table and the page: every number finite",
+    about: "text of a scenario, compared under two schemes to the JSON, the table and the page: every number in range",
     run,
     longest: 8 << 10,
     form: Form::Text(WORDS),
@@ -33,7 +34,9 @@ pub(crate) fn compared(input: Input) {
     match request.replications(2).execute() {
         Ok(report) => {
             assert_finite(&report);
-            serde_json::to_string(&report.comparison).expect("a comparison is plain data");
+            let json = serde_json::to_value(&report.comparison).expect("a comparison is plain data");
+            let found = violations::<Comparison>(&json);
+            assert!(found.is_empty(), "{}", found.join("\n"));
             assert!(!table(&report, 80, Colour::None).is_empty());
             assert!(!html(&report).is_empty());
         }

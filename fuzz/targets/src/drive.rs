@@ -54,11 +54,11 @@ fn now() -> Instant {
 /// # Errors
 /// If standard output cannot be written.
 pub fn work(target: &Target, corpus: &[Vec<u8>], work: Work) -> io::Result<()> {
-    let (done, stop) = (AtomicU64::new(work.from), AtomicBool::new(false));
+    let (done, stop, ended) = (AtomicU64::new(work.from), AtomicBool::new(false), AtomicBool::new(false));
     let inputs = Inputs::new(target, corpus, work.seed);
     std::thread::scope(|scope| {
-        scope.spawn(|| watch(&done, &stop, work));
-        let _end = Stop(&stop);
+        scope.spawn(|| watch(&done, &stop, &ended, work));
+        let _end = End(&ended);
         let mut input = vec![];
         let end = work.from.saturating_add(work.executions);
         let mut result = Ok(());
@@ -78,20 +78,20 @@ pub fn work(target: &Target, corpus: &[Vec<u8>], work: Work) -> io::Result<()> {
     report(done.into_inner())
 }
 
-/// Stops the watch when the work is over, also by a panic.
-struct Stop<'a>(&'a AtomicBool);
+/// Ends the watch when the work is over, also by a panic.
+struct End<'a>(&'a AtomicBool);
 
-impl Drop for Stop<'_> {
+impl Drop for End<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
 /// Reports progress, notices an input that hangs, and stops the worker when its time is over.
-fn watch(done: &AtomicU64, stop: &AtomicBool, work: Work) {
+fn watch(done: &AtomicU64, stop: &AtomicBool, ended: &AtomicBool, work: Work) {
     let begin = now();
     let (mut last, mut since) = (work.from, begin);
-    while !stop.load(Ordering::Relaxed) {
+    while !ended.load(Ordering::Relaxed) {
         std::thread::sleep(REPORT.min(Duration::from_millis(20)));
         let number = done.load(Ordering::Relaxed);
         if number != last && now().duration_since(since) >= REPORT {

@@ -4,6 +4,7 @@
 //! compiler, and a test that replays every file of `fuzz/corpus`.
 
 mod access_log;
+mod any_scenario;
 mod arithmetic;
 mod capture;
 mod compare_capture;
@@ -56,6 +57,7 @@ pub enum Form {
 /// Every target, in alphabetical order.
 pub const TARGETS: &[Target] = &[
     access_log::TARGET,
+    any_scenario::TARGET,
     arithmetic::TARGET,
     capture::TARGET,
     compare_capture::TARGET,

@@ -86,7 +86,7 @@ fn run(bytes: &[u8]) {
         let stats = link_of.stats_until(u64::MAX);
         assert_eq!(stats.packets, arrivals.len() as u64, "{}", what());
         assert_eq!(stats.bytes, arrivals.iter().map(|&(_, size)| u64::from(size)).sum::<u64>(), "{}", what());
-        assert_eq!(stats.waiting_ns, exact.waiting, "{}: sum of waits", what());
+        assert_eq!(stats.waiting_ns, exact.waiting.into(), "{}: sum of waits", what());
     }
 }
 

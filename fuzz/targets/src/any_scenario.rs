@@ -1,0 +1,51 @@
+//! A random valid scenario, run: numbers within their declared ranges, the auditor without a finding, and the same outcome
+//! in both modes of the engine.
+
+use firstflight::results::{RunResult, Table, violations};
+use firstflight::{Observe, Run};
+use firstflight_anyscenario::written;
+use firstflight_sim::audit::{Recorder, audit};
+use firstflight_sim::engine::Mode;
+use firstflight_sim::outcome::simulate_observed;
+use firstflight_study::network::build;
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+
+use crate::finite::assert_finite;
+use crate::{Form, Target, refused};
+
+pub(crate) const TARGET: Target = Target {
+    name: "any_scenario",
+    about: "a random valid scenario, the input its seed, run: numbers in range, audited, equal in both modes of the engine",
+    run,
+    longest: 32,
+    form: Form::Numbers,
+};
+
+fn run(bytes: &[u8]) {
+    let mut seed = [0; 32];
+    let length = bytes.len().min(32);
+    seed[..length].copy_from_slice(&bytes[..length]);
+    let mut runner = TestRunner::new_with_rng(Config::default(), TestRng::from_seed(RngAlgorithm::ChaCha, &seed));
+    let Ok(drawn) = written().new_tree(&mut runner) else { return };
+    let written = drawn.current();
+    let loaded = written.read().expect("the generator writes valid scenarios");
+    let result = match Run::of(loaded.clone()).replications(2).execute() {
+        Ok(result) => result,
+        Err(error) => return refused(error),
+    };
+    assert_finite(&result);
+    let json = serde_json::to_value(&result).expect("results are plain data");
+    let tables = [Table::of_runs(&result), Table::of_flows(&result), Table::of_links(&result)];
+    let found: Vec<String> =
+        violations::<RunResult>(&json).into_iter().chain(tables.iter().flat_map(Table::violations)).collect();
+    assert!(found.is_empty(), "{}\n{written:?}", found.join("\n"));
+    let scenario = &loaded.scenario;
+    let built = build(scenario, scenario.seed, Observe::default().grid).expect("it ran");
+    let (outcome, recorder) = simulate_observed(&built.network, Mode::Fused, Recorder::default());
+    let found: Vec<String> =
+        audit(&built.network, &outcome, &recorder.log).iter().take(5).map(ToString::to_string).collect();
+    assert!(found.is_empty(), "{}\n{written:?}", found.join("\n"));
+    let (by_hop, _) = simulate_observed(&built.network, Mode::PerHop, Recorder::default());
+    assert_eq!(by_hop, outcome, "{written:?}");
+}
