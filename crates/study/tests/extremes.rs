@@ -92,6 +92,7 @@ fn every_extreme_is_compared_or_refused_in_one_line() {
             profile: Profile::Linux,
             runs: 1,
             seed: 1,
+            memory: firstflight_study::memory::DEFAULT,
             command: "test".into(),
             revision: "test".into(),
         };
