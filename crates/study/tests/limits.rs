@@ -19,7 +19,8 @@ fn more_flows_than_the_limit_are_refused_and_not_left_out() {
              [[flow]]\nstart = {{ exponential = \"1000 ns\" }}\nsize = \"1 B\"\n"
         )
     };
-    let check = |seed| Simulator.check(&Scenario::from_text(&text(seed)).expect("a scenario"));
+    let check =
+        |seed| Simulator.check(&Scenario::from_text(&text(seed)).expect("a scenario"), &Observe::default());
     let refused = (1..20).find_map(|seed| check(seed).err()).expect("a seed with more flows than its mean");
     assert_eq!(refused.to_string(), "duration: this run has 100001 flows; expected at most 100000");
 }

@@ -26,7 +26,8 @@ fn run(bytes: &[u8]) {
     let mut seed = [0; 32];
     let length = bytes.len().min(32);
     seed[..length].copy_from_slice(&bytes[..length]);
-    let mut runner = TestRunner::new_with_rng(Config::default(), TestRng::from_seed(RngAlgorithm::ChaCha, &seed));
+    let mut runner =
+        TestRunner::new_with_rng(Config::default(), TestRng::from_seed(RngAlgorithm::ChaCha, &seed));
     let Ok(drawn) = written().new_tree(&mut runner) else { return };
     let written = drawn.current();
     let loaded = written.read().expect("the generator writes valid scenarios");
