@@ -34,7 +34,9 @@ pub(super) fn on_periods(
     stream: &mut Stream,
     room: &mut Room,
 ) -> Vec<(Nanos, Nanos)> {
-    let Some(on_off) = source.on_off else { return vec![(source.start, end)] };
+    let Some(on_off) = source.on_off else {
+        return Vec::from_iter((source.start < end).then_some((source.start, end)));
+    };
     let mut periods = vec![];
     let mut at = source.start;
     while at < end && room.take(PERIOD) {
