@@ -70,6 +70,7 @@ fn every_extreme_runs_to_finite_numbers_or_is_refused_by_name() {
             Ok(run) => {
                 let numbers = numbers(&run.result);
                 assert!(numbers.iter().all(|x| x.is_finite() && *x >= 0.0), "{place}: {numbers:?}");
+                assert!(run.result.links.iter().all(|link| link.utilization <= 1.0), "{place}: {numbers:?}");
                 ran += 1;
             }
             Err(refusal) => {

@@ -54,7 +54,7 @@ impl Rto {
         }
         self.doublings = 0;
         // Only readers of the timeout see whole ticks; a timer is rounded when it fires.
-        self.timeout = (self.srtt8 >> 3) + self.deviation.rttvar;
+        self.timeout = ((self.srtt8 >> 3) + self.deviation.rttvar).min(self.config.max);
         self.base = self.timeout;
     }
 
@@ -118,6 +118,14 @@ mod tests {
             seen.push(rto.timeout_in_ticks() / MS);
         }
         assert_eq!(seen, [600, 560, 520, 488]);
+    }
+
+    #[test]
+    fn a_long_round_trip_time_gives_no_more_than_the_maximum() {
+        // A sample of 60 s: rttvar = 2 * 60 s, and 60 + 120 s is above TCP_RTO_MAX, to which `tcp_bound_rto` cuts it.
+        let mut rto = linux();
+        rto.sample_linux(60_000 * MS, 0, 10);
+        assert_eq!(rto.timeout_in_ticks(), 120_000 * MS);
     }
 
     #[test]
