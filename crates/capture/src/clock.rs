@@ -18,7 +18,6 @@ use firstflight_contract::Nanos;
 
 use crate::flows::{Flow, Packet, Side};
 use crate::packet::Flags;
-use crate::seconds::Seconds;
 use crate::stamps::{TICKS, since, tick_like, ticks};
 
 /// Number of the stretch between two steps of the clock, from one.
@@ -50,8 +49,9 @@ pub(crate) struct Step {
     by: i128,
     /// Whether time stamps measure the change; otherwise it is at least this large.
     measured: bool,
-    /// Time of the packet before it, by the capture's clock.
+    /// Times of the packet before it and of the first packet of the capture, as captured.
     at: Nanos,
+    start: Nanos,
 }
 
 /// Moves the times of the packets, which are in the order of the file, by the steps of the clock, and numbers
@@ -91,14 +91,14 @@ fn correct(packets: &mut [Packet], steps: &[Step]) {
     }
 }
 
-/// Warning about steps; `start` is the capture's time of its first packet.
-pub(crate) fn warning(steps: &[Step], start: Nanos) -> Option<String> {
+/// Warning about steps.
+pub(crate) fn warning(steps: &[Step]) -> Option<String> {
     const NAMED: usize = 3;
     let name = |step: &Step| {
         let way = if step.by < 0 { "back" } else { "forward" };
         let least = if step.measured { "" } else { "at least " };
         let size = step.by.unsigned_abs() as f64 / 1e6;
-        let at = step.at.saturating_sub(start).as_secs_f64();
+        let at = (step.at.0 as f64 - step.start.0 as f64) / 1e9;
         format!("{way} by {least}{size:.1} ms at {at:.3} s")
     };
     let named = steps.iter().take(NAMED).map(name).collect::<Vec<_>>().join(", ");
@@ -106,11 +106,13 @@ pub(crate) fn warning(steps: &[Step], start: Nanos) -> Option<String> {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let times = if steps.len() == 1 { "once".into() } else { format!("{} times", steps.len()) };
-    let rest = if steps.len() <= MAX_STEPS {
-        String::new()
-    } else {
-        format!("; the packets after the first {MAX_STEPS} steps are left out")
+    let (times, rest) = match steps.len() {
+        1 => ("once".into(), String::new()),
+        times if times <= MAX_STEPS => (format!("{times} times"), String::new()),
+        _ => (
+            format!("more than {MAX_STEPS} times"),
+            format!("; the packets after the first {MAX_STEPS} steps are left out"),
+        ),
     };
     (!steps.is_empty()).then(|| {
         format!(
@@ -417,7 +419,8 @@ impl Order {
         let pairs = self.0[from..].windows(2).take_while(|pair| pair[1].0 <= place.to);
         let change = |pair: &[(u32, Nanos)]| i128::from(pair[1].1.0) - i128::from(pair[0].1.0);
         let pair = pairs.max_by_key(|pair| if place.back { -change(pair) } else { change(pair) })?;
-        Some(Step { first: pair[1].0, by: change(pair), measured: false, at: pair[0].1 })
+        let start = self.0[0].1;
+        Some(Step { first: pair[1].0, by: change(pair), measured: false, at: pair[0].1, start })
     }
 }
 

@@ -7,7 +7,7 @@ use crate::clock;
 use crate::flows::{Flow, Packet, Side};
 use crate::observed::{Connection, Observed, Vantage};
 use crate::packet::Flags;
-use crate::packet_trace::{PacketTrace, Piece};
+use crate::packet_trace::{Cut, MAX_PIECES, MAX_RETRANSMITTED, PacketTrace, Piece};
 use crate::series;
 use crate::startup::startup;
 use crate::view::{move_to_sender, shortest_echo};
@@ -43,18 +43,25 @@ impl Connection {
         if matches!(vantage, Vantage::Middle | Vantage::Receiver)
             && let Some(view) = move_to_sender(flow, side, halves.map(|(near, _)| near), trace.mss)
         {
-            *budget += trace.pieces.len();
+            *budget += std::mem::take(&mut trace).pieces.len();
             trace = PacketTrace { view, ..PacketTrace::new(flow, side, budget) };
             handshake = Handshake::find(flow, side);
         }
         trace.clock_step = clock_step;
         let first = *trace.sends.first()?;
         let (sender, receiver) = (flow.ends[side as usize], flow.ends[side.other() as usize]);
-        if trace.cut {
-            warnings.push(format!(
-                "{sender} > {receiver}: sequence numbers or times are implausible from {:.3} s on; later packets are ignored",
-                trace.sends.last().unwrap_or(&first).at.saturating_sub(start).as_secs_f64()
-            ));
+        if let Some(cut) = trace.cut {
+            let from = trace.sends.last().unwrap_or(&first).at.saturating_sub(start).as_secs_f64();
+            let why = match cut {
+                Cut::Implausible => format!("sequence numbers or times are implausible from {from:.3} s on"),
+                Cut::Pieces => {
+                    format!("the capture has more than {MAX_PIECES} pieces of data from {from:.3} s on")
+                }
+                Cut::Retransmitted => {
+                    format!("more than {MAX_RETRANSMITTED} pieces are retransmitted from {from:.3} s on")
+                }
+            };
+            warnings.push(format!("{sender} > {receiver}: {why}; later packets are ignored"));
         }
         if trace.missed > 0 {
             let missed = trace.missed;

@@ -31,8 +31,10 @@ pub(crate) struct Frame<'a> {
 pub(crate) enum Ending {
     /// After a complete block.
     Whole,
-    /// Inside a block, or at an implausible one.
+    /// Inside a block.
     BrokenOff,
+    /// At an implausible block.
+    Damaged,
     /// The caller wanted no more packets.
     Stopped,
 }
@@ -60,6 +62,8 @@ impl From<io::Error> for Failure {
 /// Largest block kept in memory. Packets end at 256 KiB in every known writer; name tables and TLS secrets
 /// can be larger. A longer length counts as damage.
 const MAX_BLOCK: usize = 16 << 20;
+/// Maximum number of interfaces of a pcapng section; more count as damage.
+const MAX_INTERFACES: usize = 4096;
 const FIRST_WINDOW: usize = 64 << 10;
 
 /// Passes every packet of `input` to `each`, in the order of the file.
@@ -104,7 +108,7 @@ fn pcap<R: Read>(
                 Refill::More => 0,
                 end => return Ok(window.ending(end)),
             },
-            Err(_) => return Ok(Ending::BrokenOff),
+            Err(_) => return Ok(Ending::Damaged),
         };
         window.take(taken);
     }
@@ -123,7 +127,7 @@ fn pcapng<R: Read>(
     let mut interfaces: Vec<Interface> = Vec::new();
     loop {
         if !block_length_is_possible(window.bytes(), big_endian) {
-            return Ok(Ending::BrokenOff);
+            return Ok(Ending::Damaged);
         }
         let parse = if big_endian { parse_block_be } else { parse_block_le };
         let taken = match parse(window.bytes()) {
@@ -135,9 +139,8 @@ fn pcapng<R: Read>(
                         None
                     }
                     Block::InterfaceDescription(block) => {
-                        // more interfaces than this are damage and must not exhaust the memory
-                        if interfaces.len() == 4096 {
-                            return Ok(Ending::BrokenOff);
+                        if interfaces.len() == MAX_INTERFACES {
+                            return Ok(Ending::Damaged);
                         }
                         interfaces.push(Interface::new(block, big_endian));
                         None
@@ -171,7 +174,7 @@ fn pcapng<R: Read>(
                 Refill::More => 0,
                 end => return Ok(window.ending(end)),
             },
-            Err(_) => return Ok(Ending::BrokenOff),
+            Err(_) => return Ok(Ending::Damaged),
         };
         window.take(taken);
     }
@@ -307,6 +310,7 @@ impl<R: Read> Window<R> {
     fn ending(&self, end: Refill) -> Ending {
         match end {
             Refill::EndOfFile if self.bytes().is_empty() => Ending::Whole,
+            Refill::TooLarge => Ending::Damaged,
             _ => Ending::BrokenOff,
         }
     }

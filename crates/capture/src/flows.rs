@@ -328,12 +328,11 @@ impl Flows {
             ));
         }
         let mut flows = self.flows;
+        warnings.extend(clock::warning(&clock::mend(&mut flows)));
         let start = flows.iter().flat_map(|flow| &flow.packets).map(|packet| packet.at).min();
         flows.retain(Flow::carried_data);
         let (Some(start), false) = (start, flows.is_empty()) else { return Err(Problem::NoData) };
-        flows.sort_by_key(|flow| flow.packets[0].number);
-        let steps = clock::mend(&mut flows);
-        warnings.extend(clock::warning(&steps, start));
+        flows.sort_by_key(|flow| flow.packets.first().map(|packet| packet.number));
         let mut budget = MAX_PIECES;
         let connections = flows.into_iter().filter_map(|mut flow| {
             // several interfaces, or several threads of a writer, leave packets slightly out of order

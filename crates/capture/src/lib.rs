@@ -112,7 +112,7 @@ pub fn read_from(input: impl Read, name: impl AsRef<Path>) -> Result<Capture, Er
         problem.of(name)
     })?;
     if counts.packets == 0 {
-        return Err(Problem::Empty { truncated: ending == Ending::BrokenOff }.of(name));
+        return Err(Problem::Empty { truncated: ending != Ending::Whole }.of(name));
     }
     let mut warnings: Vec<String> = not_read(name, ending, &counts).into_iter().collect();
     let other_links = counts.unknown_link == counts.packets;
@@ -140,6 +140,9 @@ fn not_read(name: &Path, ending: Ending, counts: &Counts) -> Option<String> {
         Ending::Whole => None,
         Ending::BrokenOff => {
             Some(format!("{name}: the file is truncated after {packets} packets; these are used"))
+        }
+        Ending::Damaged => {
+            Some(format!("{name}: the file is damaged after {packets} packets; these are used"))
         }
         Ending::Stopped => Some(format!(
             "{name}: only the first {tcp} TCP packets are used, since at most {MAX_PACKETS} are kept"

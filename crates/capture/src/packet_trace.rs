@@ -144,8 +144,8 @@ pub(crate) struct PacketTrace {
     pub(crate) timeouts: u64,
     /// Size of the IP packets of SYN and SYN-ACK together, bytes, if the capture has the handshake.
     pub(crate) handshake_bytes: u32,
-    /// Whether the analysis ended before the packets did.
-    pub(crate) cut: bool,
+    /// Reason why the analysis ended before the packets did.
+    pub(crate) cut: Option<Cut>,
     /// Data packets that the capture missed.
     pub(crate) missed: u64,
     /// Times of retransmissions, one per packet.
@@ -156,9 +156,24 @@ pub(crate) struct PacketTrace {
     pub(crate) clock_step: Nanos,
 }
 
+/// Reason why the rest of a connection is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cut {
+    /// A sequence number or a time is implausible.
+    Implausible,
+    /// The capture has more pieces than [`MAX_PIECES`].
+    Pieces,
+    /// The connection has more retransmitted pieces than [`MAX_RETRANSMITTED`].
+    Retransmitted,
+}
+
 /// Maximum number of pieces per capture. The number of packets is bounded already; this bounds the pieces of
 /// huge segments.
 pub(crate) const MAX_PIECES: usize = 1 << 22;
+
+/// Maximum number of retransmitted pieces per connection, each counted as often as it was retransmitted; only
+/// damaged or hostile files reach it.
+pub(crate) const MAX_RETRANSMITTED: u64 = 1 << 26;
 
 /// Minimum payload of a full packet on any path (IPv4 requires 68-byte packets).
 const MIN_MSS: u32 = 28;

@@ -60,6 +60,9 @@ pub(crate) fn move_to_sender(flow: &mut Flow, sender: Side, near: Option<Nanos>,
     Some(clock.map_or(View::Shifted, |clock| View::Stamped(clock.blur)))
 }
 
+/// Maximum number of time stamps in transit; the echo of an older one is no sample.
+const MAX_STAMPS: usize = 4096;
+
 /// Shortest time from a packet of the receiver that satisfies `echoed` to a packet of the sender that echoes its
 /// time stamp and satisfies `echo`.
 ///
@@ -71,8 +74,6 @@ pub(crate) fn shortest_echo(
     echoed: impl Fn(&Packet) -> bool,
     echo: impl Fn(&Packet) -> bool,
 ) -> Option<Nanos> {
-    /// Maximum number of stamps in transit.
-    const KEPT: usize = 4096;
     let mut stamped: BTreeMap<u32, &Packet> = BTreeMap::new();
     let mut order = std::collections::VecDeque::new();
     let mut shortest: Option<Nanos> = None;
@@ -86,7 +87,7 @@ pub(crate) fn shortest_echo(
                 order.push_back(value);
                 packet
             });
-            if order.len() > KEPT {
+            if order.len() > MAX_STAMPS {
                 order.pop_front().map(|oldest| stamped.remove(&oldest));
             }
             continue;

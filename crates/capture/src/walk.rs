@@ -5,14 +5,13 @@ use firstflight_contract::Nanos;
 use crate::clock::Epoch;
 use crate::flows::{Flow, Packet, Side};
 use crate::packet::Flags;
-use crate::packet_trace::{CapturedAck, PacketTrace, Piece, SentPacket, receive_scale};
+use crate::packet_trace::{
+    CapturedAck, Cut, MAX_RETRANSMITTED, PacketTrace, Piece, SentPacket, receive_scale,
+};
 
 /// Largest gap that counts as packets missed by the capture, in segments; a larger one is an implausible
 /// number.
 const MAX_MISSED: u64 = 1 << 16;
-
-/// Maximum number of retransmitted pieces processed per connection; only damaged or hostile files reach it.
-const MAX_WORK: u64 = 1 << 26;
 
 /// Processes the packets of `flow` with `sender` as the sender of the data, whose first byte has number
 /// `origin`. `budget` is the rest of [`crate::packet_trace::MAX_PIECES`].
@@ -36,7 +35,7 @@ pub(crate) fn walk(
     let scale = receive_scale(flow, sender);
     for packet in &flow.packets {
         if walk.time_leaps(packet, sender) {
-            walk.trace.cut = true;
+            walk.trace.cut = Some(Cut::Implausible);
             break;
         }
         if packet.side != sender {
@@ -45,7 +44,7 @@ pub(crate) fn walk(
             let before = walk.trace.pieces.len();
             walk.on_data(packet, *budget);
             *budget -= walk.trace.pieces.len() - before;
-            if walk.trace.cut {
+            if walk.trace.cut.is_some() {
                 break;
             }
         }
@@ -90,8 +89,8 @@ impl Walk {
         if packet.payload == 1 && end <= known {
             return;
         }
-        if !self.make_room(packet, start, end, budget) {
-            self.trace.cut = true;
+        if let Err(cut) = self.make_room(packet, start, end, budget) {
+            self.trace.cut = Some(cut);
             return;
         }
         if start < known {
@@ -111,15 +110,20 @@ impl Walk {
         self.last_activity = packet.at;
     }
 
-    /// Adds the pieces before `start` that the capture missed; `false` if the budget does not allow the
-    /// packet.
-    fn make_room(&mut self, packet: &Packet, start: u64, end: u64, budget: usize) -> bool {
+    /// Adds the pieces before `start` that the capture missed.
+    ///
+    /// # Errors
+    /// If too many were missed, or the budget does not allow the packet.
+    fn make_room(&mut self, packet: &Packet, start: u64, end: u64, budget: usize) -> Result<(), Cut> {
         let known = self.trace.end();
         let mss = u64::from(self.trace.mss);
         let missed = start.saturating_sub(known).div_ceil(mss);
         let pieces = missed + (end - start).div_ceil(mss);
-        if missed > MAX_MISSED || pieces > budget as u64 {
-            return false;
+        if missed > MAX_MISSED {
+            return Err(Cut::Implausible);
+        }
+        if pieces > budget as u64 {
+            return Err(Cut::Pieces);
         }
         if missed > 0 {
             self.trace.missed += missed;
@@ -130,7 +134,7 @@ impl Walk {
                     (packet.at, packet.timestamps.map(|(value, _)| value));
             }
         }
-        true
+        Ok(())
     }
 
     fn add_pieces(&mut self, start: u64, end: u64, sent: Nanos, epoch: Epoch) {
@@ -197,7 +201,9 @@ impl Walk {
         self.trace.resent_packets += count;
         self.trace.resent_times.extend((0..count).map(|_| packet.at));
         self.work += count;
-        self.trace.cut |= self.work > MAX_WORK;
+        if self.work > MAX_RETRANSMITTED {
+            self.trace.cut = Some(Cut::Retransmitted);
+        }
         // RFC 6298: no timer fires within a round trip of the last acknowledgement
         let silent = packet.at.saturating_sub(self.last_activity);
         if count > 0 && self.latest_rtt.is_some_and(|rtt| silent > rtt) {

@@ -344,8 +344,11 @@ fn a_large_block_is_read_and_one_of_a_gigabyte_is_damage() {
     let mut huge = section(false, &[None], 6);
     huge.extend(0x0bad_u32.to_le_bytes());
     huge.extend((1_u32 << 30).to_le_bytes());
-    huge.extend(vec![0; 1000]);
-    assert_eq!(read_bytes(&huge).unwrap().warnings.len(), 1);
+    huge.extend(vec![0; 17 << 20]);
+    assert_eq!(
+        read_bytes(&huge).unwrap().warnings,
+        ["test.pcap: the file is damaged after 3 packets; these are used"]
+    );
 }
 
 #[test]
@@ -485,5 +488,26 @@ fn a_refusal_contains_the_warnings_before_it() {
     assert_eq!(
         error(&pcap_of_tcp(&implausible)),
         "test.pcap: no TCP connection has a data packet with a plausible sequence number"
+    );
+}
+
+#[test]
+fn data_beyond_the_limit_of_pieces_is_left_out_by_name() {
+    // the announced segments of 28 bytes cut 60 000 bytes into 2143 pieces; 2^22 are reached in the 1958th packet
+    let mut file = pcap_of_tcp(&handshake(10, 28));
+    for index in 0..2_000 {
+        let packet = data(1 + index * 60_000, 60_000).v4();
+        for word in [1 + index / 1000, 1000 * (index % 1000), 40, packet.len() as u32] {
+            file.extend(word.to_le_bytes());
+        }
+        file.extend(&packet[..40]);
+    }
+    let capture = read_bytes(&file).unwrap();
+    assert_eq!(capture.connections[0].observed.bytes, 1957 * 60_000);
+    assert_eq!(
+        capture.warnings,
+        [
+            "10.0.0.1:40000 > 10.0.0.2:80: the capture has more than 4194304 pieces of data from 2.956 s on; later packets are ignored"
+        ]
     );
 }

@@ -248,9 +248,9 @@ fn longest_wait(
     };
     let around = [span.start.checked_sub(1).and_then(|index| close(index, from)), close(span.end, to)];
     let within = arrived[span].iter().map(|(_, wait)| *wait);
-    let waits = around.into_iter().flatten().chain(within);
-    let longest = waits.fold(Some(None), |longest: Option<Option<f64>>, wait| {
-        let (longest, wait) = (longest?, wait?);
+    let mut waits = around.into_iter().flatten().chain(within);
+    let longest = waits.try_fold(None, |longest: Option<f64>, wait| {
+        let wait = wait?;
         Some(Some(longest.map_or(wait, |longest| longest.max(wait))))
     });
     match longest {
