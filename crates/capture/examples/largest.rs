@@ -49,7 +49,7 @@ impl Largest {
         let (packet, payload) = match number {
             0 => (tcp(0, &mss).syn(), 0),
             1 => (tcp(0, &mss).syn().ack(1), 0),
-            _ if number % 2 == 0 => (tcp(begin, &[stamps]).ack(1), PAYLOAD as usize),
+            _ if number.is_multiple_of(2) => (tcp(begin, &[stamps]).ack(1), PAYLOAD as usize),
             _ => (tcp(1, &[stamps, sack]).ack(begin.saturating_sub(4 * PAYLOAD).max(1)), 0),
         };
         let mut bytes = Vec::new();
