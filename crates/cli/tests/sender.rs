@@ -458,11 +458,11 @@ fn the_segment_size_is_a_number_or_a_quantity() {
     };
     assert_eq!(["1000", "1000 B", "1 KB", "16"].map(first), [1000, 1000, 1000, 16]);
     for (mss, why) in [
-        ("1000 packets", "--mss 1000 packets: there is no unit \"packets\" here"),
-        ("15", "--mss 15: no size of a segment; expected bytes from 16 to 65483"),
-        ("-1 B", "--mss -1 B: negative"),
-        ("99999999999999999999", "--mss 99999999999999999999: more than any segment has"),
-        ("", "--mss : not a number with a unit"),
+        ("1000 packets", "--mss \"1000 packets\": there is no unit \"packets\" here"),
+        ("15", "--mss \"15\": no size of a segment; expected bytes from 16 to 65483"),
+        ("-1 B", "--mss \"-1 B\": negative"),
+        ("99999999999999999999", "--mss \"99999999999999999999\": more than any segment has"),
+        ("", "--mss \"\": not a number with a unit"),
     ] {
         let run = finished(&["--mss", mss], std::slice::from_ref(&open));
         assert_eq!((run.code, &*run.out), (2, ""), "{mss}");
