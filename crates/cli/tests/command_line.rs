@@ -319,6 +319,6 @@ fn quantities_of_options_are_quoted_and_their_nearest_unit_comes_last() {
     );
     let long = "x".repeat(5000);
     let run = scratch.run(&["reproduce", &long]);
-    let place = format!("error: ID \"{}…\": neither a paper nor a line", "x".repeat(80));
+    let place = format!("error: ID \"{}… (5000 characters)\": neither a paper nor a line", "x".repeat(61));
     assert!(run.code == 2 && run.err.starts_with(&place), "{}", run.err);
 }
