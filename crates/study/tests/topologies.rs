@@ -112,3 +112,18 @@ fn a_scheme_that_needs_other_connections_is_refused_if_its_flows_are_alone() {
     }
     assert_eq!(met.len(), 4, "{met:?}");
 }
+
+#[test]
+fn datagrams_without_ends_go_to_one_random_node_of_the_topology() {
+    let text = "duration = \"1 s\"\n[topology]\nkind = \"three-router\"\nclients = 3\n[[udp]]\nrate = \"1 Mbit/s\"\n";
+    let loaded = parse(text, "").unwrap_or_else(|error| panic!("{error}"));
+    let ends: BTreeSet<String> = (0..50)
+        .map(|seed| {
+            let network = build(&loaded.scenario, seed, GRID).expect("the simulator can run it").network;
+            let names: Vec<&str> = network.udp[0].path.iter().map(|&link| &*network.links[link].name).collect();
+            assert_eq!(names[..3], ["s-r1", "r1-r2", "r2-r3"]);
+            names[3].to_owned()
+        })
+        .collect();
+    assert_eq!(ends, ["r3-c1", "r3-c2", "r3-c3"].map(String::from).into());
+}

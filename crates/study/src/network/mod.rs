@@ -127,13 +127,14 @@ pub(crate) fn build_within(
         }
     }
     for (index, source) in scenario.udp.iter().enumerate() {
-        let path = wires.bare_path(&source.endpoints);
+        let stream = |what: &str| Stream::named(seed, &format!("{what} {}", source.name));
+        let path = wires.bare_path(&traffic::ends(&source.endpoints, &mut stream("ends")));
         let key = || format!("udp[{index}].on_off");
         room.foresee(room::mean_of_periods(source, built.network.end), key)?;
         let on = times::on_periods(
             source,
             built.network.end,
-            &mut Stream::named(seed, &format!("on-off {}", source.name)),
+            &mut stream("on-off"),
             &mut room,
         );
         room.check(key)?;

@@ -35,9 +35,9 @@ pub(super) fn connections(group: &FlowGroup, end: Nanos, seed: u64, room: &mut R
     }
 }
 
-/// Endpoints of one flow of a group.
-fn ends(group: &FlowGroup, stream: &mut Stream) -> Endpoints {
-    match &group.endpoints {
+/// Endpoints of one flow of a group, or of a source.
+pub(super) fn ends(of: &Endpoints, stream: &mut Stream) -> Endpoints {
+    match of {
         Endpoints::Pairs(pairs) => {
             let (from, to) = pairs[(stream.unit() * pairs.len() as f64) as usize];
             Endpoints::Nodes { from, to }
@@ -54,7 +54,7 @@ fn payload(size: Dist<u64>, stream: &mut Stream) -> u64 {
 fn transfer(group: &FlowGroup, number: u32, start: Nanos, seed: u64, room: &mut Room) -> Vec<Connection> {
     let name = group.flow_name(number);
     let stream = |what: &str| Stream::named(seed, &format!("{what} {name}"));
-    let ends = ends(group, &mut stream("ends"));
+    let ends = ends(&group.endpoints, &mut stream("ends"));
     let bytes = group.size.map(|size| payload(size, &mut stream("size")));
     let pauses = times::pauses(group, &mut stream("idle"));
     let lifetime = group.lifetime.map(|lifetime| draw(lifetime, &mut stream("lifetime")).0);
@@ -112,7 +112,7 @@ fn telnet(
     }
     let size = group.size.unwrap_or(Dist::Fixed(1));
     Connection {
-        ends: ends(group, &mut stream("ends")),
+        ends: ends(&group.endpoints, &mut stream("ends")),
         app: AppConfig {
             start: first.0,
             bytes: Some(payload(size, &mut stream("size"))),
@@ -148,12 +148,12 @@ fn session(
     let objects = objects(group, pages, start, end, &mut stream("web"), room);
     let mut ends_of = stream("ends");
     if !pages.persistent {
-        let mut to = ends(group, &mut ends_of);
+        let mut to = ends(&group.endpoints, &mut ends_of);
         let mut page = 0;
         let connection = |object: Object| {
             // Each page has its own server.
             if object.page != page {
-                (page, to) = (object.page, ends(group, &mut ends_of));
+                (page, to) = (object.page, ends(&group.endpoints, &mut ends_of));
             }
             let app = AppConfig { start: object.at.0, bytes: Some(object.bytes), ..AppConfig::default() };
             let name = format!("{name}.{}.{}", object.page, object.number);
@@ -161,7 +161,7 @@ fn session(
         };
         return objects.into_iter().map(connection).collect();
     }
-    let ends = ends(group, &mut ends_of);
+    let ends = ends(&group.endpoints, &mut ends_of);
     let mut connections: Vec<Connection> = vec![];
     let mut last = vec![];
     for (turn, object) in objects.into_iter().enumerate() {
