@@ -73,7 +73,7 @@ fn a_higher_limit_accepts_and_changes_no_result() {
     let scratch = Scratch::new();
     scratch.write("s.toml", format!("duration = \"1 s\"\n{PATH}[[flow]]\n"));
     let run = |memory: &str| scratch.run(&["run", "s.toml", "--grid", "100 us", "--runs", "3", "--json", "--memory", memory]);
-    let (low, high, refused) = (run("5 MB"), run("1 TB"), run("2 MB"));
+    let (low, high, refused) = (run("5 MB"), run("1000 GB"), run("2 MB"));
     assert_eq!((low.code, high.code, refused.code), (0, 0, 2), "{low:?} {refused:?}");
     let timeless = |text: &str| text.split("\"cpu_s\"").next().map(String::from);
     assert_eq!(timeless(&low.out), timeless(&high.out));

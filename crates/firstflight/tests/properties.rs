@@ -62,7 +62,7 @@ fn none(found: Vec<String>) -> Result<(), TestCaseError> {
 
 #[test]
 fn runs_have_numbers_in_range_and_the_same_bytes_on_any_number_of_threads() {
-    hold(150, |loaded| {
+    hold(40, |loaded| {
         let run = Run::of(loaded.clone()).replications(3);
         let Ok(result) = with_threads(1, || run.execute()) else { return Ok(false) };
         let result = timeless(result);
@@ -79,7 +79,7 @@ fn runs_have_numbers_in_range_and_the_same_bytes_on_any_number_of_threads() {
 
 #[test]
 fn no_packet_vanishes_or_appears() {
-    hold(150, |loaded| {
+    hold(60, |loaded| {
         let scenario = &loaded.scenario;
         let Ok(built) = build(scenario, scenario.seed, firstflight::Observe::default().grid) else {
             return Ok(false);

@@ -96,9 +96,12 @@ impl Replay {
         findings.expect((least..=most).contains(&ack.seq), Rule::Acknowledgement, at, || {
             format!("flow {} acknowledges up to {}, has received up to {most}", ack.flow, ack.seq)
         });
-        for (start, end) in ack.blocks.into_iter().take_while(|(start, end)| start < end) {
+        // The first block may report data that came twice (RFC 2883).
+        let twice = ack.flags & packet::DUPLICATE != 0;
+        for (index, (start, end)) in ack.blocks.into_iter().take_while(|(start, end)| start < end).enumerate() {
             let there = self.arrived.get(start as usize..end as usize);
-            let covered = start > ack.seq && there.is_some_and(|there| there.iter().all(|&there| there));
+            let in_place = start > ack.seq || twice && index == 0;
+            let covered = in_place && there.is_some_and(|there| there.iter().all(|&there| there));
             findings.expect(covered, Rule::Acknowledgement, at, || {
                 format!("flow {} reports {start} to {end}, which it has not received", ack.flow)
             });
