@@ -6,11 +6,11 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Command, CommandFactory, Error};
-use firstflight_scenario::{clipped, nearest};
+use clap::{Command, CommandFactory};
+use firstflight_scenario::{Error, clipped, nearest};
 
 use crate::cli::Cli;
-use crate::failure::{Failure, Wrong};
+use crate::failure::{Failure, wrong_at};
 use crate::output;
 
 /// Valid seeds: TOML's whole numbers, from zero.
@@ -31,7 +31,7 @@ pub(crate) fn whole<T: TryFrom<u64>>(
 }
 
 /// Prints the help or the version that was asked for; otherwise, the failure of the arguments.
-pub(crate) fn answer(error: &Error) -> Result<(), Failure> {
+pub(crate) fn answer(error: &clap::Error) -> Result<(), Failure> {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => output::print(&error.to_string()),
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Err(Failure::NoArguments(error.to_string())),
@@ -39,7 +39,7 @@ pub(crate) fn answer(error: &Error) -> Result<(), Failure> {
     }
 }
 
-fn wrong(error: &Error, arguments: &[OsString]) -> Wrong {
+fn wrong(error: &clap::Error, arguments: &[OsString]) -> Error {
     let mut cli = Cli::command();
     cli.build();
     let named = arguments.iter().find_map(|word| cli.find_subcommand(word)).cloned();
@@ -55,56 +55,56 @@ fn wrong(error: &Error, arguments: &[OsString]) -> Wrong {
         }
         ErrorKind::MissingSubcommand => {
             let commands = cli.get_subcommands().map(Command::get_name).collect::<Vec<_>>();
-            Wrong::at("command", "missing").expected(format!("one of: {}", commands.join(", ")))
+            wrong_at("command", "missing").expecting(format!("one of: {}", commands.join(", ")))
         }
         ErrorKind::UnknownArgument if argument.starts_with('-') => {
             let options = command.get_arguments().filter_map(|one| one.get_long());
             unknown(&argument, "no such option", options.map(|long| format!("--{long}")))
         }
-        ErrorKind::UnknownArgument => Wrong::at(place, "one argument too many").expected(usage(&mut command)),
+        ErrorKind::UnknownArgument => wrong_at(place, "one argument too many").expecting(usage(&mut command)),
         ErrorKind::InvalidValue if value.is_empty() => {
-            Wrong::at(place, "the value is missing").expected(argument)
+            wrong_at(place, "the value is missing").expecting(argument)
         }
         ErrorKind::InvalidValue => {
             let valid = texts(error, ContextKind::ValidValue);
             let near = nearest(&value, valid.iter().map(String::as_str));
-            Wrong::at(place, "no such value").expected(format!("one of: {}", valid.join(", "))).nearest(near)
+            wrong_at(place, "no such value").expecting(format!("one of: {}", valid.join(", "))).near(near)
         }
         ErrorKind::ValueValidation => {
             let why = std::error::Error::source(error).map(ToString::to_string);
-            Wrong::at(place, why.unwrap_or_else(|| "not a value it takes".into()))
+            wrong_at(place, why.unwrap_or_else(|| "not a value it takes".into()))
         }
-        ErrorKind::TooManyValues => Wrong::at(place, "the option takes no value").expected(name),
+        ErrorKind::TooManyValues => wrong_at(place, "the option takes no value").expecting(name),
         ErrorKind::ArgumentConflict => {
             let others = texts(error, ContextKind::PriorArg);
             match others.iter().map(|other| bare(other)).collect::<Vec<_>>() {
                 others if others.contains(&name) => {
-                    Wrong::at(name, "given twice").expected(format!("one {name}"))
+                    wrong_at(name, "given twice").expecting(format!("one {name}"))
                 }
                 others => {
                     let why = format!("cannot be combined with {}", others.join(" and "));
-                    Wrong::at(name, why).expected("one of the two")
+                    wrong_at(name, why).expecting("one of the two")
                 }
             }
         }
         ErrorKind::MissingRequiredArgument => {
             let missing = texts(error, ContextKind::InvalidArg);
             let names = missing.iter().map(|one| bare(one)).collect::<Vec<_>>();
-            Wrong::at(names.join(", "), "missing").expected(usage(&mut command))
+            wrong_at(names.join(", "), "missing").expecting(usage(&mut command))
         }
         ErrorKind::InvalidUtf8 => {
             let word = arguments.iter().find(|word| word.to_str().is_none());
             let word = word.map_or("argument".into(), |word| word.to_string_lossy());
-            Wrong::at(clipped(&word), "the argument is not UTF-8").expected("UTF-8")
+            wrong_at(clipped(&word), "the argument is not UTF-8").expecting("UTF-8")
         }
-        kind => Wrong::at("command line", kind).expected(usage(&mut command)),
+        kind => wrong_at("command line", kind).expecting(usage(&mut command)),
     }
 }
 
-fn unknown(name: &str, problem: impl Display, valid: impl Iterator<Item = String>) -> Wrong {
+fn unknown(name: &str, problem: impl Display, valid: impl Iterator<Item = String>) -> Error {
     let valid: Vec<String> = valid.collect();
     let near = nearest(name, valid.iter().map(String::as_str));
-    Wrong::at(clipped(name), problem).expected(format!("one of: {}", valid.join(", "))).nearest(near)
+    wrong_at(clipped(name), problem).expecting(format!("one of: {}", valid.join(", "))).near(near)
 }
 
 /// The form of a command: `firstflight run [OPTIONS] <SCENARIO>`.
@@ -119,11 +119,11 @@ fn bare(argument: &str) -> &str {
 }
 
 /// A text of the error's context; empty if there is none.
-fn text(error: &Error, kind: ContextKind) -> String {
+fn text(error: &clap::Error, kind: ContextKind) -> String {
     texts(error, kind).into_iter().next().unwrap_or_default()
 }
 
-fn texts(error: &Error, kind: ContextKind) -> Vec<String> {
+fn texts(error: &clap::Error, kind: ContextKind) -> Vec<String> {
     match error.get(kind) {
         Some(ContextValue::String(text)) => vec![text.clone()],
         Some(ContextValue::Strings(texts)) => texts.clone(),

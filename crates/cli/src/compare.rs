@@ -13,7 +13,7 @@ use firstflight_scenario::{Network, Profile, Scenario, SchemeSpec, clipped, near
 use firstflight_study::compare::{Known, default_startups};
 
 use crate::arguments::{SEEDS, whole};
-use crate::failure::{Failure, Wrong};
+use crate::failure::{Failure, wrong_at};
 use crate::input::input;
 use crate::keys::{built, option};
 use crate::memory::{Memory, failed};
@@ -160,8 +160,8 @@ impl Options {
             && let Ok(Depth::Bdp(_)) = parse_depth(text)
         {
             let place = option("buffer", Some(&quoted(text)));
-            let wrong = Wrong::at(place, "a buffer in BDP needs --rate and --rtt");
-            return Err(wrong.expected("packets or bytes, such as \"500 packets\"").into());
+            let wrong = wrong_at(place, "a buffer in BDP needs --rate and --rtt");
+            return Err(wrong.expecting("packets or bytes, such as \"500 packets\"").into());
         }
         // The scenario reader needs a complete path. Values that were not given are discarded below.
         let path = self.read_path(
@@ -217,8 +217,8 @@ impl Options {
         match self.given().next() {
             Some((name, value)) => {
                 let place = option(name, Some(&quoted(value)));
-                Err(Wrong::at(place, format!("{source} already defines the path"))
-                    .expected(format!("{source} without --{name}"))
+                Err(wrong_at(place, format!("{source} already defines the path"))
+                    .expecting(format!("{source} without --{name}"))
                     .into())
             }
             None => Ok(()),
@@ -237,19 +237,19 @@ impl Options {
 
 fn profile(word: &str) -> Result<Profile, Failure> {
     Profile::ALL.iter().copied().find(|profile| profile.word() == word).ok_or_else(|| {
-        let wrong = Wrong::at(
+        let wrong = wrong_at(
             option("profile", Some(&quoted(word))),
             format!("there is no profile {}", clipped(&quoted(word))),
         );
         let words = Profile::WORDS.iter().copied();
-        wrong.expected(format!("one of: {}", Profile::WORDS.join(", "))).nearest(nearest(word, words)).into()
+        wrong.expecting(format!("one of: {}", Profile::WORDS.join(", "))).near(nearest(word, words)).into()
     })
 }
 
 /// A transfer size. The space before the unit is optional, because a shell would need quotes.
 fn size(text: &str) -> Result<u64, Failure> {
     let wrong = |problem: &dyn Display| {
-        Wrong::at(option("size", Some(&quoted(text))), problem).expected("sizes such as 30KB,300KB,3MB")
+        wrong_at(option("size", Some(&quoted(text))), problem).expecting("sizes such as 30KB,300KB,3MB")
     };
     match parse_bytes(text) {
         Ok(0) => Err(wrong(&"zero bytes").into()),
@@ -257,7 +257,7 @@ fn size(text: &str) -> Result<u64, Failure> {
             Err(wrong(&"more than 1 TB, the largest size that is simulated").into())
         }
         Ok(bytes) => Ok(bytes),
-        Err(error) => Err(wrong(&error.problem).nearest(error.nearest.as_deref()).into()),
+        Err(error) => Err(wrong(&error.problem).near(error.nearest.as_deref()).into()),
     }
 }
 

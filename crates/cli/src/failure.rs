@@ -1,7 +1,9 @@
 //! Failures of commands: the error message and the exit code.
 
-use std::fmt::{self, Display};
+use std::fmt::Display;
 use std::io;
+
+use firstflight_scenario::Error;
 
 /// A failure, from which `main` makes a message and an exit code.
 #[derive(Debug)]
@@ -29,8 +31,8 @@ impl Failure {
     }
 }
 
-impl From<firstflight_scenario::Error> for Failure {
-    fn from(error: firstflight_scenario::Error) -> Self {
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
         Self::new(error)
     }
 }
@@ -41,48 +43,7 @@ impl From<firstflight_report::OutputError> for Failure {
     }
 }
 
-impl From<Wrong> for Failure {
-    fn from(wrong: Wrong) -> Self {
-        Self::new(wrong)
-    }
-}
-
-/// An error outside scenario files. Its message has the same parts in the same order as theirs: place, problem, expected
-/// value, nearest valid name.
-#[derive(Debug)]
-pub(crate) struct Wrong {
-    place: String,
-    problem: String,
-    expected: Option<String>,
-    nearest: Option<String>,
-}
-
-impl Wrong {
-    /// Error `problem` at `place`, which is an option with its value, or a line with its key and value.
-    pub(crate) fn at(place: impl Display, problem: impl Display) -> Self {
-        Self { place: place.to_string(), problem: problem.to_string(), expected: None, nearest: None }
-    }
-
-    /// Adds the values that are valid.
-    pub(crate) fn expected(self, expected: impl Display) -> Self {
-        Self { expected: Some(expected.to_string()), ..self }
-    }
-
-    /// Adds the nearest valid name, if there is one.
-    pub(crate) fn nearest(self, nearest: Option<&str>) -> Self {
-        Self { nearest: nearest.map(String::from), ..self }
-    }
-}
-
-impl Display for Wrong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.problem)?;
-        if let Some(expected) = &self.expected {
-            write!(f, "; expected {expected}")?;
-        }
-        match &self.nearest {
-            Some(nearest) => write!(f, "; did you mean \"{nearest}\"?"),
-            None => Ok(()),
-        }
-    }
+/// The error `problem` at `place`, which is no scenario file: an option with its value, an argument or another file.
+pub(crate) fn wrong_at(place: impl Display, problem: impl Display) -> Error {
+    Error::invalid(problem.to_string()).in_file(&place.to_string(), None)
 }

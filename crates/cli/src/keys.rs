@@ -4,22 +4,18 @@
 use firstflight_scenario::build::Builder;
 use firstflight_scenario::{Error, Scenario, clipped};
 
-use crate::failure::{Failure, Wrong};
+use crate::failure::Failure;
 
 /// The scenario of options; an error names the option.
 pub(crate) fn built(builder: &Builder) -> Result<Scenario, Failure> {
-    builder.build().map_err(|error| in_option(&error))
+    builder.build().map_err(in_option)
 }
 
 /// Converts an error about a key, such as `flow[0].min_rto`, to one about its option, `--min-rto`.
-fn in_option(error: &Error) -> Failure {
+fn in_option(error: Error) -> Failure {
     let key = error.place.key.rsplit('.').next().filter(|key| !key.ends_with(']') && !key.is_empty());
     let place = key.map_or("command line".into(), |key| option(key, error.place.value.as_deref()));
-    let wrong = Wrong::at(place, &error.problem).nearest(error.nearest.as_deref());
-    match &error.expected {
-        Some(expected) => wrong.expected(expected).into(),
-        None => wrong.into(),
-    }
+    error.at_key("").with_value(None).in_file(&place, None).into()
 }
 
 /// An option as errors show it. `name` is the option's name or key; `value` is shown as far as a message has room for it.

@@ -13,7 +13,7 @@ use firstflight_scenario::quoted;
 use firstflight_study::progress::Progress;
 
 use crate::arguments::whole;
-use crate::failure::{Failure, Wrong};
+use crate::failure::{Failure, wrong_at};
 use crate::keys::option;
 use crate::output::{print_json, show};
 use crate::progress::Bar;
@@ -68,16 +68,16 @@ fn analyse(options: &Options) -> Result<Analysis, Failure> {
     let window = |text: &String| {
         let wrong = |problem: &dyn Display| {
             let place = option("window", Some(&quoted(text)));
-            Wrong::at(place, problem).expected("a time above zero, such as \"5 min\"")
+            wrong_at(place, problem).expecting("a time above zero, such as \"5 min\"")
         };
         match parse_time(text) {
             Ok(time) if time.0 > 0 => Ok(time),
             Ok(_) => Err(Failure::from(wrong(&"zero"))),
-            Err(error) => Err(wrong(&error.problem).nearest(error.nearest.as_deref()).into()),
+            Err(error) => Err(wrong(&error.problem).near(error.nearest.as_deref()).into()),
         }
     };
     let windows = options.window.iter().map(window).collect::<Result<Vec<_>, _>>()?;
-    let at = |why: &dyn Display| Failure::new(Wrong::at(options.file.display(), why));
+    let at = |why: &dyn Display| Failure::new(wrong_at(options.file.display(), why));
     let file = File::open(&options.file).map_err(|error| at(&format!("cannot be read: {error}")))?;
     let bar = Bar::new();
     bar.begin("bytes", file.metadata().map_or(0, |known| known.len()));

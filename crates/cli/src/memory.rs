@@ -4,7 +4,7 @@ use clap::Args;
 use firstflight_scenario::quantity::parse_bytes;
 use firstflight_scenario::{Error, quoted};
 
-use crate::failure::{Failure, Wrong};
+use crate::failure::{Failure, wrong_at};
 use crate::keys::option;
 
 /// The limit of the memory.
@@ -20,7 +20,7 @@ impl Memory {
     pub(crate) fn bytes(&self) -> Result<u64, Failure> {
         let wrong = |problem: String| {
             let place = option("memory", Some(&quoted(&self.memory)));
-            Wrong::at(place, problem).expected("a size above zero, such as \"8 GB\"")
+            wrong_at(place, problem).expecting("a size above zero, such as \"8 GB\"")
         };
         match parse_bytes(&self.memory).map_err(|error| wrong(error.problem.to_string()))? {
             0 => Err(wrong("zero".into()).into()),
@@ -34,7 +34,7 @@ pub(crate) fn failed(error: Error) -> Failure {
     let options =
         [("grid", "grid"), ("runs", "runs"), ("samples", "out"), ("sizes", "size"), ("trace", "trace")];
     match options.iter().find(|(key, _)| error.place.key == *key) {
-        Some((_, name)) => Wrong::at(option(name, None), &error.problem).into(),
+        Some((_, name)) => wrong_at(option(name, None), &error.problem).into(),
         None => error.into(),
     }
 }

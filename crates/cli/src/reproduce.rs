@@ -19,7 +19,8 @@ use firstflight_study::sweep::Damage;
 
 use crate::arguments::{SEEDS, whole};
 use crate::compare::command_line;
-use crate::failure::{Failure, Wrong};
+use crate::failure::{Failure, wrong_at};
+
 use crate::memory::Memory;
 use crate::output::{complain, json_line, places, print, show};
 use crate::progress::Bar;
@@ -179,9 +180,9 @@ fn what(word: &str, library: &Library) -> Result<What, Failure> {
     let expected =
         format!("\"all\", a paper ({}) or a line of the target list", papers.collect::<Vec<_>>().join(", "));
     let wrong =
-        Wrong::at(format!("ID {}", quoted(&clipped(word))), "neither a paper nor a line of the target list")
-            .expected(expected);
-    Err(wrong.nearest(nearest(&word.to_uppercase(), known.iter().copied())).into())
+        wrong_at(format!("ID {}", quoted(&clipped(word))), "neither a paper nor a line of the target list")
+            .expecting(expected);
+    Err(wrong.near(nearest(&word.to_uppercase(), known.iter().copied())).into())
 }
 
 /// Largest file of results, bytes: twenty times that of all papers.
@@ -190,7 +191,7 @@ const LARGEST: u64 = 64 << 20;
 /// Reads results that were measured before.
 fn read_results(file: &Path) -> Result<Evidence, Failure> {
     let wrong = |why: &dyn Display| {
-        Wrong::at(file.display(), why).expected("a results.json of `firstflight reproduce`")
+        wrong_at(file.display(), why).expecting("a results.json of `firstflight reproduce`")
     };
     let mut bytes = vec![];
     let read = File::open(file).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));

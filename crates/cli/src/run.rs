@@ -14,7 +14,7 @@ use firstflight_scenario::quantity::parse_time;
 use firstflight_scenario::{load, quoted};
 
 use crate::arguments::{SEEDS, whole};
-use crate::failure::{Failure, Wrong};
+use crate::failure::{Failure, wrong_at};
 use crate::keys::option;
 use crate::memory::{Memory, failed};
 use crate::output::{json_line, places, print, show};
@@ -64,10 +64,10 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     let loaded = load(&options.scenario)?;
     let wrong = |problem: &dyn Display| {
         let place = option("grid", Some(&quoted(&options.grid)));
-        Wrong::at(place, problem).expected("a time above zero, such as \"100 ms\"")
+        wrong_at(place, problem).expecting("a time above zero, such as \"100 ms\"")
     };
     let grid =
-        parse_time(&options.grid).map_err(|error| wrong(&error.problem).nearest(error.nearest.as_deref()))?;
+        parse_time(&options.grid).map_err(|error| wrong(&error.problem).near(error.nearest.as_deref()))?;
     if grid.0 == 0 {
         return Err(wrong(&"zero").into());
     }

@@ -6,7 +6,7 @@ use firstflight_scenario::{Error, PhaseSpec, Problem, SchemeSpec, nearest, quote
 
 use firstflight_study::compare::{DEFAULT_AVOIDANCE, DEFAULT_STARTUPS};
 
-use crate::failure::{Failure, Wrong};
+use crate::failure::{Failure, wrong_at};
 use crate::keys::option;
 
 /// The selected chains, in order and without duplicates.
@@ -23,8 +23,8 @@ pub(crate) fn schemes(
     let startups = if chains.is_empty() && startups.is_empty() { &defaults } else { startups };
     if startups.is_empty() && avoidance.is_some() {
         let why = "only --scheme is given, and its chains already have an avoidance scheme";
-        return Err(Wrong::at(option("avoidance", None), why)
-            .expected("--startup, or no --avoidance")
+        return Err(wrong_at(option("avoidance", None), why)
+            .expecting("--startup, or no --avoidance")
             .into());
     }
     let avoidance = one_avoidance(avoidance.unwrap_or(DEFAULT_AVOIDANCE))?;
@@ -62,20 +62,20 @@ fn one_avoidance(text: &str) -> Result<PhaseSpec, Failure> {
 }
 
 fn refused(name: &str, text: &str, error: &Error, roles: &'static [Role]) -> Failure {
-    let wrong = Wrong::at(option(name, Some(&quoted(text))), &error.problem);
+    let wrong = wrong_at(option(name, Some(&quoted(text))), &error.problem);
     match (&error.problem, &error.expected) {
         (Problem::UnknownName { name, .. }, _) => {
-            wrong.expected(labels(roles)).nearest(nearest(name, labels_of(roles))).into()
+            wrong.expecting(labels(roles)).near(nearest(name, labels_of(roles))).into()
         }
-        (Problem::NotImplemented(_), _) => wrong.expected(labels(roles)).into(),
-        (_, Some(expected)) => wrong.expected(expected).into(),
+        (Problem::NotImplemented(_), _) => wrong.expecting(labels(roles)).into(),
+        (_, Some(expected)) => wrong.expecting(expected).into(),
         (_, None) => wrong.into(),
     }
 }
 
 fn wrong_role(name: &str, text: &str, phase: &PhaseSpec, wanted: &str, roles: &'static [Role]) -> Failure {
     let why = format!("{} is not {wanted}: its role is {}", phase.label(), phase.role().label());
-    Wrong::at(option(name, Some(&quoted(text))), why).expected(labels(roles)).into()
+    wrong_at(option(name, Some(&quoted(text))), why).expecting(labels(roles)).into()
 }
 
 fn labels(roles: &'static [Role]) -> String {

@@ -13,7 +13,7 @@ use firstflight_sim::config::FlowConfig;
 use firstflight_study::driven::Driven;
 use firstflight_study::network::build;
 
-use crate::failure::{Failure, Wrong};
+use crate::failure::{Failure, wrong_at};
 use crate::keys::{self, option};
 use crate::output::json_line;
 
@@ -87,13 +87,13 @@ impl Options {
         let wrong = |problem: &dyn Display| {
             let expected =
                 format!("bytes from {0} to {1}, such as {0} or \"1000 B\"", MSS.start(), MSS.end());
-            Wrong::at(option("mss", Some(&quoted(text))), problem).expected(expected)
+            wrong_at(option("mss", Some(&quoted(text))), problem).expecting(expected)
         };
         let bare = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let bytes = if bare {
             text.parse().map_err(|_| wrong(&"more than any segment has"))?
         } else {
-            parse_bytes(text).map_err(|error| wrong(&error.problem).nearest(error.nearest.as_deref()))?
+            parse_bytes(text).map_err(|error| wrong(&error.problem).near(error.nearest.as_deref()))?
         };
         match u32::try_from(bytes).ok().filter(|mss| MSS.contains(mss)) {
             Some(mss) => Ok(Some(mss)),
@@ -122,7 +122,7 @@ impl Options {
         let scenario = keys::built(&scenario)?;
         let mut built = build(&scenario, 0, Nanos::from_secs(1)).map_err(|refusal| {
             let key = refusal.key.rsplit('.').next().unwrap_or_default();
-            Wrong::at(option(key, None), refusal.why)
+            wrong_at(option(key, None), refusal.why)
         })?;
         Ok(built.network.flows.remove(0))
     }
@@ -145,14 +145,14 @@ fn next_line<'a>(
     bytes.clear();
     // One byte more than a line may have shows that the line is too long.
     let read = input.take(LONGEST as u64 + 1).read_until(b'\n', bytes);
-    let read = read.map_err(|error| Failure::new(Wrong::at(&place, format!("cannot be read: {error}"))))?;
+    let read = read.map_err(|error| Failure::new(wrong_at(&place, format!("cannot be read: {error}"))))?;
     let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     if line.len() > LONGEST {
         let why = format!("the line is longer than {LONGEST} bytes");
-        return Err(Wrong::at(place, why).expected("one event on each line").into());
+        return Err(wrong_at(place, why).expecting("one event on each line").into());
     }
     let Ok(text) = str::from_utf8(line) else {
-        return Err(Wrong::at(place, "not UTF-8").expected("one JSON object on each line").into());
+        return Err(wrong_at(place, "not UTF-8").expecting("one JSON object on each line").into());
     };
     Ok((read > 0).then_some(text))
 }

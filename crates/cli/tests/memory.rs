@@ -25,7 +25,12 @@ const RUN: &[&str] = &["run", "s.toml"];
 fn deliveries_at_every_nanosecond_are_refused() {
     let grid = ["run", "s.toml", "--grid", "1 ns"];
     // A point takes 128 bytes.
-    refused("duration = \"1 s\"", "[[flow]]", &grid, &["--grid: this takes 128 GB of memory", "at most 4 GB"]);
+    refused(
+        "duration = \"1 s\"",
+        "[[flow]]",
+        &grid,
+        &["--grid: this takes 128 GB of memory", "at most 4 GB"],
+    );
     refused("duration = \"100000000 s\"", "[[flow]]\ncount = 10", RUN, &["--grid: this takes 128 GB"]);
     // Without a duration the end is known only when it has come.
     refused("", "[[flow]]\nsize = \"3 MB\"", &grid, &["--grid: a run of ", "more deliveries"]);
@@ -61,7 +66,12 @@ fn a_buffer_that_a_source_could_fill_is_refused() {
 #[test]
 fn many_runs_and_recordings_are_refused_by_their_option() {
     let head = "duration = \"1 s\"";
-    refused(head, "[[flow]]\ncount = 10000", &["run", "s.toml", "--runs", "100000"], &["--runs: this takes", "TB"]);
+    refused(
+        head,
+        "[[flow]]\ncount = 10000",
+        &["run", "s.toml", "--runs", "100000"],
+        &["--runs: this takes", "TB"],
+    );
     let traced = ["run", "s.toml", "--trace", "--memory", "50 MB"];
     refused("", "[[flow]]\nsize = \"1 GB\"", &traced, &["--trace: this takes", "at most 50 MB"]);
     let compared = ["compare", "s.toml", "--size", "100GB", "--trace", "--out", "new"];
@@ -72,7 +82,9 @@ fn many_runs_and_recordings_are_refused_by_their_option() {
 fn a_higher_limit_accepts_and_changes_no_result() {
     let scratch = Scratch::new();
     scratch.write("s.toml", format!("duration = \"1 s\"\n{PATH}[[flow]]\n"));
-    let run = |memory: &str| scratch.run(&["run", "s.toml", "--grid", "100 us", "--runs", "3", "--json", "--memory", memory]);
+    let run = |memory: &str| {
+        scratch.run(&["run", "s.toml", "--grid", "100 us", "--runs", "3", "--json", "--memory", memory])
+    };
     let (low, high, refused) = (run("5 MB"), run("1000 GB"), run("2 MB"));
     assert_eq!((low.code, high.code, refused.code), (0, 0, 2), "{low:?} {refused:?}");
     let timeless = |text: &str| text.split("\"cpu_s\"").next().map(String::from);

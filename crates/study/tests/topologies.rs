@@ -120,7 +120,8 @@ fn datagrams_without_ends_go_to_one_random_node_of_the_topology() {
     let ends: BTreeSet<String> = (0..50)
         .map(|seed| {
             let network = build(&loaded.scenario, seed, GRID).expect("the simulator can run it").network;
-            let names: Vec<&str> = network.udp[0].path.iter().map(|&link| &*network.links[link].name).collect();
+            let names: Vec<&str> =
+                network.udp[0].path.iter().map(|&link| &*network.links[link].name).collect();
             assert_eq!(names[..3], ["s-r1", "r1-r2", "r2-r3"]);
             names[3].to_owned()
         })

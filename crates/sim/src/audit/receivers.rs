@@ -98,7 +98,8 @@ impl Replay {
         });
         // The first block may report data that came twice (RFC 2883).
         let twice = ack.flags & packet::DUPLICATE != 0;
-        for (index, (start, end)) in ack.blocks.into_iter().take_while(|(start, end)| start < end).enumerate() {
+        for (index, (start, end)) in ack.blocks.into_iter().take_while(|(start, end)| start < end).enumerate()
+        {
             let there = self.arrived.get(start as usize..end as usize);
             let in_place = start > ack.seq || twice && index == 0;
             let covered = in_place && there.is_some_and(|there| there.iter().all(|&there| there));

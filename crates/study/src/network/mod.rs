@@ -131,12 +131,7 @@ pub(crate) fn build_within(
         let path = wires.bare_path(&traffic::ends(&source.endpoints, &mut stream("ends")));
         let key = || format!("udp[{index}].on_off");
         room.foresee(room::mean_of_periods(source, built.network.end), key)?;
-        let on = times::on_periods(
-            source,
-            built.network.end,
-            &mut stream("on-off"),
-            &mut room,
-        );
+        let on = times::on_periods(source, built.network.end, &mut stream("on-off"), &mut room);
         room.check(key)?;
         let size = source.size as u16;
         built.network.udp.push(UdpConfig { name: source.name.clone(), path, size, rate: source.rate, on });
