@@ -52,7 +52,7 @@ fn captures_of_any_name_are_compared_and_named_in_every_result() {
         let scratch = Scratch::new();
         let named = OsString::from_vec(name.to_vec());
         let out = OsString::from_vec([b"of ", &name[..name.len().min(200)]].concat());
-        scratch.write(&named, &file);
+        std::fs::write(scratch.path().join(&named), &file).expect("a capture for the test");
         let mut arguments =
             vec!["compare".into(), named.clone(), "--out".into(), out.clone(), "--json".into()];
         arguments.extend(QUICK.map(OsString::from));

@@ -29,7 +29,7 @@ impl Scratch {
     }
 
     /// Writes a file in the folder.
-    pub(crate) fn write(&self, name: impl AsRef<Path>, content: impl AsRef<[u8]>) {
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
         let path = self.0.join(name);
         fs::create_dir_all(path.parent().expect("within the folder")).expect("a folder for the test");
         fs::write(path, content).expect("a file for the test");
