@@ -13,6 +13,9 @@ const RAW_IP: u16 = 101;
 /// Snapshot length in bytes: an IPv4 header of 20 and a TCP header of at most 60.
 const SNAP: u32 = 80;
 
+/// Characters of a name that are written: the length of an option has 16 bits.
+const LONGEST_NAME: usize = 1000;
+
 /// Start of simulated time, in nanoseconds since 1970: 2000-01-01 00:00:00 UTC. Wireshark treats a SYN at time zero as
 /// missing.
 const EPOCH: u64 = 946_684_800_000_000_000;
@@ -82,6 +85,7 @@ fn interface(name: &str) -> Vec<u8> {
     body.extend([0, 0]);
     body.extend(SNAP.to_le_bytes());
     // if_name, and if_tsresol: nanoseconds
+    let name: String = name.chars().take(LONGEST_NAME).collect();
     body.extend(option(2, name.as_bytes()));
     body.extend(option(9, &[9]));
     body.extend(END_OF_OPTIONS);
