@@ -1,14 +1,13 @@
 //! The input of `compare`: a capture, a scenario or a preset, recognised by its name and content.
 
 use std::ffi::OsStr;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
 use firstflight_capture::{Capture, read_from};
 use firstflight_results::InputFile;
 use firstflight_scenario::preset::{PRESETS, preset};
-use firstflight_scenario::{Loaded, load, nearest};
+use firstflight_scenario::{Loaded, file, load, nearest};
 use firstflight_study::compare::{Input, Known, is_capture};
 use sha2::{Digest, Sha256};
 
@@ -67,7 +66,7 @@ enum Kind {
 
 fn recognise(path: &Path) -> io::Result<Kind> {
     let mut head = vec![];
-    File::open(path)?.take(512).read_to_end(&mut head)?;
+    file::open(path)?.take(512).read_to_end(&mut head)?;
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     // A file with the extension of captures is read as one, so that the error describes the capture.
     let named = ["pcap", "pcapng", "cap"].iter().any(|word| extension.eq_ignore_ascii_case(word));
@@ -80,7 +79,7 @@ fn recognise(path: &Path) -> io::Result<Kind> {
 
 fn read_capture(path: &Path) -> Result<(InputFile, Capture), Failure> {
     let named = path.display().to_string();
-    let file = File::open(path).map_err(|error| unreadable(&named, &error))?;
+    let file = file::open(path).map_err(|error| unreadable(&named, &error))?;
     let mut file = Digested { inner: file, digest: Sha256::new(), bytes: 0 };
     let capture = read_from(&mut file, path).map_err(Failure::new)?;
     // The reader may stop before the end of the file; the digest covers the whole file.

@@ -1,7 +1,6 @@
 //! `firstflight reproduce`: runs the experiments of papers and judges their claims.
 
 use std::fmt::Display;
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +12,7 @@ use firstflight_reproduce::evidence::{Evidence, Provenance};
 use firstflight_reproduce::judge::{Judged, Verdict, judge};
 use firstflight_reproduce::library::Library;
 use firstflight_reproduce::run::{Selection, Store, definitions, run, version};
+use firstflight_scenario::file::open;
 use firstflight_scenario::{clipped, nearest, quoted};
 use firstflight_study::simulator::Simulator;
 use firstflight_study::sweep::Damage;
@@ -194,7 +194,7 @@ fn read_results(file: &Path) -> Result<Evidence, Failure> {
         wrong_at(file.display(), why).expecting("a results.json of `firstflight reproduce`")
     };
     let mut bytes = vec![];
-    let read = File::open(file).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
+    let read = open(file).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
     read.map_err(|error| wrong(&format!("cannot be read: {error}")))?;
     if bytes.len() as u64 > LARGEST {
         return Err(wrong(&format!("larger than {} MiB", LARGEST >> 20)).into());

@@ -121,3 +121,26 @@ fn a_file_that_is_no_scenario_is_refused_without_its_content() {
         assert!(run.err.contains("other:1:") && !run.err.contains(&secret[..21]), "{}", run.err);
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn commands_read_regular_files_only() {
+    let scratch = Scratch::new();
+    let pipe = scratch.path().join("pipe.pcap");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    for (arguments, what) in [
+        (&["run", "pipe.pcap"][..], "a pipe"),
+        (&["compare", "pipe.pcap"], "a pipe"),
+        (&["compare", "/dev/zero"], "a device"),
+        (&["reproduce", "all", "--results", "/dev/zero"], "a device"),
+    ] {
+        let run = scratch.run(arguments);
+        assert_eq!((run.code, &*run.out), (2, ""), "{arguments:?}");
+        assert!(
+            run.err.contains(&format!("cannot be read: it is {what}; expected a regular file")),
+            "{}",
+            run.err
+        );
+        assert_eq!(run.err.lines().count(), 1, "{}", run.err);
+    }
+}

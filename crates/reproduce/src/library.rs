@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use firstflight_scenario::file::read_text;
 use firstflight_scenario::nearest;
 use firstflight_study::sweep::wrong;
 use include_dir::{Dir, include_dir};
@@ -194,6 +195,9 @@ fn collect(dir: &Dir<'_>, files: &mut BTreeMap<String, String>) {
     dir.dirs().for_each(|inner| collect(inner, files));
 }
 
+/// Largest file of a paper, bytes.
+const LARGEST: u64 = 4 << 20;
+
 fn read_folder(root: &Path, folder: &Path, files: &mut BTreeMap<String, String>) -> Result<(), PaperError> {
     let failed = |path: &Path, error: std::io::Error| wrong(path.display().to_string(), error.to_string());
     let entries = std::fs::read_dir(folder).map_err(|error| failed(folder, error))?;
@@ -205,7 +209,7 @@ fn read_folder(root: &Path, folder: &Path, files: &mut BTreeMap<String, String>)
         }
         let wanted = path.extension().is_some_and(|e| ["toml", "md", "psv"].iter().any(|known| e == *known));
         if wanted {
-            let text = std::fs::read_to_string(&path).map_err(|error| failed(&path, error))?;
+            let text = read_text(&path, LARGEST).map_err(|why| wrong(path.display().to_string(), why))?;
             let name = path.strip_prefix(root).expect("it is inside").to_string_lossy().replace('\\', "/");
             files.insert(name, text);
         }
