@@ -3,7 +3,7 @@
 
 use firstflight::results::{RunResult, Table, violations};
 use firstflight::{Observe, Run};
-use firstflight_anyscenario::written;
+use firstflight_anyscenario::{Written, written};
 use firstflight_sim::audit::{Recorder, audit};
 use firstflight_sim::engine::Mode;
 use firstflight_sim::outcome::simulate_observed;
@@ -30,6 +30,7 @@ fn run(bytes: &[u8]) {
         TestRunner::new_with_rng(Config::default(), TestRng::from_seed(RngAlgorithm::ChaCha, &seed));
     let Ok(drawn) = written().new_tree(&mut runner) else { return };
     let written = drawn.current();
+    let _shown = Shown(&written);
     let loaded = written.read().expect("the generator writes valid scenarios");
     let result = match Run::of(loaded.clone()).replications(2).execute() {
         Ok(result) => result,
@@ -40,13 +41,24 @@ fn run(bytes: &[u8]) {
     let tables = [Table::of_runs(&result), Table::of_flows(&result), Table::of_links(&result)];
     let found: Vec<String> =
         violations::<RunResult>(&json).into_iter().chain(tables.iter().flat_map(Table::violations)).collect();
-    assert!(found.is_empty(), "{}\n{written:?}", found.join("\n"));
+    assert!(found.is_empty(), "{}", found.join("\n"));
     let scenario = &loaded.scenario;
     let built = build(scenario, scenario.seed, Observe::default().grid).expect("it ran");
     let (outcome, recorder) = simulate_observed(&built.network, Mode::Fused, Recorder::default());
     let found: Vec<String> =
         audit(&built.network, &outcome, &recorder.log).iter().take(5).map(ToString::to_string).collect();
-    assert!(found.is_empty(), "{}\n{written:?}", found.join("\n"));
+    assert!(found.is_empty(), "{}", found.join("\n"));
     let (by_hop, _) = simulate_observed(&built.network, Mode::PerHop, Recorder::default());
-    assert_eq!(by_hop, outcome, "{written:?}");
+    assert_eq!(by_hop, outcome);
+}
+
+/// Prints the scenario if a panic passes it.
+struct Shown<'a>(&'a Written);
+
+impl Drop for Shown<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("{:?}", self.0);
+        }
+    }
 }
