@@ -13,7 +13,7 @@ use crate::Target;
 use crate::mutate::Inputs;
 
 /// An execution that takes longer hangs.
-pub const HANG: Duration = Duration::from_secs(30);
+pub const HANG: Duration = Duration::from_secs(120);
 /// Time between two reports of a worker.
 const REPORT: Duration = Duration::from_millis(250);
 

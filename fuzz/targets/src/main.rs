@@ -218,7 +218,7 @@ fn libfuzzer(target: &Target, options: &Run, bar: &mut Bar) -> io::Result<Found>
         format!("-max_total_time={}", options.seconds),
         format!("-max_len={}", target.longest),
         format!("-seed={}", options.seed),
-        "-timeout=30".into(),
+        "-timeout=120".into(),
         "-rss_limit_mb=3000".into(),
         "-print_final_stats=1".into(),
     ]);
