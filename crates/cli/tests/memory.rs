@@ -90,3 +90,15 @@ fn a_higher_limit_accepts_and_changes_no_result() {
     let timeless = |text: &str| text.split("\"cpu_s\"").next().map(String::from);
     assert_eq!(timeless(&low.out), timeless(&high.out));
 }
+
+#[test]
+fn files_that_never_end_are_refused() {
+    let scratch = Scratch::new();
+    let results = scratch.run(&["reproduce", "--results", "/dev/zero"]);
+    assert_eq!((results.code, &*results.out), (2, ""), "{results:?}");
+    assert!(results.err.contains("/dev/zero: cannot be read: it is a device"), "{}", results.err);
+    scratch.write("out/kept", "");
+    std::os::unix::fs::symlink("/dev/zero", scratch.path().join("out/runs.jsonl")).expect("a link");
+    let store = scratch.run(&["reproduce", "AS-01", "--out", "out"]);
+    assert!(store.code == 2 && store.err.contains("runs.jsonl: cannot be read: it is a device"), "{store:?}");
+}

@@ -116,7 +116,8 @@ object! {
         replications: u32,
         /// Replications that did not finish in the time allowed.
         unfinished: u32,
-        /// Paired difference from the baseline under common random numbers; null for the baseline itself, or without one.
+        /// Paired difference from the baseline under common random numbers; null for the baseline itself, without one, or if its
+        /// transfers take no time.
         against_baseline: Option<PairedDifference> => nested,
         /// TCP data packets of all flows lost on the path during the transfer.
         drops: Mean ["packets"] => nested,

@@ -61,7 +61,10 @@ impl Lookahead {
         let over = |links: &[usize], size: u32| -> Vec<Step> {
             let steps = |&link: &usize| {
                 let config = &network.links[link];
-                let over = Step::Over(config.delay.0.saturating_add(config.least(size)));
+                // A dequeue-time queue releases a packet up to a nanosecond after its transmission has begun.
+                let late = u64::from(config.queue.decides_at_dequeue());
+                let over = config.delay.0.saturating_add(config.least(size)).saturating_sub(late);
+                let over = Step::Over(over);
                 let before = stops.before(link).map(Step::Stop);
                 before.into_iter().chain([over]).chain(stops.beyond(link).map(Step::Stop))
             };

@@ -331,6 +331,46 @@ mod tests {
         );
     }
 
+    /// Debug builds assert that no packet comes before the time to which a stage has run ahead.
+    #[test]
+    fn a_queue_that_decides_at_dequeue_runs_ahead_by_whole_nanoseconds_only() {
+        // At 694 bit/s a packet of 1500 bytes takes 17291066282.42 ns.
+        let text = r#"
+            duration = "5809 s"
+            [path]
+            rate = "694 bit/s"
+            rtt = "185 ms"
+            buffer = "1000 packets"
+            queue = { kind = "choke", min = "34 packets", max = "52 packets" }
+            [[flow]]
+            profile = "linux"
+            [[udp]]
+            size = "1423 B"
+            rate = "293 bit/s"
+        "#;
+        // 694 bit/s for 5809 s are 335.96 packets of 1500 bytes.
+        let run = run_text(text, 1);
+        assert!((0.9..=1.0).contains(&run.links[0].utilization), "{:?}", run.links[0]);
+    }
+
+    #[test]
+    fn a_sender_of_linux_learns_from_others_without_a_window_in_common() {
+        let text = r#"
+            [path]
+            rate = "10 Mbit/s"
+            rtt = "20 ms"
+            buffer = "50 packets"
+            [[flow]]
+            profile = "linux"
+            startup = "spand"
+            avoidance = "reno"
+            size = "30 KB"
+            rounds = { count = 2, idle = "1 s" }
+        "#;
+        let flow = run_text(text, 1).flows.remove(0);
+        assert_eq!((flow.rounds_s.len(), flow.delivered_bytes), (2, 60_000));
+    }
+
     #[test]
     fn two_rules_for_the_window_after_an_idle_time_are_refused() {
         for (scheme, word) in [

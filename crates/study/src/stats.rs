@@ -76,15 +76,16 @@ pub fn completion(times: &[f64]) -> Option<Completion> {
     })
 }
 
-/// Paired difference of `these` from `baseline`; `None` without pairs.
+/// Paired difference of `these` from `baseline`; `None` without pairs, and for a baseline of mean zero, of which no value is a
+/// share.
 pub fn paired(these: &[f64], baseline: &[f64]) -> Option<PairedDifference> {
     let differences: Vec<f64> = these.iter().zip(baseline).map(|(a, b)| a - b).collect();
-    if differences.is_empty() {
+    let base = mean_ci95(baseline).0;
+    if differences.is_empty() || base == 0.0 {
         return None;
     }
     let (seconds, ci) = mean_ci95(&differences);
     let seconds_ci95 = ci.unwrap_or([seconds, seconds]);
-    let base = mean_ci95(baseline).0;
     Some(PairedDifference {
         seconds,
         seconds_ci95,
@@ -137,6 +138,11 @@ mod tests {
         let difference = paired(&[12.0, 22.0, 62.0], &baseline).expect("three pairs");
         assert_eq!(difference.seconds_ci95, [2.0, 2.0]);
         assert!((difference.relative - 2.0 / 30.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn nothing_is_a_share_of_a_baseline_that_takes_no_time() {
+        assert_eq!((paired(&[0.0, 1.0], &[0.0, 0.0]), paired(&[], &[])), (None, None));
     }
 
     #[test]

@@ -200,6 +200,6 @@ pub fn audit(network: &Network, outcome: &Outcome, log: &[Event]) -> Vec<Violati
     journeys::replay(network, outcome, log, &mut findings);
     receivers::replay(network, log, &mut findings);
     senders::replay(network, log, &mut findings);
-    outcome::compare(outcome, &links, log, &mut findings);
+    outcome::compare(network, outcome, &links, log, &mut findings);
     findings.0
 }

@@ -2,6 +2,7 @@
 
 use super::links::Counts as LinkCounts;
 use super::{Event, Findings, Rule};
+use crate::config::{Network, QueueConfig};
 use crate::observe::Kind;
 use crate::outcome::Outcome;
 use firstflight_net::link::Passage;
@@ -14,7 +15,13 @@ struct Counts {
     delivered: u32,
 }
 
-pub(super) fn compare(outcome: &Outcome, links: &[LinkCounts], log: &[Event], findings: &mut Findings) {
+pub(super) fn compare(
+    network: &Network,
+    outcome: &Outcome,
+    links: &[LinkCounts],
+    log: &[Event],
+    findings: &mut Findings,
+) {
     let mut counts = vec![Counts::default(); outcome.flows.len()];
     for event in log {
         match *event {
@@ -57,8 +64,10 @@ pub(super) fn compare(outcome: &Outcome, links: &[LinkCounts], log: &[Event], fi
             (stats.wire_losses, replay.wire_losses),
             (stats.marks, replay.marks),
         ];
-        // A draining run also counts some transmissions that began after its last flow had finished.
-        let most = |until_end, later| if over { until_end } else { until_end + later };
+        // A draining run also counts some transmissions that began after its last flow had finished. A link without a limit
+        // keeps no list of its packets: it counts each as it comes, also one whose transmission begins after the end.
+        let as_they_come = network.links[link].queue == QueueConfig::Unlimited;
+        let most = |until_end, later| if over && !as_they_come { until_end } else { until_end + later };
         let packets = replay.packets..=most(replay.packets, replay.later_packets);
         let bytes = replay.bytes..=most(replay.bytes, replay.later_bytes);
         let holds = exact.iter().all(|(reported, counted)| reported == counted)

@@ -73,8 +73,11 @@ impl SharedWindows {
     /// A flow has acted at `at`: the group gets its registers back. The group begins with those of its first flow.
     pub(super) fn take_back(&mut self, at: u64, flow: usize, flows: &mut [Flow]) {
         let member = &mut self.members[flow];
+        let Some(group) = member.group else { return };
         let sender = flows[flow].sender.sharing();
-        let Some(group) = member.group.filter(|_| sender.established) else { return };
+        if !sender.established {
+            return;
+        }
         let joins = !std::mem::replace(&mut member.joined, true);
         let timeouts = std::mem::replace(&mut member.timeouts, sender.stats().timeouts);
         let registers = (sender.chain.control.cwnd, sender.chain.control.ssthresh);

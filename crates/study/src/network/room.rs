@@ -3,6 +3,8 @@
 //! The constants were measured as peak resident memory, see `docs/reliability.md`, and rounded up. Those of what results
 //! list cover its JSON text and its tables.
 
+use std::collections::BTreeSet;
+
 use firstflight_contract::Nanos;
 use firstflight_scenario::{FlowGroup, Interval, Network as Topology, Scenario, Source, UdpSource};
 use firstflight_sim::config::{FlowConfig, LinkConfig, QueueConfig};
@@ -241,18 +243,10 @@ fn sent(scenario: &Scenario, built: &Built) -> f64 {
     let written: f64 = built.network.flows.iter().map(packets_of).sum();
     let size = f64::from(scenario.packet.size);
     let named = built.named_links.iter().map(|&index| &built.network.links[index]);
-    let carried: f64 = match &scenario.network {
-        // Each direction carries the data of its own flows.
-        Topology::Dumbbell(_) => named.map(|link| carried(built, link, size)).sum::<f64>(),
-        Topology::Graph(_) => built
-            .network
-            .flows
-            .iter()
-            .map(|flow| {
-                let links = flow.forward.iter().map(|&index| &built.network.links[index]);
-                links.map(|link| carried(built, link, size)).fold(f64::INFINITY, f64::min)
-            })
-            .sum(),
-    };
+    // Flows over the same narrowest link share it.
+    let narrowest =
+        |flow: &FlowConfig| flow.forward.iter().copied().min_by_key(|&link| built.network.links[link].rate);
+    let narrow: BTreeSet<usize> = built.network.flows.iter().filter_map(narrowest).collect();
+    let carried: f64 = narrow.iter().map(|&link| carried(built, &built.network.links[link], size)).sum();
     1.25 * written.min(carried)
 }
