@@ -170,7 +170,7 @@ fn hostile_names_are_printed_escaped_and_ordinary_ones_unchanged() {
 #[test]
 fn hostile_arguments_are_escaped_in_errors() {
     let scratch = Scratch::new();
-    scratch.write(format!("{HOSTILE}.toml"), "[path]\nrat = 1\n");
+    scratch.write(&format!("{HOSTILE}.toml"), "[path]\nrat = 1\n");
     let file = format!("{HOSTILE}.toml");
     let option = format!("--{HOSTILE}");
     for arguments in [

@@ -242,7 +242,6 @@ fn deliveries(built: &Built, flow: &FlowConfig) -> f64 {
 fn sent(scenario: &Scenario, built: &Built) -> f64 {
     let written: f64 = built.network.flows.iter().map(packets_of).sum();
     let size = f64::from(scenario.packet.size);
-    let named = built.named_links.iter().map(|&index| &built.network.links[index]);
     // Flows over the same narrowest link share it.
     let narrowest =
         |flow: &FlowConfig| flow.forward.iter().copied().min_by_key(|&link| built.network.links[link].rate);
