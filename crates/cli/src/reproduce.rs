@@ -195,7 +195,7 @@ fn read_results(file: &Path) -> Result<Evidence, Failure> {
     };
     let mut bytes = vec![];
     let read = open(file).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
-    read.map_err(|error| wrong(&format!("cannot be read: {error}")))?;
+    read.map_err(|error| wrong_at(file.display(), format!("cannot be read: {error}")))?;
     if bytes.len() as u64 > LARGEST {
         return Err(wrong(&format!("larger than {} MiB", LARGEST >> 20)).into());
     }

@@ -96,7 +96,7 @@ fn a_store_that_is_no_file_is_refused() {
     let scratch = paper();
     scratch.write("out/runs.jsonl/file", "");
     let run = scratch.run(&REPRODUCE);
-    assert_eq!((run.code, &*run.err), (2, "error: out/runs.jsonl: cannot be read: not a regular file\n"));
+    assert_eq!((run.code, &*run.err), (2, "error: out/runs.jsonl: cannot be read: it is a directory; expected a regular file\n"));
 }
 
 #[test]
@@ -141,9 +141,14 @@ fn results_of_a_wrong_shape_are_refused_with_their_place() {
         assert!(run.err.ends_with("; expected a results.json of `firstflight reproduce`\n"), "{}", run.err);
         assert!(!scratch.path().join("out").exists(), "{part}");
     }
-    for (file, part) in
-        [("/dev/zero", "larger than 64 MiB"), (".", "cannot be read"), ("none", "cannot be read")]
-    {
+    let long = std::fs::File::create(scratch.path().join("long")).expect("a file");
+    long.set_len((64 << 20) + 1).expect("a file without content takes no room");
+    for (file, part) in [
+        ("/dev/zero", "cannot be read: it is a device"),
+        (".", "cannot be read: it is a directory"),
+        ("none", "cannot be read"),
+        ("long", "larger than 64 MiB"),
+    ] {
         let run = scratch.run(&[&REPRODUCE[..], &["--results", file]].concat());
         assert_eq!((run.code, run.err.lines().count()), (2, 1), "{run:?}");
         assert!(run.err.starts_with(&format!("error: {file}: {part}")), "{}", run.err);

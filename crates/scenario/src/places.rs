@@ -38,16 +38,25 @@ impl Places {
         Self { file: source.file.into(), text: source.text.unwrap_or_default().into(), spans }
     }
 
+    /// Whether the file gives `key` (`telnet[0].interval`) or a table around it.
+    pub fn gives(&self, key: &str) -> bool {
+        around(key).any(|path| self.spans.contains_key(path))
+    }
+
     /// The error that a host does not support the value of `key` (`flow[0].recovery`); `why` is the reason as a whole
     /// sentence.
     ///
     /// If the file does not give the key, the error is at the innermost table around it that the file gives.
     pub fn refuse(&self, key: &str, why: impl Into<String>) -> Error {
-        let around = core::iter::successors(Some(key), |path| path.rfind(['.', '[']).map(|end| &path[..end]));
-        let mut given = around.filter_map(|path| Some((path, self.spans.get(path)?)));
+        let mut given = around(key).filter_map(|path| Some((path, self.spans.get(path)?)));
         let found = given.next();
         let place = found.map(|(_, span)| position(&self.text, span.start));
         let value = found.filter(|(path, _)| *path == key).and_then(|(_, span)| excerpt(&self.text, span));
         Error::new(Problem::Invalid(why.into())).in_file(&self.file, place).at_key(key).with_value(value)
     }
+}
+
+/// A key and the tables around it, the innermost first.
+fn around(key: &str) -> impl Iterator<Item = &str> {
+    core::iter::successors(Some(key), |path| path.rfind(['.', '[']).map(|end| &path[..end]))
 }

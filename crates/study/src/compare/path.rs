@@ -34,7 +34,7 @@ const FIRST_WINDOW: f64 = 0.8;
 pub(super) struct Subject<'a> {
     host: &'a dyn Host,
     scenario: Scenario,
-    places: Option<Places>,
+    places: Places,
     title: String,
     path: PathResult,
     unknowns: Unknowns,
@@ -90,7 +90,7 @@ impl<'a> Subject<'a> {
         let path = given_path(&scenario);
         Ok(Self {
             host,
-            places: given_flow.then_some(places),
+            places,
             title,
             path,
             unknowns: Unknowns::default(),
@@ -190,7 +190,10 @@ impl<'a> Subject<'a> {
         let mut scenario = self.scenario.clone();
         scenario.flows[0].scheme = scheme.clone();
         let checked = self.host.check(&scenario, &self.observe());
-        checked.map(drop).map_err(|refusal| refused(refusal, self.places.as_ref(), scheme))
+        checked.map(drop).map_err(|refusal| {
+            let places = self.places(&refusal.key);
+            refused(refusal, places, scheme)
+        })
     }
 
     /// Observation of a run's totals. Comparisons have no use for deliveries, so none are recorded.
@@ -214,6 +217,11 @@ impl<'a> Subject<'a> {
         self.host.check(&scenario, observe).map_err(|refusal| self.too_large(refusal))
     }
 
+    /// Places of the scenario's file, unless `key` belongs to a transfer that the comparison has added.
+    fn places(&self, key: &str) -> Option<&Places> {
+        (self.places.gives("flow[0]") || self.places.gives(key)).then_some(&self.places)
+    }
+
     /// Refuses work that takes more memory than the limit; answers how many runs may be made at the same time.
     pub(super) fn admit(&self, estimate: &Estimate) -> Result<usize, Error> {
         estimate.admit(1, self.memory).map_err(|refusal| self.too_large(refusal))?;
@@ -222,7 +230,7 @@ impl<'a> Subject<'a> {
 
     /// Error of a run that the host refuses.
     pub(super) fn too_large(&self, refusal: Refusal) -> Error {
-        match &self.places {
+        match self.places(&refusal.key) {
             Some(places) => places.refuse(&refusal.key, refusal.why),
             None => Error::invalid(refusal.why).at_key(refusal.key),
         }

@@ -5,10 +5,11 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use firstflight_scenario::file::open;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -58,13 +59,11 @@ impl<T: Serialize + DeserializeOwned> Store<T> {
         let failed = |verb: &str, error: io::Error| {
             wrong(path.display().to_string(), format!("cannot be {verb}: {error}"))
         };
-        let bytes = match std::fs::metadata(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(vec![]),
-            // A pipe or a device may have no end.
-            Ok(found) if !found.is_file() => Err(io::Error::other("not a regular file")),
-            _ => std::fs::read(path),
-        };
-        let bytes = bytes.map_err(|error| failed("read", error))?;
+        let mut bytes = vec![];
+        match open(path).and_then(|mut file| file.read_to_end(&mut bytes)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed("read", error)),
+            _ => {}
+        }
         let (known, damaged) = read(&bytes, version);
         if !damaged.is_empty() {
             erase(path, &damaged).map_err(|error| failed("written", error))?;
@@ -280,11 +279,17 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_read_is_reported_as_such() {
         let error = Store::<f64>::open(&std::env::temp_dir(), "1").expect_err("a folder");
-        assert!(error.to_string().ends_with("cannot be read: not a regular file"), "{error}");
+        assert!(
+            error.to_string().ends_with("cannot be read: it is a directory; expected a regular file"),
+            "{error}"
+        );
         #[cfg(unix)]
         {
             let error = Store::<f64>::open(Path::new("/dev/zero"), "1").expect_err("a device");
-            assert_eq!(error.to_string(), "/dev/zero: cannot be read: not a regular file");
+            assert_eq!(
+                error.to_string(),
+                "/dev/zero: cannot be read: it is a device; expected a regular file"
+            );
         }
     }
 }
