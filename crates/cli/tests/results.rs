@@ -96,7 +96,10 @@ fn a_store_that_is_no_file_is_refused() {
     let scratch = paper();
     scratch.write("out/runs.jsonl/file", "");
     let run = scratch.run(&REPRODUCE);
-    assert_eq!((run.code, &*run.err), (2, "error: out/runs.jsonl: cannot be read: it is a directory; expected a regular file\n"));
+    assert_eq!(
+        (run.code, &*run.err),
+        (2, "error: out/runs.jsonl: cannot be read: it is a directory; expected a regular file\n")
+    );
 }
 
 #[test]
