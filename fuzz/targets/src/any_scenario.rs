@@ -1,9 +1,10 @@
 //! A random valid scenario, run: numbers within their declared ranges, the auditor without a finding, and the same outcome
 //! in both modes of the engine.
 
+use firstflight::Run;
 use firstflight::results::{RunResult, Table, violations};
-use firstflight::{Observe, Run};
 use firstflight_anyscenario::{Written, written};
+use firstflight_contract::Nanos;
 use firstflight_sim::audit::{Recorder, audit};
 use firstflight_sim::engine::Mode;
 use firstflight_sim::outcome::simulate_observed;
@@ -32,7 +33,9 @@ fn run(bytes: &[u8]) {
     let written = drawn.current();
     let _shown = Shown(&written);
     let loaded = written.read().expect("the generator writes valid scenarios");
-    let result = match Run::of(loaded.clone()).replications(2).execute() {
+    // A run of a slow link lasts years: it has deliveries at few times.
+    let grid = Nanos(loaded.scenario.duration.map_or(1_000_000_000, |duration| duration.0 / 50).max(1));
+    let result = match Run::of(loaded.clone()).replications(2).grid(grid).execute() {
         Ok(result) => result,
         Err(error) => return refused(error),
     };
@@ -43,7 +46,7 @@ fn run(bytes: &[u8]) {
         violations::<RunResult>(&json).into_iter().chain(tables.iter().flat_map(Table::violations)).collect();
     assert!(found.is_empty(), "{}", found.join("\n"));
     let scenario = &loaded.scenario;
-    let built = build(scenario, scenario.seed, Observe::default().grid).expect("it ran");
+    let built = build(scenario, scenario.seed, grid).expect("it ran");
     let (outcome, recorder) = simulate_observed(&built.network, Mode::Fused, Recorder::default());
     let found: Vec<String> =
         audit(&built.network, &outcome, &recorder.log).iter().take(5).map(ToString::to_string).collect();
