@@ -39,7 +39,7 @@ pub struct AckOut {
 
 /// Nanoseconds of inactivity after which a host sleeps: one tick of a kernel clock at HZ = 250, after which
 /// an idle kernel stops the clock.
-const SLEEPS_AFTER: u64 = 4_000_000;
+pub(crate) const SLEEPS_AFTER: u64 = 4_000_000;
 
 /// Receiving end of one connection.
 #[derive(Clone, Debug)]
@@ -174,7 +174,7 @@ impl Receiver {
             && self.quick_left == 0
             && !(self.attentive && self.answers_at_once())
         {
-            self.due = now + self.policy.timer;
+            self.due = self.awake_at.max(now + self.policy.timer);
             return None;
         }
         self.quick_left = self.quick_left.saturating_sub(1);

@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{Case, network, run};
+use common::{Case, MS, network, run};
+use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::stack::{DataInSyn, Recovery};
 
 fn same_in_both_modes(case: Case) {
@@ -116,5 +117,23 @@ fn modes_agree_when_the_application_reads_late() {
         let case = Case { reads: Some(20), every, loss: 0.002, flows: 3, ..Case::default() };
         same_in_both_modes(case.clone());
         same_in_both_modes(Case { bytes: Some(100_000), pauses: vec![50, 3000], ..case });
+    }
+}
+
+/// A host that sleeps takes 20 us to wake: at 1 Gbit/s two more segments of 1000 bytes come meanwhile.
+#[test]
+fn modes_agree_when_segments_come_to_a_host_that_wakes() {
+    for (every, quick, timer) in [(1, 0, 100 * MS), (2, 0, 100 * MS), (2, 0, 1), (2, 1, 1)] {
+        let case = Case {
+            recovery: Recovery::Rack { sack: true },
+            mbit_s: 1000,
+            initial_window: 10,
+            bytes: Some(100_000),
+            pauses: vec![50],
+            ..Case::default()
+        };
+        let mut network = network(&case);
+        network.flows[0].ack_policy = AckPolicy { every, quick, timer };
+        run(&network);
     }
 }

@@ -4,7 +4,7 @@ use super::{Event, Findings, Rule};
 use crate::config::Network;
 use crate::observe::{Kind, Seen};
 use crate::packet;
-use crate::receiver::AckPolicy;
+use crate::receiver::{AckPolicy, SLEEPS_AFTER};
 
 /// Sequence number of a SYN, in place of a segment number.
 const SYN: u32 = u32::MAX;
@@ -12,15 +12,18 @@ const SYN: u32 = u32::MAX;
 /// State of one receiver, reconstructed from the log.
 struct Replay {
     policy: AckPolicy,
-    /// Wake-up time of the receiving host, nanoseconds.
+    /// Wake-up time of the receiving host, nanoseconds; the last arrival, and the time at which the host is awake after it.
     wakes_in: u64,
+    last_arrival: u64,
+    awake_at: u64,
     /// Whether data opens the connection: the receiver then ignores segments before the first.
     opens_with_data: bool,
     /// Whether each segment has arrived.
     arrived: Vec<bool>,
-    /// First missing segment: now, and at the start of this instant.
+    /// First missing segment: now, at the start of this instant, and after the segment that woke the host.
     next: u32,
     next_before: u32,
+    next_woken: u32,
     now: u64,
     /// Time since which data waits for an ACK.
     since: Option<u64>,
@@ -31,10 +34,13 @@ pub(super) fn replay(network: &Network, log: &[Event], findings: &mut Findings) 
     let receivers = network.flows.iter().map(|flow| Replay {
         policy: flow.ack_policy,
         wakes_in: flow.stack.wakes_in(),
+        last_arrival: 0,
+        awake_at: 0,
         opens_with_data: flow.stack.opens_with_data(),
         arrived: vec![],
         next: 0,
         next_before: 0,
+        next_woken: 0,
         now: 0,
         since: None,
     });
@@ -72,6 +78,15 @@ impl Replay {
 
     fn data(&mut self, at: u64, segment: u32, findings: &mut Findings) {
         self.tick(at, findings);
+        let wakes = self.wakes_in > 0 && at > self.last_arrival + SLEEPS_AFTER;
+        self.last_arrival = at;
+        self.receive(at, segment);
+        if wakes {
+            (self.awake_at, self.next_woken) = (at + self.wakes_in, self.next);
+        }
+    }
+
+    fn receive(&mut self, at: u64, segment: u32) {
         if self.opens_with_data && self.next == 0 && segment > 0 {
             return;
         }
@@ -90,9 +105,16 @@ impl Replay {
         self.tick(at, findings);
         // An ACK sent by the timer leaves before packets that arrive at the same instant.
         let timed = self.since.is_some_and(|since| since < at && since + self.policy.timer == at);
-        let (least, most) = (if timed { self.next_before } else { self.next }, self.next);
-        // Those packets wait for the next ACK.
-        self.since = (timed && ack.seq < most).then_some(at);
+        // A host that wakes answers the segments that came meanwhile one after the other.
+        let wakes = at <= self.awake_at;
+        let most = self.next;
+        let least = match (timed, wakes) {
+            (true, _) => self.next_before,
+            (false, true) => self.next_woken,
+            (false, false) => most,
+        };
+        // Other packets wait for the next ACK.
+        self.since = ((timed || wakes) && ack.seq < most).then_some(at);
         findings.expect((least..=most).contains(&ack.seq), Rule::Acknowledgement, at, || {
             format!("flow {} acknowledges up to {}, has received up to {most}", ack.flow, ack.seq)
         });
