@@ -11,6 +11,8 @@ pub const TRACE: u64 = 64 << 20;
 pub const RATE: Rate = Rate(100_000_000_000_000);
 /// Any time.
 pub const TIME: Nanos = Nanos::from_secs(100_000_000);
+/// A run without a duration; a connection over a dead path would retry for ever.
+pub const RUN: Nanos = Nanos::from_secs(4 * 3_600);
 /// A propagation delay, one way or both.
 pub const DELAY: Nanos = Nanos::from_secs(3_600);
 /// A size, bytes.

@@ -35,9 +35,6 @@ use wires::Wires;
 pub const OFFERED: Signals =
     Sender::OFFERED.union(Signals::SHARED_WINDOW).union(Signals::PLAN).union(Signals::ROUTERS);
 
-/// End of a run without a duration; a connection over a dead path would retry for ever.
-const LONGEST: Nanos = Nanos::from_secs(4 * 3600);
-
 /// A scenario in the form that the simulator runs.
 #[derive(Clone, Debug)]
 pub struct Built {
@@ -88,7 +85,7 @@ pub(crate) fn build_within(
             flows: vec![],
             udp: vec![],
             seed,
-            end: scenario.duration.unwrap_or(LONGEST),
+            end: scenario.duration.unwrap_or(limits::RUN),
             until_finished: scenario.duration.is_none(),
             grid,
             grid_points: u64::MAX,
