@@ -77,6 +77,7 @@ fn value(name: &str) -> String {
         "QUANTUM" => tally::grouped(limits::QUANTUM),
         "LINK_NAME" => tally::grouped(limits::LINK_NAME as u64),
         "BDP_MILLIONTHS" => tally::grouped(limits::BDP_MILLIONTHS),
+        "RUN" => show_time(limits::RUN),
         "PACKET" => tally::grouped(limits::PACKET),
         "FLOWS" => tally::grouped(limits::FLOWS),
         "ROUNDS" => tally::grouped(limits::ROUNDS),
