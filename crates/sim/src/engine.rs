@@ -338,14 +338,14 @@ impl<'r, O: Observer> Engine<'r, O> {
         if target.sender.next_check() < target.sender_armed
             || target.sender.finished() && !target.counted_finished
         {
-            self.settle(at, flow as usize);
+            self.settle(flow as usize);
         }
     }
 
     /// Rearms the timer of a sender that acted, and records the end of its flow.
     #[cold]
     #[inline(never)]
-    fn settle(&mut self, at: u64, flow: usize) {
+    fn settle(&mut self, flow: usize) {
         let target = &mut self.flows[flow];
         let finishes = target.sender.finished() && !target.counted_finished;
         target.counted_finished |= finishes;
@@ -353,6 +353,7 @@ impl<'r, O: Observer> Engine<'r, O> {
             self.arm_sender(flow);
         }
         if finishes {
+            let at = self.flows[flow].sender.finished_at();
             self.finish(at);
         }
     }
@@ -427,7 +428,7 @@ impl<'r, O: Observer> Engine<'r, O> {
                 self.wire.observer.acted(at, flow as u32, &self.flows[flow].sender);
             }
         }
-        self.settle(at, flow);
+        self.settle(flow);
         if due {
             self.share_out(at, flow);
         }

@@ -3,7 +3,9 @@
 mod common;
 
 use common::{Case, MS, network, run};
+use firstflight_sim::config::Network;
 use firstflight_sim::receiver::AckPolicy;
+use firstflight_sim::sender::app::Clock;
 use firstflight_sim::sender::stack::{DataInSyn, Recovery};
 
 fn same_in_both_modes(case: Case) {
@@ -135,5 +137,37 @@ fn modes_agree_when_segments_come_to_a_host_that_wakes() {
         let mut network = network(&case);
         network.flows[0].ack_policy = AckPolicy { every, quick, timer };
         run(&network);
+    }
+}
+
+/// A connection whose application stops after `lifetime` milliseconds.
+fn short_lived(lifetime: u64, case: Case) -> Network {
+    let mut network = network(&case);
+    network.until_finished = true;
+    network.flows.iter_mut().for_each(|flow| flow.app.lifetime = Some(lifetime * MS));
+    network
+}
+
+#[test]
+fn a_run_ends_when_the_application_stops_in_both_modes() {
+    for recovery in [Recovery::Sack, Recovery::Rack { sack: true }] {
+        for lifetime in [150, 155, 230, 1001] {
+            let outcome = run(&short_lived(lifetime, Case { recovery, mbit_s: 1, ..Case::default() }));
+            assert_eq!(outcome.end, lifetime * MS);
+        }
+    }
+}
+
+#[test]
+fn an_application_that_stops_before_the_connection_is_open_writes_nothing() {
+    for recovery in [Recovery::Sack, Recovery::Rack { sack: true }] {
+        for (bytes, pauses) in [(None, vec![]), (Some(2000), vec![30, 80])] {
+            let case = Case { recovery, bytes, pauses, handshake: true, ..Case::default() };
+            let mut network = short_lived(50, case);
+            let outcome = run(&network);
+            assert_eq!((outcome.flows[0].sent, outcome.end), (0, 50 * MS));
+            network.flows[0].app.clock = Clock::Written;
+            assert_eq!(run(&network).flows[0].sent, 0);
+        }
     }
 }

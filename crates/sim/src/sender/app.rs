@@ -143,6 +143,9 @@ impl App {
     }
 
     fn next_write(&mut self, from: u64) -> u64 {
+        if self.stopped {
+            return u64::MAX;
+        }
         let pause = self.pauses.get(self.began.len() - 1);
         self.due = pause.map_or(u64::MAX, |pause| from.saturating_add(*pause));
         if self.due < self.stops_at() { self.due } else { u64::MAX }

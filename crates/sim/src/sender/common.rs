@@ -116,8 +116,9 @@ pub struct Common {
     /// The time at which each segment left is kept.
     pub(crate) per_packet: bool,
     pub(crate) wants_sent: bool,
-    pub(super) finished: bool,
     pub(crate) established: bool,
+    /// Time at which the application was done; `u64::MAX` if it is not.
+    pub(super) finished_at: u64,
     /// No timer is due before this.
     pub(crate) check_at: u64,
     pub(crate) rto_at: u64,
@@ -177,7 +178,7 @@ impl Common {
                 || carries != Carries::Nothing,
             per_packet: stamped,
             wants_sent,
-            finished: app.finished(),
+            finished_at: if app.finished() { 0 } else { u64::MAX },
             established: false,
             check_at: app_at,
             rto_at: u64::MAX,
@@ -251,9 +252,9 @@ impl Common {
         self.exit_segment
     }
 
-    /// The application has begun a write.
+    /// The application has begun a write, unless it stopped before.
     pub(crate) fn hand_over(&mut self) {
-        self.available = self.app.written();
+        self.available = if self.app.finished() { self.max } else { self.app.written() };
         self.write_end = self.app.open_end();
     }
 
@@ -269,7 +270,9 @@ impl Common {
     pub(crate) fn on_written_acked(&mut self, now: u64) {
         let next = self.app.on_acked(now, self.una);
         self.write_end = self.app.open_end();
-        self.finished = self.app.finished();
+        if self.app.finished() {
+            self.finished_at = self.finished_at.min(now);
+        }
         self.app_at = self.app_at.min(next);
         self.check_at = self.check_at.min(next);
     }
@@ -329,7 +332,13 @@ impl Common {
     /// Whether the application is done.
     #[inline]
     pub fn finished(&self) -> bool {
-        self.finished
+        self.finished_at != u64::MAX
+    }
+
+    /// Time at which the application was done, nanoseconds; `u64::MAX` if it is not.
+    #[inline]
+    pub fn finished_at(&self) -> u64 {
+        self.finished_at
     }
 
     /// The counters.

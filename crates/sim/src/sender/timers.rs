@@ -31,7 +31,7 @@ where
                 Due::Stop => {
                     self.available = self.available.min(self.max);
                     self.app.stop();
-                    self.finished = true;
+                    self.finished_at = at;
                     self.app_at = u64::MAX;
                 }
                 Due::App => self.on_app(at, port),
