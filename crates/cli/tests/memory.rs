@@ -31,7 +31,12 @@ fn deliveries_at_every_nanosecond_are_refused() {
         &grid,
         &["--grid: this takes 128 GB of memory", "at most 4 GB"],
     );
-    refused("duration = \"100000000 s\"", "[[flow]]\ncount = 10", RUN, &["--grid: this takes 128 GB"]);
+    refused(
+        "duration = \"100000000 s\"",
+        "[[flow]]\ncount = 10",
+        RUN,
+        &["s.toml:1:12: duration = \"100000000 s\": this takes 128 GB"],
+    );
     // Without a duration the end is known only when it has come.
     refused("", "[[flow]]\nsize = \"3 MB\"", &grid, &["--grid: a run of ", "more deliveries"]);
     let runs = ["run", "s.toml", "--grid", "1 ns", "--runs", "1000"];
