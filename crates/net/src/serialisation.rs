@@ -7,7 +7,7 @@ use firstflight_contract::{Rate, mul_div_ceil};
 pub(crate) const PER_BYTE: u64 = 8_000_000_000;
 
 /// Latest end of a transmission, nanoseconds: 292 years. Later ends count as this one, and no run lasts so long.
-pub(crate) const LATEST: u64 = 1 << 63;
+pub const LATEST: u64 = 1 << 63;
 
 /// Rate in bit/s below which the transmission of a backlog can last longer than [`LATEST`]. At higher rates so many packets
 /// do not fit any memory.

@@ -1,6 +1,6 @@
 //! Rules for links with a dequeue-time queue.
 
-use super::links::{Counts, finish, is_end, player};
+use super::links::{Counts, ends, finish, player};
 use super::{Event, Findings, Rule};
 use crate::config::{LinkConfig, Network, QueueConfig};
 use crate::observe::Seen;
@@ -18,8 +18,11 @@ struct Replay<'a> {
     end: u64,
     /// Time of the last event.
     now: u64,
-    /// End of the last transmission.
+    /// End of the last transmission, and the latest that it may have if the log has none.
     free_at: u64,
+    latest: u64,
+    /// Time since which the link has been busy.
+    busy_since: u64,
     /// Time since which the queue has not been empty.
     ready_at: u64,
     player: TracePlayer,
@@ -46,6 +49,8 @@ pub(super) fn replay(
             end,
             now: 0,
             free_at: 0,
+            latest: 0,
+            busy_since: 0,
             ready_at: 0,
             player: player(config),
             waiting: vec![],
@@ -130,12 +135,19 @@ impl Replay<'_> {
         let name = &self.config.name;
         // A link must not idle while packets wait, nor start before the last transmission ends.
         let start = self.free_at.max(self.ready_at);
-        findings.expect(at == start, Rule::Capacity, at, || {
+        let latest = self.latest.max(self.ready_at);
+        findings.expect((start..=latest).contains(&at), Rule::Capacity, at, || {
             format!("{name} starts a transmission at {at} ns, expected {start} ns")
         });
+        if self.latest <= since {
+            self.busy_since = since;
+        }
         let due = self.player.carry(since, size);
-        let finish = finish(passage, self.config).unwrap_or(due);
-        findings.expect(is_end(finish, due), Rule::Capacity, at, || {
+        let ends = ends(self.busy_since, due);
+        let logged = finish(passage, self.config);
+        let finish = logged.unwrap_or(*ends.start());
+        self.latest = logged.unwrap_or(*ends.end());
+        findings.expect(ends.contains(&finish), Rule::Capacity, at, || {
             format!("{name} sends {size} bytes from {at} ns until {finish} ns, expected until {due} ns")
         });
         findings.expect(

@@ -5,7 +5,9 @@ use crate::config::{LinkConfig, Network, QueueConfig};
 use firstflight_net::link::Passage;
 use firstflight_net::queue::Room;
 use firstflight_net::rate_trace::{RateTrace, TracePlayer};
+use firstflight_net::serialisation::LATEST;
 use std::collections::VecDeque;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// State of one link, reconstructed from its log.
@@ -13,8 +15,11 @@ use std::sync::Arc;
 pub(super) struct Replay {
     /// Time of the last offer.
     offered_at: u64,
-    /// End of the last transmission.
+    /// End of the last transmission, and the latest that it may have if the log has none.
     free_at: u64,
+    latest: u64,
+    /// Time since which the link has been busy.
+    busy_since: u64,
     /// Position in the link's rate trace.
     player: TracePlayer,
     /// Start and size of transmissions that had to wait.
@@ -57,6 +62,8 @@ pub(super) fn replay(network: &Network, end: u64, log: &[Event], findings: &mut 
     let new = |link: &LinkConfig| Replay {
         offered_at: 0,
         free_at: 0,
+        latest: 0,
+        busy_since: 0,
         player: player(link),
         waiting: VecDeque::new(),
         counts: Counts::default(),
@@ -88,10 +95,12 @@ pub(super) fn finish(passage: Passage, link: &LinkConfig) -> Option<u64> {
     }
 }
 
-/// Whether a transmission may end at `finish` if exact arithmetic ends it at `due`. A link rounds the time per byte up: it is
-/// slower by at most one part in 2^45 of its busy time, which is at most `due`, and by a nanosecond if the exact end is whole.
-pub(super) fn is_end(finish: u64, due: u64) -> bool {
-    (due..=due + 1 + (due >> 45)).contains(&finish)
+/// Times at which a transmission may end if exact arithmetic ends it at `due`, and the link has been busy since `busy_since`.
+/// A link rounds the time per byte up: it is slower by at most one part in 2^45 of its busy time, and by a nanosecond if the
+/// exact end is whole. No transmission ends later than [`LATEST`].
+pub(super) fn ends(busy_since: u64, due: u64) -> RangeInclusive<u64> {
+    let late = 1 + (due.saturating_sub(busy_since) >> 45);
+    due.min(LATEST)..=due.saturating_add(late).min(LATEST)
 }
 
 impl Replay {
@@ -119,9 +128,15 @@ impl Replay {
             return;
         }
         let start = at.max(self.free_at);
+        if self.latest <= at {
+            self.busy_since = at;
+        }
         let due = self.player.carry(at, size);
-        let finish = finish(passage, config).unwrap_or(due);
-        findings.expect(is_end(finish, due), Rule::Capacity, at, || {
+        let ends = ends(self.busy_since, due);
+        let logged = finish(passage, config);
+        let finish = logged.unwrap_or(*ends.start());
+        self.latest = logged.unwrap_or(*ends.end());
+        findings.expect(ends.contains(&finish), Rule::Capacity, at, || {
             format!("{name} sends {size} bytes from {start} ns until {finish} ns, expected until {due} ns")
         });
         self.free_at = finish;
@@ -167,5 +182,20 @@ impl Replay {
             QueueConfig::Red(red) => waiting.count() <= red.limit as usize,
             _ => false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounding_counts_from_the_last_idle_time_and_ends_at_the_latest_end() {
+        // After 13 days without traffic a transmission of a millisecond ends with at most a nanosecond of rounding.
+        let days = 1 << 50;
+        assert_eq!(ends(days, days + 1_000_000), days + 1_000_000..=days + 1_000_001);
+        // After 13 busy days, 2^50 / 2^45 = 32 ns more.
+        assert_eq!(ends(0, days), days..=days + 33);
+        assert_eq!(ends(0, LATEST + 5), LATEST..=LATEST);
     }
 }
