@@ -81,7 +81,8 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     .map_err(Failure::new)?;
     let what = what(&options.what, &library)?;
     // Errors in the files come before anything is written.
-    definitions(&library).map_err(Failure::new)?;
+    let memory = Some(options.memory.bytes()?);
+    definitions(&library, memory).map_err(Failure::new)?;
     let claim = match &what {
         What::Line(id) => library.claim(id),
         _ => None,
@@ -98,7 +99,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         quick: options.quick,
         replications: options.replications,
         seed: options.seed,
-        memory: Some(options.memory.bytes()?),
+        memory,
     };
     let evidence = match measured {
         Some(evidence) => evidence,

@@ -46,7 +46,7 @@ fn every_line_of_the_target_list_has_its_claim() {
 fn published_results_are_of_the_experiments_as_they_are_now() {
     let library = library();
     let published = published();
-    let now = definitions(&library).unwrap_or_else(|error| panic!("{error}"));
+    let now = definitions(&library, None).unwrap_or_else(|error| panic!("{error}"));
     let then: BTreeMap<(String, String), String> = published
         .papers
         .iter()

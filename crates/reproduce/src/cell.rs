@@ -46,11 +46,16 @@ impl Subject {
     }
 }
 
-/// All cells of an experiment, the last axis the fastest.
+/// All cells of an experiment, the last axis the fastest, whose descriptions take at most `memory` bytes.
 ///
 /// # Errors
-/// If a key does not fit the scenario, or a cell is not valid.
-pub(crate) fn cells(paper: &Paper, file: &str, experiment: &Experiment) -> Result<Vec<Cell>, PaperError> {
+/// If a key does not fit the scenario, a cell is not valid, or the cells take more memory.
+pub(crate) fn cells(
+    paper: &Paper,
+    file: &str,
+    experiment: &Experiment,
+    memory: u64,
+) -> Result<Vec<Cell>, PaperError> {
     let name = &experiment.scenario;
     let text = paper.scenarios.get(name).ok_or_else(|| {
         let known: Vec<&str> = paper.scenarios.keys().map(String::as_str).collect();
@@ -60,7 +65,7 @@ pub(crate) fn cells(paper: &Paper, file: &str, experiment: &Experiment) -> Resul
     })?;
     // Errors of the file itself name it; errors of a cell name the experiment that sets the keys.
     Sweep::new(text, &format!("{}/scenarios/{name}", paper.folder))?;
-    let sweep = experiment.axes.iter().cloned().fold(Sweep::new(text, file)?, Sweep::crossed);
+    let sweep = experiment.axes.iter().cloned().fold(Sweep::new(text, file)?.memory(memory), Sweep::crossed);
     let cell = |document| cell(&sweep, document);
     sweep.documents()?.into_iter().map(cell).collect()
 }

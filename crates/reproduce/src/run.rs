@@ -44,6 +44,10 @@ pub struct Selection<'a> {
 }
 
 impl Selection<'_> {
+    fn memory(&self) -> u64 {
+        self.memory.unwrap_or(memory::DEFAULT)
+    }
+
     fn wants(&self, paper: &Paper, name: &str, experiment: &Experiment) -> bool {
         self.paper.is_none_or(|folder| folder == paper.folder)
             && self.experiments.is_none_or(|names| names.contains(&name))
@@ -85,7 +89,7 @@ pub fn run(
     progress: &dyn Progress,
 ) -> Result<Evidence, PaperError> {
     let planned = plan(library, selection)?;
-    let memory = selection.memory.unwrap_or(memory::DEFAULT);
+    let memory = selection.memory();
     for one in &planned {
         one.admit(memory).map_err(|refusal| within(&one.file(), refused(refusal)))?;
     }
@@ -128,12 +132,16 @@ pub fn run(
     Ok(evidence)
 }
 
-/// The hash of each experiment's definition, by paper and name: compare with [`Measured::definition`].
+/// The hash of each experiment's definition, by paper and name: compare with [`Measured::definition`]. The descriptions of the
+/// cells of an experiment may take `memory` bytes; `None` is [`memory::DEFAULT`].
 ///
 /// # Errors
-/// If a file of a paper is wrong.
-pub fn definitions(library: &Library) -> Result<BTreeMap<(String, String), String>, PaperError> {
-    let planned = plan(library, &Selection::default())?;
+/// If a file of a paper is wrong, or the cells take more memory.
+pub fn definitions(
+    library: &Library,
+    memory: Option<u64>,
+) -> Result<BTreeMap<(String, String), String>, PaperError> {
+    let planned = plan(library, &Selection { memory, ..Selection::default() })?;
     let definition = |one: &Planned<'_>| ((one.paper.folder.clone(), one.name.to_owned()), one.definition());
     Ok(planned.iter().map(definition).collect())
 }
@@ -161,7 +169,7 @@ fn plan<'a>(library: &'a Library, selection: &Selection<'_>) -> Result<Vec<Plann
                 paper,
                 name,
                 experiment,
-                cells: cells(paper, &file, experiment)?,
+                cells: cells(paper, &file, experiment, selection.memory())?,
                 replications: selection.replications(experiment),
                 seed: selection.seed,
                 grid: grid(experiment).map_err(|error| within(&file, error))?,

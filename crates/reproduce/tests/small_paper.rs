@@ -354,7 +354,7 @@ fn replications_have_consecutive_seeds_from_the_one_given() {
 
 #[test]
 fn a_definition_depends_on_the_runs_and_not_on_titles() {
-    let of = |changes: &[(&str, &str)]| definitions(&Folder::new(changes).library()).expect("valid");
+    let of = |changes: &[(&str, &str)]| definitions(&Folder::new(changes).library(), None).expect("valid");
     let plain = of(&[]);
     assert_eq!(of(&[("x/experiments/halves.toml", &EXPERIMENT.replace("A link", "The link"))]), plain);
     assert_eq!(of(&[("x/scenarios/two-halves.toml", &format!("title = \"t\"\n{SCENARIO}"))]), plain);
@@ -393,4 +393,13 @@ fn an_error_names_its_file_and_the_valid_values() {
         };
         assert!(parts.iter().all(|part| message.contains(part)) && !message.contains('\n'), "{message}");
     }
+}
+
+#[test]
+fn the_limit_of_the_memory_holds_for_the_list_of_cells() {
+    let library = Folder::new(&[]).library();
+    let error =
+        definitions(&library, Some(1_000)).expect_err("two cells of more than 1000 bytes").to_string();
+    assert!(error.contains("axes") && error.contains("--memory raises the limit"), "{error}");
+    assert!(definitions(&library, Some(1_000_000)).is_ok());
 }
