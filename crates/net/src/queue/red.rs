@@ -127,7 +127,9 @@ impl Red {
     }
 
     fn limit(&mut self, arrival: &Arrival, verdict: Verdict) -> Verdict {
-        if arrival.waiting_packets >= self.config.limit && arrival.free_at > arrival.now {
+        // Before waiting packets a free link is not free: one of them is about to leave.
+        let busy = arrival.free_at > arrival.now || arrival.waiting_packets > 0;
+        if arrival.waiting_packets >= self.config.limit && busy {
             self.count = 0;
             return Verdict::Drop;
         }
@@ -160,6 +162,23 @@ mod tests {
             size: 1000,
             ecn_capable: true,
         })
+    }
+
+    #[test]
+    fn a_packet_that_comes_as_a_transmission_ends_finds_the_queue_as_it_was() {
+        let config = RedConfig { limit: 2, ..CONFIG };
+        let at_end = |waiting| {
+            let arrival = Arrival {
+                now: 1000,
+                free_at: 1000,
+                waiting_packets: waiting,
+                waiting_bytes: 0,
+                size: 1000,
+                ecn_capable: true,
+            };
+            Red::new(config, Stream::named(1, "red")).admit(&arrival)
+        };
+        assert_eq!([0, 1, 2].map(at_end), [Verdict::Accept, Verdict::Accept, Verdict::Drop]);
     }
 
     /// Share of packets with this verdict. With `w_q = 1` the average equals the queue, so each share can be
