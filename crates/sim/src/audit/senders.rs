@@ -1,7 +1,7 @@
 //! Rules for senders: the segments they may send under their windows.
 
 use super::{Event, Findings, Rule};
-use crate::config::Network;
+use crate::config::{FlowConfig, Network};
 use crate::observe::{Kind, Seen};
 use crate::sender::info::CaState;
 use crate::sender::stack::Stack;
@@ -17,6 +17,11 @@ struct Replay {
     /// First unacknowledged segment, and one past the highest segment sent.
     una: u32,
     max: u32,
+    /// One past the highest segment that the last timeout may have marked lost without need.
+    doubtful: u32,
+    /// Whether a round trip can be shorter than a tick of Linux's clock, which then does not tell which segment was sent
+    /// first: RACK marks segments lost that are in the network.
+    unordered: bool,
     /// Segments beyond `una` reported by SACK.
     sacked: Vec<bool>,
     duplicates: u32,
@@ -39,6 +44,8 @@ pub(super) fn replay(network: &Network, log: &[Event], findings: &mut Findings) 
             stack: config.stack,
             una: 0,
             max: 0,
+            doubtful: 0,
+            unordered: least_round_trip(network, config) < MICROSECOND,
             sacked: vec![],
             duplicates: 0,
             copies: vec![],
@@ -51,6 +58,17 @@ pub(super) fn replay(network: &Network, log: &[Event], findings: &mut Findings) 
             replay.apply(event, allowance, findings);
         }
     }
+}
+
+/// Tick of Linux's clock, nanoseconds.
+const MICROSECOND: u64 = 1000;
+
+/// Least time from a full segment to its ACK, nanoseconds.
+fn least_round_trip(network: &Network, flow: &FlowConfig) -> u64 {
+    let over = |links: &[usize], size: u32| -> u64 {
+        links.iter().map(|&link| &network.links[link]).map(|link| link.delay.0 + link.least(size)).sum()
+    };
+    over(&flow.forward, flow.stack.mss + flow.header) + over(&flow.reverse, flow.ack_size.into())
 }
 
 /// Events of one flow; for each packet sent, the window under which it was sent.
@@ -140,6 +158,9 @@ impl Replay {
         allowance: Option<Allowance>,
         findings: &mut Findings,
     ) {
+        if allowance.is_some_and(|allowance| allowance.state == CaState::Loss) {
+            self.doubtful = self.max;
+        }
         let new = segment >= self.max;
         findings.expect(new != retransmission, Rule::Window, at, || {
             format!("{segment} is flagged as retransmission: {retransmission}; {} have been sent", self.max)
@@ -162,10 +183,15 @@ impl Replay {
             return;
         };
         let rack = self.stack.recovery.is_rack();
-        if rack && (state == CaState::Loss || !self.stack.recovery.is_selective() && state != CaState::Open) {
-            // Segments that a timeout marked lost may still be in the network, and without SACK a duplicate
-            // ACK may be caused by a spurious retransmission: the network then carries more segments than the
-            // sender counts.
+        let after_timeout = state == CaState::Loss || self.una < self.doubtful;
+        if rack
+            && (after_timeout
+                || self.unordered
+                || !self.stack.recovery.is_selective() && state != CaState::Open)
+        {
+            // Segments that a timeout marked lost may still be in the network until they are acknowledged, also in a
+            // recovery that follows. Without SACK a duplicate ACK may be caused by a spurious retransmission. The
+            // network then carries more segments than the sender counts.
             return;
         }
         let recovers_by_pipe = self.stack.recovery.is_selective() && state == CaState::Recovery;
