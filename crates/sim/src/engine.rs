@@ -243,6 +243,10 @@ impl<'r, O: Observer> Engine<'r, O> {
 
     #[inline(always)]
     fn send_ack(&mut self, at: u64, leg: u32, ack: AckOut) {
+        // A host that wakes may answer after the end of the run.
+        if at >= self.wire.end {
+            return;
+        }
         let leg = self.wire.leg(leg);
         let size = packet::ack_size(leg.ack_size, ack.low, ack.high);
         if O::ON {
