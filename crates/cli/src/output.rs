@@ -14,7 +14,8 @@ pub(crate) fn show(text: &str) -> Result<(), Failure> {
     print(&lines(text))
 }
 
-/// Prints `line` for a reader on standard error, as one line. If standard error cannot be written, nobody can be told.
+/// Prints `line` for a reader on standard error, as one line. A failure to write standard error is ignored: there is no
+/// other place for a message.
 pub(crate) fn complain(line: impl Display) {
     let line = printable(&line.to_string());
     let _ = writeln!(io::stderr(), "{line}");

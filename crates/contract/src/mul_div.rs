@@ -59,7 +59,7 @@ impl Sum {
         self.0 += wide(a, b);
     }
 
-    /// Subtracts `n`; the sum is not below zero.
+    /// Subtracts `n`. A sum that would be below zero is zero.
     #[inline]
     pub const fn subtract(&mut self, n: u64) {
         self.0 = self.0.saturating_sub(n as u128);

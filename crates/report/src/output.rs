@@ -19,7 +19,8 @@ pub struct Folder {
     staged: Vec<(PathBuf, PathBuf)>,
 }
 
-/// What the open folders of this process have put on disk, to be removed unless it is committed.
+/// Files and folders that the uncommitted [`Folder`]s of this process have created, and that must be removed if the process
+/// ends.
 static UNFINISHED: Mutex<Unfinished> = Mutex::new(Unfinished { next: 0, folders: BTreeMap::new() });
 
 #[derive(Debug)]

@@ -1,5 +1,5 @@
-//! What an ending process leaves of the folders that it was writing. This test is alone in its process: it discards the
-//! folders of all threads.
+//! A process that ends before it commits its folders leaves no file of them. This test is alone in its process, because it
+//! discards the folders of all threads.
 
 use std::fs;
 use std::path::Path;

@@ -21,7 +21,7 @@ pub const BYTES: u64 = 1_000_000_000_000_000;
 pub const PACKETS: u64 = 1_000_000_000_000;
 /// A window, full packets: the simulator's SACK blocks count no further.
 pub const WINDOW: u64 = 1_000_000;
-/// What one connection sends, full packets: the simulator numbers them in 32 bits.
+/// Packets that one connection sends: the simulator numbers them in 32 bits.
 pub const SEGMENTS: u64 = u32::MAX as u64 - 1;
 /// A number without unit that is drawn, such as the objects of a page.
 pub const COUNT: f64 = 1e6;

@@ -33,7 +33,7 @@ use std::path::{Path, PathBuf};
 pub struct Target {
     /// Name of the target, of its corpus folder and of its cargo-fuzz program.
     pub name: &'static str,
-    /// What one execution does, for the documentation.
+    /// Description of one execution, for the documentation.
     pub about: &'static str,
     /// Executes one input.
     pub run: fn(&[u8]),

@@ -207,7 +207,7 @@ impl Audit {
         let (at_us, event) = line.event().expect("answered");
         let before = self.at_us;
         self.at_us = at_us;
-        // What timers sent before the event comes in the same answer.
+        // The answer also has the segments that timers sent before the event.
         let sent =
             answer.answer.sent.iter().map(|sent| sent.seq + sent.len - 1).max().unwrap_or(0).max(self.sent);
         match &event {

@@ -17,10 +17,10 @@ struct Replay {
     /// First unacknowledged segment, and one past the highest segment sent.
     una: u32,
     max: u32,
-    /// One past the highest segment that the last timeout may have marked lost without need.
+    /// One past the highest segment sent before the last timeout, which may have marked it lost while it was in the network.
     doubtful: u32,
-    /// Whether a round trip can be shorter than a tick of Linux's clock, which then does not tell which segment was sent
-    /// first: RACK marks segments lost that are in the network.
+    /// Whether a round trip can be shorter than a tick of Linux's clock. Segments then have equal send times, and RACK marks
+    /// segments lost that are in the network.
     unordered: bool,
     /// Segments beyond `una` reported by SACK.
     sacked: Vec<bool>,

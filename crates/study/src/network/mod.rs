@@ -237,8 +237,8 @@ fn within_limits(app: &mut AppConfig, mss: u32) {
     }
 }
 
-/// Refuses a run that is longer than the simulator's clock can tell its events apart: the more connections and links on
-/// their paths, the shorter the clock.
+/// Refuses a run that lasts longer than the simulator's clock. An event's time and the number of its feed share 64 bits, so
+/// the clock is shorter the more connections and links on their paths a run has.
 fn check_duration(built: &Built, duration: Option<Nanos>) -> Result<(), Refusal> {
     let hops = |flow: &FlowConfig| flow.forward.len() + flow.reverse.len() + 2;
     let feeds: usize = built.network.flows.iter().map(hops).sum::<usize>()
