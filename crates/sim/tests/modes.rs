@@ -2,8 +2,12 @@
 
 mod common;
 
-use common::{Case, MS, network, run};
+use common::{Case, MS, audited, network, run};
+use firstflight_contract::Nanos;
+use firstflight_sim::audit::Event;
 use firstflight_sim::config::Network;
+use firstflight_sim::engine::Mode;
+use firstflight_sim::observe::Kind;
 use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::app::Clock;
 use firstflight_sim::sender::stack::{DataInSyn, Recovery};
@@ -136,6 +140,21 @@ fn modes_agree_when_segments_come_to_a_host_that_wakes() {
         };
         let mut network = network(&case);
         network.flows[0].ack_policy = AckPolicy { every, quick, timer };
+        run(&network);
+    }
+}
+
+/// Debug builds assert that no packet leaves after the end of the run.
+#[test]
+fn modes_agree_when_the_run_ends_while_a_host_wakes() {
+    let case = Case { recovery: Recovery::Rack { sack: true }, mbit_s: 1000, ..Case::default() };
+    let mut network = network(&case);
+    let (_, recorder) = audited(&network, Mode::Fused);
+    let is_data =
+        |event: &&Event| matches!(event, Event::Arrived { packet, .. } if packet.kind == Kind::Data);
+    let arrival = recorder.log.iter().find(is_data).expect("a segment arrives").at();
+    for microseconds in [1, 10, 19, 21] {
+        network.end = Nanos(arrival + microseconds * 1000);
         run(&network);
     }
 }
