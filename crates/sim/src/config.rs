@@ -37,6 +37,13 @@ pub struct Network {
     pub grid_points: u64,
 }
 
+impl Network {
+    /// Minimum time, nanoseconds, for a packet of `size` bytes to cross the links of `path`: all queues are empty.
+    pub(crate) fn crossing(&self, path: &[usize], size: u32) -> u64 {
+        path.iter().map(|&link| &self.links[link]).map(|link| link.delay.0 + link.least(size)).sum()
+    }
+}
+
 /// One direction of a link.
 #[derive(Clone, Debug)]
 pub struct LinkConfig {

@@ -1,7 +1,7 @@
 //! Rules for whole paths: each hop must receive exactly the packets that the previous hop sent.
 
 use super::{Event, Findings, Rule};
-use crate::config::{LinkConfig, Network};
+use crate::config::Network;
 use crate::observe::{Kind, Seen};
 use crate::outcome::Outcome;
 use firstflight_net::link::Passage;
@@ -103,7 +103,7 @@ impl<'a> Journey<'a> {
             }
             Event::Arrived { at, packet } => {
                 let Some(traveller) = self.take(self.path.len(), at, packet, findings) else { return };
-                let least = traveller.sent + self.crossing(packet.size);
+                let least = traveller.sent + self.network.crossing(self.path, packet.size);
                 findings.expect(at >= least, Rule::Causality, at, || {
                     format!("{packet:?} arrives before {least} ns, the earliest possible time")
                 });
@@ -146,12 +146,6 @@ impl<'a> Journey<'a> {
         findings
             .expect(next.due == at, Rule::Causality, at, || format!("{packet:?} was due at {} ns", next.due));
         Some(next)
-    }
-
-    /// Time for `size` bytes to cross the path with empty queues, nanoseconds.
-    fn crossing(&self, size: u32) -> u64 {
-        let links = self.path.iter().map(|&link| &self.network.links[link]);
-        links.map(|link: &LinkConfig| link.delay.0 + link.least(size)).sum()
     }
 
     /// Checks that no packet still in transit was due before the end.

@@ -63,12 +63,10 @@ pub(super) fn replay(network: &Network, log: &[Event], findings: &mut Findings) 
 /// Tick of Linux's clock, nanoseconds.
 const MICROSECOND: u64 = 1000;
 
-/// Least time from a full segment to its ACK, nanoseconds.
+/// Minimum time from a full segment to its ACK, nanoseconds.
 fn least_round_trip(network: &Network, flow: &FlowConfig) -> u64 {
-    let over = |links: &[usize], size: u32| -> u64 {
-        links.iter().map(|&link| &network.links[link]).map(|link| link.delay.0 + link.least(size)).sum()
-    };
-    over(&flow.forward, flow.stack.mss + flow.header) + over(&flow.reverse, flow.ack_size.into())
+    let there = network.crossing(&flow.forward, flow.stack.mss + flow.header);
+    there + network.crossing(&flow.reverse, flow.ack_size.into())
 }
 
 /// Events of one flow; for each packet sent, the window under which it was sent.
