@@ -25,7 +25,7 @@ pub(crate) fn whole<T: TryFrom<u64>>(
         let number = text.parse().ok().filter(|number| digits && range.contains(number));
         number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| {
             let (least, most) = (range.start(), range.end());
-            format!("not a value it takes; expected a whole number from {least} to {most}")
+            format!("not a valid value; expected a whole number from {least} to {most}")
         })
     }
 }
@@ -72,7 +72,7 @@ fn wrong(error: &clap::Error, arguments: &[OsString]) -> Error {
         }
         ErrorKind::ValueValidation => {
             let why = std::error::Error::source(error).map(ToString::to_string);
-            wrong_at(place, why.unwrap_or_else(|| "not a value it takes".into()))
+            wrong_at(place, why.unwrap_or_else(|| "not a valid value".into()))
         }
         ErrorKind::TooManyValues => wrong_at(place, "the option takes no value").expecting(name),
         ErrorKind::ArgumentConflict => {

@@ -45,21 +45,21 @@ fn an_unknown_command_or_option_is_refused_with_the_nearest_name() {
 #[test]
 fn values_that_an_option_does_not_take_are_refused_with_what_it_takes() {
     let runs =
-        |value| format!("--runs \"{value}\": not a value it takes; expected a whole number from 1 to 100000");
+        |value| format!("--runs \"{value}\": not a valid value; expected a whole number from 1 to 100000");
     for value in ["0", "x", "-1", "1e3", "100001", "99999999999999999999999999", "+1", " 1", "\u{663}"] {
         refused(&["run", "a.toml", "--runs", value], &runs(value));
     }
     refused(
         &["run", "a.toml", "--seed=-1"],
-        "--seed \"-1\": not a value it takes; expected a whole number from 0 to 9223372036854775807",
+        "--seed \"-1\": not a valid value; expected a whole number from 0 to 9223372036854775807",
     );
     refused(
         &["log", "x", "--network", "33"],
-        "--network \"33\": not a value it takes; expected a whole number from 0 to 32",
+        "--network \"33\": not a valid value; expected a whole number from 0 to 32",
     );
     refused(
         &["reproduce", "--replications", "1"],
-        "--replications \"1\": not a value it takes; expected a whole number from 2 to 10000",
+        "--replications \"1\": not a valid value; expected a whole number from 2 to 10000",
     );
     refused(
         &["completions", "bahs"],

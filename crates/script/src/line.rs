@@ -253,7 +253,7 @@ impl<'a> Line<'a> {
     }
 
     fn wrong(&self, key: &str, expected: String) -> Error {
-        self.at(key, "not a value it takes").expected(expected)
+        self.at(key, "not a valid value").expected(expected)
     }
 
     fn at(&self, key: &str, problem: impl Display) -> Error {
@@ -322,15 +322,15 @@ mod tests {
             (r#"{"do":"advance"}"#, "7:1: at_us: missing; expected a whole number from 0 to"),
             (
                 r#"{"at_us":1.5,"do":"advance"}"#,
-                "7:2: at_us = 1.5: not a value it takes; expected a whole number",
+                "7:2: at_us = 1.5: not a valid value; expected a whole number",
             ),
-            (r#"{"at_us":-1,"do":"advance"}"#, "7:2: at_us = -1: not a value it takes"),
-            (r#"{"at_us":"0","do":"advance"}"#, "7:2: at_us = \"0\": not a value it takes"),
-            (r#"{"at_us":1.0,"do":"advance"}"#, "7:2: at_us = 1.0: not a value it takes"),
+            (r#"{"at_us":-1,"do":"advance"}"#, "7:2: at_us = -1: not a valid value"),
+            (r#"{"at_us":"0","do":"advance"}"#, "7:2: at_us = \"0\": not a valid value"),
+            (r#"{"at_us":1.0,"do":"advance"}"#, "7:2: at_us = 1.0: not a valid value"),
             (r#"{"at_us":18446744073709551616,"do":"advance"}"#, "7:2: at_us = 1.8446744073709552e+19: not"),
             (
                 r#"{"at_us":100000000000001,"do":"advance"}"#,
-                "7:2: at_us = 100000000000001: not a value it takes",
+                "7:2: at_us = 100000000000001: not a valid value",
             ),
             (r#"{"at_us":1e999,"do":"advance"}"#, "7:14: not JSON: number out of range"),
             (r#"{"at_us":NaN,"do":"advance"}"#, "7:10: not JSON: expected value"),
@@ -343,10 +343,10 @@ mod tests {
             ),
             (
                 r#"{"at_us":0,"do":"ack","ack":1,"sack":[[5,5]]}"#,
-                "7:31: sack = [[5,5]]: not a value it takes; expected blocks",
+                "7:31: sack = [[5,5]]: not a valid value; expected blocks",
             ),
             (r#"{"at_us":0,"do":"ack","ack":1,"sack":[[5,6,7]]}"#, "7:31: sack = [[5,6,7]]"),
-            (r#"{"at_us":0,"do":"ack","ack":1,"ece":1}"#, "7:31: ece = 1: not a value it takes"),
+            (r#"{"at_us":0,"do":"ack","ack":1,"ece":1}"#, "7:31: ece = 1: not a valid value"),
         ] {
             let refused = event(text).expect_err(text);
             assert!(refused.starts_with(message), "{text}\n{refused}");
