@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use crate::column::{Range, Record, Value};
+use crate::column::{NUMBERS, Range, Record, Value};
 use crate::reference::OBJECTS_OF_JSON;
 use crate::table::Table;
 
@@ -49,8 +49,12 @@ fn check(place: &str, value: &Json, kind: &str, range: Range, found: &mut Vec<St
 }
 
 fn check_array(place: &str, values: &[Json], kind: &str, range: Range, found: &mut Vec<String>) {
-    let kinds: Vec<&str> = match kind.strip_prefix("array of two ").and_then(|kind| kind.strip_suffix('s')) {
-        Some(kind) => vec![kind; 2],
+    let fixed = |number: usize| {
+        let kind = kind.strip_prefix("array of ")?.strip_prefix(NUMBERS[number])?;
+        Some(vec![kind.strip_prefix(' ')?.strip_suffix('s')?; number])
+    };
+    let kinds: Vec<&str> = match (0..NUMBERS.len()).find_map(fixed) {
+        Some(kinds) => kinds,
         None => match (kind.strip_prefix("array of "), kind.strip_prefix("pair of ")) {
             (Some(kind), _) => vec![kind; values.len()],
             (None, Some(kinds)) => kinds.split(" and ").collect(),

@@ -208,9 +208,12 @@ impl<T: Json> Json for Vec<T> {
     }
 }
 
-impl<T: Json> Json for [T; 2] {
+/// Names of small numbers, by number.
+pub(crate) const NUMBERS: [&str; 6] = ["no", "one", "two", "three", "four", "five"];
+
+impl<T: Json, const N: usize> Json for [T; N] {
     fn word() -> String {
-        format!("array of two {}s", T::word())
+        format!("array of {} {}s", NUMBERS[N], T::word())
     }
 }
 

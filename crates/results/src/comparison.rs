@@ -16,6 +16,11 @@ object! {
         connections: Vec<ConnectionResult> => nested,
         /// Result of every scheme at every size, by size and, within a size, by rank.
         results: Vec<SchemeResult> => nested,
+        /// Recommendation at each size, ascending.
+        @(default) recommended: Vec<Recommended> => nested,
+        /// Reason why the results are no answer, and nothing is recommended: a sentence without its full stop; null if they
+        /// are one.
+        @(default) no_answer: Option<String>,
         /// Schemes in the order in which they were asked for.
         schemes: Vec<String> => nested,
         /// The one of `schemes` against which the others are measured: slow start with their avoidance; null without it.
@@ -127,6 +132,9 @@ object! {
         timeouts_mean: f64,
         /// Names of the unknown path values over whose range the intervals of this result extend.
         widened_by: Vec<String> => nested,
+        /// Rare events that would delay a further transfer beyond the range of `completion_s.quantiles`, and that the input
+        /// cannot exclude.
+        @(default) risks: Vec<Risk> => nested,
     }
 }
 
@@ -138,13 +146,45 @@ object! {
         /// 95th percentile.
         p95: f64 ["s"],
         /// 95 % interval of the median; on a path inferred from a capture, the interval in which 95 % of further transfers end.
-        ci95: Ci95 ["s"] => nested,
+        ci95: Ci95 ["s"] => each("ci95_low", "ci95_high"),
         /// 95 % interval of the 95th percentile.
-        p95_ci95: Ci95 ["s"] => nested,
+        p95_ci95: Ci95 ["s"] => each("p95_ci95_low", "p95_ci95_high"),
+        /// Range of a further transfer: the times before which it ends with probability 5, 25, 50, 75 and 95 %.
+        quantiles: [f64; 5] ["s"] => each("q5", "q25", "q50", "q75", "q95"),
         /// Mean.
         mean: f64 ["s"],
         /// 95 % interval of the mean.
-        mean_ci95: Ci95 ["s"; Any] => nested,
+        mean_ci95: Ci95 ["s"; Any] => each("mean_ci95_low", "mean_ci95_high"),
+    }
+}
+
+object! {
+    /// Event that would delay a further transfer.
+    pub struct Risk = "risk" {
+        /// Event: a noun phrase.
+        what: String,
+        /// Probability that a transfer meets it.
+        probability: f64 [""; Share],
+        /// Median completion time of the transfers that meet it.
+        completion_s: f64 ["s"],
+    }
+}
+
+object! {
+    /// Recommendation at one size.
+    pub struct Recommended = "recommendation" {
+        /// Transfer size in application bytes.
+        size_bytes: u64 ["bytes"],
+        /// Chain of labels; null if no difference from the baseline is worth having, or if there is no answer.
+        scheme: Option<String>,
+        /// Initial window of the recommended candidate; null if it is the stack's own, or if nothing is recommended.
+        initial_window_packets: Option<u64> ["packets"],
+        /// Lower end, value and upper end of the gain over the baseline: the share of the baseline's median time by which the
+        /// median ends sooner, 0.23 for 23 %, negative if later; the ends are those of its 95 % interval. If no difference is
+        /// worth having, the gain of the fastest scheme. Null without a baseline or an answer.
+        gain: Option<[f64; 3]> [""; Any] => nested,
+        /// Reason: a sentence without its full stop.
+        why: String,
     }
 }
 
@@ -154,11 +194,11 @@ object! {
         /// Mean of this scheme's time minus the baseline's; negative is sooner.
         seconds: f64 ["s"; Any],
         /// 95 % interval of that mean.
-        seconds_ci95: Ci95 ["s"; Any] => nested,
+        seconds_ci95: Ci95 ["s"; Any] => each("seconds_ci95_low", "seconds_ci95_high"),
         /// The mean as a share of the baseline's mean time; -0.23 is 23 % sooner.
         relative: f64 [""; Any],
         /// 95 % interval of that share.
-        relative_ci95: Ci95 [""; Any] => nested,
+        relative_ci95: Ci95 [""; Any] => each("relative_ci95_low", "relative_ci95_high"),
     }
 }
 
@@ -224,6 +264,30 @@ object! {
     }
 }
 
+impl PairedDifference {
+    /// Least share of the baseline's time by which a difference is worth having. Even over a path that is known exactly, the
+    /// forecast of a median may be off by 0.5 % (`docs/predictions.md`), and so may that of the baseline: a difference below 1 %
+    /// may be none. The other 1 % is for the cost of a change to a server.
+    pub const WORTH_HAVING: f64 = 0.02;
+
+    /// Whether this scheme is sooner by at least [`WORTH_HAVING`](Self::WORTH_HAVING), and its whole interval is sooner.
+    pub fn worth_having(&self) -> bool {
+        self.relative <= -Self::WORTH_HAVING && self.relative_ci95[1] < 0.0
+    }
+
+    /// Whether this scheme is later by at least [`WORTH_HAVING`](Self::WORTH_HAVING), and its whole interval is later.
+    pub fn worth_avoiding(&self) -> bool {
+        self.relative >= Self::WORTH_HAVING && self.relative_ci95[0] > 0.0
+    }
+
+    /// Lower end, value and upper end of the gain: the share of the baseline's time by which this scheme is sooner.
+    pub fn gain(&self) -> [f64; 3] {
+        let [low, high] = self.relative_ci95;
+        // Zero minus, so that no gain is 0 and not -0.
+        [high, self.relative, low].map(|later| 0.0 - later)
+    }
+}
+
 impl Comparison {
     /// The sizes compared, ascending, each once.
     pub fn sizes(&self) -> Vec<u64> {
@@ -267,6 +331,7 @@ mod tests {
                 p95: 0.8,
                 ci95: [0.6, 0.75],
                 p95_ci95: [0.7, 0.9],
+                quantiles: [0.6, 0.65, 0.7, 0.75, 0.8],
                 mean: 0.7,
                 mean_ci95: [0.6, 0.8],
             }),
@@ -281,10 +346,13 @@ mod tests {
             others_drops_mean: 0.0,
             timeouts_mean: 0.0,
             widened_by: vec![],
+            risks: vec![],
         };
         let value = serde_json::to_value(&result).expect("serialisable");
         let contract = json!({ "scheme": "slow-start+reno", "size_bytes": 300_000,
-            "completion_s": { "median": 0.7, "p95": 0.8, "ci95": [0.6, 0.75] }, "retransmits_mean": 60.0,
+            "completion_s": { "median": 0.7, "p95": 0.8, "ci95": [0.6, 0.75],
+                "quantiles": [0.6, 0.65, 0.7, 0.75, 0.8] },
+            "risks": [], "retransmits_mean": 60.0,
             "startup_exit": { "time_s": 0.5, "cwnd_packets": 160.0, "reason": "loss" } });
         assert!(covers(&value, &contract), "{value:#}");
     }

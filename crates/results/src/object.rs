@@ -12,6 +12,8 @@
 ///         part: f64 [""; Share],
 ///         /// A field that is a list of pairs: two columns.
 ///         at: Vec<(f64, u64)> => pairs("at_s" "s", "at_packets" "packets"),
+///         /// A field with a fixed number of numbers: a column for each.
+///         range_s: [f64; 2] ["s"] => each("range_s_low", "range_s_high"),
 ///         /// Another object, whose columns follow with a prefix.
 ///         inner: Inner => flat("inner_"),
 ///         /// The same, if there is one.
@@ -130,6 +132,19 @@ macro_rules! columns {
         }
     };
     ($columns:ident, $prefix:ident, $absent:ident, $type:ty, $field:ident, $unit:expr, $doc:expr,
+        $range:expr, each $($name:literal),+) => {
+        for name in [$($name),+] {
+            $columns.push($crate::column::Column {
+                name: format!("{}{name}", $prefix),
+                kind: $crate::column::Kind::Real,
+                unit: $unit,
+                doc: $crate::object::sentence($doc, $absent),
+                nullable: $absent.is_some(),
+                range: $range,
+            });
+        }
+    };
+    ($columns:ident, $prefix:ident, $absent:ident, $type:ty, $field:ident, $unit:expr, $doc:expr,
         $range:expr, flat $more:literal) => {
         <$type as $crate::column::Record>::columns($columns, &format!("{}{}", $prefix, $more), $absent);
     };
@@ -150,6 +165,12 @@ macro_rules! cells {
         let (first, second) = $row.map(|row| row.$field.iter().copied().unzip()).unwrap_or_default();
         $cells.push($crate::column::Value::Reals(first));
         $cells.push($crate::column::Value::Unsigneds(second));
+    };
+    ($cells:ident, $row:ident, $type:ty, $field:ident, each $($name:literal),+) => {
+        let values: Option<[f64; [$($name),+].len()]> = $row.map(|row| row.$field);
+        $cells.extend((0..[$($name),+].len()).map(|at| {
+            values.map_or($crate::column::Value::Null, |values| $crate::column::Value::Real(values[at]))
+        }));
     };
     ($cells:ident, $row:ident, $type:ty, $field:ident, flat $($arg:tt)*) => {
         <$type as $crate::column::Record>::cells($row.map(|row| &row.$field), $cells);

@@ -6,7 +6,8 @@ use crate::column::{Column, Field, Record};
 use crate::{
     Comparison, Completion, ConnectionResult, EngineResult, FlowMeans, FlowResult, FlowRow, InputFile,
     LinkMeans, LinkResult, LinkRow, Mean, PairedDifference, PathEstimate, PathResult, Provenance,
-    ReplicationRow, RunMeans, RunResult, RunRow, SampleRow, SchemeResult, StartupExit, Table, TypicalExit,
+    Recommended, ReplicationRow, Risk, RunMeans, RunResult, RunRow, SampleRow, SchemeResult, StartupExit,
+    Table, TypicalExit,
 };
 
 const HEAD: &str = "\
@@ -104,8 +105,10 @@ pub(crate) const OBJECTS_OF_JSON: &[Object] = &[
     Object::of::<ConnectionResult>(),
     Object::of::<SchemeResult>(),
     Object::of::<Completion>(),
+    Object::of::<Risk>(),
     Object::of::<TypicalExit>(),
     Object::of::<PairedDifference>(),
+    Object::of::<Recommended>(),
     Object::of::<Provenance>(),
     Object::of::<InputFile>(),
 ];

@@ -1,7 +1,7 @@
 //! Replications and time series: the data behind a comparison's printed object, and their tables.
 
 use crate::object::object;
-use crate::{Comparison, PathResult, StartupExit};
+use crate::{Comparison, Completion, PairedDifference, PathResult, StartupExit};
 
 object! {
     /// A comparison with all replications and the time series of some.
@@ -48,8 +48,8 @@ object! {
 }
 
 object! {
-    /// Row of table `replication`: one replication of one scheme at one size. The path repeats in every row, so that
-    /// tables of several comparisons can be read as one.
+    /// Row of table `replication`: one replication of one scheme at one size. What holds for all replications of a scheme and
+    /// size, and the path, repeat in every row, so that tables of several comparisons can be read as one.
     pub struct ReplicationRow = "replication row" {
         /// Chain of labels.
         scheme: String,
@@ -59,6 +59,12 @@ object! {
         replication: u64,
         /// Result of the replication.
         sample: Sample => flat(""),
+        /// Distribution of the completion times of all replications.
+        completion: Option<Completion> => optional("completion_s_", "Null if no replication finished."),
+        /// Difference from the baseline.
+        against_baseline: Option<PairedDifference> => optional("against_baseline_", "Null for the baseline, and without one."),
+        /// Whether the scheme is recommended at this size.
+        recommended: bool,
         /// The path.
         path: PathResult => flat("path_"),
     }

@@ -1,7 +1,10 @@
 //! Tables: the columns of a record, and their values.
 
 use crate::column::{Column, Record, Value};
-use crate::{CompareReport, FlowRow, LinkRow, ReplicationRow, RunResult, RunRow, SampleRow, SampleSet};
+use crate::{
+    CompareReport, Comparison, FlowRow, LinkRow, Recommended, ReplicationRow, RunResult, RunRow, SampleRow,
+    SampleSet, SchemeResult,
+};
 
 /// A table, stored by column.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,14 +81,24 @@ impl Table {
 
     /// Table `replication`: a row for each replication of a comparison.
     pub fn of_replications(report: &CompareReport) -> Self {
-        let path = &report.comparison.path;
+        let Comparison { path, results, recommended, .. } = &report.comparison;
         let rows = |set: &SampleSet| {
             let (scheme, size_bytes) = (set.scheme.clone(), set.size_bytes);
+            let of_set = |it: &&SchemeResult| it.size_bytes == size_bytes && it.scheme == scheme;
+            let result = results.iter().find(of_set);
+            let (completion, against_baseline) =
+                result.map_or((None, None), |it| (it.completion_s, it.against_baseline));
+            let named =
+                |it: &Recommended| it.size_bytes == size_bytes && it.scheme.as_ref() == Some(&set.scheme);
+            let recommended = recommended.iter().any(named);
             let row = move |(replication, &sample): (usize, &_)| ReplicationRow {
                 scheme: scheme.clone(),
                 size_bytes,
                 replication: replication as u64,
                 sample,
+                completion,
+                against_baseline,
+                recommended,
                 path: path.clone(),
             };
             set.samples.iter().enumerate().map(row).collect::<Vec<_>>()

@@ -71,6 +71,7 @@ pub fn completion(times: &[f64]) -> Option<Completion> {
         p95: quantile(&sorted, 0.95),
         ci95: quantile_ci95(&sorted, 0.5),
         p95_ci95: quantile_ci95(&sorted, 0.95),
+        quantiles: [0.05, 0.25, 0.5, 0.75, 0.95].map(|p| quantile(&sorted, p)),
         mean,
         mean_ci95: ci.unwrap_or([mean, mean]),
     })

@@ -8,6 +8,7 @@ mod defaults;
 mod inferred;
 mod input;
 mod path;
+mod recommended;
 mod recording;
 mod resemblance;
 mod summary;
@@ -176,11 +177,14 @@ fn report(
     let traces: Vec<Trace> = try_map(&order, |&cell| trace(cells[cell], subject))?;
     let mut warnings = subject.warnings(replications);
     warnings.extend(captured.warnings);
+    let recommended = recommended::recommended(&results, baseline.as_deref(), None);
     let comparison = Comparison {
         title: subject.title(),
         path: subject.path_result(),
         connections: captured.connections,
         results,
+        recommended,
+        no_answer: None,
         schemes: request.schemes.iter().map(SchemeSpec::label).collect(),
         baseline,
         provenance: provenance(request, subject, replications),

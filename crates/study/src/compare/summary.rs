@@ -111,6 +111,7 @@ fn row((tasks, runs): (&[Task<'_>], &[Run])) -> SchemeResult {
         others_drops_mean: of(&|run| run.others_drops as f64).0,
         timeouts_mean: of(&|run| run.sample.timeouts as f64).0,
         widened_by: vec![],
+        risks: vec![],
     }
 }
 
