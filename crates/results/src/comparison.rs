@@ -115,7 +115,8 @@ object! {
         startup_exit: Option<TypicalExit> => nested,
         /// Rank by median completion time at this size; 1 is the smallest.
         rank: u32,
-        /// Whether the 95 % interval of the paired difference from rank 1 contains zero.
+        /// Whether the difference from rank 1 is not worth having: below 2 % of the time of rank 1, or with an interval that
+        /// contains zero.
         ties_with_best: bool,
         /// Replications run.
         replications: u32,
@@ -189,13 +190,14 @@ object! {
 }
 
 object! {
-    /// Difference in completion time between two schemes that met the same randomness.
+    /// Difference between the median completion times of two schemes whose replications met the same randomness. It is the
+    /// difference of the two medians that the results list.
     pub struct PairedDifference: Copy = "difference" {
-        /// Mean of this scheme's time minus the baseline's; negative is sooner.
+        /// Median time of this scheme minus that of the baseline; negative is sooner.
         seconds: f64 ["s"; Any],
-        /// 95 % interval of that mean.
+        /// 95 % interval of that difference.
         seconds_ci95: Ci95 ["s"; Any] => each("seconds_ci95_low", "seconds_ci95_high"),
-        /// The mean as a share of the baseline's mean time; -0.23 is 23 % sooner.
+        /// The difference as a share of the baseline's median, at least -1: -0.23 is 23 % sooner.
         relative: f64 [""; Any],
         /// 95 % interval of that share.
         relative_ci95: Ci95 [""; Any] => each("relative_ci95_low", "relative_ci95_high"),

@@ -8,6 +8,7 @@ pub mod exhibit;
 pub mod host;
 pub mod memory;
 pub mod network;
+mod paired;
 mod parallel;
 pub mod progress;
 pub mod run;

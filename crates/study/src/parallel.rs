@@ -32,3 +32,9 @@ pub(crate) fn try_map<T: Sync, R: Send, E: Send>(
     let items = items.iter();
     items.map(work).collect()
 }
+
+/// The results of `work` for every item.
+pub(crate) fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Send + Sync) -> Vec<R> {
+    let Ok(results) = try_map(items, |item| Ok::<R, std::convert::Infallible>(work(item)));
+    results
+}

@@ -3,7 +3,7 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use firstflight_results::{Ci95, Completion, PairedDifference};
+use firstflight_results::{Ci95, Completion};
 
 /// Mean of `values` and its 95 % interval by Student's t; no interval for fewer than two values.
 ///
@@ -101,24 +101,6 @@ pub fn completion(times: &[f64]) -> Option<Completion> {
     })
 }
 
-/// Paired difference of `these` from `baseline`; `None` without pairs, and for a baseline of mean zero, of which no value is a
-/// share.
-pub fn paired(these: &[f64], baseline: &[f64]) -> Option<PairedDifference> {
-    let differences: Vec<f64> = these.iter().zip(baseline).map(|(a, b)| a - b).collect();
-    let base = mean_ci95(baseline).0;
-    if differences.is_empty() || base == 0.0 {
-        return None;
-    }
-    let (seconds, ci) = mean_ci95(&differences);
-    let seconds_ci95 = ci.unwrap_or([seconds, seconds]);
-    Some(PairedDifference {
-        seconds,
-        seconds_ci95,
-        relative: seconds / base,
-        relative_ci95: seconds_ci95.map(|s| s / base),
-    })
-}
-
 /// Jain's index `(sum x)^2 / (n sum x^2)`: R. Jain, D. Chiu, W. Hawe, DEC-TR-301, 1984. One for no flows.
 pub(crate) fn jain(shares: &[f64]) -> f64 {
     let (sum, squares) = shares.iter().fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
@@ -174,20 +156,6 @@ mod tests {
             assert_eq!(quantile_ci95(&sorted, 0.5), median.map(f64::from), "median of {n}");
             assert_eq!(quantile_ci95(&sorted, 0.95), p95.map(f64::from), "95th percentile of {n}");
         }
-    }
-
-    #[test]
-    fn pairing_removes_common_variation() {
-        // Whatever the path does to both, this one takes 2 s longer each time.
-        let baseline = [10.0, 20.0, 60.0];
-        let difference = paired(&[12.0, 22.0, 62.0], &baseline).expect("three pairs");
-        assert_eq!(difference.seconds_ci95, [2.0, 2.0]);
-        assert!((difference.relative - 2.0 / 30.0).abs() < 1e-12);
-    }
-
-    #[test]
-    fn nothing_is_a_share_of_a_baseline_that_takes_no_time() {
-        assert_eq!((paired(&[0.0, 1.0], &[0.0, 0.0]), paired(&[], &[])), (None, None));
     }
 
     #[test]

@@ -168,7 +168,7 @@ fn report(
         tasks.chunks(replications).zip(runs.chunks(replications)).collect();
     let baseline = request.schemes.iter().find(|s| s.startup() == "slow-start").map(SchemeSpec::label);
     let departure = matches!(request.input, Input::Capture { .. }).then_some(captured.departure);
-    let (results, order) = summary::results(&cells, baseline.as_deref(), subject, departure);
+    let (results, order) = summary::results(&cells, baseline.as_deref(), subject, departure, request.seed);
     let samples = order.iter().map(|&cell| SampleSet {
         scheme: cells[cell].0[0].scheme.label(),
         size_bytes: cells[cell].0[0].size,

@@ -4,13 +4,15 @@ use firstflight_contract::Exit;
 
 use super::path::Subject;
 use super::{Run, Task};
+use crate::paired::paired;
+use crate::parallel::map;
 use crate::stats;
-use firstflight_results::{Mean, SchemeResult, TypicalExit};
+use firstflight_results::{Mean, PairedDifference, SchemeResult, TypicalExit};
 
 /// Description of the intervals, for provenance.
-pub(super) const INTERVAL_METHOD: &str = "medians and percentiles: binomial intervals of order statistics; means and \
-    paired differences: Student's t; on a path inferred from a capture, the interval of the median should contain 95 % \
-    of further transfers: it comes from replications that draw the unknown values of the path anew, and is widened by \
+pub(super) const INTERVAL_METHOD: &str = "medians and percentiles: binomial intervals of order statistics; means: \
+    Student's t; differences of medians: bootstrap over pairs of replications; on a path inferred from a capture, the \
+    replications draw the unknown values of the path anew, and the interval of the median holds 95 % of them, widened by \
     the departure of the re-runs of the captured connections";
 
 /// One row per cell, ordered by size and rank, and the index of the cell of each row.
@@ -19,55 +21,73 @@ pub(super) fn results(
     baseline: Option<&str>,
     subject: &Subject<'_>,
     departure: Option<f64>,
+    seed: u64,
 ) -> (Vec<SchemeResult>, Vec<usize>) {
     let widened_by = subject.unknowns().noticeable();
     let mut rows: Vec<(usize, SchemeResult)> = vec![];
     for (index, &cell) in cells.iter().enumerate() {
         let mut row = SchemeResult { widened_by: widened_by.clone(), ..row(cell) };
         if let (Some(departure), Some(completion)) = (departure, &mut row.completion_s) {
-            completion.ci95 = widened(prediction95(&finished(cell.1)), departure);
+            let sorted = finished(cell.1);
+            completion.ci95 = widened(prediction95(&sorted), departure);
+            completion.quantiles = further_transfer(&sorted, departure);
+            completion.p95 = completion.quantiles[4];
+            completion.p95_ci95[1] = completion.p95_ci95[1].max(completion.p95);
         }
         rows.push((index, row));
-    }
-    for (index, row) in &mut rows {
-        row.against_baseline = baseline
-            .filter(|label| *label != row.scheme)
-            .and_then(|label| find(cells, label, row.size_bytes))
-            .and_then(|base| paired(cells[*index].1, cells[base].1));
     }
     rows.sort_by(|(_, a), (_, b)| {
         let median = |row: &SchemeResult| row.completion_s.map_or(f64::INFINITY, |c| c.median);
         (a.size_bytes, median(a)).partial_cmp(&(b.size_bytes, median(b))).expect("medians are numbers")
     });
-    rank(&mut rows, cells);
+    for of_size in rows.chunk_by_mut(|(_, a), (_, b)| a.size_bytes == b.size_bytes) {
+        compare_rows(of_size, cells, baseline, seed);
+    }
     let order = rows.iter().map(|(index, _)| *index).collect();
     (rows.into_iter().map(|(_, row)| row).collect(), order)
 }
 
-fn find(cells: &[(&[Task<'_>], &[Run])], label: &str, size: u64) -> Option<usize> {
-    cells.iter().position(|(tasks, _)| tasks[0].size == size && tasks[0].scheme.label() == label)
-}
-
-fn rank(rows: &mut [(usize, SchemeResult)], cells: &[(&[Task<'_>], &[Run])]) {
-    let mut best = 0;
-    for i in 0..rows.len() {
-        if rows[i].1.size_bytes != rows[best].1.size_bytes {
-            best = i;
-        }
-        rows[i].1.rank = (i - best) as u32 + 1;
-        let difference = paired(cells[rows[i].0].1, cells[rows[best].0].1);
-        rows[i].1.ties_with_best =
-            i == best || difference.is_some_and(|d| d.seconds_ci95[0] <= 0.0 && 0.0 <= d.seconds_ci95[1]);
+/// Ranks the rows of one size, which are in order, and compares each with the baseline and with the first.
+fn compare_rows(
+    rows: &mut [(usize, SchemeResult)],
+    cells: &[(&[Task<'_>], &[Run])],
+    baseline: Option<&str>,
+    seed: u64,
+) {
+    let times: Vec<Vec<Option<f64>>> = rows
+        .iter()
+        .map(|(cell, _)| cells[*cell].1.iter().map(|run| run.sample.completion_s).collect())
+        .collect();
+    let base = rows.iter().position(|(_, row)| Some(row.scheme.as_str()) == baseline);
+    let places: Vec<usize> = (0..rows.len()).collect();
+    let from = |place: usize, other: Option<usize>| -> Option<PairedDifference> {
+        let other = other.filter(|&other| other != place)?;
+        paired(&times[place], &times[other], seed)
+    };
+    let differences = map(&places, |&place| (from(place, base), from(place, Some(0))));
+    for ((place, (_, row)), (from_base, from_best)) in rows.iter_mut().enumerate().zip(differences) {
+        row.rank = place as u32 + 1;
+        row.against_baseline = from_base;
+        row.ties_with_best = place == 0 || from_best.is_some_and(|it| !it.worth_avoiding());
     }
 }
 
-/// The paired difference over the replications in which both finished.
-fn paired(these: &[Run], baseline: &[Run]) -> Option<firstflight_results::PairedDifference> {
-    let both = these.iter().zip(baseline);
-    let pairs: Vec<(f64, f64)> =
-        both.filter_map(|(a, b)| Some((a.sample.completion_s?, b.sample.completion_s?))).collect();
-    let (a, b): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
-    stats::paired(&a, &b)
+/// Range of a further transfer: the quantiles 5, 25, 50, 75 and 95 %, the outer two widened by the departure of the
+/// re-runs.
+fn further_transfer(sorted: &[f64], departure: f64) -> [f64; 5] {
+    let quantiles = [0.05, 0.25, 0.5, 0.75, 0.95].map(|p| further(sorted, p));
+    let [low, high] = widened([quantiles[0], quantiles[4]], departure);
+    [low, quantiles[1], quantiles[2], quantiles[3], high]
+}
+
+/// Time before which a further transfer ends with probability `p`: of n values, the one at place `p (n + 1)`, because a
+/// further value lies below the k-th smallest with probability k / (n + 1) (type 6 of Hyndman and Fan, 1996). Beyond the
+/// ends it is the smallest or the largest.
+fn further(sorted: &[f64], p: f64) -> f64 {
+    let n = sorted.len();
+    let place = (p * (n + 1) as f64).clamp(1.0, n as f64) - 1.0;
+    let (low, share) = (place.floor() as usize, place.fract());
+    sorted[low] + share * (sorted[(low + 1).min(n - 1)] - sorted[low])
 }
 
 /// Interval that contains 95 % of further transfers: between the order statistics that exclude one in forty
@@ -152,6 +172,16 @@ pub(super) fn nearest_to_median(runs: &[Run]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_further_transfer_lies_between_the_5_and_95_percent_quantiles_of_19_with_a_probability_of_90_percent()
+    {
+        // It is as likely to be in any of the 20 gaps between and beyond 19 values: 18 of them lie inside the ends.
+        let sorted: Vec<f64> = (1..=19).map(f64::from).collect();
+        assert_eq!(further_transfer(&sorted, 0.0), [1.0, 5.0, 10.0, 15.0, 19.0]);
+        assert_eq!(further_transfer(&sorted, 0.25), [0.8, 5.0, 10.0, 15.0, 23.75]);
+        assert_eq!(further_transfer(&[3.0], 0.0), [3.0; 5]);
+    }
 
     #[test]
     fn at_least_39_values_are_needed_for_a_95_percent_prediction_interval() {
