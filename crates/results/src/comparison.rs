@@ -21,10 +21,15 @@ object! {
         /// Reason why the results are no answer, and nothing is recommended: a sentence without its full stop; null if they
         /// are one.
         @(default) no_answer: Option<String>,
+        /// Median relative error of the times of the re-runs of captured connections; null without a capture, or if no
+        /// connection can be compared with its re-run.
+        @(default) departure: Option<f64>,
         /// Schemes in the order in which they were asked for.
         schemes: Vec<String> => nested,
         /// The one of `schemes` against which the others are measured: slow start with their avoidance; null without it.
         baseline: Option<String>,
+        /// Groups of two or more of `schemes` whose replications are equal at every size.
+        @(default) same: Vec<Vec<String>> => nested,
         /// Origin of the numbers, and the way to get them again.
         provenance: Provenance => nested,
         /// Facts that limit the trust in the numbers, most important first.

@@ -56,6 +56,8 @@ pub(super) struct Captured {
     pub(super) traces: Vec<CapturedTrace>,
     /// Relative error of the re-runs: the median of those that are comparable.
     pub(super) departure: f64,
+    /// The same without its minimum; `None` if none is comparable.
+    pub(super) measured_departure: Option<f64>,
     /// Warnings about the re-runs.
     pub(super) warnings: Vec<String>,
 }
@@ -126,7 +128,8 @@ impl Captured {
         let departures = reruns.iter().filter_map(|&index| off(subject, index, &traces[index]));
         let mut departures: Vec<f64> = departures.collect();
         departures.sort_by(f64::total_cmp);
-        let departure = if departures.is_empty() { 0.0 } else { quantile(&departures, 0.5) };
+        let measured_departure = (!departures.is_empty()).then(|| quantile(&departures, 0.5));
+        let departure = measured_departure.unwrap_or(0.0);
         if departure > LARGE_DEPARTURE {
             warnings.push(format!(
                 "re-runs of the captured connections depart by {:.0} %, and intervals are widened accordingly; possible causes: other \
@@ -134,7 +137,8 @@ impl Captured {
                 departure * 100.0
             ));
         }
-        Ok(Self { connections, traces, departure: departure.max(LEAST_DEPARTURE), warnings })
+        let departure = departure.max(LEAST_DEPARTURE);
+        Ok(Self { connections, traces, departure, measured_departure, warnings })
     }
 }
 

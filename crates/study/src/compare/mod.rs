@@ -169,28 +169,36 @@ fn report(
     let baseline = request.schemes.iter().find(|s| s.startup() == "slow-start").map(SchemeSpec::label);
     let departure = matches!(request.input, Input::Capture { .. }).then_some(captured.departure);
     let (results, order) = summary::results(&cells, baseline.as_deref(), subject, departure, request.seed);
-    let samples = order.iter().map(|&cell| SampleSet {
-        scheme: cells[cell].0[0].scheme.label(),
-        size_bytes: cells[cell].0[0].size,
-        samples: cells[cell].1.iter().map(|run| run.sample).collect(),
-    });
+    let samples: Vec<SampleSet> = order
+        .iter()
+        .map(|&cell| SampleSet {
+            scheme: cells[cell].0[0].scheme.label(),
+            size_bytes: cells[cell].0[0].size,
+            samples: cells[cell].1.iter().map(|run| run.sample).collect(),
+        })
+        .collect();
     let traces: Vec<Trace> = try_map(&order, |&cell| trace(cells[cell], subject))?;
     let mut warnings = subject.warnings(replications);
     warnings.extend(captured.warnings);
-    let recommended = recommended::recommended(&results, baseline.as_deref(), None);
+    let no_answer = recommended::no_answer(subject.path_unknown(), captured.measured_departure);
+    let recommended =
+        recommended::recommended(&results, &request.sizes, baseline.as_deref(), no_answer.as_deref());
+    let schemes: Vec<String> = request.schemes.iter().map(SchemeSpec::label).collect();
     let comparison = Comparison {
         title: subject.title(),
         path: subject.path_result(),
         connections: captured.connections,
         results,
         recommended,
-        no_answer: None,
-        schemes: request.schemes.iter().map(SchemeSpec::label).collect(),
+        no_answer,
+        departure: captured.measured_departure,
+        same: summary::same(&schemes, &samples),
+        schemes,
         baseline,
         provenance: provenance(request, subject, replications),
         warnings,
     };
-    Ok(CompareReport { comparison, samples: samples.collect(), traces, captured: captured.traces })
+    Ok(CompareReport { comparison, samples, traces, captured: captured.traces })
 }
 
 /// Time series of the replication nearest the median.

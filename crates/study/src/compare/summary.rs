@@ -1,5 +1,7 @@
 //! Summary of replications as rows: medians, intervals, ranks, differences.
 
+use std::collections::BTreeMap;
+
 use firstflight_contract::Exit;
 
 use super::path::Subject;
@@ -7,7 +9,7 @@ use super::{Run, Task};
 use crate::paired::paired;
 use crate::parallel::map;
 use crate::stats;
-use firstflight_results::{Mean, PairedDifference, SchemeResult, TypicalExit};
+use firstflight_results::{Mean, PairedDifference, Sample, SampleSet, SchemeResult, TypicalExit};
 
 /// Description of the intervals, for provenance.
 pub(super) const INTERVAL_METHOD: &str = "medians and percentiles: binomial intervals of order statistics; means: \
@@ -70,6 +72,24 @@ fn compare_rows(
         row.against_baseline = from_base;
         row.ties_with_best = place == 0 || from_best.is_some_and(|it| !it.worth_avoiding());
     }
+}
+
+/// Groups of two or more schemes whose replications are equal at every size, in the order of `schemes`.
+pub(super) fn same(schemes: &[String], samples: &[SampleSet]) -> Vec<Vec<String>> {
+    let of = |scheme: &String| -> BTreeMap<u64, &[Sample]> {
+        let sets = samples.iter().filter(|set| set.scheme == *scheme);
+        sets.map(|set| (set.size_bytes, &set.samples[..])).collect()
+    };
+    let mut groups: Vec<(BTreeMap<u64, &[Sample]>, Vec<String>)> = vec![];
+    for scheme in schemes {
+        let own = of(scheme);
+        match groups.iter_mut().find(|(theirs, _)| !own.is_empty() && *theirs == own) {
+            Some((_, group)) if group.contains(scheme) => {}
+            Some((_, group)) => group.push(scheme.clone()),
+            None => groups.push((own, vec![scheme.clone()])),
+        }
+    }
+    groups.into_iter().map(|(_, group)| group).filter(|group| group.len() > 1).collect()
 }
 
 /// Range of a further transfer: the quantiles 5, 25, 50, 75 and 95 %, the outer two widened by the departure of the
@@ -172,6 +192,37 @@ pub(super) fn nearest_to_median(runs: &[Run]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn schemes_are_the_same_if_every_replication_of_every_size_is() {
+        let set = |scheme: &str, size_bytes, times: [f64; 2]| SampleSet {
+            scheme: scheme.into(),
+            size_bytes,
+            samples: times
+                .map(|time| Sample {
+                    seed: 1,
+                    completion_s: Some(time),
+                    retransmits: 0,
+                    timeouts: 0,
+                    drops: 0,
+                    startup_exit: None,
+                })
+                .into(),
+        };
+        let samples = [
+            set("a", 30, [1.0, 2.0]),
+            set("b", 30, [1.0, 2.0]),
+            set("c", 30, [1.0, 2.0]),
+            // In another order than above, as rows are ranked by size.
+            set("c", 300, [4.0, 5.0]),
+            set("a", 300, [4.0, 5.0]),
+            set("b", 300, [4.0, 5.1]),
+        ];
+        let schemes = ["b", "c", "a", "c"].map(String::from);
+        assert_eq!(same(&schemes, &samples), [["c", "a"].map(String::from)]);
+        // Without replications nothing is known to be the same.
+        assert_eq!(same(&schemes, &[]), [[""; 0]; 0]);
+    }
 
     #[test]
     fn a_further_transfer_lies_between_the_5_and_95_percent_quantiles_of_19_with_a_probability_of_90_percent()
