@@ -75,6 +75,11 @@ fn queue(scale: Scale) -> BoxedStrategy<String> {
         ("quantum", (1..3000_u32).prop_map(|bytes| format!("\"{bytes} B\"")).boxed()),
         ("flows", (1..64_u32).prop_map(|flows| flows.to_string()).boxed()),
     ];
+    let policer = vec![
+        kind("policer"),
+        ("rate", rates(scale.rate)),
+        ("burst", (scale.packet..scale.packet * 100).prop_map(|bytes| format!("\"{bytes} B\"")).boxed()),
+    ];
     prop_oneof![
         5 => Just("\"drop-tail\"".to_owned()),
         1 => word(&["priority", "codel", "fq-codel", "quick-start", "xcp", "vcp"]),
@@ -82,6 +87,7 @@ fn queue(scale: Scale) -> BoxedStrategy<String> {
         1 => red("choke"),
         1 => table([vec![kind("codel")], delays()].concat()),
         1 => table([fair, delays()].concat()),
+        1 => table(policer),
         1 => table(vec![kind("quick-start"), ("threshold", share()), ("share", share())]),
         1 => table(vec![kind("xcp"), ("alpha", share()), ("beta", share()), ("gamma", share())]),
         1 => table(vec![kind("vcp"), ("utilization", share())]),

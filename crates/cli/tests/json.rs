@@ -63,7 +63,7 @@ fn algorithms_have_the_five_fields_and_the_labels_of_the_contract() {
     let avoidance = "reno vegas westwood highspeed scalable bic cubic h-tcp fast exp xcp vcp";
     let rest = [
         ("whole", "bbr"),
-        ("queue", "drop-tail red choke codel fq-codel priority"),
+        ("queue", "drop-tail red choke codel fq-codel priority policer"),
         ("router", "quick-start xcp vcp"),
     ];
     for (role, list) in [("startup", startup), ("avoidance", avoidance)].into_iter().chain(rest) {

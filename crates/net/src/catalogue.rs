@@ -60,6 +60,11 @@ pub const DISCIPLINES: &[Discipline] = &[
         "Padmanabhan, Katz, Globecom Internet Mini-Conference, 1998",
         "drop-tail that drops droppable packets first",
     ),
+    queue(
+        "policer",
+        "RFC 2697, section 3; Flach and others, SIGCOMM 2016",
+        "drops packets above a rate and a burst, in front of drop-tail",
+    ),
     router(
         "quick-start",
         "RFC 4782; ns-2.35, algorithm 3",

@@ -11,8 +11,8 @@ use sha2::{Digest, Sha256};
 use crate::dist::Dist;
 use crate::format::{EAGER, UNLIMITED};
 use crate::model::{
-    Codel, Endpoints, FlowGroup, FqCodel, Graph, Growth, Interval, Limit, Network, Path, Queue, Reads, Red,
-    Rounds, Router, Scenario, Source, Start, UdpSource,
+    Codel, Endpoints, FlowGroup, FqCodel, Graph, Growth, Interval, Limit, Network, Path, Policer, Queue,
+    Reads, Red, Rounds, Router, Scenario, Source, Start, UdpSource,
 };
 use crate::quantity::{show_bytes, show_rate, show_time};
 use crate::scheme::SchemeSpec;
@@ -305,6 +305,9 @@ pub(crate) fn queue(queue: &Queue) -> Value {
         Queue::FqCodel(FqCodel { codel, quantum, flows }) => {
             let own = [("quantum", bytes(quantum)), ("flows", Value::Integer(flows.into()))];
             Value::table([kind("fq-codel")].into_iter().chain(codel_keys(codel)).chain(own))
+        }
+        Queue::Policer(Policer { rate, burst }) => {
+            Value::table([kind("policer"), ("rate", self::rate(rate)), ("burst", bytes(burst))])
         }
         Queue::Router(router) => Value::table([kind(router.label())].into_iter().chain(router_keys(router))),
     }

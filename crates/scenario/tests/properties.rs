@@ -95,6 +95,9 @@ fn queue() -> impl Strategy<Value = Queue> {
             gamma
         })),
         (0.0..1.0).prop_map(|target| Queue::Router(Router::Vcp { target })),
+        (magnitudes(limits::RATE.0), magnitudes(limits::BYTES)).prop_map(|(rate, burst)| {
+            Queue::Policer(Policer { rate: Rate(rate.max(1)), burst: burst.max(65_535) })
+        }),
         red.prop_map(|(min, above, weight, max_p, gentle, ecn)| {
             let max = f64::max(min + above, f64::next_up(min));
             let red = Red { min, max, weight, max_p, gentle, ecn };

@@ -8,6 +8,7 @@ use firstflight_host::chain::Chain;
 use firstflight_net::queue::Room;
 use firstflight_net::queue::codel::CodelConfig;
 use firstflight_net::queue::fq_codel::FqCodelConfig;
+use firstflight_net::queue::policer::PolicerConfig;
 use firstflight_net::queue::red::RedConfig;
 use firstflight_net::rate_trace::RateTrace;
 use firstflight_net::router::RouterConfig;
@@ -86,6 +87,8 @@ pub enum QueueConfig {
     Bytes(u64),
     /// Random early detection.
     Red(RedConfig),
+    /// A token-bucket policer, and the room behind it.
+    Policer(PolicerConfig, Room),
     /// A router that takes part in congestion control, and its room.
     Router(RouterConfig, Room),
     /// Drop-tail that drops droppable packets first.

@@ -11,6 +11,7 @@ use crate::schedule::{Feed, WinnerTree};
 use firstflight_net::link::{Link, LinkStats, Passage};
 use firstflight_net::queue::Queue;
 use firstflight_net::queue::drop_tail::{DropTailBytes, DropTailPackets};
+use firstflight_net::queue::policer::Policer;
 use firstflight_net::queue::red::Red;
 use firstflight_net::random::Stream;
 use firstflight_net::rate_trace::TracePlayer;
@@ -244,6 +245,7 @@ pub(crate) fn build(link: &LinkConfig, seed: u64) -> Link {
         QueueConfig::Packets(limit) => Queue::Packets(DropTailPackets { limit }),
         QueueConfig::Bytes(limit) => Queue::Bytes(DropTailBytes { limit }),
         QueueConfig::Router(config, room) => Queue::Router(Box::new(Router::new(config, room, link.rate))),
+        QueueConfig::Policer(config, room) => Queue::Policer(Box::new(Policer::new(config, room))),
         QueueConfig::Red(config) => Queue::Red(Box::new(Red::new(config, stream("red")))),
         _ => Queue::Unlimited,
     };

@@ -65,6 +65,7 @@ pub(crate) const WORDS: &[&str] = &[
     "\"codel\"",
     "\"fq-codel\"",
     "\"choke\"",
+    "{ kind = \"policer\", rate = \"1 bit/s\", burst = \"1500 B\" }",
     "\"linux\"",
     "\"ns2\"",
     "\"rfc\"",

@@ -9,11 +9,13 @@ pub mod codel;
 pub mod dequeue;
 pub mod drop_tail;
 pub mod fq_codel;
+pub mod policer;
 pub mod priority;
 pub mod red;
 
 use crate::router::{Header, Router};
 use drop_tail::{DropTailBytes, DropTailPackets};
+use policer::Policer;
 use red::Red;
 
 /// Decision of a discipline on an arriving packet.
@@ -61,6 +63,14 @@ impl Room {
             Self::Bytes(limit) => bytes + u64::from(size) <= limit,
         }
     }
+
+    /// Decision of a drop-tail queue of this capacity.
+    pub(crate) fn admit(self, arrival: &Arrival) -> Verdict {
+        match self {
+            Self::Packets(limit) => DropTailPackets { limit }.admit(arrival),
+            Self::Bytes(limit) => DropTailBytes { limit }.admit(arrival),
+        }
+    }
 }
 
 /// The disciplines that decide on arrival.
@@ -74,6 +84,8 @@ pub enum Queue {
     Bytes(DropTailBytes),
     /// Random early detection (RED).
     Red(Box<Red>),
+    /// A token-bucket policer in front of drop-tail.
+    Policer(Box<Policer>),
     /// A router that takes part in congestion control.
     Router(Box<Router>),
 }
@@ -87,6 +99,7 @@ impl Queue {
             Self::Packets(queue) => queue.admit(arrival),
             Self::Bytes(queue) => queue.admit(arrival),
             Self::Red(queue) => queue.admit(arrival),
+            Self::Policer(queue) => queue.admit(arrival),
             Self::Router(router) => router.admit(arrival, header),
         }
     }

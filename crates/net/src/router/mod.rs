@@ -9,7 +9,6 @@ pub mod quick_start;
 pub mod vcp;
 pub mod xcp;
 
-use crate::queue::drop_tail::{DropTailBytes, DropTailPackets};
 use crate::queue::{Arrival, Room, Verdict};
 use firstflight_contract::{Load, Rate};
 use quick_start::{QuickStart, QuickStartConfig, Request};
@@ -68,10 +67,7 @@ impl Router {
     }
 
     pub(crate) fn admit(&mut self, arrival: &Arrival, header: &mut Header) -> Verdict {
-        let verdict = match self.room {
-            Room::Packets(limit) => DropTailPackets { limit }.admit(arrival),
-            Room::Bytes(limit) => DropTailBytes { limit }.admit(arrival),
-        };
+        let verdict = self.room.admit(arrival);
         match &mut self.control {
             Control::QuickStart(control) => {
                 control.watch(arrival);

@@ -364,6 +364,10 @@ table! {
         gamma: kind::Number;
         /// VCP: share of the link that is to be used.
         utilization: kind::Number;
+        /// Policer: rate at which tokens accrue.
+        rate: kind::Rate;
+        /// Policer: size of the bucket, full at the start.
+        burst: kind::Size;
     }
 }
 

@@ -13,6 +13,7 @@ const QUEUE_WORDS: &[&str] = &[
     "codel",
     "fq-codel",
     "priority",
+    "policer",
     "quick-start",
     "xcp",
     "vcp",
@@ -26,6 +27,7 @@ pub const QUEUE_KEYS: &[(&str, &[&str])] = &[
     ("codel", &["target", "interval", "ecn"]),
     ("fq-codel", &["target", "interval", "ecn", "quantum", "flows"]),
     ("priority", &[]),
+    ("policer", &["rate", "burst"]),
     ("quick-start", &["threshold", "share"]),
     ("xcp", &["alpha", "beta", "gamma"]),
     ("vcp", &["utilization"]),
@@ -34,7 +36,7 @@ pub const QUEUE_KEYS: &[(&str, &[&str])] = &[
 /// A `queue` with parameters.
 pub static QUEUE: Section = Section {
     name: "queue",
-    doc: "A discipline with its parameters. `drop-tail` and `priority` have none. `red` (Floyd and Jacobson 1993), in packet mode, and `choke` (Pan and others 2000) have `min` to `ecn`; `codel` (RFC 8289) has `target`, `interval` and `ecn`; `fq-codel` (RFC 8290) has these and `quantum` and `flows`; `quick-start` (RFC 4782) has `threshold` and `share`; `xcp` (Katabi and others 2002) has `alpha` to `gamma`; `vcp` (Xia and others 2005) has `utilization`.",
+    doc: "A discipline with its parameters. `drop-tail` and `priority` have none. `red` (Floyd and Jacobson 1993), in packet mode, and `choke` (Pan and others 2000) have `min` to `ecn`; `codel` (RFC 8289) has `target`, `interval` and `ecn`; `fq-codel` (RFC 8290) has these and `quantum` and `flows`; `policer` (RFC 2697) needs `rate` and `burst`; `quick-start` (RFC 4782) has `threshold` and `share`; `xcp` (Katabi and others 2002) has `alpha` to `gamma`; `vcp` (Xia and others 2005) has `utilization`.",
     keys: &[
         required("kind", words(QUEUE_WORDS), "the discipline"),
         optional(
@@ -98,5 +100,12 @@ pub static QUEUE: Section = Section {
             "share of the traffic that a round trip redistributes",
         ),
         optional("utilization", Kind::Number(FRACTION), "0.98", "target share of the link in use"),
+        optional("rate", Kind::Rate, "required by `policer`", "rate at which a policer's tokens accrue"),
+        optional(
+            "burst",
+            Kind::Bytes,
+            "required by `policer`",
+            "size of a policer's bucket, at least one full packet; it is full at the start",
+        ),
     ],
 };

@@ -1,6 +1,6 @@
 //! Queueing disciplines and their parameters.
 
-use firstflight_contract::Nanos;
+use firstflight_contract::{Nanos, Rate};
 
 /// A queueing discipline.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +17,8 @@ pub enum Queue {
     Codel(Codel),
     /// A queue for each flow under controlled delay.
     FqCodel(FqCodel),
+    /// First in, first out, behind a token-bucket policer.
+    Policer(Policer),
     /// First in, first out, at a router that takes part in congestion control.
     Router(Router),
 }
@@ -108,6 +110,16 @@ pub struct FqCodel {
 impl FqCodel {
     /// The settings of RFC 8290, sections 5.2.4 and 5.2.5.
     pub const STANDARD: Self = Self { codel: Codel::STANDARD, quantum: 1514, flows: 1024 };
+}
+
+/// A token-bucket policer (RFC 2697 with one rate and no excess burst): a packet without enough tokens is dropped. The bucket
+/// is full at the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policer {
+    /// Rate at which tokens accrue.
+    pub rate: Rate,
+    /// Size of the bucket, bytes; at least one full packet.
+    pub burst: u64,
 }
 
 /// Random early detection, in packet mode: the average queue is counted in packets.

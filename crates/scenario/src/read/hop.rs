@@ -5,7 +5,8 @@ use firstflight_contract::Rate;
 use crate::error::Error;
 use crate::format;
 use crate::limits;
-use crate::model::{Codel, FqCodel, Limit, Packet, Queue, Red, Router};
+use crate::model::{Codel, FqCodel, Limit, Packet, Policer, Queue, Red, Router};
+use crate::quantity::show_bytes;
 use crate::source::{Item, Table};
 use crate::trace::LinkTrace;
 
@@ -79,6 +80,7 @@ fn queue(item: &Item<'_>, packet: Packet, bdp: Option<u64>) -> Result<Queue, Err
         "drop-tail" => Ok(Queue::DropTail),
         "priority" => Ok(Queue::Priority),
         "choke" => red(item, table.as_ref(), packet, bdp).map(Queue::Choke),
+        "policer" => policer(item, table.as_ref(), packet).map(Queue::Policer),
         "codel" => codel(table.as_ref()).map(Queue::Codel),
         "fq-codel" => fq_codel(table.as_ref()).map(Queue::FqCodel),
         _ => red(item, table.as_ref(), packet, bdp).map(Queue::Red),
@@ -110,6 +112,19 @@ fn quantum(item: &Item<'_>) -> Result<u64, Error> {
         n if n > limits::QUANTUM => Err(item.invalid(format!("above the limit of {} B", limits::QUANTUM))),
         n => Ok(n),
     }
+}
+
+fn policer(item: &Item<'_>, table: Option<&Table<'_>>, packet: Packet) -> Result<Policer, Error> {
+    let Some(table) = table else {
+        return Err(item.invalid("a policer needs rate and burst: give them in a table"));
+    };
+    let (rate, item) = (table.need("rate")?.rate()?, table.need("burst")?);
+    let burst = item.bytes()?;
+    if burst < packet.size.into() {
+        let why = format!("less than one packet of {} bytes, so none would pass", packet.size);
+        return Err(item.invalid(why).expecting(format!("at least \"{}\"", show_bytes(packet.size.into()))));
+    }
+    Ok(Policer { rate, burst })
 }
 
 /// RED's parameters; the defaults of the thresholds are those of the path.

@@ -30,6 +30,9 @@ impl Context {
     pub(crate) fn with(&self, key: &str, value: &str, duration: &str) -> (String, usize) {
         let queue = QUEUE_KEYS.iter().find(|(_, keys)| keys.contains(&key)).map(|(kind, _)| *kind);
         let companion = match (self.section.name, key) {
+            ("queue", "rate") => "kind = \"policer\", burst = \"60 KB\"".into(),
+            ("queue", "burst") => "kind = \"policer\", rate = \"8 Mbit/s\"".into(),
+            ("queue", "kind") if value == "\"policer\"" => "rate = \"8 Mbit/s\", burst = \"60 KB\"".into(),
             ("queue", _) if key != "kind" => format!("kind = \"{}\"", queue.expect("a queue has the key")),
             ("[[flow]]" | "[[telnet]]" | "[[web]]", "partial_acks") => "recovery = \"newreno\"".into(),
             ("[[web]]", "parallel") => "connections = \"persistent\"".into(),

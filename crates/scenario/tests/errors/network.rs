@@ -204,7 +204,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         6,
         "buffer = \"500 packets\"\nqueue = \"droptail\"",
-        "base.toml:7:9: path.queue = \"droptail\": there is no \"droptail\"; expected one of: drop-tail, red, choke, codel, fq-codel, priority, quick-start, xcp, vcp; did you mean \"drop-tail\"?",
+        "base.toml:7:9: path.queue = \"droptail\": there is no \"droptail\"; expected one of: drop-tail, red, choke, codel, fq-codel, priority, policer, quick-start, xcp, vcp; did you mean \"drop-tail\"?",
     ),
     (
         6,
@@ -219,7 +219,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         6,
         "buffer = \"500 packets\"\nqueue = { kind = \"red\", minimum = \"0.3 BDP\" }",
-        "base.toml:7:25: path.queue.minimum = \"0.3 BDP\": no such key; expected one of: kind, min, max, weight, max_p, gentle, ecn, target, interval, quantum, flows, threshold, share, alpha, beta, gamma, utilization",
+        "base.toml:7:25: path.queue.minimum = \"0.3 BDP\": no such key; expected one of: kind, min, max, weight, max_p, gentle, ecn, target, interval, quantum, flows, threshold, share, alpha, beta, gamma, utilization, rate, burst",
     ),
     (
         6,
@@ -234,7 +234,27 @@ pub(crate) const CASES: &[Case] = &[
     (
         6,
         "buffer = \"500 packets\"\nqueue = { min = \"1 packets\" }",
-        "base.toml:7:9: path.queue.kind: missing; expected one of: drop-tail, red, choke, codel, fq-codel, priority, quick-start, xcp, vcp",
+        "base.toml:7:9: path.queue.kind: missing; expected one of: drop-tail, red, choke, codel, fq-codel, priority, policer, quick-start, xcp, vcp",
+    ),
+    (
+        6,
+        "buffer = \"500 packets\"\nqueue = \"policer\"",
+        "base.toml:7:9: path.queue = \"policer\": a policer needs rate and burst: give them in a table",
+    ),
+    (
+        6,
+        "buffer = \"500 packets\"\nqueue = { kind = \"policer\", rate = \"8 Mbit/s\" }",
+        "base.toml:7:9: path.queue.burst: missing; expected a size above zero such as \"1000 B\" or \"64 KiB\"",
+    ),
+    (
+        6,
+        "buffer = \"500 packets\"\nqueue = { kind = \"policer\", rate = \"8 Mbit/s\", burst = \"999 B\" }",
+        "base.toml:7:56: path.queue.burst = \"999 B\": less than one packet of 1000 bytes, so none would pass; expected at least \"1 KB\"",
+    ),
+    (
+        6,
+        "buffer = \"500 packets\"\nqueue = { kind = \"policer\", rate = \"8 Mbit/s\", burst = \"60 packets\" }",
+        "base.toml:7:56: path.queue.burst = \"60 packets\": there is no unit \"packets\" here, only B, KB, KiB, MB, MiB, GB, GiB; expected a size above zero such as \"1000 B\" or \"64 KiB\"",
     ),
     (
         6,

@@ -2,8 +2,10 @@
 
 use super::{Event, Findings, Rule};
 use crate::config::{LinkConfig, Network, QueueConfig};
+use firstflight_contract::Sum;
 use firstflight_net::link::Passage;
 use firstflight_net::queue::Room;
+use firstflight_net::queue::policer::PolicerConfig;
 use firstflight_net::rate_trace::{RateTrace, TracePlayer};
 use firstflight_net::serialisation::LATEST;
 use std::collections::VecDeque;
@@ -24,7 +26,38 @@ pub(super) struct Replay {
     player: TracePlayer,
     /// Start and size of transmissions that had to wait.
     waiting: VecDeque<(u64, u32)>,
+    bucket: Option<Bucket>,
     counts: Counts,
+}
+
+/// A policer's bucket by virtual scheduling (ITU-T I.371, annex A), while the link counts tokens: what passes goes to an
+/// imaginary line of the policer's rate, and no packet may join it that would leave it later than the burst takes.
+#[derive(Clone, Debug)]
+struct Bucket {
+    config: PolicerConfig,
+    /// End of the last transmission of the line, nanoseconds times the rate.
+    ends: Sum,
+}
+
+impl Bucket {
+    fn full(config: PolicerConfig) -> Self {
+        Self { config, ends: Sum::default() }
+    }
+
+    /// Whether a packet of `size` bytes passes at `at`.
+    fn passes(&mut self, at: u64, size: u32) -> bool {
+        const PER_BYTE: u64 = 8_000_000_000;
+        let mut now = Sum::default();
+        now.add_product(at, self.config.rate.0);
+        let mut ends = self.ends.max(now);
+        ends.add_product(size.into(), PER_BYTE);
+        now.add_product(self.config.burst, PER_BYTE);
+        let passes = ends <= now;
+        if passes {
+            self.ends = ends;
+        }
+        passes
+    }
 }
 
 /// Counters of one link.
@@ -66,6 +99,10 @@ pub(super) fn replay(network: &Network, end: u64, log: &[Event], findings: &mut 
         busy_since: 0,
         player: player(link),
         waiting: VecDeque::new(),
+        bucket: match link.queue {
+            QueueConfig::Policer(config, _) => Some(Bucket::full(config)),
+            _ => None,
+        },
         counts: Counts::default(),
     };
     let mut links: Vec<Replay> = network.links.iter().map(new).collect();
@@ -120,13 +157,17 @@ impl Replay {
         while self.waiting.front().is_some_and(|&(start, _)| start < at) {
             self.waiting.pop_front();
         }
+        let policed = self.bucket.as_mut().is_some_and(|bucket| !bucket.passes(at, size));
         if passage == Passage::Dropped {
             self.counts.drops += 1;
-            findings.expect(self.refuses(config, size), Rule::Buffer, at, || {
+            findings.expect(policed || self.refuses(config, size), Rule::Buffer, at, || {
                 format!("{name} refuses {size} bytes with {} packets waiting", self.waiting.len())
             });
             return;
         }
+        findings.expect(!policed, Rule::Policing, at, || {
+            format!("{name} passes {size} bytes for which its policer has no tokens")
+        });
         let start = at.max(self.free_at);
         if self.latest <= at {
             self.busy_since = at;
@@ -157,12 +198,12 @@ impl Replay {
         let bytes: u64 = self.waiting.iter().map(|&(_, size)| u64::from(size)).sum();
         match config.queue {
             QueueConfig::Unlimited => false,
-            QueueConfig::Packets(limit) | QueueConfig::Router(_, Room::Packets(limit)) => {
-                self.waiting.len() >= limit as usize
-            }
-            QueueConfig::Bytes(limit) | QueueConfig::Router(_, Room::Bytes(limit)) => {
-                bytes + u64::from(size) > limit
-            }
+            QueueConfig::Packets(limit)
+            | QueueConfig::Policer(_, Room::Packets(limit))
+            | QueueConfig::Router(_, Room::Packets(limit)) => self.waiting.len() >= limit as usize,
+            QueueConfig::Bytes(limit)
+            | QueueConfig::Policer(_, Room::Bytes(limit))
+            | QueueConfig::Router(_, Room::Bytes(limit)) => bytes + u64::from(size) > limit,
             QueueConfig::Red(_) => true,
             _ => false,
         }
@@ -173,10 +214,12 @@ impl Replay {
         let waiting = self.waiting.iter().filter(|&&(start, _)| start > at);
         match config.queue {
             QueueConfig::Unlimited => true,
-            QueueConfig::Packets(limit) | QueueConfig::Router(_, Room::Packets(limit)) => {
-                waiting.count() <= limit as usize
-            }
-            QueueConfig::Bytes(limit) | QueueConfig::Router(_, Room::Bytes(limit)) => {
+            QueueConfig::Packets(limit)
+            | QueueConfig::Policer(_, Room::Packets(limit))
+            | QueueConfig::Router(_, Room::Packets(limit)) => waiting.count() <= limit as usize,
+            QueueConfig::Bytes(limit)
+            | QueueConfig::Policer(_, Room::Bytes(limit))
+            | QueueConfig::Router(_, Room::Bytes(limit)) => {
                 waiting.map(|&(_, size)| u64::from(size)).sum::<u64>() <= limit
             }
             QueueConfig::Red(red) => waiting.count() <= red.limit as usize,

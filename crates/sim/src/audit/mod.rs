@@ -3,7 +3,7 @@
 //!
 //!
 //! - links: packets leave in order of arrival, at the link rate and without idle time; the queue stays within its limit
-//!   and refuses no packet while it has room;
+//!   and refuses no packet while it has room; a policer passes exactly what its rate and burst allow;
 //! - links with a dequeue-time queue: the same, except that the discipline chooses the next packet;
 //! - journeys: every packet that leaves one hop arrives at the next at the right time, and no other packet does, so that
 //!   sent = delivered + dropped + in flight;
@@ -152,6 +152,8 @@ pub enum Rule {
     Capacity,
     /// A queue stays within its limit and refuses packets only when full.
     Buffer,
+    /// A policer passes exactly the packets for which its bucket has tokens.
+    Policing,
     /// No packet arrives before it was sent and has crossed its path.
     Causality,
     /// An ACK covers exactly the segments that have arrived, and is sent in time.

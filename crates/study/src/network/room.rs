@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use firstflight_contract::Nanos;
+use firstflight_contract::{Nanos, Rate};
 use firstflight_scenario::{FlowGroup, Interval, Network as Topology, Scenario, Source, UdpSource};
 use firstflight_sim::config::{FlowConfig, LinkConfig, QueueConfig};
 
@@ -220,7 +220,12 @@ fn in_flight(scenario: &Scenario, built: &Built, estimate: &mut Estimate) {
 
 /// Packets that a link can carry until the end of the run.
 fn carried(built: &Built, link: &LinkConfig, size: f64) -> f64 {
-    link.rate.0 as f64 / 8e9 * built.network.end.0 as f64 / size
+    let bytes = |rate: Rate| rate.0 as f64 / 8e9 * built.network.end.0 as f64;
+    let passed = match link.queue {
+        QueueConfig::Policer(policer, _) => policer.burst as f64 + bytes(policer.rate),
+        _ => f64::INFINITY,
+    };
+    bytes(link.rate).min(passed) / size
 }
 
 /// Packets that a connection's application writes; infinite if it never ends.

@@ -6,6 +6,7 @@ use firstflight_contract::{Nanos, Rate};
 use firstflight_net::queue::Room;
 use firstflight_net::queue::codel::CodelConfig;
 use firstflight_net::queue::fq_codel::FqCodelConfig;
+use firstflight_net::queue::policer::PolicerConfig;
 use firstflight_net::queue::red::RedConfig;
 use firstflight_net::rate_trace::RateTrace;
 use firstflight_scenario as scenario;
@@ -134,7 +135,8 @@ pub(super) fn limit_packets(link: &LinkConfig, packet: f64) -> f64 {
         QueueConfig::Unlimited => f64::INFINITY,
         QueueConfig::Packets(limit) => limit.into(),
         QueueConfig::Bytes(limit) => limit as f64 / packet,
-        QueueConfig::Router(_, limit)
+        QueueConfig::Policer(_, limit)
+        | QueueConfig::Router(_, limit)
         | QueueConfig::Priority(limit)
         | QueueConfig::Codel(_, limit)
         | QueueConfig::FqCodel(FqCodelConfig { room: limit, .. }) => room(limit),
@@ -166,6 +168,9 @@ fn queue(queue: &Queue, limit: Limit, rate: Rate, packet: u32) -> QueueConfig {
         (Queue::DropTail, Limit::Packets(n)) => QueueConfig::Packets(packets(n)),
         (Queue::DropTail, Limit::Bytes(n)) => QueueConfig::Bytes(n),
         (Queue::Router(router), limit) => routers::queue(*router, room(limit)),
+        (Queue::Policer(scenario::Policer { rate, burst }), limit) => {
+            QueueConfig::Policer(PolicerConfig { rate: *rate, burst: *burst }, room(limit))
+        }
         (Queue::Priority, limit) => QueueConfig::Priority(room(limit)),
         (Queue::Codel(codel), limit) => QueueConfig::Codel(self::codel(codel), room(limit)),
         (Queue::FqCodel(fq), limit) => QueueConfig::FqCodel(FqCodelConfig {

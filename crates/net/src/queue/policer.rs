@@ -1,0 +1,172 @@
+//! Token-bucket policer: the bucket of RFC 2697, section 3 (one rate, no excess burst), in front of a drop-tail queue. As
+//! network operators police traffic: T. Flach et al., "An Internet-Wide Analysis of Traffic Policing", ACM SIGCOMM 2016,
+//! section 2.
+//!
+//! The bucket is full at the start. Tokens, each for a byte, accrue at the policer's rate up to its burst. A packet with
+//! fewer tokens than bytes is dropped and takes none; any other takes its size and joins the queue. A packet that then
+//! finds no room there is dropped with its tokens: the policer is in front.
+
+use super::{Arrival, Room, Verdict};
+use crate::serialisation::PER_BYTE;
+use firstflight_contract::{Rate, mul_add_div};
+
+/// Parameters of a policer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PolicerConfig {
+    /// Rate at which tokens accrue.
+    pub rate: Rate,
+    /// Size of the bucket, bytes.
+    pub burst: u64,
+}
+
+/// A policer and the queue behind it.
+#[derive(Clone, Debug)]
+pub struct Policer {
+    config: PolicerConfig,
+    room: Room,
+    /// Whole tokens at `filled_at`, and the fraction beyond them in units of 1 / [`PER_BYTE`].
+    tokens: u64,
+    fraction: u64,
+    filled_at: u64,
+}
+
+impl Policer {
+    /// Creates a policer with a full bucket, in front of an empty queue.
+    pub fn new(config: PolicerConfig, room: Room) -> Self {
+        Self { config, room, tokens: config.burst, fraction: 0, filled_at: 0 }
+    }
+
+    pub(super) fn admit(&mut self, arrival: &Arrival) -> Verdict {
+        self.fill(arrival.now);
+        match self.tokens.checked_sub(arrival.size.into()) {
+            Some(rest) => self.tokens = rest,
+            None => return Verdict::Drop,
+        }
+        self.room.admit(arrival)
+    }
+
+    /// Adds the tokens that have accrued until `now`.
+    fn fill(&mut self, now: u64) {
+        let PolicerConfig { rate, burst } = self.config;
+        let (gained, fraction) = mul_add_div(rate.0, now - self.filled_at, self.fraction, PER_BYTE);
+        let tokens = self.tokens.saturating_add(gained);
+        // A full bucket has no room for a fraction of a token either.
+        (self.tokens, self.fraction) = if tokens < burst { (tokens, fraction) } else { (burst, 0) };
+        self.filled_at = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use firstflight_contract::Sum;
+    use proptest::prelude::*;
+
+    fn policer(rate: u64, burst: u64) -> Policer {
+        Policer::new(PolicerConfig { rate: Rate(rate), burst }, Room::Packets(1000))
+    }
+
+    /// A packet that finds the link behind the policer free.
+    fn arrival(now: u64, size: u32) -> Arrival {
+        Arrival { now, free_at: 0, waiting_packets: 0, waiting_bytes: 0, size, ecn_capable: true }
+    }
+
+    /// Whether each packet, given by its time and size, passes.
+    fn passes(policer: &mut Policer, packets: &[(u64, u32)]) -> Vec<bool> {
+        let verdict = |&(now, size): &(u64, u32)| policer.admit(&arrival(now, size));
+        packets.iter().map(verdict).map(|verdict| verdict == Verdict::Accept).collect()
+    }
+
+    #[test]
+    fn the_burst_passes_at_once_and_later_packets_at_the_rate() {
+        // 8 Mbit/s are one byte in a microsecond. 3000 bytes pass, then 1500 bytes after 1.5 ms.
+        let mut policer = policer(8_000_000, 3000);
+        assert_eq!(passes(&mut policer, &[(0, 1500), (0, 1500), (0, 1)]), [true, true, false]);
+        let boundary = [(1_499_999, 1500), (1_500_000, 1500), (1_500_000, 1)];
+        assert_eq!(passes(&mut policer, &boundary), [false, true, false]);
+        // A dropped packet takes nothing: after 1 ms more, 1000 bytes pass although 1500 were refused before.
+        assert_eq!(passes(&mut policer, &[(2_500_000, 1500), (2_500_000, 1000)]), [false, true]);
+    }
+
+    #[test]
+    fn the_bucket_holds_no_more_than_its_burst() {
+        let mut policer = policer(8_000_000, 3000);
+        assert_eq!(passes(&mut policer, &[(u64::MAX / 2, 3001), (u64::MAX / 2, 3000)]), [false, true]);
+        // Full again 3 ms later, but not 3 ms and 1500 bytes more.
+        let later = u64::MAX / 2 + 100_000_000;
+        assert_eq!(passes(&mut policer, &[(later, 1500), (later, 1500), (later, 1)]), [true, true, false]);
+    }
+
+    #[test]
+    fn fractions_of_a_token_are_kept_however_often_packets_come() {
+        // At 3 bit/s a byte takes 2 666 666 666 2/3 ns, three bytes take 8 s.
+        let mut policer = policer(3, 10);
+        assert_eq!(passes(&mut policer, &[(0, 10)]), [true]);
+        let asked: Vec<(u64, u32)> = (1..=2_666).map(|ms| (ms * 1_000_000, 1)).collect();
+        assert!(passes(&mut policer, &asked).iter().all(|passed| !passed));
+        let times =
+            [2_666_666_666, 2_666_666_667, 5_333_333_333, 5_333_333_334, 7_999_999_999, 8_000_000_000];
+        let asked = times.map(|now| (now, 1));
+        assert_eq!(passes(&mut policer, &asked), [false, true, false, true, false, true]);
+    }
+
+    #[test]
+    fn the_largest_rates_and_times_do_not_overflow() {
+        // 100 Tbit/s for 10^8 s are 1.25e21 bytes, more than 64 bits hold.
+        let end = 100_000_000_000_000_000;
+        let mut fast = policer(100_000_000_000_000, 1_000_000_000_000_000);
+        assert_eq!(passes(&mut fast, &[(0, 65_535), (end, 65_535)]), [true, true]);
+        assert_eq!(fast.tokens, 1_000_000_000_000_000 - 65_535);
+        // 1 bit/s for 10^8 s are 12.5e6 bytes.
+        let mut slow = policer(1, 1_000_000_000_000_000);
+        slow.tokens = 0;
+        slow.fill(end);
+        assert_eq!((slow.tokens, slow.fraction), (12_500_000, 0));
+    }
+
+    #[test]
+    fn a_packet_without_room_behind_the_policer_has_taken_its_tokens() {
+        let config = PolicerConfig { rate: Rate(8_000_000), burst: 3000 };
+        let mut policer = Policer::new(config, Room::Packets(1));
+        let busy = Arrival { free_at: 1, waiting_packets: 1, waiting_bytes: 1500, ..arrival(0, 1500) };
+        assert_eq!(policer.admit(&busy), Verdict::Drop);
+        assert_eq!(passes(&mut policer, &[(0, 1500), (0, 1500)]), [true, false]);
+    }
+
+    /// Sum of the products.
+    fn product(terms: &[(u64, u64)]) -> Sum {
+        let mut sum = Sum::default();
+        terms.iter().for_each(|&(a, b)| sum.add_product(a, b));
+        sum
+    }
+
+    proptest! {
+        /// What passes from any packet on is at most the burst and what the rate brings from then on. A packet passes
+        /// exactly if that stays true with it.
+        #[test]
+        fn every_interval_carries_at_most_burst_and_rate(
+            (rate, shift) in (1..=100_000_000_000_000_u64, 0..46_u32),
+            (burst, less) in (1..=1_000_000_000_000_000_u64, 0..49_u32),
+            packets in prop::collection::vec((0..1_u64 << 40, 0..40_u32, 1..=65_535_u32), 1..120),
+        ) {
+            let (rate, burst) = ((rate >> shift).max(1), (burst >> less).max(1));
+            let mut policer = policer(rate, burst);
+            let mut passed: Vec<(u64, u32)> = vec![];
+            let mut now = 0;
+            for (gap, less, size) in packets {
+                now += gap >> less;
+                let mut bytes = u64::from(size);
+                let mut fits = bytes <= burst;
+                for &(then, size) in passed.iter().rev() {
+                    bytes += u64::from(size);
+                    fits &= product(&[(bytes, PER_BYTE)]) <= product(&[(burst, PER_BYTE), (rate, now - then)]);
+                }
+                let verdict = policer.admit(&arrival(now, size));
+                prop_assert_eq!(verdict == Verdict::Accept, fits);
+                if fits {
+                    passed.push((now, size));
+                }
+            }
+        }
+    }
+}
