@@ -33,7 +33,7 @@ fn a_trace_stands_for_its_mean_rate_and_is_reached_ten_times_as_fast_as_its_fast
     let path = dumbbell(load(&folder.join("run.toml")).unwrap());
     assert_eq!((path.rate, path.access_rate), (Rate(1_200_000), Rate(240_000_000)));
     assert_eq!((path.bdp(), path.buffer), (15_000, Limit::Packets(10)));
-    let times = vec![10, 20, 30, 40, 50, 60, 70, 80, 100, 100];
+    let times = [10, 20, 30, 40, 50, 60, 70, 80, 100, 100].map(Nanos::from_millis).to_vec();
     assert_eq!(*path.trace.unwrap().schedule, Schedule::Opportunities(times));
 }
 

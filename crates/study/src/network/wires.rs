@@ -146,9 +146,7 @@ pub(super) fn limit_packets(link: &LinkConfig, packet: f64) -> f64 {
 
 fn trace(trace: &LinkTrace) -> Arc<RateTrace> {
     Arc::new(match &*trace.schedule {
-        Schedule::Opportunities(times) => {
-            RateTrace::opportunities(times.iter().map(|ms| ms * 1_000_000).collect())
-        }
+        Schedule::Opportunities(times) => RateTrace::opportunities(times.iter().map(|time| time.0).collect()),
         Schedule::Rates(steps) => {
             RateTrace::rates(steps.iter().map(|(from, rate)| (from.0, rate.0)).collect())
         }
