@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::PathBuf;
 
-use firstflight_report::figure::{Axis, Course, Figure, Mark, Panel, Point, Shape, Spacing, Stroke, Tone};
+use firstflight_report::figure::{
+    Axis, Course, Figure, Mark, Panel, Pattern, Point, Shape, Spacing, Stroke, Tone,
+};
 use firstflight_scenario::{Error, SchemeSpec};
 use firstflight_schemes::scheme::Info;
 use firstflight_study::exhibit::{exhibit, shown, stem, with_scheme};
@@ -92,11 +94,13 @@ fn windows_of(flow: &FlowOverTime, baseline: Option<&FlowOverTime>) -> Vec<Mark>
     }
     if let Some(baseline) = baseline {
         let cwnd = known(&baseline.series.cwnd_packets);
-        marks.push(mark(&format!("cwnd of {BASELINE}"), Tone::Orange, steps(baseline, cwnd, Stroke::Thin)));
+        let line = mark(&format!("cwnd of {BASELINE}"), Tone::Orange, steps(baseline, cwnd, Stroke::Thin));
+        marks.push(Mark { pattern: Pattern(1), ..line });
     }
     let ssthresh = &flow.series.ssthresh_packets;
     if ssthresh.iter().any(Option::is_some) {
-        marks.push(mark("ssthresh", Tone::Green, steps(flow, ssthresh.clone(), Stroke::Thin)));
+        let line = mark("ssthresh", Tone::Green, steps(flow, ssthresh.clone(), Stroke::Thin));
+        marks.push(Mark { pattern: Pattern(3), ..line });
     }
     marks.push(mark("cwnd", Tone::Blue, steps(flow, known(&flow.series.cwnd_packets), Stroke::Solid)));
     if let Some(exit) = flow.startup_exit {
@@ -116,7 +120,7 @@ fn queue_of(flow: &FlowOverTime) -> Vec<Mark> {
 }
 
 fn mark(name: &str, tone: Tone, shape: Shape) -> Mark {
-    Mark { name: Some(name.into()), tone, shape }
+    Mark { name: Some(name.into()), tone, pattern: Pattern::default(), shape }
 }
 
 fn known(column: &[f64]) -> Vec<Option<f64>> {

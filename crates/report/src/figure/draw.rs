@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::line::{Place, number, path};
 use super::scale::Scale;
-use super::style::{Tone, sheet};
+use super::style::{Pattern, Tone, sheet};
 use super::{Axis, Course, Figure, Mark, Panel, Shape, Spacing, Stroke};
 use crate::format::printable;
 
@@ -22,7 +22,7 @@ const BOTTOM: i64 = 44;
 /// Smallest distance of labels on the horizontal and on the vertical axis.
 const APART: [f64; 2] = [70.0, 34.0];
 /// Width of a legend key with its gaps.
-const KEY: i64 = 44;
+const KEY: i64 = 54;
 /// Mean width of a character at 13 pixels.
 const CHARACTER: i64 = 7;
 
@@ -40,11 +40,14 @@ pub(super) fn document(figure: &Figure) -> String {
     let mut used: Vec<Tone> =
         figure.panels.iter().flat_map(|panel| &panel.marks).map(|mark| mark.tone).collect();
     used.sort_unstable();
+    let lines = figure.panels.iter().flat_map(|panel| &panel.marks);
+    let dashed: Vec<Pattern> =
+        lines.filter(|mark| matches!(mark.shape, Shape::Line { .. })).map(|mark| mark.pattern).collect();
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" role=\"img\">\n\
          <title>{}</title>\n<style>{}</style>\n<rect class=\"p\" width=\"{WIDTH}\" height=\"{height}\"/>\n",
         escaped(&figure.title),
-        sheet(&used)
+        sheet(&used, &dashed)
     );
     text(&mut svg, "t", (LEFT, TOP + 16), &figure.title);
     if subtitled == 1 {
@@ -53,6 +56,9 @@ pub(super) fn document(figure: &Figure) -> String {
     for entry in &legend {
         let baseline = TOP + 18 + subtitled * LINE + (entry.row + 1) * LINE;
         key(&mut svg, entry.mark, (entry.x, baseline - 4));
+        if entry.dotted {
+            dot(&mut svg, entry.mark, (&(entry.x + 18).to_string(), &(baseline - 4).to_string()));
+        }
         text(&mut svg, "", (entry.x + KEY - 10, baseline), entry.name);
     }
 
@@ -122,7 +128,8 @@ fn draw_mark(svg: &mut String, mark: &Mark, x: &Scale, y: &Scale, [top, bottom]:
             let points: Vec<_> =
                 drawn.map(|(at, value)| (*at, value.filter(|value| y.has(*value)))).collect();
             let data: String = runs(&points, *course, x, y).iter().map(|run| path(run)).collect();
-            let _ = writeln!(svg, "<path class=\"l {tone}{}\" d=\"{data}\"/>", class(*stroke));
+            let (stroke, dash) = (class(*stroke), mark.pattern.class());
+            let _ = writeln!(svg, "<path class=\"l {tone}{stroke}{dash}\" d=\"{data}\"/>");
         }
         Shape::Level { y: level, .. } if !y.has(*level) => {}
         Shape::Level { y: level, stroke } => {
@@ -133,12 +140,7 @@ fn draw_mark(svg: &mut String, mark: &Mark, x: &Scale, y: &Scale, [top, bottom]:
         Shape::Points(points) => {
             for point in points.iter().filter(|point| x.has(point.x) && y.has(point.y)) {
                 let (px, py) = (x.tenths(point.x), y.tenths(point.y));
-                let _ = writeln!(
-                    svg,
-                    "<circle class=\"o {tone}\" cx=\"{}\" cy=\"{}\" r=\"4\"/>",
-                    number(px),
-                    number(py)
-                );
+                dot(svg, mark, (&number(px), &number(py)));
                 if !point.label.is_empty() {
                     let beyond = px / 10 + 8 + width(&point.label) > WIDTH - RIGHT;
                     let (class, dx) = if beyond { ("h e", -80) } else { ("h", 80) };
@@ -221,6 +223,8 @@ fn runs(points: &[(f64, Option<f64>)], course: Course, x: &Scale, y: &Scale) -> 
 /// Entry of the legend.
 struct Entry<'a> {
     mark: &'a Mark,
+    /// Whether the mark is a line with dots of its own.
+    dotted: bool,
     name: &'a str,
     x: i64,
     row: i64,
@@ -230,13 +234,19 @@ struct Entry<'a> {
 fn legend(figure: &Figure) -> Vec<Entry<'_>> {
     let mut entries = vec![];
     let (mut x, mut row) = (LEFT, 0);
-    for mark in figure.panels.iter().flat_map(|panel| &panel.marks) {
+    let all = || figure.panels.iter().flat_map(|panel| &panel.marks);
+    let dots_of = |line: &Mark| {
+        let same = |mark: &Mark| (mark.tone, mark.pattern) == (line.tone, line.pattern);
+        all().any(|mark| matches!(mark.shape, Shape::Points(_)) && mark.name.is_none() && same(mark))
+    };
+    for mark in all() {
         let Some(name) = &mark.name else { continue };
-        let width = KEY + width(name) + 6;
+        let width = KEY + width(name) + 14;
         if x + width > WIDTH - RIGHT && x > LEFT {
             (x, row) = (LEFT, row + 1);
         }
-        entries.push(Entry { mark, name, x, row });
+        let dotted = matches!(mark.shape, Shape::Line { .. }) && dots_of(mark);
+        entries.push(Entry { mark, dotted, name, x, row });
         x += width;
     }
     entries
@@ -245,24 +255,38 @@ fn legend(figure: &Figure) -> Vec<Entry<'_>> {
 fn key(svg: &mut String, mark: &Mark, (x, y): (i64, i64)) {
     let tone = mark.tone.class();
     let _ = match &mark.shape {
-        Shape::Line { stroke, .. } | Shape::Level { stroke, .. } => {
-            writeln!(svg, "<path class=\"l {tone}{}\" d=\"M{x} {y}h26\"/>", class(*stroke))
+        Shape::Line { stroke, .. } => {
+            let (stroke, dash) = (class(*stroke), mark.pattern.class());
+            writeln!(svg, "<path class=\"l {tone}{stroke}{dash}\" d=\"M{x} {y}h36\"/>")
+        }
+        Shape::Level { stroke, .. } => {
+            writeln!(svg, "<path class=\"l {tone}{}\" d=\"M{x} {y}h36\"/>", class(*stroke))
         }
         Shape::Points(_) => {
-            writeln!(svg, "<circle class=\"o {tone}\" cx=\"{}\" cy=\"{y}\" r=\"4\"/>", x + 13)
+            dot(svg, mark, (&(x + 18).to_string(), &y.to_string()));
+            return;
         }
         Shape::Rings(_) => {
-            writeln!(svg, "<circle class=\"l {tone}\" fill=\"none\" cx=\"{}\" cy=\"{y}\" r=\"5.5\"/>", x + 13)
+            writeln!(svg, "<circle class=\"l {tone}\" fill=\"none\" cx=\"{}\" cy=\"{y}\" r=\"5.5\"/>", x + 18)
         }
         Shape::Crosses(_) => {
-            writeln!(svg, "<path class=\"l {tone}\" d=\"M{} {}l8 8m0 -8l-8 8\"/>", x + 9, y - 4)
+            writeln!(svg, "<path class=\"l {tone}\" d=\"M{} {}l8 8m0 -8l-8 8\"/>", x + 14, y - 4)
         }
         Shape::Bars(_) => {
-            writeln!(svg, "<path class=\"l {tone}\" d=\"M{} {}v12\"/>", x + 13, y - 6)
+            writeln!(svg, "<path class=\"l {tone}\" d=\"M{} {}v12\"/>", x + 18, y - 6)
         }
         Shape::Ticks(_) => {
-            writeln!(svg, "<path class=\"l {tone} n\" d=\"M{} {}v8m4 -8v8m7 -8v8\"/>", x + 8, y - 4)
+            writeln!(svg, "<path class=\"l {tone} n\" d=\"M{} {}v8m4 -8v8m7 -8v8\"/>", x + 13, y - 4)
         }
+    };
+}
+
+/// A dot of the mark's form.
+fn dot(svg: &mut String, mark: &Mark, (x, y): (&str, &str)) {
+    let (tone, form) = (mark.tone.class(), mark.pattern.form());
+    let _ = match mark.pattern {
+        Pattern(0) => writeln!(svg, "<circle class=\"o {tone}\" cx=\"{x}\" cy=\"{y}\" r=\"4\"/>"),
+        Pattern(_) => writeln!(svg, "<path class=\"o {tone}\" d=\"M{x} {y}{form}\"/>"),
     };
 }
 
@@ -345,7 +369,7 @@ mod tests {
 
     fn line(points: &[(f64, Option<f64>)], course: Course) -> Mark {
         let shape = Shape::Line { points: points.to_vec(), course, stroke: Stroke::Solid };
-        Mark { name: Some("a & b".into()), tone: Tone::Blue, shape }
+        Mark { name: Some("a & b".into()), tone: Tone::Blue, pattern: Pattern(0), shape }
     }
 
     fn figure(marks: Vec<Mark>) -> Figure {
@@ -391,9 +415,14 @@ mod tests {
     #[test]
     fn text_is_escaped_and_every_element_is_closed() {
         let points = vec![Point { x: 677.0, y: 99.0, label: "\"far\" <right>".into() }];
-        let dots = Mark { name: None, tone: Tone::Orange, shape: Shape::Points(points) };
-        let ticks =
-            Mark { name: Some("losses".into()), tone: Tone::Grey, shape: Shape::Ticks(vec![1.0, 1.2, 9.0]) };
+        let mark = |name: Option<&str>, tone: Tone, shape: Shape| Mark {
+            name: name.map(str::to_owned),
+            tone,
+            pattern: Pattern(0),
+            shape,
+        };
+        let dots = mark(None, Tone::Orange, Shape::Points(points));
+        let ticks = mark(Some("losses"), Tone::Grey, Shape::Ticks(vec![1.0, 1.2, 9.0]));
         let svg = figure(vec![line(&[(0.0, Some(1.0))], Course::Steps), dots, ticks]).svg();
         assert!(svg.contains("<title>&lt;x&gt;</title>") && svg.contains("a &amp; b"));
         // The dot is at 741, 60. Its label, near the right end, is 8 pixels to the left and 15 below.
@@ -407,6 +436,29 @@ mod tests {
             let opened = count(&format!("<{element}>")) + count(&format!("<{element} "));
             assert_eq!(opened, count(&format!("</{element}>")), "{element}");
         }
+    }
+
+    #[test]
+    fn lines_of_two_patterns_differ_without_their_colours_and_the_legend_shows_dash_and_dots() {
+        let points = [(0.0, Some(10.0)), (100.0, Some(50.0))];
+        let first = line(&points, Course::Straight);
+        let second = Mark { pattern: Pattern(2), ..line(&points, Course::Straight) };
+        let dots = Point { x: 100.0, y: 50.0, label: String::new() };
+        let dots = Mark { name: None, shape: Shape::Points(vec![dots]), ..second.clone() };
+        let svg = figure(vec![first, second, dots]).svg();
+        assert!(svg.contains(".k2{stroke-dasharray:2 3}"), "{svg}");
+        let legend = svg.split("<g clip-path").next().expect("text before the panel");
+        let keys: Vec<&str> = legend.lines().filter(|line| line.starts_with("<path class=\"l")).collect();
+        assert_eq!(
+            keys,
+            [
+                "<path class=\"l c1\" d=\"M64 43h36\"/>",
+                // A name of 5 characters is 35 pixels wide, after a key of 54 and before a gap of 14.
+                "<path class=\"l c1 k2\" d=\"M167 43h36\"/>"
+            ]
+        );
+        assert_eq!(svg.matches("<path class=\"o c1\" d=\"M185 43m0-5").count(), 1, "{svg}");
+        assert_eq!(svg.matches("<path class=\"o c1\" d=\"M164 ").count(), 1, "{svg}");
     }
 
     #[test]

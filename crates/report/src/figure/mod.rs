@@ -10,7 +10,7 @@ mod line;
 mod scale;
 mod style;
 
-pub use style::Tone;
+pub use style::{Pattern, Tone};
 
 /// A drawing of one or more panels.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,6 +65,8 @@ pub struct Mark {
     pub name: Option<String>,
     /// Colour.
     pub tone: Tone,
+    /// Dash of a line, form of dots; other shapes have none.
+    pub pattern: Pattern,
     /// Shape and data.
     pub shape: Shape,
 }
@@ -88,7 +90,7 @@ pub enum Shape {
         /// Stroke.
         stroke: Stroke,
     },
-    /// Dots, each with a label that may be empty.
+    /// Dots of the form of their pattern, each with a label that may be empty.
     Points(Vec<Point>),
     /// Hollow rings at (x, y), for published values.
     Rings(Vec<(f64, f64)>),

@@ -3,7 +3,7 @@
 use firstflight_reproduce::checked::{Checked, PointOf};
 use firstflight_reproduce::judge::Judged;
 
-use crate::figure::{Axis, Course, Figure, Mark, Panel, Point, Shape, Spacing, Stroke, Tone};
+use crate::figure::{Axis, Course, Figure, Mark, Panel, Pattern, Point, Shape, Spacing, Stroke, Tone};
 
 const HEIGHT: u32 = 200;
 /// Most statements that are drawn; few lines have more.
@@ -52,24 +52,26 @@ fn panel(one: &Checked, numbered: bool, first: bool) -> Panel {
     for (side, &tone) in (0..sides).zip(&TONES) {
         let values = known(&|point| *point.measured.get(side)?);
         let name = (first && side == 0).then(|| "here".to_owned());
+        let pattern = Pattern(side);
         let dots = values.iter().map(|&(x, y)| Point { x, y, label: String::new() }).collect();
         let points = values.into_iter().map(|(x, y)| (x, Some(y))).collect();
         let line = Shape::Line { points, course: Course::Straight, stroke: Stroke::Thin };
-        marks.push(Mark { name, tone, shape: line });
-        marks.push(Mark { name: None, tone, shape: Shape::Points(dots) });
+        marks.push(Mark { name, tone, pattern, shape: line });
+        marks.push(Mark { name: None, tone, pattern, shape: Shape::Points(dots) });
         let crosses = known(&|point| *point.ns2.as_ref()?.get(side)?);
         if !crosses.is_empty() {
             let name = (first && side == 0).then(|| "ns-2 today".to_owned());
-            marks.push(Mark { name, tone, shape: Shape::Crosses(crosses) });
+            marks.push(Mark { name, tone, pattern, shape: Shape::Crosses(crosses) });
         }
     }
     let expected = known(&|point| point.expected);
     if !expected.is_empty() {
         let name = first.then(|| "the paper".to_owned());
-        marks.push(Mark { name, tone: Tone::Grey, shape: Shape::Rings(expected) });
+        let pattern = Pattern::default();
+        marks.push(Mark { name, tone: Tone::Grey, pattern, shape: Shape::Rings(expected) });
         let ends =
             one.points.iter().enumerate().filter_map(|(i, point)| point.ci95.map(|[l, h]| (at(i), l, h)));
-        marks.push(Mark { name: None, tone: Tone::Blue, shape: Shape::Bars(ends.collect()) });
+        marks.push(Mark { name: None, tone: Tone::Blue, pattern, shape: Shape::Bars(ends.collect()) });
     }
     // The statement names the axis; longer text would not fit along the axis.
     let title = one.that.chars().take(34).collect();

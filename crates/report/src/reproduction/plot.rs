@@ -5,7 +5,7 @@ use firstflight_reproduce::judge::Bench;
 use firstflight_study::stats::mean_ci95;
 use firstflight_study::sweep::Array;
 
-use crate::figure::{Axis, Course, Figure, Mark, Panel, Point, Shape, Spacing, Stroke, Tone};
+use crate::figure::{Axis, Course, Figure, Mark, Panel, Pattern, Point, Shape, Spacing, Stroke, Tone};
 
 const HEIGHT: u32 = 260;
 /// Largest number of lines that are drawn thick.
@@ -138,15 +138,15 @@ fn marks(
     names: &[String],
     legend: &mut Legend,
 ) -> Vec<Mark> {
-    let tone = |name: &str| {
+    let look = |name: &str| {
         let index = names.iter().position(|known| known == name).unwrap_or(0);
-        TONES[index % TONES.len()]
+        (TONES[index % TONES.len()], Pattern(index))
     };
     let stroke = if lines.len() > FEW { Stroke::Thin } else { Stroke::Solid };
     let mut marks = vec![];
     for line in lines {
-        let tone = tone(&line.name);
-        let mark = |name: Option<String>, shape: Shape| Mark { name, tone, shape };
+        let (tone, pattern) = look(&line.name);
+        let mark = |name: Option<String>, shape: Shape| Mark { name, tone, pattern, shape };
         let points = line.points.iter().map(|&(x, y, _)| (x, y.is_finite().then_some(y))).collect();
         marks.push(mark(legend.once(&line.name), Shape::Line { points, course: Course::Straight, stroke }));
         if line.points.len() <= DOTS {
@@ -162,11 +162,13 @@ fn marks(
     }
     for line in lines.iter().filter(|line| !line.ns2.is_empty()) {
         let shape = Shape::Crosses(line.ns2.clone());
-        marks.push(Mark { name: legend.once("ns-2 today"), tone: tone(&line.name), shape });
+        let (tone, pattern) = look(&line.name);
+        marks.push(Mark { name: legend.once("ns-2 today"), tone, pattern, shape });
     }
     for printed in figure.printed.iter().filter(|printed| printed.panel == panel) {
         let shape = Shape::Rings(printed.points.iter().map(|&[x, y]| (x, y)).collect());
-        marks.push(Mark { name: legend.once("printed in the paper"), tone: tone(&printed.line), shape });
+        let (tone, pattern) = look(&printed.line);
+        marks.push(Mark { name: legend.once("printed in the paper"), tone, pattern, shape });
     }
     marks
 }
