@@ -28,6 +28,7 @@
     theme.start(document.getElementById("theme"));
     document.querySelectorAll(".scripted").forEach((element) => { element.hidden = false; });
     startCopy();
+    fold();
     sizes(data);
     traces(data);
     captured(data);

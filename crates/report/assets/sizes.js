@@ -1,4 +1,4 @@
-// Completion time by size: at each size, one point with its interval for each scheme, side by side.
+// Completion time by size: at each size, one mark with its interval for each scheme, side by side.
 const sizes = (data) => {
   const redraw = () => plot.draw("plot-sizes", build);
   const measure = choice("measure", redraw);
@@ -80,15 +80,7 @@ const sizes = (data) => {
     plot.line(ctx, at, low, at, high);
     plot.line(ctx, at - 5 * scale, low, at + 5 * scale, low);
     plot.line(ctx, at - 5 * scale, high, at + 5 * scale, high);
-    ctx.beginPath();
-    ctx.arc(at, value, 4.5 * scale, 0, 2 * Math.PI);
-    if (p.scheme.dashed) {
-      ctx.fillStyle = theme.colour("paper");
-      ctx.fill();
-      ctx.stroke();
-    } else {
-      ctx.fill();
-    }
+    plot.form(ctx, p.scheme, at, value, scale, 1.1);
   };
 
   redraw();

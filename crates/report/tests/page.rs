@@ -199,17 +199,104 @@ fn the_controls_work_from_the_keyboard() {
     let shown = "[...document.querySelectorAll('#over-time [data-size]')].filter((t) => !t.hidden).map((t) => t.dataset.size)";
     assert_eq!(page.evaluate(shown), json!(["30000"]));
 
-    tab_to(&mut page, "plot-cwnd");
-    page.press("ArrowRight");
-    let early = page.evaluate("document.getElementById('readout').textContent");
-    page.press("End");
-    let late = page.evaluate("document.getElementById('readout').textContent");
-    for readout in [&early, &late] {
-        let text = readout.as_str().expect("text");
-        assert!(text.starts_with("At ") && text.contains("hystart++ window "), "{text}");
-    }
-    assert_ne!(early, late);
     assert!(page.errors().is_empty(), "{:#?}", page.errors());
+}
+
+/// Time at the cursor of every plot of a group, milliseconds; null where no cursor is shown.
+fn cursors(page: &mut Page, group: &str) -> Vec<Value> {
+    let times = page.evaluate(&format!(
+        "uPlot.sync('{group}').plots.map((u) => (u.cursor.left < 0 ? null : Math.round(u.posToVal(u.cursor.left, 'x') * 1000)))"
+    ));
+    times.as_array().expect("one time for each plot").clone()
+}
+
+#[test]
+fn the_arrow_keys_work_in_every_plot_over_time_and_move_the_cursor_of_all() {
+    let Some(mut page) = opened("cursor", &fixture::from_capture()) else { return };
+    for (group, readout, plots) in [
+        ("traces", "readout", &["cwnd", "in-flight", "queue", "delivered"][..]),
+        ("captured", "captured-readout", &["captured-delivered", "captured-in-flight"]),
+    ] {
+        let text = format!("document.getElementById('{readout}').textContent");
+        let mut last = page.evaluate(&text);
+        assert!(last.as_str().expect("text").starts_with("Values at the cursor: point at a plot"), "{last}");
+        for (visited, plot) in plots.iter().enumerate() {
+            tab_to(&mut page, &format!("plot-{plot}"));
+            assert_eq!(page.evaluate(FOCUSED)["outline"], true, "{plot}");
+            let before = cursors(&mut page, group);
+            for _ in 0..visited + 2 {
+                page.press("ArrowRight");
+            }
+            let after = cursors(&mut page, group);
+            assert_ne!(before, after, "{plot}");
+            let all_at_one_time = after.iter().all(|time| time.is_u64() && *time == after[0]);
+            assert!(all_at_one_time && after.len() == plots.len(), "{plot}: {after:?}");
+            let now = page.evaluate(&text);
+            assert!(now.as_str().expect("text").starts_with("At ") && now != last, "{plot}: {now}");
+            last = now;
+            let spoken = page.evaluate("document.activeElement.getAttribute('aria-valuetext')");
+            let spoken = spoken.as_str().expect("words");
+            assert!(spoken.contains("s: ") && spoken.contains(", "), "{plot}: {spoken}");
+            page.press("Home");
+            assert_eq!(cursors(&mut page, group)[0], 0);
+        }
+    }
+    let values = page.evaluate(
+        "[...document.querySelectorAll('#readout tbody tr')].map((row) => [...row.querySelectorAll('td')].map((cell) => cell.textContent))",
+    );
+    let rows = values.as_array().expect("a row for each scheme");
+    assert_eq!(rows.len(), 6);
+    // Before anything is acknowledged, a window is the first flight: 10 packets, 150 with jump-start.
+    assert_eq!(rows[0][0], "10");
+    assert_eq!(rows[5][0], "150");
+    assert!(page.errors().is_empty(), "{:#?}", page.errors());
+}
+
+#[test]
+fn the_mouse_moves_the_cursor_of_all_plots_which_stays_when_it_leaves_and_after_a_change_of_scheme() {
+    let Some(mut page) = opened("mouse", &fixture::from_capture()) else { return };
+    page.evaluate("document.getElementById('plot-queue').scrollIntoView({ block: 'center' })");
+    let place = page.evaluate(
+        "(() => { const r = document.querySelector('#plot-queue .u-over').getBoundingClientRect();
+            return [r.left + r.width / 3, r.top + r.height / 2]; })()",
+    );
+    let go = |page: &mut Page, x: &Value, y: &Value| {
+        let event = json!({ "type": "mouseMoved", "x": x, "y": y, "button": "none", "buttons": 0 });
+        page.call("Input.dispatchMouseEvent", event);
+    };
+    go(&mut page, &place[0], &place[1]);
+    let at = cursors(&mut page, "traces");
+    assert!(at.iter().all(|time| time.as_u64() > Some(0) && *time == at[0]), "{at:?}");
+    go(&mut page, &json!(1), &json!(1));
+    assert_eq!(cursors(&mut page, "traces"), at);
+    page.evaluate("document.querySelector('[data-legend=\"traces\"] input').click()");
+    page.evaluate("new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))");
+    assert_eq!(cursors(&mut page, "traces"), at);
+    let cells = "[...document.querySelectorAll('#readout tbody tr')].map((row) => row.lastElementChild.textContent !== '')";
+    assert_eq!(
+        page.evaluate(cells),
+        json!([false, true, true, true, true, true]),
+        "the hidden scheme has no values"
+    );
+    assert!(page.errors().is_empty(), "{:#?}", page.errors());
+}
+
+#[test]
+fn the_values_at_the_cursor_are_in_sight_while_a_plot_is_read() {
+    let Some(mut page) = Page::blank("sight") else { return };
+    for (width, height) in [(1280, 800), (1000, 800), (390, 844), (360, 740)] {
+        page.resize(width, height);
+        page.open(&written("sight", &fixture::from_capture()));
+        for plot in ["cwnd", "in-flight", "queue", "delivered"] {
+            let seen = page.evaluate(&format!(
+                "(() => {{ const plot = document.getElementById('plot-{plot}');
+                    plot.scrollIntoView({{ block: 'end' }});
+                    const [box, values] = [plot, document.getElementById('readout')].map((e) => e.getBoundingClientRect());
+                    return values.top >= 0 && values.bottom <= box.top + 1 && box.bottom <= innerHeight + 1; }})()"
+            ));
+            assert_eq!(seen, true, "{plot} at {width} x {height}");
+        }
+    }
 }
 
 #[test]
@@ -278,6 +365,31 @@ fn the_page_fits_the_width_of_a_phone() {
     );
     assert!(width.as_u64() <= Some(390), "plots follow the window: {width}");
     assert_eq!(page.evaluate(overhang), 0);
+}
+
+#[test]
+fn no_table_scrolls_sideways_and_no_row_has_an_empty_half() {
+    let Some(mut page) = Page::blank("tables") else { return };
+    let file = written("tables", &fixture::from_capture());
+    for width in [360, 390, 768, 1000, 1280] {
+        page.resize(width, 900);
+        page.open(&file);
+        let wide = page.evaluate(
+            "[...document.querySelectorAll('.scroll')].filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth)
+                .map((e) => [e.getAttribute('aria-label'), e.scrollWidth - e.clientWidth])",
+        );
+        assert_eq!(wide, json!([]), "at {width} pixels");
+        // Text and drawings end near the row's end.
+        let empty = page.evaluate(
+            "[...document.querySelectorAll('.scroll tbody tr')].filter((row) => row.checkVisibility()).map((row) => {
+                const range = document.createRange();
+                const ends = [...row.children].map((cell) => { range.selectNodeContents(cell); return range.getBoundingClientRect(); })
+                    .filter((box) => box.right <= innerWidth && box.height > 0).map((box) => box.bottom);
+                return [row.textContent.slice(0, 40), row.getBoundingClientRect().bottom - Math.max(...ends)];
+            }).filter(([, rest]) => !(rest < 24))",
+        );
+        assert_eq!(empty, json!([]), "at {width} pixels");
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod line;
 mod scale;
 mod style;
 
+pub(crate) use style::{DASHES, FORMS, PATTERNS};
 pub use style::{Pattern, Tone};
 
 /// A drawing of one or more panels.

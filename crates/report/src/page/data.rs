@@ -3,7 +3,7 @@
 use firstflight_results::{CapturedTrace, CompareReport, Series, Trace};
 use serde::Serialize;
 
-use super::palette;
+use super::look::Look;
 use crate::decimate::kept;
 use crate::format::bytes;
 use crate::names::Names;
@@ -28,7 +28,9 @@ struct Data {
 struct SchemeData {
     name: String,
     colour: usize,
-    dashed: bool,
+    dash: &'static [u32],
+    form: &'static str,
+    hollow: bool,
 }
 
 #[derive(Serialize)]
@@ -95,7 +97,10 @@ pub(super) fn json(report: &CompareReport, names: &Names) -> String {
     let data = Data {
         schemes: names
             .iter()
-            .map(|n| SchemeData { name: n.short.clone(), colour: palette(n.colour), dashed: n.colour > 8 })
+            .map(|n| {
+                let Look { colour, dash, form, hollow } = Look::of(n.colour);
+                SchemeData { name: n.short.clone(), colour, dash, form, hollow }
+            })
             .collect(),
         sizes: sizes.iter().map(|&s| SizeData { bytes: s, label: bytes(s) }).collect(),
         baseline: comparison.baseline.as_deref().map(|b| names.index(b)),

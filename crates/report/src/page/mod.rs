@@ -2,6 +2,7 @@
 
 mod data;
 mod forest;
+mod look;
 mod path;
 mod plots;
 mod ranking;
@@ -9,6 +10,8 @@ mod trust;
 
 use firstflight_results::CompareReport;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use look::Look;
 
 use crate::format::printable;
 use crate::headline::headline;
@@ -20,8 +23,9 @@ const UPLOT_JS: &str = include_str!("../../assets/vendor/uplot/uPlot.iife.min.js
 const UPLOT_CSS: &str = include_str!("../../assets/vendor/uplot/uPlot.min.css");
 const UPLOT_LICENCE: &str = include_str!("../../assets/vendor/uplot/LICENSE");
 const REPORT_CSS: &str = include_str!("../../assets/report.css");
-const REPORT_JS: [&str; 6] = [
+const REPORT_JS: [&str; 7] = [
     include_str!("../../assets/theme.js"),
+    include_str!("../../assets/fold.js"),
     include_str!("../../assets/plot.js"),
     include_str!("../../assets/sizes.js"),
     include_str!("../../assets/traces.js"),
@@ -123,18 +127,14 @@ fn licences() -> Markup {
     }
 }
 
-/// Colour swatch and name of a scheme.
+/// Form and name of a scheme.
 fn scheme(names: &Names, label: &str) -> Markup {
     let name = names.get(label);
-    html! { span.scheme { (swatch(name.colour)) (name.short) } }
-}
-
-fn swatch(colour: usize) -> Markup {
-    html! { span.swatch.{ "c" (palette(colour)) } aria-hidden="true" {} }
+    html! { span.scheme { (Look::of(name.colour).swatch()) (name.short) } }
 }
 
 /// Palette index: 0 is grey, for the baseline; 1 to 8 are hues that colour-blind readers can distinguish. A ninth
-/// scheme has the first hue again and dashed lines.
+/// scheme has the first hue again.
 fn palette(colour: usize) -> usize {
     if colour == 0 { 0 } else { (colour - 1) % 8 + 1 }
 }

@@ -3,6 +3,7 @@
 use firstflight_results::{CompareReport, ConnectionResult, Series, Trace};
 use maud::{Markup, html};
 
+use super::look::Look;
 use super::scheme;
 use crate::format::{TimeScale, bytes, count, list, percent, printable, time};
 use crate::names::Names;
@@ -59,10 +60,10 @@ pub(super) fn over_time(report: &CompareReport, names: &Names) -> Markup {
         section #over-time aria-labelledby="over-time-title" {
             h2 #over-time-title { "Start-up over time" }
             p.note {
-                "For each scheme, the replication nearest its median. A diamond and a dashed line mark the end of start-up. "
-                "Ticks along the top of the queue plot mark dropped packets. A dot marks the end of the transfer. Drag to "
-                "zoom and double-click to reset. While a plot has the focus, the arrow keys move the cursor and Escape "
-                "resets the zoom."
+                "For each scheme, the replication nearest its median. A ringed mark and an upright dashed line show the end of "
+                "start-up, ticks along the top of the queue plot dropped packets, and a large mark the end of the transfer. "
+                "Drag to zoom and double-click to reset. While a plot has the focus, the arrow keys move the cursor of all "
+                "four, and Escape resets the zoom."
             }
             div.controls.scripted hidden {
                 div.choice role="group" aria-label="Transfer size" data-choice="size" {
@@ -72,7 +73,7 @@ pub(super) fn over_time(report: &CompareReport, names: &Names) -> Markup {
                     }
                 }
             }
-            (legend(names, "traces"))
+            (values_of_schemes(names))
             div.panels {
                 @for (id, name) in panels {
                     figure {
@@ -83,7 +84,6 @@ pub(super) fn over_time(report: &CompareReport, names: &Names) -> Markup {
                     }
                 }
             }
-            p #readout .readout aria-live="polite" {}
             @for &size in &sizes {
                 (trace_table(size, report, names))
             }
@@ -91,7 +91,7 @@ pub(super) fn over_time(report: &CompareReport, names: &Names) -> Markup {
     }
 }
 
-/// Check boxes that show and hide schemes. Their swatches are the legend of the plots.
+/// Check boxes that show and hide schemes, with the marks of the plot: its legend.
 fn legend(names: &Names, of: &str) -> Markup {
     html! {
         fieldset.legend.scripted data-legend=(of) hidden {
@@ -99,8 +99,49 @@ fn legend(names: &Names, of: &str) -> Markup {
             @for (i, name) in names.iter().enumerate() {
                 label {
                     input type="checkbox" checked value=(i);
-                    span.key.{ "c" (super::palette(name.colour)) }.dashed[name.colour > 8] aria-hidden="true" {}
+                    (Look::of(name.colour).swatch())
                     (name.short)
+                }
+            }
+        }
+    }
+}
+
+/// Legend of the plots over time, with a check box for each scheme and the values at the cursor.
+fn values_of_schemes(names: &Names) -> Markup {
+    let columns =
+        [("cwnd", "Window"), ("in_flight", "In flight"), ("queue", "Queue"), ("delivered", "Delivered")];
+    let rows = names.iter().enumerate().map(|(i, name)| {
+        let label = html! {
+            label {
+                input type="checkbox" checked value=(i);
+                (Look::of(name.colour).key())
+                (name.short)
+            }
+        };
+        (i.to_string(), label)
+    });
+    html! { div data-legend="traces" .readout.scripted hidden { (values("readout", &columns, rows)) } }
+}
+
+/// Table that scripts fill with the values at the cursor: a row for each line, named by its key, and a column for each
+/// plot.
+fn values(id: &str, columns: &[(&str, &str)], rows: impl Iterator<Item = (String, Markup)>) -> Markup {
+    html! {
+        table id=(id) {
+            caption data-heading { "Values at the cursor: point at a plot, or press an arrow key in it" }
+            thead {
+                tr {
+                    th scope="col" { span.hidden-visually { "Line" } }
+                    @for (_, name) in columns { th.num scope="col" { (name) } }
+                }
+            }
+            tbody {
+                @for (row, label) in rows {
+                    tr data-row=(row) {
+                        th scope="row" { (label) }
+                        @for (column, _) in columns { td.num data-column=(column) {} }
+                    }
                 }
             }
         }
@@ -185,9 +226,12 @@ pub(super) fn captured(report: &CompareReport) -> Markup {
                             }
                         }
                     }
-                    span.key.observed aria-hidden="true" {} "captured"
-                    span.key.rerun aria-hidden="true" {} "re-run"
-                    span.dim { "ticks along the top: retransmissions (upper row captured, lower row re-run)" }
+                }
+                div.readout.scripted hidden {
+                    (values("captured-readout", &[("delivered", "Delivered"), ("in_flight", "In flight")], sides()))
+                }
+                p.note.scripted hidden {
+                    "Ticks along the top: retransmissions, of the captured connection above and of the re-run below."
                 }
                 div.panels {
                     @for (id, name) in [("captured-delivered", "Delivered"), ("captured-in-flight", "Packets in flight")] {
@@ -199,10 +243,22 @@ pub(super) fn captured(report: &CompareReport) -> Markup {
                         }
                     }
                 }
-                p #captured-readout .readout aria-live="polite" {}
             }
         }
     }
+}
+
+/// Legend of the plots of a captured connection and its re-run.
+fn sides() -> impl Iterator<Item = (String, Markup)> {
+    [("observed", "captured"), ("rerun", "re-run")].into_iter().map(|(side, name)| {
+        let label = html! {
+            span.side {
+                svg.key.(side) viewBox="0 -6 40 12" aria-hidden="true" { line x1="0" x2="40" y1="0" y2="0" {} }
+                (name)
+            }
+        };
+        (side.to_owned(), label)
+    })
 }
 
 fn connection_table(connections: &[ConnectionResult]) -> Markup {

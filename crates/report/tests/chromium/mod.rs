@@ -138,6 +138,8 @@ impl Page {
             "Escape" => (27, ""),
             " " => (32, " "),
             "End" => (35, ""),
+            "Home" => (36, ""),
+            "ArrowLeft" => (37, ""),
             "ArrowRight" => (39, ""),
             other => panic!("no key code is known for {other}"),
         };
