@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::output;
-use crate::table::{Align, table};
+use crate::table::{Align, fitted, terminal_columns};
 
 /// List all schemes and queues with the paper or RFC of each, and those that are not implemented
 #[derive(Debug, Args)]
@@ -43,20 +43,45 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     if options.json {
         return output::print_json(&all);
     }
-    let rows: Vec<_> =
-        all.iter().map(|a| [a.label, a.role, a.summary, a.source].map(str::to_owned)).collect();
-    let columns = ["label", "role", "summary", "source"].map(|name| (name, Align::Left));
-    let implemented = table(columns, &rows);
-    let planned = unimplemented(["planned", "summary", "source"], PLANNED);
-    let not_implemented = unimplemented(["not implemented", "reason", "mentioned in"], NOT_IMPLEMENTED);
-    output::show(&format!("{implemented}\n{planned}\n{not_implemented}"))
+    output::show(&text(&all, terminal_columns()))
+}
+
+/// Narrowest terminal in which a summary and its source have a column each.
+const TWO_COLUMNS: usize = 100;
+
+/// The tables of all algorithms for a terminal of `width` columns.
+fn text(all: &[Algorithm], width: usize) -> String {
+    let rows = all.iter().map(|a| [a.label, a.role, a.summary, a.source]);
+    let implemented = listed(["label", "role", "summary", "source"], rows, width);
+    let planned = unimplemented(["planned", "summary", "source"], PLANNED, width);
+    let not_implemented =
+        unimplemented(["not implemented", "reason", "mentioned in"], NOT_IMPLEMENTED, width);
+    format!("{implemented}\n{planned}\n{not_implemented}")
 }
 
 /// Table of algorithms that cannot be chosen.
-fn unimplemented(columns: [&str; 3], entries: &[Unimplemented]) -> String {
-    let rows: Vec<_> =
-        entries.iter().map(|entry| [entry.name, entry.why, entry.source].map(str::to_owned)).collect();
-    table(columns.map(|name| (name, Align::Left)), &rows)
+fn unimplemented(columns: [&str; 3], entries: &[Unimplemented], width: usize) -> String {
+    listed(columns, entries.iter().map(|entry| [entry.name, entry.why, entry.source]), width)
+}
+
+/// A table whose last two columns are texts. In a narrow terminal the two share a column.
+fn listed<const N: usize>(
+    columns: [&str; N],
+    rows: impl Iterator<Item = [&'static str; N]>,
+    width: usize,
+) -> String {
+    if width >= TWO_COLUMNS {
+        let rows: Vec<_> = rows.map(|row| row.map(str::to_owned)).collect();
+        return fitted(columns.map(|name| (name, Align::Left)), &rows, width);
+    }
+    // The names of all columns but the last two share one column, too.
+    let merged = |cells: [&str; N]| {
+        let [names @ .., text, source] = &cells[..] else { unreachable!("two texts") };
+        [names.join(", "), format!("{text} ({source})")]
+    };
+    let heading = merged(columns);
+    let rows: Vec<_> = rows.map(merged).collect();
+    fitted(heading.each_ref().map(|name| (&**name, Align::Left)), &rows, width)
 }
 
 fn algorithms() -> Vec<Algorithm> {
@@ -83,6 +108,27 @@ fn algorithms() -> Vec<Algorithm> {
 mod tests {
     use super::*;
     use firstflight_scenario::parse;
+
+    #[test]
+    fn the_list_fits_terminals_of_60_80_and_120_columns_and_has_every_word() {
+        let all = algorithms();
+        for width in [60, 80, 120] {
+            let text = text(&all, width);
+            let widest = text.lines().max_by_key(|line| line.chars().count()).expect("lines");
+            assert!(widest.chars().count() <= width, "more than {width} columns: {widest}");
+            assert!(text.lines().all(|line| line == line.trim_end()));
+            let words = |text: &str| -> usize { text.split_whitespace().count() };
+            let given =
+                all.iter().map(|a| words(a.label) + words(a.role) + words(a.summary) + words(a.source));
+            let others = PLANNED.iter().chain(NOT_IMPLEMENTED);
+            let others = others.map(|entry| words(entry.name) + words(entry.why) + words(entry.source));
+            let headings = words("label role summary source planned summary source")
+                + words("not implemented reason mentioned in");
+            assert_eq!(words(&text), given.chain(others).sum::<usize>() + headings, "{text}");
+            // Each entry begins a line of its own.
+            assert!(all.iter().all(|a| text.lines().any(|line| line.starts_with(a.label))));
+        }
+    }
 
     #[test]
     fn scenarios_accept_exactly_the_listed_queues() {

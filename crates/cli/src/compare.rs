@@ -20,6 +20,7 @@ use crate::memory::{Memory, failed};
 use crate::output::{complain, places, print, print_json};
 use crate::progress::Bar;
 use crate::schemes::schemes;
+use crate::table::terminal_columns;
 
 /// Rank start-up schemes by completion time, on a given path or on the path of a packet capture.
 ///
@@ -129,17 +130,12 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         }
         return print_json(&report.comparison);
     }
-    let terminal = console::Term::stdout();
     let colour = if console::colors_enabled() { Colour::Ansi } else { Colour::None };
-    let columns = terminal.size_checked().map_or(COLUMNS, |(_, columns)| columns.into());
-    let mut text = table(&report, columns, colour);
+    let mut text = table(&report, terminal_columns(), colour);
     text.push('\n');
     text.push_str(&places(&written));
     print(&text)
 }
-
-/// Width of the output in columns if it goes into a file or a pipe.
-const COLUMNS: usize = 120;
 
 impl Options {
     /// The path that the options describe completely.

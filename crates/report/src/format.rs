@@ -148,6 +148,21 @@ pub fn printable(text: &str) -> String {
     out
 }
 
+/// `text` broken at spaces into lines of at most `width` characters; a longer word gets its own line.
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 fn minus(text: String) -> String {
     text.replace('-', "−")
 }

@@ -21,7 +21,7 @@ mod trace;
 use std::path::{Path, PathBuf};
 
 use firstflight_results::CompareReport;
-pub use format::{lines, printable};
+pub use format::{lines, printable, wrap};
 pub use output::{Folder, OutputError, discard_unfinished};
 pub use page::html;
 pub use parquet::{parquet, stage_tables};

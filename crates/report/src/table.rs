@@ -2,7 +2,7 @@
 
 use firstflight_results::{CompareReport, Completion, SchemeResult};
 
-use crate::format::{TimeScale, bytes, count, counted, percent, printable};
+use crate::format::{TimeScale, bytes, count, counted, percent, printable, wrap};
 use crate::headline::headline;
 use crate::names::Names;
 use crate::path::{captured_lines, path_line, widened};
@@ -34,22 +34,39 @@ enum Column {
 
 use Column::{Drops, Exit, ExitReason, Gain, GainCi, Median, MedianCi, P95, P95Ci, Rank, Scheme};
 
-/// Layouts from the widest; the first one that fits the terminal is used.
-const LAYOUTS: [&[Column]; 4] = [
-    &[Rank, Scheme, Median, MedianCi, P95, P95Ci, Gain, GainCi, Drops, Exit, ExitReason],
-    &[Rank, Scheme, Median, MedianCi, P95, Gain, GainCi, Drops, Exit, ExitReason],
-    &[Rank, Scheme, Median, MedianCi, P95, Gain, GainCi, Drops, Exit],
-    &[Rank, Scheme, Median, MedianCi, P95, Gain, Drops, Exit],
+/// A choice of columns.
+#[derive(Clone, Copy)]
+struct Layout {
+    columns: &'static [Column],
+    /// Whether headings take two lines where one would widen their column.
+    two_lines: bool,
+}
+
+/// Layouts from the widest; the first one that fits the terminal is used, or else the last.
+const LAYOUTS: [Layout; 8] = [
+    one_line(&[Rank, Scheme, Median, MedianCi, P95, P95Ci, Gain, GainCi, Drops, Exit, ExitReason]),
+    one_line(&[Rank, Scheme, Median, MedianCi, P95, Gain, GainCi, Drops, Exit, ExitReason]),
+    one_line(&[Rank, Scheme, Median, MedianCi, P95, Gain, GainCi, Drops, Exit]),
+    one_line(&[Rank, Scheme, Median, MedianCi, P95, Gain, Drops, Exit]),
+    one_line(&[Rank, Scheme, Median, P95, Gain, Drops, Exit]),
+    two_lines(&[Rank, Scheme, Median, P95, Gain, Drops, Exit]),
+    two_lines(&[Rank, Scheme, Median, P95, Gain, Drops]),
+    two_lines(&[Rank, Scheme, Median, Gain, Drops]),
 ];
 
-/// Layout if none of [`LAYOUTS`] fits.
-const NARROWEST: &[Column] = &[Rank, Scheme, Median, P95, Gain, Drops, Exit];
+const fn one_line(columns: &'static [Column]) -> Layout {
+    Layout { columns, two_lines: false }
+}
+
+const fn two_lines(columns: &'static [Column]) -> Layout {
+    Layout { columns, two_lines: true }
+}
 
 const GAP: &str = "  ";
 
 /// The answer, the path and one ranked table for each size, for a terminal of `width` columns.
 ///
-/// On a terminal narrower than [`NARROWEST`], the tables are complete and wider than the terminal.
+/// On a terminal too narrow for the last of [`LAYOUTS`], the tables have its columns and are wider than the terminal.
 pub fn table(report: &CompareReport, width: usize, colour: Colour) -> String {
     let names = Names::of(report);
     let comparison = &report.comparison;
@@ -72,16 +89,12 @@ pub fn table(report: &CompareReport, width: usize, colour: Colour) -> String {
     for size in comparison.sizes() {
         line("");
         let ranked = comparison.ranked(size);
-        for (i, text) in
-            size_table(size, &ranked, &names, comparison.baseline.as_deref(), width).iter().enumerate()
-        {
-            let style = match (i, ranked.get(i.saturating_sub(2))) {
-                (0, _) => Style::Bold,
-                (1, _) => Style::Dim,
-                (_, Some(r)) if r.completion_s.is_some() && (r.ties_with_best || r.rank == 1) => Style::Green,
-                _ => Style::Plain,
-            };
-            line(&paint(text, style, colour));
+        let grid = size_table(&ranked, &names, comparison.baseline.as_deref(), width);
+        line(&paint(&format!("{}, completion time", bytes(size)), Style::Bold, colour));
+        grid.headings().iter().for_each(|text| line(&paint(text, Style::Dim, colour)));
+        for (text, result) in grid.rows().iter().zip(&ranked) {
+            let best = result.completion_s.is_some() && (result.ties_with_best || result.rank == 1);
+            line(&paint(text, if best { Style::Green } else { Style::Plain }, colour));
         }
         for note in notes(&ranked, &names) {
             wrap(&note, width).iter().for_each(|l| line(&paint(l, Style::Yellow, colour)));
@@ -104,20 +117,13 @@ pub fn table(report: &CompareReport, width: usize, colour: Colour) -> String {
     out.replace('\u{a0}', " ")
 }
 
-/// A title line, a heading line and one line for each scheme.
-fn size_table(
-    size: u64,
-    ranked: &[&SchemeResult],
-    names: &Names,
-    baseline: Option<&str>,
-    width: usize,
-) -> Vec<String> {
+/// The table of one size, in the first layout that fits.
+fn size_table(ranked: &[&SchemeResult], names: &Names, baseline: Option<&str>, width: usize) -> Grid {
     let scale = TimeScale::of(ranked.iter().filter_map(|r| r.completion_s).map(|c| c.p95));
     let baseline = baseline.map(|b| names.get(b).short.as_str());
     let grid = |layout| Grid::new(layout, ranked, names, scale, baseline);
-    let fitting =
-        LAYOUTS.into_iter().map(grid).find(|g| g.width() <= width).unwrap_or_else(|| grid(NARROWEST));
-    std::iter::once(format!("{}, completion time", bytes(size))).chain(fitting.lines()).collect()
+    let [.., last] = LAYOUTS;
+    LAYOUTS.into_iter().map(grid).find(|g| g.width() <= width).unwrap_or_else(|| grid(last))
 }
 
 /// Notes under the table of one size: unfinished replications and uncertain path values.
@@ -134,60 +140,83 @@ fn notes(ranked: &[&SchemeResult], names: &Names) -> Vec<String> {
 
 /// The cells of a table in one layout.
 struct Grid {
-    layout: &'static [Column],
-    heading: Vec<String>,
-    rows: Vec<Vec<String>>,
+    columns: &'static [Column],
+    /// Lines of the headings; the first line of each is empty if its heading takes one line.
+    heading: Vec<[String; 2]>,
+    cells: Vec<Vec<String>>,
     widths: Vec<usize>,
 }
 
 impl Grid {
     fn new(
-        layout: &'static [Column],
+        layout: Layout,
         ranked: &[&SchemeResult],
         names: &Names,
         scale: TimeScale,
         baseline: Option<&str>,
     ) -> Self {
-        let heading: Vec<String> = layout.iter().map(|&c| heading(c, scale, baseline)).collect();
-        let row = |r: &&SchemeResult| layout.iter().map(|&c| cell(c, r, names, scale)).collect();
-        let rows: Vec<Vec<String>> = ranked.iter().map(row).collect();
-        let mut widths: Vec<usize> = (0..layout.len())
-            .map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
+        let columns = layout.columns;
+        let row = |r: &&SchemeResult| columns.iter().map(|&c| cell(c, r, names, scale)).collect();
+        let cells: Vec<Vec<String>> = ranked.iter().map(row).collect();
+        let length = |text: &str| text.chars().count();
+        let mut widths: Vec<usize> = (0..columns.len())
+            .map(|column| cells.iter().map(|row| length(&row[column])).max().unwrap_or(0))
             .collect();
-        for column in 0..layout.len() {
+        let mut headings = vec![];
+        for (i, &column) in columns.iter().enumerate() {
+            let text = heading(column, scale, baseline);
+            let lines = match text.rsplit_once(' ') {
+                Some((first, last)) if layout.two_lines && length(&text) > widths[i] && !last.is_empty() => {
+                    [first.to_owned(), last.to_owned()]
+                }
+                _ => [String::new(), text],
+            };
             // The heading of a value spans its interval.
-            let interval =
-                if is_interval(layout.get(column + 1)) { GAP.len() + widths[column + 1] } else { 0 };
-            widths[column] = widths[column].max(heading[column].chars().count().saturating_sub(interval));
+            let interval = if is_interval(columns.get(i + 1)) { GAP.len() + widths[i + 1] } else { 0 };
+            let longest = lines.iter().map(|line| length(line)).max().unwrap_or(0);
+            widths[i] = widths[i].max(longest.saturating_sub(interval));
+            headings.push(lines);
         }
-        Self { layout, heading, rows, widths }
+        Self { columns, heading: headings, cells, widths }
     }
 
     fn width(&self) -> usize {
         self.widths.iter().sum::<usize>() + GAP.len() * (self.widths.len() - 1)
     }
 
-    fn lines(self) -> Vec<String> {
-        let mut heading = String::new();
-        for (i, (text, &width)) in self.heading.iter().zip(&self.widths).enumerate() {
-            let over_interval = is_interval(self.layout.get(i + 1));
-            let cell = match (over_interval, self.layout[i]) {
+    /// One or two lines of headings.
+    fn headings(&self) -> Vec<String> {
+        let lines = [0, 1].map(|part| self.heading_line(|lines| &lines[part]));
+        lines.into_iter().filter(|line| !line.is_empty()).collect()
+    }
+
+    fn heading_line(&self, part: impl Fn(&[String; 2]) -> &str) -> String {
+        let mut line = String::new();
+        for (i, (lines, &width)) in self.heading.iter().zip(&self.widths).enumerate() {
+            let text = part(lines);
+            let over_interval = is_interval(self.columns.get(i + 1));
+            let cell = match (over_interval, self.columns[i]) {
                 (_, MedianCi | P95Ci | GainCi) => continue,
                 (true, _) => format!("{text:<all$}", all = width + GAP.len() + self.widths[i + 1]),
                 (false, Scheme | ExitReason) => format!("{text:<width$}"),
                 (false, _) => format!("{text:>width$}"),
             };
-            heading += if i == 0 { "" } else { GAP };
-            heading += &cell;
+            line += if i == 0 { "" } else { GAP };
+            line += &cell;
         }
-        let rows = self.rows.iter().map(|row| {
-            let cells = row.iter().zip(&self.widths).zip(self.layout).map(|((text, &width), column)| {
+        line.trim_end().to_owned()
+    }
+
+    /// One line for each scheme.
+    fn rows(&self) -> Vec<String> {
+        let row = |row: &Vec<String>| {
+            let cells = row.iter().zip(&self.widths).zip(self.columns).map(|((text, &width), column)| {
                 let left = matches!(column, Scheme | MedianCi | P95Ci | GainCi | ExitReason);
                 if left { format!("{text:<width$}") } else { format!("{text:>width$}") }
             });
             cells.collect::<Vec<_>>().join(GAP).trim_end().to_owned()
-        });
-        std::iter::once(heading.trim_end().to_owned()).chain(rows).collect()
+        };
+        self.cells.iter().map(row).collect()
     }
 }
 
@@ -245,21 +274,6 @@ fn cell(column: Column, result: &SchemeResult, names: &Names, scale: TimeScale) 
         ),
         ExitReason => result.startup_exit.map_or_else(String::new, |e| e.reason.label().to_owned()),
     }
-}
-
-/// `text` broken at spaces into lines of at most `width` characters; a longer word gets its own line.
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 #[derive(Clone, Copy)]

@@ -135,18 +135,28 @@ fn schemes_that_never_finished_are_reported() {
 #[test]
 fn tables_fit_the_terminal_and_rank_every_scheme_at_every_size() {
     let report = fixture::from_capture();
-    for width in [80, 90, 100, 140] {
+    for width in [60, 70, 80, 90, 100, 120, 140] {
         let text = plain(&report, width);
         let widest = text.lines().map(|l| l.chars().count()).max().expect("lines");
         assert!(widest <= width, "{widest} columns where {width} were given:\n{text}");
         for size in ["30 KB", "1 MB", "5 MB"] {
             let from = text.find(&format!("\n{size}, completion time")).expect("a table for each size");
-            let rows: Vec<_> = text[from..].lines().skip(3).take(6).collect();
-            for (i, row) in rows.iter().enumerate() {
+            let below: Vec<_> = text[from..].lines().skip(2).collect();
+            let headings = below.iter().position(|line| line.starts_with('1')).expect("a row");
+            assert!(headings <= if width < 80 { 2 } else { 1 }, "lines of headings:\n{text}");
+            for (i, row) in below[headings..].iter().take(6).enumerate() {
                 assert!(row.starts_with(&(i + 1).to_string()), "{row} at {}:\n{text}", i + 1);
             }
         }
     }
+    let narrow = plain(&report, 60);
+    let heading = |line: &&str| line.starts_with('#');
+    let columns = narrow.lines().find(heading).expect("a heading");
+    assert_eq!(columns.split_whitespace().next(), Some("#"), "{narrow}");
+    assert!(
+        narrow.contains("  vs") && columns.contains("slow-start"),
+        "the heading takes two lines:\n{narrow}"
+    );
     assert!(plain(&report, 140).contains("paced-out"), "a wide terminal shows the exit reasons too");
 }
 
