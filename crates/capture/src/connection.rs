@@ -5,6 +5,7 @@ use firstflight_contract::Nanos;
 
 use crate::clock;
 use crate::flows::{Flow, Packet, Side};
+use crate::limits::Limits;
 use crate::observed::{Connection, Observed, Vantage};
 use crate::packet::Flags;
 use crate::packet_trace::{Cut, MAX_PIECES, MAX_RETRANSMITTED, PacketTrace, Piece};
@@ -142,6 +143,10 @@ fn one_sided_handshake(flow: &Flow) -> Option<(Nanos, u32)> {
     (one_side && opens && syn.epoch == third.epoch).then(|| (third.at.saturating_sub(syn.at), 2 * syn.ip_len))
 }
 
+/// Time within which a host answers a packet. A half of the round trip that is shorter is the host's own delay, however
+/// short the other half is.
+const HOST_DELAY: Nanos = Nanos::from_micros(100);
+
 /// Point of capture, from the two halves of the round trip.
 fn vantage(flow: &Flow, sender: Side, handshake: Option<(Nanos, Nanos)>, trace: &PacketTrace) -> Vantage {
     let from_data = || Some((shortest_echo(flow, sender, |_| true, |_| true)?, trace.min_rtt()?));
@@ -151,6 +156,8 @@ fn vantage(flow: &Flow, sender: Side, handshake: Option<(Nanos, Nanos)>, trace: 
         Vantage::Sender
     } else if far <= tenth {
         Vantage::Receiver
+    } else if near <= HOST_DELAY {
+        Vantage::Sender
     } else {
         Vantage::Middle
     }
@@ -169,6 +176,7 @@ fn observe(
     let completed = trace.acks.iter().find(|ack| ack.ack == end).map(|ack| since(ack.at));
     let rtts = || trace.pieces.iter().filter_map(Piece::rtt);
     let lost = trace.pieces.iter().filter(|piece| piece.lost()).count() as u64;
+    let limits = Limits::of(trace);
     let spurious = trace.pieces.iter().filter(|piece| piece.resent > 0 && piece.spurious).count() as u64;
     Observed {
         established: established.saturating_sub(start),
@@ -188,8 +196,9 @@ fn observe(
         mss: trace.mss,
         first_flight_packets: first_flight(trace),
         max_flight_bytes: trace.sends.iter().map(|send| send.flight).max().unwrap_or(0),
-        application_limited: application_limited(trace),
-        window_limited: window_limited(trace),
+        application_limited: limits.application,
+        window_limited: limits.receive_window,
+        congestion_limited: limits.congestion_window,
         startup: startup(trace, established),
         series: series::of(trace, established),
     }
@@ -199,40 +208,4 @@ fn observe(
 pub(crate) fn first_flight(trace: &PacketTrace) -> u64 {
     let Some(first) = trace.acks.iter().find(|ack| ack.bytes > 0) else { return trace.pieces.len() as u64 };
     trace.pieces.iter().take_while(|piece| piece.sent < first.at).count() as u64
-}
-
-/// Total time with nothing in flight between two transmissions, or after a segment that was not full.
-fn application_limited(trace: &PacketTrace) -> Nanos {
-    let mut total = Nanos::ZERO;
-    for pair in trace.sends.windows(2) {
-        let (send, next) = (&pair[0], &pair[1]);
-        let between = &trace.acks[send.acks_before as usize..next.acks_before as usize];
-        let short = send.len % trace.mss != 0;
-        let idle_since =
-            if short { Some(send.at) } else { between.iter().find(|ack| ack.flight == 0).map(|ack| ack.at) };
-        if let (Some(at), true) = (idle_since, next.new) {
-            total += next.at.saturating_sub(at);
-        }
-    }
-    total
-}
-
-/// Total time between two transmissions during which the receive window had no room for a full segment.
-fn window_limited(trace: &PacketTrace) -> Nanos {
-    let mut total = Nanos::ZERO;
-    for pair in trace.sends.windows(2) {
-        let (send, next) = (&pair[0], &pair[1]);
-        if next.new && window_full(trace, send) {
-            total += next.at.saturating_sub(send.at);
-        }
-    }
-    total
-}
-
-/// Whether the receive window had no room for a full segment after `send`.
-pub(crate) fn window_full(trace: &PacketTrace, send: &crate::packet_trace::SentPacket) -> bool {
-    let before = &trace.acks[..send.acks_before as usize];
-    before.last().is_some_and(|ack| {
-        ack.window.is_some_and(|window| send.end + u64::from(trace.mss) > ack.ack + window)
-    })
 }

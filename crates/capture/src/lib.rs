@@ -11,6 +11,7 @@ mod error;
 mod estimate;
 mod flows;
 mod infer;
+mod limits;
 mod observed;
 mod packet;
 mod packet_trace;

@@ -85,12 +85,17 @@ pub struct Observed {
     pub first_flight_packets: u64,
     /// Maximum number of bytes in flight.
     pub max_flight_bytes: u64,
-    /// Total time without data to send or with a partial segment held back.
+    /// Time without data to send, or with a partial segment held back, from the first data packet to the last with new
+    /// data. A lower bound: an application that writes too little while data is in flight looks like a congestion window.
     #[serde(serialize_with = "seconds", rename = "application_limited_s")]
     pub application_limited: Nanos,
-    /// Total time during which the receive window limited the sender.
+    /// Time during which the receive window had no room for a full segment, in the same span. Zero if the capture lacks
+    /// the handshake, which contains the scale of the window.
     #[serde(serialize_with = "seconds", rename = "window_limited_s")]
     pub window_limited: Nanos,
+    /// The rest of the same span: the congestion window limited the sender, or its pacing, or the recovery from losses.
+    #[serde(serialize_with = "seconds", rename = "congestion_limited_s")]
+    pub congestion_limited: Nanos,
     /// Start-up of the connection.
     pub startup: Startup,
     /// Flight, delivered bytes and round trips over time, for plots.

@@ -2,7 +2,7 @@
 
 use firstflight_contract::Nanos;
 
-use crate::connection::window_full;
+use crate::limits::window_full;
 use crate::observed::{ExitReason, ObservedExit, Startup};
 use crate::packet_trace::PacketTrace;
 use crate::view::View;

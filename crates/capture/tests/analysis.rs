@@ -471,3 +471,67 @@ fn segments_that_are_all_offloaded_are_split_at_the_ethernet_mtu() {
     let observed = only(&packets).observed;
     assert_eq!((observed.mss, observed.packets), (1460, 6));
 }
+
+#[test]
+fn the_three_limits_add_up_to_the_time_until_the_last_new_data() {
+    // Windows of 2048 bytes. 50-51 ms: one segment in flight, room for another: congestion window. 51-100 ms: two in
+    // flight, window full. The acknowledgement at 100 ms leaves nothing in flight and opens the window: application until
+    // 130 ms. The one at 180 ms closes it: window full until it opens at 220 ms, when the last segment leaves.
+    let small = |number: u32, window: u16| Tcp { window, ..ack(number) };
+    let observed = only(&opened(
+        50,
+        vec![
+            (0, data(1, 1000)),
+            (ms(50), small(1001, 16)),
+            (ms(50), data(1001, 1000)),
+            (ms(51), data(2001, 1000)),
+            (ms(100), small(3001, 16)),
+            (ms(130), data(3001, 1000)),
+            (ms(180), small(4001, 0)),
+            (ms(220), small(4001, 16)),
+            (ms(220), data(4001, 1000)),
+            (ms(270), small(5001, 16)),
+        ],
+    ))
+    .observed;
+    assert_eq!(observed.window_limited, Nanos::from_millis(49 + 40));
+    assert_eq!(observed.application_limited, Nanos::from_millis(30));
+    // 0-51 ms and 130-180 ms: one segment in flight and room for another
+    assert_eq!(observed.congestion_limited, Nanos::from_millis(51 + 50));
+}
+
+#[test]
+fn a_receiver_that_closes_its_window_is_the_limit_though_nothing_is_in_flight() {
+    let closed = |number: u32| Tcp { window: 0, ..ack(number) };
+    let observed = only(&opened(
+        50,
+        vec![
+            (0, data(1, 1000)),
+            (ms(50), closed(1001)),
+            (ms(90), ack(1001)),
+            (ms(90), data(1001, 1000)),
+            (ms(140), ack(2001)),
+        ],
+    ))
+    .observed;
+    assert_eq!(observed.window_limited, Nanos::from_millis(40));
+    assert_eq!(observed.application_limited, Nanos::ZERO);
+}
+
+#[test]
+fn a_round_trip_below_the_delay_of_a_host_is_captured_at_the_sender() {
+    // SYN at 0, SYN-ACK at 30 us; the third packet leaves 25 us later, as the host needs to answer
+    let at = |far: u64, near: u64| {
+        let mut packets = handshake(far, 1000);
+        packets[2].0 = far + near;
+        let sent = far + near + 5;
+        packets.extend([(sent, data(1, 1000)), (sent + far, ack(1001))]);
+        only(&packets)
+    };
+    let short = at(30, 25);
+    assert_eq!(short.vantage, Vantage::Sender);
+    assert_eq!(short.observed.rtt_span, Some((Nanos::from_micros(30), Nanos::from_micros(30))));
+    // 100 ms from the sender and 25 us from the receiver
+    assert_eq!(at(25, 100_000).vantage, Vantage::Receiver);
+    assert_eq!(at(30_000, 30_000).vantage, Vantage::Middle);
+}

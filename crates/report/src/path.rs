@@ -1,6 +1,6 @@
 //! Sentences about the path and the captured connections.
 
-use firstflight_results::{ConnectionResult, PathResult, SchemeResult};
+use firstflight_results::{ConnectionResult, LimitedBy, PathResult, SchemeResult};
 
 use crate::format::{bytes, counted, list, printable, rate, significant, time};
 
@@ -77,6 +77,24 @@ pub(crate) fn widened(ranked: &[&SchemeResult]) -> Option<String> {
         .then(|| format!("The intervals of the median include the uncertainty of the {}.", list(&unknown)))
 }
 
+/// What limited a sender, each limit with its time and its share, the longest first: `the congestion window for 0.5 s
+/// (83 %), the application for 0.1 s (17 %)`. Shares below half a percent are left out. `None` without any time.
+pub(crate) fn limits(by: &LimitedBy) -> Option<String> {
+    const LEAST: f64 = 0.005;
+    let mut limits = [
+        (by.congestion_window_s, "the congestion window"),
+        (by.receive_window_s, "the receive window"),
+        (by.application_s, "the application"),
+    ];
+    let total: f64 = limits.iter().map(|(seconds, _)| seconds).sum();
+    limits.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    let named = limits.iter().filter(|(seconds, _)| *seconds > 0.0 && *seconds >= LEAST * total);
+    let named: Vec<String> = named
+        .map(|(seconds, what)| format!("{what} for {} ({:.0} %)", time(*seconds), seconds / total * 100.0))
+        .collect();
+    (!named.is_empty()).then(|| named.join(", "))
+}
+
 /// Captured connections that get a line of their own.
 const MOST_CONNECTIONS: usize = 5;
 
@@ -93,10 +111,11 @@ pub(crate) fn captured_lines(connections: &[ConnectionResult]) -> Vec<String> {
                 |seconds| format!(" in {}", time(seconds)),
             );
             let mut text = format!(
-                "Captured: {}{observed}, {}. The connection {}.",
+                "Captured: {}{observed}, {}. The connection {}.{}",
                 bytes(c.bytes),
                 retransmitted(c.observed_retransmits),
-                printable(&c.startup)
+                printable(&c.startup),
+                limits(&c.limited_by).map(|limits| format!(" Limited by {limits}.")).unwrap_or_default()
             );
             if !c.scheme.is_empty() {
                 let rerun = c
@@ -115,4 +134,21 @@ pub(crate) fn captured_lines(connections: &[ConnectionResult]) -> Vec<String> {
         ));
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_named_longest_first_with_their_share() {
+        // 0.3 + 0.1 + 0.001 s: 74.8 %, 24.9 % and 0.2 %, which is too little to name
+        let by = LimitedBy { congestion_window_s: 0.1, receive_window_s: 0.3, application_s: 0.001 };
+        let text = limits(&by).map(|text| text.replace('\u{a0}', " "));
+        assert_eq!(
+            text.as_deref(),
+            Some("the receive window for 300 ms (75 %), the congestion window for 100 ms (25 %)")
+        );
+        assert_eq!(limits(&LimitedBy::default()), None);
+    }
 }

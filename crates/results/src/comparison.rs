@@ -100,8 +100,30 @@ object! {
         scheme: String,
         /// Start-up of the captured connection: a sentence without its full stop.
         startup: String,
+        /// What limited the captured sender, and for how long.
+        limited_by: LimitedBy => nested,
         /// End of the start-up of the re-run; null if its start-up lasted to the end.
         rerun_startup_exit: Option<StartupExit> => nested,
+    }
+}
+
+object! {
+    /// What limited a captured sender. The times add up to the time from its first data packet to its last with new data.
+    pub struct LimitedBy: Copy Default = "limits" {
+        /// Its congestion window, its pacing or the recovery from losses: the rest of the time.
+        congestion_window_s: f64 ["s"],
+        /// The receive window, which had no room for a full segment; 0 if the capture lacks the handshake with its scale.
+        receive_window_s: f64 ["s"],
+        /// The application, which had nothing more to send: a lower bound.
+        application_s: f64 ["s"],
+    }
+}
+
+impl LimitedBy {
+    /// Share of the time for which the receive window was the limit; 0 without any time.
+    pub fn receive_window_share(&self) -> f64 {
+        let total = self.congestion_window_s + self.receive_window_s + self.application_s;
+        if total > 0.0 { self.receive_window_s / total } else { 0.0 }
     }
 }
 

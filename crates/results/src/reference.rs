@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::column::{Column, Field, Record};
 use crate::{
     Comparison, Completion, ConnectionResult, EngineResult, FlowMeans, FlowResult, FlowRow, InputFile,
-    LinkMeans, LinkResult, LinkRow, Mean, PairedDifference, PathEstimate, PathResult, Provenance,
+    LimitedBy, LinkMeans, LinkResult, LinkRow, Mean, PairedDifference, PathEstimate, PathResult, Provenance,
     Recommended, ReplicationRow, Risk, RunMeans, RunResult, RunRow, SampleRow, SchemeResult, StartupExit,
     Table, TypicalExit,
 };
@@ -103,6 +103,7 @@ pub(crate) const OBJECTS_OF_JSON: &[Object] = &[
     Object::of::<PathResult>(),
     Object::of::<PathEstimate>(),
     Object::of::<ConnectionResult>(),
+    Object::of::<LimitedBy>(),
     Object::of::<SchemeResult>(),
     Object::of::<Completion>(),
     Object::of::<Risk>(),

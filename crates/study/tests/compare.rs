@@ -145,6 +145,23 @@ fn the_rerun_of_a_capture_is_close_to_the_observation() {
 }
 
 #[test]
+fn the_limit_of_a_captured_connection_is_named_with_its_time() {
+    let connection = |name: &str| {
+        let report = compare(&Simulator, &request(capture(name), &["slow-start+reno"], &[30_000]), &Silent);
+        report.expect("compared").comparison.connections.swap_remove(0)
+    };
+    // A receive window of 64 kB where the path takes more; the capture ends inside the transfer.
+    let windowed = connection("more/q8rwnd-reno-1000KB.pcap");
+    assert!(windowed.startup.ends_with("grew until the receive window limited it"), "{}", windowed.startup);
+    assert!(windowed.limited_by.receive_window_share() > 0.4, "{:?}", windowed.limited_by);
+    // 30 KB in the first two windows of a path of 200 ms.
+    let short = connection("p2-reno-30KB.pcap");
+    assert!(short.startup.ends_with("grew to the end of the transfer"), "{}", short.startup);
+    let limits = short.limited_by;
+    assert!(limits.congestion_window_s > 0.19 && limits.receive_window_s == 0.0, "{limits:?}");
+}
+
+#[test]
 fn the_name_of_a_capture_may_have_any_characters() {
     let titled = |name: &str| {
         let Input::Capture { mut file, capture, known } = capture("p1-reno-1000KB.pcap") else {

@@ -2,8 +2,9 @@
 
 use firstflight_contract::Nanos;
 
-use crate::connection::{first_flight, window_full};
+use crate::connection::first_flight;
 use crate::estimate::{AckPolicy, Estimate, Inferred, Unknown};
+use crate::limits::window_full;
 use crate::observed::Connection;
 use crate::packet_trace::{CapturedAck, PacketTrace};
 

@@ -7,6 +7,7 @@ use super::look::Look;
 use super::scheme;
 use crate::format::{TimeScale, bytes, count, list, percent, printable, time};
 use crate::names::Names;
+use crate::path::limits;
 
 /// Completion time by transfer size. The ranking tables list the same numbers.
 pub(super) fn by_size(report: &CompareReport, names: &Names) -> Markup {
@@ -292,7 +293,12 @@ fn connection_table(connections: &[ConnectionResult]) -> Markup {
                             td.num { (shown(connection.rerun_completion_s)) }
                             td.num { b { (difference(connection)) } }
                             td.num { (connection.observed_retransmits) " / " (connection.rerun_retransmits) }
-                            td.text { (printable(&connection.startup)) }
+                            td.text {
+                                (printable(&connection.startup))
+                                @if let Some(limits) = limits(&connection.limited_by) {
+                                    span.ci { "limited by " (limits) }
+                                }
+                            }
                         }
                     }
                 }

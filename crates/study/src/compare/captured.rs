@@ -8,7 +8,7 @@ use firstflight_scenario::seconds::Seconds;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use firstflight_capture::{Connection, ExitReason};
+use firstflight_capture::{Connection, ExitReason, Observed};
 use firstflight_scenario::{Dist, Error, SchemeSpec};
 
 use super::path::Subject;
@@ -17,7 +17,7 @@ use crate::host::{FlowChoice, Observe, Run};
 use crate::parallel::try_map;
 use crate::progress::Progress;
 use crate::stats::quantile;
-use firstflight_results::{CapturedTrace, ConnectionResult, Series};
+use firstflight_results::{CapturedTrace, ConnectionResult, LimitedBy, Series};
 
 /// Schemes that captured senders may have run, the most common first; of equally similar ones the first is
 /// named.
@@ -232,16 +232,35 @@ fn result(connection: &Connection) -> ConnectionResult {
         name: format!("{} > {}", connection.sender, connection.receiver),
         scheme: String::new(),
         startup: startup_sentence(connection),
+        limited_by: limited_by(seen),
         rerun_startup_exit: None,
     }
 }
+
+fn limited_by(seen: &Observed) -> LimitedBy {
+    LimitedBy {
+        congestion_window_s: seen.congestion_limited.as_secs_f64(),
+        receive_window_s: seen.window_limited.as_secs_f64(),
+        application_s: seen.application_limited.as_secs_f64(),
+    }
+}
+
+/// Share of a connection's time from which on the receive window is named as the end of its growth.
+const WINDOW_LIMITED: f64 = 0.05;
 
 /// Summary of the connection's start-up.
 fn startup_sentence(connection: &Connection) -> String {
     let seen = &connection.observed;
     let first = format!("sent {} packets before the first acknowledgement", seen.first_flight_packets);
     let Some(exit) = &seen.startup.exit else {
-        return format!("{first} and grew to the end of the transfer");
+        let until = match seen.completion {
+            _ if limited_by(seen).receive_window_share() > WINDOW_LIMITED => {
+                "until the receive window limited it"
+            }
+            Some(_) => "to the end of the transfer",
+            None => "to the end of the capture",
+        };
+        return format!("{first} and grew {until}");
     };
     let why = match exit.reason {
         ExitReason::Loss => "when packets were lost",

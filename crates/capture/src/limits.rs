@@ -1,0 +1,63 @@
+//! What limited a sender, from one transmission of new data to the next: its congestion window, the receive window or
+//! its application. Linux keeps the same account of its own connections (`tcpi_busy_time`, `tcpi_rwnd_limited`); Zhang,
+//! Breslau, Paxson and Shenker (SIGCOMM 2002) infer the limits from packets.
+
+use firstflight_contract::Nanos;
+
+use crate::packet_trace::{PacketTrace, SentPacket};
+
+/// Time for which each of three causes held back new data, from the first transmission of data to the last of new data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// The rest: with data to send and room in the receive window. Includes pacing and the recovery from losses.
+    pub(crate) congestion_window: Nanos,
+    /// The receive window had no room for a full segment.
+    pub(crate) receive_window: Nanos,
+    /// Nothing was in flight, or the last segment was not full, and the receive window had room.
+    pub(crate) application: Nanos,
+}
+
+impl Limits {
+    pub(crate) fn of(trace: &PacketTrace) -> Self {
+        let mut limits = Self::default();
+        let newest = trace.sends.iter().rposition(|send| send.new).unwrap_or(0);
+        for pair in trace.sends.get(..=newest).unwrap_or_default().windows(2) {
+            let (send, next) = (&pair[0], &pair[1]);
+            if !next.new {
+                limits.congestion_window += next.at.saturating_sub(send.at);
+                continue;
+            }
+            let short = send.len % trace.mss != 0;
+            let mut since = send.at;
+            let mut full = window_full(trace, send);
+            let mut idle = short;
+            for ack in &trace.acks[send.acks_before as usize..next.acks_before as usize] {
+                *limits.part(full, idle) += ack.at.saturating_sub(since);
+                since = since.max(ack.at);
+                full = no_room(trace, send, ack.ack, ack.window);
+                idle = short || ack.flight == 0;
+            }
+            *limits.part(full, idle) += next.at.saturating_sub(since);
+        }
+        limits
+    }
+
+    fn part(&mut self, window_full: bool, idle: bool) -> &mut Nanos {
+        match (window_full, idle) {
+            (true, _) => &mut self.receive_window,
+            (false, true) => &mut self.application,
+            (false, false) => &mut self.congestion_window,
+        }
+    }
+}
+
+/// Whether the receive window had no room for a full segment after `send`.
+pub(crate) fn window_full(trace: &PacketTrace, send: &SentPacket) -> bool {
+    let before = &trace.acks[..send.acks_before as usize];
+    before.last().is_some_and(|ack| no_room(trace, send, ack.ack, ack.window))
+}
+
+/// Whether the window that begins at `ack` has no room for a full segment after `send`.
+fn no_room(trace: &PacketTrace, send: &SentPacket, ack: u64, window: Option<u64>) -> bool {
+    window.is_some_and(|window| send.end + u64::from(trace.mss) > ack + window)
+}
