@@ -137,6 +137,7 @@ fn connection(scale: Scale, share: f64) -> BoxedStrategy<String> {
         line(share, "min_rto", time(10_000_000_000)),
         line(share, "rto_granularity", time(500_000_000)),
         line(share, "idle_restart", word(&["restart", "keep", "validate", "pace"])),
+        line(share / 3.0, "paced", flag()),
         line(share, "limited_transmit", flag()),
         line(share, "handshake", flag()),
         line(share / 3.0, "data_in_syn", word(&["never", "tfo", "t/tcp"])),

@@ -191,6 +191,9 @@ fn stack(flow: &FlowGroup, out: &mut Tree) {
     out.set("min_rto", time(flow.min_rto));
     out.set("rto_granularity", time(flow.rto_granularity));
     out.set("idle_restart", Value::text(flow.idle_restart.word()));
+    if flow.paced {
+        out.set("paced", Value::Flag(true));
+    }
     out.set("limited_transmit", Value::Flag(flow.limited_transmit));
     out.set("handshake", Value::Flag(flow.handshake));
     out.set("data_in_syn", Value::text(flow.data_in_syn.word()));

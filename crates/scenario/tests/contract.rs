@@ -100,6 +100,7 @@ fn the_example_of_the_contract_is_read_to_the_letter() {
             min_rto: Nanos::from_secs(1),
             rto_granularity: Nanos::from_millis(10),
             idle_restart: IdleRestart::Restart,
+            paced: false,
             limited_transmit: true,
             handshake: true,
             data_in_syn: DataInSyn::Never,

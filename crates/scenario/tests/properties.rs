@@ -196,6 +196,7 @@ prop_compose! {
                 (false, _) => Growth::PerAck,
             },
             min_rto: timers.1, rto_granularity: timers.2, idle_restart,
+            paced: flags.1 && profile == Profile::Linux,
             limited_transmit: flags.1, handshake: flags.2, data_in_syn, cluster,
             endpoints: Endpoints::Path(if flags.3 { Direction::Forward } else { Direction::Reverse }),
             extra_rtt,

@@ -7,7 +7,7 @@
 
 mod common;
 
-use common::{Case, MS, audited, run, stack};
+use common::{Case, MS, audited, run, stack, stacks};
 use firstflight_contract::{Exit, Nanos, Rate};
 use firstflight_host::chain::Chain;
 use firstflight_net::link::Passage;
@@ -19,7 +19,7 @@ use firstflight_sim::observe::Kind;
 use firstflight_sim::outcome::{Outcome, simulate};
 use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::app::AppConfig;
-use firstflight_sim::sender::stack::{IdleRestart, ReceiveWindow, Recovery};
+use firstflight_sim::sender::stack::{IdleRestart, ReceiveWindow, Recovery, Stack};
 use std::collections::VecDeque;
 
 const SLOW: u64 = 8_000_000;
@@ -115,6 +115,26 @@ fn two_segments_per_ack_grow_slow_start_by_half() {
         [(0, 0), (0, 1), (100, 2), (100, 3), (100, 4), (200, 5), (200, 6), (200, 7)]
     );
     assert_eq!(outcome.flows[0].final_cwnd, 4 * MSS);
+}
+
+#[test]
+fn linux_paces_a_first_flight_from_the_tenth_packet_at_twice_the_window_a_round_trip() {
+    // The handshake's RTT is 100 ms. 20 segments of 960 bytes at twice the window a round trip: one every 2.5 ms. The first
+    // ten leave at 100 ms; the gap begins behind the tenth. Without pacing all twenty leave at once. A finite threshold of
+    // 30 segments, less than twice the window, lowers the rate to 1.2 times: one every 4.166 ms.
+    let first_flight = |paced: bool, threshold: Option<u32>| {
+        let mut network = path(FAST, QueueConfig::Unlimited, 190);
+        let flow = &mut network.flows[0];
+        flow.stack = Stack { paced, initial_ssthresh: threshold, handshake: true, ..stacks::linux() };
+        flow.stack.initial_window = 20;
+        let sent = watch(&network, Kind::Data).1.into_iter().filter(|(_, segment, _)| *segment != SYN);
+        sent.map(|(at, ..)| at).collect::<Vec<_>>()
+    };
+    assert_eq!(first_flight(false, None), [100; 20]);
+    let after = |gap: f64| (1..=10).map(move |place| (100.0 + gap * f64::from(place)) as u64);
+    let burst = [100; 10].into_iter();
+    assert_eq!(first_flight(true, None), burst.clone().chain(after(2.5)).collect::<Vec<_>>());
+    assert_eq!(first_flight(true, Some(30)), burst.chain(after(100.0 / 24.0)).collect::<Vec<_>>());
 }
 
 /// A window of ten, equal to its threshold and so in congestion avoidance, on a slow link with room for

@@ -160,6 +160,8 @@ macro_rules! stack_setters {
             rto_granularity: kind::Time;
             /// Effect of an idle time on the window.
             idle_restart: kind::Word<IdleRestart>;
+            /// Whether the stack paces what it sends; only profile `linux` can.
+            paced: kind::Flag;
             /// Whether the first two duplicate ACKs release a new packet each (RFC 3042).
             limited_transmit: kind::Flag;
             /// Whether a handshake precedes the data.

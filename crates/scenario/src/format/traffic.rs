@@ -96,6 +96,12 @@ pub const STACK: &[Key] = &[
         "clock granularity of the retransmission timeout, at most the largest timeout of the profile; except under profile `linux` a clock of 1 ms or finer counts as exact",
     ),
     habit("idle_restart", words(IdleRestart::WORDS), "effect of an idle time on the window: see below"),
+    optional(
+        "paced",
+        Kind::Flag,
+        "`false`",
+        "whether the stack paces what it sends, as Linux does with the queueing discipline fq: after ten packets, at twice the window a round trip, from half the threshold on at 1.2 times; only under profile `linux`",
+    ),
     habit(
         "limited_transmit",
         Kind::Flag,

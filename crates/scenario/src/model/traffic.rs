@@ -57,6 +57,8 @@ pub struct FlowGroup {
     pub rto_granularity: Nanos,
     /// Effect of an idle time on the window.
     pub idle_restart: IdleRestart,
+    /// Whether the stack paces what it sends, whatever the scheme: only [`Profile::Linux`] can.
+    pub paced: bool,
     /// Whether the first two duplicate ACKs release a new packet each (RFC 3042).
     pub limited_transmit: bool,
     /// Whether a handshake precedes the data and gives the first RTT sample.

@@ -84,6 +84,7 @@ pub(super) fn stack(
         idle_restart: table
             .get("idle_restart")
             .map_or(Ok(stack.idle_restart), |item| item.choice(IdleRestart::from_word))?,
+        paced: paced(table, profile)?,
         limited_transmit: flag("limited_transmit", stack.limited_transmit)?,
         handshake: flag("handshake", stack.handshake)?,
         data_in_syn: table
@@ -106,6 +107,18 @@ pub(super) fn stack(
         }
         Some(item) => Ok(FlowGroup { partial_acks: item.choice(PartialAcks::from_word)?, ..group }),
         None => Ok(group),
+    }
+}
+
+/// Whether the stack paces: only that of Linux has the rule.
+fn paced(table: &Table<'_>, profile: Profile) -> Result<bool, Error> {
+    let Some(item) = table.get("paced") else { return Ok(false) };
+    match item.flag()? {
+        true if profile != Profile::Linux => {
+            let why = format!("only profile linux paces whatever the scheme, and this is {}", profile.word());
+            Err(item.invalid(why).expecting("profile = \"linux\", or no paced"))
+        }
+        paced => Ok(paced),
     }
 }
 

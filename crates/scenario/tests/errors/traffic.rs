@@ -253,7 +253,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         12,
         "ssthresh = \"10 packets\"",
-        "base.toml:12:1: flow[0].ssthresh = \"10 packets\": no such key; expected one of: name, count, start, size, lifetime, parallel, rounds, profile, startup, avoidance, recovery, partial_acks, initial_window, initial_ssthresh, receive_window, initial_receive_window, receiver, delayed_ack_timer, receiver_reads, byte_counting, min_rto, rto_granularity, idle_restart, limited_transmit, handshake, data_in_syn, cluster, direction, from, to, extra_rtt; did you mean \"initial_ssthresh\"?",
+        "base.toml:12:1: flow[0].ssthresh = \"10 packets\": no such key; expected one of: name, count, start, size, lifetime, parallel, rounds, profile, startup, avoidance, recovery, partial_acks, initial_window, initial_ssthresh, receive_window, initial_receive_window, receiver, delayed_ack_timer, receiver_reads, byte_counting, min_rto, rto_granularity, idle_restart, paced, limited_transmit, handshake, data_in_syn, cluster, direction, from, to, extra_rtt; did you mean \"initial_ssthresh\"?",
     ),
     (
         12,
@@ -326,7 +326,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         12,
         "[[telnet]]\nrounds = { count = 2, idle = \"1 s\" }",
-        "base.toml:13:1: telnet[0].rounds = { count = 2, idle = \"1 s\" }: no such key; expected one of: name, count, start, lifetime, interval, size, profile, startup, avoidance, recovery, partial_acks, initial_window, initial_ssthresh, receive_window, initial_receive_window, receiver, delayed_ack_timer, receiver_reads, byte_counting, min_rto, rto_granularity, idle_restart, limited_transmit, handshake, data_in_syn, cluster, direction, from, to, extra_rtt",
+        "base.toml:13:1: telnet[0].rounds = { count = 2, idle = \"1 s\" }: no such key; expected one of: name, count, start, lifetime, interval, size, profile, startup, avoidance, recovery, partial_acks, initial_window, initial_ssthresh, receive_window, initial_receive_window, receiver, delayed_ack_timer, receiver_reads, byte_counting, min_rto, rto_granularity, idle_restart, paced, limited_transmit, handshake, data_in_syn, cluster, direction, from, to, extra_rtt",
     ),
     (
         12,

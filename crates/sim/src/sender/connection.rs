@@ -69,6 +69,9 @@ pub(crate) trait Rules {
     /// The connection is open.
     fn on_open(&mut self, _now: u64) {}
 
+    /// The schemes have begun.
+    fn on_start_up(&mut self) {}
+
     /// The application writes.
     fn on_write(&mut self) {}
 

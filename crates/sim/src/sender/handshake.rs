@@ -131,6 +131,7 @@ where
         self.exit_segment = None;
         self.note_startup_exit();
         self.stats.max_cwnd = self.chain.control.cwnd;
+        self.on_start_up();
     }
 
     /// A handshake's answer, with `header` for its high word, arrives at `now`.

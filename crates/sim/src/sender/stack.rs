@@ -205,6 +205,9 @@ pub struct Stack {
     pub grow_only_when_limited: bool,
     /// Whether a multiplicative decrease applies to the window (ns-2, Linux) or to FlightSize (RFC 5681).
     pub decrease_from_window: bool,
+    /// Whether the sender paces at a rate that follows from its window, where the schemes set none. Only the sender of
+    /// Linux has the rule.
+    pub paced: bool,
     /// New data on the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
     /// An RTT sample from every ACK, rather than one a round trip.

@@ -18,6 +18,7 @@ pub(crate) fn rfc() -> Stack {
         growth_per_ack: 1,
         grow_only_when_limited: true,
         decrease_from_window: false,
+        paced: false,
         limited_transmit: true,
         rtt_per_ack: true,
         timestamps: false,

@@ -170,6 +170,10 @@ fn check(group: &FlowGroup, place: &str) -> Result<(), Refusal> {
             format!("{label} needs the RTT of a handshake, but this flow has none; set handshake = true");
         return refuse("startup", why);
     }
+    if group.paced && needs.has(Signals::PACING) {
+        let why = format!("{label} sets its own pacing rate, which excludes that of the stack");
+        return refuse("paced", why);
+    }
     let rack = stack(group, 1000, 0, false).recovery.is_rack();
     if needs.has(Signals::RATE) && !rack {
         let why = format!(

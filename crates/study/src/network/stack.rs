@@ -75,6 +75,7 @@ pub(super) fn stack(group: &FlowGroup, mss: u32, phase: u64, ecn: bool) -> Stack
         },
         grow_only_when_limited: !ns2,
         decrease_from_window: group.profile != Profile::Rfc,
+        paced: group.paced,
         limited_transmit: group.limited_transmit,
         rtt_per_ack: !ns2,
         timestamps: linux,

@@ -67,6 +67,7 @@ impl Connection<Linux> {
             now,
             AckSample { delivered: newly, growth, in_flight, pipe, rtt, flags, ..AckSample::default() },
         );
+        self.update_pacing();
         let sent = self.send_in_order(now, port);
         if self.una == self.nxt {
             self.rto_at = u64::MAX;
@@ -141,6 +142,7 @@ impl Connection<Linux> {
             self.rto_at = u64::MAX;
         }
         self.account(now, &news, in_flight, rtt, lone, self.lost - lost_before);
+        self.update_pacing();
         self.send_for(now, response, port);
         self.push_new(now, port);
         if self.una >= self.write_end && una_before < self.una {

@@ -8,6 +8,7 @@ mod ack;
 mod delivery;
 mod detect;
 mod marks;
+mod pacing;
 mod probe;
 mod prr;
 mod reno;
@@ -222,6 +223,10 @@ impl Rules for Connection<Linux> {
 
     fn on_noted_departure(&mut self, now: u64, segment: u32) {
         self.stamp_delivery(now, segment);
+    }
+
+    fn on_start_up(&mut self) {
+        self.update_pacing();
     }
 
     fn on_write(&mut self) {
