@@ -5,6 +5,7 @@
 //! [`Error`] with its place and the expected value.
 
 pub mod build;
+pub mod candidate;
 mod canonical;
 mod choices;
 mod dist;
@@ -28,6 +29,7 @@ mod topology;
 mod trace;
 mod tree;
 
+pub use candidate::{Candidate, Settings, Threshold};
 pub use dist::{Dist, Quantity};
 pub use error::{Error, Fault, Place, Problem, QuantityProblem, clipped, nearest};
 pub use model::*;
