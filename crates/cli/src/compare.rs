@@ -9,8 +9,8 @@ use firstflight::{Input, Simulator, compare};
 use firstflight_report::{Colour, Folder, stage_all, stage_traces, table};
 use firstflight_scenario::build::Path;
 use firstflight_scenario::quantity::{Depth, parse_bytes, parse_depth};
-use firstflight_scenario::{Network, Profile, Scenario, SchemeSpec, clipped, nearest, quoted};
-use firstflight_study::compare::{Known, default_startups};
+use firstflight_scenario::{Candidate, Network, Profile, Scenario, clipped, nearest, quoted};
+use firstflight_study::compare::{Known, default_candidates, default_startups};
 
 use crate::arguments::{SEEDS, whole};
 use crate::failure::{Failure, wrong_at};
@@ -19,7 +19,7 @@ use crate::keys::{built, option};
 use crate::memory::{Memory, failed};
 use crate::output::{complain, places, print, print_json};
 use crate::progress::Bar;
-use crate::schemes::schemes;
+use crate::schemes::{Chains, PROPOSED_CHAINS, PROPOSED_STARTUPS, schemes};
 use crate::table::terminal_columns;
 
 /// Rank start-up schemes by completion time, on a given path or on the path of a packet capture.
@@ -38,17 +38,23 @@ Examples:
   firstflight compare --rate \"40 Mbit/s\" --rtt \"100 ms\" --buffer \"0.5 BDP\" --loss 0.001
   firstflight compare geo-satellite --scheme slow-start+reno,hystart+++cubic --runs 100 --seed 7
   firstflight compare lte --startup slow-start,jump-start --avoidance reno --json
+  firstflight compare upload.pcap --scheme hystart-linux+cubic,hystart-linux+cubic@iw30+paced,bbr
   firstflight compare cable --size 3MB --trace && wireshark out/slow-start+cubic-3MB.pcapng")]
 pub(crate) struct Options {
     /// Packet capture, scenario file, or name of a path preset
     input: Option<OsString>,
-    /// Schemes to compare, each a start-up and an avoidance scheme joined by +: slow-start+reno,hystart+++cubic
+    /// Schemes to compare, each a start-up and an avoidance scheme joined by +: slow-start+reno,hystart+++cubic. Settings in
+    /// which the stack differs follow an @, joined by +: hystart-linux+cubic@iw30+paced. They are iw30 (initial window,
+    /// packets), ssthresh=50 (initial slow-start threshold, packets) or ssthresh=bdp, paced, idle=keep
     #[arg(long = "scheme", value_name = "CHAINS", value_delimiter = ',')]
+    #[arg(value_parser = Chains(&PROPOSED_CHAINS), hide_possible_values = true)]
     schemes: Vec<String>,
     /// Start-up schemes to compare, each followed by the --avoidance scheme [default: slow-start, limited-slow-start,
     /// hystart++, hystart-linux, hybrid-slow-start, adaptive-start; jump-start if connections have a handshake; bbr
-    /// with profile linux]
+    /// with profile linux; and, without --avoidance, the stack's own scheme with other initial windows, paced, and with a
+    /// threshold]
     #[arg(long = "startup", value_name = "LABELS", value_delimiter = ',')]
+    #[arg(value_parser = Chains(&PROPOSED_STARTUPS), hide_possible_values = true)]
     startups: Vec<String>,
     /// Avoidance scheme after each --startup scheme [default: cubic]
     #[arg(long, value_name = "LABEL")]
@@ -103,7 +109,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     let schemes = options.schemes(&input, profile)?;
     let bar = Bar::new();
     let comparison = compare(input)
-        .chains(schemes)
+        .candidates(schemes)
         .transfers(sizes)
         .profile(profile)
         .replications(options.runs)
@@ -221,9 +227,12 @@ impl Options {
         }
     }
 
-    fn schemes(&self, input: &Input, profile: Profile) -> Result<Vec<SchemeSpec>, Failure> {
+    fn schemes(&self, input: &Input, profile: Profile) -> Result<Vec<Candidate>, Failure> {
         if !self.schemes.is_empty() || !self.startups.is_empty() {
             return schemes(&self.schemes, &self.startups, self.avoidance.as_deref());
+        }
+        if self.avoidance.is_none() {
+            return Ok(default_candidates(input, profile, &Simulator));
         }
         let startups: Vec<String> =
             default_startups(input, profile, &Simulator).into_iter().map(String::from).collect();

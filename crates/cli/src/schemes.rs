@@ -1,10 +1,16 @@
-//! The schemes that `--scheme`, `--startup` and `--avoidance` select.
+//! The schemes and settings that `--scheme`, `--startup` and `--avoidance` select.
+
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use std::sync::LazyLock;
 
 use firstflight_contract::Role;
+use firstflight_scenario::candidate::{SETTINGS, split};
 use firstflight_scenario::scheme::{labels_of, parse_phases};
-use firstflight_scenario::{Error, PhaseSpec, Problem, SchemeSpec, nearest, quoted};
+use firstflight_scenario::{
+    Candidate, Error, PhaseSpec, Problem, Profile, SchemeSpec, Settings, nearest, quoted,
+};
 
-use firstflight_study::compare::{DEFAULT_AVOIDANCE, DEFAULT_STARTUPS};
+use firstflight_study::compare::{DEFAULT_AVOIDANCE, DEFAULT_STARTUPS, present};
 
 use crate::failure::{Failure, wrong_at};
 use crate::keys::option;
@@ -14,10 +20,11 @@ pub(crate) fn schemes(
     chains: &[String],
     startups: &[String],
     avoidance: Option<&str>,
-) -> Result<Vec<SchemeSpec>, Failure> {
-    let mut all: Vec<SchemeSpec> = vec![];
+) -> Result<Vec<Candidate>, Failure> {
+    let mut all: Vec<Candidate> = vec![];
     for text in chains {
-        all.push(SchemeSpec::parse(text).map_err(|error| refused("scheme", text, &error, ANY))?);
+        refuse_setting_alone("scheme", text)?;
+        all.push(Candidate::parse(text).map_err(|error| refused("scheme", text, &error, ANY))?);
     }
     let defaults = DEFAULT_STARTUPS.map(String::from);
     let startups = if chains.is_empty() && startups.is_empty() { &defaults } else { startups };
@@ -30,16 +37,20 @@ pub(crate) fn schemes(
     let avoidance = one_avoidance(avoidance.unwrap_or(DEFAULT_AVOIDANCE))?;
     for text in startups {
         let fail = |error: &Error| refused("startup", text, error, STARTUP);
-        let mut phases = parse_phases(text, STARTUP).map_err(|error| fail(&error))?;
+        refuse_setting_alone("startup", text)?;
+        let (labels, settings) = split(text);
+        let settings = settings.map(Settings::parse).transpose().map_err(|error| fail(&error))?;
+        let mut phases = parse_phases(labels, STARTUP).map_err(|error| fail(&error))?;
         if let Some(phase) = phases.iter().find(|phase| phase.role() == Role::Avoidance) {
             return Err(wrong_role("startup", text, phase, "a start-up scheme", STARTUP));
         }
         if phases.iter().all(|phase| phase.role() != Role::Standalone) {
             phases.push(avoidance.clone());
         }
-        all.push(SchemeSpec::new(phases).map_err(|error| fail(&error))?);
+        let scheme = SchemeSpec::new(phases).map_err(|error| fail(&error))?;
+        all.push(Candidate { scheme, settings: settings.unwrap_or_default() });
     }
-    let mut distinct: Vec<SchemeSpec> = vec![];
+    let mut distinct: Vec<Candidate> = vec![];
     for scheme in all {
         if !distinct.contains(&scheme) {
             distinct.push(scheme);
@@ -61,14 +72,59 @@ fn one_avoidance(text: &str) -> Result<PhaseSpec, Failure> {
     }
 }
 
+/// Refuses a setting where a scheme stands: the list of schemes is cut at commas.
+fn refuse_setting_alone(name: &str, text: &str) -> Result<(), Failure> {
+    if Settings::parse(text).is_err() {
+        return Ok(());
+    }
+    let wrong = wrong_at(option(name, Some(&quoted(text))), "a setting without a scheme");
+    Err(wrong
+        .expecting(format!("settings behind a scheme, joined by +: hystart-linux+cubic@iw30+{text}"))
+        .into())
+}
+
+/// Reads any text as the name of a scheme, and proposes schemes to a shell that completes it.
+#[derive(Clone)]
+pub(crate) struct Chains(pub(crate) &'static LazyLock<Vec<String>>);
+
+impl TypedValueParser for Chains {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        option: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, option, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.0.iter().map(|name| PossibleValue::new(name.as_str()))))
+    }
+}
+
+/// Chains that a shell proposes: every start-up scheme before the usual avoidance scheme, whole schemes, and the scheme of
+/// Linux with each setting.
+pub(crate) static PROPOSED_CHAINS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let startups = labels_of(&[Role::Startup]).map(|label| format!("{label}+{DEFAULT_AVOIDANCE}"));
+    let whole = labels_of(&[Role::Standalone]).map(String::from);
+    let stock = present(Profile::Linux).label();
+    startups.chain(whole).chain(SETTINGS.map(|setting| format!("{stock}@{setting}"))).collect()
+});
+
+/// Start-up schemes that a shell proposes.
+pub(crate) static PROPOSED_STARTUPS: LazyLock<Vec<String>> =
+    LazyLock::new(|| labels_of(STARTUP).map(String::from).collect());
+
 fn refused(name: &str, text: &str, error: &Error, roles: &'static [Role]) -> Failure {
     let wrong = wrong_at(option(name, Some(&quoted(text))), &error.problem);
     match (&error.problem, &error.expected) {
-        (Problem::UnknownName { name, .. }, _) => {
+        (Problem::UnknownName { what: "scheme", name }, _) => {
             wrong.expecting(labels(roles)).near(nearest(name, labels_of(roles))).into()
         }
         (Problem::NotImplemented(_), _) => wrong.expecting(labels(roles)).into(),
-        (_, Some(expected)) => wrong.expecting(expected).into(),
+        (_, Some(expected)) => wrong.expecting(expected).near(error.nearest.as_deref()).into(),
         (_, None) => wrong.into(),
     }
 }
@@ -93,7 +149,7 @@ mod tests {
     ) -> Result<Vec<String>, String> {
         let own = |texts: &[&str]| texts.iter().map(|&t| t.to_owned()).collect::<Vec<_>>();
         match schemes(&own(chains), &own(startups), avoidance) {
-            Ok(all) => Ok(all.iter().map(SchemeSpec::label).collect()),
+            Ok(all) => Ok(all.iter().map(Candidate::label).collect()),
             Err(Failure::Because(why)) => Err(why),
             Err(other) => unreachable!("{other:?}: nothing is printed"),
         }
@@ -112,6 +168,34 @@ mod tests {
         assert_eq!((all.len(), &*all[0], &*all[6]), (8, "slow-start+cubic", "jump-start+cubic"));
         let all = labels_of_all(&[], &[], Some("reno")).expect("the defaults");
         assert_eq!((all.len(), &*all[0], &*all[7]), (8, "slow-start+reno", "bbr"));
+    }
+
+    #[test]
+    fn settings_belong_to_the_scheme_before_them() {
+        let asked = labels_of_all(&["hystart-linux+cubic@iw30+paced", "bbr"], &["slow-start@iw60"], None);
+        assert_eq!(
+            asked,
+            Ok(vec!["hystart-linux+cubic@iw30+paced".into(), "bbr".into(), "slow-start+cubic@iw60".into()])
+        );
+        let why = |chain: &str| labels_of_all(&[chain], &[], None).expect_err("refused");
+        assert_eq!(
+            why("paced"),
+            "--scheme \"paced\": a setting without a scheme; expected settings behind a scheme, joined by +: \
+             hystart-linux+cubic@iw30+paced"
+        );
+        let wrong = why("hystart-linux+cubic@pacd");
+        assert!(
+            wrong.starts_with("--scheme \"hystart-linux+cubic@pacd\": there is no setting \"pacd\""),
+            "{wrong}"
+        );
+        assert!(wrong.ends_with("did you mean \"paced\"?"), "{wrong}");
+    }
+
+    #[test]
+    fn a_shell_proposes_chains_that_can_be_read() {
+        for chain in PROPOSED_CHAINS.iter() {
+            Candidate::parse(chain).unwrap_or_else(|error| panic!("{chain}: {error}"));
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::fmt;
 
 use firstflight_results::CompareReport;
 use firstflight_scenario::quantity::parse_bytes;
-use firstflight_scenario::{Error, Profile, SchemeSpec};
+use firstflight_scenario::{Candidate, Error, Profile};
 use firstflight_schemes::catalogue::Schemes;
 use firstflight_study::compare::{self, Input, Request};
 use firstflight_study::host::Host;
@@ -78,12 +78,13 @@ impl<'a> Compare<'a> {
         self
     }
 
-    /// The schemes to compare, in place of the usual ones: chains of labels such as `hystart+++cubic`.
+    /// The schemes to compare, in place of the usual ones: chains of labels such as `hystart+++cubic`, and settings in which
+    /// the stack differs behind an `@`, such as `hystart-linux+cubic@iw30+paced`.
     ///
     /// # Errors
-    /// [`Error`] if a label is not in the catalogue, or the labels do not make a chain.
+    /// [`Error`] if a label is not in the catalogue, the labels do not make a chain, or there is no such setting.
     pub fn schemes(mut self, chains: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self, Error> {
-        let parse = |chain: &str| SchemeSpec::parse_with(chain, &self.catalogue);
+        let parse = |chain: &str| Candidate::parse_with(chain, &self.catalogue);
         self.request.schemes =
             chains.into_iter().map(|chain| parse(chain.as_ref())).collect::<Result<_, _>>()?;
         Ok(self)
@@ -99,9 +100,9 @@ impl<'a> Compare<'a> {
         Ok(self)
     }
 
-    /// The schemes to compare, in place of the usual ones.
-    pub fn chains(mut self, schemes: Vec<SchemeSpec>) -> Self {
-        self.request.schemes = schemes;
+    /// The schemes to compare, with their settings, in place of the usual ones.
+    pub fn candidates(mut self, candidates: Vec<Candidate>) -> Self {
+        self.request.schemes = candidates;
         self
     }
 
@@ -188,7 +189,7 @@ impl<'a> Compare<'a> {
         if !request.schemes.is_empty() {
             return Cow::Borrowed(request);
         }
-        let schemes = compare::default_schemes(&request.input, request.profile, self.host);
+        let schemes = compare::default_candidates(&request.input, request.profile, self.host);
         Cow::Owned(Request { schemes, ..request.clone() })
     }
 }

@@ -42,7 +42,9 @@ mod run;
 pub use compare::{Compare, compare};
 pub use firstflight_capture as capture;
 pub use firstflight_results as results;
-pub use firstflight_scenario::{Error, Profile, Scenario, SchemeSpec, build, preset, quantity};
+pub use firstflight_scenario::{
+    Candidate, Error, Profile, Scenario, SchemeSpec, Settings, Threshold, build, preset, quantity,
+};
 pub use firstflight_study::compare::Input;
 pub use firstflight_study::host::{Host, Observe, Refusal};
 pub use firstflight_study::memory;

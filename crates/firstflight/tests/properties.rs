@@ -4,7 +4,7 @@
 use firstflight::results::{CompareReport, Comparison, RunResult, Table, violations};
 use firstflight::{Run, Simulator, compare};
 use firstflight_anyscenario::{Written, written};
-use firstflight_scenario::{Loaded, SchemeSpec};
+use firstflight_scenario::{Candidate, Loaded};
 use firstflight_sim::audit::{Recorder, audit};
 use firstflight_sim::engine::Mode;
 use firstflight_sim::outcome::simulate_observed;
@@ -107,9 +107,9 @@ fn time_series_have_numbers_in_range() {
 fn comparisons_have_numbers_in_range() {
     hold(30, |loaded| {
         let schemes =
-            ["slow-start+reno", "hystart+++cubic"].map(|chain| SchemeSpec::parse(chain).expect("a chain"));
+            ["slow-start+reno", "hystart+++cubic"].map(|chain| Candidate::parse(chain).expect("a chain"));
         let comparison =
-            compare(loaded.clone()).chains(schemes.to_vec()).transfers(vec![30_000]).replications(3);
+            compare(loaded.clone()).candidates(schemes.to_vec()).transfers(vec![30_000]).replications(3);
         let comparison = comparison.host(&Simulator);
         let Ok(report) = with_threads(1, || comparison.execute()) else { return Ok(false) };
         none(violations::<Comparison>(&json(&report.comparison)))?;

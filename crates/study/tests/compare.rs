@@ -5,7 +5,7 @@ use std::path::Path;
 use firstflight_capture::read;
 use firstflight_contract::{Exit, Nanos, Rate};
 use firstflight_results::{CompareReport, InputFile};
-use firstflight_scenario::{Limit, Profile, SchemeSpec, parse};
+use firstflight_scenario::{Candidate, Limit, Profile, parse};
 use firstflight_study::compare::{Input, Known, Request, compare};
 use firstflight_study::progress::Silent;
 use firstflight_study::simulator::Simulator;
@@ -13,7 +13,7 @@ use firstflight_study::simulator::Simulator;
 fn request(input: Input, schemes: &[&str], sizes: &[u64]) -> Request {
     Request {
         input,
-        schemes: schemes.iter().map(|label| SchemeSpec::parse(label).expect("a registered chain")).collect(),
+        schemes: schemes.iter().map(|label| Candidate::parse(label).expect("a registered chain")).collect(),
         sizes: sizes.to_vec(),
         profile: Profile::Linux,
         runs: 10,

@@ -8,7 +8,7 @@ use std::path::Path;
 use common::{GRAPH, contexts, extremes};
 use firstflight_contract::Nanos;
 use firstflight_results::RunResult;
-use firstflight_scenario::{Loaded, Profile, Scenario, SchemeSpec, load};
+use firstflight_scenario::{Candidate, Loaded, Profile, Scenario, load};
 use firstflight_study::compare::{Input, Request, compare};
 use firstflight_study::host::{Host, Observe};
 use firstflight_study::progress::Silent;
@@ -88,7 +88,7 @@ fn every_extreme_is_compared_or_refused_in_one_line() {
         println!("{place}");
         let request = Request {
             input: Input::from(loaded),
-            schemes: vec![SchemeSpec::parse("slow-start+cubic").expect("a chain")],
+            schemes: vec![Candidate::parse("slow-start+cubic").expect("a chain")],
             sizes: vec![3_000],
             profile: Profile::Linux,
             runs: 1,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use firstflight_capture::read_from;
 use firstflight_results::{CompareReport, InputFile, SchemeResult};
-use firstflight_scenario::{Profile, SchemeSpec};
+use firstflight_scenario::{Candidate, Profile};
 use firstflight_study::compare::{Input, Known, Request, compare};
 use firstflight_study::progress::Silent;
 use firstflight_study::simulator::Simulator;
@@ -35,7 +35,7 @@ fn forecast_from(bytes: &[u8], name: &str, scheme: &str, sizes: &[u64]) -> Compa
     let capture = read_from(bytes, name).expect("a readable capture");
     let request = Request {
         input: Input::Capture { file, capture: Box::new(capture), known: Known::default() },
-        schemes: vec![SchemeSpec::parse(scheme).expect("a registered chain")],
+        schemes: vec![Candidate::parse(scheme).expect("a registered chain")],
         sizes: sizes.to_vec(),
         profile: Profile::Linux,
         runs: 30,

@@ -64,7 +64,7 @@ fn scheme(name: &str, path: &TruePath) -> Result<SchemeSpec, String> {
 pub(crate) fn request(input: Input, schemes: Vec<SchemeSpec>, sizes: Vec<u64>) -> Request {
     Request {
         input,
-        schemes,
+        schemes: schemes.into_iter().map(Into::into).collect(),
         sizes,
         profile: Profile::Linux,
         runs: 30,

@@ -94,7 +94,7 @@ impl Captured {
         let candidates: Vec<SchemeSpec> =
             CANDIDATES.iter().filter_map(|label| SchemeSpec::parse(label).ok()).collect();
         let candidates: Vec<SchemeSpec> =
-            candidates.into_iter().filter(|scheme| subject.admits(scheme).is_ok()).collect();
+            candidates.into_iter().filter(|scheme| subject.admits(&scheme.clone().into()).is_ok()).collect();
         let all = subject.connections();
         let (mut connections, mut traces): (Vec<_>, Vec<_>) = all
             .iter()

@@ -1,7 +1,7 @@
 //! The comparison that is made unless something else is asked for.
 
 use firstflight_contract::{Role, Signals};
-use firstflight_scenario::{Profile, SchemeSpec};
+use firstflight_scenario::{Candidate, Network, Profile, SchemeSpec, Settings, Threshold};
 use firstflight_schemes::registry::AnyPhase;
 
 use super::Input;
@@ -20,6 +20,9 @@ pub const DEFAULT_STARTUPS: [&str; 8] = [
 ];
 /// The avoidance scheme that follows a start-up scheme.
 pub const DEFAULT_AVOIDANCE: &str = "cubic";
+/// Initial windows that are tried beside the stack's own, packets: from what content networks are known to use to what a
+/// route can have today.
+pub const DEFAULT_WINDOWS: [u64; 4] = [16, 20, 30, 60];
 /// Transfer sizes, bytes.
 pub const DEFAULT_SIZES: [u64; 3] = [30_000, 300_000, 3_000_000];
 /// Replications, where the path is random or not known exactly.
@@ -45,12 +48,49 @@ pub fn default_startups(input: &Input, profile: Profile, host: &dyn Host) -> Vec
 }
 
 /// The [default start-up schemes](default_startups), each followed by [`DEFAULT_AVOIDANCE`] unless it rules the whole
-/// connection.
-pub fn default_schemes(input: &Input, profile: Profile, host: &dyn Host) -> Vec<SchemeSpec> {
+/// connection; then the stack's own scheme with settings that an operator can change.
+pub fn default_candidates(input: &Input, profile: Profile, host: &dyn Host) -> Vec<Candidate> {
     let chain = |label: &str| {
         let standalone = AnyPhase::by_label(label).is_some_and(|phase| phase.info().role == Role::Standalone);
         let chain = if standalone { label.to_owned() } else { format!("{label}+{DEFAULT_AVOIDANCE}") };
         SchemeSpec::parse(&chain).expect("default schemes make chains")
     };
-    default_startups(input, profile, host).into_iter().map(chain).collect()
+    let schemes = default_startups(input, profile, host).into_iter().map(|label| chain(label).into());
+    schemes.chain(settings_of_the_stack(input, profile)).collect()
+}
+
+/// The scheme that a stack has unless it is told otherwise.
+pub fn present(profile: Profile) -> SchemeSpec {
+    let stack = profile.stack();
+    let chain = format!("{}+{}", stack.startup_before(stack.avoidance), stack.avoidance);
+    SchemeSpec::parse(&chain).expect("profiles have chains")
+}
+
+/// The stack's own scheme with settings that an operator can change. ns-2 has no operator.
+fn settings_of_the_stack(input: &Input, profile: Profile) -> Vec<Candidate> {
+    let scenario = match input {
+        Input::Scenario(loaded) => Some(&loaded.scenario),
+        _ => None,
+    };
+    let flow = scenario.and_then(|scenario| scenario.flows.first());
+    let profile = flow.map_or(profile, |flow| flow.profile);
+    if profile == Profile::Ns2 {
+        return vec![];
+    }
+    let own = Settings::default();
+    let windows = DEFAULT_WINDOWS.map(|packets| Settings { initial_window: Some(packets), ..own });
+    let mut all = windows.to_vec();
+    if profile == Profile::Linux {
+        all.push(Settings { paced: true, ..own });
+        all.extend(windows.map(|window| Settings { paced: true, ..window }));
+    }
+    if scenario.is_none_or(|scenario| matches!(scenario.network, Network::Dumbbell(_))) {
+        all.push(Settings { ssthresh: Some(Threshold::Bdp), ..own });
+    }
+    // An idle time needs several transfers on one connection.
+    if flow.is_some_and(|flow| flow.rounds.is_some()) {
+        all.push(Settings { keeps_window: true, ..own });
+    }
+    let scheme = present(profile);
+    all.into_iter().map(|settings| Candidate { scheme: scheme.clone(), settings }).collect()
 }

@@ -14,7 +14,7 @@ mod resemblance;
 mod summary;
 mod uncertain;
 
-use firstflight_scenario::{Error, Places, Problem, Profile, SchemeSpec};
+use firstflight_scenario::{Candidate, Error, Places, Problem, Profile, Settings};
 
 use crate::host::{FlowChoice, Host, Observe, Refusal, Run as HostRun};
 use crate::memory::Estimate;
@@ -26,8 +26,8 @@ use path::Subject;
 use uncertain::Replication;
 
 pub use defaults::{
-    DEFAULT_AVOIDANCE, DEFAULT_REPLICATIONS, DEFAULT_SIZES, DEFAULT_STARTUPS, default_schemes,
-    default_startups,
+    DEFAULT_AVOIDANCE, DEFAULT_REPLICATIONS, DEFAULT_SIZES, DEFAULT_STARTUPS, DEFAULT_WINDOWS,
+    default_candidates, default_startups, present,
 };
 pub use input::{Input, Known, is_capture};
 pub use recording::{admit_recordings, recordings};
@@ -37,8 +37,8 @@ pub use recording::{admit_recordings, recordings};
 pub struct Request {
     /// Path, or its source.
     pub input: Input,
-    /// Schemes, in the order of the request.
-    pub schemes: Vec<SchemeSpec>,
+    /// Schemes with their settings, in the order of the request.
+    pub schemes: Vec<Candidate>,
     /// Transfer sizes, bytes.
     pub sizes: Vec<u64>,
     /// Stack that runs the schemes.
@@ -109,7 +109,7 @@ fn estimate(request: &Request, subject: &Subject<'_>, tasks: usize) -> Result<Es
 
 /// One replication of one scheme at one size.
 struct Task<'a> {
-    scheme: &'a SchemeSpec,
+    scheme: &'a Candidate,
     size: u64,
     replication: Replication,
 }
@@ -166,7 +166,7 @@ fn report(
     let replications = subject.replications(request).len();
     let cells: Vec<(&[Task<'_>], &[Run])> =
         tasks.chunks(replications).zip(runs.chunks(replications)).collect();
-    let baseline = request.schemes.iter().find(|s| s.startup() == "slow-start").map(SchemeSpec::label);
+    let baseline = request.schemes.iter().find(|it| is_baseline(it)).map(Candidate::label);
     let departure = matches!(request.input, Input::Capture { .. }).then_some(captured.departure);
     let (results, order) = summary::results(&cells, baseline.as_deref(), subject, departure, request.seed);
     let samples: Vec<SampleSet> = order
@@ -183,7 +183,7 @@ fn report(
     let no_answer = recommended::no_answer(subject.path_unknown(), captured.measured_departure);
     let recommended =
         recommended::recommended(&results, &request.sizes, baseline.as_deref(), no_answer.as_deref());
-    let schemes: Vec<String> = request.schemes.iter().map(SchemeSpec::label).collect();
+    let schemes: Vec<String> = request.schemes.iter().map(Candidate::label).collect();
     let comparison = Comparison {
         title: subject.title(),
         path: subject.path_result(),
@@ -199,6 +199,11 @@ fn report(
         warnings,
     };
     Ok(CompareReport { comparison, samples, traces, captured: captured.traces })
+}
+
+/// Whether a candidate may be the baseline: slow start with the settings of its stack.
+fn is_baseline(candidate: &Candidate) -> bool {
+    candidate.scheme.startup() == "slow-start" && candidate.settings == Settings::default()
 }
 
 /// Time series of the replication nearest the median.
@@ -242,9 +247,13 @@ fn provenance(request: &Request, subject: &Subject<'_>, replications: usize) -> 
 }
 
 /// Converts a refusal of the host to an error, at its place in the file or at the scheme's label.
-fn refused(refusal: Refusal, places: Option<&Places>, scheme: &SchemeSpec) -> Error {
+fn refused(refusal: Refusal, places: Option<&Places>, scheme: &Candidate) -> Error {
     match places {
-        Some(places) if !refusal.key.ends_with(".startup") => places.refuse(&refusal.key, refusal.why),
+        Some(places)
+            if ![".startup", ".paced", ".idle_restart"].iter().any(|key| refusal.key.ends_with(key)) =>
+        {
+            places.refuse(&refusal.key, refusal.why)
+        }
         _ => Error::invalid(refusal.why).at_key(scheme.label()),
     }
 }

@@ -7,8 +7,8 @@ use firstflight_contract::{Nanos, Rate};
 use firstflight_scenario::build::{Builder, Flow, Packet, Path};
 use firstflight_scenario::quantity::{Amount, show_rate, show_time};
 use firstflight_scenario::{
-    Dist, Error, Limit, Loaded, Network, Places, Problem, Profile, Receiver, Scenario, SchemeSpec, Source,
-    limits,
+    Candidate, Dist, Error, Limit, Loaded, Network, Places, Problem, Profile, Receiver, Scenario, Source,
+    Threshold, limits,
 };
 
 use super::inferred::{inferred_path, overrule};
@@ -186,9 +186,13 @@ impl<'a> Subject<'a> {
     }
 
     /// Checks that the stack and the host can run a scheme on this path.
-    pub(super) fn admits(&self, scheme: &SchemeSpec) -> Result<(), Error> {
+    pub(super) fn admits(&self, scheme: &Candidate) -> Result<(), Error> {
+        if scheme.settings.ssthresh == Some(Threshold::Bdp) && self.bdp_packets().is_none() {
+            let why = "the bandwidth-delay product is known of a [path] only, and this network is a graph";
+            return Err(Error::invalid(why).at_key(scheme.label()).expecting("packets, such as ssthresh=50"));
+        }
         let mut scenario = self.scenario.clone();
-        scenario.flows[0].scheme = scheme.clone();
+        self.give(&mut scenario, scheme);
         let checked = self.host.check(&scenario, &self.observe());
         checked.map(drop).map_err(|refusal| {
             let places = self.places(&refusal.key);
@@ -207,12 +211,12 @@ impl<'a> Subject<'a> {
     /// If the host cannot run the scheme on the path.
     pub(super) fn estimate(
         &self,
-        scheme: &SchemeSpec,
+        scheme: &Candidate,
         size: u64,
         observe: &Observe,
     ) -> Result<Estimate, Error> {
         let mut scenario = self.scenario.clone();
-        scenario.flows[0].scheme = scheme.clone();
+        self.give(&mut scenario, scheme);
         scenario.flows[0].size = Some(Dist::Fixed(size));
         self.host.check(&scenario, observe).map_err(|refusal| self.too_large(refusal))
     }
@@ -242,20 +246,54 @@ impl<'a> Subject<'a> {
     /// If the traffic drawn for this replication takes more memory than the limit.
     pub(super) fn run(
         &self,
-        scheme: &SchemeSpec,
+        scheme: &Candidate,
         size: u64,
         replication: Replication,
         observe: &Observe,
     ) -> Result<Run, Error> {
+        self.run_scenario(&self.scenario_of(scheme, size, replication), replication, observe)
+    }
+
+    /// Scenario of one replication: its first flow is the transfer.
+    pub(crate) fn scenario_of(&self, scheme: &Candidate, size: u64, replication: Replication) -> Scenario {
         let mut scenario = self.scenario.clone();
         if let Network::Dumbbell(path) = &mut scenario.network {
             self.unknowns.draw(path, scenario.packet.size, replication);
         }
-        scenario.flows[0].scheme = scheme.clone();
+        self.give(&mut scenario, scheme);
         scenario.flows[0].size = Some(Dist::Fixed(size));
+        scenario
+    }
+
+    /// Runs a scenario that was made from [`Subject::scenario_of`].
+    ///
+    /// # Errors
+    /// As [`Subject::run`].
+    pub(crate) fn run_scenario(
+        &self,
+        scenario: &Scenario,
+        replication: Replication,
+        observe: &Observe,
+    ) -> Result<Run, Error> {
         // Every scheme has been checked, but a seed may draw more flows than a run may have.
-        let run = self.host.run(&scenario, replication.own_seed(), observe);
+        let run = self.host.run(scenario, replication.own_seed(), observe);
         run.map_err(|refusal| self.too_large(refusal))
+    }
+
+    /// Gives the transfer a scheme and its settings.
+    fn give(&self, scenario: &mut Scenario, scheme: &Candidate) {
+        let flow = &mut scenario.flows[0];
+        scheme.apply(flow, scenario.packet.payload(flow.profile), self.bdp_packets().unwrap_or(1));
+    }
+
+    /// Bandwidth-delay product of the path, with the central values of all unknowns, packets; `None` in a graph.
+    pub(crate) fn bdp_packets(&self) -> Option<u64> {
+        match &self.scenario.network {
+            Network::Dumbbell(path) => {
+                Some(path.rate.bytes_in(path.rtt) / u64::from(self.scenario.packet.size))
+            }
+            Network::Graph(_) => None,
+        }
     }
 
     /// Scenario with the central values of all unknowns, for the re-runs of captured connections.

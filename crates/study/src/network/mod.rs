@@ -170,6 +170,13 @@ fn check(group: &FlowGroup, place: &str) -> Result<(), Refusal> {
             format!("{label} needs the RTT of a handshake, but this flow has none; set handshake = true");
         return refuse("startup", why);
     }
+    if group.paced && group.profile != Profile::Linux {
+        let why = format!(
+            "only senders of profile linux pace whatever the scheme, and this is {}",
+            group.profile.word()
+        );
+        return refuse("paced", why);
+    }
     if group.paced && needs.has(Signals::PACING) {
         let why = format!("{label} sets its own pacing rate, which excludes that of the stack");
         return refuse("paced", why);
