@@ -4,7 +4,7 @@
 use firstflight::results::{CompareReport, Comparison, RunResult, Table, violations};
 use firstflight::{Run, Simulator, compare};
 use firstflight_anyscenario::{Written, written};
-use firstflight_scenario::{Candidate, Loaded};
+use firstflight_scenario::{Candidate, Loaded, parse};
 use firstflight_sim::audit::{Recorder, audit};
 use firstflight_sim::engine::Mode;
 use firstflight_sim::outcome::simulate_observed;
@@ -73,20 +73,69 @@ fn runs_have_numbers_in_range_and_the_same_bytes_on_any_number_of_threads() {
     });
 }
 
+/// Runs a scenario under the auditor, in both modes of the engine.
+fn audited(loaded: &Loaded) -> Result<bool, TestCaseError> {
+    let scenario = &loaded.scenario;
+    let Ok(built) = build(scenario, scenario.seed, firstflight::Observe::default().grid) else {
+        return Ok(false);
+    };
+    let (outcome, recorder) = simulate_observed(&built.network, Mode::Fused, Recorder::default());
+    let found = audit(&built.network, &outcome, &recorder.log);
+    none(found.iter().take(5).map(ToString::to_string).collect())?;
+    let (by_hop, _) = simulate_observed(&built.network, Mode::PerHop, Recorder::default());
+    prop_assert_eq!(by_hop, outcome);
+    Ok(true)
+}
+
 #[test]
 fn no_packet_vanishes_or_appears() {
-    hold(60, |loaded| {
-        let scenario = &loaded.scenario;
-        let Ok(built) = build(scenario, scenario.seed, firstflight::Observe::default().grid) else {
-            return Ok(false);
-        };
-        let (outcome, recorder) = simulate_observed(&built.network, Mode::Fused, Recorder::default());
-        let found = audit(&built.network, &outcome, &recorder.log);
-        none(found.iter().take(5).map(ToString::to_string).collect())?;
-        let (by_hop, _) = simulate_observed(&built.network, Mode::PerHop, Recorder::default());
-        prop_assert_eq!(by_hop, outcome);
-        Ok(true)
-    });
+    hold(60, audited);
+}
+
+/// Found with seed 104. A queue at 1 bit/s that lasts longer than 2^64 nanoseconds stopped the auditor.
+#[test]
+fn a_backlog_of_more_than_584_years_is_audited() {
+    let text = r#"
+        duration = "19048840000000000 ns"
+        [packet]
+        size = "65535 B"
+        ack_size = "36 B"
+        [[node]]
+        name = "n0"
+        access_rate = "1 bit/s"
+        subnet = "far"
+        [[node]]
+        name = "n1"
+        access_rate = "26 bit/s"
+        [[link]]
+        from = "n0"
+        to = "n1"
+        both = true
+        rate = "6 bit/s"
+        delay = "710296852297 ns"
+        buffer = "401755038 packets"
+        [[flow]]
+        from = "n0"
+        to = "n1"
+        profile = "rfc"
+        startup = [{ kind = "adaptive-start", filter = "none", tau = "8344173907 ns" }, "aron-druschel"]
+        avoidance = { kind = "bic", beta = 0.6463333952794885, b = 43.78139888935331 }
+        receiver = "delayed-ack"
+        byte_counting = false
+        idle_restart = "pace"
+        cluster = "one"
+        [[flow]]
+        from = "n1"
+        to = "n0"
+        data_in_syn = "never"
+        [[udp]]
+        from = "n1"
+        to = "n0"
+        size = "6440 B"
+        rate = "1 bit/s"
+        start = "63 ns"
+    "#;
+    assert!(audited(&parse(text, "").expect("valid")).expect("nothing is lost"));
 }
 
 #[test]

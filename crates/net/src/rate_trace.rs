@@ -157,7 +157,7 @@ impl TracePlayer {
     }
 
     /// End of the transmission of a packet of `size` bytes that arrives at `now`, no earlier than the
-    /// previous packet.
+    /// previous packet. `u64::MAX` if it would be later: after 584 years.
     pub fn carry(&mut self, now: u64, size: u32) -> u64 {
         match &*self.trace {
             RateTrace::Opportunities(opportunities) => self.head.take_opportunities(opportunities, now, size),
@@ -186,7 +186,8 @@ impl Head {
             }
         }
         self.left -= need;
-        self.at = self.cycle * opportunities.period() + opportunities.times[self.index];
+        let cycle = self.cycle.saturating_mul(opportunities.period());
+        self.at = cycle.saturating_add(opportunities.times[self.index]);
     }
 
     /// A transmission ends at the first whole nanosecond by which the link can have carried the packet and
@@ -208,6 +209,10 @@ impl Head {
                 let time = need.div_ceil(rate);
                 self.at += time;
                 self.left = rate * time - need;
+                return;
+            }
+            if end == u64::MAX {
+                self.at = end;
                 return;
             }
             need -= room;
@@ -281,6 +286,20 @@ mod tests {
         assert_eq!(tape.carry(4 * MS, 1000), 6 * MS + MS / 2);
         // The last rate holds for ever.
         assert_eq!(tape.carry(1_000_000 * MS, 1000), 1_000_001 * MS);
+    }
+
+    #[test]
+    fn a_backlog_of_more_than_584_years_ends_at_the_last_nanosecond() {
+        // At 1 bit/s from 1 s on a packet of 65,535 bytes takes 524,280 s, and 2^64 ns are 18,446,744,073 s: 35,184 packets
+        // take 18,446,267,520 s, and one more would end later.
+        let mut tape = player(RateTrace::rates(vec![(0, 0), (1000 * MS, 1)]));
+        let last = (0..35_184).map(|_| tape.carry(0, 65_535)).last();
+        assert_eq!(last, Some(18_446_267_521_000_000_000));
+        assert_eq!([tape.carry(5, 65_535), tape.carry(7, 40)], [u64::MAX; 2]);
+        // One opportunity in 10^17 ns: after 184 of them 4.7 * 10^16 ns are left.
+        let mut tape = player(RateTrace::opportunities(vec![100_000_000_000 * MS]));
+        let ends: Vec<u64> = (0..186).map(|_| tape.carry(0, 1500)).collect();
+        assert_eq!(ends[183..], [18_400_000_000_000_000_000, u64::MAX, u64::MAX]);
     }
 
     #[test]
