@@ -92,6 +92,26 @@ fn no_packet_vanishes_or_appears() {
     hold(60, audited);
 }
 
+/// Found with seed 104. Each action walked over all connections, and the auditor over the log of all for each.
+#[test]
+fn thirty_thousand_connections_with_one_window_are_audited() {
+    let text = r#"
+        duration = "25092431 ns"
+        [packet]
+        size = "1000 B"
+        [path]
+        rate = "118601498 bit/s"
+        rtt = "20 ns"
+        buffer = "453954119 packets"
+        [[flow]]
+        start = { every = "809 ns" }
+        startup = "congestion-manager"
+        avoidance = "fast"
+        handshake = true
+    "#;
+    assert!(audited(&parse(text, "").expect("valid")).expect("nothing is lost"));
+}
+
 /// Found with seed 104. A queue at 1 bit/s that lasts longer than 2^64 nanoseconds stopped the auditor.
 #[test]
 fn a_backlog_of_more_than_584_years_is_audited() {

@@ -325,6 +325,9 @@ impl<'r, O: Observer> Engine<'r, O> {
             let before = sender.stats().sent;
             sender.sharing().send_some(at, 1, &mut port);
             let sent = sender.stats().sent > before;
+            if let Some(shared) = &mut self.shared {
+                shared.sent(next, &self.flows);
+            }
             self.acted(at, next as u32);
             if !sent {
                 return;

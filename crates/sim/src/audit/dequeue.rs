@@ -42,8 +42,8 @@ pub(super) fn replay(
     counts: &mut [Counts],
     findings: &mut Findings,
 ) {
-    for (number, config) in (0..).zip(&network.links).filter(|(_, link)| link.queue.decides_at_dequeue()) {
-        let mut link = Replay {
+    let links = (0..).zip(&network.links).map(|(number, config)| {
+        config.queue.decides_at_dequeue().then(|| Replay {
             config,
             number,
             end,
@@ -57,17 +57,28 @@ pub(super) fn replay(
             refused: None,
             overfull_at: None,
             counts: Counts::default(),
+        })
+    });
+    let mut links: Vec<Option<Replay>> = links.collect();
+    for event in log {
+        let (Event::Offered { link, .. } | Event::Queued { link, .. } | Event::Left { link, .. }) = *event
+        else {
+            continue;
         };
-        log.iter().for_each(|event| link.see(event, findings));
+        if let Some(link) = &mut links[link as usize] {
+            link.see(event, findings);
+        }
+    }
+    for link in links.into_iter().flatten() {
         link.finish(findings);
-        counts[number as usize] = link.counts;
+        counts[link.number as usize] = link.counts;
     }
 }
 
 impl Replay<'_> {
     fn see(&mut self, event: &Event, findings: &mut Findings) {
         match *event {
-            Event::Offered { at, link, packet, passage } if link == self.number => {
+            Event::Offered { at, packet, passage, .. } => {
                 self.tick(at, findings);
                 self.counts.drops += 1;
                 self.refused = Some((at, packet));
@@ -78,7 +89,7 @@ impl Replay<'_> {
                     format!("{} refuses {packet:?} with {} waiting", self.config.name, self.waiting.len())
                 });
             }
-            Event::Queued { at, link, packet } if link == self.number => {
+            Event::Queued { at, packet, .. } => {
                 self.tick(at, findings);
                 if self.waiting.is_empty() {
                     self.ready_at = at;
@@ -88,7 +99,7 @@ impl Replay<'_> {
                     self.overfull_at = Some(at);
                 }
             }
-            Event::Left { at, link, packet, since, passage } if link == self.number => {
+            Event::Left { at, packet, since, passage, .. } => {
                 self.tick(at, findings);
                 let known = |(joined, own): &(u64, Seen)| {
                     (*joined, own.kind, own.flow, own.seq) == (since, packet.kind, packet.flow, packet.seq)

@@ -38,7 +38,8 @@ struct Allowance {
 
 /// Replays every sender separately.
 pub(super) fn replay(network: &Network, log: &[Event], findings: &mut Findings) {
-    for (flow, config) in (0..).zip(&network.flows) {
+    let by_flow = split(network, log);
+    for ((flow, config), log) in (0..).zip(&network.flows).zip(by_flow) {
         let mut replay = Replay {
             flow,
             stack: config.stack,
@@ -50,7 +51,7 @@ pub(super) fn replay(network: &Network, log: &[Event], findings: &mut Findings) 
             duplicates: 0,
             copies: vec![],
         };
-        let mut events = with_allowances(flow, log);
+        let mut events = with_allowances(&log);
         // Timers that fired before an ACK are logged after it. At equal times, packets leave the network
         // first.
         events.sort_by_key(|(event, _)| (event.at(), !leaves_the_network(event)));
@@ -69,33 +70,45 @@ fn least_round_trip(network: &Network, flow: &FlowConfig) -> u64 {
     there + network.crossing(&flow.reverse, flow.ack_size.into())
 }
 
-/// Events of one flow; for each packet sent, the window under which it was sent.
-fn with_allowances(flow: u32, log: &[Event]) -> Vec<(&Event, Option<Allowance>)> {
-    let mut events: Vec<(&Event, Option<Allowance>)> = vec![];
-    let mut undecided = vec![];
-    let mut before = Allowance { window: 0.0, state: CaState::Open };
+/// Events of each flow that concern its sender.
+fn split<'a>(network: &Network, log: &'a [Event]) -> Vec<Vec<&'a Event>> {
+    let mut flows = vec![vec![]; network.flows.len()];
     for event in log {
-        match *event {
-            Event::Sent { packet, .. } if packet.flow == flow && is_data(&packet) => {
-                undecided.push(events.len());
-                events.push((event, None));
-            }
-            Event::Acted { at, flow: own, window, state } if own == flow => {
-                let after = Allowance { window, state };
-                for place in undecided.drain(..) {
-                    // A timer that fired earlier sent under the window of that time.
-                    let earlier = events[place].0.at() < at && before.window > window;
-                    events[place].1 = Some(if earlier { before } else { after });
-                }
-                before = after;
-            }
+        let flow = match *event {
+            Event::Sent { packet, .. } if is_data(&packet) => packet.flow,
             Event::Offered { packet, .. } | Event::Left { packet, .. } | Event::Arrived { packet, .. }
-                if packet.flow == flow && packet.kind != Kind::Udp =>
+                if packet.kind != Kind::Udp =>
             {
-                events.push((event, None));
+                packet.flow
             }
-            _ => {}
+            Event::Acted { flow, .. } => flow,
+            _ => continue,
+        };
+        flows[flow as usize].push(event);
+    }
+    flows
+}
+
+/// Events of one flow; for each packet sent, the window under which it was sent.
+fn with_allowances<'a>(log: &[&'a Event]) -> Vec<(&'a Event, Option<Allowance>)> {
+    let mut events: Vec<(&'a Event, Option<Allowance>)> = vec![];
+    let mut undecided: Vec<usize> = vec![];
+    let mut before = Allowance { window: 0.0, state: CaState::Open };
+    for &event in log {
+        if let Event::Acted { at, window, state, .. } = *event {
+            let after = Allowance { window, state };
+            for place in undecided.drain(..) {
+                // A timer that fired earlier sent under the window of that time.
+                let earlier = events[place].0.at() < at && before.window > window;
+                events[place].1 = Some(if earlier { before } else { after });
+            }
+            before = after;
+            continue;
         }
+        if let Event::Sent { .. } = event {
+            undecided.push(events.len());
+        }
+        events.push((event, None));
     }
     events
 }

@@ -42,4 +42,9 @@ impl Shared {
     pub(crate) fn grant(&mut self, at: u64, of: usize, flows: &mut [Flow]) -> Option<usize> {
         self.windows.grant(at, of, flows)
     }
+
+    /// A flow has sent because it was its turn.
+    pub(crate) fn sent(&mut self, flow: usize, flows: &[Flow]) {
+        self.windows.count(flow, flows);
+    }
 }

@@ -1,5 +1,8 @@
 //! Connections that share a window: RFC 3124's macroflows. They have one set of registers, and a round-robin scheduler
 //! distributes the room of the window, a segment at a time.
+//!
+//! Only the connection that acts changes what it has in the network and what it could send. The group therefore counts it
+//! after each action, and no action walks over all connections.
 
 use crate::config::{FlowConfig, Network};
 use crate::flow::Flow;
@@ -7,7 +10,7 @@ use crate::sender::connection::Connection;
 use crate::sender::rfc::{LossState, Rfc};
 use firstflight_contract::{Nanos, Signals};
 use firstflight_paths::macroflow::Macroflow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// More than any window: a flow that finds this much in use elsewhere sends nothing.
 const ALL: u64 = u64::MAX / 4;
@@ -15,10 +18,17 @@ const ALL: u64 = u64::MAX / 4;
 /// The connections of one macroflow.
 #[derive(Debug, Default)]
 struct Group {
-    flows: Vec<usize>,
     window: Option<Macroflow>,
-    /// Flow that may send next: an index into `flows`.
+    /// Bytes that its connections have in the network, by their own counts.
+    in_network: u64,
+    /// Connections that would send if the window allowed it.
+    waiting: BTreeSet<usize>,
+    /// The flow whose turn is next, or the first after it that waits.
     turn: usize,
+    /// Whether the window had room left after the last action. A window that does not limit its senders does not grow.
+    has_room: bool,
+    /// The connection of the last turn: it knows by itself whether the window limits it.
+    granted: Option<usize>,
 }
 
 /// State of one connection.
@@ -29,6 +39,9 @@ struct Member {
     joined: bool,
     /// Its timeouts, which distinguish a lost window from a reduced one.
     timeouts: u64,
+    /// Its part of the group's bytes in the network, and whether it waits.
+    in_network: u64,
+    waits: bool,
 }
 
 /// All macroflows of a run.
@@ -47,31 +60,36 @@ impl SharedWindows {
 
     /// The macroflows of `network`.
     pub(super) fn of(network: &Network) -> Self {
-        let mut groups: BTreeMap<u32, Group> = BTreeMap::new();
-        for (flow, config) in network.flows.iter().enumerate().filter(|(_, config)| shares(config)) {
-            groups.entry(config.sharing.cluster).or_default().flows.push(flow);
-        }
-        let mut members = vec![Member::default(); network.flows.len()];
-        for (index, group) in groups.values().enumerate() {
-            group.flows.iter().for_each(|&flow| members[flow].group = Some(index));
-        }
-        Self { groups: groups.into_values().collect(), members }
+        let mut groups: BTreeMap<u32, usize> = BTreeMap::new();
+        let members = network.flows.iter().map(|config| {
+            let group = shares(config).then(|| {
+                let next = groups.len();
+                *groups.entry(config.sharing.cluster).or_insert(next)
+            });
+            Member { group, ..Member::default() }
+        });
+        let members = members.collect();
+        Self { groups: groups.iter().map(|_| Group::default()).collect(), members }
     }
 
     /// A flow is about to act at `at`: it gets the registers, and sends no new data by itself. It may retransmit:
     /// that part of the window was in use already.
     pub(super) fn lend(&mut self, at: u64, flow: usize, flows: &mut [Flow]) {
         let Some(group) = self.members[flow].group.map(|group| &mut self.groups[group]) else { return };
-        let total = group.in_network(flows);
         let sender = flows[flow].sender.sharing();
-        sender.own.elsewhere = if sender.in_fast_recovery() { total - sender.in_network() } else { ALL };
+        if group.granted != Some(flow) {
+            sender.own.limited = !group.has_room;
+        }
+        let elsewhere = group.in_network - self.members[flow].in_network;
+        sender.own.elsewhere = if sender.in_fast_recovery() { elsewhere } else { ALL };
         if let Some(window) = &mut group.window {
-            sender.take_registers(window.lend(Nanos(at), total == 0));
+            sender.take_registers(window.lend(Nanos(at), group.in_network == 0));
         }
     }
 
     /// A flow has acted at `at`: the group gets its registers back. The group begins with those of its first flow.
     pub(super) fn take_back(&mut self, at: u64, flow: usize, flows: &mut [Flow]) {
+        self.count(flow, flows);
         let member = &mut self.members[flow];
         let Some(group) = member.group else { return };
         let sender = flows[flow].sender.sharing();
@@ -93,27 +111,37 @@ impl SharedWindows {
         }
     }
 
+    /// Updates what the group knows of a flow that has acted or sent.
+    pub(super) fn count(&mut self, flow: usize, flows: &[Flow]) {
+        let member = &mut self.members[flow];
+        let Some(group) = member.group.map(|group| &mut self.groups[group]) else { return };
+        let sender = flows[flow].sender.shared();
+        let (in_network, waits) = (sender.in_network(), sender.has_more());
+        group.in_network = group.in_network + in_network - member.in_network;
+        if waits && !member.waits {
+            group.waiting.insert(flow);
+        } else if member.waits && !waits {
+            group.waiting.remove(&flow);
+        }
+        (member.in_network, member.waits) = (in_network, waits);
+    }
+
     /// The flow whose turn it is to send one segment at `at`, among those that share a window with `of`; it gets the
-    /// registers. `None` if the window is full or no flow has anything to send. Every flow of the group then records whether
-    /// the window limits it.
+    /// registers. `None` if the window is full or no flow has anything to send.
     pub(super) fn grant(&mut self, at: u64, of: usize, flows: &mut [Flow]) -> Option<usize> {
         let group = &mut self.groups[self.members[of].group?];
-        let total = group.in_network(flows);
-        let registers = group.window.as_mut()?.lend(Nanos(at), total == 0);
-        let full = total + flows[of].sender.mss() > registers.0;
-        for &flow in &group.flows {
-            // A window that did not limit its senders does not grow.
-            flows[flow].sender.sharing().own.limited = full;
-        }
-        if full {
+        let registers = group.window.as_mut()?.lend(Nanos(at), group.in_network == 0);
+        group.has_room = group.in_network + flows[of].sender.mss() <= registers.0;
+        group.granted = None;
+        if !group.has_room {
             return None;
         }
-        let mut turns = (0..group.flows.len()).map(|i| (group.turn + i) % group.flows.len());
-        let turn = turns.find(|&turn| flows[group.flows[turn]].sender.sharing().has_more())?;
-        group.turn = (turn + 1) % group.flows.len();
-        let flow = group.flows[turn];
+        let flow = *group.waiting.range(group.turn..).next().or_else(|| group.waiting.first())?;
+        group.turn = flow + 1;
+        group.granted = Some(flow);
         let sender = flows[flow].sender.sharing();
-        sender.own.elsewhere = total - sender.in_network();
+        sender.own.limited = false;
+        sender.own.elsewhere = group.in_network - self.members[flow].in_network;
         sender.take_registers(registers);
         Some(flow)
     }
@@ -122,12 +150,6 @@ impl SharedWindows {
 /// Whether a connection's window is not its own.
 fn shares(config: &FlowConfig) -> bool {
     config.chain.needs().has(Signals::SHARED_WINDOW)
-}
-
-impl Group {
-    fn in_network(&self, flows: &[Flow]) -> u64 {
-        self.flows.iter().map(|&flow| flows[flow].sender.shared().in_network()).sum()
-    }
 }
 
 impl Connection<Rfc> {
