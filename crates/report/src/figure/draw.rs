@@ -358,7 +358,8 @@ fn ys(mark: &Mark) -> Box<dyn Iterator<Item = f64> + '_> {
     }
 }
 
-fn escaped(text: &str) -> String {
+/// `text` in XML.
+pub(super) fn escaped(text: &str) -> String {
     printable(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 

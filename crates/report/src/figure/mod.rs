@@ -7,11 +7,14 @@
 
 mod draw;
 mod line;
+mod look;
 mod scale;
 mod style;
+mod tradeoff;
 
-pub(crate) use style::{DASHES, FORMS, PATTERNS};
+pub(crate) use look::Look;
 pub use style::{Pattern, Tone};
+pub use tradeoff::{Choice, Tradeoff};
 
 /// A drawing of one or more panels.
 #[derive(Clone, Debug, PartialEq)]

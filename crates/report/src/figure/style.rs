@@ -24,7 +24,7 @@ pub enum Tone {
 }
 
 impl Tone {
-    const ALL: [Self; 9] = [
+    pub(super) const ALL: [Self; 9] = [
         Self::Grey,
         Self::Blue,
         Self::Orange,

@@ -3,8 +3,8 @@
 use firstflight_results::{CapturedTrace, CompareReport, Series, Trace};
 use serde::Serialize;
 
-use super::look::Look;
 use crate::decimate::kept;
+use crate::figure::Look;
 use crate::format::bytes;
 use crate::names::Names;
 use crate::path::bdp_packets;

@@ -3,16 +3,19 @@
 mod data;
 mod forest;
 mod look;
+#[cfg_attr(not(test), expect(dead_code, reason = "results have no groups yet"))]
+mod networks;
 mod path;
 mod plots;
 mod ranking;
+#[cfg_attr(not(test), expect(dead_code, reason = "results have no harm yet"))]
+mod tradeoff;
 mod trust;
 
 use firstflight_results::CompareReport;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use look::Look;
-
+use crate::figure::Look;
 use crate::format::printable;
 use crate::headline::headline;
 use crate::names::Names;
@@ -133,8 +136,7 @@ fn scheme(names: &Names, label: &str) -> Markup {
     html! { span.scheme { (Look::of(name.colour).swatch()) (name.short) } }
 }
 
-/// Palette index: 0 is grey, for the baseline; 1 to 8 are hues that colour-blind readers can distinguish. A ninth
-/// scheme has the first hue again.
+/// Colour of the palette of the scheme with number `colour` of [`crate::names::Name`].
 fn palette(colour: usize) -> usize {
-    if colour == 0 { 0 } else { (colour - 1) % 8 + 1 }
+    Look::of(colour).colour
 }

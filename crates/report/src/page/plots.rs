@@ -3,8 +3,8 @@
 use firstflight_results::{CompareReport, ConnectionResult, Series, Trace};
 use maud::{Markup, html};
 
-use super::look::Look;
 use super::scheme;
+use crate::figure::Look;
 use crate::format::{TimeScale, bytes, count, list, percent, printable, time};
 use crate::names::Names;
 use crate::path::limits;
