@@ -77,22 +77,30 @@ pub(crate) fn widened(ranked: &[&SchemeResult]) -> Option<String> {
         .then(|| format!("The intervals of the median include the uncertainty of the {}.", list(&unknown)))
 }
 
-/// What limited a sender, each limit with its time and its share, the longest first: `the congestion window for 0.5 s
-/// (83 %), the application for 0.1 s (17 %)`. Shares below half a percent are left out. `None` without any time.
-pub(crate) fn limits(by: &LimitedBy) -> Option<String> {
+/// What limited a sender: each limit with its time in seconds and its share, the longest first. Shares below half a percent
+/// are left out.
+pub(crate) fn limits(by: &LimitedBy) -> Vec<(&'static str, f64, f64)> {
     const LEAST: f64 = 0.005;
-    let mut limits = [
-        (by.congestion_window_s, "the congestion window"),
-        (by.receive_window_s, "the receive window"),
-        (by.application_s, "the application"),
+    let limits = [
+        ("congestion window", by.congestion_window_s),
+        ("receive window", by.receive_window_s),
+        ("application", by.application_s),
     ];
-    let total: f64 = limits.iter().map(|(seconds, _)| seconds).sum();
-    limits.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    let named = limits.iter().filter(|(seconds, _)| *seconds > 0.0 && *seconds >= LEAST * total);
-    let named: Vec<String> = named
-        .map(|(seconds, what)| format!("{what} for {} ({:.0} %)", time(*seconds), seconds / total * 100.0))
-        .collect();
-    (!named.is_empty()).then(|| named.join(", "))
+    let total: f64 = limits.iter().map(|(_, seconds)| seconds).sum();
+    let shares = limits.into_iter().map(|(what, seconds)| (what, seconds, seconds / total));
+    let mut named: Vec<_> = shares.filter(|(_, _, share)| *share >= LEAST).collect();
+    named.sort_by(|(_, a, _), (_, b, _)| b.total_cmp(a));
+    named
+}
+
+/// The limits as a sentence: `Limited by the congestion window for 0.5 s (83 %), the application for 0.1 s (17 %).` `None`
+/// without any time.
+fn limits_sentence(by: &LimitedBy) -> Option<String> {
+    let one = |(what, seconds, share): (&str, f64, f64)| {
+        format!("the {what} for {} ({:.0} %)", time(seconds), share * 100.0)
+    };
+    let named: Vec<String> = limits(by).into_iter().map(one).collect();
+    (!named.is_empty()).then(|| format!("Limited by {}.", named.join(", ")))
 }
 
 /// Captured connections that get a line of their own.
@@ -115,7 +123,7 @@ pub(crate) fn captured_lines(connections: &[ConnectionResult]) -> Vec<String> {
                 bytes(c.bytes),
                 retransmitted(c.observed_retransmits),
                 printable(&c.startup),
-                limits(&c.limited_by).map(|limits| format!(" Limited by {limits}.")).unwrap_or_default()
+                limits_sentence(&c.limited_by).map(|sentence| format!(" {sentence}")).unwrap_or_default()
             );
             if !c.scheme.is_empty() {
                 let rerun = c
@@ -144,11 +152,12 @@ mod tests {
     fn limits_are_named_longest_first_with_their_share() {
         // 0.3 + 0.1 + 0.001 s: 74.8 %, 24.9 % and 0.2 %, which is too little to name
         let by = LimitedBy { congestion_window_s: 0.1, receive_window_s: 0.3, application_s: 0.001 };
-        let text = limits(&by).map(|text| text.replace('\u{a0}', " "));
+        let text = limits_sentence(&by).map(|text| text.replace('\u{a0}', " "));
         assert_eq!(
             text.as_deref(),
-            Some("the receive window for 300 ms (75 %), the congestion window for 100 ms (25 %)")
+            Some("Limited by the receive window for 300 ms (75 %), the congestion window for 100 ms (25 %).")
         );
-        assert_eq!(limits(&LimitedBy::default()), None);
+        assert_eq!(limits_sentence(&LimitedBy::default()), None);
+        assert!(limits(&LimitedBy::default()).is_empty());
     }
 }

@@ -178,6 +178,15 @@ fn notes_under_the_table_report_unfinished_replications_and_widened_intervals() 
 }
 
 #[test]
+fn the_page_lists_what_limited_each_connection() {
+    // The fixture's connections: 0.5 s of 0.6 by the congestion window, 0.1 s by the receive window, none by the application.
+    let page = html(&fixture::from_capture()).replace('\u{a0}', " ");
+    assert_eq!(page.matches("83 % congestion window<span class=\"ci\">500 ms</span>").count(), 3);
+    assert_eq!(page.matches("17 % receive window<span class=\"ci\">100 ms</span>").count(), 3);
+    assert!(!page.contains("% application"));
+}
+
+#[test]
 fn output_without_colour_has_no_escape_codes() {
     let report = fixture::from_capture();
     assert!(!plain(&report, 100).contains('\u{1b}'));

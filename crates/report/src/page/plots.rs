@@ -278,6 +278,7 @@ fn connection_table(connections: &[ConnectionResult]) -> Markup {
                         th.num scope="col" { "Re-run, " (scale.unit) }
                         th.num scope="col" { "Difference" }
                         th.num scope="col" { "Retransmitted" br; span.unit { "captured / re-run" } }
+                        th scope="col" { "Limited by" br; span.unit { "share of the time" } }
                         th scope="col" { "Start-up: the connection …" }
                     }
                 }
@@ -293,12 +294,12 @@ fn connection_table(connections: &[ConnectionResult]) -> Markup {
                             td.num { (shown(connection.rerun_completion_s)) }
                             td.num { b { (difference(connection)) } }
                             td.num { (connection.observed_retransmits) " / " (connection.rerun_retransmits) }
-                            td.text {
-                                (printable(&connection.startup))
-                                @if let Some(limits) = limits(&connection.limited_by) {
-                                    span.ci { "limited by " (limits) }
+                            td.limits {
+                                @for (what, seconds, share) in limits(&connection.limited_by) {
+                                    div.limit { (format!("{:.0}\u{a0}%", share * 100.0)) " " (what) span.ci { (time(seconds)) } }
                                 }
                             }
+                            td.text { (printable(&connection.startup)) }
                         }
                     }
                 }
