@@ -41,8 +41,10 @@ pub(crate) enum Ending {
 
 /// Whether the caller wants another packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
+pub enum Next {
+    /// It wants the next one.
     Continue,
+    /// The rest is left out.
     Stop,
 }
 

@@ -48,9 +48,20 @@ pub enum Problem {
     /// No packet has a supported link type; the number is that of the registry of the tcpdump group.
     #[error("link type {0} is not supported")]
     LinkType(u32),
-    /// None of this many packets is TCP.
-    #[error("no TCP packet among {0} packets")]
-    NoTcp(u64),
+    /// The file has a compression that is not read.
+    #[error("the file is compressed with {0}, which is not read")]
+    Packed(&'static str),
+    /// No packet is TCP.
+    #[error("no TCP packet among {packets} packets{}", if *udp > 0 { format!(", of which {udp} are UDP") } else { String::new() })]
+    NoTcp {
+        /// All packets.
+        packets: u64,
+        /// Packets of UDP.
+        udp: u64,
+    },
+    /// No packet is TCP, and some are QUIC: a sentence about these.
+    #[error("no TCP packet: {0}")]
+    OnlyQuic(String),
     /// No TCP packet has a time stamp: the file has only simple packet blocks.
     #[error("the packets have no time stamps (simple packet blocks), so nothing can be inferred")]
     NoTimes,
@@ -69,6 +80,8 @@ impl Problem {
             Self::NotACapture => {
                 Some("a pcap or pcapng file, as written by tcpdump -w, dumpcap or Wireshark")
             }
+            Self::Packed(_) => Some("a pcap or pcapng file, plain or compressed with gzip or zstd"),
+            Self::OnlyQuic(_) => Some("TCP connections of the same server, such as those of HTTP/2"),
             Self::LinkType(_) => Some(
                 "Ethernet (1), null or loopback (0, 108), raw IP (12, 14, 101, 228, 229) or Linux cooked (113, 276)",
             ),

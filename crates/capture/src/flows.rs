@@ -1,19 +1,13 @@
-//! Connections of a capture: packets grouped by connection, with unwrapped sequence numbers.
+//! One connection of a capture: its packets, with unwrapped sequence numbers.
 
-use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 
 use firstflight_contract::Nanos;
 
-use crate::clock::{self, Epoch};
-use crate::error::Problem;
-use crate::observed::Connection;
+use crate::clock::Epoch;
+use crate::groups::{GroupId, client};
 use crate::packet::{Flags, TcpPacket};
-use crate::packet_trace::MAX_PIECES;
-
-/// Maximum number of connections. At the limit, the oldest one that carried no data makes room for the next, as a
-/// port scan leaves them; if all carried data, packets of later connections are left out. Both with a warning.
-pub(crate) const MAX_FLOWS: usize = 1 << 16;
+use crate::transfers::Exchange;
 
 /// A packet of a flow, reduced to the fields that the analysis needs.
 #[derive(Clone, Copy, Debug)]
@@ -100,6 +94,10 @@ pub(crate) struct End {
     /// Whether the capture truncated the options of the SYN, so that they are unknown.
     pub(crate) syn_cut: bool,
     pub(crate) payload: u64,
+    /// Data bytes, each counted once.
+    pub(crate) new_bytes: u64,
+    /// Whether it has sent its last byte.
+    finished: bool,
 }
 
 impl End {
@@ -120,6 +118,16 @@ impl End {
     fn advance(&mut self, to: u64) {
         self.high = self.high.max(Some(to));
     }
+
+    /// New bytes of a data packet from `start` to `end`, with those that the capture missed in front of it.
+    fn news(&self, start: u64, end: u64) -> u64 {
+        // a longer gap is an implausible number
+        const MISSED: u64 = 100_000_000;
+        let Some(high) = self.high.filter(|high| start.saturating_sub(*high) <= MISSED) else {
+            return end - start;
+        };
+        end.saturating_sub(high)
+    }
 }
 
 /// Packets of one connection.
@@ -129,18 +137,46 @@ pub(crate) struct Flow {
     pub(crate) packets: Vec<Packet>,
     sacks: Vec<(u64, u64)>,
     pub(crate) sides: [End; 2],
+    /// Side of the client.
+    pub(crate) client: Side,
+    /// Group of its client's network, from the first data on.
+    pub(crate) group: Option<GroupId>,
+    /// The transfer that is running.
+    pub(crate) exchange: Exchange,
+    /// Time of the last packet.
+    pub(crate) last: Nanos,
+    /// Whether packets are kept; otherwise they are counted only.
+    pub(crate) keeps: bool,
+    /// Whether the connection was reset.
+    pub(crate) reset: bool,
+}
+
+/// A packet that was added to its connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Added {
+    pub(crate) side: Side,
+    /// Data bytes that were not seen before.
+    pub(crate) new_bytes: u64,
+    /// Side and bytes of the transfer that the packet ended.
+    pub(crate) ended: Option<(Side, u64)>,
 }
 
 /// Error: the capture already contains the packet.
 pub(crate) struct Duplicate;
 
 impl Flow {
-    fn new(packet: &TcpPacket) -> Self {
+    pub(crate) fn new(packet: &TcpPacket) -> Self {
         Self {
             ends: [packet.from, packet.to],
             packets: Vec::new(),
             sacks: Vec::new(),
             sides: [End::default(); 2],
+            client: client(packet),
+            group: None,
+            exchange: Exchange::default(),
+            last: Nanos::ZERO,
+            keeps: true,
+            reset: false,
         }
     }
 
@@ -157,7 +193,7 @@ impl Flow {
     }
 
     /// Whether `packet` opens another connection between the same ports.
-    fn is_succeeded_by(&self, at: Nanos, packet: &TcpPacket) -> bool {
+    pub(crate) fn is_succeeded_by(&self, at: Nanos, packet: &TcpPacket) -> bool {
         let written_late = self.packets.first().is_some_and(|first| at <= first.at);
         if !packet.flags.has(Flags::SYN) || packet.flags.has(Flags::ACK) || written_late {
             return false;
@@ -168,7 +204,29 @@ impl Flow {
         }
     }
 
-    fn add(&mut self, at: Nanos, packet: &TcpPacket, number: u32) -> Result<(), Duplicate> {
+    /// Whether both ends have finished, or one has reset the connection.
+    pub(crate) fn closed(&self) -> bool {
+        self.reset || self.sides.iter().all(|end| end.finished)
+    }
+
+    /// Data bytes in both directions, each counted once.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.sides.iter().map(|end| end.new_bytes).sum()
+    }
+
+    /// Leaves out the packets after the first `most`, and those to come.
+    pub(crate) fn cut(&mut self, most: usize) {
+        self.keeps = false;
+        if let Some(first) = self.packets.get(most) {
+            self.sacks.truncate(first.sack_start as usize);
+            self.packets.truncate(most);
+        }
+        self.packets.shrink_to_fit();
+        self.sacks.shrink_to_fit();
+    }
+
+    /// Adds the packet with this `number` in the file. Returns its side and its new bytes.
+    pub(crate) fn add(&mut self, at: Nanos, packet: &TcpPacket, number: u32) -> Result<Added, Duplicate> {
         let side = self.side_of(packet);
         let [own, peer] = match side {
             Side::First => [0, 1],
@@ -186,7 +244,7 @@ impl Flow {
             ip_len: packet.ip_len,
             timestamps: packet.timestamps,
             sack_start,
-            sack_count: packet.sack.len() as u8,
+            sack_count: packet.sack.get().len() as u8,
             window: packet.window,
             // RFC 6864: the identification of an unfragmentable packet is arbitrary; some systems send zero
             ip_id: packet.ip_id.filter(|id| *id != 0),
@@ -200,24 +258,38 @@ impl Flow {
         if self.packets.iter().rev().take(LOOK_BACK).any(|earlier| earlier.is_the_same(&added)) {
             return Err(Duplicate);
         }
-        for &(from, to) in &packet.sack {
+        for &(from, to) in packet.sack.get() {
             let block = (self.sides[peer].unwrap(from), self.sides[peer].unwrap(to));
-            self.sacks.push(block);
+            if self.keeps {
+                self.sacks.push(block);
+            }
         }
+        let new_bytes = match packet.payload {
+            0 => 0,
+            _ => self.sides[own].news(added.data_start(), added.data_start() + u64::from(packet.payload)),
+        };
+        // before the peer's own numbers advance: data that was not acknowledged may have followed it
+        let has_all = has_ack && self.sides[peer].high <= Some(ack);
         self.sides[own].advance(added.end());
         if has_ack {
             self.sides[peer].advance(ack);
         }
         let end = &mut self.sides[own];
         end.payload += u64::from(packet.payload);
+        end.new_bytes += new_bytes;
+        end.finished |= packet.flags.has(Flags::FIN);
         if packet.flags.has(Flags::SYN) {
             end.syn = Some(seq);
             end.syn_cut |= !packet.whole;
             end.mss = packet.mss.or(end.mss);
             end.window_scale = packet.window_scale.or(end.window_scale);
         }
-        self.packets.push(added);
-        Ok(())
+        self.last = self.last.max(at);
+        let ended = if new_bytes > 0 { self.exchange.add(side, new_bytes, has_all) } else { None };
+        if self.keeps {
+            self.packets.push(added);
+        }
+        Ok(Added { side, new_bytes, ended })
     }
 
     /// Smallest positive difference between the sorted packet times, an estimate of the clock's resolution.
@@ -227,7 +299,7 @@ impl Flow {
         steps.filter(|step| *step > Nanos::ZERO).min().unwrap_or_default()
     }
 
-    fn carried_data(&self) -> bool {
+    pub(crate) fn carried_data(&self) -> bool {
         self.sides.iter().any(|end| end.payload > 0)
     }
 
@@ -235,116 +307,4 @@ impl Flow {
     pub(crate) fn sender(&self) -> Side {
         if self.sides[0].payload >= self.sides[1].payload { Side::First } else { Side::Second }
     }
-}
-
-/// Connections of a capture while it is read.
-#[derive(Default)]
-pub(crate) struct Flows {
-    flows: Vec<Flow>,
-    /// Latest connection between two endpoints, lower address first.
-    latest: BTreeMap<(SocketAddr, SocketAddr), usize>,
-    /// Connections in the order of their first packet, of which those that carry data by now are passed over.
-    without_data: VecDeque<usize>,
-    /// Packets added so far.
-    added: u32,
-    /// Packets kept.
-    kept: usize,
-    /// Connections without data that made room for others.
-    dropped: u64,
-    /// Packets of connections for which there was no room.
-    left_out: u64,
-}
-
-impl Flows {
-    /// Number of packets in memory.
-    pub(crate) fn kept(&self) -> usize {
-        self.kept
-    }
-
-    /// Adds a packet to its connection.
-    pub(crate) fn add(&mut self, at: Nanos, packet: &TcpPacket) -> Result<(), Duplicate> {
-        // a reset may carry any sequence numbers and contains no information on the path
-        if packet.flags.has(Flags::RST) {
-            return Ok(());
-        }
-        let key = key(packet.from, packet.to);
-        let known =
-            self.latest.get(&key).copied().filter(|&index| !self.flows[index].is_succeeded_by(at, packet));
-        let Some(index) = known.or_else(|| self.open(packet)) else {
-            self.left_out += 1;
-            return Ok(());
-        };
-        self.flows[index].add(at, packet, self.added)?;
-        self.added = self.added.saturating_add(1);
-        self.kept += 1;
-        Ok(())
-    }
-
-    /// Index of a new connection, if there is room. At the limit, the oldest connection without data makes room:
-    /// a flood of SYNs cannot push out transfers.
-    fn open(&mut self, packet: &TcpPacket) -> Option<usize> {
-        let flow = Flow::new(packet);
-        let index = if self.flows.len() < MAX_FLOWS {
-            self.flows.push(flow);
-            self.flows.len() - 1
-        } else {
-            let index = self.drop_oldest_without_data()?;
-            self.flows[index] = flow;
-            index
-        };
-        self.latest.insert(key(packet.from, packet.to), index);
-        self.without_data.push_back(index);
-        Some(index)
-    }
-
-    fn drop_oldest_without_data(&mut self) -> Option<usize> {
-        let index = std::iter::from_fn(|| self.without_data.pop_front())
-            .find(|&index| !self.flows[index].carried_data())?;
-        let flow = &self.flows[index];
-        let [one, other] = flow.ends;
-        if self.latest.get(&key(one, other)) == Some(&index) {
-            self.latest.remove(&key(one, other));
-        }
-        self.kept -= flow.packets.len();
-        self.dropped += 1;
-        Some(index)
-    }
-
-    /// Analyses the connections that carried data.
-    ///
-    /// # Errors
-    /// [`Problem::NoData`] or [`Problem::NoneUsable`] if no connection is left.
-    pub(crate) fn into_connections(self, warnings: &mut Vec<String>) -> Result<Vec<Connection>, Problem> {
-        if self.dropped > 0 {
-            warnings.push(format!(
-                "at most {MAX_FLOWS} connections are kept; {} that had carried no data made room for later ones",
-                self.dropped
-            ));
-        }
-        if self.left_out > 0 {
-            warnings.push(format!(
-                "at most {MAX_FLOWS} connections are kept; {} packets of others are left out, which begin after these carried data",
-                self.left_out
-            ));
-        }
-        let mut flows = self.flows;
-        warnings.extend(clock::warning(&clock::mend(&mut flows)));
-        let start = flows.iter().flat_map(|flow| &flow.packets).map(|packet| packet.at).min();
-        flows.retain(Flow::carried_data);
-        let (Some(start), false) = (start, flows.is_empty()) else { return Err(Problem::NoData) };
-        flows.sort_by_key(|flow| flow.packets.first().map(|packet| packet.number));
-        let mut budget = MAX_PIECES;
-        let connections = flows.into_iter().filter_map(|mut flow| {
-            // several interfaces, or several threads of a writer, leave packets slightly out of order
-            flow.packets.sort_by_key(|packet| packet.at);
-            Connection::new(&mut flow, start, &mut budget, warnings)
-        });
-        let connections: Vec<_> = connections.collect();
-        if connections.is_empty() { Err(Problem::NoneUsable) } else { Ok(connections) }
-    }
-}
-
-/// Two endpoints, lower address first.
-fn key(one: SocketAddr, other: SocketAddr) -> (SocketAddr, SocketAddr) {
-    (one.min(other), one.max(other))
 }

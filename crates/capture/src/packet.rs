@@ -4,7 +4,7 @@
 //! captures keep only headers. This module parses the link headers that `etherparse` does not support and the
 //! fixed part of the TCP header, which must be readable even if its options were truncated.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use etherparse::{
     EtherType, IpNumber, LaxNetSlice, LaxSlicedPacket, TcpOptionElement, TcpOptionsIterator, ether_type,
@@ -28,9 +28,59 @@ pub(crate) struct TcpPacket {
     pub(crate) timestamps: Option<(u32, u32)>,
     pub(crate) mss: Option<u16>,
     pub(crate) window_scale: Option<u8>,
-    pub(crate) sack: Vec<(u32, u32)>,
+    pub(crate) sack: Blocks,
     /// Whether the capture contains all options.
     pub(crate) whole: bool,
+}
+
+/// SACK blocks of a packet: at most four.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Blocks {
+    count: u8,
+    blocks: [(u32, u32); 4],
+}
+
+impl Blocks {
+    fn new(first: (u32, u32), more: [Option<(u32, u32)>; 3]) -> Self {
+        let mut all = Self::default();
+        for block in std::iter::once(first).chain(more.into_iter().flatten()) {
+            all.blocks[usize::from(all.count)] = block;
+            all.count += 1;
+        }
+        all
+    }
+
+    pub(crate) fn get(&self) -> &[(u32, u32)] {
+        &self.blocks[..usize::from(self.count)]
+    }
+}
+
+/// A UDP packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct UdpPacket {
+    pub(crate) from: SocketAddr,
+    pub(crate) to: SocketAddr,
+    /// Data bytes on the wire, captured or not.
+    pub(crate) payload: u32,
+    /// Whether the packet has QUIC's long header with a version of QUIC (RFC 9000, section 17.2; RFC 9369).
+    pub(crate) quic: bool,
+}
+
+impl UdpPacket {
+    /// The packet with these `bytes` captured behind the IP header, which has `ip_payload` bytes on the wire.
+    fn new(from: IpAddr, to: IpAddr, bytes: &[u8], ip_payload: u32) -> Option<Self> {
+        let (header, data) = bytes.split_first_chunk::<8>()?;
+        let port = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
+        let quic = match *data {
+            // long header, fixed bit; versions 1 and 2, and the drafts of version 1
+            [first, a, b, c, d, ..] if first & 0xc0 == 0xc0 => {
+                matches!([a, b, c, d], [0, 0, 0, 1] | [0x6b, 0x33, 0x43, 0xcf] | [0xff, 0, 0, _])
+            }
+            _ => false,
+        };
+        let payload = ip_payload.checked_sub(8)?;
+        Some(Self { from: (from, port(0)).into(), to: (to, port(2)).into(), payload, quic })
+    }
 }
 
 /// TCP flags.
@@ -53,7 +103,9 @@ impl Flags {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     /// A TCP packet.
-    Tcp(Box<TcpPacket>),
+    Tcp(TcpPacket),
+    /// A UDP packet.
+    Udp(UdpPacket),
     /// Something else, a fragment, or too few captured bytes.
     Other,
     /// Unsupported link type.
@@ -69,10 +121,10 @@ pub(crate) fn decode(link_type: u32, data: &[u8], wire_len: u32) -> Content {
     let Some(link) = Link::of(link_type) else {
         return Content::UnknownLink;
     };
-    let tcp = link.strip(data).and_then(|(ether_type, skipped)| {
-        tcp_packet(ether_type, &data[skipped..], wire_len.saturating_sub(skipped as u32))
+    let content = link.strip(data).and_then(|(ether_type, skipped)| {
+        ip_packet(ether_type, &data[skipped..], wire_len.saturating_sub(skipped as u32))
     });
-    tcp.map_or(Content::Other, |packet| Content::Tcp(Box::new(packet)))
+    content.unwrap_or(Content::Other)
 }
 
 /// Link header in front of the network packet.
@@ -123,26 +175,27 @@ fn by_version(first: u8) -> Option<EtherType> {
     }
 }
 
-fn tcp_packet(ether_type: EtherType, data: &[u8], wire_len: u32) -> Option<TcpPacket> {
+fn ip_packet(ether_type: EtherType, data: &[u8], wire_len: u32) -> Option<Content> {
     let packet = LaxSlicedPacket::from_ether_type(ether_type, data);
     let tags: usize = packet.link_exts.iter().map(|tag| tag.header_len()).sum();
     let on_wire = wire_len.saturating_sub(tags as u32);
     let net = packet.net?;
     let payload = net.ip_payload_ref()?;
-    if payload.ip_number != IpNumber::TCP || payload.fragmented {
+    if !matches!(payload.ip_number, IpNumber::TCP | IpNumber::UDP) || payload.fragmented {
         return None;
     }
     let (from, to, header_len, claimed, ip_id) = match &net {
         LaxNetSlice::Ipv4(ip) => {
             let header = ip.header();
-            let (from, to) = (header.source_addr().into(), header.destination_addr().into());
+            let (from, to): (IpAddr, IpAddr) =
+                (header.source_addr().into(), header.destination_addr().into());
             let claimed = u32::from(header.total_len());
             let authentication = ip.extensions().auth.map_or(0, |auth| auth.slice().len());
             (from, to, header.slice().len() + authentication, claimed, Some(header.identification()))
         }
         LaxNetSlice::Ipv6(ip) => {
             let header = ip.header();
-            let (from, to): (std::net::IpAddr, std::net::IpAddr) =
+            let (from, to): (IpAddr, IpAddr) =
                 (header.source_addr().into(), header.destination_addr().into());
             let claimed = match header.payload_length() {
                 0 => 0,
@@ -156,6 +209,10 @@ fn tcp_packet(ether_type: EtherType, data: &[u8], wire_len: u32) -> Option<TcpPa
     let ip_len = if claimed == 0 { on_wire } else { claimed };
     if ip_len > MAX_IP_LEN {
         return None;
+    }
+    if payload.ip_number == IpNumber::UDP {
+        let ip_payload = ip_len.checked_sub(header_len as u32)?;
+        return UdpPacket::new(from, to, payload.payload, ip_payload).map(Content::Udp);
     }
     let tcp = payload.payload;
     let fixed: &[u8; 20] = tcp.first_chunk()?;
@@ -178,11 +235,11 @@ fn tcp_packet(ether_type: EtherType, data: &[u8], wire_len: u32) -> Option<TcpPa
         timestamps: None,
         mss: None,
         window_scale: None,
-        sack: Vec::new(),
+        sack: Blocks::default(),
         whole: tcp.len() >= tcp_len,
     };
     packet.read_options(&tcp[20..tcp.len().min(tcp_len)]);
-    Some(packet)
+    Some(Content::Tcp(packet))
 }
 
 impl TcpPacket {
@@ -195,7 +252,7 @@ impl TcpPacket {
                 TcpOptionElement::WindowScale(shift) => self.window_scale = Some(shift.min(14)),
                 TcpOptionElement::Timestamp(value, echo) => self.timestamps = Some((value, echo)),
                 TcpOptionElement::SelectiveAcknowledgement(first, more) => {
-                    self.sack = std::iter::once(first).chain(more.into_iter().flatten()).collect();
+                    self.sack = Blocks::new(first, more);
                 }
                 TcpOptionElement::Noop | TcpOptionElement::SelectiveAcknowledgementPermitted => {}
             }

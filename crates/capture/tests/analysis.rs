@@ -321,7 +321,7 @@ fn an_echoed_congestion_mark_ends_start_up() {
 fn packets_that_the_capture_missed_cause_a_warning_and_no_loss() {
     let packets = opened(50, vec![(0, data(1, 1000)), (1, data(3001, 1000)), (ms(50), ack(4001))]);
     let capture = read_bytes(&pcap_of_tcp(&packets)).unwrap();
-    assert_eq!(capture.warnings, ["10.0.0.1:40000 > 10.0.0.2:80: the capture misses about 2 data packets"]);
+    assert_eq!(capture.warnings[0], "10.0.0.1:40000 > 10.0.0.2:80: the capture misses about 2 data packets");
     let observed = &capture.connections[0].observed;
     assert_eq!((observed.bytes, observed.lost_packets, observed.retransmits), (4000, 0, 0));
 }

@@ -311,7 +311,7 @@ fn errors_name_the_file_and_the_reason() {
     );
     let mut udp = Vec::new();
     PacketBuilder::ipv4(SENDER, RECEIVER, 64).udp(53, 53).write(&mut udp, &[0; 10]).unwrap();
-    assert_eq!(error(&pcap(&[(0, udp)])), "test.pcap: no TCP packet among 1 packets");
+    assert_eq!(error(&pcap(&[(0, udp)])), "test.pcap: no TCP packet among 1 packets, of which 1 are UDP");
     assert_eq!(error(&pcap_of_tcp(&handshake(10, 1460))), "test.pcap: no TCP connection carried data");
     assert!(matches!(read("no/such/file.pcap"), Err(Error { problem: Problem::Unreadable(_), .. })));
     assert!(matches!(read("."), Err(Error { problem: Problem::Unreadable(_), .. })), "a folder");
@@ -451,22 +451,22 @@ fn a_flood_of_syns_pushes_out_no_transfer() {
         let observed = &capture.connections[0].observed;
         assert_eq!((observed.bytes, observed.handshake), (1000, true));
         // 100 001 connections are 34 465 more than the limit
-        let named =
-            "at most 65536 connections are kept; 34465 that had carried no data made room for later ones";
+        let named = "at most 65536 connections are followed at once; 34465 that had carried no data made room for later ones";
         assert_eq!(capture.warnings, if flooded { vec![named] } else { vec![] });
     }
 }
 
 #[test]
-fn packets_of_connections_beyond_the_limit_are_left_out_if_all_carried_data() {
+fn connections_with_data_make_room_for_later_ones_and_still_count() {
     let packets: Vec<_> =
         (0..CONNECTIONS + 3).map(|index| (u64::from(index), of_connection(&data(1, 1), index))).collect();
     let capture = read_bytes(&pcap(&packets)).unwrap();
-    assert_eq!(capture.connections.len(), CONNECTIONS as usize);
+    assert_eq!(capture.connections.len(), CONNECTIONS as usize + 3);
+    assert_eq!(capture.groups.iter().map(|group| group.connections).sum::<u64>(), u64::from(CONNECTIONS) + 3);
     assert_eq!(
         capture.warnings,
         [
-            "at most 65536 connections are kept; 3 packets of others are left out, which begin after these carried data"
+            "at most 65536 connections are followed at once; 3 made room for later ones before they ended, and count again if they went on"
         ]
     );
 }
@@ -476,7 +476,7 @@ fn a_refusal_contains_the_warnings_before_it() {
     let file = pcap(&flood(CONNECTIONS + 1, 0));
     assert_eq!(
         error(&file),
-        "test.pcap: no TCP connection carried data (at most 65536 connections are kept; 1 that had carried no data made room for later ones)"
+        "test.pcap: no TCP connection carried data (at most 65536 connections are followed at once; 1 that had carried no data made room for later ones)"
     );
     let whole = pcap_of_tcp(&[handshake(10, 1460), vec![(20, data(1, 10))]].concat());
     assert_eq!(
@@ -505,9 +505,10 @@ fn data_beyond_the_limit_of_pieces_is_left_out_by_name() {
     let capture = read_bytes(&file).unwrap();
     assert_eq!(capture.connections[0].observed.bytes, 1957 * 60_000);
     assert_eq!(
-        capture.warnings,
+        capture.warnings[..2],
         [
-            "10.0.0.1:40000 > 10.0.0.2:80: the capture has more than 4194304 pieces of data from 2.956 s on; later packets are ignored"
+            "10.0.0.1:40000 > 10.0.0.2:80: the capture has more than 4194304 pieces of data from 2.956 s on; later packets are ignored",
+            "1957 of 1957 data packets are longer than a segment, as the capturing host splits or joins segments (TSO, GRO): each counts as its segments, whose own times are unknown"
         ]
     );
 }

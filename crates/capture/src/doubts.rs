@@ -1,0 +1,100 @@
+//! Properties of a whole capture that limit what it shows, one sentence each.
+
+use firstflight_contract::Nanos;
+
+use crate::flows::{Flow, Packet};
+use crate::observed::Connection;
+
+/// Packets that stand in the file after later ones of their connection. The times of steps of the clock are corrected.
+pub(crate) fn disorder(flows: &[Flow]) -> Option<String> {
+    let of = |flow: &Flow| {
+        let mut latest = Nanos::ZERO;
+        let late = flow.packets.iter().filter(|packet| {
+            latest = latest.max(packet.at);
+            packet.at < latest
+        });
+        late.count()
+    };
+    let late: usize = flows.iter().map(of).sum();
+    match late {
+        0 => None,
+        1 => Some("one packet stands in the file behind later ones; it is sorted by its time".into()),
+        late => Some(format!(
+            "{late} packets stand in the file behind later ones; they are sorted by their times"
+        )),
+    }
+}
+
+/// Connections of which one direction was captured only.
+pub(crate) fn one_way(flows: &[Flow]) -> Vec<String> {
+    let alone = |flow: &&Flow| {
+        let first = flow.packets.first();
+        first.is_some_and(|first| {
+            flow.packets.len() > 2 && flow.packets.iter().all(|packet| packet.side == first.side)
+        })
+    };
+    let acknowledges = |flow: &&Flow| {
+        let acks = |packet: &&Packet| packet.ack > 0;
+        let mut acks = flow.packets.iter().filter(acks).map(|packet| packet.ack);
+        acks.next().is_some_and(|first| acks.any(|ack| ack > first))
+    };
+    let name = |flow: &Flow| {
+        let side = flow.packets[0].side as usize;
+        format!("{} > {}", flow.ends[side], flow.ends[1 - side])
+    };
+    let sentence = |which: Vec<&Flow>, captured: &str, missing: &str| {
+        let first = which.first()?;
+        let more = match which.len() {
+            1 => String::new(),
+            count => format!(" and {} more connections", count - 1),
+        };
+        Some(format!(
+            "{}{more}: only this direction was captured, with {captured}; {missing} of the other direction; expected a \
+             capture of both directions",
+            name(first)
+        ))
+    };
+    let data = flows.iter().filter(alone).filter(|flow| flow.carried_data()).collect();
+    let acks = flows.iter().filter(alone).filter(|flow| !flow.carried_data()).filter(acknowledges).collect();
+    [
+        sentence(data, "the data", "it lacks the acknowledgements"),
+        sentence(acks, "the acknowledgements", "it lacks the data"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Data packets longer than a segment: the capturing host joins or splits segments.
+pub(crate) fn offload(connections: &[Connection]) -> Option<String> {
+    let sends =
+        || connections.iter().flat_map(|one| one.trace.sends.iter().map(|send| (send.len, one.trace.mss)));
+    let long = sends().filter(|(len, mss)| len > mss).count();
+    let all = sends().count();
+    (long > 0).then(|| {
+        format!(
+            "{long} of {all} data packets are longer than a segment, as the capturing host splits or joins segments (TSO, \
+             GRO): each counts as its segments, whose own times are unknown"
+        )
+    })
+}
+
+/// Whether no connection shows the path, because the application of each had nothing to send for most of its time.
+pub(crate) fn idle(connections: &[Connection]) -> Option<String> {
+    let share = |connection: &Connection| {
+        let seen = &connection.observed;
+        let total = seen.application_limited.0 + seen.window_limited.0 + seen.congestion_limited.0;
+        (total > 0).then(|| seen.application_limited.0 as f64 / total as f64)
+    };
+    let shares: Option<Vec<f64>> = connections.iter().map(share).collect();
+    let least = shares?.into_iter().min_by(f64::total_cmp).filter(|least| *least > 0.5)?;
+    let which = match connections.len() {
+        1 => "the connection was".into(),
+        count => format!("each of the {count} connections was"),
+    };
+    Some(format!(
+        "{which} limited by its application for at least {:.0} % of its time, so the capture hardly shows what the path can \
+         carry; expected a bulk transfer, of 1 MB or more",
+        (least * 100.0).floor()
+    ))
+}

@@ -1,0 +1,356 @@
+//! Connections of a capture while it is read, within a fixed memory.
+//!
+//! A connection is followed from its first packet until both ends have finished, until another one begins between the same
+//! ports, or until it makes room for a new one. Its data is counted for the network of its client at once. Its packets are
+//! kept for the analysis as long as there is room; then the connections with most data of each network keep theirs.
+
+use std::cmp::Reverse;
+#[expect(
+    clippy::disallowed_types,
+    reason = "entries are looked up by their key, and never in the map's order"
+)]
+use std::collections::HashMap;
+use std::net::SocketAddr;
+
+use firstflight_contract::Nanos;
+
+use crate::clock;
+use crate::doubts;
+use crate::error::Problem;
+use crate::flows::{Added, Duplicate, Flow};
+use crate::groups::{Group, GroupId, Groups};
+use crate::observed::Connection;
+use crate::packet::{Flags, TcpPacket};
+use crate::packet_trace::MAX_PIECES;
+
+/// Maximum number of connections that are followed at once. A new one takes the place of one that has ended, of one without
+/// data, as a port scan leaves them, or of the one that has been silent for longest among some of them.
+const MAX_OPEN: usize = 1 << 16;
+
+/// Connections that are looked at for one that makes room.
+const LOOKED_AT: usize = 64;
+
+/// Maximum number of TCP packets kept. The limit bounds the memory for any capture, however large or hostile.
+const MAX_PACKETS: usize = 1 << 21;
+
+/// Maximum number of ended connections whose packets are kept.
+const MAX_ENDED: usize = 1 << 17;
+
+/// What is kept: the first packets of a connection, since its start-up lies there, and the connections with most data of
+/// each network. At [`MAX_PACKETS`] or [`MAX_ENDED`], the next line that leaves at most half of both is in force from then
+/// on.
+const LEVELS: [(usize, usize); 7] = [
+    (usize::MAX, usize::MAX),
+    (1 << 20, 1 << 10),
+    (1 << 18, 1 << 8),
+    (1 << 16, 1 << 6),
+    (1 << 14, 1 << 4),
+    (1 << 12, 1 << 2),
+    (1 << 10, 1),
+];
+
+/// State of a place in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Open,
+    /// Ended, with packets that are kept.
+    Ended,
+    Free,
+}
+
+/// Connections of a capture while it is read.
+#[derive(Default)]
+pub(crate) struct Table {
+    flows: Vec<(State, Flow)>,
+    free: Vec<u32>,
+    /// Open connection between two endpoints, lower address first.
+    #[expect(clippy::disallowed_types, reason = "as at its import")]
+    open: HashMap<(SocketAddr, SocketAddr), u32>,
+    groups: Groups,
+    /// Packets added so far.
+    added: u32,
+    /// Packets kept.
+    kept: usize,
+    /// Ended connections with packets that are kept.
+    ended: usize,
+    /// Line of [`LEVELS`] in force.
+    level: usize,
+    /// Whether networks are left out besides, those with least data.
+    networks_left_out: bool,
+    /// Place where the next search for room begins.
+    hand: usize,
+    /// Connections without data that made room for others.
+    without_data: u64,
+    /// Connections with data that made room for others before they ended.
+    silent: u64,
+}
+
+/// The connections of a capture, and the groups of all of them.
+pub(crate) struct Connections {
+    pub(crate) connections: Vec<Connection>,
+    pub(crate) groups: Vec<Group>,
+}
+
+impl Table {
+    /// Adds a packet to its connection.
+    pub(crate) fn add(&mut self, at: Nanos, packet: &TcpPacket) -> Result<(), Duplicate> {
+        let key = key(packet.from, packet.to);
+        let known = self.open.get(&key).copied();
+        // a reset may carry any sequence numbers and contains no information on the path
+        if packet.flags.has(Flags::RST) {
+            if let Some(index) = known {
+                self.flows[index as usize].1.reset = true;
+            }
+            return Ok(());
+        }
+        let index = match known {
+            Some(index) if self.flows[index as usize].1.is_succeeded_by(at, packet) => {
+                self.end(index, key);
+                self.begin(packet, key)
+            }
+            Some(index) => index,
+            None => {
+                if self.open.len() >= MAX_OPEN {
+                    self.make_room();
+                }
+                self.begin(packet, key)
+            }
+        };
+        let (_, flow) = &mut self.flows[index as usize];
+        let before = flow.packets.len();
+        let Added { side, new_bytes, ended } = flow.add(at, packet, self.added)?;
+        self.kept += flow.packets.len() - before;
+        self.added = self.added.saturating_add(1);
+        if flow.packets.len() >= LEVELS[self.level].0 {
+            flow.keeps = false;
+        }
+        if new_bytes > 0 {
+            let id = *flow.group.get_or_insert_with(|| self.groups.of(flow.ends[flow.client as usize].ip()));
+            let (group, from_client) = (self.groups.get(id), side == flow.client);
+            let sum = if from_client { &mut group.from_clients } else { &mut group.to_clients };
+            *sum = sum.saturating_add(new_bytes);
+            if let Some((side, bytes)) = ended {
+                self.groups.transfer(id, side == flow.client, bytes);
+            }
+        }
+        if self.kept >= MAX_PACKETS {
+            self.reduce();
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, packet: &TcpPacket, key: (SocketAddr, SocketAddr)) -> u32 {
+        let place = (State::Open, Flow::new(packet));
+        let index = match self.free.pop() {
+            Some(index) => {
+                self.flows[index as usize] = place;
+                index
+            }
+            None => {
+                self.flows.push(place);
+                (self.flows.len() - 1) as u32
+            }
+        };
+        self.open.insert(key, index);
+        index
+    }
+
+    /// Ends the connection at `index`.
+    fn end(&mut self, index: u32, key: (SocketAddr, SocketAddr)) {
+        self.open.remove(&key);
+        self.settle(index);
+        let (state, flow) = &mut self.flows[index as usize];
+        if flow.carried_data() && !flow.packets.is_empty() {
+            *state = State::Ended;
+            self.ended += 1;
+            if self.ended >= MAX_ENDED {
+                self.reduce();
+            }
+        } else {
+            self.release(index);
+        }
+    }
+
+    /// Counts a connection that has ended, with its last transfers.
+    fn settle(&mut self, index: u32) {
+        let (_, flow) = &mut self.flows[index as usize];
+        if !flow.carried_data() {
+            return;
+        }
+        let id = *flow.group.get_or_insert_with(|| self.groups.of(flow.ends[flow.client as usize].ip()));
+        self.groups.get(id).connections += 1;
+        for (side, bytes) in std::mem::take(&mut flow.exchange).end() {
+            self.groups.transfer(id, side == flow.client, bytes);
+        }
+    }
+
+    fn release(&mut self, index: u32) {
+        let (state, flow) = &mut self.flows[index as usize];
+        self.kept -= flow.packets.len();
+        *state = State::Free;
+        flow.cut(0);
+        self.free.push(index);
+    }
+
+    /// Ends an open connection: one that is closed, else one without data, else the one that has been silent for longest,
+    /// among the next ones in the table.
+    fn make_room(&mut self) {
+        let mut best: Option<((u8, Nanos), usize)> = None;
+        let mut seen = 0;
+        while seen < LOOKED_AT {
+            self.hand = (self.hand + 1) % self.flows.len();
+            let (State::Open, flow) = &self.flows[self.hand] else { continue };
+            seen += 1;
+            let rank = (if flow.closed() { 0 } else { 1 + u8::from(flow.carried_data()) }, flow.last);
+            if best.is_none_or(|(least, _)| rank < least) {
+                best = Some((rank, self.hand));
+            }
+            if rank.0 == 0 {
+                break;
+            }
+        }
+        let Some(((rank, _), index)) = best else { return };
+        self.without_data += u64::from(rank == 1);
+        self.silent += u64::from(rank == 2);
+        let [one, other] = self.flows[index].1.ends;
+        self.end(index as u32, key(one, other));
+    }
+
+    /// Leaves out packets until at most half of the room for them is taken.
+    fn reduce(&mut self) {
+        for (level, (front, each)) in LEVELS.into_iter().enumerate().skip(self.level) {
+            self.level = level;
+            for (state, flow) in &mut self.flows {
+                if *state != State::Free && flow.packets.len() > front {
+                    self.kept -= flow.packets.len() - front;
+                    flow.cut(front);
+                }
+            }
+            let mut place = (GroupId::MAX, 0);
+            for (group, _, index) in self.ranked() {
+                place = if place.0 == group { (group, place.1 + 1) } else { (group, 1) };
+                if place.1 > each {
+                    self.leave_out(index);
+                }
+            }
+            if self.has_room() {
+                return;
+            }
+        }
+        self.networks_left_out = true;
+        let mut ranked = self.ranked();
+        ranked.sort_by_key(|&(group, bytes, index)| (self.groups.get(group).bytes(), Reverse(bytes), index));
+        for (_, _, index) in ranked {
+            if self.has_room() {
+                return;
+            }
+            self.leave_out(index);
+        }
+        // what is left is packets without data, such as those of a flood of SYNs
+        for index in 0..self.flows.len() as u32 {
+            if !self.has_room() && self.flows[index as usize].0 == State::Open {
+                self.leave_out(index);
+            }
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        self.kept <= MAX_PACKETS / 2 && self.ended <= MAX_ENDED / 2
+    }
+
+    /// Connections with packets, by their group and within it by their data, the most first.
+    fn ranked(&self) -> Vec<(GroupId, Reverse<u64>, u32)> {
+        let mut ranked: Vec<_> = self
+            .flows
+            .iter()
+            .enumerate()
+            .filter(|(_, (state, flow))| *state != State::Free && !flow.packets.is_empty())
+            .filter_map(|(index, (_, flow))| Some((flow.group?, Reverse(flow.bytes()), index as u32)))
+            .collect();
+        ranked.sort_unstable();
+        ranked
+    }
+
+    /// Leaves out the packets of a connection.
+    fn leave_out(&mut self, index: u32) {
+        let (state, flow) = &mut self.flows[index as usize];
+        if *state == State::Ended {
+            self.ended -= 1;
+            self.release(index);
+        } else {
+            self.kept -= flow.packets.len();
+            flow.cut(0);
+        }
+    }
+
+    /// Analyses the connections that carried data and whose packets are kept.
+    ///
+    /// # Errors
+    /// [`Problem::NoData`] or [`Problem::NoneUsable`] if no connection is left.
+    pub(crate) fn finish(mut self, warnings: &mut Vec<String>) -> Result<Connections, Problem> {
+        for index in 0..self.flows.len() as u32 {
+            if self.flows[index as usize].0 == State::Open {
+                self.settle(index);
+            }
+        }
+        warnings.extend(self.left_out());
+        let kept = self.flows.into_iter().filter(|(state, _)| *state != State::Free);
+        let mut flows: Vec<Flow> =
+            kept.map(|(_, flow)| flow).filter(|flow| !flow.packets.is_empty()).collect();
+        // the places of ended connections are taken by later ones
+        flows.sort_by_key(|flow| flow.packets[0].number);
+        warnings.extend(clock::warning(&clock::mend(&mut flows)));
+        let disorder = doubts::disorder(&flows);
+        warnings.extend(doubts::one_way(&flows));
+        let start = flows.iter().flat_map(|flow| &flow.packets).map(|packet| packet.at).min();
+        flows.retain(Flow::carried_data);
+        let (Some(start), false) = (start, flows.is_empty()) else { return Err(Problem::NoData) };
+        let mut budget = MAX_PIECES;
+        let connections = flows.into_iter().filter_map(|mut flow| {
+            // several interfaces, or several threads of a writer, leave packets slightly out of order
+            flow.packets.sort_by_key(|packet| packet.at);
+            Some((flow.group?, Connection::new(&mut flow, start, &mut budget, warnings)?))
+        });
+        let (groups, connections): (Vec<_>, Vec<_>) = connections.unzip();
+        if connections.is_empty() {
+            return Err(Problem::NoneUsable);
+        }
+        warnings.extend(doubts::offload(&connections));
+        warnings.extend(doubts::idle(&connections));
+        warnings.extend(disorder);
+        Ok(Connections { connections, groups: self.groups.finish(&groups) })
+    }
+
+    /// Warnings about what is left out.
+    fn left_out(&self) -> Vec<String> {
+        let mut warnings = vec![];
+        if self.without_data > 0 {
+            warnings.push(format!(
+                "at most {MAX_OPEN} connections are followed at once; {} that had carried no data made room for later ones",
+                self.without_data
+            ));
+        }
+        if self.silent > 0 {
+            warnings.push(format!(
+                "at most {MAX_OPEN} connections are followed at once; {} made room for later ones before they ended, and \
+                 count again if they went on",
+                self.silent
+            ));
+        }
+        if self.level > 0 {
+            let (front, each) = LEVELS[self.level];
+            let networks =
+                if self.networks_left_out { ", and none of the networks with least data" } else { "" };
+            warnings.push(format!(
+                "at most {MAX_PACKETS} packets are kept: of each connection the first {front}, of each client network the \
+                 {each} connections with most data{networks}; connections, bytes and transfers of networks count all packets"
+            ));
+        }
+        warnings
+    }
+}
+
+/// Two endpoints, lower address first.
+fn key(one: SocketAddr, other: SocketAddr) -> (SocketAddr, SocketAddr) {
+    (one.min(other), one.max(other))
+}
