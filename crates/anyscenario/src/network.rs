@@ -96,7 +96,11 @@ fn queue(scale: Scale) -> BoxedStrategy<String> {
 }
 
 fn loss() -> BoxedStrategy<String> {
-    prop_oneof![3 => number(0.0, 0.05), 1 => number(0.0, 1.0)].boxed()
+    // Runs from 2 packets on are longer than those of independent losses up to a share of a half.
+    let bursty = (number(0.0, 0.4), 2..50_u32)
+        .prop_map(|(mean, burst)| format!("{{ mean = {mean}, burst = {burst} }}"))
+        .boxed();
+    prop_oneof![3 => number(0.0, 0.05), 1 => number(0.0, 1.0), 1 => bursty].boxed()
 }
 
 fn path(scale: Scale) -> BoxedStrategy<String> {

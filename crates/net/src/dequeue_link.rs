@@ -226,7 +226,8 @@ mod tests {
             let trace = Arc::new(trace);
             let build = |queue| {
                 let link = Link::new(Rate(8_000_000), Nanos::from_millis(10), queue);
-                link.with_loss(0.1, Stream::named(1, "loss")).with_trace(TracePlayer::new(Arc::clone(&trace)))
+                link.with_loss(0.1, 1.0, Stream::named(1, "loss"))
+                    .with_trace(TracePlayer::new(Arc::clone(&trace)))
             };
             let (fates, stats) = reference(build(Queue::Packets(DropTailPackets { limit: 4 })), &times);
             let mut link = dequeue_link(build(Queue::Unlimited), 4);

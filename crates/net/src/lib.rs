@@ -12,3 +12,4 @@ pub mod rate_trace;
 pub mod readings;
 pub mod router;
 pub mod serialisation;
+pub mod wire_loss;

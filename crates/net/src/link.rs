@@ -2,11 +2,12 @@
 //! link schedules no events of its own.
 
 use crate::queue::{Arrival, Queue, Verdict};
-use crate::random::{Stream, probability};
+use crate::random::Stream;
 use crate::rate_trace::TracePlayer;
 use crate::readings::Readings;
 use crate::router::Header;
 use crate::serialisation::{LATEST, Serialisation};
+use crate::wire_loss::WireLoss;
 use firstflight_contract::{Nanos, Rate, Sum};
 
 /// Outcome of offering a packet to a link.
@@ -44,13 +45,6 @@ pub struct LinkStats {
     pub max_queue: u32,
     /// Packets waiting when the count ends; zero on an unlimited link without readings.
     pub waiting: u32,
-}
-
-/// Random loss on the wire, independent for each packet.
-#[derive(Clone, Debug)]
-struct WireLoss {
-    probability: u64,
-    stream: Stream,
 }
 
 /// One direction of a link. The fields that every packet touches fill one cache line; all others are behind
@@ -102,12 +96,13 @@ impl Link {
         }
     }
 
-    /// Loses each packet with probability `p` after its transmission.
+    /// Loses packets after their transmission: the share `mean`, in runs of `burst` packets in the mean; see
+    /// [`WireLoss::new`].
     #[must_use]
-    pub fn with_loss(mut self, p: f64, stream: Stream) -> Self {
-        if p > 0.0 {
+    pub fn with_loss(mut self, mean: f64, burst: f64, stream: Stream) -> Self {
+        if mean > 0.0 {
             let queue = self.guard.take().map_or(Queue::Unlimited, |guard| guard.queue);
-            let loss = WireLoss { probability: probability(p), stream };
+            let loss = WireLoss::new(mean, burst, stream);
             self.guard = Some(Box::new(Guard::new(queue, Some(loss))));
         }
         self
@@ -213,7 +208,7 @@ impl Link {
         let Some(guard) = &mut self.guard else { return Passage::Arrives(self.transmit(since, size)) };
         let mut lost = false;
         if let Some(loss) = &mut guard.loss {
-            lost = loss.stream.happens(loss.probability);
+            lost = loss.takes_next();
         }
         guard.wire_losses += u64::from(lost);
         let arrival = match guard.player.as_mut().map(|player| player.carry(since, size)) {
@@ -462,7 +457,7 @@ mod tests {
 
     #[test]
     fn packets_lost_on_the_wire_still_occupy_the_link() {
-        let mut link = link(Queue::Unlimited).with_loss(0.1, Stream::named(1, "loss"));
+        let mut link = link(Queue::Unlimited).with_loss(0.1, 1.0, Stream::named(1, "loss"));
         for i in 0..10_000 {
             link.offer(i * MS, 1000, false);
         }

@@ -68,7 +68,7 @@ fn dumbbell(path: &Path) -> Tree {
     let mut out = Tree::default();
     supply(path.rate, path.trace.as_ref(), &mut out);
     out.set("rtt", time(path.rtt));
-    hop(path.buffer, &path.queue, path.loss, &mut out);
+    hop(path.buffer, &path.queue, (path.loss, path.loss_burst), &mut out);
     out.set("access_rate", rate(path.access_rate));
     out
 }
@@ -91,7 +91,7 @@ fn nodes_and_links(graph: &Graph, root: &mut Tree) {
         supply(link.rate, link.trace.as_ref(), &mut out);
         out.set("delay", time(link.delay));
         out.set("cost", Value::Integer(link.cost.into()));
-        hop(link.buffer, &link.queue, link.loss, &mut out);
+        hop(link.buffer, &link.queue, (link.loss, link.loss_burst), &mut out);
         root.push("link", out);
     }
 }
@@ -103,10 +103,14 @@ fn supply(own: Rate, trace: Option<&LinkTrace>, out: &mut Tree) {
     }
 }
 
-fn hop(buffer: Limit, discipline: &Queue, loss: f64, out: &mut Tree) {
+fn hop(buffer: Limit, discipline: &Queue, (loss, burst): (f64, f64), out: &mut Tree) {
     out.set("buffer", limit(buffer));
     out.set("queue", queue(discipline));
-    out.set("loss", Value::Float(loss));
+    let loss = Value::Float(loss);
+    out.set(
+        "loss",
+        if burst == 1.0 { loss } else { Value::table([("mean", loss), ("burst", Value::Float(burst))]) },
+    );
 }
 
 fn group(flow: &FlowGroup, network: &Network) -> Tree {

@@ -67,6 +67,7 @@ fn the_example_of_the_contract_is_read_to_the_letter() {
             buffer: Limit::Packets(500),
             queue: Queue::DropTail,
             loss: 0.0,
+            loss_burst: 1.0,
             access_rate: Rate(1_000_000_000),
         })
     );
@@ -176,4 +177,14 @@ fn the_alternatives_that_the_example_names_in_comments_are_read_too() {
     );
     let Network::Dumbbell(Path { queue: Queue::Red(red), .. }) = red.network else { panic!("no RED") };
     assert_eq!(red, Red { min: 50.0, max: 150.0, weight: 0.002, max_p: 0.1, gentle: true, ecn: true });
+
+    let policer = "queue = { kind = \"policer\", rate = \"8 Mbit/s\", burst = \"60 KB\" }";
+    let Network::Dumbbell(path) = with("queue = \"drop-tail\"", policer).network else { panic!("no path") };
+    assert_eq!(path.queue, Queue::Policer(Policer { rate: Rate(8_000_000), burst: 60_000 }));
+
+    let bursts = with("loss = 0.0", "loss = { mean = 0.01, burst = 4 }").network;
+    let Network::Dumbbell(Path { loss, loss_burst, .. }) = bursts else { panic!("no path") };
+    assert_eq!((loss, loss_burst), (0.01, 4.0));
+    let independent = with("loss = 0.0", "loss = { mean = 0.01, burst = 1 }");
+    assert_eq!(independent.to_toml(), with("loss = 0.0", "loss = 0.01").to_toml());
 }

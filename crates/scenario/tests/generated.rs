@@ -210,6 +210,7 @@ fn with_bogus(section: &str, key: &str) -> String {
         "[path]" => ("path.", key.into()),
         "[packet]" => ("packet.", key.into()),
         "queue" => ("path.queue.", key.into()),
+        "loss" => ("path.loss.", key.into()),
         "[[flow]]" => ("flow.", key.into()),
         "rounds" => ("flow.rounds.", key.into()),
         "start" => ("flow.start.", key.into()),
@@ -300,6 +301,8 @@ const GRAPH: &[(&str, &str)] = &[
 /// Further keys that the tables inside tables need beside the wrong key.
 const SIBLINGS: &[(&str, &str, &str)] = &[
     ("path.queue.", "path.queue.kind", "\"red\""),
+    ("path.loss.", "path.loss.mean", "0.01"),
+    ("path.loss.", "path.loss.burst", "4"),
     ("flow.size.pareto.", "flow.size.pareto.mean", "\"9 packets\""),
     ("flow.lifetime.pareto.", "flow.lifetime.pareto.mean", "\"9 s\""),
     ("flow.extra_rtt.pareto.", "flow.extra_rtt.pareto.mean", "\"9 ms\""),

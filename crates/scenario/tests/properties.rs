@@ -116,9 +116,20 @@ fn limit() -> impl Strategy<Value = Limit> {
 prop_compose! {
     fn path()(
         rate in magnitudes(limits::RATE.0), rtt in time(limits::DELAY), buffer in limit(), queue in queue(),
-        loss in 0.0..0.999, access in magnitudes(limits::RATE.0),
+        loss in 0.0..0.999, runs in 1.0..100.0, access in magnitudes(limits::RATE.0),
     ) -> Path {
-        Path { rate: Rate(rate.max(1)), trace: None, rtt, buffer, queue, loss, access_rate: Rate(access.max(1)) }
+        // Longer than the runs of independent loss, or independent.
+        let longer = runs / (1.0 - loss);
+        Path {
+            rate: Rate(rate.max(1)),
+            trace: None,
+            rtt,
+            buffer,
+            queue,
+            loss,
+            loss_burst: if longer * (1.0 - loss) > 1.0 { longer } else { 1.0 },
+            access_rate: Rate(access.max(1)),
+        }
     }
 }
 
@@ -132,7 +143,7 @@ prop_compose! {
         let links = links.into_iter().enumerate().flat_map(|(i, (path, delay))| {
             let there = Link {
                 name: format!("l{i}"), from: i, to: i + 1, rate: path.rate, trace: None, delay, cost: 1 + delay.0 % 9,
-                buffer: path.buffer, queue: path.queue, loss: path.loss,
+                buffer: path.buffer, queue: path.queue, loss: path.loss, loss_burst: path.loss_burst,
             };
             let back = Link { name: format!("b{i}"), from: i + 1, to: i, ..there.clone() };
             [there, back]

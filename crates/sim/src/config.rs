@@ -58,8 +58,10 @@ pub struct LinkConfig {
     pub delay: Nanos,
     /// Queue in front of the link.
     pub queue: QueueConfig,
-    /// Probability that a packet is lost on the wire.
+    /// Share of the packets that are lost on the wire.
     pub loss: f64,
+    /// Mean number of packets in a run of such losses; 1 for independent losses.
+    pub loss_burst: f64,
     /// Ascending times at which results also report the counters.
     pub read_at: Vec<Nanos>,
 }
@@ -72,7 +74,16 @@ impl LinkConfig {
 
     /// Creates a link of constant rate without loss on the wire.
     pub fn new(name: impl Into<String>, rate: Rate, delay: Nanos, queue: QueueConfig) -> Self {
-        Self { name: name.into(), rate, trace: None, delay, queue, loss: 0.0, read_at: vec![] }
+        Self {
+            name: name.into(),
+            rate,
+            trace: None,
+            delay,
+            queue,
+            loss: 0.0,
+            loss_burst: 1.0,
+            read_at: vec![],
+        }
     }
 }
 

@@ -249,7 +249,7 @@ pub(crate) fn build(link: &LinkConfig, seed: u64) -> Link {
         QueueConfig::Red(config) => Queue::Red(Box::new(Red::new(config, stream("red")))),
         _ => Queue::Unlimited,
     };
-    let built = Link::new(link.rate, link.delay, queue).with_loss(link.loss, stream("loss"));
+    let built = Link::new(link.rate, link.delay, queue).with_loss(link.loss, link.loss_burst, stream("loss"));
     let built = match &link.trace {
         Some(trace) => built.with_trace(TracePlayer::new(Arc::clone(trace))),
         None => built,

@@ -39,12 +39,13 @@ fn a_constant_rate_source_gets_the_burst_and_the_rate() {
 }
 
 #[test]
-fn modes_agree_behind_a_policer() {
+fn modes_agree_behind_a_policer_with_losses_in_bursts() {
     for recovery in [Recovery::Reno, Recovery::NewReno, Recovery::Sack, Recovery::Rack { sack: true }] {
         for (room, loss) in [(Room::Packets(60), 0.0), (Room::Bytes(20_000), 0.001)] {
             let mut network =
                 policed(Case { recovery, flows: 5, loss, udp_mbit_s: 2, seconds: 8, ..Case::default() });
             network.links[0].queue = policer(8_000_000, 60_000, room);
+            network.links[0].loss_burst = 3.0;
             let outcome = run(&network);
             assert!(outcome.links[0].stats.drops > 0);
             assert!(outcome.flows.iter().all(|flow| flow.delivered > 50));

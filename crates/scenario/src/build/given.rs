@@ -6,7 +6,7 @@ use core::time::Duration;
 use firstflight_contract::{Nanos, Rate};
 use firstflight_schemes::registry::AnyPhase;
 
-use super::{OnOff, Phase, Queue, Rounds};
+use super::{Loss, OnOff, Phase, Queue, Rounds};
 use crate::canonical;
 use crate::dist::Dist;
 use crate::model::{self, DataInSyn, IdleRestart, Interval, Limit, PartialAcks, Reads, Receiver, Recovery};
@@ -63,6 +63,8 @@ pub mod kind {
         Count,
         /// A number without unit.
         Number,
+        /// A number, or a [`Loss`](super::super::Loss) in bursts.
+        Loss,
         /// A number or a distribution.
         Counts,
         /// A [`Rate`](firstflight_contract::Rate) or `"40 Mbit/s"`.
@@ -137,11 +139,11 @@ macro_rules! gives {
 
 gives! {
     bool => Flag, Parameter: |flag| Value::Flag(flag);
-    i32 => Whole, Count, Number, Counts, Parameter: |n| Value::Integer(n.into());
-    u32 => Whole, Count, Number, Counts, Parameter: |n| Value::Integer(n.into());
+    i32 => Whole, Count, Number, Loss, Counts, Parameter: |n| Value::Integer(n.into());
+    u32 => Whole, Count, Number, Loss, Counts, Parameter: |n| Value::Integer(n.into());
     u64 => Whole, Count: |n| Value::Integer(n.into());
     usize => Whole, Count: |n| Value::Integer(n as i128);
-    f64 => Number, Counts, Parameter: |x| Value::Float(x);
+    f64 => Number, Loss, Counts, Parameter: |x| Value::Float(x);
     Rate => Rate, Parameter: |rate| canonical::rate(rate);
     Nanos => Time, Times, Start, Parameter: |time| canonical::time(time);
     Duration => Time, Times, Start, Parameter:
@@ -163,6 +165,7 @@ gives! {
     };
     Reads => Reads: |reads| canonical::reads(reads);
     LinkTrace => Trace: |trace| Value::Trace(trace);
+    Loss => Loss: |loss| Value::Table(loss.0);
     Queue => Discipline: |queue| Value::Table(queue.0);
     model::Queue => Discipline: |queue| canonical::queue(&queue);
     Phase => Startup, Avoidance: |phase| Value::Table(phase.0);

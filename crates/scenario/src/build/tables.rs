@@ -103,8 +103,8 @@ table! {
     {
         /// Queueing discipline of the bottleneck, each direction; default drop-tail.
         queue: kind::Discipline;
-        /// Independent per-packet loss, each direction; default 0.
-        loss: kind::Number;
+        /// Random loss, each direction; default 0.
+        loss: kind::Loss;
         /// Rate of each flow's access links; default 10 times the bottleneck rate.
         access_rate: kind::Rate;
     }
@@ -404,8 +404,8 @@ table! {
         cost: kind::Whole;
         /// Queueing discipline; default drop-tail.
         queue: kind::Discipline;
-        /// Independent per-packet loss; default 0.
-        loss: kind::Number;
+        /// Random loss; default 0.
+        loss: kind::Loss;
     }
 }
 
@@ -418,8 +418,8 @@ table! {
     {
         /// Queueing discipline of every hop; default drop-tail.
         queue: kind::Discipline;
-        /// Independent per-packet loss at every hop; default 0.
-        loss: kind::Number;
+        /// Random loss at every hop; default 0.
+        loss: kind::Loss;
         /// Rate of each flow's access links; default 10 times `rate`.
         access_rate: kind::Rate;
         /// Flows that cross one hop, the same at every hop.
@@ -450,8 +450,8 @@ table! {
         buffer: kind::Buffer;
         /// Queueing discipline of every link; default drop-tail.
         queue: kind::Discipline;
-        /// Independent per-packet loss between routers; default 0.
-        loss: kind::Number;
+        /// Random loss between routers; default 0.
+        loss: kind::Loss;
         /// Flows of cross traffic.
         cross: Flow;
     }
@@ -488,8 +488,8 @@ table! {
         buffer: kind::Buffer;
         /// Queueing discipline of every link; default drop-tail.
         queue: kind::Discipline;
-        /// Independent per-packet loss on every link; default 0.
-        loss: kind::Number;
+        /// Random loss on every link; default 0.
+        loss: kind::Loss;
         /// Pairs of stub nodes for cross traffic; default 25.
         pairs: kind::Whole;
         /// Flows of cross traffic.
@@ -528,11 +528,26 @@ table! {
         delay: kind::Time;
         /// Queueing discipline of every link; default drop-tail.
         queue: kind::Discipline;
-        /// Independent per-packet loss on every link; default 0.
-        loss: kind::Number;
+        /// Random loss on every link; default 0.
+        loss: kind::Loss;
         /// Rate of the access links of flows; default 10 times the fastest link at the node.
         access_rate: kind::Rate;
     }
+}
+
+table! {
+    /// Random loss in bursts.
+    ///
+    /// ```
+    /// use firstflight_scenario::build::{Loss, Path};
+    ///
+    /// let path = Path::new("40 Mbit/s", "100 ms", "1 BDP").loss(Loss::new(0.01, 4.0));
+    /// ```
+    Loss {
+        /// This share of the packets, in runs of `burst` packets in the mean.
+        fn new(mean: kind::Number, burst: kind::Number);
+    }
+    {}
 }
 
 macro_rules! default_is_new {

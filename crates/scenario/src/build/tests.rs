@@ -55,7 +55,7 @@ macro_rules! by_name {
 
 by_name! {
     Path: set_own; Packet: set_own; Flow: set_own, set_stack; Telnet: set_own, set_stack; Web: set_own, set_stack;
-    Udp: set_own; OnOff: set_own; Rounds: set_own; Queue: set_own; Node: set_own; Link: set_own; ParkingLot: set_own;
+    Udp: set_own; OnOff: set_own; Rounds: set_own; Queue: set_own; Loss: set_own; Node: set_own; Link: set_own; ParkingLot: set_own;
     ThreeRouter: set_own; TransitStub: set_own; Level: set_own; GraphMl: set_own;
 }
 
@@ -64,6 +64,7 @@ fn nested(key: &str, value: &Value) -> Value {
     let Value::Table(tree) = value else { return value.clone() };
     Value::Table(match key {
         "queue" => Queue::of(tree).tree(),
+        "loss" => Loss::of(tree).tree(),
         "rounds" => Rounds::of(tree).tree(),
         "on_off" => OnOff::of(tree).tree(),
         "cross" => Flow::of(tree).tree(),
@@ -239,6 +240,7 @@ fn every_key_of_the_format_has_a_setter_or_a_constructor() {
     check::<OnOff>(&format::ON_OFF, &["on", "off"]);
     check::<Rounds>(&format::ROUNDS, &["count", "idle"]);
     check::<Queue>(&format::QUEUE, &["kind"]);
+    check::<Loss>(&format::LOSS, &["mean", "burst"]);
     check::<Node>(&format::NODE, &["name"]);
     check::<Link>(&format::LINK, &["from", "to", "rate", "trace", "delay", "buffer"]);
     check::<ParkingLot>(&format::PARKING_LOT, &["kind", "hops", "rate", "rtt", "buffer"]);
@@ -322,7 +324,7 @@ fn a_built_scenario_is_refused_at_the_key() {
     );
     assert_eq!(
         message(Scenario::builder().path(path().loss(1.0))),
-        "path.loss = 1.0: out of range; expected a number from 0 to 1 (exclusive)"
+        "path.loss = 1.0: out of range; expected a number from 0 to 1 (exclusive), or a table of: mean, burst"
     );
     let red = Queue::new("red").min("5 packets").max("3 packets");
     assert_eq!(

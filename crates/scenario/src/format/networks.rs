@@ -2,7 +2,7 @@
 
 use super::queues::QUEUE_KIND;
 use super::rows::*;
-use super::{Floor, Kind, Section};
+use super::{Floor, Kind, Range, Section};
 use crate::limits;
 
 /// `[path]`.
@@ -29,12 +29,30 @@ pub static PATH: Section = Section {
             "`\"drop-tail\"`",
             "queueing discipline of the bottleneck, each direction",
         ),
-        optional("loss", Kind::Number(PROBABILITY), "0", "independent per-packet loss, each direction"),
+        optional("loss", LOSS_KIND, "0", "independent per-packet loss, or loss in bursts, each direction"),
         optional(
             "access_rate",
             Kind::Rate,
             "10 x `rate`, at most 100 Tbit/s",
             "rate of each flow's own access links",
+        ),
+    ],
+};
+
+/// Random loss: its probability, or a table.
+pub const LOSS_KIND: Kind = Kind::Either(&Kind::Number(PROBABILITY), &LOSS);
+const BURST: Range = Range { min: 1.0, min_taken: true, max: limits::COUNT, max_taken: true };
+
+/// Random loss in bursts.
+pub static LOSS: Section = Section {
+    name: "loss",
+    doc: "Random loss in bursts (Gilbert 1960, Elliott 1963): the link is good or bad, and loses exactly the packets of its bad times. It changes from packet to packet with probabilities that give `mean` and `burst`.",
+    keys: &[
+        required("mean", Kind::Number(PROBABILITY), "share of the packets that are lost"),
+        required(
+            "burst",
+            Kind::Number(BURST),
+            "mean number of packets in a run of losses: 1 for independent losses, or more than their 1 / (1 - `mean`)",
         ),
     ],
 };
@@ -95,6 +113,6 @@ pub static LINK: Section = Section {
         ),
         required("buffer", Kind::LinkBuffer, "room for waiting packets, without the one in transmission"),
         optional("queue", QUEUE_KIND, "`\"drop-tail\"`", "queueing discipline"),
-        optional("loss", Kind::Number(PROBABILITY), "0", "independent per-packet loss"),
+        optional("loss", LOSS_KIND, "0", "independent per-packet loss, or loss in bursts"),
     ],
 };

@@ -57,6 +57,7 @@ pub static SECTIONS: &[&Section] = &[
     &COUNTS,
     &PARETO_COUNT,
     &QUEUE,
+    &LOSS,
     &TELNET,
     &WEB,
     &UDP,

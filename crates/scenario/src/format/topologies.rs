@@ -1,6 +1,7 @@
 //! `[topology]`: one table for each kind of graph.
 
 use super::laws::DELAYS;
+use super::networks::LOSS_KIND;
 use super::queues::QUEUE_KIND;
 use super::rows::*;
 use super::traffic::FLOW;
@@ -29,7 +30,7 @@ pub static PARKING_LOT: Section = Section {
         ),
         required("buffer", Kind::Buffer, "buffer of every hop; the BDP is that of `rate` and `rtt`"),
         optional("queue", QUEUE_KIND, "`\"drop-tail\"`", "queueing discipline of every hop"),
-        optional("loss", Kind::Number(PROBABILITY), "0", "independent per-packet loss at every hop"),
+        optional("loss", LOSS_KIND, "0", "independent per-packet loss, or loss in bursts, at every hop"),
         optional(
             "access_rate",
             Kind::Rate,
@@ -68,9 +69,9 @@ pub static THREE_ROUTER: Section = Section {
         optional("queue", QUEUE_KIND, "`\"drop-tail\"`", "queueing discipline of every link"),
         optional(
             "loss",
-            Kind::Number(PROBABILITY),
+            LOSS_KIND,
             "0",
-            "independent per-packet loss on `r1-r2` and `r2-r3`",
+            "independent per-packet loss, or loss in bursts, on `r1-r2` and `r2-r3`",
         ),
         optional(
             "cross",
@@ -126,7 +127,7 @@ pub static TRANSIT_STUB: Section = Section {
         ),
         optional("buffer", Kind::LinkBuffer, "`\"50 packets\"`", "buffer of every link"),
         optional("queue", QUEUE_KIND, "`\"drop-tail\"`", "queueing discipline of every link"),
-        optional("loss", Kind::Number(PROBABILITY), "0", "independent per-packet loss on every link"),
+        optional("loss", LOSS_KIND, "0", "independent per-packet loss, or loss in bursts, on every link"),
         optional("pairs", PAIRS, "25", "random pairs of stub nodes in different domains, for `cross`"),
         optional(
             "cross",
@@ -170,7 +171,7 @@ pub static GRAPHML: Section = Section {
         optional("delay", DELAY, "an error where an edge has none", "delay of edges that have none, one way"),
         required("buffer", Kind::LinkBuffer, "buffer of every link"),
         optional("queue", QUEUE_KIND, "`\"drop-tail\"`", "queueing discipline of every link"),
-        optional("loss", Kind::Number(PROBABILITY), "0", "independent per-packet loss on every link"),
+        optional("loss", LOSS_KIND, "0", "independent per-packet loss, or loss in bursts, on every link"),
         optional(
             "access_rate",
             Kind::Rate,

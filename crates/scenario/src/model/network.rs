@@ -27,8 +27,10 @@ pub struct Path {
     pub buffer: Limit,
     /// Queueing discipline of the bottleneck.
     pub queue: Queue,
-    /// Probability that the bottleneck loses a packet, independent for each.
+    /// Share of the packets that the bottleneck loses at random.
     pub loss: f64,
+    /// Mean number of packets in a run of such losses; 1 for independent losses.
+    pub loss_burst: f64,
     /// Rate of each flow's own access links.
     pub access_rate: Rate,
 }
@@ -105,8 +107,10 @@ pub struct Link {
     pub buffer: Limit,
     /// Queueing discipline.
     pub queue: Queue,
-    /// Probability that the link loses a packet, independent for each.
+    /// Share of the packets that the link loses at random.
     pub loss: f64,
+    /// Mean number of packets in a run of such losses; 1 for independent losses.
+    pub loss_burst: f64,
 }
 
 impl Link {

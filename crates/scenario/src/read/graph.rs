@@ -66,6 +66,7 @@ fn link(table: &Table<'_>, packet: Packet, nodes: &[&str], links: &mut Vec<Link>
         buffer: hop.buffer,
         queue: hop.queue,
         loss: hop.loss,
+        loss_burst: hop.loss_burst,
     };
     if both {
         let other =

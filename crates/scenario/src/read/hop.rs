@@ -34,6 +34,7 @@ pub(super) struct Hop {
     pub(super) buffer: Limit,
     pub(super) queue: Queue,
     pub(super) loss: f64,
+    pub(super) loss_burst: f64,
 }
 
 pub(super) fn hop(table: &Table<'_>, packet: Packet, bdp: Option<u64>) -> Result<Hop, Error> {
@@ -48,11 +49,31 @@ pub(super) fn hop_or(
     bdp: Option<u64>,
     usual: Limit,
 ) -> Result<Hop, Error> {
+    let (loss, loss_burst) = table.get("loss").map_or(Ok((0.0, 1.0)), |item| self::loss(&item))?;
     Ok(Hop {
         buffer: table.get("buffer").map_or(Ok(usual), |item| item.buffer(packet.size, bdp))?,
         queue: table.get("queue").map_or(Ok(Queue::DropTail), |item| queue(&item, packet, bdp))?,
-        loss: table.get("loss").map_or(Ok(0.0), |item| item.number())?,
+        loss,
+        loss_burst,
     })
+}
+
+/// Share of random losses, and the mean length of their runs.
+fn loss(item: &Item<'_>) -> Result<(f64, f64), Error> {
+    if item.value().as_table().is_none() {
+        return Ok((item.number()?, 1.0));
+    }
+    let table = item.table(&format::LOSS)?;
+    let (mean, item) = (table.need("mean")?.number()?, table.need("burst")?);
+    let burst = item.number()?;
+    let independent = 1.0 / (1.0 - mean);
+    if burst != 1.0 && burst * (1.0 - mean) <= 1.0 {
+        let why = format!("at this mean, independent losses already come in runs of {independent} packets");
+        return Err(item
+            .invalid(why)
+            .expecting(format!("1 for independent losses, or more than {independent}")));
+    }
+    Ok((mean, burst))
 }
 
 fn queue(item: &Item<'_>, packet: Packet, bdp: Option<u64>) -> Result<Queue, Error> {

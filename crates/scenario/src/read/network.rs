@@ -41,6 +41,7 @@ fn dumbbell(table: &Table<'_>, packet: Packet) -> Result<Path, Error> {
         buffer: hop.buffer,
         queue: hop.queue,
         loss: hop.loss,
+        loss_burst: hop.loss_burst,
         access_rate: access(table, fastest)?,
     })
 }

@@ -79,6 +79,7 @@ fn parking_lot<'a>(table: &Table<'a>, packet: Packet) -> Result<(Graph, Traffic<
         buffer: shared.buffer,
         queue: shared.queue.clone(),
         loss: shared.loss,
+        loss_burst: shared.loss_burst,
     });
     let graph = Graph { nodes, links: links.collect() };
     let hops = hops as usize;
@@ -112,6 +113,7 @@ impl Builder {
                 buffer: hop.buffer,
                 queue: hop.queue.clone(),
                 loss: hop.loss,
+                loss_burst: hop.loss_burst,
             });
         }
     }
@@ -130,7 +132,7 @@ fn three_router<'a>(table: &Table<'a>, packet: Packet) -> Result<(Graph, Traffic
     let side_rate = table.get("side_rate").map_or(Ok(usual_access(rate)), |item| item.rate())?;
     let rtt = Nanos(4 * (delay.0 + side_delay.0));
     let core = hop_or(table, packet, Some(rate.bytes_in(rtt)), Limit::Packets(50))?;
-    let side = Hop { loss: 0.0, queue: core.queue.clone(), ..core };
+    let side = Hop { loss: 0.0, loss_burst: 1.0, queue: core.queue.clone(), ..core };
 
     let access = usual_access(rate.max(side_rate));
     let mut graph = Builder { nodes: vec![], links: vec![] };

@@ -196,6 +196,12 @@ pub(crate) fn contexts() -> Vec<Context> {
             &[("mean", "4"), ("shape", "1.5")],
             " } }\n",
         ),
+        inline(
+            &format::LOSS,
+            "loss = { ",
+            &[("mean", "0.01"), ("burst", "4")],
+            " }\n[[flow]]\nsize = \"3 KB\"\n",
+        ),
         inline(&format::QUEUE, "queue = { ", &[], " }\n[[flow]]\nsize = \"3 KB\"\n"),
         inline(
             &format::ON_OFF,

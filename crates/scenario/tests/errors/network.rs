@@ -184,22 +184,37 @@ pub(crate) const CASES: &[Case] = &[
     (
         6,
         "buffer = \"500 packets\"\nloss = 1.0",
-        "base.toml:7:8: path.loss = 1.0: out of range; expected a number from 0 to 1 (exclusive)",
+        "base.toml:7:8: path.loss = 1.0: out of range; expected a number from 0 to 1 (exclusive), or a table of: mean, burst",
     ),
     (
         6,
         "buffer = \"500 packets\"\nloss = nan",
-        "base.toml:7:8: path.loss = nan: out of range; expected a number from 0 to 1 (exclusive)",
+        "base.toml:7:8: path.loss = nan: out of range; expected a number from 0 to 1 (exclusive), or a table of: mean, burst",
     ),
     (
         6,
         "buffer = \"500 packets\"\nloss = -0.1",
-        "base.toml:7:8: path.loss = -0.1: out of range; expected a number from 0 to 1 (exclusive)",
+        "base.toml:7:8: path.loss = -0.1: out of range; expected a number from 0 to 1 (exclusive), or a table of: mean, burst",
     ),
     (
         6,
         "buffer = \"500 packets\"\nloss = \"1 %\"",
-        "base.toml:7:8: path.loss = \"1 %\": this is a text; expected a number from 0 to 1 (exclusive)",
+        "base.toml:7:8: path.loss = \"1 %\": this is a text; expected a number from 0 to 1 (exclusive), or a table of: mean, burst",
+    ),
+    (
+        6,
+        "buffer = \"500 packets\"\nloss = { mean = 0.01 }",
+        "base.toml:7:8: path.loss.burst: missing; expected a number from 1 to 1000000",
+    ),
+    (
+        6,
+        "buffer = \"500 packets\"\nloss = { mean = 0.5, burst = 2 }",
+        "base.toml:7:30: path.loss.burst = 2: at this mean, independent losses already come in runs of 2 packets; expected 1 for independent losses, or more than 2",
+    ),
+    (
+        6,
+        "buffer = \"500 packets\"\nloss = { mean = 0.5, burst = 0.5 }",
+        "base.toml:7:30: path.loss.burst = 0.5: out of range; expected a number from 1 to 1000000",
     ),
     (
         6,

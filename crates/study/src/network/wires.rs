@@ -41,7 +41,7 @@ impl<'a> Wires<'a> {
                 let trace = path.trace.as_ref().map(trace);
                 for link in &mut links {
                     link.trace.clone_from(&trace);
-                    link.loss = path.loss;
+                    (link.loss, link.loss_burst) = (path.loss, path.loss_burst);
                 }
                 Self { named: links.len(), links, kind: Kind::Dumbbell(path), packet }
             }
@@ -49,6 +49,7 @@ impl<'a> Wires<'a> {
                 let links = graph.links.iter().map(|link| LinkConfig {
                     trace: link.trace.as_ref().map(trace),
                     loss: link.loss,
+                    loss_burst: link.loss_burst,
                     ..LinkConfig::new(
                         &link.name,
                         link.rate,

@@ -1,7 +1,9 @@
-//! Transfers through a policer, from the scenario's text.
+//! What the settings of a link do to a transfer, from the scenario's text.
 
+use firstflight_contract::Nanos;
 use firstflight_scenario::Scenario;
 use firstflight_study::host::{Host, Observe};
+use firstflight_study::network::build;
 use firstflight_study::simulator::Simulator;
 
 /// Completion of 1 MB on a line of 50 Mbit/s behind `queue`, seconds, and the number of packets that the network dropped.
@@ -28,4 +30,28 @@ fn a_megabyte_takes_at_least_the_time_in_which_its_tokens_accrue() {
         assert!(policed >= least && drops > 0, "{scheme}: {policed} {least} {drops}");
         assert!(free < least, "{scheme}: {free}");
     }
+}
+
+/// Share of losses and length of their runs of each named link of this network.
+fn losses(network: &str) -> Vec<(f64, f64)> {
+    let scenario = Scenario::from_text(network).unwrap_or_else(|error| panic!("{error}"));
+    let built = build(&scenario, 1, Nanos::from_secs(1)).unwrap_or_else(|refusal| panic!("{}", refusal.why));
+    built.named_links.iter().map(|&link| &built.network.links[link]).map(|l| (l.loss, l.loss_burst)).collect()
+}
+
+#[test]
+fn every_network_has_losses_in_bursts() {
+    let path = |loss: &str| {
+        losses(&format!(
+            "[path]\nrate = \"1 Mbit/s\"\nrtt = \"9 ms\"\nbuffer = \"9 packets\"\nloss = {loss}\n[[flow]]\nsize = \"1 KB\"\n"
+        ))
+    };
+    assert_eq!(path("{ mean = 0.01, burst = 4 }"), [(0.01, 4.0); 2]);
+    assert_eq!(path("0.01"), [(0.01, 1.0); 2]);
+    let link = "rate = \"1 Mbit/s\"\ndelay = \"1 ms\"\nbuffer = \"9 packets\"\n";
+    let graph = format!(
+        "[[node]]\nname = \"a\"\n[[node]]\nname = \"b\"\n[[link]]\nfrom = \"a\"\nto = \"b\"\n{link}loss = {{ mean = 0.2, burst = 9 }}\n\
+         [[link]]\nfrom = \"b\"\nto = \"a\"\n{link}[[flow]]\nfrom = \"a\"\nto = \"b\"\nsize = \"1 KB\"\n"
+    );
+    assert_eq!(losses(&graph), [(0.2, 9.0), (0.0, 1.0)]);
 }
