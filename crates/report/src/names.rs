@@ -22,6 +22,13 @@ pub(crate) struct Name {
     label: String,
 }
 
+impl Name {
+    /// The whole label.
+    pub(crate) fn label(&self) -> &str {
+        &self.label
+    }
+}
+
 impl Names {
     pub(crate) fn of(report: &CompareReport) -> Self {
         let comparison = &report.comparison;
@@ -39,8 +46,9 @@ impl Names {
             let is_baseline = comparison.baseline.as_ref() == Some(&label);
             next += usize::from(!is_baseline);
             let suffix = shared.as_ref().map(|avoidance| format!("+{avoidance}")).unwrap_or_default();
-            let short = label.strip_suffix(&suffix).unwrap_or(&label);
-            Name { short: printable(short), colour: if is_baseline { 0 } else { next }, label }
+            let (chain, settings) = parts(&label);
+            let short = format!("{}{settings}", chain.strip_suffix(&suffix).unwrap_or(chain));
+            Name { short: printable(&short), colour: if is_baseline { 0 } else { next }, label }
         });
         Self { schemes: schemes.collect(), shared: shared.as_deref().map(printable) }
     }
@@ -49,7 +57,7 @@ impl Names {
     pub(crate) fn shared_avoidance_note(&self) -> Option<String> {
         let avoidance = self.shared.as_ref()?;
         let standalone: Vec<_> =
-            self.iter().filter(|n| !n.label.contains('+')).map(|n| n.short.clone()).collect();
+            self.iter().filter(|n| !parts(&n.label).0.contains('+')).map(|n| n.short.clone()).collect();
         let except =
             if standalone.is_empty() { String::new() } else { format!(" except {}", list(&standalone)) };
         Some(format!("After start-up, every scheme{except} continues with {avoidance}."))
@@ -74,13 +82,25 @@ impl Names {
 ///
 /// `hystart++` ends in `+` itself, so the separator is the last `+` of a chain.
 fn shared_avoidance(labels: &[String]) -> Option<String> {
-    let chains: Vec<(&str, &str)> = labels.iter().filter_map(|label| label.rsplit_once('+')).collect();
-    let &(_, avoidance) = chains.first()?;
+    let chains: Vec<(&str, &str, &str)> = labels
+        .iter()
+        .filter_map(|label| {
+            let (chain, settings) = parts(label);
+            chain.rsplit_once('+').map(|(startup, avoidance)| (startup, avoidance, settings))
+        })
+        .collect();
+    let &(_, avoidance, _) = chains.first()?;
     let shared = !avoidance.is_empty()
-        && chains.iter().all(|&(startup, last)| {
-            !startup.is_empty() && last == avoidance && labels.iter().all(|label| label != startup)
+        && chains.iter().all(|&(startup, last, settings)| {
+            let short = format!("{startup}{settings}");
+            !startup.is_empty() && last == avoidance && labels.iter().all(|label| *label != short)
         });
     shared.then(|| avoidance.to_owned())
+}
+
+/// Chain of a label and its settings, which begin with `@` and may be missing.
+fn parts(label: &str) -> (&str, &str) {
+    label.split_at(label.find('@').unwrap_or(label.len()))
 }
 
 #[cfg(test)]
@@ -98,6 +118,11 @@ mod tests {
         assert_eq!(shared(&["slow-start+cubic", "slow-start+reno"]), None);
         assert_eq!(shared(&["slow-start+cubic", "bbr"]), Some("cubic".into()));
         assert_eq!(shared(&["slow-start+cubic", "slow-start"]), None);
+        assert_eq!(
+            shared(&["slow-start+cubic", "slow-start+cubic@iw60+paced", "bbr@paced"]),
+            Some("cubic".into())
+        );
+        assert_eq!(shared(&["slow-start+cubic@iw60", "slow-start@iw60"]), None);
         assert_eq!(shared(&["bbr"]), None);
         assert_eq!(shared(&["hystart++"]), None);
         assert_eq!(shared(&[]), None);

@@ -187,6 +187,45 @@ fn the_page_lists_what_limited_each_connection() {
 }
 
 #[test]
+fn of_many_schemes_the_plots_show_the_baseline_and_the_best_and_one_of_those_that_do_the_same() {
+    let mut report = fixture::from_capture();
+    let comparison = &mut report.comparison;
+    let labels: Vec<String> = comparison.schemes.clone();
+    for label in labels.iter().filter(|label| *label != "slow-start+cubic") {
+        let copy = |text: &str| text.replace("+cubic", "-again+cubic");
+        let copies: Vec<_> = comparison.results.iter().filter(|r| r.scheme == *label).cloned().collect();
+        for mut result in copies {
+            (result.scheme, result.rank) = (copy(&result.scheme), result.rank + 6);
+            comparison.results.push(result);
+        }
+        comparison.schemes.push(copy(label));
+    }
+    comparison.same = vec![vec!["jump-start+cubic".into(), "hybrid-slow-start+cubic".into()]];
+    let page = html(&report);
+    let (_, legend) = page.split_once("data-legend=\"traces\"").expect("a legend");
+    let (legend, _) = legend.split_once("</table>").expect("its end");
+    let rows: Vec<(bool, &str)> = legend
+        .split("<label>")
+        .skip(1)
+        .map(|row| {
+            let name =
+                row.split("</svg><span>").nth(1).and_then(|rest| rest.split('<').next()).expect("a name");
+            (row.contains(" checked "), name)
+        })
+        .collect();
+    assert_eq!(rows.len(), 11);
+    let shown: Vec<&str> = rows.iter().filter(|(shown, _)| *shown).map(|(_, name)| *name).collect();
+    assert_eq!(shown.len(), 7, "{rows:?}");
+    assert_eq!(shown[0], "slow-start", "the baseline comes first");
+    assert!(rows[..7].iter().all(|(shown, _)| *shown), "those shown come first: {rows:?}");
+    // The six of the fixture without one of the pair are five, and the copies rank behind them.
+    let pair = shown.iter().filter(|name| ["jump-start", "hybrid-slow-start"].contains(name)).count();
+    let copies = shown.iter().filter(|name| name.ends_with("-again")).count();
+    assert_eq!((pair, copies), (1, 2), "{rows:?}");
+    assert!(page.contains("At first at most 7 of the 11 schemes are shown"));
+}
+
+#[test]
 fn output_without_colour_has_no_escape_codes() {
     let report = fixture::from_capture();
     assert!(!plain(&report, 100).contains('\u{1b}'));

@@ -17,7 +17,7 @@ pub(crate) struct Look {
 
 impl Look {
     /// Look of the scheme with this number: 0 for the baseline, 1 and up for the others. A ninth scheme has the colour and
-    /// the form of the first, hollow, and another dash.
+    /// the form of the first, hollow, and another dash; a 17th has those of the ninth and again another dash.
     pub(crate) fn of(number: usize) -> Self {
         let colours = PATTERNS - 1;
         let (colour, dash) = match number.checked_sub(1) {
@@ -43,5 +43,11 @@ mod tests {
         }
         assert!(looks[0].dash.is_empty() && looks[0].colour == 0, "the baseline is a solid grey line");
         assert_ne!(looks[1].dash, looks[9].dash, "schemes of one colour have different dashes");
+    }
+
+    #[test]
+    fn lines_with_their_forms_differ_for_more_schemes_than_there_are() {
+        let looks: Vec<_> = (0..60).map(Look::of).map(|look| (look.form, look.hollow, look.dash)).collect();
+        assert!(looks.iter().enumerate().all(|(i, one)| !looks[..i].contains(one)));
     }
 }

@@ -133,7 +133,19 @@ fn licences() -> Markup {
 /// Form and name of a scheme.
 fn scheme(names: &Names, label: &str) -> Markup {
     let name = names.get(label);
-    html! { span.scheme { (Look::of(name.colour).swatch()) (name.short) } }
+    html! { span.scheme { (Look::of(name.colour).swatch()) (breakable(&name.short)) } }
+}
+
+/// A name that may be broken after `+` and before `@`.
+fn breakable(name: &str) -> Markup {
+    let ends = name.match_indices(['+', '@']).map(|(i, mark)| if mark == "+" { i + 1 } else { i });
+    let mut from = 0;
+    let mut parts = vec![];
+    for end in ends.filter(|&end| !name[end..].is_empty() && !name[end..].starts_with('+')) {
+        parts.push(&name[from..end]);
+        from = end;
+    }
+    html! { @for part in parts.iter().filter(|part| !part.is_empty()) { (part) wbr; } (&name[from..]) }
 }
 
 /// Colour of the palette of the scheme with number `colour` of [`crate::names::Name`].

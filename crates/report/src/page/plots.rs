@@ -3,10 +3,10 @@
 use firstflight_results::{CompareReport, ConnectionResult, Series, Trace};
 use maud::{Markup, html};
 
-use super::scheme;
+use super::{breakable, scheme};
 use crate::figure::Look;
 use crate::format::{TimeScale, bytes, count, list, percent, printable, time};
-use crate::names::Names;
+use crate::names::{Name, Names};
 use crate::path::limits;
 
 /// Completion time by transfer size. The ranking tables list the same numbers.
@@ -33,10 +33,10 @@ pub(super) fn by_size(report: &CompareReport, names: &Names) -> Markup {
                 } {}
                 figcaption {
                     span #sizes-caption { "Median completion time" }
-                    ". Whiskers are 95 % intervals. The ranking tables list the same numbers."
+                    ". Whiskers are 95 % intervals. The ranking tables list the same numbers." (hidden_note(names))
                 }
             }
-            (legend(names, "sizes"))
+            (legend(report, names, "sizes"))
         }
     }
 }
@@ -64,7 +64,7 @@ pub(super) fn over_time(report: &CompareReport, names: &Names) -> Markup {
                 "For each scheme, the replication nearest its median. A ringed mark and an upright dashed line show the end of "
                 "start-up, ticks along the top of the queue plot dropped packets, and a large mark the end of the transfer. "
                 "Drag to zoom and double-click to reset. While a plot has the focus, the arrow keys move the cursor of all "
-                "four, and Escape resets the zoom."
+                "four, and Escape resets the zoom." (hidden_note(names))
             }
             div.controls.scripted hidden {
                 div.choice role="group" aria-label="Transfer size" data-choice="size" {
@@ -74,7 +74,7 @@ pub(super) fn over_time(report: &CompareReport, names: &Names) -> Markup {
                     }
                 }
             }
-            (values_of_schemes(names))
+            (values_of_schemes(report, names))
             div.panels {
                 @for (id, name) in panels {
                     figure {
@@ -92,16 +92,61 @@ pub(super) fn over_time(report: &CompareReport, names: &Names) -> Markup {
     }
 }
 
+/// Sentence about schemes that plots do not show at first; empty if they show all.
+fn hidden_note(names: &Names) -> String {
+    let all = names.iter().count();
+    match all.saturating_sub(SHOWN) {
+        0 => String::new(),
+        _ => format!(" At first at most {SHOWN} of the {all} schemes are shown: the baseline and the best."),
+    }
+}
+
+/// Most schemes that plots show until the reader chooses others.
+const SHOWN: usize = 7;
+
+/// Schemes in the order of the legends: first those that plots show at first, then the others. Each with its index and
+/// whether it is shown. Shown are the baseline and the best over all sizes; of schemes that do the same, one.
+fn listed<'a>(report: &CompareReport, names: &'a Names) -> Vec<(usize, &'a Name, bool)> {
+    let comparison = &report.comparison;
+    let rank = |name: &Name| -> u32 {
+        comparison.results.iter().filter(|r| r.scheme == name.label()).map(|r| r.rank).sum()
+    };
+    let is_baseline = |name: &Name| comparison.baseline.as_deref() == Some(name.label());
+    let mut all: Vec<(usize, &Name, bool)> =
+        names.iter().enumerate().map(|(i, name)| (i, name, false)).collect();
+    if all.len() <= SHOWN {
+        all.iter_mut().for_each(|(_, _, shown)| *shown = true);
+        return all;
+    }
+    all.sort_by_key(|(_, name, _)| (!is_baseline(name), rank(name)));
+    let mut shown: Vec<&str> = vec![];
+    for (_, name, is_shown) in &mut all {
+        let same = |other: &&str| {
+            let both = |group: &&Vec<String>| {
+                let has = |label: &str| group.iter().any(|one| one == label);
+                has(other) && has(name.label())
+            };
+            comparison.same.iter().any(|group| both(&group))
+        };
+        if shown.len() < SHOWN && !shown.iter().any(same) {
+            shown.push(name.label());
+            *is_shown = true;
+        }
+    }
+    all.sort_by_key(|(_, _, is_shown)| !is_shown);
+    all
+}
+
 /// Check boxes that show and hide schemes, with the marks of the plot: its legend.
-fn legend(names: &Names, of: &str) -> Markup {
+fn legend(report: &CompareReport, names: &Names, of: &str) -> Markup {
     html! {
         fieldset.legend.scripted data-legend=(of) hidden {
             legend.hidden-visually { "Schemes shown" }
-            @for (i, name) in names.iter().enumerate() {
+            @for (i, name, shown) in listed(report, names) {
                 label {
-                    input type="checkbox" checked value=(i);
+                    input type="checkbox" checked[shown] value=(i);
                     (Look::of(name.colour).swatch())
-                    (name.short)
+                    span { (breakable(&name.short)) }
                 }
             }
         }
@@ -109,15 +154,15 @@ fn legend(names: &Names, of: &str) -> Markup {
 }
 
 /// Legend of the plots over time, with a check box for each scheme and the values at the cursor.
-fn values_of_schemes(names: &Names) -> Markup {
+fn values_of_schemes(report: &CompareReport, names: &Names) -> Markup {
     let columns =
         [("cwnd", "Window"), ("in_flight", "In flight"), ("queue", "Queue"), ("delivered", "Delivered")];
-    let rows = names.iter().enumerate().map(|(i, name)| {
+    let rows = listed(report, names).into_iter().map(|(i, name, shown)| {
         let label = html! {
             label {
-                input type="checkbox" checked value=(i);
+                input type="checkbox" checked[shown] value=(i);
                 (Look::of(name.colour).key())
-                (name.short)
+                span { (breakable(&name.short)) }
             }
         };
         (i.to_string(), label)
