@@ -17,9 +17,10 @@ const CAPTURE: &str = "crates/capture/testdata/p1-reno-1000KB.pcap";
 /// Width and height of the picture, pixels.
 const SIZE: [u32; 2] = [1000, 1250];
 
-/// Style sheet that hides all sections except the answer and the plots over time.
+/// Style sheet that hides all sections except the answer and the plots over time, of whose values the legend remains.
 const HIDDEN: &str = "<style>.skip,.top,#ranking,#by-size,#captured,#path,#caveats,#provenance,footer,\
-    #over-time .scroll,#over-time .readout{display:none!important}section{margin-bottom:1.2rem}h1{margin-top:1rem}</style>";
+    #over-time .scroll,#over-time .note,#readout tr:has(input:not(:checked)),#readout thead,#readout caption,#readout td{display:none!important}\
+    #readout tbody{display:flex;flex-wrap:wrap;gap:0 1.2rem}section{margin-bottom:1.2rem}h1{margin-top:1rem}</style>";
 /// Start of the page's policy, which forbids added style sheets and is replaced by [`HIDDEN`].
 const POLICY: &str = "<meta http-equiv=\"Content-Security-Policy\"";
 
