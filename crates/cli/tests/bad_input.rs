@@ -134,7 +134,7 @@ fn a_file_without_tcp_packets_is_refused_with_its_content() {
 fn unreadable_inputs_are_refused_by_name() {
     refused(&[], &["run", "none.toml"], "", &["none.toml: cannot be read"]);
     refused(&[], &["run", "."], "", &[".: cannot be read"]);
-    refused(&[], &["compare", "."], "", &[".: cannot be read"]);
+    refused(&[], &["compare", "."], "", &[".: the folder contains no capture"]);
     refused(
         &[],
         &["compare", "geo-satelite"],
@@ -175,12 +175,12 @@ fn option_errors_have_the_words_of_scenario_errors() {
     compare(&path("--buffer", "0 packets"), &["--buffer \"0 packets\": "]);
     compare(&path("--loss", "1"), &["--loss 1.0: "]);
     compare(&path("--loss", "-0.1"), &["--loss -0.1: "]);
-    compare(&path("--loss", "1 %"), &["--loss \"1 %\": "]);
-    compare(&["cable", "--rtt", "9 ms"], &["--rtt \"9 ms\": the preset cable already defines the path"]);
+    compare(&path("--loss", "1 percent"), &["--loss \"1 percent\": "]);
+    compare(&["cable", "--rtt", "9"], &["--rtt \"9\": the unit is missing"]);
     compare(&["cable", "--size", "30KB,300"], &["--size \"300\": the unit is missing"]);
     compare(
         &["cable", "--size", "30kb"],
-        &["--size \"30kb\": there is no unit \"kb\"", "did you mean \"KB\"?"],
+        &["--size \"30kb\": there is no unit \"kb\"", "did you mean \"30 KB\"?"],
     );
     compare(
         &["cable", "--scheme", "slow-start+cubik"],

@@ -25,7 +25,7 @@ fn refused(arguments: &[&str], line: &str) {
 
 #[test]
 fn an_unknown_command_or_option_is_refused_with_the_nearest_name() {
-    let commands = "one of: compare, run, reproduce, log, algorithms, presets, sender, schema, completions";
+    let commands = "one of: compare, capture, run, reproduce, log, algorithms, presets, sender, schema, completions, help";
     refused(
         &["comprae"],
         &format!("comprae: no such command; expected {commands}; did you mean \"compare\"?"),
@@ -103,7 +103,15 @@ fn an_argument_that_is_not_utf_8_is_refused_by_name() {
 #[test]
 fn help_and_version_go_to_standard_output() {
     let scratch = Scratch::new();
-    for arguments in [&["--help"][..], &["-h"], &["--version"], &["run", "--help"], &["compare", "-h"]] {
+    for arguments in [
+        &["--help"][..],
+        &["-h"],
+        &["--version"],
+        &["run", "--help"],
+        &["compare", "-h"],
+        &["help"],
+        &["help", "run"],
+    ] {
         let run = scratch.run(arguments);
         assert_eq!((run.code, &*run.err), (0, ""), "{arguments:?}");
         assert!(!run.out.is_empty(), "{arguments:?}");
@@ -303,7 +311,7 @@ fn quantities_of_options_are_quoted_and_their_nearest_unit_comes_last() {
     refused(
         &["log", "x", "--window", "5 mn"],
         &format!(
-            "--window \"5 mn\": there is no unit \"mn\" here, {units}; expected a time above zero, such as \"5 min\"; did you mean \"ms\"?"
+            "--window \"5 mn\": there is no unit \"mn\" here, {units}; expected a time above zero, such as \"5 min\"; did you mean \"5 min\"?"
         ),
     );
     let scratch = Scratch::new();
@@ -311,8 +319,12 @@ fn quantities_of_options_are_quoted_and_their_nearest_unit_comes_last() {
         "s.toml",
         "[path]\nrate = \"1 Mbit/s\"\nrtt = \"10 ms\"\nbuffer = \"9 packets\"\n[[flow]]\nsize = \"3 KB\"\n",
     );
-    let run = scratch.run(&["run", "s.toml", "--grid", "1 ps"]);
-    assert!(run.err.contains("expected a time above zero, such as \"100 ms\"; did you mean"), "{}", run.err);
+    let run = scratch.run(&["run", "s.toml", "--grid", "1 msec"]);
+    assert!(
+        run.err.contains("expected a time above zero, such as \"100 ms\"; did you mean \"1 ms\"?"),
+        "{}",
+        run.err
+    );
     refused(
         &["sender", "--mss", ""],
         "--mss \"\": not a number with a unit; expected bytes from 16 to 65483, such as 16 or \"1000 B\"",

@@ -87,8 +87,8 @@ pub enum QuantityProblem {
     AmbiguousUnit {
         /// The unit as written.
         unit: String,
-        /// The unit in bits.
-        bits: &'static str,
+        /// The quantity in bits.
+        bits: String,
     },
     /// The quantity is not a whole number of this base unit.
     NotWhole(&'static str),
@@ -127,7 +127,7 @@ impl fmt::Display for QuantityProblem {
             }
             Self::AmbiguousUnit { unit, bits } => write!(
                 f,
-                "\"{unit}\" is refused because it counts bytes in tc and bits elsewhere: write \"{bits}\""
+                "\"{unit}\" is refused because it counts bytes in tc and bits elsewhere: for bits, write \"{bits}\""
             ),
             Self::NotWhole(unit) => write!(f, "not a whole number of {unit}"),
             Self::TooLarge { limit } => write!(f, "above the limit of {limit}"),

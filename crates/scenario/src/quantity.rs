@@ -68,11 +68,7 @@ pub enum Depth {
 
 impl From<QuantityProblem> for Error {
     fn from(problem: QuantityProblem) -> Self {
-        let near = match &problem {
-            QuantityProblem::UnknownUnit { unit, units } => nearest(unit, units.iter().copied()),
-            _ => None,
-        };
-        Self::new(Problem::Quantity(problem)).near(near)
+        Self::new(Problem::Quantity(problem))
     }
 }
 
@@ -84,9 +80,10 @@ pub fn parse_rate(text: &str) -> Result<Rate, Error> {
     let (number, unit) = split(text)?;
     // Tools spell these units in upper and lower case.
     if let Some(&(_, bits)) = AMBIGUOUS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)) {
+        let bits = format!("{} {bits}", number.text);
         return Err(QuantityProblem::AmbiguousUnit { unit: unit.into(), bits }.into());
     }
-    let scale = find(unit, &[RATE_UNITS])?;
+    let scale = find(&number, unit, &[RATE_UNITS])?;
     Ok(Rate(number.times(scale, limits::RATE.0, "bit/s", || show_rate(limits::RATE))?))
 }
 
@@ -96,7 +93,7 @@ pub fn parse_rate(text: &str) -> Result<Rate, Error> {
 /// [`Problem::Quantity`] if `text` is not a time.
 pub fn parse_time(text: &str) -> Result<Nanos, Error> {
     let (number, unit) = split(text)?;
-    let scale = find(unit, &[TIME_UNITS])?;
+    let scale = find(&number, unit, &[TIME_UNITS])?;
     Ok(Nanos(number.times(scale, limits::TIME.0, "nanoseconds", || show_time(limits::TIME))?))
 }
 
@@ -106,7 +103,8 @@ pub fn parse_time(text: &str) -> Result<Nanos, Error> {
 /// [`Problem::Quantity`] if `text` is not a number of bytes.
 pub fn parse_bytes(text: &str) -> Result<u64, Error> {
     let (number, unit) = split(text)?;
-    Ok(bytes(number, find(unit, &[BYTE_UNITS])?)?)
+    let scale = find(&number, unit, &[BYTE_UNITS])?;
+    Ok(bytes(number, scale)?)
 }
 
 /// Reads an amount of bytes or packets, which may be zero.
@@ -115,7 +113,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, Error> {
 /// [`Problem::Quantity`] if `text` is not an amount.
 pub fn parse_amount(text: &str) -> Result<Amount, Error> {
     let (number, unit) = split(text)?;
-    Ok(amount(number, unit, &[BYTE_UNITS, PACKET_UNITS])?)
+    amount(number, unit, &[BYTE_UNITS, PACKET_UNITS])
 }
 
 /// Reads the depth of a buffer, which may be zero.
@@ -137,7 +135,7 @@ pub fn parse_depth(text: &str) -> Result<Depth, Error> {
 /// [`Problem::Quantity`] if `text` is not a number of packets.
 pub fn parse_packets_f64(text: &str) -> Result<f64, Error> {
     let (number, unit) = split(text)?;
-    find(unit, &[PACKET_UNITS])?;
+    find(&number, unit, &[PACKET_UNITS])?;
     let packets = number.text.parse::<f64>().map_err(|_| QuantityProblem::NotANumber)?;
     if packets > limits::PACKETS as f64 {
         return Err(too_many_packets().into());
@@ -219,15 +217,73 @@ fn split(text: &str) -> Result<(Decimal<'_>, &str), QuantityProblem> {
     Ok((Decimal { digits, scale, text: number }, unit))
 }
 
-fn find(unit: &str, tables: &[&'static [(&'static str, u64)]]) -> Result<u64, QuantityProblem> {
+/// Scale of a unit.
+fn find(number: &Decimal<'_>, unit: &str, tables: &[&'static [(&'static str, u64)]]) -> Result<u64, Error> {
     let all = || tables.iter().copied().flatten();
     match all().find(|(name, _)| *name == unit) {
         Some(&(_, scale)) => Ok(scale),
-        None => Err(QuantityProblem::UnknownUnit {
-            unit: unit.into(),
-            units: all().map(|&(name, _)| name).collect(),
-        }),
+        None => {
+            let units: Vec<_> = all().map(|&(name, _)| name).collect();
+            let near = valid_spelling(number, unit, &units);
+            let problem = QuantityProblem::UnknownUnit { unit: unit.into(), units };
+            Err(Error::from(problem).near(near.as_deref()))
+        }
     }
+}
+
+/// Spellings of units in other programs, in lower case: the factor and the unit of this format.
+const SPELLINGS: &[(&str, u64, &str)] = &[
+    ("bit", 1, "bit/s"),
+    ("kbit", 1, "kbit/s"),
+    ("mbit", 1, "Mbit/s"),
+    ("gbit", 1, "Gbit/s"),
+    ("tbit", 1, "Tbit/s"),
+    ("kb/s", 1, "kbit/s"),
+    ("mb/s", 1, "Mbit/s"),
+    ("gb/s", 1, "Gbit/s"),
+    ("tb", 1000, "GB"),
+    ("tib", 1024, "GiB"),
+    ("bytes", 1, "B"),
+    ("byte", 1, "B"),
+    ("k", 1, "KB"),
+    ("m", 1, "MB"),
+    ("g", 1, "GB"),
+    ("m", 1, "min"),
+    ("sec", 1, "s"),
+    ("secs", 1, "s"),
+    ("seconds", 1, "s"),
+    ("second", 1, "s"),
+    ("msec", 1, "ms"),
+    ("usec", 1, "us"),
+    ("\u{b5}s", 1, "us"),
+    ("\u{3bc}s", 1, "us"),
+    ("mn", 1, "min"),
+    ("mins", 1, "min"),
+    ("minutes", 1, "min"),
+    ("minute", 1, "min"),
+    ("pkts", 1, "packets"),
+    ("pkt", 1, "packets"),
+];
+
+/// The quantity in a valid unit: with another spelling of the same unit, or with a unit of nearly the same name, if the
+/// names are long enough to be a slip of the hand: `TB` is no slip of `KB`.
+fn valid_spelling(number: &Decimal<'_>, unit: &str, units: &[&'static str]) -> Option<String> {
+    const SLIP: usize = 4;
+    let lower = unit.to_lowercase();
+    let same = units.iter().find(|name| name.to_lowercase() == lower).map(|name| (1, *name));
+    let other = || {
+        let spelling = SPELLINGS.iter().find(|(name, _, to)| *name == lower && units.contains(to));
+        spelling.map(|&(_, factor, to)| (factor, to))
+    };
+    let slip = || Some((1, nearest(unit, units.iter().copied().filter(|name| name.len() >= SLIP))?));
+    let (factor, name) = same.or_else(other).or_else(slip)?;
+    if factor == 1 {
+        return Some(format!("{} {name}", number.text));
+    }
+    // A number that is not whole in the smaller unit has no short spelling there.
+    let scaled = number.digits.checked_mul(factor.into())?;
+    let divisor = 10u128.pow(number.scale);
+    scaled.is_multiple_of(divisor).then(|| format!("{} {name}", scaled / divisor))
 }
 
 fn bytes(number: Decimal<'_>, scale: u64) -> Result<u64, QuantityProblem> {
@@ -238,14 +294,15 @@ fn amount(
     number: Decimal<'_>,
     unit: &str,
     tables: &[&'static [(&'static str, u64)]],
-) -> Result<Amount, QuantityProblem> {
+) -> Result<Amount, Error> {
     if PACKET_UNITS.iter().any(|(name, _)| *name == unit) {
         return match number.times(1, limits::PACKETS, "packets", String::new) {
-            Err(QuantityProblem::TooLarge { .. }) => Err(too_many_packets()),
-            n => n.map(Amount::Packets),
+            Err(QuantityProblem::TooLarge { .. }) => Err(too_many_packets().into()),
+            n => Ok(n.map(Amount::Packets)?),
         };
     }
-    bytes(number, find(unit, tables)?).map(Amount::Bytes)
+    let scale = find(&number, unit, tables)?;
+    Ok(bytes(number, scale).map(Amount::Bytes)?)
 }
 
 fn too_many_packets() -> QuantityProblem {
@@ -262,4 +319,31 @@ fn show(value: u64, units: &[(&str, u64)], zero: &str) -> String {
     }
     let fraction = format!("{rest:0width$}", width = scale.ilog10() as usize);
     format!("{whole}.{} {unit}", fraction.trim_end_matches('0'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_spellings_are_refused_with_the_valid_one() {
+        let near = |error: Error| error.nearest.clone().unwrap_or_default();
+        let rate = |text| near(parse_rate(text).expect_err("refused"));
+        assert_eq!(
+            ["10 mbit/s", "10mbit", "1.5 MBIT/S", "10 Mbits/s", "10 Mb/s"].map(rate),
+            ["10 Mbit/s", "10 Mbit/s", "1.5 Mbit/s", "10 Mbit/s", "10 Mbit/s"]
+        );
+        let bytes = |text| near(parse_bytes(text).expect_err("refused"));
+        assert_eq!(
+            ["1 TB", "1.5TB", "2 TiB", "3 kb", "3 k", "7 PB", "0.0000000001 TB"].map(bytes),
+            ["1000 GB", "1500 GB", "2048 GiB", "3 KB", "3 KB", "", ""]
+        );
+        let time = |text| near(parse_time(text).expect_err("refused"));
+        assert_eq!(
+            ["3 m", "1 week", "20 msec", "5 \u{b5}s", "2 Min", "1.5 sec"].map(time),
+            ["3 min", "", "20 ms", "5 us", "2 min", "1.5 s"]
+        );
+        let ambiguous = parse_rate("10Mbps").expect_err("refused").to_string();
+        assert!(ambiguous.ends_with("write \"10 Mbit/s\""), "{ambiguous}");
+    }
 }

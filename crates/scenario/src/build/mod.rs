@@ -18,8 +18,8 @@
 //! let error = Scenario::builder().path(path).build().unwrap_err();
 //! assert_eq!(
 //!     error.to_string(),
-//!     "path.rate = \"40 mbps\": \"mbps\" is refused because it counts bytes in tc and bits elsewhere: write \
-//!      \"Mbit/s\"; expected a rate above zero such as \"40 Mbit/s\""
+//!     "path.rate = \"40 mbps\": \"mbps\" is refused because it counts bytes in tc and bits elsewhere: for bits, write \
+//!      \"40 Mbit/s\"; expected a rate above zero such as \"40 Mbit/s\""
 //! );
 //! # Ok::<(), firstflight_scenario::Error>(())
 //! ```

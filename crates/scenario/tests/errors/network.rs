@@ -16,17 +16,17 @@ pub(crate) const CASES: &[Case] = &[
     (
         4,
         "rate = \"40 mbps\"",
-        "base.toml:4:8: path.rate = \"40 mbps\": \"mbps\" is refused because it counts bytes in tc and bits elsewhere: write \"Mbit/s\"; expected a rate above zero such as \"40 Mbit/s\"",
+        "base.toml:4:8: path.rate = \"40 mbps\": \"mbps\" is refused because it counts bytes in tc and bits elsewhere: for bits, write \"40 Mbit/s\"; expected a rate above zero such as \"40 Mbit/s\"",
     ),
     (
         4,
         "rate = \"40 Mbps\"",
-        "base.toml:4:8: path.rate = \"40 Mbps\": \"Mbps\" is refused because it counts bytes in tc and bits elsewhere: write \"Mbit/s\"; expected a rate above zero such as \"40 Mbit/s\"",
+        "base.toml:4:8: path.rate = \"40 Mbps\": \"Mbps\" is refused because it counts bytes in tc and bits elsewhere: for bits, write \"40 Mbit/s\"; expected a rate above zero such as \"40 Mbit/s\"",
     ),
     (
         4,
         "rate = \"40 mbit/s\"",
-        "base.toml:4:8: path.rate = \"40 mbit/s\": there is no unit \"mbit/s\" here, only bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s; expected a rate above zero such as \"40 Mbit/s\"; did you mean \"Mbit/s\"?",
+        "base.toml:4:8: path.rate = \"40 mbit/s\": there is no unit \"mbit/s\" here, only bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s; expected a rate above zero such as \"40 Mbit/s\"; did you mean \"40 Mbit/s\"?",
     ),
     (
         4,
@@ -114,7 +114,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         5,
         "rtt = \"100 msec\"",
-        "base.toml:5:7: path.rtt = \"100 msec\": there is no unit \"msec\" here, only ns, us, ms, s, min; expected a delay above zero and of at most 3600 s such as \"100 ms\"",
+        "base.toml:5:7: path.rtt = \"100 msec\": there is no unit \"msec\" here, only ns, us, ms, s, min; expected a delay above zero and of at most 3600 s such as \"100 ms\"; did you mean \"100 ms\"?",
     ),
     (
         5,
@@ -164,7 +164,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         6,
         "buffer = \"1 bdp\"",
-        "base.toml:6:10: path.buffer = \"1 bdp\": there is no unit \"bdp\" here, only B, KB, KiB, MB, MiB, GB, GiB, packets, packet, BDP; expected a buffer such as \"500 packets\", \"250 KB\" or \"1 BDP\"; did you mean \"BDP\"?",
+        "base.toml:6:10: path.buffer = \"1 bdp\": there is no unit \"bdp\" here, only B, KB, KiB, MB, MiB, GB, GiB, packets, packet, BDP; expected a buffer such as \"500 packets\", \"250 KB\" or \"1 BDP\"; did you mean \"1 BDP\"?",
     ),
     (
         6,
@@ -179,7 +179,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         6,
         "buffer = \"250 kB\"",
-        "base.toml:6:10: path.buffer = \"250 kB\": there is no unit \"kB\" here, only B, KB, KiB, MB, MiB, GB, GiB, packets, packet, BDP; expected a buffer such as \"500 packets\", \"250 KB\" or \"1 BDP\"; did you mean \"KB\"?",
+        "base.toml:6:10: path.buffer = \"250 kB\": there is no unit \"kB\" here, only B, KB, KiB, MB, MiB, GB, GiB, packets, packet, BDP; expected a buffer such as \"500 packets\", \"250 KB\" or \"1 BDP\"; did you mean \"250 KB\"?",
     ),
     (
         6,

@@ -290,7 +290,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         12,
         "size = \"5 pakets\"",
-        "base.toml:12:8: flow[0].size = \"5 pakets\": there is no unit \"pakets\" here, only B, KB, KiB, MB, MiB, GB, GiB, packets, packet; expected \"unlimited\", or an amount such as \"32 packets\" or \"300 KB\", or a table of: uniform, exponential, pareto, pareto_ii, lognormal; did you mean \"packets\"?",
+        "base.toml:12:8: flow[0].size = \"5 pakets\": there is no unit \"pakets\" here, only B, KB, KiB, MB, MiB, GB, GiB, packets, packet; expected \"unlimited\", or an amount such as \"32 packets\" or \"300 KB\", or a table of: uniform, exponential, pareto, pareto_ii, lognormal; did you mean \"5 packets\"?",
     ),
     (
         12,
