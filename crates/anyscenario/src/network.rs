@@ -54,6 +54,19 @@ fn buffer(scale: Scale, bdp: bool) -> BoxedStrategy<String> {
     proptest::strategy::Union::new(kinds).boxed()
 }
 
+/// Keys of a token bucket.
+fn bucket(scale: Scale) -> Vec<(&'static str, BoxedStrategy<String>)> {
+    let burst = (scale.packet..scale.packet * 100).prop_map(|bytes| format!("\"{bytes} B\""));
+    vec![("rate", rates(scale.rate)), ("burst", burst.boxed())]
+}
+
+/// A queue or none, and a shaper or none: not every queue takes one.
+fn queue_and_shaper(scale: Scale) -> BoxedStrategy<String> {
+    let policed = table([vec![("kind", Just("\"policer\"".to_owned()).boxed())], bucket(scale)].concat());
+    let shaped = lines(vec![line(0.3, "queue", policed), given("shaper", table(bucket(scale)))]);
+    prop_oneof![9 => line(0.6, "queue", queue(scale)), 1 => shaped].boxed()
+}
+
 /// A queue by its label, or with parameters.
 fn queue(scale: Scale) -> BoxedStrategy<String> {
     let red = |kind: &'static str| {
@@ -75,11 +88,7 @@ fn queue(scale: Scale) -> BoxedStrategy<String> {
         ("quantum", (1..3000_u32).prop_map(|bytes| format!("\"{bytes} B\"")).boxed()),
         ("flows", (1..64_u32).prop_map(|flows| flows.to_string()).boxed()),
     ];
-    let policer = vec![
-        kind("policer"),
-        ("rate", rates(scale.rate)),
-        ("burst", (scale.packet..scale.packet * 100).prop_map(|bytes| format!("\"{bytes} B\"")).boxed()),
-    ];
+    let policer = [vec![kind("policer")], bucket(scale)].concat();
     prop_oneof![
         5 => Just("\"drop-tail\"".to_owned()),
         1 => word(&["priority", "codel", "fq-codel", "quick-start", "xcp", "vcp"]),
@@ -108,7 +117,7 @@ fn path(scale: Scale) -> BoxedStrategy<String> {
     lines(vec![
         Just(format!("[path]\nrate = {}\nrtt = {}\n", rate(own), ns(rtt))).boxed(),
         given("buffer", buffer(scale, true)),
-        line(0.6, "queue", queue(scale)),
+        queue_and_shaper(scale),
         line(0.3, "loss", loss()),
         line(0.2, "access_rate", rates(own)),
     ])
@@ -125,7 +134,7 @@ fn links(scale: Scale) -> BoxedStrategy<Drawn> {
                     given("rate", prop_oneof![Just(rate(scale.rate)), rates(scale.rate)].boxed()),
                     given("delay", time(scale.rtt / 2 / hop)),
                     given("buffer", buffer(scale, false)),
-                    line(0.6, "queue", queue(scale)),
+                    queue_and_shaper(scale),
                     line(0.3, "loss", loss()),
                     line(0.2, "cost", (1..9_u32).prop_map(|cost| cost.to_string()).boxed()),
                 ])

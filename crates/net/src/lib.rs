@@ -12,4 +12,6 @@ pub mod rate_trace;
 pub mod readings;
 pub mod router;
 pub mod serialisation;
+pub mod shaper;
+pub mod token_bucket;
 pub mod wire_loss;

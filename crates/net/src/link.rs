@@ -7,6 +7,7 @@ use crate::rate_trace::TracePlayer;
 use crate::readings::Readings;
 use crate::router::Header;
 use crate::serialisation::{LATEST, Serialisation};
+use crate::shaper::Shaper;
 use crate::wire_loss::WireLoss;
 use firstflight_contract::{Nanos, Rate, Sum};
 
@@ -75,6 +76,8 @@ struct Guard {
     loss: Option<WireLoss>,
     /// Time-varying rate, if the link follows a trace.
     player: Option<TracePlayer>,
+    /// What delays packets between the queue and the line, if anything does.
+    shaper: Option<Box<Shaper>>,
     readings: Readings,
     drops: u64,
     wire_losses: u64,
@@ -113,6 +116,15 @@ impl Link {
     pub fn with_trace(mut self, player: TracePlayer) -> Self {
         let guard = self.guard.get_or_insert_with(|| Box::new(Guard::new(Queue::Unlimited, None)));
         guard.player = Some(player);
+        guard.certain = guard.certainty();
+        self
+    }
+
+    /// Lets packets of the queue wait for the tokens of `shaper`. The queue must decide on arrival.
+    #[must_use]
+    pub fn with_shaper(mut self, shaper: Shaper) -> Self {
+        let guard = self.guard.get_or_insert_with(|| Box::new(Guard::new(Queue::Unlimited, None)));
+        guard.shaper = Some(Box::new(shaper));
         guard.certain = guard.certainty();
         self
     }
@@ -180,9 +192,19 @@ impl Link {
         }
         let Some(guard) = &mut self.guard else { return Passage::Arrives(self.transmit(now, size)) };
         guard.backlog.forget_started(now);
+        let idle_from = self.free_at.max(now);
+        let start = match &mut guard.shaper {
+            None => Some(idle_from),
+            Some(shaper) => shaper.start(idle_from, size),
+        };
+        let Some(start) = start else {
+            guard.drops += 1;
+            return Passage::Dropped;
+        };
         let arrival = Arrival {
             now,
-            free_at: self.free_at,
+            // A packet that waits for tokens finds the link as busy as one that waits for a transmission.
+            free_at: if start > now { start } else { self.free_at },
             waiting_packets: guard.backlog.len,
             waiting_bytes: guard.backlog.bytes,
             size,
@@ -193,8 +215,12 @@ impl Link {
             guard.drops += 1;
             return Passage::Dropped;
         }
-        guard.wait(now, self.free_at, size);
-        match self.send(now, size) {
+        guard.wait(now, start, size);
+        if let Some(shaper) = &mut guard.shaper {
+            shaper.take(start, size);
+        }
+        // To the line, a packet comes when it has its tokens.
+        match self.send(if start > idle_from { start } else { now }, size) {
             Passage::Arrives(arrival) if verdict == Verdict::Mark => {
                 self.guard.as_mut().expect("the guard gave the verdict").marks += 1;
                 Passage::Marked(arrival)
@@ -284,6 +310,7 @@ impl Guard {
             queue,
             loss,
             player: None,
+            shaper: None,
             readings: Readings::default(),
             drops: 0,
             wire_losses: 0,
@@ -295,11 +322,14 @@ impl Guard {
     }
 
     /// Number of waiting packets below which [`Link::pass`] may accept one more. The short path handles a
-    /// constant rate and a packet limit; random loss, traces and readings need the full path.
+    /// constant rate and a packet limit; random loss, traces, shapers and readings need the full path.
     fn certainty(&self) -> u32 {
         match &self.queue {
             Queue::Packets(queue)
-                if self.loss.is_none() && self.player.is_none() && self.readings.due() == u64::MAX =>
+                if self.loss.is_none()
+                    && self.player.is_none()
+                    && self.shaper.is_none()
+                    && self.readings.due() == u64::MAX =>
             {
                 queue.limit
             }
@@ -397,6 +427,7 @@ impl Backlog {
 mod tests {
     use super::*;
     use crate::queue::drop_tail::{DropTailBytes, DropTailPackets};
+    use crate::token_bucket::BucketConfig;
 
     const MS: u64 = 1_000_000;
 
@@ -453,6 +484,45 @@ mod tests {
         // The second transmission ends at 2 ms.
         assert_eq!(stats.busy_until, 2 * MS);
         assert_eq!(stats.waiting, 2);
+    }
+
+    #[test]
+    fn a_shaped_burst_crosses_at_the_rate_of_the_line_and_the_rest_at_that_of_the_shaper() {
+        // 4 Mbit/s: a packet of 1000 bytes every 2 ms, after a burst of 2500 bytes. The line takes 1 ms for each.
+        let config = BucketConfig { rate: Rate(4_000_000), burst: 2500 };
+        let queue = Queue::Packets(DropTailPackets { limit: 3 });
+        let mut link = link(queue).with_shaper(Shaper::new(config));
+        let at_once: Vec<_> = (0..6).map(|_| link.offer(0, 1000, false)).collect();
+        use Passage::{Arrives, Dropped};
+        // Tokens before and after the packets that leave at 0, 1, 2 and 3 ms: 2500 and 1500, 2000 and 1000, 1500 and 500,
+        // 1000 and 0. Three of them wait, so that the other two find no room.
+        assert_eq!(
+            at_once,
+            [Arrives(11 * MS), Arrives(12 * MS), Arrives(13 * MS), Arrives(14 * MS), Dropped, Dropped]
+        );
+        // At 3 ms the bucket is empty: the next packet leaves at 5 ms. One of 2501 bytes never could.
+        assert_eq!(link.offer(4 * MS, 1000, false), Arrives(16 * MS));
+        assert_eq!(link.offer(4 * MS, 2501, false), Dropped);
+        // After a long pause there is a burst again.
+        assert_eq!(link.offer(100 * MS, 1000, false), Arrives(111 * MS));
+        let stats = link.stats_until(200 * MS);
+        // Waits of 1, 2 and 3 ms, and 1 ms for tokens alone.
+        assert_eq!((stats.packets, stats.drops, stats.waiting_ns), (6, 3, (7 * MS).into()));
+    }
+
+    #[test]
+    fn packets_that_wait_for_tokens_alone_fill_the_buffer() {
+        // The line is much faster than the shaper: it is free while packets wait.
+        let config = BucketConfig { rate: Rate(8_000), burst: 1000 };
+        let queue = Queue::Bytes(DropTailBytes { limit: 1500 });
+        let mut link = link(queue).with_shaper(Shaper::new(config));
+        let s = 1000 * MS;
+        use Passage::{Arrives, Dropped};
+        assert_eq!(link.offer(0, 1000, false), Arrives(11 * MS));
+        assert_eq!(link.offer(s / 2, 1000, false), Arrives(s + 11 * MS));
+        assert_eq!(link.offer(s / 2, 501, false), Dropped);
+        assert_eq!(link.offer(s / 2, 500, false), Arrives(s + s / 2 + 10 * MS + MS / 2));
+        assert_eq!((link.waiting(s), link.waiting(s + 1), link.waiting(2 * s)), (2, 1, 0));
     }
 
     #[test]

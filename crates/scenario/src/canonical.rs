@@ -12,7 +12,7 @@ use crate::dist::Dist;
 use crate::format::{EAGER, UNLIMITED};
 use crate::model::{
     Codel, Endpoints, FlowGroup, FqCodel, Graph, Growth, Interval, Limit, Network, Path, Policer, Queue,
-    Reads, Red, Rounds, Router, Scenario, Source, Start, UdpSource,
+    Reads, Red, Rounds, Router, Scenario, Shaper, Source, Start, UdpSource,
 };
 use crate::quantity::{show_bytes, show_rate, show_time};
 use crate::scheme::SchemeSpec;
@@ -68,7 +68,7 @@ fn dumbbell(path: &Path) -> Tree {
     let mut out = Tree::default();
     supply(path.rate, path.trace.as_ref(), &mut out);
     out.set("rtt", time(path.rtt));
-    hop(path.buffer, &path.queue, (path.loss, path.loss_burst), &mut out);
+    hop(path.buffer, &path.queue, path.shaper, (path.loss, path.loss_burst), &mut out);
     out.set("access_rate", rate(path.access_rate));
     out
 }
@@ -91,7 +91,7 @@ fn nodes_and_links(graph: &Graph, root: &mut Tree) {
         supply(link.rate, link.trace.as_ref(), &mut out);
         out.set("delay", time(link.delay));
         out.set("cost", Value::Integer(link.cost.into()));
-        hop(link.buffer, &link.queue, (link.loss, link.loss_burst), &mut out);
+        hop(link.buffer, &link.queue, link.shaper, (link.loss, link.loss_burst), &mut out);
         root.push("link", out);
     }
 }
@@ -103,9 +103,12 @@ fn supply(own: Rate, trace: Option<&LinkTrace>, out: &mut Tree) {
     }
 }
 
-fn hop(buffer: Limit, discipline: &Queue, (loss, burst): (f64, f64), out: &mut Tree) {
+fn hop(buffer: Limit, discipline: &Queue, shaper: Option<Shaper>, (loss, burst): (f64, f64), out: &mut Tree) {
     out.set("buffer", limit(buffer));
     out.set("queue", queue(discipline));
+    if let Some(shaper) = shaper {
+        out.set("shaper", self::shaper(shaper));
+    }
     let loss = Value::Float(loss);
     out.set(
         "loss",
@@ -302,22 +305,27 @@ pub(crate) fn dist<T>(dist: Dist<T>, show: impl Fn(T) -> Value) -> Value {
 }
 
 pub(crate) fn queue(queue: &Queue) -> Value {
-    let kind = |label: &str| ("kind", Value::text(label));
+    let label = || Value::text(queue.label());
+    let with = |keys: Vec<(&'static str, Value)>| Value::table([("kind", label())].into_iter().chain(keys));
     match *queue {
-        Queue::DropTail => Value::text("drop-tail"),
-        Queue::Priority => Value::text("priority"),
-        Queue::Red(red) => Value::table([kind("red")].into_iter().chain(red_keys(red))),
-        Queue::Choke(red) => Value::table([kind("choke")].into_iter().chain(red_keys(red))),
-        Queue::Codel(codel) => Value::table([kind("codel")].into_iter().chain(codel_keys(codel))),
+        Queue::DropTail | Queue::Priority => label(),
+        Queue::Red(red) | Queue::Choke(red) => with(red_keys(red).into()),
+        Queue::Codel(codel) => with(codel_keys(codel).into()),
         Queue::FqCodel(FqCodel { codel, quantum, flows }) => {
             let own = [("quantum", bytes(quantum)), ("flows", Value::Integer(flows.into()))];
-            Value::table([kind("fq-codel")].into_iter().chain(codel_keys(codel)).chain(own))
+            with(codel_keys(codel).into_iter().chain(own).collect())
         }
-        Queue::Policer(Policer { rate, burst }) => {
-            Value::table([kind("policer"), ("rate", self::rate(rate)), ("burst", bytes(burst))])
-        }
-        Queue::Router(router) => Value::table([kind(router.label())].into_iter().chain(router_keys(router))),
+        Queue::Policer(Policer { rate, burst }) => with(bucket_keys(rate, burst).into()),
+        Queue::Router(router) => with(router_keys(router)),
     }
+}
+
+pub(crate) fn shaper(Shaper { rate, burst }: Shaper) -> Value {
+    Value::table(bucket_keys(rate, burst))
+}
+
+fn bucket_keys(rate: Rate, burst: u64) -> [(&'static str, Value); 2] {
+    [("rate", self::rate(rate)), ("burst", bytes(burst))]
 }
 
 fn red_keys(red: Red) -> [(&'static str, Value); 6] {

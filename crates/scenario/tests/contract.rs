@@ -66,6 +66,7 @@ fn the_example_of_the_contract_is_read_to_the_letter() {
             rtt: Nanos::from_millis(100),
             buffer: Limit::Packets(500),
             queue: Queue::DropTail,
+            shaper: None,
             loss: 0.0,
             loss_burst: 1.0,
             access_rate: Rate(1_000_000_000),
@@ -181,6 +182,10 @@ fn the_alternatives_that_the_example_names_in_comments_are_read_too() {
     let policer = "queue = { kind = \"policer\", rate = \"8 Mbit/s\", burst = \"60 KB\" }";
     let Network::Dumbbell(path) = with("queue = \"drop-tail\"", policer).network else { panic!("no path") };
     assert_eq!(path.queue, Queue::Policer(Policer { rate: Rate(8_000_000), burst: 60_000 }));
+
+    let shaper = "queue = \"drop-tail\"\nshaper = { rate = \"20 Mbit/s\", burst = \"1 MB\" }";
+    let Network::Dumbbell(path) = with("queue = \"drop-tail\"", shaper).network else { panic!("no path") };
+    assert_eq!(path.shaper, Some(Shaper { rate: Rate(20_000_000), burst: 1_000_000 }));
 
     let bursts = with("loss = 0.0", "loss = { mean = 0.01, burst = 4 }").network;
     let Network::Dumbbell(Path { loss, loss_burst, .. }) = bursts else { panic!("no path") };

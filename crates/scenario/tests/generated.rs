@@ -211,6 +211,7 @@ fn with_bogus(section: &str, key: &str) -> String {
         "[packet]" => ("packet.", key.into()),
         "queue" => ("path.queue.", key.into()),
         "loss" => ("path.loss.", key.into()),
+        "shaper" => ("path.shaper.", key.into()),
         "[[flow]]" => ("flow.", key.into()),
         "rounds" => ("flow.rounds.", key.into()),
         "start" => ("flow.start.", key.into()),
@@ -301,6 +302,7 @@ const GRAPH: &[(&str, &str)] = &[
 /// Further keys that the tables inside tables need beside the wrong key.
 const SIBLINGS: &[(&str, &str, &str)] = &[
     ("path.queue.", "path.queue.kind", "\"red\""),
+    ("path.shaper.", "path.shaper.rate", "\"1 Mbit/s\""),
     ("path.loss.", "path.loss.mean", "0.01"),
     ("path.loss.", "path.loss.burst", "4"),
     ("flow.size.pareto.", "flow.size.pareto.mean", "\"9 packets\""),

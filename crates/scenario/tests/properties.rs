@@ -118,6 +118,7 @@ prop_compose! {
         rate in magnitudes(limits::RATE.0), rtt in time(limits::DELAY), buffer in limit(), queue in queue(),
         loss in 0.0..0.999, runs in 1.0..100.0, access in magnitudes(limits::RATE.0),
     ) -> Path {
+        let on_arrival = matches!(queue, Queue::DropTail | Queue::Red(_) | Queue::Policer(_));
         // Longer than the runs of independent loss, or independent.
         let longer = runs / (1.0 - loss);
         Path {
@@ -126,6 +127,7 @@ prop_compose! {
             rtt,
             buffer,
             queue,
+            shaper: (on_arrival && runs > 50.0).then_some(Shaper { rate: Rate(1 + rate / 2), burst: 65_535 + rate }),
             loss,
             loss_burst: if longer * (1.0 - loss) > 1.0 { longer } else { 1.0 },
             access_rate: Rate(access.max(1)),
@@ -143,7 +145,7 @@ prop_compose! {
         let links = links.into_iter().enumerate().flat_map(|(i, (path, delay))| {
             let there = Link {
                 name: format!("l{i}"), from: i, to: i + 1, rate: path.rate, trace: None, delay, cost: 1 + delay.0 % 9,
-                buffer: path.buffer, queue: path.queue, loss: path.loss, loss_burst: path.loss_burst,
+                buffer: path.buffer, queue: path.queue, shaper: path.shaper, loss: path.loss, loss_burst: path.loss_burst,
             };
             let back = Link { name: format!("b{i}"), from: i + 1, to: i, ..there.clone() };
             [there, back]

@@ -8,11 +8,11 @@ use firstflight_host::chain::Chain;
 use firstflight_net::queue::Room;
 use firstflight_net::queue::codel::CodelConfig;
 use firstflight_net::queue::fq_codel::FqCodelConfig;
-use firstflight_net::queue::policer::PolicerConfig;
 use firstflight_net::queue::red::RedConfig;
 use firstflight_net::rate_trace::RateTrace;
 use firstflight_net::router::RouterConfig;
 use firstflight_net::serialisation::transmission;
+use firstflight_net::token_bucket::BucketConfig;
 use firstflight_paths::Policy;
 use firstflight_schemes::registry::AnyPhase;
 use std::sync::Arc;
@@ -58,6 +58,8 @@ pub struct LinkConfig {
     pub delay: Nanos,
     /// Queue in front of the link.
     pub queue: QueueConfig,
+    /// Token bucket for which the packets of the queue wait, if any; the queue must decide on arrival.
+    pub shaper: Option<BucketConfig>,
     /// Share of the packets that are lost on the wire.
     pub loss: f64,
     /// Mean number of packets in a run of such losses; 1 for independent losses.
@@ -80,6 +82,7 @@ impl LinkConfig {
             trace: None,
             delay,
             queue,
+            shaper: None,
             loss: 0.0,
             loss_burst: 1.0,
             read_at: vec![],
@@ -99,7 +102,7 @@ pub enum QueueConfig {
     /// Random early detection.
     Red(RedConfig),
     /// A token-bucket policer, and the room behind it.
-    Policer(PolicerConfig, Room),
+    Policer(BucketConfig, Room),
     /// A router that takes part in congestion control, and its room.
     Router(RouterConfig, Room),
     /// Drop-tail that drops droppable packets first.

@@ -16,6 +16,7 @@ use firstflight_net::queue::red::Red;
 use firstflight_net::random::Stream;
 use firstflight_net::rate_trace::TracePlayer;
 use firstflight_net::router::{Header, Router};
+use firstflight_net::shaper::Shaper;
 use std::sync::Arc;
 
 /// Sequence number of a SYN, in place of a segment number.
@@ -252,6 +253,10 @@ pub(crate) fn build(link: &LinkConfig, seed: u64) -> Link {
     let built = Link::new(link.rate, link.delay, queue).with_loss(link.loss, link.loss_burst, stream("loss"));
     let built = match &link.trace {
         Some(trace) => built.with_trace(TracePlayer::new(Arc::clone(trace))),
+        None => built,
+    };
+    let built = match link.shaper {
+        Some(config) => built.with_shaper(Shaper::new(config)),
         None => built,
     };
     // Readings of a dequeue-time link are taken by its `DequeueLink`.

@@ -6,10 +6,10 @@ use firstflight_study::host::{Host, Observe};
 use firstflight_study::network::build;
 use firstflight_study::simulator::Simulator;
 
-/// Completion of 1 MB on a line of 50 Mbit/s behind `queue`, seconds, and the number of packets that the network dropped.
+/// Completion of 1 MB on a line of 50 Mbit/s behind `queue`, with further keys, seconds, and the packets dropped.
 fn transfer(queue: &str, scheme: &str) -> (f64, u64) {
     let text = format!(
-        "[path]\nrate = \"50 Mbit/s\"\nrtt = \"20 ms\"\nbuffer = \"1 BDP\"\nqueue = {queue}\n\
+        "[path]\nrate = \"50 Mbit/s\"\nrtt = \"20 ms\"\nqueue = {queue}\n\
          [[flow]]\nprofile = \"linux\"\nsize = \"1 MB\"\n{scheme}\n"
     );
     let scenario = Scenario::from_text(&text).unwrap_or_else(|error| panic!("{error}"));
@@ -21,14 +21,26 @@ fn transfer(queue: &str, scheme: &str) -> (f64, u64) {
 
 #[test]
 fn a_megabyte_takes_at_least_the_time_in_which_its_tokens_accrue() {
-    let policer = "{ kind = \"policer\", rate = \"8 Mbit/s\", burst = \"60 KB\" }";
+    let policer = "{ kind = \"policer\", rate = \"8 Mbit/s\", burst = \"60 KB\" }\nbuffer = \"1 BDP\"";
     // Every 1448 bytes are a packet of 1500.
     let least = (1e6 * 1500.0 / 1448.0 - 60e3) * 8.0 / 8e6;
     for scheme in ["avoidance = \"reno\"", "avoidance = \"cubic\"", "startup = \"bbr\""] {
         let (policed, drops) = transfer(policer, scheme);
-        let (free, _) = transfer("\"drop-tail\"", scheme);
+        let (free, _) = transfer("\"drop-tail\"\nbuffer = \"1 BDP\"", scheme);
         assert!(policed >= least && drops > 0, "{scheme}: {policed} {least} {drops}");
         assert!(free < least, "{scheme}: {free}");
+    }
+}
+
+#[test]
+fn a_megabyte_through_a_shaper_ends_with_its_tokens_and_without_a_loss() {
+    let least = (1e6 * 1500.0 / 1448.0 - 60e3) * 8.0 / 8e6;
+    let shaper =
+        "\"drop-tail\"\nshaper = { rate = \"8 Mbit/s\", burst = \"60 KB\" }\nbuffer = \"1000 packets\"";
+    for scheme in ["avoidance = \"reno\"", "avoidance = \"cubic\""] {
+        let (shaped, drops) = transfer(shaper, scheme);
+        // Data never runs out while packets wait: two round trips at most come on top.
+        assert!((least..least + 0.04).contains(&shaped) && drops == 0, "{scheme}: {shaped} {least} {drops}");
     }
 }
 

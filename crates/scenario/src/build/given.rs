@@ -6,7 +6,7 @@ use core::time::Duration;
 use firstflight_contract::{Nanos, Rate};
 use firstflight_schemes::registry::AnyPhase;
 
-use super::{Loss, OnOff, Phase, Queue, Rounds};
+use super::{Loss, OnOff, Phase, Queue, Rounds, Shaper};
 use crate::canonical;
 use crate::dist::Dist;
 use crate::model::{self, DataInSyn, IdleRestart, Interval, Limit, PartialAcks, Reads, Receiver, Recovery};
@@ -63,6 +63,8 @@ pub mod kind {
         Count,
         /// A number without unit.
         Number,
+        /// A [`Shaper`](super::super::Shaper) or a [`crate::Shaper`].
+        Shaper,
         /// A number, or a [`Loss`](super::super::Loss) in bursts.
         Loss,
         /// A number or a distribution.
@@ -165,6 +167,8 @@ gives! {
     };
     Reads => Reads: |reads| canonical::reads(reads);
     LinkTrace => Trace: |trace| Value::Trace(trace);
+    Shaper => Shaper: |shaper| Value::Table(shaper.0);
+    model::Shaper => Shaper: |shaper| canonical::shaper(shaper);
     Loss => Loss: |loss| Value::Table(loss.0);
     Queue => Discipline: |queue| Value::Table(queue.0);
     model::Queue => Discipline: |queue| canonical::queue(&queue);

@@ -103,6 +103,8 @@ table! {
     {
         /// Queueing discipline of the bottleneck, each direction; default drop-tail.
         queue: kind::Discipline;
+        /// Token bucket for which the packets of the queue wait, each direction.
+        shaper: kind::Shaper;
         /// Random loss, each direction; default 0.
         loss: kind::Loss;
         /// Rate of each flow's access links; default 10 times the bottleneck rate.
@@ -404,6 +406,8 @@ table! {
         cost: kind::Whole;
         /// Queueing discipline; default drop-tail.
         queue: kind::Discipline;
+        /// Token bucket for which the packets of the queue wait.
+        shaper: kind::Shaper;
         /// Random loss; default 0.
         loss: kind::Loss;
     }
@@ -533,6 +537,15 @@ table! {
         /// Rate of the access links of flows; default 10 times the fastest link at the node.
         access_rate: kind::Rate;
     }
+}
+
+table! {
+    /// A token-bucket shaper.
+    Shaper {
+        /// Tokens accrue at `rate` up to `burst`.
+        fn new(rate: kind::Rate, burst: kind::Size);
+    }
+    {}
 }
 
 table! {

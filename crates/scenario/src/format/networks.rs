@@ -29,12 +29,32 @@ pub static PATH: Section = Section {
             "`\"drop-tail\"`",
             "queueing discipline of the bottleneck, each direction",
         ),
+        optional(
+            "shaper",
+            Kind::Table(&SHAPER),
+            "absent",
+            "token bucket for which the packets of the queue wait, each direction",
+        ),
         optional("loss", LOSS_KIND, "0", "independent per-packet loss, or loss in bursts, each direction"),
         optional(
             "access_rate",
             Kind::Rate,
             "10 x `rate`, at most 100 Tbit/s",
             "rate of each flow's own access links",
+        ),
+    ],
+};
+
+/// A token-bucket shaper.
+pub static SHAPER: Section = Section {
+    name: "shaper",
+    doc: "A token bucket, full at the start (tc-tbf of Linux without a peak rate): the first waiting packet leaves when the line is free and the bucket has a token for each of its bytes. The queue is drop-tail, red or policer.",
+    keys: &[
+        required("rate", Kind::Rate, "rate at which tokens accrue; bursts cross at the rate of the link"),
+        required(
+            "burst",
+            Kind::Bytes,
+            "size of the bucket, at least one full packet; longer packets are dropped",
         ),
     ],
 };
@@ -113,6 +133,12 @@ pub static LINK: Section = Section {
         ),
         required("buffer", Kind::LinkBuffer, "room for waiting packets, without the one in transmission"),
         optional("queue", QUEUE_KIND, "`\"drop-tail\"`", "queueing discipline"),
+        optional(
+            "shaper",
+            Kind::Table(&SHAPER),
+            "absent",
+            "token bucket for which the packets of the queue wait",
+        ),
         optional("loss", LOSS_KIND, "0", "independent per-packet loss, or loss in bursts"),
     ],
 };

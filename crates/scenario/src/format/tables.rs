@@ -57,6 +57,7 @@ pub static SECTIONS: &[&Section] = &[
     &COUNTS,
     &PARETO_COUNT,
     &QUEUE,
+    &SHAPER,
     &LOSS,
     &TELNET,
     &WEB,

@@ -2,7 +2,7 @@
 
 use firstflight_contract::{Nanos, Rate};
 
-use super::Queue;
+use super::{Queue, Shaper};
 use crate::trace::LinkTrace;
 
 /// A network.
@@ -27,6 +27,8 @@ pub struct Path {
     pub buffer: Limit,
     /// Queueing discipline of the bottleneck.
     pub queue: Queue,
+    /// Token bucket for which the packets of the queue wait, if any.
+    pub shaper: Option<Shaper>,
     /// Share of the packets that the bottleneck loses at random.
     pub loss: f64,
     /// Mean number of packets in a run of such losses; 1 for independent losses.
@@ -107,6 +109,8 @@ pub struct Link {
     pub buffer: Limit,
     /// Queueing discipline.
     pub queue: Queue,
+    /// Token bucket for which the packets of the queue wait, if any.
+    pub shaper: Option<Shaper>,
     /// Share of the packets that the link loses at random.
     pub loss: f64,
     /// Mean number of packets in a run of such losses; 1 for independent losses.

@@ -23,6 +23,22 @@ pub enum Queue {
     Router(Router),
 }
 
+impl Queue {
+    /// Label.
+    pub const fn label(&self) -> &'static str {
+        match self {
+            Self::DropTail => "drop-tail",
+            Self::Red(_) => "red",
+            Self::Priority => "priority",
+            Self::Choke(_) => "choke",
+            Self::Codel(_) => "codel",
+            Self::FqCodel(_) => "fq-codel",
+            Self::Policer(_) => "policer",
+            Self::Router(router) => router.label(),
+        }
+    }
+}
+
 /// A router that takes part in congestion control, with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Router {
@@ -116,6 +132,16 @@ impl FqCodel {
 /// is full at the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policer {
+    /// Rate at which tokens accrue.
+    pub rate: Rate,
+    /// Size of the bucket, bytes; at least one full packet.
+    pub burst: u64,
+}
+
+/// A token-bucket shaper (`tc-tbf(8)` of Linux, without a peak rate): the first waiting packet leaves when the bucket has
+/// a token for each of its bytes. The bucket is full at the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shaper {
     /// Rate at which tokens accrue.
     pub rate: Rate,
     /// Size of the bucket, bytes; at least one full packet.

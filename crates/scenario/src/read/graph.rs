@@ -1,6 +1,6 @@
 //! Graphs that the file lists: nodes, links, and names of nodes in flows.
 
-use super::hop::{access, hop, supply};
+use super::hop::{access, hop, shaper, supply};
 use crate::error::{Error, Problem, nearest};
 use crate::format;
 use crate::limits;
@@ -64,6 +64,7 @@ fn link(table: &Table<'_>, packet: Packet, nodes: &[&str], links: &mut Vec<Link>
         delay: table.need("delay")?.time()?,
         cost: table.get("cost").map_or(Ok(1), |item| item.integer())?,
         buffer: hop.buffer,
+        shaper: shaper(table, packet, &hop.queue)?,
         queue: hop.queue,
         loss: hop.loss,
         loss_burst: hop.loss_burst,

@@ -5,7 +5,7 @@ use firstflight_contract::Rate;
 use crate::error::Error;
 use crate::format;
 use crate::limits;
-use crate::model::{Codel, FqCodel, Limit, Packet, Policer, Queue, Red, Router};
+use crate::model::{Codel, FqCodel, Limit, Packet, Policer, Queue, Red, Router, Shaper};
 use crate::quantity::show_bytes;
 use crate::source::{Item, Table};
 use crate::trace::LinkTrace;
@@ -139,13 +139,30 @@ fn policer(item: &Item<'_>, table: Option<&Table<'_>>, packet: Packet) -> Result
     let Some(table) = table else {
         return Err(item.invalid("a policer needs rate and burst: give them in a table"));
     };
+    let (rate, burst) = bucket(table, packet)?;
+    Ok(Policer { rate, burst })
+}
+
+/// The shaper of a link with this queue, if the table has one.
+pub(super) fn shaper(table: &Table<'_>, packet: Packet, queue: &Queue) -> Result<Option<Shaper>, Error> {
+    let Some(item) = table.get("shaper") else { return Ok(None) };
+    if !matches!(queue, Queue::DropTail | Queue::Red(_) | Queue::Policer(_)) {
+        let why = format!("a shaper needs to know on arrival when packets leave: not with {}", queue.label());
+        return Err(item.invalid(why).with_value(None).expecting("queue = drop-tail, red or policer"));
+    }
+    let (rate, burst) = bucket(&item.table(&format::SHAPER)?, packet)?;
+    Ok(Some(Shaper { rate, burst }))
+}
+
+/// Rate and burst of a token bucket.
+fn bucket(table: &Table<'_>, packet: Packet) -> Result<(Rate, u64), Error> {
     let (rate, item) = (table.need("rate")?.rate()?, table.need("burst")?);
     let burst = item.bytes()?;
     if burst < packet.size.into() {
         let why = format!("less than one packet of {} bytes, so none would pass", packet.size);
         return Err(item.invalid(why).expecting(format!("at least \"{}\"", show_bytes(packet.size.into()))));
     }
-    Ok(Policer { rate, burst })
+    Ok((rate, burst))
 }
 
 /// RED's parameters; the defaults of the thresholds are those of the path.

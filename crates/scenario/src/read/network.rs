@@ -1,7 +1,7 @@
 //! The network: a dumbbell, a graph that the file lists, or a generated graph.
 
 use super::graph::graph_of;
-use super::hop::{access, hop, supply};
+use super::hop::{access, hop, shaper, supply};
 use super::topology::{self, Traffic};
 use crate::error::Error;
 use crate::format;
@@ -39,6 +39,7 @@ fn dumbbell(table: &Table<'_>, packet: Packet) -> Result<Path, Error> {
         trace,
         rtt,
         buffer: hop.buffer,
+        shaper: shaper(table, packet, &hop.queue)?,
         queue: hop.queue,
         loss: hop.loss,
         loss_burst: hop.loss_burst,

@@ -78,6 +78,7 @@ fn parking_lot<'a>(table: &Table<'a>, packet: Packet) -> Result<(Graph, Traffic<
         cost: 1,
         buffer: shared.buffer,
         queue: shared.queue.clone(),
+        shaper: None,
         loss: shared.loss,
         loss_burst: shared.loss_burst,
     });
@@ -112,6 +113,7 @@ impl Builder {
                 cost,
                 buffer: hop.buffer,
                 queue: hop.queue.clone(),
+                shaper: None,
                 loss: hop.loss,
                 loss_burst: hop.loss_burst,
             });

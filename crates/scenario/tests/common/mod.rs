@@ -197,6 +197,12 @@ pub(crate) fn contexts() -> Vec<Context> {
             " } }\n",
         ),
         inline(
+            &format::SHAPER,
+            "shaper = { ",
+            &[("rate", "\"8 Mbit/s\""), ("burst", "\"60 KB\"")],
+            " }\n[[flow]]\nsize = \"3 KB\"\n",
+        ),
+        inline(
             &format::LOSS,
             "loss = { ",
             &[("mean", "0.01"), ("burst", "4")],

@@ -92,7 +92,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         4,
         "rat = \"40 Mbit/s\"",
-        "base.toml:4:1: path.rat = \"40 Mbit/s\": no such key; expected one of: rate, trace, rtt, buffer, queue, loss, access_rate; did you mean \"rate\"?",
+        "base.toml:4:1: path.rat = \"40 Mbit/s\": no such key; expected one of: rate, trace, rtt, buffer, queue, shaper, loss, access_rate; did you mean \"rate\"?",
     ),
     (4, "rate = \"40 Mbit/s", "base.toml:4:18: not TOML: invalid basic string, expected `\"`"),
     (4, "rate = \"1 Mbit/s\"\nrate = \"1 Mbit/s\"", "base.toml:5:1: not TOML: duplicate key"),
@@ -200,6 +200,16 @@ pub(crate) const CASES: &[Case] = &[
         6,
         "buffer = \"500 packets\"\nloss = \"1 %\"",
         "base.toml:7:8: path.loss = \"1 %\": this is a text; expected a number from 0 to 1 (exclusive), or a table of: mean, burst",
+    ),
+    (
+        6,
+        "buffer = \"500 packets\"\nqueue = \"codel\"\nshaper = { rate = \"8 Mbit/s\", burst = \"60 KB\" }",
+        "base.toml:8:10: path.shaper: a shaper needs to know on arrival when packets leave: not with codel; expected queue = drop-tail, red or policer",
+    ),
+    (
+        6,
+        "buffer = \"500 packets\"\nshaper = { rate = \"8 Mbit/s\", burst = \"999 B\" }",
+        "base.toml:7:39: path.shaper.burst = \"999 B\": less than one packet of 1000 bytes, so none would pass; expected at least \"1 KB\"",
     ),
     (
         6,

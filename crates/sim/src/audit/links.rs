@@ -5,9 +5,9 @@ use crate::config::{LinkConfig, Network, QueueConfig};
 use firstflight_contract::Sum;
 use firstflight_net::link::Passage;
 use firstflight_net::queue::Room;
-use firstflight_net::queue::policer::PolicerConfig;
 use firstflight_net::rate_trace::{RateTrace, TracePlayer};
 use firstflight_net::serialisation::LATEST;
+use firstflight_net::token_bucket::BucketConfig;
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -26,37 +26,56 @@ pub(super) struct Replay {
     player: TracePlayer,
     /// Start and size of transmissions that had to wait.
     waiting: VecDeque<(u64, u32)>,
-    bucket: Option<Bucket>,
+    policer: Option<Bucket>,
+    shaper: Option<Bucket>,
     counts: Counts,
 }
 
-/// A policer's bucket by virtual scheduling (ITU-T I.371, annex A), while the link counts tokens: what passes goes to an
-/// imaginary line of the policer's rate, and no packet may join it that would leave it later than the burst takes.
+/// The bucket of a policer or a shaper by virtual scheduling (ITU-T I.371, annex A), while the link counts tokens: what
+/// passes goes to an imaginary line of the bucket's rate, and no packet may join it that would leave it later than the burst
+/// takes.
 #[derive(Clone, Debug)]
 struct Bucket {
-    config: PolicerConfig,
+    config: BucketConfig,
     /// End of the last transmission of the line, nanoseconds times the rate.
     ends: Sum,
 }
 
 impl Bucket {
-    fn full(config: PolicerConfig) -> Self {
+    fn full(config: BucketConfig) -> Self {
         Self { config, ends: Sum::default() }
     }
 
-    /// Whether a packet of `size` bytes passes at `at`.
-    fn passes(&mut self, at: u64, size: u32) -> bool {
+    /// End of the transmission of `size` bytes that come at `at`, if they pass.
+    fn end(&self, at: u64, size: u32) -> Option<Sum> {
         const PER_BYTE: u64 = 8_000_000_000;
         let mut now = Sum::default();
         now.add_product(at, self.config.rate.0);
         let mut ends = self.ends.max(now);
         ends.add_product(size.into(), PER_BYTE);
         now.add_product(self.config.burst, PER_BYTE);
-        let passes = ends <= now;
-        if passes {
-            self.ends = ends;
+        (ends <= now).then_some(ends)
+    }
+
+    /// Whether a packet of `size` bytes passes at `at`.
+    fn passes(&mut self, at: u64, size: u32) -> bool {
+        let end = self.end(at, size);
+        self.ends = end.unwrap_or(self.ends);
+        end.is_some()
+    }
+
+    /// First time from `from` on at which a packet of `size` bytes passes; it does then.
+    fn first(&mut self, from: u64, size: u32) -> u64 {
+        let (mut low, mut high) = (from, LATEST.max(from));
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.end(middle, size) {
+                Some(_) => high = middle,
+                None => low = middle + 1,
+            }
         }
-        passes
+        self.passes(low, size);
+        low
     }
 }
 
@@ -99,10 +118,11 @@ pub(super) fn replay(network: &Network, end: u64, log: &[Event], findings: &mut 
         busy_since: 0,
         player: player(link),
         waiting: VecDeque::new(),
-        bucket: match link.queue {
+        policer: match link.queue {
             QueueConfig::Policer(config, _) => Some(Bucket::full(config)),
             _ => None,
         },
+        shaper: link.shaper.map(Bucket::full),
         counts: Counts::default(),
     };
     let mut links: Vec<Replay> = network.links.iter().map(new).collect();
@@ -157,10 +177,11 @@ impl Replay {
         while self.waiting.front().is_some_and(|&(start, _)| start < at) {
             self.waiting.pop_front();
         }
-        let policed = self.bucket.as_mut().is_some_and(|bucket| !bucket.passes(at, size));
+        let policed = self.policer.as_mut().is_some_and(|bucket| !bucket.passes(at, size));
+        let too_large = config.shaper.is_some_and(|bucket| u64::from(size) > bucket.burst);
         if passage == Passage::Dropped {
             self.counts.drops += 1;
-            findings.expect(policed || self.refuses(config, size), Rule::Buffer, at, || {
+            findings.expect(policed || too_large || self.refuses(config, size), Rule::Buffer, at, || {
                 format!("{name} refuses {size} bytes with {} packets waiting", self.waiting.len())
             });
             return;
@@ -168,11 +189,14 @@ impl Replay {
         findings.expect(!policed, Rule::Policing, at, || {
             format!("{name} passes {size} bytes for which its policer has no tokens")
         });
-        let start = at.max(self.free_at);
-        if self.latest <= at {
-            self.busy_since = at;
+        let line = at.max(self.free_at);
+        let start = self.shaper.as_mut().map_or(line, |bucket| bucket.first(line, size));
+        // A packet that waits for tokens comes to a free line.
+        let comes = if start > line { start } else { at };
+        if self.latest <= comes {
+            self.busy_since = comes;
         }
-        let due = self.player.carry(at, size);
+        let due = self.player.carry(comes, size);
         let ends = ends(self.busy_since, due);
         let logged = finish(passage, config);
         let finish = logged.unwrap_or(*ends.start());

@@ -221,11 +221,12 @@ fn in_flight(scenario: &Scenario, built: &Built, estimate: &mut Estimate) {
 /// Packets that a link can carry until the end of the run.
 fn carried(built: &Built, link: &LinkConfig, size: f64) -> f64 {
     let bytes = |rate: Rate| rate.0 as f64 / 8e9 * built.network.end.0 as f64;
-    let passed = match link.queue {
-        QueueConfig::Policer(policer, _) => policer.burst as f64 + bytes(policer.rate),
-        _ => f64::INFINITY,
+    let policer = match link.queue {
+        QueueConfig::Policer(bucket, _) => Some(bucket),
+        _ => None,
     };
-    bytes(link.rate).min(passed) / size
+    let passed = policer.iter().chain(&link.shaper).map(|bucket| bucket.burst as f64 + bytes(bucket.rate));
+    passed.fold(bytes(link.rate), f64::min) / size
 }
 
 /// Packets that a connection's application writes; infinite if it never ends.

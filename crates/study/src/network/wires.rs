@@ -6,9 +6,9 @@ use firstflight_contract::{Nanos, Rate};
 use firstflight_net::queue::Room;
 use firstflight_net::queue::codel::CodelConfig;
 use firstflight_net::queue::fq_codel::FqCodelConfig;
-use firstflight_net::queue::policer::PolicerConfig;
 use firstflight_net::queue::red::RedConfig;
 use firstflight_net::rate_trace::RateTrace;
+use firstflight_net::token_bucket::BucketConfig;
 use firstflight_scenario as scenario;
 use firstflight_scenario::{Endpoints, Graph, Limit, LinkTrace, Queue, Scenario, Schedule};
 use firstflight_sim::config::{LinkConfig, QueueConfig};
@@ -41,6 +41,7 @@ impl<'a> Wires<'a> {
                 let trace = path.trace.as_ref().map(trace);
                 for link in &mut links {
                     link.trace.clone_from(&trace);
+                    link.shaper = path.shaper.map(bucket);
                     (link.loss, link.loss_burst) = (path.loss, path.loss_burst);
                 }
                 Self { named: links.len(), links, kind: Kind::Dumbbell(path), packet }
@@ -48,6 +49,7 @@ impl<'a> Wires<'a> {
             scenario::Network::Graph(graph) => {
                 let links = graph.links.iter().map(|link| LinkConfig {
                     trace: link.trace.as_ref().map(trace),
+                    shaper: link.shaper.map(bucket),
                     loss: link.loss,
                     loss_burst: link.loss_burst,
                     ..LinkConfig::new(
@@ -154,6 +156,10 @@ fn trace(trace: &LinkTrace) -> Arc<RateTrace> {
     })
 }
 
+fn bucket(scenario::Shaper { rate, burst }: scenario::Shaper) -> BucketConfig {
+    BucketConfig { rate, burst }
+}
+
 fn room(limit: Limit) -> Room {
     match limit {
         Limit::Packets(n) => Room::Packets(n.min(u32::MAX.into()) as u32),
@@ -168,7 +174,7 @@ fn queue(queue: &Queue, limit: Limit, rate: Rate, packet: u32) -> QueueConfig {
         (Queue::DropTail, Limit::Bytes(n)) => QueueConfig::Bytes(n),
         (Queue::Router(router), limit) => routers::queue(*router, room(limit)),
         (Queue::Policer(scenario::Policer { rate, burst }), limit) => {
-            QueueConfig::Policer(PolicerConfig { rate: *rate, burst: *burst }, room(limit))
+            QueueConfig::Policer(BucketConfig { rate: *rate, burst: *burst }, room(limit))
         }
         (Queue::Priority, limit) => QueueConfig::Priority(room(limit)),
         (Queue::Codel(codel), limit) => QueueConfig::Codel(self::codel(codel), room(limit)),
