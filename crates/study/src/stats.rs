@@ -104,7 +104,8 @@ pub fn completion(times: &[f64]) -> Option<Completion> {
 /// Jain's index `(sum x)^2 / (n sum x^2)`: R. Jain, D. Chiu, W. Hawe, DEC-TR-301, 1984. One for no flows.
 pub(crate) fn jain(shares: &[f64]) -> f64 {
     let (sum, squares) = shares.iter().fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
-    if squares == 0.0 { 1.0 } else { sum * sum / (shares.len() as f64 * squares) }
+    // Rounding may lift the index of equal shares above one.
+    if squares == 0.0 { 1.0 } else { (sum * sum / (shares.len() as f64 * squares)).min(1.0) }
 }
 
 #[cfg(test)]
@@ -163,5 +164,7 @@ mod tests {
         assert_eq!(jain(&[3.0, 3.0, 3.0]), 1.0);
         assert_eq!(jain(&[5.0, 0.0, 0.0, 0.0]), 0.25);
         assert_eq!(jain(&[]), 1.0);
+        // Without a bound 1.0000000000000002.
+        assert_eq!(jain(&[0.3; 6]), 1.0);
     }
 }
