@@ -4,7 +4,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::failure::Failure;
-use crate::{algorithms, compare, log, output, presets, reproduce, run, sender};
+use crate::{algorithms, capture, compare, log, output, presets, reproduce, run, sender};
 
 /// The version and, if it is known, the revision of the source.
 const VERSION: &str = env!("FIRSTFLIGHT_VERSION");
@@ -16,11 +16,12 @@ const VERSION: &str = env!("FIRSTFLIGHT_VERSION");
 /// drops.
 #[derive(Debug, Parser)]
 #[command(name = "firstflight", version = VERSION, max_term_width = 100)]
-#[command(arg_required_else_help = true, disable_help_subcommand = true)]
+#[command(arg_required_else_help = true)]
 #[command(after_help = "\
 Examples:
   firstflight compare cable
-  firstflight compare upload.pcap
+  firstflight capture --port 443 --for 60s
+  firstflight compare server.pcap
   firstflight compare --rate \"40 Mbit/s\" --rtt \"100 ms\" --buffer \"1 BDP\"
   firstflight run experiment.toml
 
@@ -33,6 +34,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Compare(compare::Options),
+    Capture(capture::Options),
     Run(run::Options),
     Reproduce(reproduce::Options),
     Log(log::Options),
@@ -66,6 +68,7 @@ impl Cli {
     pub(crate) fn execute(self) -> Result<(), Failure> {
         match self.command {
             Command::Compare(options) => compare::execute(&options),
+            Command::Capture(options) => capture::execute(&options),
             Command::Run(options) => run::execute(&options),
             Command::Reproduce(options) => reproduce::execute(&options),
             Command::Log(options) => log::execute(&options),

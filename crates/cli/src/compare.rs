@@ -6,10 +6,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use firstflight::{Input, Simulator, compare};
+use firstflight_contract::Rate;
 use firstflight_report::{Colour, Folder, stage_all, stage_traces, table};
 use firstflight_scenario::build::Path;
-use firstflight_scenario::quantity::{Depth, parse_bytes, parse_depth};
-use firstflight_scenario::{Candidate, Network, Profile, Scenario, clipped, nearest, quoted};
+use firstflight_scenario::quantity::{Depth, parse_bytes, parse_depth, show_bytes, show_rate, show_time};
+use firstflight_scenario::{Candidate, Limit, Network, Profile, Scenario, clipped, nearest, quoted};
 use firstflight_study::compare::{Known, default_candidates, default_startups};
 
 use crate::arguments::{SEEDS, whole};
@@ -24,9 +25,10 @@ use crate::table::terminal_columns;
 
 /// Rank start-up schemes by completion time, on a given path or on the path of a packet capture.
 ///
-/// INPUT is a packet capture (pcap, pcapng) taken at the sender of TCP connections, a scenario file, or the name of a
-/// path preset (`firstflight presets` lists them). Without INPUT, --rate, --rtt and --buffer describe the path. With a
-/// capture, they replace the values inferred from it.
+/// INPUT is a packet capture (pcap, pcapng) taken at the sender of TCP connections (`firstflight capture` prints how), a
+/// scenario file, or the name of a path preset (`firstflight presets` lists them). Several captures, a folder of them or
+/// the ring of `tcpdump -C` are read as one, - is standard input, and gzip and zstd are read directly. Without INPUT,
+/// --rate, --rtt and --buffer describe the path. With captures or a preset, they replace values of the path.
 ///
 /// The command prints a ranked table and writes two files: report.html, a page that needs no network, and
 /// results.parquet, with one row for each simulated transfer.
@@ -34,15 +36,19 @@ use crate::table::terminal_columns;
 #[command(after_help = "\
 Examples:
   firstflight compare upload.pcap
+  firstflight compare server.pcap0 server.pcap1.gz
+  ssh server sudo tcpdump -s 128 -c 100000 -w - tcp port 443 | firstflight compare -
   firstflight compare cable --size 30KB,1MB
+  firstflight compare cable --rtt \"80 ms\" --loss 1%
   firstflight compare --rate \"40 Mbit/s\" --rtt \"100 ms\" --buffer \"0.5 BDP\" --loss 0.001
   firstflight compare geo-satellite --scheme slow-start+reno,hystart+++cubic --runs 100 --seed 7
   firstflight compare lte --startup slow-start,jump-start --avoidance reno --json
   firstflight compare upload.pcap --scheme hystart-linux+cubic,hystart-linux+cubic@iw30+paced,bbr
   firstflight compare cable --size 3MB --trace && wireshark out/slow-start+cubic-3MB.pcapng")]
 pub(crate) struct Options {
-    /// Packet capture, scenario file, or name of a path preset
-    input: Option<OsString>,
+    /// Packet captures, scenario file, or name of a path preset
+    #[arg(value_name = "INPUT")]
+    inputs: Vec<OsString>,
     /// Schemes to compare, each a start-up and an avoidance scheme joined by +: slow-start+reno,hystart+++cubic. Settings in
     /// which the stack differs follow an @, joined by +: hystart-linux+cubic@iw30+paced. They are iw30 (initial window,
     /// packets), ssthresh=50 (initial slow-start threshold, packets) or ssthresh=bdp, paced, idle=keep
@@ -72,7 +78,7 @@ pub(crate) struct Options {
     /// Bottleneck buffer, such as "500 packets", "250 KB" or "1 BDP" (one bandwidth-delay product)
     #[arg(long, value_name = "DEPTH", allow_hyphen_values = true)]
     buffer: Option<String>,
-    /// Probability of random loss for each packet, such as 0.001; drops at a full buffer come in addition
+    /// Probability of random loss for each packet, such as 0.001 or 0.1%; drops at a full buffer come in addition
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     loss: Option<String>,
     /// TCP stack that runs the schemes: rfc, ns2 or linux. The first flow of a scenario sets its own
@@ -101,11 +107,10 @@ pub(crate) struct Options {
 pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     let profile = profile(&options.profile)?;
     let sizes = options.sizes.iter().map(|text| size(text)).collect::<Result<_, _>>()?;
-    let input = match &options.input {
-        Some(named) => input(named, || options.known())?,
-        None => Input::Given(options.path()?),
+    let input = match &options.inputs[..] {
+        [] => Input::Given(options.path()?),
+        named => options.changed(input(named, || options.known())?)?,
     };
-    options.refuse_path_with(&input)?;
     let schemes = options.schemes(&input, profile)?;
     let bar = Bar::new();
     let comparison = compare(input)
@@ -186,9 +191,9 @@ impl Options {
         buffer: Option<&str>,
     ) -> Result<Known, Failure> {
         let path = Path::empty().text("rate", rate).text("rtt", rtt).text("buffer", buffer);
-        // A share is a number without unit; another text is refused as such.
-        let path = match self.loss.as_deref().map(|text| (text, text.parse::<f64>())) {
-            Some((_, Ok(share))) => path.loss(share),
+        // A share is a number without unit, or a percentage; another text is refused as such.
+        let path = match self.loss.as_deref().map(|text| (text, share(text))) {
+            Some((_, Some(share))) => path.loss(share),
             other => path.text("loss", other.map(|(text, _)| text)),
         };
         let Network::Dumbbell(path) = built(&Scenario::builder().path(path))?.network else {
@@ -209,21 +214,43 @@ impl Options {
         options.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)))
     }
 
-    /// Refuses options of the path together with a scenario or a preset, which define the path.
-    fn refuse_path_with(&self, input: &Input) -> Result<(), Failure> {
-        let source = match input {
-            Input::Preset(preset) => format!("the preset {}", preset.name),
-            Input::Scenario(_) => "the scenario".into(),
-            Input::Given(_) | Input::Capture { .. } => return Ok(()),
-        };
-        match self.given().next() {
-            Some((name, value)) => {
-                let place = option(name, Some(&quoted(value)));
-                Err(wrong_at(place, format!("{source} already defines the path"))
-                    .expecting(format!("{source} without --{name}"))
+    /// `input`, with the options of the path: they replace values of a preset, which the title then names. A scenario
+    /// defines its path itself.
+    fn changed(&self, input: Input) -> Result<Input, Failure> {
+        let Some((first, value)) = self.given().next() else { return Ok(input) };
+        match input {
+            Input::Preset(preset) => {
+                let mut loaded = preset.load();
+                let Network::Dumbbell(path) = &mut loaded.scenario.network else {
+                    unreachable!("presets are paths")
+                };
+                let (rate, rtt) = (show_rate(path.rate), show_time(path.rtt));
+                let buffer = match path.buffer {
+                    Limit::Packets(packets) => format!("{packets} packets"),
+                    Limit::Bytes(bytes) => show_bytes(bytes),
+                };
+                let known = self.read_path(
+                    self.rate.as_deref().or(Some(&rate)),
+                    self.rtt.as_deref().or(Some(&rtt)),
+                    self.buffer.as_deref().or(Some(&buffer)),
+                )?;
+                path.rate = known.rate.unwrap_or(path.rate);
+                path.rtt = known.rtt.unwrap_or(path.rtt);
+                path.buffer = known.buffer.unwrap_or(path.buffer);
+                path.loss = known.loss.filter(|_| self.loss.is_some()).unwrap_or(path.loss);
+                // The default of the format.
+                path.access_rate = path.access_rate.max(Rate(path.rate.0.saturating_mul(10)));
+                let given: Vec<_> = self.given().map(|(name, value)| format!("--{name} {value}")).collect();
+                loaded.scenario.title += &format!(", with {}", given.join(" "));
+                Ok(Input::Scenario(Box::new(loaded)))
+            }
+            Input::Scenario(_) => {
+                let place = option(first, Some(&quoted(value)));
+                Err(wrong_at(place, "the scenario already defines the path")
+                    .expecting(format!("the scenario without --{first}"))
                     .into())
             }
-            None => Ok(()),
+            other => Ok(other),
         }
     }
 
@@ -249,6 +276,14 @@ fn profile(word: &str) -> Result<Profile, Failure> {
         let words = Profile::WORDS.iter().copied();
         wrong.expecting(format!("one of: {}", Profile::WORDS.join(", "))).near(nearest(word, words)).into()
     })
+}
+
+/// A share: `0.01` or `1%`.
+fn share(text: &str) -> Option<f64> {
+    match text.trim().strip_suffix('%') {
+        Some(percent) => Some(percent.trim_end().parse::<f64>().ok()? / 100.0),
+        None => text.parse().ok(),
+    }
 }
 
 /// A transfer size. The space before the unit is optional, because a shell would need quotes.
@@ -278,7 +313,7 @@ pub(crate) fn command_line() -> String {
         .join(" ")
 }
 
-fn shell_word(word: &str) -> String {
+pub(crate) fn shell_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./+,:=@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();
@@ -294,6 +329,15 @@ mod tests {
     fn words_with_shell_syntax_are_quoted() {
         let words = ["slow-start+cubic", "40 Mbit/s", "it's", "", "$(x)"].map(shell_word);
         assert_eq!(words, ["slow-start+cubic", "'40 Mbit/s'", "'it'\\''s'", "''", "'$(x)'"]);
+    }
+
+    #[test]
+    fn a_share_is_a_number_or_a_percentage() {
+        assert_eq!(
+            ["0.01", "1%", "0.5 %", "100%"].map(share),
+            [Some(0.01), Some(0.01), Some(0.005), Some(1.0)]
+        );
+        assert_eq!(["", "%", "one", "1%%"].map(share), [None; 4]);
     }
 
     #[test]

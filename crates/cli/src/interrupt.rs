@@ -1,21 +1,56 @@
-//! SIGINT (Ctrl-C) and SIGTERM: the process ends by the signal, and leaves neither temporary files nor half a set of files.
+//! SIGINT (Ctrl-C), SIGTERM and SIGHUP (the terminal was closed): the process ends by the signal, and leaves neither temporary files nor half a set of files.
+//! While captures are read, the first Ctrl-C ends the reading instead, and the answer is made from what was read.
 
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread;
 
 use firstflight_report::discard_unfinished;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
+
+/// Reading that a Ctrl-C ends.
+static READING: AtomicU8 = AtomicU8::new(NONE);
+/// No file is read, so a Ctrl-C ends the process.
+const NONE: u8 = 0;
+/// A file is read.
+const RUNNING: u8 = 1;
+/// A Ctrl-C has ended the reading.
+const STOPPED: u8 = 2;
 
 /// Waits for the signals in a thread of its own. Without such a thread, a signal ends the process at once, as usual.
 pub(crate) fn clean_up_on_signals() {
     let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) else { return };
+    if hangs_up() {
+        let _ = signals.add_signal(SIGHUP);
+    }
     thread::spawn(move || {
         for signal in signals.forever() {
+            let stops = || READING.compare_exchange(RUNNING, STOPPED, Ordering::Relaxed, Ordering::Relaxed);
+            if signal == SIGINT && stops().is_ok() {
+                continue;
+            }
             discard_unfinished(|| {
-                // The default of both ends the process, so that a shell sees 130 or 143.
+                // The default of each ends the process, so that a shell sees 130, 143 or 129.
                 let _ = emulate_default_handler(signal);
             });
         }
     });
+}
+
+/// Whether SIGHUP ends this process, as it does unless `nohup` started it. Only Linux shows it.
+fn hangs_up() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_some_and(|mask| mask & (1 << (SIGHUP - 1)) == 0)
+}
+
+/// Runs `read`, which is to end soon after the function that it gets is true: after a Ctrl-C. A second one ends the
+/// process.
+pub(crate) fn while_reading<T>(read: impl FnOnce(&dyn Fn() -> bool) -> T) -> T {
+    READING.store(RUNNING, Ordering::Relaxed);
+    let result = read(&|| READING.load(Ordering::Relaxed) == STOPPED);
+    READING.store(NONE, Ordering::Relaxed);
+    result
 }

@@ -2,6 +2,8 @@
 
 mod algorithms;
 mod arguments;
+mod capture;
+mod captures;
 mod cli;
 mod compare;
 mod failure;

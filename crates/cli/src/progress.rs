@@ -32,3 +32,32 @@ impl Progress for Bar {
         self.0.finish_and_clear();
     }
 }
+
+/// Progress of reading files, on standard error; invisible if that is not a terminal. The remaining time is shown if the
+/// number of bytes is known.
+pub(crate) struct Bytes(ProgressBar);
+
+impl Bytes {
+    /// A bar for this number of bytes, if it is known.
+    pub(crate) fn new(total: Option<u64>) -> Self {
+        let (bar, template) = match total {
+            Some(total) => (
+                ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()),
+                "reading {wide_bar} {bytes}/{total_bytes}, {binary_bytes_per_sec}, {eta} left; Ctrl-C answers from what is read",
+            ),
+            None => (
+                ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()),
+                "reading {bytes}, {binary_bytes_per_sec}; Ctrl-C answers from what is read",
+            ),
+        };
+        Self(bar.with_style(ProgressStyle::with_template(template).expect("a valid template")))
+    }
+
+    pub(crate) fn advance(&self, by: u64) {
+        self.0.inc(by);
+    }
+
+    pub(crate) fn finish(&self) {
+        self.0.finish_and_clear();
+    }
+}

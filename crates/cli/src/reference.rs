@@ -24,7 +24,7 @@ fn reference() -> String {
         let _ = write!(out, "\n## {name}\n\n```text\n{}\n```\n", lines.join("\n"));
     };
     add("firstflight", cli.render_long_help().to_string());
-    for command in cli.get_subcommands_mut() {
+    for command in cli.get_subcommands_mut().filter(|command| command.get_name() != "help") {
         add(&format!("firstflight {}", command.get_name()), command.render_long_help().to_string());
     }
     out

@@ -10,8 +10,9 @@ use firstflight_report::{Folder, printable, stage_tables, stage_traces};
 use firstflight_results::{
     FlowMeans, FlowResult, LinkMeans, LinkResult, Mean, RunMeans, RunResult, SampleRow,
 };
+use firstflight_scenario::preset::preset;
 use firstflight_scenario::quantity::parse_time;
-use firstflight_scenario::{load, quoted};
+use firstflight_scenario::{Loaded, load, quoted};
 
 use crate::arguments::{SEEDS, whole};
 use crate::failure::{Failure, wrong_at};
@@ -61,7 +62,7 @@ const RUN_FILE: &str = "run.json";
 const FOLDER: &str = "out";
 
 pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
-    let loaded = load(&options.scenario)?;
+    let loaded = scenario(&options.scenario)?;
     let wrong = |problem: &dyn Display| {
         let place = option("grid", Some(&quoted(&options.grid)));
         wrong_at(place, problem).expecting("a time above zero, such as \"100 ms\"")
@@ -92,6 +93,28 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         return print(&json);
     }
     show(&text(&result, &written))
+}
+
+/// The scenario at `path`, which must have traffic.
+fn scenario(path: &Path) -> Result<Loaded, Failure> {
+    let named = path.display();
+    if let (false, Ok(preset)) = (path.exists(), preset(&path.to_string_lossy())) {
+        return Err(wrong_at(named, "a path preset has no traffic to run")
+            .expecting(format!(
+                "firstflight compare {0}, or a scenario with this path and a [[flow]]: firstflight presets {0} > {0}.toml",
+                preset.name
+            ))
+            .into());
+    }
+    let loaded = load(path)?;
+    if loaded.scenario.flows.is_empty() && loaded.scenario.udp.is_empty() {
+        return Err(wrong_at(&named, "the scenario has no traffic to run")
+            .expecting(format!(
+                "a table [[flow]], such as [[flow]] with size = \"3 MB\"; firstflight compare {named} needs none"
+            ))
+            .into());
+    }
+    Ok(loaded)
 }
 
 fn write(

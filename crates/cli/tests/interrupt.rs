@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM at any moment leave a whole set of files or none, and the store of a reproduction with its runs.
+//! SIGINT, SIGTERM and SIGHUP at any moment leave a whole set of files or none, and the store of a reproduction with its runs.
 
 mod common;
 
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use common::Scratch;
 
-const SIGNALS: [(&str, i32); 2] = [("INT", 2), ("TERM", 15)];
+const SIGNALS: [(&str, i32); 3] = [("INT", 2), ("TERM", 15), ("HUP", 1)];
 
 fn started(scratch: &Scratch, arguments: &[&str]) -> Child {
     Command::new(env!("CARGO_BIN_EXE_firstflight"))

@@ -41,7 +41,11 @@ impl Scratch {
     }
 
     /// Runs the program in the folder with `input` on standard input.
-    pub(crate) fn run_with(&self, arguments: &[impl AsRef<OsStr>], input: &str) -> Finished {
+    pub(crate) fn run_with(
+        &self,
+        arguments: &[impl AsRef<OsStr>],
+        input: &(impl AsRef<[u8]> + ?Sized),
+    ) -> Finished {
         let mut child = Command::new(env!("CARGO_BIN_EXE_firstflight"))
             .args(arguments)
             .current_dir(&self.0)
@@ -51,7 +55,7 @@ impl Scratch {
             .spawn()
             .expect("the program starts");
         // A program that refuses its options does not read its input, so writing may fail.
-        let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
+        let _ = child.stdin.take().expect("a pipe").write_all(input.as_ref());
         Finished::from(child.wait_with_output().expect("the program ends"))
     }
 
