@@ -7,6 +7,7 @@ use firstflight_contract::Nanos;
 use serde::{Serialize, Serializer};
 
 use crate::packet_trace::PacketTrace;
+use crate::summary::{self, Summary};
 
 /// A TCP connection that carried data; the sender is the side that sent most of it.
 #[derive(Clone, Debug)]
@@ -21,6 +22,19 @@ pub struct Connection {
     pub observed: Observed,
     /// Packets, for the estimators.
     pub(crate) trace: PacketTrace,
+}
+
+impl Connection {
+    /// Summary statistics, for comparison with simulations; `None` if nothing was delivered.
+    pub fn summary(&self) -> Option<Summary> {
+        Summary::of(&self.trace)
+    }
+
+    /// Rate, bytes per second of data, and depth, bytes of data, of a policer, if one dropped the packets of this
+    /// connection; `None` with fewer than two losses.
+    pub fn policing(&self) -> Option<(f64, f64)> {
+        summary::policing(&self.trace)
+    }
 }
 
 /// Point of capture on the path, from the two halves of the round trip.

@@ -41,10 +41,11 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    fn new(first: (u32, u32), more: [Option<(u32, u32)>; 3]) -> Self {
+    /// The first four of these blocks.
+    pub(crate) fn new(blocks: impl IntoIterator<Item = (u32, u32)>) -> Self {
         let mut all = Self::default();
-        for block in std::iter::once(first).chain(more.into_iter().flatten()) {
-            all.blocks[usize::from(all.count)] = block;
+        for (place, block) in all.blocks.iter_mut().zip(blocks) {
+            *place = block;
             all.count += 1;
         }
         all
@@ -252,7 +253,7 @@ impl TcpPacket {
                 TcpOptionElement::WindowScale(shift) => self.window_scale = Some(shift.min(14)),
                 TcpOptionElement::Timestamp(value, echo) => self.timestamps = Some((value, echo)),
                 TcpOptionElement::SelectiveAcknowledgement(first, more) => {
-                    self.sack = Blocks::new(first, more);
+                    self.sack = Blocks::new(std::iter::once(first).chain(more.into_iter().flatten()));
                 }
                 TcpOptionElement::Noop | TcpOptionElement::SelectiveAcknowledgementPermitted => {}
             }

@@ -133,8 +133,10 @@ mod tests {
     #[test]
     fn scenarios_accept_exactly_the_listed_queues() {
         let takes = |kind: &str| {
+            // A policer has values without defaults.
+            let more = if kind == "policer" { ", rate = \"1 Mbit/s\", burst = \"9 KB\"" } else { "" };
             let text = format!(
-                "[path]\nrate = \"1 Mbit/s\"\nrtt = \"1 ms\"\nbuffer = \"9 packets\"\nqueue = \"{kind}\"\n"
+                "[path]\nrate = \"1 Mbit/s\"\nrtt = \"1 ms\"\nbuffer = \"9 packets\"\nqueue = {{ kind = \"{kind}\"{more} }}\n"
             );
             parse(&text, "test").map_err(|error| error.expected.clone().unwrap_or_default())
         };

@@ -56,10 +56,25 @@ object! {
         initial_window_packets: Option<u64> ["packets"],
         /// Acknowledgement policy of the receiver, as a word of the scenario format; null if unknown.
         receiver: Option<String>,
+        /// The likeliest kind of path: `drop-tail`, `red`, `codel`, `fq-codel`, `policer`, `varying-rate`, `aggregating`,
+        /// `other-traffic` or `limited-return-path`; null if the path was given or nothing resembles the capture.
+        @(default) kind: Option<String>,
+        /// Kinds of path that explain the capture, the likeliest first; empty if the path was given.
+        @(default) kinds: Vec<KindWeight> => nested,
         /// Names of the fields whose value is unknown.
         cannot_tell: Vec<String> => nested,
         /// Estimate of each inferred value, in the order of the fields above; empty if the path was given.
         estimates: Vec<PathEstimate> => nested,
+    }
+}
+
+object! {
+    /// A kind of path that explains the capture.
+    pub struct KindWeight = "kind" {
+        /// Kind.
+        kind: String,
+        /// Its share of all paths that explain the capture; the shares add up to one.
+        weight: f64 [""; Share],
     }
 }
 

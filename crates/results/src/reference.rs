@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use crate::column::{Column, Field, Record};
 use crate::{
     Comparison, Completion, ConnectionResult, EngineResult, FlowMeans, FlowResult, FlowRow, InputFile,
-    LimitedBy, LinkMeans, LinkResult, LinkRow, Mean, PairedDifference, PathEstimate, PathResult, Provenance,
-    Recommended, ReplicationRow, Risk, RunMeans, RunResult, RunRow, SampleRow, SchemeResult, StartupExit,
-    Table, TypicalExit,
+    KindWeight, LimitedBy, LinkMeans, LinkResult, LinkRow, Mean, PairedDifference, PathEstimate, PathResult,
+    Provenance, Recommended, ReplicationRow, Risk, RunMeans, RunResult, RunRow, SampleRow, SchemeResult,
+    StartupExit, Table, TypicalExit,
 };
 
 const HEAD: &str = "\
@@ -101,6 +101,7 @@ pub(crate) const OBJECTS_OF_JSON: &[Object] = &[
     Object::of::<Mean>(),
     Object::of::<Comparison>(),
     Object::of::<PathResult>(),
+    Object::of::<KindWeight>(),
     Object::of::<PathEstimate>(),
     Object::of::<ConnectionResult>(),
     Object::of::<LimitedBy>(),

@@ -5,6 +5,7 @@ mod cost;
 pub mod draw;
 pub mod driven;
 pub mod exhibit;
+mod explain;
 pub mod host;
 pub mod memory;
 pub mod network;

@@ -1,43 +1,33 @@
-//! Re-runs of the captured connections on the inferred path, which show how far the other results can be
-//! trusted.
-//!
-//! Packets do not contain the name of the sender's congestion control. Each connection is simulated under
-//! several common ones, and the most similar one is shown by name.
+//! Re-runs of the captured connections on the paths that explain them, which show how far the other results can be
+//! trusted. The most similar re-run is shown, with the name of its scheme.
 
 use firstflight_scenario::seconds::Seconds;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use firstflight_capture::{Connection, ExitReason, Observed};
-use firstflight_scenario::{Dist, Error, SchemeSpec};
+use firstflight_scenario::{Dist, Error};
 
 use super::path::Subject;
-use super::resemblance::{departure, distance};
+use super::replication::Replication;
+use super::resemblance::distance;
 use crate::host::{FlowChoice, Observe, Run};
 use crate::parallel::try_map;
 use crate::progress::Progress;
 use crate::stats::quantile;
 use firstflight_results::{CapturedTrace, ConnectionResult, LimitedBy, Series};
 
-/// Schemes that captured senders may have run, the most common first; of equally similar ones the first is
-/// named.
-const CANDIDATES: [&str; 6] = [
-    "hystart-linux+cubic",
-    "slow-start+reno",
-    "bbr",
-    "slow-start+cubic",
-    "hystart+++cubic",
-    "hystart+++reno",
-];
-
 /// Maximum number of re-runs, for the connections with most data, so that a capture of thousands takes only
 /// seconds.
 const MOST_RERUNS: usize = 32;
 
-/// Minimum departure. Even over an exactly known path the transfers of a real kernel depart by this share
-/// from a simulator that makes the same decisions, because packets do not show every state of the hosts: see
-/// `docs/predictions.md`.
-const LEAST_DEPARTURE: f64 = 0.005;
+/// Re-runs of each connection.
+const RERUNS: u32 = 12;
+
+/// Minimum departure. Even over an exactly known path the transfers of a real kernel depart from a simulator that makes
+/// the same decisions, because packets do not show every state of the hosts (`docs/predictions.md`), and the statistics
+/// that paths are compared by do not tell smaller differences.
+const LEAST_DEPARTURE: f64 = 0.01;
 /// Departure above which a warning is given.
 const LARGE_DEPARTURE: f64 = 0.1;
 
@@ -62,12 +52,13 @@ pub(super) struct Captured {
     pub(super) warnings: Vec<String>,
 }
 
-/// Indices of the connections to re-run: those on the path with most data.
+/// Indices of the connections to re-run.
 pub(super) fn reruns(subject: &Subject<'_>) -> Vec<usize> {
-    if subject.path_unknown() {
-        return vec![];
-    }
-    let connections = subject.connections();
+    if subject.path_unknown() { vec![] } else { on_path(subject.connections()) }
+}
+
+/// Indices of the connections between the two hosts that exchanged most data, those with most data first.
+pub(super) fn on_path(connections: &[Connection]) -> Vec<usize> {
     let pair = |connection: &Connection| (connection.sender.ip(), connection.receiver.ip());
     let mut bytes: BTreeMap<(IpAddr, IpAddr), u64> = BTreeMap::new();
     for connection in connections {
@@ -91,10 +82,6 @@ impl Captured {
         reruns: &[usize],
         progress: &dyn Progress,
     ) -> Result<Self, Error> {
-        let candidates: Vec<SchemeSpec> =
-            CANDIDATES.iter().filter_map(|label| SchemeSpec::parse(label).ok()).collect();
-        let candidates: Vec<SchemeSpec> =
-            candidates.into_iter().filter(|scheme| subject.admits(&scheme.clone().into()).is_ok()).collect();
         let all = subject.connections();
         let (mut connections, mut traces): (Vec<_>, Vec<_>) = all
             .iter()
@@ -108,12 +95,14 @@ impl Captured {
             })
             .unzip();
         let rerun = try_map(reruns, |&index| {
-            let pair = nearest(subject, &all[index], &candidates)?;
+            let pair = nearest(subject, &all[index])?;
             progress.advance(1);
             Ok::<_, Error>((index, pair))
         })?;
+        let mut departures: Vec<f64> = vec![];
         for (index, pair) in rerun {
-            if let Some((result, trace)) = pair {
+            if let Some((result, trace, range)) = pair {
+                departures.extend(off(subject, index, range));
                 (connections[index], traces[index]) = (result, trace);
             }
         }
@@ -125,8 +114,6 @@ impl Captured {
                 all.len()
             ));
         }
-        let departures = reruns.iter().filter_map(|&index| off(subject, index, &traces[index]));
-        let mut departures: Vec<f64> = departures.collect();
         departures.sort_by(f64::total_cmp);
         let measured_departure = (!departures.is_empty()).then(|| quantile(&departures, 0.5));
         let departure = measured_departure.unwrap_or(0.0);
@@ -142,15 +129,22 @@ impl Captured {
     }
 }
 
-/// Relative error of a re-run at its end; `None` unless the connection was a single transfer and alone on the
-/// path.
-fn off(subject: &Subject<'_>, index: usize, trace: &CapturedTrace) -> Option<f64> {
+/// Relative distance of a connection's time from the `range` of its re-runs; `None` unless the connection was a single
+/// transfer and alone on the path.
+fn off(subject: &Subject<'_>, index: usize, range: [f64; 2]) -> Option<f64> {
     let connections = subject.connections();
     let connection = &connections[index];
-    let end = *trace.observed.time_s.last()?;
-    let busy = connection.observed.application_limited.as_secs_f64() <= APPLICATION_LIMITED * end;
     let alone = connections.iter().enumerate().all(|(other, it)| other == index || !disturbs(it, connection));
-    (busy && alone).then(|| departure(&trace.observed, &trace.rerun, 1.0)).flatten()
+    let seen = result(connection).observed_completion_s.filter(|seen| *seen > 0.0)?;
+    let [low, high] = range;
+    (is_bulk(connection) && alone).then(|| (low / seen - 1.0).max(seen / high - 1.0).max(0.0))
+}
+
+/// Whether the application always had data to send.
+pub(super) fn is_bulk(connection: &Connection) -> bool {
+    let seen = &connection.observed;
+    let end = seen.series.delivered.last().map_or(0.0, |&(at, _)| at);
+    seen.application_limited.as_secs_f64() <= APPLICATION_LIMITED * end
 }
 
 /// Whether `one` carried enough data concurrently with `other` to slow it down.
@@ -165,30 +159,23 @@ fn disturbs(one: &Connection, other: &Connection) -> bool {
     from < end && begin < until && one.observed.bytes as f64 > DISTURBING * other.observed.bytes as f64
 }
 
-/// Re-run that is most similar to the connection; `None` without candidates.
+/// Re-run that is most similar to the connection, and the shortest and longest time of all its re-runs; `None` if none
+/// finished.
 fn nearest(
     subject: &Subject<'_>,
     connection: &Connection,
-    candidates: &[SchemeSpec],
-) -> Result<Option<(ConnectionResult, CapturedTrace)>, Error> {
+) -> Result<Option<(ConnectionResult, CapturedTrace, [f64; 2])>, Error> {
     let seen = observed(connection);
-    let tried = candidates.iter().map(|scheme| {
-        let observe = Observe { flow: Some(FlowChoice::First), ..subject.observe() };
-        let Run { mut result, flow, .. } = rerun(subject, connection, scheme, &observe)?;
-        let (simulated, flow) = (result.flows.swap_remove(0), flow.expect("the run observes a flow"));
-        let retransmits = [connection.observed.retransmits, simulated.retransmits];
-        let distance = distance(&seen, &flow.series, retransmits, connection.observed.packets);
-        Ok((scheme, simulated, flow, distance))
-    });
-    let tried: Vec<_> = tried.collect::<Result<_, Error>>()?;
-    let best = tried.into_iter().min_by(|(.., a), (.., b)| a.total_cmp(b));
-    let Some((scheme, simulated, flow, _)) = best else { return Ok(None) };
+    let observe = Observe { flow: Some(FlowChoice::First), ..subject.observe() };
+    let Some((of, range)) = most_similar(subject, connection, &seen)? else { return Ok(None) };
+    let Run { mut result, flow, .. } = rerun(subject, connection, of, &observe)?;
+    let (simulated, flow) = (result.flows.swap_remove(0), flow.expect("the run observes a flow"));
     let result = ConnectionResult {
         rerun_completion_s: simulated.completion_s,
         rerun_retransmits: simulated.retransmits,
-        scheme: scheme.label(),
+        scheme: flow.scheme,
         rerun_startup_exit: simulated.startup_exit,
-        ..result(connection)
+        ..self::result(connection)
     };
     let trace = CapturedTrace {
         observed: seen,
@@ -196,28 +183,64 @@ fn nearest(
         rerun: flow.series,
         rerun_retransmits_s: flow.retransmits_s,
     };
-    Ok(Some((result, trace)))
+    Ok(Some((result, trace, range)))
 }
 
-/// Runs a bulk transfer of the same size as the connection on the inferred path.
+/// The most similar re-run of a connection, with its packets.
 ///
 /// # Errors
-/// If the host cannot run the scheme on the path.
-pub(super) fn rerun(
+/// If the host refuses a path.
+pub(super) fn recorded(
     subject: &Subject<'_>,
     connection: &Connection,
-    scheme: &SchemeSpec,
+    packets: &Observe,
+) -> Result<Option<Run>, Error> {
+    let found = most_similar(subject, connection, &observed(connection))?;
+    found.map(|(of, _)| rerun(subject, connection, of, packets)).transpose()
+}
+
+/// The re-run whose deliveries are most similar to those `seen`, and the shortest and longest time of all.
+fn most_similar(
+    subject: &Subject<'_>,
+    connection: &Connection,
+    seen: &Series,
+) -> Result<Option<(Replication, [f64; 2])>, Error> {
+    let observe = Observe { flow: Some(FlowChoice::First), ..subject.observe() };
+    let (mut best, mut range) = (None, [f64::INFINITY, 0.0_f64]);
+    for index in 0..RERUNS {
+        let of = Replication { index, of: RERUNS, seed: subject.base().seed };
+        let Run { result, flow, .. } = rerun(subject, connection, of, &observe)?;
+        let Some(took) = result.flows[0].completion_s else { continue };
+        range = [range[0].min(took), range[1].max(took)];
+        let retransmits = [connection.observed.retransmits, result.flows[0].retransmits];
+        let series = &flow.expect("the run observes a flow").series;
+        let apart = distance(seen, series, retransmits, connection.observed.packets);
+        if best.is_none_or(|(_, least)| apart < least) {
+            best = Some((of, apart));
+        }
+    }
+    Ok(best.map(|(of, _)| (of, range)))
+}
+
+/// Runs a bulk transfer of the same size as the connection on one of the paths that explain the capture, with the scheme
+/// that its sender then ran.
+///
+/// # Errors
+/// If the host cannot run it.
+fn rerun(
+    subject: &Subject<'_>,
+    connection: &Connection,
+    of: Replication,
     observe: &Observe,
 ) -> Result<Run, Error> {
-    let mut scenario = subject.central().clone();
-    let flow = &mut scenario.flows[0];
-    flow.scheme = scheme.clone();
-    flow.size = Some(Dist::Fixed(connection.observed.bytes.max(1)));
-    // The transfer alone, without the background traffic of the path.
-    scenario.flows.truncate(1);
+    let explanation = subject.explanation().expect("connections are re-run on the paths that explain them");
+    let path = explanation.at(of.share());
+    let mut scenario = path.scenario(subject.base(), of.own_seed());
+    scenario.flows[0].scheme = path.sender.clone();
+    scenario.flows[0].size = Some(Dist::Fixed(connection.observed.bytes.max(1)));
     // One transfer takes little memory, as much as its capture at most.
     let observe = Observe { memory: u64::MAX, ..observe.clone() };
-    let run = subject.host().run(&scenario, scenario.seed, &observe);
+    let run = subject.host().run(&scenario, of.own_seed(), &observe);
     run.map_err(|refusal| subject.too_large(refusal))
 }
 

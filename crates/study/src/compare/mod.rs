@@ -10,9 +10,9 @@ mod input;
 mod path;
 mod recommended;
 mod recording;
+mod replication;
 mod resemblance;
 mod summary;
-mod uncertain;
 
 use firstflight_scenario::{Candidate, Error, Places, Problem, Profile, Settings};
 
@@ -23,7 +23,7 @@ use crate::progress::Progress;
 use captured::Captured;
 use firstflight_results::{CompareReport, Comparison, Provenance, Sample, SampleSet, Trace};
 use path::Subject;
-use uncertain::Replication;
+use replication::Replication;
 
 pub use defaults::{
     DEFAULT_AVOIDANCE, DEFAULT_REPLICATIONS, DEFAULT_SIZES, DEFAULT_STARTUPS, DEFAULT_WINDOWS,
@@ -68,7 +68,7 @@ pub fn compare(host: &dyn Host, request: &Request, progress: &dyn Progress) -> R
     if request.sizes.is_empty() {
         return Err(at_least_one("sizes"));
     }
-    let subject = Subject::of(host, request)?;
+    let subject = Subject::explained(host, request, progress)?;
     for &size in &request.sizes {
         subject.carries(size)?;
     }
@@ -180,7 +180,8 @@ fn report(
     let traces: Vec<Trace> = try_map(&order, |&cell| trace(cells[cell], subject))?;
     let mut warnings = subject.warnings(replications);
     warnings.extend(captured.warnings);
-    let no_answer = recommended::no_answer(subject.path_unknown(), captured.measured_departure);
+    let no_answer =
+        recommended::no_answer(subject.path_unknown(), subject.unlike(), captured.measured_departure);
     let recommended =
         recommended::recommended(&results, &request.sizes, baseline.as_deref(), no_answer.as_deref());
     let schemes: Vec<String> = request.schemes.iter().map(Candidate::label).collect();

@@ -11,11 +11,14 @@ use firstflight_scenario::{
     Threshold, limits,
 };
 
-use super::inferred::{inferred_path, overrule};
-use super::uncertain::{Replication, Unknowns, whole};
+use super::captured::{is_bulk, on_path};
+use super::inferred::{describe, inferred_path, overrule};
+use super::replication::Replication;
 use super::{Input, Known, Request, refused};
+use crate::explain::{Explanation, Given, Question};
 use crate::host::{Host, Observe, Refusal, Run};
 use crate::memory::Estimate;
+use crate::progress::Progress;
 use firstflight_results::PathResult;
 
 /// Rate of the access links of an inferred path: so fast that packets take no time there, because the inferred round
@@ -37,16 +40,39 @@ pub(super) struct Subject<'a> {
     places: Places,
     title: String,
     path: PathResult,
-    unknowns: Unknowns,
+    /// Paths that explain the capture; `None` for a given path.
+    explanation: Option<Explanation>,
     connections: &'a [Connection],
     warnings: Vec<String>,
     /// Whether too little is known of the path to simulate it.
     unknown: bool,
     /// Limit of the memory of all runs and their results, bytes.
     memory: u64,
+    /// Size of a simulated full packet over that of a captured one.
+    longer: f64,
 }
 
 impl<'a> Subject<'a> {
+    /// The subject of a request, with the paths that explain its capture.
+    ///
+    /// # Errors
+    /// As [`Subject::of`].
+    pub(super) fn explained(
+        host: &'a dyn Host,
+        request: &'a Request,
+        progress: &dyn Progress,
+    ) -> Result<Self, Error> {
+        let mut subject = Self::of(host, request)?;
+        if let Input::Capture { capture, known, .. } = &request.input {
+            subject.explain(&infer(&capture.connections), known, request, progress);
+        }
+        Ok(subject)
+    }
+
+    /// The subject of a request, enough to check it. Nothing is run.
+    ///
+    /// # Errors
+    /// If a value of the path is missing or cannot be simulated.
     pub(super) fn of(host: &'a dyn Host, request: &'a Request) -> Result<Self, Error> {
         match &request.input {
             Input::Given(known) => Self::given(host, known, request),
@@ -56,8 +82,8 @@ impl<'a> Subject<'a> {
                 let inferred = infer(&capture.connections);
                 let mut subject = Self::inferred(host, &inferred, &file.name, known, request)?;
                 subject.settle_window(&inferred, &capture.connections);
-                subject.warnings.splice(0..0, capture.warnings.clone());
                 subject.connections = &capture.connections;
+                subject.warnings.splice(0..0, capture.warnings.clone());
                 Ok(subject)
             }
         }
@@ -93,11 +119,12 @@ impl<'a> Subject<'a> {
             places,
             title,
             path,
-            unknowns: Unknowns::default(),
+            explanation: None,
             connections: &[],
             warnings: vec![],
             unknown: false,
             memory: request.memory,
+            longer: 1.0,
             scenario,
         })
     }
@@ -117,24 +144,72 @@ impl<'a> Subject<'a> {
         // The simulated full packet must take as long as the captured one, whatever its headers.
         let captured = inferred.packet.known().map_or(f64::from(packet), |packet| packet.value);
         let longer = f64::from(packet) / captured.max(1.0);
-        let unknowns = Unknowns::of(inferred, &path, longer);
-        let unknown = !unknowns.complete(&path);
+        let least = inferred.rate.unknown().and_then(|unknown| unknown.low).unwrap_or(0.0);
         let rate = path.rate_bit_s.map_or(10e6, |rate| rate as f64 * longer);
         let rtt = path.rtt_ms.unwrap_or(100.0) * 1e6;
-        refuse_beyond_limits(file, rate.max(unknowns.least_rate()), rtt)?;
+        refuse_beyond_limits(file, rate.max(least), rtt)?;
         let (rate, rtt) = (Rate(whole(rate, limits::RATE.0)), Nanos(whole(rtt, limits::DELAY.0)));
         let buffer = Limit::Packets(whole(path.buffer_packets.unwrap_or(1) as f64, limits::PACKETS));
         let dumbbell = Path::new(rate, rtt, buffer).loss(path.loss.unwrap_or(0.0)).access_rate(ENDS);
         let sizes = Packet::new().size(Amount::Bytes(packet.into()));
         let scenario = built(&Scenario::builder().title(file).path(dumbbell).packet(sizes))?;
         let mut subject = Self::loaded(host, scenario.into(), file, request)?;
-        if let Network::Dumbbell(path) = &mut subject.scenario.network {
-            unknowns.centre(path, packet);
-        }
         subject.settle_ends(inferred, mss);
-        let mut warnings = inferred.notes.clone();
-        warnings.extend(open_questions(&path, unknown));
-        Ok(Self { path, unknowns, warnings, unknown, title: file.into(), ..subject })
+        Ok(Self { path, warnings: inferred.notes.clone(), title: file.into(), longer, ..subject })
+    }
+
+    /// Explains the capture by simulation: sets the paths from which replications are drawn.
+    fn explain(
+        &mut self,
+        inferred: &InferredPath,
+        known: &Known,
+        request: &Request,
+        progress: &dyn Progress,
+    ) {
+        let on_path = on_path(self.connections);
+        let busy = on_path.iter().map(|&index| &self.connections[index]).filter(|one| is_bulk(one));
+        let mut connections: Vec<&Connection> = busy.collect();
+        if connections.is_empty() {
+            connections = on_path.iter().map(|&index| &self.connections[index]).collect();
+        }
+        let packet = f64::from(self.scenario.packet.size);
+        let given = Given {
+            rate: known.rate.map(|rate| rate.0 as f64 * self.longer),
+            rtt: known.rtt.map(|rtt| rtt.0 as f64 * 1e-9),
+            buffer: known.buffer.map(|buffer| match buffer {
+                Limit::Packets(n) => n as f64,
+                Limit::Bytes(n) => n as f64 * self.longer / packet,
+            }),
+            loss: known.loss,
+        };
+        let question = Question {
+            host: self.host,
+            base: &self.scenario,
+            path: inferred,
+            connections,
+            given,
+            longer: self.longer,
+            seed: request.seed,
+        };
+        progress.begin("candidate paths", Explanation::STEPS);
+        self.explanation = Explanation::find(&question, progress);
+        progress.finish();
+        self.unknown = self.explanation.is_none();
+        if let Some(explanation) = &self.explanation {
+            describe(&mut self.path, explanation, self.longer);
+        }
+        self.warnings.extend(open_questions(&self.path, self.unknown));
+    }
+
+    /// Difference of the capture from its re-runs, in standard deviations, if it resembles none of them.
+    pub(super) fn unlike(&self) -> Option<f64> {
+        let explanation = self.explanation.as_ref().filter(|it| !it.resembles())?;
+        Some(explanation.misfit())
+    }
+
+    /// Paths that explain the capture.
+    pub(super) fn explanation(&self) -> Option<&Explanation> {
+        self.explanation.as_ref()
     }
 
     /// Gives the transfer the initial window and the ACK policy of the captured connections.
@@ -256,10 +331,12 @@ impl<'a> Subject<'a> {
 
     /// Scenario of one replication: its first flow is the transfer.
     pub(crate) fn scenario_of(&self, scheme: &Candidate, size: u64, replication: Replication) -> Scenario {
-        let mut scenario = self.scenario.clone();
-        if let Network::Dumbbell(path) = &mut scenario.network {
-            self.unknowns.draw(path, scenario.packet.size, replication);
-        }
+        let mut scenario = match &self.explanation {
+            Some(explanation) => {
+                explanation.at(replication.share()).scenario(&self.scenario, replication.own_seed())
+            }
+            None => self.scenario.clone(),
+        };
         self.give(&mut scenario, scheme);
         scenario.flows[0].size = Some(Dist::Fixed(size));
         scenario
@@ -296,8 +373,8 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Scenario with the central values of all unknowns, for the re-runs of captured connections.
-    pub(super) fn central(&self) -> &Scenario {
+    /// Scenario of the transfer, without what an explanation adds.
+    pub(super) fn base(&self) -> &Scenario {
         &self.scenario
     }
 
@@ -325,7 +402,7 @@ impl<'a> Subject<'a> {
             !matches!(flow.size, None | Some(Dist::Fixed(_)))
                 || !matches!(flow.lifetime, None | Some(Dist::Fixed(_)))
         };
-        !self.unknowns.none()
+        self.explanation.is_some()
             || random_path
             || self.scenario.flows.iter().any(random_flow)
             || self.scenario.flows.iter().skip(1).any(random_size)
@@ -346,11 +423,6 @@ impl<'a> Subject<'a> {
 
     pub(super) fn path_result(&self) -> PathResult {
         self.path.clone()
-    }
-
-    /// Unknowns of the path.
-    pub(super) fn unknowns(&self) -> &Unknowns {
-        &self.unknowns
     }
 
     pub(super) fn scenario_text(&self) -> String {
@@ -459,4 +531,9 @@ fn given_path(scenario: &Scenario) -> PathResult {
         });
     }
     path
+}
+
+/// The nearest whole number from one to `most`, the limit of the scenario format.
+fn whole(value: f64, most: u64) -> u64 {
+    (value.round().max(1.0) as u64).min(most)
 }

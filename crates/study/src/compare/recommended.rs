@@ -9,9 +9,15 @@ use firstflight_results::{PairedDifference, Recommended, SchemeResult};
 const NO_ANSWER: f64 = 0.5;
 
 /// Reason why the results are no answer; `None` if they are one.
-pub(super) fn no_answer(path_unknown: bool, departure: Option<f64>) -> Option<String> {
+pub(super) fn no_answer(path_unknown: bool, unlike: Option<f64>, departure: Option<f64>) -> Option<String> {
     if path_unknown {
         return Some("the capture shows too little of its path to simulate a transfer over it".into());
+    }
+    if let Some(misfit) = unlike {
+        return Some(format!(
+            "none of the kinds of path that are simulated resembles the capture: it lies {misfit:.0} standard deviations \
+             from the re-runs of its connections on the most similar paths"
+        ));
     }
     let departure = departure.filter(|&departure| departure > NO_ANSWER)?;
     Some(format!(
@@ -188,12 +194,12 @@ mod tests {
     #[test]
     fn a_failed_check_gives_no_answer_at_any_size() {
         let results = [result("fast", 0.5, Some([-0.6, -0.5, -0.4])), result("base", 1.0, None)];
-        let why = no_answer(false, Some(3.16)).expect("off by 316 %");
+        let why = no_answer(false, None, Some(3.16)).expect("off by 316 %");
         assert!(why.contains("off by 316 %"), "{why}");
         for one in recommended(&results, &[30_000, 300_000], Some("base"), Some(&why)) {
             assert_eq!((one.scheme, one.gain, &one.why), (None, None, &why));
         }
-        assert_eq!((no_answer(false, Some(0.3)), no_answer(false, None)), (None, None));
-        assert!(no_answer(true, None).is_some());
+        assert_eq!((no_answer(false, None, Some(0.3)), no_answer(false, None, None)), (None, None));
+        assert!(no_answer(true, None, None).is_some());
     }
 }

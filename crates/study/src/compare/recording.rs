@@ -1,14 +1,15 @@
 //! Packet-by-packet recordings of the runs shown in a comparison.
 
+use firstflight_scenario::Error;
 use firstflight_scenario::quantity::show_bytes;
-use firstflight_scenario::{Error, SchemeSpec};
 
 use super::Request;
-use super::captured::rerun;
+use super::captured;
 use super::path::Subject;
 use crate::host::{Host, Observe, Run};
 use crate::memory::Estimate;
 use crate::parallel::try_map;
+use crate::progress::Silent;
 use crate::trace::record::Recording;
 use firstflight_results::CompareReport;
 
@@ -39,7 +40,7 @@ pub fn recordings(
     report: &CompareReport,
 ) -> Result<Vec<Recording>, Error> {
     admit_recordings(host, request)?;
-    let subject = Subject::of(host, request)?;
+    let subject = Subject::explained(host, request, &Silent)?;
     let replications = subject.replications(request);
     let packets = Observe { packets: true, ..subject.observe() };
     let shown = try_map(&report.traces, |trace| {
@@ -52,10 +53,9 @@ pub fn recordings(
     })?;
     let connections = subject.connections().iter().zip(&report.comparison.connections).enumerate();
     let with_rerun = connections.filter(|(_, (_, result))| !result.scheme.is_empty());
-    let reruns = with_rerun.map(|(index, (connection, result))| {
-        let scheme = SchemeSpec::parse(&result.scheme)?;
-        let run = rerun(&subject, connection, &scheme, &packets)?;
-        Ok(recorded(run, format!("rerun-{}", index + 1)))
+    let reruns = with_rerun.filter_map(|(index, (connection, _))| {
+        let run = captured::recorded(&subject, connection, &packets).transpose()?;
+        Some(run.map(|run| recorded(run, format!("rerun-{}", index + 1))))
     });
     shown.into_iter().map(Ok).chain(reruns).collect()
 }

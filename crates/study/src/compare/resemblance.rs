@@ -18,7 +18,7 @@ pub(super) fn distance(seen: &Series, ran: &Series, retransmits: [u64; 2], packe
 
 /// Ratio minus one of the times at which `share` of the common data had arrived; `None` if there is no common
 /// data.
-pub(super) fn departure(seen: &Series, ran: &Series, share: f64) -> Option<f64> {
+fn departure(seen: &Series, ran: &Series, share: f64) -> Option<f64> {
     let common = seen.delivered_bytes.last()?.min(*ran.delivered_bytes.last()?);
     let (seen, ran) = (reached(seen, share * common)?, reached(ran, share * common)?);
     (seen > 0.0 && ran > 0.0).then(|| (seen / ran).max(ran / seen) - 1.0)

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use firstflight_contract::Exit;
 
+use super::inferred::uncertain_fields;
 use super::path::Subject;
 use super::{Run, Task};
 use crate::paired::paired;
@@ -25,7 +26,7 @@ pub(super) fn results(
     departure: Option<f64>,
     seed: u64,
 ) -> (Vec<SchemeResult>, Vec<usize>) {
-    let widened_by = subject.unknowns().noticeable();
+    let widened_by = subject.explanation().map_or_else(Vec::new, uncertain_fields);
     let mut rows: Vec<(usize, SchemeResult)> = vec![];
     for (index, &cell) in cells.iter().enumerate() {
         let mut row = SchemeResult { widened_by: widened_by.clone(), ..row(cell) };

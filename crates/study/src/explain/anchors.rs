@@ -1,0 +1,201 @@
+//! Scales of the prior ranges, from the published estimators and from plain sums over the capture.
+
+use firstflight_capture::{Connection, Estimate, Inferred, PathEstimate};
+use firstflight_scenario::seconds::Seconds;
+
+/// Values of the path that the user knows; bit/s, seconds, packets, probability.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Given {
+    pub(crate) rate: Option<f64>,
+    pub(crate) rtt: Option<f64>,
+    pub(crate) buffer: Option<f64>,
+    pub(crate) loss: Option<f64>,
+}
+
+/// Scales of a path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Anchors {
+    /// Values that are known.
+    pub(crate) given: Given,
+    /// Rate at which the fastest connection delivered its data, bit/s of packets.
+    pub(crate) goodput: f64,
+    /// Shortest round trip, seconds.
+    pub(crate) rtt: f64,
+    /// Rate at which the fastest packets arrived, bit/s of packets.
+    fastest: f64,
+    /// Longest usual gap between acknowledgements, seconds.
+    gap: f64,
+    /// Rate, bit/s of packets, and depth, bytes of packets, of a policer.
+    policing: Option<(f64, f64)>,
+    /// Estimated rate with its interval, bit/s.
+    rate: Option<[f64; 3]>,
+    /// Lower bound of the rate.
+    least_rate: f64,
+    /// Estimated propagation, seconds, with its interval.
+    propagation: Option<[f64; 3]>,
+    /// Estimated buffer, packets, with its interval.
+    buffer: Option<[f64; 3]>,
+    /// Largest flight, packets.
+    flight: f64,
+    /// Share of the packets that were lost.
+    pub(crate) lost: f64,
+    /// Number of packets.
+    pub(crate) packets: f64,
+    /// Bits of a full packet, and of an acknowledgement.
+    packet: f64,
+    ack: f64,
+}
+
+/// Highest rate that a capture without evidence of one allows, bit/s: the link of a fast server.
+const FASTEST: f64 = 10e9;
+
+fn triple(estimate: &Inferred<Estimate>) -> Option<[f64; 3]> {
+    estimate.known().map(|known| [known.low, known.value, known.high])
+}
+
+/// Value with the standard deviation of its logarithm.
+fn guess(triple: Option<[f64; 3]>) -> Option<(f64, f64)> {
+    let [low, value, high] = triple.filter(|values| values[1] > 0.0)?;
+    let deviation = (high - low).max(0.0) / 4.0 / value;
+    Some((value, deviation.clamp(0.002, 0.3)))
+}
+
+impl Anchors {
+    /// Scales from `connections` and their estimates; `None` if no data was delivered.
+    pub(crate) fn of(
+        path: &PathEstimate,
+        connections: &[&Connection],
+        longer: f64,
+        given: Given,
+    ) -> Option<Self> {
+        let packet = path.packet.known().map_or(1500.0, |packet| packet.value) * 8.0 * longer;
+        let rtt = |connection: &&Connection| {
+            let seen = &connection.observed;
+            let data = seen.rtt_span.map(|(least, _)| least);
+            data.into_iter().chain(seen.handshake_rtt).min()
+        };
+        let rtt = connections.iter().filter_map(rtt).min()?.as_secs_f64().max(20e-6);
+        let goodput = |connection: &&Connection| {
+            let seen = &connection.observed;
+            let wire = f64::from(seen.mss.max(1));
+            let packets = seen.delivered_bytes as f64 / wire;
+            let end = seen.completion.map_or_else(
+                || seen.series.delivered.last().map_or(0.0, |point| point.0),
+                Seconds::as_secs_f64,
+            );
+            let took = (end - seen.first_data.as_secs_f64()).max(rtt);
+            packets * packet / took
+        };
+        let goodput = connections.iter().map(goodput).max_by(f64::total_cmp)?;
+        let sum = |of: fn(&Connection) -> u64| connections.iter().map(|one| of(one) as f64).sum::<f64>();
+        let packets = sum(|one| one.observed.packets).max(1.0);
+        let flight = connections
+            .iter()
+            .map(|one| one.observed.max_flight_bytes as f64 / f64::from(one.observed.mss.max(1)));
+        let fastest = connections.iter().filter_map(|one| {
+            Some(
+                libm::exp(one.summary()?.get("fastest 16 packets")) / f64::from(one.observed.mss.max(1))
+                    * packet,
+            )
+        });
+        let gap = connections
+            .iter()
+            .filter_map(|one| Some(libm::exp(one.summary()?.get("gap between acknowledgements, 98 %"))));
+        let policing = connections.iter().find_map(|one| {
+            let (rate, depth) = one.policing()?;
+            let wire = packet / f64::from(one.observed.mss.max(1));
+            Some((rate * wire, depth * wire / 8.0))
+        });
+        Some(Self {
+            given,
+            policing,
+            gap: gap.min_by(f64::total_cmp)?,
+            goodput,
+            fastest: fastest.max_by(f64::total_cmp)?.max(goodput),
+            rtt,
+            rate: triple(&path.rate).map(|rate| rate.map(|value| value * longer)),
+            least_rate: path
+                .rate
+                .unknown()
+                .and_then(|unknown| unknown.low)
+                .map_or(goodput, |low| low * longer),
+            propagation: triple(&path.rtt),
+            buffer: triple(&path.buffer),
+            flight: flight.max_by(f64::total_cmp)?,
+            lost: sum(|one| one.observed.lost_packets) / packets,
+            packets,
+            packet,
+            ack: path.ack.known().map_or(52.0, |ack| ack.value) * 8.0,
+        })
+    }
+
+    pub(crate) fn rate_range(&self) -> (f64, f64) {
+        match self.rate {
+            Some([low, _, high]) => ((low / 2.0).max(self.goodput / 2.0), 2.0 * high.max(self.goodput)),
+            None => (self.least_rate.max(self.goodput / 2.0), FASTEST.max(2.0 * self.goodput)),
+        }
+    }
+
+    pub(crate) fn rate_guess(&self) -> Option<(f64, f64)> {
+        guess(self.rate)
+    }
+
+    pub(crate) fn rtt_guess(&self) -> Option<(f64, f64)> {
+        guess(self.propagation)
+    }
+
+    pub(crate) fn buffer_guess(&self) -> Option<(f64, f64)> {
+        guess(self.buffer)
+    }
+
+    /// Rate of the line: that of the fastest packets.
+    pub(crate) fn fastest_guess(&self) -> Option<(f64, f64)> {
+        Some((self.fastest, 0.1))
+    }
+
+    /// Rate of a policer, bit/s.
+    pub(crate) fn policer_guess(&self) -> Option<(f64, f64)> {
+        self.policing.map(|(rate, _)| (rate, 0.03))
+    }
+
+    /// Depth of a policer's bucket, bytes.
+    pub(crate) fn bucket_guess(&self) -> Option<(f64, f64)> {
+        self.policing.map(|(_, depth)| (depth, 0.05))
+    }
+
+    /// Period of aggregates: the longest usual gap.
+    pub(crate) fn period_guess(&self) -> Option<(f64, f64)> {
+        Some((self.gap, 0.1))
+    }
+
+    /// Buffer that holds half of the path's capacity: a smaller one loses packets by itself, not at random.
+    pub(crate) fn roomy(&self) -> f64 {
+        let rate = self.rate.map_or(self.goodput, |values| values[1]);
+        (0.5 * rate * self.rtt / self.packet).clamp(10.0, self.most_buffer() / 2.0)
+    }
+
+    /// Packets that no reasonable buffer exceeds: four times the largest flight and the bandwidth-delay product.
+    pub(crate) fn most_buffer(&self) -> f64 {
+        let rate = self.rate.map_or(self.fastest, |values| values[1]);
+        let bdp = rate * self.rtt / self.packet;
+        (4.0 * bdp.max(self.flight)).max(50.0)
+    }
+
+    /// From one loss in all packets to four times the share that was lost.
+    pub(crate) fn loss_range(&self) -> (f64, f64) {
+        let least = 0.3 / self.packets;
+        (least, (4.0 * self.lost).clamp(10.0 * least, 0.5).max(2.0 * least))
+    }
+
+    /// Rates of a return path that is as fast as the data needs, down to one that carries the acknowledgements that
+    /// were seen.
+    pub(crate) fn return_range(&self) -> (f64, f64) {
+        let need = self.goodput * self.ack / self.packet;
+        (0.2 * need, 20.0 * need)
+    }
+
+    /// The spacing of acknowledgements, as the rate estimator measures it, if it is the return path's.
+    pub(crate) fn return_guess(&self) -> Option<(f64, f64)> {
+        self.rate.map(|[_, value, _]| (value * self.ack / self.packet, 0.5))
+    }
+}

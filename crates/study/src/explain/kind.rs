@@ -1,0 +1,401 @@
+//! Kinds of path: the parameters of each, with their prior ranges, and the network that they describe.
+
+use std::sync::Arc;
+
+use firstflight_contract::{Nanos, Rate};
+use firstflight_net::random::Stream;
+use firstflight_scenario::{
+    Codel, Dist, Endpoints, FlowGroup, Graph, Limit, Link, LinkTrace, Network, Node, Policer, Queue, Red,
+    Scenario, Schedule, SchemeSpec, Start, limits,
+};
+
+use super::anchors::Anchors;
+
+/// A kind of path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    /// Constant rate, drop-tail queue.
+    DropTail,
+    /// The same with independent random loss.
+    RandomLoss,
+    /// Random early detection.
+    Red,
+    /// Controlled delay.
+    Codel,
+    /// Token-bucket policer in front of a faster line.
+    Policer,
+    /// Rate that varies, as of a cellular link.
+    VaryingRate,
+    /// Packets that leave in aggregates, as of 802.11 or a cable modem.
+    Aggregating,
+    /// Other connections at the bottleneck.
+    OtherTraffic,
+    /// Slow return path.
+    LimitedReturn,
+}
+
+/// A parameter: log-uniform between two values.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Range {
+    low: f64,
+    high: f64,
+    /// Estimate, and its standard deviation in the logarithm, around which half of the first proposals lie.
+    guess: Option<(f64, f64)>,
+}
+
+/// A value of a path that results show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Value {
+    /// Rate that a long transfer can have, bit/s.
+    Rate,
+    /// Two-way propagation, seconds.
+    Rtt,
+    /// Packets that can wait.
+    Buffer,
+    /// Probability of random loss.
+    Loss,
+}
+
+/// Largest number of parameters of a kind.
+pub(crate) const MOST: usize = 6;
+
+/// Place of each parameter in its range, from 0 to 1; those that a kind does not have are one half.
+pub(crate) type Place = [f64; MOST];
+
+impl Range {
+    fn new(low: f64, high: f64) -> Self {
+        Self { low, high: high.max(low * 1.001), guess: None }
+    }
+
+    fn around(self, guess: Option<(f64, f64)>) -> Self {
+        let inside = |(value, _): &(f64, f64)| (self.low..=self.high).contains(value);
+        Self { guess: guess.filter(inside), ..self }
+    }
+
+    /// Value at a place.
+    pub(crate) fn at(&self, place: f64) -> f64 {
+        self.low * libm::pow(self.high / self.low, place)
+    }
+
+    /// Width of the range in the logarithm.
+    pub(crate) fn span(&self) -> f64 {
+        libm::log(self.high / self.low)
+    }
+
+    /// Place of the guess and its standard deviation.
+    pub(crate) fn guess(&self) -> Option<(f64, f64)> {
+        let span = self.span();
+        self.guess.map(|(value, deviation)| (libm::log(value / self.low) / span, deviation / span))
+    }
+}
+
+impl Kind {
+    /// All kinds.
+    pub(crate) const ALL: [Self; 9] = [
+        Self::DropTail,
+        Self::RandomLoss,
+        Self::Red,
+        Self::Codel,
+        Self::Policer,
+        Self::VaryingRate,
+        Self::Aggregating,
+        Self::OtherTraffic,
+        Self::LimitedReturn,
+    ];
+
+    /// Label in results.
+    pub(crate) const fn label(self) -> &'static str {
+        match self {
+            Self::DropTail | Self::RandomLoss => "drop-tail",
+            Self::Red => "red",
+            Self::Codel => "codel",
+            Self::Policer => "policer",
+            Self::VaryingRate => "varying-rate",
+            Self::Aggregating => "aggregating",
+            Self::OtherTraffic => "other-traffic",
+            Self::LimitedReturn => "limited-return-path",
+        }
+    }
+
+    /// Whether the capture can tell the kind from a plain queue. A kind that differs by its losses cannot be told if
+    /// nothing was lost, and none can from a handful of packets: that it may be there is a risk, but no explanation.
+    pub(super) fn shows(self, anchors: &Anchors) -> bool {
+        /// Packets of two flights: the initial window and the one after it.
+        const FEW: f64 = 30.0;
+        match self {
+            Self::DropTail => true,
+            Self::RandomLoss | Self::Red | Self::Codel | Self::Policer => anchors.lost > 0.0,
+            Self::VaryingRate | Self::Aggregating | Self::OtherTraffic | Self::LimitedReturn => {
+                anchors.packets >= FEW
+            }
+        }
+    }
+
+    /// Whether runs on the same path differ.
+    pub(super) const fn is_random(self) -> bool {
+        matches!(self, Self::RandomLoss | Self::Red | Self::VaryingRate | Self::OtherTraffic)
+    }
+
+    /// Probability before the capture is seen: one half for the plain queue, the rest shared by the others.
+    pub(super) const fn prior(self) -> f64 {
+        match self {
+            Self::DropTail => 0.5,
+            _ => 0.5 / (Self::ALL.len() - 1) as f64,
+        }
+    }
+
+    /// Parameters with their prior ranges.
+    pub(crate) fn ranges(self, anchors: &Anchors) -> Vec<Range> {
+        let mut ranges = self.prior_ranges(anchors);
+        let given = [
+            (0, anchors.given.rate),
+            (1, anchors.given.rtt),
+            (2, anchors.given.buffer),
+            (3, anchors.given.loss),
+        ];
+        for (index, value) in given {
+            let shown = [Value::Rate, Value::Rtt, Value::Buffer, Value::Loss][index];
+            // The parameter that the value is, found by its effect.
+            let marks: Vec<f64> = (0..ranges.len()).map(|place| place as f64 + 2.0).collect();
+            let place = self.value(shown, &marks).filter(|mark| *mark > 0.0).map(|mark| mark as usize - 2);
+            if let (Some(value), Some(place)) = (value, place) {
+                ranges[place] = Range::new(value, value);
+            }
+        }
+        ranges
+    }
+
+    fn prior_ranges(self, anchors: &Anchors) -> Vec<Range> {
+        let Anchors { goodput, rtt, .. } = *anchors;
+        let rate = anchors.rate_range();
+        let rate = Range::new(rate.0, rate.1).around(anchors.rate_guess());
+        let free = Range::new(goodput, 50.0 * goodput).around(anchors.rate_guess());
+        let near = Range::new(0.8 * rtt, 1.01 * rtt).around(anchors.rtt_guess());
+        let buffer = Range::new(2.0, anchors.most_buffer()).around(anchors.buffer_guess());
+        match self {
+            Self::DropTail => vec![rate, near, buffer],
+            Self::RandomLoss => {
+                let (low, high) = anchors.loss_range();
+                let room = Range::new(anchors.roomy(), anchors.most_buffer());
+                vec![rate, near, room, Range::new(low, high), Range::new(1.0, 5.0)]
+            }
+            // Thresholds up to the queue that was seen; the share dropped at the upper one.
+            Self::Red => {
+                let min = Range::new(2.0, anchors.most_buffer() / 2.0);
+                vec![rate, near, min, Range::new(1.5, 5.0), Range::new(0.02, 0.5), Range::new(0.0005, 0.01)]
+            }
+            Self::Codel => {
+                vec![rate, near, Range::new(1e-3, 30e-3).around(Some((5e-3, 0.02))), Range::new(50.0, 4000.0)]
+            }
+            Self::Policer => {
+                let burst = Range::new(3000.0, 4e6).around(anchors.bucket_guess());
+                let policer = Range::new(0.5 * goodput, 2.0 * goodput).around(anchors.policer_guess());
+                let line = Range::new(goodput, 100.0 * goodput).around(anchors.fastest_guess());
+                vec![line, near, policer, burst]
+            }
+            Self::VaryingRate => {
+                let mean = Range::new(0.5 * goodput, 5.0 * goodput);
+                vec![mean, near, buffer, Range::new(0.1, 1.5), Range::new(0.02, 2.0), Range::new(0.3, 1.0)]
+            }
+            Self::Aggregating => {
+                vec![free, near, buffer, Range::new(1e-3, 50e-3).around(anchors.period_guess())]
+            }
+            Self::OtherTraffic => {
+                let free = Range::new(goodput, 10.0 * goodput);
+                let queue = Range::new(5.0, anchors.most_buffer());
+                vec![free, Range::new(0.3 * rtt, rtt), queue, Range::new(0.6, 4.4), Range::new(0.03, 1.0)]
+            }
+            Self::LimitedReturn => {
+                let back = anchors.return_range();
+                let free = Range::new(goodput, 50.0 * goodput);
+                vec![free, near, buffer, Range::new(back.0, back.1).around(anchors.return_guess())]
+            }
+        }
+    }
+
+    /// A value of the path of these values; `None` if the kind does not have it.
+    pub(super) fn value(self, value: Value, values: &[f64]) -> Option<f64> {
+        match (value, self) {
+            (Value::Rate, Self::Policer) => Some(values[2]),
+            (Value::Rate, _) => Some(values[0]),
+            (Value::Rtt, _) => Some(values[1]),
+            (Value::Buffer, Self::Codel) => Some(values[3]),
+            (Value::Buffer, Self::Policer | Self::Red) => None,
+            (Value::Buffer, _) => Some(values[2]),
+            (Value::Loss, Self::RandomLoss) => Some(values[3]),
+            (Value::Loss, _) => Some(0.0),
+        }
+    }
+
+    /// The scenario `base`, whose first flow is the transfer, on the path of these values. `seed` draws what differs
+    /// from one transfer to the next.
+    pub(crate) fn scenario(self, values: &[f64], base: &Scenario, seed: u64) -> Scenario {
+        let mut scenario = base.clone();
+        let packet = f64::from(base.packet.size);
+        let rate = Rate(whole(values[0], limits::RATE.0));
+        let one_way = Nanos(whole(values[1] * 1e9 / 2.0, limits::DELAY.0));
+        let packets = |n: f64| Limit::Packets(whole(n, limits::PACKETS));
+        let unlimited = Limit::Packets(1_000_000);
+        let link = |name: &str, from, rate, buffer| Link {
+            name: name.into(),
+            from,
+            to: 1 - from,
+            rate,
+            trace: None,
+            delay: one_way,
+            cost: 1,
+            buffer,
+            queue: Queue::DropTail,
+            loss: 0.0,
+            loss_burst: 1.0,
+            shaper: None,
+        };
+        let mut forward = link("bottleneck", 0, rate, packets(values[2]));
+        let mut back = link("return", 1, rate, unlimited);
+        let start = &mut Stream::named(seed, "start");
+        let mut begin = Nanos::ZERO;
+        match self {
+            Self::DropTail => {}
+            Self::RandomLoss => {
+                forward.loss = values[3].min(1.0);
+                forward.loss_burst = values[4];
+            }
+            Self::Red => {
+                forward.buffer = packets(10.0 * values[2] * values[3]);
+                let (min, max) = (values[2], values[2] * values[3]);
+                forward.queue = Queue::Red(Red {
+                    min,
+                    max,
+                    weight: values[5],
+                    max_p: values[4],
+                    gentle: false,
+                    ecn: false,
+                });
+            }
+            Self::Codel => {
+                forward.buffer = packets(values[3]);
+                let target = Nanos(whole(values[2] * 1e9, u64::MAX));
+                // RFC 8289, section 4.4: the target is 5 % of the interval.
+                forward.queue = Queue::Codel(Codel { target, interval: Nanos(20 * target.0), ecn: false });
+            }
+            Self::Policer => {
+                forward.buffer = unlimited;
+                forward.queue = Queue::Policer(Policer {
+                    rate: Rate(whole(values[2], limits::RATE.0)),
+                    burst: whole(values[3].max(packet), u64::MAX / 2),
+                });
+            }
+            Self::VaryingRate => {
+                let trace = cellular(values, packet, seed);
+                forward.rate = trace.schedule.mean();
+                forward.trace = Some(trace);
+                back.rate = Rate(50 * rate.0.min(limits::RATE.0 / 50));
+            }
+            Self::Aggregating => {
+                let trace = aggregates(values[0], values[3], packet);
+                forward.rate = trace.schedule.mean();
+                forward.trace = Some(trace);
+                begin = Nanos(whole(start.unit() * values[3] * 1e9, u64::MAX));
+            }
+            Self::OtherTraffic => {
+                // The others hold a share of the path when the transfer begins: less than all of it if something has
+                // held them down.
+                let round = values[1] + values[2] * packet * 8.0 / values[0];
+                begin = Nanos(whole((10.0 + 5.0 * start.unit()) * round * 1e9, u64::MAX));
+                let count = whole(values[3], 16);
+                let room = values[0] * values[1] / 8.0 + values[2] * packet;
+                let share = whole(values[4] * room / count as f64, u64::MAX);
+                let within = Nanos(whole(round * 1e9, u64::MAX));
+                scenario.flows.push(bulk(&scenario.flows[0], count as u32, share, within));
+            }
+            Self::LimitedReturn => back.rate = Rate(whole(values[3], limits::RATE.0)),
+        }
+        for flow in &mut scenario.flows {
+            flow.endpoints = Endpoints::Nodes { from: 0, to: 1 };
+        }
+        scenario.flows[0].start = Start::At(begin);
+        let node = |name: &str| Node { name: name.into(), access_rate: Rate(100_000_000_000), subnet: None };
+        let graph = Graph { nodes: vec![node("sender"), node("receiver")], links: vec![forward, back] };
+        scenario.network = Network::Graph(graph);
+        scenario
+    }
+}
+
+/// Long cubic connections beside the transfer, which leave slow start at their `share`, bytes.
+fn bulk(transfer: &FlowGroup, count: u32, share: u64, within: Nanos) -> FlowGroup {
+    FlowGroup {
+        name: "others".into(),
+        count: Some(count),
+        size: None,
+        lifetime: None,
+        rounds: None,
+        initial_ssthresh: Some(share),
+        start: Start::Uniform(Nanos::ZERO, within),
+        scheme: SchemeSpec::parse("hystart-linux+cubic").expect("a scheme of the registry"),
+        extra_rtt: Dist::Fixed(Nanos::ZERO),
+        ..transfer.clone()
+    }
+}
+
+/// Aggregates of packets that leave together, `every` seconds.
+fn aggregates(rate: f64, every: f64, packet: f64) -> LinkTrace {
+    // The number of packets that brings the rate closest to the one asked for; the interval makes it exact.
+    let each = (rate * every / (packet * 8.0)).round().max(1.0);
+    let every = Nanos(whole(each * packet * 8.0 / rate * 1e9, u64::MAX / 1024));
+    trace("aggregates", Schedule::Opportunities(vec![every; each as usize]))
+}
+
+/// Rate of a cellular link: packets leave in a Poisson process whose rate is the exponential of a stationary
+/// autoregressive process (the model of K. Winstein, A. Sivaraman, H. Balakrishnan, "Stochastic Forecasts Achieve High
+/// Throughput and Low Delay over Cellular Networks", NSDI 2013, with a mean to which the rate returns). `values` are the
+/// mean rate, and from the fourth on the standard deviation of the logarithm of the rate within a transfer, its
+/// correlation time in seconds, and the standard deviation from one transfer to the next: the cell and its load change.
+fn cellular(values: &[f64], packet: f64, seed: u64) -> LinkTrace {
+    let (mean, deviation, memory, between) = (values[0], values[3], values[4], values[5]);
+    /// Time over which the rate is constant, seconds, and length of the trace.
+    const STEP: f64 = 0.02;
+    const LENGTH: f64 = 20.0;
+    /// Longest trace, packets.
+    const LONGEST: usize = 200_000;
+    let mut stream = Stream::named(seed, "rate");
+    let mean = mean * libm::exp(between * normal(&mut stream));
+    let keep = libm::exp(-STEP / memory);
+    let shake = deviation * libm::sqrt(1.0 - keep * keep);
+    let mut level = deviation * normal(&mut stream);
+    let mut times = vec![];
+    let (mut at, mut due) = (0.0, -libm::log(1.0 - stream.unit()));
+    let mut step = 0.0;
+    while step < LENGTH && times.len() < LONGEST {
+        // The mean of exp(x) of a normal x is exp(variance / 2).
+        let packets = mean / (packet * 8.0) * libm::exp(level - deviation * deviation / 2.0);
+        let mut left = STEP;
+        while due <= packets * left {
+            at += due / packets;
+            left -= due / packets;
+            due = -libm::log(1.0 - stream.unit());
+            times.push(Nanos(whole(at * 1e9, u64::MAX)));
+        }
+        due -= packets * left;
+        at += left;
+        step += STEP;
+        level = keep * level + shake * normal(&mut stream);
+    }
+    times.push(Nanos(whole(at * 1e9, u64::MAX)));
+    trace("varying", Schedule::Opportunities(times))
+}
+
+/// A trace that comes from no file.
+fn trace(name: &str, schedule: Schedule) -> LinkTrace {
+    LinkTrace { file: name.into(), sha256: String::new(), schedule: Arc::new(schedule) }
+}
+
+/// A normally distributed number (G. Box, M. Muller, 1958).
+pub(crate) fn normal(stream: &mut Stream) -> f64 {
+    let radius = libm::sqrt(-2.0 * libm::log(1.0 - stream.unit()));
+    radius * libm::cos(2.0 * core::f64::consts::PI * stream.unit())
+}
+
+/// The nearest whole number from one to `most`.
+fn whole(value: f64, most: u64) -> u64 {
+    (value.round().max(1.0) as u64).min(most)
+}

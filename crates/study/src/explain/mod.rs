@@ -1,0 +1,171 @@
+//! Explanation of a capture by simulation: the paths on which the captured connections, run again, look as they did.
+//!
+//! A path estimated value by value is one path with independent intervals; real paths are of many kinds, and their
+//! values depend on each other. Here candidate paths of every kind are simulated with the captured sender's own scheme,
+//! and those that resemble the capture are kept with their weights. Forecasts are drawn from these.
+
+mod anchors;
+mod kind;
+mod rerun;
+mod search;
+mod senders;
+mod spread;
+
+use firstflight_capture::{Connection, PathEstimate};
+use firstflight_scenario::{Scenario, SchemeSpec};
+
+use crate::host::Host;
+use crate::progress::Progress;
+use anchors::Anchors;
+pub(crate) use anchors::Given;
+use kind::Kind;
+pub(crate) use kind::Value;
+use search::{Search, Target, Weighed};
+
+/// Most connections that are explained: those with most data.
+const MOST: usize = 3;
+
+/// Misfit above which no kind of path explains the capture: the capture lies this many standard deviations from the
+/// re-runs, in the root mean square over the statistics.
+const UNLIKE: f64 = 6.0;
+
+/// The paths that explain a capture, with their weights, the heaviest first.
+#[derive(Clone, Debug)]
+pub(crate) struct Explanation {
+    paths: Vec<Weighed>,
+    senders: Vec<(SchemeSpec, f64)>,
+}
+
+/// One of the paths.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Drawn<'a> {
+    path: &'a Weighed,
+    /// Scheme of the captured sender on this path.
+    pub(crate) sender: &'a SchemeSpec,
+}
+
+/// What is to be explained.
+pub(crate) struct Question<'a> {
+    /// Host of the re-runs.
+    pub(crate) host: &'a dyn Host,
+    /// Scenario whose first flow is the transfer, with the packet sizes and the receiver of the capture.
+    pub(crate) base: &'a Scenario,
+    /// Estimates of the path's values.
+    pub(crate) path: &'a PathEstimate,
+    /// Captured connections of one path.
+    pub(crate) connections: Vec<&'a Connection>,
+    /// Values that the user knows.
+    pub(crate) given: Given,
+    /// Size of a simulated full packet over that of a captured one.
+    pub(crate) longer: f64,
+    /// Seed of all draws.
+    pub(crate) seed: u64,
+}
+
+impl Explanation {
+    /// Number of steps of progress.
+    pub(crate) const STEPS: u64 = search::STEPS;
+
+    /// Searches the paths that explain the connections; `None` if none delivered data with acknowledgements, or the
+    /// host can run none of the candidates.
+    pub(crate) fn find(question: &Question<'_>, progress: &dyn Progress) -> Option<Self> {
+        let mut largest = question.connections.clone();
+        largest.sort_by_key(|one| std::cmp::Reverse(one.observed.delivered_bytes));
+        largest.truncate(MOST);
+        let anchors = Anchors::of(question.path, &largest, question.longer, question.given)?;
+        let target = |one: &&Connection| {
+            let seen = &one.observed;
+            // A capture that stops early shows only the front of a longer transfer.
+            let bytes = if seen.completion.is_some() { seen.bytes } else { 2 * seen.bytes };
+            Some(Target { summary: one.summary()?, bytes, acked: seen.delivered_bytes })
+        };
+        let targets = largest.iter().filter_map(target);
+        let targets: Vec<Target> = targets.collect();
+        if targets.is_empty() {
+            return None;
+        }
+        let senders = senders::senders();
+        let (host, base, seed) = (question.host, question.base, question.seed);
+        let search = Search { host, base, anchors, targets: &targets, schemes: &senders, seed };
+        let paths = search.run(progress);
+        (!paths.is_empty()).then_some(Self { paths, senders })
+    }
+
+    /// Whether the capture resembles re-runs on these paths.
+    pub(crate) fn resembles(&self) -> bool {
+        self.misfit() <= UNLIKE
+    }
+
+    /// Mean difference of the capture from its re-runs, in standard deviations.
+    pub(crate) fn misfit(&self) -> f64 {
+        self.paths.iter().map(|path| path.weight * path.misfit).sum()
+    }
+
+    /// The path at this share of all weight, from 0 to 1: evenly spread shares draw each path as often as its weight asks
+    /// for (systematic resampling: G. Kitagawa, Journal of Computational and Graphical Statistics 5(1), 1996).
+    pub(crate) fn at(&self, share: f64) -> Drawn<'_> {
+        let mut sum = 0.0;
+        let found = self.paths.iter().find(|path| {
+            sum += path.weight;
+            sum > share
+        });
+        let path = found.or(self.paths.last()).expect("an explanation has paths");
+        Drawn { path, sender: &self.senders[path.scheme].0 }
+    }
+
+    /// Whether a constant rate with a drop-tail queue and without random loss has most of the weight.
+    pub(crate) fn is_plain(&self) -> bool {
+        let plain = self.paths.iter().filter(|path| path.kind == Kind::DropTail);
+        plain.map(|path| path.weight).sum::<f64>() >= 0.5
+    }
+
+    /// Kinds of path with their weights, the heaviest first. A queue for each flow under controlled delay cannot be told
+    /// from one queue for all by connections that were alone: both have half of the weight.
+    pub(crate) fn kinds(&self) -> Vec<(&'static str, f64)> {
+        let mut kinds: Vec<(&'static str, f64)> = vec![];
+        let mut add = |label: &'static str, weight: f64| match kinds.iter_mut().find(|(own, _)| *own == label)
+        {
+            Some((_, sum)) => *sum += weight,
+            None => kinds.push((label, weight)),
+        };
+        for path in &self.paths {
+            match path.kind {
+                Kind::Codel => {
+                    add("codel", path.weight / 2.0);
+                    add("fq-codel", path.weight / 2.0);
+                }
+                kind => add(kind.label(), path.weight),
+            }
+        }
+        kinds.sort_by(|a, b| b.1.total_cmp(&a.1));
+        kinds
+    }
+
+    /// Quantiles 2.5, 50 and 97.5 % of a value over the paths that have it; `None` if less than half of the weight does.
+    pub(crate) fn value(&self, value: Value) -> Option<[f64; 3]> {
+        let having =
+            self.paths.iter().filter_map(|path| Some((path.kind.value(value, &path.values)?, path.weight)));
+        let mut having: Vec<(f64, f64)> = having.collect();
+        having.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let total: f64 = having.iter().map(|(_, weight)| weight).sum();
+        if total < 0.5 {
+            return None;
+        }
+        Some([0.025, 0.5, 0.975].map(|share| {
+            let mut sum = 0.0;
+            let found = having.iter().find(|(_, weight)| {
+                sum += weight;
+                sum >= share * total
+            });
+            found.or(having.last()).map_or(0.0, |(value, _)| *value)
+        }))
+    }
+}
+
+impl Drawn<'_> {
+    /// The scenario `base`, whose first flow is the transfer, on this path; `seed` draws what differs from one transfer to
+    /// the next.
+    pub(crate) fn scenario(&self, base: &Scenario, seed: u64) -> Scenario {
+        self.path.kind.scenario(&self.path.values, base, seed)
+    }
+}
