@@ -12,6 +12,7 @@ mod recommended;
 mod recording;
 mod replication;
 mod resemblance;
+mod risks;
 mod summary;
 
 use firstflight_scenario::{Candidate, Error, Places, Problem, Profile, Settings};
@@ -21,7 +22,7 @@ use crate::memory::Estimate;
 use crate::parallel::{try_map, with_threads};
 use crate::progress::Progress;
 use captured::Captured;
-use firstflight_results::{CompareReport, Comparison, Provenance, Sample, SampleSet, Trace};
+use firstflight_results::{CompareReport, Comparison, Provenance, Risk, Sample, SampleSet, Trace};
 use path::Subject;
 use replication::Replication;
 
@@ -68,13 +69,14 @@ pub fn compare(host: &dyn Host, request: &Request, progress: &dyn Progress) -> R
     if request.sizes.is_empty() {
         return Err(at_least_one("sizes"));
     }
-    let subject = Subject::explained(host, request, progress)?;
+    let mut subject = Subject::of(host, request)?;
     for &size in &request.sizes {
         subject.carries(size)?;
     }
     for scheme in &request.schemes {
         subject.admits(scheme)?;
     }
+    subject.explain(request, progress);
     let tasks = tasks(request, &subject);
     let reruns = captured::reruns(&subject);
     let threads = subject.admit(&estimate(request, &subject, tasks.len())?)?;
@@ -86,7 +88,10 @@ pub fn compare(host: &dyn Host, request: &Request, progress: &dyn Progress) -> R
             run
         })?;
         let captured = Captured::of(&subject, &reruns, progress)?;
-        report(request, &subject, &tasks, &runs, captured)
+        let cells: Vec<&Task<'_>> =
+            tasks.chunks(subject.replications(request).len()).map(|cell| &cell[0]).collect();
+        let risks = try_map(&cells, |cell| risks::random_loss(&subject, cell.scheme, cell.size))?;
+        report(request, &subject, &tasks, &runs, &risks, captured)
     });
     progress.finish();
     report
@@ -161,6 +166,7 @@ fn report(
     subject: &Subject<'_>,
     tasks: &[Task<'_>],
     runs: &[Run],
+    risks: &[Option<Risk>],
     captured: Captured,
 ) -> Result<CompareReport, Error> {
     let replications = subject.replications(request).len();
@@ -168,7 +174,11 @@ fn report(
         tasks.chunks(replications).zip(runs.chunks(replications)).collect();
     let baseline = request.schemes.iter().find(|it| is_baseline(it)).map(Candidate::label);
     let departure = matches!(request.input, Input::Capture { .. }).then_some(captured.departure);
-    let (results, order) = summary::results(&cells, baseline.as_deref(), subject, departure, request.seed);
+    let (mut results, order) =
+        summary::results(&cells, baseline.as_deref(), subject, departure, request.seed);
+    for (row, &cell) in results.iter_mut().zip(&order) {
+        row.risks = risks[cell].iter().cloned().collect();
+    }
     let samples: Vec<SampleSet> = order
         .iter()
         .map(|&cell| SampleSet {

@@ -63,9 +63,7 @@ impl<'a> Subject<'a> {
         progress: &dyn Progress,
     ) -> Result<Self, Error> {
         let mut subject = Self::of(host, request)?;
-        if let Input::Capture { capture, known, .. } = &request.input {
-            subject.explain(&infer(&capture.connections), known, request, progress);
-        }
+        subject.explain(request, progress);
         Ok(subject)
     }
 
@@ -158,14 +156,10 @@ impl<'a> Subject<'a> {
         Ok(Self { path, warnings: inferred.notes.clone(), title: file.into(), longer, ..subject })
     }
 
-    /// Explains the capture by simulation: sets the paths from which replications are drawn.
-    fn explain(
-        &mut self,
-        inferred: &InferredPath,
-        known: &Known,
-        request: &Request,
-        progress: &dyn Progress,
-    ) {
+    /// Explains a capture by simulation: sets the paths from which replications are drawn.
+    pub(super) fn explain(&mut self, request: &Request, progress: &dyn Progress) {
+        let Input::Capture { capture, known, .. } = &request.input else { return };
+        let inferred = &infer(&capture.connections);
         let on_path = on_path(self.connections);
         let busy = on_path.iter().map(|&index| &self.connections[index]).filter(|one| is_bulk(one));
         let mut connections: Vec<&Connection> = busy.collect();
@@ -205,6 +199,20 @@ impl<'a> Subject<'a> {
     pub(super) fn unlike(&self) -> Option<f64> {
         let explanation = self.explanation.as_ref().filter(|it| !it.resembles())?;
         Some(explanation.misfit())
+    }
+
+    /// Packets that the explained connections sent, if none was lost; `None` without a capture.
+    pub(super) fn packets_without_loss(&self) -> Option<f64> {
+        self.explanation.as_ref()?;
+        let on_path = on_path(self.connections);
+        let seen = || on_path.iter().map(|&index| &self.connections[index].observed);
+        let none = seen().all(|one| one.retransmits == 0);
+        none.then(|| seen().map(|one| one.packets as f64).sum::<f64>().max(1.0))
+    }
+
+    /// Payload of a full packet, bytes.
+    pub(super) fn payload(&self) -> u64 {
+        self.scenario.packet.payload(self.scenario.flows[0].profile).into()
     }
 
     /// Paths that explain the capture.
