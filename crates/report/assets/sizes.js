@@ -1,5 +1,6 @@
 // Completion time by size: at each size, one mark with its interval for each scheme, side by side.
 const sizes = (data) => {
+  if (data.results.length === 0 || !document.getElementById("plot-sizes")) return;
   const redraw = () => plot.draw("plot-sizes", build);
   const measure = choice("measure", redraw);
   const shown = legend("sizes", redraw);
@@ -8,7 +9,7 @@ const sizes = (data) => {
     const relative = measure() === "relative";
     const base = data.baseline === null ? "" : data.schemes[data.baseline].name;
     document.getElementById("sizes-caption").textContent = relative
-      ? `Mean difference in completion time from ${base}, with the same random numbers; negative is sooner`
+      ? `Difference of the medians from ${base}, with the same random numbers; negative is sooner`
       : "Median completion time";
     const visible = shown();
     const schemes = data.schemes.map((s, i) => ({ ...s, i }))

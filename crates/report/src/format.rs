@@ -2,6 +2,8 @@
 //!
 //! A no-break space separates a number from its unit, so that no line breaks between them.
 
+use firstflight_results::PairedDifference;
+
 /// Unit and decimals of a column of times. All rows share them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TimeScale {
@@ -59,6 +61,11 @@ pub(crate) fn percent(share: f64) -> String {
 /// Share in per cent without its sign, for sentences whose words state the direction.
 pub(crate) fn percent_magnitude(share: f64) -> String {
     percent(share).trim_start_matches(['+', '−']).to_owned()
+}
+
+/// The least difference that is worth having, in per cent.
+pub(crate) fn worth_having() -> String {
+    format!("{}\u{a0}%", significant(PairedDifference::WORTH_HAVING * 100.0))
 }
 
 /// Count or mean count: three significant digits, whole numbers without decimals.

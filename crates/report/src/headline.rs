@@ -1,16 +1,20 @@
-//! The answer in sentences: the start-up scheme that finishes soonest, its gain, and its cost in dropped packets.
+//! The answer in sentences: what to use, its gain with its range, its cost, and how far to trust it.
 
-use firstflight_results::{CompareReport, SchemeResult};
+use firstflight_results::{CompareReport, Comparison, PairedDifference, Recommended, SchemeResult};
 
-use crate::format::{bytes, count, counted, list, percent_magnitude, time};
+use crate::format::{bytes, count, counted, list, percent_magnitude, printable, time, worth_having};
 use crate::names::Names;
+use crate::path::path_field;
+use crate::spread::Spread;
 
 /// The answer for all sizes together and for each size.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Headline {
-    /// One sentence for all sizes.
+    /// What to use, with its gain: one sentence.
     pub(crate) lead: String,
-    /// Answers by size, ascending.
+    /// Further paragraphs: cost, how far to trust it; none without an answer.
+    pub(crate) details: Vec<String>,
+    /// Answers by size, ascending; none if there is no answer.
     pub(crate) by_size: Vec<SizeAnswer>,
 }
 
@@ -19,115 +23,239 @@ pub(crate) struct Headline {
 pub(crate) struct SizeAnswer {
     /// Size with its unit: `300 KB`.
     pub(crate) size: String,
-    /// Label of the scheme with the smallest median completion time; `None` if no scheme finished.
-    pub(crate) winner: Option<String>,
-    /// Two or three sentences.
-    pub(crate) text: String,
+    /// Label of the recommended scheme, if there is one.
+    pub(crate) recommended: Option<String>,
+    /// Sentences: recommendation with its gain, range of a further transfer, cost, alternatives, risks.
+    parts: Vec<String>,
+}
+
+impl SizeAnswer {
+    pub(crate) fn text(&self) -> String {
+        self.parts.join(" ")
+    }
 }
 
 pub(crate) fn headline(report: &CompareReport, names: &Names) -> Headline {
     let comparison = &report.comparison;
-    let sizes = comparison.sizes();
-    let by_size: Vec<_> = sizes
-        .iter()
-        .map(|&size| size_answer(size, &comparison.ranked(size), comparison.baseline.as_deref(), names))
-        .collect();
-    Headline { lead: lead(&sizes, &by_size, report, names), by_size }
+    if let Some(why) = &comparison.no_answer {
+        let lead = format!("No answer: {}. No scheme is recommended.", printable(why));
+        return Headline { lead, details: vec![], by_size: vec![] };
+    }
+    let sizes: Vec<Size<'_>> =
+        comparison.sizes().iter().map(|&size| Size::of(size, comparison, names)).collect();
+    let by_size: Vec<SizeAnswer> = sizes.iter().map(Size::answer).collect();
+    let never = comparison.results.iter().all(|it| it.completion_s.is_none());
+    let (lead, cost) = match &by_size[..] {
+        _ if never => ("No scheme finished any transfer within the time limit.".to_owned(), String::new()),
+        [SizeAnswer { parts, .. }] => {
+            (parts.first().cloned().unwrap_or_default(), parts.get(1..).unwrap_or_default().join(" "))
+        }
+        _ => lead(&sizes, names),
+    };
+    let details = [cost, trust(comparison)].into_iter().filter(|text| !text.is_empty());
+    Headline { lead, details: details.collect(), by_size }
 }
 
-/// Answer at one size: the winner's median, its gain over the baseline, its dropped packets, and the schemes without
-/// a significant difference from it.
-fn size_answer(size: u64, ranked: &[&SchemeResult], baseline: Option<&str>, names: &Names) -> SizeAnswer {
-    let size = bytes(size);
-    let best = ranked.iter().find(|r| r.completion_s.is_some());
-    let Some((best, completion)) = best.and_then(|r| r.completion_s.map(|c| (r, c))) else {
-        let text = format!("No scheme finished {size} within the time limit.");
-        return SizeAnswer { size, winner: None, text };
-    };
-    let short = &names.get(&best.scheme).short;
-    let base = baseline.and_then(|b| ranked.iter().find(|r| r.scheme == b)).copied();
-    let mut text = format!("{short} finishes {size} soonest: median {}", time(completion.median));
-    match (best.against_baseline, base) {
-        (Some(difference), Some(base)) => {
-            let base_name = &names.get(&base.scheme).short;
-            let [low, high] = difference.relative_ci95;
-            if high < 0.0 {
-                text += &format!(
-                    ", {} sooner than {base_name} (95\u{a0}% interval {} to {}).",
-                    percent_magnitude(difference.relative),
-                    percent_magnitude(high),
-                    percent_magnitude(low),
-                );
-            } else {
-                text += &format!("; the difference from {base_name} is not significant.");
+/// Label of the scheme that is recommended at a size.
+pub(crate) fn recommended(comparison: &Comparison, size_bytes: u64) -> Option<&str> {
+    comparison.recommended.iter().find(|one| one.size_bytes == size_bytes)?.scheme.as_deref()
+}
+
+/// Results and recommendation at one size.
+struct Size<'a> {
+    bytes: u64,
+    ranked: Vec<&'a SchemeResult>,
+    base: Option<&'a SchemeResult>,
+    recommended: Option<&'a Recommended>,
+    best: Option<&'a SchemeResult>,
+    spread: Spread,
+    names: &'a Names,
+}
+
+impl<'a> Size<'a> {
+    fn of(bytes: u64, comparison: &'a Comparison, names: &'a Names) -> Self {
+        let ranked = comparison.ranked(bytes);
+        let named = |label: Option<&String>| {
+            label.and_then(|label| ranked.iter().find(|result| result.scheme == *label)).copied()
+        };
+        let recommended = comparison.recommended.iter().find(|one| one.size_bytes == bytes);
+        let base = named(comparison.baseline.as_ref());
+        let best = named(recommended.and_then(|one| one.scheme.as_ref()));
+        let best = best.filter(|best| best.completion_s.is_some());
+        let spread = Spread::of(&comparison.path);
+        Self { bytes, ranked, base, recommended, best, spread, names }
+    }
+
+    fn name(&self, result: &SchemeResult) -> &'a str {
+        &self.names.get(&result.scheme).own
+    }
+
+    fn answer(&self) -> SizeAnswer {
+        let parts = match self.best {
+            Some(best) => self.reasons(best),
+            None => vec![self.no_change()],
+        };
+        SizeAnswer { size: bytes(self.bytes), recommended: self.best.map(|best| best.scheme.clone()), parts }
+    }
+
+    /// Sentences for the recommended scheme.
+    fn reasons(&self, best: &SchemeResult) -> Vec<String> {
+        let name = self.name(best);
+        let median = best.completion_s.map_or_else(String::new, |c| time(c.median));
+        let mut use_it = format!("Use {name}: it ends {} in {median} in the median", bytes(self.bytes));
+        if let (Some(gain), Some(base)) = (self.recommended.and_then(|one| one.gain), self.base) {
+            use_it += &format!(", {} than {}", sooner(gain), self.name(base));
+        }
+        let mut parts = vec![use_it + "."];
+        if let (Spread::Further, Some(completion)) = (self.spread, best.completion_s) {
+            let [low, high] = self.spread.ends(&completion).map(time);
+            if low != high {
+                parts.push(format!("9 in 10 further transfers should end in {low} to {high}."));
             }
-            text += &format!(" {}", cost(best, base, base_name));
         }
-        _ => text += &format!(". It drops {} per transfer.", packets(best)),
+        parts.push(self.cost(best));
+        let ties: Vec<String> = self
+            .ranked
+            .iter()
+            .filter(|it| it.ties_with_best && best.rank == 1 && it.rank > 1 && it.completion_s.is_some())
+            .map(|it| self.name(it).to_owned())
+            .collect();
+        if !ties.is_empty() {
+            parts.push(format!("No difference worth having from {}.", list(&ties)));
+        }
+        parts.extend(best.risks.iter().filter(|risk| risk.probability > 0.0).map(|risk| {
+            let (what, late) = (printable(&risk.what), time(risk.completion_s));
+            format!("1 in {} transfers may meet {what}: {late}.", count((1.0 / risk.probability).round()))
+        }));
+        parts
     }
-    let ties: Vec<_> = ranked
-        .iter()
-        .filter(|r| r.ties_with_best && r.scheme != best.scheme && r.completion_s.is_some())
-        .map(|r| names.get(&r.scheme).short.clone())
-        .collect();
-    if !ties.is_empty() {
-        text += &format!(" No significant difference from: {}.", list(&ties));
+
+    /// Packets that the scheme drops, compared with the baseline.
+    fn cost(&self, best: &SchemeResult) -> String {
+        let own = best.drops.mean;
+        let packets = counted(own, "packet", "packets");
+        match self.base.filter(|base| base.scheme != best.scheme) {
+            None => format!("It drops {packets} per transfer."),
+            Some(base) if own == base.drops.mean && own == 0.0 => "Neither drops a packet.".to_owned(),
+            Some(base) if own == base.drops.mean => format!("Both drop {packets} per transfer."),
+            Some(base) => {
+                format!("It drops {packets} per transfer ({}: {}).", self.name(base), count(base.drops.mean))
+            }
+        }
     }
-    SizeAnswer { size, winner: Some(best.scheme.clone()), text }
+
+    /// Why nothing is recommended.
+    fn no_change(&self) -> String {
+        let finished: Vec<_> =
+            self.ranked.iter().filter_map(|it| Some((*it, it.completion_s?.median))).collect();
+        let Some(&(fastest, median)) = finished.first() else {
+            return format!("No scheme finished {} within the time limit.", bytes(self.bytes));
+        };
+        let none = "No difference worth having:";
+        if finished.len() > 1 && finished.iter().all(|it| time(it.1) == time(median)) {
+            return format!("{none} every scheme takes {} in the median.", time(median));
+        }
+        let gain = fastest.against_baseline.as_ref().map(PairedDifference::gain);
+        match (self.base, gain) {
+            (Some(base), None) => {
+                format!("{none} {} is the fastest, with a median of {}.", self.name(base), time(median))
+            }
+            (Some(base), Some(gain)) => {
+                let (fastest, base) = (self.name(fastest), self.name(base));
+                format!("{none} the fastest, {fastest}, is {} than {base}.", sooner(gain))
+            }
+            (None, _) => format!("{none} {} takes {} in the median.", self.name(fastest), time(median)),
+        }
+    }
 }
 
-/// Packets that the winner drops, compared with the baseline.
-fn cost(best: &SchemeResult, base: &SchemeResult, base_name: &str) -> String {
-    let (own, theirs) = (best.drops.mean, base.drops.mean);
-    if own == 0.0 && theirs == 0.0 {
-        "Neither drops a packet.".to_owned()
-    } else if own == theirs {
-        format!("Both drop {} per transfer.", packets(best))
+/// A gain with its interval, before `than`: `23 % sooner (95 % interval 21 % to 25 %)`.
+fn sooner([low, gain, high]: [f64; 3]) -> String {
+    let word = |share: f64| if share < 0.0 { "later" } else { "sooner" };
+    let [from, value, to] = [low, gain, high].map(percent_magnitude);
+    if from == value && to == value {
+        return format!("{value} {}", word(gain));
+    }
+    let interval = if low < 0.0 && high > 0.0 {
+        format!("{from} later to {to} sooner")
+    } else if high <= 0.0 {
+        format!("{to} to {from}")
     } else {
-        format!("It drops {} per transfer ({base_name}: {}).", packets(best), count(theirs))
-    }
-}
-
-fn packets(result: &SchemeResult) -> String {
-    counted(result.drops.mean, "packet", "packets")
-}
-
-/// One sentence for all sizes.
-fn lead(sizes: &[u64], by_size: &[SizeAnswer], report: &CompareReport, names: &Names) -> String {
-    let winners: Vec<&String> = by_size.iter().filter_map(|a| a.winner.as_ref()).collect();
-    let Some(&first) = winners.first() else {
-        return "No scheme finished any transfer within the time limit.".to_owned();
+        format!("{from} to {to}")
     };
-    if let [only] = by_size {
-        return format!("On this path {}", only.text);
-    }
-    let short = |label: &str| names.get(label).short.clone();
-    if winners.len() == by_size.len() && winners.iter().all(|&w| w == first) {
-        let of_winner: Vec<_> = report.comparison.results.iter().filter(|r| r.scheme == *first).collect();
-        let drops = range(of_winner.iter().map(|r| r.drops.mean), count);
-        let gains: Option<Vec<f64>> =
-            of_winner.iter().map(|r| r.against_baseline.map(|d| -d.relative)).collect();
-        let (from, to) = (bytes(sizes[0]), bytes(sizes[sizes.len() - 1]));
-        let mut text =
-            format!("On this path {} finishes soonest at every size from {from} to {to}", short(first));
-        if let (Some(gains), Some(baseline)) = (gains, report.comparison.baseline.as_deref())
-            && gains.iter().all(|&g| g > 0.0)
-        {
-            let gains = range(gains.into_iter(), percent_magnitude);
-            text += &format!(": {gains} sooner than {}", short(baseline));
-        }
-        return text + &format!(", with {drops} packets dropped per transfer.");
-    }
-    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
-    for answer in by_size {
-        let winner = answer.winner.as_deref().map_or_else(|| "none".to_owned(), short);
-        match groups.iter_mut().find(|(name, _)| *name == winner) {
-            Some((_, sizes)) => sizes.push(answer.size.clone()),
-            None => groups.push((winner, vec![answer.size.clone()])),
+    format!("{value} {} (95\u{a0}% interval {interval})", word(gain))
+}
+
+/// Answer for all of several sizes, and its cost.
+fn lead(sizes: &[Size<'_>], names: &Names) -> (String, String) {
+    let mut groups: Vec<(Option<&str>, Vec<&Size<'_>>)> = vec![];
+    for size in sizes {
+        let label = size.best.map(|best| best.scheme.as_str());
+        match groups.iter_mut().find(|(known, _)| *known == label) {
+            Some((_, group)) => group.push(size),
+            None => groups.push((label, vec![size])),
         }
     }
-    let parts: Vec<_> = groups.iter().map(|(name, sizes)| format!("{name} for {}", list(sizes))).collect();
-    format!("On this path the best start-up scheme depends on the transfer size: {}.", parts.join("; "))
+    // What to do comes first.
+    groups.sort_by_key(|(label, _)| label.is_none());
+    let base = sizes.iter().find_map(|size| size.base).map(|base| names.get(&base.scheme).own.as_str());
+    let all = groups.len() == 1;
+    let parts: Vec<String> = groups
+        .iter()
+        .map(|(label, group)| {
+            let span = span(group, all);
+            match (label, base) {
+                (Some(label), _) => format!("use {} for {span}{}", names.get(label).own, gains(group, base)),
+                (None, Some(base)) if all => {
+                    format!(
+                        "no difference worth having: {span} no scheme ends {} sooner than {base}",
+                        worth_having()
+                    )
+                }
+                (None, _) if all => format!("no difference worth having {span}"),
+                (None, _) => format!("for {span} no difference is worth having"),
+            }
+        })
+        .collect();
+    let mut text = parts.join("; ");
+    if let Some(first) = text.get(..1).map(str::to_uppercase) {
+        text.replace_range(..1, &first);
+    }
+    (text + ".", costs(&groups, base))
+}
+
+/// The sizes of a group: in full, or their ends if it has every size.
+fn span(group: &[&Size<'_>], all: bool) -> String {
+    let sizes: Vec<String> = group.iter().map(|size| bytes(size.bytes)).collect();
+    match &sizes[..] {
+        [first, .., last] if all && group[0].best.is_some() => format!("every size from {first} to {last}"),
+        [first, .., last] if all => format!("from {first} to {last}"),
+        _ => list(&sizes),
+    }
+}
+
+/// The gains of a group's sizes: smallest and largest median gain, and what their intervals span.
+fn gains(group: &[&Size<'_>], base: Option<&str>) -> String {
+    let gains: Option<Vec<[f64; 3]>> = group.iter().map(|size| size.recommended?.gain).collect();
+    let (Some(gains), Some(base)) = (gains, base) else { return String::new() };
+    let value = range(gains.iter().map(|gain| gain[1]), percent_magnitude);
+    let ends = range(gains.iter().flat_map(|gain| [gain[0], gain[2]]), percent_magnitude);
+    let intervals =
+        if ends == value { String::new() } else { format!(" (95\u{a0}% intervals within {ends})") };
+    format!(": {value} sooner than {base}{intervals}")
+}
+
+/// What the recommended schemes drop.
+fn costs(groups: &[(Option<&str>, Vec<&Size<'_>>)], base: Option<&str>) -> String {
+    let sizes = || groups.iter().flat_map(|(_, group)| group).filter(|size| size.best.is_some());
+    if sizes().next().is_none() {
+        return String::new();
+    }
+    let own = range(sizes().filter_map(|size| size.best).map(|best| best.drops.mean), count);
+    let theirs = base.map(|base| {
+        format!(" ({base}: {})", range(sizes().filter_map(|size| size.base).map(|it| it.drops.mean), count))
+    });
+    format!("Cost: {own} packets dropped per transfer{}.", theirs.unwrap_or_default())
 }
 
 /// Smallest and largest value as `low to high`, or one number if both read the same.
@@ -135,4 +263,26 @@ fn range(values: impl Iterator<Item = f64> + Clone, write: impl Fn(f64) -> Strin
     let low = write(values.clone().fold(f64::INFINITY, f64::min));
     let high = write(values.fold(f64::NEG_INFINITY, f64::max));
     if low == high { low } else { format!("{low} to {high}") }
+}
+
+/// How far the answer can be trusted.
+fn trust(comparison: &Comparison) -> String {
+    let path = &comparison.path;
+    if path.inferred_from.is_none() {
+        return "How far to trust it: as far as the path has the values above. These are simulations, not measurements."
+            .to_owned();
+    }
+    let checked = comparison.departure.map_or_else(
+        || "no captured connection can be compared with its re-run".to_owned(),
+        |off| {
+            format!("re-runs of the captured connections are off by {} in the median", percent_magnitude(off))
+        },
+    );
+    let unknown: Vec<_> = path.cannot_tell.iter().map(|field| path_field(field).to_lowercase()).collect();
+    let unknown = if unknown.is_empty() {
+        String::new()
+    } else {
+        format!(" The capture does not show the {}; the ranges cover what it may be.", list(&unknown))
+    };
+    format!("How far to trust it: {checked}.{unknown}")
 }

@@ -15,6 +15,9 @@ mod parquet;
 mod path;
 mod policy;
 pub mod reproduction;
+mod rows;
+mod shown;
+mod spread;
 mod table;
 mod trace;
 

@@ -4,6 +4,9 @@ use firstflight_results::CompareReport;
 
 use crate::format::{list, printable};
 
+/// Sign between the names of schemes that did the same.
+pub(crate) const SAME: &str = " = ";
+
 /// The schemes of a comparison, in the order of the request.
 #[derive(Clone, Debug)]
 pub(crate) struct Names {
@@ -15,8 +18,10 @@ pub(crate) struct Names {
 /// Display name of one scheme.
 #[derive(Clone, Debug)]
 pub(crate) struct Name {
-    /// Label without the shared avoidance scheme; printable.
+    /// Label without the shared avoidance scheme, and after ` = ` those of the schemes that did the same; printable.
     pub(crate) short: String,
+    /// The first of these labels.
+    pub(crate) own: String,
     /// 0 for the baseline, which is drawn in grey; 1 and up for the other schemes.
     pub(crate) colour: usize,
     label: String,
@@ -40,15 +45,23 @@ impl Names {
                 labels.push(label.clone());
             }
         }
-        let shared = shared_avoidance(&labels);
+        let same = &comparison.same;
+        let every: Vec<String> = labels.iter().chain(same.iter().flatten()).cloned().collect();
+        let shared = shared_avoidance(&every);
         let mut next = 0;
         let schemes = labels.into_iter().map(|label| {
             let is_baseline = comparison.baseline.as_ref() == Some(&label);
             next += usize::from(!is_baseline);
             let suffix = shared.as_ref().map(|avoidance| format!("+{avoidance}")).unwrap_or_default();
-            let (chain, settings) = parts(&label);
-            let short = format!("{}{settings}", chain.strip_suffix(&suffix).unwrap_or(chain));
-            Name { short: printable(&short), colour: if is_baseline { 0 } else { next }, label }
+            let short = |label: &str| {
+                let (chain, settings) = parts(label);
+                printable(&format!("{}{settings}", chain.strip_suffix(&suffix).unwrap_or(chain)))
+            };
+            let own = short(&label);
+            let equal = same.iter().filter(|group| group.contains(&label)).flatten();
+            let equal = equal.filter(|other| **other != label).map(|other| short(other));
+            let joined: Vec<String> = std::iter::once(own.clone()).chain(equal).collect();
+            Name { short: joined.join(SAME), own, colour: if is_baseline { 0 } else { next }, label }
         });
         Self { schemes: schemes.collect(), shared: shared.as_deref().map(printable) }
     }

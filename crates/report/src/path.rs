@@ -4,31 +4,51 @@ use firstflight_results::{ConnectionResult, LimitedBy, PathResult, SchemeResult}
 
 use crate::format::{bytes, counted, list, printable, rate, significant, time};
 
-/// One line with the values of the path; a value that is not known reads "unknown".
+/// One line with the values of the path; a value that is not known reads "unknown", and one that was given beside a
+/// capture "given".
 pub(crate) fn path_line(path: &PathResult) -> String {
     let unknown = |name: &str| format!("{name} unknown");
-    let loss = match path.loss {
-        Some(0.0) => "no random loss".to_owned(),
-        Some(loss) => format!("{}\u{a0}% random loss", significant(loss * 100.0)),
-        None => unknown("random loss"),
+    let value = |field: &str, text: String| {
+        if given_beside_capture(path, field) { format!("{text} (given)") } else { text }
     };
     let parts = [
-        path.rate_bit_s.map_or_else(|| unknown("rate"), |r| rate(r as f64)),
+        path.rate_bit_s.map_or_else(|| unknown("rate"), |r| value("rate_bit_s", rate(r as f64))),
         path.rtt_ms.map_or_else(
             || unknown("round-trip time"),
-            |r| format!("round-trip time {}\u{a0}ms", significant(r)),
+            |r| value("rtt_ms", format!("round-trip time {}\u{a0}ms", significant(r))),
         ),
         path.buffer_packets.map_or_else(
             || unknown("buffer"),
-            |b| format!("buffer {}", counted(b as f64, "packet", "packets")),
+            |b| value("buffer_packets", format!("buffer {}", counted(b as f64, "packet", "packets"))),
         ),
-        loss,
+        path.loss.map_or_else(|| unknown("random loss"), |loss| value("loss", random_loss(path, loss))),
     ];
     let from = path
         .inferred_from
         .as_ref()
         .map_or_else(|| "Path: ".to_owned(), |file| format!("Path inferred from {}: ", printable(file)));
     format!("{from}{}.", parts.join(", "))
+}
+
+/// Whether a value was given although the path was inferred from a capture.
+pub(crate) fn given_beside_capture(path: &PathResult, field: &str) -> bool {
+    let inferred = path.estimates.iter().any(|estimate| estimate.field == field);
+    path.inferred_from.is_some() && !inferred
+}
+
+/// The probability of a random loss. A capture without one only bounds it, so runs may still meet one.
+fn random_loss(path: &PathResult, loss: f64) -> String {
+    let bound = path.estimates.iter().find(|estimate| estimate.field == "loss").and_then(|it| it.high);
+    match bound.filter(|&bound| bound > 0.0) {
+        _ if loss > 0.0 => format!("{} random loss", path_value("loss", loss)),
+        Some(bound) => format!("no random loss seen (at most {})", path_value("loss", two_digits(bound))),
+        None => "no random loss".to_owned(),
+    }
+}
+
+/// `value` rounded to two significant digits.
+fn two_digits(value: f64) -> f64 {
+    format!("{value:.1e}").parse().unwrap_or(value)
 }
 
 /// Bandwidth-delay product in full segments, without the buffer; `None` if rate, round-trip time or segment size is
@@ -64,7 +84,7 @@ pub(crate) fn path_field(field: &str) -> &str {
     }
 }
 
-/// Sentence that names the unknown path values that the intervals of one size include; `None` if there are none.
+/// Sentence that names the unknown path values that the ranges of one size include; `None` if there are none.
 pub(crate) fn widened(ranked: &[&SchemeResult]) -> Option<String> {
     let mut unknown: Vec<String> = Vec::new();
     for field in ranked.iter().flat_map(|r| &r.widened_by) {
@@ -73,8 +93,9 @@ pub(crate) fn widened(ranked: &[&SchemeResult]) -> Option<String> {
             unknown.push(name);
         }
     }
-    (!unknown.is_empty())
-        .then(|| format!("The intervals of the median include the uncertainty of the {}.", list(&unknown)))
+    (!unknown.is_empty()).then(|| {
+        format!("The ranges of a further transfer include the uncertainty of the {}.", list(&unknown))
+    })
 }
 
 /// What limited a sender: each limit with its time in seconds and its share, the longest first. Shares below half a percent

@@ -1,11 +1,14 @@
 //! Ranked tables for terminals.
 
-use firstflight_results::{CompareReport, Completion, SchemeResult};
+use firstflight_results::{CompareReport, Comparison, Completion, SchemeResult};
 
-use crate::format::{TimeScale, bytes, count, counted, percent, printable, wrap};
-use crate::headline::headline;
-use crate::names::Names;
+use crate::format::{TimeScale, bytes, count, counted, percent, printable, worth_having, wrap};
+use crate::headline::{headline, recommended};
+use crate::names::{Names, SAME};
 use crate::path::{captured_lines, path_line, widened};
+use crate::rows::{Row, rows};
+use crate::shown::shown;
+use crate::spread::Spread;
 
 /// Colouring of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +71,7 @@ const GAP: &str = "  ";
 ///
 /// On a terminal too narrow for the last of [`LAYOUTS`], the tables have its columns and are wider than the terminal.
 pub fn table(report: &CompareReport, width: usize, colour: Colour) -> String {
+    let report = &*shown(report);
     let names = Names::of(report);
     let comparison = &report.comparison;
     let mut out = String::new();
@@ -86,29 +90,36 @@ pub fn table(report: &CompareReport, width: usize, colour: Colour) -> String {
     }
     line("");
     wrap(&answer.lead, width).iter().for_each(|l| line(&paint(l, Style::Bold, colour)));
+    for detail in &answer.details {
+        wrap(detail, width).iter().for_each(|l| line(l));
+    }
+    let spread = Spread::of(&comparison.path);
     for size in comparison.sizes() {
         line("");
         let ranked = comparison.ranked(size);
-        let grid = size_table(&ranked, &names, comparison.baseline.as_deref(), width);
+        let look = Look {
+            names: &names,
+            baseline: comparison.baseline.as_deref(),
+            spread,
+            recommended: recommended(comparison, size),
+        };
+        let table_rows = rows(&ranked, &names);
+        let grid = size_table(&table_rows, &look, width);
         line(&paint(&format!("{}, completion time", bytes(size)), Style::Bold, colour));
         grid.headings().iter().for_each(|text| line(&paint(text, Style::Dim, colour)));
-        for (text, result) in grid.rows().iter().zip(&ranked) {
-            let best = result.completion_s.is_some() && (result.ties_with_best || result.rank == 1);
-            line(&paint(text, if best { Style::Green } else { Style::Plain }, colour));
+        for (lines, row) in grid.rows().iter().zip(&table_rows) {
+            let style = if look.recommends(row.result) { Style::Green } else { Style::Plain };
+            lines.iter().for_each(|text| line(&paint(text, style, colour)));
         }
         for note in notes(&ranked, &names) {
             wrap(&note, width).iter().for_each(|l| line(&paint(l, Style::Yellow, colour)));
         }
     }
     line("");
-    let provenance = &comparison.provenance;
-    let legend = format!(
-        "{} of each scheme, with common random numbers. [ ]: 95 % interval. *: no significant difference from the best. \
-         dropped: mean packets per transfer. exit window: congestion window at the end of start-up, in packets; x: times \
-         the bandwidth-delay product.",
-        counted(f64::from(provenance.replications), "replication", "replications")
-    );
-    wrap(&legend, width).iter().for_each(|l| line(&paint(l, Style::Dim, colour)));
+    if !comparison.results.is_empty() {
+        let legend = legend(comparison, spread);
+        wrap(&legend, width).iter().for_each(|l| line(&paint(l, Style::Dim, colour)));
+    }
     for warning in &comparison.warnings {
         let warning = format!("warning: {}", printable(warning));
         wrap(&warning, width).iter().for_each(|l| line(&paint(l, Style::Yellow, colour)));
@@ -117,11 +128,38 @@ pub fn table(report: &CompareReport, width: usize, colour: Colour) -> String {
     out.replace('\u{a0}', " ")
 }
 
+fn legend(comparison: &Comparison, spread: Spread) -> String {
+    format!(
+        "{} of each scheme, with common random numbers. [ ] after a median: {}; after a difference: its 95\u{a0}% interval. \
+         >: recommended. *: no difference worth having from the best: below {}, or not beyond its interval. vs: difference of the \
+         medians, negative is sooner. dropped: mean packets per transfer. exit window: congestion window at the end of \
+         start-up, in packets; x: times the bandwidth-delay product.",
+        counted(f64::from(comparison.provenance.replications), "replication", "replications"),
+        spread.name(),
+        worth_having(),
+    )
+}
+
+/// What the cells of one table share.
+struct Look<'a> {
+    names: &'a Names,
+    baseline: Option<&'a str>,
+    spread: Spread,
+    /// Label of the recommended scheme.
+    recommended: Option<&'a str>,
+}
+
+impl Look<'_> {
+    fn recommends(&self, result: &SchemeResult) -> bool {
+        self.recommended == Some(result.scheme.as_str())
+    }
+}
+
 /// The table of one size, in the first layout that fits.
-fn size_table(ranked: &[&SchemeResult], names: &Names, baseline: Option<&str>, width: usize) -> Grid {
-    let scale = TimeScale::of(ranked.iter().filter_map(|r| r.completion_s).map(|c| c.p95));
-    let baseline = baseline.map(|b| names.get(b).short.as_str());
-    let grid = |layout| Grid::new(layout, ranked, names, scale, baseline);
+fn size_table(rows: &[Row<'_>], look: &Look<'_>, width: usize) -> Grid {
+    let times = rows.iter().filter_map(|row| row.result.completion_s);
+    let scale = TimeScale::of(times.map(|completion| completion.p95));
+    let grid = |layout| Grid::new(layout, rows, look, scale);
     let [.., last] = LAYOUTS;
     LAYOUTS.into_iter().map(grid).find(|g| g.width() <= width).unwrap_or_else(|| grid(last))
 }
@@ -129,7 +167,7 @@ fn size_table(ranked: &[&SchemeResult], names: &Names, baseline: Option<&str>, w
 /// Notes under the table of one size: unfinished replications and uncertain path values.
 fn notes(ranked: &[&SchemeResult], names: &Names) -> Vec<String> {
     let unfinished = ranked.iter().filter(|r| r.unfinished > 0 && r.completion_s.is_some()).map(|r| {
-        let name = &names.get(&r.scheme).short;
+        let name = &names.get(&r.scheme).own;
         format!(
             "{name}: {} of {} replications did not finish within the time limit.",
             r.unfinished, r.replications
@@ -148,23 +186,18 @@ struct Grid {
 }
 
 impl Grid {
-    fn new(
-        layout: Layout,
-        ranked: &[&SchemeResult],
-        names: &Names,
-        scale: TimeScale,
-        baseline: Option<&str>,
-    ) -> Self {
+    fn new(layout: Layout, rows: &[Row<'_>], look: &Look<'_>, scale: TimeScale) -> Self {
         let columns = layout.columns;
-        let row = |r: &&SchemeResult| columns.iter().map(|&c| cell(c, r, names, scale)).collect();
-        let cells: Vec<Vec<String>> = ranked.iter().map(row).collect();
+        let row = |row: &Row<'_>| columns.iter().map(|&column| cell(column, row, look, scale)).collect();
+        let cells: Vec<Vec<String>> = rows.iter().map(row).collect();
         let length = |text: &str| text.chars().count();
+        let widest = |text: &String| text.lines().map(length).max().unwrap_or(0);
         let mut widths: Vec<usize> = (0..columns.len())
-            .map(|column| cells.iter().map(|row| length(&row[column])).max().unwrap_or(0))
+            .map(|column| cells.iter().map(|row| widest(&row[column])).max().unwrap_or(0))
             .collect();
         let mut headings = vec![];
         for (i, &column) in columns.iter().enumerate() {
-            let text = heading(column, scale, baseline);
+            let text = heading(column, scale, look);
             let lines = match text.rsplit_once(' ') {
                 Some((first, last)) if layout.two_lines && length(&text) > widths[i] && !last.is_empty() => {
                     [first.to_owned(), last.to_owned()]
@@ -207,16 +240,21 @@ impl Grid {
         line.trim_end().to_owned()
     }
 
-    /// One line for each scheme.
-    fn rows(&self) -> Vec<String> {
-        let row = |row: &Vec<String>| {
+    /// The lines of each row: the first with every value, and one for each further name of the scheme.
+    fn rows(&self) -> Vec<Vec<String>> {
+        let line = |row: &Vec<String>, number: usize| {
             let cells = row.iter().zip(&self.widths).zip(self.columns).map(|((text, &width), column)| {
+                let text = text.lines().nth(number).unwrap_or("");
                 let left = matches!(column, Scheme | MedianCi | P95Ci | GainCi | ExitReason);
                 if left { format!("{text:<width$}") } else { format!("{text:>width$}") }
             });
             cells.collect::<Vec<_>>().join(GAP).trim_end().to_owned()
         };
-        self.cells.iter().map(row).collect()
+        let lines = |row: &Vec<String>| {
+            let most = row.iter().map(|text| text.lines().count()).max().unwrap_or(0);
+            (0..most).map(|number| line(row, number)).collect()
+        };
+        self.cells.iter().map(lines).collect()
     }
 }
 
@@ -224,32 +262,35 @@ fn is_interval(column: Option<&Column>) -> bool {
     matches!(column, Some(MedianCi | P95Ci | GainCi))
 }
 
-fn heading(column: Column, scale: TimeScale, baseline: Option<&str>) -> String {
+fn heading(column: Column, scale: TimeScale, look: &Look<'_>) -> String {
     match column {
         Rank => "# ".to_owned(),
         Scheme => "scheme".to_owned(),
         Median => format!("median {}", scale.unit),
         P95 => format!("p95 {}", scale.unit),
         MedianCi | P95Ci | GainCi => String::new(),
-        Gain => baseline.map_or_else(String::new, |b| format!("vs {b}")),
+        Gain => look.baseline.map_or_else(String::new, |b| format!("vs {}", look.names.get(b).own)),
         Drops => "dropped".to_owned(),
         Exit => "exit window".to_owned(),
         ExitReason => "reason".to_owned(),
     }
 }
 
-fn cell(column: Column, result: &SchemeResult, names: &Names, scale: TimeScale) -> String {
+/// One cell; further names of the scheme are lines of their own.
+fn cell(column: Column, row: &Row<'_>, look: &Look<'_>, scale: TimeScale) -> String {
+    let result = row.result;
     let completion =
         |write: &dyn Fn(Completion) -> String| result.completion_s.map_or_else(String::new, write);
     match column {
         Rank => {
-            let tie = result.ties_with_best && result.completion_s.is_some() && result.rank > 1;
-            format!("{}{}", result.rank, if tie { "*" } else { " " })
+            let tie = result.ties_with_best && result.completion_s.is_some() && row.place > 1;
+            let mark = if look.recommends(result) { ">" } else { "" };
+            format!("{mark}{}{}", row.place, if tie { "*" } else { " " })
         }
-        Scheme => names.get(&result.scheme).short.clone(),
+        Scheme => row.names.replace(SAME, &format!("\n{}", SAME.trim_start())),
         Median => result.completion_s.map_or_else(|| "none finished".to_owned(), |c| scale.value(c.median)),
         P95 => completion(&|c| scale.value(c.p95)),
-        MedianCi => completion(&|c| format!("[{}]", scale.interval(c.ci95))),
+        MedianCi => completion(&|c| format!("[{}]", scale.interval(look.spread.ends(&c)))),
         P95Ci => completion(&|c| format!("[{}]", scale.interval(c.p95_ci95))),
         Gain => result.against_baseline.map_or_else(String::new, |d| percent(d.relative)),
         GainCi => result.against_baseline.map_or_else(String::new, |d| {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use firstflight_report::{
     Colour, Folder, PARQUET_FILE, REPORT_FILE, html, parquet, printable, table, write_all,
 };
-use firstflight_results::{CompareReport, SchemeResult};
+use firstflight_results::{CompareReport, Risk, SchemeResult};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, RowAccessor};
 
@@ -70,6 +70,7 @@ fn two(median: f64, relative: [f64; 3], drops: f64, ties: bool) -> CompareReport
     set(base, 0.4, [0.0; 3], 3.0);
     (jump.rank, base.rank) = (1, 2);
     (jump.ties_with_best, base.ties_with_best) = (true, ties);
+    comparison.recommended = fixture::recommended(&comparison.results);
     report.traces.clear();
     report
 }
@@ -83,28 +84,39 @@ fn the_same_report_gives_the_same_bytes() {
 }
 
 #[test]
-fn the_answer_states_the_winner_its_gain_and_its_drops() {
+fn the_answer_states_the_recommendation_its_gain_with_its_range_its_cost_and_how_far_to_trust_it() {
     let text = plain(&two(0.308, [-0.23, -0.25, -0.21], 12.3, false), 1000);
     assert!(
         text.contains(
-            "On this path jump-start finishes 1 MB soonest: median 308 ms, 23 % sooner than slow-start \
-             (95 % interval 21 % to 25 %). It drops 12.3 packets per transfer (slow-start: 3)."
+            "Use jump-start: it ends 1 MB in 308 ms in the median, 23 % sooner (95 % interval 21 % to 25 %) than \
+             slow-start.\nIt drops 12.3 packets per transfer (slow-start: 3).\nHow far to trust it: as far as the path"
         ),
         "{text}"
     );
 }
 
 #[test]
-fn a_gain_whose_interval_contains_zero_is_not_claimed() {
-    let text = plain(&two(0.398, [-0.005, -0.02, 0.01], 3.0, true), 1000);
+fn a_gain_whose_interval_contains_zero_or_that_is_too_small_is_no_difference_worth_having() {
+    let text = plain(&two(0.38, [-0.05, -0.12, 0.01], 3.0, true), 1000);
+    let none = "No difference worth having: the fastest, jump-start, is ";
     assert!(
-        text.contains(
-            "; the difference from slow-start is not significant. Both drop 3 packets per transfer."
-        ),
+        text.contains(&format!(
+            "{none}5.0 % sooner (95 % interval 1.0 % later to 12 % sooner) than slow-start."
+        )),
         "{text}"
     );
-    assert!(text.contains("No significant difference from: slow-start."), "{text}");
-    assert!(!text.contains("% sooner"), "{text}");
+    let text = plain(&two(0.393, [-0.019, -0.02, -0.018], 3.0, true), 1000);
+    assert!(
+        text.contains(&format!("{none}1.9 % sooner (95 % interval 1.8 % to 2.0 %) than slow-start.")),
+        "{text}"
+    );
+    assert!(!text.contains("Use ") && !text.contains("\n>"), "{text}");
+}
+
+#[test]
+fn a_tie_has_no_winner() {
+    let text = plain(&two(0.4, [0.0; 3], 3.0, true), 1000);
+    assert!(text.contains("No difference worth having: every scheme takes 400 ms in the median."), "{text}");
 }
 
 #[test]
@@ -114,10 +126,136 @@ fn a_winning_baseline_is_not_compared_with_itself() {
     let [base, jump] = &mut report.comparison.results[..] else { panic!("two schemes") };
     (base.rank, jump.rank) = (1, 2);
     let text = plain(&report, 1000);
+    let expected = "No difference worth having: slow-start is the fastest, with a median of 400 ms.";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn several_sizes_are_answered_together_and_a_size_without_a_gain_is_named() {
+    let mut report = fixture::from_capture();
+    let answer = plain(&report, 1000);
+    let expected = "Use jump-start for 30 KB and 1 MB: 35 % to 48 % sooner than slow-start (95 % intervals within 33 % to \
+                    49 %); for 5 MB no difference is worth having.\nCost: 0 packets dropped per transfer (slow-start: 0 to 31).";
+    assert!(answer.contains(expected), "{answer}");
+    let mut gains = report.clone();
+    gains.comparison.results.retain(|it| it.size_bytes < 5_000_000);
+    gains.comparison.recommended.truncate(2);
+    let answer = plain(&gains, 1000);
+    let expected = "Use jump-start for every size from 30 KB to 1 MB: 35 % to 48 % sooner than slow-start (";
+    assert!(answer.contains(expected), "{answer}");
+    for one in &mut report.comparison.recommended {
+        one.scheme = None;
+    }
+    let text = plain(&report, 1000);
+    let expected =
+        "No difference worth having: from 30 KB to 5 MB no scheme ends 2 % sooner than slow-start.";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn without_an_answer_nothing_is_recommended_or_ranked() {
+    let mut report = fixture::from_capture();
+    report.comparison.no_answer = Some("re-runs are off by 316 %".into());
+    for shown in [plain(&report, 1000), html(&report)] {
+        let expected = "No answer: re-runs are off by 316 %. No scheme is recommended.";
+        assert!(shown.contains(expected), "{shown}");
+        assert!(!shown.contains("Use jump-start"), "{shown}");
+        assert!(!shown.contains("<table class=\"ranking\">"), "{shown}");
+    }
+    assert!(!plain(&report, 1000).contains(", completion time"));
+    assert!(html(&fixture::from_capture()).contains("<table class=\"ranking\">"));
+    assert!(html(&report).contains("There is no ranking: re-runs are off by 316 %."));
+}
+
+#[test]
+fn beside_the_median_stands_its_interval_or_the_range_of_a_further_transfer_under_its_own_name() {
+    let (given, captured) = (fixture::from_path(), fixture::from_capture());
+    let (interval, range) = ("interval of the median (95 %)", "range of a further transfer (90 %)");
+    let page = |report| html(report).replace('\u{a0}', " ");
+    for (shown, yes, no) in [
+        (plain(&given, 1000), interval, range),
+        (page(&given), interval, range),
+        (plain(&captured, 1000), range, interval),
+        (page(&captured), range, interval),
+    ] {
+        assert!(shown.contains(yes) && !shown.contains(no), "{shown}");
+    }
+    // 1 MB by slow start: the interval ends at 0.985 and 1.012 of the median, the range at 0.94 and 1.09.
+    let base = given.comparison.results.iter().find(|it| it.scheme == "slow-start+cubic").expect("there");
+    let ms = |share: f64| format!("{:.1}", base.completion_s.expect("finished").median * share * 1e3);
+    let row = |report: &CompareReport| {
+        let text = plain(report, 1000);
+        let from = text.find("\n1 MB, completion time").expect("a table");
+        text[from..].lines().skip(3).find(|line| line.contains(" slow-start ")).expect("a row").to_owned()
+    };
+    assert!(row(&given).contains(&format!("[{}–{}]", ms(0.985), ms(1.012))), "{}", row(&given));
+    assert!(row(&captured).contains(&format!("[{}–{}]", ms(0.94), ms(1.09))), "{}", row(&captured));
+}
+
+#[test]
+fn schemes_that_did_the_same_share_a_row_and_a_line() {
+    let mut report = fixture::from_path();
+    report.comparison.same =
+        vec![["limited-slow-start+cubic", "slow-start+cubic", "hystart+++cubic"].map(String::from).into()];
+    let text = plain(&report, 1000);
+    // The baseline stands for its group; the others are named below it.
+    let rows: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("1 MB")).skip(2).take(6).collect();
+    let at = rows.iter().position(|row| row.contains(" slow-start ")).expect("the baseline has a row");
+    let names = rows[at + 1..at + 3].iter().map(|row| row.trim_start());
+    assert!(names.eq(["= limited-slow-start", "= hystart++"]), "{text}");
+    let ranks: Vec<char> =
+        rows.iter().filter_map(|row| row.trim_start_matches(['>', ' ']).chars().next()).collect();
+    assert_eq!(ranks.iter().filter(|c| c.is_ascii_digit()).collect::<String>(), "1234", "{text}");
+    let page = html(&report);
+    let legend = "slow-start = limited-slow-start = hystart++";
+    assert!(page.contains(&format!("\"name\":\"{legend}\"")), "one line in the plots");
+    assert!(!page.contains("\"name\":\"hystart++\""), "no second line");
+    // Programs get every scheme.
+    let reader = read_back("same", &report);
+    assert_eq!(reader.get_row_iter(None).expect("rows").count(), 6 * 30);
+}
+
+#[test]
+fn schemes_that_did_the_same_at_one_size_share_a_row_there() {
+    let mut report = fixture::from_capture();
+    for result in &mut report.comparison.results {
+        if result.size_bytes == 30_000 && result.scheme.starts_with("hy") {
+            result.same_as = Some("slow-start+cubic".into());
+        }
+    }
+    let text = plain(&report, 100);
+    let small = &text[text.find("\n30 KB").expect("a table")..text.find("\n1 MB").expect("a table")];
+    let large = &text[text.find("\n1 MB").expect("a table")..text.find("\n5 MB").expect("a table")];
+    let names: Vec<&str> = small.lines().map(str::trim).filter(|line| line.starts_with("= ")).collect();
+    assert_eq!(names, ["= hystart++", "= hybrid-slow-start"], "{text}");
+    assert!(small.contains("\n 4 ") && !small.contains("\n 5 "), "{text}");
+    assert!(!large.contains(" = h") && large.contains("\n 6 "), "{text}");
+    assert!(html(&report).contains("slow-start = hystart++ = hybrid-slow-start"));
+}
+
+#[test]
+fn values_given_beside_a_capture_are_not_called_inferred_and_an_unseen_loss_is_bounded() {
+    let mut report = fixture::from_capture();
+    report.comparison.path.estimates.retain(|estimate| estimate.field != "rate_bit_s");
+    let text = plain(&report, 1000);
     assert!(
-        text.contains("slow-start finishes 1 MB soonest: median 400 ms. It drops 3 packets per transfer."),
+        text.contains(
+            "Path inferred from office-uplink.pcapng: 40 Mbit/s (given), round-trip time 80 ms, buffer unknown, \
+             no random loss seen (at most 0.04 %)."
+        ),
         "{text}"
     );
+    assert!(html(&report).contains("Given, not inferred"));
+    assert!(plain(&fixture::from_path(), 1000).contains(", no random loss."));
+}
+
+#[test]
+fn a_risk_is_stated_with_its_frequency() {
+    let mut report = two(0.308, [-0.23, -0.25, -0.21], 12.3, false);
+    report.comparison.results[0].risks =
+        vec![Risk { what: "one random loss".into(), probability: 0.071, completion_s: 4.3 }];
+    let text = plain(&report, 1000);
+    assert!(text.contains("1 in 14 transfers may meet one random loss: 4.30 s."), "{text}");
 }
 
 #[test]
@@ -142,15 +280,17 @@ fn tables_fit_the_terminal_and_rank_every_scheme_at_every_size() {
         for size in ["30 KB", "1 MB", "5 MB"] {
             let from = text.find(&format!("\n{size}, completion time")).expect("a table for each size");
             let below: Vec<_> = text[from..].lines().skip(2).collect();
-            let headings = below.iter().position(|line| line.starts_with('1')).expect("a row");
+            let headings = below.iter().position(|line| line.trim_start_matches([' ', '>']).starts_with('1'));
+            let headings = headings.expect("a row");
             assert!(headings <= if width < 80 { 2 } else { 1 }, "lines of headings:\n{text}");
             for (i, row) in below[headings..].iter().take(6).enumerate() {
+                let row = row.trim_start_matches(['>', ' ']);
                 assert!(row.starts_with(&(i + 1).to_string()), "{row} at {}:\n{text}", i + 1);
             }
         }
     }
     let narrow = plain(&report, 60);
-    let heading = |line: &&str| line.starts_with('#');
+    let heading = |line: &&str| line.trim_start().starts_with('#');
     let columns = narrow.lines().find(heading).expect("a heading");
     assert_eq!(columns.split_whitespace().next(), Some("#"), "{narrow}");
     assert!(
@@ -170,7 +310,7 @@ fn notes_under_the_table_report_unfinished_replications_and_widened_intervals() 
         text.contains("jump-start: 4 of 30 replications did not finish within the time limit."),
         "{text}"
     );
-    let widened = "The intervals of the median include the uncertainty of the bottleneck buffer.";
+    let widened = "The ranges of a further transfer include the uncertainty of the bottleneck buffer.";
     assert!(text.contains(widened), "{text}");
     let page = html(&report);
     assert!(page.contains("4 of 30 did not finish"));
@@ -229,7 +369,7 @@ fn of_many_schemes_the_plots_show_the_baseline_and_the_best_and_one_of_those_tha
 fn output_without_colour_has_no_escape_codes() {
     let report = fixture::from_capture();
     assert!(!plain(&report, 100).contains('\u{1b}'));
-    assert!(table(&report, 100, Colour::Ansi).contains("\u{1b}[32m1 "));
+    assert!(table(&report, 100, Colour::Ansi).contains("\u{1b}[32m>1 "));
 }
 
 #[test]

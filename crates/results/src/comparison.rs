@@ -157,6 +157,9 @@ object! {
         startup_exit: Option<TypicalExit> => nested,
         /// Rank by median completion time at this size; 1 is the smallest.
         rank: u32,
+        /// Scheme that stands for this one in tables, because all its replications at this size are equal: the baseline, or the
+        /// first by rank. Null if no other has the same, and for that scheme itself.
+        @(default) same_as: Option<String>,
         /// Whether the difference from rank 1 is not worth having: below 2 % of the time of rank 1, or with an interval that
         /// contains zero.
         ties_with_best: bool,
@@ -188,7 +191,7 @@ object! {
         median: f64 ["s"],
         /// 95th percentile.
         p95: f64 ["s"],
-        /// 95 % interval of the median; on a path inferred from a capture, the interval in which 95 % of further transfers end.
+        /// Interval of the median, 95 %. On a path inferred from a capture it extends over the unknown values of the path.
         ci95: Ci95 ["s"] => each("ci95_low", "ci95_high"),
         /// 95 % interval of the 95th percentile.
         p95_ci95: Ci95 ["s"] => each("p95_ci95_low", "p95_ci95_high"),
@@ -224,7 +227,7 @@ object! {
         initial_window_packets: Option<u64> ["packets"],
         /// Lower end, value and upper end of the gain over the baseline: the share of the baseline's median time by which the
         /// median ends sooner, 0.23 for 23 %, negative if later; the ends are those of its 95 % interval. If no difference is
-        /// worth having, the gain of the fastest scheme. Null without a baseline or an answer.
+        /// worth having, the gain of the fastest scheme but the baseline. Null without a baseline or an answer.
         gain: Option<[f64; 3]> [""; Any] => nested,
         /// Reason: a sentence without its full stop.
         why: String,
@@ -382,6 +385,7 @@ mod tests {
             retransmits_mean: 60.0,
             startup_exit: Some(exit),
             rank: 1,
+            same_as: None,
             ties_with_best: true,
             replications: 30,
             unfinished: 0,

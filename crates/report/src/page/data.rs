@@ -8,6 +8,7 @@ use crate::figure::Look;
 use crate::format::bytes;
 use crate::names::Names;
 use crate::path::bdp_packets;
+use crate::spread::Spread;
 
 /// Slots of time in which the extremes are kept; a plot is up to about 500 pixels wide.
 const SLOTS: usize = 150;
@@ -80,13 +81,14 @@ struct SeriesData {
 pub(super) fn json(report: &CompareReport, names: &Names) -> String {
     let comparison = &report.comparison;
     let sizes = comparison.sizes();
+    let spread = Spread::of(&comparison.path);
     let results = comparison.results.iter().filter_map(|r| {
         let completion = r.completion_s?;
         Some(ResultData {
             scheme: names.index(&r.scheme),
             size: sizes.iter().position(|&s| s == r.size_bytes)?,
             median: rounded(completion.median),
-            ci: completion.ci95.map(rounded),
+            ci: spread.ends(&completion).map(rounded),
             relative: r.against_baseline.map(|d| {
                 let [low, high] = d.relative_ci95;
                 [d.relative, low, high].map(rounded)

@@ -21,6 +21,7 @@ use crate::headline::headline;
 use crate::names::Names;
 use crate::path::path_line;
 use crate::policy::policy;
+use crate::shown::shown;
 
 const UPLOT_JS: &str = include_str!("../../assets/vendor/uplot/uPlot.iife.min.js");
 const UPLOT_CSS: &str = include_str!("../../assets/vendor/uplot/uPlot.min.css");
@@ -38,6 +39,7 @@ const REPORT_JS: [&str; 7] = [
 
 /// The page as one HTML document. The same report gives the same bytes.
 pub fn html(report: &CompareReport) -> String {
+    let report = &*shown(report);
     let names = Names::of(report);
     let comparison = &report.comparison;
     let script = format!("\"use strict\";\n{}", REPORT_JS.concat());
@@ -91,6 +93,7 @@ fn answer(report: &CompareReport, names: &Names, title: &str) -> Markup {
             h1 #title { (title) }
             p.path { (path_line(&report.comparison.path)) }
             p.lead { (answer.lead) }
+            @for detail in &answer.details { p.detail { (detail) } }
             @if let [first, others @ ..] = report.comparison.warnings.as_slice() {
                 p.notice {
                     b { "Warning: " } (printable(first)) ". "
@@ -107,11 +110,11 @@ fn answer(report: &CompareReport, names: &Names, title: &str) -> Markup {
                         li {
                             h3 {
                                 (size.size)
-                                @if let Some(winner) = &size.winner {
-                                    span.winner { (scheme(names, winner)) }
+                                @if let Some(recommended) = &size.recommended {
+                                    span.winner { (scheme(names, recommended)) }
                                 }
                             }
-                            p { (size.text) }
+                            p { (size.text()) }
                         }
                     }
                 }

@@ -4,7 +4,7 @@ use firstflight_results::{PathEstimate, PathResult};
 use maud::{Markup, html};
 
 use crate::format::printable;
-use crate::path::{bdp_packets, path_field, path_value};
+use crate::path::{bdp_packets, given_beside_capture, path_field, path_value};
 
 pub(super) fn section(path: &PathResult) -> Markup {
     html! {
@@ -35,6 +35,16 @@ pub(super) fn section(path: &PathResult) -> Markup {
                                 }
                             }
                         } @else {
+                            @for (field, text) in given(path) {
+                                @if given_beside_capture(path, field) {
+                                    tr {
+                                        th scope="row" { (path_field(field)) }
+                                        td.num { b { (text) } }
+                                        td {}
+                                        td.text { "Given, not inferred" }
+                                    }
+                                }
+                            }
                             @for estimate in &path.estimates { (estimate_row(estimate)) }
                         }
                         @if let Some(bdp) = bdp_packets(path) {

@@ -8,11 +8,16 @@ use crate::figure::Look;
 use crate::format::{TimeScale, bytes, count, list, percent, printable, time};
 use crate::names::{Name, Names};
 use crate::path::limits;
+use crate::spread::Spread;
 
 /// Completion time by transfer size. The ranking tables list the same numbers.
 pub(super) fn by_size(report: &CompareReport, names: &Names) -> Markup {
     let comparison = &report.comparison;
+    if comparison.results.is_empty() {
+        return html! {};
+    }
     let sizes: Vec<_> = comparison.sizes().into_iter().map(bytes).collect();
+    let spread = Spread::of(&comparison.path).name();
     html! {
         section #by-size aria-labelledby="by-size-title" {
             h2 #by-size-title { "Completion time by size" }
@@ -20,7 +25,7 @@ pub(super) fn by_size(report: &CompareReport, names: &Names) -> Markup {
                 @if let Some(baseline) = &comparison.baseline {
                     div.choice role="group" aria-label="Show" data-choice="measure" {
                         button type="button" aria-pressed="true" data-value="relative" {
-                            "Difference from " (names.get(baseline).short)
+                            "Difference from " (names.get(baseline).own)
                         }
                         button type="button" aria-pressed="false" data-value="time" { "Time" }
                     }
@@ -29,11 +34,12 @@ pub(super) fn by_size(report: &CompareReport, names: &Names) -> Markup {
             figure {
                 div #plot-sizes .plot data-height="320" data-label={
                     "Completion time of " (names.iter().count()) " schemes at " (list(&sizes))
-                    ", with 95 % intervals. The ranking tables list the same numbers."
+                    ". Whiskers: " (spread) ". The ranking tables list the same numbers."
                 } {}
                 figcaption {
                     span #sizes-caption { "Median completion time" }
-                    ". Whiskers are 95 % intervals. The ranking tables list the same numbers." (hidden_note(names))
+                    ". Whiskers of times: " (spread) "; of differences: their 95 % interval. The ranking tables list the "
+                    "same numbers." (hidden_note(names))
                 }
             }
             (legend(report, names, "sizes"))

@@ -3,34 +3,58 @@
 use firstflight_results::{CompareReport, SchemeResult};
 use maud::{Markup, html};
 
-use super::{forest, scheme};
-use crate::format::{TimeScale, bytes, count, counted, percent, percent_magnitude};
+use super::forest;
+use crate::figure::Look as Mark;
+use crate::format::{TimeScale, bytes, count, counted, percent, percent_magnitude, printable, worth_having};
+use crate::headline::recommended;
 use crate::names::Names;
 use crate::path::widened;
+use crate::rows::{Row, rows};
+use crate::spread::Spread;
 
 pub(super) fn section(report: &CompareReport, names: &Names) -> Markup {
     let comparison = &report.comparison;
-    let baseline = comparison.baseline.as_deref().map(|b| names.get(b).short.clone());
+    let baseline = comparison.baseline.as_deref().map(|b| names.get(b).own.clone());
+    let spread = Spread::of(&comparison.path);
+    if let Some(why) = &comparison.no_answer {
+        return html! {
+            section #ranking aria-labelledby="ranking-title" {
+                h2 #ranking-title { "Ranking" }
+                p.note.warn { "There is no ranking: " (printable(why)) "." }
+            }
+        };
+    }
     html! {
         section #ranking aria-labelledby="ranking-title" {
             h2 #ranking-title { "Ranking" }
             p.note {
                 "Ranked by median completion time over "
-                (counted(f64::from(comparison.provenance.replications), "replication", "replications")) ". Every scheme "
-                "ran with the same random numbers. Small numbers and whiskers are 95\u{a0}% intervals. In the drawing, the dot "
-                "is the median and the open circle the 95th percentile. "
-                span.tie { "=" } " marks schemes without a significant difference from the best."
+                (counted(f64::from(comparison.provenance.replications), "replication", "replications"))
+                ". Every scheme ran with the same random numbers. Small numbers beside the median and whiskers: "
+                (spread.name()) "; other small numbers: 95\u{a0}% intervals. In the drawing, the dot is the median and the "
+                "open circle the 95th percentile. The difference is that of the medians; it is coloured if it is worth having: "
+                "at least " (worth_having()) ", and beyond its interval. "
+                span.tie { "=" } " marks schemes whose difference from the best is not worth having."
             }
             @for size in comparison.sizes() {
-                (size_table(size, &comparison.ranked(size), names, baseline.as_deref()))
+                (size_table(size, &comparison.ranked(size), &Look { names, baseline: baseline.as_deref(), spread },
+                    recommended(comparison, size)))
             }
         }
     }
 }
 
-fn size_table(size: u64, ranked: &[&SchemeResult], names: &Names, baseline: Option<&str>) -> Markup {
+/// What all tables share.
+struct Look<'a> {
+    names: &'a Names,
+    /// Name of the baseline.
+    baseline: Option<&'a str>,
+    spread: Spread,
+}
+
+fn size_table(size: u64, ranked: &[&SchemeResult], look: &Look<'_>, recommended: Option<&str>) -> Markup {
     let scale = TimeScale::of(ranked.iter().filter_map(|r| r.completion_s).map(|c| c.p95));
-    let axis = forest::Axis::over(ranked);
+    let axis = forest::Axis::over(ranked, look.spread);
     html! {
         div.scroll role="region" tabindex="0" aria-label={ "Ranking at " (bytes(size)) } {
             table.ranking {
@@ -42,7 +66,7 @@ fn size_table(size: u64, ranked: &[&SchemeResult], names: &Names, baseline: Opti
                         th.num scope="col" { "Median, " (scale.unit) }
                         th.num scope="col" { "95th pct., " (scale.unit) }
                         th.drawn scope="col" { (axis.heading(scale)) }
-                        @if let Some(baseline) = baseline {
+                        @if let Some(baseline) = look.baseline {
                             th.num scope="col" { "Difference from" br; (baseline) }
                         }
                         th.num scope="col" { "Dropped" br; span.unit { "packets" } }
@@ -51,8 +75,8 @@ fn size_table(size: u64, ranked: &[&SchemeResult], names: &Names, baseline: Opti
                     }
                 }
                 tbody {
-                    @for result in ranked {
-                        (row(result, names, scale, &axis, baseline.is_some()))
+                    @for it in rows(ranked, look.names) {
+                        (row(&it, look, scale, &axis, recommended == Some(it.result.scheme.as_str())))
                     }
                 }
             }
@@ -62,29 +86,38 @@ fn size_table(size: u64, ranked: &[&SchemeResult], names: &Names, baseline: Opti
 }
 
 fn row(
-    result: &SchemeResult,
-    names: &Names,
+    Row { place, names, result }: &Row<'_>,
+    look: &Look<'_>,
     scale: TimeScale,
     axis: &forest::Axis,
-    with_baseline: bool,
+    recommended: bool,
 ) -> Markup {
-    let tie = result.ties_with_best && result.rank > 1 && result.completion_s.is_some();
+    let tie = result.ties_with_best && *place > 1 && result.completion_s.is_some();
+    let colour = look.names.get(&result.scheme).colour;
     html! {
-        tr.best[result.rank == 1] {
-            td.rank { (result.rank) @if tie { span.tie title="no significant difference from the best" { "=" } } }
-            th scope="row" { (scheme(names, &result.scheme)) }
+        tr.best[recommended] {
+            td.rank { (place) @if tie { span.tie title="no difference worth having from the best" { "=" } } }
+            th scope="row" {
+                span.scheme { (Mark::of(colour).swatch()) (names) }
+                @if recommended { span.ci { "recommended" } }
+            }
             @if let Some(completion) = result.completion_s {
-                td.num { b { (scale.value(completion.median)) } (interval(&scale.interval(completion.ci95))) }
+                td.num {
+                    b { (scale.value(completion.median)) }
+                    (interval(&scale.interval(look.spread.ends(&completion))))
+                }
                 td.num { (scale.value(completion.p95)) (interval(&scale.interval(completion.p95_ci95))) }
-                td.drawn { (axis.mark(&completion, names.get(&result.scheme).colour)) }
+                td.drawn { (axis.mark(&completion, colour)) }
             } @else {
                 td colspan="3" { "none finished within the time limit" }
             }
-            @if with_baseline {
+            @if look.baseline.is_some() {
                 td.num {
                     @if let Some(difference) = result.against_baseline {
                         @let [low, high] = difference.relative_ci95;
-                        span.sooner[high < 0.0].later[low > 0.0] { (percent(difference.relative)) }
+                        span.sooner[difference.worth_having()].later[difference.worth_avoiding()] {
+                            (percent(difference.relative))
+                        }
                         (interval(&format!("{} … {}", percent(low).trim_end_matches("\u{a0}%"), percent(high))))
                     } @else { span.dim { "baseline" } }
                 }

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses only some of it")]
 
-use firstflight_results::CompareReport;
+use firstflight_results::{CompareReport, Risk};
 
 use crate::fixture;
 
@@ -41,6 +41,13 @@ pub(crate) fn hostile(text: &str) -> CompareReport {
     let renamed = |scheme: &mut String| *scheme = scheme.replace("jump-start", external);
     comparison.schemes.iter_mut().for_each(renamed);
     comparison.results.iter_mut().for_each(|r| renamed(&mut r.scheme));
+    for one in &mut comparison.recommended {
+        one.scheme.iter_mut().for_each(renamed);
+        one.why = text();
+    }
+    for result in &mut comparison.results {
+        result.risks = vec![Risk { what: text(), probability: 0.07, completion_s: 4.3 }];
+    }
     report.samples.iter_mut().for_each(|s| renamed(&mut s.scheme));
     report.traces.iter_mut().for_each(|t| renamed(&mut t.scheme));
     report

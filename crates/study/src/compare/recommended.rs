@@ -21,8 +21,8 @@ pub(super) fn no_answer(path_unknown: bool, unlike: Option<f64>, departure: Opti
     }
     let departure = departure.filter(|&departure| departure > NO_ANSWER)?;
     Some(format!(
-        "re-runs of the captured connections on the inferred path are off by {:.0} %, so the path of the capture is \
-         another one",
+        "re-runs of the captured connections on the inferred path are off by {:.0} %, so it is not the path \
+         of the capture",
         departure * 100.0
     ))
 }
@@ -116,6 +116,7 @@ mod tests {
             retransmits_mean: 0.0,
             startup_exit: None,
             rank: 1,
+            same_as: None,
             ties_with_best: true,
             replications: 30,
             unfinished: 0,

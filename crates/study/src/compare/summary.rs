@@ -67,30 +67,46 @@ fn compare_rows(
         let other = other.filter(|&other| other != place)?;
         paired(&times[place], &times[other], seed)
     };
+    let samples: Vec<Vec<Sample>> =
+        rows.iter().map(|(cell, _)| cells[*cell].1.iter().map(|run| run.sample).collect()).collect();
+    let stand_ins = stand_ins(&samples, base);
+    let schemes: Vec<String> = rows.iter().map(|(_, row)| row.scheme.clone()).collect();
     let differences = map(&places, |&place| (from(place, base), from(place, Some(0))));
     for ((place, (_, row)), (from_base, from_best)) in rows.iter_mut().enumerate().zip(differences) {
         row.rank = place as u32 + 1;
+        row.same_as =
+            Some(stand_ins[place]).filter(|&other| other != place).map(|other| schemes[other].clone());
         row.against_baseline = from_base;
         row.ties_with_best = place == 0 || from_best.is_some_and(|it| !it.worth_avoiding());
     }
 }
 
+/// For each of `samples`, the place of the equal ones that stands for them: `base` if it is one, or the first.
+fn stand_ins(samples: &[Vec<Sample>], base: Option<usize>) -> Vec<usize> {
+    let stand_in = |own: &Vec<Sample>| {
+        let base = base.filter(|&base| samples[base] == *own);
+        base.or_else(|| samples.iter().position(|other| other == own)).expect("each equals itself")
+    };
+    samples.iter().map(stand_in).collect()
+}
+
 /// Groups of two or more schemes whose replications are equal at every size, in the order of `schemes`.
 pub(super) fn same(schemes: &[String], samples: &[SampleSet]) -> Vec<Vec<String>> {
-    let of = |scheme: &String| -> BTreeMap<u64, &[Sample]> {
-        let sets = samples.iter().filter(|set| set.scheme == *scheme);
+    let of = |scheme: &str| -> BTreeMap<u64, &[Sample]> {
+        let sets = samples.iter().filter(|set| set.scheme == scheme);
         sets.map(|set| (set.size_bytes, &set.samples[..])).collect()
     };
-    let mut groups: Vec<(BTreeMap<u64, &[Sample]>, Vec<String>)> = vec![];
+    let mut groups: Vec<Vec<String>> = vec![];
     for scheme in schemes {
         let own = of(scheme);
-        match groups.iter_mut().find(|(theirs, _)| !own.is_empty() && *theirs == own) {
-            Some((_, group)) if group.contains(scheme) => {}
-            Some((_, group)) => group.push(scheme.clone()),
-            None => groups.push((own, vec![scheme.clone()])),
+        match groups.iter_mut().find(|group| !own.is_empty() && of(&group[0]) == own) {
+            Some(group) if group.contains(scheme) => {}
+            Some(group) => group.push(scheme.clone()),
+            None => groups.push(vec![scheme.clone()]),
         }
     }
-    groups.into_iter().map(|(_, group)| group).filter(|group| group.len() > 1).collect()
+    groups.retain(|group| group.len() > 1);
+    groups
 }
 
 /// Range of a further transfer: the quantiles 5, 25, 50, 75 and 95 %, the outer two widened by the departure of the
@@ -144,6 +160,7 @@ fn row((tasks, runs): (&[Task<'_>], &[Run])) -> SchemeResult {
         retransmits_mean: of(&|run| run.sample.retransmits as f64).0,
         startup_exit: typical_exit(runs),
         rank: 0,
+        same_as: None,
         ties_with_best: false,
         replications: runs.len() as u32,
         unfinished: (runs.len() - times.len()) as u32,
@@ -194,21 +211,31 @@ pub(super) fn nearest_to_median(runs: &[Run]) -> usize {
 mod tests {
     use super::*;
 
+    fn sample(time: f64) -> Sample {
+        Sample {
+            seed: 1,
+            completion_s: Some(time),
+            retransmits: 0,
+            timeouts: 0,
+            drops: 0,
+            startup_exit: None,
+        }
+    }
+
+    #[test]
+    fn the_baseline_or_the_first_of_equal_schemes_stands_for_them() {
+        let samples = [1.0, 1.0, 2.0, 1.0].map(|time| vec![sample(time)]);
+        assert_eq!(stand_ins(&samples, Some(3)), [3, 3, 2, 3]);
+        assert_eq!(stand_ins(&samples, Some(2)), [0, 0, 2, 0]);
+        assert_eq!(stand_ins(&samples, None), [0, 0, 2, 0]);
+    }
+
     #[test]
     fn schemes_are_the_same_if_every_replication_of_every_size_is() {
         let set = |scheme: &str, size_bytes, times: [f64; 2]| SampleSet {
             scheme: scheme.into(),
             size_bytes,
-            samples: times
-                .map(|time| Sample {
-                    seed: 1,
-                    completion_s: Some(time),
-                    retransmits: 0,
-                    timeouts: 0,
-                    drops: 0,
-                    startup_exit: None,
-                })
-                .into(),
+            samples: times.map(sample).into(),
         };
         let samples = [
             set("a", 30, [1.0, 2.0]),

@@ -1,0 +1,50 @@
+//! What terminal and page show of a report: schemes that did the same in every replication once, under all their names;
+//! and without an answer no results.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use firstflight_results::CompareReport;
+
+/// The report with one scheme of each group that did the same: the baseline, or the first that was asked for.
+/// Without an answer, nothing that could be read as a ranking is left.
+pub(crate) fn shown(report: &CompareReport) -> Cow<'_, CompareReport> {
+    if report.comparison.no_answer.is_some() {
+        let mut report = report.clone();
+        report.comparison.results.clear();
+        report.samples.clear();
+        report.traces.clear();
+        return Cow::Owned(report);
+    }
+    let comparison = &report.comparison;
+    let stands_for = |group: &Vec<String>| {
+        let baseline = group.iter().find(|label| Some(*label) == comparison.baseline.as_ref());
+        baseline.or(group.first()).cloned()
+    };
+    let hidden: BTreeSet<String> = comparison
+        .same
+        .iter()
+        .flat_map(|group| {
+            let shown = stands_for(group);
+            group.iter().filter(move |label| Some(*label) != shown.as_ref()).cloned()
+        })
+        .collect();
+    if hidden.is_empty() {
+        return Cow::Borrowed(report);
+    }
+    let mut report = report.clone();
+    let comparison = &mut report.comparison;
+    // A recommendation of a scheme that is not shown is one of the scheme that stands for it.
+    for one in &mut comparison.recommended {
+        let group =
+            comparison.same.iter().find(|group| one.scheme.as_ref().is_some_and(|it| group.contains(it)));
+        if let Some(group) = group {
+            one.scheme = group.iter().find(|label| !hidden.contains(*label)).cloned();
+        }
+    }
+    comparison.schemes.retain(|label| !hidden.contains(label));
+    comparison.results.retain(|result| !hidden.contains(&result.scheme));
+    report.samples.retain(|set| !hidden.contains(&set.scheme));
+    report.traces.retain(|trace| !hidden.contains(&trace.scheme));
+    Cow::Owned(report)
+}
