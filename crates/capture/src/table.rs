@@ -38,15 +38,14 @@ const MAX_ENDED: usize = 1 << 17;
 
 /// What is kept: the first packets of a connection, since its start-up lies there, and the connections with most data of
 /// each network. At [`MAX_PACKETS`] or [`MAX_ENDED`], the next line that leaves at most half of both is in force from then
-/// on.
-const LEVELS: [(usize, usize); 7] = [
+/// on. If none does, the networks with least data keep nothing: what is kept is to be enough for the analysis.
+const LEVELS: [(usize, usize); 6] = [
     (usize::MAX, usize::MAX),
     (1 << 20, 1 << 10),
     (1 << 18, 1 << 8),
     (1 << 16, 1 << 6),
     (1 << 14, 1 << 4),
     (1 << 12, 1 << 2),
-    (1 << 10, 1),
 ];
 
 /// State of a place in the table.
@@ -220,19 +219,7 @@ impl Table {
     fn reduce(&mut self) {
         for (level, (front, each)) in LEVELS.into_iter().enumerate().skip(self.level) {
             self.level = level;
-            for (state, flow) in &mut self.flows {
-                if *state != State::Free && flow.packets.len() > front {
-                    self.kept -= flow.packets.len() - front;
-                    flow.cut(front);
-                }
-            }
-            let mut place = (GroupId::MAX, 0);
-            for (group, _, index) in self.ranked() {
-                place = if place.0 == group { (group, place.1 + 1) } else { (group, 1) };
-                if place.1 > each {
-                    self.leave_out(index);
-                }
-            }
+            self.keep_only(front, each);
             if self.has_room() {
                 return;
             }
@@ -249,6 +236,23 @@ impl Table {
         // what is left is packets without data, such as those of a flood of SYNs
         for index in 0..self.flows.len() as u32 {
             if !self.has_room() && self.flows[index as usize].0 == State::Open {
+                self.leave_out(index);
+            }
+        }
+    }
+
+    /// Keeps the first `front` packets of a connection, and `each` connections of a network.
+    fn keep_only(&mut self, front: usize, each: usize) {
+        for (state, flow) in &mut self.flows {
+            if *state != State::Free && flow.packets.len() > front {
+                self.kept -= flow.packets.len() - front;
+                flow.cut(front);
+            }
+        }
+        let mut place = (GroupId::MAX, 0);
+        for (group, _, index) in self.ranked() {
+            place = if place.0 == group { (group, place.1 + 1) } else { (group, 1) };
+            if place.1 > each {
                 self.leave_out(index);
             }
         }
@@ -292,6 +296,10 @@ impl Table {
             if self.flows[index as usize].0 == State::Open {
                 self.settle(index);
             }
+        }
+        if self.level > 0 {
+            let (front, each) = LEVELS[self.level];
+            self.keep_only(front, each);
         }
         warnings.extend(self.left_out());
         let kept = self.flows.into_iter().filter(|(state, _)| *state != State::Free);

@@ -354,3 +354,54 @@ fn quic_is_named_as_what_it_is() {
         .collect();
     assert_eq!(read_bytes(&pcap(&mixed)).unwrap().warnings, [sentence]);
 }
+
+/// A capture of more packets than are kept, made while it is read: from each of `clients` connections in turn a segment and
+/// its acknowledgement. The clients are in networks of four each.
+struct Endless {
+    round: u32,
+    client: u32,
+    left: u64,
+    clients: u32,
+    bytes: std::io::Cursor<Vec<u8>>,
+}
+
+impl Read for Endless {
+    fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
+        if self.bytes.position() == self.bytes.get_ref().len() as u64 && self.left > 0 {
+            self.left -= 1;
+            let address = [10, 2, (self.client / 4) as u8, (self.client % 4) as u8];
+            let at = u64::from(self.round) * 1_000 + u64::from(self.client);
+            let segment = with_client(&data(1 + self.round * 100, 100), address);
+            let answer = with_client(&ack(101 + self.round * 100), address);
+            let file = pcap(&[(at, segment), (at + 500, answer)]);
+            self.bytes = std::io::Cursor::new(file[24..].to_vec());
+            self.client = (self.client + 1) % self.clients;
+            if self.client == 0 {
+                self.round += 1;
+            }
+        }
+        self.bytes.read(to)
+    }
+}
+
+#[test]
+fn beyond_the_room_for_packets_the_first_of_each_connection_are_kept_and_all_are_counted() {
+    // 3 000 000 packets of 40 connections in 10 networks, 75 000 each. At the 2 097 152nd, each has 52 428. The first 65 536
+    // of each leave them all; the first 16 384 leave 655 360 of at most 1 048 576.
+    let header = pcap(&[]);
+    let rest =
+        Endless { round: 0, client: 0, left: 1_500_000, clients: 40, bytes: std::io::Cursor::new(vec![]) };
+    let capture = read_from(header.chain(rest), "day.pcap").unwrap();
+    assert_eq!(capture.counts.packets, 3_000_000);
+    assert_eq!(capture.connections.len(), 40);
+    assert!(capture.connections.iter().all(|connection| connection.observed.packets == 16_384 / 2));
+    assert_eq!(capture.groups.len(), 10);
+    for group in &capture.groups {
+        assert_eq!((group.connections, group.kept.len()), (4, 4));
+        assert_eq!((group.from_clients, group.to_clients), (4 * 37_500 * 100, 0));
+    }
+    assert_eq!(
+        capture.warnings[0],
+        "at most 2097152 packets are kept: of each connection the first 16384, of each client network the 16 connections with most data; connections, bytes and transfers of networks count all packets"
+    );
+}

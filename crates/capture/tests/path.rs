@@ -333,3 +333,19 @@ fn a_capture_without_acknowledgements_has_a_note() {
     // the opener's ACK follows its SYN by a round trip and the transmission time of two SYNs of 48 bytes
     assert_near(&path.rtt, 0.040, 0.01);
 }
+
+#[test]
+fn a_round_trip_of_sixty_microseconds_is_inferred_at_the_sender() {
+    // 1.04 Gbit/s: 8 us per packet; the sender's host answers within 10 us, more than a tenth of the round trip
+    let truth =
+        Path { rate_bit_s: 1_040_000_000, rtt_us: 60, buffer: 200, segments: 2000, ..Path::default() };
+    let packets = truth.run();
+    let capture = read_bytes(&pcap_of_tcp(&packets)).unwrap();
+    assert_eq!(capture.connections[0].vantage, Vantage::Sender);
+    let path = infer(&capture.connections);
+    let rtt = known(&path.rtt);
+    // the capture's clock has steps of a microsecond
+    assert!((rtt.value - 60e-6).abs() <= 2e-6, "{rtt:?}");
+    assert!(rtt.low <= 60e-6 && 60e-6 <= rtt.high, "{rtt:?}");
+    assert_near(&path.rate, 1_040_000_000.0, 0.05);
+}
