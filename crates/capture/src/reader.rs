@@ -31,6 +31,13 @@ pub struct Capture {
     pub counts: Counts,
 }
 
+impl Capture {
+    /// The connections of `group` that were kept, by the time of their first packet.
+    pub fn connections_of<'a>(&'a self, group: &'a Group) -> impl Iterator<Item = &'a Connection> {
+        group.kept.iter().map(|&index| &self.connections[index])
+    }
+}
+
 /// Packet counts of a capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {

@@ -240,6 +240,9 @@ fn connections_are_counted_by_the_network_of_their_client_and_each_answer_is_a_t
     assert_eq!(classes(&two.requests), [(2, 200), (2, 226)]);
     assert_eq!(two.transfers().count(), 4);
     assert_eq!((&two.kept[..], &one.kept[..]), (&[0, 1][..], &[2][..]));
+    // the sender of most data is the server
+    let clients: Vec<_> = capture.connections_of(two).map(|one| one.receiver.ip().to_string()).collect();
+    assert_eq!(clients, ["10.1.1.7", "10.1.1.9"]);
 }
 
 #[test]
