@@ -33,6 +33,7 @@ regenerate: packages-build packages-test ## rewrite every generated file of the 
 	cargo run --locked --package firstflight-schemes --example algorithms_index
 	cargo run --locked --package firstflight-scenario --example reference
 	cargo run --locked --package firstflight-results --example results_reference
+	cargo run --locked --package firstflight-study --example deploy
 	cargo run --locked --package firstflight-report --example scheme_plots
 	cargo test --locked --package firstflight-cli --bin firstflight -- --ignored write_the_reference
 	cargo run --locked --package firstflight-fuzz-targets -- page

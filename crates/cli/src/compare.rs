@@ -11,7 +11,8 @@ use firstflight_report::{Colour, Folder, stage_all, stage_traces, table};
 use firstflight_scenario::build::Path;
 use firstflight_scenario::quantity::{Depth, parse_bytes, parse_depth, show_bytes, show_rate, show_time};
 use firstflight_scenario::{Candidate, Limit, Network, Profile, Scenario, clipped, nearest, quoted};
-use firstflight_study::compare::{Known, default_candidates, default_startups};
+use firstflight_study::advice::how::deployable;
+use firstflight_study::compare::{Known, Limits, default_candidates, default_startups};
 
 use crate::arguments::{SEEDS, whole};
 use crate::failure::{Failure, wrong_at};
@@ -81,6 +82,20 @@ pub(crate) struct Options {
     /// Probability of random loss for each packet, such as 0.001 or 0.1%; drops at a full buffer come in addition
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     loss: Option<String>,
+    /// Compare only what a deployed stack has: a sysctl, a route, a kernel module, an option of a QUIC stack
+    #[arg(long)]
+    deployable: bool,
+    /// Largest harm of a recommended candidate: the time of a bulk flow, and of short requests, that share the bottleneck,
+    /// over their time beside the scheme that the stack has now [default: 1.1]
+    #[arg(long, value_name = "RATIO", allow_hyphen_values = true)]
+    max_harm: Option<String>,
+    /// Largest share of the transfer's packets that a recommended candidate may drop, such as 1% or 0.01 [default: what the
+    /// scheme that the stack has now drops, a tenth more, and a tenth of a packet]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
+    max_loss: Option<String>,
+    /// Recommend the fastest, whatever it costs
+    #[arg(long, conflicts_with_all = ["max_harm", "max_loss"])]
+    fastest: bool,
     /// TCP stack that runs the schemes: rfc, ns2 or linux. The first flow of a scenario sets its own
     #[arg(long, default_value = "linux")]
     profile: String,
@@ -112,6 +127,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         named => options.changed(input(named, || options.known())?)?,
     };
     let schemes = options.schemes(&input, profile)?;
+    let limits = options.limits()?;
     let bar = Bar::new();
     let comparison = compare(input)
         .candidates(schemes)
@@ -119,6 +135,8 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         .profile(profile)
         .replications(options.runs)
         .seed(options.seed)
+        .deployable(options.deployable)
+        .limits(limits)
         .memory(options.memory.bytes()?)
         .provenance(command_line(), env!("FIRSTFLIGHT_REVISION").into())
         .progress(&bar);
@@ -259,11 +277,34 @@ impl Options {
             return schemes(&self.schemes, &self.startups, self.avoidance.as_deref());
         }
         if self.avoidance.is_none() {
-            return Ok(default_candidates(input, profile, &Simulator));
+            return Ok(default_candidates(input, profile, &Simulator, self.deployable));
         }
         let startups: Vec<String> =
             default_startups(input, profile, &Simulator).into_iter().map(String::from).collect();
-        schemes(&[], &startups, self.avoidance.as_deref())
+        let mut schemes = schemes(&[], &startups, self.avoidance.as_deref())?;
+        schemes.retain(|candidate| !self.deployable || deployable(candidate));
+        Ok(schemes)
+    }
+
+    /// Limits of what a recommended candidate may cost.
+    fn limits(&self) -> Result<Limits, Failure> {
+        let harm = self.max_harm.as_deref().map(|text| {
+            let ratio = text.parse().ok().filter(|ratio: &f64| ratio.is_finite() && *ratio > 0.0);
+            ratio.ok_or_else(|| {
+                let wrong = wrong_at(option("max-harm", Some(&quoted(text))), "not a ratio above zero");
+                wrong.expecting("a number such as 1.1, which is a tenth later than beside the present scheme")
+            })
+        });
+        let loss = self.max_loss.as_deref().map(|text| {
+            let (number, unit) =
+                text.trim_end().strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
+            let share = number.trim_end().parse().ok().map(|number: f64| number / unit);
+            share.filter(|share| (0.0..=1.0).contains(share)).ok_or_else(|| {
+                let wrong = wrong_at(option("max-loss", Some(&quoted(text))), "not a share");
+                wrong.expecting("a share from 0 to 1, or from 0% to 100%")
+            })
+        });
+        Ok(Limits { harm: harm.transpose()?, loss: loss.transpose()?, fastest: self.fastest })
     }
 }
 
@@ -338,6 +379,32 @@ mod tests {
             [Some(0.01), Some(0.01), Some(0.005), Some(1.0)]
         );
         assert_eq!(["", "%", "one", "1%%"].map(share), [None; 4]);
+    }
+
+    #[test]
+    fn limits_are_a_ratio_and_a_share() {
+        #[derive(clap::Parser)]
+        struct Command {
+            #[command(flatten)]
+            options: Options,
+        }
+        let read = |arguments: &[&str]| {
+            let all = ["compare", "cable"].into_iter().chain(arguments.iter().copied());
+            <Command as clap::Parser>::try_parse_from(all).expect("options").options.limits()
+        };
+        assert_eq!(read(&[]).ok(), Some(Limits::default()));
+        let limits = Limits { harm: Some(1.25), loss: Some(0.02), fastest: false };
+        assert_eq!(read(&["--max-harm", "1.25", "--max-loss", "2%"]).ok(), Some(limits));
+        assert_eq!(read(&["--max-harm", "1.25", "--max-loss", "0.02"]).ok(), Some(limits));
+        for (arguments, message) in [
+            (["--max-harm", "0"], "--max-harm \"0\": not a ratio above zero; expected a number such as 1.1"),
+            (["--max-harm", "ten"], "--max-harm \"ten\": not a ratio above zero"),
+            (["--max-loss", "101%"], "--max-loss \"101%\": not a share; expected a share from 0 to 1"),
+            (["--max-loss", "NaN"], "--max-loss \"NaN\": not a share"),
+        ] {
+            let Err(Failure::Because(why)) = read(&arguments) else { panic!("{arguments:?}") };
+            assert!(why.contains(message), "{why}");
+        }
     }
 
     #[test]

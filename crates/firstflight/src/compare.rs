@@ -7,7 +7,7 @@ use firstflight_results::CompareReport;
 use firstflight_scenario::quantity::parse_bytes;
 use firstflight_scenario::{Candidate, Error, Profile};
 use firstflight_schemes::catalogue::Schemes;
-use firstflight_study::compare::{self, Input, Request};
+use firstflight_study::compare::{self, Input, Limits, Request};
 use firstflight_study::host::Host;
 use firstflight_study::memory;
 use firstflight_study::progress::{Progress, Silent};
@@ -39,6 +39,9 @@ pub fn compare<'a>(input: impl Into<Input>) -> Compare<'a> {
             profile: Profile::Linux,
             runs: compare::DEFAULT_REPLICATIONS,
             seed: 1,
+            deployable: false,
+            harm: true,
+            limits: Limits::default(),
             memory: memory::DEFAULT,
             command: String::new(),
             revision: env!("CARGO_PKG_VERSION").into(),
@@ -137,6 +140,25 @@ impl<'a> Compare<'a> {
         self
     }
 
+    /// Compares only what a deployed stack has: the other usual schemes are left out, and another scheme is refused.
+    pub fn deployable(mut self, only: bool) -> Self {
+        self.request.deployable = only;
+        self
+    }
+
+    /// Whether the harm to others that share the bottleneck is measured; the default is yes. Without it no limit of harm
+    /// holds.
+    pub fn harm(mut self, measured: bool) -> Self {
+        self.request.harm = measured;
+        self
+    }
+
+    /// Limits of what a recommended candidate may cost. The default is what the stack's own scheme costs, and a tenth more.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.request.limits = limits;
+        self
+    }
+
     /// Limit of the memory that all runs and their results may take, bytes; the default is [`memory::DEFAULT`]. It decides
     /// whether the comparison is made, and changes no result.
     pub fn memory(mut self, bytes: u64) -> Self {
@@ -189,7 +211,8 @@ impl<'a> Compare<'a> {
         if !request.schemes.is_empty() {
             return Cow::Borrowed(request);
         }
-        let schemes = compare::default_candidates(&request.input, request.profile, self.host);
+        let schemes =
+            compare::default_candidates(&request.input, request.profile, self.host, request.deployable);
         Cow::Owned(Request { schemes, ..request.clone() })
     }
 }

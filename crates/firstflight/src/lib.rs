@@ -45,7 +45,7 @@ pub use firstflight_results as results;
 pub use firstflight_scenario::{
     Candidate, Error, Profile, Scenario, SchemeSpec, Settings, Threshold, build, preset, quantity,
 };
-pub use firstflight_study::compare::Input;
+pub use firstflight_study::compare::{Input, Limits};
 pub use firstflight_study::host::{Host, Observe, Refusal};
 pub use firstflight_study::memory;
 pub use firstflight_study::progress::{Progress, Silent};

@@ -4,6 +4,7 @@
 //! Every writer is a pure function of its input: the same report gives the same bytes. Only [`Folder`] touches the file
 //! system, and it leaves either complete files or none.
 
+mod advice;
 mod decimate;
 pub mod figure;
 mod format;

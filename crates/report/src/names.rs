@@ -128,6 +128,7 @@ mod tests {
     fn names_leave_out_the_avoidance_scheme_only_if_all_chains_share_it() {
         let shared = |l: &[&str]| shared_avoidance(&labels(l));
         assert_eq!(shared(&["slow-start+cubic", "careful-resume+hystart+++cubic"]), Some("cubic".into()));
+        assert_eq!(shared(&["slow-start+cubic", "slow-start+cubic@iw30+paced"]), Some("cubic".into()));
         assert_eq!(shared(&["slow-start+cubic", "slow-start+reno"]), None);
         assert_eq!(shared(&["slow-start+cubic", "bbr"]), Some("cubic".into()));
         assert_eq!(shared(&["slow-start+cubic", "slow-start"]), None);

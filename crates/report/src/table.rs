@@ -2,6 +2,7 @@
 
 use firstflight_results::{CompareReport, Comparison, Completion, SchemeResult};
 
+use crate::advice::advice;
 use crate::format::{TimeScale, bytes, count, counted, percent, printable, worth_having, wrap};
 use crate::headline::{headline, recommended};
 use crate::names::{Names, SAME};
@@ -114,6 +115,16 @@ pub fn table(report: &CompareReport, width: usize, colour: Colour) -> String {
         for note in notes(&ranked, &names) {
             wrap(&note, width).iter().for_each(|l| line(&paint(l, Style::Yellow, colour)));
         }
+    }
+    for one in advice(comparison, &names) {
+        line("");
+        line(&paint(&format!("To do: {}", one.title), Style::Bold, colour));
+        one.cost.iter().flat_map(|text| wrap(text, width)).for_each(|l| line(&l));
+        if one.how.is_empty() {
+            line("No deployed stack has it.");
+        }
+        // Commands stay on one line, so that they can be copied.
+        one.how.iter().for_each(|way| line(&format!("  {way}")));
     }
     line("");
     if !comparison.results.is_empty() {

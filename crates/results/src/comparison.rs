@@ -28,6 +28,8 @@ object! {
         schemes: Vec<String> => nested,
         /// The one of `schemes` against which the others are measured: slow start with their avoidance; null without it.
         baseline: Option<String>,
+        /// The one of `schemes` that the stack has unless it is told otherwise; null if it is not among them.
+        @(default) present: Option<String>,
         /// Groups of two or more of `schemes` whose replications are equal at every size.
         @(default) same: Vec<Vec<String>> => nested,
         /// Origin of the numbers, and the way to get them again.
@@ -170,6 +172,8 @@ object! {
         /// Paired difference from the baseline under common random numbers; null for the baseline itself, without one, or if its
         /// transfers take no time.
         against_baseline: Option<PairedDifference> => nested,
+        /// Difference from `present`, as `against_baseline` is from the baseline; null for `present` itself and without it.
+        @(default) against_present: Option<PairedDifference> => nested,
         /// TCP data packets of all flows lost on the path during the transfer.
         drops: Mean ["packets"] => nested,
         /// Mean of the lost packets of other flows, which `drops` contains; zero on a path without cross traffic.
@@ -178,6 +182,12 @@ object! {
         timeouts_mean: f64,
         /// Names of the unknown path values over whose range the intervals of this result extend.
         widened_by: Vec<String> => nested,
+        /// Initial window in which the candidate differs from the stack; null if it is the stack's own.
+        @(default) initial_window_packets: Option<u64> ["packets"],
+        /// Harm to others that share the bottleneck; null if it was not measured, or if they did not end.
+        @(default) harm: Option<Harm> => nested,
+        /// Commands or options by which the candidate is had today, one text for each stack; empty if no deployed stack has it.
+        @(default) how: Vec<String> => nested,
         /// Rare events that would delay a further transfer beyond the range of `completion_s.quantiles`, and that the input
         /// cannot exclude.
         @(default) risks: Vec<Risk> => nested,
@@ -205,6 +215,17 @@ object! {
 }
 
 object! {
+    /// Harm to bystanders: their time beside the candidate, over their time beside the scheme that the stack has now. 1 is
+    /// none, 1.1 a tenth later.
+    pub struct Harm: Copy = "harm" {
+        /// A bulk flow by Cubic.
+        bulk: f64,
+        /// A connection of short requests and responses.
+        request_response: f64,
+    }
+}
+
+object! {
     /// Event that would delay a further transfer.
     pub struct Risk = "risk" {
         /// Event: a noun phrase.
@@ -225,10 +246,14 @@ object! {
         scheme: Option<String>,
         /// Initial window of the recommended candidate; null if it is the stack's own, or if nothing is recommended.
         initial_window_packets: Option<u64> ["packets"],
-        /// Lower end, value and upper end of the gain over the baseline: the share of the baseline's median time by which the
-        /// median ends sooner, 0.23 for 23 %, negative if later; the ends are those of its 95 % interval. If no difference is
-        /// worth having, the gain of the fastest scheme but the baseline. Null without a baseline or an answer.
+        /// Lower end, value and upper end of the gain over `present`, or over the baseline without it: the share of its median
+        /// time by which the median ends sooner, 0.23 for 23 %, negative if later; the ends are those of its 95 % interval. If
+        /// no difference is worth having, the gain of the fastest scheme within the limits. Null without either or an answer.
         gain: Option<[f64; 3]> [""; Any] => nested,
+        /// Largest harm to either bystander that a recommended candidate may do; null without a limit.
+        @(default) max_harm: Option<f64>,
+        /// Largest mean number of dropped packets that it may cause; null without a limit.
+        @(default) max_drops: Option<f64> ["packets"],
         /// Reason: a sentence without its full stop.
         why: String,
     }
@@ -395,12 +420,17 @@ mod tests {
             timeouts_mean: 0.0,
             widened_by: vec![],
             risks: vec![],
+            against_present: None,
+            initial_window_packets: Some(30),
+            harm: Some(Harm { bulk: 1.05, request_response: 1.0 }),
+            how: vec!["Linux: sysctl".into()],
         };
         let value = serde_json::to_value(&result).expect("serialisable");
         let contract = json!({ "scheme": "slow-start+reno", "size_bytes": 300_000,
             "completion_s": { "median": 0.7, "p95": 0.8, "ci95": [0.6, 0.75],
                 "quantiles": [0.6, 0.65, 0.7, 0.75, 0.8] },
-            "risks": [], "retransmits_mean": 60.0,
+            "risks": [], "initial_window_packets": 30, "harm": { "bulk": 1.05, "request_response": 1.0 },
+            "how": ["Linux: sysctl"], "retransmits_mean": 60.0,
             "startup_exit": { "time_s": 0.5, "cwnd_packets": 160.0, "reason": "loss" } });
         assert!(covers(&value, &contract), "{value:#}");
     }

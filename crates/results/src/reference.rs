@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::column::{Column, Field, Record};
 use crate::{
-    Comparison, Completion, ConnectionResult, EngineResult, FlowMeans, FlowResult, FlowRow, InputFile,
+    Comparison, Completion, ConnectionResult, EngineResult, FlowMeans, FlowResult, FlowRow, Harm, InputFile,
     KindWeight, LimitedBy, LinkMeans, LinkResult, LinkRow, Mean, PairedDifference, PathEstimate, PathResult,
     Provenance, Recommended, ReplicationRow, Risk, RunMeans, RunResult, RunRow, SampleRow, SchemeResult,
     StartupExit, Table, TypicalExit,
@@ -107,6 +107,7 @@ pub(crate) const OBJECTS_OF_JSON: &[Object] = &[
     Object::of::<LimitedBy>(),
     Object::of::<SchemeResult>(),
     Object::of::<Completion>(),
+    Object::of::<Harm>(),
     Object::of::<Risk>(),
     Object::of::<TypicalExit>(),
     Object::of::<PairedDifference>(),

@@ -1,5 +1,6 @@
 //! Experiments: scenarios run many times, compared, and the results they leave.
 
+pub mod advice;
 pub mod compare;
 mod cost;
 pub mod draw;

@@ -6,7 +6,7 @@ use firstflight_capture::read;
 use firstflight_contract::{Exit, Nanos, Rate};
 use firstflight_results::{CompareReport, InputFile};
 use firstflight_scenario::{Candidate, Limit, Profile, parse};
-use firstflight_study::compare::{Input, Known, Request, compare};
+use firstflight_study::compare::{Input, Known, Limits, Request, compare};
 use firstflight_study::progress::Silent;
 use firstflight_study::simulator::Simulator;
 
@@ -18,6 +18,9 @@ fn request(input: Input, schemes: &[&str], sizes: &[u64]) -> Request {
         profile: Profile::Linux,
         runs: 10,
         seed: 1,
+        deployable: false,
+        harm: false,
+        limits: Limits::default(),
         memory: firstflight_study::memory::DEFAULT,
         command: "test".into(),
         revision: "test".into(),

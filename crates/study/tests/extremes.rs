@@ -9,7 +9,7 @@ use common::{GRAPH, contexts, extremes};
 use firstflight_contract::Nanos;
 use firstflight_results::RunResult;
 use firstflight_scenario::{Candidate, Loaded, Profile, Scenario, load};
-use firstflight_study::compare::{Input, Request, compare};
+use firstflight_study::compare::{Input, Limits, Request, compare};
 use firstflight_study::host::{Host, Observe};
 use firstflight_study::progress::Silent;
 use firstflight_study::simulator::Simulator;
@@ -93,6 +93,9 @@ fn every_extreme_is_compared_or_refused_in_one_line() {
             profile: Profile::Linux,
             runs: 1,
             seed: 1,
+            deployable: false,
+            harm: false,
+            limits: Limits::default(),
             memory: firstflight_study::memory::DEFAULT,
             command: "test".into(),
             revision: "test".into(),

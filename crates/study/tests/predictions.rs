@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use firstflight_capture::read_from;
 use firstflight_results::{CompareReport, InputFile, SchemeResult};
 use firstflight_scenario::{Candidate, Profile};
-use firstflight_study::compare::{Input, Known, Request, compare};
+use firstflight_study::compare::{Input, Known, Limits, Request, compare};
 use firstflight_study::progress::Silent;
 use firstflight_study::simulator::Simulator;
 
@@ -40,6 +40,9 @@ fn forecast_from(bytes: &[u8], name: &str, scheme: &str, sizes: &[u64]) -> Compa
         profile: Profile::Linux,
         runs: 30,
         seed: 1,
+        deployable: false,
+        harm: false,
+        limits: Limits::default(),
         memory: firstflight_study::memory::DEFAULT,
         command: "test".into(),
         revision: "test".into(),

@@ -1,5 +1,6 @@
 //! The self-contained HTML page. All text and numbers are in the markup; scripts only draw plots.
 
+mod advice;
 mod data;
 mod forest;
 mod look;
@@ -8,7 +9,6 @@ mod networks;
 mod path;
 mod plots;
 mod ranking;
-#[cfg_attr(not(test), expect(dead_code, reason = "results have no harm yet"))]
 mod tradeoff;
 mod trust;
 
@@ -67,6 +67,8 @@ pub fn html(report: &CompareReport) -> String {
                 }
                 main {
                     (answer(report, &names, &title))
+                    (advice::section(&crate::advice::advice(comparison, &names)))
+                    (tradeoff::section(&crate::advice::pictures(comparison, &names)))
                     (ranking::section(report, &names))
                     (plots::by_size(report, &names))
                     (plots::over_time(report, &names))

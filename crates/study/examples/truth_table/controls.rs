@@ -1,7 +1,7 @@
 //! Congestion controls of the kernel as chains of the simulator's schemes.
 
 use firstflight_scenario::{Profile, SchemeSpec};
-use firstflight_study::compare::{Input, Request, compare};
+use firstflight_study::compare::{Input, Limits, Request, compare};
 use firstflight_study::progress::Silent;
 use firstflight_study::simulator::Simulator;
 
@@ -69,6 +69,9 @@ pub(crate) fn request(input: Input, schemes: Vec<SchemeSpec>, sizes: Vec<u64>) -
         profile: Profile::Linux,
         runs: 30,
         seed: 1,
+        deployable: false,
+        harm: false,
+        limits: Limits::default(),
         memory: firstflight_study::memory::DEFAULT,
         command: String::new(),
         revision: String::new(),

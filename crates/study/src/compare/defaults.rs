@@ -5,6 +5,7 @@ use firstflight_scenario::{Candidate, Network, Profile, SchemeSpec, Settings, Th
 use firstflight_schemes::registry::AnyPhase;
 
 use super::Input;
+use crate::advice::how::deployable;
 use crate::host::Host;
 
 /// Start-up schemes, and a standalone scheme.
@@ -48,15 +49,22 @@ pub fn default_startups(input: &Input, profile: Profile, host: &dyn Host) -> Vec
 }
 
 /// The [default start-up schemes](default_startups), each followed by [`DEFAULT_AVOIDANCE`] unless it rules the whole
-/// connection; then the stack's own scheme with settings that an operator can change.
-pub fn default_candidates(input: &Input, profile: Profile, host: &dyn Host) -> Vec<Candidate> {
+/// connection; then the stack's own scheme with settings that an operator can change. Those that no deployed stack has are left
+/// out if `only_deployable`.
+pub fn default_candidates(
+    input: &Input,
+    profile: Profile,
+    host: &dyn Host,
+    only_deployable: bool,
+) -> Vec<Candidate> {
     let chain = |label: &str| {
         let standalone = AnyPhase::by_label(label).is_some_and(|phase| phase.info().role == Role::Standalone);
         let chain = if standalone { label.to_owned() } else { format!("{label}+{DEFAULT_AVOIDANCE}") };
         SchemeSpec::parse(&chain).expect("default schemes make chains")
     };
     let schemes = default_startups(input, profile, host).into_iter().map(|label| chain(label).into());
-    schemes.chain(settings_of_the_stack(input, profile)).collect()
+    let all = schemes.chain(settings_of_the_stack(input, profile));
+    all.filter(|candidate| !only_deployable || deployable(candidate)).collect()
 }
 
 /// The scheme that a stack has unless it is told otherwise.

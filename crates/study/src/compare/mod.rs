@@ -3,6 +3,7 @@
 //! Every scheme runs the same replications, with the same draws of everything random or unknown about the
 //! path. Differences between schemes are thus caused by the schemes, and are reported pair by pair.
 
+mod bench;
 mod captured;
 mod defaults;
 mod inferred;
@@ -17,20 +18,27 @@ mod summary;
 
 use firstflight_scenario::{Candidate, Error, Places, Problem, Profile, Settings};
 
+use std::collections::BTreeSet;
+
+use crate::advice::{harm, how};
 use crate::host::{FlowChoice, Host, Observe, Refusal, Run as HostRun};
 use crate::memory::Estimate;
 use crate::parallel::{try_map, with_threads};
 use crate::progress::Progress;
 use captured::Captured;
-use firstflight_results::{CompareReport, Comparison, Provenance, Risk, Sample, SampleSet, Trace};
+use firstflight_results::{CompareReport, Comparison, Harm, Provenance, Risk, Sample, SampleSet, Trace};
 use path::Subject;
+use recommended::Question;
 use replication::Replication;
+use summary::References;
 
+pub(crate) use bench::Bench;
 pub use defaults::{
     DEFAULT_AVOIDANCE, DEFAULT_REPLICATIONS, DEFAULT_SIZES, DEFAULT_STARTUPS, DEFAULT_WINDOWS,
     default_candidates, default_startups, present,
 };
 pub use input::{Input, Known, is_capture};
+pub use recommended::Limits;
 pub use recording::{admit_recordings, recordings};
 
 /// A comparison to run.
@@ -48,6 +56,12 @@ pub struct Request {
     pub runs: u32,
     /// Seed of all random streams.
     pub seed: u64,
+    /// Whether a candidate that no deployed stack has is refused.
+    pub deployable: bool,
+    /// Whether the harm to bystanders is measured. Without it no limit of harm holds.
+    pub harm: bool,
+    /// Limits of what a recommended candidate may cost.
+    pub limits: Limits,
     /// Limit of the memory of all runs and their results, bytes. It changes no result.
     pub memory: u64,
     /// Command line, for provenance.
@@ -75,12 +89,24 @@ pub fn compare(host: &dyn Host, request: &Request, progress: &dyn Progress) -> R
     }
     for scheme in &request.schemes {
         subject.admits(scheme)?;
+        if request.deployable && !how::deployable(scheme) {
+            let expected = "a candidate that docs/deploy.md lists, or no --deployable";
+            return Err(Error::invalid("no deployed stack has it")
+                .at_key(scheme.label())
+                .expecting(expected));
+        }
     }
     subject.explain(request, progress);
     let tasks = tasks(request, &subject);
     let reruns = captured::reruns(&subject);
     let threads = subject.admit(&estimate(request, &subject, tasks.len())?)?;
-    progress.begin("simulations", (tasks.len() + reruns.len()) as u64);
+    let present = Candidate::from(present(subject.profile()));
+    let measured = harm_sizes(request, &subject);
+    let bench = |of: u32| Bench::new(&subject, of, request.seed);
+    let replications = harm::replications(&bench(1), &present, request.schemes.len(), &measured);
+    let bystanders =
+        replications.as_ref().map_or(0, |&of| harm::runs(of, request.schemes.len(), measured.len()));
+    progress.begin("simulations", (tasks.len() + reruns.len()) as u64 + bystanders);
     let report = with_threads(threads, || {
         let runs = try_map(&tasks, |task| {
             let run = Run::of(task, &subject);
@@ -91,7 +117,11 @@ pub fn compare(host: &dyn Host, request: &Request, progress: &dyn Progress) -> R
         let cells: Vec<&Task<'_>> =
             tasks.chunks(subject.replications(request).len()).map(|cell| &cell[0]).collect();
         let risks = try_map(&cells, |cell| risks::random_loss(&subject, cell.scheme, cell.size))?;
-        report(request, &subject, &tasks, &runs, &risks, captured)
+        let harm = replications
+            .and_then(|of| harm::harm(&bench(of), &present, &request.schemes, &measured, progress));
+        let mut report = report(request, &subject, &tasks, &runs, &risks, captured)?;
+        advise(&mut report.comparison, request, &subject, (&measured, harm));
+        Ok(report)
     });
     progress.finish();
     report
@@ -174,8 +204,10 @@ fn report(
         tasks.chunks(replications).zip(runs.chunks(replications)).collect();
     let baseline = request.schemes.iter().find(|it| is_baseline(it)).map(Candidate::label);
     let departure = matches!(request.input, Input::Capture { .. }).then_some(captured.departure);
-    let (mut results, order) =
-        summary::results(&cells, baseline.as_deref(), subject, departure, request.seed);
+    let present = present(subject.profile()).label();
+    let present = request.schemes.iter().any(|it| it.label() == present).then_some(present);
+    let references = References { baseline: baseline.as_deref(), present: present.as_deref() };
+    let (mut results, order) = summary::results(&cells, references, subject, departure, request.seed);
     for (row, &cell) in results.iter_mut().zip(&order) {
         row.risks = risks[cell].iter().cloned().collect();
     }
@@ -192,24 +224,58 @@ fn report(
     warnings.extend(captured.warnings);
     let no_answer =
         recommended::no_answer(subject.path_unknown(), subject.unlike(), captured.measured_departure);
-    let recommended =
-        recommended::recommended(&results, &request.sizes, baseline.as_deref(), no_answer.as_deref());
     let schemes: Vec<String> = request.schemes.iter().map(Candidate::label).collect();
     let comparison = Comparison {
         title: subject.title(),
         path: subject.path_result(),
         connections: captured.connections,
         results,
-        recommended,
+        recommended: vec![],
         no_answer,
         departure: captured.measured_departure,
         same: summary::same(&schemes, &samples),
         schemes,
         baseline,
+        present,
         provenance: provenance(request, subject, replications),
         warnings,
     };
     Ok(CompareReport { comparison, samples, traces, captured: captured.traces })
+}
+
+/// The sizes at which harm is measured, ascending.
+fn harm_sizes(request: &Request, subject: &Subject<'_>) -> Vec<u64> {
+    let sizes: BTreeSet<u64> = request.sizes.iter().copied().collect();
+    if request.harm && !subject.path_unknown() { sizes.into_iter().collect() } else { vec![] }
+}
+
+/// Adds to every result the harm that its candidate does and how it is had, and makes the recommendations.
+fn advise(
+    comparison: &mut Comparison,
+    request: &Request,
+    subject: &Subject<'_>,
+    (sizes, harm): (&[u64], Result<Vec<Vec<Option<Harm>>>, Error>),
+) {
+    let harm = harm.unwrap_or_else(|error| {
+        comparison.warnings.push(format!("the harm to other connections is not measured: {error}"));
+        vec![]
+    });
+    let bdp = subject.bdp_packets().unwrap_or(1);
+    for result in &mut comparison.results {
+        let Some(place) = request.schemes.iter().position(|it| it.label() == result.scheme) else { continue };
+        result.how = how::how(&request.schemes[place], bdp);
+        let at = sizes.iter().position(|&size| size == result.size_bytes);
+        result.harm = at.and_then(|at| harm.get(at)?.get(place).copied().flatten());
+    }
+    let question = Question {
+        candidates: &request.schemes,
+        present: comparison.present.as_deref(),
+        baseline: comparison.baseline.as_deref(),
+        limits: request.limits,
+        payload: subject.payload().into(),
+        no_answer: comparison.no_answer.as_deref(),
+    };
+    comparison.recommended = recommended::recommended(&comparison.results, &request.sizes, &question);
 }
 
 /// Whether a candidate may be the baseline: slow start with the settings of its stack.

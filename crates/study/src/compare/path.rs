@@ -210,11 +210,6 @@ impl<'a> Subject<'a> {
         none.then(|| seen().map(|one| one.packets as f64).sum::<f64>().max(1.0))
     }
 
-    /// Payload of a full packet, bytes.
-    pub(super) fn payload(&self) -> u64 {
-        self.scenario.packet.payload(self.scenario.flows[0].profile).into()
-    }
-
     /// Paths that explain the capture.
     pub(super) fn explanation(&self) -> Option<&Explanation> {
         self.explanation.as_ref()
@@ -369,6 +364,16 @@ impl<'a> Subject<'a> {
     fn give(&self, scenario: &mut Scenario, scheme: &Candidate) {
         let flow = &mut scenario.flows[0];
         scheme.apply(flow, scenario.packet.payload(flow.profile), self.bdp_packets().unwrap_or(1));
+    }
+
+    /// Stack of the transfer.
+    pub(super) fn profile(&self) -> Profile {
+        self.scenario.flows[0].profile
+    }
+
+    /// Payload of a full packet, bytes.
+    pub(super) fn payload(&self) -> u32 {
+        self.scenario.packet.payload(self.profile())
     }
 
     /// Bandwidth-delay product of the path, with the central values of all unknowns, packets; `None` in a graph.

@@ -32,7 +32,7 @@ pub(super) fn random_loss(
     size: u64,
 ) -> Result<Option<Risk>, Error> {
     let Some(seen) = subject.packets_without_loss() else { return Ok(None) };
-    let packets = size.div_ceil(subject.payload()) as f64;
+    let packets = size.div_ceil(subject.payload().into()) as f64;
     let probability = probability(seen, packets);
     if probability < WORTH_SAYING {
         return Ok(None);

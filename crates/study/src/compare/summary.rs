@@ -18,10 +18,18 @@ pub(super) const INTERVAL_METHOD: &str = "medians and percentiles: binomial inte
     replications draw the unknown values of the path anew, and the interval of the median holds 95 % of them, widened by \
     the departure of the re-runs of the captured connections";
 
+/// Labels of the schemes from which the others are measured, if they are compared.
+#[derive(Clone, Copy)]
+pub(super) struct References<'a> {
+    pub(super) baseline: Option<&'a str>,
+    /// The scheme that the stack has now.
+    pub(super) present: Option<&'a str>,
+}
+
 /// One row per cell, ordered by size and rank, and the index of the cell of each row.
 pub(super) fn results(
     cells: &[(&[Task<'_>], &[Run])],
-    baseline: Option<&str>,
+    references: References<'_>,
     subject: &Subject<'_>,
     departure: Option<f64>,
     seed: u64,
@@ -44,7 +52,7 @@ pub(super) fn results(
         (a.size_bytes, median(a)).partial_cmp(&(b.size_bytes, median(b))).expect("medians are numbers")
     });
     for of_size in rows.chunk_by_mut(|(_, a), (_, b)| a.size_bytes == b.size_bytes) {
-        compare_rows(of_size, cells, baseline, seed);
+        compare_rows(of_size, cells, references, seed);
     }
     let order = rows.iter().map(|(index, _)| *index).collect();
     (rows.into_iter().map(|(_, row)| row).collect(), order)
@@ -54,14 +62,15 @@ pub(super) fn results(
 fn compare_rows(
     rows: &mut [(usize, SchemeResult)],
     cells: &[(&[Task<'_>], &[Run])],
-    baseline: Option<&str>,
+    references: References<'_>,
     seed: u64,
 ) {
     let times: Vec<Vec<Option<f64>>> = rows
         .iter()
         .map(|(cell, _)| cells[*cell].1.iter().map(|run| run.sample.completion_s).collect())
         .collect();
-    let base = rows.iter().position(|(_, row)| Some(row.scheme.as_str()) == baseline);
+    let place_of = |label: Option<&str>| rows.iter().position(|(_, row)| Some(row.scheme.as_str()) == label);
+    let (base, present) = (place_of(references.baseline), place_of(references.present));
     let places: Vec<usize> = (0..rows.len()).collect();
     let from = |place: usize, other: Option<usize>| -> Option<PairedDifference> {
         let other = other.filter(|&other| other != place)?;
@@ -71,12 +80,15 @@ fn compare_rows(
         rows.iter().map(|(cell, _)| cells[*cell].1.iter().map(|run| run.sample).collect()).collect();
     let stand_ins = stand_ins(&samples, base);
     let schemes: Vec<String> = rows.iter().map(|(_, row)| row.scheme.clone()).collect();
-    let differences = map(&places, |&place| (from(place, base), from(place, Some(0))));
-    for ((place, (_, row)), (from_base, from_best)) in rows.iter_mut().enumerate().zip(differences) {
+    let differences = map(&places, |&place| [from(place, base), from(place, present), from(place, Some(0))]);
+    for ((place, (_, row)), [from_base, from_present, from_best]) in
+        rows.iter_mut().enumerate().zip(differences)
+    {
         row.rank = place as u32 + 1;
         row.same_as =
             Some(stand_ins[place]).filter(|&other| other != place).map(|other| schemes[other].clone());
         row.against_baseline = from_base;
+        row.against_present = from_present;
         row.ties_with_best = place == 0 || from_best.is_some_and(|it| !it.worth_avoiding());
     }
 }
@@ -169,6 +181,10 @@ fn row((tasks, runs): (&[Task<'_>], &[Run])) -> SchemeResult {
         others_drops_mean: of(&|run| run.others_drops as f64).0,
         timeouts_mean: of(&|run| run.sample.timeouts as f64).0,
         widened_by: vec![],
+        against_present: None,
+        initial_window_packets: tasks[0].scheme.settings.initial_window,
+        harm: None,
+        how: vec![],
         risks: vec![],
     }
 }

@@ -1,0 +1,83 @@
+//! What to do: the recommended candidates, what each costs others, and how it is had.
+
+use firstflight_results::{Comparison, Harm, Recommended, SchemeResult};
+
+use crate::figure::{Choice, Tradeoff};
+use crate::format::{bytes, list, printable};
+use crate::names::Names;
+
+/// One recommended candidate.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Advice {
+    /// Candidate and the sizes at which it is recommended: `hystart-linux+cubic@iw30, for 30 KB and 3 MB`.
+    pub(crate) title: String,
+    /// Harm to others at each of the sizes, one sentence each; empty if it was not measured.
+    pub(crate) cost: Vec<String>,
+    /// Commands or options, one text for each stack; empty if no deployed stack has it.
+    pub(crate) how: Vec<String>,
+}
+
+/// The recommended candidates, each once, in the order of the sizes.
+pub(crate) fn advice(comparison: &Comparison, names: &Names) -> Vec<Advice> {
+    let mut schemes: Vec<&String> = vec![];
+    for scheme in comparison.recommended.iter().filter_map(|it| it.scheme.as_ref()) {
+        if !schemes.contains(&scheme) {
+            schemes.push(scheme);
+        }
+    }
+    let of_scheme = |scheme: &String| {
+        let at: Vec<(&Recommended, &SchemeResult)> = comparison
+            .recommended
+            .iter()
+            .filter(|it| it.scheme.as_ref() == Some(scheme))
+            .filter_map(|it| Some((it, result(comparison, scheme, it.size_bytes)?)))
+            .collect();
+        let sizes: Vec<String> = at.iter().map(|(it, _)| bytes(it.size_bytes)).collect();
+        Advice {
+            title: format!("{}, for {}", names.get(scheme).short, list(&sizes)),
+            cost: at.iter().filter_map(|(it, result)| cost(it, result)).collect(),
+            how: at
+                .first()
+                .map_or(vec![], |(_, result)| result.how.iter().map(|way| printable(way)).collect()),
+        }
+    };
+    schemes.into_iter().map(of_scheme).collect()
+}
+
+fn result<'a>(comparison: &'a Comparison, scheme: &str, size: u64) -> Option<&'a SchemeResult> {
+    comparison.results.iter().find(|it| it.scheme == scheme && it.size_bytes == size)
+}
+
+/// The harm of a recommended candidate at one size, as a sentence.
+fn cost(recommended: &Recommended, result: &SchemeResult) -> Option<String> {
+    let Harm { bulk, request_response } = result.harm?;
+    let limit = recommended.max_harm.map_or(String::new(), |limit| format!(" (limit {limit:.2})"));
+    Some(format!(
+        "{}: beside it a bulk flow takes {bulk:.2} times and short requests {request_response:.2} times as long as \
+         beside the present scheme{limit}.",
+        bytes(recommended.size_bytes)
+    ))
+}
+
+/// A picture for each size at which harm was measured.
+pub(crate) fn pictures(comparison: &Comparison, names: &Names) -> Vec<Tradeoff> {
+    let of_size = |size: u64| {
+        let recommended = comparison.recommended.iter().find(|it| it.size_bytes == size);
+        let choice = |it: &&SchemeResult| {
+            let (harm, completion) = (it.harm?, it.completion_s?);
+            let name = names.get(&it.scheme);
+            Some(Choice {
+                label: name.short.clone(),
+                number: name.colour,
+                completion_s: completion.median,
+                harm: harm.bulk.max(harm.request_response),
+                recommended: recommended.is_some_and(|of| of.scheme.as_ref() == Some(&it.scheme)),
+                deployable: !it.how.is_empty(),
+            })
+        };
+        let choices: Vec<Choice> = comparison.ranked(size).iter().filter_map(choice).collect();
+        Tradeoff { title: bytes(size), limit: recommended.and_then(|it| it.max_harm), choices }
+    };
+    let pictures = comparison.sizes().into_iter().map(of_size);
+    pictures.filter(|picture| !picture.choices.is_empty()).collect()
+}

@@ -1,0 +1,253 @@
+//! How a candidate is had today: the commands and options of stacks that are deployed.
+//!
+//! `docs/deploy.md` names the version or the measurement behind each.
+
+use firstflight_scenario::{Candidate, Settings};
+
+/// Stack that has a scheme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stack {
+    /// The Linux kernel, for every application.
+    Linux,
+    /// The Linux kernel, for the sockets of one program.
+    LinuxSocket,
+    /// HAProxy, for the TCP connections that it accepts.
+    HaproxyTcp,
+    /// HAProxy, for the QUIC connections that it accepts.
+    HaproxyQuic,
+    /// quiche, of Cloudflare.
+    Quiche,
+    /// MsQuic, of Microsoft.
+    Msquic,
+    /// quinn.
+    Quinn,
+}
+
+/// Commands or options by which one stack gets one scheme.
+struct Way {
+    /// Label of the scheme.
+    scheme: &'static str,
+    stack: Stack,
+    commands: &'static str,
+}
+
+const fn way(scheme: &'static str, stack: Stack, commands: &'static str) -> Way {
+    Way { scheme, stack, commands }
+}
+
+/// Every known way. A scheme that is not here is in no deployed stack.
+const WAYS: &[Way] = &[
+    way("hystart-linux+cubic", Stack::Linux, "sysctl -w net.ipv4.tcp_congestion_control=cubic"),
+    way(
+        "hystart-linux+cubic",
+        Stack::LinuxSocket,
+        "setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, \"cubic\", 5)",
+    ),
+    way("hystart-linux+cubic", Stack::HaproxyTcp, "bind :443 cc cubic"),
+    way(
+        "slow-start+cubic",
+        Stack::Linux,
+        "sysctl -w net.ipv4.tcp_congestion_control=cubic; echo 0 > /sys/module/tcp_cubic/parameters/hystart",
+    ),
+    way("slow-start+cubic", Stack::HaproxyQuic, "quic-cc-algo cubic"),
+    way(
+        "slow-start+cubic",
+        Stack::Msquic,
+        "CongestionControlAlgorithm=QUIC_CONGESTION_CONTROL_ALGORITHM_CUBIC; HyStartEnabled=FALSE",
+    ),
+    way("slow-start+cubic", Stack::Quiche, "set_cc_algorithm_name(\"cubic\"); enable_hystart(false)"),
+    way("slow-start+cubic", Stack::Quinn, "CubicConfig::default()"),
+    way("slow-start+reno", Stack::Linux, "sysctl -w net.ipv4.tcp_congestion_control=reno"),
+    way("slow-start+reno", Stack::LinuxSocket, "setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, \"reno\", 4)"),
+    way("slow-start+reno", Stack::HaproxyTcp, "bind :443 cc reno"),
+    way("slow-start+reno", Stack::HaproxyQuic, "quic-cc-algo newreno"),
+    way("slow-start+reno", Stack::Quiche, "set_cc_algorithm_name(\"reno\"); enable_hystart(false)"),
+    way("slow-start+reno", Stack::Quinn, "NewRenoConfig::default()"),
+    way("hystart+++cubic", Stack::Quiche, "set_cc_algorithm_name(\"cubic\"); enable_hystart(true)"),
+    way(
+        "hystart+++cubic",
+        Stack::Msquic,
+        "CongestionControlAlgorithm=QUIC_CONGESTION_CONTROL_ALGORITHM_CUBIC; HyStartEnabled=TRUE",
+    ),
+    way("hystart+++cubic", Stack::HaproxyQuic, "quic-cc-algo cubic; tune.quic.fe.cc.hystart on"),
+    way("hystart+++reno", Stack::Quiche, "set_cc_algorithm_name(\"reno\"); enable_hystart(true)"),
+    way("bbr", Stack::Linux, "modprobe tcp_bbr; sysctl -w net.ipv4.tcp_congestion_control=bbr"),
+    way("bbr", Stack::LinuxSocket, "setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, \"bbr\", 3)"),
+    way("bbr", Stack::HaproxyTcp, "bind :443 cc bbr"),
+];
+
+/// Datagram for which quinn's initial window counts bytes (`BASE_DATAGRAM_SIZE`).
+const QUINN_DATAGRAM: u64 = 1200;
+
+impl Stack {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Linux => "Linux",
+            Self::LinuxSocket => "one Linux socket",
+            Self::HaproxyTcp => "HAProxy, TCP",
+            Self::HaproxyQuic => "HAProxy, QUIC",
+            Self::Quiche => "quiche",
+            Self::Msquic => "MsQuic",
+            Self::Quinn => "quinn",
+        }
+    }
+
+    /// The commands for `settings` besides those of the scheme, on a path with a bandwidth-delay product of `bdp` packets;
+    /// `None` if the stack cannot have them.
+    fn settings(self, scheme: &str, settings: Settings, bdp: u64) -> Option<Vec<String>> {
+        match self {
+            Self::Linux => linux(scheme, settings, bdp),
+            // What is not of the socket is of the whole machine, and stands under Linux.
+            Self::LinuxSocket | Self::HaproxyTcp => (settings == Settings::default()).then(Vec::new),
+            _ if settings.ssthresh.is_some() || settings.keeps_window => None,
+            _ => self.quic(settings),
+        }
+    }
+
+    /// Initial window and pacing of a QUIC stack, whose connections are paced unless that is turned off.
+    fn quic(self, settings: Settings) -> Option<Vec<String>> {
+        let Settings { initial_window, paced, .. } = settings;
+        let mut commands = vec![];
+        match (self, initial_window) {
+            (_, None) => {}
+            (Self::Quiche, Some(packets)) => {
+                commands.push(format!("set_initial_congestion_window_packets({packets})"));
+            }
+            (Self::Msquic, Some(packets)) => commands.push(format!("InitialWindowPackets={packets}")),
+            (Self::Quinn, Some(packets)) => {
+                commands.push(format!(".initial_window({})", packets.checked_mul(QUINN_DATAGRAM)?));
+            }
+            _ => return None,
+        }
+        match (self, paced) {
+            (_, true) => {}
+            (Self::Quiche, false) => commands.push("enable_pacing(false)".into()),
+            (Self::Msquic, false) => commands.push("PacingEnabled=FALSE".into()),
+            (Self::HaproxyQuic, false) => commands.push("tune.quic.fe.tx.pacing off".into()),
+            _ => return None,
+        }
+        Some(commands)
+    }
+}
+
+/// Settings of the Linux kernel, for every connection over the default route.
+fn linux(scheme: &str, settings: Settings, bdp: u64) -> Option<Vec<String>> {
+    let Settings { initial_window, ssthresh, paced, keeps_window } = settings;
+    // BBR sets an infinite threshold when a connection opens.
+    if ssthresh.is_some() && scheme == "bbr" {
+        return None;
+    }
+    let mut commands = vec![];
+    if ssthresh.is_some() {
+        commands.push("sysctl -w net.ipv4.tcp_no_ssthresh_metrics_save=0".to_owned());
+    }
+    let mut metrics = vec![];
+    metrics.extend(initial_window.map(|packets| format!("initcwnd {packets}")));
+    metrics.extend(ssthresh.map(|threshold| format!("ssthresh lock {}", threshold.packets(bdp))));
+    if !metrics.is_empty() {
+        commands.push(format!("ip route change $(ip route show default) {}", metrics.join(" ")));
+    }
+    if paced {
+        commands.push("tc qdisc replace dev DEVICE root fq".into());
+    }
+    if keeps_window {
+        commands.push("sysctl -w net.ipv4.tcp_slow_start_after_idle=0".into());
+    }
+    Some(commands)
+}
+
+/// Commands or options by which the candidate is had today, one text for each stack, on a path with a bandwidth-delay product
+/// of `bdp` packets. Empty if no deployed stack has it.
+pub fn how(candidate: &Candidate, bdp: u64) -> Vec<String> {
+    let Candidate { scheme, settings } = candidate;
+    let label = scheme.label();
+    // Parameters that are not the scheme's own are of no stack.
+    if scheme.phases().iter().any(|phase| !phase.params().is_empty()) {
+        return vec![];
+    }
+    let ways = WAYS.iter().filter(|way| way.scheme == label);
+    ways.filter_map(|way| {
+        let more = way.stack.settings(&label, *settings, bdp)?;
+        let commands = std::iter::once(way.commands.to_owned()).chain(more).collect::<Vec<_>>();
+        // A method of the configuration before it.
+        Some(format!("{}: {}", way.stack.name(), commands.join("; ").replace("; .", ".")))
+    })
+    .collect()
+}
+
+/// Whether a deployed stack has the candidate.
+pub fn deployable(candidate: &Candidate) -> bool {
+    !how(candidate, 1).is_empty()
+}
+
+/// Labels of the schemes that a deployed stack has, each once, in the order of the table.
+pub(super) fn deployed() -> Vec<&'static str> {
+    let mut labels: Vec<&str> = vec![];
+    for way in WAYS {
+        if !labels.contains(&way.scheme) {
+            labels.push(way.scheme);
+        }
+    }
+    labels
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn had(text: &str) -> Vec<String> {
+        how(&Candidate::parse(text).expect(text), 66)
+    }
+
+    #[test]
+    fn every_way_is_of_a_scheme_that_can_be_compared() {
+        for label in deployed() {
+            let candidate = Candidate::parse(label).expect(label);
+            assert_eq!(candidate.label(), label);
+            assert!(deployable(&candidate), "{label}");
+        }
+    }
+
+    #[test]
+    fn settings_of_linux_are_one_route_and_one_discipline() {
+        assert_eq!(had("hystart-linux+cubic")[0], "Linux: sysctl -w net.ipv4.tcp_congestion_control=cubic");
+        assert_eq!(
+            had("hystart-linux+cubic@iw60+ssthresh=bdp+paced+idle=keep"),
+            ["Linux: sysctl -w net.ipv4.tcp_congestion_control=cubic; \
+              sysctl -w net.ipv4.tcp_no_ssthresh_metrics_save=0; \
+              ip route change $(ip route show default) initcwnd 60 ssthresh lock 66; \
+              tc qdisc replace dev DEVICE root fq; sysctl -w net.ipv4.tcp_slow_start_after_idle=0"]
+        );
+        // The options of a socket have no initial window.
+        assert_eq!(had("bbr@iw30").len(), 1);
+        assert!(had("bbr@ssthresh=50").is_empty(), "BBR has no threshold");
+    }
+
+    #[test]
+    fn a_quic_stack_paces_unless_it_is_told_not_to() {
+        let of = |text: &str, stack: &str| had(text).into_iter().find(|way| way.starts_with(stack));
+        assert_eq!(
+            of("hystart+++cubic@iw30+paced", "quiche").as_deref(),
+            Some(
+                "quiche: set_cc_algorithm_name(\"cubic\"); enable_hystart(true); set_initial_congestion_window_packets(30)"
+            )
+        );
+        assert!(of("hystart+++cubic", "quiche").expect("a way").ends_with("enable_pacing(false)"));
+        assert_eq!(
+            of("slow-start+cubic@iw20+paced", "quinn").as_deref(),
+            Some("quinn: CubicConfig::default().initial_window(24000)")
+        );
+        assert_eq!(of("slow-start+cubic@iw20", "quinn"), None, "quinn always paces");
+        assert_eq!(of("hystart+++cubic@iw30+paced", "HAProxy"), None, "no option for the initial window");
+        assert_eq!(of("hystart+++cubic@ssthresh=9+paced", "MsQuic"), None);
+    }
+
+    #[test]
+    fn a_scheme_of_the_literature_is_in_no_stack() {
+        for text in
+            ["jump-start+cubic", "adaptive-start+cubic", "slow-start+westwood", "hybrid-slow-start+cubic"]
+        {
+            assert!(had(text).is_empty(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Cost and recommendation of whole comparisons.
+
+use firstflight_contract::{Nanos, Rate};
+use firstflight_results::{Comparison, Harm};
+use firstflight_scenario::{Candidate, Limit, Profile, parse};
+use firstflight_study::compare::{Input, Known, Limits, Request, compare};
+use firstflight_study::progress::Silent;
+use firstflight_study::simulator::Simulator;
+
+fn request(input: Input, schemes: &[&str], sizes: &[u64]) -> Request {
+    Request {
+        input,
+        schemes: schemes.iter().map(|label| Candidate::parse(label).expect("a candidate")).collect(),
+        sizes: sizes.to_vec(),
+        profile: Profile::Linux,
+        runs: 10,
+        seed: 1,
+        deployable: false,
+        harm: true,
+        limits: Limits::default(),
+        memory: 1 << 30,
+        command: "test".into(),
+        revision: "test".into(),
+    }
+}
+
+/// 20 Mbit/s, 40 ms and one bandwidth-delay product of buffer.
+fn path() -> Input {
+    Input::Given(Known {
+        rate: Some(Rate(20_000_000)),
+        rtt: Some(Nanos::from_millis(40)),
+        buffer: Some(Limit::Packets(66)),
+        loss: None,
+    })
+}
+
+fn run(request: &Request) -> Comparison {
+    compare(&Simulator, request, &Silent).expect("the comparison is made").comparison
+}
+
+fn harm(comparison: &Comparison, scheme: &str) -> Harm {
+    let result = comparison.results.iter().find(|it| it.scheme == scheme).expect(scheme);
+    result.harm.expect("the bystanders end")
+}
+
+#[test]
+fn the_scheme_that_the_stack_has_does_no_harm_and_a_full_window_does() {
+    let schemes = ["hystart-linux+cubic", "jump-start+cubic", "hystart-linux+cubic@iw16"];
+    let comparison = run(&request(path(), &schemes, &[3_000_000]));
+    assert_eq!(comparison.present.as_deref(), Some("hystart-linux+cubic"));
+    assert_eq!(harm(&comparison, "hystart-linux+cubic"), Harm { bulk: 1.0, request_response: 1.0 });
+    // 2000 packets at once fill a queue of 66 and keep it full: the bulk flow loses its packets too.
+    let jump = harm(&comparison, "jump-start+cubic");
+    assert!(jump.bulk > 1.3 && jump.request_response > 1.1, "{jump:?}");
+    let sixteen = harm(&comparison, "hystart-linux+cubic@iw16");
+    assert!((sixteen.bulk - 1.0).abs() < 0.1, "{sixteen:?}");
+}
+
+#[test]
+fn a_queue_for_each_flow_protects_the_bystanders() {
+    let text =
+        "[path]\nrate = \"20 Mbit/s\"\nrtt = \"40 ms\"\nbuffer = \"1000 packets\"\nqueue = \"fq-codel\"\n";
+    let input: Input = parse(text, "fair.toml").expect("a scenario").into();
+    // The same scheme doubles the time of the bulk flow behind one queue for all: the test above.
+    let comparison = run(&request(input, &["hystart-linux+cubic", "jump-start+cubic"], &[3_000_000]));
+    let jump = harm(&comparison, "jump-start+cubic");
+    assert!(jump.bulk < 1.1 && jump.request_response < 1.1, "{jump:?}");
+}
+
+#[test]
+fn one_packet_does_no_harm() {
+    let comparison = run(&request(path(), &["hystart-linux+cubic", "bbr", "jump-start+cubic"], &[1_000]));
+    for scheme in ["bbr", "jump-start+cubic"] {
+        let harm = harm(&comparison, scheme);
+        assert!((harm.bulk - 1.0).abs() < 0.01, "{scheme}: {harm:?}");
+    }
+}
+
+#[test]
+fn the_recommendation_costs_no_more_than_its_limits() {
+    let schemes = ["hystart-linux+cubic", "jump-start+cubic", "hystart-linux+cubic@iw30", "slow-start+cubic"];
+    let mut asked = request(path(), &schemes, &[30_000, 300_000, 3_000_000]);
+    // Thirty packets at once delay short requests over this path by a fifth.
+    asked.limits.harm = Some(1.25);
+    let comparison = run(&asked);
+    for recommended in &comparison.recommended {
+        let Some(scheme) = &recommended.scheme else { continue };
+        let of = |it: &&firstflight_results::SchemeResult| {
+            it.scheme == *scheme && it.size_bytes == recommended.size_bytes
+        };
+        let result = comparison.results.iter().find(of).expect("a result");
+        assert!(result.drops.mean <= recommended.max_drops.expect("a limit"), "{recommended:?}");
+        let harm = result.harm.expect("measured");
+        assert!(harm.bulk.max(harm.request_response) <= recommended.max_harm.expect("a limit"));
+    }
+    // 30 KB are 21 packets: an initial window of 30 sends them in one round trip, one of 10 in two.
+    let first = &comparison.recommended[0];
+    assert_eq!(
+        (first.scheme.as_deref(), first.initial_window_packets),
+        (Some("hystart-linux+cubic@iw30"), Some(30))
+    );
+    asked.limits = Limits::default();
+    let why = &run(&asked).recommended[0].why;
+    assert!(
+        why.contains("hystart-linux+cubic@iw30 ends sooner, but makes short requests beside it take 1."),
+        "{why}"
+    );
+    asked.limits.fastest = true;
+    let fastest = run(&asked);
+    assert!(fastest.recommended.iter().all(|it| it.max_harm.is_none() && it.max_drops.is_none()));
+    assert_eq!(fastest.results, comparison.results, "limits change no result");
+}
+
+#[test]
+fn only_what_a_deployed_stack_has_is_compared_if_that_is_asked_for() {
+    let asked = Request { deployable: true, ..request(path(), &["bbr", "jump-start+cubic"], &[30_000]) };
+    let error = compare(&Simulator, &asked, &Silent).expect_err("refused").to_string();
+    assert_eq!(
+        error,
+        "jump-start+cubic: no deployed stack has it; expected a candidate that docs/deploy.md lists, or no --deployable"
+    );
+    let asked = Request { deployable: true, ..request(path(), &["bbr", "slow-start+reno@iw20"], &[30_000]) };
+    assert!(run(&asked).results.iter().all(|result| !result.how.is_empty()));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_harm() {
+    let asked = request(path(), &["hystart-linux+cubic", "bbr"], &[300_000]);
+    assert_eq!(run(&asked).results, run(&asked).results);
+    let other = Request { seed: 2, ..asked.clone() };
+    assert_ne!(harm(&run(&other), "bbr"), harm(&run(&asked), "bbr"), "another age of the bulk flow");
+}
+
+#[test]
+fn bystanders_share_the_ends_of_a_transfer_through_a_graph() {
+    let text = "[[node]]\nname = \"a\"\n[[node]]\nname = \"b\"\n[[node]]\nname = \"c\"\n\
+        [[link]]\nfrom = \"a\"\nto = \"b\"\nrate = \"20 Mbit/s\"\ndelay = \"10 ms\"\nbuffer = \"66 packets\"\nboth = true\n\
+        [[link]]\nfrom = \"b\"\nto = \"c\"\nrate = \"1 Gbit/s\"\ndelay = \"10 ms\"\nbuffer = \"500 packets\"\nboth = true\n\
+        [[flow]]\nname = \"one\"\nprofile = \"linux\"\nsize = \"300 KB\"\nfrom = \"a\"\nto = \"c\"\n";
+    let input: Input = parse(text, "graph.toml").expect("a scenario").into();
+    let comparison = run(&request(input, &["hystart-linux+cubic", "jump-start+cubic"], &[3_000_000]));
+    assert!(harm(&comparison, "jump-start+cubic").bulk > 1.3);
+    let asked = request(
+        parse(text, "graph.toml").expect("a scenario").into(),
+        &["hystart-linux+cubic@ssthresh=bdp"],
+        &[30_000],
+    );
+    let error = compare(&Simulator, &asked, &Silent).expect_err("refused").to_string();
+    assert!(error.contains("ssthresh=50"), "{error}");
+}
