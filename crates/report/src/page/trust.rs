@@ -18,7 +18,7 @@ pub(super) fn caveats(report: &CompareReport) -> Markup {
                 @if !unknown.is_empty() {
                     li {
                         "The capture does not determine the " (list(&unknown)) ". The replications draw it from its whole "
-                        "range, and the intervals of the median include the effect."
+                        "range, and the ranges of a further transfer include the effect."
                     }
                 }
                 @if comparison.path.inferred_from.is_some() {
