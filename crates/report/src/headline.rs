@@ -79,7 +79,7 @@ impl<'a> Size<'a> {
             label.and_then(|label| ranked.iter().find(|result| result.scheme == *label)).copied()
         };
         let recommended = comparison.recommended.iter().find(|one| one.size_bytes == bytes);
-        let base = named(comparison.baseline.as_ref());
+        let base = named(comparison.present.as_ref().or(comparison.baseline.as_ref()));
         let best = named(recommended.and_then(|one| one.scheme.as_ref()));
         let best = best.filter(|best| best.completion_s.is_some());
         let spread = Spread::of(&comparison.path);
@@ -144,8 +144,17 @@ impl<'a> Size<'a> {
         }
     }
 
+    /// Whether a gain is worth having, but not its cost.
+    fn costs_too_much(&self) -> bool {
+        let gain = |it: &&SchemeResult| it.against_present.or(it.against_baseline);
+        self.best.is_none() && self.ranked.iter().filter_map(gain).any(|it| it.worth_having())
+    }
+
     /// Why nothing is recommended.
     fn no_change(&self) -> String {
+        if let Some(one) = self.recommended.filter(|_| self.costs_too_much()) {
+            return format!("No gain is worth its cost: {}.", printable(&one.why));
+        }
         let finished: Vec<_> =
             self.ranked.iter().filter_map(|it| Some((*it, it.completion_s?.median))).collect();
         let Some(&(fastest, median)) = finished.first() else {
@@ -155,8 +164,8 @@ impl<'a> Size<'a> {
         if finished.len() > 1 && finished.iter().all(|it| time(it.1) == time(median)) {
             return format!("{none} every scheme takes {} in the median.", time(median));
         }
-        let gain = fastest.against_baseline.as_ref().map(PairedDifference::gain);
-        match (self.base, gain) {
+        let gain = fastest.against_present.or(fastest.against_baseline);
+        match (self.base, gain.as_ref().map(PairedDifference::gain)) {
             (Some(base), None) => {
                 format!("{none} {} is the fastest, with a median of {}.", self.name(base), time(median))
             }
@@ -191,7 +200,8 @@ fn lead(sizes: &[Size<'_>], names: &Names) -> (String, String) {
     let mut groups: Vec<(Option<&str>, Vec<&Size<'_>>)> = vec![];
     for size in sizes {
         let label = size.best.map(|best| best.scheme.as_str());
-        match groups.iter_mut().find(|(known, _)| *known == label) {
+        let alike = |group: &[&Size<'_>]| group[0].costs_too_much() == size.costs_too_much();
+        match groups.iter_mut().find(|(known, group)| *known == label && alike(group)) {
             Some((_, group)) => group.push(size),
             None => groups.push((label, vec![size])),
         }
@@ -206,6 +216,8 @@ fn lead(sizes: &[Size<'_>], names: &Names) -> (String, String) {
             let span = span(group, all);
             match (label, base) {
                 (Some(label), _) => format!("use {} for {span}{}", names.get(label).own, gains(group, base)),
+                (None, _) if group[0].costs_too_much() && all => format!("{span} no gain is worth its cost"),
+                (None, _) if group[0].costs_too_much() => format!("for {span} no gain is worth its cost"),
                 (None, Some(base)) if all => {
                     format!(
                         "no difference worth having: {span} no scheme ends {} sooner than {base}",
