@@ -74,6 +74,9 @@ pub(crate) fn harm(
     sizes: &[u64],
     progress: &dyn Progress,
 ) -> Result<Vec<Vec<Option<Harm>>>, Error> {
+    if sizes.is_empty() {
+        return Ok(vec![]);
+    }
     let cells: Vec<(u64, u32)> =
         sizes.iter().flat_map(|&size| (0..bench.replications()).map(move |index| (size, index))).collect();
     let scenes = try_map(&cells, |&(size, index)| Scene::of(bench, present, size, index))?;
