@@ -362,7 +362,7 @@ fn of_many_schemes_the_plots_show_the_baseline_and_the_best_and_one_of_those_tha
     let pair = shown.iter().filter(|name| **name == "jump-start = hybrid-slow-start").count();
     let copies = shown.iter().filter(|name| name.ends_with("-again")).count();
     assert_eq!((pair, copies), (1, 2), "{rows:?}");
-    assert!(page.contains("At first at most 7 of the 11 schemes are shown"));
+    assert!(page.contains("At first at most 7 of the 10 schemes are shown"));
 }
 
 #[test]
