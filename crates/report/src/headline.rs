@@ -75,9 +75,10 @@ struct Size<'a> {
 impl<'a> Size<'a> {
     fn of(bytes: u64, comparison: &'a Comparison, names: &'a Names) -> Self {
         let ranked = comparison.ranked(bytes);
-        let named = |label: Option<&String>| {
-            label.and_then(|label| ranked.iter().find(|result| result.scheme == *label)).copied()
-        };
+        // Also a scheme that another one stands for in the tables.
+        let of_size = || comparison.results.iter().filter(|result| result.size_bytes == bytes);
+        let named =
+            |label: Option<&String>| label.and_then(|label| of_size().find(|result| result.scheme == *label));
         let recommended = comparison.recommended.iter().find(|one| one.size_bytes == bytes);
         let base = named(comparison.present.as_ref().or(comparison.baseline.as_ref()));
         let best = named(recommended.and_then(|one| one.scheme.as_ref()));

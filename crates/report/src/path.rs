@@ -2,7 +2,7 @@
 
 use firstflight_results::{ConnectionResult, LimitedBy, PathResult, SchemeResult};
 
-use crate::format::{bytes, counted, list, printable, rate, significant, time};
+use crate::format::{bytes, counted, list, percent_magnitude, printable, rate, significant, time};
 
 /// One line with the values of the path; a value that is not known reads "unknown", and one that was given beside a
 /// capture "given".
@@ -27,7 +27,40 @@ pub(crate) fn path_line(path: &PathResult) -> String {
         .inferred_from
         .as_ref()
         .map_or_else(|| "Path: ".to_owned(), |file| format!("Path inferred from {}: ", printable(file)));
-    format!("{from}{}.", parts.join(", "))
+    format!("{from}{}{}.", kinds(path), parts.join(", "))
+}
+
+/// The likeliest kind of path and its share, if it is not a plain queue or not the only one: `a policer (97 %), `.
+fn kinds(path: &PathResult) -> String {
+    /// Share below which a kind is not named.
+    const LEAST: f64 = 0.2;
+    let named: Vec<String> = path
+        .kinds
+        .iter()
+        .filter(|it| it.weight >= LEAST)
+        .map(|it| format!("{} ({})", kind(&it.kind), percent_magnitude(it.weight)))
+        .collect();
+    match (&named[..], path.kind.as_deref()) {
+        ([], _) | ([_], Some("drop-tail")) => String::new(),
+        _ => format!("{}; ", named.join(" or ")),
+    }
+}
+
+/// A kind of path in words.
+fn kind(label: &str) -> String {
+    let words = match label {
+        "drop-tail" => "drop-tail queue",
+        "red" => "RED",
+        "codel" => "CoDel",
+        "fq-codel" => "FQ-CoDel",
+        "policer" => "policer",
+        "varying-rate" => "varying rate",
+        "aggregating" => "packets in aggregates",
+        "other-traffic" => "other traffic",
+        "limited-return-path" => "slow return path",
+        other => return printable(other),
+    };
+    words.into()
 }
 
 /// Whether a value was given although the path was inferred from a capture.

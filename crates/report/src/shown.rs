@@ -34,14 +34,16 @@ pub(crate) fn shown(report: &CompareReport) -> Cow<'_, CompareReport> {
     }
     let mut report = report.clone();
     let comparison = &mut report.comparison;
-    // A recommendation of a scheme that is not shown is one of the scheme that stands for it.
-    for one in &mut comparison.recommended {
-        let group =
-            comparison.same.iter().find(|group| one.scheme.as_ref().is_some_and(|it| group.contains(it)));
+    // A scheme that is not shown is recommended, or is the present one, under the name of the scheme that stands for it.
+    let same = &comparison.same;
+    let stand_in = |label: &mut Option<String>| {
+        let group = same.iter().find(|group| label.as_ref().is_some_and(|it| group.contains(it)));
         if let Some(group) = group {
-            one.scheme = group.iter().find(|label| !hidden.contains(*label)).cloned();
+            *label = group.iter().find(|label| !hidden.contains(*label)).cloned();
         }
-    }
+    };
+    comparison.recommended.iter_mut().for_each(|one| stand_in(&mut one.scheme));
+    stand_in(&mut comparison.present);
     comparison.schemes.retain(|label| !hidden.contains(label));
     comparison.results.retain(|result| !hidden.contains(&result.scheme));
     report.samples.retain(|set| !hidden.contains(&set.scheme));

@@ -75,7 +75,7 @@ const NARROW: f64 = 0.02;
 /// Fields of the path whose uncertainty is noticeable.
 pub(super) fn uncertain_fields(explanation: &Explanation) -> Vec<String> {
     let wide = |value: Value| {
-        explanation.value(value).is_none_or(|[low, middle, high]| high - low > NARROW * middle)
+        explanation.value(value).is_some_and(|[low, middle, high]| high - low > NARROW * middle)
     };
     VALUES.into_iter().filter(|(_, value, _)| wide(*value)).map(|(field, ..)| field.to_owned()).collect()
 }
