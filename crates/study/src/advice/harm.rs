@@ -10,11 +10,14 @@
 //! transfer's beginning: as many as the transfer has, and four times the path's content. Until the transfer begins, all runs
 //! of one replication are equal packet by packet.
 
+use std::collections::VecDeque;
+
 use firstflight_contract::Nanos;
 use firstflight_net::random::Stream;
 use firstflight_results::{Harm, RunResult};
 use firstflight_scenario::{
-    Candidate, Dist, Error, FlowGroup, Limit, Network, Rounds, Scenario, SchemeSpec, Start,
+    Candidate, Dist, Endpoints, Error, FlowGroup, Graph, Limit, Link, Network, Rounds, Scenario, SchemeSpec,
+    Start,
 };
 
 use crate::compare::Bench;
@@ -250,12 +253,13 @@ fn delivered(
     Ok(bench.run(&alone, index, &observe)?.result.flows[0].delivered_bytes)
 }
 
-/// Rate, bit/s, and buffer, bytes, of the slowest link.
+/// Rate, bit/s, and buffer, bytes, of the slowest link that carries the data.
 fn bottleneck(scenario: &Scenario) -> (f64, f64) {
     let (rate, buffer) = match &scenario.network {
         Network::Dumbbell(path) => (path.rate, path.buffer),
         Network::Graph(graph) => {
-            let slowest = graph.links.iter().min_by_key(|link| link.rate.0);
+            let route = route(graph, &scenario.flows[0].endpoints);
+            let slowest = route.into_iter().min_by_key(|link| link.rate.0);
             slowest.map(|link| (link.rate, link.buffer)).expect("a transfer crosses a link")
         }
     };
@@ -266,6 +270,32 @@ fn bottleneck(scenario: &Scenario) -> (f64, f64) {
     (rate.0.max(1) as f64, bytes as f64)
 }
 
+/// The links of a shortest way, by hops, between the ends of a transfer; all links if there are several pairs of ends.
+fn route<'a>(graph: &'a Graph, ends: &Endpoints) -> Vec<&'a Link> {
+    let Endpoints::Nodes { from, to } = *ends else { return graph.links.iter().collect() };
+    let mut leaving: Vec<Vec<&Link>> = vec![vec![]; graph.nodes.len()];
+    for link in graph.links.iter().filter(|link| link.to != from) {
+        leaving[link.from].push(link);
+    }
+    let mut before: Vec<Option<&Link>> = vec![None; graph.nodes.len()];
+    let mut open = VecDeque::from([from]);
+    while let Some(node) = open.pop_front() {
+        for &link in &leaving[node] {
+            if before[link.to].is_none() {
+                before[link.to] = Some(link);
+                open.push_back(link.to);
+            }
+        }
+    }
+    let mut route = vec![];
+    let mut node = to;
+    while let Some(link) = before[node] {
+        route.push(link);
+        node = link.from;
+    }
+    route
+}
+
 fn seconds(time: Nanos) -> f64 {
     time.0 as f64 * 1e-9
 }
@@ -273,6 +303,26 @@ fn seconds(time: Nanos) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_bottleneck_of_a_graph_is_on_the_way_of_the_data() {
+        // Data from a over b to c; its ACKs return over d, whose links are slower.
+        let link = |from: &str, to: &str, rate: &str, buffer: &str| {
+            format!(
+                "[[link]]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"{rate}\"\ndelay = \"5 ms\"\nbuffer = \"{buffer}\"\n"
+            )
+        };
+        let nodes: String =
+            ["a", "b", "c", "d"].map(|name| format!("[[node]]\nname = \"{name}\"\n")).concat();
+        let links = link("a", "b", "100 Mbit/s", "90 packets")
+            + &link("b", "c", "20 Mbit/s", "60 packets")
+            + &link("c", "d", "1 Mbit/s", "10 packets")
+            + &link("d", "a", "300 kbit/s", "10 packets");
+        let flow = "[[flow]]\nfrom = \"a\"\nto = \"c\"\nsize = \"30 KB\"\n";
+        let text = nodes + &links + flow;
+        let scenario = firstflight_scenario::parse(&text, "graph.toml").expect("a scenario").scenario;
+        assert_eq!(bottleneck(&scenario), (20e6, 60.0 * 1500.0));
+    }
 
     #[test]
     fn harm_is_the_ratio_of_the_times_of_all_replications() {
