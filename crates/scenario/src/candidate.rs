@@ -91,7 +91,7 @@ impl Settings {
         match word {
             "paced" => Ok(std::mem::replace(&mut self.paced, true)),
             "idle=keep" => Ok(std::mem::replace(&mut self.keeps_window, true)),
-            _ => Err(Error::unknown_name("setting", word, SETTINGS.into_iter())),
+            _ => Err(Error::unknown_name("setting", word, SETTINGS)),
         }
     }
 

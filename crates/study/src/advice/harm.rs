@@ -30,6 +30,8 @@ use crate::progress::Progress;
 const RUNS: [u64; 2] = [6, 40];
 /// Packets that all runs together may have, unless that leaves fewer replications than the least number.
 const PACKETS: u64 = 10_000_000;
+/// Packets of the least number of runs beyond which harm is not measured: minutes of simulation.
+const MOST_PACKETS: u64 = 300_000_000;
 /// Age of the bulk flow when the transfer begins, at least and at most, round trips with a full queue.
 const AGE: [f64; 2] = [20.0, 40.0];
 /// Largest amount that the bulk flow may send before, packets: it bounds the time that a run takes on fast and long paths.
@@ -62,11 +64,20 @@ pub(crate) fn replications(
     let one = |size: u64| pipe.before(AGE[1]) + (2 * size + pipe.after()) as f64 / pipe.packet;
     let each: f64 = sizes.iter().map(|&size| one(size)).sum();
     let all = each * (candidates + 1) as f64;
+    if all * RUNS[0] as f64 > MOST_PACKETS as f64 {
+        let why = format!(
+            "{} transfers beside two bystanders have more packets than can be simulated here",
+            RUNS[0]
+        );
+        return Err(Error::invalid(why).expecting("a path with a smaller bandwidth-delay product"));
+    }
     Ok((PACKETS as f64 / all).clamp(RUNS[0] as f64, RUNS[1] as f64) as u32)
 }
 
-/// Harm of each candidate at each size, by size and then in the order of `candidates`; `None` if a bystander did not end
-/// beside the present scheme.
+/// Harm of each candidate at each size, by size and then by candidate; `None` if a bystander did not end.
+pub(crate) type HarmBySize = Vec<Vec<Option<Harm>>>;
+
+/// Harm of each candidate at each size, in the order of `sizes` and `candidates`.
 ///
 /// # Errors
 /// If the host refuses a run.
@@ -76,7 +87,7 @@ pub(crate) fn harm(
     candidates: &[Candidate],
     sizes: &[u64],
     progress: &dyn Progress,
-) -> Result<Vec<Vec<Option<Harm>>>, Error> {
+) -> Result<HarmBySize, Error> {
     if sizes.is_empty() {
         return Ok(vec![]);
     }

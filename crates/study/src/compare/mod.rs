@@ -20,13 +20,14 @@ use firstflight_scenario::{Candidate, Error, Places, Problem, Profile, Settings}
 
 use std::collections::BTreeSet;
 
-use crate::advice::{harm, how};
+use crate::advice::harm::{self, HarmBySize};
+use crate::advice::how;
 use crate::host::{FlowChoice, Host, Observe, Refusal, Run as HostRun};
 use crate::memory::Estimate;
 use crate::parallel::{try_map, with_threads};
 use crate::progress::Progress;
 use captured::Captured;
-use firstflight_results::{CompareReport, Comparison, Harm, Provenance, Risk, Sample, SampleSet, Trace};
+use firstflight_results::{CompareReport, Comparison, Provenance, Risk, Sample, SampleSet, Trace};
 use path::Subject;
 use recommended::Question;
 use replication::Replication;
@@ -120,7 +121,7 @@ pub fn compare(host: &dyn Host, request: &Request, progress: &dyn Progress) -> R
         let harm = replications
             .and_then(|of| harm::harm(&bench(of), &present, &request.schemes, &measured, progress));
         let mut report = report(request, &subject, &tasks, &runs, &risks, captured)?;
-        advise(&mut report.comparison, request, &subject, (&measured, harm));
+        advise(&mut report.comparison, request, &subject, &measured, harm);
         Ok(report)
     });
     progress.finish();
@@ -254,7 +255,8 @@ fn advise(
     comparison: &mut Comparison,
     request: &Request,
     subject: &Subject<'_>,
-    (sizes, harm): (&[u64], Result<Vec<Vec<Option<Harm>>>, Error>),
+    sizes: &[u64],
+    harm: Result<HarmBySize, Error>,
 ) {
     let harm = harm.unwrap_or_else(|error| {
         comparison.warnings.push(format!("the harm to other connections is not measured: {error}"));
