@@ -137,6 +137,8 @@ impl Explanation {
                 kind => add(kind.label(), path.weight),
             }
         }
+        // A sum of weights may exceed one by a rounding error.
+        kinds.iter_mut().for_each(|(_, weight)| *weight = weight.min(1.0));
         kinds.sort_by(|a, b| b.1.total_cmp(&a.1));
         kinds
     }
