@@ -1,9 +1,7 @@
 //! Congestion controls of the kernel as chains of the simulator's schemes.
 
 use firstflight_scenario::{Profile, SchemeSpec};
-use firstflight_study::compare::{Input, Limits, Request, compare};
-use firstflight_study::progress::Silent;
-use firstflight_study::simulator::Simulator;
+use firstflight_study::compare::{Input, Limits, Request};
 
 use crate::truth::TruePath;
 
@@ -22,14 +20,13 @@ pub(crate) struct Controls {
 impl Controls {
     /// Finds the chain of every control measured on `paths`.
     pub(crate) fn of<'a>(paths: impl Iterator<Item = &'a TruePath>) -> Self {
-        let mut names: Vec<(&str, &TruePath)> = paths
-            .flat_map(|path| path.transfers.iter().map(move |transfer| (transfer.control.as_str(), path)))
-            .collect();
-        names.sort_by_key(|(name, _)| (MODULES.iter().position(|(module, _)| module == name), *name));
-        names.dedup_by_key(|(name, _)| *name);
+        let transfers = paths.flat_map(|path| &path.transfers);
+        let mut names: Vec<&str> = transfers.map(|transfer| transfer.control.as_str()).collect();
+        names.sort_by_key(|name| (MODULES.iter().position(|(module, _)| module == name), *name));
+        names.dedup();
         let mut controls = Self::default();
-        for (name, path) in names {
-            match scheme(name, path) {
+        for name in names {
+            match scheme(name) {
                 Ok(scheme) => controls.built.push((name.into(), scheme)),
                 Err(why) => controls.notes.push(format!("no forecast for {name}: {why}")),
             }
@@ -42,36 +39,33 @@ impl Controls {
         self.built.iter().map(|(_, scheme)| scheme.clone()).collect()
     }
 
-    /// Control and label of its chain, in the order of the columns.
+    /// Control and label of its chain, in the order of the tables.
     pub(crate) fn labels(&self) -> impl Iterator<Item = (&str, String)> {
         self.built.iter().map(|(name, scheme)| (name.as_str(), scheme.label()))
     }
 }
 
-/// Chain of a kernel module, tested on a path on which the module was measured.
-fn scheme(name: &str, path: &TruePath) -> Result<SchemeSpec, String> {
+/// Chain of a kernel module.
+fn scheme(name: &str) -> Result<SchemeSpec, String> {
     let Some((_, label)) = MODULES.iter().find(|(module, _)| *module == name) else {
         let known: Vec<_> = MODULES.iter().map(|(module, _)| *module).collect();
         return Err(format!("no such control; expected one of {}", known.join(", ")));
     };
-    let scheme = SchemeSpec::parse(label).map_err(|error| error.to_string())?;
-    let request = request(path.input(), vec![scheme.clone()], vec![1000]);
-    compare(&Simulator, &request, &Silent).map_err(|error| error.to_string())?;
-    Ok(scheme)
+    SchemeSpec::parse(label).map_err(|error| error.to_string())
 }
 
 /// Request of `firstflight compare INPUT --scheme … --size …` with all other options at their defaults.
 pub(crate) fn request(input: Input, schemes: Vec<SchemeSpec>, sizes: Vec<u64>) -> Request {
     Request {
+        harm: false,
+        limits: Limits::default(),
+        deployable: false,
         input,
         schemes: schemes.into_iter().map(Into::into).collect(),
         sizes,
         profile: Profile::Linux,
         runs: 30,
         seed: 1,
-        deployable: false,
-        harm: false,
-        limits: Limits::default(),
         memory: firstflight_study::memory::DEFAULT,
         command: String::new(),
         revision: String::new(),

@@ -1,7 +1,10 @@
 //! Forecasts of transfers, by the library call behind `firstflight compare`.
 
+use std::path::Path;
+use std::time::Instant;
+
 use firstflight_capture::read;
-use firstflight_results::{Comparison, ConnectionResult, InputFile, PathResult, SchemeResult};
+use firstflight_results::{Comparison, InputFile, PathResult, SchemeResult};
 use firstflight_scenario::seconds::Seconds;
 use firstflight_study::compare::{Input, Known, compare};
 use firstflight_study::progress::Silent;
@@ -10,18 +13,12 @@ use firstflight_study::simulator::Simulator;
 use crate::controls::{Controls, request};
 use crate::truth::{Transfer, TruePath};
 
-/// Forecast and measurement of one transfer.
-pub(crate) struct Cell {
-    /// Kernel's name of the control.
-    pub(crate) control: String,
-    /// Application bytes.
-    pub(crate) bytes: u64,
-    /// Median of the repeats, milliseconds.
-    pub(crate) truth_ms: f64,
+/// Forecast of one transfer.
+pub(crate) struct Cell<'a> {
+    /// Measurements.
+    pub(crate) transfer: &'a Transfer,
     /// Result of the comparison; without a completion if the path is unknown.
     pub(crate) result: Option<SchemeResult>,
-    /// Observation of the captured repeat; read only for forecasts on the true path.
-    pub(crate) seen: Option<Seen>,
 }
 
 /// Observation of a captured transfer.
@@ -33,31 +30,35 @@ pub(crate) struct Seen {
 }
 
 /// Forecasts from one capture.
-pub(crate) struct CaptureForecast {
-    /// Captured control.
-    pub(crate) control: String,
-    /// Captured size.
-    pub(crate) bytes: u64,
+pub(crate) struct CaptureForecast<'a> {
+    /// The path on which it was taken.
+    pub(crate) path: &'a TruePath,
+    /// The captured transfer.
+    pub(crate) source: &'a Transfer,
+    /// Name of its file.
+    pub(crate) file: String,
     /// Forecasts, or the reason why the capture cannot be read.
-    pub(crate) answer: Result<Answer, String>,
+    pub(crate) answer: Result<Answer<'a>, String>,
 }
 
 /// Forecasts from a readable capture.
-pub(crate) struct Answer {
+pub(crate) struct Answer<'a> {
     /// Inferred path.
     pub(crate) path: PathResult,
-    /// Captured connections and their re-runs.
-    pub(crate) connections: Vec<ConnectionResult>,
+    /// Reason why the forecasts are no answer.
+    pub(crate) no_answer: Option<String>,
     /// Every transfer on the path.
-    pub(crate) cells: Vec<Cell>,
+    pub(crate) cells: Vec<Cell<'a>>,
+    /// Seconds that the answer took.
+    pub(crate) seconds: f64,
 }
 
 impl Seen {
-    /// Reads the capture of a transfer; `None` if there is none with packets.
+    /// Reads the first capture of a transfer; `None` if there is none with packets.
     pub(crate) fn of(transfer: &Transfer) -> Option<Self> {
-        let capture = read(transfer.capture.as_ref()?).ok()?;
+        let capture = read(transfer.captures.first()?).ok()?;
         let observed = &capture.connections.first()?.observed;
-        let exit = observed.startup.exit.as_ref().map_or(String::from("-"), |exit| {
+        let exit = observed.startup.exit.as_ref().map_or(String::from("–"), |exit| {
             let since = exit.time.saturating_sub(observed.first_data).as_secs_f64() * 1e3;
             format!("{since:.0} ms, {:.1} packets, {}", exit.cwnd_packets, exit.reason.label())
         });
@@ -65,10 +66,10 @@ impl Seen {
     }
 }
 
-impl Cell {
+impl Cell<'_> {
     /// Relative error of the median.
     pub(crate) fn error(&self) -> Option<f64> {
-        Some(self.median_ms()? / self.truth_ms - 1.0)
+        Some(self.median_ms()? / self.transfer.truth_ms() - 1.0)
     }
 
     /// Median, milliseconds.
@@ -76,39 +77,67 @@ impl Cell {
         Some(self.result.as_ref()?.completion_s?.median * 1e3)
     }
 
-    /// 95 % interval, milliseconds.
-    pub(crate) fn interval_ms(&self) -> Option<[f64; 2]> {
-        Some(self.result.as_ref()?.completion_s?.ci95.map(|seconds| seconds * 1e3))
+    /// Times between which nine of ten further transfers should end, milliseconds.
+    pub(crate) fn range_ms(&self) -> Option<[f64; 2]> {
+        let [low, _, _, _, high] = self.result.as_ref()?.completion_s?.quantiles;
+        Some([low * 1e3, high * 1e3])
     }
 
-    /// Whether a packet was lost or start-up ended before the transfer did, in the simulation or the capture.
-    pub(crate) fn matters(&self) -> bool {
-        let retransmitted = self.seen.as_ref().is_some_and(|seen| seen.retransmits > 0);
-        retransmitted
-            || self.result.as_ref().is_some_and(|result| {
-                result.startup_exit.is_some() || result.retransmits_mean > 0.0 || result.drops.mean > 0.0
-            })
+    /// Share of the kernel's transfers in the range.
+    pub(crate) fn covered(&self) -> Option<f64> {
+        let [low, high] = self.range_ms()?;
+        let repeats = &self.transfer.repeats_ms;
+        let inside = repeats.iter().filter(|time| (low..=high).contains(*time)).count();
+        Some(inside as f64 / repeats.len() as f64)
+    }
+
+    /// Width of the range over the widest that is sharp.
+    pub(crate) fn width(&self) -> Option<f64> {
+        let [low, high] = self.range_ms()?;
+        Some((high - low) / self.transfer.allowed_ms())
     }
 }
 
-/// Forecasts on the true path: their errors are those of the model.
-pub(crate) fn on_true_path(path: &TruePath, controls: &Controls) -> Vec<Cell> {
-    let request = request(path.input(), controls.schemes(), path.sizes());
-    let report = compare(&Simulator, &request, &Silent).expect("every chain has been tested");
-    let mut cells = cells(path, controls, &report.comparison);
-    for cell in &mut cells {
-        cell.seen = path.transfer(&cell.control, cell.bytes).and_then(Seen::of);
+impl<'a> CaptureForecast<'a> {
+    /// The answer, unless the capture is refused or has none.
+    pub(crate) fn answered(&self) -> Option<&Answer<'a>> {
+        self.answer.as_ref().ok().filter(|answer| answer.no_answer.is_none())
     }
-    cells
 }
 
-/// Forecasts on the path inferred from a capture.
-pub(crate) fn from_capture(path: &TruePath, source: &Transfer, controls: &Controls) -> CaptureForecast {
-    let answer = source.capture.as_ref().ok_or_else(|| "no capture".to_owned()).and_then(|file| {
-        let capture = read(file).map_err(|error| error.to_string())?;
-        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+impl Answer<'_> {
+    /// How much longer than the fastest control the one takes that the forecasts put first, as a share of the fastest;
+    /// `None` unless two controls were measured and forecast at this size.
+    pub(crate) fn regret(&self, bytes: u64) -> Option<f64> {
+        let of_size = self.cells.iter().filter(|cell| cell.transfer.bytes == bytes);
+        let both: Vec<(f64, f64)> =
+            of_size.filter_map(|cell| Some((cell.median_ms()?, cell.transfer.truth_ms()))).collect();
+        let (_, chosen) = both.iter().min_by(|a, b| a.0.total_cmp(&b.0))?;
+        let fastest = both.iter().map(|(_, truth)| *truth).min_by(f64::total_cmp)?;
+        (both.len() > 1).then(|| chosen / fastest - 1.0)
+    }
+}
+
+/// Forecasts on the true path, whose errors are those of the model; `None` if the path is not a plain one.
+pub(crate) fn on_true_path<'a>(path: &'a TruePath, controls: &Controls) -> Option<Vec<Cell<'a>>> {
+    let request = request(path.input()?, controls.schemes(), path.sizes());
+    let report = compare(&Simulator, &request, &Silent).expect("a plain path and chains of the registry");
+    Some(cells(path, controls, &report.comparison))
+}
+
+/// Forecasts from a capture.
+#[expect(clippy::disallowed_methods, reason = "the time of an answer is reported, never used by it")]
+pub(crate) fn from_capture<'a>(
+    path: &'a TruePath,
+    source: &'a Transfer,
+    file: &Path,
+    controls: &Controls,
+) -> CaptureForecast<'a> {
+    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let begin = Instant::now();
+    let answer = read(file).map_err(|error| error.to_string()).and_then(|capture| {
         let input = Input::Capture {
-            file: InputFile { name, bytes: 0, sha256: String::new() },
+            file: InputFile { name: name.clone(), bytes: 0, sha256: String::new() },
             capture: Box::new(capture),
             known: Known::default(),
         };
@@ -116,24 +145,19 @@ pub(crate) fn from_capture(path: &TruePath, source: &Transfer, controls: &Contro
         let comparison =
             compare(&Simulator, &request, &Silent).map_err(|error| error.to_string())?.comparison;
         let cells = cells(path, controls, &comparison);
-        Ok(Answer { path: comparison.path, connections: comparison.connections, cells })
+        let seconds = begin.elapsed().as_secs_f64();
+        Ok(Answer { path: comparison.path, no_answer: comparison.no_answer, cells, seconds })
     });
-    CaptureForecast { control: source.control.clone(), bytes: source.bytes, answer }
+    CaptureForecast { path, source, file: name, answer }
 }
 
-fn cells(path: &TruePath, controls: &Controls, comparison: &Comparison) -> Vec<Cell> {
+fn cells<'a>(path: &'a TruePath, controls: &Controls, comparison: &Comparison) -> Vec<Cell<'a>> {
     let mut cells = vec![];
     for (control, label) in controls.labels() {
         for transfer in path.transfers.iter().filter(|transfer| transfer.control == control) {
             let mut results = comparison.results.iter();
             let result = results.find(|row| row.scheme == label && row.size_bytes == transfer.bytes).cloned();
-            cells.push(Cell {
-                control: control.into(),
-                bytes: transfer.bytes,
-                truth_ms: transfer.truth_ms(),
-                result,
-                seen: None,
-            });
+            cells.push(Cell { transfer, result });
         }
     }
     cells

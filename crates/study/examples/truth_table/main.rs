@@ -1,17 +1,20 @@
 //! Accuracy of transfer times forecast from captures, compared with the times of a Linux kernel:
 //!
 //! ```text
-//! cargo run --release -p firstflight-study --example truth_table -- DIR… [--true-path] [--brief] [--markdown FILE]
+//! cargo run --release -p firstflight-study --example truth_table -- DIR… [--captured KB,…] [--sample N] [--true-path]
+//!     [--brief] [--markdown FILE]
 //! ```
 //!
-//! DIR contains captures named `path-control-size.pcap`; `truth.csv` is in DIR or its parent. Without options
-//! every transfer measured on a path is forecast from every capture of that path. `--true-path` simulates the
-//! true path instead, which separates errors of the model from errors of the inference. `--brief` omits
-//! single captures and forecasts. `--markdown` writes the tables into the block of FILE that is marked as
-//! generated.
+//! DIR contains captures named `path-control-size.pcap` or `….pcap.gz`, and further repeats `path-control-size-1.pcap`;
+//! `truth.csv` is in DIR or its parent. Without options every transfer measured on a path is forecast from every capture
+//! of that path. `--captured` takes only captures of these sizes, `--sample` at most N of each path, spread evenly over
+//! their list. `--true-path` simulates the true path instead, where it is a constant rate with a drop-tail queue, which
+//! separates errors of the model from errors of the inference. `--brief` omits single captures. `--markdown` writes the
+//! tables into the block of FILE that is marked as generated.
 
 mod controls;
 mod forecast;
+mod kinds;
 mod score;
 mod table;
 mod text;
@@ -20,18 +23,20 @@ mod truth;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use rayon::prelude::*;
+use indicatif::{ProgressBar, ProgressStyle};
 
 use controls::Controls;
 use forecast::{from_capture, on_true_path};
-use score::FolderForecast;
-use truth::{Folder, TruePath};
+use truth::{Transfer, TruePath};
 
 /// Command-line options.
 #[derive(Default)]
 struct Options {
     folders: Vec<PathBuf>,
+    /// Sizes of the captures, bytes; empty for all.
+    captured: Vec<u64>,
+    /// Most captures of each path.
+    sample: Option<usize>,
     true_path: bool,
     brief: bool,
     markdown: Option<PathBuf>,
@@ -61,6 +66,11 @@ fn options(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
     let mut options = Options::default();
     while let Some(word) = words.next() {
         match word.as_str() {
+            "--captured" => options.captured = sizes(words.next())?,
+            "--sample" => {
+                let number = words.next().and_then(|word| word.parse().ok()).filter(|number| *number > 0);
+                options.sample = Some(number.ok_or("--sample: expected a number of captures")?);
+            }
             "--true-path" => options.true_path = true,
             "--brief" => options.brief = true,
             "--markdown" => {
@@ -68,7 +78,9 @@ fn options(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
                 options.markdown = Some(file.into());
             }
             flag if flag.starts_with('-') => {
-                return Err(format!("{flag}: expected folders, --true-path, --brief, --markdown FILE"));
+                return Err(format!(
+                    "{flag}: expected folders, --captured KB,…, --sample N, --true-path, --brief, --markdown FILE"
+                ));
             }
             folder => options.folders.push(folder.into()),
         }
@@ -79,48 +91,49 @@ fn options(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
     Ok(options)
 }
 
+/// Sizes in bytes from a list in KB.
+fn sizes(list: Option<String>) -> Result<Vec<u64>, String> {
+    let parsed = |size: &str| size.parse::<u64>().ok().map(|size| 1000 * size);
+    let sizes = list.as_deref().map(|list| list.split(',').map(parsed).collect::<Option<Vec<u64>>>());
+    sizes.flatten().ok_or_else(|| "--captured: expected sizes in KB, as 1000,3000".into())
+}
+
 fn tables(options: &Options) -> Result<String, String> {
-    let folders = options.folders.iter().map(|folder| Folder::read(folder));
-    let folders = folders.collect::<Result<Vec<_>, _>>()?;
-    let controls = Controls::of(folders.iter().flat_map(|folder| &folder.paths));
-    let bar = bar(&folders, options.true_path);
-    let mut text = String::new();
-    for folder in &folders {
-        let on_true_path: Vec<_> =
-            folder.paths.par_iter().map(|path| on_true_path(path, &controls)).collect();
-        if options.true_path {
-            text.push_str(&text::true_path(folder, &on_true_path, &controls));
-            continue;
-        }
-        let inferred = |path: &TruePath| {
-            let inferred = path.transfers.par_iter().map(|transfer| {
-                let inferred = from_capture(path, transfer, &controls);
-                bar.inc(1);
-                inferred
-            });
-            inferred.collect::<Vec<_>>()
-        };
-        let inferred = folder.paths.par_iter().map(inferred).collect();
-        text.push_str(&text::whole(
-            &FolderForecast { folder, on_true_path, inferred },
-            &controls,
-            options.brief,
-        ));
+    let paths = options.folders.iter().map(|folder| truth::read(folder));
+    let paths = paths.collect::<Result<Vec<_>, _>>()?.concat();
+    let controls = Controls::of(paths.iter());
+    let true_paths: Vec<_> =
+        paths.iter().filter_map(|path| Some((path, on_true_path(path, &controls)?))).collect();
+    if options.true_path {
+        return Ok(text::true_path(&true_paths, &controls));
+    }
+    let chosen: Vec<_> = paths.iter().flat_map(|path| chosen(path, options)).collect();
+    let bar = bar(chosen.len());
+    let mut captures = vec![];
+    // One after the other: each has all cores, and its time is that of a user.
+    for (path, transfer, file) in chosen {
+        captures.push(from_capture(path, transfer, file, &controls));
+        bar.inc(1);
     }
     bar.finish_and_clear();
-    Ok(text)
+    Ok(text::whole(&captures, &true_paths, &controls, options.brief))
+}
+
+/// The captures of a path that the options ask for.
+fn chosen<'a>(path: &'a TruePath, options: &Options) -> Vec<(&'a TruePath, &'a Transfer, &'a Path)> {
+    let wanted =
+        |transfer: &&Transfer| options.captured.is_empty() || options.captured.contains(&transfer.bytes);
+    let transfers = path.transfers.iter().filter(wanted);
+    let all: Vec<_> =
+        transfers.flat_map(|one| one.captures.iter().map(move |file| (path, one, file.as_path()))).collect();
+    let count = options.sample.unwrap_or(all.len()).min(all.len());
+    (0..count).map(|index| all[index * all.len() / count]).collect()
 }
 
 /// Progress bar over captures, if standard error is a terminal.
-fn bar(folders: &[Folder], hidden: bool) -> ProgressBar {
-    let captures =
-        folders.iter().flat_map(|folder| &folder.paths).map(|path| path.transfers.len() as u64).sum();
+fn bar(captures: usize) -> ProgressBar {
     let style = ProgressStyle::with_template("captures {wide_bar} {pos}/{len}, {eta} left");
-    let bar = ProgressBar::new(captures).with_style(style.expect("the template is right"));
-    if hidden {
-        bar.set_draw_target(ProgressDrawTarget::hidden());
-    }
-    bar
+    ProgressBar::new(captures as u64).with_style(style.expect("the template is right"))
 }
 
 const BEGIN: &str = "<!-- generated: truth_table -->";

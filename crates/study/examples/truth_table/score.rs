@@ -1,150 +1,115 @@
 //! Accuracy of groups of forecasts.
 
-use firstflight_results::PathResult;
 use firstflight_study::stats::quantile;
 
 use crate::forecast::{CaptureForecast, Cell};
-use crate::truth::{Folder, TruePath};
 
-/// All forecasts for one folder, in the order of its paths.
-pub(crate) struct FolderForecast<'a> {
-    /// Folder.
-    pub(crate) folder: &'a Folder,
-    /// Every transfer on the true path, for each path.
-    pub(crate) on_true_path: Vec<Vec<Cell>>,
-    /// Forecasts from each capture, for each path.
-    pub(crate) inferred: Vec<Vec<CaptureForecast>>,
-}
+/// Size from which a capture must give sharp forecasts, bytes.
+const SHARP: u64 = 1_000_000;
 
-/// A forecast of a transfer from a capture.
-pub(crate) struct Forecast<'a> {
-    /// Path.
-    pub(crate) path: &'a TruePath,
-    /// Control and size of the capture.
-    pub(crate) source: (&'a str, u64),
-    /// Inferred path.
-    pub(crate) inferred: &'a PathResult,
-    /// Transfer.
-    pub(crate) cell: &'a Cell,
-    /// Whether a loss or an early end of start-up affects the transfer.
-    pub(crate) matters: bool,
-}
-
-impl Forecast<'_> {
-    /// Whether the captured control differs from the forecast one.
-    pub(crate) fn crosses(&self) -> bool {
-        self.source.0 != self.cell.control
-    }
-
-    /// Whether rate, round trip and buffer, which determine losses, were inferred.
-    pub(crate) fn inferred_all(&self) -> bool {
-        let inferred = self.inferred;
-        inferred.rate_bit_s.is_some() && inferred.rtt_ms.is_some() && inferred.buffer_packets.is_some()
-    }
-}
-
-impl<'a> FolderForecast<'a> {
-    /// Every forecast from every readable capture.
-    pub(crate) fn forecasts(&'a self) -> impl Iterator<Item = Forecast<'a>> {
-        self.folder.paths.iter().zip(&self.on_true_path).zip(&self.inferred).flat_map(
-            |((path, truth), inferred)| {
-                let answers = inferred.iter().filter_map(|inferred| {
-                    Some(((inferred.control.as_str(), inferred.bytes), inferred.answer.as_ref().ok()?))
-                });
-                answers.flat_map(move |(source, answer)| {
-                    answer.cells.iter().zip(truth).map(move |(cell, truth)| Forecast {
-                        path,
-                        source,
-                        inferred: &answer.path,
-                        cell,
-                        matters: truth.matters(),
-                    })
-                })
-            },
-        )
-    }
-}
-
-/// Errors of a group of forecasts.
+/// Accuracy of a group of forecasts.
 #[derive(Default)]
 pub(crate) struct Score {
     /// Number of forecasts.
     pub(crate) cells: usize,
     /// Number of forecasts with a completion time.
-    pub(crate) answered: usize,
-    /// Absolute relative errors of the medians, ascending.
+    pub(crate) finished: usize,
+    /// Absolute relative errors of the medians.
     errors: Vec<f64>,
-    /// Number of intervals that contain the truth.
-    covered: usize,
-    /// Widths of the intervals relative to the truth, ascending.
+    /// Shares of the kernel's transfers in the ranges.
+    covered: Vec<f64>,
+    /// Widths of the ranges over the allowed ones, from large captures.
     widths: Vec<f64>,
+    /// Regrets of the advice.
+    regrets: Vec<f64>,
 }
 
 impl Score {
-    /// Computes the score of cells.
-    pub(crate) fn of<'a>(cells: impl Iterator<Item = &'a Cell>) -> Self {
+    /// Score of the forecasts that `keep` keeps from the captures with an answer. Regrets are those of the same captures
+    /// at the same sizes.
+    pub(crate) fn of<'a>(
+        captures: impl Iterator<Item = &'a CaptureForecast<'a>>,
+        keep: impl Fn(&Cell<'_>) -> bool,
+    ) -> Self {
         let mut score = Self::default();
-        for cell in cells {
-            score.cells += 1;
-            let (Some(error), Some([low, high])) = (cell.error(), cell.interval_ms()) else { continue };
-            score.answered += 1;
-            score.errors.push(error.abs());
-            score.covered += usize::from((low..=high).contains(&cell.truth_ms));
-            score.widths.push((high - low) / cell.truth_ms);
+        for capture in captures {
+            let Some(answer) = capture.answered() else { continue };
+            let kept: Vec<&Cell<'_>> = answer.cells.iter().filter(|cell| keep(cell)).collect();
+            for cell in &kept {
+                score.add(cell, capture.source.bytes >= SHARP);
+            }
+            let mut sizes: Vec<u64> = kept.iter().map(|cell| cell.transfer.bytes).collect();
+            sizes.sort_unstable();
+            sizes.dedup();
+            score.regrets.extend(sizes.into_iter().filter_map(|size| answer.regret(size)));
         }
-        score.errors.sort_by(f64::total_cmp);
-        score.widths.sort_by(f64::total_cmp);
         score
     }
 
-    /// Quantile `p` of the absolute errors.
-    pub(crate) fn error(&self, p: f64) -> Option<f64> {
-        (!self.errors.is_empty()).then(|| quantile(&self.errors, p))
+    /// Score of forecasts that come from no capture.
+    pub(crate) fn of_cells<'a>(cells: impl Iterator<Item = &'a Cell<'a>>) -> Self {
+        let mut score = Self::default();
+        cells.for_each(|cell| score.add(cell, false));
+        score
     }
 
-    /// Median width of the intervals.
-    pub(crate) fn width(&self) -> Option<f64> {
-        (!self.widths.is_empty()).then(|| quantile(&self.widths, 0.5))
+    /// The same without the regrets: they belong to the choice among all controls.
+    pub(crate) fn without_regret(self) -> Self {
+        Self { regrets: vec![], ..self }
     }
 
-    /// Share of intervals that contain the truth; `None` if the intervals have no width.
-    pub(crate) fn coverage(&self) -> Option<f64> {
-        (self.width()? > 0.0).then(|| self.covered as f64 / self.answered as f64)
-    }
-}
-
-/// Accuracy of one path value over all captures.
-#[derive(Default)]
-pub(crate) struct Value {
-    /// Signed errors, in the unit of the value's aim.
-    pub(crate) errors: Vec<f64>,
-    /// Number of captures in which the value is unknown.
-    pub(crate) unknown: usize,
-    /// Number of intervals that contain the truth.
-    pub(crate) covered: usize,
-    /// Number of errors within the aim.
-    pub(crate) within: usize,
-}
-
-impl Value {
-    /// Adds the estimate of `field` in one capture; `scale` divides its error, `aim` limits it.
-    pub(crate) fn take(&mut self, inferred: &PathResult, field: &str, truth: f64, scale: f64, aim: f64) {
-        let estimate = inferred.estimates.iter().find(|estimate| estimate.field == field);
-        let Some((estimate, value)) = estimate.and_then(|e| Some((e, e.value?))) else {
-            self.unknown += 1;
+    fn add(&mut self, cell: &Cell<'_>, sharp: bool) {
+        self.cells += 1;
+        let (Some(error), Some(covered), Some(width)) = (cell.error(), cell.covered(), cell.width()) else {
             return;
         };
-        let error = value - truth;
-        self.errors.push(error / scale);
-        self.within += usize::from(error.abs() <= aim);
-        let bound = |end: Option<f64>| end.unwrap_or(value);
-        self.covered += usize::from((bound(estimate.low)..=bound(estimate.high)).contains(&truth));
+        self.finished += 1;
+        self.errors.push(error.abs());
+        self.covered.push(covered);
+        if sharp {
+            self.widths.push(width);
+        }
     }
 
     /// Quantile `p` of the absolute errors.
     pub(crate) fn error(&self, p: f64) -> Option<f64> {
-        let mut errors: Vec<f64> = self.errors.iter().map(|error| error.abs()).collect();
-        errors.sort_by(f64::total_cmp);
-        (!errors.is_empty()).then(|| quantile(&errors, p))
+        at(&self.errors, p)
     }
+
+    /// Share of the kernel's transfers in the ranges, each forecast with the same weight.
+    pub(crate) fn covered(&self) -> Option<f64> {
+        mean(&self.covered)
+    }
+
+    /// Median of the widths over the allowed ones.
+    pub(crate) fn width(&self) -> Option<f64> {
+        at(&self.widths, 0.5)
+    }
+
+    /// Share of the ranges that are no wider than allowed.
+    pub(crate) fn sharp(&self) -> Option<f64> {
+        mean(&self.widths.iter().map(|width| f64::from(u8::from(*width <= 1.0))).collect::<Vec<_>>())
+    }
+
+    /// Mean regret.
+    pub(crate) fn regret(&self) -> Option<f64> {
+        mean(&self.regrets)
+    }
+
+    /// Quantile `p` of the regrets.
+    pub(crate) fn regret_at(&self, p: f64) -> Option<f64> {
+        at(&self.regrets, p)
+    }
+}
+
+/// Mean; `None` of nothing.
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// Quantile `p`; `None` of nothing.
+pub(crate) fn at(values: &[f64], p: f64) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    (!sorted.is_empty()).then(|| quantile(&sorted, p))
 }

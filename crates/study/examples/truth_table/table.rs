@@ -59,6 +59,11 @@ pub(crate) fn number(value: Option<f64>, digits: usize) -> String {
     value.map_or("–".into(), |x| format!("{x:.digits$}"))
 }
 
+/// A share in per cent, or a dash for none.
+pub(crate) fn percent(share: Option<f64>, digits: usize) -> String {
+    number(share.map(|share| share * 100.0), digits)
+}
+
 /// A share in per cent with its sign.
 pub(crate) fn signed(value: Option<f64>, digits: usize) -> String {
     value.map_or("–".into(), |x| format!("{:+.digits$}", x * 100.0))

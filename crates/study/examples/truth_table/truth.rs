@@ -1,34 +1,31 @@
-//! True values: the paths in `truth.csv`, and the transfer times of the kernel on them.
+//! True values: the paths in `truth.csv`, the transfer times of the kernel on them, and the captures of these.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use firstflight_scenario::parse;
 use firstflight_study::compare::Input;
+use firstflight_study::stats::quantile;
 
-/// A folder of captures with its true values.
-pub(crate) struct Folder {
-    /// Name, for headings.
-    pub(crate) name: String,
-    /// Paths, by name.
-    pub(crate) paths: Vec<TruePath>,
-}
+use crate::kinds::is_plain;
 
-/// An exactly known path.
+/// A path that is known exactly, or nominally where its rate varies.
+#[derive(Clone, Debug)]
 pub(crate) struct TruePath {
     /// Name, as in the names of its files.
     pub(crate) name: String,
-    /// Bottleneck rate, Mbit/s.
-    pub(crate) rate_mbit_s: f64,
+    /// Bottleneck rate, Mbit/s; `None` if there is no one rate.
+    pub(crate) rate_mbit_s: Option<f64>,
     /// Two-way propagation delay, ms.
     pub(crate) rtt_ms: f64,
-    /// Number of packets that can wait.
-    pub(crate) buffer_packets: u64,
+    /// Number of packets that can wait; `None` if there is no queue.
+    pub(crate) buffer_packets: Option<u64>,
     /// Transfers measured on it, by congestion control and size.
     pub(crate) transfers: Vec<Transfer>,
 }
 
 /// Measurements of one congestion control at one size.
+#[derive(Clone, Debug)]
 pub(crate) struct Transfer {
     /// Kernel's name of the control: `cubic`.
     pub(crate) control: String,
@@ -36,31 +33,37 @@ pub(crate) struct Transfer {
     pub(crate) bytes: u64,
     /// Time of each repeat, milliseconds, ascending.
     pub(crate) repeats_ms: Vec<f64>,
-    /// Its capture, if the folder has one.
-    pub(crate) capture: Option<PathBuf>,
+    /// Captures of repeats, in the order of the repeats.
+    pub(crate) captures: Vec<PathBuf>,
 }
 
 const COLUMNS: &str =
     "path,rate_mbit_s,rtt_ms,buffer_packets,congestion_control,bytes,repeat,connect_ms,transfer_ms";
 
-impl Folder {
-    /// Reads the true values of a folder, from the folder or its parent.
-    pub(crate) fn read(folder: &Path) -> Result<Self, String> {
-        let beside = folder.join("truth.csv");
-        let file = if beside.exists() { beside } else { folder.join("../truth.csv") };
-        let text = std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-        let mut paths = paths(&text).map_err(|(line, why)| format!("{}:{line}: {why}", file.display()))?;
-        for path in &mut paths {
-            for transfer in &mut path.transfers {
-                let stem = format!("{}-{}-{}KB", path.name, transfer.control, transfer.bytes / 1000);
-                let capture = folder.join(stem + ".pcap");
-                transfer.capture = capture.exists().then_some(capture);
-            }
+/// Reads the paths of a folder, with their transfers and captures, from the folder or its parent.
+pub(crate) fn read(folder: &Path) -> Result<Vec<TruePath>, String> {
+    let beside = folder.join("truth.csv");
+    let file = if beside.exists() { beside } else { folder.join("../truth.csv") };
+    let text = std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let mut paths = paths(&text).map_err(|(line, why)| format!("{}:{line}: {why}", file.display()))?;
+    for path in &mut paths {
+        for transfer in &mut path.transfers {
+            let stem = format!("{}-{}-{}KB", path.name, transfer.control, transfer.bytes / 1000);
+            transfer.captures = captures(folder, &stem, transfer.repeats_ms.len());
         }
-        let whole = folder.canonicalize().unwrap_or_else(|_| folder.into());
-        let name = whole.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        Ok(Self { name, paths })
     }
+    Ok(paths)
+}
+
+/// Files of the captured repeats of a transfer: the first has no number.
+fn captures(folder: &Path, stem: &str, repeats: usize) -> Vec<PathBuf> {
+    let stems =
+        (0..repeats).map(|repeat| if repeat == 0 { stem.to_owned() } else { format!("{stem}-{repeat}") });
+    let file = |stem: String| {
+        let files = ["pcap", "pcap.gz"].map(|end| folder.join(format!("{stem}.{end}")));
+        files.into_iter().find(|file| file.exists())
+    };
+    stems.filter_map(file).collect()
 }
 
 fn paths(text: &str) -> Result<Vec<TruePath>, (usize, String)> {
@@ -77,12 +80,20 @@ fn paths(text: &str) -> Result<Vec<TruePath>, (usize, String)> {
         let [name, rate, rtt, buffer, control, bytes, _, _, transfer] = fields[..] else {
             return Err(at(format!("expected nine fields, found {}", fields.len())));
         };
+        let parsed =
+            |field: &str| field.parse::<f64>().ok().filter(|value| value.is_finite() && *value >= 0.0);
         let number = |field: &str, what: &str| {
-            let value = field.parse::<f64>().ok().filter(|value| value.is_finite() && *value > 0.0);
+            let value = parsed(field).filter(|value| *value > 0.0);
             value.ok_or_else(|| at(format!("{what} \"{field}\": expected a number above zero")))
         };
-        let (rate_mbit_s, rtt_ms) = (number(rate, "rate_mbit_s")?, number(rtt, "rtt_ms")?);
-        let buffer_packets = number(buffer, "buffer_packets")? as u64;
+        let or_none = |field: &str, what: &str| {
+            let value = parsed(field);
+            let value =
+                value.ok_or_else(|| at(format!("{what} \"{field}\": expected a number, or 0 for none")))?;
+            Ok((value > 0.0).then_some(value))
+        };
+        let (rate_mbit_s, rtt_ms) = (or_none(rate, "rate_mbit_s")?, number(rtt, "rtt_ms")?);
+        let buffer_packets = or_none(buffer, "buffer_packets")?.map(|packets| packets as u64);
         let index = paths.iter().position(|path| path.name == name).unwrap_or_else(|| {
             let transfers = vec![];
             paths.push(TruePath { name: name.into(), rate_mbit_s, rtt_ms, buffer_packets, transfers });
@@ -97,27 +108,24 @@ fn paths(text: &str) -> Result<Vec<TruePath>, (usize, String)> {
     }
     for ((index, control, bytes), mut repeats_ms) in transfers {
         repeats_ms.sort_by(f64::total_cmp);
-        paths[index].transfers.push(Transfer { control, bytes, repeats_ms, capture: None });
+        paths[index].transfers.push(Transfer { control, bytes, repeats_ms, captures: vec![] });
     }
     Ok(paths)
 }
 
 impl TruePath {
-    /// The path as a scenario. The emulator has only the bottleneck link, so the ends take no time. The
-    /// receivers have buffers of 32 MiB, of which they offer half at first and 20 MiB at most.
-    pub(crate) fn input(&self) -> Input {
+    /// The path as a scenario; `None` unless it is a constant rate with a drop-tail queue. The emulator has only the
+    /// bottleneck link, so the ends take no time. The receivers have buffers of 32 MiB, of which they offer half at first
+    /// and 20 MiB at most.
+    pub(crate) fn input(&self) -> Option<Input> {
+        let (rate, buffer) = self.rate_mbit_s.zip(self.buffer_packets).filter(|_| is_plain(&self.name))?;
         let text = format!(
-            "[path]\nrate = \"{} Mbit/s\"\nrtt = \"{} ms\"\nbuffer = \"{} packets\"\naccess_rate = \"100 Gbit/s\"\n\
+            "[path]\nrate = \"{rate} Mbit/s\"\nrtt = \"{} ms\"\nbuffer = \"{buffer} packets\"\naccess_rate = \"100 Gbit/s\"\n\
              [[flow]]\nname = \"transfer\"\nprofile = \"linux\"\nsize = \"1 KB\"\n\
              initial_receive_window = \"16 MiB\"\nreceive_window = \"20 MiB\"\n",
-            self.rate_mbit_s, self.rtt_ms, self.buffer_packets
+            self.rtt_ms
         );
-        Input::Scenario(Box::new(parse(&text, &self.name).expect("truth.csv was read with its units")))
-    }
-
-    /// Transfers with one control and size.
-    pub(crate) fn transfer(&self, control: &str, bytes: u64) -> Option<&Transfer> {
-        self.transfers.iter().find(|transfer| transfer.control == control && transfer.bytes == bytes)
+        Some(Input::Scenario(Box::new(parse(&text, &self.name).expect("truth.csv was read with its units"))))
     }
 
     /// Measured sizes, ascending.
@@ -130,8 +138,18 @@ impl TruePath {
 }
 
 impl Transfer {
+    /// Quantile `p` of the repeats, milliseconds.
+    pub(crate) fn quantile_ms(&self, p: f64) -> f64 {
+        quantile(&self.repeats_ms, p)
+    }
+
     /// Median of the repeats, milliseconds.
     pub(crate) fn truth_ms(&self) -> f64 {
-        firstflight_study::stats::quantile(&self.repeats_ms, 0.5)
+        self.quantile_ms(0.5)
+    }
+
+    /// Widest range of a sharp forecast, milliseconds: 1.5 times the kernel's own from 5 to 95 %, and 5 % of its median.
+    pub(crate) fn allowed_ms(&self) -> f64 {
+        1.5 * (self.quantile_ms(0.95) - self.quantile_ms(0.05)) + 0.05 * self.truth_ms()
     }
 }
