@@ -37,6 +37,7 @@ struct Algorithm {
 }
 
 const SIMULATOR: &str = "simulator";
+const QUIC: &str = "quic";
 
 pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     let all = algorithms();
@@ -84,13 +85,19 @@ fn listed<const N: usize>(
     fitted(heading.each_ref().map(|name| (&**name, Align::Left)), &rows, width)
 }
 
+/// Names of the hosts that offer the signals `needs`.
+fn hosts(needs: Signals) -> Vec<&'static str> {
+    let hosts = [(SIMULATOR, Simulator.offers()), (QUIC, firstflight_quic::OFFERED)];
+    hosts.iter().filter(|(_, offered)| offered.has(needs)).map(|(name, _)| *name).collect()
+}
+
 fn algorithms() -> Vec<Algorithm> {
     let schemes = SCHEMES.iter().map(|info| Algorithm {
         label: info.label,
         role: info.role.label(),
         source: info.source,
         needs: info.needs.names().collect(),
-        hosts: if info.needs.without(Simulator.offers()) == Signals::NONE { vec![SIMULATOR] } else { vec![] },
+        hosts: hosts(info.needs),
         summary: info.summary,
     });
     let disciplines = DISCIPLINES.iter().map(|info| Algorithm {
@@ -127,6 +134,21 @@ mod tests {
             assert_eq!(words(&text), given.chain(others).sum::<usize>() + headings, "{text}");
             // Each entry begins a line of its own.
             assert!(all.iter().all(|a| text.lines().any(|line| line.starts_with(a.label))));
+        }
+    }
+
+    #[test]
+    fn a_scheme_is_listed_with_the_hosts_that_offer_what_it_needs() {
+        for (label, hosts) in [
+            ("slow-start", vec!["simulator", "quic"]),
+            ("hystart++", vec!["simulator", "quic"]),
+            // quinn takes no pacing rate.
+            ("jump-start", vec!["simulator"]),
+            ("bbr", vec!["simulator"]),
+            ("xcp", vec!["simulator"]),
+        ] {
+            let listed = algorithms().into_iter().find(|entry| entry.label == label).expect("a label");
+            assert_eq!(listed.hosts, hosts, "{label}");
         }
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use toml::de::DeValue;
 
 /// Crates of this workspace, each with those on which it may depend.
-const LAYERS: [(&str, &[&str]); 18] = [
+const LAYERS: [(&str, &[&str]); 19] = [
     ("contract", &[]),
     ("host", &["contract"]),
     ("schemes", &["contract"]),
@@ -18,6 +18,7 @@ const LAYERS: [(&str, &[&str]); 18] = [
     ("anyscenario", &["contract", "schemes", "scenario"]),
     ("script", &[]),
     ("lab", &["script"]),
+    ("quic", &["contract", "host", "schemes", "scenario"]),
     ("sim", &["contract", "host", "schemes", "net", "paths"]),
     (
         "study",
@@ -43,6 +44,7 @@ const LAYERS: [(&str, &[&str]); 18] = [
             "sim",
             "study",
             "reproduce",
+            "quic",
             "report",
         ],
     ),

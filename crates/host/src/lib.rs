@@ -14,4 +14,5 @@ pub mod episode;
 pub mod pacer;
 pub mod phases;
 pub mod rate_sampler;
+pub mod replay;
 pub mod round;

@@ -1,0 +1,69 @@
+//! The server's certificate, and what a client trusts and remembers.
+
+use std::sync::Arc;
+
+use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use rcgen::{CertificateParams, KeyPair, PKCS_ED25519};
+use rustls::RootCertStore;
+use rustls::pki_types::PrivatePkcs8KeyDer;
+use thiserror::Error;
+
+/// Name for which the certificate is issued.
+pub(crate) const SERVER_NAME: &str = "firstflight.test";
+
+/// Most bytes that a server takes before the handshake is over; QUIC allows only this value (RFC 9001 section 4.6.1).
+const EARLY_DATA: u32 = u32::MAX;
+
+/// Reason why TLS could not be set up.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CredentialsError {
+    /// The certificate could not be made.
+    #[error("cannot make a certificate: {0}")]
+    Certificate(#[from] rcgen::Error),
+    /// The TLS library refuses the settings.
+    #[error("cannot set TLS up: {0}")]
+    Tls(#[from] rustls::Error),
+    /// The TLS library has no cipher that QUIC's first packets need.
+    #[error("cannot set TLS up: {0}")]
+    Cipher(#[from] quinn_proto::crypto::rustls::NoInitialCipherSuite),
+}
+
+/// TLS of one server and its clients. Clients that share credentials resume each other's sessions. An Ed25519 key signs: its
+/// signatures have one length, so that handshakes have one size.
+#[derive(Clone)]
+pub struct Credentials {
+    pub(crate) server: Arc<QuicServerConfig>,
+    pub(crate) client: Arc<QuicClientConfig>,
+}
+
+impl Credentials {
+    /// Credentials of a new server.
+    ///
+    /// # Errors
+    /// [`CredentialsError`] if the TLS library refuses the settings.
+    pub fn new() -> Result<Self, CredentialsError> {
+        let key = KeyPair::generate_for(&PKCS_ED25519)?;
+        let certificate = CertificateParams::new(vec![SERVER_NAME.into()])?.self_signed(&key)?.der().clone();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let versions = [&rustls::version::TLS13];
+
+        let mut server = rustls::ServerConfig::builder_with_provider(Arc::clone(&provider))
+            .with_protocol_versions(&versions)?
+            .with_no_client_auth()
+            .with_single_cert(
+                vec![certificate.clone()],
+                PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
+            )?;
+        server.max_early_data_size = EARLY_DATA;
+
+        let mut roots = RootCertStore::empty();
+        roots.add(certificate)?;
+        let mut client = rustls::ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(&versions)?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        client.enable_early_data = true;
+        Ok(Self { server: Arc::new(server.try_into()?), client: Arc::new(client.try_into()?) })
+    }
+}
