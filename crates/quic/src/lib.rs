@@ -35,5 +35,5 @@ mod sent;
 #[cfg(feature = "transfer")]
 pub mod transfer;
 
-pub use log::Log;
+pub use log::{Log, Recorded};
 pub use scheme::{OFFERED, Refusal, Scheme};

@@ -1,6 +1,7 @@
 //! The events that schemes were given, for replay.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use firstflight_host::chain::Chain;
 use firstflight_host::replay::{Difference, Record};
@@ -9,7 +10,16 @@ use firstflight_schemes::registry::AnyPhase;
 /// Events of every connection of a [`Scheme`](crate::Scheme), in order, each with the registers after it. Clones share
 /// their records.
 #[derive(Clone, Debug, Default)]
-pub struct Log(Arc<Mutex<Vec<Vec<Record>>>>);
+pub struct Log(Arc<Mutex<Vec<Recorded>>>);
+
+/// Events of one connection.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// Time at which quinn opened the connection. Times of events count nanoseconds from one nanosecond before it.
+    pub opened: Instant,
+    /// Events in order.
+    pub records: Vec<Record>,
+}
 
 /// One connection's part of a log.
 #[derive(Clone, Debug)]
@@ -24,9 +34,9 @@ impl Log {
         Self::default()
     }
 
-    /// The records of each connection, in the order in which connections were opened.
-    pub fn connections(&self) -> Vec<Vec<Record>> {
-        self.records().clone()
+    /// The events of each connection, in the order in which connections were opened.
+    pub fn connections(&self) -> Vec<Recorded> {
+        self.lock().clone()
     }
 
     /// Reports the events of every connection to a chain of `phases`, and compares the registers after each event. Returns
@@ -40,22 +50,22 @@ impl Log {
     #[expect(clippy::result_large_err, reason = "there is one result a replay")]
     pub fn replay(&self, phases: &[AnyPhase]) -> Result<usize, Difference> {
         let chain = || Chain::new(phases.to_vec()).expect("the phases make a chain");
-        self.connections().iter().map(|records| chain().replay(records)).sum()
+        self.connections().iter().map(|connection| chain().replay(&connection.records)).sum()
     }
 
-    pub(crate) fn open(&self) -> Writer {
-        let mut records = self.records();
-        records.push(vec![]);
-        Writer { log: self.clone(), connection: records.len() - 1 }
+    pub(crate) fn open(&self, opened: Instant) -> Writer {
+        let mut connections = self.lock();
+        connections.push(Recorded { opened, records: vec![] });
+        Writer { log: self.clone(), connection: connections.len() - 1 }
     }
 
-    fn records(&self) -> MutexGuard<'_, Vec<Vec<Record>>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Recorded>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Writer {
     pub(crate) fn add(&self, record: Record) {
-        self.log.records()[self.connection].push(record);
+        self.log.lock()[self.connection].records.push(record);
     }
 }

@@ -130,7 +130,7 @@ impl ControllerFactory for Scheme {
         let mss = u32::from(current_mtu);
         let initial_window = self.initial_window.unwrap_or(INITIAL_WINDOW * u64::from(mss));
         let beginning = Beginning { initial_window, ssthresh: self.ssthresh, plan: self.plan };
-        let log = self.log.as_ref().map(Log::open);
+        let log = self.log.as_ref().map(|log| log.open(now));
         let connection = Connection::new(self.phases.clone(), beginning, mss, log);
         Box::new(Controlled { connection, opened: now })
     }

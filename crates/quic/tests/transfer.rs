@@ -144,7 +144,7 @@ fn every_event_replays_through_the_simulators_chain() {
             let has = |trigger| {
                 let of =
                     |record: &&Record| matches!(record.event, Event::Congestion(c) if c.trigger == trigger);
-                log.connections().iter().flatten().filter(of).count()
+                log.connections().iter().flat_map(|connection| &connection.records).filter(of).count()
             };
             assert!(has(Trigger::Timeout) > 0, "{}: an outage is a timeout", scheme.label());
             marks += has(Trigger::Mark);

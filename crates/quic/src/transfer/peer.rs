@@ -22,7 +22,8 @@ const CHUNK: [u8; 16 << 10] = [0; 16 << 10];
 /// Settings of both sides.
 #[derive(Clone)]
 pub struct Settings {
-    /// Congestion controllers of both sides: a [`Scheme`](crate::Scheme), or one of quinn's own.
+    /// Congestion controllers of the server, which sends the data: a [`Scheme`](crate::Scheme), or one of quinn's own. The
+    /// client has quinn's default.
     pub controller: Arc<dyn ControllerFactory + Send + Sync>,
     /// Payload of a full UDP datagram, bytes, at least 1200. It does not change: quinn's search for a larger one is off.
     pub datagram: u16,
@@ -100,11 +101,11 @@ enum Stream {
     Done,
 }
 
+/// What both sides have in common.
 fn transport(settings: &Settings) -> TransportConfig {
     let mut transport = TransportConfig::default();
     let window = VarInt::try_from(settings.receive_window).unwrap_or(VarInt::MAX);
     transport
-        .congestion_controller_factory(Arc::clone(&settings.controller))
         .initial_mtu(settings.datagram)
         .mtu_discovery_config(None)
         .stream_receive_window(window)
@@ -127,7 +128,9 @@ impl Peer {
     /// A server.
     pub fn server(settings: &Settings, credentials: &Credentials) -> Self {
         let mut config = ServerConfig::with_crypto(Arc::clone(&credentials.server) as Arc<_>);
-        config.transport_config(Arc::new(transport(settings)));
+        let mut transport = transport(settings);
+        transport.congestion_controller_factory(Arc::clone(&settings.controller));
+        config.transport_config(Arc::new(transport));
         let endpoint = Endpoint::new(endpoint_config(settings, 1), Some(Arc::new(config)), false, None);
         Self::of(endpoint, None)
     }
@@ -211,6 +214,24 @@ impl Peer {
     /// The next datagram to send.
     pub fn transmit(&mut self) -> Option<Datagram> {
         self.outgoing.pop_front()
+    }
+
+    /// Bytes of application data that a client has of transfers that are not complete.
+    pub fn received(&self) -> u64 {
+        let received = |link: &Link| match link.stream {
+            Stream::Asked { bytes, left, .. } => bytes - left,
+            _ => 0,
+        };
+        self.connections.values().map(received).sum()
+    }
+
+    /// Time at which the request of the oldest transfer that a server has not completed arrived.
+    pub fn requested_at(&self) -> Option<Instant> {
+        let requested = |link: &Link| match link.stream {
+            Stream::Answering { since, .. } => Some(since),
+            _ => None,
+        };
+        self.connections.values().find_map(requested)
     }
 
     /// Transfers that a client completed.
