@@ -87,6 +87,11 @@ impl<T: Copy> DequeueLink<T> {
         (self.queue.len() > 0).then(|| self.line.free_at())
     }
 
+    /// End of the last transmission, nanoseconds.
+    pub fn free_at(&self) -> u64 {
+        self.line.free_at()
+    }
+
     /// Sends the next packet, if the queue releases one. The link must be free by `now`.
     pub fn depart(&mut self, now: u64) -> Option<Departure<T>> {
         debug_assert!(self.line.free_at() <= now);

@@ -119,6 +119,7 @@ impl<O: Observer> Wire<'_, O> {
             }
         }
         if !offer.taken {
+            self.note_late(at);
             self.count_lost(leg, &content);
         }
         offer.departure
@@ -146,7 +147,10 @@ impl<O: Observer> Wire<'_, O> {
                 low |= packet::CE;
                 then
             }
-            Passage::Dropped | Passage::LostOnWire => return self.count_lost(leg, &content),
+            Passage::Dropped | Passage::LostOnWire => {
+                self.note_late(at);
+                return self.count_lost(leg, &content);
+            }
         };
         self.enqueue(leg, Packet { at: then, seq, leg: leg.next, low, high });
     }

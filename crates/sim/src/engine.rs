@@ -1,7 +1,7 @@
 //! Event loop. Stages take turns, each running ahead of the others as far as [`crate::lookahead`] allows;
 //! timers fire in between.
 
-use crate::config::Network;
+use crate::config::{FlowConfig, Network};
 use crate::flow::Flow;
 use crate::header;
 use crate::observe::{Observer, Seen};
@@ -47,18 +47,20 @@ pub(crate) struct Plan {
     routes: Routes,
     /// Number of finite flows, if the run ends with the last of them.
     finite: Option<usize>,
-    /// Whether the network drains: no event is left once all flows have finished.
+    /// Whether the network drains: few events, if any, are left once all flows have finished.
     drains: bool,
 }
 
 impl Plan {
     pub(crate) fn new(network: &Network, mode: Mode) -> Self {
         // A run that ends with its last finite flow must not run ahead of that moment, so every hop waits for
-        // the clock. If no other traffic remains, the run simply drains.
-        let finite =
-            network.flows.iter().filter(|f| f.app.bytes.is_some() || f.app.lifetime.is_some()).count();
+        // the clock. If no other traffic remains, the run simply drains; not so with a flow that a lifetime ends, whose
+        // packets are on their way.
+        let count = |is: fn(&FlowConfig) -> bool| network.flows.iter().filter(|&flow| is(flow)).count();
+        let mortal = count(|flow| flow.app.lifetime.is_some());
+        let finite = count(|flow| flow.app.bytes.is_some() || flow.app.lifetime.is_some());
         let waits = network.until_finished && finite > 0;
-        let drains = waits && finite == network.flows.len() && network.udp.is_empty();
+        let drains = waits && finite == network.flows.len() && mortal == 0 && network.udp.is_empty();
         let at = if mode == Mode::PerHop || waits && !drains {
             Waits::Everywhere
         } else if Shared::is_needed(network) {
@@ -90,16 +92,19 @@ pub(crate) struct Engine<'r, O> {
 }
 
 impl<'r, O: Observer> Engine<'r, O> {
-    /// Creates a run of `network` in which nothing has been sent.
-    pub(crate) fn new(network: &Network, plan: &'r Plan, observer: O) -> Self {
+    /// Creates a run of `network` in which nothing has been sent. `until` is the end of its last flow, if that is known: the
+    /// run then ends after that instant.
+    pub(crate) fn new(network: &Network, plan: &'r Plan, until: Option<u64>, observer: O) -> Self {
         let udp = network.udp.iter().map(|config| Udp {
             pace: Serialisation::at(config.rate),
             size: config.size.into(),
             on: config.on.iter().map(|(from, until)| (from.0, until.0)).collect(),
             period: 0,
         });
+        let mut wire = Wire::new(network, &plan.routes, observer);
+        wire.end = until.map_or(wire.end, |end| wire.end.min(end + 1));
         let mut engine = Self {
-            wire: Wire::new(network, &plan.routes, observer),
+            wire,
             flows: network.flows.iter().map(|flow| Flow::new(flow, network)).collect(),
             udp: udp.collect(),
             routes: &plan.routes,
@@ -107,7 +112,7 @@ impl<'r, O: Observer> Engine<'r, O> {
             timer_at: u64::MAX,
             grid: network.grid.0,
             shared: Shared::is_needed(network).then(|| Box::new(Shared::of(network))),
-            unfinished: plan.finite,
+            unfinished: plan.finite.filter(|_| until.is_none()),
             drains: plan.drains,
             finished_at: 0,
         };
@@ -129,6 +134,13 @@ impl<'r, O: Observer> Engine<'r, O> {
             Some(0) => self.finished_at,
             _ => self.wire.end,
         }
+    }
+
+    /// Whether anything has happened after `end`, the end of the run. The end of a last flow is known only when it comes:
+    /// a network that drains goes on, and a host that wakes has sent its answer ahead of the clock.
+    pub(crate) fn has_run_past(&self, end: u64) -> bool {
+        let woke_late = || self.flows.iter().any(|flow| flow.receiver.awake_at() > end);
+        self.unfinished == Some(0) && (woke_late() || self.drains && self.wire.has_run_past(end))
     }
 
     fn run_events(&mut self) {
@@ -287,6 +299,7 @@ impl<'r, O: Observer> Engine<'r, O> {
     #[inline(never)]
     fn at_sender_unexpected(&mut self, at: u64, leg: &Leg, ack: AckIn) {
         self.before(at, leg.flow as usize);
+        self.wire.note_late(at);
         let target = &mut self.flows[leg.flow as usize];
         let (sender, mut port) = target.split(&mut self.wire, leg.next);
         if ack.low & packet::PUSH_SYN == 0 {

@@ -94,11 +94,18 @@ pub fn simulate(network: &Network) -> Outcome {
     simulate_observed(network, Mode::Fused, NoObserver).0
 }
 
-/// Simulates `network` in `mode` with an observer.
-pub fn simulate_observed<O: Observer>(network: &Network, mode: Mode, observer: O) -> (Outcome, O) {
+/// Simulates `network` in `mode` with an observer. Neither the outcome nor the observer holds anything that happens after the
+/// end.
+pub fn simulate_observed<O: Observer + Clone>(network: &Network, mode: Mode, observer: O) -> (Outcome, O) {
     let plan = Plan::new(network, mode);
-    let mut engine = Engine::new(network, &plan, observer);
+    let mut engine = Engine::new(network, &plan, None, observer.clone());
     let end = engine.run();
+    if engine.has_run_past(end) {
+        // Counters cannot be taken back. Copies of packets on their way at the end are rare, so that the run is made again.
+        drop(engine);
+        engine = Engine::new(network, &plan, Some(end), observer);
+        engine.run();
+    }
     let lost: Vec<(u64, u64)> =
         (0..network.flows.len()).map(|flow| (engine.lost(flow), engine.lost_before_exit(flow))).collect();
     let flows = engine.flows.iter_mut().zip(lost).map(|(flow, (lost, lost_before_exit))| {

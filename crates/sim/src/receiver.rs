@@ -130,6 +130,11 @@ impl Receiver {
         at.max(self.awake_at)
     }
 
+    /// Time from which the host is awake, nanoseconds: that of an answer, if it lies ahead of the clock.
+    pub(crate) fn awake_at(&self) -> u64 {
+        self.awake_at
+    }
+
     /// Expiry of the delayed ACK timer, nanoseconds; `u64::MAX` if it is not set.
     #[inline]
     pub fn due(&self) -> u64 {

@@ -58,6 +58,8 @@ pub(crate) struct Wire<'r, O> {
     pub(crate) first_lost: Vec<Vec<u32>>,
     /// First segment that was not sent when start-up ended, per flow; `u32::MAX` until it is known.
     pub(crate) first_lost_below: Vec<u32>,
+    /// Latest drop, and latest ACK that a sender did not expect.
+    late: u64,
     pub(crate) observer: O,
 }
 
@@ -86,8 +88,22 @@ impl<'r, O: Observer> Wire<'r, O> {
             lost: vec![0; network.flows.len().max(1)],
             first_lost: vec![vec![]; network.flows.len().max(1)],
             first_lost_below: vec![u32::MAX; network.flows.len().max(1)],
+            late: 0,
             observer,
         }
+    }
+
+    /// Notes an event off the short path, at `at`.
+    #[inline]
+    pub(crate) fn note_late(&mut self, at: u64) {
+        self.late = self.late.max(at);
+    }
+
+    /// Whether a link has transmitted, a queue has dropped, or an ACK has come late, after `end`.
+    pub(crate) fn has_run_past(&self, end: u64) -> bool {
+        let free_at = self.links.iter().map(Link::free_at);
+        let mut free_at = free_at.chain(self.dequeue_hops.iter().map(|hop| hop.link.free_at()));
+        self.late > end || free_at.any(|at| at > end)
     }
 
     /// Counters of each link at `end`, and its readings.
@@ -194,6 +210,7 @@ impl<'r, O: Observer> Wire<'r, O> {
             }
             Passage::Marked(then) => Some((then, content.low | packet::CE, content.high)),
             Passage::Dropped | Passage::LostOnWire => {
+                self.note_late(at);
                 self.count_lost(leg, &content);
                 None
             }

@@ -427,3 +427,36 @@ fn slow_start_without_a_threshold_loses_what_its_window_holds_beyond_path_and_bu
         assert!(flow.lost >= 76, "{recovery:?}");
     }
 }
+
+#[test]
+fn packets_that_start_after_the_last_flow_has_finished_are_not_counted() {
+    // ACKs of 40 bytes take 1 s at 320 bit/s, data crosses in 1 us and the delay of its link: none for the first flow, 2.9 s
+    // for the second. The first flow's three ACKs, which come from 1 us on, occupy the link of the ACKs until 3 s and 1 us,
+    // and the second flow's two until 5 s and 1 us, which is the end of the run.
+    // The second flow's timeout of 1.6 s is too short: a copy of its first segment leaves at 1.6 s, and a copy of its second
+    // when the first is acknowledged, at 4 s and 1 us. The answers come to the link at 4.5 s, to wait until the end of the
+    // run, and at 6.9 s, after the first answer: that link is idle.
+    let mut network = path(FAST, QueueConfig::Unlimited, 100_000);
+    let link =
+        |name: &str, rate, ms| LinkConfig::new(name, Rate(rate), Nanos(ms * MS), QueueConfig::Packets(100));
+    network.links = vec![link("near", FAST, 0), link("far", FAST, 2900), link("acks", 320, 0)];
+    network.until_finished = true;
+    let mut flow = network.flows.pop().expect("a flow");
+    flow.stack.initial_window = 3;
+    flow.reverse = vec![2];
+    for (number, (segments, timeout)) in [(3, 50_000), (2, 1600)].into_iter().enumerate() {
+        flow.forward = vec![number];
+        flow.app.bytes = Some(segments * MSS);
+        flow.stack.rto.initial = timeout * MS;
+        network.flows.push(flow.clone());
+    }
+    let outcome = run(&network);
+    let end = 5_000_001_000;
+    assert_eq!((outcome.end, outcome.flows[1].timeouts, outcome.flows[1].retransmits), (end, 1, 2));
+    let [_, far, acks] = &outcome.links[..] else { panic!("three links") };
+    assert_eq!((far.stats.packets, acks.stats.packets), (4, 5));
+    assert_eq!((acks.stats.bytes, acks.stats.waiting, acks.stats.busy_until), (200, 1, end));
+    // 200 bytes in the time of the run, at 320 bit/s.
+    assert_eq!(acks.utilization, 200.0 * 8e9 / (320.0 * end as f64));
+    assert!(acks.utilization < 1.0);
+}

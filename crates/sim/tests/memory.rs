@@ -24,7 +24,7 @@ fn pair(startup: &'static str) -> Network {
 }
 
 /// Registers of the second connection when it begins, and the window of the first at that time.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Begin {
     first: u64,
     second: Option<(u64, u64)>,

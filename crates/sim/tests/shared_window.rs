@@ -39,7 +39,7 @@ fn a_second_connection_begins_with_its_share_of_the_common_window() {
 }
 
 /// Observer of the segments that the connections have in flight together, and of their common window.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Together {
     flight: [u64; 2],
     /// Largest excess of the flight over the window, segments.

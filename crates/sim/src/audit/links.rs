@@ -85,8 +85,7 @@ pub(super) struct Counts {
     /// Packets and bytes of transmissions that began before the end of the run.
     pub(super) packets: u64,
     pub(super) bytes: u64,
-    /// Packets and bytes of transmissions that began later: a draining run continues until nothing is in
-    /// transit.
+    /// Packets and bytes of transmissions that would begin later.
     pub(super) later_packets: u64,
     pub(super) later_bytes: u64,
     pub(super) drops: u64,

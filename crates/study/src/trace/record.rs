@@ -184,11 +184,13 @@ pub(crate) fn record(network: &Network, name: &str, schemes: &[String]) -> (Outc
     (outcome, Recording { name: name.into(), flows })
 }
 
+#[derive(Clone)]
 struct Recorder {
     flows: Vec<Watched>,
 }
 
 /// A connection while it runs.
+#[derive(Clone)]
 struct Watched {
     recording: FlowRecording,
     header: u32,
@@ -210,6 +212,7 @@ struct Watched {
 }
 
 /// Packets of one direction in transit, which give each packet its transmission time. Links keep their order.
+#[derive(Clone)]
 struct Journey {
     path: Vec<usize>,
     /// Packets in transit to hop `i`, from hop `i - 1` or the sender.

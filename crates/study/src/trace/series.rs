@@ -57,6 +57,7 @@ fn simulate_recorded(network: &Network, first: u32, count: u32, most: usize) -> 
     (outcome, traced)
 }
 
+#[derive(Clone)]
 struct Recorder {
     /// Number of the first recorded flow; the others follow it.
     first: u32,
@@ -75,7 +76,7 @@ struct Recorder {
 }
 
 /// One flow while it is recorded.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Recorded {
     spacing: u64,
     points: Vec<Point>,
