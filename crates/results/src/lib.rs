@@ -21,6 +21,8 @@
 //!     engine: EngineResult { packet_hops: 0, cpu_s: None, wall_s: None },
 //!     means: None,
 //!     runs: vec![],
+//!     host: None,
+//!     validity: None,
 //! };
 //! let table = Table::of_runs(&run);
 //! assert_eq!((table.name, table.rows()), ("run", 1));

@@ -7,7 +7,7 @@ use crate::{
     Comparison, Completion, ConnectionResult, EngineResult, FlowMeans, FlowResult, FlowRow, Harm, InputFile,
     KindWeight, LimitedBy, LinkMeans, LinkResult, LinkRow, Mean, PairedDifference, PathEstimate, PathResult,
     Provenance, Recommended, ReplicationRow, Risk, RunMeans, RunResult, RunRow, SampleRow, SchemeResult,
-    StartupExit, Table, TypicalExit,
+    StartupExit, Table, TypicalExit, Validity,
 };
 
 const HEAD: &str = "\
@@ -95,6 +95,7 @@ pub(crate) const OBJECTS_OF_JSON: &[Object] = &[
     Object::of::<StartupExit>(),
     Object::of::<LinkResult>(),
     Object::of::<EngineResult>(),
+    Object::of::<Validity>(),
     Object::of::<RunMeans>(),
     Object::of::<FlowMeans>(),
     Object::of::<LinkMeans>(),

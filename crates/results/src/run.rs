@@ -26,6 +26,28 @@ object! {
         @(default, skip_serializing_if = "Option::is_none") means: Option<RunMeans> => nested,
         /// Every run as an object of its own, the first included; absent for a single run.
         @(default, skip_serializing_if = "Vec::is_empty") runs: Vec<RunResult> => nested,
+        /// Host that made the run; absent for the simulator.
+        @(default, skip_serializing_if = "Option::is_none") host: Option<String> => nested,
+        /// Evidence that a host in real time kept its times; absent for the simulator.
+        @(default, skip_serializing_if = "Option::is_none") validity: Option<Validity> => nested,
+    }
+}
+
+object! {
+    /// Evidence that the emulated network of a host in real time kept its times. Runs beyond the limits are not reported.
+    pub struct Validity: Copy = "validity" {
+        /// Median lateness: time from the moment at which a packet was due at its end of the path until it was handed over.
+        lateness_p50_ms: f64 ["ms"],
+        /// Lateness that 99 % of the packets do not exceed; at most 0.5.
+        lateness_p99_ms: f64 ["ms"],
+        /// Largest lateness; at most 10.
+        lateness_max_ms: f64 ["ms"],
+        /// Share of one core that the emulator's thread used; at most 0.7.
+        core_share: f64 [""; Share],
+        /// Packets handed over.
+        packets: u64 ["packets"],
+        /// Attempts made until the run was valid; at most 3.
+        attempts: u32,
     }
 }
 
@@ -69,6 +91,9 @@ object! {
         final_cwnd_packets: f64 ["packets"],
         /// Packets cumulatively acknowledged by each time of the grid: seconds since the flow's start, and packets.
         delivered_at: Vec<(f64, u64)> => pairs("delivered_at_s" "s", "delivered_at_packets" "packets"),
+        /// Reads of the receiving application: `eager`, or the bytes that wake the application. Absent for the simulator, which
+        /// has it in the scenario.
+        @(default, skip_serializing_if = "Option::is_none") receiver_reads: Option<String> => nested,
     }
 }
 
@@ -253,7 +278,7 @@ mod tests {
         let text = serde_json::to_string(&run.flows[0]).expect("serialisable");
         let places: Vec<usize> = FlowResult::fields()
             .iter()
-            .filter(|field| field.name != "rounds_s")
+            .filter(|field| !["rounds_s", "receiver_reads"].contains(&field.name))
             .map(|field| text.find(&format!("\"{}\":", field.name)).expect("in the object"))
             .collect();
         assert!(places.is_sorted() && places.len() == 17, "{text}");

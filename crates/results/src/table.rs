@@ -52,6 +52,7 @@ impl Table {
             links: vec![],
             means: None,
             runs: vec![],
+            host: None,
             title: run.title.clone(),
             ..*run
         };

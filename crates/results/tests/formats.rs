@@ -30,6 +30,7 @@ fn flow(name: &str, startup_exit: Option<StartupExit>, delivered_at: Vec<(f64, u
         max_cwnd_packets: 160.5,
         final_cwnd_packets: 80.25,
         delivered_at,
+        receiver_reads: None,
     }
 }
 
@@ -67,6 +68,8 @@ fn two_runs() -> RunResult {
         engine: EngineResult { packet_hops: 1000 * seed, cpu_s: None, wall_s: None },
         means: None,
         runs: vec![],
+        host: None,
+        validity: None,
     };
     let first = run(7, vec![flow("a", Some(exit), vec![(1.0, 5), (2.0, 9)]), flow("b", None, vec![])]);
     let second = run(8, vec![flow("a", None, vec![(1.0, 6)]), flow("b", None, vec![])]);

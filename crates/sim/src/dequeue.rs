@@ -1,18 +1,15 @@
 //! Links with a dequeue-time queue. The times at which such a link becomes free are events of its stage,
 //! processed after all arrivals of the same time.
 
-use crate::config::{LinkConfig, Network, QueueConfig};
+use crate::config::Network;
+use crate::hop;
 use crate::observe::Observer;
 use crate::packet::{self, Packet};
 use crate::route::{End, Leg};
-use crate::wire::{Content, SYN, UDP_MARK, Wire, build, read_at, seen, stream};
+use crate::wire::{Content, SYN, UDP_MARK, Wire, seen};
 use firstflight_net::dequeue_link::{Departure, DequeueLink};
 use firstflight_net::link::Passage;
-use firstflight_net::queue::choke::Choke;
-use firstflight_net::queue::codel::Codel;
-use firstflight_net::queue::dequeue::{DequeueQueue, Item};
-use firstflight_net::queue::fq_codel::FqCodel;
-use firstflight_net::queue::priority::Priority;
+use firstflight_net::queue::dequeue::Item;
 
 /// A waiting packet.
 #[derive(Clone, Copy)]
@@ -37,9 +34,8 @@ pub(crate) struct DequeueHop {
 impl DequeueHop {
     /// Creates the link of this number, whose release events come over `leg`.
     pub(crate) fn new(network: &Network, number: usize, leg: u32) -> Self {
-        let config = &network.links[number];
-        let link = DequeueLink::new(build(config, network.seed), queue(config, network.seed))
-            .with_readings(read_at(config));
+        let link = hop::dequeue_link(&network.links[number], network.seed);
+        let link = link.expect("routes list the links whose queues decide at dequeue time");
         Self { link, number, leg, armed: false, flows: network.flows.len() as u32 }
     }
 
@@ -50,21 +46,6 @@ impl DequeueHop {
             _ if content.seq == SYN && content.high == UDP_MARK => 2 * self.flows + content.low as u32,
             _ => 2 * leg.flow + 1,
         }
-    }
-}
-
-fn queue(link: &LinkConfig, seed: u64) -> DequeueQueue<Load> {
-    let stream = |what: &str| stream(link, seed, what);
-    match link.queue {
-        QueueConfig::Priority(room) => DequeueQueue::Priority(Priority::new(room)),
-        QueueConfig::Choke(config) => {
-            DequeueQueue::Choke(Box::new(Choke::new(config, stream("red"), stream("choke"))))
-        }
-        QueueConfig::Codel(config, room) => DequeueQueue::Codel(Codel::new(config, room)),
-        QueueConfig::FqCodel(config) => {
-            DequeueQueue::FqCodel(Box::new(FqCodel::new(config, stream("fq-codel").bits())))
-        }
-        _ => unreachable!("a queue that decides on arrival has no dequeue-time state"),
     }
 }
 

@@ -4,6 +4,7 @@
 use crate::config::{FlowConfig, Network};
 use crate::flow::Flow;
 use crate::header;
+use crate::hop::Source;
 use crate::observe::{Observer, Seen};
 use crate::packet::{self, Packet};
 use crate::receiver::AckOut;
@@ -12,7 +13,6 @@ use crate::sender::AckIn;
 use crate::shared::Shared;
 use crate::wire::{Content, SYN, UDP_MARK, Wire};
 use firstflight_net::link::LinkStats;
-use firstflight_net::serialisation::Serialisation;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -23,15 +23,6 @@ pub enum Mode {
     Fused,
     /// One event per hop: slower, with the same result.
     PerHop,
-}
-
-#[derive(Clone, Debug)]
-struct Udp {
-    /// The source as a link that is never idle while on: a packet leaves when the one before has been transmitted.
-    pace: Serialisation,
-    size: u32,
-    on: Vec<(u64, u64)>,
-    period: usize,
 }
 
 /// Owner of a timer. Of timers due at the same time, the smaller owner's fires first.
@@ -77,7 +68,7 @@ impl Plan {
 pub(crate) struct Engine<'r, O> {
     wire: Wire<'r, O>,
     pub(crate) flows: Vec<Flow>,
-    udp: Vec<Udp>,
+    udp: Vec<Source>,
     routes: &'r Routes,
     timers: BinaryHeap<Reverse<(u64, Owner)>>,
     /// Time of the earliest timer.
@@ -95,18 +86,12 @@ impl<'r, O: Observer> Engine<'r, O> {
     /// Creates a run of `network` in which nothing has been sent. `until` is the end of its last flow, if that is known: the
     /// run then ends after that instant.
     pub(crate) fn new(network: &Network, plan: &'r Plan, until: Option<u64>, observer: O) -> Self {
-        let udp = network.udp.iter().map(|config| Udp {
-            pace: Serialisation::at(config.rate),
-            size: config.size.into(),
-            on: config.on.iter().map(|(from, until)| (from.0, until.0)).collect(),
-            period: 0,
-        });
         let mut wire = Wire::new(network, &plan.routes, observer);
         wire.end = until.map_or(wire.end, |end| wire.end.min(end + 1));
         let mut engine = Self {
             wire,
             flows: network.flows.iter().map(|flow| Flow::new(flow, network)).collect(),
-            udp: udp.collect(),
+            udp: network.udp.iter().map(Source::new).collect(),
             routes: &plan.routes,
             timers: BinaryHeap::new(),
             timer_at: u64::MAX,
@@ -120,7 +105,7 @@ impl<'r, O: Observer> Engine<'r, O> {
             engine.arm_sender(flow);
         }
         for source in 0..engine.udp.len() {
-            if let Some(&(from, _)) = engine.udp[source].on.first() {
+            if let Some(from) = engine.udp[source].first() {
                 engine.set_timer(from, Owner::Udp(source as u32));
             }
         }
@@ -471,15 +456,8 @@ impl<'r, O: Observer> Engine<'r, O> {
     fn fire_udp(&mut self, at: u64, source: usize) {
         let udp = &mut self.udp[source];
         let mut content = Content { seq: SYN, low: source as u64, high: UDP_MARK };
-        let size = udp.size;
-        let next = udp.pace.after(at, size);
-        let next = if next < udp.on[udp.period].1 {
-            Some(next)
-        } else {
-            udp.period += 1;
-            udp.on.get(udp.period).map(|on| on.0)
-        };
-        if let Some(next) = next {
+        let size = udp.size();
+        if let Some(next) = udp.after(at) {
             self.set_timer(next, Owner::Udp(source as u32));
         }
         if O::ON {

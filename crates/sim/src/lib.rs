@@ -13,6 +13,7 @@ pub mod dumbbell;
 pub mod engine;
 mod flow;
 mod header;
+pub mod hop;
 mod lookahead;
 pub mod observe;
 pub mod outcome;

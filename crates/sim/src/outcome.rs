@@ -65,7 +65,14 @@ pub struct LinkOutcome {
 }
 
 impl LinkOutcome {
-    /// Result of a link with these counters at `end`.
+    /// Result of a link with these counters at `end`, nanoseconds, and these at each of its reading times.
+    pub fn of(end: u64, (stats, read): (LinkStats, Vec<LinkStats>), config: &LinkConfig) -> Self {
+        let readings = config.read_at.iter().zip(read);
+        let readings = readings.map(|(at, stats)| Self::by(at.0.min(end), stats, config)).collect();
+        Self { readings, ..Self::by(end, stats, config) }
+    }
+
+    /// Result of a link with these counters at `end`, without readings.
     fn by(end: u64, stats: LinkStats, config: &LinkConfig) -> Self {
         // The last transmission counted may end after the end of the run.
         let lasted = end.max(stats.busy_until).max(1);
@@ -130,11 +137,8 @@ pub fn simulate_observed<O: Observer + Clone>(network: &Network, mode: Mode, obs
         }
     });
     let flows = flows.collect();
-    let links = engine.link_stats(end).into_iter().zip(&network.links).map(|((stats, read), config)| {
-        let readings = config.read_at.iter().zip(read);
-        let readings = readings.map(|(at, stats)| LinkOutcome::by(at.0.min(end), stats, config)).collect();
-        LinkOutcome { readings, ..LinkOutcome::by(end, stats, config) }
-    });
+    let links = engine.link_stats(end).into_iter().zip(&network.links);
+    let links = links.map(|(stats, config)| LinkOutcome::of(end, stats, config));
     let links = links.collect();
     (Outcome { end, flows, links }, engine.into_observer())
 }

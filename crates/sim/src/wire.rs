@@ -1,23 +1,16 @@
 //! The network between the endpoints: links, feeds, and packets in transit over legs.
 
 use crate::clocks::{Clocks, NEVER};
-use crate::config::{LinkConfig, Network, QueueConfig};
+use crate::config::Network;
 use crate::dequeue::DequeueHop;
 use crate::header;
+use crate::hop;
 use crate::observe::{Observer, Seen};
 use crate::packet::{self, Packet};
 use crate::route::{End, Leg, Routes};
 use crate::schedule::{Feed, WinnerTree};
 use firstflight_net::link::{Link, LinkStats, Passage};
-use firstflight_net::queue::Queue;
-use firstflight_net::queue::drop_tail::{DropTailBytes, DropTailPackets};
-use firstflight_net::queue::policer::Policer;
-use firstflight_net::queue::red::Red;
-use firstflight_net::random::Stream;
-use firstflight_net::rate_trace::TracePlayer;
-use firstflight_net::router::{Header, Router};
-use firstflight_net::shaper::Shaper;
-use std::sync::Arc;
+use firstflight_net::router::Header;
 
 /// Sequence number of a SYN, in place of a segment number.
 pub(crate) const SYN: u32 = u32::MAX;
@@ -75,7 +68,7 @@ impl<'r, O: Observer> Wire<'r, O> {
         let horizon = stages.iter().map(|stage| stage.tree.horizon()).min().unwrap_or(u64::MAX);
         Self {
             legs: &routes.legs,
-            links: network.links.iter().map(|link| build(link, network.seed)).collect(),
+            links: network.links.iter().map(|link| hop::link(link, network.seed)).collect(),
             dequeue_hops: routes
                 .dequeue_links
                 .iter()
@@ -249,38 +242,4 @@ pub(crate) fn seen(leg: &Leg, packet: &Content, size: u32) -> Seen {
         _ if packet.seq == SYN && packet.high == UDP_MARK => Seen::udp(packet.low as u32, size),
         _ => Seen::ack(leg.flow, packet.seq, size, (packet.low, packet.high)),
     }
-}
-
-/// Random stream of a link for the purpose `what`.
-pub(crate) fn stream(link: &LinkConfig, seed: u64, what: &str) -> Stream {
-    Stream::named(seed, &format!("{what} {}", link.name))
-}
-
-/// Creates a link with its queue, or without one if the queue decides at dequeue time.
-pub(crate) fn build(link: &LinkConfig, seed: u64) -> Link {
-    let stream = |what: &str| stream(link, seed, what);
-    let queue = match link.queue {
-        QueueConfig::Packets(limit) => Queue::Packets(DropTailPackets { limit }),
-        QueueConfig::Bytes(limit) => Queue::Bytes(DropTailBytes { limit }),
-        QueueConfig::Router(config, room) => Queue::Router(Box::new(Router::new(config, room, link.rate))),
-        QueueConfig::Policer(config, room) => Queue::Policer(Box::new(Policer::new(config, room))),
-        QueueConfig::Red(config) => Queue::Red(Box::new(Red::new(config, stream("red")))),
-        _ => Queue::Unlimited,
-    };
-    let built = Link::new(link.rate, link.delay, queue).with_loss(link.loss, link.loss_burst, stream("loss"));
-    let built = match &link.trace {
-        Some(trace) => built.with_trace(TracePlayer::new(Arc::clone(trace))),
-        None => built,
-    };
-    let built = match link.shaper {
-        Some(config) => built.with_shaper(Shaper::new(config)),
-        None => built,
-    };
-    // Readings of a dequeue-time link are taken by its `DequeueLink`.
-    if link.queue.decides_at_dequeue() { built } else { built.with_readings(read_at(link)) }
-}
-
-/// Reading times of a link, nanoseconds.
-pub(crate) fn read_at(link: &LinkConfig) -> Vec<u64> {
-    link.read_at.iter().map(|at| at.0).collect()
 }

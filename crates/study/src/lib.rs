@@ -13,6 +13,7 @@ pub mod network;
 mod paired;
 mod parallel;
 pub mod progress;
+pub mod rows;
 pub mod run;
 mod sharing;
 pub mod simulator;

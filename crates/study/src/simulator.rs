@@ -1,16 +1,16 @@
 //! The simulator as a host.
 
 use firstflight_contract::{Nanos, Signals};
-use firstflight_results::{EngineResult, FlowResult, LinkResult, RunResult, SampleRow, StartupExit};
+use firstflight_results::SampleRow;
 use firstflight_scenario::Scenario;
 use firstflight_scenario::seconds::Seconds;
 use firstflight_sim::config::FlowConfig;
-use firstflight_sim::outcome::{FlowOutcome, LinkOutcome, Outcome, simulate};
+use firstflight_sim::outcome::{Outcome, simulate};
 
-use crate::host::{FlowChoice, FlowOverTime, Host, LinkReadings, Observe, Refusal, Run};
+use crate::host::{FlowChoice, FlowOverTime, Host, Observe, Refusal, Run};
 use crate::memory::Estimate;
 use crate::network::{Built, DELIVERY, OFFERED, build_within, estimate};
-use crate::stats::jain;
+use crate::rows::{run_result, startup_exit};
 use crate::trace::{Traced, record, simulate_sampled, simulate_traced};
 
 /// The packet-level simulator: virtual time, every scheme of the registry, the same bytes for the same seed.
@@ -34,7 +34,7 @@ impl Host for Simulator {
     fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Refusal> {
         let mut built = build_within(observe.memory, scenario, seed, observe.grid)?;
         limit_memory(scenario, &mut built, observe)?;
-        read_links(&mut built, &observe.links);
+        built.read_links(&observe.links);
         // A flow over time and the packets need an event for each hop, in order of time; totals alone do not.
         let index = observe.flow.as_ref().map(|choice| chosen(&built, choice)).transpose()?;
         let (recorded, recording) = match observe.packets {
@@ -54,7 +54,7 @@ impl Host for Simulator {
         };
         check_deliveries(&built, &outcome)?;
         let samples = if observe.samples { samples(&built) } else { vec![] };
-        Ok(Run { result: result(scenario, seed, &built, &outcome), flow, samples, recording })
+        Ok(Run { result: run_result(scenario, seed, &built, &outcome), flow, samples, recording })
     }
 }
 
@@ -80,15 +80,6 @@ fn check_deliveries(built: &Built, outcome: &Outcome) -> Result<(), Refusal> {
         Nanos(outcome.end).as_secs_f64()
     );
     Err(Refusal { key: "grid".into(), why })
-}
-
-fn read_links(built: &mut Built, readings: &LinkReadings) {
-    for &index in &built.named_links {
-        let link = &mut built.network.links[index];
-        if readings.includes(&link.name) {
-            link.read_at.clone_from(&readings.times);
-        }
-    }
 }
 
 fn chosen(built: &Built, choice: &FlowChoice) -> Result<usize, Refusal> {
@@ -127,96 +118,4 @@ fn over_time(built: &Built, outcome: &Outcome, index: usize, traced: Traced) -> 
         retransmits_s: traced.retransmits_s,
         series: traced.series,
     }
-}
-
-/// The result of one run, without its cost in time.
-fn result(scenario: &Scenario, seed: u64, built: &Built, outcome: &Outcome) -> RunResult {
-    let flows: Vec<FlowResult> =
-        (0..outcome.flows.len()).map(|index| flow_result(scenario, built, outcome, index)).collect();
-    let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_bit_s).collect();
-    let links = built.named_links.iter();
-    let links = links.map(|&index| link_result(&built.network.links[index].name, &outcome.links[index]));
-    RunResult {
-        title: scenario.title.clone(),
-        seed,
-        simulated_s: Nanos(outcome.end).as_secs_f64(),
-        links: links.collect(),
-        fairness_jain: jain(&goodputs),
-        flows,
-        engine: EngineResult { packet_hops: outcome.packet_hops(), cpu_s: None, wall_s: None },
-        means: None,
-        runs: vec![],
-    }
-}
-
-fn link_result(name: &str, link: &LinkOutcome) -> LinkResult {
-    LinkResult {
-        name: name.into(),
-        utilization: link.utilization,
-        drops: link.stats.drops + link.stats.wire_losses,
-        marks: link.stats.marks,
-        mean_queue_packets: link.mean_queue,
-        max_queue_packets: link.stats.max_queue.into(),
-        packets: link.stats.packets,
-        waiting_packets: link.stats.waiting.into(),
-        readings: link.readings.iter().map(|reading| link_result(name, reading)).collect(),
-    }
-}
-
-fn flow_result(scenario: &Scenario, built: &Built, outcome: &Outcome, index: usize) -> FlowResult {
-    let flow = &outcome.flows[index];
-    let config = &built.network.flows[index];
-    let group = &scenario.flows[built.group[index]];
-    let packets = |bytes: u64| bytes as f64 / f64::from(config.stack.mss);
-    let start = flow.start.unwrap_or(config.app.start);
-    let completion = flow.completions.first().copied();
-    // A flow with rounds, or one that did not finish, lasts to the end of the run.
-    let whole_life = outcome.end.saturating_sub(start);
-    let several = !config.app.pauses.is_empty();
-    let life = if several { whole_life } else { completion.unwrap_or(whole_life) };
-    let grid = built.network.grid;
-    let at = |i: usize| Nanos(grid.0 * (i as u64 + 1)).as_secs_f64();
-    FlowResult {
-        name: config.name.clone(),
-        startup: group.scheme.startup(),
-        avoidance: group.scheme.avoidance().into(),
-        start_s: Nanos(start).as_secs_f64(),
-        size_bytes: built.size[index],
-        completion_s: completion.map(|t| Nanos(t).as_secs_f64()),
-        rounds_s: match several || group.rounds.is_some() {
-            true => flow.completions.iter().map(|&t| Nanos(t).as_secs_f64()).collect(),
-            false => vec![],
-        },
-        delivered_bytes: flow.delivered_bytes,
-        delivered_packets: flow.delivered.into(),
-        goodput_bit_s: if life == 0 { 0.0 } else { flow.delivered_bytes as f64 * 8e9 / life as f64 },
-        retransmits: flow.retransmits,
-        timeouts: flow.timeouts,
-        lost_packets: flow.lost,
-        startup_exit: startup_exit(flow, start, config.stack.mss, built.bdp[index], built.buffer[index]),
-        first_flight_packets: flow.first_flight.into(),
-        max_cwnd_packets: packets(flow.max_cwnd),
-        final_cwnd_packets: packets(flow.final_cwnd),
-        delivered_at: flow.delivered_at.iter().enumerate().map(|(i, &n)| (at(i), n.into())).collect(),
-    }
-}
-
-/// End of a flow's start-up as a result; `None` while start-up lasts.
-fn startup_exit(
-    flow: &FlowOutcome,
-    start: u64,
-    mss: u32,
-    bdp_packets: f64,
-    buffer_packets: f64,
-) -> Option<StartupExit> {
-    let exit = flow.startup_exit?;
-    let cwnd_packets = exit.cwnd as f64 / f64::from(mss);
-    Some(StartupExit {
-        time_s: exit.at.saturating_sub(Nanos(start)).as_secs_f64(),
-        cwnd_packets,
-        bdp_packets,
-        overshoot_packets: (cwnd_packets - bdp_packets - buffer_packets).max(0.0) as u64,
-        lost_before_exit_packets: flow.lost_before_exit,
-        reason: exit.reason,
-    })
 }

@@ -22,7 +22,7 @@ use firstflight_sim::sender::Sender;
 use firstflight_sim::sender::app::AppConfig;
 
 use crate::draw::draw;
-use crate::host::Refusal;
+use crate::host::{LinkReadings, Refusal};
 use crate::memory;
 use crate::sharing::{self, Clusters};
 use room::Room;
@@ -54,6 +54,18 @@ pub struct Built {
     pub buffer: Vec<f64>,
     /// Links named in the scenario, which results report; access links of flows are not included.
     pub named_links: Vec<usize>,
+}
+
+impl Built {
+    /// Lets the links that `readings` names be read at its times.
+    pub fn read_links(&mut self, readings: &LinkReadings) {
+        for &index in &self.named_links {
+            let link = &mut self.network.links[index];
+            if readings.includes(&link.name) {
+                link.read_at.clone_from(&readings.times);
+            }
+        }
+    }
 }
 
 /// Builds one run of `scenario` under `seed`.
@@ -146,7 +158,7 @@ pub(crate) fn build_within(
 }
 
 /// Table of the file that a group comes from: `telnet[0]`.
-fn place(scenario: &Scenario, index: usize) -> String {
+pub fn place(scenario: &Scenario, index: usize) -> String {
     let table = |group: &FlowGroup| match group.source {
         Source::Flow => "flow",
         Source::Telnet(_) => "telnet",
