@@ -1,11 +1,18 @@
 //! The real Linux kernel as a host.
 //!
-//! [`Netns`] and [`Tun`] give a socket of this machine's kernel a network of its own, of which this process is the
-//! other end. [`play()`] answers a [`Script`] of `firstflight sender` with such a socket, so that the simulator's Linux
-//! sender can be held against the kernel line by line.
+//! [`Kernel`] runs scenarios: the kernel's own TCP across an emulated network, whose links and queues are the simulator's,
+//! in real time. [`play()`] answers a [`Script`] of `firstflight sender` with a socket of the kernel, so that the
+//! simulator's Linux sender can be held against the kernel line by line.
 //!
-//! The line protocol is that of `firstflight-script`. Nothing here depends on a simulator, and nothing touches the network namespace the process was started in.
+//! [`Netns`] and [`Tun`] give sockets a network of their own, of which this process is the other end. Nothing touches the
+//! network namespace the process was started in, and nothing outlives the process.
+#![cfg(target_os = "linux")]
 
+mod clock;
+mod congestion_control;
+mod emulator;
+mod header;
+mod host;
 mod need;
 mod netns;
 mod play;
@@ -15,8 +22,13 @@ mod script;
 mod segment;
 mod socket;
 mod tcp_info;
+mod traffic;
 mod tun;
+mod turn;
+mod watch;
 
+pub use congestion_control::{CongestionControl, ExitSign, STOCK};
+pub use host::{Kernel, LONGEST, Range};
 pub use need::Need;
 pub use netns::Netns;
 pub use play::{Failure, Played, play};
@@ -25,3 +37,4 @@ pub use script::{Line, Script, Setup};
 pub use segment::{Flags, Segment};
 pub use tcp_info::TcpInfo;
 pub use tun::Tun;
+pub use turn::Turn;

@@ -23,3 +23,9 @@ pub fn be_on_time(priority: i32) -> Result<(), Need> {
     }
     Ok(())
 }
+
+/// Lets the memory of this process be moved again, when none of its threads has to act on time any more.
+pub(crate) fn release_memory() {
+    // SAFETY: takes no pointer.
+    unsafe { libc::munlockall() };
+}

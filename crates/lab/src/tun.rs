@@ -3,7 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::net::Ipv4Addr;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -25,11 +25,20 @@ pub struct Tun {
 impl Tun {
     /// A device inside `netns`, up, with `address/24` as the kernel's own address.
     ///
+    /// # Errors
+    /// As [`Tun::with`].
+    pub fn open(netns: &Netns, address: Ipv4Addr) -> Result<Self, Need> {
+        Self::with(netns, &[address], MTU)
+    }
+
+    /// A device inside `netns` whose packets have at most `mtu` bytes, up, with each `address/24` as an address of the
+    /// kernel's own.
+    ///
     /// Packets come one segment at a time: without `gso_max_segs 1` the kernel hands over bursts of several.
     ///
     /// # Errors
     /// Without /dev/net/tun, CAP_NET_ADMIN or iproute2.
-    pub fn open(netns: &Netns, address: Ipv4Addr) -> Result<Self, Need> {
+    pub fn with(netns: &Netns, addresses: &[Ipv4Addr], mtu: usize) -> Result<Self, Need> {
         netns.run(|| {
             let open =
                 OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun");
@@ -44,11 +53,42 @@ impl Tun {
             if unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF as _, &raw const request) } != 0 {
                 return Err(Need::last("a TUN device"));
             }
-            let mtu = MTU.to_string();
-            ip(&["address", "add", &format!("{address}/24"), "dev", NAME])?;
+            for address in addresses {
+                ip(&["address", "add", &format!("{address}/24"), "dev", NAME])?;
+            }
+            let mtu = mtu.to_string();
             ip(&["link", "set", "dev", NAME, "mtu", &mtu, "txqueuelen", "10000", "gso_max_segs", "1", "up"])?;
             Ok(Self { file })
         })?
+    }
+
+    /// Gives the packets of `netns` to the addresses of `network` the attributes of `ip-route(8)`, such as `initcwnd 20`.
+    ///
+    /// # Errors
+    /// If the kernel refuses them.
+    pub fn set_route(
+        netns: &Netns,
+        network: Ipv4Addr,
+        own: Ipv4Addr,
+        attributes: &[&str],
+    ) -> Result<(), Need> {
+        let (network, own) = (format!("{network}/24"), own.to_string());
+        let route =
+            ["route", "replace", &network, "dev", NAME, "proto", "kernel", "scope", "link", "src", &own];
+        netns.run(|| ip(&[&route[..], attributes].concat()))?
+    }
+
+    /// Packets of `netns` that did not fit the queue of its device.
+    ///
+    /// # Errors
+    /// If the kernel does not show the count.
+    pub fn dropped(netns: &Netns) -> Result<u64, Need> {
+        let read = netns.run(|| std::fs::read_to_string("/proc/thread-self/net/dev"))?;
+        let text = read.map_err(|error| Need::of("/proc/net/dev", error))?;
+        let device = text.lines().find_map(|line| line.trim().strip_prefix(NAME)?.strip_prefix(':'));
+        // Eight numbers of what came, then bytes, packets, errors and drops of what was sent.
+        let count = device.and_then(|numbers| numbers.split_whitespace().nth(11)?.parse().ok());
+        count.ok_or_else(|| Need::of("the counters of a TUN device", io::Error::other("there are none")))
     }
 
     /// The next packet that the kernel sent, into `buffer`; `None` if there is none now.
@@ -76,18 +116,30 @@ impl Tun {
     /// # Errors
     /// If waiting fails.
     pub fn wait(&self, time: Duration) -> io::Result<()> {
-        let mut poll = libc::pollfd { fd: self.file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        let timeout = libc::timespec {
-            tv_sec: time.as_secs() as libc::time_t,
-            tv_nsec: libc::c_long::from(time.subsec_nanos() as i32),
-        };
-        // SAFETY: both structs outlive the call; no signal mask is given.
-        match unsafe { libc::ppoll(&raw mut poll, 1, &raw const timeout, core::ptr::null()) } {
-            -1 if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted => {
-                Err(io::Error::last_os_error())
-            }
-            _ => Ok(()),
+        wait([self], time)
+    }
+}
+
+impl AsRawFd for Tun {
+    fn as_raw_fd(&self) -> RawFd {
+        self.file.as_raw_fd()
+    }
+}
+
+/// Waits until the kernel has sent something to one of the devices, at most `time`.
+pub(crate) fn wait<const N: usize>(tuns: [&Tun; N], time: Duration) -> io::Result<()> {
+    let mut polls = tuns.map(|tun| libc::pollfd { fd: tun.as_raw_fd(), events: libc::POLLIN, revents: 0 });
+    let timeout = libc::timespec {
+        tv_sec: time.as_secs() as libc::time_t,
+        tv_nsec: libc::c_long::from(time.subsec_nanos() as i32),
+    };
+    // SAFETY: both places outlive the call; no signal mask is given.
+    match unsafe { libc::ppoll(polls.as_mut_ptr(), N as libc::nfds_t, &raw const timeout, core::ptr::null()) }
+    {
+        -1 if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted => {
+            Err(io::Error::last_os_error())
         }
+        _ => Ok(()),
     }
 }
 

@@ -1,0 +1,131 @@
+//! One run: two namespaces, a device in each, sockets, threads, and the emulator between the devices.
+//!
+//! Nothing of a run has a name outside this process. Namespaces are open files, devices and sockets live inside them, and
+//! sockets reset their connections when they are closed; the kernel therefore removes everything when the process ends,
+//! however it ends.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use firstflight_results::Validity;
+use firstflight_sim::outcome::Outcome;
+use firstflight_study::network::Built;
+
+use super::Failure;
+use super::plan::{Group, Plan};
+use crate::clock::Clock;
+use crate::emulator::realtime::emulate;
+use crate::need::Need;
+use crate::netns::Netns;
+use crate::realtime::release_memory;
+use crate::socket;
+use crate::tcp_info::TcpInfo;
+use crate::traffic::{Tap, receive, send};
+use crate::tun::Tun;
+use crate::watch::{FIRST_PORT, Hystart, Watch};
+
+/// Time from the start of the threads to the start of the run, nanoseconds.
+const LEAD: u64 = 50_000_000;
+/// Stack of a thread of the traffic, bytes.
+const STACK: usize = 256 << 10;
+
+/// Address of a group's end in the near namespace (0) or the far one (1).
+fn address(group: usize, side: usize) -> Ipv4Addr {
+    Ipv4Addr::new(10, 85, group as u8, side as u8 + 1)
+}
+
+/// Makes one run. Returns its outcome, its validity, and the number of packets that the devices dropped.
+pub(super) fn run(plan: &Plan<'_>, built: &Built) -> Result<(Outcome, Validity, u64), Failure> {
+    let sides = [Netns::new()?, Netns::new()?];
+    let tuns = [device(plan, &sides, 0)?, device(plan, &sides, 1)?];
+    let hystart = [Arc::new(Hystart::of(&sides[0])?), Arc::new(Hystart::of(&sides[1])?)];
+    let mut taps = vec![];
+    for (number, &group) in built.group.iter().enumerate() {
+        taps.push(Arc::new(tap(&plan.groups[group], number, group, &sides)?));
+    }
+    let of = taps.iter().zip(&built.group).map(|(tap, &group)| {
+        let Group { control, sender, .. } = &plan.groups[group];
+        (*control, Arc::clone(tap), Arc::clone(&hystart[*sender]))
+    });
+    let mut watch = Watch::new(&built.network, of.collect());
+    let over = AtomicBool::new(false);
+    let clock = Clock::starting_in(LEAD + 1_000_000 * taps.len() as u64);
+    let emulated = thread::scope(|scope| -> Result<_, Failure> {
+        for ((tap, flow), &group) in taps.iter().zip(&built.network.flows).zip(&built.group) {
+            let is_over = || over.load(Ordering::Relaxed);
+            let reads = plan.groups[group].reads;
+            let small = || thread::Builder::new().stack_size(STACK);
+            small().spawn_scoped(scope, move || receive(&flow.app, reads, tap, is_over))?;
+            small().spawn_scoped(scope, move || send(&flow.app, tap, clock, is_over))?;
+        }
+        let emulator = scope.spawn(|| {
+            emulate(&built.network, [&tuns[0], &tuns[1]], clock, &mut watch, &over).and_then(|emulated| {
+                let flows = watch.outcomes(emulated.end).map_err(std::io::Error::other)?;
+                Ok((emulated, flows))
+            })
+        });
+        let emulated = emulator.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        over.store(true, Ordering::Relaxed);
+        // Of a run that failed before a thread was waiting, the thread sees that it is over; all others are woken here.
+        taps.iter().for_each(|tap| tap.shut());
+        Ok(emulated?)
+    });
+    release_memory();
+    let (emulated, flows) = emulated?;
+    for (tap, flow) in taps.iter().zip(&built.network.flows) {
+        if let Some(why) = tap.failure() {
+            return Err(Failure(format!("{}: the kernel refused {why}", flow.name)));
+        }
+        if let Some(sender) = tap.sender() {
+            let found = TcpInfo::of(sender)?.mss;
+            if found != flow.stack.mss {
+                let wanted = flow.stack.mss;
+                return Err(Failure(format!("{}: segments of {found} bytes instead of {wanted}", flow.name)));
+            }
+        }
+    }
+    let dropped = Tun::dropped(&sides[0])? + Tun::dropped(&sides[1])?;
+    let outcome = Outcome { end: emulated.end, flows, links: emulated.links };
+    Ok((outcome, emulated.validity, dropped))
+}
+
+/// Sets up a namespace and the device in it.
+fn device(plan: &Plan<'_>, sides: &[Netns; 2], side: usize) -> Result<Tun, Need> {
+    let netns = &sides[side];
+    for (key, value) in plan.settings(side) {
+        netns.set_ipv4(key, &value)?;
+    }
+    let addresses: Vec<_> = (0..plan.groups.len()).map(|group| address(group, side)).collect();
+    let tun = Tun::with(netns, &addresses, plan.mtu)?;
+    for (number, group) in plan.groups.iter().enumerate() {
+        let attributes = group.route(side);
+        if !attributes.is_empty() {
+            let network = Ipv4Addr::new(10, 85, number as u8, 0);
+            let attributes: Vec<&str> = attributes.iter().map(String::as_str).collect();
+            Tun::set_route(netns, network, address(number, side), &attributes)?;
+        }
+    }
+    Ok(tun)
+}
+
+/// The sockets of flow `number`, in their namespaces.
+fn tap(group: &Group<'_>, number: usize, index: usize, sides: &[Netns; 2]) -> Result<Tap, Need> {
+    let (from, to) = (group.sender, 1 - group.sender);
+    let to_address = SocketAddrV4::new(address(index, to), FIRST_PORT + number as u16);
+    let listener = sides[to].run(|| socket::listen(to_address))??;
+    let sender = sides[from].run(|| {
+        let sender = socket::unconnected()?;
+        socket::set_congestion_control(&sender, group.control.name)?;
+        socket::set_reset_on_close(&sender)?;
+        socket::set_large_send_buffer(&sender)?;
+        socket::set_send_low_water(&sender)?;
+        if group.paced {
+            socket::set_paced(&sender)?;
+        }
+        Ok(sender)
+    })??;
+    sender.set_nodelay(true).map_err(|error| Need::of("TCP_NODELAY", error))?;
+    Ok(Tap::new(sender, listener, to_address))
+}

@@ -1,0 +1,156 @@
+//! The kernel as a host of scenarios.
+
+mod bench;
+mod plan;
+
+use std::fmt;
+use std::io;
+
+use firstflight_contract::{Nanos, Signals};
+use firstflight_results::Validity;
+use firstflight_scenario::{Reads, Scenario};
+use firstflight_sim::outcome::Outcome;
+use firstflight_study::host::{Host, Observe, Refusal, Run};
+use firstflight_study::memory::Estimate;
+use firstflight_study::network::{Built, build};
+use firstflight_study::rows::run_result;
+
+use crate::congestion_control::{CongestionControl, STOCK};
+use crate::emulator::lateness::invalid;
+use crate::need::Need;
+use crate::turn::Turn;
+use plan::Plan;
+pub use plan::{LONGEST, Range};
+
+/// Attempts until a run is valid.
+const ATTEMPTS: u32 = 3;
+
+/// The kernel of this machine: its TCP across the emulated network.
+#[derive(Clone, Copy, Debug)]
+pub struct Kernel<'a> {
+    /// Congestion controls that it has.
+    pub controls: &'a [CongestionControl],
+}
+
+impl Default for Kernel<'_> {
+    /// An unchanged Linux.
+    fn default() -> Self {
+        Self { controls: STOCK }
+    }
+}
+
+/// Reason why a run could not be made.
+#[derive(Debug)]
+pub(crate) struct Failure(String);
+
+impl From<Need> for Failure {
+    fn from(need: Need) -> Self {
+        Self(format!("this machine does not grant {need}"))
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self(format!("the emulator failed: {error}"))
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl From<Failure> for Refusal {
+    fn from(Failure(why): Failure) -> Self {
+        // No key of the scenario is the cause.
+        Self { key: String::new(), why }
+    }
+}
+
+impl Host for Kernel<'_> {
+    fn name(&self) -> &'static str {
+        "kernel"
+    }
+
+    fn offers(&self) -> Signals {
+        Signals::RTT.union(Signals::PACING).union(Signals::RATE).union(Signals::HANDSHAKE)
+    }
+
+    fn check(&self, scenario: &Scenario, observe: &Observe) -> Result<Estimate, Refusal> {
+        self.prepare(scenario, scenario.seed, observe).map(|_| Estimate::default())
+    }
+
+    fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Refusal> {
+        let (plan, built) = self.prepare(scenario, seed, observe)?;
+        let (outcome, validity) = valid_run(&plan, &built)?;
+        let mut result = run_result(scenario, seed, &built, &outcome);
+        for (flow, &group) in result.flows.iter_mut().zip(&built.group) {
+            flow.receiver_reads = Some(match scenario.flows[group].receiver_reads {
+                Reads::Eager => "eager".into(),
+                Reads::Every(bytes) => format!("{bytes} B"),
+            });
+        }
+        result.host = Some(self.name().into());
+        result.validity = Some(validity);
+        Ok(Run { result, flow: None, samples: vec![], recording: None })
+    }
+}
+
+impl<'a> Kernel<'a> {
+    fn prepare(
+        &self,
+        scenario: &Scenario,
+        seed: u64,
+        observe: &Observe,
+    ) -> Result<(Plan<'a>, Built), Refusal> {
+        let over_time = [(observe.packets, "trace"), (observe.samples || observe.flow.is_some(), "samples")];
+        if let Some((_, key)) = over_time.iter().find(|(asked, _)| *asked) {
+            let why = "the kernel's flows are not recorded over time yet; expected totals".into();
+            return Err(Refusal { key: (*key).into(), why });
+        }
+        let plan = Plan::of(scenario, self.controls)?;
+        let mut built = build(scenario, seed, observe.grid)?;
+        plan::check_built(scenario, &built)?;
+        built.read_links(&observe.links);
+        built.network.end = built.network.end.min(LONGEST);
+        Ok((plan, built))
+    }
+}
+
+/// The first run that kept its times, of at most three.
+fn valid_run(plan: &Plan<'_>, built: &Built) -> Result<(Outcome, Validity), Failure> {
+    let _turn = Turn::take()?;
+    let mut reasons = vec![];
+    for attempts in 1..=ATTEMPTS {
+        let (outcome, validity, dropped) = bench::run(plan, built)?;
+        let why = match dropped {
+            0 => invalid(&validity),
+            _ => Some(format!("a device dropped {dropped} packets, because the emulator read too late")),
+        };
+        match why {
+            None if built.network.until_finished && outcome.end >= LONGEST.0 => {
+                let longest = LONGEST.0 / 1_000_000_000;
+                return Err(Failure(format!(
+                    "the flows did not finish within {longest} s, the longest run in real time"
+                )));
+            }
+            None => return Ok((outcome, Validity { attempts, ..validity })),
+            Some(why) => reasons.push(why),
+        }
+    }
+    Err(Failure(format!(
+        "this machine was too busy for real time in {ATTEMPTS} attempts, so there is no result: {}",
+        reasons.join("; ")
+    )))
+}
+
+/// Rate and delay that a short run of one flow achieved, with its validity; no attempt is repeated.
+pub(crate) fn probe(scenario: &Scenario) -> Result<(Outcome, Validity), Failure> {
+    let kernel = Kernel::default();
+    let (plan, built) = kernel
+        .prepare(scenario, scenario.seed, &Observe { grid: Nanos::from_secs(1), ..Observe::default() })
+        .map_err(|refusal| Failure(refusal.to_string()))?;
+    let _turn = Turn::take()?;
+    bench::run(&plan, &built).map(|(outcome, validity, _)| (outcome, validity))
+}
