@@ -44,7 +44,10 @@ impl Credentials {
     /// [`CredentialsError`] if the TLS library refuses the settings.
     pub fn new() -> Result<Self, CredentialsError> {
         let key = KeyPair::generate_for(&PKCS_ED25519)?;
-        let certificate = CertificateParams::new(vec![SERVER_NAME.into()])?.self_signed(&key)?.der().clone();
+        let mut parameters = CertificateParams::new(vec![SERVER_NAME.into()])?;
+        // Made from the key, a serial number has one byte less now and then.
+        parameters.serial_number = Some(1.into());
+        let certificate = parameters.self_signed(&key)?.der().clone();
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let versions = [&rustls::version::TLS13];
 

@@ -11,3 +11,4 @@ pub mod virtual_time;
 
 pub use credentials::{Credentials, CredentialsError};
 pub use peer::{Datagram, Fetched, Peer, Served, Settings};
+pub use quinn_proto::EcnCodepoint;

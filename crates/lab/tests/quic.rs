@@ -1,0 +1,117 @@
+//! QUIC as a host of scenarios.
+
+use firstflight_lab::Quic;
+use firstflight_results::RunResult;
+use firstflight_study::host::{Host, Observe, Refusal};
+use firstflight_study::simulator::Simulator;
+
+fn run(host: &dyn Host, text: &str) -> Result<RunResult, Refusal> {
+    let scenario = firstflight_scenario::parse(text, "test.toml").expect("a valid scenario").scenario;
+    host.run(&scenario, scenario.seed, &Observe::default()).map(|run| run.result)
+}
+
+/// A transfer over 20 Mbit/s and 60 ms behind 100 packets.
+fn one(path: &str, flow: &str) -> String {
+    format!(
+        r#"
+        [path]
+        rate = "20 Mbit/s"
+        rtt = "60 ms"
+        buffer = "100 packets"
+        {path}
+        [[flow]]
+        name = "transfer"
+        profile = "linux"
+        {flow}
+        "#
+    )
+}
+
+#[test]
+fn long_transfers_take_the_time_that_the_simulator_says() {
+    for scheme in ["slow-start+reno", "slow-start+cubic", "hystart+++cubic", "hystart-linux+cubic"] {
+        let (startup, avoidance) = scheme.rsplit_once('+').expect("two labels");
+        let text =
+            one("", &format!("size = \"10 MB\"\nstartup = \"{startup}\"\navoidance = \"{avoidance}\""));
+        let [simulated, quic] =
+            [&Simulator as &dyn Host, &Quic].map(|host| run(host, &text).expect("it runs"));
+        let times = [&simulated, &quic].map(|run| run.flows[0].completion_s.expect("it ends"));
+        println!("{scheme}: {:.3} s simulated, {:.3} s over QUIC", times[0], times[1]);
+        let error = times[1] / times[0] - 1.0;
+        assert!(error.abs() < 0.03, "{scheme}: {error}");
+        assert_eq!((quic.host.as_deref(), quic.flows[0].delivered_bytes), (Some("quic"), 10_000_000));
+    }
+}
+
+#[test]
+fn many_flows_cross_queues_of_every_kind_with_other_traffic() {
+    let text = |path: &str| {
+        format!(
+            "duration = \"8 s\"\n{}\n{}",
+            one(path, "size = \"unlimited\"\ncount = 2\nextra_rtt = \"10 ms\""),
+            r#"
+            [[flow]]
+            name = "short"
+            profile = "linux"
+            size = "100 KB"
+            start = { every = "2 s" }
+            [[flow]]
+            name = "back"
+            profile = "linux"
+            size = "3 MB"
+            direction = "reverse"
+            [[udp]]
+            name = "cross"
+            rate = "2 Mbit/s"
+            "#
+        )
+    };
+    for path in [
+        "",
+        "queue = \"codel\"",
+        "queue = \"fq-codel\"",
+        "queue = { kind = \"red\", ecn = true }",
+        "loss = 0.001",
+        "queue = { kind = \"policer\", rate = \"8 Mbit/s\", burst = \"30 KB\" }",
+    ] {
+        let text = text(path);
+        let done = run(&Quic, &text).expect("it runs");
+        let ended = |name: &str| {
+            let flows = done.flows.iter().filter(|flow| flow.name.starts_with(name));
+            flows.filter(|flow| flow.completion_s.is_some()).count()
+        };
+        assert!(ended("short") >= 3 && ended("back") == 1, "{path}: {:?}", done.flows);
+        let delivered: u64 =
+            done.flows.iter().filter(|flow| flow.name != "back.0").map(|flow| flow.delivered_bytes).sum();
+        // 20 Mbit/s for 8 s are 20 MB.
+        assert!((4_000_000..20_000_000).contains(&delivered), "{path}: {delivered}");
+        assert!(done.links.iter().all(|link| link.utilization <= 1.0), "{path}: {:?}", done.links);
+        assert_eq!(done, run(&Quic, &text).expect("it runs"), "{path}: the same seed");
+    }
+}
+
+#[test]
+fn marks_reduce_the_window_and_nothing_is_lost() {
+    let path = "queue = { kind = \"codel\", ecn = true }";
+    let done = run(&Quic, &one(path, "size = \"10 MB\"\nstartup = \"hystart++\"\navoidance = \"cubic\""))
+        .expect("it runs");
+    assert!(done.links[0].marks > 0, "{:?}", done.links);
+    assert_eq!(done.flows[0].timeouts, 0);
+}
+
+#[test]
+fn a_scenario_that_quic_cannot_run_is_refused_by_its_key() {
+    for (path, flow, key, word) in [
+        ("", "startup = \"jump-start\"\navoidance = \"reno\"", "flow[0].startup", "pacing"),
+        ("", "startup = \"bbr\"", "flow[0].startup", "pacing"),
+        ("", "startup = \"liss\"\navoidance = \"reno\"", "flow[0].startup", "memory"),
+        ("", "min_rto = \"1 s\"", "flow[0].min_rto", "RFC 9002"),
+        ("", "receiver_reads = \"256 KB\"", "flow[0].receiver_reads", "eager"),
+        ("", "rounds = { count = 2, idle = \"1 s\" }", "flow[0].rounds", "one transfer"),
+        ("[packet]\nsize = \"1000 B\"", "", "packet.size", "1228 B"),
+    ] {
+        let refusal = run(&Quic, &one(path, &format!("size = \"100 KB\"\n{flow}"))).expect_err(flow);
+        assert_eq!(refusal.key, key, "{refusal}");
+        assert!(refusal.why.contains(word), "{refusal}");
+    }
+}
