@@ -460,3 +460,19 @@ fn packets_that_start_after_the_last_flow_has_finished_are_not_counted() {
     assert_eq!(acks.utilization, 200.0 * 8e9 / (320.0 * end as f64));
     assert!(acks.utilization < 1.0);
 }
+
+#[test]
+fn on_linux_the_timer_of_a_first_flight_is_as_late_as_any_other() {
+    // A timeout of 60 ms is 15 ticks of 4 ms, and the wheel fires with the tick after the one that it falls into: after 64 ms.
+    // The next one, of 120 ms, would come after the ACK of the first copy, at 100 ms.
+    let mut network = path(FAST, QueueConfig::Unlimited, 10_000);
+    network.until_finished = true;
+    let flow = &mut network.flows[0];
+    flow.stack = Stack { initial_window: 1, ..stacks::linux() };
+    flow.stack.rto.initial = 60 * MS;
+    flow.stack.rto.min = 1;
+    flow.app.bytes = Some(MSS);
+    let (outcome, sent) = watch(&network, Kind::Data);
+    assert_eq!(sent, [(0, 0, false), (64, 0, true)]);
+    assert_eq!(outcome.end / MS, 100);
+}

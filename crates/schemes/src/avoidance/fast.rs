@@ -94,7 +94,6 @@ impl Phase for Fast {
         if ack.is(Ack::ROUND_START) && self.average > 0 && ack.min_rtt > Nanos::ZERO {
             if self.wait == 0 {
                 self.wait = self.parameters.rounds;
-                self.from = control.cwnd;
                 self.target = self.aim(ack.min_rtt, control.cwnd, ack.mss.into()).max(2 * u64::from(ack.mss));
                 self.remainder = 0;
                 if self.target <= control.cwnd {
@@ -103,6 +102,7 @@ impl Phase for Fast {
                     control.cwnd = self.target;
                     control.ssthresh = control.ssthresh.min(self.target);
                 }
+                self.from = control.cwnd;
             }
             self.wait -= 1;
         }

@@ -66,6 +66,27 @@ fn the_window_never_more_than_doubles() {
 }
 
 #[test]
+fn a_window_that_connections_share_may_fall_below_a_lower_target() {
+    // 600 packets, 100 of them in the queue: RTT 120 ms, and (600 + 600 / 1.2 + alpha) / 2 = 560 packets for alpha = 20.
+    let mut s = Sender::new(600, &[]);
+    let ack = |flags| Ack {
+        rtt: BASE + Nanos(100 * PER_PACKET.0),
+        min_rtt: BASE,
+        acked: MSS,
+        growth: MSS,
+        flags,
+        mss: MSS as u32,
+        ..Ack::default()
+    };
+    let _ = s.phase.on_ack(&ack(Ack::ROUND_START), &mut s.control);
+    assert_eq!(s.packets(), 560.0);
+    // Another connection of the group lost a packet. The fall to 560 packets leaves no rise for the rest of the round trip.
+    s.control.cwnd = 300 * MSS;
+    let _ = s.phase.on_ack(&ack(0), &mut s.control);
+    assert_eq!(s.packets(), 300.0);
+}
+
+#[test]
 fn in_equilibrium_alpha_packets_are_queued() {
     // w = baseRTT/RTT w + alpha, and RTT/baseRTT = w/BDP: w = BDP + alpha.
     for (alpha, gamma, rounds) in [(20, 0.5, 2.0), (20, 0.5, 1.0), (100, 0.3, 2.0), (100, 1.0, 2.0)] {

@@ -209,6 +209,8 @@ impl Rules for Connection<Linux> {
 
     fn on_timer_started(&mut self) {
         self.own.armed = Armed::Timeout;
+        // Not the wait of a timer that was stopped.
+        self.own.wait = self.rto.timeout();
     }
 
     fn take_rtt(&mut self, sent: u64, now: u64) {
