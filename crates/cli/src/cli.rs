@@ -36,6 +36,8 @@ enum Command {
     Compare(compare::Options),
     Capture(capture::Options),
     Run(run::Options),
+    #[cfg(target_os = "linux")]
+    Lab(crate::lab::Options),
     Reproduce(reproduce::Options),
     Log(log::Options),
     Algorithms(algorithms::Options),
@@ -70,6 +72,8 @@ impl Cli {
             Command::Compare(options) => compare::execute(&options),
             Command::Capture(options) => capture::execute(&options),
             Command::Run(options) => run::execute(&options),
+            #[cfg(target_os = "linux")]
+            Command::Lab(options) => crate::lab::execute(&options),
             Command::Reproduce(options) => reproduce::execute(&options),
             Command::Log(options) => log::execute(&options),
             Command::Algorithms(options) => algorithms::execute(&options),

@@ -10,6 +10,8 @@ mod failure;
 mod input;
 mod interrupt;
 mod keys;
+#[cfg(target_os = "linux")]
+mod lab;
 mod log;
 mod memory;
 mod output;
@@ -38,6 +40,8 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         // The reader of standard output, such as `head`, has read enough.
         Err(Failure::ReaderGone) => ExitCode::SUCCESS,
+        #[cfg(target_os = "linux")]
+        Err(Failure::Unmet) => ExitCode::FAILURE,
         Err(Failure::NoArguments(help)) => {
             output::explain(&help);
             ExitCode::from(2)

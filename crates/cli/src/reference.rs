@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use clap::CommandFactory;
+use clap::{Command, CommandFactory};
 
 use crate::cli::Cli;
 
@@ -24,10 +24,21 @@ fn reference() -> String {
         let _ = write!(out, "\n## {name}\n\n```text\n{}\n```\n", lines.join("\n"));
     };
     add("firstflight", cli.render_long_help().to_string());
-    for command in cli.get_subcommands_mut().filter(|command| command.get_name() != "help") {
-        add(&format!("firstflight {}", command.get_name()), command.render_long_help().to_string());
+    for (name, mut command) in commands(&cli, "firstflight") {
+        add(&name, command.render_long_help().to_string());
     }
     out
+}
+
+/// Every command below `above` with its whole name, each before its own commands.
+fn commands(above: &Command, name: &str) -> Vec<(String, Command)> {
+    let own = above.get_subcommands().filter(|command| command.get_name() != "help");
+    let with_own = own.flat_map(|command| {
+        let name = format!("{name} {}", command.get_name());
+        let below = commands(command, &name);
+        std::iter::once((name, command.clone())).chain(below)
+    });
+    with_own.collect()
 }
 
 #[test]
@@ -42,12 +53,12 @@ fn the_reference_is_up_to_date() {
 #[test]
 fn every_command_has_examples_and_a_description_of_itself_and_its_arguments() {
     Cli::command().debug_assert();
-    for command in Cli::command().get_subcommands() {
+    for (name, command) in commands(&Cli::command(), "firstflight") {
         let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-        assert!(after.contains("Examples:\n  firstflight "), "{}", command.get_name());
-        assert!(command.get_about().is_some(), "{}", command.get_name());
+        assert!(after.contains("Examples:\n  firstflight "), "{name}");
+        assert!(command.get_about().is_some(), "{name}");
         for argument in command.get_arguments() {
-            assert!(argument.get_help().is_some(), "{} {}", command.get_name(), argument.get_id());
+            assert!(argument.get_help().is_some(), "{name} {}", argument.get_id());
         }
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use firstflight::Run;
 use firstflight::recording::Recording;
+use firstflight_contract::Nanos;
 use firstflight_report::{Folder, printable, stage_tables, stage_traces};
 use firstflight_results::{
     FlowMeans, FlowResult, LinkMeans, LinkResult, Mean, RunMeans, RunResult, SampleRow,
@@ -63,15 +64,7 @@ const FOLDER: &str = "out";
 
 pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     let loaded = scenario(&options.scenario)?;
-    let wrong = |problem: &dyn Display| {
-        let place = option("grid", Some(&quoted(&options.grid)));
-        wrong_at(place, problem).expecting("a time above zero, such as \"100 ms\"")
-    };
-    let grid =
-        parse_time(&options.grid).map_err(|error| wrong(&error.problem).near(error.nearest.as_deref()))?;
-    if grid.0 == 0 {
-        return Err(wrong(&"zero").into());
-    }
+    let grid = grid(&options.grid)?;
     let bar = Bar::new();
     let memory = options.memory.bytes()?;
     let mut run = Run::of(loaded).replications(options.runs).grid(grid).memory(memory).progress(&bar);
@@ -95,8 +88,20 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     show(&text(&result, &written))
 }
 
+/// The value of `--grid`.
+pub(crate) fn grid(text: &str) -> Result<Nanos, Failure> {
+    let wrong = |problem: &dyn Display| {
+        let place = option("grid", Some(&quoted(text)));
+        wrong_at(place, problem).expecting("a time above zero, such as \"100 ms\"")
+    };
+    match parse_time(text).map_err(|error| wrong(&error.problem).near(error.nearest.as_deref()))? {
+        Nanos(0) => Err(wrong(&"zero").into()),
+        grid => Ok(grid),
+    }
+}
+
 /// The scenario at `path`, which must have traffic.
-fn scenario(path: &Path) -> Result<Loaded, Failure> {
+pub(crate) fn scenario(path: &Path) -> Result<Loaded, Failure> {
     let named = path.display();
     if let (false, Ok(preset)) = (path.exists(), preset(&path.to_string_lossy())) {
         return Err(wrong_at(named, "a path preset has no traffic to run")
@@ -134,22 +139,32 @@ fn write(
 
 /// The result as text.
 fn text(result: &RunResult, written: &[PathBuf]) -> String {
-    let mut out = String::new();
-    if !result.title.is_empty() {
-        out += &format!("{}\n\n", printable(&result.title));
-    }
-    out += &match &result.means {
-        Some(runs) => means(result, runs),
-        None => single(result),
-    };
     let engine = &result.engine;
-    out += &format!("\nSimulated {} s", short(result.simulated_s));
-    out += &match &result.means {
-        Some(runs) => format!(" (seed {}) and {} more runs", result.seed, runs.count - 1),
-        None => format!(" (seed {})", result.seed),
-    };
+    let mut out = tables(result);
+    out += &format!("\nSimulated {} s{}", short(result.simulated_s), seeds(result));
     out += &format!(" in {:.2} s; {} packet hops.\n", engine.wall_s.unwrap_or(0.0), engine.packet_hops);
     out + &places(written)
+}
+
+/// Tables of flows and links, under the title.
+pub(crate) fn tables(result: &RunResult) -> String {
+    let title = match result.title.is_empty() {
+        true => String::new(),
+        false => format!("{}\n\n", printable(&result.title)),
+    };
+    title
+        + &match &result.means {
+            Some(runs) => means(result, runs),
+            None => single(result),
+        }
+}
+
+/// The seeds of the runs, in parentheses.
+pub(crate) fn seeds(result: &RunResult) -> String {
+    match &result.means {
+        Some(runs) => format!(" (seed {}) and {} more runs", result.seed, runs.count - 1),
+        None => format!(" (seed {})", result.seed),
+    }
 }
 
 /// Flows shown; the rest is in the JSON object.
@@ -287,7 +302,7 @@ fn interval(mean: &Mean, scale: f64) -> String {
 }
 
 /// At most three decimals, none that are zero.
-fn short(value: f64) -> String {
+pub(crate) fn short(value: f64) -> String {
     let text = format!("{value:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

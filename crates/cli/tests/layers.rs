@@ -43,6 +43,7 @@ const LAYERS: [(&str, &[&str]); 19] = [
             "accesslog",
             "sim",
             "study",
+            "lab",
             "reproduce",
             "quic",
             "report",

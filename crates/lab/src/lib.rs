@@ -8,6 +8,7 @@
 //! network namespace the process was started in, and nothing outlives the process.
 #![cfg(target_os = "linux")]
 
+pub mod check;
 mod clock;
 mod congestion_control;
 mod emulator;

@@ -116,7 +116,7 @@ impl Tun {
     /// # Errors
     /// If waiting fails.
     pub fn wait(&self, time: Duration) -> io::Result<()> {
-        wait([self], time)
+        wait([self], time).map(drop)
     }
 }
 
@@ -126,8 +126,8 @@ impl AsRawFd for Tun {
     }
 }
 
-/// Waits until the kernel has sent something to one of the devices, at most `time`.
-pub(crate) fn wait<const N: usize>(tuns: [&Tun; N], time: Duration) -> io::Result<()> {
+/// Waits until the kernel has sent something to one of the devices, at most `time`; returns which have something.
+pub(crate) fn wait<const N: usize>(tuns: [&Tun; N], time: Duration) -> io::Result<[bool; N]> {
     let mut polls = tuns.map(|tun| libc::pollfd { fd: tun.as_raw_fd(), events: libc::POLLIN, revents: 0 });
     let timeout = libc::timespec {
         tv_sec: time.as_secs() as libc::time_t,
@@ -139,7 +139,7 @@ pub(crate) fn wait<const N: usize>(tuns: [&Tun; N], time: Duration) -> io::Resul
         -1 if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted => {
             Err(io::Error::last_os_error())
         }
-        _ => Ok(()),
+        _ => Ok(polls.map(|poll| poll.revents != 0)),
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use firstflight_results::Validity;
 use firstflight_sim::config::Network as Config;
@@ -106,8 +107,9 @@ pub(crate) fn emulate<O: Observer>(
     let mut lateness = Lateness::new();
     be_on_time(PRIORITY).map_err(io::Error::other)?;
     let mut begun = None;
+    let mut ready = [true; 2];
     let end = loop {
-        for (side, tun) in tuns.into_iter().enumerate() {
+        for (side, tun) in tuns.into_iter().enumerate().filter(|&(side, _)| ready[side]) {
             for _ in 0..BATCH {
                 let buffer = buffers.take();
                 let (bytes, length) = &mut buffers.bytes[buffer as usize];
@@ -156,9 +158,7 @@ pub(crate) fn emulate<O: Observer>(
         }
         let next = network.next().unwrap_or(u64::MAX).min(config.end.0);
         let sleep = next.saturating_sub(clock.now()).min(LOOK);
-        if sleep > 0 {
-            wait(tuns, core::time::Duration::from_nanos(sleep))?;
-        }
+        ready = wait(tuns, Duration::from_nanos(sleep))?;
     };
     let used = begun.map_or(0, |begun| processor_time() - begun);
     let share = used as f64 / clock.now().max(1) as f64;

@@ -10,7 +10,7 @@ use firstflight_contract::{Nanos, Signals};
 use firstflight_results::Validity;
 use firstflight_scenario::{Reads, Scenario};
 use firstflight_sim::outcome::Outcome;
-use firstflight_study::host::{Host, Observe, Refusal, Run};
+use firstflight_study::host::{Host, LinkReadings, Observe, Refusal, Run};
 use firstflight_study::memory::Estimate;
 use firstflight_study::network::{Built, build};
 use firstflight_study::rows::run_result;
@@ -19,6 +19,7 @@ use crate::congestion_control::{CongestionControl, STOCK};
 use crate::emulator::lateness::invalid;
 use crate::need::Need;
 use crate::turn::Turn;
+use bench::Ran;
 use plan::Plan;
 pub use plan::{LONGEST, Range};
 
@@ -123,7 +124,7 @@ fn valid_run(plan: &Plan<'_>, built: &Built) -> Result<(Outcome, Validity), Fail
     let _turn = Turn::take()?;
     let mut reasons = vec![];
     for attempts in 1..=ATTEMPTS {
-        let (outcome, validity, dropped) = bench::run(plan, built)?;
+        let Ran { outcome, validity, dropped, .. } = bench::run(plan, built)?;
         let why = match dropped {
             0 => invalid(&validity),
             _ => Some(format!("a device dropped {dropped} packets, because the emulator read too late")),
@@ -145,12 +146,24 @@ fn valid_run(plan: &Plan<'_>, built: &Built) -> Result<(Outcome, Validity), Fail
     )))
 }
 
-/// Rate and delay that a short run of one flow achieved, with its validity; no attempt is repeated.
-pub(crate) fn probe(scenario: &Scenario) -> Result<(Outcome, Validity), Failure> {
-    let kernel = Kernel::default();
-    let (plan, built) = kernel
-        .prepare(scenario, scenario.seed, &Observe { grid: Nanos::from_secs(1), ..Observe::default() })
-        .map_err(|refusal| Failure(refusal.to_string()))?;
+/// Rate and delay that a run of one flow achieved.
+pub(crate) struct Probe {
+    /// Rate of the bottleneck in the last second, Mbit/s.
+    pub(crate) mbit_s: f64,
+    /// Shortest round trip that the sender measured.
+    pub(crate) rtt_ms: f64,
+    pub(crate) validity: Validity,
+}
+
+/// Runs a scenario of two seconds and one flow once.
+pub(crate) fn probe(scenario: &Scenario) -> Result<Probe, Failure> {
+    let refused = |refusal: Refusal| Failure(refusal.to_string());
+    let readings = LinkReadings { times: vec![Nanos::from_secs(1)], links: ["bottleneck".into()].into() };
+    let observe = Observe { links: readings, ..Observe::default() };
+    let (plan, built) = Kernel::default().prepare(scenario, scenario.seed, &observe).map_err(refused)?;
     let _turn = Turn::take()?;
-    bench::run(&plan, &built).map(|(outcome, validity, _)| (outcome, validity))
+    let Ran { outcome, validity, min_rtt_us, .. } = bench::run(&plan, &built)?;
+    let link = &outcome.links[0];
+    let last = link.stats.bytes - link.readings[0].stats.bytes;
+    Ok(Probe { mbit_s: last as f64 * 8e-6, rtt_ms: f64::from(min_rtt_us[0]) / 1e3, validity })
 }
