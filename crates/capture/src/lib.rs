@@ -2,7 +2,7 @@
 //!
 //! [`read`] parses a pcap or pcapng file into [`Connection`]s, packet by packet; [`Reader`] reads several files as one. A
 //! capture of any length takes a fixed memory: what is kept for the analysis is bounded, and every connection counts for
-//! the [`Group`] of its client's network. [`infer`] estimates the
+//! the [`Group`] of its client's network; [`bottlenecks`] divides the connections of a network. [`infer`] estimates the
 //! rate, round trip, buffer and loss of their path, each with its uncertainty or with the reason why it is
 //! unknown. `docs/captures.md` explains every estimator and compares its results with known paths.
 
@@ -40,7 +40,7 @@ use std::path::Path;
 pub use crate::error::{Error, Problem};
 pub use crate::estimate::{AckPolicy, Estimate, Inferred, PathEstimate, Unknown};
 pub use crate::groups::{Group, Network};
-pub use crate::infer::infer;
+pub use crate::infer::{bottlenecks, infer, infer_together};
 pub use crate::observed::{Connection, ExitReason, Observed, ObservedExit, Series, Startup, Vantage};
 pub use crate::reader::{Capture, Counts, Next, Reader, first_packet_time};
 pub use crate::transfers::{SizeClass, Sizes};

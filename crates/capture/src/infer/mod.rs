@@ -1,5 +1,6 @@
 //! Inference of the path from the connections of a capture.
 
+mod bottlenecks;
 mod buffer;
 mod ends;
 mod pool;
@@ -16,6 +17,8 @@ use crate::observed::{Connection, Vantage};
 use crate::packet_trace::PacketTrace;
 use crate::view::View;
 
+pub use bottlenecks::bottlenecks;
+
 /// Infers the path of `connections`, pooling those between the two hosts that exchanged most data.
 ///
 /// Concurrent connections count as one stream through the bottleneck. The estimates of groups that ran at
@@ -23,7 +26,17 @@ use crate::view::View;
 /// the sender, its times are reconstructed from time stamps; without them the affected values are unknown.
 pub fn infer(connections: &[Connection]) -> PathEstimate {
     let mut notes = Vec::new();
-    let mut pooled = pool::busiest_pair(connections, &mut notes);
+    let pooled = pool::busiest_pair(connections, &mut notes);
+    infer_pooled(pooled, notes)
+}
+
+/// Infers the path of connections that all crossed the same bottleneck, between whichever hosts ([`bottlenecks`]).
+/// Otherwise as [`infer`].
+pub fn infer_together(connections: &[&Connection]) -> PathEstimate {
+    infer_pooled(connections.to_vec(), vec![])
+}
+
+fn infer_pooled(mut pooled: Vec<&Connection>, mut notes: Vec<String>) -> PathEstimate {
     // one capture has one point of capture: if it is away from the sender, connections that could not be
     // moved there mislead
     if pooled.iter().any(|connection| connection.trace.view != View::AtSender) {

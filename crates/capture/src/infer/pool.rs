@@ -29,13 +29,15 @@ pub(super) fn busiest_pair<'a>(
     pooled
 }
 
+/// Times of the first data packet and of the last acknowledgement.
+pub(super) fn span(connection: &Connection) -> (Nanos, Nanos) {
+    let first = connection.trace.sends.first().map_or(Nanos::ZERO, |send| send.at);
+    let last = connection.trace.acks.last().map_or(first, |ack| ack.at);
+    (first, last)
+}
+
 /// Groups of connections that overlap in time, so that each shared the path only with others of its group.
 pub(super) fn concurrent<'a>(connections: &[&'a Connection]) -> Vec<Vec<&'a Connection>> {
-    let span = |connection: &Connection| {
-        let first = connection.trace.sends.first().map_or(Nanos::ZERO, |send| send.at);
-        let last = connection.trace.acks.last().map_or(first, |ack| ack.at);
-        (first, last)
-    };
     let mut sorted: Vec<_> = connections.iter().map(|connection| (span(connection), *connection)).collect();
     sorted.sort_by_key(|(span, _)| *span);
     let (mut groups, mut until) = (Vec::<Vec<&Connection>>::new(), Nanos::ZERO);
