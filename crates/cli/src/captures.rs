@@ -149,9 +149,7 @@ pub(crate) fn read(named: &[&Path]) -> Result<(InputFile, Capture), Failure> {
         }
         let bar = Bytes::new(None);
         let place = Path::new("standard input");
-        interrupt::while_reading(|stopped| {
-            add(&mut reader, input.lock(), place, &mut digest, &bar, stopped)
-        })?;
+        interrupt::while_stoppable(|| add(&mut reader, input.lock(), place, &mut digest, &bar))?;
         bar.finish();
         let capture = reader.finish(place).map_err(Failure::new)?;
         return Ok((digest.file("standard input".into()), capture));
@@ -163,10 +161,10 @@ pub(crate) fn read(named: &[&Path]) -> Result<(InputFile, Capture), Failure> {
     files.sort()?;
     let sizes = files.paths.iter().map(|path| fs::metadata(path).map_or(0, |data| data.len()));
     let bar = Bytes::new(Some(sizes.sum()));
-    interrupt::while_reading(|stopped| {
+    interrupt::while_stoppable(|| {
         for path in &files.paths {
             let input = file::open(path).map_err(|error| unreadable(path, &error))?;
-            if add(&mut reader, input, path, &mut digest, &bar, stopped)? == Next::Stop {
+            if add(&mut reader, input, path, &mut digest, &bar)? == Next::Stop {
                 break;
             }
         }
@@ -186,10 +184,9 @@ fn add(
     place: &Path,
     digest: &mut Digested,
     bar: &Bytes,
-    stopped: &dyn Fn() -> bool,
 ) -> Result<Next, Failure> {
     let mut input = Observed { inner: input, digest, bar };
-    let mut goes_on = || if stopped() { Next::Stop } else { Next::Continue };
+    let mut goes_on = || if interrupt::stopped() { Next::Stop } else { Next::Continue };
     let next = reader.add(&mut input, place, &mut goes_on).map_err(Failure::new)?;
     if next == Next::Continue {
         // The reader may stop before the end of the file; the digest covers the whole file.

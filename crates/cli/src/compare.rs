@@ -17,6 +17,7 @@ use firstflight_study::compare::{Known, Limits, default_candidates, default_star
 use crate::arguments::{SEEDS, whole};
 use crate::failure::{Failure, wrong_at};
 use crate::input::input;
+use crate::interrupt;
 use crate::keys::{built, option};
 use crate::memory::{Memory, failed};
 use crate::output::{complain, places, print, print_json};
@@ -31,13 +32,17 @@ use crate::table::terminal_columns;
 /// the ring of `tcpdump -C` are read as one, - is standard input, and gzip and zstd are read directly. Without INPUT,
 /// --rate, --rtt and --buffer describe the path. With captures or a preset, they replace values of the path.
 ///
+/// A capture of a server with clients in several networks (/24 or /48) is answered network by network, and for the mix of what
+/// was transferred to them: what to use for all, and which networks lose by it. Ctrl-C answers from the networks done.
+///
 /// The command prints a ranked table and writes two files: report.html, a page that needs no network, and
-/// results.parquet, with one row for each simulated transfer.
+/// results.parquet, with one row for each simulated transfer; for a mix also networks.parquet.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   firstflight compare upload.pcap
   firstflight compare server.pcap0 server.pcap1.gz
+  firstflight compare captures/ --deployable --size 100KB,1MB
   ssh server sudo tcpdump -s 128 -c 100000 -w - tcp port 443 | firstflight compare -
   firstflight compare cable --size 30KB,1MB
   firstflight compare cable --rtt \"80 ms\" --loss 1%
@@ -128,7 +133,6 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     };
     let schemes = options.schemes(&input, profile)?;
     let limits = options.limits()?;
-    let bar = Bar::new();
     let comparison = compare(input)
         .candidates(schemes)
         .transfers(sizes)
@@ -138,14 +142,17 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         .deployable(options.deployable)
         .limits(limits)
         .memory(options.memory.bytes()?)
-        .provenance(command_line(), env!("FIRSTFLIGHT_REVISION").into())
-        .progress(&bar);
+        .provenance(command_line(), env!("FIRSTFLIGHT_REVISION").into());
+    let mix = comparison.networks() > 0;
+    let bar = if mix { Bar::of_networks() } else { Bar::new() };
+    let comparison = comparison.progress(&bar);
     if options.trace {
         comparison.check_recordings().map_err(failed)?;
     }
     // Opened before the simulations, so that a folder that cannot be written is reported at once.
     let mut folder = Folder::open(&options.out)?;
-    let report = comparison.execute().map_err(failed)?;
+    let report = if mix { interrupt::while_stoppable(|| comparison.execute()) } else { comparison.execute() };
+    let report = report.map_err(failed)?;
     stage_all(&mut folder, &report)?;
     if options.trace {
         for recording in comparison.recordings(&report)? {

@@ -1,5 +1,6 @@
 //! SIGINT (Ctrl-C), SIGTERM and SIGHUP (the terminal was closed): the process ends by the signal, and leaves neither temporary files nor half a set of files.
-//! While captures are read, the first Ctrl-C ends the reading instead, and the answer is made from what was read.
+//! While captures are read, or networks answered one after another, the first Ctrl-C ends that instead, and the answer is made
+//! from what was read or answered.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread;
@@ -9,13 +10,13 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
-/// Reading that a Ctrl-C ends.
-static READING: AtomicU8 = AtomicU8::new(NONE);
-/// No file is read, so a Ctrl-C ends the process.
+/// Work that a Ctrl-C ends.
+static WORK: AtomicU8 = AtomicU8::new(NONE);
+/// There is none, so a Ctrl-C ends the process.
 const NONE: u8 = 0;
-/// A file is read.
+/// It goes on.
 const RUNNING: u8 = 1;
-/// A Ctrl-C has ended the reading.
+/// A Ctrl-C has ended it.
 const STOPPED: u8 = 2;
 
 /// Waits for the signals in a thread of its own. Without such a thread, a signal ends the process at once, as usual.
@@ -26,7 +27,7 @@ pub(crate) fn clean_up_on_signals() {
     }
     thread::spawn(move || {
         for signal in signals.forever() {
-            let stops = || READING.compare_exchange(RUNNING, STOPPED, Ordering::Relaxed, Ordering::Relaxed);
+            let stops = || WORK.compare_exchange(RUNNING, STOPPED, Ordering::Relaxed, Ordering::Relaxed);
             if signal == SIGINT && stops().is_ok() {
                 continue;
             }
@@ -46,11 +47,15 @@ fn hangs_up() -> bool {
     ignored.is_some_and(|mask| mask & (1 << (SIGHUP - 1)) == 0)
 }
 
-/// Runs `read`, which is to end soon after the function that it gets is true: after a Ctrl-C. A second one ends the
-/// process.
-pub(crate) fn while_reading<T>(read: impl FnOnce(&dyn Fn() -> bool) -> T) -> T {
-    READING.store(RUNNING, Ordering::Relaxed);
-    let result = read(&|| READING.load(Ordering::Relaxed) == STOPPED);
-    READING.store(NONE, Ordering::Relaxed);
+/// Runs `work`, which is to end soon after [`stopped`] is true: after a Ctrl-C. A second one ends the process.
+pub(crate) fn while_stoppable<T>(work: impl FnOnce() -> T) -> T {
+    WORK.store(RUNNING, Ordering::Relaxed);
+    let result = work();
+    WORK.store(NONE, Ordering::Relaxed);
     result
+}
+
+/// Whether a Ctrl-C has ended the work of [`while_stoppable`].
+pub(crate) fn stopped() -> bool {
+    WORK.load(Ordering::Relaxed) == STOPPED
 }

@@ -4,14 +4,25 @@ use firstflight_report::printable;
 use firstflight_study::progress::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::interrupt;
+
 /// Progress bar on standard error; invisible if standard error is not a terminal.
 pub(crate) struct Bar(ProgressBar);
 
 impl Bar {
     /// A bar that is invisible until work begins.
     pub(crate) fn new() -> Self {
-        let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}, {eta} left");
-        Self(ProgressBar::hidden().with_style(style.expect("a valid template")))
+        Self::with_template("{msg} {wide_bar} {pos}/{len}, {eta} left")
+    }
+
+    /// The bar of work that a Ctrl-C ends, with the answer so far.
+    pub(crate) fn of_networks() -> Self {
+        Self::with_template("{msg} {wide_bar} {pos}, {eta} left; Ctrl-C answers from the networks done")
+    }
+
+    fn with_template(template: &str) -> Self {
+        let style = ProgressStyle::with_template(template).expect("a valid template");
+        Self(ProgressBar::hidden().with_style(style))
     }
 }
 
@@ -30,6 +41,10 @@ impl Progress for Bar {
 
     fn finish(&self) {
         self.0.finish_and_clear();
+    }
+
+    fn stopped(&self) -> bool {
+        interrupt::stopped()
     }
 }
 

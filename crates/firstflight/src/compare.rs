@@ -187,6 +187,12 @@ impl<'a> Compare<'a> {
         compare::compare(self.host, &self.complete(), self.progress)
     }
 
+    /// Number of networks of clients, each answered by itself and together as a mix, that a capture holds; 0 if the comparison
+    /// is of a single path. Then [`Progress::stopped`] ends the comparison after the networks that are answered.
+    pub fn networks(&self) -> usize {
+        compare::networks(&self.request)
+    }
+
     /// Checks that the memory of [`Compare::recordings`] is within the limit, before the comparison is made.
     ///
     /// # Errors

@@ -1,6 +1,8 @@
 //! The answer in sentences: what to use, its gain with its range, its cost, and how far to trust it.
 
-use firstflight_results::{CompareReport, Comparison, PairedDifference, Recommended, SchemeResult};
+use firstflight_results::{
+    CompareReport, Comparison, Losers, NetworkResult, PairedDifference, Recommended, SchemeResult,
+};
 
 use crate::format::{bytes, count, counted, list, percent_magnitude, printable, time, worth_having};
 use crate::names::Names;
@@ -52,7 +54,7 @@ pub(crate) fn headline(report: &CompareReport, names: &Names) -> Headline {
         }
         _ => lead(&sizes, names),
     };
-    let details = [cost, trust(comparison)].into_iter().filter(|text| !text.is_empty());
+    let details = [cost, networks(&sizes), trust(comparison)].into_iter().filter(|text| !text.is_empty());
     Headline { lead, details: details.collect(), by_size }
 }
 
@@ -70,6 +72,8 @@ struct Size<'a> {
     best: Option<&'a SchemeResult>,
     spread: Spread,
     names: &'a Names,
+    /// Networks of a mix.
+    groups: &'a [NetworkResult],
 }
 
 impl<'a> Size<'a> {
@@ -84,7 +88,7 @@ impl<'a> Size<'a> {
         let best = named(recommended.and_then(|one| one.scheme.as_ref()));
         let best = best.filter(|best| best.completion_s.is_some());
         let spread = Spread::of(&comparison.path);
-        Self { bytes, ranked, base, recommended, best, spread, names }
+        Self { bytes, ranked, base, recommended, best, spread, names, groups: &comparison.groups }
     }
 
     fn name(&self, result: &SchemeResult) -> &'a str {
@@ -114,6 +118,7 @@ impl<'a> Size<'a> {
                 parts.push(format!("9 in 10 further transfers should end in {low} to {high}."));
             }
         }
+        parts.extend(self.networks().map(|networks| capital(&networks) + "."));
         parts.push(self.cost(best));
         let ties: Vec<String> = self
             .ranked
@@ -129,6 +134,19 @@ impl<'a> Size<'a> {
             format!("1 in {} transfers may meet {what}: {late}.", count((1.0 / risk.probability).round()))
         }));
         parts
+    }
+
+    /// What the recommended scheme does at the 95th percentile of the mix, and to its networks; `None` for a single path.
+    fn networks(&self) -> Option<String> {
+        let best = self.best?;
+        let losers = Losers::of(self.groups, &best.scheme, self.bytes)?;
+        let late = |result: &SchemeResult| result.completion_s.map(|it| it.p95).filter(|&p95| p95 > 0.0);
+        let tail = late(best).zip(self.base.and_then(late)).map(|(own, base)| {
+            let gain = 1.0 - own / base;
+            let word = if gain < 0.0 { "later" } else { "sooner" };
+            format!("{} {word} at the 95th percentile; ", percent_magnitude(gain))
+        });
+        Some(printable(&format!("{}{losers}", tail.unwrap_or_default())))
     }
 
     /// Packets that the scheme drops, compared with the baseline.
@@ -230,11 +248,24 @@ fn lead(sizes: &[Size<'_>], names: &Names) -> (String, String) {
             }
         })
         .collect();
-    let mut text = parts.join("; ");
+    (capital(&parts.join("; ")) + ".", costs(&groups, base))
+}
+
+/// `text` with a capital first letter.
+fn capital(text: &str) -> String {
+    let mut text = text.to_owned();
     if let Some(first) = text.get(..1).map(str::to_uppercase) {
         text.replace_range(..1, &first);
     }
-    (text + ".", costs(&groups, base))
+    text
+}
+
+/// What the recommended schemes do to the networks of a mix, by size; empty for a single path, and for a single size, whose
+/// answer has it.
+fn networks(sizes: &[Size<'_>]) -> String {
+    let of_size = |size: &Size<'_>| Some(format!("{}: {}.", bytes(size.bytes), size.networks()?));
+    let all: Vec<String> = sizes.iter().filter_map(of_size).collect();
+    if sizes.len() < 2 { String::new() } else { all.join(" ") }
 }
 
 /// The sizes of a group: in full, or their ends if it has every size.
@@ -281,6 +312,9 @@ fn range(values: impl Iterator<Item = f64> + Clone, write: impl Fn(f64) -> Strin
 /// How far the answer can be trusted.
 fn trust(comparison: &Comparison) -> String {
     let path = &comparison.path;
+    if !comparison.groups.is_empty() {
+        return trust_in_mix(comparison);
+    }
     if path.inferred_from.is_none() {
         return "How far to trust it: as far as the path has the values above. These are simulations, not measurements."
             .to_owned();
@@ -298,4 +332,33 @@ fn trust(comparison: &Comparison) -> String {
         format!(" The capture does not show the {}; the ranges cover what it may be.", list(&unknown))
     };
     format!("How far to trust it: {checked}.{unknown}")
+}
+
+/// How far the answer for a mix can be trusted.
+fn trust_in_mix(comparison: &Comparison) -> String {
+    let (without, with): (Vec<&NetworkResult>, Vec<&NetworkResult>) =
+        comparison.groups.iter().partition(|it| it.no_answer.is_some());
+    let checked = comparison.departure.map_or_else(
+        || "no captured connection can be compared with its re-run".to_owned(),
+        |off| {
+            let off = percent_magnitude(off);
+            format!("re-runs of the captured connections are off by {off} in the median of the networks")
+        },
+    );
+    let data = |networks: &[&NetworkResult]| networks.iter().map(|it| it.bytes as f64).sum::<f64>();
+    let rest = match &without[..] {
+        [] => String::new(),
+        some => {
+            let names: Vec<String> = some.iter().map(|it| printable(&it.network)).collect();
+            let share = data(&with) / (data(&with) + data(some));
+            let has = if some.len() == 1 { "has" } else { "have" };
+            format!(
+                " {} {has} no answer and {} no part of the mix, which has {} of the data of all.",
+                list(&names),
+                if some.len() == 1 { "is" } else { "are" },
+                percent_magnitude(share)
+            )
+        }
+    };
+    format!("How far to trust it: {checked}.{rest}")
 }

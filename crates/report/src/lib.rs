@@ -10,6 +10,7 @@ pub mod figure;
 mod format;
 mod headline;
 mod names;
+mod networks;
 mod output;
 mod page;
 mod parquet;
@@ -24,10 +25,11 @@ mod trace;
 
 use std::path::{Path, PathBuf};
 
-use firstflight_results::CompareReport;
+use firstflight_results::{CompareReport, Table};
 pub use format::{lines, printable, wrap};
 pub use output::{Folder, OutputError, discard_unfinished};
 pub use page::html;
+use parquet::parquet_of;
 pub use parquet::{parquet, stage_tables};
 pub use table::{Colour, table};
 pub use trace::{pcapng, qlog, stage_traces};
@@ -36,8 +38,11 @@ pub use trace::{pcapng, qlog, stage_traces};
 pub const REPORT_FILE: &str = "report.html";
 /// Name of the Parquet file in the output folder.
 pub const PARQUET_FILE: &str = "results.parquet";
+/// Name of the Parquet file with the networks of a mix.
+pub const NETWORKS_FILE: &str = "networks.parquet";
 
-/// Writes [`REPORT_FILE`] and [`PARQUET_FILE`] into `dir`, creates `dir` if it is missing, and returns the two paths.
+/// Writes [`REPORT_FILE`], [`PARQUET_FILE`] and, of a mix, [`NETWORKS_FILE`] into `dir`, creates `dir` if it is missing, and
+/// returns their paths.
 ///
 /// # Errors
 /// [`OutputError`] if a file cannot be written; `dir` is then as it was before.
@@ -47,12 +52,18 @@ pub fn write_all(dir: &Path, report: &CompareReport) -> Result<Vec<PathBuf>, Out
     folder.commit()
 }
 
-/// Stages [`REPORT_FILE`] and [`PARQUET_FILE`] in a folder to which the caller may add further files before
+/// Stages [`REPORT_FILE`], [`PARQUET_FILE`] and, of a mix, [`NETWORKS_FILE`] in a folder to which the caller may add further files before
 /// [`Folder::commit`].
 ///
 /// # Errors
 /// [`OutputError`] if a file cannot be written.
 pub fn stage_all(folder: &mut Folder, report: &CompareReport) -> Result<(), OutputError> {
     folder.stage(REPORT_FILE, |file| file.write_all(html(report).as_bytes()))?;
-    folder.stage(PARQUET_FILE, |file| parquet(report, file).map_err(std::io::Error::other))
+    folder.stage(PARQUET_FILE, |file| parquet(report, file).map_err(std::io::Error::other))?;
+    match Table::of_networks(&report.comparison) {
+        None => Ok(()),
+        Some(table) => folder.stage(NETWORKS_FILE, |file| {
+            parquet_of(&table, &report.comparison, file).map_err(std::io::Error::other)
+        }),
+    }
 }

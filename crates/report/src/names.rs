@@ -52,11 +52,7 @@ impl Names {
         let schemes = labels.into_iter().map(|label| {
             let is_baseline = comparison.baseline.as_ref() == Some(&label);
             next += usize::from(!is_baseline);
-            let suffix = shared.as_ref().map(|avoidance| format!("+{avoidance}")).unwrap_or_default();
-            let short = |label: &str| {
-                let (chain, settings) = parts(label);
-                printable(&format!("{}{settings}", chain.strip_suffix(&suffix).unwrap_or(chain)))
-            };
+            let short = |label: &str| short(label, shared.as_deref());
             let own = short(&label);
             let equal = same.iter().filter(|group| group.contains(&label)).flatten();
             let equal = equal.filter(|other| **other != label).map(|other| short(other));
@@ -85,6 +81,14 @@ impl Names {
         &self.schemes[self.index(label)]
     }
 
+    /// Short name of a scheme, also of one that is not shown.
+    pub(crate) fn short(&self, label: &str) -> String {
+        match self.schemes.iter().find(|name| name.label == label) {
+            Some(name) => name.own.clone(),
+            None => short(label, self.shared.as_deref()),
+        }
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Name> {
         self.schemes.iter()
     }
@@ -111,6 +115,13 @@ fn shared_avoidance(labels: &[String]) -> Option<String> {
     shared.then(|| avoidance.to_owned())
 }
 
+/// A label without the shared avoidance scheme; printable.
+fn short(label: &str, shared: Option<&str>) -> String {
+    let (chain, settings) = parts(label);
+    let suffix = shared.map(|avoidance| format!("+{avoidance}")).unwrap_or_default();
+    printable(&format!("{}{settings}", chain.strip_suffix(&suffix).unwrap_or(chain)))
+}
+
 /// Chain of a label and its settings, which begin with `@` and may be missing.
 fn parts(label: &str) -> (&str, &str) {
     label.split_at(label.find('@').unwrap_or(label.len()))
@@ -122,6 +133,13 @@ mod tests {
 
     fn labels(labels: &[&str]) -> Vec<String> {
         labels.iter().map(|&l| l.to_owned()).collect()
+    }
+
+    #[test]
+    fn a_scheme_that_is_not_shown_has_a_short_name_too() {
+        let names = Names { schemes: vec![], shared: Some("cubic".into()) };
+        assert_eq!(names.short("hystart-linux+cubic@iw30"), "hystart-linux@iw30");
+        assert_eq!(names.short("bbr"), "bbr");
     }
 
     #[test]

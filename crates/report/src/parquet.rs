@@ -4,7 +4,7 @@
 use std::io::Write;
 
 use firstflight_results::parquet::{self, ParquetError};
-use firstflight_results::{CompareReport, Provenance, RunResult, SampleRow, Table};
+use firstflight_results::{CompareReport, Comparison, Provenance, RunResult, SampleRow, Table};
 
 use crate::{Folder, OutputError};
 
@@ -14,9 +14,20 @@ use crate::{Folder, OutputError};
 /// # Errors
 /// [`ParquetError`] if `out` fails.
 pub fn parquet(report: &CompareReport, out: &mut (dyn Write + Send)) -> Result<(), ParquetError> {
-    let Provenance { version, .. } = &report.comparison.provenance;
-    let metadata = metadata(&report.comparison.title, &report.comparison.provenance);
-    parquet::write(&Table::of_replications(report), version, metadata, out)
+    parquet_of(&Table::of_replications(report), &report.comparison, out)
+}
+
+/// Writes a table of a comparison to `out`, with the provenance as metadata.
+///
+/// # Errors
+/// [`ParquetError`] if `out` fails.
+pub(crate) fn parquet_of(
+    table: &Table,
+    comparison: &Comparison,
+    out: &mut (dyn Write + Send),
+) -> Result<(), ParquetError> {
+    let metadata = metadata(&comparison.title, &comparison.provenance);
+    parquet::write(table, &comparison.provenance.version, metadata, out)
 }
 
 /// Stages the tables of a run as `run.parquet`, `flow.parquet`, `link.parquet` and `sample.parquet`; `version` is the

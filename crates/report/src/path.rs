@@ -1,12 +1,38 @@
 //! Sentences about the path and the captured connections.
 
-use firstflight_results::{ConnectionResult, LimitedBy, PathResult, SchemeResult};
+use firstflight_results::{Comparison, ConnectionResult, LimitedBy, PathResult, SchemeResult};
 
 use crate::format::{bytes, counted, list, percent_magnitude, printable, rate, significant, time};
 
+/// The path or, of a mix, its networks with the ranges of their values.
+pub(crate) fn path_line(comparison: &Comparison) -> String {
+    if comparison.groups.is_empty() { single_path(&comparison.path) } else { networks_line(comparison) }
+}
+
+/// `Mix of 8 networks from day.pcap: rates from 5 to 40 Mbit/s, round-trip times from 20 to 180 ms.`
+fn networks_line(comparison: &Comparison) -> String {
+    let path = &comparison.path;
+    let answered = comparison.groups.iter().filter(|it| it.no_answer.is_none()).count();
+    let range = |field: &str, one: &str, several: &str| {
+        let estimate = path.estimates.iter().find(|it| it.field == field)?;
+        let (low, high) = (path_value(field, estimate.low?), path_value(field, estimate.high?));
+        Some(if low == high { format!("{one} {low}") } else { format!("{several} from {low} to {high}") })
+    };
+    let ranges = [
+        range("rate_bit_s", "rate", "rates"),
+        range("rtt_ms", "round-trip time", "round-trip times"),
+        range("buffer_packets", "buffer", "buffers"),
+    ];
+    let ranges: Vec<String> = ranges.into_iter().flatten().collect();
+    let from =
+        path.inferred_from.as_deref().map_or_else(String::new, |file| format!(" from {}", printable(file)));
+    let ranges = if ranges.is_empty() { String::new() } else { format!(": {}", ranges.join(", ")) };
+    format!("Mix of {}{from}{ranges}.", counted(answered as f64, "network", "networks"))
+}
+
 /// One line with the values of the path; a value that is not known reads "unknown", and one that was given beside a
 /// capture "given".
-pub(crate) fn path_line(path: &PathResult) -> String {
+fn single_path(path: &PathResult) -> String {
     let unknown = |name: &str| format!("{name} unknown");
     let value = |field: &str, text: String| {
         if given_beside_capture(path, field) { format!("{text} (given)") } else { text }
@@ -31,7 +57,7 @@ pub(crate) fn path_line(path: &PathResult) -> String {
 }
 
 /// The likeliest kind of path and its share, if it is not a plain queue or not the only one: `a policer (97 %), `.
-fn kinds(path: &PathResult) -> String {
+pub(crate) fn kinds(path: &PathResult) -> String {
     /// Share below which a kind is not named.
     const LEAST: f64 = 0.2;
     let named: Vec<String> = path

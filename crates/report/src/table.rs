@@ -6,6 +6,7 @@ use crate::advice::advice;
 use crate::format::{TimeScale, bytes, count, counted, percent, printable, worth_having, wrap};
 use crate::headline::{headline, recommended};
 use crate::names::{Names, SAME};
+use crate::networks;
 use crate::path::{captured_lines, path_line, widened};
 use crate::rows::{Row, rows};
 use crate::shown::shown;
@@ -81,18 +82,30 @@ pub fn table(report: &CompareReport, width: usize, colour: Colour) -> String {
         out.push('\n');
     };
     line(&paint(&printable(&comparison.title), Style::Bold, colour));
-    wrap(&path_line(&comparison.path), width).iter().for_each(|l| line(l));
+    wrap(&path_line(comparison), width).iter().for_each(|l| line(l));
     if let Some(note) = names.shared_avoidance_note() {
         wrap(&note, width).iter().for_each(|l| line(l));
     }
     let answer = headline(report, &names);
-    for text in captured_lines(&comparison.connections) {
+    // Those of many networks are in the page.
+    let connections = if comparison.groups.is_empty() { &comparison.connections[..] } else { &[] };
+    for text in captured_lines(connections) {
         wrap(&text, width).iter().for_each(|l| line(l));
     }
     line("");
     wrap(&answer.lead, width).iter().for_each(|l| line(&paint(l, Style::Bold, colour)));
     for detail in &answer.details {
         wrap(detail, width).iter().for_each(|l| line(l));
+    }
+    if !comparison.groups.is_empty() {
+        line("");
+        line(&paint("By network", Style::Bold, colour));
+        let networks = networks::table(comparison, &names, width);
+        line(&paint(&networks.heading, Style::Dim, colour));
+        for (text, loses) in &networks.rows {
+            line(&paint(text, if *loses { Style::Yellow } else { Style::Plain }, colour));
+        }
+        wrap(&networks.note, width).iter().for_each(|l| line(&paint(l, Style::Dim, colour)));
     }
     let spread = Spread::of(&comparison.path);
     for size in comparison.sizes() {

@@ -18,6 +18,9 @@ object! {
         results: Vec<SchemeResult> => nested,
         /// Recommendation at each size, ascending.
         @(default) recommended: Vec<Recommended> => nested,
+        /// The networks of clients that a capture holds, each with its own path and results; those with most data first. The
+        /// results above are then those of their mix. Absent unless there are several.
+        @(default, skip_serializing_if = "Vec::is_empty") groups: Vec<NetworkResult> => nested,
         /// Reason why the results are no answer, and nothing is recommended: a sentence without its full stop; null if they
         /// are one.
         @(default) no_answer: Option<String>,
@@ -260,6 +263,45 @@ object! {
 }
 
 object! {
+    /// One network of clients of a capture, answered by itself.
+    pub struct NetworkResult = "network" {
+        /// Its address with the length of its prefix, and the number of its path if its connections crossed several.
+        network: String,
+        /// Captured connections that carried data. Those of a network with several paths are divided among the paths as their
+        /// data is.
+        connections: u64,
+        /// Data bytes of all of them, in both directions.
+        bytes: u64 ["bytes"],
+        /// Its path.
+        path: PathResult => nested,
+        /// Recommendation at each size for this network alone, ascending.
+        recommended: Vec<Recommended> => nested,
+        /// Result of every scheme at every size, by size and, within a size, by rank.
+        results: Vec<SchemeResult> => nested,
+        /// Share of the network in the mix at each size, ascending.
+        mix: Vec<MixShare> => nested,
+        /// Reason why it has no answer and is no part of the mix: a sentence without its full stop; null if it has one.
+        no_answer: Option<String>,
+        /// Median relative error of the times of the re-runs of its connections; null if none can be compared.
+        departure: Option<f64>,
+        /// Facts that limit the trust in its numbers, most important first.
+        warnings: Vec<String> => nested,
+    }
+}
+
+object! {
+    /// Share of a network in the mix at one size.
+    pub struct MixShare: Copy = "share" {
+        /// Transfer size in application bytes.
+        size_bytes: u64 ["bytes"],
+        /// Captured transfers to the network whose size is within a factor of the square root of ten of this one.
+        transfers: u64,
+        /// Share of the network in the mix; 0 without an answer.
+        share: f64 [""; Share],
+    }
+}
+
+object! {
     /// Difference between the median completion times of two schemes whose replications met the same randomness. It is the
     /// difference of the two medians that the results list.
     pub struct PairedDifference: Copy = "difference" {
@@ -298,7 +340,7 @@ object! {
 
 object! {
     /// Origin of the numbers, and the way to get them again.
-    pub struct Provenance = "provenance" {
+    pub struct Provenance: Default = "provenance" {
         /// Version of the program: `0.1.0`.
         version: String,
         /// Source from which the program was built, as `git describe` names it; equal to `version` outside a repository.
@@ -357,6 +399,64 @@ impl PairedDifference {
         let [low, high] = self.relative_ci95;
         // Zero minus, so that no gain is 0 and not -0.
         [high, self.relative, low].map(|later| 0.0 - later)
+    }
+}
+
+impl NetworkResult {
+    /// The row of a scheme at a size.
+    pub fn result(&self, scheme: &str, size_bytes: u64) -> Option<&SchemeResult> {
+        self.results.iter().find(|it| it.size_bytes == size_bytes && it.scheme == scheme)
+    }
+}
+
+/// The networks of a mix that lose by a scheme: its difference is [`worth_avoiding`](PairedDifference::worth_avoiding) there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Losers<'a> {
+    /// Networks with an answer in which the scheme can be compared.
+    pub compared: usize,
+    /// Number of those that lose.
+    pub count: usize,
+    /// The one that loses most, and the share of its time by which it ends later.
+    pub most: Option<(&'a str, f64)>,
+}
+
+impl<'a> Losers<'a> {
+    /// The losers at one size; `None` if there is no network in which the scheme can be compared.
+    pub fn of(groups: &'a [NetworkResult], scheme: &str, size_bytes: u64) -> Option<Self> {
+        let answered = groups.iter().filter(|it| it.no_answer.is_none());
+        let difference =
+            |it: &'a NetworkResult| Some((&*it.network, it.result(scheme, size_bytes)?.against()?));
+        let compared: Vec<(&str, &PairedDifference)> = answered.filter_map(difference).collect();
+        let lose = compared.iter().filter(|(_, difference)| difference.worth_avoiding());
+        let lose: Vec<(&str, f64)> = lose.map(|(name, difference)| (*name, difference.relative)).collect();
+        let most = lose.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1));
+        (!compared.is_empty()).then_some(Self { compared: compared.len(), count: lose.len(), most })
+    }
+}
+
+impl std::fmt::Display for Losers<'_> {
+    /// A clause: `2 of 12 networks lose by it, most of all 203.0.113.0/24, by 12 %`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { compared, count, most } = *self;
+        let networks = if compared == 1 { "network" } else { "networks" };
+        match most {
+            None => write!(f, "none of {compared} {networks} loses by it"),
+            Some((name, by)) => {
+                let lose = if count == 1 { "loses" } else { "lose" };
+                let percent = by * 100.0;
+                write!(
+                    f,
+                    "{count} of {compared} {networks} {lose} by it, most of all {name}, by {percent:.0} %"
+                )
+            }
+        }
+    }
+}
+
+impl SchemeResult {
+    /// Difference from the scheme that the stack has now, or from the baseline where that was not compared.
+    pub fn against(&self) -> Option<&PairedDifference> {
+        self.against_present.as_ref().or(self.against_baseline.as_ref())
     }
 }
 
@@ -433,6 +533,109 @@ mod tests {
             "how": ["Linux: sysctl"], "retransmits_mean": 60.0,
             "startup_exit": { "time_s": 0.5, "cwnd_packets": 160.0, "reason": "loss" } });
         assert!(covers(&value, &contract), "{value:#}");
+    }
+
+    #[test]
+    fn a_network_has_every_field_of_the_contract_and_a_comparison_of_one_path_has_no_networks() {
+        let network = NetworkResult {
+            network: "203.0.113.0/24".into(),
+            connections: 12,
+            bytes: 3_000_000,
+            path: PathResult::default(),
+            recommended: vec![],
+            results: vec![],
+            mix: vec![MixShare { size_bytes: 30_000, transfers: 7, share: 0.25 }],
+            no_answer: None,
+            departure: None,
+            warnings: vec![],
+        };
+        let value = serde_json::to_value(&network).expect("serialisable");
+        let contract = json!({ "network": "203.0.113.0/24", "connections": 12, "bytes": 3_000_000,
+            "path": { "rate_bit_s": null }, "recommended": [], "results": [] });
+        assert!(covers(&value, &contract), "{value:#}");
+        let mut comparison = Comparison {
+            title: String::new(),
+            path: PathResult::default(),
+            connections: vec![],
+            results: vec![],
+            recommended: vec![],
+            groups: vec![],
+            no_answer: None,
+            departure: None,
+            schemes: vec![],
+            baseline: None,
+            present: None,
+            same: vec![],
+            provenance: Provenance::default(),
+            warnings: vec![],
+        };
+        let groups = |comparison: &Comparison| {
+            serde_json::to_value(comparison).expect("serialisable").get("groups").cloned()
+        };
+        assert_eq!(groups(&comparison), None);
+        comparison.groups = vec![network];
+        assert_eq!(groups(&comparison).and_then(|it| it.as_array().map(Vec::len)), Some(1));
+    }
+
+    #[test]
+    fn the_networks_that_lose_by_a_scheme_are_counted_and_the_worst_is_named() {
+        let network = |name: &str, relative: Option<f64>, no_answer: Option<&str>| {
+            let difference = |relative| PairedDifference {
+                seconds: relative,
+                seconds_ci95: [relative; 2],
+                relative,
+                relative_ci95: [relative - 0.01, relative + 0.01],
+            };
+            let result = SchemeResult {
+                scheme: "x".into(),
+                size_bytes: 30_000,
+                completion_s: None,
+                retransmits_mean: 0.0,
+                startup_exit: None,
+                rank: 1,
+                same_as: None,
+                ties_with_best: false,
+                replications: 30,
+                unfinished: 0,
+                against_baseline: None,
+                against_present: relative.map(difference),
+                drops: Mean { mean: 0.0, ci95: None },
+                others_drops_mean: 0.0,
+                timeouts_mean: 0.0,
+                widened_by: vec![],
+                initial_window_packets: None,
+                harm: None,
+                how: vec![],
+                risks: vec![],
+            };
+            NetworkResult {
+                network: name.into(),
+                connections: 1,
+                bytes: 1,
+                path: PathResult::default(),
+                recommended: vec![],
+                results: vec![result],
+                mix: vec![],
+                no_answer: no_answer.map(str::to_owned),
+                departure: None,
+                warnings: vec![],
+            }
+        };
+        let groups = [
+            network("a", Some(-0.2), None),
+            network("b", Some(0.05), None),
+            network("c", Some(0.12), None),
+            // 1 % is no loss, a network without an answer is none, nor is one without the present scheme
+            network("d", Some(0.01), None),
+            network("e", Some(0.5), Some("no")),
+            network("f", None, None),
+        ];
+        let losers = Losers::of(&groups, "x", 30_000).expect("four networks can be compared");
+        assert_eq!(losers, Losers { compared: 4, count: 2, most: Some(("c", 0.12)) });
+        assert_eq!(losers.to_string(), "2 of 4 networks lose by it, most of all c, by 12 %");
+        let none = Losers::of(&groups[..1], "x", 30_000).expect("one network");
+        assert_eq!(none.to_string(), "none of 1 network loses by it");
+        assert_eq!(Losers::of(&groups, "y", 30_000), None);
     }
 
     #[test]

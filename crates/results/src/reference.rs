@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use crate::column::{Column, Field, Record};
 use crate::{
     Comparison, Completion, ConnectionResult, EngineResult, FlowMeans, FlowResult, FlowRow, Harm, InputFile,
-    KindWeight, LimitedBy, LinkMeans, LinkResult, LinkRow, Mean, PairedDifference, PathEstimate, PathResult,
-    Provenance, Recommended, ReplicationRow, Risk, RunMeans, RunResult, RunRow, SampleRow, SchemeResult,
-    StartupExit, Table, TypicalExit, Validity,
+    KindWeight, LimitedBy, LinkMeans, LinkResult, LinkRow, Mean, MixShare, NetworkResult, NetworkRow,
+    PairedDifference, PathEstimate, PathResult, Provenance, Recommended, ReplicationRow, Risk, RunMeans,
+    RunResult, RunRow, SampleRow, SchemeResult, StartupExit, Table, TypicalExit, Validity,
 };
 
 const HEAD: &str = "\
@@ -23,7 +23,8 @@ zero. Every number is finite and within the range of its column.
 
 `firstflight run SCENARIO --out DIR` writes the tables `run`, `flow`, `link` and `sample` as Parquet files of those names;
 `run` numbers the runs of `--runs N`, and every other table refers to it. `sample` has the time series of every flow of the
-first run. `firstflight compare` writes the table `replication` as `results.parquet`.
+first run. `firstflight compare` writes the table `replication` as `results.parquet`; from a capture with several
+networks of clients also the table `network` as `networks.parquet`.
 ";
 
 const OBJECTS: &str = "\
@@ -41,6 +42,7 @@ pub fn page() -> String {
     table::<LinkRow>(&mut out, "link");
     table::<SampleRow>(&mut out, "sample");
     table::<ReplicationRow>(&mut out, "replication");
+    table::<NetworkRow>(&mut out, "network");
     out += "\n";
     out += OBJECTS;
     OBJECTS_OF_JSON.iter().for_each(|object| out += &object.section());
@@ -113,6 +115,8 @@ pub(crate) const OBJECTS_OF_JSON: &[Object] = &[
     Object::of::<TypicalExit>(),
     Object::of::<PairedDifference>(),
     Object::of::<Recommended>(),
+    Object::of::<NetworkResult>(),
+    Object::of::<MixShare>(),
     Object::of::<Provenance>(),
     Object::of::<InputFile>(),
 ];

@@ -1,7 +1,7 @@
 //! Replications and time series: the data behind a comparison's printed object, and their tables.
 
 use crate::object::object;
-use crate::{Comparison, Completion, PairedDifference, PathResult, StartupExit};
+use crate::{Comparison, Completion, Harm, PairedDifference, PathResult, StartupExit};
 
 object! {
     /// A comparison with all replications and the time series of some.
@@ -66,6 +66,43 @@ object! {
         /// Whether the scheme is recommended at this size.
         recommended: bool,
         /// The path.
+        path: PathResult => flat("path_"),
+    }
+}
+
+object! {
+    /// Row of table `network`: one scheme at one size in one network of clients; one row for each size of a network that cannot
+    /// be simulated.
+    pub struct NetworkRow = "network row" {
+        /// Network, as in `groups[].network`.
+        network: String,
+        /// Captured connections that carried data.
+        connections: u64,
+        /// Data bytes of all of them, in both directions.
+        bytes: u64 ["bytes"],
+        /// Reason why it has no answer and is no part of the mix; null if it has one.
+        no_answer: Option<String>,
+        /// Transfer size in application bytes.
+        size_bytes: u64 ["bytes"],
+        /// Captured transfers to the network whose size is within a factor of the square root of ten of this one.
+        transfers: u64,
+        /// Share of the network in the mix at this size; 0 without an answer.
+        share: f64 [""; Share],
+        /// Chain of labels; null if the network cannot be simulated.
+        scheme: Option<String>,
+        /// Whether the scheme is recommended for this network at this size.
+        recommended: bool,
+        /// Whether the scheme is recommended for the mix at this size.
+        recommended_for_mix: bool,
+        /// Distribution of the completion times.
+        completion: Option<Completion> => optional("completion_s_", "Null if no replication finished."),
+        /// Mean packets of all flows that were dropped during the transfer; null if the network cannot be simulated.
+        drops_mean: Option<f64> ["packets"],
+        /// Harm to others.
+        harm: Option<Harm> => optional("harm_", "Null if it was not measured."),
+        /// Difference from the scheme that the stack has now, or from the baseline.
+        against: Option<PairedDifference> => optional("against_", "Null for that scheme itself, and without one."),
+        /// The path of the network.
         path: PathResult => flat("path_"),
     }
 }

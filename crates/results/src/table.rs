@@ -2,8 +2,8 @@
 
 use crate::column::{Column, Record, Value};
 use crate::{
-    CompareReport, Comparison, FlowRow, LinkRow, Recommended, ReplicationRow, RunResult, RunRow, SampleRow,
-    SampleSet, SchemeResult,
+    CompareReport, Comparison, FlowRow, LinkRow, MixShare, NetworkResult, NetworkRow, Recommended,
+    ReplicationRow, RunResult, RunRow, SampleRow, SampleSet, SchemeResult,
 };
 
 /// A table, stored by column.
@@ -105,6 +105,42 @@ impl Table {
             set.samples.iter().enumerate().map(row).collect::<Vec<_>>()
         };
         Self::of("replication", report.samples.iter().flat_map(rows))
+    }
+
+    /// Table `network`: a row for each scheme at each size in each network of a comparison's mix; `None` without a mix.
+    pub fn of_networks(comparison: &Comparison) -> Option<Self> {
+        let Comparison { groups, recommended: for_mix, .. } = comparison;
+        let recommends = |by: &[Recommended], result: &SchemeResult| {
+            let of = by.iter().find(|it| it.size_bytes == result.size_bytes);
+            of.is_some_and(|it| it.scheme.as_ref() == Some(&result.scheme))
+        };
+        let row = |network: &NetworkResult, mix: &MixShare, result: Option<&SchemeResult>| NetworkRow {
+            network: network.network.clone(),
+            connections: network.connections,
+            bytes: network.bytes,
+            no_answer: network.no_answer.clone(),
+            size_bytes: mix.size_bytes,
+            transfers: mix.transfers,
+            share: mix.share,
+            scheme: result.map(|it| it.scheme.clone()),
+            recommended: result.is_some_and(|it| recommends(&network.recommended, it)),
+            recommended_for_mix: result.is_some_and(|it| recommends(for_mix, it)),
+            completion: result.and_then(|it| it.completion_s),
+            drops_mean: result.map(|it| it.drops.mean),
+            harm: result.and_then(|it| it.harm),
+            against: result.and_then(|it| it.against().copied()),
+            path: network.path.clone(),
+        };
+        let rows = |network: &NetworkResult| {
+            let of_size = |mix: &MixShare| {
+                let results = network.results.iter().filter(|it| it.size_bytes == mix.size_bytes);
+                let results: Vec<Option<&SchemeResult>> = results.map(Some).collect();
+                let results = if results.is_empty() { vec![None] } else { results };
+                results.into_iter().map(|result| row(network, mix, result)).collect::<Vec<_>>()
+            };
+            network.mix.iter().flat_map(of_size).collect::<Vec<_>>()
+        };
+        (!groups.is_empty()).then(|| Self::of("network", groups.iter().flat_map(rows)))
     }
 }
 

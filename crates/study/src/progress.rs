@@ -8,6 +8,10 @@ pub trait Progress: Sync {
     fn advance(&self, by: u64);
     /// The work is done.
     fn finish(&self);
+    /// Whether the answer so far is asked for. Work that has no answer until its end goes on.
+    fn stopped(&self) -> bool {
+        false
+    }
 }
 
 /// Ignores progress reports.

@@ -4,7 +4,6 @@ mod advice;
 mod data;
 mod forest;
 mod look;
-#[cfg_attr(not(test), expect(dead_code, reason = "results have no groups yet"))]
 mod networks;
 mod path;
 mod plots;
@@ -69,6 +68,7 @@ pub fn html(report: &CompareReport) -> String {
                     (answer(report, &names, &title))
                     (advice::section(&crate::advice::advice(comparison, &names)))
                     (tradeoff::section(&crate::advice::pictures(comparison, &names)))
+                    (networks::section(comparison, &names))
                     (ranking::section(report, &names))
                     (plots::by_size(report, &names))
                     (plots::over_time(report, &names))
@@ -93,7 +93,7 @@ fn answer(report: &CompareReport, names: &Names, title: &str) -> Markup {
     html! {
         section #answer aria-labelledby="title" {
             h1 #title { (title) }
-            p.path { (path_line(&report.comparison.path)) }
+            p.path { (path_line(&report.comparison)) }
             p.lead { (answer.lead) }
             @for detail in &answer.details { p.detail { (detail) } }
             @if let [first, others @ ..] = report.comparison.warnings.as_slice() {

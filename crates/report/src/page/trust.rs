@@ -8,13 +8,19 @@ use crate::path::path_field;
 
 pub(super) fn caveats(report: &CompareReport) -> Markup {
     let comparison = &report.comparison;
-    let unknown: Vec<_> =
-        comparison.path.cannot_tell.iter().map(|field| path_field(field).to_lowercase()).collect();
+    // Values that differ between the networks of a mix are known in each.
+    let of_path = if comparison.groups.is_empty() { &comparison.path.cannot_tell[..] } else { &[] };
+    let unknown: Vec<_> = of_path.iter().map(|field| path_field(field).to_lowercase()).collect();
     html! {
         section #caveats aria-labelledby="caveats-title" {
             h2 #caveats-title { "Caveats" }
             ul.caveats {
                 @for warning in &comparison.warnings { li.warning { b { "Warning: " } (printable(warning)) } }
+                @for network in &comparison.groups {
+                    @for warning in &network.warnings {
+                        li { b { (printable(&network.network)) ": " } (printable(warning)) }
+                    }
+                }
                 @if !unknown.is_empty() {
                     li {
                         "The capture does not determine the " (list(&unknown)) ". The replications draw it from its whole "
@@ -23,7 +29,9 @@ pub(super) fn caveats(report: &CompareReport) -> Markup {
                 }
                 @if comparison.path.inferred_from.is_some() {
                     li {
-                        "All schemes run on the inferred path. Cross traffic that shared the path with the captured "
+                        @if comparison.groups.is_empty() { "All schemes run on the inferred path. " }
+                        @else { "All schemes run on the inferred paths of the networks. " }
+                        "Cross traffic that shared the path with the captured "
                         "connections is part of it; how that traffic would have reacted to another scheme is unknown."
                     }
                 }

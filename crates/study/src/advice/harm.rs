@@ -20,7 +20,7 @@ use firstflight_scenario::{
     Start,
 };
 
-use crate::compare::Bench;
+use crate::compare::{Bench, go_on};
 use crate::host::Observe;
 use crate::parallel::try_map;
 use crate::progress::Progress;
@@ -99,6 +99,7 @@ pub(crate) fn harm(
         .flat_map(|scene| std::iter::once(present).chain(candidates).map(move |candidate| (scene, candidate)))
         .collect();
     let times = try_map(&tasks, |(scene, candidate)| {
+        go_on(progress)?;
         let times = scene.run(bench, candidate);
         progress.advance(1);
         times

@@ -2,7 +2,7 @@
 //!
 //! `docs/deploy.md` names the version or the measurement behind each.
 
-use firstflight_scenario::{Candidate, Settings};
+use firstflight_scenario::{Candidate, Settings, Threshold};
 
 /// Stack that has a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,11 +92,10 @@ impl Stack {
         }
     }
 
-    /// The commands for `settings` besides those of the scheme, on a path with a bandwidth-delay product of `bdp` packets;
-    /// `None` if the stack cannot have them.
-    fn settings(self, scheme: &str, settings: Settings, bdp: u64) -> Option<Vec<String>> {
+    /// The commands for `settings` besides those of the scheme; `None` if the stack cannot have them.
+    fn settings(self, scheme: &str, settings: Settings, routes: &[Route]) -> Option<Vec<String>> {
         match self {
-            Self::Linux => linux(scheme, settings, bdp),
+            Self::Linux => linux(scheme, settings, routes),
             // What is not of the socket is of the whole machine, and stands under Linux.
             Self::LinuxSocket | Self::HaproxyTcp => (settings == Settings::default()).then(Vec::new),
             _ if settings.ssthresh.is_some() || settings.keeps_window => None,
@@ -130,8 +129,32 @@ impl Stack {
     }
 }
 
-/// Settings of the Linux kernel, for every connection over the default route.
-fn linux(scheme: &str, settings: Settings, bdp: u64) -> Option<Vec<String>> {
+/// A route of the server, and the path behind it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// Network of clients, as `ip route` takes it; `None` for the default route.
+    pub to: Option<String>,
+    /// Bandwidth-delay product of its path, packets.
+    pub bdp: u64,
+}
+
+impl Route {
+    /// The command that gives a route metrics. A network without a route of its own gets that of the default route.
+    fn command(&self, metrics: &str) -> String {
+        match &self.to {
+            None => format!("ip route change $(ip route show default) {metrics}"),
+            Some(to) => {
+                format!(
+                    "ip route replace {to} $(ip route show default | head -1 | cut -d ' ' -f 2-) {metrics}"
+                )
+            }
+        }
+    }
+}
+
+/// Settings of the Linux kernel: for every connection over the default route, or, where they depend on the path, for each
+/// of `routes`.
+fn linux(scheme: &str, settings: Settings, routes: &[Route]) -> Option<Vec<String>> {
     let Settings { initial_window, ssthresh, paced, keeps_window } = settings;
     // BBR sets an infinite threshold when a connection opens.
     if ssthresh.is_some() && scheme == "bbr" {
@@ -141,11 +164,15 @@ fn linux(scheme: &str, settings: Settings, bdp: u64) -> Option<Vec<String>> {
     if ssthresh.is_some() {
         commands.push("sysctl -w net.ipv4.tcp_no_ssthresh_metrics_save=0".to_owned());
     }
-    let mut metrics = vec![];
-    metrics.extend(initial_window.map(|packets| format!("initcwnd {packets}")));
-    metrics.extend(ssthresh.map(|threshold| format!("ssthresh lock {}", threshold.packets(bdp))));
-    if !metrics.is_empty() {
-        commands.push(format!("ip route change $(ip route show default) {}", metrics.join(" ")));
+    let metrics = |bdp: u64| {
+        let window = initial_window.map(|packets| format!("initcwnd {packets}"));
+        let threshold = ssthresh.map(|threshold| format!("ssthresh lock {}", threshold.packets(bdp)));
+        window.into_iter().chain(threshold).collect::<Vec<_>>().join(" ")
+    };
+    if ssthresh == Some(Threshold::Bdp) {
+        commands.extend(routes.iter().map(|route| route.command(&metrics(route.bdp))));
+    } else if initial_window.is_some() || ssthresh.is_some() {
+        commands.push(Route { to: None, bdp: 0 }.command(&metrics(0)));
     }
     if paced {
         commands.push("tc qdisc replace dev DEVICE root fq".into());
@@ -159,6 +186,11 @@ fn linux(scheme: &str, settings: Settings, bdp: u64) -> Option<Vec<String>> {
 /// Commands or options by which the candidate is had today, one text for each stack, on a path with a bandwidth-delay product
 /// of `bdp` packets. Empty if no deployed stack has it.
 pub fn how(candidate: &Candidate, bdp: u64) -> Vec<String> {
+    how_on(candidate, &[Route { to: None, bdp }])
+}
+
+/// The same on several routes, at least one: settings that depend on the path are made for each.
+pub fn how_on(candidate: &Candidate, routes: &[Route]) -> Vec<String> {
     let Candidate { scheme, settings } = candidate;
     let label = scheme.label();
     // Parameters that are not the scheme's own are of no stack.
@@ -167,7 +199,7 @@ pub fn how(candidate: &Candidate, bdp: u64) -> Vec<String> {
     }
     let ways = WAYS.iter().filter(|way| way.scheme == label);
     ways.filter_map(|way| {
-        let more = way.stack.settings(&label, *settings, bdp)?;
+        let more = way.stack.settings(&label, *settings, routes)?;
         let commands = std::iter::once(way.commands.to_owned()).chain(more).collect::<Vec<_>>();
         // A method of the configuration before it.
         Some(format!("{}: {}", way.stack.name(), commands.join("; ").replace("; .", ".")))
@@ -194,6 +226,21 @@ pub(super) fn deployed() -> Vec<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_threshold_of_the_path_is_set_on_the_route_to_each_network() {
+        let candidate = Candidate::parse("hystart-linux+cubic@ssthresh=bdp").expect("a candidate");
+        let routes = [("203.0.113.0/24", 66), ("2001:db8:1::/48", 7)];
+        let routes = routes.map(|(to, bdp)| Route { to: Some(to.into()), bdp });
+        let linux = how_on(&candidate, &routes).swap_remove(0);
+        for route in ["ip route replace 203.0.113.0/24 ", "ip route replace 2001:db8:1::/48 "] {
+            assert!(linux.contains(route), "{linux}");
+        }
+        assert!(linux.contains(" ssthresh lock 66; ") && linux.ends_with(" ssthresh lock 7"), "{linux}");
+        // An initial window is the same on every path.
+        let window = Candidate::parse("hystart-linux+cubic@iw30").expect("a candidate");
+        assert_eq!(how_on(&window, &routes), how(&window, 66));
+    }
 
     fn had(text: &str) -> Vec<String> {
         how(&Candidate::parse(text).expect(text), 66)

@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use firstflight_capture::{Connection, ExitReason, Observed};
 use firstflight_scenario::{Dist, Error};
 
+use super::go_on;
 use super::path::Subject;
 use super::replication::Replication;
 use super::resemblance::distance;
@@ -54,22 +55,26 @@ pub(super) struct Captured {
 
 /// Indices of the connections to re-run.
 pub(super) fn reruns(subject: &Subject<'_>) -> Vec<usize> {
-    if subject.path_unknown() { vec![] } else { on_path(subject.connections()) }
+    if subject.path_unknown() { vec![] } else { subject.on_path().to_vec() }
 }
 
 /// Indices of the connections between the two hosts that exchanged most data, those with most data first.
-pub(super) fn on_path(connections: &[Connection]) -> Vec<usize> {
+pub(super) fn between_busiest(connections: &[&Connection]) -> Vec<usize> {
     let pair = |connection: &Connection| (connection.sender.ip(), connection.receiver.ip());
     let mut bytes: BTreeMap<(IpAddr, IpAddr), u64> = BTreeMap::new();
     for connection in connections {
         *bytes.entry(pair(connection)).or_default() += connection.observed.bytes;
     }
     let busiest = bytes.iter().max_by_key(|(_, bytes)| **bytes).map(|(pair, _)| *pair);
-    let mut on_path: Vec<usize> =
-        (0..connections.len()).filter(|&index| Some(pair(&connections[index])) == busiest).collect();
-    on_path.sort_by_key(|&index| std::cmp::Reverse(connections[index].observed.bytes));
-    on_path.truncate(MOST_RERUNS);
-    on_path
+    let on_path = (0..connections.len()).filter(|&index| Some(pair(connections[index])) == busiest);
+    largest(connections, on_path.collect())
+}
+
+/// Those of `indices` whose connections have most data, in its order.
+pub(super) fn largest(connections: &[&Connection], mut indices: Vec<usize>) -> Vec<usize> {
+    indices.sort_by_key(|&index| std::cmp::Reverse(connections[index].observed.bytes));
+    indices.truncate(MOST_RERUNS);
+    indices
 }
 
 impl Captured {
@@ -95,7 +100,8 @@ impl Captured {
             })
             .unzip();
         let rerun = try_map(reruns, |&index| {
-            let pair = nearest(subject, &all[index])?;
+            go_on(progress)?;
+            let pair = nearest(subject, all[index])?;
             progress.advance(1);
             Ok::<_, Error>((index, pair))
         })?;
@@ -124,16 +130,21 @@ impl Captured {
                 departure * 100.0
             ));
         }
-        let departure = departure.max(LEAST_DEPARTURE);
+        let departure = widening(measured_departure);
         Ok(Self { connections, traces, departure, measured_departure, warnings })
     }
+}
+
+/// The share by which ranges are widened: the departure, and at least a minimum.
+pub(super) fn widening(measured_departure: Option<f64>) -> f64 {
+    measured_departure.unwrap_or(0.0).max(LEAST_DEPARTURE)
 }
 
 /// Relative distance of a connection's time from the `range` of its re-runs; `None` unless the connection was a single
 /// transfer and alone on the path.
 fn off(subject: &Subject<'_>, index: usize, range: [f64; 2]) -> Option<f64> {
     let connections = subject.connections();
-    let connection = &connections[index];
+    let connection = connections[index];
     let alone = connections.iter().enumerate().all(|(other, it)| other == index || !disturbs(it, connection));
     let seen = result(connection).observed_completion_s.filter(|seen| *seen > 0.0)?;
     let [low, high] = range;
@@ -252,12 +263,17 @@ fn result(connection: &Connection) -> ConnectionResult {
         rerun_completion_s: None,
         observed_retransmits: seen.retransmits,
         rerun_retransmits: 0,
-        name: format!("{} > {}", connection.sender, connection.receiver),
+        name: name(connection),
         scheme: String::new(),
         startup: startup_sentence(connection),
         limited_by: limited_by(seen),
         rerun_startup_exit: None,
     }
+}
+
+/// Name of a connection in results.
+pub(super) fn name(connection: &Connection) -> String {
+    format!("{} > {}", connection.sender, connection.receiver)
 }
 
 fn limited_by(seen: &Observed) -> LimitedBy {

@@ -119,6 +119,72 @@ pub(super) fn describe(path: &mut PathResult, explanation: &Explanation, longer:
     }
 }
 
+/// The path of a mix of networks with these paths and weights, from the capture `file`: each value on which all agree, and of the
+/// others the range over the networks.
+pub(super) fn mixed_path(networks: &[(&PathResult, f64)], file: &str) -> PathResult {
+    let mut path = PathResult { inferred_from: Some(file.into()), ..PathResult::default() };
+    let rate = mixed_value(&mut path, "rate_bit_s", networks, |it| it.rate_bit_s.map(|rate| rate as f64));
+    let rtt = mixed_value(&mut path, "rtt_ms", networks, |it| it.rtt_ms);
+    let buffer = mixed_value(&mut path, "buffer_packets", networks, |it| {
+        it.buffer_packets.map(|buffer| buffer as f64)
+    });
+    let loss = mixed_value(&mut path, "loss", networks, |it| it.loss);
+    let mss = mixed_value(&mut path, "mss_bytes", networks, |it| it.mss_bytes.map(|mss| mss as f64));
+    let window = mixed_value(&mut path, "initial_window_packets", networks, |it| {
+        it.initial_window_packets.map(|window| window as f64)
+    });
+    let whole = |value: Option<f64>| value.map(|value| value.round() as u64);
+    (path.rate_bit_s, path.rtt_ms, path.buffer_packets, path.loss) = (whole(rate), rtt, whole(buffer), loss);
+    (path.mss_bytes, path.initial_window_packets) = (whole(mss), whole(window));
+    let mut receivers = networks.iter().map(|(it, _)| it.receiver.as_ref());
+    path.receiver = receivers.next().flatten().cloned();
+    if receivers.any(|other| other != path.receiver.as_ref()) {
+        path.receiver = None;
+    }
+    let word = path.receiver.clone();
+    path.estimates.push(PathEstimate { word, ..differs("receiver", None, None) });
+    if path.receiver.is_none() {
+        path.cannot_tell.push("receiver".into());
+    }
+    let total: f64 = networks.iter().map(|(_, weight)| weight).sum();
+    for (network, weight) in networks {
+        for KindWeight { kind, weight: own } in &network.kinds {
+            let part = own * weight / total;
+            match path.kinds.iter_mut().find(|it| it.kind == *kind) {
+                Some(sum) => sum.weight = (sum.weight + part).min(1.0),
+                None => path.kinds.push(KindWeight { kind: kind.clone(), weight: part.min(1.0) }),
+            }
+        }
+    }
+    path.kinds.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+    path.kind = path.kinds.first().map(|it| it.kind.clone());
+    path
+}
+
+/// The value on which all networks agree. Adds the range over the networks to `path`, and names a value on which they differ.
+fn mixed_value(
+    path: &mut PathResult,
+    field: &str,
+    networks: &[(&PathResult, f64)],
+    of: impl Fn(&PathResult) -> Option<f64>,
+) -> Option<f64> {
+    let known: Vec<f64> = networks.iter().filter_map(|(it, _)| of(it)).collect();
+    let low = known.iter().copied().reduce(f64::min);
+    let high = known.iter().copied().reduce(f64::max);
+    let agreed = low.filter(|_| low == high && known.len() == networks.len());
+    path.estimates.push(PathEstimate { value: agreed, ..differs(field, low, high) });
+    if agreed.is_none() {
+        path.cannot_tell.push(field.into());
+    }
+    agreed
+}
+
+/// Range of a value over networks.
+fn differs(field: &str, low: Option<f64>, high: Option<f64>) -> PathEstimate {
+    let how = "each network has its own".into();
+    PathEstimate { field: field.into(), value: None, word: None, low, high, how }
+}
+
 /// Replaces inferred values by those that the user knows.
 pub(super) fn overrule(path: &mut PathResult, known: &Known) {
     let mut given = vec![];
@@ -144,4 +210,42 @@ pub(super) fn overrule(path: &mut PathResult, known: &Known) {
     }
     path.cannot_tell.retain(|field| !given.contains(&field.as_str()));
     path.estimates.retain(|estimate| !given.contains(&estimate.field.as_str()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_path_of_a_mix_has_what_its_networks_agree_on_and_the_range_of_the_rest() {
+        let kind = |kind: &str, weight| KindWeight { kind: kind.into(), weight };
+        let network = |rate, rtt, kinds| PathResult {
+            rate_bit_s: Some(rate),
+            rtt_ms: rtt,
+            mss_bytes: Some(1448),
+            receiver: Some("delayed-ack".into()),
+            kinds,
+            ..PathResult::default()
+        };
+        let one = network(20_000_000, Some(60.0), vec![kind("policer", 1.0)]);
+        let other = network(50_000_000, None, vec![kind("drop-tail", 0.75), kind("policer", 0.25)]);
+        // weights of 1 and 3: the policer has 0.25 * 1 + 0.75 * 0.25, the plain queue 0.75 * 0.75
+        let mix = mixed_path(&[(&one, 100.0), (&other, 300.0)], "day.pcap");
+        assert_eq!((mix.rate_bit_s, mix.rtt_ms, mix.mss_bytes), (None, None, Some(1448)));
+        assert_eq!(mix.receiver.as_deref(), Some("delayed-ack"));
+        assert_eq!(mix.kinds, [kind("drop-tail", 0.5625), kind("policer", 0.4375)]);
+        assert_eq!(mix.kind.as_deref(), Some("drop-tail"));
+        assert_eq!(
+            mix.cannot_tell,
+            ["rate_bit_s", "rtt_ms", "buffer_packets", "loss", "initial_window_packets"]
+        );
+        let range = |field: &str| {
+            let found = mix.estimates.iter().find(|it| it.field == field).expect("an estimate");
+            (found.value, found.low, found.high)
+        };
+        assert_eq!(range("rate_bit_s"), (None, Some(20e6), Some(50e6)));
+        // known of one network only
+        assert_eq!(range("rtt_ms"), (None, Some(60.0), Some(60.0)));
+        assert_eq!(range("mss_bytes"), (Some(1448.0), Some(1448.0), Some(1448.0)));
+    }
 }

@@ -8,6 +8,8 @@ mod captured;
 mod defaults;
 mod inferred;
 mod input;
+mod mix;
+mod networks;
 mod path;
 mod recommended;
 mod recording;
@@ -27,11 +29,12 @@ use crate::memory::Estimate;
 use crate::parallel::{try_map, with_threads};
 use crate::progress::Progress;
 use captured::Captured;
-use firstflight_results::{CompareReport, Comparison, Provenance, Risk, Sample, SampleSet, Trace};
+use firstflight_results::{CompareReport, Comparison, Provenance, Risk, Sample, Trace};
+use networks::Networks;
 use path::Subject;
 use recommended::Question;
 use replication::Replication;
-use summary::References;
+use summary::{Cell, References};
 
 pub(crate) use bench::Bench;
 pub use defaults::{
@@ -84,48 +87,91 @@ pub fn compare(host: &dyn Host, request: &Request, progress: &dyn Progress) -> R
     if request.sizes.is_empty() {
         return Err(at_least_one("sizes"));
     }
-    let mut subject = Subject::of(host, request)?;
-    for &size in &request.sizes {
-        subject.carries(size)?;
+    if let Some(networks) = Networks::of(request) {
+        return mix::compare(host, request, &networks, progress);
     }
-    for scheme in &request.schemes {
-        subject.admits(scheme)?;
-        if request.deployable && !how::deployable(scheme) {
-            let expected = "a candidate that docs/deploy.md lists, or no --deployable";
-            return Err(Error::invalid("no deployed stack has it")
-                .at_key(scheme.label())
-                .expecting(expected));
-        }
+    let subject = Subject::of(host, request)?;
+    Ok(Answer::of(request, subject, Extent::WHOLE, progress)?.report)
+}
+
+/// Number of networks of clients that a comparison of `request` answers one after another; 0 if it is of a single path.
+pub fn networks(request: &Request) -> usize {
+    Networks::of(request).map_or(0, |networks| networks.answered.len())
+}
+
+/// What is done for one path.
+#[derive(Clone, Copy, Debug)]
+struct Extent {
+    /// Most replications with bystanders.
+    bystanders: u32,
+    /// Whether there are time series of the replications nearest the medians.
+    traces: bool,
+}
+
+impl Extent {
+    const WHOLE: Self = Self { bystanders: u32::MAX, traces: true };
+}
+
+/// The answer for one path.
+struct Answer<'a> {
+    subject: Subject<'a>,
+    report: CompareReport,
+    /// Replications, by size, by scheme in the order of the request, and by number; none if the path is unknown.
+    runs: Vec<Run>,
+}
+
+impl<'a> Answer<'a> {
+    /// # Errors
+    /// As [`compare`]; some error if the progress is stopped.
+    fn of(
+        request: &Request,
+        subject: Subject<'a>,
+        extent: Extent,
+        progress: &dyn Progress,
+    ) -> Result<Self, Error> {
+        subject.can(request)?;
+        let subject = subject.with_explanation(request, progress);
+        let tasks = tasks(request, &subject);
+        let reruns = captured::reruns(&subject);
+        let threads = subject.admit(&estimate(request, &subject, tasks.len())?)?;
+        let present = Candidate::from(present(subject.profile()));
+        let measured = harm_sizes(request, &subject);
+        let bench = |of: u32| Bench::new(&subject, of, request.seed);
+        let replications = harm::replications(&bench(1), &present, request.schemes.len(), &measured);
+        let replications = replications.map(|of| of.min(extent.bystanders));
+        let bystanders =
+            replications.as_ref().map_or(0, |&of| harm::runs(of, request.schemes.len(), measured.len()));
+        progress.begin("simulations", (tasks.len() + reruns.len()) as u64 + bystanders);
+        let answer = with_threads(threads, || {
+            let runs = try_map(&tasks, |task| {
+                go_on(progress)?;
+                let run = Run::of(task, &subject);
+                progress.advance(1);
+                run
+            })?;
+            let captured = Captured::of(&subject, &reruns, progress)?;
+            let cells: Vec<&Task<'_>> =
+                tasks.chunks(subject.replications(request).len()).map(|cell| &cell[0]).collect();
+            let risks = try_map(&cells, |cell| risks::random_loss(&subject, cell.scheme, cell.size))?;
+            let harm = replications
+                .and_then(|of| harm::harm(&bench(of), &present, &request.schemes, &measured, progress));
+            go_on(progress)?;
+            let mut report = report(request, &subject, &tasks, &runs, &risks, captured, extent)?;
+            advise(&mut report.comparison, request, &subject, &measured, harm);
+            Ok::<_, Error>((report, runs))
+        });
+        progress.finish();
+        let (report, runs) = answer?;
+        Ok(Self { subject, report, runs })
     }
-    subject.explain(request, progress);
-    let tasks = tasks(request, &subject);
-    let reruns = captured::reruns(&subject);
-    let threads = subject.admit(&estimate(request, &subject, tasks.len())?)?;
-    let present = Candidate::from(present(subject.profile()));
-    let measured = harm_sizes(request, &subject);
-    let bench = |of: u32| Bench::new(&subject, of, request.seed);
-    let replications = harm::replications(&bench(1), &present, request.schemes.len(), &measured);
-    let bystanders =
-        replications.as_ref().map_or(0, |&of| harm::runs(of, request.schemes.len(), measured.len()));
-    progress.begin("simulations", (tasks.len() + reruns.len()) as u64 + bystanders);
-    let report = with_threads(threads, || {
-        let runs = try_map(&tasks, |task| {
-            let run = Run::of(task, &subject);
-            progress.advance(1);
-            run
-        })?;
-        let captured = Captured::of(&subject, &reruns, progress)?;
-        let cells: Vec<&Task<'_>> =
-            tasks.chunks(subject.replications(request).len()).map(|cell| &cell[0]).collect();
-        let risks = try_map(&cells, |cell| risks::random_loss(&subject, cell.scheme, cell.size))?;
-        let harm = replications
-            .and_then(|of| harm::harm(&bench(of), &present, &request.schemes, &measured, progress));
-        let mut report = report(request, &subject, &tasks, &runs, &risks, captured)?;
-        advise(&mut report.comparison, request, &subject, &measured, harm);
-        Ok(report)
-    });
-    progress.finish();
-    report
+}
+
+/// Ends work whose answer is not waited for.
+///
+/// # Errors
+/// If the progress is stopped.
+pub(crate) fn go_on(progress: &dyn Progress) -> Result<(), Error> {
+    if progress.stopped() { Err(Error::invalid("it was stopped")) } else { Ok(()) }
 }
 
 /// Result of one replication, with its rows in the page and the table, bytes.
@@ -143,6 +189,12 @@ fn estimate(request: &Request, subject: &Subject<'_>, tasks: usize) -> Result<Es
     Ok(estimate)
 }
 
+/// The sizes in ascending order, each once.
+fn ascending(sizes: &[u64]) -> Vec<u64> {
+    let sizes: BTreeSet<u64> = sizes.iter().copied().collect();
+    sizes.into_iter().collect()
+}
+
 /// One replication of one scheme at one size.
 struct Task<'a> {
     scheme: &'a Candidate,
@@ -155,11 +207,8 @@ fn tasks<'a>(request: &'a Request, subject: &Subject<'_>) -> Vec<Task<'a>> {
         return vec![];
     }
     let replications = subject.replications(request);
-    let mut sizes = request.sizes.clone();
-    sizes.sort_unstable();
-    sizes.dedup();
     let mut tasks = vec![];
-    for &size in &sizes {
+    for size in ascending(&request.sizes) {
         for scheme in &request.schemes {
             tasks.extend(replications.iter().map(|&replication| Task { scheme, size, replication }));
         }
@@ -168,6 +217,7 @@ fn tasks<'a>(request: &'a Request, subject: &Subject<'_>) -> Vec<Task<'a>> {
 }
 
 /// Result of a task.
+#[derive(Clone, Copy)]
 struct Run {
     sample: Sample,
     others_drops: u64,
@@ -199,29 +249,30 @@ fn report(
     runs: &[Run],
     risks: &[Option<Risk>],
     captured: Captured,
+    extent: Extent,
 ) -> Result<CompareReport, Error> {
-    let replications = subject.replications(request).len();
-    let cells: Vec<(&[Task<'_>], &[Run])> =
-        tasks.chunks(replications).zip(runs.chunks(replications)).collect();
-    let baseline = request.schemes.iter().find(|it| is_baseline(it)).map(Candidate::label);
+    let replications = subject.replications(request);
+    let cells = tasks.chunks(replications.len()).zip(runs.chunks(replications.len()));
+    let cells: Vec<Cell<'_>> =
+        cells.map(|(tasks, runs)| Cell { scheme: tasks[0].scheme, size: tasks[0].size, runs }).collect();
+    let baseline = baseline(request);
     let departure = matches!(request.input, Input::Capture { .. }).then_some(captured.departure);
-    let present = present(subject.profile()).label();
-    let present = request.schemes.iter().any(|it| it.label() == present).then_some(present);
+    let present = present_label(request, subject.profile());
     let references = References { baseline: baseline.as_deref(), present: present.as_deref() };
-    let (mut results, order) = summary::results(&cells, references, subject, departure, request.seed);
+    let widened_by = subject.uncertain_fields();
+    let (mut results, order) =
+        summary::results(&cells, references, &widened_by, &|_| departure, request.seed);
     for (row, &cell) in results.iter_mut().zip(&order) {
         row.risks = risks[cell].iter().cloned().collect();
     }
-    let samples: Vec<SampleSet> = order
-        .iter()
-        .map(|&cell| SampleSet {
-            scheme: cells[cell].0[0].scheme.label(),
-            size_bytes: cells[cell].0[0].size,
-            samples: cells[cell].1.iter().map(|run| run.sample).collect(),
-        })
-        .collect();
-    let traces: Vec<Trace> = try_map(&order, |&cell| trace(cells[cell], subject))?;
-    let mut warnings = subject.warnings(replications);
+    let samples = summary::samples(&cells, &order);
+    let traced = if extent.traces { &order[..] } else { &[] };
+    let traces: Vec<Trace> = try_map(traced, |&cell| {
+        let Cell { scheme, size, runs } = cells[cell];
+        let nearest = summary::nearest_to_median(runs);
+        trace(scheme, size, replications[nearest], subject)
+    })?;
+    let mut warnings = subject.warnings(replications.len());
     warnings.extend(captured.warnings);
     let no_answer =
         recommended::no_answer(subject.path_unknown(), subject.unlike(), captured.measured_departure);
@@ -232,22 +283,33 @@ fn report(
         connections: captured.connections,
         results,
         recommended: vec![],
+        groups: vec![],
         no_answer,
         departure: captured.measured_departure,
         same: summary::same(&schemes, &samples),
         schemes,
         baseline,
         present,
-        provenance: provenance(request, subject, replications),
+        provenance: provenance(request, subject, replications.len()),
         warnings,
     };
     Ok(CompareReport { comparison, samples, traces, captured: captured.traces })
 }
 
+/// Label of the baseline, if it is compared.
+fn baseline(request: &Request) -> Option<String> {
+    request.schemes.iter().find(|it| is_baseline(it)).map(Candidate::label)
+}
+
+/// Label of the scheme that the stack has now, if it is compared.
+fn present_label(request: &Request, profile: Profile) -> Option<String> {
+    let present = present(profile).label();
+    request.schemes.iter().any(|it| it.label() == present).then_some(present)
+}
+
 /// The sizes at which harm is measured, ascending.
 fn harm_sizes(request: &Request, subject: &Subject<'_>) -> Vec<u64> {
-    let sizes: BTreeSet<u64> = request.sizes.iter().copied().collect();
-    if request.harm && !subject.path_unknown() { sizes.into_iter().collect() } else { vec![] }
+    if request.harm && !subject.path_unknown() { ascending(&request.sizes) } else { vec![] }
 }
 
 /// Adds to every result the harm that its candidate does and how it is had, and makes the recommendations.
@@ -285,18 +347,20 @@ fn is_baseline(candidate: &Candidate) -> bool {
     candidate.scheme.startup() == "slow-start" && candidate.settings == Settings::default()
 }
 
-/// Time series of the replication nearest the median.
-fn trace(cell: (&[Task<'_>], &[Run]), subject: &Subject<'_>) -> Result<Trace, Error> {
-    let (tasks, runs) = cell;
-    let nearest = summary::nearest_to_median(runs);
-    let task = &tasks[nearest];
+/// Time series of a replication.
+fn trace(
+    scheme: &Candidate,
+    size: u64,
+    replication: Replication,
+    subject: &Subject<'_>,
+) -> Result<Trace, Error> {
     let observe = Observe { flow: Some(FlowChoice::First), ..subject.observe() };
-    let HostRun { result, flow, .. } = subject.run(task.scheme, task.size, task.replication, &observe)?;
+    let HostRun { result, flow, .. } = subject.run(scheme, size, replication, &observe)?;
     let flow = flow.expect("the run observes a flow");
     Ok(Trace {
-        scheme: task.scheme.label(),
-        size_bytes: task.size,
-        replication: nearest as u32,
+        scheme: scheme.label(),
+        size_bytes: size,
+        replication: replication.index,
         completion_s: result.flows[0].completion_s,
         startup_exit: flow.startup_exit,
         losses_s: flow.losses_s,

@@ -2,7 +2,7 @@
 
 use firstflight_scenario::seconds::Seconds;
 
-use firstflight_capture::{Connection, PathEstimate as InferredPath, infer};
+use firstflight_capture::{Connection, PathEstimate as InferredPath, infer, infer_together};
 use firstflight_contract::{Nanos, Rate};
 use firstflight_scenario::build::{Builder, Flow, Packet, Path};
 use firstflight_scenario::quantity::{Amount, show_rate, show_time};
@@ -11,10 +11,12 @@ use firstflight_scenario::{
     Threshold, limits,
 };
 
-use super::captured::{is_bulk, on_path};
-use super::inferred::{describe, inferred_path, overrule};
+use super::captured::{between_busiest, is_bulk, largest};
+use super::inferred::{describe, inferred_path, overrule, uncertain_fields};
+use super::networks::Network as ClientNetwork;
 use super::replication::Replication;
 use super::{Input, Known, Request, refused};
+use crate::advice::how;
 use crate::explain::{Explanation, Given, Question};
 use crate::host::{Host, Observe, Refusal, Run};
 use crate::memory::Estimate;
@@ -42,7 +44,11 @@ pub(super) struct Subject<'a> {
     path: PathResult,
     /// Paths that explain the capture; `None` for a given path.
     explanation: Option<Explanation>,
-    connections: &'a [Connection],
+    connections: Vec<&'a Connection>,
+    /// Indices of the connections that crossed the path, those with most data first.
+    on_path: Vec<usize>,
+    /// Estimates of the path's values; `None` for a given path.
+    inferred: Option<InferredPath>,
     warnings: Vec<String>,
     /// Whether too little is known of the path to simulate it.
     unknown: bool,
@@ -62,9 +68,13 @@ impl<'a> Subject<'a> {
         request: &'a Request,
         progress: &dyn Progress,
     ) -> Result<Self, Error> {
-        let mut subject = Self::of(host, request)?;
-        subject.explain(request, progress);
-        Ok(subject)
+        Ok(Self::of(host, request)?.with_explanation(request, progress))
+    }
+
+    /// The subject with the paths that explain its capture.
+    pub(super) fn with_explanation(mut self, request: &Request, progress: &dyn Progress) -> Self {
+        self.explain(request, progress);
+        self
     }
 
     /// The subject of a request, enough to check it. Nothing is run.
@@ -77,14 +87,44 @@ impl<'a> Subject<'a> {
             Input::Preset(preset) => Self::loaded(host, preset.load(), preset.name, request),
             Input::Scenario(loaded) => Self::loaded(host, (**loaded).clone(), "scenario", request),
             Input::Capture { file, capture, known } => {
+                let connections: Vec<&Connection> = capture.connections.iter().collect();
+                let on_path = between_busiest(&connections);
                 let inferred = infer(&capture.connections);
-                let mut subject = Self::inferred(host, &inferred, &file.name, known, request)?;
-                subject.settle_window(&inferred, &capture.connections);
-                subject.connections = &capture.connections;
+                let mut subject =
+                    Self::captured(host, request, (&file.name, known), inferred, connections, on_path)?;
                 subject.warnings.splice(0..0, capture.warnings.clone());
                 Ok(subject)
             }
         }
+    }
+
+    /// The subject of a request for one network of its capture.
+    ///
+    /// # Errors
+    /// As [`Subject::of`].
+    pub(super) fn of_network(
+        host: &'a dyn Host,
+        request: &'a Request,
+        network: &ClientNetwork<'a>,
+    ) -> Result<Self, Error> {
+        let connections = network.connections.clone();
+        let on_path = largest(&connections, (0..connections.len()).collect());
+        let inferred = infer_together(&connections);
+        Self::captured(host, request, (network.file, network.known), inferred, connections, on_path)
+    }
+
+    /// The subject of captured connections, of which those with the indices `on_path` crossed the `inferred` path.
+    fn captured(
+        host: &'a dyn Host,
+        request: &Request,
+        (file, known): (&str, &Known),
+        inferred: InferredPath,
+        connections: Vec<&'a Connection>,
+        on_path: Vec<usize>,
+    ) -> Result<Self, Error> {
+        let mut subject = Self::inferred(host, &inferred, file, known, request)?;
+        subject.settle_window(&inferred, &connections);
+        Ok(Self { connections, on_path, inferred: Some(inferred), ..subject })
     }
 
     fn given(host: &'a dyn Host, known: &Known, request: &Request) -> Result<Self, Error> {
@@ -118,7 +158,9 @@ impl<'a> Subject<'a> {
             title,
             path,
             explanation: None,
-            connections: &[],
+            connections: vec![],
+            on_path: vec![],
+            inferred: None,
             warnings: vec![],
             unknown: false,
             memory: request.memory,
@@ -157,14 +199,12 @@ impl<'a> Subject<'a> {
     }
 
     /// Explains a capture by simulation: sets the paths from which replications are drawn.
-    pub(super) fn explain(&mut self, request: &Request, progress: &dyn Progress) {
-        let Input::Capture { capture, known, .. } = &request.input else { return };
-        let inferred = &infer(&capture.connections);
-        let on_path = on_path(self.connections);
-        let busy = on_path.iter().map(|&index| &self.connections[index]).filter(|one| is_bulk(one));
-        let mut connections: Vec<&Connection> = busy.collect();
+    fn explain(&mut self, request: &Request, progress: &dyn Progress) {
+        let (Input::Capture { known, .. }, Some(inferred)) = (&request.input, &self.inferred) else { return };
+        let on_path = || self.on_path.iter().map(|&index| self.connections[index]);
+        let mut connections: Vec<&Connection> = on_path().filter(|one| is_bulk(one)).collect();
         if connections.is_empty() {
-            connections = on_path.iter().map(|&index| &self.connections[index]).collect();
+            connections = on_path().collect();
         }
         let packet = f64::from(self.scenario.packet.size);
         let given = Given {
@@ -204,8 +244,7 @@ impl<'a> Subject<'a> {
     /// Packets that the explained connections sent, if none was lost; `None` without a capture.
     pub(super) fn packets_without_loss(&self) -> Option<f64> {
         self.explanation.as_ref()?;
-        let on_path = on_path(self.connections);
-        let seen = || on_path.iter().map(|&index| &self.connections[index].observed);
+        let seen = || self.on_path.iter().map(|&index| &self.connections[index].observed);
         let none = seen().all(|one| one.retransmits == 0);
         none.then(|| seen().map(|one| one.packets as f64).sum::<f64>().max(1.0))
     }
@@ -213,6 +252,11 @@ impl<'a> Subject<'a> {
     /// Paths that explain the capture.
     pub(super) fn explanation(&self) -> Option<&Explanation> {
         self.explanation.as_ref()
+    }
+
+    /// Names of the path's values that the explanation leaves uncertain.
+    pub(super) fn uncertain_fields(&self) -> Vec<String> {
+        self.explanation.as_ref().map_or_else(Vec::new, uncertain_fields)
     }
 
     /// Gives the transfer the initial window and the ACK policy of the captured connections.
@@ -229,9 +273,9 @@ impl<'a> Subject<'a> {
 
     /// Gives the transfer the receive window of the captured connections, if that limited them or is larger than the
     /// stack's own.
-    fn settle_window(&mut self, inferred: &InferredPath, connections: &[Connection]) {
+    fn settle_window(&mut self, inferred: &InferredPath, connections: &[&Connection]) {
         let Some(largest) = inferred.receive_window.known() else { return };
-        let limited = |connection: &Connection| {
+        let limited = |connection: &&Connection| {
             let seen = &connection.observed;
             let end = seen.completion.unwrap_or(Nanos::ZERO);
             seen.window_limited.as_secs_f64() > WINDOW_LIMITED * end.as_secs_f64()
@@ -251,8 +295,26 @@ impl<'a> Subject<'a> {
         self.host
     }
 
+    /// Checks that the subject can carry every size and admits every scheme of a request.
+    ///
+    /// # Errors
+    /// If it does not, or no deployed stack has a scheme and that is asked for.
+    pub(super) fn can(&self, request: &Request) -> Result<(), Error> {
+        request.sizes.iter().try_for_each(|&size| self.carries(size))?;
+        for scheme in &request.schemes {
+            self.admits(scheme)?;
+            if request.deployable && !how::deployable(scheme) {
+                let expected = "a candidate that docs/deploy.md lists, or no --deployable";
+                return Err(Error::invalid("no deployed stack has it")
+                    .at_key(scheme.label())
+                    .expecting(expected));
+            }
+        }
+        Ok(())
+    }
+
     /// Checks that one connection can send transfers of `size` bytes.
-    pub(super) fn carries(&self, size: u64) -> Result<(), Error> {
+    fn carries(&self, size: u64) -> Result<(), Error> {
         let flow = &self.scenario.flows[0];
         let payload = self.scenario.packet.payload(flow.profile);
         let transfers = flow.rounds.map_or(1, |rounds| u64::from(rounds.count));
@@ -264,7 +326,7 @@ impl<'a> Subject<'a> {
     }
 
     /// Checks that the stack and the host can run a scheme on this path.
-    pub(super) fn admits(&self, scheme: &Candidate) -> Result<(), Error> {
+    fn admits(&self, scheme: &Candidate) -> Result<(), Error> {
         if scheme.settings.ssthresh == Some(Threshold::Bdp) && self.bdp_packets().is_none() {
             let why = "the bandwidth-delay product is known of a [path] only, and this network is a graph";
             return Err(Error::invalid(why).at_key(scheme.label()).expecting("packets, such as ssthresh=50"));
@@ -422,8 +484,12 @@ impl<'a> Subject<'a> {
             || self.scenario.udp.iter().any(|udp| udp.on_off.is_some())
     }
 
-    pub(super) fn connections(&self) -> &[Connection] {
-        self.connections
+    pub(super) fn connections(&self) -> &[&'a Connection] {
+        &self.connections
+    }
+
+    pub(super) fn on_path(&self) -> &[usize] {
+        &self.on_path
     }
 
     pub(super) fn path_unknown(&self) -> bool {

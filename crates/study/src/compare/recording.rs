@@ -1,25 +1,39 @@
 //! Packet-by-packet recordings of the runs shown in a comparison.
 
+use firstflight_capture::Connection;
 use firstflight_scenario::Error;
 use firstflight_scenario::quantity::show_bytes;
 
 use super::Request;
 use super::captured;
+use super::mix::drawn_from;
+use super::networks::Networks;
 use super::path::Subject;
+use super::replication::Replication;
 use crate::host::{Host, Observe, Run};
 use crate::memory::Estimate;
 use crate::parallel::try_map;
 use crate::progress::Silent;
 use crate::trace::record::Recording;
-use firstflight_results::CompareReport;
+use firstflight_results::{CompareReport, ConnectionResult, Trace};
 
 /// Checks that the memory of [`recordings`] is within the limit of `request`. Nothing is run.
 ///
 /// # Errors
 /// As [`super::compare`].
 pub fn admit_recordings(host: &dyn Host, request: &Request) -> Result<(), Error> {
-    let subject = Subject::of(host, request)?;
-    let packets = Observe { packets: true, ..subject.observe() };
+    match Networks::of(request) {
+        None => admit(&Subject::of(host, request)?, request),
+        Some(networks) => {
+            // A network that cannot be compared has no recordings.
+            let subjects = networks.answered.iter().map(|it| Subject::of_network(host, request, it));
+            subjects.flatten().try_for_each(|subject| admit(&subject, request))
+        }
+    }
+}
+
+fn admit(subject: &Subject<'_>, request: &Request) -> Result<(), Error> {
+    let packets = packets(subject);
     let mut estimate = Estimate::default();
     for &size in &request.sizes {
         for scheme in &request.schemes {
@@ -40,24 +54,80 @@ pub fn recordings(
     report: &CompareReport,
 ) -> Result<Vec<Recording>, Error> {
     admit_recordings(host, request)?;
-    let subject = Subject::explained(host, request, &Silent)?;
-    let replications = subject.replications(request);
-    let packets = Observe { packets: true, ..subject.observe() };
-    let shown = try_map(&report.traces, |trace| {
+    let of = request.runs.max(1);
+    let every = |index| Replication { index, of, seed: request.seed };
+    let connections = &report.comparison.connections;
+    let Some(networks) = Networks::of(request) else {
+        let subject = Subject::explained(host, request, &Silent)?;
+        let replications = subject.replications(request);
+        let shown =
+            shown(&subject, request, report, &|trace| Some(replications[trace.replication as usize]))?;
+        let reruns = reruns(&subject, subject.connections(), connections, 0)?;
+        return Ok(shown.into_iter().map(|(_, one)| one).chain(reruns).collect());
+    };
+    let (mut all, mut with_reruns, mut before) = (vec![], vec![], 0);
+    for (place, network) in networks.answered.iter().enumerate().take(report.comparison.groups.len()) {
+        // A network that cannot be compared has neither runs nor re-runs.
+        let Ok(subject) = Subject::of_network(host, request, network) else { continue };
+        let connections_shown = network.shown();
+        let own = connections.get(before..before + connections_shown.len()).unwrap_or_default();
+        if !network.shows(own) {
+            continue;
+        }
+        let subject = subject.with_explanation(request, &Silent);
+        all.extend(shown(&subject, request, report, &|trace| {
+            let draw = drawn_from(&report.comparison.groups, trace.size_bytes, of, trace.replication);
+            draw.filter(|(network, _)| *network == place).map(|(_, index)| every(index))
+        })?);
+        let of_own: Vec<&Connection> =
+            connections_shown.into_iter().map(|index| subject.connections()[index]).collect();
+        with_reruns.extend(reruns(&subject, &of_own, own, before)?);
+        before += own.len();
+    }
+    all.sort_by_key(|(place, _)| *place);
+    Ok(all.into_iter().map(|(_, one)| one).chain(with_reruns).collect())
+}
+
+fn packets(subject: &Subject<'_>) -> Observe {
+    Observe { packets: true, ..subject.observe() }
+}
+
+/// The recordings of the traces of `report` that `replication` places on the subject's path, each with its number among all
+/// traces.
+fn shown(
+    subject: &Subject<'_>,
+    request: &Request,
+    report: &CompareReport,
+    replication: &(dyn Fn(&Trace) -> Option<Replication> + Sync),
+) -> Result<Vec<(usize, Recording)>, Error> {
+    let packets = packets(subject);
+    let traces = report.traces.iter().enumerate();
+    let placed = traces.filter_map(|(place, trace)| Some((place, trace, replication(trace)?)));
+    let placed: Vec<(usize, &Trace, Replication)> = placed.collect();
+    try_map(&placed, |&(place, trace, replication)| {
         let scheme = request.schemes.iter().find(|scheme| scheme.label() == trace.scheme);
         let scheme = scheme.expect("a report has the schemes of its request");
-        let replication = replications[trace.replication as usize];
         let run = subject.run(scheme, trace.size_bytes, replication, &packets)?;
         let name = format!("{}-{}", trace.scheme, show_bytes(trace.size_bytes).replace(' ', ""));
-        Ok::<_, Error>(recorded(run, name))
-    })?;
-    let connections = subject.connections().iter().zip(&report.comparison.connections).enumerate();
+        Ok::<_, Error>((place, recorded(run, name)))
+    })
+}
+
+/// The recordings of the re-runs of some of a subject's connections, whose results follow `before` others in the report.
+fn reruns(
+    subject: &Subject<'_>,
+    connections: &[&Connection],
+    results: &[ConnectionResult],
+    before: usize,
+) -> Result<Vec<Recording>, Error> {
+    let packets = packets(subject);
+    let connections = connections.iter().zip(results).enumerate();
     let with_rerun = connections.filter(|(_, (_, result))| !result.scheme.is_empty());
     let reruns = with_rerun.filter_map(|(index, (connection, _))| {
-        let run = captured::recorded(&subject, connection, &packets).transpose()?;
-        Some(run.map(|run| recorded(run, format!("rerun-{}", index + 1))))
+        let run = captured::recorded(subject, connection, &packets).transpose()?;
+        Some(run.map(|run| recorded(run, format!("rerun-{}", before + index + 1))))
     });
-    shown.into_iter().map(Ok).chain(reruns).collect()
+    reruns.collect()
 }
 
 /// Recording of a run, under the name of its files.

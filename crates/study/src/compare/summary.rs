@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use firstflight_contract::Exit;
+use firstflight_scenario::Candidate;
 
-use super::inferred::uncertain_fields;
-use super::path::Subject;
-use super::{Run, Task};
+use super::Run;
 use crate::paired::paired;
 use crate::parallel::map;
 use crate::stats;
@@ -26,20 +25,28 @@ pub(super) struct References<'a> {
     pub(super) present: Option<&'a str>,
 }
 
-/// One row per cell, ordered by size and rank, and the index of the cell of each row.
+/// All replications of one scheme at one size.
+#[derive(Clone, Copy)]
+pub(super) struct Cell<'a> {
+    pub(super) scheme: &'a Candidate,
+    pub(super) size: u64,
+    pub(super) runs: &'a [Run],
+}
+
+/// One row per cell, ordered by size and rank, and the index of the cell of each row. `departure` is that of the re-runs of
+/// captured connections, by size; `None` without a capture.
 pub(super) fn results(
-    cells: &[(&[Task<'_>], &[Run])],
+    cells: &[Cell<'_>],
     references: References<'_>,
-    subject: &Subject<'_>,
-    departure: Option<f64>,
+    widened_by: &[String],
+    departure: &dyn Fn(u64) -> Option<f64>,
     seed: u64,
 ) -> (Vec<SchemeResult>, Vec<usize>) {
-    let widened_by = subject.explanation().map_or_else(Vec::new, uncertain_fields);
     let mut rows: Vec<(usize, SchemeResult)> = vec![];
-    for (index, &cell) in cells.iter().enumerate() {
-        let mut row = SchemeResult { widened_by: widened_by.clone(), ..row(cell) };
-        if let (Some(departure), Some(completion)) = (departure, &mut row.completion_s) {
-            let sorted = finished(cell.1);
+    for (index, cell) in cells.iter().enumerate() {
+        let mut row = SchemeResult { widened_by: widened_by.to_vec(), ..row(cell) };
+        if let (Some(departure), Some(completion)) = (departure(cell.size), &mut row.completion_s) {
+            let sorted = finished(cell.runs);
             completion.ci95 = widened(prediction95(&sorted), departure);
             completion.quantiles = further_transfer(&sorted, departure);
             completion.p95 = completion.quantiles[4];
@@ -58,16 +65,26 @@ pub(super) fn results(
     (rows.into_iter().map(|(_, row)| row).collect(), order)
 }
 
+/// The replications of the cells, in their `order`.
+pub(super) fn samples(cells: &[Cell<'_>], order: &[usize]) -> Vec<SampleSet> {
+    let set = |&cell: &usize| SampleSet {
+        scheme: cells[cell].scheme.label(),
+        size_bytes: cells[cell].size,
+        samples: cells[cell].runs.iter().map(|run| run.sample).collect(),
+    };
+    order.iter().map(set).collect()
+}
+
 /// Ranks the rows of one size, which are in order, and compares each with the baseline and with the first.
 fn compare_rows(
     rows: &mut [(usize, SchemeResult)],
-    cells: &[(&[Task<'_>], &[Run])],
+    cells: &[Cell<'_>],
     references: References<'_>,
     seed: u64,
 ) {
     let times: Vec<Vec<Option<f64>>> = rows
         .iter()
-        .map(|(cell, _)| cells[*cell].1.iter().map(|run| run.sample.completion_s).collect())
+        .map(|(cell, _)| cells[*cell].runs.iter().map(|run| run.sample.completion_s).collect())
         .collect();
     let place_of = |label: Option<&str>| rows.iter().position(|(_, row)| Some(row.scheme.as_str()) == label);
     let (base, present) = (place_of(references.baseline), place_of(references.present));
@@ -77,7 +94,7 @@ fn compare_rows(
         paired(&times[place], &times[other], seed)
     };
     let samples: Vec<Vec<Sample>> =
-        rows.iter().map(|(cell, _)| cells[*cell].1.iter().map(|run| run.sample).collect()).collect();
+        rows.iter().map(|(cell, _)| cells[*cell].runs.iter().map(|run| run.sample).collect()).collect();
     let stand_ins = stand_ins(&samples, base);
     let schemes: Vec<String> = rows.iter().map(|(_, row)| row.scheme.clone()).collect();
     let differences = map(&places, |&place| [from(place, base), from(place, present), from(place, Some(0))]);
@@ -159,15 +176,15 @@ fn finished(runs: &[Run]) -> Vec<f64> {
     times
 }
 
-fn row((tasks, runs): (&[Task<'_>], &[Run])) -> SchemeResult {
+fn row(&Cell { scheme, size, runs }: &Cell<'_>) -> SchemeResult {
     let of = |value: &dyn Fn(&Run) -> f64| stats::mean_ci95(&runs.iter().map(value).collect::<Vec<_>>());
     let times = finished(runs);
     let (drops, drops_ci95) = of(&|run| run.sample.drops as f64);
     // The normal approximation for a small mean may extend below zero; a count cannot.
     let drops_ci95 = drops_ci95.map(|[low, high]| [low.max(0.0), high]);
     SchemeResult {
-        scheme: tasks[0].scheme.label(),
-        size_bytes: tasks[0].size,
+        scheme: scheme.label(),
+        size_bytes: size,
         completion_s: stats::completion(&times),
         retransmits_mean: of(&|run| run.sample.retransmits as f64).0,
         startup_exit: typical_exit(runs),
@@ -182,7 +199,7 @@ fn row((tasks, runs): (&[Task<'_>], &[Run])) -> SchemeResult {
         timeouts_mean: of(&|run| run.sample.timeouts as f64).0,
         widened_by: vec![],
         against_present: None,
-        initial_window_packets: tasks[0].scheme.settings.initial_window,
+        initial_window_packets: scheme.settings.initial_window,
         harm: None,
         how: vec![],
         risks: vec![],
