@@ -1,4 +1,4 @@
-.PHONY: help build run test bench regenerate reproduction reproduction-pages reproduction-publish fuzz deny miri packages-build packages-test packages-bench
+.PHONY: help build run test bench regenerate reproduction reproduction-pages reproduction-publish kernel fuzz deny miri packages-build packages-test packages-bench packages-kernel
 
 SHELL := /bin/bash
 BIN := target/release/firstflight
@@ -54,6 +54,11 @@ reproduction-publish:
 	cp out/reproduction/*.md out/reproduction/results.json docs/reproduction/
 	cp out/reproduction/images/*.svg docs/reproduction/images/
 
+# Users need no compiler: the object is part of the repository. A test fails while it is older than its sources.
+kernel: packages-build packages-kernel ## rebuild the eBPF object that runs the schemes in the Linux kernel
+	rustup toolchain list | grep -q '^1\.95\.0' || rustup toolchain install 1.95.0 --profile minimal
+	cargo run --locked --package firstflight-kernel-build
+
 fuzz: packages-build ## fuzz every reader and the simulator's arithmetic, SECONDS_EACH seconds for each target
 	tools/fuzz $(SECONDS_EACH)
 
@@ -67,10 +72,13 @@ miri: ## run tests of unsafe code under Miri; needs a nightly toolchain
 	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p firstflight-sim --test stages -- twenty
 
 packages-build:
-	@$(INSTALL) cc=gcc
+	@$(INSTALL) cc=gcc pkg-config=pkgconf /usr/include/libelf.h=libelf-dev /usr/include/zlib.h=zlib1g-dev
 
 packages-test:
 	@$(INSTALL) ns=ns2 chromium=chromium tshark=tshark
 
 packages-bench:
 	@$(INSTALL) ns=ns2 valgrind=valgrind
+
+packages-kernel:
+	@$(INSTALL) clang-19=clang-19 opt-19=llvm-19 /usr/include/bpf/bpf_helpers.h=libbpf-dev

@@ -6,7 +6,7 @@ use std::path::Path;
 use toml::de::DeValue;
 
 /// Crates of this workspace, each with those on which it may depend.
-const LAYERS: [(&str, &[&str]); 19] = [
+const LAYERS: [(&str, &[&str]); 20] = [
     ("contract", &[]),
     ("host", &["contract"]),
     ("schemes", &["contract"]),
@@ -18,6 +18,8 @@ const LAYERS: [(&str, &[&str]); 19] = [
     ("anyscenario", &["contract", "schemes", "scenario"]),
     ("script", &[]),
     ("quic", &["contract", "host", "schemes", "scenario"]),
+    // Its object's Rust side, bpf/face, is on contract, host and schemes.
+    ("kernel", &["contract", "host", "schemes", "kernel-face"]),
     ("sim", &["contract", "host", "schemes", "net", "paths"]),
     (
         "study",

@@ -95,12 +95,23 @@ pub enum Load {
 pub trait DescribeAck {
     /// The event.
     fn describe(&self) -> Ack;
+
+    /// Shows the event to `take`. An event that exists is not copied: the kernel gives a program 512 bytes of stack.
+    #[inline(always)]
+    fn show<R>(&self, take: impl FnOnce(&Ack) -> R) -> R {
+        take(&self.describe())
+    }
 }
 
 impl DescribeAck for Ack {
     #[inline(always)]
     fn describe(&self) -> Ack {
         *self
+    }
+
+    #[inline(always)]
+    fn show<R>(&self, take: impl FnOnce(&Ack) -> R) -> R {
+        take(self)
     }
 }
 

@@ -27,7 +27,7 @@ pub trait Phase {
     where
         Self: Sized,
     {
-        self.on_ack(&ack.describe(), control)
+        ack.show(|ack| self.on_ack(ack, control))
     }
 
     /// An ACK that another phase answers: a start-up scheme, or slow start below the threshold. `cwnd` is the window at its

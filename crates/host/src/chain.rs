@@ -145,6 +145,11 @@ impl<P: Phase + Declared, S: Phases<Phase = P>> Chain<P, S> {
         })
     }
 
+    /// Where the phases are stored, for a host that prepares them in place.
+    pub fn phases_mut(&mut self) -> &mut S {
+        &mut self.phases
+    }
+
     /// Whether the first phase rules after an idle time.
     pub fn resumes(&self) -> bool {
         self.resumes
@@ -193,7 +198,7 @@ impl<P: Phase + Declared, S: Phases<Phase = P>> Chain<P, S> {
         // RFC 5681 section 3.1: slow start is for a window below the threshold. Other start-up schemes may have a
         // threshold of their own.
         if self.phases.current().declaration().below_threshold && self.control.cwnd >= self.control.ssthresh {
-            self.hand_over(*entry, Exit::Threshold);
+            self.hand_over(&mut entry.clone(), Exit::Threshold);
         }
     }
 
@@ -214,20 +219,21 @@ impl<P: Phase + Declared, S: Phases<Phase = P>> Chain<P, S> {
     #[inline(always)]
     pub fn on_described_ack(&mut self, ack: &impl DescribeAck) -> bool {
         if self.watched {
-            self.let_watch(&ack.describe());
+            ack.show(|ack| self.let_watch(ack));
         }
         // RFC 5681 section 3.1: below ssthresh a sender is in slow start, whichever avoidance rules above it, unless the
         // avoidance scheme has its own rule there.
         if self.in_avoidance && self.control.cwnd < self.control.ssthresh && !self.own_start {
-            let ack = ack.describe();
-            if !ack.is(Ack::RECOVERY) {
-                let _ = slow_start(&ack, &mut self.control);
-            }
+            ack.show(|ack| {
+                if !ack.is(Ack::RECOVERY) {
+                    let _ = slow_start(ack, &mut self.control);
+                }
+            });
             return false;
         }
         let step = self.phases.current_mut().on_described_ack(ack, &mut self.control);
         if step != Step::Stay {
-            return self.on_step(step, &ack.describe());
+            return ack.show(|ack| self.on_step(step, ack));
         }
         self.clamp();
         false
@@ -257,12 +263,12 @@ impl<P: Phase + Declared, S: Phases<Phase = P>> Chain<P, S> {
                 self.note_exit(ack.now, self.control.cwnd, reason, self.phases.position() + 1)
             }
             Step::Exit(reason) => {
-                let entry =
+                let mut entry =
                     Entry { now: ack.now, rtt: ack.srtt, in_flight: ack.in_flight, ..Entry::default() };
                 if self.resuming {
-                    self.go_on(entry, reason);
+                    self.go_on(&mut entry, reason);
                 } else {
-                    self.hand_over(entry, reason);
+                    self.hand_over(&mut entry, reason);
                 }
             }
         }
@@ -271,8 +277,8 @@ impl<P: Phase + Declared, S: Phases<Phase = P>> Chain<P, S> {
     }
 
     /// The phase after an idle time is over: the window decides which phase follows.
-    fn go_on(&mut self, entry: Entry, reason: Exit) {
-        let entry = Entry { why: Why::Handover, ..entry };
+    fn go_on(&mut self, entry: &mut Entry, reason: Exit) {
+        entry.why = Why::Handover;
         if self.control.cwnd < self.control.ssthresh {
             return self.switch_to(self.begin, entry);
         }
@@ -287,11 +293,11 @@ impl<P: Phase + Declared, S: Phases<Phase = P>> Chain<P, S> {
         let before = self.control;
         self.before = Some((before, self.phases.position()));
         let mut step = self.phases.current_mut().on_congestion(event, &mut self.control);
+        let mut entry = Entry { now: event.now, in_flight: event.in_flight, ..Entry::default() };
         // At most one hand-over a phase: the bound is a constant where the number of phases is one.
         for _ in 0..self.phases.count() {
             let Step::Exit(reason) = step else { break };
-            let entry = Entry { now: event.now, in_flight: event.in_flight, ..Entry::default() };
-            if !self.hand_over(entry, reason) {
+            if !self.hand_over(&mut entry, reason) {
                 break;
             }
             step = self.phases.current_mut().on_congestion(event, &mut self.control);
@@ -313,21 +319,21 @@ impl<P: Phase + Declared, S: Phases<Phase = P>> Chain<P, S> {
         if !self.standalone {
             // RFC 5681 section 3.1, "loss window": one segment, and slow start again up to ssthresh.
             self.control.cwnd = self.mss.into();
-            self.restart(Entry { now, why: Why::Timeout, ..Entry::default() });
+            self.restart(&mut Entry { now, why: Why::Timeout, ..Entry::default() });
         }
     }
 
     /// Sending resumes after an idle time. The host has already set the window that its profile asks for; `entry.window` is
     /// the window before. The host reports to a standalone scheme, which rules its own window, every time that nothing is
     /// left in flight, however short. A first phase that follows plans begins again with a new plan, whatever the window.
-    pub fn on_idle(&mut self, entry: Entry) {
-        let entry = Entry { why: Why::Idle, ..entry };
+    pub fn on_idle(&mut self, mut entry: Entry) {
+        entry.why = Why::Idle;
         let planned = entry.plan != Plan::default() && self.declared(self.begin).needs.has(Signals::PLAN);
         if self.resumes {
-            self.switch_to(0, entry);
+            self.switch_to(0, &mut entry);
             self.resuming = true;
         } else if self.standalone || planned || self.control.cwnd < self.control.ssthresh {
-            self.restart(entry);
+            self.restart(&mut entry);
         }
         self.clamp();
     }
@@ -366,17 +372,18 @@ impl<P: Phase + Declared, S: Phases<Phase = P>> Chain<P, S> {
         self.in_avoidance
     }
 
-    fn restart(&mut self, entry: Entry) {
+    fn restart(&mut self, entry: &mut Entry) {
         self.switch_to(self.begin, entry);
     }
 
     #[cold]
-    fn hand_over(&mut self, entry: Entry, reason: Exit) -> bool {
+    fn hand_over(&mut self, entry: &mut Entry, reason: Exit) -> bool {
         if self.phases.position() == self.last() {
             return false;
         }
         self.note_exit(entry.now, self.control.cwnd, reason, self.phases.position() + 1);
-        self.switch_to(self.phases.position() + 1, Entry { why: Why::Handover, ..entry });
+        entry.why = Why::Handover;
+        self.switch_to(self.phases.position() + 1, entry);
         true
     }
 
@@ -390,9 +397,10 @@ impl<P: Phase + Declared, S: Phases<Phase = P>> Chain<P, S> {
         }
     }
 
-    fn switch_to(&mut self, at: usize, entry: Entry) {
+    fn switch_to(&mut self, at: usize, entry: &mut Entry) {
         self.put(at);
-        self.phases.current_mut().enter(&Entry { mss: self.mss, ..entry }, &mut self.control);
+        entry.mss = self.mss;
+        self.phases.current_mut().enter(entry, &mut self.control);
     }
 
     /// Puts the phase at `position` in force, with the state that it was left with.

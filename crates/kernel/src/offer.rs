@@ -1,0 +1,352 @@
+//! Offering a chain of schemes as a congestion control of the running kernel.
+
+use std::io::Read as _;
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use firstflight_contract::{Beginning, Declaration, Role, Signals};
+use firstflight_kernel_face::{LASTS, Member, STARTUPS};
+use flate2::read::GzDecoder;
+use libbpf_rs::{
+    ErrorKind, Link, MapCore as _, MapFlags, ObjectBuilder, OpenObject, PrintLevel, RingBufferBuilder,
+};
+
+use crate::prefix::{Memory, Prefix};
+use crate::record::{Choice, Record, Totals};
+use crate::refusal::Refusal;
+
+/// The object, compressed; `make kernel` rebuilds it.
+static OBJECT: &[u8] = include_bytes!("../bpf/firstflight.bpf.o.gz");
+/// The name that the object has for the congestion control.
+const PLACEHOLDER: &[u8] = b"ff_placeholder\0";
+/// Bytes of the name of a congestion control, without the zero at its end (TCP_CA_NAME_MAX).
+const LONGEST_NAME: usize = 15;
+
+/// Signals that the kernel gives.
+pub const SIGNALS: Signals =
+    Signals::RTT.union(Signals::PACING).union(Signals::RATE).union(Signals::HANDSHAKE).union(Signals::PLAN);
+
+/// Words of libbpf and of the verifier about the load under way.
+static WORDS: Mutex<String> = Mutex::new(String::new());
+
+fn keep_words(_: PrintLevel, words: String) {
+    if let Ok(mut kept) = WORDS.lock() {
+        kept.push_str(&words);
+    }
+}
+
+/// A chain of schemes that this program can run in the kernel.
+#[derive(Clone, Debug)]
+pub struct Offer {
+    startup: Option<usize>,
+    last: usize,
+    name: String,
+    traced: bool,
+}
+
+impl Offer {
+    /// The chain with these labels: a start-up scheme and an avoidance scheme, or one standalone scheme.
+    ///
+    /// # Errors
+    /// [`Refusal`] if a label is unknown, the labels make no chain, or a scheme needs what the kernel does not give.
+    pub fn new(labels: &[&str]) -> Result<Self, Refusal> {
+        let (leading, last) = match labels {
+            [last] => (None, last),
+            [first, last] => (Some(first), last),
+            [] => return Err(Refusal::Chain("no scheme is named".into())),
+            more => return Err(Refusal::Chain(format!("{} are {} schemes", more.join("+"), more.len()))),
+        };
+        let last = find(LASTS, last)?;
+        let declaration: &Declaration = LASTS[last].declaration;
+        let startup = leading.map(|label| find(STARTUPS, label)).transpose()?;
+        match startup {
+            Some(_) if declaration.beginning == Beginning::Alone || declaration.role == Role::Standalone => {
+                return Err(Refusal::Chain(format!("{} begins the connection itself", declaration.label)));
+            }
+            None if declaration.role != Role::Standalone && declaration.beginning == Beginning::Startup => {
+                return Err(Refusal::Chain(format!(
+                    "{} needs a start-up scheme before it",
+                    declaration.label
+                )));
+            }
+            _ => {}
+        }
+        Ok(Self { startup, last, name: name(startup, last), traced: false })
+    }
+
+    /// Also records every event, for [`Offered::watch`].
+    #[must_use]
+    pub fn traced(mut self) -> Self {
+        self.traced = true;
+        self
+    }
+
+    /// The name under which applications select it: `TCP_CONGESTION`, at most 15 characters.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Loads the schemes into the kernel and offers them until the value is dropped or the process ends.
+    ///
+    /// # Errors
+    /// [`Refusal`] if the kernel cannot run them.
+    pub fn load(&self) -> Result<Offered, Refusal> {
+        if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+            return Err(Refusal::Machine("Linux on x86-64"));
+        }
+        if !Path::new("/sys/kernel/btf/vmlinux").exists() {
+            return Err(Refusal::Kernel("type information (CONFIG_DEBUG_INFO_BTF)"));
+        }
+        let mut bytes = vec![];
+        let read = GzDecoder::new(OBJECT).read_to_end(&mut bytes);
+        read.map_err(|error| failed("the object of this program", error))?;
+        libbpf_rs::set_print(Some((PrintLevel::Info, keep_words)));
+        if let Ok(mut words) = WORDS.lock() {
+            words.clear();
+        }
+        let open = ObjectBuilder::default()
+            .name("firstflight")
+            .map_err(|e| failed("libbpf", e))?
+            .open_memory(&bytes);
+        let mut open =
+            open.map_err(|error| failed("libbpf cannot read the object of this program", error))?;
+        self.choose(&mut open)?;
+        let mut object = open.load().map_err(refused)?;
+        let ops = object.maps_mut().find(|map| map.name() == "ff_control_ops");
+        let mut ops = ops.ok_or(Refusal::Kernel("struct_ops"))?;
+        let link = ops.attach_struct_ops().map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => Refusal::Taken(self.name.clone()),
+            _ => refused(error),
+        })?;
+        Ok(Offered { name: self.name.clone(), _link: link, object })
+    }
+
+    /// Sets the constants and the name.
+    fn choose(&self, open: &mut OpenObject) -> Result<(), Refusal> {
+        let startup = self.startup.unwrap_or(STARTUPS.len()) as u64;
+        let choice = Choice { startup, last: self.last as u64, traced: self.traced.into() };
+        for mut map in open.maps_mut() {
+            let of_choice = map.name() == ".rodata.choice";
+            let of_ops = map.name() == "ff_control_ops";
+            let Some(data) = map.initial_value_mut() else { continue };
+            if of_choice {
+                let words = [choice.startup, choice.last, choice.traced].map(u64::to_ne_bytes);
+                data[..24].copy_from_slice(words.as_flattened());
+            } else if of_ops {
+                let at = data.windows(PLACEHOLDER.len()).position(|bytes| bytes == PLACEHOLDER);
+                let at = at.ok_or(Refusal::Failed { what: "the object", error: "it has no name".into() })?;
+                let place = &mut data[at..=at + LONGEST_NAME];
+                place.fill(0);
+                place[..self.name.len()].copy_from_slice(self.name.as_bytes());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn failed(what: &'static str, error: impl ToString) -> Refusal {
+    Refusal::Failed { what, error: error.to_string() }
+}
+
+/// What the kernel's refusal to load means.
+fn refused(error: libbpf_rs::Error) -> Refusal {
+    let words = WORDS.lock().map(|words| words.clone()).unwrap_or_default();
+    if error.kind() == ErrorKind::PermissionDenied && !words.contains("BEGIN PROG LOAD LOG") {
+        return Refusal::Privileges;
+    }
+    if words.contains("struct tcp_congestion_ops is not found")
+        || words.contains("bpf_struct_ops_tcp_congestion_ops")
+    {
+        return Refusal::Kernel("congestion control in eBPF (struct_ops)");
+    }
+    if words.contains("bpf_throw") && words.contains("extern") {
+        return Refusal::Kernel("exceptions of eBPF (bpf_throw)");
+    }
+    // The verifier's reason stands before its statistics.
+    let reason = words.lines().rev().map(str::trim).find(|line| {
+        !line.is_empty()
+            && ["processed ", "-- END", "libbpf:", "verification time", "stack depth", "insns_"]
+                .iter()
+                .all(|start| !line.starts_with(start))
+    });
+    match reason {
+        Some(reason) if words.contains("BEGIN PROG LOAD LOG") => {
+            Refusal::Verifier { reason: reason.to_owned(), log: words }
+        }
+        _ => failed("loading the schemes into the kernel", format!("{error}\n{words}")),
+    }
+}
+
+/// The position of the scheme with this label.
+fn find(members: &'static [Member], label: &str) -> Result<usize, Refusal> {
+    if let Some(at) = members.iter().position(|member| member.declaration.label == label) {
+        return Ok(at);
+    }
+    let place = if std::ptr::eq(members, STARTUPS) { Role::LEADING } else { Role::LAST };
+    let other = firstflight_schemes::registry::AnyPhase::with_role(label, place);
+    if let Some(scheme) = other {
+        let missing = scheme.info().needs.without(SIGNALS).names().collect();
+        return Err(Refusal::Signals { label: label.into(), missing });
+    }
+    let labels = members.iter().map(|member| member.declaration.label);
+    let nearest = labels
+        .map(|known| (strsim::jaro_winkler(known, label), known))
+        .filter(|(likeness, _)| *likeness > 0.7)
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    Err(Refusal::Unknown { label: label.into(), nearest: nearest.map(|(_, known)| known) })
+}
+
+/// `ff_` and the scheme that differs from slow-start+reno; of two such schemes, three letters from both ends of each.
+fn name(startup: Option<usize>, last: usize) -> String {
+    let plain = |name: &str| {
+        let name = name.strip_suffix("_start").unwrap_or(name);
+        name.chars().filter(char::is_ascii_alphanumeric).collect::<String>()
+    };
+    let ends = |name: &str, first: usize, end: usize| match name.len() {
+        length if length <= first + end => name.to_owned(),
+        length => format!("{}{}", &name[..first], &name[length - end..]),
+    };
+    let after = LASTS[last].name;
+    let name = match startup.map(|at| STARTUPS[at].name) {
+        None | Some("slow_start") => plain(after),
+        Some(start) if after == "reno" => plain(start),
+        Some(start) => format!("{}_{}", ends(&plain(start), 3, 3), ends(&plain(after), 3, 2)),
+    };
+    let mut name = format!("ff_{name}");
+    name.truncate(LONGEST_NAME);
+    name
+}
+
+/// A congestion control of the kernel. Dropping it takes the offer back; its connections go on until they end.
+pub struct Offered {
+    name: String,
+    // Before the object, whose programs it holds.
+    _link: Link,
+    object: libbpf_rs::Object,
+}
+
+impl core::fmt::Debug for Offered {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Offered").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Offered {
+    /// The name under which applications select it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn map(&self, name: &str) -> Result<libbpf_rs::Map<'_>, Refusal> {
+        let found = self.object.maps().find(|map| map.name() == name);
+        found.ok_or_else(|| Refusal::Failed { what: "the object", error: format!("it has no map {name}") })
+    }
+
+    /// Totals over all connections since the offer.
+    ///
+    /// # Errors
+    /// If the kernel does not let the totals be read.
+    pub fn totals(&self) -> Result<Totals, Refusal> {
+        let bytes = self.map(".bss.totals")?.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY);
+        let bytes = bytes.map_err(|error| failed("the totals of the schemes", error))?;
+        Ok(Totals::read(&bytes.unwrap_or_default()))
+    }
+
+    /// Shows `each` record as it comes, until `over` answers true between two batches.
+    ///
+    /// # Errors
+    /// If the kernel does not let the records be read.
+    pub fn watch(&self, mut over: impl FnMut() -> bool, mut each: impl FnMut(Record)) -> Result<(), Refusal> {
+        let records = self.map("ff_records")?;
+        let mut ring = RingBufferBuilder::new();
+        let take = |bytes: &[u8]| {
+            if let Some(record) = Record::read(bytes) {
+                each(record);
+            }
+            0
+        };
+        ring.add(&records, take).map_err(|error| failed("the records of the schemes", error))?;
+        let ring = ring.build().map_err(|error| failed("the records of the schemes", error))?;
+        loop {
+            let last = over();
+            let polled = ring.poll(if last { Duration::ZERO } else { Duration::from_millis(20) });
+            match polled {
+                Err(error) if error.kind() != ErrorKind::Interrupted => {
+                    return Err(failed("the records of the schemes", error));
+                }
+                _ if last => return Ok(()),
+                _ => {}
+            }
+        }
+    }
+
+    /// Remembers the path to the destinations of a prefix: planned starts follow it.
+    ///
+    /// # Errors
+    /// If the memory is full, or the kernel refuses.
+    pub fn remember(&self, prefix: Prefix, memory: Memory) -> Result<(), Refusal> {
+        let stored = self.map("ff_memories")?.update(&prefix.to_bytes(), &memory.to_bytes(), MapFlags::ANY);
+        stored.map_err(|error| failed("the memory of paths", error))
+    }
+
+    /// Forgets what [`Offered::remember`] stored for exactly this prefix.
+    ///
+    /// # Errors
+    /// If nothing is stored for it.
+    pub fn forget(&self, prefix: Prefix) -> Result<(), Refusal> {
+        let removed = self.map("ff_memories")?.delete(&prefix.to_bytes());
+        removed.map_err(|error| failed("the memory of paths", error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_pair_has_a_name_of_its_own_that_fits() {
+        let mut names = BTreeSet::new();
+        for startup in 0..STARTUPS.len() {
+            for last in 0..LASTS.len() {
+                let name = name(Some(startup), last);
+                assert!(name.len() <= LONGEST_NAME && names.insert(name.clone()), "{name}");
+            }
+        }
+        assert!(names.contains("ff_hystartpp") && names.contains("ff_cubic"));
+    }
+
+    #[test]
+    fn what_cannot_run_is_refused_by_name() {
+        let refusal = |labels: &[&str]| Offer::new(labels).expect_err("a refusal").to_string();
+        assert_eq!(
+            refusal(&["quick-start", "reno"]),
+            "quick-start needs router-grant, which the Linux kernel does not offer; run it in the simulator"
+        );
+        assert!(
+            refusal(&["fast-start", "reno"]).starts_with("fast-start needs start-over, per-packet-send,")
+        );
+        assert!(refusal(&["slow-start", "xcp"]).starts_with("xcp needs router-feedback,"));
+        assert!(refusal(&["hystart", "renno"]).ends_with("the nearest is reno"));
+        assert!(refusal(&["reno"]).starts_with("reno needs a start-up scheme before it;"));
+        assert!(refusal(&["slow-start", "bbr"]).starts_with("bbr begins the connection itself;"));
+    }
+
+    #[test]
+    fn every_scheme_of_the_registry_runs_or_is_refused_for_its_signals() {
+        for info in firstflight_schemes::registry::SCHEMES {
+            let label = info.label;
+            let offer = match info.role {
+                Role::Startup => Offer::new(&[label, "reno"]),
+                Role::Avoidance => Offer::new(&["slow-start", label]),
+                Role::Standalone => Offer::new(&[label]),
+            };
+            match offer {
+                Ok(_) => assert_eq!(info.needs.without(SIGNALS), Signals::NONE, "{label}"),
+                Err(Refusal::Signals { missing, .. }) => assert!(!missing.is_empty(), "{label}"),
+                Err(other) => panic!("{label}: {other}"),
+            }
+        }
+    }
+}
