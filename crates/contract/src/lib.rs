@@ -15,6 +15,7 @@
 mod control;
 mod declaration;
 mod event;
+mod forget;
 mod mul_div;
 mod phase;
 mod signals;
@@ -24,6 +25,7 @@ mod units;
 pub use control::Control;
 pub use declaration::{Beginning, Declaration, Declared, Role};
 pub use event::{Ack, Congestion, DescribeAck, Entry, Load, Plan, Sent, Trigger, Why};
+pub use forget::forget;
 pub use mul_div::{
     Sum, compare_products, cube_root, cube_shift, least_squares_slope, mul_add_div, mul_add_shift, mul_div,
     mul_div_ceil, mul_div_round, mul_shift, sqrt_of_product, weighted_mean, weighted_mean_round,

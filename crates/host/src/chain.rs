@@ -262,6 +262,8 @@ impl<P: Phase + Declared, S: Phases<Phase = P>> Chain<P, S> {
             Step::Over(reason) => {
                 self.note_exit(ack.now, self.control.cwnd, reason, self.phases.position() + 1)
             }
+            // The last phase has nobody to hand over to.
+            Step::Exit(_) if self.phases.position() == self.last() => {}
             Step::Exit(reason) => {
                 let mut entry =
                     Entry { now: ack.now, rtt: ack.srtt, in_flight: ack.in_flight, ..Entry::default() };
@@ -309,17 +311,23 @@ impl<P: Phase + Declared, S: Phases<Phase = P>> Chain<P, S> {
         // equation (4).
         self.control.cwnd = self.control.cwnd.min(before.cwnd.max(2 * u64::from(self.mss)));
         if event.trigger == Trigger::Timeout {
-            self.lose_window(event.now);
+            entry = Entry { now: event.now, ..Entry::default() };
+            self.start_over(&mut entry);
         }
         self.clamp();
     }
 
     /// The host starts over from one segment: after a timeout, and in Tahoe after every loss.
     pub fn lose_window(&mut self, now: Nanos) {
+        self.start_over(&mut Entry { now, ..Entry::default() });
+    }
+
+    fn start_over(&mut self, entry: &mut Entry) {
         if !self.standalone {
             // RFC 5681 section 3.1, "loss window": one segment, and slow start again up to ssthresh.
             self.control.cwnd = self.mss.into();
-            self.restart(&mut Entry { now, why: Why::Timeout, ..Entry::default() });
+            entry.why = Why::Timeout;
+            self.restart(entry);
         }
     }
 

@@ -18,6 +18,7 @@
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 const volatile struct ff_choice ff_choice SEC(".rodata.choice");
 struct ff_totals ff_totals SEC(".bss.totals");
+u64 ff_zero SEC(".bss.zero"); // never written; the verifier does not know that
 
 struct connection {
 	struct ff_record record;
@@ -74,6 +75,13 @@ __attribute__((noreturn, always_inline)) void ff_panic(void)
 	bpf_throw(0);
 	for (;;) // not reached: the verifier asks for an end of every path
 		;
+}
+
+// A step of a wide division.
+u64 ff_by_word_inline(u64 upper, u64 lower, u64 divisor);
+__hidden __noinline u64 ff_by_word(u64 upper, u64 lower, u64 divisor)
+{
+	return ff_by_word_inline(upper, lower, divisor);
 }
 
 // Each scheme is a subprogram, of which the verifier keeps the two that are called.

@@ -5,7 +5,7 @@
 //! by 1/4096.
 
 use crate::scheme;
-use firstflight_contract::{
+use firstflight_contract::{forget, 
     Ack, Congestion, Control, Entry, Phase, Role, Step, mul_add_div, mul_div, mul_shift, sqrt_of_product,
 };
 
@@ -46,20 +46,45 @@ scheme! {
 }
 
 /// log2 of `x` in 2^-16, truncated; `x` is not zero.
-const fn log2(x: u64) -> u64 {
-    let whole = x.ilog2();
-    // Between 1 and 2, in 2^-63; a square is at or above 2 where the next bit of the logarithm is 1.
-    let mut rest = x << (63 - whole);
-    let mut log = whole as u64;
+const fn log2_of_constant(x: u64) -> u64 {
+    let mut log = Log2::of(x);
     let mut bit = 0;
     while bit < UNIT_BITS {
-        let half = mul_shift(rest, rest, 64);
-        let carry = half >> 63;
-        rest = if carry == 1 { half } else { mul_shift(rest, rest, 63) };
-        log = log << 1 | carry;
+        log = log.next();
         bit += 1;
     }
-    log
+    log.bits
+}
+
+/// The same, as the kernel's verifier can follow it.
+fn log2(x: u64) -> u64 {
+    let last = (0..UNIT_BITS).fold(Log2::of(x), |log, _| {
+        let Log2 { bits, rest } = log.next();
+        Log2 { bits: forget(bits), rest: forget(rest) }
+    });
+    last.bits
+}
+
+/// A logarithm as far as it is known.
+struct Log2 {
+    bits: u64,
+    /// Its argument over the power that is known: between 1 and 2, in 2^-63.
+    rest: u64,
+}
+
+impl Log2 {
+    const fn of(x: u64) -> Self {
+        let whole = x.ilog2();
+        Self { bits: whole as u64, rest: x << (63 - whole) }
+    }
+
+    /// One bit more: a square is at or above 2 where the next bit of the logarithm is 1.
+    const fn next(self) -> Self {
+        let half = mul_shift(self.rest, self.rest, 64);
+        let carry = half >> 63;
+        let rest = if carry == 1 { half } else { mul_shift(self.rest, self.rest, 63) };
+        Self { bits: self.bits << 1 | carry, rest }
+    }
 }
 
 /// 2^(1/2), 2^(1/4), ... in 2^-62, each the square root of the one before.
@@ -79,13 +104,13 @@ static ROOTS: [u64; UNIT_BITS as usize] = {
 fn exp2(x: u64) -> u64 {
     let fraction = ROOTS.iter().enumerate().fold(1_u64 << 62, |product, (i, root)| {
         let set = x >> (UNIT_BITS as usize - 1 - i) & 1 == 1;
-        if set { mul_shift(product, *root, 62) } else { product }
+        forget(if set { mul_shift(product, *root, 62) } else { product })
     });
     mul_shift(fraction, 1 << (x >> UNIT_BITS), 62 - UNIT_BITS)
 }
 
-const LOG_LOW: u64 = log2(LOW_WINDOW);
-const LOG_SPAN: u64 = log2(HIGH_WINDOW) - LOG_LOW;
+const LOG_LOW: u64 = log2_of_constant(LOW_WINDOW);
+const LOG_SPAN: u64 = log2_of_constant(HIGH_WINDOW) - LOG_LOW;
 
 impl Highspeed {
     /// log2 of `window` bytes in segments, 2^-16; zero below one segment, 2^46 segments at most.

@@ -8,7 +8,7 @@
 //! trip, so that the sample measures the share obtained. A low-pass filter smooths the samples.
 
 use crate::choice;
-use firstflight_contract::{Ack, Nanos, mul_div, weighted_mean, weighted_mean_round};
+use firstflight_contract::{forget, Ack, Nanos, mul_div, weighted_mean, weighted_mean_round};
 
 choice! {
     /// Smoothing of the samples.
@@ -194,6 +194,8 @@ impl EligibleRate {
             } else {
                 after = (middle + 1).min(found);
             }
+            after = forget(after as u64) as usize % POINTS;
+            found = forget(found as u64) as usize % POINTS;
         }
         get(found)
     }

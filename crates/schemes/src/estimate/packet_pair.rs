@@ -5,7 +5,7 @@
 //! therefore the rate of that link. Other traffic between the packets makes the rate too small; ACK compression makes
 //! it too large.
 
-use firstflight_contract::{Ack, Nanos, Rate};
+use firstflight_contract::{forget, Ack, Nanos, Rate};
 
 /// Largest number of pairs that [`Pairs`] holds.
 pub const MOST: usize = 12;
@@ -105,12 +105,13 @@ impl Pairs {
         for (i, rate) in self.rates.iter().enumerate() {
             let mut smaller = 0;
             for (j, other) in self.rates.iter().enumerate() {
+                let (rate, other, len) = (forget(rate.0), forget(other.0), forget(self.len as u64) as usize);
                 // Equal rates keep the order in which they came.
-                smaller += usize::from(j < self.len && (other < rate || other == rate && j < i));
+                let before = j < len && (other < rate || other == rate && j < i);
+                smaller = forget(smaller + u64::from(before));
             }
-            if i < self.len && smaller == place {
-                found = rate.0;
-            }
+            let len = forget(self.len as u64) as usize;
+            found = forget(if i < len && smaller == place as u64 { rate.0 } else { found });
         }
         found
     }

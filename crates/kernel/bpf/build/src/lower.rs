@@ -8,9 +8,11 @@
 const HINTS: [&str; 6] =
     ["captures(", "initializes(", "range(", "dead_on_return(", "dead_on_return", "samesign"];
 
-/// Intrinsics whose notation changed; they only inform.
-const INFORM: [&str; 4] =
-    ["@llvm.lifetime.start", "@llvm.lifetime.end", "@llvm.experimental.noalias.scope.decl", "@llvm.assume"];
+/// Intrinsics that only inform, in a notation that changed.
+const INFORM: [&str; 2] = ["@llvm.experimental.noalias.scope.decl", "@llvm.assume"];
+
+/// Intrinsics that let places on the stack be shared; the older LLVM also wants a size, -1 for all of the place.
+const LIFETIMES: [&str; 2] = ["@llvm.lifetime.start.p0(", "@llvm.lifetime.end.p0("];
 
 /// Instructions on 128 bits that eBPF lacks, and the functions of `face/src/wide.rs`.
 const WIDE: [(&str, &str); 5] = [
@@ -138,6 +140,25 @@ fn overflow(line: &str) -> Option<String> {
     ))
 }
 
+/// A value that may be anything as zero: the verifier lets no register be read that was never written.
+fn chosen(line: &str) -> Option<String> {
+    let (_, operation) = line.split_once(" = ")?;
+    let phi = operation.starts_with("phi i") || operation.starts_with("phi ptr");
+    if !phi && !operation.starts_with("select ") {
+        return None;
+    }
+    let zero = if phi && operation.starts_with("phi ptr") { "null" } else { "0" };
+    let mut line = line.to_owned();
+    for any in ["undef", "poison"] {
+        line = line.replace(&format!("[ {any},"), &format!("[ {zero},"));
+        for width in ["i1", "i8", "i16", "i32", "i64", "i128"] {
+            line = line.replace(&format!(", {width} {any}"), &format!(", {width} 0"));
+        }
+        line = line.replace(&format!(", ptr {any}"), ", ptr null");
+    }
+    Some(line)
+}
+
 /// A large `memset` or copy as a call.
 fn large_copy(line: &str) -> Option<String> {
     let at = line.find("@llvm.mem")?;
@@ -192,9 +213,14 @@ fn replaced(line: String) -> String {
             1,
         );
     }
+    if let Some(name) = LIFETIMES.into_iter().find(|name| line.contains(name)) {
+        let size = if line.starts_with("declare") { "i64, " } else { "i64 -1, " };
+        return line.replacen(name, &format!("{name}{size}"), 1);
+    }
     panic(&line)
         .or_else(|| wide_instruction(&line))
         .or_else(|| overflow(&line))
+        .or_else(|| chosen(&line))
         .or_else(|| large_copy(&line))
         .unwrap_or(line)
 }
@@ -237,6 +263,14 @@ mod tests {
         let first = "  %over.x.p = mul i64 %a, 8\n  %over.x.o = call i1 @ff_over64(i64 %a, i64 8)\n";
         assert!(lines.starts_with(first), "{lines}");
         assert!(lines.ends_with("  %x = insertvalue { i64, i1 } %over.x.h, i1 %over.x.o, 1"), "{lines}");
+    }
+
+    #[test]
+    fn no_value_is_left_open() {
+        let line = "  %x = phi i64 [ undef, %a ], [ %n, %b ]";
+        assert_eq!(chosen(line).expect("a choice"), "  %x = phi i64 [ 0, %a ], [ %n, %b ]");
+        let line = "  %x = select i1 %c, i32 %n, i32 poison";
+        assert_eq!(chosen(line).expect("a choice"), "  %x = select i1 %c, i32 %n, i32 0");
     }
 
     #[test]

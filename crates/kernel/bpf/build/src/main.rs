@@ -75,7 +75,7 @@ fn build(to: &Path) -> Outcome<()> {
         "-Werror",
     ]);
     compile.args(["-Wno-unused-function", "-Wno-unused-parameter", "-Wno-address-of-packed-member"]);
-    compile.args(["-fno-vectorize", "-fno-slp-vectorize", "-fno-jump-tables"]);
+    compile.args(["-fno-vectorize", "-fno-slp-vectorize", "-fno-jump-tables", "-mllvm", "-unroll-threshold=0"]);
     compile.args(["-Wno-missing-declarations", "-D__TARGET_ARCH_x86", "-ffile-prefix-map=.=."]);
     compile.arg("-I").arg(&out).args(["-I", SHIM, "-I", "crates/contract/include"]);
     let mut link = Command::new(LINK);
@@ -125,7 +125,7 @@ fn intermediate_code(work: &Path) -> Outcome<Vec<(&'static str, String)>> {
     cargo.args(["--features", "object", "--target-dir"]).arg(work);
     cargo.env(
         "RUSTFLAGS",
-        "-Cno-vectorize-loops -Cno-vectorize-slp -Cjump-tables=no --emit=llvm-ir,metadata,link",
+        "-Cno-vectorize-loops -Cno-vectorize-slp -Cjump-tables=no -Cllvm-args=-unroll-threshold=0 --emit=llvm-ir,metadata,link",
     );
     for (setting, value) in
         [("LTO", "off"), ("CODEGEN_UNITS", "1"), ("PANIC", "abort"), ("OVERFLOW_CHECKS", "false")]

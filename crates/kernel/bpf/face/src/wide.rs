@@ -1,13 +1,14 @@
 //! Arithmetic of 128 bits in words of 64, which is all that eBPF has. The build puts these functions in the place of LLVM's
 //! instructions.
 
+use firstflight_contract::forget;
+
 /// The upper half of `a * b`.
 #[inline(always)]
 fn high(a: u64, b: u64) -> u64 {
     let (a0, b0) = (a as u32 as u64, b as u32 as u64);
     // LLVM knows this sum of products, and would make an instruction of 128 bits of it.
-    // SAFETY: both are values.
-    let (a1, b1) = unsafe { ((&raw const a).read_volatile() >> 32, (&raw const b).read_volatile() >> 32) };
+    let (a1, b1) = (forget(a) >> 32, forget(b) >> 32);
     let (low, left, right) = (a0 * b0, a1 * b0, a0 * b1);
     let middle = (low >> 32) + (left as u32 as u64) + (right as u32 as u64);
     a1 * b1 + (left >> 32) + (right >> 32) + (middle >> 32)
@@ -81,6 +82,15 @@ fn digit(upper: u64, digit: u64, d: u64) -> (u64, u64) {
     (q, (upper << 32 | digit).wrapping_sub(q.wrapping_mul(d)))
 }
 
+#[cfg(feature = "object")]
+unsafe extern "C" {
+    /// [`by_word`] as a subprogram.
+    #[link_name = "ff_by_word"]
+    safe fn quotient(upper: u64, lower: u64, d: u64) -> u64;
+}
+#[cfg(not(feature = "object"))]
+use by_word as quotient;
+
 /// `(upper, lower) / d`, for `upper < d`.
 #[inline(always)]
 fn by_word(upper: u64, lower: u64, d: u64) -> u64 {
@@ -101,14 +111,14 @@ pub fn divide(a: u128, b: u128) -> u128 {
             return (a0 / b0) as u128;
         }
         let first = a1 / b0;
-        return join(first, by_word(a1 % b0, a0, b0));
+        return join(first, quotient(a1 % b0, a0, b0));
     }
     // The quotient fits a word. By the first 64 bits of the divisor it is exact or one too large (H. S. Warren, Hacker's
     // Delight, 9-5).
     let shift = b1.leading_zeros() & 63;
     let (top, _) = words(shift_left(b, shift as u128));
     let (half1, half0) = words(shift_right(a, 1));
-    let estimate = (by_word(half1, half0, top) >> (63 - shift)).saturating_sub(1);
+    let estimate = (quotient(half1, half0, top) >> (63 - shift)).saturating_sub(1);
     let rest = a.wrapping_sub(multiply(estimate as u128, b));
     if rest >= b { estimate as u128 + 1 } else { estimate as u128 }
 }
@@ -119,9 +129,13 @@ pub fn remainder(a: u128, b: u128) -> u128 {
     a.wrapping_sub(multiply(divide(a, b), b))
 }
 
-/// The functions under the names that the build calls. What a division repeats is a subprogram of its own: `shim/wide.h`.
+/// The functions under the names that the build calls.
 #[cfg(feature = "object")]
 mod names {
+    #[unsafe(no_mangle)]
+    extern "C" fn ff_by_word_inline(upper: u64, lower: u64, d: u64) -> u64 {
+        super::by_word(upper, lower, d)
+    }
     #[unsafe(no_mangle)]
     fn ff_mul128(a: u128, b: u128) -> u128 {
         super::multiply(a, b)
