@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use firstflight::Host;
 use firstflight::Run;
 use firstflight_lab::check::{Finding, can_run, check};
-use firstflight_lab::{Kernel, Quic};
+use firstflight_lab::{Controls, Kernel, Quic, STOCK};
 use firstflight_results::{RunResult, Validity};
 use serde_json::json;
 
@@ -104,13 +104,20 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
 }
 
 fn run(options: &RunOptions) -> Result<(), Failure> {
-    let kernel = Kernel::default();
+    let loaded = scenario(&options.scenario)?;
+    let controls = match options.host {
+        Stack::Kernel => Some(
+            Controls::of(&loaded.scenario)
+                .map_err(|refusal| failed(loaded.places.refuse(&refusal.key, refusal.why)))?,
+        ),
+        Stack::Quic => None,
+    };
+    let kernel = Kernel { controls: controls.as_ref().map_or(STOCK, Controls::all) };
     let host: &dyn Host = match options.host {
         Stack::Kernel => &kernel,
         Stack::Quic => &Quic,
     };
     let bar = Bar::new();
-    let loaded = scenario(&options.scenario)?;
     let mut run =
         Run::of(loaded).host(host).replications(options.runs).grid(grid(&options.grid)?).progress(&bar);
     if let Some(seed) = options.seed {

@@ -25,7 +25,7 @@ const LAYERS: [(&str, &[&str]); 20] = [
         "study",
         &["contract", "host", "schemes", "net", "paths", "scenario", "script", "capture", "results", "sim"],
     ),
-    ("lab", &["contract", "host", "net", "quic", "results", "scenario", "script", "sim", "study"]),
+    ("lab", &["contract", "host", "kernel", "net", "quic", "results", "scenario", "script", "sim", "study"]),
     ("firstflight", &["contract", "schemes", "capture", "scenario", "results", "study"]),
     ("accesslog", &["contract", "net", "paths", "scenario"]),
     ("reproduce", &["contract", "schemes", "scenario", "results", "accesslog", "study"]),

@@ -1,19 +1,21 @@
 //! Offering a chain of schemes as a congestion control of the running kernel.
 
 use std::io::Read as _;
+use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use firstflight_contract::{Beginning, Declaration, Role, Signals};
+use firstflight_contract::{Beginning, Declaration, Role, Signals, StartupExit};
 use firstflight_kernel_face::{LASTS, Member, STARTUPS};
 use flate2::read::GzDecoder;
 use libbpf_rs::{
-    ErrorKind, Link, MapCore as _, MapFlags, ObjectBuilder, OpenObject, PrintLevel, RingBufferBuilder,
+    ErrorKind, Link, MapCore as _, MapFlags, MapHandle, ObjectBuilder, OpenObject, PrintLevel,
+    RingBufferBuilder,
 };
 
 use crate::prefix::{Memory, Prefix};
-use crate::record::{Choice, Record, Totals};
+use crate::record::{Choice, Record, Totals, exit_in_state};
 use crate::refusal::Refusal;
 
 /// The object, compressed; `make kernel` rebuilds it.
@@ -253,6 +255,17 @@ impl Offered {
         Ok(Totals::read(&bytes.unwrap_or_default()))
     }
 
+    /// The ends of start-up of its connections.
+    ///
+    /// # Errors
+    /// If the kernel does not let them be read.
+    pub fn exits(&self) -> Result<Exits, Refusal> {
+        let connections = MapHandle::try_from(&self.map("ff_connections")?);
+        connections
+            .map(|connections| Exits { connections })
+            .map_err(|error| failed("the state of the connections", error))
+    }
+
     /// Shows `each` record as it comes, until `over` answers true between two batches.
     ///
     /// # Errors
@@ -297,6 +310,22 @@ impl Offered {
     pub fn forget(&self, prefix: Prefix) -> Result<(), Refusal> {
         let removed = self.map("ff_memories")?.delete(&prefix.to_bytes());
         removed.map_err(|error| failed("the memory of paths", error))
+    }
+}
+
+/// The ends of start-up of an offer's connections, read through their sockets.
+#[derive(Debug)]
+pub struct Exits {
+    connections: MapHandle,
+}
+
+impl Exits {
+    /// The end of start-up of the connection of this socket, on CLOCK_MONOTONIC; `None` before it, and for a socket of another
+    /// congestion control.
+    pub fn of(&self, socket: BorrowedFd<'_>) -> Option<StartupExit> {
+        // A socket is the key of its own state.
+        let key = socket.as_raw_fd().to_ne_bytes();
+        exit_in_state(&self.connections.lookup(&key, MapFlags::ANY).ok()??)
     }
 }
 

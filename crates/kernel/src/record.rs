@@ -130,6 +130,18 @@ impl Record {
     }
 }
 
+/// The end of start-up in the state of a connection, which begins with its newest record; `None` before it.
+pub(crate) fn exit_in_state(bytes: &[u8]) -> Option<StartupExit> {
+    if bytes.len() < size_of::<Raw>() {
+        return None;
+    }
+    // SAFETY: as many bytes as the struct has, which is made of integers.
+    let raw: Raw = unsafe { bytes.as_ptr().cast::<Raw>().read_unaligned() };
+    // The state is zero before, and time never is.
+    let reason = exit_reason(raw.exit_reason).filter(|_| raw.exit_at != 0)?;
+    Some(StartupExit { at: Nanos(raw.exit_at), cwnd: raw.exit_cwnd, reason })
+}
+
 /// Totals over all connections since the offer.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]

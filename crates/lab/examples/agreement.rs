@@ -109,7 +109,7 @@ fn difference((simulated, [_, median, _]): (f64, [f64; 3])) -> f64 {
 }
 
 /// Row of the summary: the congestion control, and its differences of transfer times and of exit windows.
-type Differences = (&'static str, Vec<f64>, Vec<f64>);
+type Differences = (String, Vec<f64>, Vec<f64>);
 
 fn table(path: (&str, &str), all: &mut [Differences]) -> Result<String, String> {
     let mut out = format!(
@@ -120,7 +120,7 @@ fn table(path: (&str, &str), all: &mut [Differences]) -> Result<String, String> 
     for (control, (_, times, windows)) in STOCK.iter().zip(all) {
         for (size, bytes) in SIZES {
             eprintln!("{}: {} {size}", path.0, control.name);
-            let transfer = Transfer::run(&scenario(path, control.stands_for, bytes))?;
+            let transfer = Transfer::run(&scenario(path, &control.stands_for, bytes))?;
             let time = transfer.of(|flow| flow.completion_s);
             let exit = transfer.of(|flow| flow.startup_exit.map(|exit| exit.cwnd_packets));
             times.extend(time.map(difference));
@@ -162,7 +162,7 @@ fn summary(all: &[Differences]) -> String {
 
 fn main() -> ExitCode {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
-    let mut all: Vec<Differences> = STOCK.iter().map(|control| (control.name, vec![], vec![])).collect();
+    let mut all: Vec<Differences> = STOCK.iter().map(|control| (control.name.to_string(), vec![], vec![])).collect();
     let mut tables = String::new();
     for path in
         PATHS.into_iter().filter(|(name, _)| wanted.is_empty() || wanted.iter().any(|want| want == name))

@@ -1,5 +1,6 @@
 //! What this machine can do for runs in real time, and what is missing.
 
+use std::borrow::Cow;
 use std::fs;
 use std::thread;
 
@@ -19,7 +20,7 @@ use crate::tun::Tun;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// Subject: `devices`.
-    pub what: &'static str,
+    pub what: Cow<'static, str>,
     /// Whether it is there.
     pub ok: bool,
     /// Whether `lab run` needs it.
@@ -74,11 +75,12 @@ pub fn check() -> Vec<Finding> {
     findings.extend(STOCK.iter().map(|control| {
         let offered = Netns::new().and_then(|netns| {
             netns.run(|| {
-                socket::unconnected().and_then(|socket| socket::set_congestion_control(&socket, control.name))
+                socket::unconnected()
+                    .and_then(|socket| socket::set_congestion_control(&socket, &control.name))
             })?
         });
         let found = offered.map(|()| format!("sockets take {}", control.name));
-        finding(control.name, control.name != "bbr", found, "load the module tcp_<name>")
+        finding(control.name.clone(), control.name != "bbr", found, "load the module tcp_<name>")
     }));
     findings.push(clock());
     findings.push(bpf());
@@ -93,7 +95,13 @@ pub fn can_run(findings: &[Finding]) -> bool {
     findings.iter().all(|finding| finding.ok || !finding.needed)
 }
 
-fn finding(what: &'static str, needed: bool, found: Result<String, Need>, remedy: &'static str) -> Finding {
+fn finding(
+    what: impl Into<Cow<'static, str>>,
+    needed: bool,
+    found: Result<String, Need>,
+    remedy: &'static str,
+) -> Finding {
+    let what = what.into();
     match found {
         Ok(found) => Finding { what, ok: true, needed, found, remedy: None },
         Err(need) => Finding { what, ok: false, needed, found: need.to_string(), remedy: Some(remedy) },
@@ -109,7 +117,7 @@ fn privileges(needed: bool) -> Finding {
     let names =
         |all: &[&(&str, u32, bool)]| all.iter().map(|(name, ..)| *name).collect::<Vec<_>>().join(", ");
     Finding {
-        what: if needed { "privileges" } else { "privileges for eBPF" },
+        what: if needed { "privileges" } else { "privileges for eBPF" }.into(),
         ok: lack.is_empty(),
         needed,
         found: match lack.is_empty() {
@@ -141,7 +149,7 @@ fn clock() -> Finding {
     let source = fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
     let ok = resolution.tv_sec == 0 && resolution.tv_nsec <= 1000;
     Finding {
-        what: "clock",
+        what: "clock".into(),
         ok,
         needed: true,
         found: format!(
@@ -164,7 +172,7 @@ fn bpf() -> Finding {
         }
         (_, true) => ("BTF, and congestion controls as programs (struct_ops)", None),
     };
-    Finding { what: "eBPF", ok: remedy.is_none(), needed: false, found: found.into(), remedy }
+    Finding { what: "eBPF".into(), ok: remedy.is_none(), needed: false, found: found.into(), remedy }
 }
 
 fn accuracy() -> Finding {
@@ -187,5 +195,5 @@ fn accuracy() -> Finding {
         Err(failure) => (false, failure.to_string()),
     };
     let remedy = (!ok).then_some("stop other real-time work on this machine, and give it two cores");
-    Finding { what: "accuracy", ok, needed: true, found, remedy }
+    Finding { what: "accuracy".into(), ok, needed: true, found, remedy }
 }

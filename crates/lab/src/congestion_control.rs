@@ -1,45 +1,95 @@
 //! Congestion controls of this machine's kernel, and the schemes that they stand for.
 
-use firstflight_scenario::{Profile, SchemeSpec, nearest};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use firstflight_kernel::{Exits, Offer, Offered};
+use firstflight_scenario::{Profile, Scenario, SchemeSpec, nearest};
+use firstflight_study::host::Refusal;
+use firstflight_study::network::place;
 
 /// A congestion control of the kernel.
-///
-/// This is all that the host knows of one: another source of congestion controls, such as programs loaded into the kernel,
-/// adds its own to [`STOCK`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct CongestionControl {
     /// Name in the kernel: `cubic`.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Chain of scheme labels that it stands for, each with the parameters of profile `linux`: `hystart-linux+cubic`.
-    pub stands_for: &'static str,
-    /// Registers that show the end of its start-up.
+    pub stands_for: Cow<'static, str>,
+    /// Sign that its start-up has ended.
     pub exit: ExitSign,
 }
 
-/// Registers that show the end of a start-up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Sign that a start-up has ended.
+#[derive(Clone, Debug)]
 pub enum ExitSign {
     /// The slow-start threshold, infinite before.
     Threshold,
     /// BBR's pacing gain, which falls.
     PacingGain,
+    /// The scheme's own record in the kernel.
+    Record(Arc<Exits>),
 }
 
 /// Congestion controls of an unchanged Linux.
 pub const STOCK: &[CongestionControl] = &[
-    CongestionControl { name: "reno", stands_for: "slow-start+reno", exit: ExitSign::Threshold },
-    CongestionControl { name: "cubic", stands_for: "hystart-linux+cubic", exit: ExitSign::Threshold },
-    CongestionControl { name: "bbr", stands_for: "bbr", exit: ExitSign::PacingGain },
+    CongestionControl::stock("reno", "slow-start+reno", ExitSign::Threshold),
+    CongestionControl::stock("cubic", "hystart-linux+cubic", ExitSign::Threshold),
+    CongestionControl::stock("bbr", "bbr", ExitSign::PacingGain),
 ];
 
+/// Congestion controls for a scenario: those of an unchanged Linux, and the schemes of this program that the scenario names
+/// beside them. The kernel has the latter until this value is dropped.
+#[derive(Debug)]
+pub struct Controls {
+    all: Vec<CongestionControl>,
+    _offered: Vec<Offered>,
+}
+
+impl Controls {
+    /// Loads the schemes that the flows of `scenario` need into the kernel.
+    ///
+    /// # Errors
+    /// By the key of the first flow whose scheme the kernel cannot run.
+    pub fn of(scenario: &Scenario) -> Result<Self, Refusal> {
+        let mut controls = Self { all: STOCK.to_vec(), _offered: vec![] };
+        for (index, group) in scenario.flows.iter().enumerate() {
+            let label = group.scheme.label();
+            if controls.all.iter().any(|control| control.stands_for == label) {
+                continue;
+            }
+            let refuse = |why: String| Refusal { key: format!("{}.startup", place(scenario, index)), why };
+            let labels: Vec<_> = group.scheme.phases().iter().map(|phase| phase.label()).collect();
+            let offered = Offer::new(&labels).and_then(|offer| offer.load());
+            let offered = offered.map_err(|refusal| refuse(refusal.to_string()))?;
+            let exits = offered.exits().map_err(|refusal| refuse(refusal.to_string()))?;
+            controls.all.push(CongestionControl {
+                name: offered.name().to_owned().into(),
+                stands_for: label.into(),
+                exit: ExitSign::Record(Arc::new(exits)),
+            });
+            controls._offered.push(offered);
+        }
+        Ok(controls)
+    }
+
+    /// The congestion controls.
+    pub fn all(&self) -> &[CongestionControl] {
+        &self.all
+    }
+}
+
 impl CongestionControl {
+    const fn stock(name: &'static str, stands_for: &'static str, exit: ExitSign) -> Self {
+        Self { name: Cow::Borrowed(name), stands_for: Cow::Borrowed(stands_for), exit }
+    }
+
     /// The first of `known` that does what `scheme` does.
     ///
     /// # Errors
     /// If there is none: the reason as a whole sentence, with the chains that there are.
     pub fn of<'a>(scheme: &SchemeSpec, known: &'a [Self]) -> Result<&'a Self, String> {
         let label = scheme.label();
-        let chains = known.iter().map(|control| control.stands_for);
+        let chains = known.iter().map(|control| &*control.stands_for);
         let Some(control) = known.iter().find(|control| control.stands_for == label) else {
             let all: Vec<_> = chains.clone().collect();
             let mut why = format!(
@@ -52,7 +102,8 @@ impl CongestionControl {
             return Err(why);
         };
         let stack = Profile::Linux.stack();
-        let plain = SchemeSpec::parse(control.stands_for).expect("known labels make chains").build_in(stack);
+        let plain = SchemeSpec::parse(&control.stands_for).expect("known labels make chains");
+        let plain = plain.build_in(stack);
         if format!("{:?}", scheme.build_in(stack)) != format!("{plain:?}") {
             return Err(format!(
                 "the kernel's {} has the parameters of profile linux; expected {label} without others",
@@ -67,20 +118,20 @@ impl CongestionControl {
 mod tests {
     use super::*;
 
-    fn of(scheme: &str) -> Result<&'static str, String> {
+    fn of(scheme: &str) -> Result<String, String> {
         let text = format!(
             "[path]\nrate = \"10 Mbit/s\"\nrtt = \"100 ms\"\nbuffer = \"1 BDP\"\n[[flow]]\nprofile = \"linux\"\n\
              size = \"30 KB\"\n{scheme}\n"
         );
         let scenario = firstflight_scenario::parse(&text, "test.toml").expect("a valid scenario").scenario;
-        CongestionControl::of(&scenario.flows[0].scheme, STOCK).map(|control| control.name)
+        CongestionControl::of(&scenario.flows[0].scheme, STOCK).map(|control| control.name.to_string())
     }
 
     #[test]
     fn a_chain_is_the_congestion_control_that_does_it() {
-        assert_eq!(of("avoidance = \"reno\""), Ok("reno"));
-        assert_eq!(of(""), Ok("cubic"));
-        assert_eq!(of("startup = \"bbr\""), Ok("bbr"));
+        assert_eq!(of("avoidance = \"reno\""), Ok("reno".into()));
+        assert_eq!(of(""), Ok("cubic".into()));
+        assert_eq!(of("startup = \"bbr\""), Ok("bbr".into()));
     }
 
     #[test]
@@ -96,6 +147,6 @@ mod tests {
     fn parameters_that_the_kernel_does_not_have_are_refused() {
         let why = of("avoidance = { kind = \"cubic\", rules = \"rfc9438\" }").expect_err("another cubic");
         assert!(why.contains("parameters"), "{why}");
-        assert_eq!(of("avoidance = { kind = \"cubic\", rules = \"linux\" }"), Ok("cubic"));
+        assert_eq!(of("avoidance = { kind = \"cubic\", rules = \"linux\" }"), Ok("cubic".into()));
     }
 }

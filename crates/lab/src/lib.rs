@@ -29,7 +29,7 @@ mod tun;
 mod turn;
 mod watch;
 
-pub use congestion_control::{CongestionControl, ExitSign, STOCK};
+pub use congestion_control::{CongestionControl, Controls, ExitSign, STOCK};
 pub use host::{Kernel, LONGEST, Range};
 pub use need::Need;
 pub use netns::Netns;

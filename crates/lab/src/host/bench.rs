@@ -129,7 +129,7 @@ fn tap(group: &Group<'_>, number: usize, index: usize, sides: &[Netns; 2]) -> Re
     let listener = sides[to].run(|| socket::listen(to_address))??;
     let sender = sides[from].run(|| {
         let sender = socket::unconnected()?;
-        socket::set_congestion_control(&sender, group.control.name)?;
+        socket::set_congestion_control(&sender, &group.control.name)?;
         socket::set_reset_on_close(&sender)?;
         socket::set_large_send_buffer(&sender)?;
         socket::set_send_low_water(&sender)?;

@@ -48,7 +48,7 @@ impl Watch {
     /// namespace.
     pub(crate) fn new(network: &Network, of: Vec<(&CongestionControl, Arc<Tap>, Arc<Hystart>)>) -> Self {
         let flows = network.flows.iter().zip(of).map(|(config, (control, tap, hystart))| {
-            (Flow::new(config, network.grid.0), Registers::new(control.exit, hystart), tap)
+            (Flow::new(config, network.grid.0), Registers::new(control.exit.clone(), hystart), tap)
         });
         let flows: Vec<_> = flows.collect();
         let finite = flows.iter().filter(|(flow, ..)| flow.is_finite()).count();

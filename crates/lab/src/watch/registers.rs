@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::net::TcpStream;
+use std::os::fd::AsFd as _;
 use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 
@@ -73,13 +74,21 @@ impl Registers {
     pub(crate) fn read(&mut self, sender: &TcpStream, at: u64, sent_to: u64) -> Result<(), Need> {
         let info = TcpInfo::of(sender)?;
         if self.exit.is_none() {
-            let gain = match self.sign {
-                ExitSign::PacingGain => Some(BbrInfo::of(sender)?.pacing_gain),
-                ExitSign::Threshold => None,
+            let ended = match &self.sign {
+                ExitSign::Record(exits) => exits.of(sender.as_fd()).map(|exit| {
+                    let segments = (exit.cwnd / u64::from(info.mss.max(1))) as u32;
+                    (segments, exit.reason)
+                }),
+                sign => {
+                    let gain = match sign {
+                        ExitSign::PacingGain => Some(BbrInfo::of(sender)?.pacing_gain),
+                        _ => None,
+                    };
+                    let hystart = || self.hystart.as_ref().and_then(|hystart| hystart.next());
+                    self.ended(&info, gain, hystart)
+                }
             };
-            let hystart = || self.hystart.as_ref().and_then(|hystart| hystart.next());
-            self.exit =
-                self.ended(&info, gain, hystart).map(|(cwnd, reason)| Exit { at, cwnd, reason, sent_to });
+            self.exit = ended.map(|(cwnd, reason)| Exit { at, cwnd, reason, sent_to });
         }
         self.cwnd = info.cwnd;
         self.max_cwnd = self.max_cwnd.max(info.cwnd);

@@ -5,8 +5,9 @@
 //! by 1/4096.
 
 use crate::scheme;
-use firstflight_contract::{forget, 
-    Ack, Congestion, Control, Entry, Phase, Role, Step, mul_add_div, mul_div, mul_shift, sqrt_of_product,
+use firstflight_contract::{
+    Ack, Congestion, Control, Entry, Phase, Role, Step, forget, mul_add_div, mul_div, mul_shift,
+    sqrt_of_product,
 };
 
 /// RFC 3649 section 5: Low_Window, segments.

@@ -8,7 +8,7 @@
 //! trip, so that the sample measures the share obtained. A low-pass filter smooths the samples.
 
 use crate::choice;
-use firstflight_contract::{forget, Ack, Nanos, mul_div, weighted_mean, weighted_mean_round};
+use firstflight_contract::{Ack, Nanos, forget, mul_div, weighted_mean, weighted_mean_round};
 
 choice! {
     /// Smoothing of the samples.

@@ -5,7 +5,7 @@
 //! therefore the rate of that link. Other traffic between the packets makes the rate too small; ACK compression makes
 //! it too large.
 
-use firstflight_contract::{forget, Ack, Nanos, Rate};
+use firstflight_contract::{Ack, Nanos, Rate, forget};
 
 /// Largest number of pairs that [`Pairs`] holds.
 pub const MOST: usize = 12;

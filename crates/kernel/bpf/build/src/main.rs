@@ -75,7 +75,13 @@ fn build(to: &Path) -> Outcome<()> {
         "-Werror",
     ]);
     compile.args(["-Wno-unused-function", "-Wno-unused-parameter", "-Wno-address-of-packed-member"]);
-    compile.args(["-fno-vectorize", "-fno-slp-vectorize", "-fno-jump-tables", "-mllvm", "-unroll-threshold=0"]);
+    compile.args([
+        "-fno-vectorize",
+        "-fno-slp-vectorize",
+        "-fno-jump-tables",
+        "-mllvm",
+        "-unroll-threshold=0",
+    ]);
     compile.args(["-Wno-missing-declarations", "-D__TARGET_ARCH_x86", "-ffile-prefix-map=.=."]);
     compile.arg("-I").arg(&out).args(["-I", SHIM, "-I", "crates/contract/include"]);
     let mut link = Command::new(LINK);
