@@ -193,7 +193,7 @@ impl Flow {
         let delivered = |at: u64| (account.delivered_by(at) - before).div_ceil(datagram) as u32;
         let until = served.map_or(end, |served| self.since_start(served.completed_at));
         let lasted = end.saturating_sub(began);
-        let windows = account.records.iter().map(|(_, record)| record.answer.control.cwnd);
+        let mut windows = account.records.iter().map(|(_, record)| record.answer.control.cwnd);
         let first_ack = account.first_ack_of_data(began).unwrap_or(end);
         let exit_at = exit.map_or(u64::MAX, |exit| exit.at.0);
         let delivered_bytes = served.map_or(self.client.received(), |served| served.bytes);
@@ -210,7 +210,7 @@ impl Flow {
             lost_before_exit: self.lost_at.iter().filter(|at| **at < exit_at).count() as u64,
             first_flight: self.sent.iter().filter(|at| (began..first_ack).contains(at)).count() as u32,
             max_cwnd: windows.clone().max().unwrap_or(0),
-            final_cwnd: windows.last().unwrap_or(0),
+            final_cwnd: windows.next_back().unwrap_or(0),
             startup_exit: exit,
         }
     }

@@ -53,7 +53,7 @@ pub(super) fn groups(scenario: &Scenario) -> Result<Vec<Group>, Refusal> {
 fn of(scenario: &Scenario, group: &FlowGroup, place: &str, datagram: u16) -> Result<Group, Refusal> {
     let key = |name: &str| format!("{place}.{name}");
     check(group, &key)?;
-    let phases = group.scheme.build_in(&group.profile.stack());
+    let phases = group.scheme.build_in(group.profile.stack());
     if phases.iter().any(|phase| phase.declaration().needs.has(Signals::PLAN)) {
         let why = format!(
             "{} follows a plan, and connections of a run over QUIC share no memory of the path",
