@@ -13,6 +13,9 @@ use libbpf_rs::{
     ErrorKind, Link, MapCore as _, MapFlags, MapHandle, ObjectBuilder, OpenObject, PrintLevel,
     RingBufferBuilder,
 };
+use object::elf::{self, FileHeader64};
+use object::endian::LittleEndian;
+use object::read::elf::{FileHeader as _, SectionHeader as _, Sym as _};
 
 use crate::prefix::{Memory, Prefix};
 use crate::record::{Choice, Record, Totals, exit_in_state};
@@ -103,6 +106,7 @@ impl Offer {
         let mut bytes = vec![];
         let read = GzDecoder::new(OBJECT).read_to_end(&mut bytes);
         read.map_err(|error| failed("the object of this program", error))?;
+        self.place(&mut bytes).map_err(|error| failed("the object of this program", error))?;
         libbpf_rs::set_print(Some((PrintLevel::Info, keep_words)));
         if let Ok(mut words) = WORDS.lock() {
             words.clear();
@@ -122,6 +126,46 @@ impl Offer {
             _ => refused(error),
         })?;
         Ok(Offered { name: self.name.clone(), _link: link, object })
+    }
+
+    /// Puts the chosen schemes in their places: calls of a place become calls of the scheme.
+    fn place(&self, object: &mut [u8]) -> object::Result<()> {
+        // Without a start-up scheme nothing calls its place.
+        let startup = self.startup.map_or("startup", |at| STARTUPS[at].name);
+        let endian = LittleEndian;
+        let header = FileHeader64::<LittleEndian>::parse(&*object)?;
+        let sections = header.sections(endian, &*object)?;
+        let symbols = sections.symbols(endian, &*object, elf::SHT_SYMTAB)?;
+        let number = |name: String| {
+            let named = |index: &object::SymbolIndex| {
+                let symbol = symbols.symbol(*index);
+                symbol.is_ok_and(|symbol| symbol.name(endian, symbols.strings()) == Ok(name.as_bytes()))
+            };
+            (0..symbols.len()).map(object::SymbolIndex).find(named)
+        };
+        let mut moved = vec![];
+        for (place, scheme) in [("startup", startup), ("last", LASTS[self.last].name)] {
+            for part in ["run", "begin"] {
+                moved.extend(number(format!("{part}_{place}")).zip(number(format!("{part}_{scheme}"))));
+            }
+        }
+        let mut patches = vec![];
+        for section in sections.iter() {
+            let Some((relocations, _)) = section.rel(endian, &*object)? else { continue };
+            for (at, relocation) in relocations.iter().enumerate() {
+                if let Some((_, to)) =
+                    moved.iter().find(|(from, _)| from.0 == relocation.r_sym(endian) as usize)
+                {
+                    // `r_info` is the second word: the symbol above the type.
+                    let info = (to.0 as u64) << 32 | u64::from(relocation.r_type(endian));
+                    patches.push((section.sh_offset(endian) as usize + 16 * at + 8, info));
+                }
+            }
+        }
+        for (at, info) in patches {
+            object[at..at + 8].copy_from_slice(&info.to_le_bytes());
+        }
+        Ok(())
     }
 
     /// Sets the constants and the name.

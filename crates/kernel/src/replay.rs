@@ -80,6 +80,7 @@ impl Replay {
         if !matches!(record.event, Event::Start(_)) {
             (chain.control.cwnd, chain.control.ssthresh) = record.before;
         }
+        let ended = chain.startup_exit().is_some();
         let mut rounds = true;
         match &record.event {
             Event::Start(_) => {}
@@ -119,7 +120,6 @@ impl Replay {
                 chain.on_idle(*entry);
             }
             Event::End => {
-                counts.exits += u64::from(chain.startup_exit().is_some());
                 self.connections.remove(&record.connection);
                 return;
             }
@@ -129,6 +129,7 @@ impl Replay {
             }
         }
         counts.events += 1;
+        counts.exits += u64::from(chain.startup_exit().is_some() && !ended);
         if chain.control != record.after || chain.startup_exit() != record.exit || !rounds {
             counts.different += 1;
             counts.first.get_or_insert_with(|| {

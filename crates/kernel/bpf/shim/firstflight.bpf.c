@@ -77,39 +77,52 @@ __attribute__((noreturn, always_inline)) void ff_panic(void)
 		;
 }
 
-// A step of a wide division.
+// A step of a wide division. Not hidden: the verifier follows it once, not at each call.
 u64 ff_by_word_inline(u64 upper, u64 lower, u64 divisor);
-__hidden __noinline u64 ff_by_word(u64 upper, u64 lower, u64 divisor)
+__noinline u64 ff_by_word(u64 upper, u64 lower, u64 divisor)
 {
 	return ff_by_word_inline(upper, lower, divisor);
 }
 
-// Each scheme is a subprogram, of which the verifier keeps the two that are called.
-#define SUBPROGRAM(name, number)                                                                                      \
+// Each scheme is two subprograms: the calls that begin are one, so that each has a small stack.
+#define SUBPROGRAM(name)                                                                                              \
 	u64 ff_scheme_##name(u64 call, u64 *state, const void *event, struct ff_control *control);                    \
-	static __noinline u64 name(u64 call, u64 *state, const void *event, struct ff_control *control)               \
+	__hidden __noinline u64 run_##name(u64 call, u64 *state, const void *event, struct ff_control *control)       \
 	{                                                                                                             \
 		return ff_scheme_##name(call, state, event, control);                                                 \
+	}                                                                                                             \
+	u64 ff_begin_##name(u64 call, u64 *state, const void *event, struct ff_control *control);                     \
+	__hidden __noinline u64 begin_##name(u64 call, u64 *state, const void *event, struct ff_control *control)     \
+	{                                                                                                             \
+		return ff_begin_##name(call, state, event, control);                                                  \
 	}
-#define CALL(name, number)                                                                                            \
-	if (chosen == number)                                                                                         \
-		return name(call, state, event, control);
-
 FF_STARTUPS(SUBPROGRAM)
 FF_LASTS(SUBPROGRAM)
 
-__hidden __noinline u64 ff_call_startup(u64 call, u64 *state, const void *event, struct ff_control *control)
+// The loader puts the subprograms of the chosen schemes in the place of these; libbpf then loads no other.
+#define PLACE(name)                                                                                                   \
+	__weak __hidden __noinline u64 name(u64 call, u64 *state, const void *event, struct ff_control *control)      \
+	{                                                                                                             \
+		return 0;                                                                                             \
+	}
+PLACE(run_startup)
+PLACE(begin_startup)
+PLACE(run_last)
+PLACE(begin_last)
+
+// Calls up to this one begin: face/src/place.rs.
+enum { FF_CALL_ENTER = 1 };
+
+__attribute__((always_inline)) u64 ff_call_startup(u64 call, u64 *state, const void *event, struct ff_control *control)
 {
-	u64 chosen = ff_choice.startup;
-	FF_STARTUPS(CALL)
-	return 0;
+	return call <= FF_CALL_ENTER ? begin_startup(call, state, event, control)
+				     : run_startup(call, state, event, control);
 }
 
-__hidden __noinline u64 ff_call_last(u64 call, u64 *state, const void *event, struct ff_control *control)
+__attribute__((always_inline)) u64 ff_call_last(u64 call, u64 *state, const void *event, struct ff_control *control)
 {
-	u64 chosen = ff_choice.last;
-	FF_LASTS(CALL)
-	return 0;
+	return call <= FF_CALL_ENTER ? begin_last(call, state, event, control)
+				     : run_last(call, state, event, control);
 }
 
 INLINE struct tcp_sock *tcp(struct sock *sk)
@@ -521,13 +534,8 @@ INLINE void shrink_after_idle(struct connection *c, struct tcp_sock *tp, u32 idl
 	if (restart > cwnd)
 		restart = cwnd;
 	tp->snd_ssthresh = ssthresh > current ? ssthresh : current;
-	s32 left = idle - rto;
-	for (int i = 0; i < 32; i++) {
-		if (left <= 0 || cwnd <= restart)
-			break;
-		cwnd >>= 1;
-		left -= rto;
-	}
+	u32 halvings = rto ? (idle - 1) / rto : 0;
+	cwnd = halvings < 32 ? cwnd >> halvings : 0;
 	tp->snd_cwnd = cwnd > restart ? cwnd : restart;
 }
 

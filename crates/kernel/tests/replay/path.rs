@@ -12,7 +12,7 @@ use firstflight_lab::{Need, Netns, Tun};
 pub(crate) const SENDER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 pub(crate) const RECEIVER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 
-/// A bottleneck from the sender to the receiver.
+/// A bottleneck from the sender to the receiver, which treats packets in one way after the other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Conditions {
     /// Bits per second.
@@ -21,14 +21,37 @@ pub(crate) struct Conditions {
     pub(crate) rtt: Duration,
     /// Bytes.
     pub(crate) queue: usize,
-    /// One packet of so many is lost, at random; zero loses none.
-    pub(crate) loses: u64,
-    /// Packets that find this many bytes in the queue are marked where the sender can be told.
-    pub(crate) marks_above: Option<usize>,
-    /// From time to time, for so long, packets are held back: a timeout fires though nothing is lost.
-    pub(crate) holds: Option<(Duration, Duration)>,
-    /// From time to time, for so long, packets are lost.
-    pub(crate) fails: Option<(Duration, Duration)>,
+    /// Treatments and their lengths; the first follows the last.
+    pub(crate) treatments: &'static [(Treatment, Duration)],
+}
+
+/// What happens to packets besides queueing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Treatment {
+    /// Nothing.
+    Queue,
+    /// Packets that find this many bytes in the queue are marked (RFC 3168).
+    Mark(usize),
+    /// One packet of so many is lost, at random.
+    Lose(u64),
+    /// Packets wait: a timeout fires though nothing is lost.
+    Hold,
+    /// Every packet is lost.
+    Fail,
+}
+
+impl Conditions {
+    fn treatment(&self, since: Duration) -> Treatment {
+        let whole: Duration = self.treatments.iter().map(|(_, length)| *length).sum();
+        let mut left = Duration::from_nanos((since.as_nanos() % whole.as_nanos()) as u64);
+        for (treatment, length) in self.treatments {
+            if left < *length {
+                return *treatment;
+            }
+            left -= *length;
+        }
+        Treatment::Queue
+    }
 }
 
 pub(crate) struct Path {
@@ -58,29 +81,25 @@ impl Path {
         let mut link_free = begun;
         let mut forth: VecDeque<(Instant, Vec<u8>)> = VecDeque::new();
         let mut back: VecDeque<(Instant, Vec<u8>)> = VecDeque::new();
-        let within = |spell: Option<(Duration, Duration)>, now: Instant| {
-            spell.is_some_and(|(every, lasts)| {
-                let at = (now - begun).as_nanos() % every.as_nanos();
-                at >= every.as_nanos() - lasts.as_nanos()
-            })
-        };
         while !over.load(Ordering::Relaxed) {
+            let treatment = conditions.treatment(begun.elapsed());
             while let Some(packet) = self.near.receive(&mut buffer)? {
                 let now = Instant::now();
-                let waiting = link_free.saturating_duration_since(now).as_nanos() as u64 * conditions.rate
-                    / 8_000_000_000;
+                let wait = link_free.saturating_duration_since(now).as_nanos() as u64;
+                let waiting = (wait * conditions.rate / 8_000_000_000) as usize;
                 random ^= random << 13;
                 random ^= random >> 7;
                 random ^= random << 17;
-                let unlucky = conditions.loses > 0 && packet.len() > 200 && random % conditions.loses == 0;
-                if waiting as usize + packet.len() > conditions.queue
-                    || unlucky
-                    || within(conditions.fails, now)
-                {
+                let lost = match treatment {
+                    Treatment::Fail => true,
+                    Treatment::Lose(one_of) => packet.len() > 200 && random.is_multiple_of(one_of),
+                    _ => waiting + packet.len() > conditions.queue,
+                };
+                if lost {
                     continue;
                 }
                 let mut packet = packet.to_vec();
-                if conditions.marks_above.is_some_and(|most| waiting as usize > most) {
+                if matches!(treatment, Treatment::Mark(most) if waiting > most) {
                     mark(&mut packet);
                 }
                 let span = Duration::from_nanos(packet.len() as u64 * 8_000_000_000 / conditions.rate);
@@ -91,7 +110,7 @@ impl Path {
                 back.push_back((Instant::now() + conditions.rtt / 2, packet.to_vec()));
             }
             let now = Instant::now();
-            if !within(conditions.holds, now) {
+            if treatment != Treatment::Hold {
                 for (queue, to) in [(&mut forth, &self.far), (&mut back, &self.near)] {
                     while queue.front().is_some_and(|(due, _)| *due <= now) {
                         let Some((_, packet)) = queue.pop_front() else { break };

@@ -68,6 +68,13 @@ pub(crate) fn send(
             let mut socket = TcpStream::connect((RECEIVER, PORT))?;
             let got = congestion_control(&socket, Some(control))?;
             assert_eq!(got, control, "the namespace gave another congestion control");
+            // The connection ends soon after its last byte.
+            let room: libc::c_int = 128 << 10;
+            // SAFETY: the value outlives the call, which reads as many bytes as it has.
+            unsafe {
+                let value = (&raw const room).cast();
+                libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_SNDBUF, value, 4);
+            }
             socket.set_write_timeout(Some(Duration::from_secs(20)))?;
             let begun = Instant::now();
             let data = vec![0x5a; 1 << 16];

@@ -163,7 +163,7 @@ fn files_of(folder: &Path, extension: &str) -> Vec<PathBuf> {
 /// The lists of schemes for the shim.
 fn header() -> String {
     let list = |name: &str, members: &[Member]| {
-        let lines = members.iter().enumerate().map(|(at, member)| format!(" \\\n\tX({}, {at})", member.name));
+        let lines = members.iter().map(|member| format!(" \\\n\tX({})", member.name));
         format!("#define {name}(X){}\n", lines.collect::<String>())
     };
     list("FF_STARTUPS", STARTUPS) + &list("FF_LASTS", LASTS)

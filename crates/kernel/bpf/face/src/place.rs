@@ -64,12 +64,34 @@ fn from_word(word: u64) -> Step {
     }
 }
 
-/// Performs one call of scheme `S`.
+/// Performs a call that begins: `calls::BEGIN` or `calls::ENTER`.
+///
+/// # Safety
+/// As [`run`].
+#[inline(always)]
+pub(crate) unsafe fn begin<S: Phase + Default>(
+    call: u64,
+    state: *mut S,
+    event: *const c_void,
+    control: *mut Control,
+) -> u64 {
+    // SAFETY: by contract.
+    unsafe {
+        if call == calls::BEGIN {
+            state.write(S::default());
+        } else {
+            (*state).enter(&*event.cast::<Entry>(), &mut *control);
+        }
+    }
+    0
+}
+
+/// Performs any other call of scheme `S`.
 ///
 /// # Safety
 /// `state` is memory for an `S`, initialised by `calls::BEGIN`; `event` is the event of the call, `control` the registers.
 #[inline(always)]
-pub(crate) unsafe fn run<S: Phase + Default>(
+pub(crate) unsafe fn run<S: Phase>(
     call: u64,
     state: *mut S,
     event: *const c_void,
@@ -78,8 +100,6 @@ pub(crate) unsafe fn run<S: Phase + Default>(
     // SAFETY: by contract.
     unsafe {
         match call {
-            calls::BEGIN => state.write(S::default()),
-            calls::ENTER => (*state).enter(&*event.cast::<Entry>(), &mut *control),
             calls::ACK => return to_word((*state).on_ack(&*event.cast::<Ack>(), &mut *control)),
             calls::WATCHED => (*state).on_watched(&*event.cast::<Ack>(), (*control).cwnd),
             calls::CONGESTION => {

@@ -40,11 +40,11 @@ macro_rules! schemes {
         #[cfg(feature = "object")]
         const _: () = { $($(assert!(align_of::<$scheme>() <= 8);)+)+ };
 
-        /// A function for each scheme, of which the shim makes a subprogram.
+        /// Two functions for each scheme, of which the shim makes subprograms.
         #[cfg(feature = "object")]
         pub mod functions {
             use super::*;
-            use crate::place::run;
+            use crate::place::{begin, run};
             use core::ffi::c_void;
             use firstflight_contract::Control;
 
@@ -62,6 +62,26 @@ macro_rules! schemes {
                     unsafe { run::<$scheme>(call, state.cast(), event, control) }
                 }
             )+)+
+
+            /// The calls that begin.
+            pub mod beginnings {
+                use super::*;
+
+                $($(
+                    /// # Safety
+                    /// As [`begin`].
+                    #[unsafe(export_name = concat!("ff_begin_", stringify!($name)))]
+                    pub unsafe extern "C" fn $name(
+                        call: u64,
+                        state: *mut u64,
+                        event: *const c_void,
+                        control: *mut Control,
+                    ) -> u64 {
+                        // SAFETY: by contract.
+                        unsafe { begin::<$scheme>(call, state.cast(), event, control) }
+                    }
+                )+)+
+            }
         }
     };
 }
