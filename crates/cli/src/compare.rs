@@ -149,10 +149,12 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     if options.trace {
         comparison.check_recordings().map_err(failed)?;
     }
-    // Opened before the simulations, so that a folder that cannot be written is reported at once.
-    let mut folder = Folder::open(&options.out)?;
-    let report = if mix { interrupt::while_stoppable(|| comparison.execute()) } else { comparison.execute() };
-    let report = report.map_err(failed)?;
+    let compared = || {
+        // Opened before the simulations, so that a folder that cannot be written is reported at once.
+        let folder = Folder::open(&options.out)?;
+        Ok::<_, Failure>((folder, comparison.execute().map_err(failed)?))
+    };
+    let (mut folder, report) = if mix { interrupt::while_stoppable(compared) } else { compared() }?;
     stage_all(&mut folder, &report)?;
     if options.trace {
         for recording in comparison.recordings(&report)? {

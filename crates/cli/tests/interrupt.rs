@@ -10,6 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use common::Scratch;
+use common::server::{THREE, capture};
 
 const SIGNALS: [(&str, i32); 3] = [("INT", 2), ("TERM", 15), ("HUP", 1)];
 
@@ -122,6 +123,33 @@ fn an_interrupted_comparison_leaves_all_files_or_none() {
     let whole = traces.into_iter().flat_map(|name| [format!("{name}.pcapng"), format!("{name}.sqlog")]);
     let whole = whole.chain(["report.html", "results.parquet"].map(String::from)).collect();
     holds_all_or_nothing(&arguments, &whole);
+}
+
+#[test]
+fn a_first_interrupt_gives_the_answer_for_the_networks_so_far() {
+    let scratch = Scratch::new();
+    scratch.write("server.pcap", capture(&scratch, &THREE));
+    let arguments = [
+        "compare",
+        "server.pcap",
+        "--startup",
+        "slow-start,hystart++",
+        "--size",
+        "100KB",
+        "--runs",
+        "4",
+        "--out",
+        "new",
+    ];
+    let folder = scratch.path().join("new");
+    // The folder is made when the first network begins. It is answered whole, and the others are not begun.
+    let status = interrupted(started(&scratch, &arguments), "INT", || folder.exists());
+    assert!(status.success(), "{status}");
+    assert_eq!(unfinished(&folder), 0);
+    let page = std::fs::read_to_string(folder.join("report.html")).expect("a page").replace('\u{a0}', " ");
+    let stated = "stopped after 1 of 3 networks, which have 50 % of the data of all 3";
+    assert!(page.contains(stated), "the page has no such warning");
+    assert!(page.contains("203.0.113.0/24") && !page.contains("198.51.100.0/24"));
 }
 
 #[test]

@@ -129,7 +129,7 @@ fn cells(comparison: &Comparison, columns: &[Column]) -> Vec<Vec<String>> {
 }
 
 /// Bytes with at most one decimal in the largest decimal unit.
-fn bytes_in_short(all: u64) -> String {
+pub(crate) fn bytes_in_short(all: u64) -> String {
     let (unit, name) = match all {
         0..1_000_000 => (1e3, "KB"),
         1_000_000..1_000_000_000 => (1e6, "MB"),

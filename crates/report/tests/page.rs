@@ -370,10 +370,12 @@ fn the_page_fits_the_width_of_a_phone() {
 #[test]
 fn no_table_scrolls_sideways_and_no_row_has_an_empty_half() {
     let Some(mut page) = Page::blank("tables") else { return };
-    let file = written("tables", &fixture::from_capture());
-    for width in [360, 390, 768, 1000, 1280] {
+    let files = [("tables", fixture::from_capture()), ("networks", fixture::from_server())];
+    let files = files.map(|(name, report)| written(name, &report));
+    for (file, width) in files.iter().flat_map(|file| [360, 390, 768, 1000, 1280].map(|width| (file, width)))
+    {
         page.resize(width, 900);
-        page.open(&file);
+        page.open(file);
         let wide = page.evaluate(
             "[...document.querySelectorAll('.scroll')].filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth)
                 .map((e) => [e.getAttribute('aria-label'), e.scrollWidth - e.clientWidth])",
@@ -410,7 +412,12 @@ fn external_text_is_shown_and_never_executed() {
 #[ignore = "writes pictures for visual inspection"]
 fn pictures() {
     let Some(mut page) = Page::blank("pictures") else { return };
-    for (name, report) in [("capture", fixture::from_capture()), ("path", fixture::from_path())] {
+    let reports = [
+        ("capture", fixture::from_capture()),
+        ("path", fixture::from_path()),
+        ("server", fixture::from_server()),
+    ];
+    for (name, report) in reports {
         let file = written(name, &report);
         for scheme in ["light", "dark"] {
             for (width, height) in [(1280, 1000), (390, 844)] {

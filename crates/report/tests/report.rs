@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use firstflight_report::{
-    Colour, Folder, PARQUET_FILE, REPORT_FILE, html, parquet, printable, table, write_all,
+    Colour, Folder, NETWORKS_FILE, PARQUET_FILE, REPORT_FILE, html, parquet, printable, table, write_all,
 };
 use firstflight_results::{CompareReport, Risk, SchemeResult};
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -578,4 +578,97 @@ fn a_folder_that_cannot_be_written_is_refused_on_opening() {
     let error = write_all(&dir.join("taken"), &fixture::from_path()).expect_err("a folder is in the way");
     assert_eq!(error.path, dir.join("taken").join(REPORT_FILE));
     assert_eq!(entries(&dir.join("taken")), [REPORT_FILE], "only what was there before");
+}
+
+#[test]
+fn the_answer_for_a_server_names_its_networks_and_those_that_lose() {
+    let text = plain(&fixture::from_server(), 1000);
+    for part in [
+        "Mix of 11 networks from office-uplink.pcapng: rates from 3.333 Mbit/s to 40 Mbit/s, round-trip times from 18.25 ms to \
+         219 ms",
+        "30 KB: 48 % sooner at the 95th percentile; 2 of 11 networks lose by it, most of all 203.0.11.0/24, by 12 %.",
+        "How far to trust it: re-runs of the captured connections are off by 2.0 % in the median of the networks. 203.0.2.0/24 \
+         has no answer and is no part of the mix, which has 89 % of the data of all.",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    // Nothing is said of the path of one network, and a single path has no networks.
+    assert!(!text.contains("The capture does not show") && !text.contains("Captured:"), "{text}");
+    assert!(!plain(&fixture::from_capture(), 1000).contains("network"));
+}
+
+#[test]
+fn the_table_by_network_leaves_out_columns_until_it_fits() {
+    let lines = |width: usize| -> Vec<String> {
+        let text = plain(&fixture::from_server(), width);
+        let begin = text.lines().position(|line| line == "By network").expect("the table");
+        text.lines().skip(begin + 1).take(13).map(str::to_owned).collect()
+    };
+    for (width, heading) in [
+        (120, &["network", "conns", "data", "rate", "RTT", "30 KB", "1 MB", "5 MB"][..]),
+        (80, &["network", "data", "rate", "30 KB", "1 MB", "5 MB"]),
+        (60, &["network", "data", "30 KB", "1 MB", "5 MB"]),
+    ] {
+        let lines = lines(width);
+        let words: Vec<&str> = lines[0].split("  ").map(str::trim).filter(|word| !word.is_empty()).collect();
+        assert_eq!(words, heading, "{width}");
+        let wide: Vec<&String> = lines.iter().filter(|line| line.chars().count() > width).collect();
+        assert!(wide.is_empty(), "{width}: {wide:#?}");
+        assert!(lines[3].contains("no answer"), "{lines:#?}");
+        let loser: Vec<&str> = lines[12].split_whitespace().collect();
+        // Nothing is recommended for the largest size.
+        assert_eq!(loser[loser.len() - 5..], ["+12", "%!", "+12", "%!", "-"], "{lines:#?}");
+        let first: Vec<&str> = lines[1].split_whitespace().collect();
+        assert_eq!(first[first.len() - 5..], ["−48", "%", "−35", "%", "-"], "{lines:#?}");
+    }
+}
+
+#[test]
+fn the_page_has_a_row_for_each_network_and_its_caveats() {
+    let page = html(&fixture::from_server()).replace('\u{a0}', " ");
+    let section = page.split("id=\"networks\"").nth(1).expect("the section");
+    let section = section.split("</section>").next().expect("its end");
+    assert_eq!(section.matches("<tr>").count(), 13, "{section}");
+    for part in [
+        "203.0.11.0/24",
+        "2001:db8:1234::/48 path 2",
+        ">12480<",
+        ">3.2 GB<",
+        "12 % later (5.0 % to 19 %): loses",
+        "No answer, and no part of the mix: the capture shows too little of its path",
+        "9.1 %",
+    ] {
+        assert!(section.contains(part), "{part}\n{section}");
+    }
+    assert!(page.contains("<b>203.0.7.0/24: </b>warning &lt;b&gt;7&lt;/b&gt;"), "{page}");
+    assert!(!html(&fixture::from_capture()).contains("By network"));
+}
+
+#[test]
+fn a_recommended_scheme_that_is_shown_under_another_name_has_a_name_in_its_networks() {
+    let mut report = fixture::from_server();
+    report.comparison.same = vec![vec!["hystart+++cubic".into(), "jump-start+cubic".into()]];
+    let text = plain(&report, 100);
+    assert!(text.contains("Use hystart++"), "{text}");
+    assert!(html(&report).contains("jump-start, "), "the networks keep the name of their own recommendation");
+}
+
+#[test]
+fn the_networks_of_a_server_are_a_file_of_their_own() {
+    let dir = folder("server");
+    let written = write_all(&dir, &fixture::from_server()).expect("written");
+    assert_eq!(written.len(), 3);
+    assert_eq!(entries(&dir), [NETWORKS_FILE, REPORT_FILE, PARQUET_FILE]);
+    let reader = SerializedFileReader::new(File::open(dir.join(NETWORKS_FILE)).expect("written"));
+    let reader = reader.expect("a Parquet file");
+    // Twelve networks, three sizes, six schemes.
+    assert_eq!(reader.metadata().file_metadata().num_rows(), 12 * 3 * 6);
+    let names: Vec<String> =
+        reader.metadata().file_metadata().schema().get_fields().iter().map(|it| it.name().into()).collect();
+    for name in ["network", "bytes", "share", "scheme", "recommended_for_mix", "path_rate_bit_s", "harm_bulk"]
+    {
+        assert!(names.iter().any(|own| own == name), "{name}: {names:?}");
+    }
+    let row = reader.get_row_iter(None).expect("rows").next().expect("a row").expect("readable");
+    assert_eq!(row.get_string(0).expect("a name"), "203.0.0.0/24");
 }

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test file uses only some of it")]
 
+pub(crate) mod server;
+
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use crate::format::{bytes, count, percent_magnitude, printable};
 use crate::names::Names;
-use crate::networks::{Effect, effects, rate_and_rtt};
+use crate::networks::{Effect, bytes_in_short, effects, rate_and_rtt};
 use crate::path::kinds;
 
 /// The section; nothing without networks.
@@ -49,7 +49,7 @@ fn row(network: &NetworkResult, comparison: &Comparison, names: &Names) -> Marku
         tr {
             th scope="row" { (printable(&network.network)) }
             td.num { (count(network.connections as f64)) }
-            td.num { (bytes(network.bytes)) }
+            td.num { (bytes_in_short(network.bytes)) }
             td.text { (path(network)) }
             @if let Some(why) = &network.no_answer {
                 td.text colspan="3" { "No answer, and no part of the mix: " (printable(why)) }
@@ -115,8 +115,10 @@ fn difference([low, gain, high]: [f64; 3], loses: bool) -> String {
         if share < 0.0 { format!("−{}", percent_magnitude(share)) } else { percent_magnitude(share) }
     };
     let [low, high] = if gain < 0.0 { [-high, -low] } else { [low, high] };
+    let (low, high) = (bound(low), bound(high));
+    let interval = if low == high { String::new() } else { format!(" ({low} to {high})") };
     let mark = if loses { ": loses" } else { "" };
-    format!("{} {direction} ({} to {}){mark}", percent_magnitude(gain), bound(low), bound(high))
+    format!("{} {direction}{interval}{mark}", percent_magnitude(gain))
 }
 
 #[cfg(test)]
@@ -128,6 +130,7 @@ mod tests {
         let text = |gain, loses| difference(gain, loses).replace('\u{a0}', " ");
         assert_eq!(text([0.12, 0.18, 0.25], false), "18 % sooner (12 % to 25 %)");
         assert_eq!(text([-0.2, -0.1, 0.05], false), "10 % later (−5.0 % to 20 %)");
+        assert_eq!(text([0.46, 0.46, 0.46], false), "46 % sooner");
         assert_eq!(text([-0.2, -0.15, -0.1], true), "15 % later (10 % to 20 %): loses");
     }
 
