@@ -55,8 +55,8 @@ fn row(network: &NetworkResult, comparison: &Comparison, names: &Names) -> Marku
                 td.text colspan="3" { "No answer, and no part of the mix: " (printable(why)) }
             } @else {
                 td.num { (lines(merged(shares.collect()))) }
-                td { (lines(merged(mixed(network, comparison)))) }
-                td { (lines(merged(alone(network, names)))) }
+                td.text { (lines(merged(mixed(network, comparison)))) }
+                td.text { (lines(merged(alone(network, names)))) }
             }
         }
     }

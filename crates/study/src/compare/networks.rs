@@ -17,7 +17,7 @@ const MOST_CONNECTIONS: usize = 16;
 /// megabytes.
 const SHOWN: usize = 3;
 
-/// Share of the captured data below which a network is not answered: its weight could not be seen in the result.
+/// A network with less data than this share of that of the first is not answered: its weight could not be seen in the result.
 const LEAST_SHARE: f64 = 1e-3;
 
 /// Transfers count at a size if theirs is within this factor of it: half a decade to either side, so that sizes a decade apart
@@ -61,11 +61,9 @@ impl<'a> Networks<'a> {
     pub(super) fn of(request: &'a Request) -> Option<Self> {
         let Input::Capture { file, capture, known } = &request.input else { return None };
         let all: u64 = capture.groups.iter().map(Group::bytes).sum();
-        let enough = |group: &&Group| {
-            group.network.is_some()
-                && !group.kept.is_empty()
-                && group.bytes() as f64 >= LEAST_SHARE * all as f64
-        };
+        let shown = |group: &&Group| group.network.is_some() && !group.kept.is_empty();
+        let most = capture.groups.iter().find(shown).map_or(0, Group::bytes);
+        let enough = |group: &&Group| shown(group) && group.bytes() as f64 >= LEAST_SHARE * most as f64;
         let groups: Vec<&Group> = capture.groups.iter().filter(enough).collect();
         if groups.len() < 2 {
             return None;
