@@ -1,18 +1,18 @@
 //! `firstflight log`: the share of a server's connections that a memory of paths would help, from the server's log.
 
 use std::fmt::Display;
-use std::fs::File;
-use std::io::{BufReader, Read};
-use std::path::PathBuf;
+use std::io::{BufReader, ErrorKind, IsTerminal, Read};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use firstflight_accesslog::{Analysis, Grouping, Keep, Log, Study, WindowShare};
 use firstflight_contract::Nanos;
 use firstflight_scenario::quantity::{parse_time, show_time};
-use firstflight_scenario::quoted;
+use firstflight_scenario::{file, quoted};
 use firstflight_study::progress::Progress;
 
 use crate::arguments::whole;
+use crate::captures::STANDARD_INPUT;
 use crate::failure::{Failure, wrong_at};
 use crate::keys::option;
 use crate::output::{print_json, show};
@@ -27,9 +27,9 @@ use crate::table::{Align, table};
 Examples:
   firstflight log /var/log/apache2/access.log
   firstflight log access.log --window '10 min' --window '60 min' --network 20
-  zcat access.log.*.gz | firstflight log /dev/stdin --pages --json")]
+  zcat access.log.*.gz | firstflight log - --pages --json")]
 pub(crate) struct Options {
-    /// The log
+    /// The log, or - for standard input
     file: PathBuf,
     /// Age up to which a remembered network counts; may be given several times
     #[arg(long, value_name = "TIME", default_values = ["1 min", "5 min", "15 min", "60 min"])]
@@ -77,28 +77,45 @@ fn analyse(options: &Options) -> Result<Analysis, Failure> {
         }
     };
     let windows = options.window.iter().map(window).collect::<Result<Vec<_>, _>>()?;
-    let at = |why: &dyn Display| Failure::new(wrong_at(options.file.display(), why));
-    let file = File::open(&options.file).map_err(|error| at(&format!("cannot be read: {error}")))?;
+    let from_input = options.file == Path::new(STANDARD_INPUT);
+    let place = if from_input { Path::new("standard input") } else { &options.file };
+    let at = |why: &dyn Display| Failure::new(wrong_at(place.display(), why));
+    let (input, bytes): (Box<dyn Read>, u64) = if from_input {
+        let input = std::io::stdin();
+        if input.is_terminal() {
+            let why = "-: standard input is a terminal; expected a log, as in: zcat access.log.gz | firstflight log -";
+            return Err(Failure::new(why));
+        }
+        (Box::new(input), 0)
+    } else {
+        let file = file::open(place).map_err(|error| {
+            let instead =
+                if error.kind() == ErrorKind::InvalidInput { ", or - for standard input" } else { "" };
+            at(&format!("cannot be read: {error}{instead}"))
+        })?;
+        let bytes = file.metadata().map_or(0, |known| known.len());
+        (Box::new(file), bytes)
+    };
     let bar = Bar::new();
-    bar.begin("bytes", file.metadata().map_or(0, |known| known.len()));
+    bar.begin("bytes", bytes);
     let mut study = Study::new(&windows, Grouping::bits(options.network, options.network6));
     let keep = if options.pages { Keep::Pages } else { Keep::All };
-    for request in Log::new(BufReader::with_capacity(1 << 20, Counted { file, bar: &bar }), keep) {
+    for request in Log::new(BufReader::with_capacity(1 << 20, Counted { input, bar: &bar }), keep) {
         study.add(request.map_err(|error| at(&error))?);
     }
     bar.finish();
     study.finish().map_err(|error| at(&format!("{error}; --window sets shorter ones")))
 }
 
-/// A file that reports the bytes read to a progress bar.
+/// An input that reports the bytes read to a progress bar.
 struct Counted<'a> {
-    file: File,
+    input: Box<dyn Read>,
     bar: &'a Bar,
 }
 
 impl Read for Counted<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let read = self.file.read(buffer)?;
+        let read = self.input.read(buffer)?;
         self.bar.advance(read as u64);
         Ok(read)
     }

@@ -132,6 +132,8 @@ fn commands_read_regular_files_only() {
         (&["run", "pipe.pcap"][..], "a pipe"),
         (&["compare", "pipe.pcap"], "a pipe"),
         (&["compare", "/dev/zero"], "a device"),
+        (&["log", "pipe.pcap"], "a pipe"),
+        (&["log", "/dev/zero"], "a device"),
         (&["reproduce", "all", "--results", "/dev/zero"], "a device"),
     ] {
         let run = scratch.run(arguments);

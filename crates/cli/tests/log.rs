@@ -50,3 +50,14 @@ fn a_table_has_a_line_for_each_window() {
         run.out
     );
 }
+
+#[test]
+fn a_log_on_standard_input_is_that_of_a_file() {
+    let scratch = Scratch::new();
+    scratch.write("access.log", LOG);
+    let arguments = |file| ["log", file, "--window", "10 s", "--json"];
+    let (piped, file) = (scratch.run_with(&arguments("-"), LOG), scratch.run(&arguments("access.log")));
+    assert_eq!((piped.code, &piped.out), (0, &file.out), "{piped:?}");
+    let wrong = scratch.run_with(&arguments("-"), "no log\n");
+    assert!(wrong.code == 2 && wrong.err.starts_with("error: standard input: line 1"), "{wrong:?}");
+}

@@ -39,6 +39,7 @@ pub fn compare<'a>(input: impl Into<Input>) -> Compare<'a> {
             profile: Profile::Linux,
             runs: compare::DEFAULT_REPLICATIONS,
             seed: 1,
+            candidates: compare::DEFAULT_CANDIDATES,
             deployable: false,
             harm: true,
             limits: Limits::default(),
@@ -137,6 +138,13 @@ impl<'a> Compare<'a> {
     /// Seed of every random stream; the default is 1. Every scheme meets the same randomness.
     pub fn seed(mut self, seed: u64) -> Self {
         self.request.seed = seed;
+        self
+    }
+
+    /// Candidate paths of each kind with which the search for the paths that explain a capture begins; the default is 160.
+    /// Fewer make the comparison faster and its weights of the paths less certain.
+    pub fn path_candidates(mut self, count: u32) -> Self {
+        self.request.candidates = count.max(1);
         self
     }
 

@@ -130,6 +130,9 @@ impl<'r, O: Observer> Engine<'r, O> {
 
     fn run_events(&mut self) {
         loop {
+            if O::ON && self.wire.observer.is_full() {
+                return;
+            }
             let next = self.wire.clocks.earliest();
             if self.timer_at <= next {
                 if self.timer_at >= self.wire.end {

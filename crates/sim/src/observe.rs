@@ -69,6 +69,10 @@ pub trait Observer {
     fn arrived(&mut self, _at: u64, _packet: Seen) {}
     /// A sender has processed an event.
     fn acted(&mut self, _at: u64, _flow: u32, _sender: &Sender) {}
+    /// Whether the observer has no room for more: the run then stops, and its outcome is that of a part.
+    fn is_full(&self) -> bool {
+        false
+    }
 }
 
 /// Observer that ignores every event.

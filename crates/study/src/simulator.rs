@@ -9,7 +9,7 @@ use firstflight_sim::outcome::{Outcome, simulate};
 
 use crate::host::{FlowChoice, FlowOverTime, Host, Observe, Refusal, Run};
 use crate::memory::Estimate;
-use crate::network::{Built, DELIVERY, OFFERED, build_within, estimate};
+use crate::network::{Built, DELIVERY, OFFERED, RECORDED, build_within, estimate};
 use crate::rows::{run_result, startup_exit};
 use crate::trace::{Traced, record, simulate_sampled, simulate_traced};
 
@@ -33,13 +33,14 @@ impl Host for Simulator {
 
     fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Refusal> {
         let mut built = build_within(observe.memory, scenario, seed, observe.grid)?;
-        limit_memory(scenario, &mut built, observe)?;
+        let most = limit_memory(scenario, &mut built, observe)?;
         built.read_links(&observe.links);
         // A flow over time and the packets need an event for each hop, in order of time; totals alone do not.
         let index = observe.flow.as_ref().map(|choice| chosen(&built, choice)).transpose()?;
         let (recorded, recording) = match observe.packets {
             true => {
-                let (outcome, recording) = record(&built.network, "run", &built.scheme);
+                let recorded = record(&built.network, "run", &built.scheme, most);
+                let (outcome, recording) = recorded.ok_or_else(|| too_many_packets(most))?;
                 (Some(outcome), Some(recording))
             }
             false => (None, None),
@@ -58,15 +59,29 @@ impl Host for Simulator {
     }
 }
 
-/// Refuses a run that takes more memory than it may, and limits the deliveries of one whose end is unknown.
-fn limit_memory(scenario: &Scenario, built: &mut Built, observe: &Observe) -> Result<(), Refusal> {
-    let estimate = estimate(scenario, built, observe);
-    estimate.admit(1, observe.memory)?;
-    if scenario.duration.is_none() {
-        let spare = (observe.memory as f64 - estimate.bytes(1)) as u64;
-        built.network.grid_points = spare / DELIVERY / built.network.flows.len().max(1) as u64;
+/// Refuses a run that takes more memory than it may, and limits the deliveries of one whose end is unknown. Returns the number
+/// of packets that may be recorded.
+fn limit_memory(scenario: &Scenario, built: &mut Built, observe: &Observe) -> Result<u64, Refusal> {
+    let parts = estimate(scenario, built, observe);
+    parts.admit(1, observe.memory)?;
+    if scenario.duration.is_some() {
+        return Ok(u64::MAX);
     }
-    Ok(())
+    let spare = |of: &Observe| observe.memory as f64 - estimate(scenario, built, of).bytes(1);
+    // Deliveries have half of what is left beside the packets that are recorded; packets have the rest.
+    let (beside, without) = (spare(observe), spare(&Observe { packets: false, ..observe.clone() }));
+    let deliveries = if observe.packets { beside / 2.0 } else { beside };
+    built.network.grid_points = deliveries as u64 / DELIVERY / built.network.flows.len().max(1) as u64;
+    Ok((without - deliveries) as u64 / RECORDED)
+}
+
+/// The refusal of a recording that has no room for more than `most` packets.
+fn too_many_packets(most: u64) -> Refusal {
+    let why = format!(
+        "the connections send more than {most} packets, for which the memory has room; expected a shorter run (or a higher \
+         --memory)"
+    );
+    Refusal { key: "trace".into(), why }
 }
 
 /// Refuses the result of a run whose deliveries had no room.

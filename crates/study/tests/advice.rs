@@ -16,6 +16,7 @@ fn request(input: Input, schemes: &[&str], sizes: &[u64]) -> Request {
         runs: 10,
         seed: 1,
         deployable: false,
+        candidates: firstflight_study::compare::DEFAULT_CANDIDATES,
         harm: true,
         limits: Limits::default(),
         memory: 1 << 30,

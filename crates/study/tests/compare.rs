@@ -19,6 +19,7 @@ fn request(input: Input, schemes: &[&str], sizes: &[u64]) -> Request {
         runs: 10,
         seed: 1,
         deployable: false,
+        candidates: firstflight_study::compare::DEFAULT_CANDIDATES,
         harm: false,
         limits: Limits::default(),
         memory: firstflight_study::memory::DEFAULT,

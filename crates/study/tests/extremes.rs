@@ -94,6 +94,7 @@ fn every_extreme_is_compared_or_refused_in_one_line() {
             runs: 1,
             seed: 1,
             deployable: false,
+            candidates: firstflight_study::compare::DEFAULT_CANDIDATES,
             harm: false,
             limits: Limits::default(),
             memory: firstflight_study::memory::DEFAULT,

@@ -41,6 +41,7 @@ fn forecast_from(bytes: &[u8], name: &str, scheme: &str, sizes: &[u64]) -> Compa
         runs: 30,
         seed: 1,
         deployable: false,
+        candidates: firstflight_study::compare::DEFAULT_CANDIDATES,
         harm: false,
         limits: Limits::default(),
         memory: firstflight_study::memory::DEFAULT,

@@ -1,7 +1,7 @@
 //! Any text as the scenario of a comparison, to the JSON. Sizes, durations and replications are small.
 
 use firstflight::results::{Comparison, violations};
-use firstflight::{Input, compare};
+use firstflight::{Compare, compare};
 use firstflight_report::{Colour, html, table};
 use firstflight_scenario::parse;
 
@@ -22,12 +22,12 @@ fn run(bytes: &[u8]) {
     let Some(mut loaded) = text(bytes).and_then(|text| parse(text, "fuzz.toml").ok()) else { return };
     let Some(scenario) = shortened(loaded.scenario) else { return };
     loaded.scenario = scenario;
-    compared(loaded.into());
+    compared(compare(loaded));
 }
 
 /// Compares two schemes over a short transfer, and checks the whole answer.
-pub(crate) fn compared(input: Input) {
-    let request = compare(input)
+pub(crate) fn compared(request: Compare<'_>) {
+    let request = request
         .schemes(["slow-start+reno", "jump-start+cubic"])
         .and_then(|request| request.sizes(["4 KB"]))
         .expect("known labels and a size");

@@ -57,6 +57,7 @@ fn scheme(name: &str) -> Result<SchemeSpec, String> {
 /// Request of `firstflight compare INPUT --scheme … --size …` with all other options at their defaults.
 pub(crate) fn request(input: Input, schemes: Vec<SchemeSpec>, sizes: Vec<u64>) -> Request {
     Request {
+        candidates: firstflight_study::compare::DEFAULT_CANDIDATES,
         harm: false,
         limits: Limits::default(),
         deployable: false,

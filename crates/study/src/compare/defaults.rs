@@ -29,6 +29,9 @@ pub const DEFAULT_SIZES: [u64; 3] = [30_000, 300_000, 3_000_000];
 /// Replications, where the path is random or not known exactly.
 pub const DEFAULT_REPLICATIONS: u32 = 30;
 
+/// Candidate paths of each kind with which the search for the paths that explain a capture begins.
+pub const DEFAULT_CANDIDATES: u32 = 160;
+
 /// Labels of the default start-up schemes that can run on `input`: a scheme that needs a signal that the flow or the host
 /// lacks is left out.
 pub fn default_startups(input: &Input, profile: Profile, host: &dyn Host) -> Vec<&'static str> {

@@ -38,8 +38,8 @@ use summary::{Cell, References};
 
 pub(crate) use bench::Bench;
 pub use defaults::{
-    DEFAULT_AVOIDANCE, DEFAULT_REPLICATIONS, DEFAULT_SIZES, DEFAULT_STARTUPS, DEFAULT_WINDOWS,
-    default_candidates, default_startups, present,
+    DEFAULT_AVOIDANCE, DEFAULT_CANDIDATES, DEFAULT_REPLICATIONS, DEFAULT_SIZES, DEFAULT_STARTUPS,
+    DEFAULT_WINDOWS, default_candidates, default_startups, present,
 };
 pub use input::{Input, Known, is_capture};
 pub use recommended::Limits;
@@ -60,6 +60,8 @@ pub struct Request {
     pub runs: u32,
     /// Seed of all random streams.
     pub seed: u64,
+    /// Candidate paths of each kind with which the search for the paths that explain a capture begins; at least one.
+    pub candidates: u32,
     /// Whether a candidate that no deployed stack has is refused.
     pub deployable: bool,
     /// Whether the harm to bystanders is measured. Without it no limit of harm holds.

@@ -224,6 +224,7 @@ impl<'a> Subject<'a> {
             given,
             longer: self.longer,
             seed: request.seed,
+            candidates: request.candidates,
         };
         progress.begin("candidate paths", Explanation::STEPS);
         self.explanation = Explanation::find(&question, progress);

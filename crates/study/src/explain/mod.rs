@@ -60,6 +60,8 @@ pub(crate) struct Question<'a> {
     pub(crate) longer: f64,
     /// Seed of all draws.
     pub(crate) seed: u64,
+    /// Candidate paths of each kind at first.
+    pub(crate) candidates: u32,
 }
 
 impl Explanation {
@@ -86,7 +88,8 @@ impl Explanation {
         }
         let senders = senders::senders();
         let (host, base, seed) = (question.host, question.base, question.seed);
-        let search = Search { host, base, anchors, targets: &targets, schemes: &senders, seed };
+        let first = question.candidates as usize;
+        let search = Search { host, base, anchors, targets: &targets, schemes: &senders, seed, first };
         let paths = search.run(progress);
         (!paths.is_empty()).then_some(Self { paths, senders })
     }

@@ -23,10 +23,6 @@ use crate::host::Host;
 use crate::parallel::try_map;
 use crate::progress::Progress;
 
-/// Candidates of the first generation of each kind, of each later one, and of the last.
-const FIRST: usize = 160;
-const LATER: usize = 64;
-const LAST: usize = 96;
 /// Generations that approach the capture by a plain distance, and those that follow with the kernel.
 const APPROACH: u32 = 3;
 const LONGEST_APPROACH: u32 = 7;
@@ -72,6 +68,8 @@ pub(super) struct Search<'a> {
     /// Schemes of the sender, with their probabilities.
     pub(super) schemes: &'a [(SchemeSpec, f64)],
     pub(super) seed: u64,
+    /// Candidates of the first generation of each kind.
+    pub(super) first: usize,
 }
 
 /// A candidate: the parameters of a kind of path, and the scheme of the captured sender.
@@ -154,7 +152,7 @@ impl Search<'_> {
         for generation in 1..=REFINE {
             for population in &mut populations {
                 let weights = self.weights(population);
-                let next = self.moved(population, &weights, LONGEST_APPROACH + generation, LATER);
+                let next = self.moved(population, &weights, LONGEST_APPROACH + generation, self.later());
                 let tried = self.try_all(population, &next);
                 population.tried.extend(tried);
                 if generation < REFINE {
@@ -166,6 +164,16 @@ impl Search<'_> {
         let kinds: Vec<Vec<Final>> = populations.iter().map(|population| self.last(population)).collect();
         progress.advance(1);
         settled(kinds)
+    }
+
+    /// Candidates of each later generation of a kind.
+    fn later(&self) -> usize {
+        (2 * self.first / 5).max(1)
+    }
+
+    /// Candidates of the last generation of a kind.
+    fn final_count(&self) -> usize {
+        (3 * self.first / 5).max(1)
     }
 
     fn summaries(&self, population: &Population, candidate: &Candidate) -> Option<Vec<Summary>> {
@@ -184,7 +192,7 @@ impl Search<'_> {
         if population.kind.is_random() {
             self.run_again(population, generation);
         }
-        let next = self.moved(population, &population.equal(), generation, LATER);
+        let next = self.moved(population, &population.equal(), generation, self.later());
         let tried = self.try_all(population, &next);
         population.tried.extend(tried);
     }
@@ -242,7 +250,7 @@ impl Search<'_> {
             }
             Candidate { place, scheme: self.scheme(&mut stream), seed: stream.bits() }
         };
-        (0..FIRST).map(&mut make).collect()
+        (0..self.first).map(&mut make).collect()
     }
 
     /// Candidates around those of a population, which are taken as often as `weights` ask for.
@@ -275,7 +283,7 @@ impl Search<'_> {
     fn last(&self, population: &Population) -> Vec<Final> {
         let weights = self.weights(population);
         let steps = population.steps(&weights);
-        let candidates = self.moved(population, &weights, LONGEST_APPROACH + REFINE + 1, LAST);
+        let candidates = self.moved(population, &weights, LONGEST_APPROACH + REFINE + 1, self.final_count());
         let again = |candidate: &Candidate| {
             let repeat =
                 |repeat: u64| Candidate { seed: candidate.seed.wrapping_add(repeat << 32), ..*candidate };
@@ -305,7 +313,7 @@ impl Search<'_> {
                     misfit,
                 },
                 likelihood,
-                prior: libm::log(population.kind.prior() / LAST as f64) - libm::log(proposed),
+                prior: libm::log(population.kind.prior() / candidates.len() as f64) - libm::log(proposed),
             })
             .filter(|one| one.likelihood.is_finite() && one.prior.is_finite())
         };

@@ -26,7 +26,7 @@ use crate::host::{LinkReadings, Refusal};
 use crate::memory;
 use crate::sharing::{self, Clusters};
 use room::Room;
-pub(crate) use room::{DELIVERY, estimate};
+pub(crate) use room::{DELIVERY, RECORDED, estimate};
 use stack::{ack_policy, chain, idle_conflict, stack, stack_of};
 use traffic::Connection;
 use wires::Wires;

@@ -39,7 +39,7 @@ pub(crate) const DELIVERY: u64 = 128;
 /// A point of a time series, bytes.
 const POINT: u64 = 450;
 /// A sent packet that is recorded, with its ACK, bytes.
-const RECORDED: u64 = 250;
+pub(crate) const RECORDED: u64 = 250;
 
 /// Room for traffic that is drawn.
 pub(super) struct Room {
@@ -115,7 +115,8 @@ pub(super) fn key_of_many(scenario: &Scenario, index: usize) -> String {
     format!("{}.{key}", place(scenario, index))
 }
 
-/// Estimated memory of a run. Without a duration the deliveries are not part of it: the end of the run is unknown.
+/// Estimated memory of a run. Without a duration the end of the run is unknown: neither the deliveries nor the recorded packets
+/// of connections that write without end are part of the estimate.
 pub(crate) fn estimate(scenario: &Scenario, built: &Built, observe: &Observe) -> Estimate {
     let mut estimate = Estimate::default();
     connections(scenario, built, &mut estimate);
@@ -246,9 +247,11 @@ fn deliveries(built: &Built, flow: &FlowConfig) -> f64 {
     (built.network.end.0.saturating_sub(flow.app.start) / built.network.grid.0) as f64
 }
 
-/// Data packets that all connections send: what they write or the links can carry, with a quarter for retransmissions.
+/// Data packets that all connections send, where that can be known: what they write or the links can carry, with a quarter for
+/// retransmissions.
 fn sent(scenario: &Scenario, built: &Built) -> f64 {
-    let written: f64 = built.network.flows.iter().map(packets_of).sum();
+    let known = |packets: &f64| scenario.duration.is_some() || packets.is_finite();
+    let written: f64 = built.network.flows.iter().map(packets_of).filter(known).sum();
     let size = f64::from(scenario.packet.size);
     // Flows over the same narrowest link share it.
     let narrowest =

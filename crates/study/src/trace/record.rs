@@ -175,18 +175,30 @@ impl FlowRecording {
     }
 }
 
-/// Simulates `network` and records all its connections; `schemes` are the labels of their chains.
-pub(crate) fn record(network: &Network, name: &str, schemes: &[String]) -> (Outcome, Recording) {
+/// Simulates `network` and records all its connections; `schemes` are the labels of their chains. `None` if the connections
+/// send more than `most` packets: the run then stops.
+pub(crate) fn record(
+    network: &Network,
+    name: &str,
+    schemes: &[String],
+    most: u64,
+) -> Option<(Outcome, Recording)> {
     let flows = network.flows.iter().zip(schemes).map(|(config, scheme)| Watched::new(config, scheme));
-    let recorder = Recorder { flows: flows.collect() };
+    let recorder = Recorder { flows: flows.collect(), sent: 0, most };
     let (outcome, recorder) = simulate_observed(network, Mode::PerHop, recorder);
+    if recorder.is_full() {
+        return None;
+    }
     let flows = recorder.flows.into_iter().map(Watched::finish).collect();
-    (outcome, Recording { name: name.into(), flows })
+    Some((outcome, Recording { name: name.into(), flows }))
 }
 
 #[derive(Clone)]
 struct Recorder {
     flows: Vec<Watched>,
+    /// Packets sent by the senders, and how many may be.
+    sent: u64,
+    most: u64,
 }
 
 /// A connection while it runs.
@@ -409,7 +421,10 @@ impl Observer for Recorder {
     fn sent(&mut self, at: u64, packet: Seen, retransmission: bool) {
         let flow = packet.flow as usize;
         match packet.kind {
-            Kind::Data => self.flows[flow].sent(at, packet, retransmission),
+            Kind::Data => {
+                self.sent += 1;
+                self.flows[flow].sent(at, packet, retransmission);
+            }
             Kind::Ack => {
                 let flow = &mut self.flows[flow];
                 flow.receiver.1 = packet.seq;
@@ -458,6 +473,10 @@ impl Observer for Recorder {
     fn acted(&mut self, at: u64, flow: u32, sender: &Sender) {
         self.flows[flow as usize].acted(at, sender);
     }
+
+    fn is_full(&self) -> bool {
+        self.sent > self.most
+    }
 }
 
 #[cfg(test)]
@@ -474,7 +493,8 @@ mod tests {
             format!("[path]\nrtt = \"100 ms\"\n{path}\n[packet]\nsize = \"1000 B\"\n[[flow]]\n{flow}\n");
         let loaded = parse(&text, "test.toml").expect("a valid scenario");
         let built = build(&loaded.scenario, 1, Nanos::from_secs(1)).expect("the simulator can run it");
-        let (_, mut recording) = record(&built.network, "test", &built.scheme);
+        let recorded = record(&built.network, "test", &built.scheme, u64::MAX);
+        let (_, mut recording) = recorded.expect("room for all");
         recording.flows.remove(0)
     }
 

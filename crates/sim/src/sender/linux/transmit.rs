@@ -140,10 +140,11 @@ impl Connection<Linux> {
 
     /// Retransmits a segment. A probe is not `counted` among the retransmissions in flight.
     pub(super) fn retransmit(&mut self, now: u64, segment: u32, counted: bool, port: &mut impl Port) {
-        let lost = self.stamps.get(segment) & LOST;
+        // The marks stay: a probe may send a tail again that has arrived out of order, or whose copy is in flight.
+        let marks = self.stamps.get(segment) & (LOST | SACKED | RETRANS);
         self.note_first_departure(segment);
         self.put_on_wire(now, segment, true, port);
-        *self.stamps.get_mut(segment) |= lost | if counted { RETRANS } else { 0 };
+        *self.stamps.get_mut(segment) |= marks | if counted { RETRANS } else { 0 };
         let rack = &mut self.own;
         rack.retransmissions.push_back((segment, now));
         rack.total_retransmitted += 1;
