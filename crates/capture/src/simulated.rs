@@ -89,3 +89,142 @@ pub fn summarise(
     let side = flow.sender();
     Summary::of(&PacketTrace::new(&flow, side, &mut MAX_PIECES.clone()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NONE: [(u64, u64); 4] = [(0, 0); 4];
+
+    fn at(ms: u64) -> Nanos {
+        Nanos::from_millis(ms)
+    }
+
+    fn data(ms: u64, segment: u64) -> (Nanos, SimulatedPacket) {
+        (at(ms), SimulatedPacket::Data { start: 1000 * segment, len: 1000 })
+    }
+
+    fn ack(ms: u64, segments: u64, sack: Option<(u64, u64)>) -> (Nanos, SimulatedPacket) {
+        let mut blocks = NONE;
+        if let Some((from, to)) = sack {
+            blocks[0] = (1000 * from, 1000 * to);
+        }
+        (at(ms), SimulatedPacket::Ack { ack: 1000 * segments, blocks })
+    }
+
+    /// Checks statistics by their names.
+    fn check(summary: &Summary, expected: &[(&str, f64)]) {
+        for (name, value) in expected {
+            let own = summary.get(name);
+            assert!((own - value).abs() < 1e-9, "{name}: {own}, expected {value}");
+        }
+    }
+
+    #[test]
+    fn four_segments_that_arrive_ten_milliseconds_apart() {
+        let mut packets: Vec<_> = (0..4).map(|segment| data(0, segment)).collect();
+        packets.extend((0..4).map(|segment| ack(100 + 10 * segment, segment + 1, None)));
+        let summary = summarise(1000, 40, packets).expect("data was delivered");
+        check(
+            &summary,
+            &[
+                // 125 bytes arrive with the first segment, 1500 with the second, 2500 with the third.
+                ("time of 1/32 of the data", 0.1_f64.ln()),
+                ("time of 2/8", 0.1_f64.ln()),
+                ("time of 3/8", 0.11_f64.ln()),
+                ("time of 5/8", 0.12_f64.ln()),
+                ("time of all", 0.13_f64.ln()),
+                ("retransmissions", 0.0),
+                ("loss episodes", 0.0),
+                ("timeouts", 0.0),
+                ("data before the first retransmission", 0.0),
+                // Round trips of 100, 110, 120 and 130 ms.
+                ("shortest round trip", 0.1_f64.ln()),
+                ("round trip, 10 %", 0.0),
+                ("round trip, 50 %", 1.2_f64.ln()),
+                ("longest round trip", 1.3_f64.ln()),
+                ("rank of the flight at losses", 0.5),
+                ("gap between acknowledgements, 50 %", 0.01_f64.ln()),
+                ("gap at a moment, 25 %", 0.01_f64.ln()),
+                ("share of the gaps below a tenth of their median", 0.0),
+                // Three segments within 30 ms, since the first begins the time.
+                ("fastest 16 packets", 1e5_f64.ln()),
+                ("largest flight", 4_f64.ln()),
+                ("flight at the first retransmission", 4_f64.ln()),
+                // 100 ms until the first acknowledgement, a round trip.
+                ("longest silence", 0.0),
+                // Nothing was sent after the first flight.
+                ("share of packets released by acknowledgements", 1.0),
+            ],
+        );
+    }
+
+    #[test]
+    fn one_lost_segment_of_five() {
+        let mut packets: Vec<_> = (0..5).map(|segment| data(0, segment)).collect();
+        packets.push(ack(100, 1, None));
+        packets.extend((0..3).map(|more| ack(101 + more, 1, Some((2, 3 + more)))));
+        packets.extend([data(103, 1), ack(203, 5, None)]);
+        let summary = summarise(1000, 40, packets).expect("data was delivered");
+        check(
+            &summary,
+            &[
+                ("time of 1/8", 0.1_f64.ln()),
+                // The second segment is acknowledged with all others.
+                ("time of 2/8", 0.203_f64.ln()),
+                ("time of all", 0.203_f64.ln()),
+                ("retransmissions", 1.0),
+                ("loss episodes", 1.0),
+                ("timeouts", 0.0),
+                // All data was sent before.
+                ("data before the first retransmission", 0.0),
+                // Round trips of 100, 101, 102 and 103 ms; that of the packet before the lost one is the shortest.
+                ("round trip, 50 %", 1.02_f64.ln()),
+                ("round trip, 90 %", 1.03_f64.ln()),
+                ("round trip at losses, 50 %", 0.0),
+                // All packets were sent into equal flights.
+                ("rank of the flight at losses", 0.5),
+                // Round trips before each packet: none, 100, 100, 101 and 102 ms. The lost packet is second and third of
+                // five: from 1 to 3 of 5, in the middle 0.4.
+                ("rank of the round trip at losses", 0.4),
+                ("losses in a row", 0.0),
+                // Gaps of 1, 1, 1 and 100 ms: of 103 ms, all but three lie in the last one.
+                ("gap between acknowledgements, 50 %", 1e-3_f64.ln()),
+                ("gap between acknowledgements, 90 %", 0.1_f64.ln()),
+                ("gap at a moment, 25 %", 0.1_f64.ln()),
+                // Two round trips of 100 ms, the first without data and the second with 4000 bytes, each with a segment more
+                // and relative to their mean, 3000 bytes.
+                ("rate of a round trip, 25 %", (1.0_f64 / 3.0).ln()),
+                ("rate of a round trip, 90 %", (5.0_f64 / 3.0).ln()),
+                ("fastest 16 packets", (4000.0_f64 / 0.103).ln()),
+                ("largest flight", 5_f64.ln()),
+            ],
+        );
+    }
+
+    #[test]
+    fn packets_released_at_once_and_later() {
+        // The first acknowledgement releases a segment at once, the second one another segment 5 ms later.
+        let packets = [
+            data(0, 0),
+            data(0, 1),
+            ack(100, 1, None),
+            data(100, 2),
+            ack(110, 2, None),
+            data(115, 3),
+            ack(200, 3, None),
+            ack(215, 4, None),
+        ];
+        let summary = summarise(1000, 40, packets).expect("data was delivered");
+        check(
+            &summary,
+            &[("share of packets released by acknowledgements", 0.5), ("largest flight", 2_f64.ln())],
+        );
+    }
+
+    #[test]
+    fn nothing_delivered_has_no_summary() {
+        assert_eq!(summarise(1000, 40, [data(0, 0)]), None);
+        assert_eq!(summarise(1000, 40, []), None);
+    }
+}

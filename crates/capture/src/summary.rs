@@ -38,7 +38,7 @@ const fn named(name: &'static str, floor: f64) -> Statistic {
 const TIME: f64 = 0.005;
 
 /// The statistics.
-pub const NAMES: [Statistic; 39] = [
+pub const NAMES: [Statistic; 42] = [
     named("time of 1/32 of the data", 2.0 * TIME),
     named("time of 1/16", 2.0 * TIME),
     named("time of 1/8", 2.0 * TIME),
@@ -69,6 +69,9 @@ pub const NAMES: [Statistic; 39] = [
     named("gap between acknowledgements, 90 %", 0.1),
     named("gap between acknowledgements, 98 %", 0.1),
     named("share of the gaps below a tenth of their median", 0.05),
+    named("gap at a moment, 25 %", 0.1),
+    named("gap at a moment, 50 %", 0.05),
+    named("gap at a moment, 75 %", 0.05),
     named("rate of a round trip, 25 %", 0.05),
     named("rate of a round trip, 50 %", 0.04),
     named("rate of a round trip, 90 %", 0.03),
@@ -211,8 +214,11 @@ fn ranks(trace: &PacketTrace) -> [f64; 3] {
     [by_flight, by_rtt, (f64::from(lost) / f64::from(runs)).ln()]
 }
 
-/// Quantiles of the time between acknowledgements that report data, and the share of very short ones.
-fn gaps(trace: &PacketTrace, begin: Nanos, end: Nanos) -> Option<[f64; 5]> {
+/// Quantiles of the time between acknowledgements that report data, the share of very short ones, and the quantiles
+/// weighted by time: the gap in which a moment lies. Aggregates that leave at regular times have equal gaps at all
+/// moments, however many acknowledgements each causes; if the gaps between bursts are exponential, the quantile 75 % of
+/// those at a moment, which have a gamma distribution, is 2.8 times the quantile 25 %.
+fn gaps(trace: &PacketTrace, begin: Nanos, end: Nanos) -> Option<[f64; 8]> {
     let times = trace.acks.iter().filter(|ack| ack.bytes > 0 && ack.at >= begin && ack.at <= end);
     let times: Vec<Nanos> = times.map(|ack| ack.at).collect();
     let mut gaps: Vec<f64> =
@@ -223,7 +229,18 @@ fn gaps(trace: &PacketTrace, begin: Nanos, end: Nanos) -> Option<[f64; 5]> {
     gaps.sort_by(f64::total_cmp);
     let at = |share: f64| gaps[((gaps.len() - 1) as f64 * share).round() as usize];
     let short = gaps.partition_point(|gap| *gap < 0.1 * at(0.5)) as f64 / gaps.len() as f64;
-    Some([at(0.1).ln(), at(0.5).ln(), at(0.9).ln(), at(0.98).ln(), short])
+    let all: f64 = gaps.iter().sum();
+    let moment = |share: f64| {
+        let mut until = 0.0;
+        let found = gaps.iter().find(|gap| {
+            until += **gap;
+            until >= share * all
+        });
+        found.or(gaps.last()).map_or(0.0, |gap| gap.ln())
+    };
+    let moments = [0.25, 0.5, 0.75].map(moment);
+    let [low, middle, high] = moments;
+    Some([at(0.1).ln(), at(0.5).ln(), at(0.9).ln(), at(0.98).ln(), short, low, middle, high])
 }
 
 /// Quantiles of the rate at which data arrived over one shortest round trip each, after the first; relative to the
@@ -314,21 +331,79 @@ fn released(trace: &PacketTrace) -> f64 {
 /// sender has sent the whole bucket and what flowed in (T. Flach et al., "An Internet-Wide Analysis of Traffic Policing",
 /// SIGCOMM 2016, section 3.1). `None` with fewer than two losses.
 pub(crate) fn policing(trace: &PacketTrace) -> Option<(f64, f64)> {
-    let mut lost =
-        trace.pieces.iter().enumerate().filter(|(_, piece)| piece.lost() && piece.sent != Nanos::NEVER);
-    let (first, one) = lost.next()?;
-    let (last, other) = lost.next_back()?;
+    let known = || trace.pieces.iter().filter(|piece| piece.sent != Nanos::NEVER);
+    // Data that was sent later may come earlier in the sequence.
+    let order = |piece: &&Piece| (piece.sent, piece.start);
+    let lost = || known().filter(|piece| piece.lost());
+    let (one, other) = (lost().min_by_key(order)?, lost().max_by_key(order)?);
+    let (first, last) = (order(&one), order(&other));
     let took = other.sent.saturating_sub(one.sent).as_secs_f64();
-    let passed = trace.pieces[first..last].iter().filter(|piece| !piece.lost());
+    let passed = known().filter(|piece| !piece.lost() && (first..last).contains(&order(piece)));
     // Retransmissions sent in between that were not lost again passed the bucket too.
-    let resent = trace
-        .pieces
-        .iter()
-        .filter(|piece| piece.lost() && piece.resent_at > one.sent && piece.resent_at < other.sent);
+    let resent = lost().filter(|piece| piece.resent_at > one.sent && piece.resent_at < other.sent);
     let bytes: u64 = passed.chain(resent).map(|piece| u64::from(piece.len)).sum();
     let rate = bytes as f64 / took;
     let begin = trace.sends.first()?.at;
-    let before: u64 = trace.pieces[..first].iter().map(|piece| u64::from(piece.len)).sum();
+    let before: u64 = known().filter(|piece| order(piece) < first).map(|piece| u64::from(piece.len)).sum();
     let depth = before as f64 - rate * one.sent.saturating_sub(begin).as_secs_f64();
     (rate.is_finite() && rate > 0.0).then_some((rate, depth.max(f64::from(trace.mss))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet_trace::SentPacket;
+
+    /// Pieces of 1000 bytes, in the order of the data: time of the first transmission, and of the retransmission of a lost
+    /// one, milliseconds.
+    fn trace(pieces: &[(u64, Option<u64>)]) -> PacketTrace {
+        let at = Nanos::from_millis;
+        let piece = |(index, &(sent, resent)): (usize, &(u64, Option<u64>))| Piece {
+            sent: at(sent),
+            sent_by: at(sent),
+            start: 1000 * index as u64,
+            len: 1000,
+            wire: 1040,
+            resent: u32::from(resent.is_some()),
+            resent_at: at(resent.unwrap_or(0)),
+            resent_stamp: None,
+            delivered: at(1000),
+            spurious: false,
+            prompt: true,
+            epoch: None,
+        };
+        let begin = pieces.iter().map(|(sent, _)| at(*sent)).min().unwrap_or_default();
+        let sent = SentPacket { at: begin, len: 1000, flight: 1000, end: 1000, new: true, acks_before: 0 };
+        PacketTrace {
+            pieces: pieces.iter().enumerate().map(piece).collect(),
+            sends: vec![sent],
+            mss: 1000,
+            ..PacketTrace::default()
+        }
+    }
+
+    #[test]
+    fn a_policer_passes_its_rate_between_the_first_loss_and_the_last() {
+        // Five packets pass at once, those at 20, 30 and 40 ms pass, those at 10 and 50 ms are lost.
+        let mut pieces = vec![(0, None); 5];
+        pieces.extend([(10, Some(200)), (20, None), (30, None), (40, None), (50, Some(200))]);
+        // 3000 bytes in 40 ms are 75 000 bytes/s, of which 750 flowed in during the first 10 ms: 5000 - 750 bytes.
+        assert_eq!(policing(&trace(&pieces)), Some((75_000.0, 4250.0)));
+        // If the first is retransmitted at 35 ms, 4000 bytes pass in these 40 ms: 100 000 bytes/s.
+        pieces[5].1 = Some(35);
+        assert_eq!(policing(&trace(&pieces)), Some((100_000.0, 4000.0)));
+    }
+
+    #[test]
+    fn the_first_and_the_last_loss_are_those_in_time() {
+        // As above, but the two lost packets have changed their places in the data.
+        let mut pieces = vec![(0, None); 5];
+        pieces.extend([(50, Some(200)), (20, None), (30, None), (40, None), (10, Some(200))]);
+        assert_eq!(policing(&trace(&pieces)), Some((75_000.0, 4250.0)));
+    }
+
+    #[test]
+    fn one_loss_shows_no_policer() {
+        assert_eq!(policing(&trace(&[(0, None), (10, Some(200)), (20, None)])), None);
+    }
 }
