@@ -1,0 +1,28 @@
+//! Congestion controls of the Linux kernel that somebody else compiled to BPF (`tcp_congestion_ops` in the section
+//! `.struct_ops`), as schemes of a host. The object is not changed: its instructions run in a machine of eBPF, and read and
+//! write the kernel's structs through a view that is kept from the events of the contract.
+//!
+//! `object_file.rs` reads an object and links a program for each of its congestion controls; `btf.rs` reads its types and
+//! `relocate.rs` finds its fields in the view (`view.rs`); `machine.rs` runs it, and `calls.rs` has the functions of the
+//! kernel that it may call; `scheme.rs` turns events into callbacks.
+
+mod btf;
+mod calls;
+mod error;
+mod machine;
+mod object_file;
+mod relocate;
+mod scheme;
+pub mod view;
+
+pub use error::{Fault, ObjectError};
+pub use scheme::{KernelScheme, Stopped};
+
+/// The complete congestion controls of an object, as schemes. One that the kernel would not register either, because a
+/// callback is missing, is left out.
+///
+/// # Errors
+/// [`ObjectError`] if the bytes are no object, no congestion control is complete, or one uses what does not exist here.
+pub fn read(object: &[u8]) -> Result<Vec<KernelScheme>, ObjectError> {
+    object_file::read(object)?.into_iter().map(KernelScheme::new).collect()
+}
