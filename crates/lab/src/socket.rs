@@ -12,7 +12,7 @@ use crate::tcp_info;
 /// Send buffer: all data that a script writes waits in the socket.
 const SEND_BUFFER: c_int = 64 << 20;
 /// Bytes of data that were not sent yet, beyond which a write waits. The window never finds less than this to send.
-const NOT_SENT: c_int = 4 << 20;
+const NOT_SENT: c_int = 1 << 20;
 
 fn set<T: ?Sized>(
     socket: &impl AsRawFd,
@@ -71,6 +71,11 @@ pub(crate) fn set_receive_low_water(socket: &impl AsRawFd, bytes: u64) -> Result
 /// Sends the acknowledgement that is due now, and not when the timer of delayed ACKs fires.
 pub(crate) fn acknowledge_now(socket: &impl AsRawFd) -> Result<(), Need> {
     set(socket, libc::IPPROTO_TCP, libc::TCP_QUICKACK, &1, "TCP_QUICKACK")
+}
+
+/// Lets the first data acknowledge the handshake, in place of a packet of its own.
+pub(crate) fn set_acknowledge_with_data(socket: &impl AsRawFd) -> Result<(), Need> {
+    set(socket, libc::IPPROTO_TCP, libc::TCP_QUICKACK, &0, "TCP_QUICKACK")
 }
 
 /// Closing resets the connection, so that nothing of it outlives its namespace.

@@ -4,7 +4,6 @@
 //! packet. It does not spin.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use firstflight_results::Validity;
@@ -13,16 +12,16 @@ use firstflight_sim::outcome::LinkOutcome;
 
 use super::lateness::Lateness;
 use super::network::{Entry, Fate, Network};
-use crate::clock::Clock;
 use crate::header::mark;
 use crate::realtime::be_on_time;
+use crate::traffic::Start;
 use crate::tun::{MTU, Tun, wait};
 
 /// Priority of the emulator's thread: above every other of a run.
 const PRIORITY: i32 = 20;
 /// Packets read from a device, or handed over, before the loop looks elsewhere.
 const BATCH: usize = 32;
-/// Longest sleep, nanoseconds: how soon the loop notices that it is to stop.
+/// Longest sleep, nanoseconds.
 const LOOK: u64 = 50_000_000;
 /// Buffers made before the run.
 const BUFFERS: usize = 4_096;
@@ -90,7 +89,8 @@ impl Buffers {
     }
 }
 
-/// Carries the packets of two devices over the links of `config` until the run is over, its time has come, or `stop` is set.
+/// Waits for the start, and carries the packets of two devices over the links of `config` until the run is over or its time
+/// has come.
 /// The calling thread becomes a real-time thread.
 ///
 /// # Errors
@@ -98,14 +98,15 @@ impl Buffers {
 pub(crate) fn emulate<O: Observer>(
     config: &Config,
     tuns: [&Tun; 2],
-    clock: Clock,
+    start: &Start,
     observer: &mut O,
-    stop: &AtomicBool,
 ) -> io::Result<Emulated> {
     let mut network = Network::<Load<O::Note>>::new(config);
     let mut buffers = Buffers::new();
     let mut lateness = Lateness::new();
-    be_on_time(PRIORITY).map_err(io::Error::other)?;
+    let on_time = be_on_time(PRIORITY).map_err(io::Error::other);
+    let Some(clock) = start.wait() else { return Err(io::Error::other("the run was called off")) };
+    on_time?;
     let mut begun = None;
     let mut ready = [true; 2];
     let end = loop {
@@ -153,7 +154,7 @@ pub(crate) fn emulate<O: Observer>(
         if let Some(at) = observer.over() {
             break at;
         }
-        if now >= config.end.0 || stop.load(Ordering::Relaxed) {
+        if now >= config.end.0 {
             break now;
         }
         let next = network.next().unwrap_or(u64::MAX).min(config.end.0);

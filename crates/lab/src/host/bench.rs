@@ -15,19 +15,18 @@ use firstflight_study::network::Built;
 
 use super::Failure;
 use super::plan::{Group, Plan};
-use crate::clock::Clock;
 use crate::emulator::realtime::emulate;
 use crate::need::Need;
 use crate::netns::Netns;
 use crate::realtime::release_memory;
 use crate::socket;
 use crate::tcp_info::TcpInfo;
-use crate::traffic::{Tap, receive, send};
+use crate::traffic::{Start, Tap, receive, send};
 use crate::tun::Tun;
 use crate::watch::{FIRST_PORT, Hystart, Watch};
 
-/// Time from the start of the threads to the start of the run, nanoseconds.
-const LEAD: u64 = 50_000_000;
+/// Time from the moment at which all threads are ready to the start of the run, nanoseconds.
+const LEAD: u64 = 10_000_000;
 /// Stack of a thread of the traffic, bytes.
 const STACK: usize = 256 << 10;
 
@@ -61,24 +60,29 @@ pub(super) fn run(plan: &Plan<'_>, built: &Built) -> Result<Ran, Failure> {
     });
     let mut watch = Watch::new(&built.network, of.collect());
     let over = AtomicBool::new(false);
-    let clock = Clock::starting_in(LEAD + 1_000_000 * taps.len() as u64);
+    let start = Start::default();
     let emulated = thread::scope(|scope| -> Result<_, Failure> {
-        for ((tap, flow), &group) in taps.iter().zip(&built.network.flows).zip(&built.group) {
-            let is_over = || over.load(Ordering::Relaxed);
-            let reads = plan.groups[group].reads;
-            let small = || thread::Builder::new().stack_size(STACK);
-            small().spawn_scoped(scope, move || receive(&flow.app, reads, tap, is_over))?;
-            small().spawn_scoped(scope, move || send(&flow.app, tap, clock, is_over))?;
-        }
+        let is_over = || over.load(Ordering::Relaxed);
+        let spawn = || -> std::io::Result<()> {
+            for ((tap, flow), &group) in taps.iter().zip(&built.network.flows).zip(&built.group) {
+                let (reads, start) = (plan.groups[group].reads, &start);
+                let small = || thread::Builder::new().stack_size(STACK);
+                small().spawn_scoped(scope, move || receive(&flow.app, reads, tap, start, is_over))?;
+                small().spawn_scoped(scope, move || send(&flow.app, tap, start, is_over))?;
+            }
+            Ok(())
+        };
+        // Those that did start wait for the start of the run.
+        spawn().inspect_err(|_| start.call_off())?;
         let emulator = scope.spawn(|| {
-            emulate(&built.network, [&tuns[0], &tuns[1]], clock, &mut watch, &over).and_then(|emulated| {
-                let flows = watch.outcomes(emulated.end).map_err(std::io::Error::other)?;
-                Ok((emulated, flows))
-            })
+            let emulated = emulate(&built.network, [&tuns[0], &tuns[1]], &start, &mut watch)?;
+            let flows = watch.outcomes(emulated.end).map_err(std::io::Error::other)?;
+            Ok::<_, std::io::Error>((emulated, flows))
         });
+        start.when_ready(2 * taps.len() + 1, LEAD);
         let emulated = emulator.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         over.store(true, Ordering::Relaxed);
-        // Of a run that failed before a thread was waiting, the thread sees that it is over; all others are woken here.
+        // Threads that are about to wait see that the run is over; those that wait are woken.
         taps.iter().for_each(|tap| tap.shut());
         Ok(emulated?)
     });
@@ -133,6 +137,8 @@ fn tap(group: &Group<'_>, number: usize, index: usize, sides: &[Netns; 2]) -> Re
         socket::set_reset_on_close(&sender)?;
         socket::set_large_send_buffer(&sender)?;
         socket::set_send_low_water(&sender)?;
+        // The simulator's handshake has no third packet either, so that the random losses of both meet the same packets.
+        socket::set_acknowledge_with_data(&sender)?;
         if group.paced {
             socket::set_paced(&sender)?;
         }

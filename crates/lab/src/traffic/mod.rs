@@ -5,6 +5,7 @@
 
 mod receiver;
 mod sender;
+mod start;
 
 use std::net::{SocketAddrV4, TcpListener, TcpStream};
 use std::sync::Mutex;
@@ -13,6 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 pub(crate) use receiver::receive;
 pub(crate) use sender::send;
+pub(crate) use start::Start;
 
 use crate::socket;
 

@@ -3,15 +3,19 @@
 use firstflight_scenario::Reads;
 use firstflight_sim::sender::app::AppConfig;
 
-use super::{PRIORITY, Tap};
+use super::{PRIORITY, Start, Tap};
 use crate::realtime::be_on_time;
 use crate::socket;
 
-/// Accepts the connection and reads all that `app` writes, or until the run is `over`.
+/// Waits for the start, accepts the connection and reads all that `app` writes, or until the run is `over`.
 ///
 /// When the application has the last byte of a write, its kernel acknowledges at once.
-pub(crate) fn receive(app: &AppConfig, reads: Reads, tap: &Tap, over: impl Fn() -> bool) {
-    if let Err(why) = run(app, reads, tap)
+pub(crate) fn receive(app: &AppConfig, reads: Reads, tap: &Tap, start: &Start, over: impl Fn() -> bool) {
+    let on_time = be_on_time(PRIORITY).map_err(|need| need.to_string());
+    if start.wait().is_none() {
+        return;
+    }
+    if let Err(why) = on_time.and_then(|()| run(app, reads, tap))
         && !over()
     {
         tap.fail(why);
@@ -19,7 +23,6 @@ pub(crate) fn receive(app: &AppConfig, reads: Reads, tap: &Tap, over: impl Fn() 
 }
 
 fn run(app: &AppConfig, reads: Reads, tap: &Tap) -> Result<(), String> {
-    be_on_time(PRIORITY).map_err(|need| need.to_string())?;
     let (socket, _) = tap.listener.accept().map_err(|error| format!("to accept: {error}"))?;
     socket::set_reset_on_close(&socket).map_err(|need| need.to_string())?;
     let socket = tap.receiver.get_or_init(|| socket);

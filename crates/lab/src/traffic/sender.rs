@@ -6,20 +6,23 @@ use std::sync::atomic::Ordering;
 use firstflight_sim::sender::app;
 use firstflight_sim::sender::app::AppConfig;
 
-use super::{PRIORITY, Tap};
+use super::{PRIORITY, Start, Tap};
 use crate::clock::Clock;
 use crate::realtime::be_on_time;
 use crate::socket;
 
-/// Bytes written at a time. The socket is locked meanwhile, and the emulator may have to wait for it.
-const CHUNK: usize = 64 << 10;
+/// Most bytes of one call. A call ends with a pushed segment, which a receiver may acknowledge sooner than others, so that
+/// a transfer should be one call.
+const CHUNK: usize = 16 << 20;
 /// Pause between two looks whether a write is acknowledged, nanoseconds.
 const LOOK: u64 = 200_000;
 
-/// Connects and writes as `app` asks for, until all is written or the run is `over`.
-pub(crate) fn send(app: &AppConfig, tap: &Tap, clock: Clock, over: impl Fn() -> bool) {
+/// Waits for the start, connects and writes as `app` asks for, until all is written or the run is `over`.
+pub(crate) fn send(app: &AppConfig, tap: &Tap, start: &Start, over: impl Fn() -> bool) {
+    let on_time = be_on_time(PRIORITY).map_err(|need| need.to_string());
+    let Some(clock) = start.wait() else { return };
     let sender = Sender { app, tap, clock, over: &over };
-    if let Err(why) = sender.run()
+    if let Err(why) = on_time.and_then(|()| sender.run())
         && !over()
     {
         tap.fail(why);
@@ -35,7 +38,6 @@ struct Sender<'a> {
 
 impl Sender<'_> {
     fn run(&self) -> Result<(), String> {
-        be_on_time(PRIORITY).map_err(|need| need.to_string())?;
         self.clock.sleep_until(self.app.start, self.over);
         if (self.over)() {
             return Ok(());

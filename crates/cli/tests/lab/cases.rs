@@ -1,0 +1,399 @@
+//! The cases.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::common::Scratch;
+
+/// A case: its name, whether it needs the kernel, and the case.
+type Case = (&'static str, bool, fn());
+
+pub(crate) const ALL: &[Case] = &[
+    (
+        "a_scenario_that_the_kernel_cannot_run_is_refused_by_key",
+        false,
+        a_scenario_that_the_kernel_cannot_run_is_refused_by_key,
+    ),
+    (
+        "without_privileges_the_check_names_what_is_missing",
+        false,
+        without_privileges_the_check_names_what_is_missing,
+    ),
+    ("the_check_lists_what_this_machine_can_do", true, the_check_lists_what_this_machine_can_do),
+    ("slow_start_of_reno_ends_as_calculated", true, slow_start_of_reno_ends_as_calculated),
+    (
+        "transfers_take_the_time_that_the_simulator_says",
+        true,
+        transfers_take_the_time_that_the_simulator_says,
+    ),
+    (
+        "flows_of_both_directions_share_the_path_with_datagrams",
+        true,
+        flows_of_both_directions_share_the_path_with_datagrams,
+    ),
+    ("rounds_follow_their_idle_times", true, rounds_follow_their_idle_times),
+    ("every_queue_carries_a_transfer", true, every_queue_carries_a_transfer),
+    ("a_queue_that_marks_ends_start_up_by_a_mark", true, a_queue_that_marks_ends_start_up_by_a_mark),
+    ("settings_of_a_flow_reach_the_kernel", true, settings_of_a_flow_reach_the_kernel),
+    ("runs_at_the_same_time_take_turns", true, runs_at_the_same_time_take_turns),
+    ("nothing_remains_however_a_run_ends", true, nothing_remains_however_a_run_ends),
+];
+
+/// Reason why this machine cannot run the kernel's cases.
+pub(crate) fn missing() -> Option<String> {
+    let found = Scratch::new().run(&["lab", "check", "--json"]);
+    let report: Value = serde_json::from_str(&found.out).expect("JSON");
+    if report["works"] == true {
+        return None;
+    }
+    let checks = report["checks"].as_array().expect("a list");
+    let lacks = checks.iter().find(|check| check["needed"] == true && check["ok"] == false);
+    lacks.map(|check| format!("{}: {}", text(&check["what"]), text(&check["found"])))
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().expect("a text")
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+/// A path of 20 Mbit/s and 40 ms with a buffer of one bandwidth-delay product, 67 packets; then `more`.
+fn scenario(more: &str) -> String {
+    format!("[path]\nrate = \"20 Mbit/s\"\nrtt = \"40 ms\"\nbuffer = \"1 BDP\"\n{more}")
+}
+
+/// The result of a scenario on the kernel.
+fn kernel(scenario: &str) -> Value {
+    let scratch = Scratch::new();
+    scratch.write("run.toml", scenario);
+    let result = scratch.run(&["lab", "run", "run.toml", "--json"]).json();
+    assert_eq!(result["host"], "kernel");
+    // The gate of `lab run`: such a result must not be printed.
+    let validity = &result["validity"];
+    assert!(
+        number(&validity["lateness_p99_ms"]) <= 0.5 && number(&validity["lateness_max_ms"]) <= 10.0,
+        "{validity}"
+    );
+    assert!(number(&validity["core_share"]) <= 0.7 && number(&validity["packets"]) > 0.0, "{validity}");
+    result
+}
+
+/// The result of a scenario in the simulator.
+fn simulated(scenario: &str) -> Value {
+    let scratch = Scratch::new();
+    scratch.write("run.toml", scenario);
+    scratch.run(&["run", "run.toml", "--json"]).json()
+}
+
+/// Asserts that two times differ by at most 5 %, the worst that `docs/agreement.md` aims at.
+fn near(real: &Value, simulated: &Value) {
+    let (real, simulated) = (number(real), number(simulated));
+    assert!((real / simulated - 1.0).abs() <= 0.05, "kernel {real} s, simulated {simulated} s");
+}
+
+fn a_scenario_that_the_kernel_cannot_run_is_refused_by_key() {
+    let flow = |more: &str| scenario(&format!("[[flow]]\nprofile = \"linux\"\nsize = \"30 KB\"\n{more}\n"));
+    let fast = flow("").replace("20 Mbit/s", "500 Mbit/s");
+    let graph = "[[node]]\nname = \"a\"\n[[node]]\nname = \"b\"\n[[link]]\nfrom = \"a\"\nto = \"b\"\nrate = \"10 Mbit/s\"\n\
+                 delay = \"10 ms\"\nbuffer = \"50 packets\"\nboth = true\n[[flow]]\nprofile = \"linux\"\nsize = \"30 KB\"\n\
+                 from = \"a\"\nto = \"b\"\n";
+    for (text, parts) in [
+        (
+            flow("startup = \"hystart++\""),
+            ["run.toml:8:11: flow[0].startup", "expected one of: slow-start+reno"],
+        ),
+        (flow("avoidance = \"h-tcp\""), ["flow[0].startup", "slow-start+h-tcp"]),
+        (
+            flow("avoidance = { kind = \"cubic\", rules = \"rfc9438\" }"),
+            ["flow[0]", "parameters of profile linux"],
+        ),
+        (
+            flow("").replace("\"linux\"", "\"rfc\""),
+            ["run.toml:6:11: flow[0].profile = \"rfc\"", "expected \"linux\""],
+        ),
+        (fast, ["path.rate = \"500 Mbit/s\"", "400 Mbit/s in real time, exact up to 200 Mbit/s"]),
+        (flow("").replace("40 ms", "1 ms"), ["path.rtt = \"1 ms\"", "from 5 ms"]),
+        (flow("count = 65"), ["flow[0].count", "65 connections"]),
+        (flow("min_rto = \"1 s\""), ["flow[0].min_rto = \"1 s\"", "200 ms"]),
+        (flow("lifetime = \"1 s\""), ["flow[0].lifetime", "expected size"]),
+        (format!("duration = \"700 s\"\n{}", flow("")), ["duration = \"700 s\"", "at most 600 s"]),
+        (graph.into(), ["link", "expected [path]"]),
+    ] {
+        let scratch = Scratch::new();
+        scratch.write("run.toml", &text);
+        let before = scratch.snapshot();
+        let refused = scratch.run(&["lab", "run", "run.toml", "--json"]);
+        assert_eq!((refused.code, &*refused.out), (2, ""), "{text}");
+        assert!(parts.iter().all(|part| refused.err.contains(part)), "{parts:?}: {}", refused.err);
+        assert_eq!(refused.err.lines().count(), 1, "{}", refused.err);
+        assert_eq!(scratch.snapshot(), before);
+    }
+}
+
+fn without_privileges_the_check_names_what_is_missing() {
+    // Root's capabilities are gone for a child of another user; a user without them needs no such child.
+    let program = env!("CARGO_BIN_EXE_firstflight");
+    let scratch = Scratch::new();
+    scratch.write("run.toml", scenario("[[flow]]\nprofile = \"linux\"\nsize = \"30 KB\"\n"));
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(scratch.path());
+        if fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0) {
+            command.uid(65_534).gid(65_534);
+        }
+        command.output().map(crate::common::Finished::from)
+    };
+    let checked = match run(&["lab", "check"]) {
+        Ok(checked) => checked,
+        Err(error) => return println!("not run here: another user cannot start the program: {error}"),
+    };
+    assert_eq!(checked.code, 1, "{}", checked.out);
+    let lacks = checked.out.lines().find(|line| line.starts_with("NO  privileges")).expect("a line for it");
+    assert!(lacks.contains("CAP_NET_ADMIN") && lacks.contains("Remedy: run as root"), "{lacks}");
+    let refused = run(&["lab", "run", "run.toml"]).expect("it ran before");
+    assert_eq!((refused.code, &*refused.out), (2, ""));
+    assert!(
+        refused.err.contains("does not grant a network namespace") && refused.err.contains("run as root")
+    );
+}
+
+fn the_check_lists_what_this_machine_can_do() {
+    let report = Scratch::new().run(&["lab", "check", "--json"]).json();
+    assert_eq!(report["works"], true);
+    let checks = report["checks"].as_array().expect("a list");
+    for what in ["privileges", "namespaces", "devices", "real time", "reno", "cubic", "clock", "accuracy"] {
+        let check = checks.iter().find(|check| check["what"] == what).unwrap_or_else(|| panic!("{what}"));
+        assert!(check["ok"] == true && check["remedy"].is_null(), "{check}");
+    }
+}
+
+fn slow_start_of_reno_ends_as_calculated() {
+    let result = kernel(
+        "duration = \"3 s\"\n[path]\nrate = \"10 Mbit/s\"\nrtt = \"100 ms\"\nbuffer = \"83 packets\"\n[[flow]]\n\
+         profile = \"linux\"\navoidance = \"reno\"\n",
+    );
+    let flow = &result["flows"][0];
+    let exit = &flow["startup_exit"];
+    // A window of 10 doubles each round trip. Pipe and buffer hold 83 packets each, so the round of 320 loses all above
+    // them, and the window has doubled once more for the 167 that arrive before the first loss is known: 160 + 167 + 10 or so.
+    assert_eq!(exit["reason"], "loss");
+    assert!((325.0..=340.0).contains(&number(&exit["cwnd_packets"])), "{exit}");
+    assert_eq!((&flow["first_flight_packets"], &flow["timeouts"]), (&10.into(), &0.into()));
+    let link = &result["links"][0];
+    assert_eq!(link["max_queue_packets"], 83);
+    assert_eq!((&flow["lost_packets"], &flow["retransmits"]), (&link["drops"], &link["drops"]));
+    assert_eq!(flow["receiver_reads"], "eager");
+}
+
+fn transfers_take_the_time_that_the_simulator_says() {
+    for scheme in ["avoidance = \"reno\"", "", "startup = \"bbr\""] {
+        let text = scenario(&format!("[[flow]]\nprofile = \"linux\"\nsize = \"1 MB\"\n{scheme}\n"));
+        let (real, simulated) = (kernel(&text), simulated(&text));
+        let flows = [&real["flows"][0], &simulated["flows"][0]];
+        assert_eq!(flows[0]["delivered_bytes"], 1_000_000);
+        near(&flows[0]["completion_s"], &flows[1]["completion_s"]);
+        assert_eq!(flows[0]["startup_exit"]["reason"], flows[1]["startup_exit"]["reason"], "{scheme}");
+    }
+}
+
+fn flows_of_both_directions_share_the_path_with_datagrams() {
+    let text = scenario(
+        "[[flow]]\nname = \"up\"\ncount = 2\nprofile = \"linux\"\navoidance = \"reno\"\nsize = \"500 KB\"\nextra_rtt = \"20 ms\"\n\
+         [[flow]]\nname = \"down\"\nprofile = \"linux\"\ndirection = \"reverse\"\nsize = \"500 KB\"\nstart = \"100 ms\"\n\
+         [[udp]]\nname = \"cross\"\nrate = \"5 Mbit/s\"\n",
+    );
+    let (real, simulated) = (kernel(&text), simulated(&text));
+    let flows = real["flows"].as_array().expect("flows");
+    assert_eq!(flows.len(), 3);
+    for (flow, simulated) in flows.iter().zip(simulated["flows"].as_array().expect("flows")) {
+        assert_eq!((&flow["name"], &flow["delivered_bytes"]), (&simulated["name"], &500_000.into()));
+        assert!(number(&flow["completion_s"]) > 0.1, "{flow}");
+        // The handshake is exact: a round trip, and its packets on the links.
+        let late = number(&flow["start_s"]) - number(&simulated["start_s"]);
+        assert!(late.abs() < 0.005, "{} started {late} s later than simulated", flow["name"]);
+    }
+    // A quarter of the forward link is datagrams.
+    assert!(number(&real["links"][0]["utilization"]) > 0.25, "{}", real["links"][0]);
+    assert!(number(&real["links"][1]["utilization"]) > 0.2, "{}", real["links"][1]);
+}
+
+fn rounds_follow_their_idle_times() {
+    let text = scenario(
+        "[[flow]]\nprofile = \"linux\"\navoidance = \"reno\"\nsize = \"60 KB\"\nrounds = { count = 3, idle = \"600 ms\" }\n",
+    );
+    let (real, simulated) = (kernel(&text), simulated(&text));
+    let rounds = |result: &Value| result["flows"][0]["rounds_s"].as_array().expect("rounds").clone();
+    let (real_rounds, simulated_rounds) = (rounds(&real), rounds(&simulated));
+    assert_eq!((real_rounds.len(), simulated_rounds.len()), (3, 3));
+    real_rounds.iter().zip(&simulated_rounds).for_each(|(real, simulated)| near(real, simulated));
+    // 42 segments from a window of 10, which the idle time restores.
+    assert!(number(&real_rounds[2]) > 0.1, "{real_rounds:?}");
+    near(&real["simulated_s"], &simulated["simulated_s"]);
+}
+
+fn every_queue_carries_a_transfer() {
+    for path in [
+        "queue = \"red\"",
+        "queue = \"codel\"",
+        "queue = \"fq-codel\"",
+        "queue = { kind = \"policer\", rate = \"10 Mbit/s\", burst = \"60 KB\" }",
+        "shaper = { rate = \"10 Mbit/s\", burst = \"60 KB\" }",
+        "loss = 0.01",
+        "loss = { mean = 0.01, burst = 4.0 }",
+    ] {
+        let text = scenario(&format!("{path}\n[[flow]]\nprofile = \"linux\"\nsize = \"600 KB\"\n"));
+        let result = kernel(&text);
+        let flow = &result["flows"][0];
+        assert_eq!(flow["delivered_bytes"], 600_000, "{path}");
+        // Every loss is repaired, and no ACK is lost or delayed so that more than that is retransmitted.
+        assert!(number(&flow["retransmits"]) >= number(&flow["lost_packets"]), "{path}: {flow}");
+        let shaped = path.starts_with("shaper");
+        // 600 KB at 20 Mbit/s, or at 10 after the burst.
+        let least = if shaped { (600e3 - 60e3) * 8.0 / 10e6 } else { 600e3 * 8.0 / 20e6 };
+        assert!(number(&flow["completion_s"]) > least, "{path}: {flow}");
+    }
+    let scratch = Scratch::new();
+    scratch.write("cell.csv", "time,Mbit/s\n0,20\n0.1,5\n0.3,12\n");
+    let varying = scenario("[[flow]]\nprofile = \"linux\"\nsize = \"300 KB\"\n")
+        .replace("rate = \"20 Mbit/s\"", "trace = \"cell.csv\"");
+    scratch.write("run.toml", varying);
+    let result = scratch.run(&["lab", "run", "run.toml", "--json"]).json();
+    let simulated = scratch.run(&["run", "run.toml", "--json"]).json();
+    near(&result["flows"][0]["completion_s"], &simulated["flows"][0]["completion_s"]);
+}
+
+fn a_queue_that_marks_ends_start_up_by_a_mark() {
+    let text = scenario(
+        "queue = { kind = \"codel\", ecn = true }\n[[flow]]\nprofile = \"linux\"\navoidance = \"reno\"\nsize = \"2 MB\"\n",
+    )
+    .replace("1 BDP", "1000 packets");
+    let result = kernel(&text);
+    let flow = &result["flows"][0];
+    assert!(number(&result["links"][0]["marks"]) > 0.0);
+    assert_eq!((&flow["lost_packets"], &flow["retransmits"]), (&0.into(), &0.into()));
+    assert_eq!(flow["startup_exit"]["reason"], "mark");
+}
+
+fn settings_of_a_flow_reach_the_kernel() {
+    let flow = |more: &str| {
+        kernel(&scenario(&format!("[[flow]]\nprofile = \"linux\"\nsize = \"200 KB\"\n{more}\n")))["flows"][0]
+            .clone()
+    };
+    assert_eq!(flow("initial_window = \"24 packets\"")["first_flight_packets"], 24);
+    let lazy = flow("receiver_reads = \"256 KB\"");
+    assert_eq!((&lazy["receiver_reads"], &lazy["delivered_bytes"]), (&"256000 B".into(), &200_000.into()));
+    // 138 segments and one more: an ACK for each needs 139 packets of the reverse link, and the handshake's.
+    let result = kernel(&scenario(
+        "[[flow]]\nprofile = \"linux\"\nsize = \"200 KB\"\nreceiver = \"ack-every-packet\"\ninitial_window = \"24 packets\"\n",
+    ));
+    let bytes = number(&result["links"][1]["utilization"]) * 20e6 / 8.0 * number(&result["simulated_s"]);
+    assert!((bytes - 139.0 * 52.0 - 60.0).abs() < 3.0 * 52.0, "{bytes} bytes of ACKs");
+    let kept = "idle_restart = \"keep\"\nrounds = { count = 2, idle = \"600 ms\" }\navoidance = \"reno\"";
+    let rounds = flow(kept)["rounds_s"].clone();
+    // The second round begins with the window that the first one ended with: a round trip, and 139 packets of 0.6 ms.
+    assert!(number(&rounds[1]) < 0.75 * number(&rounds[0]), "{rounds}");
+}
+
+fn runs_at_the_same_time_take_turns() {
+    let text = scenario("[[flow]]\nprofile = \"linux\"\nsize = \"300 KB\"\n");
+    let runs: Vec<_> =
+        (0..3).map(|_| text.clone()).map(|text| thread::spawn(move || kernel(&text))).collect();
+    for run in runs {
+        assert_eq!(run.join().expect("a result")["flows"][0]["delivered_bytes"], 300_000);
+    }
+}
+
+/// Namespaces that a process holds, other than the one it shares with this process.
+fn namespaces(of: &str) -> BTreeSet<String> {
+    let own = fs::read_link("/proc/self/ns/net").expect("the own namespace");
+    let mut places = vec![];
+    for folder in ["fd", "task"] {
+        let entries = fs::read_dir(format!("/proc/{of}/{folder}")).into_iter().flatten().flatten();
+        places.extend(
+            entries.map(|entry| if folder == "fd" { entry.path() } else { entry.path().join("ns/net") }),
+        );
+    }
+    let links = places.iter().filter_map(|place| fs::read_link(place).ok()).filter(|link| *link != own);
+    links.map(|link| link.to_string_lossy().into_owned()).filter(|link| link.starts_with("net:[")).collect()
+}
+
+/// Namespaces that any process holds, or that are mounted.
+fn every_namespace() -> BTreeSet<String> {
+    let processes = fs::read_dir("/proc").expect("processes").flatten();
+    let numbers = processes.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut found: BTreeSet<String> = numbers
+        .filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
+        .flat_map(|of| namespaces(&of))
+        .collect();
+    let mounts = fs::read_to_string("/proc/self/mountinfo").expect("mounts");
+    found.extend(mounts.split_whitespace().filter(|word| word.starts_with("net:[")).map(str::to_owned));
+    found
+}
+
+/// Devices of the host's namespace, and its settings of TCP.
+fn host() -> (BTreeSet<String>, Vec<(String, String)>) {
+    let names = |folder: &str| -> BTreeSet<String> {
+        let entries = fs::read_dir(folder).expect(folder).flatten();
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+    };
+    let settings = names("/proc/sys/net/ipv4").into_iter().filter(|name| name.starts_with("tcp_"));
+    let settings = settings.filter_map(|name| {
+        let value = fs::read_to_string(format!("/proc/sys/net/ipv4/{name}")).ok()?;
+        Some((name, value))
+    });
+    (names("/sys/class/net"), settings.collect())
+}
+
+fn start(scratch: &Scratch) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_firstflight"));
+    command.args(["lab", "run", "run.toml"]).current_dir(scratch.path());
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program starts")
+}
+
+fn nothing_remains_however_a_run_ends() {
+    let scratch = Scratch::new();
+    // 300 s, of which each run lasts a second or so until it is ended.
+    scratch
+        .write("run.toml", format!("duration = \"300 s\"\n{}", scenario("[[flow]]\nprofile = \"linux\"\n")));
+    let before = host();
+    for (signal, number) in [("INT", 2), ("TERM", 15), ("KILL", 9)] {
+        let mut child = start(&scratch);
+        let id = child.id().to_string();
+        // Both namespaces are there, and the threads of the traffic and the emulator run.
+        let threads = || fs::read_dir(format!("/proc/{id}/task")).map_or(0, Iterator::count);
+        while namespaces(&id).len() < 2 || threads() < 4 {
+            assert!(child.try_wait().expect("a child").is_none(), "the run ended early");
+            thread::sleep(Duration::from_millis(5));
+        }
+        thread::sleep(Duration::from_millis(500));
+        let held = namespaces(&id);
+        assert!(held.len() >= 2 && every_namespace().is_superset(&held), "{held:?}");
+        let killed =
+            Command::new("sh").args(["-c", &format!("kill -s {signal} {id}")]).status().expect("a shell");
+        assert!(killed.success());
+        assert_eq!(child.wait().expect("a child").signal(), Some(number));
+        assert!(every_namespace().is_disjoint(&held), "after SIG{signal}");
+        assert_eq!(host(), before, "after SIG{signal}");
+    }
+    // The next run works, and leaves nothing either; nor does one that is refused.
+    kernel(&scenario("[[flow]]\nprofile = \"linux\"\nsize = \"30 KB\"\n"));
+    scratch.write(
+        "run.toml",
+        scenario("[[flow]]\nprofile = \"linux\"\nsize = \"30 KB\"\nstartup = \"vegas\"\n"),
+    );
+    assert_eq!(start(&scratch).wait().expect("a child").code(), Some(2));
+    assert_eq!(host(), before);
+}
