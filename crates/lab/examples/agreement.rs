@@ -168,7 +168,8 @@ fn summary(all: &[Differences]) -> String {
 
 fn main() -> ExitCode {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
-    let mut all: Vec<Differences> = STOCK.iter().map(|control| (control.name.to_string(), vec![], vec![])).collect();
+    let mut all: Vec<Differences> =
+        STOCK.iter().map(|control| (control.name.to_string(), vec![], vec![])).collect();
     let mut tables = String::new();
     for path in
         PATHS.into_iter().filter(|(name, _)| wanted.is_empty() || wanted.iter().any(|want| want == name))

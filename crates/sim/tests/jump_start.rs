@@ -48,3 +48,19 @@ fn a_capped_first_flight_loses_nothing() {
     let [other, jumping] = beside("cap", Value::Packets(40));
     assert_eq!((other.lost, jumping.lost, jumping.first_flight), (0, 0, 40));
 }
+
+#[test]
+fn the_first_flight_is_within_the_window_that_the_receiver_offers_at_the_start() {
+    // A receiver whose window opens from 20 segments, as that of Linux does from 64 KB: the scheme knows no more when the
+    // connection begins. Measured on Linux 6.18 by `firstflight lab run`: the flight ends at the window of the handshake.
+    let case = Case { handshake: true, buffer: 100, seconds: 10, ..Case::default() };
+    let mut net = network(&case);
+    net.flows[0].stack.receive_window = ReceiveWindow::opening_to(20, 1000);
+    net.flows[0].app.bytes = Some(500 * MSS);
+    let phases = ["jump-start", "reno"].map(|label| AnyPhase::by_label(label).expect("registered"));
+    net.flows[0].chain = Chain::new(phases.to_vec()).expect("a chain");
+    let flow = run(&net).flows.remove(0);
+    let exit = flow.startup_exit.expect("the first flight ends");
+    // The first ACK adds a segment, as in slow start.
+    assert_eq!((flow.first_flight, exit.cwnd), (20, 21 * MSS));
+}

@@ -116,7 +116,7 @@ where
             now: Nanos(now),
             rtt: Nanos(self.known_min_rtt()),
             flow_size,
-            receive_window: u64::from(self.stack.receive_window.limit).saturating_mul(self.mss),
+            receive_window: self.offered(),
             plan: self.plan,
             mss: self.stack.mss,
             granted: self.routers.granted,
