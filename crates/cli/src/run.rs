@@ -76,7 +76,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     // Before the runs, so that a folder that cannot be written costs no run.
     let folder = out.map(Folder::open).transpose()?;
     let result = run.execute().map_err(failed)?;
-    let recording = options.trace.then(|| run.record()).transpose()?;
+    let recording = options.trace.then(|| run.record().map_err(failed)).transpose()?;
     let json = json_line(&result);
     let written = match folder {
         Some(folder) => write(folder, &result, &json, run.samples()?, recording.as_ref())?,

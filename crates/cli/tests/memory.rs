@@ -90,7 +90,7 @@ fn recorded_packets_of_a_run_without_a_duration_are_counted_while_it_goes() {
     let traced = |lifetime: &str| {
         scratch.write("s.toml", format!("{PATH}[[flow]]\nlifetime = \"{lifetime}\"\n"));
         let before = scratch.snapshot();
-        let run = scratch.run(&["run", "s.toml", "--trace", "--memory", "5 MB"]);
+        let run = scratch.run(&["run", "s.toml", "--trace", "--memory", "20 MB"]);
         (run, before == scratch.snapshot())
     };
     // 10 Mbit/s carry 833 packets of 1500 bytes in 1 s, and 8 million in 10000 s, which take 2 GB.
