@@ -7,6 +7,7 @@
 //! Run it from the repository's folder. `--to FILE` writes the object elsewhere.
 
 mod lower;
+mod sources;
 
 use std::ffi::OsStr;
 use std::fs;
@@ -30,6 +31,8 @@ const CRATES: [&str; 4] =
     ["firstflight_contract", "firstflight_host", "firstflight_schemes", "firstflight_kernel_face"];
 const SHIM: &str = "crates/kernel/bpf/shim";
 const OBJECT: &str = "crates/kernel/bpf/firstflight.bpf.o.gz";
+/// The hash of the sources that the object was built from.
+const BUILT_FROM: &str = "crates/kernel/bpf/firstflight.bpf.sources";
 const WORK: &str = "target/kernel";
 
 type Outcome<T> = Result<T, String>;
@@ -109,7 +112,12 @@ fn build(to: &Path) -> Outcome<()> {
     let mut compressed = GzEncoder::new(vec![], Compression::best());
     let packed = compressed.write_all(&bytes).and_then(|()| compressed.finish());
     let packed = packed.map_err(|error| error.to_string())?;
-    fs::write(to, packed).map_err(|error| format!("{}: {error}", to.display()))
+    fs::write(to, packed).map_err(|error| format!("{}: {error}", to.display()))?;
+    if to != Path::new(OBJECT) {
+        return Ok(());
+    }
+    let hash = sources::hash(Path::new(".")).map_err(|error| format!("the sources: {error}"))?;
+    write(Path::new(BUILT_FROM), &(hash + "\n"))
 }
 
 /// The LLVM IR of the crates, by name.
