@@ -1,6 +1,8 @@
 //! Which schemes this kernel takes: every start-up scheme with reno, every last scheme with slow-start; every pair with
 //! `--every-pair`; or the kernel's words about one chain, with its labels as arguments.
 
+#![expect(clippy::disallowed_methods, reason = "the time that the kernel takes to load")]
+
 use std::time::Instant;
 
 use firstflight_kernel::{Offer, Refusal};

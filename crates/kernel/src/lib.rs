@@ -17,7 +17,7 @@ mod record;
 mod refusal;
 mod replay;
 
-pub use offer::{Exits, Offer, Offered, SIGNALS};
+pub use offer::{Exits, Offer, Offered, SIGNALS, Selected, every_process};
 pub use prefix::{Memory, Prefix};
 pub use record::{Event, Record, Totals};
 pub use refusal::Refusal;

@@ -1,13 +1,14 @@
 //! Offering a chain of schemes as a congestion control of the running kernel.
 
+use std::fs::{self, File};
 use std::io::Read as _;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
 use firstflight_contract::{Beginning, Declaration, Role, Signals, StartupExit};
-use firstflight_kernel_face::{LASTS, Member, STARTUPS};
+use firstflight_kernel_face::{FAULTS, LASTS, Member, STARTUPS};
 use flate2::read::GzDecoder;
 use libbpf_rs::{
     ErrorKind, Link, MapCore as _, MapFlags, MapHandle, ObjectBuilder, OpenObject, PrintLevel,
@@ -18,7 +19,7 @@ use object::endian::LittleEndian;
 use object::read::elf::{FileHeader as _, SectionHeader as _, Sym as _};
 
 use crate::prefix::{Memory, Prefix};
-use crate::record::{Choice, Record, Totals, exit_in_state};
+use crate::record::{Record, Totals, exit_in_state};
 use crate::refusal::Refusal;
 
 /// The object, compressed; `make kernel` rebuilds it.
@@ -48,6 +49,8 @@ pub struct Offer {
     last: usize,
     name: String,
     traced: bool,
+    /// In the place of the start-up scheme, for a test.
+    fault: Option<&'static str>,
 }
 
 impl Offer {
@@ -77,7 +80,17 @@ impl Offer {
             }
             _ => {}
         }
-        Ok(Self { startup, last, name: name(startup, last), traced: false })
+        Ok(Self { startup, last, name: name(startup, last), traced: false, fault: None })
+    }
+
+    /// For tests: slow start that panics at its twentieth ACK, then Reno.
+    ///
+    /// # Errors
+    /// Never: these schemes make a chain.
+    #[doc(hidden)]
+    pub fn that_panics() -> Result<Self, Refusal> {
+        let offer = Self::new(&["slow-start", "reno"])?;
+        Ok(Self { fault: Some(FAULTS[0].name), name: "ff_panicking".into(), ..offer })
     }
 
     /// Also records every event, for [`Offered::watch`].
@@ -131,7 +144,7 @@ impl Offer {
     /// Puts the chosen schemes in their places: calls of a place become calls of the scheme.
     fn place(&self, object: &mut [u8]) -> object::Result<()> {
         // Without a start-up scheme nothing calls its place.
-        let startup = self.startup.map_or("startup", |at| STARTUPS[at].name);
+        let startup = self.fault.or(self.startup.map(|at| STARTUPS[at].name)).unwrap_or("startup");
         let endian = LittleEndian;
         let header = FileHeader64::<LittleEndian>::parse(&*object)?;
         let sections = header.sections(endian, &*object)?;
@@ -171,14 +184,14 @@ impl Offer {
     /// Sets the constants and the name.
     fn choose(&self, open: &mut OpenObject) -> Result<(), Refusal> {
         let startup = self.startup.unwrap_or(STARTUPS.len()) as u64;
-        let choice = Choice { startup, last: self.last as u64, traced: self.traced.into() };
+        let words = [startup, self.last as u64, self.traced.into()].map(u64::to_ne_bytes);
         for mut map in open.maps_mut() {
             let of_choice = map.name() == ".rodata.choice";
             let of_ops = map.name() == "ff_control_ops";
             let Some(data) = map.initial_value_mut() else { continue };
             if of_choice {
-                let words = [choice.startup, choice.last, choice.traced].map(u64::to_ne_bytes);
                 data[..24].copy_from_slice(words.as_flattened());
+                data[24..24 + self.name.len()].copy_from_slice(self.name.as_bytes());
             } else if of_ops {
                 let at = data.windows(PLACEHOLDER.len()).position(|bytes| bytes == PLACEHOLDER);
                 let at = at.ok_or(Refusal::Failed { what: "the object", error: "it has no name".into() })?;
@@ -289,6 +302,20 @@ impl Offered {
         found.ok_or_else(|| Refusal::Failed { what: "the object", error: format!("it has no map {name}") })
     }
 
+    /// Makes every connection that a process of this cgroup opens or accepts from now on use the schemes, until the answer is
+    /// dropped or the process ends. The root of the hierarchy holds every process of the host.
+    ///
+    /// # Errors
+    /// If `cgroup` is no folder of a cgroup2 hierarchy, or the kernel refuses.
+    pub fn select_for(&mut self, cgroup: &Path) -> Result<Selected, Refusal> {
+        let folder = File::open(cgroup).map_err(|error| Refusal::Cgroup(cgroup.into(), error.to_string()))?;
+        let program = self.object.progs_mut().find(|program| program.name() == "ff_select");
+        let program = program.ok_or(Refusal::Kernel("programs for sockets (sock_ops)"))?;
+        let link = program.attach_cgroup(folder.as_raw_fd());
+        let link = link.map_err(|error| Refusal::Cgroup(cgroup.into(), error.to_string()))?;
+        Ok(Selected { _link: link })
+    }
+
     /// Totals over all connections since the offer.
     ///
     /// # Errors
@@ -371,6 +398,27 @@ impl Exits {
         let key = socket.as_raw_fd().to_ne_bytes();
         exit_in_state(&self.connections.lookup(&key, MapFlags::ANY).ok()??)
     }
+}
+
+/// The sockets of a cgroup use the schemes while this value lives.
+pub struct Selected {
+    _link: Link,
+}
+
+impl core::fmt::Debug for Selected {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Selected").finish_non_exhaustive()
+    }
+}
+
+/// The root of this host's cgroup2 hierarchy: all its processes. `None` if none is mounted.
+pub fn every_process() -> Option<PathBuf> {
+    let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
+    let mut fields = mounts.lines().map(|line| line.split(' '));
+    fields.find_map(|mut fields| {
+        let (_, place, kind) = (fields.next()?, fields.next()?, fields.next()?);
+        (kind == "cgroup2").then(|| PathBuf::from(place))
+    })
 }
 
 #[cfg(test)]

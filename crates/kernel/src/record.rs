@@ -2,15 +2,6 @@
 
 use firstflight_contract::{Ack, Congestion, Control, Entry, Exit, Nanos, StartupExit};
 
-/// Constants that choose, set before the object is loaded.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Choice {
-    pub(crate) startup: u64,
-    pub(crate) last: u64,
-    pub(crate) traced: u64,
-}
-
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct Raw {
@@ -158,6 +149,8 @@ pub struct Totals {
     pub panics: u64,
     /// Records for which the ring buffer had no room.
     pub unrecorded: u64,
+    /// Connections of a cgroup that the kernel did not let use the schemes.
+    pub unselected: u64,
 }
 
 impl Totals {
@@ -172,6 +165,7 @@ impl Totals {
             retransmitted: word(13),
             panics: word(14),
             unrecorded: word(15),
+            unselected: word(16),
         }
     }
 }

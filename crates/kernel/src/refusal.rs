@@ -1,6 +1,7 @@
 //! Why a scheme cannot run in this kernel.
 
 use core::fmt;
+use std::path::PathBuf;
 
 /// Why a chain of schemes cannot be offered: what, where, and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +30,8 @@ pub enum Refusal {
     Privileges,
     /// Another process offers a congestion control of this name.
     Taken(String),
+    /// This folder cannot select the schemes for its processes.
+    Cgroup(PathBuf, String),
     /// The kernel refused the object.
     Verifier {
         /// Its reason.
@@ -64,6 +67,11 @@ impl fmt::Display for Refusal {
             Self::Taken(name) => write!(
                 f,
                 "a congestion control {name} exists already; stop the program that offers it (`bpftool struct_ops` lists them)"
+            ),
+            Self::Cgroup(folder, error) => write!(
+                f,
+                "{} is no cgroup whose sockets can be selected: {error}; expected a folder of the cgroup2 hierarchy",
+                folder.display()
             ),
             Self::Verifier { reason, .. } => write!(f, "this kernel's verifier refuses the scheme: {reason}"),
             Self::Failed { what, error } => write!(f, "{what}: {error}"),

@@ -98,6 +98,7 @@ __noinline u64 ff_by_word(u64 upper, u64 lower, u64 divisor)
 	}
 FF_STARTUPS(SUBPROGRAM)
 FF_LASTS(SUBPROGRAM)
+FF_FAULTS(SUBPROGRAM)
 
 // The loader puts the subprograms of the chosen schemes in the place of these; libbpf then loads no other.
 #define PLACE(name)                                                                                                   \
@@ -598,6 +599,20 @@ void BPF_PROG(ff_release, struct sock *sk)
 		c->record.kind = FF_END;
 		bpf_ringbuf_output(&ff_records, &c->record, sizeof(c->record), 0);
 	}
+}
+
+// Selects the schemes for the sockets of a cgroup, as each connection begins.
+SEC("sockops")
+int ff_select(struct bpf_sock_ops *ops)
+{
+	if (ops->op == BPF_SOCK_OPS_TCP_CONNECT_CB || ops->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB) {
+		char name[16];
+		for (int i = 0; i < 16; i++)
+			name[i] = ff_choice.name[i];
+		if (bpf_setsockopt(ops, SOL_TCP, TCP_CONGESTION, name, sizeof(name)))
+			__sync_fetch_and_add(&ff_totals.unselected, 1);
+	}
+	return 1;
 }
 
 SEC(".struct_ops.link")

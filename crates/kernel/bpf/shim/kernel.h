@@ -25,6 +25,13 @@ enum { TCP_INFINITE_SSTHRESH = 0x7fffffff, DUP_THRESH = 3, TCP_CONG_NON_RESTRICT
 enum { SK_PACING_NONE = 0, SK_PACING_NEEDED = 1, SK_PACING_FQ = 2 };
 enum { OPEN, DISORDER, CWR, RECOVERY, LOSS };
 
+/* include/uapi/linux/bpf.h: the first field of a larger struct. */
+enum { BPF_SOCK_OPS_TCP_CONNECT_CB = 3, BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB = 5 };
+enum { SOL_TCP = 6, TCP_CONGESTION = 13 };
+struct bpf_sock_ops {
+	u32 op;
+};
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 enum tcp_ca_event { CA_EVENT_TX_START };
 struct in6_addr {

@@ -10,6 +10,7 @@ struct ff_choice {
 	uint64_t startup; /* number of the start-up scheme; the number of start-up schemes if there is none */
 	uint64_t last; /* number of the scheme that follows */
 	uint64_t traced; /* whether every event goes to the ring buffer */
+	char name[16]; /* of the congestion control, for the sockets of a cgroup */
 };
 
 enum ff_kind { FF_START, FF_ON_ACK, FF_ON_CONGESTION, FF_LOSE_WINDOW, FF_ON_SPURIOUS, FF_ON_IDLE, FF_END, FF_PANIC };
@@ -33,7 +34,7 @@ struct ff_record {
 
 /* Totals since the object was loaded. */
 struct ff_totals {
-	uint64_t connections, ended, exits[11], retransmitted, panics, unrecorded;
+	uint64_t connections, ended, exits[11], retransmitted, panics, unrecorded, unselected;
 };
 
 /* A prefix of destinations; IPv4 addresses are mapped into IPv6. */

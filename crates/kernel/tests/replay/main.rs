@@ -4,16 +4,18 @@
 mod path;
 mod transfer;
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use firstflight_contract::Role;
-use firstflight_kernel::{Compared, Memory, Offer, Prefix, Refusal, Replay};
+use firstflight_contract::{Nanos, Role};
+use firstflight_kernel::{Compared, Event, Memory, Offer, Prefix, Refusal, Replay};
 use firstflight_kernel_face::{LASTS, STARTUPS};
 use firstflight_schemes::registry::AnyPhase;
 use firstflight_schemes::scheme::Value;
 
 use path::{Conditions, Path, RECEIVER, Treatment};
+use transfer::Load;
 
 /// Every kind of event: losses of both causes, marks, spurious and real timeouts; idle times come from the application.
 const PATH: Conditions = Conditions {
@@ -29,9 +31,20 @@ const PATH: Conditions = Conditions {
         (Treatment::Fail, Duration::from_millis(250)),
     ],
 };
-/// Bytes that the application sends at once, and its pause.
-const BURST: usize = 1_700_000;
-const PAUSE: Duration = Duration::from_millis(300);
+/// A connection a scheme, which a test of a minute can afford.
+const SHORT: Load = Load {
+    path: PATH,
+    span: Duration::from_millis(1200),
+    burst: 1_700_000,
+    pause: Duration::from_millis(300),
+};
+/// Faster, for many events.
+const LONG: Load = Load {
+    path: Conditions { rate: 300_000_000, rtt: Duration::from_millis(4), queue: 200_000, ..PATH },
+    span: Duration::from_secs(15),
+    burst: 60_000_000,
+    pause: Duration::from_millis(300),
+};
 
 /// The chains: every start-up scheme with reno, every last scheme with slow-start.
 fn chains() -> Vec<Vec<&'static str>> {
@@ -50,18 +63,16 @@ fn compare(
     path: &Path,
     labels: &[&str],
     phases: Vec<AnyPhase>,
-    (span, least): (Duration, u64),
+    (load, least): (Load, u64),
 ) -> Result<Compared, Refusal> {
     let offered = Offer::new(labels)?.traced().load()?;
-    let prefix = Prefix::new(RECEIVER.into(), 24).expect("a prefix");
-    let memory = Memory { cwnd: 60_000, ssthresh: 90_000, samples: 3, ..Memory::default() };
-    offered.remember(prefix, memory)?;
+    offered.remember(prefix(24), MEMORY)?;
     let mut replay = Replay::new(phases);
     let mut seed = 0;
     while replay.compared().events < least.max(1) && seed < 1000 {
         seed += 1;
         thread::scope(|scope| {
-            let work = scope.spawn(|| transfer::send(path, offered.name(), PATH, (span, BURST, PAUSE), seed));
+            let work = scope.spawn(|| transfer::send(path, offered.name(), load, seed));
             let watched = offered.watch(|| work.is_finished(), |record| replay.take(&record));
             let arrived = work.join().expect("a transfer").expect("a transfer");
             assert!(arrived > 0);
@@ -73,10 +84,22 @@ fn compare(
     Ok(replay.compared().clone())
 }
 
-/// The path, or why this machine cannot run the test.
-fn path() -> Option<Path> {
+/// What planned starts follow.
+const MEMORY: Memory =
+    Memory { cwnd: 60_000, ssthresh: 90_000, rtt: Nanos::ZERO, measured: Nanos::ZERO, samples: 3 };
+
+fn prefix(bits: u8) -> Prefix {
+    Prefix::new(RECEIVER.into(), bits).expect("a prefix")
+}
+
+/// One test at a time: congestion controls have the same names in every test.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// The path and the turn, or why this machine cannot run the test.
+fn path() -> Option<(Path, MutexGuard<'static, ()>)> {
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let why = match (Path::new(), Offer::new(&["slow-start", "reno"]).and_then(|offer| offer.load())) {
-        (Ok(path), Ok(_)) => return Some(path),
+        (Ok(path), Ok(_) | Err(Refusal::Taken(_))) => return Some((path, turn)),
         (Err(need), _) => need.to_string(),
         (_, Err(refusal)) => refusal.to_string(),
     };
@@ -88,8 +111,8 @@ fn phases(labels: &[&str]) -> Vec<AnyPhase> {
     AnyPhase::chain(labels).expect("a chain of the registry")
 }
 
-fn compare_every_chain(span: Duration, least: u64) {
-    let Some(path) = path() else { return };
+fn compare_every_chain(load: Load, least: u64) {
+    let Some((path, _turn)) = path() else { return };
     println!(
         "| schemes | connections | events | of recoveries | losses | marks | timeouts | undone | idle | exits | different |"
     );
@@ -98,7 +121,7 @@ fn compare_every_chain(span: Duration, least: u64) {
     let mut all = Compared::default();
     for labels in chains() {
         let name = labels.join("+");
-        match compare(&path, &labels, phases(&labels), (span, least)) {
+        match compare(&path, &labels, phases(&labels), (load, least)) {
             Err(refusal) => faults.push(format!("{name}: {refusal}")),
             Ok(c) => {
                 println!(
@@ -144,23 +167,89 @@ fn compare_every_chain(span: Duration, least: u64) {
 
 #[test]
 fn the_kernel_and_the_simulator_s_chain_agree_on_every_event() {
-    compare_every_chain(Duration::from_millis(1200), 1);
+    compare_every_chain(SHORT, 1);
 }
 
 /// `cargo test --release -p firstflight-kernel --test replay -- --ignored --nocapture` prints the table of docs/kernel.md.
 #[test]
 #[ignore = "takes about half an hour"]
 fn the_kernel_and_the_simulator_s_chain_agree_on_a_hundred_thousand_events_a_scheme() {
-    compare_every_chain(Duration::from_secs(20), 100_000);
+    compare_every_chain(LONG, 100_000);
 }
 
 #[test]
 fn a_scheme_that_differs_is_found() {
-    let Some(path) = path() else { return };
+    let Some((path, _turn)) = path() else { return };
     let labels = ["hystart++", "reno"];
     let mut mutated = phases(&labels);
     mutated[0].set("l", Value::Packets(1)).expect("a parameter");
-    let compared =
-        compare(&path, &labels, mutated, (Duration::from_millis(300), 1)).expect("the kernel runs hystart++");
+    let compared = compare(&path, &labels, mutated, (SHORT, 1)).expect("the kernel runs hystart++");
     assert!(compared.different > 0, "{compared:?}");
 }
+
+#[test]
+fn a_planned_start_takes_its_plan_from_the_longest_prefix_of_the_destination() {
+    let Some((path, _turn)) = path() else { return };
+    let offered = Offer::new(&["js", "reno"]).and_then(|offer| offer.traced().load()).expect("js");
+    let other = Prefix::new("192.0.2.0".parse().expect("an address"), 24).expect("a prefix");
+    offered.remember(other, Memory { cwnd: 1, ..MEMORY }).expect("room");
+    let mut windows = vec![];
+    let mut begin = || {
+        let load = Load { span: Duration::from_millis(50), ..SHORT };
+        let mut start = None;
+        thread::scope(|scope| {
+            let work = scope.spawn(|| transfer::send(&path, offered.name(), load, 1));
+            let watched = offered.watch(
+                || work.is_finished(),
+                |record| {
+                    if let Event::Start(entry) = record.event {
+                        start = Some((entry.plan.samples, record.after.cwnd, record.after.ssthresh));
+                    }
+                },
+            );
+            watched.expect("records");
+            work.join().expect("a transfer").expect("a transfer");
+        });
+        windows.push(start.expect("a connection"));
+    };
+    begin();
+    offered.remember(prefix(8), Memory { cwnd: 30_000, ssthresh: 40_000, ..MEMORY }).expect("room");
+    begin();
+    offered.remember(prefix(24), MEMORY).expect("room");
+    begin();
+    offered.forget(prefix(24)).expect("a memory");
+    begin();
+    // Without a plan it is slow start from ten segments of 1448 bytes.
+    assert_eq!(
+        windows,
+        [(0, 14_480, u64::MAX), (3, 30_000, 40_000), (3, 60_000, 90_000), (3, 30_000, 40_000)]
+    );
+}
+
+#[test]
+fn a_panic_of_a_scheme_leaves_a_working_connection() {
+    let Some((path, _turn)) = path() else { return };
+    let offered = Offer::that_panics().and_then(|offer| offer.traced().load()).expect("the schemes");
+    let (mut acks, mut panics) = (0, 0);
+    let load = Load { path: Conditions { treatments: CALM, ..PATH }, ..SHORT };
+    let arrived = thread::scope(|scope| {
+        let work = scope.spawn(|| transfer::send(&path, offered.name(), load, 1));
+        let watched = offered.watch(
+            || work.is_finished(),
+            |record| match record.event {
+                Event::Ack(..) => acks += 1,
+                Event::Panic => panics += 1,
+                _ => {}
+            },
+        );
+        watched.expect("records");
+        work.join().expect("a transfer").expect("a transfer")
+    });
+    let totals = offered.totals().expect("totals");
+    // Nineteen ACKs carry less than a tenth of this.
+    assert!(arrived > 1_000_000, "{arrived} bytes");
+    assert_eq!((acks, panics, totals.panics), (19, 1, 1));
+}
+
+/// Nothing but queueing.
+const CALM: &[(Treatment, Duration)] = &[(Treatment::Queue, Duration::from_secs(1))];

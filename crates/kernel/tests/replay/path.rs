@@ -1,6 +1,8 @@
 //! A path between two sockets of this machine's kernel, each in a network namespace of its own. It delays, drops, marks and
 //! holds packets back.
 
+#![expect(clippy::disallowed_methods, reason = "the kernel runs in real time")]
+
 use std::collections::VecDeque;
 use std::io;
 use std::net::Ipv4Addr;

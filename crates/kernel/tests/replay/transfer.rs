@@ -1,5 +1,7 @@
 //! Transfers between the two ends of a path.
 
+#![expect(clippy::disallowed_methods, reason = "the kernel runs in real time")]
+
 use std::io::{self, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd as _;
@@ -41,14 +43,20 @@ fn congestion_control(socket: &TcpStream, name: Option<&str>) -> io::Result<Stri
     Ok(String::from_utf8_lossy(&held).trim_end_matches('\0').to_owned())
 }
 
-/// Sends for `span` from a socket under `control`, with a pause after each `burst` bytes; returns the bytes that arrived.
-pub(crate) fn send(
-    path: &Path,
-    control: &str,
-    conditions: Conditions,
-    (span, burst, pause): (Duration, usize, Duration),
-    seed: u64,
-) -> io::Result<u64> {
+/// A connection over a path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Load {
+    pub(crate) path: Conditions,
+    /// The application writes for so long.
+    pub(crate) span: Duration,
+    /// After so many bytes it pauses.
+    pub(crate) burst: usize,
+    pub(crate) pause: Duration,
+}
+
+/// One connection under `control`; returns the bytes that arrived.
+pub(crate) fn send(path: &Path, control: &str, load: Load, seed: u64) -> io::Result<u64> {
+    let Load { path: conditions, span, burst, pause } = load;
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         let carried = scope.spawn(|| path.carry(conditions, seed, &over));

@@ -15,7 +15,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use firstflight_kernel_face::{LASTS, Member, STARTUPS};
+use firstflight_kernel_face::{FAULTS, LASTS, Member, STARTUPS};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
@@ -174,7 +174,7 @@ fn header() -> String {
         let lines = members.iter().map(|member| format!(" \\\n\tX({})", member.name));
         format!("#define {name}(X){}\n", lines.collect::<String>())
     };
-    list("FF_STARTUPS", STARTUPS) + &list("FF_LASTS", LASTS)
+    list("FF_STARTUPS", STARTUPS) + &list("FF_LASTS", LASTS) + &list("FF_FAULTS", FAULTS)
 }
 
 fn write(path: &Path, text: &str) -> Outcome<()> {

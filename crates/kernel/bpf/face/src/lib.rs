@@ -9,6 +9,7 @@
 
 #![no_std]
 
+mod fault;
 #[cfg(feature = "object")]
 mod object;
 #[cfg(feature = "object")]
@@ -16,4 +17,4 @@ mod place;
 mod schemes;
 pub mod wide;
 
-pub use schemes::{LASTS, Member, STARTUPS};
+pub use schemes::{FAULTS, LASTS, Member, STARTUPS};

@@ -21,6 +21,7 @@ macro_rules! schemes {
 
             /// The same declarations without labels: constants of eBPF have no pointers.
             #[cfg(feature = "object")]
+            #[allow(dead_code, reason = "schemes that fail have the facts of slow start")]
             pub(crate) static $bare: [Declaration; $list.len()] =
                 [$(Declaration { label: "", ..<$scheme>::DECLARATION }),+];
         )+
@@ -125,5 +126,9 @@ schemes! {
         westwood: avoidance::westwood::Westwood,
         vegas: avoidance::vegas::Vegas,
         bbr: standalone::bbr::Bbr,
+    }
+    /// Schemes that fail, for tests: each in the place of slow start, the first of the start-up schemes.
+    FAULTS, FAULT_FACTS: {
+        panicking: crate::fault::Panicking,
     }
 }
