@@ -18,7 +18,15 @@ const ATTEMPTS: u32 = 36_000;
 /// The right to run in real time, until this value is dropped.
 #[derive(Debug)]
 pub struct Turn {
-    _lock: UnixListener,
+    lock: Option<UnixListener>,
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.lock = None;
+        // Processes that wait look once in each pause: one of them is to be next, not this process again.
+        thread::sleep(2 * PAUSE);
+    }
 }
 
 impl Turn {
@@ -31,7 +39,7 @@ impl Turn {
         let name = SocketAddr::from_abstract_name(NAME).map_err(|error| Need::of(WHAT, error))?;
         for _ in 0..ATTEMPTS {
             match UnixListener::bind_addr(&name) {
-                Ok(lock) => return Ok(Self { _lock: lock }),
+                Ok(lock) => return Ok(Self { lock: Some(lock) }),
                 Err(error) if error.kind() == io::ErrorKind::AddrInUse => thread::sleep(PAUSE),
                 Err(error) => return Err(Need::of(WHAT, error)),
             }
