@@ -261,7 +261,7 @@ impl Btf {
 
     /// Size of a type, bytes.
     pub(crate) fn size(&self, id: u32) -> Result<u64, ObjectError> {
-        let mut times = 1;
+        let mut times = 1u64;
         let mut id = id;
         for _ in 0..64 {
             let found = self.plain(id)?;
@@ -269,7 +269,7 @@ impl Btf {
                 Kind::Int { size } | Kind::Composite { size, .. } | Kind::Enum { size, .. } => *size,
                 Kind::Pointer(_) => 8,
                 Kind::Array { of, count } => {
-                    times *= u64::from(*count);
+                    times = times.saturating_mul((*count).into());
                     id = *of;
                     continue;
                 }

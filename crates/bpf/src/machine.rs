@@ -290,7 +290,7 @@ impl Memory {
             let mut value = vec![0; size];
             if initial != 0 {
                 for (at, byte) in value.iter_mut().enumerate() {
-                    *byte = self.load(initial + at as u64, 1)? as u8;
+                    *byte = self.load(initial.wrapping_add(at as u64), 1)? as u8;
                 }
             }
             *self.map(map)? = Some(value);

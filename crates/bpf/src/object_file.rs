@@ -176,7 +176,8 @@ impl<'a> File<'a> {
                 let Some(section) = symbol.section_index() else { continue };
                 let stored =
                     bytes.get(offset as usize..).and_then(|rest| rest.first_chunk::<8>()).ok_or_else(ends)?;
-                functions.insert(offset, (section.0, symbol.address() + u64::from_le_bytes(*stored)));
+                functions
+                    .insert(offset, (section.0, symbol.address().wrapping_add(u64::from_le_bytes(*stored))));
             }
         }
         let mut operations = Operations {

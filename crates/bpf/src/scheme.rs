@@ -484,6 +484,8 @@ impl Phase for KernelScheme {
         let undo = if event.trigger == Trigger::Mark { 0 } else { threshold.max(three_quarters) };
         self.put(Field::PriorSsthresh, undo.into());
         self.put(Field::HighSeq, self.get(Field::SndNxt).into());
+        // tcp_init_cwnd_reduction and tcp_enter_loss.
+        self.put(Field::SndCwndCnt, 0);
         if let Some(answer) = self.call(Callback::Ssthresh, [address(SENDER), 0, 0, 0]) {
             self.put(Field::SndSsthresh, (answer as u32).into());
         }

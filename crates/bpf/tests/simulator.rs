@@ -1,43 +1,37 @@
-//! Objects in the simulator.
+//! Objects in the simulator, over its Linux sender.
 
-use firstflight::Input;
+mod common;
+
+use common::{RENO, only};
+use firstflight::results::RunResult;
 use firstflight::scheme::Schemes;
-use firstflight::{Profile, compare};
+use firstflight::{Run, Scenario};
 use firstflight_bpf::KernelScheme;
 
-fn reno() -> KernelScheme {
-    let object = include_bytes!("objects/reno.bpf.o");
-    let mut all = firstflight_bpf::read(object).expect("the object is complete");
-    assert_eq!(all.len(), 1);
-    all.remove(0)
+/// Paths and flows: no losses; a full queue; random losses with timeouts; ECN marks; an application that pauses.
+const SCENARIOS: [(&str, &str, &str); 5] = [
+    ("rate = \"100 Mbit/s\"\nrtt = \"20 ms\"\nbuffer = \"4 BDP\"", "size = \"300 KB\"", ""),
+    ("rate = \"20 Mbit/s\"\nrtt = \"60 ms\"\nbuffer = \"0.5 BDP\"", "size = \"20 MB\"", ""),
+    (
+        "rate = \"10 Mbit/s\"\nrtt = \"100 ms\"\nbuffer = \"1 BDP\"\nloss = 0.03",
+        "size = \"3 MB\"",
+        "timeouts",
+    ),
+    (
+        "rate = \"20 Mbit/s\"\nrtt = \"40 ms\"\nbuffer = \"200 packets\"\nqueue = \"codel\"\necn = true",
+        "size = \"10 MB\"\necn = true",
+        "marks",
+    ),
+    ("rate = \"20 Mbit/s\"\nrtt = \"60 ms\"\nbuffer = \"1 BDP\"", "size = \"5 MB\"\nprofile = \"linux\"", ""),
+];
+
+fn run(schemes: &Schemes, path: &str, flow: &str, chain: &str) -> RunResult {
+    let profile = if flow.contains("profile") { "" } else { "profile = \"linux\"\n" };
+    let text = format!("[path]\n{path}\n[[flow]]\n{flow}\n{profile}{chain}\n");
+    let scenario = Scenario::from_text_with(&text, schemes).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    Run::of(scenario).execute().unwrap_or_else(|error| panic!("{error}"))
 }
 
-#[test]
-fn try_it() {
-    let scheme = reno();
-    let schemes = Schemes::built_in().with(scheme.clone()).expect("a new label");
-    let path = std::env::args().nth(9);
-    let _ = path;
-    for preset in ["dsl", "cable", "lte", "geo-satellite"] {
-        let report = compare(Input::preset(preset).unwrap())
-            .catalogue(schemes.clone())
-            .schemes(["bpf-test-reno", "slow-start+reno"])
-            .unwrap()
-            .sizes(["30 KB", "1 MB", "10 MB"])
-            .unwrap()
-            .replications(3)
-            .execute()
-            .unwrap();
-        for row in report.comparison.results {
-            eprintln!(
-                "{preset} {} {} {:?} {:?}",
-                row.scheme,
-                row.size_bytes,
-                row.completion_s.map(|c| c.median),
-                row.drops.mean
-            );
-        }
-    }
-    assert_eq!(scheme.stopped(), None);
-    let _ = Profile::Linux;
+fn with(scheme: &KernelScheme) -> Schemes {
+    Schemes::built_in().with(scheme.clone()).expect("a new label")
 }

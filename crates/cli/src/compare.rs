@@ -11,6 +11,7 @@ use firstflight_report::{Colour, Folder, stage_all, stage_traces, table};
 use firstflight_scenario::build::Path;
 use firstflight_scenario::quantity::{Depth, parse_bytes, parse_depth, show_bytes, show_rate, show_time};
 use firstflight_scenario::{Candidate, Limit, Network, Profile, Scenario, clipped, nearest, quoted};
+use firstflight_schemes::catalogue::Schemes;
 use firstflight_study::advice::how::deployable;
 use firstflight_study::compare::{Known, Limits, default_candidates, default_startups};
 
@@ -20,6 +21,7 @@ use crate::input::input;
 use crate::interrupt;
 use crate::keys::{built, option};
 use crate::memory::{Memory, failed};
+use crate::objects::Objects;
 use crate::output::{complain, places, print, print_json};
 use crate::progress::Bar;
 use crate::schemes::{Chains, PROPOSED_CHAINS, PROPOSED_STARTUPS, schemes};
@@ -111,6 +113,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N", allow_hyphen_values = true, default_value_t = 1, value_parser = whole::<u64>(SEEDS))]
     seed: u64,
     #[command(flatten)]
+    objects: Objects,
+    #[command(flatten)]
     memory: Memory,
     /// Output folder for report.html, results.parquet and traces
     #[arg(long, value_name = "DIR", default_value = "out")]
@@ -127,11 +131,12 @@ pub(crate) struct Options {
 pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     let profile = profile(&options.profile)?;
     let sizes = options.sizes.iter().map(|text| size(text)).collect::<Result<_, _>>()?;
+    let known = options.objects.read()?;
     let input = match &options.inputs[..] {
         [] => Input::Given(options.path()?),
-        named => options.changed(input(named, || options.known())?)?,
+        named => options.changed(input(named, &known.catalogue, || options.known())?)?,
     };
-    let schemes = options.schemes(&input, profile)?;
+    let schemes = options.schemes(&input, profile, &known.catalogue)?;
     let limits = options.limits()?;
     let comparison = compare(input)
         .candidates(schemes)
@@ -155,6 +160,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         Ok::<_, Failure>((folder, comparison.execute().map_err(failed)?))
     };
     let (mut folder, report) = if mix { interrupt::while_stoppable(compared) } else { compared() }?;
+    known.check()?;
     stage_all(&mut folder, &report)?;
     if options.trace {
         for recording in comparison.recordings(&report)? {
@@ -281,16 +287,16 @@ impl Options {
         }
     }
 
-    fn schemes(&self, input: &Input, profile: Profile) -> Result<Vec<Candidate>, Failure> {
+    fn schemes(&self, input: &Input, profile: Profile, known: &Schemes) -> Result<Vec<Candidate>, Failure> {
         if !self.schemes.is_empty() || !self.startups.is_empty() {
-            return schemes(&self.schemes, &self.startups, self.avoidance.as_deref());
+            return schemes(&self.schemes, &self.startups, self.avoidance.as_deref(), known);
         }
         if self.avoidance.is_none() {
             return Ok(default_candidates(input, profile, &Simulator, self.deployable));
         }
         let startups: Vec<String> =
             default_startups(input, profile, &Simulator).into_iter().map(String::from).collect();
-        let mut schemes = schemes(&[], &startups, self.avoidance.as_deref())?;
+        let mut schemes = schemes(&[], &startups, self.avoidance.as_deref(), known)?;
         schemes.retain(|candidate| !self.deployable || deployable(candidate));
         Ok(schemes)
     }

@@ -5,19 +5,21 @@ use std::io;
 use std::path::Path;
 
 use firstflight_scenario::preset::{PRESETS, preset};
-use firstflight_scenario::{Loaded, load, nearest};
+use firstflight_scenario::{load_with, nearest};
+use firstflight_schemes::catalogue::Schemes;
 use firstflight_study::compare::{Input, Known};
 
 use crate::captures::{self, STANDARD_INPUT};
 use crate::failure::Failure;
 
-/// Reads the input `named`, in any encoding. For captures, `known` gives the path values that replace inferred ones.
+/// Reads the input `named`, in any encoding. `schemes` are those that a scenario may name. For captures, `known` gives the path values that replace inferred ones.
 pub(crate) fn input(
     named: &[OsString],
+    schemes: &Schemes,
     known: impl FnOnce() -> Result<Known, Failure>,
 ) -> Result<Input, Failure> {
     if let [only] = named
-        && let Some(input) = no_capture(Path::new(only))?
+        && let Some(input) = no_capture(Path::new(only), schemes)?
     {
         return Ok(input);
     }
@@ -33,7 +35,7 @@ pub(crate) fn input(
 }
 
 /// The preset or the scenario at `path`; `None` if it is a capture.
-fn no_capture(path: &Path) -> Result<Option<Input>, Failure> {
+fn no_capture(path: &Path, schemes: &Schemes) -> Result<Option<Input>, Failure> {
     let named = path.to_string_lossy();
     if named == STANDARD_INPUT {
         return Ok(None);
@@ -48,7 +50,7 @@ fn no_capture(path: &Path) -> Result<Option<Input>, Failure> {
     }
     match recognise(path).map_err(|error| unreadable(&named, &error))? {
         Kind::Capture => Ok(None),
-        Kind::Text => Ok(Some(Input::Scenario(Box::new(scenario(path)?)))),
+        Kind::Text => Ok(Some(Input::Scenario(Box::new(load_with(path, schemes)?)))),
         Kind::Other => Err(Failure::new(format!(
             "{named}: neither a capture nor a scenario; expected a pcap or pcapng file, also compressed with gzip or zstd, \
              or TOML text"
@@ -80,10 +82,6 @@ fn refuse_beside_captures(path: &Path) -> Result<(), Failure> {
             "{named}: not a capture; expected a pcap or pcapng file, also compressed with gzip or zstd"
         ))),
     }
-}
-
-fn scenario(path: &Path) -> Result<Loaded, Failure> {
-    Ok(load(path)?)
 }
 
 fn neither(named: &str) -> String {

@@ -8,6 +8,7 @@ use firstflight::Run;
 use firstflight_lab::check::{Finding, can_run, check};
 use firstflight_lab::{Controls, Kernel, Quic, STOCK};
 use firstflight_results::{RunResult, Validity};
+use firstflight_schemes::catalogue::Schemes;
 use serde_json::json;
 
 use crate::arguments::{SEEDS, whole};
@@ -104,7 +105,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
 }
 
 fn run(options: &RunOptions) -> Result<(), Failure> {
-    let loaded = scenario(&options.scenario)?;
+    let loaded = scenario(&options.scenario, &Schemes::built_in())?;
     let controls = match options.host {
         Stack::Kernel => Some(
             Controls::of(&loaded.scenario)

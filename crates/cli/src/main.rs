@@ -14,6 +14,7 @@ mod keys;
 mod lab;
 mod log;
 mod memory;
+mod objects;
 mod output;
 mod presets;
 mod progress;

@@ -13,12 +13,14 @@ use firstflight_results::{
 };
 use firstflight_scenario::preset::preset;
 use firstflight_scenario::quantity::parse_time;
-use firstflight_scenario::{Loaded, load, quoted};
+use firstflight_scenario::{Loaded, load_with, quoted};
+use firstflight_schemes::catalogue::Schemes;
 
 use crate::arguments::{SEEDS, whole};
 use crate::failure::{Failure, wrong_at};
 use crate::keys::option;
 use crate::memory::{Memory, failed};
+use crate::objects::Objects;
 use crate::output::{json_line, places, print, show};
 use crate::progress::Bar;
 use crate::table::{Align, table};
@@ -44,6 +46,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "TIME", default_value = "1 s", allow_hyphen_values = true)]
     grid: String,
     #[command(flatten)]
+    objects: Objects,
+    #[command(flatten)]
     memory: Memory,
     /// Print one JSON object instead of tables
     #[arg(long)]
@@ -63,7 +67,8 @@ const RUN_FILE: &str = "run.json";
 const FOLDER: &str = "out";
 
 pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
-    let loaded = scenario(&options.scenario)?;
+    let known = options.objects.read()?;
+    let loaded = scenario(&options.scenario, &known.catalogue)?;
     let grid = grid(&options.grid)?;
     let bar = Bar::new();
     let memory = options.memory.bytes()?;
@@ -76,6 +81,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     // Before the runs, so that a folder that cannot be written costs no run.
     let folder = out.map(Folder::open).transpose()?;
     let result = run.execute().map_err(failed)?;
+    known.check()?;
     let recording = options.trace.then(|| run.record().map_err(failed)).transpose()?;
     let json = json_line(&result);
     let written = match folder {
@@ -101,7 +107,7 @@ pub(crate) fn grid(text: &str) -> Result<Nanos, Failure> {
 }
 
 /// The scenario at `path`, which must have traffic.
-pub(crate) fn scenario(path: &Path) -> Result<Loaded, Failure> {
+pub(crate) fn scenario(path: &Path, schemes: &Schemes) -> Result<Loaded, Failure> {
     let named = path.display();
     if let (false, Ok(preset)) = (path.exists(), preset(&path.to_string_lossy())) {
         return Err(wrong_at(named, "a path preset has no traffic to run")
@@ -111,7 +117,7 @@ pub(crate) fn scenario(path: &Path) -> Result<Loaded, Failure> {
             ))
             .into());
     }
-    let loaded = load(path)?;
+    let loaded = load_with(path, schemes)?;
     if loaded.scenario.flows.is_empty() && loaded.scenario.udp.is_empty() {
         return Err(wrong_at(&named, "the scenario has no traffic to run")
             .expecting(format!(

@@ -5,26 +5,28 @@ use std::sync::LazyLock;
 
 use firstflight_contract::Role;
 use firstflight_scenario::candidate::{SETTINGS, split};
-use firstflight_scenario::scheme::{labels_of, parse_phases};
+use firstflight_scenario::scheme::{labels_of, parse_phases_with};
 use firstflight_scenario::{
     Candidate, Error, PhaseSpec, Problem, Profile, SchemeSpec, Settings, nearest, quoted,
 };
 
+use firstflight_schemes::catalogue::Schemes;
 use firstflight_study::compare::{DEFAULT_AVOIDANCE, DEFAULT_STARTUPS, present};
 
 use crate::failure::{Failure, wrong_at};
 use crate::keys::option;
 
-/// The selected chains, in order and without duplicates.
+/// The selected chains of known schemes, in order and without duplicates.
 pub(crate) fn schemes(
     chains: &[String],
     startups: &[String],
     avoidance: Option<&str>,
+    known: &Schemes,
 ) -> Result<Vec<Candidate>, Failure> {
     let mut all: Vec<Candidate> = vec![];
     for text in chains {
         refuse_setting_alone("scheme", text)?;
-        all.push(Candidate::parse(text).map_err(|error| refused("scheme", text, &error, ANY))?);
+        all.push(Candidate::parse_with(text, known).map_err(|error| refused("scheme", text, &error, ANY))?);
     }
     let defaults = DEFAULT_STARTUPS.map(String::from);
     let startups = if chains.is_empty() && startups.is_empty() { &defaults } else { startups };
@@ -34,13 +36,13 @@ pub(crate) fn schemes(
             .expecting("--startup, or no --avoidance")
             .into());
     }
-    let avoidance = one_avoidance(avoidance.unwrap_or(DEFAULT_AVOIDANCE))?;
+    let avoidance = one_avoidance(avoidance.unwrap_or(DEFAULT_AVOIDANCE), known)?;
     for text in startups {
         let fail = |error: &Error| refused("startup", text, error, STARTUP);
         refuse_setting_alone("startup", text)?;
         let (labels, settings) = split(text);
         let settings = settings.map(Settings::parse).transpose().map_err(|error| fail(&error))?;
-        let mut phases = parse_phases(labels, STARTUP).map_err(|error| fail(&error))?;
+        let mut phases = parse_phases_with(labels, STARTUP, known).map_err(|error| fail(&error))?;
         if let Some(phase) = phases.iter().find(|phase| phase.role() == Role::Avoidance) {
             return Err(wrong_role("startup", text, phase, "a start-up scheme", STARTUP));
         }
@@ -63,9 +65,9 @@ const ANY: &[Role] = &Role::ALL;
 const STARTUP: &[Role] = &[Role::Startup, Role::Standalone];
 const AVOIDANCE: &[Role] = &[Role::Avoidance];
 
-fn one_avoidance(text: &str) -> Result<PhaseSpec, Failure> {
-    let phase =
-        PhaseSpec::new(text, AVOIDANCE).map_err(|error| refused("avoidance", text, &error, AVOIDANCE))?;
+fn one_avoidance(text: &str, known: &Schemes) -> Result<PhaseSpec, Failure> {
+    let phase = PhaseSpec::find(known, text, AVOIDANCE)
+        .map_err(|error| refused("avoidance", text, &error, AVOIDANCE))?;
     match phase.role() {
         Role::Avoidance => Ok(phase),
         _ => Err(wrong_role("avoidance", text, &phase, "an avoidance scheme", AVOIDANCE)),
@@ -148,7 +150,7 @@ mod tests {
         avoidance: Option<&str>,
     ) -> Result<Vec<String>, String> {
         let own = |texts: &[&str]| texts.iter().map(|&t| t.to_owned()).collect::<Vec<_>>();
-        match schemes(&own(chains), &own(startups), avoidance) {
+        match schemes(&own(chains), &own(startups), avoidance, &Schemes::built_in()) {
             Ok(all) => Ok(all.iter().map(Candidate::label).collect()),
             Err(Failure::Because(why)) => Err(why),
             Err(other) => unreachable!("{other:?}: nothing is printed"),

@@ -6,7 +6,7 @@ use std::path::Path;
 use toml::de::DeValue;
 
 /// Crates of this workspace, each with those on which it may depend.
-const LAYERS: [(&str, &[&str]); 20] = [
+const LAYERS: [(&str, &[&str]); 21] = [
     ("contract", &[]),
     ("host", &["contract"]),
     ("schemes", &["contract"]),
@@ -17,6 +17,7 @@ const LAYERS: [(&str, &[&str]); 20] = [
     ("scenario", &["contract", "host", "schemes"]),
     ("anyscenario", &["contract", "schemes", "scenario"]),
     ("script", &[]),
+    ("bpf", &["contract", "schemes"]),
     ("quic", &["contract", "host", "schemes", "scenario"]),
     // Its object's Rust side, bpf/face, is on contract, host and schemes.
     ("kernel", &["contract", "host", "schemes", "kernel-face"]),
@@ -43,6 +44,7 @@ const LAYERS: [(&str, &[&str]); 20] = [
             "capture",
             "results",
             "accesslog",
+            "bpf",
             "sim",
             "study",
             "lab",

@@ -395,12 +395,13 @@ impl<P: Phase + Declared, S: Phases<Phase = P>> Chain<P, S> {
         true
     }
 
-    /// Records the end of start-up if the phase at `next` is the last, or if a standalone scheme ends its own start-up. Only
-    /// the first end counts.
+    /// Records the end of start-up if the phase at `next` is the last, or if a scheme that begins the connection by its own
+    /// rule, with no other before it, ends its own start-up. Only the first end counts.
     #[cold]
     fn note_exit(&mut self, at: Nanos, cwnd: u64, reason: Exit, next: usize) {
         let over = next == self.last() && next > self.begin;
-        if (over || self.standalone) && self.exit.is_none() {
+        let own = self.own_start && self.begin == self.last();
+        if (over || own) && self.exit.is_none() {
             self.exit = Some(StartupExit { at, cwnd, reason });
         }
     }

@@ -30,6 +30,8 @@ pub(crate) struct AckSample {
     pub(crate) rate: Rate,
     /// Bytes that had been delivered when the segment of that sample left.
     pub(crate) prior_delivered: u64,
+    /// Newly delivered, by an ACK that echoes a mark.
+    pub(crate) marked: u32,
 }
 
 /// An ACK as the schemes see it. Amounts are converted to bytes only where a scheme reads them.
@@ -64,6 +66,7 @@ impl DescribeAck for Report<'_> {
             retransmitted: self.stats.retransmits * mss,
             in_flight: u64::from(sample.in_flight) * mss,
             pipe: u64::from(sample.pipe) * mss,
+            ce: u64::from(sample.marked) * mss,
             rate: sample.rate,
             prior_delivered: sample.prior_delivered,
             round: self.rounds.count(),

@@ -280,6 +280,7 @@ impl Connection<Linux> {
                 flags,
                 rate: rate.rate(),
                 prior_delivered: rate.prior_delivered,
+                marked: if news.mark { delivered } else { 0 },
             };
             self.notify_within_threshold(now, sample);
         }
@@ -313,7 +314,7 @@ impl Connection<Linux> {
         let rest =
             if ended && self.chain.control.cwnd == cwnd { sample.growth } else { sample.growth - first };
         if rest > 0 {
-            self.notify(now, &AckSample { delivered: 0, growth: rest, rtt: 0, ..sample });
+            self.notify(now, &AckSample { delivered: 0, growth: rest, rtt: 0, marked: 0, ..sample });
         }
     }
 
