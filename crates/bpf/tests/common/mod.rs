@@ -3,9 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use firstflight::Run;
+use firstflight::results::RunResult;
+use firstflight::scheme::Schemes;
 use firstflight_bpf::KernelScheme;
 
 /// The object of `objects/reno.bpf.c`.
+#[allow(dead_code, reason = "each test file uses a part of these")]
 pub(crate) const RENO: &[u8] = include_bytes!("../objects/reno.bpf.o");
 
 /// The only congestion control of an object.
@@ -44,4 +48,18 @@ pub(crate) fn compile(source: &Path, arguments: &[&str]) -> Result<Vec<u8>, Stri
     let bytes = std::fs::read(&object).map_err(|error| error.to_string());
     let _ = std::fs::remove_file(&object);
     bytes
+}
+
+/// Runs one flow of profile linux over a path, with the schemes of objects beside the built-in ones.
+#[allow(dead_code, reason = "each test file uses a part of these")]
+pub(crate) fn run(schemes: &[&KernelScheme], path: &str, flow: &str, chain: &str) -> RunResult {
+    let text = format!("[path]\n{path}\n[[flow]]\nprofile = \"linux\"\n{flow}\n{chain}\n");
+    let add = |known: Schemes, scheme: &&KernelScheme| known.with((*scheme).clone()).expect("a new label");
+    let known = schemes.iter().fold(Schemes::built_in(), add);
+    let scenario =
+        firstflight_scenario::parse_with(&text, "test", &known).unwrap_or_else(|error| panic!("{error}"));
+    let mut result = Run::of(scenario).execute().unwrap_or_else(|error| panic!("{error}"));
+    // The time that the run took is not part of the result.
+    (result.engine.wall_s, result.engine.cpu_s) = (None, None);
+    result
 }
