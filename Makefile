@@ -1,4 +1,4 @@
-.PHONY: help build run test bench regenerate reproduction reproduction-pages reproduction-publish kernel fuzz deny miri packages-build packages-test packages-bench packages-kernel
+.PHONY: help build run test bench regenerate reproduction reproduction-pages reproduction-publish kernel fuzz deny miri packages-build packages-test packages-bench packages-kernel packages-kernel-source bpf-test-objects
 
 SHELL := /bin/bash
 BIN := target/release/firstflight
@@ -36,6 +36,7 @@ regenerate: packages-build packages-test ## rewrite every generated file of the 
 	cargo run --locked --package firstflight-study --example deploy
 	cargo run --locked --package firstflight-report --example scheme_plots
 	cargo test --locked --package firstflight-cli --bin firstflight -- --ignored write_the_reference
+	cargo test --locked --package firstflight-bpf --test page -- --ignored write_the_page
 	cargo run --locked --package firstflight-fuzz-targets -- page
 	cargo test --locked --package firstflight-cli --test readme_picture -- --ignored write_the_picture
 
@@ -76,6 +77,15 @@ packages-build:
 
 packages-test:
 	@$(INSTALL) ns=ns2 chromium=chromium tshark=tshark
+
+# 138 MB; the tests of the kernel's own BPF objects need it, and say so where it is missing.
+packages-kernel-source: ## install the kernel's source for the tests of crates/bpf
+	@$(INSTALL) clang-19=clang-19 /usr/src/linux-source-6.1.tar.xz=linux-source-6.1 /usr/include/bpf/bpf_helpers.h=libbpf-dev
+
+bpf-test-objects: ## compile the BPF objects in crates/bpf/tests/objects; needs clang-19 and llvm-19
+	for source in crates/bpf/tests/objects/*.bpf.c; do \
+		clang-19 -O2 -g --target=bpf -mcpu=v3 -c $$source -o $${source%.c}.o && llvm-strip-19 -g $${source%.c}.o || exit 1; \
+	done
 
 packages-bench:
 	@$(INSTALL) ns=ns2 valgrind=valgrind

@@ -31,7 +31,11 @@ fn main() -> ExitCode {
     for scheme in schemes {
         let mut copy = scheme.clone();
         let each = measure(&mut copy);
-        println!("{:20} {each:7.1} ns an ACK, {} instructions in the program", scheme.label(), scheme.instructions());
+        println!(
+            "{:20} {each:7.1} ns an ACK, {} instructions in the program",
+            scheme.label(),
+            scheme.instructions()
+        );
         if let Some(stopped) = scheme.stopped() {
             eprintln!("error: {stopped}");
             return ExitCode::from(2);

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{RENO, clang, compile, only};
+use common::{FAULTS, RENO, clang, compile, only};
 use firstflight_bpf::{ObjectError, read};
 use firstflight_contract::{Ack, Congestion, Control, Entry, Nanos, Phase, Rate, Sent, Trigger};
 use std::path::Path;
@@ -35,14 +35,13 @@ fn the_object_in_the_repository_is_that_of_its_source() {
     if let Err(why) = clang() {
         return eprintln!("not run here: {why}");
     }
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/objects/reno.bpf.c");
-    let fresh = compile(&source, &[]).expect("the source compiles");
-    // Debug prints every instruction, relocated.
-    assert_eq!(
-        format!("{:?}", only(&fresh)),
-        format!("{:?}", only(RENO)),
-        "stale: run make bpf-test-objects"
-    );
+    for (source, object) in [("reno.bpf.c", RENO), ("faults.bpf.c", FAULTS)] {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/objects").join(source);
+        let fresh = compile(&source, &[]).expect("the source compiles");
+        // Debug prints every instruction, relocated.
+        let [fresh, kept] = [&fresh, object].map(|bytes| format!("{:?}", read(bytes)));
+        assert_eq!(fresh, kept, "stale: run make bpf-test-objects");
+    }
 }
 
 #[test]
@@ -77,6 +76,26 @@ fn what_is_no_object_or_has_no_congestion_control_is_refused() {
     assert!(refusal(&changed(".BTF\0", ".bbb\0")).contains("compiled without -g"));
     // A name of the callback that nobody knows: the kernel would refuse the congestion control too.
     assert!(refusal(&changed("undo_cwnd\0", "redo_cwnd\0")).contains("\"test_reno\" has no undo_cwnd"));
+}
+
+#[test]
+fn a_program_that_leaves_its_bounds_stops_with_the_reason_and_an_incomplete_congestion_control_is_left_out() {
+    let schemes = read(FAULTS).expect("two are complete");
+    let labels: Vec<_> = schemes.iter().map(|scheme| scheme.label()).collect();
+    assert_eq!(labels, ["bpf-test-writes", "bpf-test-endless"]);
+    let reasons = schemes.iter().map(|scheme| {
+        // The copy runs, as in a simulation; the original reports.
+        drive(&mut scheme.clone());
+        scheme.stopped().expect("it stops").to_string()
+    });
+    let [writes, endless] = &reasons.collect::<Vec<_>>()[..] else { panic!("two schemes") };
+    let begins = "bpf-test-writes stopped after 0.04 s of the run, in writes: it writes 4 bytes at 0x3";
+    assert!(writes.starts_with(begins), "{writes}");
+    assert!(writes.ends_with("where it may not write (tcp_sock.snd_una)"), "{writes}");
+    assert_eq!(
+        endless,
+        "bpf-test-endless stopped after 0.04 s of the run, in never_ends: it runs for more than 1000000 instructions"
+    );
 }
 
 /// Gives a scheme one event of every kind.

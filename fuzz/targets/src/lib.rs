@@ -6,6 +6,7 @@
 mod access_log;
 mod any_scenario;
 mod arithmetic;
+mod bpf_object;
 mod capture;
 mod compare_capture;
 mod compare_scenario;
@@ -59,6 +60,7 @@ pub const TARGETS: &[Target] = &[
     access_log::TARGET,
     any_scenario::TARGET,
     arithmetic::TARGET,
+    bpf_object::TARGET,
     capture::TARGET,
     compare_capture::TARGET,
     compare_scenario::TARGET,

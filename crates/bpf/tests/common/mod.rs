@@ -12,6 +12,10 @@ use firstflight_bpf::KernelScheme;
 #[allow(dead_code, reason = "each test file uses a part of these")]
 pub(crate) const RENO: &[u8] = include_bytes!("../objects/reno.bpf.o");
 
+/// The object of `objects/faults.bpf.c`.
+#[allow(dead_code, reason = "each test file uses a part of these")]
+pub(crate) const FAULTS: &[u8] = include_bytes!("../objects/faults.bpf.o");
+
 /// The only congestion control of an object.
 #[allow(dead_code, reason = "each test file uses a part of these")]
 pub(crate) fn only(object: &[u8]) -> KernelScheme {
