@@ -40,7 +40,19 @@ const SHORT: Load = Load {
 };
 /// Faster, for many events.
 const LONG: Load = Load {
-    path: Conditions { rate: 300_000_000, rtt: Duration::from_millis(4), queue: 200_000, ..PATH },
+    path: Conditions {
+        rate: 300_000_000,
+        rtt: Duration::from_millis(4),
+        queue: 200_000,
+        treatments: &[
+            (Treatment::Queue, Duration::from_millis(2000)),
+            (Treatment::Mark(30_000), Duration::from_millis(1500)),
+            (Treatment::Lose(2000), Duration::from_millis(1000)),
+            (Treatment::Hold, Duration::from_millis(330)),
+            (Treatment::Queue, Duration::from_millis(1000)),
+            (Treatment::Fail, Duration::from_millis(250)),
+        ],
+    },
     span: Duration::from_secs(15),
     burst: 60_000_000,
     pause: Duration::from_millis(300),
