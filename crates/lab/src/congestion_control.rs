@@ -103,12 +103,20 @@ impl CongestionControl {
         };
         let stack = Profile::Linux.stack();
         let plain = SchemeSpec::parse(&control.stands_for).expect("known labels make chains");
-        let plain = plain.build_in(stack);
-        if format!("{:?}", scheme.build_in(stack)) != format!("{plain:?}") {
-            return Err(format!(
-                "the kernel's {} has the parameters of profile linux; expected {label} without others",
-                control.name
-            ));
+        // The kernel's own have the parameters of profile linux, the schemes of this program their defaults.
+        let (plain, of) = match control.exit {
+            ExitSign::Record(_) => (plain.build(), "the defaults of the schemes"),
+            _ => (plain.build_in(stack), "the parameters of profile linux"),
+        };
+        let differs =
+            scheme.build_in(stack).iter().zip(&plain).find(|(a, b)| format!("{a:?}") != format!("{b:?}"));
+        if let Some((phase, _)) = differs {
+            let label = phase.info().label;
+            let mut why = format!("the kernel's {} has {of}, and {label} has others", control.name);
+            if label == "cubic" && matches!(control.exit, ExitSign::Record(_)) {
+                why += "; expected avoidance = { kind = \"cubic\", rules = \"rfc9438\" }";
+            }
+            return Err(why);
         }
         Ok(control)
     }
@@ -146,7 +154,7 @@ mod tests {
     #[test]
     fn parameters_that_the_kernel_does_not_have_are_refused() {
         let why = of("avoidance = { kind = \"cubic\", rules = \"rfc9438\" }").expect_err("another cubic");
-        assert!(why.contains("parameters"), "{why}");
+        assert!(why.contains("the parameters of profile linux, and cubic has others"), "{why}");
         assert_eq!(of("avoidance = { kind = \"cubic\", rules = \"linux\" }"), Ok("cubic".into()));
     }
 }
