@@ -108,8 +108,8 @@ impl CongestionControl {
             ExitSign::Record(_) => (plain.build(), "the defaults of the schemes"),
             _ => (plain.build_in(stack), "the parameters of profile linux"),
         };
-        let differs =
-            scheme.build_in(stack).iter().zip(&plain).find(|(a, b)| format!("{a:?}") != format!("{b:?}"));
+        let asked = scheme.build_in(stack);
+        let differs = asked.iter().zip(&plain).find(|(a, b)| format!("{a:?}") != format!("{b:?}"));
         if let Some((phase, _)) = differs {
             let label = phase.info().label;
             let mut why = format!("the kernel's {} has {of}, and {label} has others", control.name);
