@@ -7,8 +7,8 @@
 //!
 //! DIR contains captures named `path-control-size.pcap` or `….pcap.gz`, and further repeats `path-control-size-1.pcap`;
 //! `truth.csv` is in DIR or its parent. Without options every transfer measured on a path is forecast from every capture
-//! of that path. `--captured` takes only captures of these sizes, `--sample` at most N of each path, spread evenly over
-//! their list. `--true-path` simulates the true path instead, where it is a constant rate with a drop-tail queue, which
+//! of that path. `--captured` takes only captures of these sizes, `--sample` at most N of each path: one of each transfer,
+//! by turns of its first and its later repeats. `--true-path` simulates the true path instead, where it is a constant rate with a drop-tail queue, which
 //! separates errors of the model from errors of the inference. `--brief` omits single captures. `--markdown` writes the
 //! tables into the block of FILE that is marked as generated.
 
@@ -124,10 +124,21 @@ fn chosen<'a>(path: &'a TruePath, options: &Options) -> Vec<(&'a TruePath, &'a T
     let wanted =
         |transfer: &&Transfer| options.captured.is_empty() || options.captured.contains(&transfer.bytes);
     let transfers = path.transfers.iter().filter(wanted);
-    let all: Vec<_> =
-        transfers.flat_map(|one| one.captures.iter().map(move |file| (path, one, file.as_path()))).collect();
-    let count = options.sample.unwrap_or(all.len()).min(all.len());
-    (0..count).map(|index| all[index * all.len() / count]).collect()
+    let captured: Vec<&Transfer> = transfers.filter(|one| !one.captures.is_empty()).collect();
+    let file = |one: &'a Transfer, repeat: usize| (path, one, one.captures[repeat].as_path());
+    let Some(most) = options.sample else {
+        let every = |one: &&'a Transfer| {
+            let one = *one;
+            (0..one.captures.len()).map(move |repeat| file(one, repeat))
+        };
+        return captured.iter().flat_map(every).collect();
+    };
+    let count = most.min(captured.len());
+    let each = |index: usize| {
+        let one = captured[index * captured.len() / count];
+        file(one, index % one.captures.len())
+    };
+    (0..count).map(each).collect()
 }
 
 /// Progress bar over captures, if standard error is a terminal.

@@ -278,8 +278,9 @@ impl<'a> Subject<'a> {
         let Some(largest) = inferred.receive_window.known() else { return };
         let limited = |connection: &&Connection| {
             let seen = &connection.observed;
-            let end = seen.completion.unwrap_or(Nanos::ZERO);
-            seen.window_limited.as_secs_f64() > WINDOW_LIMITED * end.as_secs_f64()
+            let limits = [seen.congestion_limited, seen.window_limited, seen.application_limited];
+            let all: f64 = limits.map(Seconds::as_secs_f64).iter().sum();
+            seen.window_limited.as_secs_f64() > WINDOW_LIMITED * all
         };
         let flow = &mut self.scenario.flows[0];
         let largest = (largest.value as u64).max(self.scenario.packet.payload(flow.profile).into());

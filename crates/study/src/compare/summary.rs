@@ -14,8 +14,8 @@ use firstflight_results::{Mean, PairedDifference, Sample, SampleSet, SchemeResul
 /// Description of the intervals, for provenance.
 pub(super) const INTERVAL_METHOD: &str = "medians and percentiles: binomial intervals of order statistics; means: \
     Student's t; differences of medians: bootstrap over pairs of replications; on a path inferred from a capture, the \
-    replications draw the unknown values of the path anew, and the interval of the median holds 95 % of them, widened by \
-    the departure of the re-runs of the captured connections";
+    replications draw the unknown values of the path anew, and the interval of the median holds 95 % of them, and \
+    it and the differences are widened by the departure of the re-runs of the captured connections";
 
 /// Labels of the schemes from which the others are measured, if they are compared.
 #[derive(Clone, Copy)]
@@ -59,7 +59,8 @@ pub(super) fn results(
         (a.size_bytes, median(a)).partial_cmp(&(b.size_bytes, median(b))).expect("medians are numbers")
     });
     for of_size in rows.chunk_by_mut(|(_, a), (_, b)| a.size_bytes == b.size_bytes) {
-        compare_rows(of_size, cells, references, seed);
+        let wrong_by = departure(of_size[0].1.size_bytes).unwrap_or(0.0);
+        compare_rows(of_size, cells, references, seed, wrong_by);
     }
     let order = rows.iter().map(|(index, _)| *index).collect();
     (rows.into_iter().map(|(_, row)| row).collect(), order)
@@ -75,12 +76,14 @@ pub(super) fn samples(cells: &[Cell<'_>], order: &[usize]) -> Vec<SampleSet> {
     order.iter().map(set).collect()
 }
 
-/// Ranks the rows of one size, which are in order, and compares each with the baseline and with the first.
+/// Ranks the rows of one size, which are in order, and compares each with the baseline and with the first. Every median
+/// may be wrong by the share `departure`.
 fn compare_rows(
     rows: &mut [(usize, SchemeResult)],
     cells: &[Cell<'_>],
     references: References<'_>,
     seed: u64,
+    departure: f64,
 ) {
     let times: Vec<Vec<Option<f64>>> = rows
         .iter()
@@ -89,9 +92,14 @@ fn compare_rows(
     let place_of = |label: Option<&str>| rows.iter().position(|(_, row)| Some(row.scheme.as_str()) == label);
     let (base, present) = (place_of(references.baseline), place_of(references.present));
     let places: Vec<usize> = (0..rows.len()).collect();
+    let medians: Vec<f64> =
+        rows.iter().map(|(_, row)| row.completion_s.map_or(0.0, |completion| completion.median)).collect();
     let from = |place: usize, other: Option<usize>| -> Option<PairedDifference> {
         let other = other.filter(|&other| other != place)?;
-        paired(&times[place], &times[other], seed)
+        let difference = paired(&times[place], &times[other], seed)?;
+        // What every replication has equal, the real hosts have too.
+        let departure = if times[place] == times[other] { 0.0 } else { departure };
+        Some(widened_difference(difference, medians[other], departure))
     };
     let samples: Vec<Vec<Sample>> =
         rows.iter().map(|(cell, _)| cells[*cell].runs.iter().map(|run| run.sample).collect()).collect();
@@ -167,6 +175,19 @@ fn prediction95(sorted: &[f64]) -> [f64; 2] {
 /// Widens an interval whose ends may be wrong by `share`.
 fn widened([low, high]: [f64; 2], share: f64) -> [f64; 2] {
     [low / (1.0 + share), high * (1.0 + share)]
+}
+
+/// Widens the intervals of a difference from a scheme with the median `base`, whose ratio of medians may be wrong by
+/// `share`: what departs from the simulator, even on a path of which the capture shows all, differs between two schemes.
+fn widened_difference(difference: PairedDifference, base: f64, share: f64) -> PairedDifference {
+    let [from, to] = difference.relative_ci95;
+    let [low, high] = widened([1.0 + from, 1.0 + to], share);
+    let [earlier, later] = difference.seconds_ci95;
+    PairedDifference {
+        seconds_ci95: [earlier - base * (1.0 + from - low), later + base * (high - 1.0 - to)],
+        relative_ci95: [low - 1.0, high - 1.0],
+        ..difference
+    }
 }
 
 /// Completion times, ascending.
@@ -293,6 +314,23 @@ mod tests {
         assert_eq!(further_transfer(&sorted, 0.0), [1.0, 5.0, 10.0, 15.0, 19.0]);
         assert_eq!(further_transfer(&sorted, 0.25), [0.8, 5.0, 10.0, 15.0, 23.75]);
         assert_eq!(further_transfer(&[3.0], 0.0), [3.0; 5]);
+    }
+
+    #[test]
+    fn a_difference_is_widened_by_what_departs_from_the_simulator() {
+        // A scheme that takes 0.8 of 10 s, from 0.75 to 0.84, if medians may be wrong by a quarter: from 0.6 to 1.05.
+        let difference = PairedDifference {
+            seconds: -2.0,
+            seconds_ci95: [-2.5, -1.6],
+            relative: -0.2,
+            relative_ci95: [-0.25, -0.16],
+        };
+        let wide = widened_difference(difference, 10.0, 0.25);
+        let close = |a: [f64; 2], b: [f64; 2]| (a[0] - b[0]).abs() < 1e-12 && (a[1] - b[1]).abs() < 1e-12;
+        assert!(close(wide.relative_ci95, [-0.4, 0.05]), "{wide:?}");
+        assert!(close(wide.seconds_ci95, [-4.0, 0.5]), "{wide:?}");
+        assert_eq!((wide.seconds, wide.relative), (-2.0, -0.2));
+        assert_eq!(widened_difference(difference, 10.0, 0.0).seconds_ci95, [-2.5, -1.6]);
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub(crate) enum Value {
 }
 
 /// Largest number of parameters of a kind.
-pub(crate) const MOST: usize = 6;
+pub(crate) const MOST: usize = 7;
 
 /// Place of each parameter in its range, from 0 to 1; those that a kind does not have are one half.
 pub(crate) type Place = [f64; MOST];
@@ -194,8 +194,10 @@ impl Kind {
                 vec![line, near, policer, burst]
             }
             Self::VaryingRate => {
-                let mean = Range::new(0.5 * goodput, 5.0 * goodput);
-                vec![mean, near, buffer, Range::new(0.1, 1.5), Range::new(0.02, 2.0), Range::new(0.3, 1.0)]
+                // The capture shows the rate of its own time. The mean over all times may be as much higher as lower.
+                let mean = Range::new(0.2 * goodput, 8.0 * goodput);
+                let (within, memory) = (Range::new(0.1, 1.5), Range::new(0.02, 2.0));
+                vec![mean, near, buffer, within, memory, Range::new(0.3, 1.0), Range::new(1.0, 16.0)]
             }
             Self::Aggregating => {
                 vec![free, near, buffer, Range::new(1e-3, 50e-3).around(anchors.period_guess())]
@@ -203,7 +205,8 @@ impl Kind {
             Self::OtherTraffic => {
                 let free = Range::new(goodput, 10.0 * goodput);
                 let queue = Range::new(5.0, anchors.most_buffer());
-                vec![free, Range::new(0.3 * rtt, rtt), queue, Range::new(0.6, 4.4), Range::new(0.03, 1.0)]
+                let (count, share) = (Range::new(0.6, 4.4), Range::new(0.03, 1.0));
+                vec![free, Range::new(0.3 * rtt, rtt), queue, count, share, Range::new(0.3, 1.0)]
             }
             Self::LimitedReturn => {
                 let back = anchors.return_range();
@@ -299,12 +302,14 @@ impl Kind {
             }
             Self::OtherTraffic => {
                 // The others hold a share of the path when the transfer begins: less than all of it if something has
-                // held them down.
+                // held them down. What has, differs from one transfer to the next: one capture shows one share.
+                // They reach their share in slow start, 64 initial windows within six rounds.
                 let round = values[1] + values[2] * packet * 8.0 / values[0];
-                begin = Nanos(whole((10.0 + 5.0 * start.unit()) * round * 1e9, u64::MAX));
+                begin = Nanos(whole((6.0 + 3.0 * start.unit()) * round * 1e9, u64::MAX));
                 let count = whole(values[3], 16);
                 let room = values[0] * values[1] / 8.0 + values[2] * packet;
-                let share = whole(values[4] * room / count as f64, u64::MAX);
+                let held = (values[4] * libm::exp(values[5] * normal(start))).min(1.0);
+                let share = whole(held * room / count as f64, u64::MAX);
                 let within = Nanos(whole(round * 1e9, u64::MAX));
                 scenario.flows.push(bulk(&scenario.flows[0], count as u32, share, within));
             }
@@ -349,12 +354,15 @@ fn aggregates(rate: f64, every: f64, packet: f64) -> LinkTrace {
 /// autoregressive process (the model of K. Winstein, A. Sivaraman, H. Balakrishnan, "Stochastic Forecasts Achieve High
 /// Throughput and Low Delay over Cellular Networks", NSDI 2013, with a mean to which the rate returns). `values` are the
 /// mean rate, and from the fourth on the standard deviation of the logarithm of the rate within a transfer, its
-/// correlation time in seconds, and the standard deviation from one transfer to the next: the cell and its load change.
+/// correlation time in seconds, the standard deviation from one transfer to the next, since the cell and its load change,
+/// and the mean number of packets that leave together: a transport block of LTE holds several (3GPP TS 36.213, section
+/// 7.1.7), geometrically distributed here.
 fn cellular(values: &[f64], packet: f64, seed: u64) -> LinkTrace {
     let (mean, deviation, memory, between) = (values[0], values[3], values[4], values[5]);
+    let block = values[6].max(1.0);
     /// Time over which the rate is constant, seconds, and length of the trace.
     const STEP: f64 = 0.02;
-    const LENGTH: f64 = 20.0;
+    const LENGTH: f64 = 10.0;
     /// Longest trace, packets.
     const LONGEST: usize = 200_000;
     let mut stream = Stream::named(seed, "rate");
@@ -367,15 +375,18 @@ fn cellular(values: &[f64], packet: f64, seed: u64) -> LinkTrace {
     let mut step = 0.0;
     while step < LENGTH && times.len() < LONGEST {
         // The mean of exp(x) of a normal x is exp(variance / 2).
-        let packets = mean / (packet * 8.0) * libm::exp(level - deviation * deviation / 2.0);
+        let blocks = mean / (packet * 8.0 * block) * libm::exp(level - deviation * deviation / 2.0);
         let mut left = STEP;
-        while due <= packets * left {
-            at += due / packets;
-            left -= due / packets;
+        while due <= blocks * left {
+            at += due / blocks;
+            left -= due / blocks;
             due = -libm::log(1.0 - stream.unit());
             times.push(Nanos(whole(at * 1e9, u64::MAX)));
+            while block > 1.0 && stream.unit() < 1.0 - 1.0 / block && times.len() < LONGEST {
+                times.push(times[times.len() - 1]);
+            }
         }
-        due -= packets * left;
+        due -= blocks * left;
         at += left;
         step += STEP;
         level = keep * level + shake * normal(&mut stream);

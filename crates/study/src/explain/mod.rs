@@ -6,10 +6,14 @@
 
 mod anchors;
 mod kind;
+mod linear;
+#[cfg(test)]
+mod recognised;
 mod rerun;
 mod search;
 mod senders;
 mod spread;
+mod surface;
 
 use firstflight_capture::{Connection, PathEstimate};
 use firstflight_scenario::{Scenario, SchemeSpec};
@@ -27,7 +31,7 @@ const MOST: usize = 3;
 
 /// Misfit above which no kind of path explains the capture: the capture lies this many standard deviations from the
 /// re-runs, in the root mean square over the statistics.
-const UNLIKE: f64 = 6.0;
+const UNLIKE: f64 = 4.0;
 
 /// The paths that explain a capture, with their weights, the heaviest first.
 #[derive(Clone, Debug)]

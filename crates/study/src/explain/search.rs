@@ -19,6 +19,7 @@ use super::anchors::Anchors;
 use super::kind::{Kind, MOST, Place, Range, normal};
 use super::rerun::rerun;
 use super::spread::Spread;
+use super::surface::Surface;
 use crate::host::Host;
 use crate::parallel::try_map;
 use crate::progress::Progress;
@@ -35,6 +36,12 @@ const REPEATS: u64 = 5;
 /// A kind is given up after the approach if its best candidate is this many times as far from the capture as the best
 /// of all.
 const HOPELESS: f64 = 3.0;
+/// Difference of the best logarithms of the likelihood above which a kind is given up, after the approach and after each
+/// refinement. A refinement added 22 at most to that of a kind behind on seven captures where all were refined, and
+/// [`NEGLIGIBLE`] is a difference of 9.
+const UNLIKELY: [f64; REFINE as usize + 1] = [60.0, 40.0, 30.0, 25.0];
+/// Weight below which a path is left out.
+const NEGLIGIBLE: f64 = 1e-4;
 /// Number of independent ways in which hosts change the statistics: rate, round trip and start of the clock, and the
 /// place of each of a few losses.
 const HOST_EFFECTS: f64 = 6.0;
@@ -42,7 +49,7 @@ const HOST_EFFECTS: f64 = 6.0;
 const EQUAL: f64 = 0.1;
 
 /// Runs of each candidate of the last generation.
-const SEEDS: u64 = 4;
+const SEEDS: u64 = 2;
 /// Number of equally weighted candidates to which those of the last generation should be equivalent (Kish).
 const ENOUGH: f64 = 16.0;
 
@@ -108,6 +115,8 @@ struct Population {
     ranges: Vec<Range>,
     tried: Vec<Tried>,
     kernel: Kernel,
+    /// Mean statistics of all targets, if runs on the same path differ.
+    surface: Option<Surface>,
 }
 
 impl Search<'_> {
@@ -124,6 +133,7 @@ impl Search<'_> {
                 ranges: kind.ranges(&self.anchors),
                 tried: vec![],
                 kernel: Kernel::default(),
+                surface: None,
             };
             population.tried = self.try_all(&population, &self.first(&population));
             for generation in 1..=APPROACH {
@@ -147,21 +157,23 @@ impl Search<'_> {
             }
         }
         for population in &mut populations {
-            population.kernel = self.kernel(population, false);
+            self.settle_kernel(population, false);
         }
+        self.give_up(&mut populations, UNLIKELY[0]);
         for generation in 1..=REFINE {
             for population in &mut populations {
                 let weights = self.weights(population);
                 let next = self.moved(population, &weights, LONGEST_APPROACH + generation, self.later());
                 let tried = self.try_all(population, &next);
                 population.tried.extend(tried);
-                if generation < REFINE {
-                    population.kernel = self.kernel(population, true);
+                if generation < REFINE || population.kind.is_random() {
+                    self.settle_kernel(population, true);
                 }
             }
+            self.give_up(&mut populations, UNLIKELY[generation as usize]);
             progress.advance(1);
         }
-        let kinds: Vec<Vec<Final>> = populations.iter().map(|population| self.last(population)).collect();
+        let kinds: Vec<Vec<Final>> = populations.iter_mut().map(|population| self.last(population)).collect();
         progress.advance(1);
         settled(kinds)
     }
@@ -171,9 +183,10 @@ impl Search<'_> {
         (2 * self.first / 5).max(1)
     }
 
-    /// Candidates of the last generation of a kind.
-    fn final_count(&self) -> usize {
-        (3 * self.first / 5).max(1)
+    /// Candidates of the last generation of a kind, and runs of each.
+    fn final_count(&self, kind: Kind) -> (usize, u64) {
+        let count = if kind.is_random() { 3 * self.first / 5 } else { 6 * self.first / 5 };
+        (count.max(1), if kind.is_random() { SEEDS } else { 1 })
     }
 
     fn summaries(&self, population: &Population, candidate: &Candidate) -> Option<Vec<Summary>> {
@@ -197,6 +210,24 @@ impl Search<'_> {
         population.tried.extend(tried);
     }
 
+    /// Gives up the kinds whose best candidate is less likely than the best of all by more than this.
+    fn give_up(&self, populations: &mut Vec<Population>, by: f64) {
+        let best = |population: &Population| {
+            let each = population.tried.iter().map(|one| self.log_likelihood(population, one));
+            each.fold(f64::NEG_INFINITY, f64::max)
+        };
+        let best: Vec<f64> = populations.iter().map(best).collect();
+        let most = best.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let mut best = best.into_iter();
+        populations.retain(|_| best.next().is_some_and(|own| own >= most - by));
+    }
+
+    /// Logarithm of the likelihood of a candidate that has run.
+    fn log_likelihood(&self, population: &Population, one: &Tried) -> f64 {
+        let expected = population.expected(&one.candidate, || one.summaries.clone());
+        self.likelihood(&expected, &population.kernel).0
+    }
+
     /// Runs every candidate once more and gives it the mean distance, so that none stays for a lucky run.
     fn run_again(&self, population: &mut Population, generation: u32) {
         let again = |one: &Tried| Candidate {
@@ -208,6 +239,8 @@ impl Search<'_> {
             let Some(run) = run else { continue };
             one.distance = (one.distance * f64::from(one.runs) + run.distance) / f64::from(one.runs + 1);
             one.runs += 1;
+            // The run for which it was kept is luckier than others.
+            one.summaries = run.summaries;
         }
     }
 
@@ -278,30 +311,31 @@ impl Search<'_> {
         (0..count).map(&mut make).collect()
     }
 
-    /// Last generation of a kind. Each candidate runs several times, and the capture is compared with the mean, so that a
-    /// lucky run does not decide.
-    fn last(&self, population: &Population) -> Vec<Final> {
+    /// Last generation of a kind. Candidates of a random kind run several times, and the capture is compared with the
+    /// surface through all runs, so that a lucky run does not decide.
+    fn last(&self, population: &mut Population) -> Vec<Final> {
         let weights = self.weights(population);
         let steps = population.steps(&weights);
-        let candidates = self.moved(population, &weights, LONGEST_APPROACH + REFINE + 1, self.final_count());
+        let (count, repeats) = self.final_count(population.kind);
+        let candidates = self.moved(population, &weights, LONGEST_APPROACH + REFINE + 1, count);
         let again = |candidate: &Candidate| {
             let repeat =
                 |repeat: u64| Candidate { seed: candidate.seed.wrapping_add(repeat << 32), ..*candidate };
-            (0..SEEDS).map(repeat).collect::<Vec<_>>()
+            (0..repeats).map(repeat).collect::<Vec<_>>()
         };
         let runs = self.try_each(population, &candidates.iter().flat_map(again).collect::<Vec<_>>());
+        let mut between = None;
+        if population.kind.is_random() {
+            let all: Vec<&Tried> = runs.iter().flatten().collect();
+            let (surface, kernel, two) = self.surface(&all, population.ranges.len());
+            (population.surface, population.kernel, between) = (Some(surface), kernel, Some(two));
+        }
         let judge = |(candidate, runs): (&Candidate, &[Option<Tried>])| {
-            let runs: Vec<&Tried> = runs.iter().flatten().collect();
-            if runs.is_empty() {
-                return None;
-            }
-            let mean = |target: usize| {
-                Summary(std::array::from_fn(|index| {
-                    runs.iter().map(|run| run.summaries[target].0[index]).sum::<f64>() / runs.len() as f64
-                }))
-            };
-            let means: Vec<Summary> = (0..self.targets.len()).map(mean).collect();
-            let (likelihood, misfit) = self.likelihood(&means, &population.kernel);
+            let first = runs.iter().flatten().next()?;
+            let expected = population.expected(candidate, || first.summaries.clone());
+            let (likelihood, misfit) = self.likelihood(&expected, &population.kernel);
+            // Other kinds are compared by the difference between two runs, and so must this one be.
+            let between = between.as_ref().map(|kernel| self.likelihood(&expected, kernel).0);
             let common = self.schemes[candidate.scheme].1;
             let proposed = population.proposed(candidate, &weights, &steps, common);
             Some(Final {
@@ -313,11 +347,12 @@ impl Search<'_> {
                     misfit,
                 },
                 likelihood,
-                prior: libm::log(population.kind.prior() / candidates.len() as f64) - libm::log(proposed),
+                comparable: between.unwrap_or(likelihood),
+                prior: libm::log(population.kind.prior() / count as f64) - libm::log(proposed),
             })
             .filter(|one| one.likelihood.is_finite() && one.prior.is_finite())
         };
-        candidates.iter().zip(runs.chunks(SEEDS as usize)).filter_map(judge).collect()
+        candidates.iter().zip(runs.chunks(repeats as usize)).filter_map(judge).collect()
     }
 
     /// Mean over targets and statistics of the difference in units of what hosts alone cause. Large differences count
@@ -350,8 +385,44 @@ impl Search<'_> {
 
     /// Kernel weights of a population; they add up to one.
     fn weights(&self, population: &Population) -> Vec<f64> {
-        let log = |one: &Tried| self.likelihood(&one.summaries, &population.kernel).0;
+        let log = |one: &Tried| self.log_likelihood(population, one);
         normalised(&population.tried.iter().map(log).collect::<Vec<_>>())
+    }
+
+    /// Sets the kernel of a kind: for a random one from the spread of its runs around their surface, else from re-runs.
+    fn settle_kernel(&self, population: &mut Population, weighted: bool) {
+        if population.kind.is_random() {
+            let runs: Vec<&Tried> = population.tried.iter().collect();
+            let (surface, kernel, _) = self.surface(&runs, population.ranges.len());
+            (population.surface, population.kernel) = (Some(surface), kernel);
+        } else {
+            population.kernel = self.kernel(population, weighted);
+        }
+    }
+
+    /// Surface through the statistics of runs, their spread around it, and the spread of the difference between two of
+    /// them.
+    fn surface(&self, runs: &[&Tried], dimensions: usize) -> (Surface, Kernel, Kernel) {
+        let flat = |summaries: &[Summary]| summaries.iter().flat_map(|one| one.0).collect::<Vec<f64>>();
+        let rows: Vec<_> = runs
+            .iter()
+            .map(|run| (run.candidate.place, run.candidate.scheme, flat(&run.summaries)))
+            .collect();
+        let surface = Surface::through(&rows, dimensions, self.schemes.len());
+        let apart = |(place, scheme, seen): &(Place, usize, Vec<f64>)| {
+            let expected = surface.at(place, *scheme);
+            seen.iter().zip(expected).map(|(seen, expected)| seen - expected).collect::<Vec<f64>>()
+        };
+        let apart: Vec<Vec<f64>> = rows.iter().map(apart).collect();
+        let of_target = |target: usize, times: f64| {
+            let own = target * STATISTICS..(target + 1) * STATISTICS;
+            let deviations: Vec<Vec<f64>> = apart.iter().map(|one| one[own.clone()].to_vec()).collect();
+            Spread::of(&deviations, &floors(), times)
+        };
+        let kernel =
+            |times: f64| Kernel((0..self.targets.len()).map(|target| of_target(target, times)).collect());
+        let (around, between) = (kernel(surface.inflation()), kernel(2.0));
+        (surface, around, between)
     }
 
     /// Kernel of a kind from re-runs: of its best candidates, or of candidates drawn by their weights. Every value is
@@ -391,9 +462,7 @@ struct Kernel(Vec<Spread>);
 impl Kernel {
     /// From groups of [`REPEATS`] re-runs on the same path.
     fn of(runs: &[Option<Tried>], targets: usize) -> Self {
-        // What hosts change moves neighbouring statistics together.
-        let shared = libm::sqrt(STATISTICS as f64 / HOST_EFFECTS);
-        let floor: Vec<f64> = NAMES.iter().map(|statistic| shared * statistic.floor).collect();
+        let floor = floors();
         let of_target = |target: usize| {
             let mut deviations: Vec<Vec<f64>> = vec![];
             for group in runs.chunks(REPEATS as usize) {
@@ -417,17 +486,25 @@ impl Kernel {
                 };
                 deviations.extend(group.iter().map(apart));
             }
-            Spread::of(&deviations, &floor)
+            Spread::of(&deviations, &floor, 2.0)
         };
         Self((0..targets).map(of_target).collect())
     }
 }
 
+/// Standard deviation that hosts give each statistic. What hosts change moves neighbouring statistics together.
+fn floors() -> Vec<f64> {
+    let shared = libm::sqrt(STATISTICS as f64 / HOST_EFFECTS);
+    NAMES.iter().map(|statistic| shared * statistic.floor).collect()
+}
+
 /// A candidate of the last generation.
 struct Final {
     weighed: Weighed,
-    /// Logarithm of its likelihood.
+    /// Logarithm of its likelihood among the candidates of its kind.
     likelihood: f64,
+    /// The same, comparable with those of other kinds.
+    comparable: f64,
     /// Logarithm of its prior over its proposal.
     prior: f64,
 }
@@ -436,6 +513,14 @@ struct Final {
 const OTHER_SCHEME: f64 = 0.1;
 
 impl Population {
+    /// Statistics of each target to expect on the path of a candidate: those of the surface, or `own` without one.
+    fn expected(&self, candidate: &Candidate, own: impl Fn() -> Vec<Summary>) -> Vec<Summary> {
+        let Some(surface) = &self.surface else { return own() };
+        let flat = surface.at(&candidate.place, candidate.scheme);
+        let whole = |one: &[f64]| Summary(std::array::from_fn(|index| one[index]));
+        flat.chunks(STATISTICS).map(whole).collect()
+    }
+
     fn values(&self, place: &Place) -> Vec<f64> {
         self.ranges.iter().zip(place).map(|(range, place)| range.at(*place)).collect()
     }
@@ -521,9 +606,8 @@ fn drawn(weights: &[f64], share: f64) -> usize {
 /// (annealed importance sampling: R. Neal, Statistics and Computing 11(2), 2001): a handful of candidates would
 /// understate the uncertainty.
 fn settled(kinds: Vec<Vec<Final>>) -> Vec<Weighed> {
-    const NEGLIGIBLE: f64 = 1e-4;
     let evidence = |last: &Vec<Final>| {
-        let logs: Vec<f64> = last.iter().map(|one| one.likelihood + one.prior).collect();
+        let logs: Vec<f64> = last.iter().map(|one| one.comparable + one.prior).collect();
         let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         most + libm::log(logs.iter().map(|log| libm::exp(log - most)).sum::<f64>())
     };
