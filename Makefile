@@ -76,7 +76,7 @@ packages-build:
 	@$(INSTALL) cc=gcc pkg-config=pkgconf /usr/include/libelf.h=libelf-dev /usr/include/zlib.h=zlib1g-dev
 
 packages-test:
-	@$(INSTALL) ns=ns2 chromium=chromium tshark=tshark
+	@$(INSTALL) ns=ns2 chromium=chromium tshark=tshark ip=iproute2
 
 # 138 MB; the tests of the kernel's own BPF objects need it, and say so where it is missing.
 packages-kernel-source: ## install the kernel's source for the tests of crates/bpf

@@ -121,6 +121,7 @@ impl<'a> Kernel<'a> {
 
 /// The first run that kept its times, of at most three.
 fn valid_run(plan: &Plan<'_>, built: &Built) -> Result<(Outcome, Validity), Failure> {
+    check_hystart(plan)?;
     let _turn = Turn::take()?;
     let mut reasons = vec![];
     for attempts in 1..=ATTEMPTS {
@@ -144,6 +145,16 @@ fn valid_run(plan: &Plan<'_>, built: &Built) -> Result<(Outcome, Validity), Fail
         "this machine was too busy for real time in {ATTEMPTS} attempts, so there is no result: {}",
         reasons.join("; ")
     )))
+}
+
+/// Refuses the kernel's cubic where HyStart is off: the setting belongs to the whole machine and is not changed.
+fn check_hystart(plan: &Plan<'_>) -> Result<(), Failure> {
+    let setting = "/sys/module/tcp_cubic/parameters/hystart";
+    let is_off = || std::fs::read_to_string(setting).is_ok_and(|on| on.trim() == "0");
+    match plan.groups.iter().any(|group| group.control.name == "cubic") && is_off() {
+        true => Err(Failure(format!("HyStart of this machine's cubic is off; expected 1 in {setting}"))),
+        false => Ok(()),
+    }
 }
 
 /// Rate and delay that a run of one flow achieved.
