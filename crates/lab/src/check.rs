@@ -1,4 +1,4 @@
-//! What this machine can do for runs in real time, and what is missing.
+//! Abilities of this machine for runs in real time, and remedies for those that are missing.
 
 use std::borrow::Cow;
 use std::fs;
@@ -25,7 +25,7 @@ pub struct Finding {
     pub ok: bool,
     /// Whether `lab run` needs it.
     pub needed: bool,
-    /// What was found, or the error.
+    /// The finding in words, or the error.
     pub found: String,
     /// Remedy if it is not there.
     pub remedy: Option<&'static str>,

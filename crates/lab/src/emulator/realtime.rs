@@ -37,7 +37,7 @@ pub(crate) struct Way {
 
 /// An observer of the packets of a run, which knows their ways. Times are nanoseconds since the start of the run.
 pub(crate) trait Observer: Send {
-    /// What the observer wants to know of a packet later.
+    /// Facts about a packet that the observer needs later.
     type Note: Copy + Send;
 
     /// A packet was read from a device; `None` if it belongs to no flow of the run, and is ignored.

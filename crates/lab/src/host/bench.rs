@@ -72,7 +72,7 @@ pub(super) fn run(plan: &Plan<'_>, built: &Built) -> Result<Ran, Failure> {
             }
             Ok(())
         };
-        // Those that did start wait for the start of the run.
+        // If a thread cannot be made, the threads before it wait for a start that does not come.
         spawn().inspect_err(|_| start.call_off())?;
         let emulator = scope.spawn(|| {
             let emulated = emulate(&built.network, [&tuns[0], &tuns[1]], &start, &mut watch)?;
@@ -82,7 +82,7 @@ pub(super) fn run(plan: &Plan<'_>, built: &Built) -> Result<Ran, Failure> {
         start.when_ready(2 * taps.len() + 1, LEAD);
         let emulated = emulator.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         over.store(true, Ordering::Relaxed);
-        // Threads that are about to wait see that the run is over; those that wait are woken.
+        // A thread that is about to wait finds that the run is over; a thread that waits is woken.
         taps.iter().for_each(|tap| tap.shut());
         Ok(emulated?)
     });

@@ -58,7 +58,7 @@ impl Tap {
 
     /// `bytes` were acknowledged by `at`.
     pub(crate) fn acknowledge(&self, bytes: u64, at: u64) {
-        // Whoever sees the bytes sees their time, or a later one.
+        // The time is stored first, so that a reader of the bytes finds their time or a later one.
         self.acked_at.store(at, Ordering::Release);
         self.acked.store(bytes, Ordering::Release);
     }
