@@ -106,7 +106,7 @@ fields! {
     HighSeq "tcp_sock.high_seq" 4, Exact, "snd_nxt at the last reduction";
     RateDelivered "tcp_sock.rate_delivered" 4, Derived, "segments, of the last rate sample";
     RateIntervalUs "tcp_sock.rate_interval_us" 4, Derived, "us, of the last rate sample";
-    AppLimited "tcp_sock.app_limited" 4, Derived, "1 + delivered while the rate sample is limited by the application, else 0";
+    AppLimited "tcp_sock.app_limited" 4, Derived, "above 0 while the rate sample is limited by the application";
     State "sock_common.skc_state" 1, Constant, "1: established";
     CaState "inet_connection_sock.icsk_ca_state" 1 [5 bits], Derived,
         "Open, CWR, Recovery, Loss; Disorder is reported as Open";
@@ -126,9 +126,9 @@ fields! {
     RateLosses "rate_sample.losses" 4 signed, Exact, "segments newly declared lost";
     RateAckedSacked "rate_sample.acked_sacked" 4, Exact, "segments";
     RatePriorInFlight "rate_sample.prior_in_flight" 4, Exact, "segments";
-    RateIsAppLimited "rate_sample.is_app_limited" 1, Exact, "";
+    RateIsAppLimited "rate_sample.is_app_limited" 1, Exact, "whether the application limited the sender during the interval";
     RateIsRetrans "rate_sample.is_retrans" 1, Derived, "whether the ACK gave no RTT sample";
-    RateIsAckDelayed "rate_sample.is_ack_delayed" 1, Exact, "";
+    RateIsAckDelayed "rate_sample.is_ack_delayed" 1, Exact, "whether the ACK covers one segment that the receiver may have held back";
 }
 
 /// Structs that lie at the beginning of another, so that a pointer to one is a pointer to the other.

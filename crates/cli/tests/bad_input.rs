@@ -332,3 +332,52 @@ fn an_unreadable_or_too_short_log_is_refused() {
         &["a.log", "line 3", "client", "IPv4 or IPv6"],
     );
 }
+
+#[test]
+fn bpf_objects_that_cannot_run_are_refused_by_name() {
+    let reno = include_bytes!("../../bpf/tests/objects/reno.bpf.o");
+    let faults = include_bytes!("../../bpf/tests/objects/faults.bpf.o");
+    let compare = |object, scheme| {
+        let path =
+            ["compare", "--rate", "10 Mbit/s", "--rtt", "20 ms", "--buffer", "1 BDP", "--size", "30 KB"];
+        [&path[..], &["--out", "new/folder", "--bpf", object, "--scheme", scheme]].concat()
+    };
+    refused(&[], &compare("none.o", "bpf-test-reno"), "", &["--bpf none.o: cannot be read: "]);
+    refused(
+        &[("text.o", b"text")],
+        &compare("text.o", "bpf-test-reno"),
+        "",
+        &["--bpf text.o: not an eBPF object"],
+    );
+    let twice = [compare("reno.o", "bpf-test-reno"), vec!["--bpf", "reno.o"]].concat();
+    refused(
+        &[("reno.o", reno)],
+        &twice,
+        "",
+        &["--bpf reno.o: there is already a avoidance scheme \"bpf-test-reno\""],
+    );
+    // Another stack has no delivery rate.
+    let other = [compare("reno.o", "bpf-test-reno"), vec!["--profile", "rfc"]].concat();
+    refused(&[("reno.o", reno)], &other, "", &["bpf-test-reno", "delivery-rate"]);
+    // A program that stops: the run has no result.
+    let stops = compare("faults.o", "bpf-test-writes");
+    let parts = ["bpf-test-writes stopped after ", " in writes: it writes 4 bytes", "(tcp_sock.snd_una)"];
+    refused(&[("faults.o", faults)], &stops, "", &parts);
+}
+
+#[test]
+fn a_bpf_object_runs_beside_the_built_in_schemes() {
+    let scratch = Scratch::new();
+    scratch.write("reno.o", include_bytes!("../../bpf/tests/objects/reno.bpf.o"));
+    let flow = |avoidance| format!("{GOOD}profile = \"linux\"\n{avoidance}\n");
+    scratch.write("own.toml", flow("avoidance = \"bpf-test-reno\"").as_bytes());
+    scratch.write("known.toml", flow("startup = \"slow-start\"\navoidance = \"reno\"").as_bytes());
+    let completion = |arguments: &[&str]| {
+        let run = scratch.run_with(arguments, "");
+        assert_eq!(run.code, 0, "{run:?}");
+        let at = run.out.find("\"completion_s\":").expect("a time");
+        run.out[at..].split(',').next().expect("a number").to_owned()
+    };
+    let own = completion(&["run", "own.toml", "--bpf", "reno.o", "--json"]);
+    assert_eq!(own, completion(&["run", "known.toml", "--json"]));
+}
