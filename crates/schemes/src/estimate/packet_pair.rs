@@ -94,14 +94,15 @@ impl Pairs {
         if self.len == 0 {
             return Rate::NONE;
         }
-        let (low, high) = (self.ranked((self.len - 1) / 2), self.ranked(self.len / 2));
+        let (low, high) = self.middle();
         Rate(low + (high - low) / 2)
     }
 
-    /// The rate at `place` in ascending order, bits per second. It is found by counting the smaller rates rather than by
-    /// sorting: the Linux kernel's verifier takes loops with a constant number of turns.
-    fn ranked(&self, place: usize) -> u64 {
-        let mut found = 0;
+    /// The two rates in the middle of the ascending order, bits per second; of an odd number both are the same. They are
+    /// found by counting the smaller rates rather than by sorting: the Linux kernel's verifier takes loops with a constant
+    /// number of turns.
+    fn middle(&self) -> (u64, u64) {
+        let (mut low, mut high) = (0, 0);
         for (i, rate) in self.rates.iter().enumerate() {
             let mut smaller = 0;
             for (j, other) in self.rates.iter().enumerate() {
@@ -110,10 +111,12 @@ impl Pairs {
                 let before = j < len && (other < rate || other == rate && j < i);
                 smaller = forget(smaller + u64::from(before));
             }
-            let len = forget(self.len as u64) as usize;
-            found = forget(if i < len && smaller == place as u64 { rate.0 } else { found });
+            let len = forget(self.len as u64);
+            let counts = (i as u64) < len;
+            low = forget(if counts && smaller == len.saturating_sub(1) / 2 { rate.0 } else { low });
+            high = forget(if counts && smaller == len / 2 { rate.0 } else { high });
         }
-        found
+        (low, high)
     }
 
     /// Total bytes over total time, which is the rate of the mean gap; [`Rate::NONE`] without a pair.
