@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use firstflight_contract::{
     Ack, Beginning, Congestion, Control, Declaration, Declared, Entry, Exit, Nanos, Phase, Rate, Role, Sent,
-    Signals, Step, Trigger, Why,
+    Signals, Step, Trigger, Why, mul_div,
 };
 use firstflight_schemes::scheme::{Info, Param, ParamKind, Scheme, Value, nearest};
 
@@ -263,11 +263,11 @@ impl KernelScheme {
     fn update_pacing(&mut self) {
         let (window, threshold) = (self.get(Field::SndCwnd), self.get(Field::SndSsthresh));
         let percent = if window < threshold / 2 { 200 } else { 120 };
-        let amount = u128::from(self.mss) * u128::from(window.max(self.in_network)) * percent;
         // (USEC_PER_SEC / 100) << 3, since srtt_us is in eighths.
-        let srtt = u128::from(self.get(Field::SrttUs));
-        if let Some(rate) = (amount * 80_000).checked_div(srtt) {
-            self.put(Field::PacingRate, rate.min(u64::MAX.into()) as u64);
+        let factor = 80_000 * percent;
+        let out = self.mss * u64::from(window.max(self.in_network));
+        if let srtt @ 1.. = u64::from(self.get(Field::SrttUs)) {
+            self.put(Field::PacingRate, mul_div(out, factor, srtt));
         }
     }
 

@@ -208,7 +208,7 @@ fn option_errors_have_the_words_of_scenario_errors() {
 fn unknown_options_and_commands_are_refused() {
     let scratch = Scratch::new();
     for arguments in
-        [&["run"][..], &["compare", "cable", "--rtd", "1 ms"], &["lab"], &["run", "x", "--runs", "0"]]
+        [&["run"][..], &["compare", "cable", "--rtd", "1 ms"], &["lab", "rnu"], &["run", "x", "--runs", "0"]]
     {
         let run = scratch.run(arguments);
         assert_eq!(run.code, 2, "{arguments:?}: {run:?}");

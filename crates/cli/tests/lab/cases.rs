@@ -111,11 +111,11 @@ fn a_scenario_that_the_kernel_cannot_run_is_refused_by_key() {
                  delay = \"10 ms\"\nbuffer = \"50 packets\"\nboth = true\n[[flow]]\nprofile = \"linux\"\nsize = \"30 KB\"\n\
                  from = \"a\"\nto = \"b\"\n";
     for (text, parts) in [
+        (flow("startup = \"hystart++\""), ["run.toml:8:11: flow[0].startup", "rules = \"rfc9438\""]),
         (
-            flow("startup = \"hystart++\""),
-            ["run.toml:8:11: flow[0].startup", "expected one of: slow-start+reno"],
+            flow("startup = \"fast-start\"\navoidance = \"reno\""),
+            ["run.toml:8:11: flow[0].startup", "needs start-over, per-packet-send"],
         ),
-        (flow("avoidance = \"h-tcp\""), ["flow[0].startup", "slow-start+h-tcp"]),
         (
             flow("avoidance = { kind = \"cubic\", rules = \"rfc9438\" }"),
             ["flow[0]", "parameters of profile linux"],
