@@ -1,6 +1,7 @@
 //! The layouts that the object shares with this program: `bpf/shim/record.h`.
 
 use firstflight_contract::{Ack, Congestion, Control, Entry, Exit, Nanos, StartupExit};
+use firstflight_host::replay::{self, Answer};
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -29,24 +30,14 @@ const _: () = assert!(size_of::<Raw>() == 12 * 8 + 3 * 8 + 19 * 8);
 const _: () = assert!(size_of::<Ack>() == 19 * 8 && size_of::<Entry>() == 13 * 8);
 const _: () = assert!(size_of::<Congestion>() == 6 * 8 && size_of::<Control>() == 6 * 8);
 
-/// What the schemes of a connection were told.
+/// What happened to a connection.
 #[derive(Clone, Copy, Debug)]
 pub enum Event {
-    /// The connection begins with `before.cwnd` and `before.ssthresh`.
-    Start(Entry),
-    /// An ACK; positions of the cumulative ACK and of the next new data, from which rounds are counted.
-    Ack(Ack, u64, u64),
-    /// An episode of congestion.
-    Congestion(Congestion),
-    /// A further timeout of the same episode.
-    LoseWindow(Nanos),
-    /// The last episode was spurious.
-    Spurious,
-    /// Sending resumes after an idle time.
-    Idle(Entry),
-    /// The connection is over.
+    /// Its schemes were told an event.
+    Told(replay::Event),
+    /// It is over.
     End,
-    /// The schemes panicked at the event before; the kernel's Reno goes on.
+    /// Its schemes panicked at the event before; the kernel's Reno goes on.
     Panic,
 }
 
@@ -57,12 +48,12 @@ pub struct Record {
     pub connection: u64,
     /// The event.
     pub event: Event,
+    /// Positions of the cumulative ACK and of the next new data, bytes, from which rounds are counted; of an ACK.
+    pub positions: (u64, u64),
     /// Congestion window and threshold before the event, as the kernel left them, bytes.
     pub before: (u64, u64),
-    /// The registers after it.
-    pub after: Control,
-    /// The end of start-up, if it has ended.
-    pub exit: Option<StartupExit>,
+    /// The registers, and the end of start-up, after it.
+    pub answer: Answer,
 }
 
 /// A reason by its number.
@@ -84,16 +75,21 @@ impl Record {
             // SAFETY: the object writes whole events of the same layout; the enum within is checked.
             0 | 5 if word(25) < 5 => unsafe {
                 let entry = raw.event.as_ptr().cast::<Entry>().read();
-                if raw.kind == 0 { Event::Start(entry) } else { Event::Idle(entry) }
+                Event::Told(match raw.kind {
+                    0 => replay::Event::Start { entry, initial_window: raw.cwnd, ssthresh: raw.ssthresh },
+                    _ => replay::Event::Idle(entry),
+                })
             },
             // SAFETY: as above.
             1 if word(34) < 4 => unsafe {
-                Event::Ack(raw.event.as_ptr().cast::<Ack>().read(), raw.acked, raw.next)
+                Event::Told(replay::Event::Ack(raw.event.as_ptr().cast::<Ack>().read()))
             },
             // SAFETY: as above.
-            2 if word(10) < 3 => unsafe { Event::Congestion(raw.event.as_ptr().cast::<Congestion>().read()) },
-            3 => Event::LoseWindow(Nanos(raw.event[0])),
-            4 => Event::Spurious,
+            2 if word(10) < 3 => unsafe {
+                Event::Told(replay::Event::Congestion(raw.event.as_ptr().cast::<Congestion>().read()))
+            },
+            3 => Event::Told(replay::Event::LoseWindow(Nanos(raw.event[0]))),
+            4 => Event::Told(replay::Event::Spurious),
             6 => Event::End,
             7 => Event::Panic,
             _ => return None,
@@ -106,17 +102,20 @@ impl Record {
         Some(Self {
             connection: raw.connection,
             event,
+            positions: (raw.acked, raw.next),
             before: (raw.cwnd, raw.ssthresh),
-            after: Control {
-                cwnd: raw.cwnd_after,
-                ssthresh: raw.ssthresh_after,
-                pacing: firstflight_contract::Rate(raw.pacing_after),
-                ask: firstflight_contract::Rate(raw.ask_after),
-                burst: raw.burst_after,
-                droppable: raw.marks_after[0] != 0,
-                provisional: raw.marks_after[1] != 0,
+            answer: Answer {
+                control: Control {
+                    cwnd: raw.cwnd_after,
+                    ssthresh: raw.ssthresh_after,
+                    pacing: firstflight_contract::Rate(raw.pacing_after),
+                    ask: firstflight_contract::Rate(raw.ask_after),
+                    burst: raw.burst_after,
+                    droppable: raw.marks_after[0] != 0,
+                    provisional: raw.marks_after[1] != 0,
+                },
+                exit,
             },
-            exit,
         })
     }
 }
@@ -135,7 +134,7 @@ pub(crate) fn exit_in_state(bytes: &[u8]) -> Option<StartupExit> {
 
 /// Totals over all connections since the offer.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Connections that began.
     pub connections: u64,

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use firstflight_contract::Ack;
+use firstflight_contract::{Ack, Congestion, Trigger};
 use firstflight_host::chain::Chain;
+use firstflight_host::replay::Event as Told;
 use firstflight_host::round::RoundCounter;
 use firstflight_schemes::registry::AnyPhase;
 
@@ -67,58 +68,8 @@ impl Replay {
     /// Answers one more record of the kernel, and compares.
     pub fn take(&mut self, record: &Record) {
         let counts = &mut self.compared;
-        if let Event::Start(entry) = &record.event {
-            let Ok(mut chain) = Chain::new(self.phases.clone()) else { return };
-            chain.start(entry, record.before.0, record.before.1);
-            let connection = Connection { chain, rounds: RoundCounter::default(), mss: entry.mss };
-            self.connections.insert(record.connection, connection);
-            counts.connections += 1;
-        }
-        // A trace that began later lacks the start of a connection.
-        let Some(connection) = self.connections.get_mut(&record.connection) else { return };
-        let chain = &mut connection.chain;
-        if !matches!(record.event, Event::Start(_)) {
-            (chain.control.cwnd, chain.control.ssthresh) = record.before;
-        }
-        let ended = chain.startup_exit().is_some();
-        let mut rounds = true;
-        match &record.event {
-            Event::Start(_) => {}
-            Event::Ack(ack, acked, next) => {
-                counts.acks += 1;
-                counts.recovering += u64::from(ack.is(Ack::RECOVERY));
-                rounds = connection.rounds.on_ack(*acked, *next) == ack.is(Ack::ROUND_START)
-                    && connection.rounds.count() == ack.round;
-                if ack.mss != connection.mss {
-                    connection.mss = ack.mss;
-                    chain.set_mss(ack.mss);
-                }
-                chain.on_ack(ack);
-            }
-            Event::Congestion(event) => {
-                match event.trigger {
-                    firstflight_contract::Trigger::Loss => counts.losses += 1,
-                    firstflight_contract::Trigger::Mark => counts.marks += 1,
-                    firstflight_contract::Trigger::Timeout => counts.timeouts += 1,
-                }
-                if event.mss != connection.mss {
-                    connection.mss = event.mss;
-                    chain.set_mss(event.mss);
-                }
-                chain.on_congestion(event);
-            }
-            Event::LoseWindow(now) => {
-                counts.timeouts += 1;
-                chain.lose_window(*now);
-            }
-            Event::Spurious => {
-                counts.undone += 1;
-                chain.on_spurious();
-            }
-            Event::Idle(entry) => {
-                counts.idle += 1;
-                chain.on_idle(*entry);
-            }
+        let told = match &record.event {
+            Event::Told(told) => told,
             Event::End => {
                 self.connections.remove(&record.connection);
                 return;
@@ -127,18 +78,50 @@ impl Replay {
                 counts.panics += 1;
                 return;
             }
+        };
+        if let Told::Start { entry, .. } = told {
+            let Ok(chain) = Chain::new(self.phases.clone()) else { return };
+            let connection = Connection { chain, rounds: RoundCounter::default(), mss: entry.mss };
+            self.connections.insert(record.connection, connection);
+            counts.connections += 1;
         }
+        // A trace that began later lacks the start of a connection.
+        let Some(Connection { chain, rounds, mss }) = self.connections.get_mut(&record.connection) else {
+            return;
+        };
+        (chain.control.cwnd, chain.control.ssthresh) = record.before;
+        let ended = chain.startup_exit().is_some();
+        let mut same_round = true;
+        match told {
+            Told::Ack(ack) => {
+                counts.acks += 1;
+                counts.recovering += u64::from(ack.is(Ack::RECOVERY));
+                let (acked, next) = record.positions;
+                same_round =
+                    rounds.on_ack(acked, next) == ack.is(Ack::ROUND_START) && rounds.count() == ack.round;
+            }
+            Told::Congestion(event) => match event.trigger {
+                Trigger::Loss => counts.losses += 1,
+                Trigger::Mark => counts.marks += 1,
+                Trigger::Timeout => counts.timeouts += 1,
+            },
+            Told::LoseWindow(_) => counts.timeouts += 1,
+            Told::Spurious => counts.undone += 1,
+            Told::Idle(_) => counts.idle += 1,
+            Told::Start { .. } | Told::Mss(_) | Told::Sent(_) => {}
+        }
+        if let Told::Ack(Ack { mss: now, .. }) | Told::Congestion(Congestion { mss: now, .. }) = told
+            && now != mss
+        {
+            *mss = *now;
+            chain.take(&Told::Mss(*now));
+        }
+        let answer = chain.take(told);
         counts.events += 1;
-        counts.exits += u64::from(chain.startup_exit().is_some() && !ended);
-        if chain.control != record.after || chain.startup_exit() != record.exit || !rounds {
+        counts.exits += u64::from(answer.exit.is_some() && !ended);
+        if answer != record.answer || !same_round {
             counts.different += 1;
-            counts.first.get_or_insert_with(|| {
-                format!(
-                    "{record:?}, but the simulator's chain: {:?}, {:?}",
-                    chain.control,
-                    chain.startup_exit()
-                )
-            });
+            counts.first.get_or_insert_with(|| format!("{record:?}, but the simulator's chain: {answer:?}"));
         }
     }
 }

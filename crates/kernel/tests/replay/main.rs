@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use firstflight_contract::{Nanos, Role};
+use firstflight_host::replay::Event as Told;
 use firstflight_kernel::{Compared, Event, Memory, Offer, Prefix, Refusal, Replay};
 use firstflight_kernel_face::{LASTS, STARTUPS};
 use firstflight_schemes::registry::AnyPhase;
@@ -214,8 +215,12 @@ fn a_planned_start_takes_its_plan_from_the_longest_prefix_of_the_destination() {
             let watched = offered.watch(
                 || work.is_finished(),
                 |record| {
-                    if let Event::Start(entry) = record.event {
-                        start = Some((entry.plan.samples, record.after.cwnd, record.after.ssthresh));
+                    if let Event::Told(Told::Start { entry, .. }) = record.event {
+                        start = Some((
+                            entry.plan.samples,
+                            record.answer.control.cwnd,
+                            record.answer.control.ssthresh,
+                        ));
                     }
                 },
             );
@@ -249,7 +254,7 @@ fn a_panic_of_a_scheme_leaves_a_working_connection() {
         let watched = offered.watch(
             || work.is_finished(),
             |record| match record.event {
-                Event::Ack(..) => acks += 1,
+                Event::Told(Told::Ack(_)) => acks += 1,
                 Event::Panic => panics += 1,
                 _ => {}
             },
