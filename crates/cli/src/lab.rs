@@ -1,5 +1,7 @@
 //! `firstflight lab`: scenarios on the kernel of this machine, in real time, and over QUIC, in virtual time.
 
+mod attach;
+
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -38,6 +40,7 @@ pub(crate) struct Options {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(RunOptions),
+    Attach(attach::Options),
     Check(CheckOptions),
 }
 
@@ -100,6 +103,7 @@ struct CheckOptions {
 pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     match &options.command {
         Command::Run(options) => run(options),
+        Command::Attach(options) => attach::execute(options),
         Command::Check(options) => examine(options),
     }
 }

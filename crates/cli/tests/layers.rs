@@ -47,6 +47,7 @@ const LAYERS: [(&str, &[&str]); 21] = [
             "bpf",
             "sim",
             "study",
+            "kernel",
             "lab",
             "reproduce",
             "quic",
