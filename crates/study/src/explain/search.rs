@@ -144,7 +144,8 @@ impl Search<'_> {
         }
         populations.retain(|population| !population.tried.is_empty());
         let best = |population: &Population| {
-            population.tried.iter().map(|one| one.distance).fold(f64::INFINITY, f64::min)
+            // Below this distance kinds are equally good, as candidates are.
+            population.tried.iter().map(|one| one.distance).fold(f64::INFINITY, f64::min).max(EQUAL)
         };
         let least = populations.iter().map(best).fold(f64::INFINITY, f64::min);
         populations.retain(|population| best(population) <= HOPELESS * least);
