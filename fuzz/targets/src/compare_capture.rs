@@ -24,7 +24,6 @@ fn run(bytes: &[u8]) {
         Ok(input) => {
             let Input::Capture { capture, .. } = &input else { panic!("a capture was read") };
             if capture.connections.iter().map(|connection| connection.observed.bytes).sum::<u64>() <= BYTES {
-                // The harm is measured as in a comparison of scenarios, whose runs cost less.
                 compared(compare(input).path_candidates(CANDIDATES).harm(false));
             }
         }

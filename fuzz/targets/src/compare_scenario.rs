@@ -12,7 +12,7 @@ use crate::{Form, Target, refused, text};
 
 pub(crate) const TARGET: Target = Target {
     name: "compare_scenario",
-    about: "text of a scenario, compared under two schemes to the JSON, the table and the page: every number in range",
+    about: "text of a scenario, compared under two schemes to the JSON, the table and the page, without harm: every number in range",
     run,
     longest: 8 << 10,
     form: Form::Text(WORDS),
@@ -22,7 +22,8 @@ fn run(bytes: &[u8]) {
     let Some(mut loaded) = text(bytes).and_then(|text| parse(text, "fuzz.toml").ok()) else { return };
     let Some(scenario) = shortened(loaded.scenario) else { return };
     loaded.scenario = scenario;
-    compared(compare(loaded));
+    // The harm to others may take 300 million packets, for the sake of a few more numbers.
+    compared(compare(loaded).harm(false));
 }
 
 /// Compares two schemes over a short transfer, and checks the whole answer.
