@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::congestion_control::STOCK;
 use crate::emulator::lateness::invalid;
-use crate::host::{Probe, probe};
+use crate::host::{ATTEMPTS, Probe, probe};
 use crate::need::Need;
 use crate::netns::Netns;
 use crate::realtime::be_on_time;
@@ -175,9 +175,10 @@ fn bpf() -> Finding {
     Finding { what: "eBPF".into(), ok: remedy.is_none(), needed: false, found: found.into(), remedy }
 }
 
+/// Rate, delay and lateness of a short run: the first of three that kept its times, as for `lab run`.
 fn accuracy() -> Finding {
     let scenario = parse(PROBE, "check").expect("the probe is a valid scenario").scenario;
-    let (ok, found) = match probe(&scenario) {
+    let attempt = || match probe(&scenario) {
         Ok(Probe { mbit_s, rtt_ms, validity }) => {
             let found = format!(
                 "{mbit_s:.2} of 50 Mbit/s, shortest round trip {rtt_ms:.2} of {PROBE_RTT_MS:.2} ms, lateness {:.3} ms in \
@@ -188,12 +189,18 @@ fn accuracy() -> Finding {
                 validity.core_share * 100.0
             );
             match invalid(&validity) {
-                None => (true, found),
-                Some(why) => (false, format!("{found}: {why}")),
+                None => Ok(found),
+                Some(why) => Err(format!("{found}: {why}")),
             }
         }
-        Err(failure) => (false, failure.to_string()),
+        Err(failure) => Err(failure.to_string()),
     };
+    let mut found = attempt();
+    for _ in 1..ATTEMPTS {
+        found = found.or_else(|_| attempt());
+    }
+    let ok = found.is_ok();
     let remedy = (!ok).then_some("stop other real-time work on this machine, and give it two cores");
+    let found = found.unwrap_or_else(|why| why);
     Finding { what: "accuracy".into(), ok, needed: true, found, remedy }
 }

@@ -24,7 +24,7 @@ use plan::Plan;
 pub use plan::{LONGEST, Range};
 
 /// Attempts until a run is valid.
-const ATTEMPTS: u32 = 3;
+pub(crate) const ATTEMPTS: u32 = 3;
 
 /// The kernel of this machine: its TCP across the emulated network.
 #[derive(Clone, Copy, Debug)]

@@ -33,8 +33,15 @@ fn weight(
     let anchors = Anchors::of_summary(&summary, bytes as f64, rate);
     let targets = [Target { summary, bytes, acked: bytes }];
     let schemes = senders();
-    let search =
-        Search { host: &Simulator, base: &base, anchors, targets: &targets, schemes: &schemes, seed: 1, first: 160 };
+    let search = Search {
+        host: &Simulator,
+        base: &base,
+        anchors,
+        targets: &targets,
+        schemes: &schemes,
+        seed: 1,
+        first: 160,
+    };
     let mut kinds: Vec<(Kind, f64)> = vec![];
     for path in search.run(&Silent) {
         match kinds.iter_mut().find(|(own, _)| *own == path.kind) {
