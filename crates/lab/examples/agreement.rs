@@ -1,6 +1,6 @@
 //! Table of simulated against real transfers: the same scenarios in the simulator and on the kernel of this machine.
 //!
-//!     cargo run --release -p firstflight-lab --example agreement [PATH…] > agreement.md
+//!     cargo run --release -p firstflight-lab --example agreement [--schemes SCHEME,…] [PATH…] > agreement.md
 //!
 //! Needs root and about ten minutes for all paths. Each transfer runs once in the simulator and three times on the kernel.
 
@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use firstflight_contract::{Nanos, Rate};
-use firstflight_lab::{Kernel, STOCK};
+use firstflight_lab::{CongestionControl, Controls, Kernel, STOCK};
 use firstflight_net::random::Stream;
 use firstflight_results::FlowResult;
 use firstflight_scenario::{LinkTrace, Network, Scenario, parse};
@@ -54,7 +54,7 @@ fn varying() -> LinkTrace {
 }
 
 fn scenario(path: (&str, &str), scheme: &str, bytes: u64) -> Scenario {
-    let (startup, avoidance) = scheme.split_once('+').unwrap_or((scheme, scheme));
+    let (startup, avoidance) = scheme.rsplit_once('+').unwrap_or((scheme, scheme));
     let scheme = match startup == avoidance {
         true => format!("startup = \"{startup}\""),
         false => format!("startup = \"{startup}\"\navoidance = \"{avoidance}\""),
@@ -80,12 +80,12 @@ struct Transfer {
 }
 
 impl Transfer {
-    fn run(scenario: &Scenario) -> Result<Self, String> {
+    fn run(scenario: &Scenario, controls: &[CongestionControl]) -> Result<Self, String> {
         let on = |host: &dyn Host| {
             let run = host.run(scenario, scenario.seed, &Observe::default());
             run.map(|mut run| run.result.flows.remove(0)).map_err(|refusal| refusal.to_string())
         };
-        let kernel = Kernel::default();
+        let kernel = Kernel { controls };
         let in_time = || {
             let mut run = on(&kernel);
             for _ in 0..PATIENCE {
@@ -134,14 +134,16 @@ type Differences = (String, Vec<f64>, Vec<f64>);
 
 fn table(path: (&str, &str), all: &mut [Differences]) -> Result<String, String> {
     let mut out = format!(
-        "\n### {}\n\n| control | size | transfer, simulated s | kernel s | difference | exit window, simulated | kernel | \
+        "\n### {}\n\n| scheme | size | transfer, simulated s | kernel s | difference | exit window, simulated | kernel | \
          dropped, simulated | kernel |\n|---|---|---|---|---|---|---|---|---|\n",
         path.0
     );
-    for (control, (_, times, windows)) in STOCK.iter().zip(all) {
+    for (label, times, windows) in all {
+        let controls =
+            Controls::of(&scenario(path, label, SIZES[0].1)).map_err(|refusal| refusal.to_string())?;
         for (size, bytes) in SIZES {
-            eprintln!("{}: {} {size}", path.0, control.name);
-            let transfer = Transfer::run(&scenario(path, &control.stands_for, bytes))?;
+            eprintln!("{}: {label} {size}", path.0);
+            let transfer = Transfer::run(&scenario(path, label, bytes), controls.all())?;
             let time = transfer.of(|flow| flow.completion_s);
             let exit = transfer.of(|flow| flow.startup_exit.map(|exit| exit.cwnd_packets));
             times.extend(time.map(difference));
@@ -149,7 +151,7 @@ fn table(path: (&str, &str), all: &mut [Differences]) -> Result<String, String> 
             let _ = writeln!(
                 out,
                 "| {} | {size} | {} | {} | {} | {} |",
-                control.name,
+                label,
                 cell(time, 3),
                 time.map_or("-".into(), |time| format!("{:+.1} %", difference(time))),
                 cell(exit, 0),
@@ -162,7 +164,7 @@ fn table(path: (&str, &str), all: &mut [Differences]) -> Result<String, String> 
 
 fn summary(all: &[Differences]) -> String {
     let mut out = String::from(
-        "| control | transfers | transfer time, median | worst | exits | exit window, median | worst |\n\
+        "| scheme | transfers | transfer time, median | worst | exits | exit window, median | worst |\n\
          |---|---|---|---|---|---|---|\n",
     );
     let of = |differences: &[f64]| {
@@ -182,9 +184,13 @@ fn summary(all: &[Differences]) -> String {
 }
 
 fn main() -> ExitCode {
-    let wanted: Vec<String> = std::env::args().skip(1).collect();
-    let mut all: Vec<Differences> =
-        STOCK.iter().map(|control| (control.name.to_string(), vec![], vec![])).collect();
+    let mut arguments = std::env::args().skip(1).peekable();
+    let schemes = match arguments.next_if(|argument| argument == "--schemes") {
+        Some(_) => arguments.next().unwrap_or_default().split(',').map(String::from).collect(),
+        None => STOCK.iter().map(|control| control.stands_for.to_string()).collect::<Vec<_>>(),
+    };
+    let wanted: Vec<String> = arguments.collect();
+    let mut all: Vec<Differences> = schemes.into_iter().map(|label| (label, vec![], vec![])).collect();
     for path in
         PATHS.into_iter().filter(|(name, _)| wanted.is_empty() || wanted.iter().any(|want| want == name))
     {
