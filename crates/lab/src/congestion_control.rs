@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use firstflight_contract::{Declared as _, Signals};
 use firstflight_kernel::{Exits, Offer, Offered};
 use firstflight_scenario::{Profile, Scenario, SchemeSpec, nearest};
 use firstflight_study::host::Refusal;
@@ -58,6 +59,9 @@ impl Controls {
                 continue;
             }
             let refuse = |why: String| Refusal { key: format!("{}.startup", place(scenario, index)), why };
+            if let Some(why) = needs_plan(&group.scheme) {
+                return Err(refuse(why));
+            }
             let labels: Vec<_> = group.scheme.phases().iter().map(|phase| phase.label()).collect();
             let offered = Offer::new(&labels).and_then(|offer| offer.load());
             let offered = offered.map_err(|refusal| refuse(refusal.to_string()))?;
@@ -76,6 +80,16 @@ impl Controls {
     pub fn all(&self) -> &[CongestionControl] {
         &self.all
     }
+}
+
+/// Why a scheme that follows a plan does not run here: without a plan it would be slow start. `None` for any other.
+pub(crate) fn needs_plan(scheme: &SchemeSpec) -> Option<String> {
+    let phases = scheme.build();
+    let planned = phases.iter().find(|phase| phase.declaration().needs.has(Signals::PLAN))?;
+    let label = planned.info().label;
+    Some(format!(
+        "{label} follows a plan, and connections of a run on a real stack share no memory of the path"
+    ))
 }
 
 impl CongestionControl {

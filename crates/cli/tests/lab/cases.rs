@@ -116,6 +116,7 @@ fn a_scenario_that_the_kernel_cannot_run_is_refused_by_key() {
             flow("startup = \"fast-start\"\navoidance = \"reno\""),
             ["run.toml:8:11: flow[0].startup", "needs start-over, per-packet-send"],
         ),
+        (flow("startup = \"liss\"\navoidance = \"reno\""), ["flow[0].startup", "follows a plan"]),
         (
             flow("avoidance = { kind = \"cubic\", rules = \"rfc9438\" }"),
             ["flow[0]", "parameters of profile linux"],

@@ -75,7 +75,8 @@ impl Host for Kernel<'_> {
     }
 
     fn offers(&self) -> Signals {
-        Signals::RTT.union(Signals::PACING).union(Signals::RATE).union(Signals::HANDSHAKE)
+        // Connections of a run share no memory of the path.
+        firstflight_kernel::SIGNALS.without(Signals::PLAN)
     }
 
     fn check(&self, scenario: &Scenario, observe: &Observe) -> Result<Estimate, Refusal> {

@@ -1,6 +1,5 @@
 //! What a scenario asks of QUIC, and the refusal of what QUIC or quinn cannot do.
 
-use firstflight_contract::{Declared, Signals};
 use firstflight_quic::Scheme;
 use firstflight_scenario::{
     DataInSyn, FlowGroup, Growth, IdleRestart, Network, Profile, Queue, Reads, Recovery, Scenario, Source,
@@ -9,6 +8,7 @@ use firstflight_study::host::Refusal;
 use firstflight_study::network::place;
 
 use super::HEADERS;
+use crate::congestion_control::needs_plan;
 
 /// Bytes of the smallest full datagram of QUIC (RFC 9000 section 14).
 const SMALLEST: u32 = 1200;
@@ -54,11 +54,7 @@ fn of(scenario: &Scenario, group: &FlowGroup, place: &str, datagram: u16) -> Res
     let key = |name: &str| format!("{place}.{name}");
     check(group, &key)?;
     let phases = group.scheme.build_in(group.profile.stack());
-    if phases.iter().any(|phase| phase.declaration().needs.has(Signals::PLAN)) {
-        let why = format!(
-            "{} follows a plan, and connections of a run over QUIC share no memory of the path",
-            group.scheme.label()
-        );
+    if let Some(why) = needs_plan(&group.scheme) {
         return refuse(key("startup"), why);
     }
     let scheme = Scheme::of(phases).or_else(|unable| refuse(key("startup"), unable.to_string()))?;
