@@ -37,6 +37,7 @@ struct Algorithm {
 }
 
 const SIMULATOR: &str = "simulator";
+const KERNEL: &str = "kernel";
 const QUIC: &str = "quic";
 
 pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
@@ -87,7 +88,11 @@ fn listed<const N: usize>(
 
 /// Names of the hosts that offer the signals `needs`.
 fn hosts(needs: Signals) -> Vec<&'static str> {
-    let hosts = [(SIMULATOR, Simulator.offers()), (QUIC, firstflight_quic::OFFERED)];
+    let hosts = [
+        (SIMULATOR, Simulator.offers()),
+        (KERNEL, firstflight_kernel::SIGNALS),
+        (QUIC, firstflight_quic::OFFERED),
+    ];
     hosts.iter().filter(|(_, offered)| offered.has(needs)).map(|(name, _)| *name).collect()
 }
 
@@ -140,11 +145,11 @@ mod tests {
     #[test]
     fn a_scheme_is_listed_with_the_hosts_that_offer_what_it_needs() {
         for (label, hosts) in [
-            ("slow-start", vec!["simulator", "quic"]),
-            ("hystart++", vec!["simulator", "quic"]),
+            ("slow-start", vec!["simulator", "kernel", "quic"]),
+            ("hystart++", vec!["simulator", "kernel", "quic"]),
             // quinn takes no pacing rate.
-            ("jump-start", vec!["simulator"]),
-            ("bbr", vec!["simulator"]),
+            ("jump-start", vec!["simulator", "kernel"]),
+            ("bbr", vec!["simulator", "kernel"]),
             ("xcp", vec!["simulator"]),
         ] {
             let listed = algorithms().into_iter().find(|entry| entry.label == label).expect("a label");

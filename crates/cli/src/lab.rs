@@ -5,8 +5,7 @@ mod attach;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use firstflight::Host;
-use firstflight::Run;
+use firstflight::{Host, Run};
 use firstflight_lab::check::{Finding, can_run, check};
 use firstflight_lab::{Controls, Kernel, Quic, STOCK};
 use firstflight_results::{RunResult, Validity};
@@ -50,8 +49,8 @@ enum Command {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Range: 200 Mbit/s, round trips from 5 ms, 64 connections and 600 s. Between 200 and 400 Mbit/s runs
-count only if they kept their times. Congestion controls: slow-start+reno, hystart-linux+cubic, bbr.
-QUIC has no such range; `firstflight algorithms --json` lists its schemes under hosts.
+count only if they kept their times. QUIC has no such range. `firstflight algorithms --json` lists
+the schemes of each under hosts; schemes that follow a plan run in the simulator only.
 
 Examples:
   firstflight lab run experiment.toml
