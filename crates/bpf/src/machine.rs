@@ -299,7 +299,7 @@ impl Memory {
     }
 }
 
-/// What a function leaves when it calls another.
+/// State of a function that has called another: the position to return to, and the registers that survive the call.
 #[derive(Clone, Copy)]
 struct Frame {
     back: usize,

@@ -214,7 +214,7 @@ pub(crate) fn may_write(at: usize, size: usize) -> Result<(), Option<&'static st
     }
 }
 
-/// What a name of a struct and a member means here.
+/// Kinds of names of a struct and a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     /// A struct at the beginning of the other.

@@ -208,7 +208,7 @@ fn failed(what: &'static str, error: impl ToString) -> Refusal {
     Refusal::Failed { what, error: error.to_string() }
 }
 
-/// What the kernel's refusal to load means.
+/// The refusal that an error of the kernel stands for.
 fn refused(error: libbpf_rs::Error) -> Refusal {
     let words = WORDS.lock().map(|words| words.clone()).unwrap_or_default();
     if error.kind() == ErrorKind::PermissionDenied && !words.contains("BEGIN PROG LOAD LOG") {

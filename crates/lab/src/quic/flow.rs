@@ -40,8 +40,9 @@ pub(super) struct Flow {
     opens_at: Option<u64>,
     size: Option<u64>,
     datagram: u16,
-    /// Times at which full datagrams left the server, and whether each was lost.
+    /// Times at which full datagrams left the server, nanoseconds.
     sent: Vec<u64>,
+    /// Times at which datagrams of the server left that the network lost.
     lost_at: Vec<u64>,
 }
 
