@@ -6,7 +6,7 @@ use std::path::Path;
 use toml::de::DeValue;
 
 /// Crates of this workspace, each with those on which it may depend.
-const LAYERS: [(&str, &[&str]); 21] = [
+const LAYERS: [(&str, &[&str]); 22] = [
     ("contract", &[]),
     ("host", &["contract"]),
     ("schemes", &["contract"]),
@@ -15,6 +15,7 @@ const LAYERS: [(&str, &[&str]); 21] = [
     ("results", &["contract"]),
     ("paths", &["contract", "schemes"]),
     ("scenario", &["contract", "host", "schemes"]),
+    ("gateway", &["contract", "schemes", "paths", "scenario"]),
     ("anyscenario", &["contract", "schemes", "scenario"]),
     ("script", &[]),
     ("bpf", &["contract", "schemes"]),

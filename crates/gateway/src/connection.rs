@@ -1,0 +1,71 @@
+//! A connection as the kernel reports it.
+
+use core::net::IpAddr;
+
+use firstflight_contract::Nanos;
+
+/// One TCP connection of this host, measured by its sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Connection {
+    /// Time of the report, `CLOCK_BOOTTIME`.
+    pub at: Nanos,
+    /// Address of the peer. An IPv4-mapped address is an IPv4 address.
+    pub peer: IpAddr,
+    /// How it was started.
+    pub arm: Arm,
+    /// Whether it has ended.
+    pub stage: Stage,
+    /// Time since it was established.
+    pub age: Nanos,
+    /// Time during which data waited for an acknowledgement or for the window (`tcpi_busy_time`): the completion
+    /// time of all its transfers together.
+    pub busy: Nanos,
+    /// Payload bytes of a full segment.
+    pub mss: u32,
+    /// Payload bytes acknowledged by the peer.
+    pub bytes: u64,
+    /// Round-trip time of the handshake; zero if the kernel took no sample.
+    pub handshake_rtt: Nanos,
+    /// Least round-trip time; zero if unknown.
+    pub min_rtt: Nanos,
+    /// Smoothed round-trip time; zero if unknown.
+    pub srtt: Nanos,
+    /// Newest delivery rate, bytes per second; zero if unknown.
+    pub rate: u64,
+    /// Whether the application limited the sample of `rate`, which is then a lower bound.
+    pub limited: bool,
+    /// Congestion window, segments.
+    pub cwnd: u32,
+    /// Slow-start threshold, segments; [`None`] is infinite.
+    pub ssthresh: Option<u32>,
+    /// Receive window that the peer offered last, bytes.
+    pub receive_window: u64,
+    /// Data segments sent, with retransmissions.
+    pub sent: u32,
+    /// Retransmitted segments.
+    pub retransmits: u32,
+    /// Retransmission timeouts.
+    pub timeouts: u32,
+    /// Whether a segment of its first window was retransmitted.
+    pub first_window_lost: bool,
+}
+
+/// How a connection was started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arm {
+    /// As the stack starts it: no plan was in force.
+    Stock,
+    /// As the stack starts it although a plan was in force, to measure the plan's effect.
+    Holdout,
+    /// With this first window, segments.
+    Planned(u32),
+}
+
+/// Whether a connection has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// It lives; a connection older than the gateway is reported once in this way.
+    Live,
+    /// It has ended.
+    Ended,
+}

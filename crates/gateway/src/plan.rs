@@ -1,0 +1,36 @@
+//! A plan: how connections to a prefix start.
+
+use firstflight_contract::Nanos;
+use firstflight_paths::Prefix;
+
+/// How new connections to the addresses of a prefix start, until it expires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The destinations.
+    pub prefix: Prefix,
+    /// First window of one connection alone, segments. The kernel divides it by the live connections of the prefix,
+    /// the new one included, and gives no connection less than the stack's own window.
+    pub window: u32,
+    /// Slow-start threshold, segments; [`None`] leaves the stack's.
+    pub ssthresh: Option<u32>,
+    /// The plan is for handshakes between these round-trip times; others start as the stack starts them.
+    pub rtt: (Nanos, Nanos),
+    /// Time from which it is not used, `CLOCK_BOOTTIME`.
+    pub expires: Nanos,
+    /// Connections of a thousand that start as the stack starts them, to measure the plan's effect.
+    pub holdout: u16,
+}
+
+/// Bounds that are fixed when the kernel's program is loaded. The program holds every plan to them, so that a
+/// daemon that fails or is taken over cannot exceed them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Largest first window, segments.
+    pub window: u32,
+    /// Whether plans may set the slow-start threshold.
+    pub ssthresh: bool,
+    /// Longest time for which a plan is used without a sign of life of the daemon.
+    pub lease: Nanos,
+    /// Least share of connections without a plan, of a thousand.
+    pub holdout: u16,
+}
