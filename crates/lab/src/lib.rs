@@ -8,6 +8,7 @@
 //! network namespace the process was started in, and nothing outlives the process.
 #![cfg(target_os = "linux")]
 
+mod cable;
 pub mod check;
 mod clock;
 mod congestion_control;
@@ -29,6 +30,7 @@ mod tun;
 mod turn;
 mod watch;
 
+pub use cable::{Broken, Cable};
 pub use congestion_control::{CongestionControl, Controls, ExitSign, STOCK};
 pub use host::{Kernel, LONGEST, Range};
 pub use need::Need;

@@ -54,6 +54,7 @@ pub(crate) trait Observer: Send {
 }
 
 /// Result of a run.
+#[derive(Debug)]
 pub(crate) struct Emulated {
     /// End of the run, nanoseconds.
     pub(crate) end: u64,

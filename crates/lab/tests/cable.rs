@@ -1,0 +1,61 @@
+//! An emulated path for programs of any kind.
+
+use std::io::{Read as _, Write as _};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::thread;
+use std::time::Instant;
+
+use firstflight_lab::{Cable, check};
+use firstflight_study::host::{Host, Observe};
+use firstflight_study::simulator::Simulator;
+
+const SCENARIO: &str = r#"
+    duration = "30 s"
+    [path]
+    rate = "8 Mbit/s"
+    rtt = "50 ms"
+    buffer = "100 packets"
+    [[flow]]
+    name = "transfer"
+    profile = "linux"
+    startup = "slow-start"
+    avoidance = "cubic"
+    size = "300 KB"
+"#;
+const BYTES: usize = 300_000;
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test measures a transfer in real time")]
+fn a_transfer_over_a_cable_takes_the_time_that_the_simulator_says() {
+    if !check::can_run(&check::check()) {
+        println!("not run here: `firstflight lab check` says what this machine lacks");
+        return;
+    }
+    let scenario = firstflight_scenario::parse(SCENARIO, "test.toml").expect("a valid scenario").scenario;
+    let run = Simulator.run(&scenario, 1, &Observe::default()).expect("it runs");
+    let simulated = run.result.flows[0].completion_s.expect("it ends");
+
+    let [near, far] = [Ipv4Addr::new(10, 86, 1, 1), Ipv4Addr::new(10, 86, 1, 2)];
+    let cable = Cable::lay(&scenario, &[near], &[far]).expect("a cable");
+    let address = SocketAddr::from((near, 8080));
+    let listener = cable.near().run(|| TcpListener::bind(address)).expect("a network").expect("a listener");
+    let server = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a connection");
+        stream.write_all(&vec![7; BYTES]).expect("it is sent");
+        stream
+    });
+    let mut client =
+        cable.far().run(|| TcpStream::connect(address)).expect("a network").expect("a connection");
+    let begun = Instant::now();
+    let mut bytes = vec![0; BYTES];
+    client.read_exact(&mut bytes).expect("it arrives");
+    let took = begun.elapsed().as_secs_f64();
+    drop(server.join().expect("no panic"));
+    drop(client);
+    let validity = cable.cut().expect("it was emulated");
+    assert!(bytes.iter().all(|byte| *byte == 7));
+    // The client sees the last byte half a round trip before the server has its acknowledgment, and the first byte left
+    // half a round trip after the end of the client's handshake.
+    println!("{took:.3} s over the cable, {simulated:.3} s simulated, {validity:?}");
+    assert!((took / simulated - 1.0).abs() <= 0.03, "{took} s, simulated {simulated} s, {validity:?}");
+}
