@@ -3,11 +3,15 @@
 use core::net::IpAddr;
 
 use firstflight_contract::Nanos;
+use serde::{Deserialize, Serialize};
+
+use crate::serial;
 
 /// One TCP connection of this host, measured by its sender.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connection {
     /// Time of the report, `CLOCK_BOOTTIME`.
+    #[serde(with = "serial::nanos")]
     pub at: Nanos,
     /// Address of the peer. An IPv4-mapped address is an IPv4 address.
     pub peer: IpAddr,
@@ -16,19 +20,24 @@ pub struct Connection {
     /// Whether it has ended.
     pub stage: Stage,
     /// Time since it was established.
+    #[serde(with = "serial::nanos")]
     pub age: Nanos,
     /// Time during which data waited for an acknowledgement or for the window (`tcpi_busy_time`): the completion
     /// time of all its transfers together.
+    #[serde(with = "serial::nanos")]
     pub busy: Nanos,
     /// Payload bytes of a full segment.
     pub mss: u32,
     /// Payload bytes acknowledged by the peer.
     pub bytes: u64,
     /// Round-trip time of the handshake; zero if the kernel took no sample.
+    #[serde(with = "serial::nanos")]
     pub handshake_rtt: Nanos,
     /// Least round-trip time; zero if unknown.
+    #[serde(with = "serial::nanos")]
     pub min_rtt: Nanos,
     /// Smoothed round-trip time; zero if unknown.
+    #[serde(with = "serial::nanos")]
     pub srtt: Nanos,
     /// Newest delivery rate, bytes per second; zero if unknown.
     pub rate: u64,
@@ -51,7 +60,8 @@ pub struct Connection {
 }
 
 /// How a connection was started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Arm {
     /// As the stack starts it: no plan was in force.
     Stock,
@@ -62,7 +72,8 @@ pub enum Arm {
 }
 
 /// Whether a connection has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Stage {
     /// It lives; a connection older than the gateway is reported once in this way.
     Live,

@@ -1,12 +1,29 @@
 //! The performance gateway without its host: what a server learns from its connections, and the starts that it
 //! gives to new ones.
 //!
-//! The kernel reports each connection as a [`Connection`]; the gateway answers with a [`Plan`] for a prefix of
-//! destinations. The crate reads no clock, draws no random number without a seed and does no I/O, so that a log of
-//! what it was told replays to the same plans.
+//! The kernel reports each connection as a [`Connection`]; the [`Gateway`] answers with [`Decision`]s, among them a
+//! [`Plan`] for a prefix of destinations. The crate reads no clock, draws no random number without a seed and does no
+//! I/O, so that a log of what it was told replays to the same plans.
 
 mod connection;
+mod decision;
+mod estimate;
+mod gateway;
+mod host;
+mod memory;
 mod plan;
+mod prefix;
+mod serial;
+mod settings;
+mod stamp;
+mod table;
+mod trial;
 
 pub use connection::{Arm, Connection, Stage};
+pub use decision::{Decision, Target, Why, WhyNot};
+pub use estimate::{Estimate, Unfounded};
+pub use gateway::{Explanation, Gateway};
+pub use host::{Arms, HostVerdict};
 pub use plan::{Limits, Plan};
+pub use settings::{MOST, Mode, Override, Policy, STOCK, Settings};
+pub use trial::{CLASSES, Harm, HarmKind, Verdict, class};

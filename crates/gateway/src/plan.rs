@@ -2,11 +2,15 @@
 
 use firstflight_contract::Nanos;
 use firstflight_paths::Prefix;
+use serde::{Deserialize, Serialize};
+
+use crate::serial;
 
 /// How new connections to the addresses of a prefix start, until it expires.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
     /// The destinations.
+    #[serde(with = "serial::prefix")]
     pub prefix: Prefix,
     /// First window of one connection alone, segments. The kernel divides it by the live connections of the prefix,
     /// the new one included, and gives no connection less than the stack's own window.
@@ -14,8 +18,10 @@ pub struct Plan {
     /// Slow-start threshold, segments; [`None`] leaves the stack's.
     pub ssthresh: Option<u32>,
     /// The plan is for handshakes between these round-trip times; others start as the stack starts them.
+    #[serde(with = "serial::range")]
     pub rtt: (Nanos, Nanos),
     /// Time from which it is not used, `CLOCK_BOOTTIME`.
+    #[serde(with = "serial::nanos")]
     pub expires: Nanos,
     /// Connections of a thousand that start as the stack starts them, to measure the plan's effect.
     pub holdout: u16,

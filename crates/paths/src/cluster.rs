@@ -227,6 +227,11 @@ impl Cluster {
         self.recent.of(destination)
     }
 
+    /// Destination of the remembered connection that ended last; [`None`] without [`Settings::destinations`].
+    pub fn newest(&self) -> Option<Destination> {
+        self.recent.newest().map(|closed| closed.destination)
+    }
+
     /// Sampled average of all windows; [`None`] before the first, and without [`Settings::sampling`].
     pub fn sampled(&self, now: Nanos) -> Option<Average> {
         let (count, cwnd) = totals(&self.roster);

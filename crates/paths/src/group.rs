@@ -29,13 +29,33 @@ impl Prefix {
         Self { bits: Destination::from(address).0 & mask(length), length }
     }
 
+    /// Number of leading bits in common: at most 32 for IPv4, 128 for IPv6.
+    pub fn length(&self) -> u8 {
+        if self.is_v4() { self.length - MAPPED_BITS } else { self.length }
+    }
+
+    /// First address.
+    pub fn first(&self) -> IpAddr {
+        IpAddr::V6(Ipv6Addr::from_bits(self.bits)).to_canonical()
+    }
+
+    /// Whether it covers this address.
+    pub fn has(&self, address: IpAddr) -> bool {
+        self.covers(Destination::from(address).0)
+    }
+
+    /// Whether its addresses are those of IPv4.
+    pub fn is_v4(&self) -> bool {
+        self.length >= MAPPED_BITS && Ipv6Addr::from_bits(self.bits).to_ipv4_mapped().is_some()
+    }
+
     /// Whether it covers this address, given as a destination.
     pub(crate) fn covers(&self, destination: u128) -> bool {
         destination & mask(self.length) == self.bits
     }
 
     /// Whether it covers all of `other`.
-    pub(crate) fn contains(&self, other: &Self) -> bool {
+    pub fn contains(&self, other: &Self) -> bool {
         self.length <= other.length && self.covers(other.bits)
     }
 
@@ -50,10 +70,10 @@ fn mask(length: u8) -> u128 {
 
 impl fmt::Display for Prefix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match Ipv6Addr::from_bits(self.bits).to_ipv4_mapped() {
-            Some(v4) if self.length >= MAPPED_BITS => write!(f, "{v4}/{}", self.length - MAPPED_BITS),
-            _ => write!(f, "{}/{}", Ipv6Addr::from_bits(self.bits), self.length),
+        if self.is_v4() {
+            return write!(f, "{}/{}", self.first(), self.length());
         }
+        write!(f, "{}/{}", Ipv6Addr::from_bits(self.bits), self.length)
     }
 }
 

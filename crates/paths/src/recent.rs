@@ -47,6 +47,11 @@ impl Recent {
         self.closed.clear();
     }
 
+    /// The state that was noted last.
+    pub(crate) fn newest(&self) -> Option<&Closed> {
+        self.closed.iter().max_by_key(|closed| closed.at)
+    }
+
     pub(crate) fn of(&self, destination: Destination) -> Option<&Closed> {
         self.closed.iter().find(|c| c.destination == destination)
     }

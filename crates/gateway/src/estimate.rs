@@ -1,0 +1,338 @@
+//! The estimator: the window that recent connections to a prefix justify.
+//!
+//! 1. **Sample.** A connection's sample is the greater of its newest and its mean delivery rate, times its least
+//!    round-trip time, in segments; it is at most the number of segments acknowledged.
+//! 2. **Lower bounds.** The sample is a lower bound if the application limited the rate, if the number of segments
+//!    acknowledged capped it, or if the connection never left slow start: it had no retransmission and its threshold is
+//!    infinite. A lower bound raises what is known of a host and never lowers it. A lower bound below the stack's own
+//!    first window brings no information and is dropped.
+//! 3. **Hosts.** Each host has one value: half its old value and half the new sample. A host that reports often has
+//!    therefore no more weight than another. At most [`HOSTS`] hosts are kept; a new host replaces one whose weight has
+//!    fallen to a half, or else the one with the greatest keyed hash, if its own is smaller. The hosts kept are thus a
+//!    uniform choice of the recent hosts, however often one of them reports.
+//! 4. **Age.** A host's weight is `2^(-age / half-life)`, linear between halvings.
+//! 5. **Estimate.** The estimate is the weighted median of the hosts' values, the lower one of two. It needs a least
+//!    number of hosts, and a least weight of samples.
+//! 6. **Agreement.** The lower third is the value that more than a third of the weight does not exceed, the upper third
+//!    the one that more than a third reaches; between them no host counts that only a lower bound is known of and that
+//!    lies below the median. Hosts disagree if the upper third is above twice the lower one, and their distance above
+//!    four times the median deviation within a host. A third of the weight or less, whatever its values, therefore
+//!    neither moves the median beyond the other hosts' values nor makes hosts disagree that lie within an octave.
+
+use firstflight_contract::{Nanos, mul_div};
+use serde::{Deserialize, Serialize};
+
+use crate::connection::Connection;
+use crate::serial;
+use crate::settings::{STOCK, Settings};
+use crate::stamp::Stamp;
+
+/// Most hosts that a prefix keeps.
+pub(crate) const HOSTS: usize = 12;
+/// Parts of a segment that samples are counted in.
+pub(crate) const PARTS: u32 = 16;
+/// Unit of a host's round-trip time, nanoseconds.
+pub(crate) const RTT_UNIT: u64 = 64_000;
+/// Weight of a host with a new sample.
+const FULL: u32 = 1024;
+
+/// Window that one connection measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sample {
+    /// Sixteenths of a segment.
+    pub parts: u16,
+    /// Whether the path may carry more.
+    pub bound: Bound,
+    /// Least round-trip time, units of 64 us.
+    pub rtt: u16,
+}
+
+/// Meaning of a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Bound {
+    /// The path carried this much and no more.
+    Exact,
+    /// The path carried at least this much.
+    Lower,
+}
+
+impl Sample {
+    /// The sample of a connection; [`None`] if it lacks a rate, a round-trip time, or acknowledged data.
+    pub(crate) fn of(connection: &Connection) -> Option<Self> {
+        let Connection { busy, mss, bytes, min_rtt, rate, retransmits, ssthresh, .. } = *connection;
+        if mss == 0 || bytes == 0 || min_rtt == Nanos::ZERO {
+            return None;
+        }
+        let mean = if busy == Nanos::ZERO { 0 } else { mul_div(bytes, 1_000_000_000, busy.0) };
+        let parts_of = |bytes: u64| mul_div(bytes, PARTS.into(), mss.into());
+        let measured = parts_of(mul_div(rate.max(mean), min_rtt.0, 1_000_000_000));
+        let acknowledged = parts_of(bytes);
+        let lower =
+            connection.limited || measured >= acknowledged || (retransmits == 0 && ssthresh.is_none());
+        let clipped = |value: u64| u16::try_from(value).unwrap_or(u16::MAX);
+        (measured > 0).then(|| Self {
+            parts: clipped(measured.min(acknowledged)),
+            bound: if lower { Bound::Lower } else { Bound::Exact },
+            rtt: clipped(min_rtt.0.div_ceil(RTT_UNIT)),
+        })
+    }
+}
+
+/// What is known of one host. 16 bytes.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Host {
+    /// Keyed hash of the address.
+    tag: u32,
+    seen: Stamp,
+    /// Sixteenths of a segment.
+    value: u16,
+    /// Mean deviation of exact samples from `value`, sixteenths of a segment.
+    deviation: u16,
+    /// Units of 64 us.
+    rtt: u16,
+    samples: u8,
+    flags: u8,
+}
+
+/// An exact sample is part of `value`.
+const EXACT: u8 = 1;
+/// Two exact samples or more are part of `deviation`.
+const DEVIATES: u8 = 2;
+/// A planned connection of the host has ended.
+const TRIED: u8 = 4;
+/// The last planned connection of the host lost a segment of its first window.
+const LOST: u8 = 8;
+
+/// Hosts of a prefix.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Hosts(Vec<Host>);
+
+/// An estimate with its parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// Median window, sixteenths of a segment.
+    pub median: u16,
+    /// Lower and upper third, sixteenths of a segment.
+    pub thirds: (u16, u16),
+    /// Median deviation within a host, sixteenths of a segment.
+    pub deviation: u16,
+    /// Hosts.
+    pub hosts: u8,
+    /// Hosts of which more than a lower bound is known.
+    pub exact: u8,
+    /// Samples, each weighted by the age of its host.
+    pub samples: u32,
+    /// Lower and upper third of the hosts' least round-trip times.
+    #[serde(with = "serial::range")]
+    pub rtt: (Nanos, Nanos),
+}
+
+impl Estimate {
+    /// The median in whole segments.
+    pub fn segments(&self) -> u32 {
+        u32::from(self.median) / PARTS
+    }
+
+    /// Whether the hosts disagree: rule 6.
+    pub fn disagree(&self) -> bool {
+        let (low, high) = self.thirds;
+        u32::from(high) > 2 * u32::from(low) && u32::from(high - low) > 4 * u32::from(self.deviation)
+    }
+}
+
+impl Hosts {
+    /// Takes a sample of the host with this tag.
+    pub(crate) fn note(&mut self, now: Stamp, tag: u32, sample: Sample, half_life: Nanos) {
+        let Sample { parts, bound, rtt } = sample;
+        let worthless = bound == Bound::Lower && u32::from(parts) < STOCK * PARTS;
+        if let Some(host) = self.0.iter_mut().find(|host| host.tag == tag) {
+            host.seen = now.max(host.seen);
+            host.samples = host.samples.saturating_add(1);
+            host.rtt = rtt;
+            match bound {
+                Bound::Exact if host.flags & EXACT != 0 => {
+                    host.deviation = host.deviation.midpoint(host.value.abs_diff(parts));
+                    host.value = host.value.midpoint(parts);
+                    host.flags |= DEVIATES;
+                }
+                Bound::Exact => {
+                    host.value = parts;
+                    host.flags |= EXACT;
+                }
+                Bound::Lower => host.value = host.value.max(parts),
+            }
+            return;
+        }
+        if worthless {
+            return;
+        }
+        let flags = if bound == Bound::Exact { EXACT } else { 0 };
+        let host = Host { tag, seen: now, value: parts, deviation: 0, rtt, samples: 1, flags };
+        if self.0.len() < HOSTS {
+            if self.0.len() == self.0.capacity() {
+                self.0.reserve_exact(self.0.len().clamp(1, HOSTS - self.0.len()));
+            }
+            self.0.push(host);
+            return;
+        }
+        let oldest = (0..HOSTS).min_by_key(|&at| self.0[at].seen).expect("there are hosts");
+        let greatest = (0..HOSTS).max_by_key(|&at| self.0[at].tag).expect("there are hosts");
+        if self.0[oldest].seen.age(now) >= half_life {
+            self.0[oldest] = host;
+        } else if self.0[greatest].tag > tag {
+            self.0[greatest] = host;
+        }
+    }
+
+    /// Records whether the first window of a planned connection of this host lost a segment.
+    pub(crate) fn tried(&mut self, tag: u32, lost: bool) {
+        if let Some(host) = self.0.iter_mut().find(|host| host.tag == tag) {
+            host.flags = host.flags & !LOST | TRIED | if lost { LOST } else { 0 };
+        }
+    }
+
+    /// Hosts whose last planned connection lost a segment of its first window, and hosts with a planned connection.
+    pub(crate) fn losers(&self) -> (usize, usize) {
+        let with = |flag| self.0.iter().filter(|host| host.flags & flag != 0).count();
+        (with(LOST), with(TRIED))
+    }
+
+    /// Forgets the planned connections.
+    pub(crate) fn forget_tries(&mut self) {
+        self.0.iter_mut().for_each(|host| host.flags &= !(TRIED | LOST));
+    }
+
+    /// Number of hosts kept.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The estimate; [`None`] without a host that has weight.
+    pub(crate) fn estimate(&self, now: Stamp, half_life: Nanos) -> Option<Estimate> {
+        let mut weighed = [(0u16, 0u32, &EMPTY); HOSTS];
+        let mut count = 0;
+        for host in &self.0 {
+            let weight = weight(host.seen.age(now), half_life);
+            if weight > 0 {
+                weighed[count] = (host.value, weight, host);
+                count += 1;
+            }
+        }
+        let weighed = &mut weighed[..count];
+        if weighed.is_empty() {
+            return None;
+        }
+        weighed.sort_unstable_by_key(|&(value, weight, host)| (value, weight, host.tag));
+        let hosts = weighed.iter();
+        let median = middle(hosts.clone().map(|&(value, weight, _)| (value, weight)));
+        let may_be_more = |host: &Host| host.flags & EXACT == 0;
+        let mut raised = [(0u16, 0u32); HOSTS];
+        for (to, &(value, weight, host)) in raised.iter_mut().zip(hosts.clone()) {
+            *to = (if may_be_more(host) { value.max(median) } else { value }, weight);
+        }
+        let raised = &mut raised[..count];
+        raised.sort_unstable();
+        let mut rtts = [(0u16, 0u32); HOSTS];
+        let mut deviations = [(0u16, 0u32); HOSTS];
+        let mut deviating = 0;
+        for (at, &(_, weight, host)) in hosts.clone().enumerate() {
+            rtts[at] = (host.rtt, weight);
+            if host.flags & DEVIATES != 0 {
+                deviations[deviating] = (host.deviation, weight);
+                deviating += 1;
+            }
+        }
+        let (rtts, deviations) = (&mut rtts[..count], &mut deviations[..deviating]);
+        rtts.sort_unstable();
+        deviations.sort_unstable();
+        let (low, high) = thirds(rtts);
+        let samples: u32 = hosts.clone().map(|&(_, weight, host)| weight * u32::from(host.samples)).sum();
+        Some(Estimate {
+            median,
+            thirds: thirds(raised),
+            deviation: if deviating == 0 { 0 } else { middle(deviations.iter().copied()) },
+            hosts: count as u8,
+            exact: hosts.filter(|(_, _, host)| !may_be_more(host)).count() as u8,
+            samples: samples / FULL,
+            rtt: (Nanos(u64::from(low) * RTT_UNIT), Nanos(u64::from(high) * RTT_UNIT)),
+        })
+    }
+
+    /// Moves every time; see [`Stamp::moved`].
+    pub(crate) fn moved(&mut self, from: Stamp, to: Stamp) {
+        self.0.iter_mut().for_each(|host| host.seen = host.seen.moved(from, to));
+    }
+
+    /// Bytes on the heap.
+    pub(crate) fn bytes(&self) -> usize {
+        self.0.capacity() * size_of::<Host>()
+    }
+}
+
+const EMPTY: Host = Host { tag: 0, seen: Stamp::BOOT, value: 0, deviation: 0, rtt: 0, samples: 0, flags: 0 };
+
+/// `1024 * 2^(-age / half-life)`, linear between halvings.
+fn weight(age: Nanos, half_life: Nanos) -> u32 {
+    let halvings = age.0 / half_life.0.max(1);
+    let rest = mul_div(age.0 % half_life.0.max(1), u64::from(FULL), half_life.0.max(1)) as u32;
+    if halvings > 10 { 0 } else { (FULL - rest / 2) >> halvings }
+}
+
+/// The lower weighted median of values in rising order.
+fn middle(values: impl Iterator<Item = (u16, u32)> + Clone) -> u16 {
+    let total: u32 = values.clone().map(|(_, weight)| weight).sum();
+    at_least(values, |below| 2 * below >= total)
+}
+
+/// The lower and the upper third of values in rising order.
+fn thirds(values: &[(u16, u32)]) -> (u16, u16) {
+    let total: u32 = values.iter().map(|(_, weight)| weight).sum();
+    let more_than_a_third = |sum: u32| 3 * sum > total;
+    let low = at_least(values.iter().copied(), more_than_a_third);
+    let high = at_least(values.iter().rev().copied(), more_than_a_third);
+    (low.min(high), low.max(high))
+}
+
+/// The first value at which the sum of weights is enough.
+fn at_least(values: impl Iterator<Item = (u16, u32)>, enough: impl Fn(u32) -> bool) -> u16 {
+    let mut sum = 0;
+    let mut last = 0;
+    for (value, weight) in values {
+        sum += weight;
+        last = value;
+        if enough(sum) {
+            break;
+        }
+    }
+    last
+}
+
+/// Whether an estimate is founded: rule 5.
+pub(crate) fn founded(estimate: &Estimate, settings: &Settings) -> Result<(), Unfounded> {
+    if u32::from(estimate.hosts) < settings.hosts {
+        return Err(Unfounded::Hosts { have: estimate.hosts.into(), need: settings.hosts });
+    }
+    if estimate.samples < settings.samples {
+        return Err(Unfounded::Samples { have: estimate.samples, need: settings.samples });
+    }
+    Ok(())
+}
+
+/// Reason why there is no estimate to plan from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Unfounded {
+    /// Too few hosts.
+    Hosts {
+        /// Hosts known.
+        have: u32,
+        /// Hosts required.
+        need: u32,
+    },
+    /// Too few samples, or samples that are too old.
+    Samples {
+        /// Weight of the samples.
+        have: u32,
+        /// Weight required.
+        need: u32,
+    },
+}

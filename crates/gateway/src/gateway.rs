@@ -1,0 +1,332 @@
+//! The gateway: reports in, decisions out.
+
+use core::net::IpAddr;
+
+use firstflight_contract::Nanos;
+use firstflight_paths::{Destination, Prefix};
+
+use crate::connection::{Arm, Connection, Stage};
+use crate::decision::{Decision, WhyNot};
+use crate::estimate::Estimate;
+use crate::host::{Host, HostVerdict};
+use crate::memory::Paths;
+use crate::plan::Plan;
+use crate::prefix::{Around, Entry};
+use crate::settings::{Mode, Override, Policy, STOCK, Settings};
+use crate::stamp::Stamp;
+use crate::table::{Table, hash};
+use crate::trial::{Group, Verdict};
+
+/// Longest time by which a tick moves the clock: a later time is a fault of the clock.
+const LONGEST_TICK: Nanos = Nanos::from_secs(86_400);
+/// Longest time by which a report moves the clock.
+const LONGEST_REPORT: Nanos = Nanos::from_secs(60);
+/// Parts of the prefixes of which each tick reviews one.
+const SWEEPS: usize = 16;
+/// Least number of prefixes that a tick reviews.
+const SWEEP: usize = 1024;
+/// Prefixes of which the oldest makes room.
+const CANDIDATES: usize = 16;
+
+/// A gateway. The same settings, reports, ticks and orders give the same decisions on every machine.
+#[derive(Clone, Debug)]
+pub struct Gateway {
+    pub(crate) knowledge: Knowledge,
+    pub(crate) table: Table,
+    /// Next prefix to be reviewed by a tick.
+    pub(crate) cursor: usize,
+}
+
+/// Everything but the prefixes.
+#[derive(Clone, Debug)]
+pub(crate) struct Knowledge {
+    pub settings: Settings,
+    /// Time of the newest report or tick; it never runs backwards.
+    pub clock: Nanos,
+    pub paths: Option<Paths>,
+    pub host: Host,
+}
+
+impl Knowledge {
+    fn order(&self, prefix: &Prefix) -> Option<Override> {
+        let covering = self.settings.overrides.iter().filter(|(over, _)| over.contains(prefix));
+        covering.max_by_key(|(over, _)| over.length()).map(|(_, order)| *order)
+    }
+
+    fn around(&self, prefix: &Prefix) -> Around<'_> {
+        let whole = prefix.length() == of_family(prefix.first(), self.settings.bits);
+        Around {
+            settings: &self.settings,
+            now: Stamp::of(self.clock),
+            reverted: self.host.reverted(),
+            order: self.order(prefix),
+            wanted: self.paths.as_ref().map(|paths| paths.wanted(prefix, self.clock)),
+            may_split: whole && self.settings.split.is_some(),
+        }
+    }
+}
+
+impl Gateway {
+    /// A gateway that knows nothing.
+    pub fn new(settings: Settings) -> Self {
+        let paths = match settings.policy {
+            Policy::Measured => None,
+            Policy::Shared(policy) => Some(Paths::new(policy, &settings)),
+        };
+        let table = Table::new(settings.secret);
+        let knowledge = Knowledge { clock: Nanos::ZERO, paths, host: Host::default(), settings };
+        Self { knowledge, table, cursor: 0 }
+    }
+
+    /// Its rules.
+    pub fn settings(&self) -> &Settings {
+        &self.knowledge.settings
+    }
+
+    /// Takes a connection and appends the decisions that follow. A time before the newest one counts as that one; a
+    /// time more than a minute after it as a minute after it.
+    pub fn report(&mut self, connection: &Connection, out: &mut Vec<Decision>) {
+        self.advance(connection.at, LONGEST_REPORT);
+        let begin = out.len();
+        let connection =
+            Connection { at: self.knowledge.clock, peer: connection.peer.to_canonical(), ..*connection };
+        if let Some(paths) = &mut self.knowledge.paths {
+            paths.report(&connection);
+        }
+        let peer = connection.peer;
+        let tag = hash(self.knowledge.settings.secret, Destination::from(peer).0, 128) as u32;
+        let prefix = self.prefix(peer);
+        let at = self.entry(prefix, out);
+        self.note(at, &connection, tag, out);
+        if self.table.at(at).split
+            && let Some(part) = self.part(peer)
+        {
+            let at = self.entry(part, out);
+            self.note(at, &connection, tag, out);
+        }
+        self.judge(&connection, out);
+        self.observe_only(begin, out);
+    }
+
+    /// Lets time pass and reviews some of the prefixes: all of them in sixteen ticks, or in one if they are at most 1024.
+    /// A time before the newest one counts as that one; a time more than a day after it as a day after it.
+    pub fn tick(&mut self, now: Nanos, out: &mut Vec<Decision>) {
+        self.advance(now, LONGEST_TICK);
+        let begin = out.len();
+        if self.knowledge.host.resumes(Stamp::of(self.knowledge.clock)) {
+            out.push(Decision::ResumeHost);
+        }
+        let turns = self.table.len().div_ceil(SWEEPS).max(SWEEP).min(self.table.len());
+        for _ in 0..turns {
+            if self.cursor >= self.table.len() {
+                self.cursor = 0;
+            }
+            let at = self.cursor;
+            if self.table.at(at).is_worthless(&self.knowledge.settings, Stamp::of(self.knowledge.clock)) {
+                self.table.remove(at);
+                if self.table.len() == 0 {
+                    break;
+                }
+                continue;
+            }
+            self.review(at, out);
+            self.cursor += 1;
+        }
+        self.observe_only(begin, out);
+    }
+
+    /// Sets or ends an order of the operator, and appends the decisions that follow.
+    pub fn order(&mut self, prefix: Prefix, order: Option<Override>, out: &mut Vec<Decision>) {
+        let begin = out.len();
+        self.knowledge.settings.overrides.retain(|(other, _)| *other != prefix);
+        self.knowledge.settings.overrides.extend(order.map(|order| (prefix, order)));
+        for at in 0..self.table.len() {
+            if prefix.contains(&self.table.at(at).prefix) {
+                self.review(at, out);
+            }
+        }
+        self.observe_only(begin, out);
+    }
+
+    /// The plans in force, in no order.
+    pub fn plans(&self) -> impl Iterator<Item = Plan> {
+        let plans = self.knowledge.settings.mode != Mode::Observe && self.knowledge.host.reverted().is_none();
+        self.table.iter().filter(move |_| plans).filter_map(|entry| entry.plan(&self.knowledge.settings))
+    }
+
+    /// What is known of an address.
+    pub fn explain(&self, address: IpAddr) -> Explanation {
+        let now = Stamp::of(self.knowledge.clock);
+        let found = |prefix: Prefix| self.table.find(&prefix).map(|at| self.table.at(at));
+        let prefix = self.prefix(address);
+        let whole = found(prefix);
+        let part = whole.filter(|entry| entry.split).and_then(|_| found(self.part(address)?));
+        let Some(entry) = part.or(whole) else {
+            let order = self.knowledge.order(&prefix);
+            return Explanation { order, ..Explanation::unknown(prefix, self.knowledge.clock) };
+        };
+        let around = self.knowledge.around(&entry.prefix);
+        let (hosts, strikes, loss) = entry.counters();
+        let plan = entry.plan(&self.knowledge.settings);
+        let why_not = match (self.knowledge.settings.mode, entry.why_not(&around)) {
+            (Mode::Observe, None) => Some(WhyNot::Observing),
+            (_, why_not) => why_not,
+        };
+        Explanation {
+            prefix: entry.prefix,
+            at: self.knowledge.clock,
+            seen: Some(entry.seen.time()),
+            hosts,
+            estimate: entry.estimated(&self.knowledge.settings, now),
+            order: around.order,
+            plan,
+            why_not,
+            strikes,
+            own_loss: f64::from(loss) / 65_536.0,
+            trial: entry.verdict(),
+        }
+    }
+
+    /// Results of the trial over all prefixes.
+    pub fn verdict(&self) -> HostVerdict {
+        self.knowledge.host.verdict()
+    }
+
+    /// Number of prefixes known.
+    pub fn prefixes(&self) -> usize {
+        self.table.len()
+    }
+
+    /// Number of plans in force.
+    pub fn planned(&self) -> usize {
+        self.table.iter().filter(|entry| entry.is_planned()).count()
+    }
+
+    /// Bytes of memory, without those of a shared memory of paths.
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>() + self.table.bytes()
+    }
+
+    fn advance(&mut self, to: Nanos, most: Nanos) {
+        let first = self.knowledge.clock == Nanos::ZERO;
+        let most = if first { Nanos::NEVER } else { self.knowledge.clock.saturating_add(most) };
+        self.knowledge.clock = to.clamp(self.knowledge.clock, most);
+    }
+
+    fn prefix(&self, address: IpAddr) -> Prefix {
+        Prefix::around(address, of_family(address, self.knowledge.settings.bits))
+    }
+
+    fn part(&self, address: IpAddr) -> Option<Prefix> {
+        Some(Prefix::around(address, of_family(address, self.knowledge.settings.split?)))
+    }
+
+    fn note(&mut self, at: usize, connection: &Connection, tag: u32, out: &mut Vec<Decision>) {
+        let around = self.knowledge.around(&self.table.at(at).prefix);
+        self.table.at_mut(at).note(connection, tag, &around, out);
+    }
+
+    fn review(&mut self, at: usize, out: &mut Vec<Decision>) {
+        let around = self.knowledge.around(&self.table.at(at).prefix);
+        self.table.at_mut(at).review(&around, out);
+    }
+
+    /// Position of a prefix, which is added if there is none; a full table forgets another one first.
+    fn entry(&mut self, prefix: Prefix, out: &mut Vec<Decision>) -> usize {
+        if let Some(at) = self.table.find(&prefix) {
+            return at;
+        }
+        if self.table.len() >= self.knowledge.settings.prefixes.max(2) as usize {
+            self.forget_one(out);
+        }
+        self.table.insert(Entry::new(prefix, Stamp::of(self.knowledge.clock)))
+    }
+
+    /// Forgets the prefix that was reported longest ago among the next few, those without a plan first.
+    fn forget_one(&mut self, out: &mut Vec<Decision>) {
+        let len = self.table.len();
+        let candidates = (0..CANDIDATES.min(len)).map(|step| (self.cursor + step) % len);
+        let rank = |at: &usize| (self.table.at(*at).is_planned(), self.table.at(*at).seen, *at);
+        let oldest = candidates.min_by_key(rank).expect("a full table has entries");
+        self.cursor = (self.cursor + CANDIDATES) % len;
+        let removed = self.table.remove(oldest);
+        if removed.is_planned() {
+            out.push(Decision::Remove { prefix: removed.prefix, why: WhyNot::Forgotten });
+        }
+    }
+
+    /// Takes the connection into the trial of all prefixes.
+    fn judge(&mut self, connection: &Connection, out: &mut Vec<Decision>) {
+        let group = match connection.arm {
+            Arm::Planned(window) if window > STOCK => Group::Planned,
+            Arm::Holdout => Group::Holdout,
+            _ => return,
+        };
+        if connection.stage != Stage::Ended {
+            return;
+        }
+        let until = Stamp::of(self.knowledge.clock).after(self.knowledge.settings.freeze);
+        if let Some(harm) =
+            self.knowledge.host.note(group, connection, self.knowledge.settings.false_alarm.1, until)
+        {
+            self.table.iter_mut().for_each(Entry::forget_plan);
+            out.push(Decision::RevertHost { until: until.time(), harm });
+        }
+    }
+
+    /// In the mode observe there are no decisions.
+    fn observe_only(&self, begin: usize, out: &mut Vec<Decision>) {
+        if self.knowledge.settings.mode == Mode::Observe {
+            out.truncate(begin);
+        }
+    }
+}
+
+fn of_family(address: IpAddr, (v4, v6): (u8, u8)) -> u8 {
+    if address.to_canonical().is_ipv4() { v4 } else { v6 }
+}
+
+/// What is known of an address, and the reason why it has a plan or none.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explanation {
+    /// The prefix whose plan counts for it.
+    pub prefix: Prefix,
+    /// Time of the explanation.
+    pub at: Nanos,
+    /// Time of the newest report; [`None`] if there was none.
+    pub seen: Option<Nanos>,
+    /// Hosts that are kept, however old.
+    pub hosts: usize,
+    /// The estimate with its parts; [`None`] without a host whose sample has weight.
+    pub estimate: Option<Estimate>,
+    /// Order of the operator.
+    pub order: Option<Override>,
+    /// The plan in force, or in the mode observe the one that would be.
+    pub plan: Option<Plan>,
+    /// Reason why there is no plan.
+    pub why_not: Option<WhyNot>,
+    /// Halvings that still count.
+    pub strikes: u8,
+    /// Share of retransmitted segments in connections without a plan.
+    pub own_loss: f64,
+    /// Planned connections against those held out.
+    pub trial: Option<Verdict>,
+}
+
+impl Explanation {
+    fn unknown(prefix: Prefix, at: Nanos) -> Self {
+        Self {
+            prefix,
+            at,
+            seen: None,
+            hosts: 0,
+            estimate: None,
+            order: None,
+            plan: None,
+            why_not: Some(WhyNot::Unknown),
+            strikes: 0,
+            own_loss: 0.0,
+            trial: None,
+        }
+    }
+}

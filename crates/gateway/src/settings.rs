@@ -1,0 +1,103 @@
+//! The rules by which a gateway learns and plans.
+
+use firstflight_contract::Nanos;
+use firstflight_paths::Prefix;
+
+/// Segments of the first window of a stack without a plan (RFC 6928).
+pub const STOCK: u32 = 10;
+/// Largest first window: the receive window that a Linux peer offers first, 64 KB, holds 45 segments of 1460 bytes.
+pub const MOST: u32 = 45;
+
+/// Rules of a gateway. [`Default`] has the values of `docs/gateway-configuration.md`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Use of the plans.
+    pub mode: Mode,
+    /// Source of the windows.
+    pub policy: Policy,
+    /// Leading bits of the IPv4 and IPv6 addresses that share a plan.
+    pub bits: (u8, u8),
+    /// Leading bits of the parts into which a prefix is split whose hosts disagree; [`None`] refuses it.
+    pub split: Option<(u8, u8)>,
+    /// Largest first window, segments: from [`STOCK`] to [`MOST`].
+    pub window: u32,
+    /// Whether plans set the slow-start threshold.
+    pub ssthresh: bool,
+    /// Time after which a sample has half its weight.
+    pub half_life: Nanos,
+    /// Least weight of samples for a plan, in samples of this moment.
+    pub samples: u32,
+    /// Least number of distinct hosts for a plan.
+    pub hosts: u32,
+    /// Time for which a plan is used without a renewal.
+    pub lifetime: Nanos,
+    /// Time without a larger window after a loss in a first window.
+    pub hold_down: Nanos,
+    /// Time without a plan after three losses, or after harm.
+    pub freeze: Nanos,
+    /// Connections of a thousand that start without the plan.
+    pub holdout: u16,
+    /// Most prefixes that are kept.
+    pub prefixes: u32,
+    /// Probability of a revert without harm: of one trial of a prefix, and of one trial of the host.
+    pub false_alarm: (f64, f64),
+    /// Orders of the operator; of several that cover an address the longest prefix counts.
+    pub overrides: Vec<(Prefix, Override)>,
+    /// Secret by which a prefix with many hosts chooses the ones it keeps.
+    pub secret: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            mode: Mode::Observe,
+            policy: Policy::Measured,
+            bits: (24, 48),
+            split: Some((28, 56)),
+            window: MOST,
+            ssthresh: false,
+            half_life: Nanos::from_secs(600),
+            samples: 8,
+            hosts: 3,
+            lifetime: Nanos::from_secs(1800),
+            hold_down: Nanos::from_secs(600),
+            freeze: Nanos::from_secs(3600),
+            holdout: 50,
+            prefixes: 1_000_000,
+            false_alarm: (0.01, 0.001),
+            overrides: vec![],
+            secret: 0,
+        }
+    }
+}
+
+/// Use of the plans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// No plan is made; an explanation still states the one that would be.
+    Observe,
+    /// Plans are made and shown.
+    Advise,
+    /// Plans are made and put in force.
+    Enforce,
+}
+
+/// Source of the windows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Policy {
+    /// The estimator of measured delivery rates.
+    Measured,
+    /// A policy of the simulator's shared memory of paths.
+    Shared(firstflight_paths::Policy),
+}
+
+/// An order of the operator for a prefix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Override {
+    /// This first window, segments.
+    Window(u32),
+    /// The plan in force stays as it is.
+    Freeze,
+    /// No plan.
+    Off,
+}

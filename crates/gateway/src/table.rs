@@ -1,0 +1,95 @@
+//! Prefixes by address, in a hash table of their positions: ten bytes of index for each.
+
+use std::hash::Hasher;
+
+use firstflight_paths::Prefix;
+use hashbrown::HashTable;
+use siphasher::sip::SipHasher13;
+
+use crate::prefix::Entry;
+
+/// Entries by prefix. Nothing iterates in the order of the hash.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table {
+    /// Key of the hash, so that no peer can choose addresses that collide.
+    secret: u64,
+    index: HashTable<u32>,
+    entries: Vec<Entry>,
+}
+
+/// Keyed hash of an address or a prefix.
+pub(crate) fn hash(secret: u64, bits: u128, length: u8) -> u64 {
+    let mut hasher = SipHasher13::new_with_keys(secret, 0);
+    hasher.write(&bits.to_le_bytes());
+    hasher.write_u8(length);
+    hasher.finish()
+}
+
+fn hash_of(secret: u64, prefix: &Prefix) -> u64 {
+    hash(secret, firstflight_paths::Destination::from(prefix.first()).0, prefix.length())
+}
+
+impl Table {
+    pub(crate) fn new(secret: u64) -> Self {
+        Self { secret, ..Self::default() }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(crate) fn find(&self, prefix: &Prefix) -> Option<usize> {
+        let same = |at: &u32| self.entries[*at as usize].prefix == *prefix;
+        self.index.find(hash_of(self.secret, prefix), same).map(|at| *at as usize)
+    }
+
+    /// Adds an entry whose prefix is not in the table.
+    pub(crate) fn insert(&mut self, entry: Entry) -> usize {
+        let Self { secret, index, entries } = self;
+        let at = entries.len() as u32;
+        if entries.len() == entries.capacity() {
+            // An eighth more, where doubling would leave up to half of the memory unused.
+            entries.reserve_exact(entries.len() / 8 + 16);
+        }
+        let hash = hash_of(*secret, &entry.prefix);
+        entries.push(entry);
+        index.insert_unique(hash, at, |at| hash_of(*secret, &entries[*at as usize].prefix));
+        at as usize
+    }
+
+    /// Removes an entry; the last one takes its position.
+    pub(crate) fn remove(&mut self, at: usize) -> Entry {
+        let last = self.entries.len() - 1;
+        let (secret, moved) = (self.secret, self.entries[last].prefix);
+        let removed = self.entries.swap_remove(at);
+        let found = self.index.find_entry(hash_of(secret, &removed.prefix), |found| *found as usize == at);
+        found.expect("every entry is in the index").remove();
+        if at != last {
+            let found = self.index.find_mut(hash_of(secret, &moved), |found| *found as usize == last);
+            *found.expect("every entry is in the index") = at as u32;
+        }
+        removed
+    }
+
+    pub(crate) fn at(&self, at: usize) -> &Entry {
+        &self.entries[at]
+    }
+
+    pub(crate) fn at_mut(&mut self, at: usize) -> &mut Entry {
+        &mut self.entries[at]
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter()
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
+        self.entries.iter_mut()
+    }
+
+    /// Bytes on the heap.
+    pub(crate) fn bytes(&self) -> usize {
+        let own: usize = self.entries.iter().map(Entry::bytes).sum();
+        own + self.entries.capacity() * size_of::<Entry>() + self.index.allocation_size()
+    }
+}

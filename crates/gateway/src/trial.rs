@@ -1,0 +1,293 @@
+//! The trial: planned connections against those that start without the plan, the holdout.
+//!
+//! 1. **Blocks.** Connections of a size class ([`class`]) form blocks of one held-out connection and four to six planned
+//!    ones: the first held-out one, and the newest planned ones at the time when both are there. The kernel chooses
+//!    the holdout by lot, so that without an effect every member of a block is equally likely to be the slowest.
+//! 2. **Score.** The score of a block is the share of its planned connections that were slower than the held-out one by
+//!    more than a fiftieth. Without harm its mean is at most a half. Only the order counts, so that the heavy tail of
+//!    completion times has no influence.
+//! 3. **Wealth.** A bet of the share `b` multiplies the wealth by `1 + b (2 score - 1)`, whose mean is at most 1 without
+//!    harm. The wealth is the mean of three bets, `b` = 0.3, 0.6 and 0.9. By Ville's inequality it ever reaches
+//!    `1 / p` with a probability of at most `p`: the test may be looked at after each block (G. Shafer, "Testing by
+//!    betting", J. R. Stat. Soc. A 184, 2021). Harm is significant when it does. A trial has at most [`BLOCKS`] blocks;
+//!    then a new one begins, so that a path that turns bad late is found too.
+//! 4. **Losses.** A second wealth bets that planned connections had more timeouts, or equally many and at least two
+//!    retransmissions more.
+//! 5. **Effect.** The mean over blocks of ln(planned) - ln(held-out), with the confidence sequence of
+//!    I. Waudby-Smith et al., "Time-uniform central limit theory and asymptotic confidence sequences", Ann. Stat. 52,
+//!    2024, equation (6): it holds for all blocks at once, asymptotically.
+
+use firstflight_contract::Nanos;
+use serde::{Deserialize, Serialize};
+
+use crate::connection::Connection;
+
+/// Size classes: fewer than 10 segments, fewer than 45, fewer than 200, more.
+pub const CLASSES: usize = 4;
+/// Blocks of a trial.
+pub(crate) const BLOCKS: u16 = 256;
+
+/// Size class of a connection. The first holds what the stack's own first window carries.
+pub fn class(connection: &Connection) -> usize {
+    match connection.bytes / u64::from(connection.mss.max(1)) {
+        0..10 => 0,
+        10..45 => 1,
+        45..200 => 2,
+        _ => 3,
+    }
+}
+
+/// Result of one connection.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Outcome {
+    /// Completion time, code of [`coded`].
+    time: u16,
+    /// Retransmissions up to 127, or 128 and the timeouts.
+    losses: u8,
+}
+
+impl Outcome {
+    fn of(connection: &Connection, unit: Nanos) -> Self {
+        let busy = connection.busy.0 / unit.0.max(1);
+        let losses = match connection.timeouts {
+            0 => connection.retransmits.min(127),
+            timeouts => 128 + timeouts.min(127),
+        };
+        Self { time: coded(busy), losses: losses as u8 }
+    }
+
+    fn slower_than(self, other: Self) -> bool {
+        decoded(self.time) * 50 > decoded(other.time) * 51
+    }
+
+    fn lossier_than(self, other: Self) -> bool {
+        if self.losses >= 128 {
+            self.losses > other.losses
+        } else {
+            self.losses > other.losses.saturating_add(1)
+        }
+    }
+}
+
+/// A number in 16 bits: 11 significant bits and their shift. Greater numbers have greater codes.
+fn coded(value: u64) -> u16 {
+    let shift = (64 - value.leading_zeros()).saturating_sub(11);
+    (shift * 1024) as u16 + (value >> shift) as u16
+}
+
+fn decoded(code: u16) -> u64 {
+    let shift = (code / 1024).saturating_sub(1).min(50);
+    u64::from(code - shift * 1024) << shift
+}
+
+/// Most planned connections of a block.
+const MOST: usize = 6;
+/// Planned connections that complete a block.
+const ENOUGH: u8 = 4;
+
+/// A block that is being collected.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Block {
+    planned: [Outcome; MOST],
+    count: u8,
+    next: u8,
+    holdout: Option<Outcome>,
+}
+
+/// Arm of a connection in a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Group {
+    /// It followed the plan.
+    Planned,
+    /// It did not.
+    Holdout,
+}
+
+/// A trial of a prefix, or of the whole host.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Trial {
+    open: [Block; CLASSES],
+    slower: Wealth,
+    lossier: Wealth,
+    blocks: u16,
+    effect: Moments,
+}
+
+impl Default for Trial {
+    fn default() -> Self {
+        Self {
+            open: Default::default(),
+            slower: Wealth::default(),
+            lossier: Wealth::default(),
+            blocks: 0,
+            effect: Moments::default(),
+        }
+    }
+}
+
+impl Trial {
+    /// Takes a connection; times are counted in `unit`. Returns harm that is significant at the level `false_alarm`.
+    pub(crate) fn note(
+        &mut self,
+        group: Group,
+        connection: &Connection,
+        unit: Nanos,
+        false_alarm: f64,
+    ) -> Option<Harm> {
+        let outcome = Outcome::of(connection, unit);
+        let block = &mut self.open[class(connection)];
+        match group {
+            Group::Holdout => {
+                block.holdout.get_or_insert(outcome);
+            }
+            Group::Planned => {
+                block.planned[usize::from(block.next)] = outcome;
+                block.next = (block.next + 1) % MOST as u8;
+                block.count = (block.count + 1).min(MOST as u8);
+            }
+        }
+        let holdout = block.holdout.filter(|_| block.count >= ENOUGH)?;
+        let Block { planned, count, .. } = core::mem::take(block);
+        let planned = &planned[..usize::from(count)];
+        if self.blocks == BLOCKS {
+            (self.slower, self.lossier, self.blocks) = Default::default();
+        }
+        self.blocks += 1;
+        let share = |worse: fn(Outcome, Outcome) -> bool| {
+            let worse = planned.iter().filter(|outcome| worse(**outcome, holdout)).count();
+            worse as f64 / planned.len() as f64
+        };
+        self.slower.bet(share(Outcome::slower_than));
+        self.lossier.bet(share(Outcome::lossier_than));
+        let ln = |outcome: Outcome| libm::log(decoded(outcome.time).max(1) as f64);
+        let mean = planned.iter().map(|outcome| ln(*outcome)).sum::<f64>() / planned.len() as f64;
+        self.effect.note(mean - ln(holdout));
+        self.harm(false_alarm)
+    }
+
+    /// Harm that is significant at this level.
+    fn harm(&self, false_alarm: f64) -> Option<Harm> {
+        let [slower, lossier] =
+            [&self.slower, &self.lossier].map(|wealth| 2.0 * wealth.bound() <= false_alarm);
+        // Each of the two tests has half of the level.
+        let kind = if slower { HarmKind::Slower } else { HarmKind::Lossier };
+        (slower || lossier).then(|| Harm { kind, verdict: self.verdict() })
+    }
+
+    /// The results so far.
+    pub(crate) fn verdict(&self) -> Verdict {
+        Verdict {
+            blocks: self.effect.count,
+            effect: self.effect.interval().map(|interval| interval.map(libm::exp)),
+            slower: self.slower.bound(),
+            lossier: self.lossier.bound(),
+        }
+    }
+}
+
+/// Wealth of the three bets of rule 3.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Wealth([f32; 3]);
+
+const BETS: [f32; 3] = [0.3, 0.6, 0.9];
+
+impl Default for Wealth {
+    fn default() -> Self {
+        Self([1.0; 3])
+    }
+}
+
+impl Wealth {
+    fn bet(&mut self, score: f64) {
+        for (wealth, bet) in self.0.iter_mut().zip(BETS) {
+            *wealth *= 1.0 + bet * (2.0 * score as f32 - 1.0);
+        }
+    }
+
+    /// Greatest probability, without harm, of a wealth that ever reaches the present one.
+    fn bound(&self) -> f64 {
+        let mean = f64::from(self.0.iter().sum::<f32>()) / 3.0;
+        if mean <= 1.0 { 1.0 } else { 1.0 / mean }
+    }
+}
+
+/// Count, mean and sum of squared deviations.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Moments {
+    count: u32,
+    mean: f32,
+    squares: f32,
+}
+
+/// Probability that the interval misses the effect at any block.
+const MISS: f64 = 0.05;
+/// Block at which the interval is about as narrow as it can be.
+const TIGHT_AT: f64 = 50.0;
+
+impl Moments {
+    /// Adds a value: Welford's update.
+    pub(crate) fn note(&mut self, value: f64) {
+        self.count = self.count.saturating_add(1);
+        let (mean, squares) = (f64::from(self.mean), f64::from(self.squares));
+        let new = mean + (value - mean) / f64::from(self.count);
+        self.squares = (squares + (value - mean) * (value - new)) as f32;
+        self.mean = new as f32;
+    }
+
+    /// Number of values.
+    pub(crate) fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Mean; zero without a value.
+    pub(crate) fn mean(&self) -> f64 {
+        self.mean.into()
+    }
+
+    /// Lower end, mean and upper end of the confidence sequence; [`None`] before the third value.
+    fn interval(&self) -> Option<[f64; 3]> {
+        if self.count < 3 {
+            return None;
+        }
+        let count = f64::from(self.count);
+        let deviation = libm::sqrt(f64::from(self.squares) / (count - 1.0));
+        let rho = 1.0 / libm::sqrt(TIGHT_AT);
+        let spread = count * rho * rho + 1.0;
+        let log = libm::log(libm::sqrt(spread) / MISS);
+        let half = deviation * libm::sqrt(2.0 * spread / (count * count * rho * rho) * log);
+        let mean = f64::from(self.mean);
+        Some([mean - half, mean, mean + half])
+    }
+}
+
+/// Results of a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// Blocks in all.
+    pub blocks: u32,
+    /// Geometric mean of planned over held-out completion time between the ends of its 95 % confidence sequence: low,
+    /// mean, high; [`None`] before the third block.
+    pub effect: Option<[f64; 3]>,
+    /// Greatest probability of such evidence if no planned connection were slower.
+    pub slower: f64,
+    /// Greatest probability of such evidence if planned connections had no more losses.
+    pub lossier: f64,
+}
+
+/// Significant harm.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Harm {
+    /// Kind.
+    pub kind: HarmKind,
+    /// The evidence.
+    pub verdict: Verdict,
+}
+
+/// Kind of a harm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum HarmKind {
+    /// Planned connections complete later.
+    Slower,
+    /// Planned connections have more timeouts or retransmissions.
+    Lossier,
+}

@@ -1,0 +1,280 @@
+//! Plans from their first window to their end.
+
+mod common;
+
+use common::*;
+use firstflight_contract::Nanos;
+use firstflight_gateway::{Arm, Connection, Decision, Gateway, Mode, Override, Settings, Why, WhyNot};
+
+#[test]
+fn the_first_plan_is_half_of_the_doublings_and_the_second_the_whole() {
+    let mut gateway = Gateway::new(enforcing());
+    // Hosts 1, 2, 3 with three samples each: the eighth sample is the first to found an estimate.
+    let decisions = learn(&mut gateway, 1.0, 3, 40);
+    // Half of the doublings from 10 to 40 is one doubling: sqrt(10 x 40) = 20.
+    let [Decision::Set { plan, why: Why::HalfJump(target) }] = decisions[..] else {
+        panic!("one plan: {decisions:?}")
+    };
+    assert_eq!((plan.window, target.window), (20, 40));
+    assert_eq!(plan.prefix.to_string(), "192.0.2.0/24");
+    // A round trip of 100 ms in units of 64 us is at most 100.032 ms: gates of half and twice that, in whole units.
+    assert_eq!(plan.rtt, (Nanos::from_micros(781 * 64), Nanos::from_micros(3126 * 64)));
+    for turn in 0..3 {
+        assert_eq!(report(&mut gateway, &planned(exact(2.0, host(turn + 1), 40), 20)), []);
+    }
+    let decisions = report(&mut gateway, &planned(exact(3.0, host(1), 40), 20));
+    let [Decision::Set { plan, why: Why::WholeJump { clean: 4, .. } }] = decisions[..] else {
+        panic!("the whole: {decisions:?}")
+    };
+    assert_eq!(plan.window, 40);
+}
+
+#[test]
+fn too_few_hosts_or_samples_are_no_ground_for_a_plan() {
+    let mut gateway = Gateway::new(enforcing());
+    assert_eq!(learn(&mut gateway, 1.0, 2, 40), []);
+    assert_eq!(learn(&mut gateway, 1.0, 2, 40), []);
+    let why = gateway.explain(host(1)).why_not.expect("no plan");
+    assert_eq!(why.to_string(), "2 hosts with a sample; 3 are needed");
+    let mut gateway = Gateway::new(enforcing());
+    for number in 1..=7 {
+        assert_eq!(report(&mut gateway, &exact(1.0, host(number), 40)), []);
+    }
+    let why = gateway.explain(host(1)).why_not.expect("no plan");
+    assert_eq!(why.to_string(), "samples of the weight of 7 new ones; 8 are needed");
+    assert_eq!(report(&mut gateway, &exact(1.0, host(8), 40)).len(), 1);
+}
+
+#[test]
+fn a_loss_in_the_first_window_halves_it_and_the_third_ends_the_plan() {
+    let mut gateway = Gateway::new(enforcing());
+    learn(&mut gateway, 1.0, 3, 45);
+    for turn in 0..4 {
+        report(&mut gateway, &planned(exact(2.0, host(turn % 3 + 1), 45), 21));
+    }
+    assert_eq!(window(&gateway), Some(45));
+    let decisions = report(&mut gateway, &lost(planned(exact(3.0, host(1), 45), 45)));
+    let [Decision::Set { plan, why: Why::Halved { from: 45, strikes: 1, .. } }] = decisions[..] else {
+        panic!("{decisions:?}")
+    };
+    assert_eq!(plan.window, 22);
+    // Host 1 alone is a third of three: its losses move nothing.
+    for _ in 0..50 {
+        assert_eq!(report(&mut gateway, &lost(planned(exact(3.0, host(1), 45), 22))), []);
+    }
+    // 22 / 2 = 11.
+    report(&mut gateway, &lost(planned(exact(4.0, host(2), 45), 22)));
+    assert_eq!(window(&gateway), Some(11));
+    let decisions = report(&mut gateway, &lost(planned(exact(5.0, host(3), 45), 11)));
+    let [Decision::Remove { why: WhyNot::Frozen { until, .. }, .. }] = decisions[..] else {
+        panic!("{decisions:?}")
+    };
+    assert_eq!(until, at(5.0 + 3600.0));
+    // Nothing until the freeze is over; then from the beginning.
+    assert_eq!(tick(&mut gateway, 3500.0), []);
+    assert_eq!(learn(&mut gateway, 3500.0, 3, 45), []);
+    assert_eq!(tick(&mut gateway, 3604.0), []);
+    let decisions = tick(&mut gateway, 3605.5);
+    assert!(matches!(decisions[..], [Decision::Set { why: Why::HalfJump(_), .. }]), "{decisions:?}");
+}
+
+#[test]
+fn a_window_is_not_raised_in_the_hold_down() {
+    let mut gateway = Gateway::new(enforcing());
+    learn(&mut gateway, 1.0, 3, 45);
+    for turn in 0..4 {
+        report(&mut gateway, &planned(exact(2.0, host(turn % 3 + 1), 45), 21));
+    }
+    report(&mut gateway, &lost(planned(exact(3.0, host(1), 45), 45)));
+    for second in 4..602 {
+        report(&mut gateway, &planned(exact(f64::from(second), host((second % 3) as u8 + 1), 45), 22));
+        assert_eq!(window(&gateway), Some(22), "at {second} s");
+    }
+    report(&mut gateway, &planned(exact(604.0, host(1), 45), 22));
+    assert_eq!(window(&gateway), Some(45));
+}
+
+#[test]
+fn losses_that_the_path_has_without_a_plan_are_no_evidence_against_the_plan() {
+    let mut gateway = Gateway::new(enforcing());
+    // Every hundredth segment is lost, planned or not: a window of 30 loses one with a probability of 26 %.
+    let lossy = |connection| Connection { sent: 1010, retransmits: 10, ..connection };
+    for second in 0..60 {
+        report(&mut gateway, &lossy(exact(f64::from(second), host((second % 6) as u8 + 1), 30)));
+    }
+    let mut decisions = vec![];
+    for turn in 0..200u32 {
+        let window = window(&gateway).expect("a plan");
+        let connection =
+            lossy(planned(exact(60.0 + f64::from(turn), host((turn % 6) as u8 + 1), 30), window));
+        // One of four, at regular intervals.
+        let connection = if turn % 4 == 0 { lost(connection) } else { connection };
+        decisions.extend(report(&mut gateway, &connection));
+    }
+    assert_eq!(window(&gateway), Some(30), "{decisions:?}");
+}
+
+#[test]
+fn a_lower_bound_raises_the_estimate_and_never_lowers_it() {
+    let mut gateway = Gateway::new(enforcing());
+    learn(&mut gateway, 1.0, 3, 20);
+    let median = |gateway: &Gateway| gateway.explain(host(1)).estimate.expect("an estimate").segments();
+    assert_eq!(median(&gateway), 20);
+    for number in 1..=3 {
+        report(&mut gateway, &bound(2.0, host(number), 12));
+        report(&mut gateway, &Connection { limited: true, ..exact(2.0, host(number), 12) });
+    }
+    assert_eq!(median(&gateway), 20);
+    for number in 1..=3 {
+        report(&mut gateway, &bound(3.0, host(number), 30));
+    }
+    assert_eq!(median(&gateway), 30);
+}
+
+#[test]
+fn a_sample_is_at_most_what_was_acknowledged() {
+    let mut gateway = Gateway::new(enforcing());
+    for number in 1..=8 {
+        // 15 segments at a rate that would fill 200 a round trip.
+        let short = Connection { bytes: 15 * u64::from(MSS), ..exact(1.0, host(number), 200) };
+        report(&mut gateway, &short);
+    }
+    let estimate = gateway.explain(host(1)).estimate.expect("an estimate");
+    assert_eq!((estimate.segments(), estimate.exact), (15, 0));
+}
+
+#[test]
+fn a_plan_ends_when_its_samples_are_too_old() {
+    let mut gateway = Gateway::new(enforcing());
+    learn(&mut gateway, 1.0, 3, 40);
+    // Nine samples weigh 9 x (1 - t / 1200 s) in the first half-life: 8 until 134 s after them.
+    assert_eq!(tick(&mut gateway, 130.0), []);
+    let decisions = tick(&mut gateway, 140.0);
+    assert!(matches!(decisions[..], [Decision::Remove { why: WhyNot::Unfounded(_), .. }]), "{decisions:?}");
+}
+
+#[test]
+fn a_plan_is_renewed_at_half_of_its_life() {
+    let mut gateway = Gateway::new(Settings { half_life: Nanos::from_secs(90_000), ..enforcing() });
+    for _ in 0..3 {
+        learn(&mut gateway, 1.0, 3, 40);
+    }
+    assert_eq!(tick(&mut gateway, 900.0), []);
+    let decisions = tick(&mut gateway, 901.0);
+    let [Decision::Set { plan, why: Why::Renewed(_) }] = decisions[..] else { panic!("{decisions:?}") };
+    assert_eq!(plan.expires, at(901.0 + 1800.0));
+}
+
+#[test]
+fn hosts_that_disagree_split_their_prefix_and_then_are_refused() {
+    let mut gateway = Gateway::new(enforcing());
+    // Hosts 1 to 8 have a window of 15, hosts 33 to 40 one of 90.
+    let mut decisions = vec![];
+    for turn in 0..6 {
+        for number in 1..=8 {
+            decisions.extend(report(&mut gateway, &exact(f64::from(turn), host(number), 15)));
+            decisions.extend(report(&mut gateway, &exact(f64::from(turn), host(32 + number), 90)));
+        }
+    }
+    let plan = |number| gateway.explain(host(number)).plan.map(|plan| (plan.prefix.to_string(), plan.window));
+    // sqrt(10 x 15) = 12, sqrt(10 x 45) = 21.
+    assert_eq!(plan(1), Some(("192.0.2.0/28".into(), 12)));
+    assert_eq!(plan(40), Some(("192.0.2.32/28".into(), 21)));
+    assert_eq!(gateway.plans().count(), 2, "{decisions:?}");
+
+    let mut gateway = Gateway::new(Settings { split: None, ..enforcing() });
+    for turn in 0..6 {
+        for number in 1..=8 {
+            report(
+                &mut gateway,
+                &exact(f64::from(turn), host(number), if number % 2 == 0 { 15 } else { 90 }),
+            );
+        }
+    }
+    let why = gateway.explain(host(1)).why_not;
+    assert!(matches!(why, Some(WhyNot::Disagree(_))), "{why:?}");
+}
+
+#[test]
+fn hosts_that_each_vary_as_much_as_they_differ_do_not_disagree() {
+    let mut gateway = Gateway::new(enforcing());
+    for turn in 0..8u32 {
+        for number in 1..=8u8 {
+            // Each host has windows of 14 and 44 in turn.
+            let segments = if (turn + u32::from(number)) % 2 == 0 { 14 } else { 44 };
+            report(&mut gateway, &exact(f64::from(turn), host(number), segments));
+        }
+    }
+    assert!(window(&gateway).is_some(), "{:?}", gateway.explain(host(1)));
+}
+
+#[test]
+fn the_operator_sets_freezes_and_ends_plans() {
+    let mut gateway = Gateway::new(enforcing());
+    learn(&mut gateway, 1.0, 3, 40);
+    let prefix = |text: &str| text.parse().expect("a prefix");
+    let mut out = vec![];
+    gateway.order(prefix("192.0.0.0/16"), Some(Override::Off), &mut out);
+    assert!(matches!(out[..], [Decision::Remove { why: WhyNot::Operator, .. }]), "{out:?}");
+    assert_eq!(learn(&mut gateway, 2.0, 3, 40), []);
+    // The longer prefix counts.
+    out.clear();
+    gateway.order(prefix("192.0.2.0/24"), Some(Override::Window(33)), &mut out);
+    assert!(matches!(out[..], [Decision::Set { plan, why: Why::Operator }] if plan.window == 33), "{out:?}");
+    gateway.order(prefix("192.0.2.0/24"), Some(Override::Freeze), &mut out);
+    learn(&mut gateway, 3.0, 3, 12);
+    assert_eq!(window(&gateway), Some(33));
+    gateway.order(prefix("192.0.2.0/24"), None, &mut out);
+    assert_eq!(window(&gateway), None);
+}
+
+#[test]
+fn the_mode_observe_makes_no_decision_and_explains_the_plan_that_would_be() {
+    let mut gateway = Gateway::new(Settings { mode: Mode::Observe, ..enforcing() });
+    assert_eq!(learn(&mut gateway, 1.0, 3, 40), []);
+    let explanation = gateway.explain(host(1));
+    assert_eq!(explanation.plan.map(|plan| plan.window), Some(20));
+    assert_eq!(explanation.why_not, Some(WhyNot::Observing));
+    assert_eq!(gateway.plans().count(), 0);
+}
+
+#[test]
+fn a_clock_that_jumps_is_held_back() {
+    let mut gateway = Gateway::new(enforcing());
+    learn(&mut gateway, 100.0, 3, 40);
+    // A report from the end of time moves the clock by a minute, one from the past not at all.
+    report(&mut gateway, &Connection { at: Nanos::NEVER, ..exact(0.0, host(1), 40) });
+    assert_eq!(gateway.explain(host(1)).at, at(160.0));
+    report(&mut gateway, &exact(3.0, host(1), 40));
+    assert_eq!(gateway.explain(host(1)).at, at(160.0));
+    tick(&mut gateway, 1e9);
+    assert_eq!(gateway.explain(host(1)).at, at(160.0 + 86_400.0));
+}
+
+#[test]
+fn a_report_without_measurements_is_harmless() {
+    let mut gateway = Gateway::new(enforcing());
+    let whole = exact(1.0, host(1), 40);
+    for connection in [
+        Connection { mss: 0, ..whole },
+        Connection { bytes: 0, ..whole },
+        Connection { min_rtt: Nanos::ZERO, ..whole },
+        Connection { rate: u64::MAX, min_rtt: Nanos::NEVER, ..whole },
+        Connection { busy: Nanos::ZERO, rate: 0, ..whole },
+        Connection { sent: 0, retransmits: u32::MAX, timeouts: u32::MAX, arm: Arm::Holdout, ..whole },
+        Connection { busy: Nanos::NEVER, arm: Arm::Planned(u32::MAX), first_window_lost: true, ..whole },
+    ] {
+        assert_eq!(report(&mut gateway, &connection), [], "{connection:?}");
+    }
+}
+
+#[test]
+fn a_full_table_forgets_the_prefix_reported_longest_ago() {
+    let mut gateway = Gateway::new(Settings { prefixes: 4, ..enforcing() });
+    for third in 0..6u8 {
+        report(&mut gateway, &exact(f64::from(third), [198, 51, third, 1].into(), 40));
+    }
+    assert_eq!(gateway.prefixes(), 4);
+    let known = |third: u8| gateway.explain([198, 51, third, 1].into()).seen.is_some();
+    assert_eq!((0..6).map(known).collect::<Vec<_>>(), [false, false, true, true, true, true]);
+}
