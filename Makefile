@@ -32,6 +32,7 @@ regenerate: packages-build packages-test ## rewrite every generated file of the 
 	cargo run --locked --package firstflight-contract --example header
 	cargo run --locked --package firstflight-schemes --example algorithms_index
 	cargo run --locked --package firstflight-scenario --example reference
+	cargo run --locked --package firstflight-gateway --example configuration_reference
 	cargo run --locked --package firstflight-results --example results_reference
 	cargo run --locked --package firstflight-study --example deploy
 	cargo run --locked --package firstflight-report --example scheme_plots

@@ -5,6 +5,7 @@
 //! [`Plan`] for a prefix of destinations. The crate reads no clock, draws no random number without a seed and does no
 //! I/O, so that a log of what it was told replays to the same plans.
 
+pub mod configuration;
 mod connection;
 mod decision;
 mod estimate;
@@ -19,6 +20,7 @@ mod stamp;
 mod table;
 mod trial;
 
+pub use configuration::{Configuration, Share};
 pub use connection::{Arm, Connection, Stage};
 pub use decision::{Decision, Target, Why, WhyNot};
 pub use estimate::{Estimate, Unfounded};

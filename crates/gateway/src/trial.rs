@@ -104,25 +104,13 @@ pub(crate) enum Group {
 }
 
 /// A trial of a prefix, or of the whole host.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Trial {
     open: [Block; CLASSES],
     slower: Wealth,
     lossier: Wealth,
     blocks: u16,
     effect: Moments,
-}
-
-impl Default for Trial {
-    fn default() -> Self {
-        Self {
-            open: Default::default(),
-            slower: Wealth::default(),
-            lossier: Wealth::default(),
-            blocks: 0,
-            effect: Moments::default(),
-        }
-    }
 }
 
 impl Trial {

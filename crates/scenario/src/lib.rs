@@ -9,6 +9,7 @@ pub mod candidate;
 mod canonical;
 mod choices;
 mod dist;
+pub mod document;
 mod error;
 pub mod file;
 pub mod format;

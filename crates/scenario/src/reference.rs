@@ -4,7 +4,7 @@ use core::fmt::Write;
 
 use firstflight_contract::Role;
 
-use crate::format::{Absent, Kind, SECTIONS};
+use crate::format::{Absent, Kind, SECTIONS, Section};
 use crate::model::{Growth, Network};
 use crate::preset::PRESETS;
 use crate::profile::{InitialWindow, Profile, Stack};
@@ -19,6 +19,14 @@ use crate::{Limit, limits};
 /// # Panics
 /// If a part does not exist, or an end is missing.
 pub fn refresh(page: &str) -> String {
+    renew(page, part)
+}
+
+/// The same with the parts of another page, by name.
+///
+/// # Panics
+/// If an end is missing.
+pub fn renew(page: &str, part: impl Fn(&str) -> String) -> String {
     let mut out = String::new();
     let mut rest = page;
     while let Some((before, from)) = rest.split_once(OPEN) {
@@ -36,7 +44,7 @@ const CLOSE: &str = "<!-- end -->";
 fn part(name: &str) -> String {
     match name {
         "units" => units(),
-        "tables" => tables(),
+        "tables" => tables(SECTIONS),
         "profiles" => profiles(),
         "presets" => presets(),
         "limits" => the_limits(),
@@ -60,9 +68,10 @@ fn units() -> String {
     out
 }
 
-fn tables() -> String {
+/// Tables of the keys of these sections.
+pub fn tables(sections: &[&Section]) -> String {
     let mut out = String::new();
-    for section in SECTIONS {
+    for section in sections {
         let _ = writeln!(out, "\n### {}\n\n{}\n", section.name, section.doc);
         out.push_str("| Key | Takes | If absent | Meaning |\n|---|---|---|---|\n");
         for key in section.keys {

@@ -61,7 +61,7 @@ pub(crate) fn excerpt(text: &str, span: &Range<usize>) -> Option<String> {
 
 /// A table whose keys exist in the format.
 #[derive(Clone)]
-pub(crate) struct Table<'a> {
+pub struct Table<'a> {
     source: &'a Source<'a>,
     path: String,
     span: Range<usize>,
@@ -71,11 +71,11 @@ pub(crate) struct Table<'a> {
 
 /// A value and the kind of values that the format allows for its key.
 #[derive(Clone)]
-pub(crate) struct Item<'a> {
+pub struct Item<'a> {
     source: &'a Source<'a>,
     path: String,
     node: &'a Node,
-    pub kind: &'static Kind,
+    pub(crate) kind: &'static Kind,
 }
 
 impl<'a> Table<'a> {
@@ -117,7 +117,7 @@ impl<'a> Table<'a> {
     }
 
     /// The value of a key, if it is given.
-    pub(crate) fn get(&self, name: &str) -> Option<Item<'a>> {
+    pub fn get(&self, name: &str) -> Option<Item<'a>> {
         let key = self.section.key(name);
         let node = self.entries.get(name)?;
         Some(Item { source: self.source, path: self.child(name), node, kind: &key.kind })
@@ -129,24 +129,27 @@ impl<'a> Table<'a> {
     }
 
     /// The value of a required key.
-    pub(crate) fn need(&self, name: &str) -> Result<Item<'a>, Error> {
+    ///
+    /// # Errors
+    /// [`Problem::Missing`].
+    pub fn need(&self, name: &str) -> Result<Item<'a>, Error> {
         self.get(name).ok_or_else(|| self.missing(name))
     }
 
     /// The error that a key is missing.
-    pub(crate) fn missing(&self, name: &str) -> Error {
+    pub fn missing(&self, name: &str) -> Error {
         self.fail(Problem::Missing).expecting(self.section.key(name).kind.describe()).at_key(self.child(name))
     }
 
     /// An error about the table as a whole.
-    pub(crate) fn fail(&self, problem: Problem) -> Error {
+    pub fn fail(&self, problem: Problem) -> Error {
         Error::new(problem)
             .in_file(self.source.file, self.source.position(self.span.start))
             .at_key(&*self.path)
     }
 
     /// The error that the table as a whole is invalid for this reason.
-    pub(crate) fn invalid(&self, why: impl Into<String>) -> Error {
+    pub fn invalid(&self, why: impl Into<String>) -> Error {
         self.fail(Problem::Invalid(why.into()))
     }
 
@@ -177,7 +180,7 @@ impl<'a> Item<'a> {
     }
 
     /// An error about this value.
-    pub(crate) fn fail(&self, problem: Problem) -> Error {
+    pub fn fail(&self, problem: Problem) -> Error {
         let near = match (&problem, self.value().as_str()) {
             (Problem::Quantity(QuantityProblem::NotANumber), Some(text)) => nearest(text, self.kind.word()),
             _ => None,
@@ -203,7 +206,7 @@ impl<'a> Item<'a> {
     }
 
     /// The error that this value is invalid for a reason that leaves no expectation to add.
-    pub(crate) fn invalid(&self, why: impl Into<String>) -> Error {
+    pub fn invalid(&self, why: impl Into<String>) -> Error {
         self.fail(Problem::Invalid(why.into())).without_expectation()
     }
 
@@ -226,7 +229,11 @@ impl<'a> Item<'a> {
         Self { kind, ..self.clone() }
     }
 
-    pub(crate) fn text(&self) -> Result<&'a str, Error> {
+    /// The value as a text.
+    ///
+    /// # Errors
+    /// [`Problem::WrongType`].
+    pub fn text(&self) -> Result<&'a str, Error> {
         self.value().as_str().ok_or_else(|| self.wrong_type())
     }
 
@@ -253,7 +260,11 @@ impl<'a> Item<'a> {
         self.source.folder.ok_or_else(nowhere)
     }
 
-    pub(crate) fn flag(&self) -> Result<bool, Error> {
+    /// The value as a flag.
+    ///
+    /// # Errors
+    /// [`Problem::WrongType`].
+    pub fn flag(&self) -> Result<bool, Error> {
         match self.value() {
             Value::Flag(flag) => Ok(*flag),
             _ => Err(self.wrong_type()),
@@ -261,7 +272,10 @@ impl<'a> Item<'a> {
     }
 
     /// The value as a table of the format.
-    pub(crate) fn table(&self, section: &'static Section) -> Result<Table<'a>, Error> {
+    ///
+    /// # Errors
+    /// [`Problem::WrongType`]; [`Problem::UnknownKey`] for a key that `section` lacks.
+    pub fn table(&self, section: &'static Section) -> Result<Table<'a>, Error> {
         let entries = self.value().as_table().ok_or_else(|| self.wrong_type())?;
         Table::new(self.source, self.path.clone(), self.node.span.clone(), entries, section)
     }
@@ -299,7 +313,10 @@ impl<'a> Item<'a> {
     }
 
     /// The elements of an array.
-    pub(crate) fn elements(&self) -> Result<Vec<Item<'a>>, Error> {
+    ///
+    /// # Errors
+    /// [`Problem::WrongType`].
+    pub fn elements(&self) -> Result<Vec<Item<'a>>, Error> {
         let Value::Array(array) = self.value() else { return Err(self.wrong_type()) };
         let element = |(index, node)| Item { path: format!("{}[{index}]", self.path), node, ..self.clone() };
         Ok(array.iter().enumerate().map(element).collect())

@@ -110,7 +110,7 @@ pub fn load_with(path: &Path, schemes: &Schemes) -> Result<Loaded, Error> {
     parse_in(Some(path.parent().unwrap_or(Path::new(""))), &text, &file, schemes)
 }
 
-fn too_long(file: &str) -> Error {
+pub(crate) fn too_long(file: &str) -> Error {
     unreadable(file, format!("it is longer than the limit of {} bytes", limits::FILE))
 }
 

@@ -13,7 +13,10 @@ use crate::tree::Value;
 
 impl<'a> Table<'a> {
     /// The tables of an array of tables, at most `most`; none if the key is not given.
-    pub(super) fn tables(&self, name: &str, most: usize) -> Result<Vec<Item<'a>>, Error> {
+    ///
+    /// # Errors
+    /// [`Error`] at this place, with the valid values.
+    pub fn tables(&self, name: &str, most: usize) -> Result<Vec<Item<'a>>, Error> {
         let Some(item) = self.get(name) else { return Ok(vec![]) };
         let tables = item.elements()?;
         match tables.len() {
@@ -47,7 +50,13 @@ impl<'a> Item<'a> {
     }
 
     /// A time or a delay, as the key's kind.
-    pub(super) fn time(&self) -> Result<Nanos, Error> {
+    ///
+    /// # Errors
+    /// [`Error`] at this place, with the valid values.
+    ///
+    /// # Panics
+    /// If the key is not for one.
+    pub fn time(&self) -> Result<Nanos, Error> {
         let (floor, most) = match self.kind {
             Kind::Time(floor) | Kind::Either(Kind::Time(floor), _) => (*floor, limits::TIME),
             Kind::Delay(floor) | Kind::Either(Kind::Delay(floor), _) => (*floor, limits::DELAY),
@@ -106,7 +115,14 @@ impl<'a> Item<'a> {
         self.value().as_str().is_some_and(|text| self.kind.word() == Some(text))
     }
 
-    pub(super) fn integer(&self) -> Result<u64, Error> {
+    /// A whole number in the range of the key's kind.
+    ///
+    /// # Errors
+    /// [`Error`] at this place, with the valid values.
+    ///
+    /// # Panics
+    /// If the key is not for one.
+    pub fn integer(&self) -> Result<u64, Error> {
         let (min, max) = match *self.kind {
             Kind::Integer { min, max } => (min, max),
             Kind::Count { max } => (1, max),
@@ -133,7 +149,14 @@ impl<'a> Item<'a> {
         number.filter(|x| x.is_finite()).ok_or_else(|| self.out_of_range("out of range"))
     }
 
-    pub(super) fn number(&self) -> Result<f64, Error> {
+    /// A number in the range of the key's kind.
+    ///
+    /// # Errors
+    /// [`Error`] at this place, with the valid values.
+    ///
+    /// # Panics
+    /// If the key is not for one.
+    pub fn number(&self) -> Result<f64, Error> {
         let (Kind::Number(range) | Kind::Either(Kind::Number(range), _)) = self.kind else {
             unreachable!("{:?} is not a number", self.kind)
         };
@@ -143,7 +166,11 @@ impl<'a> Item<'a> {
         }
     }
 
-    pub(super) fn name(&self) -> Result<&'a str, Error> {
+    /// A name.
+    ///
+    /// # Errors
+    /// [`Error`] at this place, with the valid values.
+    pub fn name(&self) -> Result<&'a str, Error> {
         match self.text()? {
             name if is_name(name, limits::NAME) => Ok(name),
             _ => Err(self.out_of_range("not a name")),
@@ -169,7 +196,13 @@ impl<'a> Item<'a> {
     }
 
     /// The word, one of those that the key allows.
-    pub(super) fn word(&self) -> Result<&'static str, Error> {
+    ///
+    /// # Errors
+    /// [`Error`] at this place, with the valid values.
+    ///
+    /// # Panics
+    /// If the key allows none.
+    pub fn word(&self) -> Result<&'static str, Error> {
         let (Kind::Word(words) | Kind::Either(Kind::Word(words), _)) = self.kind else {
             unreachable!("{:?} allows no word", self.kind)
         };
@@ -183,7 +216,13 @@ impl<'a> Item<'a> {
     }
 
     /// The variant of an enum whose words the key allows.
-    pub(super) fn choice<T>(&self, from_word: impl Fn(&str) -> Option<T>) -> Result<T, Error> {
+    ///
+    /// # Errors
+    /// [`Error`] at this place, with the valid values.
+    ///
+    /// # Panics
+    /// If `from_word` refuses a word that the key allows.
+    pub fn choice<T>(&self, from_word: impl Fn(&str) -> Option<T>) -> Result<T, Error> {
         Ok(from_word(self.word()?).expect("the format lists the words of the enum"))
     }
 

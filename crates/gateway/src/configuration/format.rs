@@ -1,0 +1,242 @@
+//! The keys of `gateway.toml`. The reader looks them up here, and the reference is made of the same rows.
+
+use firstflight_scenario::format::{Absent, Floor, Key, Kind, Range, Section};
+
+use crate::settings::MOST;
+
+pub(crate) const MODES: &[&str] = &["observe", "advise", "enforce"];
+/// `measured`, and the labels of the policies of `firstflight_paths`.
+pub(crate) const POLICIES: &[&str] =
+    &["measured", "liss", "iss", "miss", "js", "cached", "averaged", "spand"];
+pub(crate) const ACTIONS: &[&str] = &["off", "freeze"];
+
+/// Every section, in the order of the reference.
+pub(crate) const SECTIONS: &[&Section] = &[&ROOT, &PREFIXES, &ESTIMATOR, &PLAN, &TRIAL, &SHARE, &OVERRIDE];
+
+/// The keys outside any table.
+pub(crate) const ROOT: Section = Section {
+    name: "The gateway",
+    doc: "Keys outside any table.",
+    keys: &[
+        key(
+            "mode",
+            Kind::Word(MODES),
+            "`observe`",
+            "Use of the plans: `observe` learns only, `advise` shows the plans, `enforce` puts them in force.",
+        ),
+        key(
+            "policy",
+            Kind::Word(POLICIES),
+            "`measured`",
+            "Source of the windows: the estimator of measured rates, or a policy of the simulator's shared memory with its \
+             defaults. Every policy is held to the same bounds.",
+        ),
+        key(
+            "cgroup",
+            Kind::Text,
+            "`/sys/fs/cgroup`",
+            "Folder of the cgroup whose connections are learned from and planned.",
+        ),
+        key(
+            "state",
+            Kind::Text,
+            "`/var/lib/firstflight`",
+            "Folder of the saved state and of the log of decisions.",
+        ),
+        key("socket", Kind::Text, "`/run/firstflight/gateway.sock`", "Unix socket of the interface."),
+        key("read_group", Kind::Text, "root only", "System group that may read through the socket."),
+        key(
+            "admin_group",
+            Kind::Text,
+            "root only",
+            "System group that may also give orders through the socket.",
+        ),
+        table("prefixes", &PREFIXES),
+        table("estimator", &ESTIMATOR),
+        table("plan", &PLAN),
+        table("trial", &TRIAL),
+        Key { absent: Absent::Means("nothing is shared"), ..table("share", &SHARE) },
+        Key {
+            name: "override",
+            kind: Kind::Tables(&OVERRIDE),
+            absent: Absent::Means("none"),
+            doc: "Orders for prefixes; no two may overlap.",
+        },
+    ],
+};
+
+/// `[prefixes]`.
+pub(crate) const PREFIXES: Section = Section {
+    name: "`[prefixes]`",
+    doc: "Addresses that share a plan.",
+    keys: &[
+        key("v4", bits(8, 32), "24", "Leading bits that the IPv4 addresses of a plan share."),
+        key("v6", bits(16, 128), "48", "Leading bits that the IPv6 addresses of a plan share."),
+        key(
+            "split",
+            Kind::Flag,
+            "true",
+            "Whether a prefix whose hosts disagree is split; otherwise it has no plan.",
+        ),
+        key("split_v4", bits(9, 32), "28", "Leading bits of the parts of a split IPv4 prefix."),
+        key("split_v6", bits(17, 128), "56", "Leading bits of the parts of a split IPv6 prefix."),
+        key(
+            "most",
+            Kind::Integer { min: 16, max: 16_000_000 },
+            "1000000",
+            "Most prefixes that are kept; the one that was reported longest ago makes room.",
+        ),
+    ],
+};
+
+/// `[estimator]`.
+pub(crate) const ESTIMATOR: Section = Section {
+    name: "`[estimator]`",
+    doc: "Evidence that a plan needs.",
+    keys: &[
+        key(
+            "half_life",
+            Kind::Time(Floor::AboveZero),
+            "\"10 min\"",
+            "Time after which a sample has half its weight, from 10 s to 1440 min.",
+        ),
+        key("samples", Kind::Integer { min: 1, max: 1000 }, "8", "Least weight of samples, in new ones."),
+        key("hosts", Kind::Integer { min: 1, max: 12 }, "3", "Least number of distinct hosts."),
+    ],
+};
+
+/// `[plan]`.
+pub(crate) const PLAN: Section = Section {
+    name: "`[plan]`",
+    doc: "Bounds of a plan. The kernel's program holds each connection to `window`, `ssthresh`, `lease` and the holdout of \
+          `[trial]`, whatever the gateway asks for.",
+    keys: &[
+        key(
+            "window",
+            Kind::Integer { min: 11, max: MOST as u64 },
+            "45",
+            "Largest first window, segments. The receive window that a Linux peer offers first holds 45.",
+        ),
+        key("ssthresh", Kind::Flag, "false", "Whether plans set the slow-start threshold."),
+        key(
+            "lease",
+            Kind::Time(Floor::AboveZero),
+            "\"10 s\"",
+            "Time for which the kernel uses plans without a sign of life of the gateway, from 1 s to 60 min.",
+        ),
+        key(
+            "lifetime",
+            Kind::Time(Floor::AboveZero),
+            "\"30 min\"",
+            "Time for which a plan is used without a renewal, from 1 min to 1440 min.",
+        ),
+        key(
+            "hold_down",
+            Kind::Time(Floor::AboveZero),
+            "\"10 min\"",
+            "Time without a larger window after a loss in a first window, from 1 s to 1440 min.",
+        ),
+        key(
+            "freeze",
+            Kind::Time(Floor::AboveZero),
+            "\"60 min\"",
+            "Time without a plan after three such losses or after harm, from 1 s to 10080 min.",
+        ),
+    ],
+};
+
+/// `[trial]`.
+pub(crate) const TRIAL: Section = Section {
+    name: "`[trial]`",
+    doc: "The comparison with connections that start without their plan.",
+    keys: &[
+        key(
+            "holdout",
+            Kind::Number(Range { min: 1.0, min_taken: true, max: 50.0, max_taken: true }),
+            "5",
+            "Connections that start without their plan, per cent.",
+        ),
+        key(
+            "false_alarm_prefix",
+            LEVEL,
+            "0.01",
+            "Probability that a trial of a prefix (256 blocks) reverts it without harm.",
+        ),
+        key(
+            "false_alarm_host",
+            LEVEL,
+            "0.001",
+            "Probability that a trial of the host (256 blocks) reverts it without harm.",
+        ),
+    ],
+};
+
+/// `[share]`.
+pub(crate) const SHARE: Section = Section {
+    name: "`[share]`",
+    doc: "Observations of other hosts. Without the store the gateway goes on alone.",
+    keys: &[
+        need(
+            "url",
+            Kind::Text,
+            "Store: `redis://`, `rediss://`, `valkey://` or `valkeys://`, a host and a port.",
+        ),
+        need(
+            "key_file",
+            Kind::Text,
+            "File of the secret, at least 32 bytes, by which the hosts sign their observations.",
+        ),
+        need("host", Kind::Name, "Name of this host in its observations."),
+        key(
+            "weight",
+            Kind::Number(Range { min: 0.0, min_taken: false, max: 1.0, max_taken: true }),
+            "0.5",
+            "Weight of an observation of another host, in the weight of an own one.",
+        ),
+        key(
+            "max_age",
+            Kind::Time(Floor::AboveZero),
+            "\"30 min\"",
+            "Age from which an observation is refused, from 10 s to 1440 min.",
+        ),
+    ],
+};
+
+/// `[[override]]`.
+pub(crate) const OVERRIDE: Section = Section {
+    name: "`[[override]]`",
+    doc: "An order for a prefix: a window or an action.",
+    keys: &[
+        need("prefix", Kind::Text, "The prefix, as in `192.0.2.0/24`."),
+        key(
+            "window",
+            Kind::Integer { min: 10, max: MOST as u64 },
+            "no window",
+            "This first window, segments.",
+        ),
+        key(
+            "action",
+            Kind::Word(ACTIONS),
+            "none",
+            "`off`: no plan. `freeze`: the plan in force stays as it is.",
+        ),
+    ],
+};
+
+const LEVEL: Kind = Kind::Number(Range { min: 0.0, min_taken: false, max: 0.2, max_taken: true });
+
+const fn bits(min: u64, max: u64) -> Kind {
+    Kind::Integer { min, max }
+}
+
+const fn key(name: &'static str, kind: Kind, absent: &'static str, doc: &'static str) -> Key {
+    Key { name, kind, absent: Absent::Means(absent), doc }
+}
+
+const fn need(name: &'static str, kind: Kind, doc: &'static str) -> Key {
+    Key { name, kind, absent: Absent::Refused, doc }
+}
+
+const fn table(name: &'static str, section: &'static Section) -> Key {
+    Key { name, kind: Kind::Table(section), absent: Absent::Means("its defaults"), doc: section.doc }
+}

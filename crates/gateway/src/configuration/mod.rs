@@ -1,0 +1,294 @@
+//! The configuration file, `gateway.toml`: docs/gateway-configuration.md.
+
+mod format;
+
+use core::fmt::Write;
+use std::path::PathBuf;
+
+use firstflight_contract::Nanos;
+use firstflight_paths::Prefix;
+use firstflight_scenario::document::{self, Item, Table};
+use firstflight_scenario::quantity::show_time;
+use firstflight_scenario::{Error, reference};
+
+use crate::plan::Limits;
+use crate::settings::{Mode, Override, Policy, Settings};
+
+/// A configuration with every default filled in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Configuration {
+    /// Rules of learning and planning. The secret is zero: the host of the gateway draws it.
+    pub settings: Settings,
+    /// Bounds that the kernel's program keeps.
+    pub limits: Limits,
+    /// Folder of the cgroup.
+    pub cgroup: PathBuf,
+    /// Folder of the state and the log.
+    pub state: PathBuf,
+    /// Unix socket.
+    pub socket: PathBuf,
+    /// System group that may read.
+    pub read_group: Option<String>,
+    /// System group that may give orders.
+    pub admin_group: Option<String>,
+    /// Observations of other hosts.
+    pub share: Option<Share>,
+}
+
+/// Exchange of observations with other hosts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Share {
+    /// Store.
+    pub url: String,
+    /// File of the secret.
+    pub key_file: PathBuf,
+    /// Name of this host.
+    pub host: String,
+    /// Weight of an observation of another host, thousandths of an own one.
+    pub weight: u16,
+    /// Age from which an observation is refused.
+    pub max_age: Nanos,
+}
+
+/// Schemes of a URL of a store.
+const STORES: &[&str] = &["redis://", "rediss://", "valkey://", "valkeys://"];
+
+const SECOND: Nanos = Nanos::from_secs(1);
+const MINUTE: Nanos = Nanos::from_secs(60);
+const HOUR: Nanos = Nanos::from_secs(3600);
+const DAY: Nanos = Nanos::from_secs(86_400);
+
+impl Configuration {
+    /// Reads the text of a configuration file; `file` is its name in errors.
+    ///
+    /// # Errors
+    /// The first [`Error`] found: place, problem, expected values, nearest valid name.
+    pub fn parse(text: &str, file: &str) -> Result<Self, Error> {
+        document::read(text, file, &format::ROOT, read)
+    }
+}
+
+impl Default for Configuration {
+    fn default() -> Self {
+        Self::parse("", "").expect("the defaults are valid")
+    }
+}
+
+fn read(root: &Table<'_>) -> Result<Configuration, Error> {
+    let text =
+        |name: &str, default: &str| root.get(name).map_or(Ok(default.to_owned()), |item| filled(&item));
+    let given = |name: &str| root.get(name).map(|item| filled(&item)).transpose();
+    let default = Settings::default();
+    let (bits, split, most) = prefixes(root, &default)?;
+    let estimator = section(root, "estimator", &format::ESTIMATOR)?;
+    let plan = section(root, "plan", &format::PLAN)?;
+    let trial = section(root, "trial", &format::TRIAL)?;
+    let holdout = (10.0 * number(&trial, "holdout", f64::from(default.holdout) / 10.0)?) as u16;
+    let window = integer(&plan, "window", default.window)?;
+    let ssthresh = flag(&plan, "ssthresh", default.ssthresh)?;
+    let (prefix_alarm, host_alarm) = default.false_alarm;
+    let settings = Settings {
+        mode: root.get("mode").map_or(Ok(default.mode), |item| item.choice(mode))?,
+        policy: root.get("policy").map_or(Ok(default.policy), |item| item.choice(policy))?,
+        bits,
+        split,
+        window,
+        ssthresh,
+        half_life: time(&estimator, "half_life", default.half_life, Nanos::from_secs(10), DAY)?,
+        samples: integer(&estimator, "samples", default.samples)?,
+        hosts: integer(&estimator, "hosts", default.hosts)?,
+        lifetime: time(&plan, "lifetime", default.lifetime, MINUTE, DAY)?,
+        hold_down: time(&plan, "hold_down", default.hold_down, SECOND, DAY)?,
+        freeze: time(&plan, "freeze", default.freeze, SECOND, Nanos(7 * DAY.0))?,
+        holdout,
+        prefixes: most,
+        false_alarm: (
+            number(&trial, "false_alarm_prefix", prefix_alarm)?,
+            number(&trial, "false_alarm_host", host_alarm)?,
+        ),
+        overrides: overrides(root)?,
+        secret: 0,
+    };
+    let lease = time(&plan, "lease", Nanos::from_secs(10), SECOND, HOUR)?;
+    Ok(Configuration {
+        settings,
+        limits: Limits { window, ssthresh, lease, holdout },
+        cgroup: text("cgroup", "/sys/fs/cgroup")?.into(),
+        state: text("state", "/var/lib/firstflight")?.into(),
+        socket: text("socket", "/run/firstflight/gateway.sock")?.into(),
+        read_group: given("read_group")?,
+        admin_group: given("admin_group")?,
+        share: root.get("share").map(|item| share(&item)).transpose()?,
+    })
+}
+
+fn mode(word: &str) -> Option<Mode> {
+    [Mode::Observe, Mode::Advise, Mode::Enforce]
+        .into_iter()
+        .zip(format::MODES)
+        .find(|(_, w)| **w == word)
+        .map(|(m, _)| m)
+}
+
+fn policy(word: &str) -> Option<Policy> {
+    match word {
+        "measured" => Some(Policy::Measured),
+        label => firstflight_paths::Policy::new(label, &[]).ok().map(Policy::Shared),
+    }
+}
+
+/// A table that may be absent.
+fn section<'a>(
+    root: &Table<'a>,
+    name: &str,
+    section: &'static firstflight_scenario::format::Section,
+) -> Result<Option<Table<'a>>, Error> {
+    root.get(name).map(|item| item.table(section)).transpose()
+}
+
+fn get<'a>(table: &Option<Table<'a>>, name: &str) -> Option<Item<'a>> {
+    table.as_ref().and_then(|table| table.get(name))
+}
+
+fn integer<T: TryFrom<u64>>(table: &Option<Table<'_>>, name: &str, default: T) -> Result<T, Error> {
+    let Some(item) = get(table, name) else { return Ok(default) };
+    item.integer().map(|n| T::try_from(n).ok().expect("the format bounds the number"))
+}
+
+fn number(table: &Option<Table<'_>>, name: &str, default: f64) -> Result<f64, Error> {
+    get(table, name).map_or(Ok(default), |item| item.number())
+}
+
+fn flag(table: &Option<Table<'_>>, name: &str, default: bool) -> Result<bool, Error> {
+    get(table, name).map_or(Ok(default), |item| item.flag())
+}
+
+fn time(
+    table: &Option<Table<'_>>,
+    name: &str,
+    default: Nanos,
+    least: Nanos,
+    most: Nanos,
+) -> Result<Nanos, Error> {
+    let Some(item) = get(table, name) else { return Ok(default) };
+    match item.time()? {
+        time if (least..=most).contains(&time) => Ok(time),
+        _ => Err(item.invalid("out of range").expecting(format!(
+            "a time from {} to {}",
+            show_time(least),
+            show_time(most)
+        ))),
+    }
+}
+
+/// A text that is not empty.
+fn filled(item: &Item<'_>) -> Result<String, Error> {
+    match item.text()? {
+        "" => Err(item.invalid("it is empty").expecting("a text")),
+        text => Ok(text.into()),
+    }
+}
+
+type Bits = (u8, u8);
+
+fn prefixes(root: &Table<'_>, default: &Settings) -> Result<(Bits, Option<Bits>, u32), Error> {
+    let table = section(root, "prefixes", &format::PREFIXES)?;
+    let parts = Settings::default().split.expect("the default splits");
+    let whole = (integer(&table, "v4", default.bits.0)?, integer(&table, "v6", default.bits.1)?);
+    let part = (integer(&table, "split_v4", parts.0)?, integer(&table, "split_v6", parts.1)?);
+    let most = integer(&table, "most", default.prefixes)?;
+    if !flag(&table, "split", true)? {
+        if let Some(item) = get(&table, "split_v4").or_else(|| get(&table, "split_v6")) {
+            return Err(item.invalid("split = false leaves it without effect"));
+        }
+        return Ok((whole, None, most));
+    }
+    for (name, own, whole, part) in [("split_v4", "v4", whole.0, part.0), ("split_v6", "v6", whole.1, part.1)]
+    {
+        if part <= whole
+            && let Some(item) = get(&table, name).or_else(|| get(&table, own))
+        {
+            let why = format!("{name} = {part} is no more than {own} = {whole}, so that nothing is split");
+            return Err(item.invalid(why).expecting(format!("{name} above {own}, or split = false")));
+        }
+    }
+    Ok((whole, Some(part), most))
+}
+
+fn overrides(root: &Table<'_>) -> Result<Vec<(Prefix, Override)>, Error> {
+    const MOST: usize = 10_000;
+    let mut out: Vec<(Prefix, Override)> = vec![];
+    let mut sorted = std::collections::BTreeSet::new();
+    for item in root.tables("override", MOST)? {
+        let table = item.table(&format::OVERRIDE)?;
+        let place = table.need("prefix")?;
+        let prefix: Prefix = place.text()?.parse().map_err(|why: String| place.invalid(why))?;
+        if let Some(other) = overlapping(&sorted, &prefix) {
+            let why = format!("{prefix} overlaps {other}, which another [[override]] has");
+            return Err(place.invalid(why).expecting("prefixes of which none contains another"));
+        }
+        let order = match (table.get("window"), table.get("action")) {
+            (Some(window), None) => Override::Window(window.integer()? as u32),
+            (None, Some(action)) => match action.word()? {
+                "off" => Override::Off,
+                _ => Override::Freeze,
+            },
+            (None, None) => return Err(table.invalid("there is no order").expecting("window or action")),
+            (Some(_), Some(action)) => {
+                return Err(action.invalid("there is a window, too").expecting("window or action"));
+            }
+        };
+        sorted.insert(prefix);
+        out.push((prefix, order));
+    }
+    Ok(out)
+}
+
+/// A prefix of a set without overlaps that contains `prefix` or is part of it: in the order of addresses it is next to it.
+fn overlapping(sorted: &std::collections::BTreeSet<Prefix>, prefix: &Prefix) -> Option<Prefix> {
+    let before = sorted.range(..=prefix).next_back();
+    let after = sorted.range(prefix..).next();
+    before.into_iter().chain(after).find(|other| other.contains(prefix) || prefix.contains(other)).copied()
+}
+
+fn share(item: &Item<'_>) -> Result<Share, Error> {
+    let table = item.table(&format::SHARE)?;
+    let url = table.need("url")?;
+    if !STORES
+        .iter()
+        .any(|scheme| url.text().is_ok_and(|text| text.len() > scheme.len() && text.starts_with(scheme)))
+    {
+        return Err(url
+            .invalid("not the address of a store")
+            .expecting(format!("one that begins with {}", STORES.join(", "))));
+    }
+    let key_file = filled(&table.need("key_file")?)?.into();
+    let host = table.need("host")?.name()?.to_owned();
+    let url = url.text()?.to_owned();
+    let table = Some(table);
+    Ok(Share {
+        url,
+        key_file,
+        host,
+        weight: (1000.0 * number(&table, "weight", 0.5)?) as u16,
+        max_age: time(&table, "max_age", Nanos::from_secs(1800), Nanos::from_secs(10), DAY)?,
+    })
+}
+
+/// `docs/gateway-configuration.md` with its generated parts renewed.
+///
+/// # Panics
+/// If a part does not exist or an end is missing.
+pub fn refresh(page: &str) -> String {
+    reference::renew(page, |name| match name {
+        "tables" => reference::tables(format::SECTIONS),
+        "units" => {
+            let mut out = String::from("| Unit | Nanoseconds |\n|---|---|\n");
+            for (unit, scale) in firstflight_scenario::quantity::TIME_UNITS {
+                let _ = writeln!(out, "| `{unit}` | {scale} |");
+            }
+            out
+        }
+        other => panic!("there is no generated part \"{other}\""),
+    })
+}

@@ -1,0 +1,139 @@
+//! The configuration file and its reference.
+
+use std::fs;
+use std::path::PathBuf;
+
+use firstflight_contract::Nanos;
+use firstflight_gateway::{Configuration, Mode, Override, Policy, Settings, configuration};
+
+fn page() -> String {
+    let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/gateway-configuration.md");
+    fs::read_to_string(page).expect("the page exists")
+}
+
+fn refused(text: &str) -> String {
+    Configuration::parse(text, "gateway.toml").expect_err("it is refused").to_string()
+}
+
+#[test]
+fn the_reference_is_current() {
+    let page = page();
+    let how = "run `cargo run -p firstflight-gateway --example configuration_reference`";
+    assert!(page == configuration::refresh(&page), "docs/gateway-configuration.md is out of date: {how}");
+}
+
+#[test]
+fn the_example_of_the_reference_is_a_configuration() {
+    let page = page();
+    let text = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    let Configuration { settings, limits, admin_group, .. } =
+        Configuration::parse(text, "gateway.toml").expect("a configuration");
+    assert_eq!(
+        (settings.mode, settings.hosts, settings.half_life),
+        (Mode::Enforce, 2, Nanos::from_secs(300))
+    );
+    assert_eq!((limits.window, limits.holdout, limits.lease), (34, 100, Nanos::from_secs(10)));
+    assert_eq!(admin_group.as_deref(), Some("netops"));
+    let orders: Vec<_> =
+        settings.overrides.iter().map(|(prefix, order)| (prefix.to_string(), *order)).collect();
+    assert_eq!(
+        orders,
+        [("198.51.100.0/24".into(), Override::Off), ("2001:db8:1::/48".into(), Override::Window(20))]
+    );
+}
+
+#[test]
+fn an_empty_file_has_the_defaults() {
+    let Configuration { settings, limits, read_group, share, .. } =
+        Configuration::parse("", "gateway.toml").expect("a configuration");
+    assert_eq!(settings, Settings::default());
+    assert_eq!((limits.window, limits.ssthresh, limits.holdout), (45, false, 50));
+    assert_eq!((read_group, share), (None, None));
+}
+
+#[test]
+fn every_policy_of_the_shared_memory_can_be_chosen() {
+    for label in firstflight_paths::Policy::LABELS {
+        let text = format!("policy = \"{label}\"");
+        let settings = Configuration::parse(&text, "gateway.toml").expect("a policy").settings;
+        let Policy::Shared(policy) = settings.policy else { panic!("{label}: {:?}", settings.policy) };
+        assert_eq!(policy.label(), *label);
+    }
+}
+
+#[test]
+fn an_error_names_its_place_the_valid_values_and_the_nearest_name() {
+    for (text, error) in [
+        (
+            "mode = \"enforse\"",
+            "gateway.toml:1:8: mode = \"enforse\": there is no \"enforse\"; expected one of: observe, advise, enforce; did \
+             you mean \"enforce\"?",
+        ),
+        (
+            "[estimator]\nhalflife = \"10 min\"",
+            "gateway.toml:2:1: estimator.halflife = \"10 min\": no such key; expected one of: half_life, samples, hosts; did \
+             you mean \"half_life\"?",
+        ),
+        (
+            "[plan]\nwindow = 46",
+            "gateway.toml:2:10: plan.window = 46: out of range; expected a whole number from 11 to 45",
+        ),
+        (
+            "[plan]\nfreeze = \"8 d\"",
+            "gateway.toml:2:10: plan.freeze = \"8 d\": there is no unit \"d\" here, only ns, us, ms, s, min; expected a time \
+             above zero such as \"100 ms\"",
+        ),
+        (
+            "[plan]\nlease = \"61 min\"",
+            "gateway.toml:2:9: plan.lease = \"61 min\": out of range; expected a time from 1 s to 3600 s",
+        ),
+        (
+            "[prefixes]\nv4 = 28",
+            "gateway.toml:2:6: prefixes.v4 = 28: split_v4 = 28 is no more than v4 = 28, so that nothing is split; expected \
+             split_v4 above v4, or split = false",
+        ),
+        (
+            "[[override]]\nprefix = \"10.0.0.0/8\"\naction = \"off\"\n[[override]]\nprefix = \"10.1.0.0/16\"\nwindow = 20",
+            "gateway.toml:5:10: override[1].prefix = \"10.1.0.0/16\": 10.1.0.0/16 overlaps 10.0.0.0/8, which another \
+             [[override]] has; expected prefixes of which none contains another",
+        ),
+        (
+            "[[override]]\nprefix = \"10.1.0.1/16\"\nwindow = 20",
+            "gateway.toml:2:10: override[0].prefix = \"10.1.0.1/16\": 10.1.0.1/16 has bits set beyond its length: expected \
+             10.1.0.0/16",
+        ),
+        (
+            "[[override]]\nprefix = \"10.1.0.0/16\"",
+            "gateway.toml:1:1: override[0]: there is no order; expected window or action",
+        ),
+        (
+            "[share]\nurl = \"http://store\"\nkey_file = \"key\"\nhost = \"a\"",
+            "gateway.toml:2:7: share.url = \"http://store\": not the address of a store; expected one that begins with \
+             redis://, rediss://, valkey://, valkeys://",
+        ),
+        ("[share]\nurl = \"redis://store\"", "gateway.toml:1:1: share.key_file: missing; expected a text"),
+    ] {
+        assert_eq!(refused(text), error);
+    }
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig {
+        failure_persistence: None,
+        rng_seed: proptest::test_runner::RngSeed::Fixed(18),
+        ..proptest::prelude::ProptestConfig::default()
+    })]
+    #[test]
+    fn a_list_is_refused_exactly_if_two_prefixes_overlap(
+        prefixes in proptest::collection::vec((0..16u32, 1..=5u8), 1..6),
+    ) {
+        let prefixes: Vec<firstflight_paths::Prefix> = prefixes
+            .iter()
+            .map(|&(top, length)| firstflight_paths::Prefix::around(std::net::Ipv4Addr::from(top << 28).into(), length))
+            .collect();
+        let text: String =
+            prefixes.iter().map(|p| format!("[[override]]\nprefix = \"{p}\"\naction = \"off\"\n")).collect();
+        let overlap = prefixes.iter().enumerate().any(|(i, a)| prefixes[..i].iter().any(|b| a.contains(b) || b.contains(a)));
+        proptest::prop_assert_eq!(Configuration::parse(&text, "").is_err(), overlap, "{}", text);
+    }
+}
