@@ -12,6 +12,7 @@ pub(crate) const MOST_PARTS: u64 = 60;
 
 /// Sums over the values in one part.
 #[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Part {
     /// Number of the part, counted from time zero.
     number: u64,
@@ -30,6 +31,7 @@ impl Part {
 
 /// The newest parts that contain values, in order.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Parts(Vec<Part>);
 
 impl Parts {
@@ -69,6 +71,7 @@ pub struct Average {
 
 /// Samples of all live windows at regular times. They are exact, since windows are constant between events.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Sampled {
     /// Number of the next sample, counted from time zero.
     next: u64,
@@ -138,13 +141,16 @@ fn samples_before(settings: &Sampling, time: u64) -> u64 {
 
 /// Reports of windows and RTTs, averaged according to [`Estimate`].
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Reports {
     /// Time of the newest report.
+    #[cfg_attr(feature = "serde", serde(with = "crate::saved::nanos"))]
     last: Nanos,
     sums: Sums,
 }
 
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 enum Sums {
     Sliding(Parts),
     /// Sums of weights, windows and RTTs, weighted as of the newest report.
@@ -163,6 +169,12 @@ impl Reports {
             Estimate::Decaying => Sums::Decaying { weight: 0.0, cwnd: 0.0, rtt: 0.0, count: 0 },
         };
         Self { last: Nanos::ZERO, sums }
+    }
+
+    /// Whether they are averaged as `settings` ask for.
+    #[cfg(feature = "serde")]
+    pub(crate) fn fits(&self, settings: &Reporting) -> bool {
+        matches!(self.sums, Sums::Decaying { .. }) == (settings.estimate == Estimate::Decaying)
     }
 
     /// Resets the reports.

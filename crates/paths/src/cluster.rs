@@ -17,8 +17,10 @@ const MAX_WINDOW: u64 = 1 << 40;
 
 /// Connections that share a bottleneck, live and recently closed.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Cluster {
-    /// Shared by all clusters of a memory.
+    /// Shared by all clusters of a memory; a saved cluster gets those of the memory that restores it.
+    #[cfg_attr(feature = "serde", serde(skip))]
     settings: Arc<Settings>,
     roster: Roster,
     /// Drop events of all connections: `T` of Yu and Newman, section 4.
@@ -149,6 +151,19 @@ impl Cluster {
             let closed = Closed { destination, at: now, cwnd, ssthresh, srtt };
             self.recent.note(closed, self.settings.destinations);
         }
+    }
+
+    /// Whether its parts are of the kind that its settings ask for, and its links are sound.
+    #[cfg(feature = "serde")]
+    pub(crate) fn restored(mut self, settings: &Arc<Settings>) -> Option<Self> {
+        self.settings = Arc::clone(settings);
+        let fits = match (&self.reports, &settings.reporting) {
+            (Some(reports), Some(reporting)) => reports.fits(reporting),
+            (Some(_), None) => false,
+            (None, _) => true,
+        };
+        let sampled = self.sampled.is_none() || settings.sampling.is_some();
+        (fits && sampled && self.roster.is_sound()).then_some(self)
     }
 
     fn report(&mut self, now: Nanos, cwnd: u64, srtt: Nanos) {

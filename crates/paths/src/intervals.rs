@@ -4,7 +4,9 @@ use firstflight_contract::Nanos;
 
 /// Drop events of one connection or of a whole cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Intervals {
+    #[cfg_attr(feature = "serde", serde(with = "crate::saved::nanos"))]
     last: Nanos,
     mean: f64,
     events: u32,

@@ -19,6 +19,8 @@ mod memory;
 pub mod policy;
 mod recent;
 mod roster;
+#[cfg(feature = "serde")]
+mod saved;
 mod settings;
 mod table;
 
@@ -30,6 +32,8 @@ pub use memory::{Handle, Limits, Memory};
 pub use policy::Policy;
 pub use recent::Closed;
 pub use roster::{Connection, Key};
+#[cfg(feature = "serde")]
+pub use saved::{Saved, Unfit};
 pub use settings::{Conflict, Drops, Reporting, Sampling, Settings};
 pub use table::{PrefixTable, TableError};
 
@@ -38,6 +42,7 @@ use firstflight_contract::Nanos;
 
 /// Destination of a connection: an address, or any number that represents one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Destination(pub u128);
 
 impl From<IpAddr> for Destination {

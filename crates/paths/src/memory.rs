@@ -12,6 +12,8 @@ use std::sync::Arc;
 use firstflight_contract::{Nanos, Plan};
 
 use crate::group::{Group, Grouping};
+#[cfg(feature = "serde")]
+use crate::saved::{Saved, Unfit};
 use crate::{Cluster, Key, Policy, Sample, Settings, Transfer};
 
 const NONE: u32 = u32::MAX;
@@ -42,7 +44,8 @@ pub struct Memory {
 }
 
 #[derive(Clone, Debug)]
-struct Entry {
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(crate) struct Entry {
     group: Group,
     cluster: Box<Cluster>,
     /// Neighbours in the list of entries without live connections.
@@ -50,8 +53,18 @@ struct Entry {
     after: u32,
 }
 
+/// List in which an entry of saved contents was found.
+#[cfg(feature = "serde")]
+#[derive(Clone, Copy, PartialEq)]
+enum Idle {
+    Unseen,
+    Vacant,
+    Listed,
+}
+
 /// A live connection in a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Handle {
     entry: u32,
     key: Key,
@@ -159,6 +172,65 @@ impl Memory {
                 self.forget(handle.entry);
             }
         }
+    }
+
+    /// Its contents, to be saved.
+    #[cfg(feature = "serde")]
+    pub fn saved(&self) -> Saved {
+        let Self { entries, vacant, first_idle, last_idle, connections, .. } = self;
+        let (first_idle, last_idle) = (*first_idle, *last_idle);
+        Saved { entries: entries.clone(), vacant: *vacant, first_idle, last_idle, connections: *connections }
+    }
+
+    /// Puts saved contents in place of its own. Plans and handles are then those of the memory that was saved.
+    ///
+    /// # Errors
+    /// [`Unfit`] if the contents were saved with other settings, are above the limits, or are damaged; the memory is then as
+    /// before.
+    #[cfg(feature = "serde")]
+    pub fn restore(&mut self, saved: Saved) -> Result<(), Unfit> {
+        let Saved { entries, vacant, first_idle, last_idle, connections } = saved;
+        if entries.len() > self.limits.clusters as usize || connections > self.limits.connections {
+            return Err(Unfit::Limits);
+        }
+        let mut index = HashMap::with_capacity(entries.len());
+        let mut state = vec![Idle::Unseen; entries.len()];
+        let mut walk = |from: u32, kind: Idle| {
+            let (mut at, mut before) = (from, NONE);
+            while at != NONE {
+                let entry = entries.get(at as usize)?;
+                if state[at as usize] != Idle::Unseen || (kind == Idle::Listed && entry.before != before) {
+                    return None;
+                }
+                state[at as usize] = kind;
+                (before, at) = (at, entry.after);
+            }
+            Some(before)
+        };
+        if walk(vacant, Idle::Vacant).is_none() || walk(first_idle, Idle::Listed) != Some(last_idle) {
+            return Err(Unfit::Damaged);
+        }
+        let mut live = 0;
+        let mut restored = Vec::with_capacity(entries.len());
+        for (at, Entry { group, cluster, before, after }) in entries.into_iter().enumerate() {
+            let cluster = cluster.restored(&self.settings).ok_or(Unfit::Settings)?;
+            let count = cluster.avoiding() + cluster.starting();
+            // A cluster is in a list exactly if it has no live connection.
+            if (count == 0) != (state[at] != Idle::Unseen) {
+                return Err(Unfit::Damaged);
+            }
+            if state[at] != Idle::Vacant && index.insert(group, at as u32).is_some() {
+                return Err(Unfit::Damaged);
+            }
+            live += count;
+            restored.push(Entry { group, cluster: Box::new(cluster), before, after });
+        }
+        if live != connections {
+            return Err(Unfit::Damaged);
+        }
+        (self.index, self.entries, self.connections) = (index, restored, connections);
+        (self.vacant, self.first_idle, self.last_idle) = (vacant, first_idle, last_idle);
+        Ok(())
     }
 
     /// Finds or makes an entry with an empty cluster, in no list.

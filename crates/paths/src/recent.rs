@@ -7,21 +7,25 @@ use crate::Destination;
 
 /// Final state of the last connection to a destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Closed {
     /// Destination.
     pub destination: Destination,
     /// Time of its end.
+    #[cfg_attr(feature = "serde", serde(with = "crate::saved::nanos"))]
     pub at: Nanos,
     /// Last window, bytes.
     pub cwnd: u64,
     /// Last slow-start threshold, bytes; `u64::MAX` is infinite.
     pub ssthresh: u64,
     /// Last smoothed RTT; zero if unknown.
+    #[cfg_attr(feature = "serde", serde(with = "crate::saved::nanos"))]
     pub srtt: Nanos,
 }
 
 /// The most recent destinations; the oldest one is replaced.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Recent {
     closed: Vec<Closed>,
 }

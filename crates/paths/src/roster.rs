@@ -13,6 +13,7 @@ const NONE: u32 = u32::MAX;
 
 /// Key of a live connection. Its serial number is unique in a cluster's lifetime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Key {
     slot: u32,
     serial: u64,
@@ -20,18 +21,22 @@ pub struct Key {
 
 /// State of a live connection.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Connection {
     /// Destination.
     pub destination: Destination,
     /// Start time.
+    #[cfg_attr(feature = "serde", serde(with = "crate::saved::nanos"))]
     pub opened: Nanos,
     /// Time of the last observation.
+    #[cfg_attr(feature = "serde", serde(with = "crate::saved::nanos"))]
     pub seen: Nanos,
     /// Congestion window, bytes.
     pub cwnd: u64,
     /// Slow-start threshold, bytes; `u64::MAX` is infinite.
     pub ssthresh: u64,
     /// Smoothed RTT; zero if unknown.
+    #[cfg_attr(feature = "serde", serde(with = "crate::saved::nanos"))]
     pub srtt: Nanos,
     /// Moving average of the window, bytes: `awnd` of ns-2.
     pub awnd: f64,
@@ -46,6 +51,7 @@ pub struct Connection {
 }
 
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Slot {
     /// Zero if the slot is free.
     serial: u64,
@@ -56,6 +62,7 @@ struct Slot {
 
 /// Connections of one phase.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Phase {
     oldest: u32,
     youngest: u32,
@@ -68,6 +75,7 @@ const EMPTY: Phase = Phase { oldest: NONE, youngest: NONE, count: 0, cwnd: 0 };
 
 /// Live connections of a cluster.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Roster {
     slots: Vec<Slot>,
     /// First free slot; free slots are linked by `younger`.
@@ -114,6 +122,41 @@ impl Roster {
             self.free = key.slot;
         }
         Some(connection)
+    }
+
+    /// Whether both orders of age and the list of free slots lead through each slot once.
+    #[cfg(feature = "serde")]
+    pub(crate) fn is_sound(&self) -> bool {
+        let mut reached = vec![false; self.slots.len()];
+        let mut reach = |at: u32| {
+            self.slots.get(at as usize).filter(|_| !core::mem::replace(&mut reached[at as usize], true))
+        };
+        let mut live = 0;
+        for (avoiding, phase) in [false, true].into_iter().zip(&self.phases) {
+            let (mut at, mut before, mut count, mut cwnd) = (phase.oldest, NONE, 0u32, 0u64);
+            while at != NONE {
+                let Some(slot) = reach(at) else { return false };
+                if slot.serial == 0 || slot.older != before || slot.connection.avoiding != avoiding {
+                    return false;
+                }
+                (before, at) = (at, slot.younger);
+                (count, cwnd) = (count + 1, cwnd.saturating_add(slot.connection.cwnd));
+            }
+            if before != phase.youngest || count != phase.count || cwnd != phase.cwnd {
+                return false;
+            }
+            live += count;
+        }
+        let mut free = 0;
+        let mut at = self.free;
+        while at != NONE {
+            let Some(slot) = reach(at) else { return false };
+            if slot.serial != 0 {
+                return false;
+            }
+            (at, free) = (slot.younger, free + 1);
+        }
+        live as usize + free == self.slots.len()
     }
 
     pub(crate) fn get(&self, key: Key) -> Option<&Connection> {
