@@ -26,7 +26,6 @@ pub enum Decision {
     /// Connections to a prefix start as the stack starts them from now on.
     Remove {
         /// The prefix.
-        #[serde(with = "serial::prefix")]
         prefix: Prefix,
         /// The reason.
         why: WhyNot,

@@ -263,6 +263,11 @@ impl Hosts {
         self.0.iter_mut().for_each(|host| host.seen = host.seen.moved(from, to));
     }
 
+    /// Whether there are no more hosts than the arrays of an estimate hold.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.0.len() <= HOSTS
+    }
+
     /// Bytes on the heap.
     pub(crate) fn bytes(&self) -> usize {
         self.0.capacity() * size_of::<Host>()

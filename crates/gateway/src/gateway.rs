@@ -54,7 +54,7 @@ impl Knowledge {
     }
 
     fn around(&self, prefix: &Prefix) -> Around<'_> {
-        let whole = prefix.length() == of_family(prefix.first(), self.settings.bits);
+        let whole = is_whole(prefix, self.settings.bits);
         Around {
             settings: &self.settings,
             now: Stamp::of(self.clock),
@@ -280,6 +280,11 @@ impl Gateway {
             out.truncate(begin);
         }
     }
+}
+
+/// Whether a prefix has the length of these settings, rather than that of a part.
+pub(crate) fn is_whole(prefix: &Prefix, bits: (u8, u8)) -> bool {
+    prefix.length() == of_family(prefix.first(), bits)
 }
 
 fn of_family(address: IpAddr, (v4, v6): (u8, u8)) -> u8 {

@@ -17,6 +17,7 @@ mod prefix;
 mod serial;
 mod settings;
 mod stamp;
+mod state;
 mod table;
 mod trial;
 
@@ -28,4 +29,5 @@ pub use gateway::{Explanation, Gateway};
 pub use host::{Arms, HostVerdict};
 pub use plan::{Limits, Plan};
 pub use settings::{MOST, Mode, Override, Policy, STOCK, Settings};
+pub use state::{STATE_VERSION, StateError};
 pub use trial::{CLASSES, Harm, HarmKind, Verdict, class};

@@ -3,21 +3,37 @@
 use std::collections::BTreeMap;
 
 use firstflight_contract::Nanos;
-use firstflight_paths::{Destination, Grouping, Handle, Limits, Memory, Policy, Prefix, Sample, Transfer};
+use firstflight_paths::{
+    Destination, Grouping, Handle, Limits, Memory, Policy, Prefix, Sample, Transfer, Unfit,
+};
+use serde::{Deserialize, Serialize};
 
 use crate::connection::{Connection, Stage};
 use crate::prefix::Wanted;
+use crate::serial;
 use crate::settings::{STOCK, Settings};
 
 /// A memory of paths and its live connections.
 #[derive(Clone, Debug)]
 pub(crate) struct Paths {
-    pub policy: Policy,
-    pub memory: Memory,
+    policy: Policy,
+    memory: Memory,
     /// Live connections by peer and by the millisecond at which they were established.
-    pub live: BTreeMap<(Destination, u64), Handle>,
+    live: BTreeMap<(Destination, u64), Handle>,
     /// Payload of a full segment of the newest connection, bytes.
-    pub mss: u32,
+    mss: u32,
+    /// Time of the memory's clock when the gateway's showed the second one. The memory's clock goes on over restarts.
+    clock: (Nanos, Nanos),
+}
+
+/// A memory of paths that outlives the process.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct SavedPaths {
+    memory: firstflight_paths::Saved,
+    live: Vec<((Destination, u64), Handle)>,
+    mss: u32,
+    #[serde(with = "serial::nanos")]
+    now: Nanos,
 }
 
 /// Most live connections of a memory.
@@ -28,12 +44,13 @@ impl Paths {
         let (v4, v6) = settings.bits;
         let limits = Limits { clusters: settings.prefixes, connections: CONNECTIONS };
         let memory = Memory::new(policy.settings(), Grouping::bits(v4, v6), limits);
-        Self { policy, memory, live: BTreeMap::new(), mss: 1448 }
+        Self { policy, memory, live: BTreeMap::new(), mss: 1448, clock: (Nanos::ZERO, Nanos::ZERO) }
     }
 
     /// Takes a connection: one that was reported live before goes on.
     pub(crate) fn report(&mut self, connection: &Connection) {
-        let Connection { at, peer, age, mss, cwnd, ssthresh, srtt, .. } = *connection;
+        let at = self.now(connection.at);
+        let Connection { peer, age, mss, cwnd, ssthresh, srtt, .. } = *connection;
         if mss == 0 || cwnd == 0 {
             return;
         }
@@ -63,8 +80,33 @@ impl Paths {
         self.memory.close(handle, at);
     }
 
+    /// Time of the memory's clock.
+    fn now(&self, gateway: Nanos) -> Nanos {
+        let (memory, then) = self.clock;
+        memory.saturating_add(gateway.saturating_sub(then))
+    }
+
+    /// Its contents, to be saved at this time of the gateway's clock.
+    pub(crate) fn saved(&self, now: Nanos) -> SavedPaths {
+        let live = self.live.iter().map(|(key, handle)| (*key, *handle)).collect();
+        SavedPaths { memory: self.memory.saved(), live, mss: self.mss, now: self.now(now) }
+    }
+
+    /// Puts saved contents in place of its own, `elapsed` after they were saved.
+    pub(crate) fn restore(&mut self, saved: SavedPaths, now: Nanos, elapsed: Nanos) -> Result<(), Unfit> {
+        let SavedPaths { memory, live, mss, now: then } = saved;
+        self.memory.restore(memory)?;
+        if mss == 0 || live.iter().any(|(_, handle)| !self.memory.knows(*handle)) {
+            return Err(Unfit::Damaged);
+        }
+        self.live = live.into_iter().collect();
+        (self.mss, self.clock) = (mss, (then.saturating_add(elapsed), now));
+        Ok(())
+    }
+
     /// The window and threshold that the policy plans for a prefix.
     pub(crate) fn wanted(&self, prefix: &Prefix, now: Nanos) -> Wanted {
+        let now = self.now(now);
         let mss = u64::from(self.mss);
         let group = self.memory.group(prefix.first());
         let newest = self.memory.cluster(group).and_then(|cluster| cluster.newest());

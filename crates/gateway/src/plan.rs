@@ -10,7 +10,6 @@ use crate::serial;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
     /// The destinations.
-    #[serde(with = "serial::prefix")]
     pub prefix: Prefix,
     /// First window of one connection alone, segments. The kernel divides it by the live connections of the prefix,
     /// the new one included, and gives no connection less than the stack's own window.

@@ -17,7 +17,6 @@ use crate::connection::{Arm, Connection, Stage};
 use crate::decision::{Decision, Target, Why, WhyNot};
 use crate::estimate::{Estimate, Hosts, RTT_UNIT, Sample, Unfounded, founded};
 use crate::plan::Plan;
-use crate::serial;
 use crate::settings::{Override, STOCK, Settings};
 use crate::stamp::Stamp;
 use crate::trial::{Group, Trial, Verdict};
@@ -32,7 +31,6 @@ const STRIKES: u8 = 3;
 /// A prefix.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Entry {
-    #[serde(with = "serial::prefix")]
     pub prefix: Prefix,
     hosts: Hosts,
     /// Made at the first result of a planned or held-out connection.
@@ -441,6 +439,19 @@ impl Entry {
     /// Moves the times of the samples by this much into the past.
     pub(crate) fn aged(&mut self, now: Stamp, by: Nanos) {
         self.hosts.moved(now, now.before(by));
+    }
+
+    /// Whether its values are in their ranges, after a restore.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.hosts.is_sound() && self.trial.as_ref().is_none_or(|trial| trial.is_sound())
+    }
+
+    /// Holds a restored plan to the present settings.
+    pub(crate) fn bound(&mut self, settings: &Settings) {
+        self.window = self.window.min(settings.window as u16);
+        if !settings.ssthresh {
+            self.ssthresh = 0;
+        }
     }
 
     /// Bytes on the heap.

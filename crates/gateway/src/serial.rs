@@ -1,4 +1,4 @@
-//! Types of other crates in the log and in the saved state: times as nanoseconds, prefixes as text.
+//! Types of other crates in the log and in the saved state: times as nanoseconds, policies as labels.
 
 pub(crate) mod nanos {
     use firstflight_contract::Nanos;
@@ -26,15 +26,18 @@ pub(crate) mod range {
     }
 }
 
-pub(crate) mod prefix {
-    use firstflight_paths::Prefix;
+pub(crate) mod policy {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
-    pub(crate) fn serialize<S: Serializer>(prefix: &Prefix, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(prefix)
+    use crate::settings::Policy;
+
+    /// The label: a gateway's policies have their defaults.
+    pub(crate) fn serialize<S: Serializer>(policy: &Policy, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(policy.label())
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Prefix, D::Error> {
-        String::deserialize(from)?.parse().map_err(D::Error::custom)
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Policy, D::Error> {
+        let label = String::deserialize(from)?;
+        Policy::by_label(&label).ok_or_else(|| D::Error::custom(format!("there is no policy {label}")))
     }
 }

@@ -2,6 +2,9 @@
 
 use firstflight_contract::Nanos;
 use firstflight_paths::Prefix;
+use serde::{Deserialize, Serialize};
+
+use crate::serial;
 
 /// Segments of the first window of a stack without a plan (RFC 6928).
 pub const STOCK: u32 = 10;
@@ -9,11 +12,12 @@ pub const STOCK: u32 = 10;
 pub const MOST: u32 = 45;
 
 /// Rules of a gateway. [`Default`] has the values of `docs/gateway-configuration.md`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     /// Use of the plans.
     pub mode: Mode,
     /// Source of the windows.
+    #[serde(with = "serial::policy")]
     pub policy: Policy,
     /// Leading bits of the IPv4 and IPv6 addresses that share a plan.
     pub bits: (u8, u8),
@@ -24,16 +28,20 @@ pub struct Settings {
     /// Whether plans set the slow-start threshold.
     pub ssthresh: bool,
     /// Time after which a sample has half its weight.
+    #[serde(with = "serial::nanos")]
     pub half_life: Nanos,
     /// Least weight of samples for a plan, in samples of this moment.
     pub samples: u32,
     /// Least number of distinct hosts for a plan.
     pub hosts: u32,
     /// Time for which a plan is used without a renewal.
+    #[serde(with = "serial::nanos")]
     pub lifetime: Nanos,
     /// Time without a larger window after a loss in a first window.
+    #[serde(with = "serial::nanos")]
     pub hold_down: Nanos,
     /// Time without a plan after three losses, or after harm.
+    #[serde(with = "serial::nanos")]
     pub freeze: Nanos,
     /// Connections of a thousand that start without the plan.
     pub holdout: u16,
@@ -72,7 +80,8 @@ impl Default for Settings {
 }
 
 /// Use of the plans.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// No plan is made; an explanation still states the one that would be.
     Observe,
@@ -92,7 +101,8 @@ pub enum Policy {
 }
 
 /// An order of the operator for a prefix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Override {
     /// This first window, segments.
     Window(u32),
@@ -100,4 +110,22 @@ pub enum Override {
     Freeze,
     /// No plan.
     Off,
+}
+
+impl Policy {
+    /// `measured`, or the label of the policy with its defaults.
+    pub fn by_label(label: &str) -> Option<Self> {
+        match label {
+            "measured" => Some(Self::Measured),
+            label => firstflight_paths::Policy::new(label, &[]).ok().map(Self::Shared),
+        }
+    }
+
+    /// `measured`, or the label of the policy.
+    pub fn label(&self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Shared(policy) => policy.label(),
+        }
+    }
 }

@@ -153,6 +153,17 @@ impl Trial {
         self.harm(false_alarm)
     }
 
+    /// Whether its values are in their ranges, after a restore.
+    pub(crate) fn is_sound(&self) -> bool {
+        let most = MOST as u8;
+        let open = self.open.iter().all(|block| block.count <= most && block.next < most);
+        let wealth = |wealth: &Wealth| wealth.0.iter().all(|part| part.is_finite() && *part >= 0.0);
+        open && self.blocks <= BLOCKS
+            && wealth(&self.slower)
+            && wealth(&self.lossier)
+            && self.effect.is_sound()
+    }
+
     /// Harm that is significant at this level.
     fn harm(&self, false_alarm: f64) -> Option<Harm> {
         let [slower, lossier] =
@@ -220,6 +231,11 @@ impl Moments {
         let new = mean + (value - mean) / f64::from(self.count);
         self.squares = (squares + (value - mean) * (value - new)) as f32;
         self.mean = new as f32;
+    }
+
+    /// Whether the sums are numbers.
+    fn is_sound(&self) -> bool {
+        self.mean.is_finite() && self.squares.is_finite() && self.squares >= 0.0
     }
 
     /// Number of values.

@@ -141,6 +141,13 @@ impl Memory {
         Some(Handle { entry, key })
     }
 
+    /// Whether the connection is live.
+    pub fn knows(&self, handle: Handle) -> bool {
+        self.entries
+            .get(handle.entry as usize)
+            .is_some_and(|entry| entry.cluster.connection(handle.key).is_some())
+    }
+
     /// Updates a connection: [`Cluster::observe`].
     #[inline]
     pub fn observe(&mut self, handle: Handle, sample: &Sample) {

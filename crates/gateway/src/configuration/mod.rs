@@ -89,7 +89,7 @@ fn read(root: &Table<'_>) -> Result<Configuration, Error> {
     let (prefix_alarm, host_alarm) = default.false_alarm;
     let settings = Settings {
         mode: root.get("mode").map_or(Ok(default.mode), |item| item.choice(mode))?,
-        policy: root.get("policy").map_or(Ok(default.policy), |item| item.choice(policy))?,
+        policy: root.get("policy").map_or(Ok(default.policy), |item| item.choice(Policy::by_label))?,
         bits,
         split,
         window,
@@ -128,13 +128,6 @@ fn mode(word: &str) -> Option<Mode> {
         .zip(format::MODES)
         .find(|(_, w)| **w == word)
         .map(|(m, _)| m)
-}
-
-fn policy(word: &str) -> Option<Policy> {
-    match word {
-        "measured" => Some(Policy::Measured),
-        label => firstflight_paths::Policy::new(label, &[]).ok().map(Policy::Shared),
-    }
 }
 
 /// A table that may be absent.

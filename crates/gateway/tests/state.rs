@@ -1,0 +1,133 @@
+//! The state that outlives the process.
+
+mod common;
+
+use common::*;
+use firstflight_contract::Nanos;
+use firstflight_gateway::{Decision, Gateway, Policy, STATE_VERSION, Settings, StateError, WhyNot};
+
+/// Four plans, of which one is held down, and one prefix whose hosts disagree.
+fn known(settings: Settings) -> Gateway {
+    let mut gateway = Gateway::new(settings);
+    for turn in 0..12u32 {
+        for third in 0..4u8 {
+            for number in 1..=6u8 {
+                let connection =
+                    exact(f64::from(turn), [198, 51, third, number].into(), 30 + u32::from(third));
+                report(&mut gateway, &if turn > 6 { planned(connection, 20) } else { connection });
+            }
+        }
+        for number in 1..=8 {
+            report(
+                &mut gateway,
+                &exact(f64::from(turn), host(number), if number % 2 == 0 { 12 } else { 90 }),
+            );
+        }
+    }
+    report(&mut gateway, &lost(planned(exact(12.0, [198, 51, 0, 1].into(), 30), 30)));
+    gateway
+}
+
+fn plans(gateway: &Gateway) -> Vec<(String, u32)> {
+    let mut plans: Vec<_> = gateway.plans().map(|plan| (plan.prefix.to_string(), plan.window)).collect();
+    plans.sort();
+    plans
+}
+
+#[test]
+fn a_restored_gateway_has_the_same_plans() {
+    let before = known(enforcing());
+    let bytes = before.save();
+    let mut after = Gateway::new(enforcing());
+    // The machine was started anew: its clock shows 5 s. A minute has passed.
+    after.load(&bytes, at(5.0), Nanos::from_secs(60)).expect("it fits");
+    assert_eq!(plans(&after), plans(&before));
+    assert_eq!(plans(&after)[0], ("198.51.0.0/24".into(), 15));
+    // The hold-down of 600 s began 60 s ago.
+    let plan = after.explain([198, 51, 1, 1].into()).plan.expect("a plan");
+    assert!(plan.expires > at(5.0) && plan.expires < at(5.0 + 1800.0 - 60.0), "{plan:?}");
+}
+
+#[test]
+fn samples_have_half_of_their_weight_after_a_restart() {
+    let gateway = known(enforcing());
+    let peer = [198, 51, 1, 1].into();
+    let samples = |gateway: &Gateway| gateway.explain(peer).estimate.expect("an estimate").samples;
+    // Twelve samples of each of six hosts within 12 s.
+    assert_eq!(samples(&gateway), 72);
+    let mut restored = Gateway::new(enforcing());
+    restored.load(&gateway.save(), at(12.0), Nanos::ZERO).expect("it fits");
+    assert_eq!(samples(&restored), 36);
+    // A half-life later, a quarter.
+    restored.load(&gateway.save(), at(12.0), Nanos::from_secs(600)).expect("it fits");
+    assert_eq!(samples(&restored), 18);
+    // A day later nothing counts, and the plans end.
+    restored.load(&gateway.save(), at(12.0), Nanos::from_secs(86_400)).expect("it fits");
+    let decisions = tick(&mut restored, 13.0);
+    let gone = |decision: &Decision| matches!(decision, Decision::Remove { why: WhyNot::Unfounded(_), .. });
+    assert!(decisions.iter().any(gone), "{decisions:?}");
+    assert_eq!(plans(&restored), []);
+}
+
+#[test]
+fn a_damaged_state_is_refused_by_name_and_the_old_one_kept() {
+    let bytes = known(enforcing()).save();
+    let mut gateway = Gateway::new(enforcing());
+    learn(&mut gateway, 1.0, 3, 40);
+    let kept = gateway.save();
+    let mut refused = |bytes: &[u8]| {
+        let error = gateway.load(bytes, at(5.0), Nanos::ZERO).expect_err("it is refused");
+        assert_eq!(gateway.save(), kept, "{error}");
+        error
+    };
+    assert_eq!(refused(b"gateway"), StateError::Foreign);
+    assert_eq!(refused(b""), StateError::Foreign);
+    let mut other = bytes.clone();
+    other[4] += 1;
+    let error = refused(&other);
+    assert_eq!(error, StateError::Version { found: STATE_VERSION + 1 });
+    assert_eq!(error.to_string(), "the state has version 2; expected 1");
+    for cut in [5, 20, 47, 48, bytes.len() / 2, bytes.len() - 1] {
+        assert!(matches!(refused(&bytes[..cut]), StateError::Length { .. }), "cut at {cut}");
+    }
+    assert!(matches!(refused(&[&bytes[..], b"x"].concat()), StateError::Length { .. }));
+    for at in (48..bytes.len()).step_by(7) {
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 1 << (at % 8);
+        assert_eq!(refused(&flipped), StateError::Checksum, "byte {at}");
+    }
+}
+
+#[test]
+fn a_state_of_other_prefixes_is_refused() {
+    let bytes = known(enforcing()).save();
+    let mut gateway = Gateway::new(Settings { bits: (22, 48), ..enforcing() });
+    let error = gateway.load(&bytes, at(5.0), Nanos::ZERO).expect_err("it is refused");
+    let why = "the state is of prefixes of 24 and 48 bits; expected 22 and 48, as in the configuration";
+    assert_eq!(error.to_string(), why);
+}
+
+#[test]
+fn a_lower_bound_on_windows_holds_for_restored_plans() {
+    let bytes = known(enforcing()).save();
+    let mut gateway = Gateway::new(Settings { window: 12, ..enforcing() });
+    gateway.load(&bytes, at(20.0), Nanos::ZERO).expect("it fits");
+    assert!(gateway.plans().all(|plan| plan.window <= 12), "{:?}", plans(&gateway));
+}
+
+#[test]
+fn the_policies_of_the_shared_memory_go_on_after_a_restart() {
+    for label in firstflight_paths::Policy::LABELS {
+        let settings = Settings { policy: Policy::by_label(label).expect("a policy"), ..enforcing() };
+        let mut before = known(settings.clone());
+        let mut after = Gateway::new(settings);
+        // The same process would have been at 12 s, too: nothing but the weight of the samples differs.
+        after.load(&before.save(), at(12.0), Nanos::ZERO).expect("it fits");
+        for gateway in [&mut before, &mut after] {
+            for number in 1..=6 {
+                report(gateway, &exact(13.0, [198, 51, 1, number].into(), 31));
+            }
+        }
+        assert_eq!(plans(&after), plans(&before), "{label}");
+    }
+}
