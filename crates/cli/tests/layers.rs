@@ -6,7 +6,7 @@ use std::path::Path;
 use toml::de::DeValue;
 
 /// Crates of this workspace, each with those on which it may depend.
-const LAYERS: [(&str, &[&str]); 22] = [
+const LAYERS: [(&str, &[&str]); 23] = [
     ("contract", &[]),
     ("host", &["contract"]),
     ("schemes", &["contract"]),
@@ -16,6 +16,7 @@ const LAYERS: [(&str, &[&str]); 22] = [
     ("paths", &["contract", "schemes"]),
     ("scenario", &["contract", "host", "schemes"]),
     ("gateway", &["contract", "schemes", "paths", "scenario"]),
+    ("hooks", &["contract", "paths", "gateway"]),
     ("anyscenario", &["contract", "schemes", "scenario"]),
     ("script", &[]),
     ("bpf", &["contract", "schemes"]),

@@ -1,10 +1,11 @@
-//! Builds the kernel's eBPF object: `make kernel`.
+//! Builds the eBPF objects for the Linux kernel: `make kernel`.
 //!
+//! The object of the gateway's hooks is C alone. The object of the schemes has three steps:
 //! 1. rustc compiles `face`, and with it the schemes, to LLVM IR for the building machine.
 //! 2. [`lower`] makes IR for the pinned clang of it.
 //! 3. clang links the IR into the shim and compiles for eBPF. Type information comes from C alone.
 //!
-//! Run it from the repository's folder. `--to FILE` writes the object elsewhere.
+//! Run it from the repository's folder. `--to FILE` writes the object of the schemes elsewhere, and no other.
 
 mod lower;
 mod sources;
@@ -19,6 +20,8 @@ use firstflight_kernel_face::{FAULTS, LASTS, Member, STARTUPS};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
+use sources::Object;
+
 /// The compilers. Another version makes another object.
 const RUSTC: &str = "1.95.0";
 const CLANG: &str = "clang-19";
@@ -30,9 +33,7 @@ const STRIP: &str = "llvm-strip-19";
 const CRATES: [&str; 4] =
     ["firstflight_contract", "firstflight_host", "firstflight_schemes", "firstflight_kernel_face"];
 const SHIM: &str = "crates/kernel/bpf/shim";
-const OBJECT: &str = "crates/kernel/bpf/firstflight.bpf.o.gz";
-/// The hash of the sources that the object was built from.
-const BUILT_FROM: &str = "crates/kernel/bpf/firstflight.bpf.sources";
+const HOOKS: &str = "crates/hooks/bpf";
 const WORK: &str = "target/kernel";
 
 type Outcome<T> = Result<T, String>;
@@ -40,17 +41,61 @@ type Outcome<T> = Result<T, String>;
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let to = match (arguments.next().as_deref(), arguments.next()) {
-        (None, _) => PathBuf::from(OBJECT),
-        (Some("--to"), Some(to)) => PathBuf::from(to),
+        (None, _) => None,
+        (Some("--to"), Some(to)) => Some(PathBuf::from(to)),
         _ => return fail("usage: firstflight-kernel-build [--to FILE]"),
     };
-    match build(&to) {
-        Ok(()) => {
-            println!("{}", to.display());
-            ExitCode::SUCCESS
+    let built = match to {
+        Some(to) => schemes().and_then(|object| pack(&object, &to)),
+        None => {
+            let steps: [(Object, Build); 2] = [(sources::SCHEMES, schemes), (sources::HOOKS, hooks)];
+            steps.into_iter().try_for_each(|(object, build)| ship(&object, &build()?))
         }
-        Err(error) => fail(&error),
-    }
+    };
+    built.map_or_else(|error| fail(&error), |()| ExitCode::SUCCESS)
+}
+
+/// Builds an object and answers with its path.
+type Build = fn() -> Outcome<PathBuf>;
+
+/// Writes an object into the repository, and the hash of its sources beside it.
+fn ship(object: &Object, built: &Path) -> Outcome<()> {
+    pack(built, Path::new(object.path))?;
+    let hash = object.hash(Path::new(".")).map_err(|error| format!("the sources: {error}"))?;
+    write(Path::new(object.built_from), &(hash + "\n"))
+}
+
+/// Strips an object of what only debuggers use, and compresses it.
+fn pack(object: &Path, to: &Path) -> Outcome<()> {
+    run(Command::new(STRIP).arg("--strip-debug").arg(object))?;
+    let bytes = fs::read(object).map_err(|error| format!("{}: {error}", object.display()))?;
+    let mut compressed = GzEncoder::new(vec![], Compression::best());
+    let packed = compressed.write_all(&bytes).and_then(|()| compressed.finish());
+    let packed = packed.map_err(|error| error.to_string())?;
+    fs::write(to, packed).map_err(|error| format!("{}: {error}", to.display()))?;
+    println!("{}", to.display());
+    Ok(())
+}
+
+/// The compiler of C for eBPF, with the options that both objects have.
+fn compiler() -> Command {
+    let mut compile = Command::new(CLANG);
+    compile.args(["-target", "bpf", "-mcpu=v3", "-std=gnu17", "-ffreestanding", "-O2", "-g"]);
+    compile.args(["-Wall", "-Wextra", "-Werror", "-Wno-unused-function", "-Wno-unused-parameter"]);
+    compile.args(["-Wno-missing-declarations", "-D__TARGET_ARCH_x86", "-ffile-prefix-map=.=."]);
+    compile.args(["-I", SHIM]);
+    compile
+}
+
+/// The object of the gateway's hooks.
+fn hooks() -> Outcome<PathBuf> {
+    let out = Path::new(WORK).join("hooks");
+    fs::create_dir_all(&out).map_err(|error| format!("{}: {error}", out.display()))?;
+    let object = out.join("hooks.bpf.o");
+    let mut compile = compiler();
+    compile.args(["-I", HOOKS, "-c"]).arg(format!("{HOOKS}/hooks.bpf.c"));
+    run(compile.arg("-o").arg(&object))?;
+    Ok(object)
 }
 
 fn fail(error: &str) -> ExitCode {
@@ -58,35 +103,17 @@ fn fail(error: &str) -> ExitCode {
     ExitCode::FAILURE
 }
 
-fn build(to: &Path) -> Outcome<()> {
+/// The object of the schemes.
+fn schemes() -> Outcome<PathBuf> {
     let work = Path::new(WORK);
     let modules = intermediate_code(work)?;
     let out = work.join("object");
     fs::create_dir_all(&out).map_err(|error| format!("{}: {error}", out.display()))?;
     write(&out.join("schemes.h"), &header())?;
-    let mut compile = Command::new(CLANG);
-    compile.args([
-        "-target",
-        "bpf",
-        "-mcpu=v3",
-        "-std=gnu17",
-        "-ffreestanding",
-        "-O2",
-        "-g",
-        "-Wall",
-        "-Wextra",
-        "-Werror",
-    ]);
-    compile.args(["-Wno-unused-function", "-Wno-unused-parameter", "-Wno-address-of-packed-member"]);
-    compile.args([
-        "-fno-vectorize",
-        "-fno-slp-vectorize",
-        "-fno-jump-tables",
-        "-mllvm",
-        "-unroll-threshold=0",
-    ]);
-    compile.args(["-Wno-missing-declarations", "-D__TARGET_ARCH_x86", "-ffile-prefix-map=.=."]);
-    compile.arg("-I").arg(&out).args(["-I", SHIM, "-I", "crates/contract/include"]);
+    let mut compile = compiler();
+    compile.args(["-Wno-address-of-packed-member", "-fno-vectorize", "-fno-slp-vectorize"]);
+    compile.args(["-fno-jump-tables", "-mllvm", "-unroll-threshold=0"]);
+    compile.arg("-I").arg(&out).args(["-I", "crates/contract/include"]);
     let mut link = Command::new(LINK);
     for (name, text) in modules {
         let lowered = out.join(format!("{name}.ll"));
@@ -107,17 +134,7 @@ fn build(to: &Path) -> Outcome<()> {
     }
     let object = out.join("firstflight.bpf.o");
     run(compile.arg("-c").arg(format!("{SHIM}/firstflight.bpf.c")).arg("-o").arg(&object))?;
-    run(Command::new(STRIP).arg("--strip-debug").arg(&object))?;
-    let bytes = fs::read(&object).map_err(|error| format!("{}: {error}", object.display()))?;
-    let mut compressed = GzEncoder::new(vec![], Compression::best());
-    let packed = compressed.write_all(&bytes).and_then(|()| compressed.finish());
-    let packed = packed.map_err(|error| error.to_string())?;
-    fs::write(to, packed).map_err(|error| format!("{}: {error}", to.display()))?;
-    if to != Path::new(OBJECT) {
-        return Ok(());
-    }
-    let hash = sources::hash(Path::new(".")).map_err(|error| format!("the sources: {error}"))?;
-    write(Path::new(BUILT_FROM), &(hash + "\n"))
+    Ok(object)
 }
 
 /// The LLVM IR of the crates, by name.

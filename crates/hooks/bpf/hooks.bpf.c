@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+// The gateway's programs in the kernel. One gives a new connection the start that a plan holds for its prefix, within
+// bounds that are fixed when the object is loaded, and reports the connection when it ends. The other adopts connections
+// that are older than the first.
+
+#include "kernel.h"
+#include "layout.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_endian.h>
+
+#define INLINE static __always_inline
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+const volatile struct hooks_limits limits SEC(".rodata.limits");
+
+/* include/uapi/linux/bpf.h, tcp.h, socket.h */
+enum { ACTIVE_ESTABLISHED = 4, PASSIVE_ESTABLISHED = 5, RTO = 8, RETRANSMISSION = 9, STATE = 10 };
+enum { ON_RTO = 1, ON_RETRANSMISSION = 2, ON_STATE = 4 };
+enum { MAP_HASH = 1, MAP_ARRAY = 2, MAP_PERCPU_ARRAY = 6 };
+enum { RB_NO_WAKEUP = 1, RB_FORCE_WAKEUP = 2, RB_AVAILABLE = 0 };
+enum { SOL_SOCKET = 1, SO_MAX_PACING_RATE = 47, TCP_BPF_IW = 1001, TCP_BPF_SOCK_OPS_CB_FLAGS = 1008 };
+enum { ESTABLISHED = 1, FIN_WAIT1 = 4, FIN_WAIT2, TIME_WAIT, CLOSED, CLOSE_WAIT, LAST_ACK, CLOSING = 11 };
+#define UNLIMITED (~0UL)
+
+/* struct bpf_sock_ops up to the fields in use. */
+struct socket_event {
+	u32 op, args[4], family, remote_ip4, local_ip4, remote_ip6[4], local_ip6[4], remote_port, local_port, is_fullsock;
+	u32 snd_cwnd, srtt_us, callbacks, others[24];
+	void *sk;
+};
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct tcp_sock___hooks {
+	u32 write_seq, data_segs_out, rate_delivered, rate_interval_us, chrono_start, chrono_stat[3];
+	u8 chrono_type : 2, rate_app_limited : 1;
+	u8 bpf_sock_ops_cb_flags;
+};
+struct sock_common___hooks {
+	u8 skc_state;
+};
+struct kernfs_node {
+	u64 id;
+};
+struct cgroup {
+	int level;
+	struct kernfs_node *kn;
+	struct cgroup *ancestors[];
+};
+struct sock_cgroup_data {
+	struct cgroup *cgroup;
+};
+struct sock___hooks {
+	struct sock_cgroup_data sk_cgrp_data;
+};
+struct seq_file;
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+struct bpf_iter__tcp {
+	struct bpf_iter_meta *meta;
+	struct sock_common *sk_common;
+};
+#pragma clang attribute pop
+
+struct connection {
+	u64 established; /* CLOCK_BOOTTIME, nanoseconds */
+	u64 acked; /* bytes that were acknowledged before, a SYN for one */
+	u32 start; /* sequence number of its first data */
+	u32 first_window; /* bytes; zero once they are acknowledged, or one was retransmitted */
+	u32 sent, retransmits; /* before it was established */
+	u32 handshake_rtt; /* microseconds */
+	u32 counter; /* of the live connections of its prefix */
+	u32 timeouts;
+	u16 window;
+	u8 arm;
+	u8 flags;
+	u8 counted; /* among the live connections */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct connection);
+} hooks_sockets SEC(".maps");
+struct {
+	__uint(type, MAP_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1);
+	__type(key, u64);
+	__type(value, struct hooks_plan);
+} hooks_plans SEC(".maps");
+struct {
+	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1);
+	__type(key, struct hooks_prefix);
+	__type(value, struct hooks_override);
+} hooks_orders SEC(".maps");
+/* Live connections of the prefixes. Two prefixes may share a counter, which makes windows smaller, never larger. */
+struct {
+	__uint(type, MAP_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u32);
+} hooks_counters SEC(".maps");
+struct {
+	__uint(type, MAP_ARRAY);
+	__uint(max_entries, HOOKS_WORDS);
+	__type(key, u32);
+	__type(value, u64);
+} hooks_control SEC(".maps");
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} hooks_reports SEC(".maps");
+struct {
+	__uint(type, MAP_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u64);
+} hooks_lost SEC(".maps");
+
+INLINE u64 word(u32 at)
+{
+	u64 *word = bpf_map_lookup_elem(&hooks_control, &at);
+	return word ? *word : 0;
+}
+
+/* The address of the peer, in IPv6. */
+INLINE void read_peer(u8 *peer, struct sock *sk)
+{
+	if (sk->__sk_common.skc_family == AF_INET) {
+		((u32 *)peer)[0] = ((u32 *)peer)[1] = 0;
+		((u32 *)peer)[2] = bpf_htonl(0xffff);
+		((u32 *)peer)[3] = sk->__sk_common.skc_daddr;
+	} else {
+		bpf_core_read(peer, 16, &sk->__sk_common.skc_v6_daddr);
+	}
+}
+
+INLINE u64 key_of(const u8 *peer)
+{
+	const u64 *halves = (const u64 *)peer;
+	if (halves[0] == 0 && ((u32 *)peer)[2] == bpf_htonl(0xffff)) {
+		u32 mask = limits.v4_bits ? ~0U << (32 - limits.v4_bits) : 0;
+		return 0xffffULL << 32 | (bpf_ntohl(((u32 *)peer)[3]) & mask);
+	}
+	return bpf_be64_to_cpu(halves[0]) & (limits.v6_bits ? ~0ULL << (64 - limits.v6_bits) : 0);
+}
+
+INLINE u32 counter_of(u64 key)
+{
+	u64 mixed = (key ^ limits.seed) * 0x9e3779b97f4a7c15ULL;
+	mixed = (mixed ^ mixed >> 32) * 0xd6e8feb86659fd93ULL;
+	return mixed >> 32 & limits.counters;
+}
+
+/* The first window that is planned for a connection, segments; zero leaves the stack's. */
+INLINE u32 window_of(struct connection *c, struct tcp_sock *tp, u64 now, u64 key, const u8 *peer, u32 others)
+{
+	u32 own = tp->snd_cwnd;
+	/* After a lost SYN the stack begins with one segment. */
+	if (own <= 1 || word(HOOKS_STOPPED))
+		return 0;
+	/* A sign of life from the future is none: the difference wraps. */
+	if (now - word(HOOKS_ALIVE) > limits.lease)
+		return 0;
+	struct hooks_prefix address = { .bits = 128 };
+	__builtin_memcpy(address.address, peer, 16);
+	struct hooks_override *order = bpf_map_lookup_elem(&hooks_orders, &address);
+	u32 kind = order ? order->kind : 0, window, holdout = limits.holdout;
+	if (kind == HOOKS_OFF)
+		return 0;
+	if (kind == HOOKS_FIXED) {
+		window = order->window;
+		others = 0;
+	} else {
+		struct hooks_plan *plan = bpf_map_lookup_elem(&hooks_plans, &key);
+		if (!plan || (now >= plan->expires && kind != HOOKS_FREEZE))
+			return 0;
+		u32 rtt = c->handshake_rtt;
+		if (!rtt || rtt < plan->rtt_least || rtt > plan->rtt_most)
+			return 0;
+		window = plan->window;
+		if (plan->holdout > holdout)
+			holdout = plan->holdout;
+	}
+	if (((u64)bpf_get_prandom_u32() * 1000 >> 32) < holdout) {
+		c->arm = HOOKS_HOLDOUT;
+		return 0;
+	}
+	if (window > limits.window)
+		window = limits.window;
+	window /= others + 1;
+	return window > own ? window : own;
+}
+
+/* Has the stack pace the connection from its first segment, without a bound on the rate. Setting and lifting a bound
+ * within one callback leaves only the pacing. A bound that is there already is the application's, and paces too. */
+INLINE bool pace(struct socket_event *event, struct sock *sk)
+{
+	if (sk->sk_max_pacing_rate == UNLIMITED) {
+		u32 bound = ~1U, none = ~0U;
+		bpf_setsockopt(event, SOL_SOCKET, SO_MAX_PACING_RATE, &bound, sizeof(bound));
+		bpf_setsockopt(event, SOL_SOCKET, SO_MAX_PACING_RATE, &none, sizeof(none));
+	}
+	return sk->sk_pacing_status != SK_PACING_NONE;
+}
+
+INLINE void lose(void)
+{
+	u32 zero = 0;
+	u64 *lost = bpf_map_lookup_elem(&hooks_lost, &zero);
+	if (lost)
+		(*lost)++;
+}
+
+INLINE void count(struct connection *c, u64 key)
+{
+	c->counter = counter_of(key);
+	c->counted = 1;
+}
+
+INLINE void begin(struct socket_event *event, void *socket, struct tcp_sock *tp)
+{
+	struct sock *sk = (struct sock *)tp;
+	struct connection *c = bpf_sk_storage_get(&hooks_sockets, socket, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	if (!c) {
+		lose();
+		return;
+	}
+	u64 now = bpf_ktime_get_boot_ns(), peer[2];
+	read_peer((u8 *)peer, sk);
+	u64 key = key_of((u8 *)peer);
+	*c = (struct connection){
+		.established = now,
+		.acked = tp->bytes_acked,
+		.start = tp->snd_nxt,
+		.sent = ((struct tcp_sock___hooks *)tp)->data_segs_out,
+		.retransmits = tp->total_retrans,
+		.handshake_rtt = tp->srtt_us >> 3,
+	};
+	count(c, key);
+	u32 *live = bpf_map_lookup_elem(&hooks_counters, &c->counter);
+	u32 others = live ? __sync_fetch_and_add(live, 1) : 0;
+	bpf_sock_ops_cb_flags_set((void *)event, event->callbacks | ON_STATE | ON_RETRANSMISSION | ON_RTO);
+	u32 own = tp->snd_cwnd, window = window_of(c, tp, now, key, (u8 *)peer, others), first = own;
+	/* A planned connection counts as planned where the plan is not above the stack's window: otherwise the groups
+	 * that are compared would differ by more than the plan. */
+	if (window && (window == own || pace(event, sk))) {
+		int wanted = window;
+		if (window == own || !bpf_setsockopt(event, SOL_TCP, TCP_BPF_IW, &wanted, sizeof(wanted))) {
+			c->arm = HOOKS_PLANNED;
+			c->window = first = window;
+		}
+	}
+	c->first_window = first * tp->mss_cache;
+}
+
+INLINE void report(struct connection *c, struct tcp_sock *tp, u32 stage, u32 before)
+{
+	struct tcp_sock___hooks *more = (struct tcp_sock___hooks *)tp;
+	struct hooks_report *r = bpf_ringbuf_reserve(&hooks_reports, sizeof(*r), 0);
+	if (!r) {
+		lose();
+		return;
+	}
+	r->at = bpf_ktime_get_boot_ns();
+	r->age = r->at - c->established;
+	r->bytes = tp->bytes_acked - c->acked;
+	/* A FIN that was acknowledged counts as a byte. */
+	bool closing = before == FIN_WAIT1 || before == FIN_WAIT2 || before == LAST_ACK || before == CLOSING ||
+		       before == TIME_WAIT;
+	if (closing && r->bytes && tp->snd_una == more->write_seq)
+		r->bytes--;
+	r->busy = (u64)more->chrono_stat[0] + more->chrono_stat[1] + more->chrono_stat[2];
+	if (BPF_CORE_READ_BITFIELD(more, chrono_type))
+		r->busy += (u32)bpf_jiffies64() - more->chrono_start;
+	read_peer(r->peer, (struct sock *)tp);
+	r->stage = stage;
+	r->arm = c->arm;
+	r->window = c->window;
+	r->flags = c->flags | (BPF_CORE_READ_BITFIELD(more, rate_app_limited) ? HOOKS_LIMITED : 0);
+	r->mss = tp->mss_cache;
+	r->handshake_rtt = c->handshake_rtt;
+	r->min_rtt = tp->rtt_min.s[0].v;
+	r->srtt = tp->srtt_us >> 3;
+	r->rate_delivered = more->rate_delivered;
+	r->rate_interval = more->rate_interval_us;
+	r->cwnd = tp->snd_cwnd;
+	r->ssthresh = tp->snd_ssthresh;
+	r->receive_window = tp->snd_wnd;
+	r->sent = more->data_segs_out - c->sent;
+	r->retransmits = tp->total_retrans - c->retransmits;
+	r->timeouts = c->timeouts;
+	/* A reader that polls is not woken for each report, only when it is late. */
+	bool late = bpf_ringbuf_query(&hooks_reports, RB_AVAILABLE) >= limits.wake;
+	bpf_ringbuf_submit(r, late ? RB_FORCE_WAKEUP : RB_NO_WAKEUP);
+}
+
+INLINE void end(struct connection *c, struct tcp_sock *tp, u32 before)
+{
+	if (!c->counted)
+		return;
+	c->counted = 0;
+	u32 *live = bpf_map_lookup_elem(&hooks_counters, &c->counter);
+	if (live)
+		__sync_fetch_and_sub(live, 1);
+	report(c, tp, HOOKS_ENDED, before);
+}
+
+/* A segment is retransmitted: whether it is of the first window. */
+INLINE void retransmit(struct socket_event *event, struct connection *c, struct tcp_sock *tp)
+{
+	u32 first = event->args[0] - c->start;
+	if (first < c->first_window)
+		c->flags |= HOOKS_FIRST_WINDOW_LOST;
+	if (first < c->first_window || tp->snd_una - c->start >= c->first_window) {
+		c->first_window = 0;
+		bpf_sock_ops_cb_flags_set((void *)event, event->callbacks & ~ON_RETRANSMISSION);
+	}
+}
+
+SEC("sockops")
+int hooks_socket(struct socket_event *event)
+{
+	u32 op = event->op;
+	void *socket = event->sk;
+	if (!socket || op < ACTIVE_ESTABLISHED || op > STATE)
+		return 1;
+	if (op == STATE && event->args[1] != CLOSED)
+		return 1;
+	struct tcp_sock *tp = bpf_skc_to_tcp_sock(socket);
+	if (!tp)
+		return 1;
+	if (op == ACTIVE_ESTABLISHED || op == PASSIVE_ESTABLISHED) {
+		begin(event, socket, tp);
+		return 1;
+	}
+	struct connection *c = bpf_sk_storage_get(&hooks_sockets, socket, 0, 0);
+	if (!c)
+		return 1;
+	if (op == RETRANSMISSION)
+		retransmit(event, c, tp);
+	else if (op == RTO)
+		c->timeouts++;
+	else if (op == STATE)
+		end(c, tp, event->args[0]);
+	return 1;
+}
+
+/* Whether a socket belongs to the cgroup whose connections are adopted. */
+INLINE bool belongs(struct tcp_sock *tp)
+{
+	if (!limits.cgroup)
+		return true;
+	struct cgroup *cgroup = ((struct sock___hooks *)tp)->sk_cgrp_data.cgroup;
+	int level = BPF_CORE_READ(cgroup, level);
+	for (int at = 0; at < 64 && at <= level; at++) {
+		struct cgroup *ancestor = NULL;
+		bpf_core_read(&ancestor, sizeof(ancestor), &cgroup->ancestors[at]);
+		if (BPF_CORE_READ(ancestor, kn, id) == limits.cgroup)
+			return true;
+	}
+	return false;
+}
+
+/* Adopts a connection that is older than the hooks, and writes a byte for it. */
+SEC("iter/tcp")
+int hooks_adopt(struct bpf_iter__tcp *ctx)
+{
+	struct sock_common *common = ctx->sk_common;
+	struct tcp_sock *tp = common ? bpf_skc_to_tcp_sock(common) : NULL;
+	if (!tp)
+		return 0;
+	u8 state = ((struct sock_common___hooks *)tp)->skc_state;
+	if (state != ESTABLISHED && state != CLOSE_WAIT && state != FIN_WAIT1 && state != FIN_WAIT2 &&
+	    state != LAST_ACK && state != CLOSING)
+		return 0;
+	if (!belongs(tp) || bpf_sk_storage_get(&hooks_sockets, tp, 0, 0))
+		return 0;
+	/* The kernel shows the socket again if the byte does not fit. */
+	u8 one = 1;
+	if (bpf_seq_write(ctx->meta->seq, &one, 1))
+		return 0;
+	struct connection *c = bpf_sk_storage_get(&hooks_sockets, tp, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	if (!c) {
+		lose();
+		return 0;
+	}
+	u64 peer[2];
+	c->established = bpf_ktime_get_boot_ns();
+	read_peer((u8 *)peer, (struct sock *)tp);
+	count(c, key_of((u8 *)peer));
+	u32 *live = bpf_map_lookup_elem(&hooks_counters, &c->counter);
+	if (live)
+		__sync_fetch_and_add(live, 1);
+	int callbacks = ((struct tcp_sock___hooks *)tp)->bpf_sock_ops_cb_flags | ON_STATE | ON_RTO;
+	bpf_setsockopt(tp, SOL_TCP, TCP_BPF_SOCK_OPS_CB_FLAGS, &callbacks, sizeof(callbacks));
+	report(c, tp, HOOKS_LIVE, 0);
+	return 0;
+}

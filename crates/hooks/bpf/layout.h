@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ * Values that the object shares with the program that loads it. crates/hooks/src/layout.rs has the same layouts. */
+#ifndef FF_HOOKS_LAYOUT_H
+#define FF_HOOKS_LAYOUT_H
+
+#include <stdint.h>
+
+/* Set before the object is loaded; nothing can change them afterwards. */
+struct hooks_limits {
+	uint64_t lease; /* nanoseconds without a sign of life of the daemon */
+	uint64_t seed; /* of the hash of prefixes, so that no client chooses which of them share a counter */
+	uint64_t cgroup; /* whose connections are adopted; zero adopts all */
+	uint32_t window; /* segments */
+	uint32_t holdout; /* connections of a thousand */
+	uint32_t v4_bits, v6_bits; /* lengths of the prefixes of plans; at most 32 and 64 */
+	uint32_t counters; /* number of counters of live connections less one; the number is a power of two */
+	uint32_t wake; /* bytes in the ring buffer at which the daemon is woken */
+};
+
+/* A plan. Its key is one word: the first 64 bits of an IPv6 address, or those of 0:ffff::/32 and an IPv4 address. */
+struct hooks_plan {
+	uint64_t expires; /* CLOCK_BOOTTIME, nanoseconds */
+	uint32_t rtt_least, rtt_most; /* of the handshake, microseconds */
+	uint32_t ssthresh; /* segments; zero leaves the stack's */
+	uint16_t window; /* segments */
+	uint16_t holdout; /* connections of a thousand */
+};
+
+/* An order of the operator for a prefix of any length. IPv4 addresses are mapped into IPv6. */
+struct hooks_prefix {
+	uint32_t bits;
+	uint8_t address[16];
+};
+enum { HOOKS_OFF = 1, HOOKS_FREEZE = 2, HOOKS_FIXED = 3 };
+struct hooks_override {
+	uint32_t kind;
+	uint32_t window; /* of HOOKS_FIXED, segments */
+};
+
+/* Words of the control map. */
+enum { HOOKS_ALIVE, HOOKS_STOPPED, HOOKS_WORDS };
+
+enum { HOOKS_STOCK, HOOKS_HOLDOUT, HOOKS_PLANNED };
+enum { HOOKS_LIVE, HOOKS_ENDED };
+enum { HOOKS_LIMITED = 1, HOOKS_FIRST_WINDOW_LOST = 2 };
+
+/* A connection, as its sender measured it. Times are in microseconds where nothing else is said. */
+struct hooks_report {
+	uint64_t at, age; /* nanoseconds */
+	uint64_t bytes;
+	uint64_t busy; /* ticks of the kernel */
+	uint8_t peer[16];
+	uint32_t stage, arm, window, flags;
+	uint32_t mss, handshake_rtt, min_rtt, srtt;
+	uint32_t rate_delivered, rate_interval; /* segments, and the time of their delivery */
+	uint32_t cwnd, ssthresh, receive_window;
+	uint32_t sent, retransmits, timeouts;
+};
+
+#endif

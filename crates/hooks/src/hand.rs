@@ -1,0 +1,73 @@
+//! Handing hooks from the process that may load them to one that may not.
+
+use std::io::{IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, recvmsg, sendmsg,
+};
+
+use crate::hooks::{DESCRIPTORS, Hooks, Sizes};
+use crate::refusal::Refusal;
+
+/// Beginning of the message, with the number of its version.
+const TITLE: &[u8; 8] = b"ffhooks1";
+const LENGTH: usize = 18;
+
+impl Hooks {
+    /// Gives the hooks to the process at the other end of a socket. That process needs no capability to use them, and
+    /// they stay in the kernel for as long as it lives.
+    ///
+    /// # Errors
+    /// If the socket does not take them.
+    pub fn hand_over(self, to: &UnixStream) -> Result<(), Refusal> {
+        let Sizes { bits: (v4, v6), plans, overrides } = self.sizes;
+        let mut message = [0; LENGTH];
+        message[..8].copy_from_slice(TITLE);
+        message[8..10].copy_from_slice(&[v4, v6]);
+        message[10..14].copy_from_slice(&plans.to_ne_bytes());
+        message[14..].copy_from_slice(&overrides.to_ne_bytes());
+        let descriptors = self.descriptors();
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
+        let fits = ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
+        assert!(fits, "the space is for as many descriptors");
+        let sent = sendmsg(to, &[IoSlice::new(&message)], &mut ancillary, SendFlags::NOSIGNAL);
+        match sent {
+            Ok(LENGTH) => Ok(()),
+            Ok(sent) => Err(Refusal::Handover(format!("{sent} bytes of {LENGTH} were sent"))),
+            Err(error) => Err(Refusal::Handover(error.to_string())),
+        }
+    }
+
+    /// Takes the hooks that [`Hooks::hand_over`] sent.
+    ///
+    /// # Errors
+    /// If the message is another, or the socket ends.
+    pub fn receive(from: &UnixStream) -> Result<Self, Refusal> {
+        let mut message = [0; LENGTH];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
+        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        let received =
+            recvmsg(from, &mut [IoSliceMut::new(&mut message)], &mut ancillary, RecvFlags::CMSG_CLOEXEC);
+        let received = received.map_err(|error| Refusal::Handover(error.to_string()))?;
+        let mut descriptors: Vec<OwnedFd> = vec![];
+        for part in ancillary.drain() {
+            if let RecvAncillaryMessage::ScmRights(rights) = part {
+                descriptors.extend(rights);
+            }
+        }
+        if received.bytes != LENGTH || message[..8] != *TITLE {
+            return Err(Refusal::Handover("the message is not one of this version of the program".into()));
+        }
+        let descriptors = <[OwnedFd; DESCRIPTORS]>::try_from(descriptors).map_err(|descriptors| {
+            Refusal::Handover(format!("{} descriptors came: expected {DESCRIPTORS}", descriptors.len()))
+        })?;
+        let word = |at: usize| u32::from_ne_bytes(std::array::from_fn(|i| message[at + i]));
+        let sizes = Sizes { bits: (message[8], message[9]), plans: word(10), overrides: word(14) };
+        Self::of(descriptors, sizes)
+    }
+}

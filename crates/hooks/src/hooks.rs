@@ -1,0 +1,336 @@
+//! Plans, orders and reports: the use of hooks that are loaded.
+
+use core::ffi::{c_int, c_void};
+use core::ptr::{self, NonNull};
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
+use std::time::Duration;
+
+use firstflight_contract::Nanos;
+use firstflight_gateway::{Connection, Plan};
+use firstflight_paths::Prefix;
+use libbpf_rs::libbpf_sys;
+
+use crate::layout;
+use crate::map::{Map, checked};
+use crate::refusal::Refusal;
+
+/// Words of the control map.
+const ALIVE: [u8; 4] = 0_u32.to_ne_bytes();
+const STOPPED: [u8; 4] = 1_u32.to_ne_bytes();
+/// Reports that are read before the first of them is shown.
+const BATCH: usize = 1024;
+
+/// The time of plans and reports: `CLOCK_BOOTTIME`.
+pub fn now() -> Nanos {
+    clock(libc::clock_gettime, libc::CLOCK_BOOTTIME)
+}
+
+/// The length of a tick of the kernel: its coarse clocks advance once a tick.
+fn tick() -> Nanos {
+    clock(libc::clock_getres, libc::CLOCK_MONOTONIC_COARSE)
+}
+
+fn clock(
+    read: unsafe extern "C" fn(libc::clockid_t, *mut libc::timespec) -> c_int,
+    id: libc::clockid_t,
+) -> Nanos {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: a place for the answer.
+    unsafe { read(id, &mut time) };
+    Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
+/// An order of the operator for a prefix, which comes before its plan. The longest prefix wins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Override {
+    /// Connections start as the stack starts them.
+    Off,
+    /// The plan in force stays in force when it has expired, as long as the daemon lives.
+    Freeze,
+    /// Each connection starts with this window, segments, whatever its round-trip time and however many there are. The
+    /// limits hold for it.
+    Fixed(u32),
+}
+
+/// Numbers that hooks were loaded with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sizes {
+    /// Bits of the prefixes of plans.
+    pub(crate) bits: (u8, u8),
+    pub(crate) plans: u32,
+    pub(crate) overrides: u32,
+}
+
+/// Number of descriptors of [`Hooks`].
+pub(crate) const DESCRIPTORS: usize = 7;
+
+/// Programs in the kernel that start connections as planned and report them. They leave the kernel when the value is
+/// dropped or its process ends, however it ends; the next connection is then as the stack starts it.
+#[derive(Debug)]
+pub struct Hooks {
+    // First: it unmaps the reports before their descriptor is closed.
+    ring: Ring,
+    plans: Map<8>,
+    orders: Map<20>,
+    control: Map<4>,
+    lost: Map<4>,
+    reports: OwnedFd,
+    sockets: OwnedFd,
+    adoption: OwnedFd,
+    pub(crate) sizes: Sizes,
+}
+
+impl Hooks {
+    /// Hooks of these descriptors, in the order of [`Hooks::descriptors`].
+    pub(crate) fn of(descriptors: [OwnedFd; DESCRIPTORS], sizes: Sizes) -> Result<Self, Refusal> {
+        let [plans, orders, control, lost, reports, sockets, adoption] = descriptors;
+        Ok(Self {
+            ring: Ring::of(&reports)?,
+            plans: Map { fd: plans },
+            orders: Map { fd: orders },
+            control: Map { fd: control },
+            lost: Map { fd: lost },
+            reports,
+            sockets,
+            adoption,
+            sizes,
+        })
+    }
+
+    /// The descriptors that a process needs to use the hooks.
+    pub(crate) fn descriptors(&self) -> [BorrowedFd<'_>; DESCRIPTORS] {
+        use std::os::fd::AsFd as _;
+        let [plans, orders, control, lost] =
+            [&self.plans.fd, &self.orders.fd, &self.control.fd, &self.lost.fd].map(|fd| fd.as_fd());
+        let [reports, sockets, adoption] =
+            [&self.reports, &self.sockets, &self.adoption].map(|fd| fd.as_fd());
+        [plans, orders, control, lost, reports, sockets, adoption]
+    }
+
+    /// Sets the plan of a prefix, in place of an earlier one.
+    ///
+    /// # Errors
+    /// If the prefix has another length than those of [`Setup`](crate::Setup), the plan has a slow-start threshold, or
+    /// the table is full.
+    pub fn set(&self, plan: &Plan) -> Result<(), Refusal> {
+        if plan.ssthresh.is_some() {
+            return Err(Refusal::Ssthresh);
+        }
+        let key = self.key(&plan.prefix)?;
+        let stored = self.plans.set(&key, &layout::plan(plan));
+        stored.map_err(|error| full(error, "plans", self.sizes.plans))
+    }
+
+    /// Removes the plan of a prefix; answers whether there was one.
+    ///
+    /// # Errors
+    /// If the prefix has another length than those of [`Setup`](crate::Setup), or the kernel refuses.
+    pub fn remove(&self, prefix: &Prefix) -> Result<bool, Refusal> {
+        let removed = self.plans.remove(&self.key(prefix)?);
+        removed.map_err(|error| Refusal::failed("removing a plan", error))
+    }
+
+    fn key(&self, prefix: &Prefix) -> Result<[u8; 8], Refusal> {
+        let (v4, v6) = self.sizes.bits;
+        let bits = if prefix.address().is_ipv4() { v4 } else { v6 };
+        if prefix.length() != bits {
+            let nearest = Prefix::around(prefix.address(), bits).to_string();
+            return Err(Refusal::Length { prefix: prefix.to_string(), bits, nearest });
+        }
+        Ok(layout::key(prefix))
+    }
+
+    /// Sets or lifts the operator's order for a prefix of any length.
+    ///
+    /// # Errors
+    /// If the table is full.
+    pub fn set_override(&self, prefix: &Prefix, order: Option<Override>) -> Result<(), Refusal> {
+        let key = layout::prefix(prefix);
+        let words = match order {
+            None => {
+                let removed = self.orders.remove(&key);
+                return removed.map(|_| ()).map_err(|error| Refusal::failed("lifting an override", error));
+            }
+            Some(Override::Off) => [1, 0],
+            Some(Override::Freeze) => [2, 0],
+            Some(Override::Fixed(window)) => [3, window],
+        };
+        let mut value = [0; 8];
+        value.copy_from_slice(words.map(u32::to_ne_bytes).as_flattened());
+        let stored = self.orders.set(&key, &value);
+        stored.map_err(|error| full(error, "overrides", self.sizes.overrides))
+    }
+
+    /// Shows that the daemon lives. Plans are used for `limits.lease` from now on.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn renew(&self) -> Result<(), Refusal> {
+        self.command(ALIVE, now().0)
+    }
+
+    /// Has every new connection start as the stack starts it, until [`Hooks::resume`]. Connections are reported all
+    /// the same.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn stop(&self) -> Result<(), Refusal> {
+        self.command(STOPPED, 1)
+    }
+
+    /// Uses plans again after [`Hooks::stop`].
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn resume(&self) -> Result<(), Refusal> {
+        self.command(STOPPED, 0)
+    }
+
+    fn command(&self, word: [u8; 4], value: u64) -> Result<(), Refusal> {
+        let stored = self.control.set(&word, &value.to_ne_bytes());
+        stored.map_err(|error| Refusal::failed("the control words of the hooks", error))
+    }
+
+    /// Reports the connections that are older than the hooks, from the network namespace of this thread, as
+    /// [`Stage::Live`](firstflight_gateway::Stage::Live), and once more when they end. A second call reports only
+    /// connections that were missed. Answers with their number.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn adopt(&self) -> Result<usize, Refusal> {
+        // SAFETY: takes no pointer.
+        let iterator = unsafe { libbpf_sys::bpf_iter_create(self.adoption.as_raw_fd()) };
+        checked(iterator).map_err(|error| Refusal::failed("the list of connections", error))?;
+        // SAFETY: a descriptor that this call has opened.
+        let mut iterator = unsafe { File::from_raw_fd(iterator) };
+        let (mut bytes, mut adopted) = ([0; 4096], 0);
+        loop {
+            match iterator.read(&mut bytes) {
+                Ok(0) => return Ok(adopted),
+                Ok(read) => adopted += read,
+                // The kernel asks to go on after a million sockets in one call.
+                Err(error)
+                    if [io::ErrorKind::Interrupted, io::ErrorKind::WouldBlock].contains(&error.kind()) => {}
+                Err(error) => return Err(Refusal::failed("the list of connections", error)),
+            }
+        }
+    }
+
+    /// Shows `each` report. Waits for one at most `timeout` and answers with their number. Reports do not wake the
+    /// reader until an eighth of the buffer is full: call it every 20 ms to see each connection within that time.
+    ///
+    /// # Errors
+    /// If the kernel does not let the reports be read.
+    pub fn drain(&mut self, timeout: Duration, mut each: impl FnMut(Connection)) -> Result<usize, Refusal> {
+        let mut shown = self.ring.take(&mut each)?;
+        if shown == 0 && !timeout.is_zero() {
+            self.ring.wait(timeout)?;
+            shown = self.ring.take(&mut each)?;
+        }
+        Ok(shown)
+    }
+
+    /// Number of reports for which there was no room, since the hooks were loaded.
+    ///
+    /// # Errors
+    /// If the kernel does not let the number be read.
+    pub fn lost(&self) -> Result<u64, Refusal> {
+        let processors = libbpf_rs::num_possible_cpus();
+        let processors = processors.map_err(|error| Refusal::failed("the number of processors", error))?;
+        let mut words = vec![0; 8 * processors];
+        let read = self.lost.get(&0_u32.to_ne_bytes(), &mut words);
+        read.map_err(|error| Refusal::failed("the number of lost reports", error))?;
+        let words = words.chunks_exact(8).map(|word| u64::from_ne_bytes(std::array::from_fn(|i| word[i])));
+        Ok(words.sum())
+    }
+}
+
+/// The refusal for an error in storing.
+fn full(error: io::Error, what: &'static str, most: u32) -> Refusal {
+    match error.raw_os_error() {
+        Some(libc::E2BIG | libc::ENOSPC) => Refusal::Full { what, most },
+        _ => Refusal::failed("the kernel's tables", error),
+    }
+}
+
+/// The reader of reports.
+#[derive(Debug)]
+struct Ring {
+    ring: NonNull<libbpf_sys::ring_buffer>,
+    /// Reports that [`keep`] has read. Boxed: libbpf has its address.
+    kept: Box<Kept>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    tick: Nanos,
+    reports: Vec<Connection>,
+}
+
+// SAFETY: libbpf's reader is used through `&mut` only and has no thread of its own.
+unsafe impl Send for Ring {}
+// SAFETY: no method takes `&self`.
+unsafe impl Sync for Ring {}
+
+extern "C" fn keep(kept: *mut c_void, bytes: *mut c_void, length: u64) -> c_int {
+    // SAFETY: the address that `Ring::of` gave, of a box that outlives the reader and is not in use elsewhere while
+    // libbpf reads.
+    let kept = unsafe { &mut *kept.cast::<Kept>() };
+    // SAFETY: libbpf shows as many bytes of the buffer.
+    let bytes = unsafe { core::slice::from_raw_parts(bytes.cast::<u8>(), length as usize) };
+    kept.reports.extend(layout::report(bytes, kept.tick));
+    0
+}
+
+impl Ring {
+    fn of(reports: &OwnedFd) -> Result<Self, Refusal> {
+        let mut kept = Box::new(Kept { tick: tick(), reports: Vec::with_capacity(BATCH) });
+        let context: *mut Kept = &mut *kept;
+        // SAFETY: the descriptor is open, and `keep` takes the context for what it is.
+        let ring = unsafe {
+            libbpf_sys::ring_buffer__new(reports.as_raw_fd(), Some(keep), context.cast(), ptr::null())
+        };
+        let ring = NonNull::new(ring).ok_or_else(|| Refusal::last("the reports of the hooks"))?;
+        Ok(Self { ring, kept })
+    }
+
+    /// Shows all that is there.
+    fn take(&mut self, each: &mut impl FnMut(Connection)) -> Result<usize, Refusal> {
+        let mut shown = 0;
+        loop {
+            // SAFETY: the reader is alive, and nothing else holds `kept`.
+            let read = unsafe { libbpf_sys::ring_buffer__consume_n(self.ring.as_ptr(), BATCH as u64) };
+            checked(read).map_err(|error| Refusal::failed("the reports of the hooks", error))?;
+            if read == 0 {
+                return Ok(shown);
+            }
+            shown += self.kept.reports.len();
+            self.kept.reports.drain(..).for_each(&mut *each);
+        }
+    }
+
+    /// Waits until the kernel wakes this thread.
+    fn wait(&mut self, timeout: Duration) -> Result<(), Refusal> {
+        // SAFETY: the reader is alive.
+        let fd = unsafe { libbpf_sys::ring_buffer__epoll_fd(self.ring.as_ptr()) };
+        let mut poll = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+        let timeout = c_int::try_from(timeout.as_micros().div_ceil(1000)).unwrap_or(c_int::MAX);
+        // SAFETY: one descriptor, and the kernel writes into `poll` only.
+        if unsafe { libc::poll(&mut poll, 1, timeout) } < 0 {
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(Refusal::failed("waiting for reports", error));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: the reader is alive, and nobody uses it afterwards.
+        unsafe { libbpf_sys::ring_buffer__free(self.ring.as_ptr()) };
+    }
+}

@@ -1,0 +1,127 @@
+//! The layouts that the object shares with this program: `bpf/layout.h`.
+
+use std::net::{IpAddr, Ipv6Addr};
+
+use firstflight_contract::Nanos;
+use firstflight_gateway::{Arm, Connection, Limits, Plan, Stage};
+use firstflight_paths::Prefix;
+
+/// TCP_INFINITE_SSTHRESH.
+const INFINITE: u32 = 0x7fff_ffff;
+/// The kernel's greatest window of a plan.
+const WIDEST: u32 = u16::MAX as u32;
+
+/// `struct hooks_limits`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fixed {
+    pub(crate) limits: Limits,
+    pub(crate) seed: u64,
+    /// Number of the cgroup; zero is the root.
+    pub(crate) cgroup: u64,
+    pub(crate) bits: (u8, u8),
+    /// Number of counters, a power of two.
+    pub(crate) counters: u32,
+    pub(crate) wake: u32,
+}
+
+impl Fixed {
+    pub(crate) fn to_bytes(self) -> [u8; 48] {
+        let words = [self.limits.lease.0, self.seed, self.cgroup].map(u64::to_ne_bytes);
+        let (v4, v6) = self.bits;
+        let halves = [
+            self.limits.window,
+            self.limits.holdout.into(),
+            v4.into(),
+            v6.into(),
+            self.counters - 1,
+            self.wake,
+        ];
+        let mut bytes = [0; 48];
+        bytes[..24].copy_from_slice(words.as_flattened());
+        bytes[24..].copy_from_slice(halves.map(u32::to_ne_bytes).as_flattened());
+        bytes
+    }
+}
+
+/// The key of a plan: `key_of` of the object.
+pub(crate) fn key(prefix: &Prefix) -> [u8; 8] {
+    let word = match prefix.address() {
+        IpAddr::V4(address) => 0xffff << 32 | u64::from(address.to_bits()),
+        IpAddr::V6(address) => (address.to_bits() >> 64) as u64,
+    };
+    word.to_ne_bytes()
+}
+
+/// `struct hooks_plan`.
+pub(crate) fn plan(plan: &Plan) -> [u8; 24] {
+    let microseconds = |time: u64| u32::try_from(time).unwrap_or(u32::MAX);
+    let (least, most) = plan.rtt;
+    let mut bytes = [0; 24];
+    bytes[..8].copy_from_slice(&plan.expires.0.to_ne_bytes());
+    bytes[8..12].copy_from_slice(&microseconds(least.0.div_ceil(1000)).to_ne_bytes());
+    bytes[12..16].copy_from_slice(&microseconds(most.0 / 1000).to_ne_bytes());
+    bytes[16..20].copy_from_slice(&plan.ssthresh.unwrap_or(0).to_ne_bytes());
+    bytes[20..22].copy_from_slice(&(plan.window.min(WIDEST) as u16).to_ne_bytes());
+    bytes[22..].copy_from_slice(&plan.holdout.to_ne_bytes());
+    bytes
+}
+
+/// `struct hooks_prefix`.
+pub(crate) fn prefix(prefix: &Prefix) -> [u8; 20] {
+    let (address, bits) = match prefix.address() {
+        IpAddr::V4(address) => (address.to_ipv6_mapped(), 96 + u32::from(prefix.length())),
+        IpAddr::V6(address) => (address, prefix.length().into()),
+    };
+    let mut bytes = [0; 20];
+    bytes[..4].copy_from_slice(&bits.to_ne_bytes());
+    bytes[4..].copy_from_slice(&address.octets());
+    bytes
+}
+
+/// Bytes of `struct hooks_report`.
+pub(crate) const REPORT: usize = 112;
+
+/// Reads a `struct hooks_report`; `tick` is the length of a tick of the kernel. `None` if it is none.
+pub(crate) fn report(bytes: &[u8], tick: Nanos) -> Option<Connection> {
+    let bytes: &[u8; REPORT] = bytes.get(..REPORT)?.try_into().ok()?;
+    let long = |at: usize| u64::from_ne_bytes(std::array::from_fn(|i| bytes[at + i]));
+    let word = |at: usize| u32::from_ne_bytes(std::array::from_fn(|i| bytes[at + i]));
+    let microseconds = |at: usize| Nanos(u64::from(word(at)) * 1000);
+    let peer: [u8; 16] = std::array::from_fn(|i| bytes[32 + i]);
+    let arm = match word(52) {
+        0 => Arm::Stock,
+        1 => Arm::Holdout,
+        2 => Arm::Planned(word(56)),
+        _ => return None,
+    };
+    let stage = match word(48) {
+        0 => Stage::Live,
+        1 => Stage::Ended,
+        _ => return None,
+    };
+    let (flags, mss, interval) = (word(60), word(64), u64::from(word(84)));
+    let delivered = u64::from(word(80)) * u64::from(mss) * 1_000_000;
+    Some(Connection {
+        at: Nanos(long(0)),
+        peer: IpAddr::V6(Ipv6Addr::from(peer)).to_canonical(),
+        arm,
+        stage,
+        age: Nanos(long(8)),
+        busy: Nanos(long(24).saturating_mul(tick.0)),
+        mss,
+        bytes: long(16),
+        handshake_rtt: microseconds(68),
+        // The kernel's unknown is the greatest number.
+        min_rtt: if word(72) == u32::MAX { Nanos::ZERO } else { microseconds(72) },
+        srtt: microseconds(76),
+        rate: delivered.checked_div(interval).unwrap_or(0),
+        limited: flags & 1 != 0,
+        cwnd: word(88),
+        ssthresh: Some(word(92)).filter(|ssthresh| *ssthresh < INFINITE),
+        receive_window: word(96).into(),
+        sent: word(100),
+        retransmits: word(104),
+        timeouts: word(108),
+        first_window_lost: flags & 2 != 0,
+    })
+}

@@ -1,0 +1,35 @@
+//! The gateway's hold on the Linux kernel.
+//!
+//! Two eBPF programs (`bpf/hooks.bpf.c`) start new connections as a [`Plan`](firstflight_gateway::Plan) says and report
+//! them as [`Connection`](firstflight_gateway::Connection)s. The programs hold every plan to
+//! [`Limits`](firstflight_gateway::Limits) that are fixed when they are loaded. The crate learns nothing and decides no
+//! plan.
+//!
+//! ```no_run
+//! # use std::time::Duration;
+//! # use firstflight_contract::Nanos;
+//! # use firstflight_gateway::Limits;
+//! # use firstflight_hooks::{Hooks, Setup};
+//! let limits = Limits { window: 45, ssthresh: false, lease: Nanos(5_000_000_000), holdout: 50 };
+//! let mut hooks = Hooks::load(&Setup::new(limits))?;
+//! hooks.adopt()?;
+//! loop {
+//!     hooks.renew()?;
+//!     hooks.drain(Duration::from_millis(20), |connection| println!("{connection:?}"))?;
+//! }
+//! # #[expect(unreachable_code)]
+//! # Ok::<(), firstflight_hooks::Refusal>(())
+//! ```
+
+mod hand;
+mod hooks;
+mod layout;
+mod load;
+mod map;
+mod refusal;
+mod tiers;
+
+pub use hooks::{Hooks, Override, now};
+pub use load::Setup;
+pub use refusal::Refusal;
+pub use tiers::{Tier, Tiers};

@@ -1,0 +1,277 @@
+//! Loading the hooks into the kernel.
+
+use std::ffi::CStr;
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use firstflight_gateway::Limits;
+use flate2::read::GzDecoder;
+use libbpf_rs::libbpf_sys;
+use libbpf_rs::{ErrorKind, Link, MapCore as _, Object, ObjectBuilder, OpenObject, PrintLevel, ProgramMut};
+
+use crate::hooks::{Hooks, Sizes};
+use crate::layout::Fixed;
+use crate::refusal::Refusal;
+
+/// The object, compressed; `make kernel` rebuilds it.
+static OBJECT: &[u8] = include_bytes!("../bpf/hooks.bpf.o.gz");
+/// Number of the root in a cgroup2 hierarchy.
+const ROOT: u64 = 1;
+
+/// Words of libbpf and of the verifier about the load under way.
+static WORDS: Mutex<String> = Mutex::new(String::new());
+
+fn keep_words(_: PrintLevel, words: String) {
+    if let Ok(mut kept) = WORDS.lock() {
+        kept.push_str(&words);
+    }
+}
+
+/// Settings that are fixed when the hooks are loaded.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Bounds on every plan.
+    pub limits: Limits,
+    /// Folder of the cgroup2 hierarchy whose processes' connections are started and reported. [`None`] is the root:
+    /// every process of the host.
+    pub cgroup: Option<PathBuf>,
+    /// Lengths of the prefixes of plans, bits: of IPv4 at most 32, of IPv6 at most 64.
+    pub bits: (u8, u8),
+    /// Most plans at a time.
+    pub plans: u32,
+    /// Most orders of the operator at a time.
+    pub overrides: u32,
+    /// Bytes of the buffer of reports, of which one needs 120: a power of two from 4096 to 1 GB.
+    pub buffer: u32,
+}
+
+impl Setup {
+    /// With these limits: every process, /24 and /48, a million plans, a thousand orders, a buffer of 8 MB (70 000
+    /// reports, or 1.4 s at 50 000 ends a second).
+    pub fn new(limits: Limits) -> Self {
+        Self { limits, cgroup: None, bits: (24, 48), plans: 1 << 20, overrides: 1024, buffer: 8 << 20 }
+    }
+
+    fn check(&self) -> Result<(), Refusal> {
+        let Limits { window, ssthresh, lease, holdout } = self.limits;
+        let settings: [(&'static str, u64, bool, &'static str); 8] = [
+            ("limits.window", window.into(), (1..=65535).contains(&window), "1 to 65535 segments"),
+            ("limits.lease", lease.0, lease.0 > 0, "1 nanosecond or more"),
+            ("limits.holdout", holdout.into(), holdout <= 1000, "0 to 1000 of a thousand"),
+            ("bits of IPv4", self.bits.0.into(), self.bits.0 <= 32, "0 to 32"),
+            ("bits of IPv6", self.bits.1.into(), self.bits.1 <= 64, "0 to 64"),
+            ("plans", self.plans.into(), (1..=1 << 26).contains(&self.plans), "1 to 67108864"),
+            ("overrides", self.overrides.into(), (1..=1 << 20).contains(&self.overrides), "1 to 1048576"),
+            (
+                "buffer",
+                self.buffer.into(),
+                (4096..=1 << 30).contains(&self.buffer) && self.buffer.is_power_of_two(),
+                "a power of two from 4096 to 1073741824 bytes",
+            ),
+        ];
+        for (key, value, valid, expected) in settings {
+            if !valid {
+                return Err(Refusal::Setting { key, value, expected });
+            }
+        }
+        if ssthresh { Err(Refusal::Ssthresh) } else { Ok(()) }
+    }
+}
+
+impl Hooks {
+    /// Loads the programs into the kernel and attaches them. No plan is used before the first [`Hooks::renew`].
+    ///
+    /// # Errors
+    /// [`Refusal`] if a setting is out of range or the kernel cannot run the programs.
+    pub fn load(setup: &Setup) -> Result<Self, Refusal> {
+        setup.check()?;
+        if !cfg!(all(target_os = "linux", target_endian = "little")) {
+            return Err(Refusal::Machine);
+        }
+        if !Path::new("/sys/kernel/btf/vmlinux").exists() {
+            return Err(Refusal::Kernel("type information (CONFIG_DEBUG_INFO_BTF)"));
+        }
+        let folder = setup.cgroup.clone().or_else(root).ok_or(Refusal::NoCgroup)?;
+        let refuse =
+            |error: &dyn ToString| Refusal::Cgroup { folder: folder.clone(), error: error.to_string() };
+        let cgroup = File::open(&folder).map_err(|error| refuse(&error))?;
+        let inode = cgroup.metadata().map_err(|error| refuse(&error))?.ino();
+        let sizes = Sizes { bits: setup.bits, plans: setup.plans, overrides: setup.overrides };
+        let fixed = Fixed {
+            limits: setup.limits,
+            seed: seed()?,
+            cgroup: if inode == ROOT { 0 } else { inode },
+            bits: setup.bits,
+            counters: setup.plans.next_power_of_two().max(1 << 12),
+            wake: setup.buffer / 8,
+        };
+        let mut bytes = vec![];
+        let read = GzDecoder::new(OBJECT).read_to_end(&mut bytes);
+        read.map_err(|error| Refusal::failed("the object of this program", error))?;
+        libbpf_rs::set_print(Some((PrintLevel::Info, keep_words)));
+        if let Ok(mut words) = WORDS.lock() {
+            words.clear();
+        }
+        let mut builder = ObjectBuilder::default();
+        let open = builder
+            .name("firstflight_hooks")
+            .and_then(|builder| builder.open_memory(&bytes))
+            .map_err(|error| Refusal::failed("libbpf cannot read the object of this program", error))?;
+        let mut object = prepare(open, setup, &fixed)?.load().map_err(refused)?;
+        let sockets = program(&mut object, "hooks_socket")?.attach_cgroup(cgroup.as_raw_fd());
+        let sockets = sockets.map_err(|error| match error.kind() {
+            ErrorKind::PermissionDenied => foreign(&folder).unwrap_or_else(|| refuse(&error)),
+            _ => refuse(&error),
+        })?;
+        let adoption = program(&mut object, "hooks_adopt")?.attach().map_err(refused)?;
+        let map = |name: &str| {
+            let found = object.maps().find(|map| map.name() == name);
+            let found =
+                found.ok_or_else(|| Refusal::failed("the object", format!("it has no map {name}")))?;
+            copy(found.as_fd())
+        };
+        let descriptors = [
+            map("hooks_plans")?,
+            map("hooks_orders")?,
+            map("hooks_control")?,
+            map("hooks_lost")?,
+            map("hooks_reports")?,
+            link(&sockets)?,
+            link(&adoption)?,
+        ];
+        Self::of(descriptors, sizes)
+    }
+}
+
+/// Sets the constants and the sizes of the maps.
+fn prepare(mut open: OpenObject, setup: &Setup, fixed: &Fixed) -> Result<OpenObject, Refusal> {
+    for mut map in open.maps_mut() {
+        let name = map.name().to_string_lossy().into_owned();
+        let sized = match name.as_str() {
+            ".rodata.limits" => {
+                let bytes = fixed.to_bytes();
+                let place = map.initial_value_mut().and_then(|value| value.get_mut(..bytes.len()));
+                let place = place.ok_or_else(|| Refusal::failed("the object", "it has no limits"))?;
+                place.copy_from_slice(&bytes);
+                Ok(())
+            }
+            "hooks_plans" => map.set_max_entries(setup.plans),
+            "hooks_orders" => map.set_max_entries(setup.overrides),
+            "hooks_counters" => map.set_max_entries(fixed.counters),
+            "hooks_reports" => map.set_max_entries(setup.buffer),
+            _ => Ok(()),
+        };
+        sized.map_err(|error| Refusal::failed("the sizes of the maps", error))?;
+    }
+    Ok(open)
+}
+
+fn program<'o>(object: &'o mut Object, name: &str) -> Result<ProgramMut<'o>, Refusal> {
+    let found = object.progs_mut().find(|program| program.name() == name);
+    found.ok_or_else(|| Refusal::failed("the object", format!("it has no program {name}")))
+}
+
+fn copy(descriptor: std::os::fd::BorrowedFd<'_>) -> Result<OwnedFd, Refusal> {
+    descriptor.try_clone_to_owned().map_err(|error| Refusal::failed("a descriptor of the hooks", error))
+}
+
+/// A descriptor of a link: the program stays attached as long as one is open.
+fn link(link: &Link) -> Result<OwnedFd, Refusal> {
+    copy(link.as_fd())
+}
+
+/// A number that nobody foresees.
+fn seed() -> Result<u64, Refusal> {
+    let mut bytes = [0; 8];
+    let read = File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes));
+    read.map_err(|error| Refusal::failed("/dev/urandom", error))?;
+    Ok(u64::from_ne_bytes(bytes))
+}
+
+/// The refusal that an error of the kernel stands for.
+fn refused(error: libbpf_rs::Error) -> Refusal {
+    let words = WORDS.lock().map(|words| words.clone()).unwrap_or_default();
+    let log = words.contains("BEGIN PROG LOAD LOG");
+    if error.kind() == ErrorKind::PermissionDenied && !log {
+        return Refusal::Privileges;
+    }
+    // The verifier's reason stands before its statistics.
+    let reason = words.lines().rev().map(str::trim).find(|line| {
+        !line.is_empty()
+            && ["processed ", "-- END", "libbpf:", "verification time", "stack depth", "insns_"]
+                .iter()
+                .all(|start| !line.starts_with(start))
+    });
+    match reason {
+        Some(reason) if log => Refusal::Verifier { reason: reason.to_owned(), log: words },
+        _ => Refusal::failed("loading the hooks into the kernel", format!("{error}\n{words}")),
+    }
+}
+
+/// The root of this host's cgroup2 hierarchy. `None` if none is mounted.
+pub(crate) fn root() -> Option<PathBuf> {
+    let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
+    let mut fields = mounts.lines().map(|line| line.split(' '));
+    fields.find_map(|mut fields| {
+        let (_, place, kind) = (fields.next()?, fields.next()?, fields.next()?);
+        (kind == "cgroup2").then(|| PathBuf::from(place))
+    })
+}
+
+/// The sock_ops program that keeps others out of this cgroup: one of the cgroup or of a folder above it.
+fn foreign(cgroup: &Path) -> Option<Refusal> {
+    let folder = cgroup.canonicalize().ok()?;
+    let root = root()?;
+    folder.ancestors().take_while(|folder| folder.starts_with(&root)).find_map(|folder| {
+        let program = alone(folder)?;
+        Some(Refusal::Foreign { cgroup: folder.into(), program })
+    })
+}
+
+/// Name and number of the sock_ops program that was attached to this folder without BPF_F_ALLOW_MULTI.
+fn alone(folder: &Path) -> Option<String> {
+    let folder = File::open(folder).ok()?;
+    let mut numbers = [0_u32; 64];
+    let mut query = libbpf_sys::bpf_prog_query_opts {
+        sz: size_of::<libbpf_sys::bpf_prog_query_opts>() as u64,
+        prog_ids: numbers.as_mut_ptr(),
+        ..Default::default()
+    };
+    query.__bindgen_anon_1.prog_cnt = numbers.len() as u32;
+    // SAFETY: the query points to as many numbers as it says.
+    let answer = unsafe {
+        libbpf_sys::bpf_prog_query_opts(folder.as_raw_fd(), libbpf_sys::BPF_CGROUP_SOCK_OPS, &mut query)
+    };
+    // SAFETY: both fields of the union are this number.
+    let count = unsafe { query.__bindgen_anon_1.prog_cnt };
+    if answer < 0 || count == 0 || query.attach_flags & libbpf_sys::BPF_F_ALLOW_MULTI != 0 {
+        return None;
+    }
+    Some(match name(numbers[0]) {
+        Some(name) => format!("{name} (program {})", numbers[0]),
+        None => format!("program {}", numbers[0]),
+    })
+}
+
+/// The name of the program with this number.
+fn name(number: u32) -> Option<String> {
+    use std::os::fd::FromRawFd as _;
+    // SAFETY: takes no pointer.
+    let program = unsafe { libbpf_sys::bpf_prog_get_fd_by_id(number) };
+    if program < 0 {
+        return None;
+    }
+    // SAFETY: a descriptor that this call has opened.
+    let program = unsafe { OwnedFd::from_raw_fd(program) };
+    let mut info = libbpf_sys::bpf_prog_info::default();
+    let mut length = size_of::<libbpf_sys::bpf_prog_info>() as u32;
+    // SAFETY: a place for the answer, and its length.
+    let answer = unsafe { libbpf_sys::bpf_prog_get_info_by_fd(program.as_raw_fd(), &mut info, &mut length) };
+    // SAFETY: the kernel ends a name with a zero.
+    let name = unsafe { CStr::from_ptr(info.name.as_ptr()) }.to_string_lossy().into_owned();
+    (answer == 0 && !name.is_empty()).then_some(name)
+}
