@@ -367,6 +367,13 @@ INLINE bool belongs(struct tcp_sock *tp)
 	return false;
 }
 
+/* Has the kernel report the end of a connection and its timeouts. */
+INLINE void call_back(struct tcp_sock *tp, u8 callbacks)
+{
+	int wanted = callbacks | ON_STATE | ON_RTO;
+	bpf_setsockopt(tp, SOL_TCP, TCP_BPF_SOCK_OPS_CB_FLAGS, &wanted, sizeof(wanted));
+}
+
 /* Adopts a connection that is older than the hooks, and writes a byte for it. */
 SEC("iter/tcp")
 int hooks_adopt(struct bpf_iter__tcp *ctx)
@@ -379,13 +386,21 @@ int hooks_adopt(struct bpf_iter__tcp *ctx)
 	if (state != ESTABLISHED && state != CLOSE_WAIT && state != FIN_WAIT1 && state != FIN_WAIT2 &&
 	    state != LAST_ACK && state != CLOSING)
 		return 0;
-	if (!belongs(tp) || bpf_sk_storage_get(&hooks_sockets, tp, 0, 0))
+	u8 callbacks = ((struct tcp_sock___hooks *)tp)->bpf_sock_ops_cb_flags;
+	struct connection *c = bpf_sk_storage_get(&hooks_sockets, tp, 0, 0);
+	if (c) {
+		/* A foreign program may have cleared the callbacks. */
+		if (c->counted && !(callbacks & ON_STATE))
+			call_back(tp, callbacks);
+		return 0;
+	}
+	if (!belongs(tp))
 		return 0;
 	/* The kernel shows the socket again if the byte does not fit. */
 	u8 one = 1;
 	if (bpf_seq_write(ctx->meta->seq, &one, 1))
 		return 0;
-	struct connection *c = bpf_sk_storage_get(&hooks_sockets, tp, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	c = bpf_sk_storage_get(&hooks_sockets, tp, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	if (!c) {
 		lose();
 		return 0;
@@ -397,8 +412,7 @@ int hooks_adopt(struct bpf_iter__tcp *ctx)
 	u32 *live = bpf_map_lookup_elem(&hooks_counters, &c->counter);
 	if (live)
 		__sync_fetch_and_add(live, 1);
-	int callbacks = ((struct tcp_sock___hooks *)tp)->bpf_sock_ops_cb_flags | ON_STATE | ON_RTO;
-	bpf_setsockopt(tp, SOL_TCP, TCP_BPF_SOCK_OPS_CB_FLAGS, &callbacks, sizeof(callbacks));
+	call_back(tp, callbacks);
 	report(c, tp, HOOKS_LIVE, 0);
 	return 0;
 }

@@ -168,7 +168,16 @@ impl Hooks {
     /// # Errors
     /// If the kernel refuses.
     pub fn renew(&self) -> Result<(), Refusal> {
-        self.command(ALIVE, now().0)
+        self.renew_at(now())
+    }
+
+    /// [`Hooks::renew`] as of another time, for a test. A time in the future is no sign of life.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    #[doc(hidden)]
+    pub fn renew_at(&self, time: Nanos) -> Result<(), Refusal> {
+        self.command(ALIVE, time.0)
     }
 
     /// Has every new connection start as the stack starts it, until [`Hooks::resume`]. Connections are reported all
@@ -194,8 +203,9 @@ impl Hooks {
     }
 
     /// Reports the connections that are older than the hooks, from the network namespace of this thread, as
-    /// [`Stage::Live`](firstflight_gateway::Stage::Live), and once more when they end. A second call reports only
-    /// connections that were missed. Answers with their number.
+    /// [`Stage::Live`](firstflight_gateway::Stage::Live), and once more when they end; answers with their number. Their
+    /// age counts from now. A second call reports only connections that were missed, and gives the reports of ends back
+    /// to connections from which a foreign program has taken them.
     ///
     /// # Errors
     /// If the kernel refuses.

@@ -13,7 +13,7 @@ use firstflight_contract::Nanos;
 use firstflight_gateway::{Connection, Limits, Plan, Stage};
 use firstflight_hooks::{Hooks, Setup, Tiers, now};
 use firstflight_lab::{Netns, TcpInfo};
-use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with};
 
 pub(crate) const MILLISECOND: u64 = 1_000_000;
 pub(crate) const SECOND: u64 = 1000 * MILLISECOND;
@@ -122,7 +122,7 @@ impl Ground {
                 to.set_ip(SERVER.into());
             }
             let family = if from.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-            let client = socket(family, SocketType::STREAM, None)?;
+            let client = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
             bind(&client, &SocketAddr::new(from, 0))?;
             connect(&client, &to)?;
             let (server, _) = listener.accept()?;

@@ -1,6 +1,8 @@
 //! Starts of real connections, and their reports, in a cgroup and a network namespace of the tests' own.
 
+mod faults;
 mod ground;
+mod wire;
 
 use std::net::TcpListener;
 use std::thread;
@@ -28,7 +30,7 @@ fn a_connection_starts_as_planned_and_is_reported_when_it_ends() {
     let [other, report] = reports[..] else { panic!("two reports: {reports:?}") };
     assert_eq!((report.arm, report.stage), (Arm::Planned(30), Stage::Ended));
     assert_eq!(report.bytes, 3_000_000);
-    assert!(report.sent >= 3_000_000 / report.mss && report.retransmits == 0 && report.timeouts == 0);
+    assert!(report.sent >= 3_000_000 / report.mss + report.retransmits);
     assert!(
         report.at > began
             && report.age.0 <= ended.0 - began.0

@@ -1,0 +1,267 @@
+//! Death of the daemon, programs of others, and settings of applications.
+
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::{AsFd as _, AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use firstflight_contract::Nanos;
+use firstflight_gateway::Arm;
+use firstflight_hooks::{Hooks, Refusal, Setup, Tiers};
+use libbpf_rs::libbpf_sys;
+use rustix::net::{AddressFamily, SocketType, bind, listen, socket};
+
+use crate::ground::{Ground, LIMITS, MILLISECOND, SECOND, STACK, ends, plan};
+
+/// A process without capabilities that got the hooks from this one.
+struct Daemon {
+    process: Child,
+    socket: UnixStream,
+}
+
+impl Daemon {
+    fn start(ground: &Ground, hooks: Hooks) -> Self {
+        let (near, far) = UnixStream::pair().expect("a pair of sockets");
+        let test = std::env::current_exe().expect("this program");
+        let process = ground.netns.run(|| {
+            let mut command = Command::new(test);
+            command.args(["--ignored", "--exact", "--nocapture", "faults::a_daemon_without_capabilities"]);
+            command.stdin(OwnedFd::from(far)).stdout(Stdio::null()).spawn()
+        });
+        let process = process.expect("the namespace").expect("a process");
+        let daemon = Self { process, socket: near };
+        hooks.hand_over(&daemon.socket).expect("the socket takes them");
+        daemon
+    }
+
+    /// Has the daemon do what the letter stands for, and answers with the number that it found.
+    fn ask(&mut self, letter: u8) -> u8 {
+        self.socket.write_all(&[letter]).expect("a daemon that lives");
+        let mut answer = [0];
+        self.socket.read_exact(&mut answer).expect("an answer");
+        answer[0]
+    }
+
+    fn kill(mut self) {
+        // SIGKILL.
+        self.process.kill().expect("a process of this test");
+        self.process.wait().expect("a process of this test");
+    }
+}
+
+#[test]
+#[ignore = "a process of the next test"]
+fn a_daemon_without_capabilities() {
+    let socket = io::stdin().as_fd().try_clone_to_owned().expect("a descriptor");
+    let mut socket = UnixStream::from(socket);
+    // SAFETY: takes no pointer that is used.
+    let dropped = unsafe {
+        libc::setgroups(0, std::ptr::null()) == 0
+            && libc::setresgid(65534, 65534, 65534) == 0
+            && libc::setresuid(65534, 65534, 65534) == 0
+    };
+    assert!(dropped, "another user");
+    let tiers = Tiers::detect().to_string();
+    assert!(
+        tiers.starts_with("sock_ops: missing: this process lacks CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN;"),
+        "{tiers}"
+    );
+    assert!(matches!(Hooks::load(&Setup::new(LIMITS)), Err(Refusal::Privileges)));
+    let mut hooks = Hooks::receive(&socket).expect("hooks");
+    let mut letter = [0];
+    while socket.read_exact(&mut letter).is_ok() {
+        let number = match letter[0] {
+            b'p' => {
+                hooks.set(&plan("127.1.2.0/24", 30)).expect("room");
+                hooks.renew().expect("a sign of life");
+                hooks.lost().expect("a number") as usize
+            }
+            b'a' => hooks.adopt().expect("connections"),
+            b'd' => hooks.drain(Duration::from_millis(100), |_| ()).expect("reports"),
+            other => panic!("{other} is no letter of this test"),
+        };
+        socket.write_all(&[number as u8]).expect("the test");
+    }
+}
+
+#[test]
+fn a_daemon_without_capabilities_uses_the_hooks_and_its_death_takes_them_away() {
+    let Some(ground) = Ground::new() else { return };
+    let old = ground.connect("127.1.2.7");
+    let mut daemon = Daemon::start(&ground, Hooks::load(&ground.setup()).expect("hooks"));
+    assert_eq!(daemon.ask(b'p'), 0);
+    assert_eq!(ground.connect("127.1.2.9").window(), 30);
+    assert_eq!(daemon.ask(b'a'), 2, "both ends of the old connection");
+    old.close();
+    // Both ends of the ended connection, the ends of the old connection, and its two reports of adoption.
+    let reports: u8 = (0..10).map(|_| daemon.ask(b'd')).sum();
+    assert_eq!(reports, 6);
+    daemon.kill();
+    assert_eq!(ground.connect("127.1.2.9").window(), STACK);
+}
+
+#[test]
+fn hooks_that_are_dropped_leave_the_kernel() {
+    let Some(ground) = Ground::new() else { return };
+    let hooks = ground.hooks(&ground.setup());
+    hooks.set(&plan("127.1.2.0/24", 30)).expect("room");
+    let mut pair = ground.connect("127.1.2.9");
+    assert_eq!(pair.window(), 30);
+    drop(hooks);
+    assert_eq!(ground.connect("127.1.2.9").window(), STACK);
+    // The connection that was planned goes on.
+    pair.transfer(1_000_000);
+}
+
+#[test]
+fn a_message_that_is_no_handover_is_refused() {
+    let (mut near, far) = UnixStream::pair().expect("a pair of sockets");
+    near.write_all(b"GET / HTTP/1.1\r\n\r\n").expect("room");
+    let refusal = Hooks::receive(&far).expect_err("no hooks");
+    assert!(matches!(refusal, Refusal::Handover(_)), "{refusal}");
+}
+
+/// A sock_ops program of someone else that wants no callbacks, attached to the cgroup as long as the value lives.
+struct Foreign {
+    program: OwnedFd,
+    cgroup: File,
+}
+
+impl Foreign {
+    fn attach(ground: &Ground, flags: u32) -> Self {
+        use libbpf_sys::{
+            BPF_ALU64, BPF_CALL, BPF_EXIT, BPF_FUNC_sock_ops_cb_flags_set, BPF_JMP, BPF_K, BPF_MOV, bpf_insn,
+        };
+        let instruction = |code: u32, register: u8, number: i32| bpf_insn {
+            code: code as u8,
+            _bitfield_align_1: [],
+            _bitfield_1: bpf_insn::new_bitfield_1(register, 0),
+            off: 0,
+            imm: number,
+        };
+        let program = [
+            instruction(BPF_ALU64 | BPF_MOV | BPF_K, 2, 0),
+            instruction(BPF_JMP | BPF_CALL, 0, BPF_FUNC_sock_ops_cb_flags_set as i32),
+            instruction(BPF_ALU64 | BPF_MOV | BPF_K, 0, 1),
+            instruction(BPF_JMP | BPF_EXIT, 0, 0),
+        ];
+        // SAFETY: the texts end in a zero, and there are as many instructions.
+        let program = unsafe {
+            libbpf_sys::bpf_prog_load(
+                libbpf_sys::BPF_PROG_TYPE_SOCK_OPS,
+                c"foreign_ops".as_ptr(),
+                c"GPL".as_ptr(),
+                program.as_ptr(),
+                program.len() as u64,
+                std::ptr::null_mut(),
+            )
+        };
+        assert!(program >= 0, "the foreign program: {program}");
+        // SAFETY: a descriptor that this call has opened.
+        let program = unsafe { OwnedFd::from_raw_fd(program) };
+        let cgroup = File::open(&ground.cgroup).expect("the cgroup");
+        // SAFETY: takes no pointer.
+        let attached = unsafe {
+            libbpf_sys::bpf_prog_attach(
+                program.as_raw_fd(),
+                cgroup.as_raw_fd(),
+                libbpf_sys::BPF_CGROUP_SOCK_OPS,
+                flags,
+            )
+        };
+        assert_eq!(attached, 0, "the foreign program is attached");
+        Self { program, cgroup }
+    }
+}
+
+impl Drop for Foreign {
+    fn drop(&mut self) {
+        let (program, cgroup) = (self.program.as_raw_fd(), self.cgroup.as_raw_fd());
+        // SAFETY: takes no pointer.
+        unsafe { libbpf_sys::bpf_prog_detach2(program, cgroup, libbpf_sys::BPF_CGROUP_SOCK_OPS) };
+    }
+}
+
+#[test]
+fn a_program_that_wants_the_cgroup_alone_is_named() {
+    let Some(ground) = Ground::new() else { return };
+    let _foreign = Foreign::attach(&ground, 0);
+    let refusal = Hooks::load(&ground.setup()).expect_err("no room beside it");
+    let Refusal::Foreign { cgroup, program } = &refusal else { panic!("{refusal}") };
+    assert_eq!(*cgroup, ground.cgroup);
+    assert!(program.starts_with("foreign_ops (program "), "{program}");
+}
+
+#[test]
+fn a_foreign_program_beside_the_hooks_costs_reports_only_until_the_next_adoption() {
+    let Some(ground) = Ground::new() else { return };
+    let mut hooks = ground.hooks(&ground.setup());
+    hooks.set(&plan("127.1.2.0/24", 40)).expect("room");
+    let foreign = Foreign::attach(&ground, libbpf_sys::BPF_F_ALLOW_MULTI);
+    let pair = ground.connect("127.1.2.9");
+    assert_eq!(pair.window(), 40, "the plan is used beside it");
+    drop(foreign);
+    // It has taken the callbacks of both ends away. They are not adopted again: their starts were reported.
+    let adopted = ground.netns.run(|| hooks.adopt().expect("connections")).expect("the namespace");
+    assert_eq!(adopted, 0);
+    pair.close();
+    assert_eq!(ends(&mut hooks, "127.1.2.9", 1)[0].arm, Arm::Planned(40));
+    assert_eq!(ground.connect("127.1.2.9").window(), 40, "it no longer counts as live");
+}
+
+const SO_MAX_PACING_RATE: libc::c_int = 47;
+
+fn pacing_rate(socket: &impl std::os::fd::AsRawFd) -> u64 {
+    let (mut rate, mut length) = (0_u64, 8);
+    // SAFETY: a place for the answer, and its length.
+    let answer = unsafe {
+        let place = (&raw mut rate).cast();
+        libc::getsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, SO_MAX_PACING_RATE, place, &mut length)
+    };
+    assert_eq!(answer, 0, "{}", io::Error::last_os_error());
+    rate
+}
+
+#[test]
+fn the_pacing_rate_of_an_application_stays() {
+    let Some(ground) = Ground::new() else { return };
+    let hooks = ground.hooks(&ground.setup());
+    hooks.set(&plan("127.1.2.0/24", 30)).expect("room");
+    let usual = ground.connect("127.1.2.9");
+    assert_eq!((usual.window(), pacing_rate(&usual.server)), (30, u64::MAX), "no bound is left behind");
+    usual.close();
+    // 10 MB/s on the listener, which its connections inherit.
+    let bounded = |address: SocketAddr| -> io::Result<TcpListener> {
+        let listener = socket(AddressFamily::INET, SocketType::STREAM, None)?;
+        let rate = 10_000_000_u64;
+        // SAFETY: the value, and its length.
+        let set = unsafe {
+            let value = (&raw const rate).cast();
+            libc::setsockopt(listener.as_raw_fd(), libc::SOL_SOCKET, SO_MAX_PACING_RATE, value, 8)
+        };
+        assert_eq!(set, 0, "{}", io::Error::last_os_error());
+        bind(&listener, &address)?;
+        listen(&listener, 8)?;
+        Ok(listener.into())
+    };
+    let paced = ground.connect_to(
+        bounded,
+        "127.0.0.1:0".parse().expect("an address"),
+        "127.1.2.9".parse().expect("an address"),
+    );
+    assert_eq!((paced.window(), pacing_rate(&paced.server)), (30, 10_000_000));
+}
+
+#[test]
+fn a_sign_of_life_from_the_future_is_none() {
+    let Some(ground) = Ground::new() else { return };
+    let hooks = ground.hooks(&ground.setup());
+    hooks.set(&plan("127.1.2.0/24", 30)).expect("room");
+    hooks.renew_at(Nanos(firstflight_hooks::now().0 + 3600 * SECOND)).expect("the control word");
+    assert_eq!(ground.connect("127.1.2.9").window(), STACK);
+    hooks.renew_at(Nanos(firstflight_hooks::now().0 - 2 * MILLISECOND)).expect("the control word");
+    assert_eq!(ground.connect("127.1.2.9").window(), 30);
+}

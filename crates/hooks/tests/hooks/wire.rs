@@ -1,0 +1,159 @@
+//! First windows as they leave the machine, over two TUN devices with a delay between them.
+
+#![expect(clippy::disallowed_methods, reason = "the kernel runs in real time")]
+
+use std::collections::VecDeque;
+use std::io::{Read as _, Write as _};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use firstflight_gateway::{Arm, Connection};
+use firstflight_hooks::{Hooks, Setup};
+use firstflight_lab::{Netns, TcpInfo, Tun, Turn};
+
+use crate::ground::{Ground, MILLISECOND, STACK, ends, plan};
+
+const SERVER: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 1);
+const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 2);
+const PORT: u16 = 8080;
+/// From one end to the other.
+const DELAY: Duration = Duration::from_millis(20);
+/// Longer than all segments of a first window take to leave, shorter than the time to the first ACK.
+const FLIGHT: Duration = Duration::from_millis(38);
+
+struct Path {
+    server: Netns,
+    client: Netns,
+    near: Tun,
+    far: Tun,
+}
+
+/// A transfer as the path has seen it.
+struct Seen {
+    /// Time of each data segment of the server after the first.
+    data: Vec<Duration>,
+    report: Connection,
+    /// Retransmission timeouts that TCP_INFO counts at the end.
+    timeouts: u32,
+}
+
+impl Path {
+    fn new() -> Option<Self> {
+        let path = || {
+            let (server, client) = (Netns::new()?, Netns::new()?);
+            for netns in [&server, &client] {
+                netns.set_ipv4("tcp_congestion_control", "reno")?;
+                netns.set_ipv4("tcp_no_metrics_save", "1")?;
+            }
+            let (near, far) = (Tun::open(&server, SERVER)?, Tun::open(&client, CLIENT)?);
+            Ok::<_, firstflight_lab::Need>(Self { server, client, near, far })
+        };
+        path().map_err(|need| eprintln!("not run here: {need}")).ok()
+    }
+
+    /// Carries packets until `over`; drops the data segments of the server whose numbers, from zero, `loses` names.
+    fn carry(&self, loses: fn(usize) -> bool, over: &AtomicBool) -> Vec<Duration> {
+        let mut buffer = [0; 1500];
+        let (mut forth, mut back) = (VecDeque::new(), VecDeque::new());
+        let mut data: Vec<Instant> = vec![];
+        while !over.load(Ordering::Relaxed) {
+            while let Some(packet) = self.near.receive(&mut buffer).expect("the device") {
+                let now = Instant::now();
+                let headers = usize::from(packet[0] & 15) * 4 + usize::from(packet[32] >> 4) * 4;
+                if packet[0] >> 4 == 4 && packet.len() > headers {
+                    data.push(now);
+                    if loses(data.len() - 1) {
+                        continue;
+                    }
+                }
+                forth.push_back((now + DELAY, packet.to_vec()));
+            }
+            while let Some(packet) = self.far.receive(&mut buffer).expect("the device") {
+                back.push_back((Instant::now() + DELAY, packet.to_vec()));
+            }
+            for (queue, to) in [(&mut forth, &self.far), (&mut back, &self.near)] {
+                while queue.front().is_some_and(|(due, _)| *due <= Instant::now()) {
+                    let Some((_, packet)) = queue.pop_front() else { break };
+                    let _ = to.send(&packet);
+                }
+            }
+            self.near.wait(Duration::from_micros(200)).expect("the device");
+        }
+        data.iter().map(|time| *time - data[0]).collect()
+    }
+
+    /// The server sends `bytes` and closes.
+    fn transfer(&self, hooks: &mut Hooks, bytes: usize, loses: fn(usize) -> bool) -> Seen {
+        let over = AtomicBool::new(false);
+        let (data, timeouts) = thread::scope(|scope| {
+            let carrier = scope.spawn(|| self.carry(loses, &over));
+            let listener = self.server.run(|| TcpListener::bind((SERVER, PORT)));
+            let listener = listener.expect("the namespace").expect("a listener");
+            let address = SocketAddr::from((SERVER, PORT));
+            let reader = scope.spawn(move || {
+                let client = self.client.run(|| TcpStream::connect(address));
+                let mut client = client.expect("the namespace").expect("a connection");
+                let mut all = vec![];
+                client.read_to_end(&mut all).expect("all bytes");
+                assert_eq!(all.len(), bytes);
+            });
+            let (mut server, _) = listener.accept().expect("a connection");
+            server.write_all(&vec![0; bytes]).expect("a connection");
+            server.shutdown(std::net::Shutdown::Write).expect("a connection");
+            reader.join().expect("a client");
+            let timeouts = TcpInfo::of(&server).map_or(0, |info| info.timeouts.into());
+            drop(server);
+            thread::sleep(3 * DELAY);
+            over.store(true, Ordering::Relaxed);
+            (carrier.join().expect("a path"), timeouts)
+        });
+        let [report] = ends(hooks, "10.78.0.2", 1)[..] else { panic!("one report") };
+        Seen { data, report, timeouts }
+    }
+}
+
+impl Seen {
+    /// Segments of the first window: those that left before an ACK of the first could come.
+    fn first_window(&self) -> usize {
+        self.data.iter().filter(|time| **time < FLIGHT).count()
+    }
+}
+
+#[test]
+fn the_first_window_leaves_paced_and_its_losses_are_reported() {
+    let Some(ground) = Ground::new() else { return };
+    let Some(path) = Path::new() else { return };
+    let _turn = Turn::take().expect("a turn on this machine");
+    // Both ends are in the cgroup: as hosts, they do not count as connections of one prefix.
+    let mut hooks = ground.hooks(&Setup { bits: (32, 48), ..ground.setup() });
+    let none = |_: usize| false;
+
+    let stock = path.transfer(&mut hooks, 100_000, none);
+    assert_eq!((stock.first_window(), stock.report.arm), (STACK as usize, Arm::Stock));
+
+    hooks.set(&plan("10.78.0.2/32", 30)).expect("room");
+    let planned = path.transfer(&mut hooks, 100_000, none);
+    assert_eq!((planned.first_window(), planned.report.arm), (30, Arm::Planned(30)));
+    // Linux paces at twice the window in a round-trip time, after ten segments without pacing: 20 of 30 segments take
+    // a third of the round-trip time, 13 ms of 40. Without pacing all 30 leave within one.
+    let spread = planned.data[29];
+    assert!((8..25).contains(&spread.as_millis()), "{spread:?}");
+    let Connection { bytes, sent, retransmits, first_window_lost, handshake_rtt, busy, age, .. } =
+        planned.report;
+    assert_eq!((bytes, sent, retransmits, first_window_lost), (100_000, planned.data.len() as u32, 0, false));
+    assert!((40..60).contains(&(handshake_rtt.0 / MILLISECOND)), "{handshake_rtt:?}");
+    // 69 segments of 1448 bytes: 30, then the rest. The last ACK comes after two round-trip times, and the FIN's.
+    // The kernel counts in ticks of at most 10 ms.
+    assert!(busy.0 >= 70 * MILLISECOND && busy.0 <= age.0 + 10 * MILLISECOND, "{busy:?} of {age:?}");
+
+    let lost = path.transfer(&mut hooks, 100_000, |number| number == 5).report;
+    assert!(lost.first_window_lost && lost.retransmits >= 1 && lost.timeouts == 0, "{lost:?}");
+    let later = path.transfer(&mut hooks, 100_000, |number| number == 40).report;
+    assert!(!later.first_window_lost && later.retransmits >= 1, "{later:?}");
+    // Every segment from the sixth to the 42nd is lost, probes too, so that only the timer starts the connection again.
+    let silent = path.transfer(&mut hooks, 100_000, |number| (5..42).contains(&number));
+    assert!(silent.report.first_window_lost && silent.report.timeouts >= 1, "{:?}", silent.report);
+    assert_eq!(silent.report.timeouts, silent.timeouts);
+}
