@@ -1,4 +1,4 @@
-.PHONY: help build run test bench regenerate reproduction reproduction-pages reproduction-publish kernel fuzz deny miri packages-build packages-test packages-bench packages-kernel packages-kernel-source bpf-test-objects
+.PHONY: help build run test bench regenerate reproduction reproduction-pages reproduction-publish kernel fuzz deny miri packages-build packages-test packages-bench packages-kernel packages-kernel-source packages-gateway bpf-test-objects gateway-demo
 
 SHELL := /bin/bash
 BIN := target/release/firstflight
@@ -61,6 +61,12 @@ kernel: packages-build packages-kernel ## rebuild the eBPF object that runs the 
 	rustup toolchain list | grep -q '^1\.95\.0' || rustup toolchain install 1.95.0 --profile minimal
 	cargo run --locked --package firstflight-kernel-build
 
+# Standard output has the JSON alone.
+gateway-demo: ## downloads from nginx with curl, before and after the gateway; prints JSON; needs root
+	@$(MAKE) --no-print-directory build packages-gateway >&2
+	@cargo build --release --locked --package gateway-demo >&2
+	@PATH="$(CURDIR)/target/nginx/usr/sbin:$$PATH" target/release/gateway-demo $(BIN)
+
 fuzz: packages-build ## fuzz every reader and the simulator's arithmetic, SECONDS_EACH seconds for each target
 	tools/fuzz $(SECONDS_EACH)
 
@@ -93,3 +99,9 @@ packages-bench:
 
 packages-kernel:
 	@$(INSTALL) clang-19=clang-19 opt-19=llvm-19 /usr/include/bpf/bpf_helpers.h=libbpf-dev
+
+# nginx is unpacked, not installed: Debian's package would start a server on port 80.
+packages-gateway:
+	@$(INSTALL) curl=curl ip=iproute2
+	@command -v nginx > /dev/null || [ -e target/nginx/usr/sbin/nginx ] || \
+		(mkdir -p target/nginx && cd target/nginx && apt-get download -qq nginx && dpkg -x nginx_*.deb .)

@@ -38,6 +38,8 @@ enum Command {
     Run(run::Options),
     #[cfg(target_os = "linux")]
     Lab(crate::lab::Options),
+    #[cfg(target_os = "linux")]
+    Gateway(crate::gateway::Options),
     Reproduce(reproduce::Options),
     Log(log::Options),
     Algorithms(algorithms::Options),
@@ -74,6 +76,8 @@ impl Cli {
             Command::Run(options) => run::execute(&options),
             #[cfg(target_os = "linux")]
             Command::Lab(options) => crate::lab::execute(&options),
+            #[cfg(target_os = "linux")]
+            Command::Gateway(options) => crate::gateway::execute(&options),
             Command::Reproduce(options) => reproduce::execute(&options),
             Command::Log(options) => log::execute(&options),
             Command::Algorithms(options) => algorithms::execute(&options),

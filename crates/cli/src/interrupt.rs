@@ -1,6 +1,6 @@
 //! SIGINT (Ctrl-C), SIGTERM and SIGHUP (the terminal was closed): the process ends by the signal, and leaves neither temporary files nor half a set of files.
 //! While captures are read, or networks answered one after another, the first Ctrl-C ends that instead, and the answer is made
-//! from what was read or answered.
+//! from what was read or answered. A service ends in order after any of the three.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread;
@@ -18,6 +18,8 @@ const NONE: u8 = 0;
 const RUNNING: u8 = 1;
 /// A Ctrl-C has ended it.
 const STOPPED: u8 = 2;
+/// A service runs, which SIGTERM ends as a Ctrl-C does.
+const SERVING: u8 = 3;
 
 /// Waits for the signals in a thread of its own. Without such a thread, a signal ends the process at once, as usual.
 pub(crate) fn clean_up_on_signals() {
@@ -27,8 +29,9 @@ pub(crate) fn clean_up_on_signals() {
     }
     thread::spawn(move || {
         for signal in signals.forever() {
-            let stops = || WORK.compare_exchange(RUNNING, STOPPED, Ordering::Relaxed, Ordering::Relaxed);
-            if signal == SIGINT && stops().is_ok() {
+            let stops =
+                |work| WORK.compare_exchange(work, STOPPED, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+            if stops(SERVING) || signal == SIGINT && stops(RUNNING) {
                 continue;
             }
             discard_unfinished(|| {
@@ -55,7 +58,17 @@ pub(crate) fn while_stoppable<T>(work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Whether a Ctrl-C has ended the work of [`while_stoppable`].
+/// Runs the service `work`, which is to end soon after [`stopped`] is true: after any of the signals. A second one ends the
+/// process.
+#[cfg(target_os = "linux")]
+pub(crate) fn while_serving<T>(work: impl FnOnce() -> T) -> T {
+    WORK.store(SERVING, Ordering::Relaxed);
+    let result = work();
+    WORK.store(NONE, Ordering::Relaxed);
+    result
+}
+
+/// Whether a signal has ended the work of [`while_stoppable`] or [`while_serving`].
 pub(crate) fn stopped() -> bool {
     WORK.load(Ordering::Relaxed) == STOPPED
 }

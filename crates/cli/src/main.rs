@@ -7,6 +7,8 @@ mod captures;
 mod cli;
 mod compare;
 mod failure;
+#[cfg(target_os = "linux")]
+mod gateway;
 mod input;
 mod interrupt;
 mod keys;

@@ -6,7 +6,7 @@ use std::path::Path;
 use toml::de::DeValue;
 
 /// Crates of this workspace, each with those on which it may depend.
-const LAYERS: [(&str, &[&str]); 23] = [
+const LAYERS: [(&str, &[&str]); 24] = [
     ("contract", &[]),
     ("host", &["contract"]),
     ("schemes", &["contract"]),
@@ -16,7 +16,8 @@ const LAYERS: [(&str, &[&str]); 23] = [
     ("paths", &["contract", "schemes"]),
     ("scenario", &["contract", "host", "schemes"]),
     ("gateway", &["contract", "schemes", "paths", "scenario"]),
-    ("hooks", &["contract", "paths", "gateway"]),
+    ("hooks", &["contract", "gateway", "paths"]),
+    ("daemon", &["contract", "gateway", "hooks", "paths"]),
     ("anyscenario", &["contract", "schemes", "scenario"]),
     ("script", &[]),
     ("bpf", &["contract", "schemes"]),
@@ -54,6 +55,9 @@ const LAYERS: [(&str, &[&str]); 23] = [
             "reproduce",
             "quic",
             "report",
+            "gateway",
+            "hooks",
+            "daemon",
         ],
     ),
 ];

@@ -187,6 +187,18 @@ impl Gateway {
         }
     }
 
+    /// At most `limit` prefixes: those with a plan first, then those with the most hosts, then the latest reported.
+    pub fn busiest(&self, limit: usize) -> Vec<Explanation> {
+        let mut all: Vec<_> = self.table.iter().collect();
+        let rank = |entry: &&Entry| (!entry.is_planned(), usize::MAX - entry.counters().0, core::cmp::Reverse(entry.seen), entry.prefix);
+        if limit < all.len() {
+            all.select_nth_unstable_by_key(limit, rank);
+            all.truncate(limit);
+        }
+        all.sort_unstable_by_key(rank);
+        all.iter().map(|entry| self.explain(entry.prefix.first())).collect()
+    }
+
     /// Results of the trial over all prefixes.
     pub fn verdict(&self) -> HostVerdict {
         self.knowledge.host.verdict()

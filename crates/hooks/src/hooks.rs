@@ -134,9 +134,9 @@ impl Hooks {
 
     fn key(&self, prefix: &Prefix) -> Result<[u8; 8], Refusal> {
         let (v4, v6) = self.sizes.bits;
-        let bits = if prefix.address().is_ipv4() { v4 } else { v6 };
+        let bits = if prefix.first().is_ipv4() { v4 } else { v6 };
         if prefix.length() != bits {
-            let nearest = Prefix::around(prefix.address(), bits).to_string();
+            let nearest = Prefix::around(prefix.first(), bits).to_string();
             return Err(Refusal::Length { prefix: prefix.to_string(), bits, nearest });
         }
         Ok(layout::key(prefix))

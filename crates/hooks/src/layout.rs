@@ -45,7 +45,7 @@ impl Fixed {
 
 /// The key of a plan: `key_of` of the object.
 pub(crate) fn key(prefix: &Prefix) -> [u8; 8] {
-    let word = match prefix.address() {
+    let word = match prefix.first() {
         IpAddr::V4(address) => 0xffff << 32 | u64::from(address.to_bits()),
         IpAddr::V6(address) => (address.to_bits() >> 64) as u64,
     };
@@ -68,7 +68,7 @@ pub(crate) fn plan(plan: &Plan) -> [u8; 24] {
 
 /// `struct hooks_prefix`.
 pub(crate) fn prefix(prefix: &Prefix) -> [u8; 20] {
-    let (address, bits) = match prefix.address() {
+    let (address, bits) = match prefix.first() {
         IpAddr::V4(address) => (address.to_ipv6_mapped(), 96 + u32::from(prefix.length())),
         IpAddr::V6(address) => (address, prefix.length().into()),
     };

@@ -1,0 +1,362 @@
+//! `firstflight gateway`: the performance gateway, and orders to a running one.
+
+mod advise;
+mod run;
+mod top;
+
+use std::fs;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use firstflight_daemon::Client;
+use firstflight_report::Folder;
+use serde_json::{Value, json};
+
+use crate::arguments::whole;
+use crate::failure::{Failure, wrong_at};
+use crate::output::{places, print, print_json, show};
+
+/// Path of the socket where neither the configuration nor an option names another.
+const SOCKET: &str = "/run/firstflight/gateway.sock";
+
+/// Start new connections with what earlier ones to the same network learned
+///
+/// The gateway observes this server's connections, learns a first window for each network of clients, and, if it is told to
+/// enforce, starts connections with it. By default it only observes.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  firstflight gateway run --config /etc/firstflight/gateway.toml
+  firstflight gateway status
+  firstflight gateway explain 192.0.2.7
+  firstflight gateway off 192.0.2.0/24
+  firstflight gateway undo")]
+pub(crate) struct Options {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(run::Options),
+    #[command(hide = true)]
+    Load(run::Load),
+    Status(Status),
+    Top(top::Options),
+    Explain(Explain),
+    Advise(advise::Options),
+    Set(Set),
+    Freeze(Freeze),
+    Off(Off),
+    Release(Release),
+    Export(Export),
+    Import(Import),
+    Undo(Undo),
+}
+
+/// The socket of a running gateway.
+#[derive(Debug, Args)]
+struct Socket {
+    /// Socket of the gateway
+    #[arg(long, value_name = "PATH", default_value = SOCKET)]
+    socket: PathBuf,
+    /// Print the answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Socket {
+    fn client(&self) -> Client {
+        Client::new(&self.socket)
+    }
+
+    fn get(&self, path: &str) -> Result<Value, Failure> {
+        self.client().get(path).map_err(Failure::new)
+    }
+
+    /// Sends an order and prints the answer: as JSON, or as the text.
+    fn order(&self, path: &str, body: &Value, text: &str) -> Result<(), Failure> {
+        let answer = self.client().post(path, body).map_err(Failure::new)?;
+        match self.json {
+            true => print_json(&answer),
+            false => show(&format!("{text}\n")),
+        }
+    }
+}
+
+/// Show mode, mechanisms, counts and the verdict of the held-out connections
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  firstflight gateway status
+  firstflight gateway status --json | jq .plans")]
+struct Status {
+    #[command(flatten)]
+    socket: Socket,
+}
+
+/// Show samples, estimate and plan of an address, and the reason for each
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  firstflight gateway explain 192.0.2.7
+  firstflight gateway explain 2001:db8::7 --json")]
+struct Explain {
+    /// Address of a client
+    #[arg(value_name = "ADDRESS", value_parser = address)]
+    address: IpAddr,
+    #[command(flatten)]
+    socket: Socket,
+}
+
+/// Fix the first window of a network
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  firstflight gateway set 192.0.2.0/24 20")]
+struct Set {
+    /// The network
+    #[arg(value_name = "PREFIX")]
+    prefix: String,
+    /// First window, segments; the limits that the gateway was started with hold for it
+    #[arg(value_name = "SEGMENTS", value_parser = whole::<u32>(1..=1000))]
+    window: u32,
+    #[command(flatten)]
+    socket: Socket,
+}
+
+/// Keep the present plan of a network until it is released
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  firstflight gateway freeze 192.0.2.0/24")]
+struct Freeze {
+    /// The network
+    #[arg(value_name = "PREFIX")]
+    prefix: String,
+    #[command(flatten)]
+    socket: Socket,
+}
+
+/// Start the connections to a network, or all connections, as the stack does
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  firstflight gateway off 192.0.2.0/24
+  firstflight gateway off")]
+struct Off {
+    /// The network; all of them if there is none
+    #[arg(value_name = "PREFIX")]
+    prefix: Option<String>,
+    #[command(flatten)]
+    socket: Socket,
+}
+
+/// End set, freeze and off of a network, or of all networks
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  firstflight gateway release 192.0.2.0/24
+  firstflight gateway release")]
+struct Release {
+    /// The network; all of them if there is none
+    #[arg(value_name = "PREFIX")]
+    prefix: Option<String>,
+    #[command(flatten)]
+    socket: Socket,
+}
+
+/// Write everything learned to a file
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  firstflight gateway export learned.state")]
+struct Export {
+    /// The file
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Socket of the gateway
+    #[arg(long, value_name = "PATH", default_value = SOCKET)]
+    socket: PathBuf,
+}
+
+/// Replace everything learned by a file that `export` wrote
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  firstflight gateway import learned.state")]
+struct Import {
+    /// The file
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    #[command(flatten)]
+    socket: Socket,
+}
+
+/// Remove every plan and order from the kernel; what was learned stays
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  firstflight gateway undo")]
+struct Undo {
+    #[command(flatten)]
+    socket: Socket,
+}
+
+pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
+    match &options.command {
+        Command::Run(options) => run::execute(options),
+        Command::Load(options) => run::load(options),
+        Command::Status(Status { socket }) => status(socket),
+        Command::Top(options) => top::execute(options),
+        Command::Explain(Explain { address, socket }) => {
+            let found = socket.get(&format!("/v1/explain/{address}"))?;
+            if socket.json { print_json(&found) } else { show(&explained(&found)) }
+        }
+        Command::Advise(options) => advise::execute(options),
+        Command::Set(Set { prefix, window, socket }) => socket.order(
+            "/v1/set",
+            &json!({ "prefix": prefix, "window": window }),
+            &format!("Connections to {prefix} start with {window} segments until `firstflight gateway release {prefix}`."),
+        ),
+        Command::Freeze(Freeze { prefix, socket }) => socket.order(
+            "/v1/freeze",
+            &json!({ "prefix": prefix }),
+            &format!("The plan of {prefix} stays as it is until `firstflight gateway release {prefix}`."),
+        ),
+        Command::Off(Off { prefix, socket }) => {
+            let text = match prefix {
+                Some(prefix) => format!("Connections to {prefix} start as the stack starts them."),
+                None => "All connections start as the stack starts them until `firstflight gateway release`.".to_owned(),
+            };
+            socket.order("/v1/off", &json!({ "prefix": prefix }), &text)
+        }
+        Command::Release(Release { prefix, socket }) => {
+            let text = match prefix {
+                Some(prefix) => format!("The orders for {prefix} have ended."),
+                None => "All orders have ended.".to_owned(),
+            };
+            socket.order("/v1/release", &json!({ "prefix": prefix }), &text)
+        }
+        Command::Export(Export { file, socket }) => {
+            let state = Client::new(socket).get_bytes("/v1/export").map_err(Failure::new)?;
+            let name = file.file_name().and_then(|name| name.to_str());
+            let name = name.ok_or_else(|| wrong_at(file.display(), "not the name of a file"))?;
+            let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+            let mut folder = Folder::open(folder.unwrap_or(Path::new(".")))?;
+            folder.stage(name, |out| out.write_all(&state))?;
+            print(&places(&folder.commit()?))
+        }
+        Command::Import(Import { file, socket }) => {
+            let state = read(file)?;
+            let answer = socket.client().post_bytes("/v1/import", state).map_err(Failure::new)?;
+            match socket.json {
+                true => print_json(&answer),
+                false => show(&format!("The gateway knows {} networks.\n", answer["prefixes"])),
+            }
+        }
+        Command::Undo(Undo { socket }) => {
+            let answer = socket.client().post("/v1/undo", &json!({})).map_err(Failure::new)?;
+            match socket.json {
+                true => print_json(&answer),
+                false => show(&format!(
+                    "Removed {} plans and {} orders; all connections start as the stack starts them until `firstflight gateway \
+                     release`.\n",
+                    answer["removed_plans"], answer["removed_orders"]
+                )),
+            }
+        }
+    }
+}
+
+fn address(text: &str) -> Result<IpAddr, String> {
+    text.parse().map_err(|_| "not an address; expected one as 192.0.2.7 or 2001:db8::7".to_owned())
+}
+
+fn read(file: &Path) -> Result<Vec<u8>, Failure> {
+    match fs::metadata(file) {
+        Ok(data) if !data.is_file() => return Err(wrong_at(file.display(), "not a regular file").into()),
+        _ => {}
+    }
+    fs::read(file).map_err(|error| wrong_at(file.display(), error).into())
+}
+
+fn status(socket: &Socket) -> Result<(), Failure> {
+    let found = socket.get("/v1/status")?;
+    if socket.json {
+        return print_json(&found);
+    }
+    let mut text = format!(
+        "mode {}{}; {} networks known, {} with a plan, {} orders\n",
+        word(&found["mode"]),
+        if found["stopped"] == true { ", stopped by the operator" } else { "" },
+        found["prefixes"],
+        found["plans"],
+        found["orders"],
+    );
+    for tier in found["tiers"].as_array().into_iter().flatten() {
+        text += &format!("{}\n", word(tier));
+    }
+    if found["lost_reports"].as_u64().is_some_and(|lost| lost > 0) {
+        text += &format!("{} reports of connections were lost: the buffer was full\n", found["lost_reports"]);
+    }
+    text += &format!("{}\n", trial(&found["trial"]));
+    if let Some(complaint) = found["complaint"].as_str() {
+        text += &format!("newest trouble: {complaint}\n");
+    }
+    show(&text)
+}
+
+/// The comparison of planned and held-out connections, as a sentence.
+fn trial(found: &Value) -> String {
+    let ratio = &found["completion_ratio"];
+    match (ratio["low"].as_f64(), ratio["mean"].as_f64(), ratio["high"].as_f64()) {
+        (Some(low), Some(mean), Some(high)) => format!(
+            "planned connections take {mean:.2} ({low:.2} to {high:.2}) of the time of those held out; {} comparisons",
+            found["blocks"]
+        ),
+        _ => "no comparison of planned and held-out connections yet".to_owned(),
+    }
+}
+
+fn word(value: &Value) -> &str {
+    value.as_str().unwrap_or("?")
+}
+
+fn explained(found: &Value) -> String {
+    let mut text = format!("network          {}\n", word(&found["prefix"]));
+    if let Some(seconds) = found["seen_s_ago"].as_f64() {
+        text += &format!("newest report    {seconds:.0} s ago\n");
+    }
+    let estimate = &found["estimate"];
+    if let Some(window) = estimate["window_segments"].as_f64() {
+        text += &format!(
+            "estimate         {window:.1} segments (thirds {:.1} and {:.1}); {} hosts, {} of them measured to the limit, {} samples\n",
+            estimate["thirds_segments"][0].as_f64().unwrap_or(0.0),
+            estimate["thirds_segments"][1].as_f64().unwrap_or(0.0),
+            estimate["hosts"],
+            estimate["hosts_measured_to_the_limit"],
+            estimate["samples"],
+        );
+    }
+    let plan = &found["plan"];
+    if let Some(window) = plan["window_segments"].as_u64() {
+        text += &format!(
+            "plan             first window {window} segments, for round trips of {:.1} to {:.1} ms; expires in {:.0} s\n",
+            plan["rtt_ms"][0].as_f64().unwrap_or(0.0),
+            plan["rtt_ms"][1].as_f64().unwrap_or(0.0),
+            plan["expires_in_s"].as_f64().unwrap_or(0.0),
+        );
+    }
+    if let Some(why) = found["why_no_plan"].as_str() {
+        text += &format!("not in force     {why}\n");
+    }
+    if !found["order"].is_null() {
+        text += &format!("order            {}\n", found["order"]);
+    }
+    if !found["trial"].is_null() {
+        text += &format!("trial            {}\n", trial(&found["trial"]));
+    }
+    text
+}

@@ -1,0 +1,174 @@
+//! `firstflight gateway advise`: what the gateway would do, and the effect that the simulator expects.
+
+use std::net::IpAddr;
+
+use clap::Args;
+use firstflight::build::{Flow, Path};
+use firstflight::results::SchemeResult;
+use firstflight::{Scenario, compare};
+use firstflight_report::printable;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Socket, address, word};
+use crate::failure::Failure;
+use crate::output::{print_json, show};
+use crate::progress::Bar;
+
+/// Sizes of transfers, those that a first window decides.
+const SIZES: [&str; 3] = ["30 KB", "100 KB", "300 KB"];
+/// Depths of the queue at the bottleneck, which is not learned, bandwidth-delay products.
+const BUFFERS: [f64; 3] = [0.25, 1.0, 2.0];
+/// Networks for which the command advises without an address.
+const NETWORKS: usize = 5;
+/// Payload bytes of a full segment.
+const MSS: f64 = 1448.0;
+
+/// Show the plan of a network, its expected effect, and how to have it without the gateway
+///
+/// The effect is simulated on the learned path, with queues of a quarter of the bandwidth-delay product, of one and of two,
+/// because the queue is not learned: the range covers all three. The stack is Linux with cubic. Routes, sysctls and options
+/// of QUIC servers are printed for those who do not let the gateway act.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  firstflight gateway advise
+  firstflight gateway advise 192.0.2.7
+  firstflight gateway advise 192.0.2.7 --json")]
+pub(super) struct Options {
+    /// Address of a client; without one, the five networks with the most hosts
+    #[arg(value_name = "ADDRESS", value_parser = address)]
+    address: Option<IpAddr>,
+    #[command(flatten)]
+    socket: Socket,
+}
+
+/// Advice for a network.
+#[derive(Debug, Serialize)]
+struct Advice {
+    prefix: String,
+    /// First window, segments; none if the stack's own is to stay.
+    window_segments: Option<u64>,
+    /// Reason why there is no plan.
+    why_not: Option<String>,
+    expected: Vec<Expected>,
+    how: Vec<String>,
+}
+
+/// Expected effect on transfers of one size.
+#[derive(Debug, Serialize)]
+struct Expected {
+    size: &'static str,
+    /// Share of the completion time that is saved: least and most over the queues that were tried.
+    sooner: [f64; 2],
+    /// Retransmitted segments a transfer more than without the plan: least and most.
+    more_retransmits: [f64; 2],
+}
+
+pub(super) fn execute(options: &Options) -> Result<(), Failure> {
+    let found = match options.address {
+        Some(address) => vec![options.socket.get(&format!("/v1/explain/{address}"))?],
+        None => {
+            let found = options.socket.get(&format!("/v1/prefixes?limit={NETWORKS}"))?;
+            found["prefixes"].as_array().cloned().unwrap_or_default()
+        }
+    };
+    let advice = found.iter().map(advise).collect::<Result<Vec<_>, _>>()?;
+    if options.socket.json {
+        return print_json(&advice);
+    }
+    if advice.is_empty() {
+        return show("The gateway knows no network yet.\n");
+    }
+    let texts: Vec<_> = advice.iter().map(text).collect();
+    show(&texts.join("\n"))
+}
+
+fn advise(found: &Value) -> Result<Advice, Failure> {
+    let prefix = word(&found["prefix"]).to_owned();
+    let why_not = found["why_no_plan"].as_str().map(str::to_owned);
+    let window = found["plan"]["window_segments"].as_u64();
+    let estimate = &found["estimate"];
+    let learned = (
+        estimate["window_segments"].as_f64(),
+        estimate["rtt_ms"][0].as_f64(),
+        estimate["rtt_ms"][1].as_f64(),
+    );
+    let (Some(window), (Some(segments), Some(low), Some(high))) = (window, learned) else {
+        return Ok(Advice { prefix, window_segments: None, why_not, expected: vec![], how: vec![] });
+    };
+    let rtt_ms = (low + high) / 2.0;
+    let (expected, how) = effect(window, segments, rtt_ms)?;
+    Ok(Advice { prefix, window_segments: Some(window), why_not, expected, how })
+}
+
+/// Simulates transfers with and without the plan on the learned path. Returns the effects, and the ways to have such a start
+/// without the gateway.
+fn effect(window: u64, segments: f64, rtt_ms: f64) -> Result<(Vec<Expected>, Vec<String>), Failure> {
+    let rate = segments * MSS * 8.0 / (rtt_ms / 1e3);
+    let mut expected = SIZES.map(|size| Expected {
+        size,
+        sooner: [f64::INFINITY, f64::NEG_INFINITY],
+        more_retransmits: [f64::INFINITY, f64::NEG_INFINITY],
+    });
+    let mut how = vec![];
+    for buffer in BUFFERS {
+        let path =
+            Path::new(&format!("{rate:.0} bit/s"), &format!("{rtt_ms:.3} ms"), &format!("{buffer} BDP"));
+        let flow = Flow::new().size("30 KB").text("profile", Some("linux"));
+        let scenario = Scenario::builder().path(path).flow(flow).build()?;
+        let planned = format!("slow-start+cubic@iw{window}+paced");
+        let report = compare(&scenario)
+            .schemes(["slow-start+cubic", &planned])?
+            .sizes(SIZES)?
+            .harm(false)
+            .progress(&Bar::new())
+            .execute()?;
+        let results = &report.comparison.results;
+        for (row, size) in expected.iter_mut().zip(sizes(results)) {
+            let of = |planned: bool| {
+                let mut rows = results.iter().filter(|row| row.size_bytes == size);
+                rows.find(|row| row.initial_window_packets.is_some() == planned)
+            };
+            let (Some(stock), Some(with)) = (of(false), of(true)) else { continue };
+            let (Some(before), Some(after)) = (&stock.completion_s, &with.completion_s) else { continue };
+            how.clone_from(&with.how);
+            let widen =
+                |range: &mut [f64; 2], value: f64| *range = [range[0].min(value), range[1].max(value)];
+            widen(&mut row.sooner, 1.0 - after.median / before.median);
+            widen(&mut row.more_retransmits, with.retransmits_mean - stock.retransmits_mean);
+        }
+    }
+    Ok((expected.into_iter().filter(|row| row.sooner[0].is_finite()).collect(), how))
+}
+
+/// The sizes of a comparison, ascending.
+fn sizes(results: &[SchemeResult]) -> Vec<u64> {
+    let mut sizes: Vec<_> = results.iter().map(|row| row.size_bytes).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
+}
+
+fn text(advice: &Advice) -> String {
+    let mut text = match (advice.window_segments, &advice.why_not) {
+        (Some(window), None) => format!("{}: first window {window} segments, paced\n", advice.prefix),
+        (Some(window), Some(why)) => {
+            format!("{}: first window {window} segments, paced; not in force: {why}\n", advice.prefix)
+        }
+        (None, Some(why)) => return format!("{}: leave it as it is: {why}\n", advice.prefix),
+        (None, None) => return format!("{}: leave it as it is\n", advice.prefix),
+    };
+    for Expected { size, sooner: [low, high], more_retransmits: [fewest, most] } in &advice.expected {
+        text += &format!(
+            "  {size}: {:.0} to {:.0} % sooner in the median, {fewest:.1} to {most:.1} more retransmissions a transfer (simulated)\n",
+            100.0 * low,
+            100.0 * high
+        );
+    }
+    text += "  without the gateway:\n";
+    for step in &advice.how {
+        text += &format!("    {}\n", printable(step));
+    }
+    text
+}

@@ -1,0 +1,183 @@
+//! `firstflight gateway run`, and the loader that it starts.
+
+use std::fs;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use firstflight_contract::Nanos;
+use firstflight_daemon::{Groups, Setup, serve};
+use firstflight_gateway::{Configuration, Mode};
+use firstflight_hooks::{Hooks, Setup as HookSetup, Tiers};
+
+use crate::failure::{Failure, wrong_at};
+use crate::interrupt;
+use crate::output::{complain, show};
+
+/// Configuration where `--config` names none.
+const CONFIGURATION: &str = "/etc/firstflight/gateway.toml";
+/// Time between two snapshots.
+const SNAPSHOT_EVERY: Nanos = Nanos::from_secs(60);
+/// Size at which the decision log starts anew, bytes.
+const JOURNAL_BYTES: u64 = 64 << 20;
+/// Longest wait for the loader.
+const LOADING: Duration = Duration::from_secs(30);
+
+/// Run the gateway until it is stopped
+///
+/// A child process, the loader, loads the programs into the kernel and ends. The gateway itself gives up every capability
+/// before it reads a report. However it ends, connections after that start as the stack starts them.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  firstflight gateway run
+  firstflight gateway run --mode observe --state ./state --socket ./gateway.sock
+  firstflight gateway run --config gateway.toml --cgroup /sys/fs/cgroup/system.slice/nginx.service")]
+pub(crate) struct Options {
+    #[command(flatten)]
+    common: Common,
+    /// Use of the plans, in place of the configuration's: learn only, say, or do
+    #[arg(long, value_enum)]
+    mode: Option<ModeWord>,
+    /// Folder of the store and the decision log, in place of the configuration's
+    #[arg(long, value_name = "FOLDER")]
+    state: Option<PathBuf>,
+    /// Socket, in place of the configuration's
+    #[arg(long, value_name = "PATH")]
+    socket: Option<PathBuf>,
+}
+
+/// Load the programs into the kernel and hand them to the process at the other end of standard input
+#[derive(Debug, Args)]
+pub(super) struct Load {
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Debug, Args)]
+struct Common {
+    /// Configuration file; without one, /etc/firstflight/gateway.toml if it exists, else the defaults
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Observe and start the connections of this cgroup's processes, in place of the configuration's
+    #[arg(long, value_name = "FOLDER")]
+    cgroup: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ModeWord {
+    Observe,
+    Advise,
+    Enforce,
+}
+
+impl Common {
+    fn configuration(&self) -> Result<Configuration, Failure> {
+        let usual = Path::new(CONFIGURATION);
+        let file = self.config.as_deref().or_else(|| usual.exists().then_some(usual));
+        let mut configuration = match file {
+            None => Configuration::default(),
+            Some(file) => {
+                let text = fs::read_to_string(file).map_err(|error| wrong_at(file.display(), error))?;
+                Configuration::parse(&text, &file.display().to_string())?
+            }
+        };
+        if let Some(cgroup) = &self.cgroup {
+            configuration.cgroup.clone_from(cgroup);
+        }
+        Ok(configuration)
+    }
+}
+
+pub(super) fn execute(options: &Options) -> Result<(), Failure> {
+    let Configuration { mut settings, limits: _, cgroup, state, socket, read_group, admin_group, share: _ } =
+        options.common.configuration()?;
+    if let Some(mode) = options.mode {
+        settings.mode = match mode {
+            ModeWord::Observe => Mode::Observe,
+            ModeWord::Advise => Mode::Advise,
+            ModeWord::Enforce => Mode::Enforce,
+        };
+    }
+    settings.secret = secret()?;
+    let groups = Groups::by_name(read_group.as_deref(), admin_group.as_deref()).map_err(Failure::new)?;
+    let tiers: Vec<String> = Tiers::detect().to_string().lines().map(str::to_owned).collect();
+    let hooks = hooks(&options.common)?;
+    let setup = Setup {
+        settings,
+        socket: options.socket.clone().unwrap_or(socket),
+        groups,
+        state: options.state.clone().unwrap_or(state),
+        snapshot_every: SNAPSHOT_EVERY,
+        journal_bytes: JOURNAL_BYTES,
+        tiers,
+    };
+    show(&format!(
+        "The gateway serves {}, for the connections of {}; its mode is {}.\n",
+        setup.socket.display(),
+        cgroup.display(),
+        mode_word(setup.settings.mode)
+    ))?;
+    interrupt::while_serving(|| serve(&setup, Box::new(hooks), interrupt::stopped, |line| complain(line)))
+        .map_err(Failure::new)
+}
+
+pub(super) fn mode_word(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Observe => "observe",
+        Mode::Advise => "advise",
+        Mode::Enforce => "enforce",
+    }
+}
+
+/// A number that no client foresees.
+fn secret() -> Result<u64, Failure> {
+    use std::io::Read as _;
+    let mut bytes = [0; 8];
+    let read = fs::File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes));
+    read.map_err(|error| wrong_at("/dev/urandom", error))?;
+    Ok(u64::from_ne_bytes(bytes))
+}
+
+/// Starts the loader, gives up all capabilities, and takes the hooks.
+fn hooks(common: &Common) -> Result<Hooks, Failure> {
+    let (here, there) = UnixStream::pair().map_err(Failure::new)?;
+    let program = std::env::current_exe().map_err(Failure::new)?;
+    let mut command = Command::new(program);
+    command.args(["gateway", "load"]);
+    for (option, value) in [("--config", &common.config), ("--cgroup", &common.cgroup)] {
+        if let Some(value) = value {
+            command.arg(option).arg(value);
+        }
+    }
+    let mut loader = command
+        .stdin(Stdio::from(OwnedFd::from(there)))
+        .stdout(Stdio::null())
+        .spawn()
+        .map_err(|error| Failure::new(format!("the loader cannot be started: {error}")))?;
+    // The command holds the other end too; without it, the end of the loader ends the wait.
+    drop(command);
+    firstflight_daemon::give_up_capabilities().map_err(Failure::new)?;
+    here.set_read_timeout(Some(LOADING)).map_err(Failure::new)?;
+    let hooks = Hooks::receive(&here);
+    let ended = loader.wait().map_err(Failure::new)?;
+    match hooks {
+        Ok(hooks) if ended.success() => Ok(hooks),
+        Err(error) if ended.success() => Err(Failure::new(error)),
+        // The loader has said why.
+        _ => Err(Failure::new("the programs could not be loaded into the kernel")),
+    }
+}
+
+pub(super) fn load(options: &Load) -> Result<(), Failure> {
+    let Configuration { limits, cgroup, settings, .. } = options.common.configuration()?;
+    let to = std::io::stdin().as_fd().try_clone_to_owned().map_err(Failure::new)?;
+    let mut setup = HookSetup::new(limits);
+    setup.cgroup = Some(cgroup);
+    setup.bits = settings.bits;
+    setup.plans = settings.prefixes;
+    Hooks::load(&setup).and_then(|hooks| hooks.hand_over(&UnixStream::from(to))).map_err(Failure::new)
+}

@@ -1,0 +1,329 @@
+//! HTTP and JSON on a Unix socket. Each request that needs the gateway is a message to its thread.
+
+use std::fs;
+use std::io;
+use std::net::IpAddr;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc;
+
+use axum::extract::connect_info::Connected;
+use axum::extract::{ConnectInfo, DefaultBodyLimit, Json, Path as Part, Query, Request, State};
+use axum::http::{Method, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::serve::IncomingStream;
+use axum::{Router, serve};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::oneshot;
+
+use crate::access::{Groups, Peer, Right};
+use crate::metrics::Metrics;
+
+/// Largest body of a request, bytes: an exported state of a million prefixes is smaller.
+const LARGEST_BODY: usize = 1 << 30;
+
+/// A question or an order to the gateway's thread.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Order {
+    /// Mode, tiers, counts.
+    Status,
+    /// The prefixes with the most connections, at most this many.
+    Prefixes(usize),
+    /// Samples, estimate and plan for the prefix of an address, and the reasons.
+    Explain(IpAddr),
+    /// Fixes the first window of a prefix, segments.
+    Set {
+        /// The prefix.
+        prefix: String,
+        /// First window, segments.
+        window: u32,
+    },
+    /// Keeps the present plan of a prefix until it is released.
+    Freeze(String),
+    /// Starts the connections of a prefix as the stack does; of every prefix if there is none.
+    Off(Option<String>),
+    /// Ends `Set`, `Freeze` and `Off` of a prefix; of every prefix if there is none.
+    Release(Option<String>),
+    /// Everything learned, as the store keeps it.
+    Export,
+    /// Replaces everything learned.
+    Import(Vec<u8>),
+    /// Removes every plan and order, forgets nothing that was learned, and observes only.
+    Undo,
+    /// The start of a transfer of known size.
+    Plan {
+        /// The destination.
+        destination: IpAddr,
+        /// Size of the transfer, bytes.
+        bytes: u64,
+        /// Idle time of the connection before it, milliseconds; zero for a new connection.
+        idle_ms: u64,
+    },
+}
+
+impl Order {
+    /// Whether it changes something that is to outlive the process.
+    pub(crate) fn changes(&self) -> bool {
+        match self {
+            Self::Status | Self::Prefixes(_) | Self::Explain(_) | Self::Export | Self::Plan { .. } => false,
+            Self::Set { .. }
+            | Self::Freeze(_)
+            | Self::Off(_)
+            | Self::Release(_)
+            | Self::Import(_)
+            | Self::Undo => true,
+        }
+    }
+}
+
+/// An answer of the gateway's thread: JSON or bytes, or the reason of a refusal.
+pub(crate) type Answer = Result<Content, String>;
+
+/// What an answer holds.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Content {
+    /// JSON.
+    Json(Value),
+    /// An exported state.
+    Bytes(Vec<u8>),
+}
+
+/// A request on its way to the gateway's thread.
+#[derive(Debug)]
+pub(crate) struct Message {
+    /// The order.
+    pub(crate) order: Order,
+    /// Where the answer goes.
+    pub(crate) reply: oneshot::Sender<Answer>,
+}
+
+/// The socket, its rights, and its way to the gateway's thread.
+#[derive(Clone, Debug)]
+pub(crate) struct Api {
+    pub(crate) socket: PathBuf,
+    pub(crate) groups: Groups,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) orders: mpsc::Sender<Message>,
+}
+
+impl Connected<IncomingStream<'_, UnixListener>> for Caller {
+    fn connect_info(stream: IncomingStream<'_, UnixListener>) -> Self {
+        Self(Peer::of(stream.io()).ok())
+    }
+}
+
+/// The process that sent a request, if the kernel stated its credentials.
+#[derive(Clone, Debug)]
+struct Caller(Option<Peer>);
+
+impl Api {
+    /// Listens on the socket. A socket file that no process serves is replaced.
+    ///
+    /// # Errors
+    /// Another process serves the socket, or its folder cannot be written.
+    pub(crate) async fn listen(&self) -> io::Result<UnixListener> {
+        if UnixStream::connect(&self.socket).await.is_ok() {
+            let why = format!("another gateway serves {}", self.socket.display());
+            return Err(io::Error::new(io::ErrorKind::AddrInUse, why));
+        }
+        remove_socket(&self.socket)?;
+        let listener = UnixListener::bind(&self.socket)?;
+        // Everyone may connect and is told by name what is missing; rights are checked for each request.
+        fs::set_permissions(&self.socket, fs::Permissions::from_mode(0o666))?;
+        Ok(listener)
+    }
+
+    /// Serves requests until `end` completes, then removes the socket file.
+    pub(crate) async fn serve(self, listener: UnixListener, end: oneshot::Receiver<()>) -> io::Result<()> {
+        let socket = self.socket.clone();
+        let routes = Router::new()
+            .route("/metrics", get(metrics))
+            .route("/v1/status", get(|api: State<Self>| api.0.ask(Order::Status)))
+            .route("/v1/prefixes", get(prefixes))
+            .route("/v1/explain/{address}", get(explain))
+            .route("/v1/export", get(|api: State<Self>| api.0.ask(Order::Export)))
+            .route("/v1/plan", get(plan))
+            .route("/v1/set", post(set))
+            .route("/v1/freeze", post(freeze))
+            .route("/v1/off", post(off))
+            .route("/v1/release", post(release))
+            .route("/v1/import", post(import))
+            .route("/v1/undo", post(|api: State<Self>| api.0.ask(Order::Undo)))
+            .fallback(|| async { refuse(StatusCode::NOT_FOUND, "no such path; docs/gateway.md lists them") })
+            .layer(DefaultBodyLimit::max(LARGEST_BODY))
+            .layer(middleware::from_fn_with_state(self.clone(), check_right))
+            .with_state(self);
+        let service = routes.into_make_service_with_connect_info::<Caller>();
+        let done = async move {
+            let _ = end.await;
+        };
+        let result = serve(listener, service).with_graceful_shutdown(done).await;
+        remove_socket(&socket)?;
+        result
+    }
+
+    async fn ask(self, order: Order) -> Response {
+        let (reply, answer) = oneshot::channel();
+        let stopping = || refuse(StatusCode::SERVICE_UNAVAILABLE, "the gateway is stopping");
+        if self.orders.send(Message { order, reply }).is_err() {
+            return stopping();
+        }
+        match answer.await {
+            Ok(Ok(Content::Json(value))) => Json(value).into_response(),
+            Ok(Ok(Content::Bytes(bytes))) => {
+                ([(header::CONTENT_TYPE, "application/octet-stream")], bytes).into_response()
+            }
+            Ok(Err(why)) => refuse(StatusCode::BAD_REQUEST, &why),
+            Err(_) => stopping(),
+        }
+    }
+}
+
+/// Removes a socket file, and nothing else.
+fn remove_socket(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::FileTypeExt;
+    match fs::symlink_metadata(path) {
+        Ok(data) if data.file_type().is_socket() => fs::remove_file(path),
+        Ok(_) => {
+            let why = format!("{} exists and is no socket", path.display());
+            Err(io::Error::new(io::ErrorKind::AlreadyExists, why))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+fn refuse(status: StatusCode, why: &str) -> Response {
+    (status, Json(json!({ "error": why }))).into_response()
+}
+
+/// GET needs the right to read, everything else the right to change.
+async fn check_right(
+    State(api): State<Api>,
+    ConnectInfo(Caller(peer)): ConnectInfo<Caller>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let needed = match *request.method() {
+        Method::GET | Method::HEAD => Right::Read,
+        _ => Right::Admin,
+    };
+    // SAFETY: geteuid has no conditions.
+    let daemon = unsafe { libc::geteuid() };
+    let right = peer.as_ref().map_or(Right::Nothing, |peer| peer.right(daemon, &api.groups));
+    if right >= needed {
+        return next.run(request).await;
+    }
+    let user =
+        peer.map_or_else(|| "a process without credentials".to_owned(), |peer| format!("user {}", peer.user));
+    let key = if needed == Right::Read { "read_group or admin_group" } else { "admin_group" };
+    refuse(
+        StatusCode::FORBIDDEN,
+        &format!("{user} has no right to this; expected root or a member of the configuration's {key}"),
+    )
+}
+
+async fn metrics(State(api): State<Api>) -> Response {
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    ([(header::CONTENT_TYPE, kind)], api.metrics.text()).into_response()
+}
+
+/// Number of prefixes in an answer.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Count {
+    #[serde(default = "Count::usual")]
+    limit: usize,
+}
+
+impl Count {
+    fn usual() -> usize {
+        20
+    }
+}
+
+async fn prefixes(State(api): State<Api>, Query(count): Query<Count>) -> Response {
+    api.ask(Order::Prefixes(count.limit.min(10_000))).await
+}
+
+/// The address in a path, or the answer that refuses it.
+#[expect(clippy::result_large_err, reason = "the error is the answer to one request")]
+fn address(text: &str) -> Result<IpAddr, Response> {
+    let error = |_| {
+        let shown: String = text.chars().take(80).collect();
+        refuse(
+            StatusCode::BAD_REQUEST,
+            &format!("{shown:?} is no address; expected one as 192.0.2.7 or 2001:db8::7"),
+        )
+    };
+    text.parse().map_err(error)
+}
+
+async fn explain(State(api): State<Api>, Part(text): Part<String>) -> Response {
+    match address(&text) {
+        Ok(address) => api.ask(Order::Explain(address)).await,
+        Err(refusal) => refusal,
+    }
+}
+
+/// A transfer about to start.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Transfer {
+    destination: IpAddr,
+    bytes: u64,
+    #[serde(default)]
+    idle_ms: u64,
+}
+
+async fn plan(State(api): State<Api>, Query(transfer): Query<Transfer>) -> Response {
+    let Transfer { destination, bytes, idle_ms } = transfer;
+    api.ask(Order::Plan { destination, bytes, idle_ms }).await
+}
+
+/// A first window for a prefix.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Window {
+    prefix: String,
+    window: u32,
+}
+
+async fn set(State(api): State<Api>, Json(Window { prefix, window }): Json<Window>) -> Response {
+    api.ask(Order::Set { prefix, window }).await
+}
+
+/// A prefix.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct One {
+    prefix: String,
+}
+
+async fn freeze(State(api): State<Api>, Json(One { prefix }): Json<One>) -> Response {
+    api.ask(Order::Freeze(prefix)).await
+}
+
+/// A prefix, or all of them.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Chosen {
+    prefix: Option<String>,
+}
+
+async fn off(State(api): State<Api>, Json(Chosen { prefix }): Json<Chosen>) -> Response {
+    api.ask(Order::Off(prefix)).await
+}
+
+async fn release(State(api): State<Api>, Json(Chosen { prefix }): Json<Chosen>) -> Response {
+    api.ask(Order::Release(prefix)).await
+}
+
+async fn import(State(api): State<Api>, body: axum::body::Bytes) -> Response {
+    api.ask(Order::Import(body.to_vec())).await
+}

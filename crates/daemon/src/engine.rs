@@ -1,0 +1,300 @@
+//! The gateway's thread: reports of the kernel in, plans out, orders of the socket between.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TryRecvError};
+use std::time::Duration;
+
+use firstflight_contract::Nanos;
+use firstflight_gateway::{Connection, Decision, Gateway, Mode, Override};
+use firstflight_paths::Prefix;
+use serde_json::{Value, json};
+
+use crate::api::{Answer, Content, Message, Order};
+use crate::journal::Journal;
+use crate::kernel::Kernel;
+use crate::metrics::Metrics;
+use crate::store::{Orders, Snapshot, Store};
+use crate::{clock, view};
+
+/// Longest time between two looks at the kernel's reports: the tail of the time from a close to its effect on a plan.
+const LOOK: Duration = Duration::from_millis(20);
+/// Time between two ticks of the gateway.
+const TICK: Nanos = Nanos::from_secs(1);
+
+/// The gateway with its kernel, its journal and its store.
+pub(crate) struct Engine<'a> {
+    pub(crate) gateway: Gateway,
+    pub(crate) kernel: Box<dyn Kernel + 'a>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) journal: Journal,
+    pub(crate) store: Store,
+    /// Time between two snapshots.
+    pub(crate) snapshot_every: Nanos,
+    /// Mechanisms of this machine, one line each.
+    pub(crate) tiers: Vec<String>,
+    pub(crate) started: Nanos,
+    pub(crate) next_tick: Nanos,
+    pub(crate) next_snapshot: Nanos,
+    /// Whether the operator ended all plans.
+    pub(crate) stopped: bool,
+    /// Newest complaint of the kernel, the journal or the store.
+    pub(crate) complaint: Option<String>,
+    pub(crate) complain: fn(&str),
+}
+
+impl Engine<'_> {
+    /// Puts in force what was restored: the plans and the operator's orders.
+    pub(crate) fn begin(&mut self) {
+        let orders = self.gateway.settings().overrides.clone();
+        for (prefix, order) in orders {
+            let result = self.kernel.order(&prefix, Some(order));
+            self.note(result);
+        }
+        let stopped = self.kernel.stop(self.stopped);
+        self.note(stopped);
+        if self.enforces() {
+            let plans: Vec<_> = self.gateway.plans().collect();
+            for plan in plans {
+                let result = self.kernel.set(&plan);
+                self.note(result);
+            }
+        }
+        let alive = self.kernel.renew();
+        self.note(alive);
+        match self.kernel.adopt() {
+            Ok(_) => {}
+            Err(why) => self.note(Err(why)),
+        }
+    }
+
+    /// Works until `over`.
+    pub(crate) fn work(
+        &mut self,
+        orders: &Receiver<Message>,
+        mut over: impl FnMut() -> bool,
+        mut alive: impl FnMut(),
+    ) {
+        let mut reports: Vec<Connection> = vec![];
+        let mut decisions = vec![];
+        while !over() {
+            let read = self.kernel.drain(LOOK, &mut |connection| reports.push(connection));
+            if read.is_err() {
+                self.note(read);
+                std::thread::sleep(LOOK);
+            }
+            for connection in reports.drain(..) {
+                self.metrics.report(&connection);
+                self.gateway.report(&connection, &mut decisions);
+            }
+            let now = clock::since_boot();
+            if now >= self.next_tick {
+                self.next_tick = Nanos(now.0 + TICK.0);
+                self.gateway.tick(now, &mut decisions);
+                let renewed = self.kernel.renew();
+                self.note(renewed);
+                self.count();
+                alive();
+            }
+            self.apply(&mut decisions, now);
+            if now >= self.next_snapshot {
+                self.snapshot(now);
+            }
+            loop {
+                match orders.try_recv() {
+                    Ok(Message { order, reply }) => {
+                        let answer = self.answer(order, &mut decisions);
+                        self.apply(&mut decisions, now);
+                        // The client may have gone.
+                        let _ = reply.send(answer);
+                    }
+                    Err(TryRecvError::Empty | TryRecvError::Disconnected) => break,
+                }
+            }
+        }
+        self.snapshot(clock::since_boot());
+    }
+
+    fn enforces(&self) -> bool {
+        self.gateway.settings().mode == Mode::Enforce && !self.stopped
+    }
+
+    /// Keeps a complaint for `status`, and says it once.
+    fn note(&mut self, result: Result<(), String>) {
+        if let Err(why) = result
+            && self.complaint.as_ref() != Some(&why)
+        {
+            (self.complain)(&why);
+            self.complaint = Some(why);
+        }
+    }
+
+    fn count(&mut self) {
+        self.metrics.prefixes.set(self.gateway.prefixes() as u64);
+        self.metrics.plans.set(self.gateway.planned() as u64);
+        self.metrics.enforcing.set(self.enforces().into());
+        match self.kernel.lost() {
+            Ok(lost) => {
+                self.metrics.lost.set(lost);
+            }
+            Err(why) => self.note(Err(why)),
+        }
+    }
+
+    /// Logs decisions and, in the mode enforce, has the kernel follow them.
+    fn apply(&mut self, decisions: &mut Vec<Decision>, now: Nanos) {
+        if decisions.is_empty() {
+            return;
+        }
+        for decision in decisions.drain(..) {
+            let kind = match decision {
+                Decision::Set { .. } => "set",
+                Decision::Remove { .. } => "remove",
+                Decision::RevertHost { .. } => "revert_host",
+                Decision::ResumeHost => "resume_host",
+            };
+            self.metrics.decided(kind);
+            let line =
+                json!({ "at_ns": now.0, "decision": decision, "text": decision.to_string() }).to_string();
+            let written = self.journal.line(&line).map_err(|error| format!("the decision log: {error}"));
+            self.note(written);
+            if self.gateway.settings().mode != Mode::Enforce {
+                continue;
+            }
+            let done = match decision {
+                Decision::Set { plan, .. } => self.kernel.set(&plan),
+                Decision::Remove { prefix, .. } => self.kernel.remove(&prefix),
+                Decision::RevertHost { .. } => self.kernel.stop(true),
+                Decision::ResumeHost if self.stopped => Ok(()),
+                Decision::ResumeHost => self.kernel.stop(false),
+            };
+            self.note(done);
+        }
+        let flushed = self.journal.flush().map_err(|error| format!("the decision log: {error}"));
+        self.note(flushed);
+    }
+
+    fn snapshot(&mut self, now: Nanos) {
+        self.next_snapshot = Nanos(now.0 + self.snapshot_every.0);
+        let state = self.gateway.save();
+        self.metrics.snapshot.set(state.len() as u64);
+        let orders = Orders { stopped: self.stopped, orders: self.gateway.settings().overrides.clone() };
+        let saved = self.store.save(&Snapshot { taken: clock::wall(), state, orders: orders.text() });
+        self.note(saved.map_err(|error| error.to_string()));
+    }
+
+    fn answer(&mut self, order: Order, decisions: &mut Vec<Decision>) -> Answer {
+        let lasts = order.changes();
+        let value = match order {
+            Order::Status => self.status(),
+            Order::Prefixes(limit) => self.prefixes(limit),
+            Order::Explain(address) => view::explanation(&self.gateway.explain(address)),
+            Order::Set { prefix, window } => {
+                let prefix = parse(&prefix)?;
+                let most = self.gateway.settings().window;
+                if !(1..=most).contains(&window) {
+                    return Err(format!(
+                        "a window of {window} segments; expected 1 to {most}, the configuration's limit"
+                    ));
+                }
+                self.order(prefix, Some(Override::Window(window)), decisions)?
+            }
+            Order::Freeze(prefix) => self.order(parse(&prefix)?, Some(Override::Freeze), decisions)?,
+            Order::Off(Some(prefix)) => self.order(parse(&prefix)?, Some(Override::Off), decisions)?,
+            Order::Off(None) => {
+                self.kernel.stop(true)?;
+                self.stopped = true;
+                json!({ "stopped": true })
+            }
+            Order::Release(Some(prefix)) => self.order(parse(&prefix)?, None, decisions)?,
+            Order::Release(None) => {
+                let orders = self.gateway.settings().overrides.clone();
+                for (prefix, _) in &orders {
+                    self.order(*prefix, None, decisions)?;
+                }
+                self.stopped = false;
+                self.kernel.stop(false)?;
+                json!({ "stopped": false, "released": orders.len() })
+            }
+            Order::Export => return Ok(Content::Bytes(self.gateway.save())),
+            Order::Import(bytes) => {
+                let plans: Vec<_> = self.gateway.plans().collect();
+                self.gateway
+                    .load(&bytes, clock::since_boot(), Nanos::ZERO)
+                    .map_err(|error| error.to_string())?;
+                if self.enforces() {
+                    plans.iter().try_for_each(|plan| self.kernel.remove(&plan.prefix))?;
+                    let plans: Vec<_> = self.gateway.plans().collect();
+                    plans.iter().try_for_each(|plan| self.kernel.set(plan))?;
+                }
+                json!({ "prefixes": self.gateway.prefixes() })
+            }
+            Order::Undo => {
+                self.kernel.stop(true)?;
+                self.stopped = true;
+                let plans: Vec<_> = self.gateway.plans().collect();
+                plans.iter().try_for_each(|plan| self.kernel.remove(&plan.prefix))?;
+                let orders = self.gateway.settings().overrides.clone();
+                for (prefix, _) in &orders {
+                    self.order(*prefix, None, decisions)?;
+                }
+                decisions.clear();
+                json!({ "removed_plans": plans.len(), "removed_orders": orders.len() })
+            }
+            Order::Plan { destination, bytes, idle_ms } => self.plan(destination, bytes, idle_ms),
+        };
+        if lasts {
+            self.snapshot(clock::since_boot());
+        }
+        Ok(Content::Json(value))
+    }
+
+    fn order(
+        &mut self,
+        prefix: Prefix,
+        order: Option<Override>,
+        decisions: &mut Vec<Decision>,
+    ) -> Result<Value, String> {
+        self.kernel.order(&prefix, order)?;
+        self.gateway.order(prefix, order, decisions);
+        Ok(json!({ "prefix": prefix.to_string(), "ordered": order.is_some() }))
+    }
+
+    fn status(&mut self) -> Value {
+        let settings = self.gateway.settings();
+        let mode = match settings.mode {
+            Mode::Observe => "observe",
+            Mode::Advise => "advise",
+            Mode::Enforce => "enforce",
+        };
+        let running = clock::since_boot().0.saturating_sub(self.started.0);
+        json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "mode": mode,
+            "stopped": self.stopped,
+            "running_s": running as f64 / 1e9,
+            "tiers": self.tiers,
+            "prefixes": self.gateway.prefixes(),
+            "plans": self.gateway.planned(),
+            "bytes": self.gateway.bytes(),
+            "orders": settings.overrides.len(),
+            "lost_reports": self.kernel.lost().ok(),
+            "trial": view::host(&self.gateway.verdict()),
+            "complaint": self.complaint,
+        })
+    }
+
+    fn prefixes(&self, limit: usize) -> Value {
+        let rows: Vec<_> = self.gateway.busiest(limit).iter().map(view::explanation).collect();
+        json!({ "prefixes": rows })
+    }
+
+    fn plan(&self, destination: IpAddr, bytes: u64, idle_ms: u64) -> Value {
+        let _ = (bytes, idle_ms);
+        view::explanation(&self.gateway.explain(destination))
+    }
+}
+
+fn parse(prefix: &str) -> Result<Prefix, String> {
+    prefix.parse()
+}

@@ -1,0 +1,101 @@
+//! The gateway's use of the kernel.
+
+use std::time::Duration;
+
+use firstflight_gateway::{Connection, Override, Plan};
+use firstflight_hooks::Hooks;
+use firstflight_paths::Prefix;
+
+/// A kernel that reports connections and starts them by plans. Errors are one line for the operator.
+pub trait Kernel: Send {
+    /// Shows the connections reported since the last call, after at most `timeout`.
+    ///
+    /// # Errors
+    /// If the kernel does not let the reports be read.
+    fn drain(&mut self, timeout: Duration, each: &mut dyn FnMut(Connection)) -> Result<(), String>;
+
+    /// Has the connections reported that are older than this program; answers with their number.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    fn adopt(&mut self) -> Result<usize, String>;
+
+    /// Puts a plan in force.
+    ///
+    /// # Errors
+    /// If the kernel has no room or refuses.
+    fn set(&mut self, plan: &Plan) -> Result<(), String>;
+
+    /// Ends the plan of a prefix, if there is one.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    fn remove(&mut self, prefix: &Prefix) -> Result<(), String>;
+
+    /// Sets or ends an order of the operator.
+    ///
+    /// # Errors
+    /// If the kernel has no room or refuses.
+    fn order(&mut self, prefix: &Prefix, order: Option<Override>) -> Result<(), String>;
+
+    /// Shows that this program lives; without it, plans are not used.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    fn renew(&mut self) -> Result<(), String>;
+
+    /// Starts every connection as the stack does, or ends that.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    fn stop(&mut self, stopped: bool) -> Result<(), String>;
+
+    /// Number of reports for which there was no room.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    fn lost(&mut self) -> Result<u64, String>;
+}
+
+impl Kernel for Hooks {
+    fn drain(&mut self, timeout: Duration, each: &mut dyn FnMut(Connection)) -> Result<(), String> {
+        Self::drain(self, timeout, each).map(drop).map_err(line)
+    }
+
+    fn adopt(&mut self) -> Result<usize, String> {
+        Self::adopt(self).map_err(line)
+    }
+
+    fn set(&mut self, plan: &Plan) -> Result<(), String> {
+        Self::set(self, plan).map_err(line)
+    }
+
+    fn remove(&mut self, prefix: &Prefix) -> Result<(), String> {
+        Self::remove(self, prefix).map(drop).map_err(line)
+    }
+
+    fn order(&mut self, prefix: &Prefix, order: Option<Override>) -> Result<(), String> {
+        let order = order.map(|order| match order {
+            Override::Window(window) => firstflight_hooks::Override::Fixed(window),
+            Override::Freeze => firstflight_hooks::Override::Freeze,
+            Override::Off => firstflight_hooks::Override::Off,
+        });
+        self.set_override(prefix, order).map_err(line)
+    }
+
+    fn renew(&mut self) -> Result<(), String> {
+        Self::renew(self).map_err(line)
+    }
+
+    fn stop(&mut self, stopped: bool) -> Result<(), String> {
+        if stopped { Self::stop(self) } else { self.resume() }.map_err(line)
+    }
+
+    fn lost(&mut self) -> Result<u64, String> {
+        Self::lost(self).map_err(line)
+    }
+}
+
+fn line(error: firstflight_hooks::Refusal) -> String {
+    error.to_string()
+}

@@ -1,0 +1,24 @@
+//! The performance gateway as a service.
+//!
+//! One thread owns the [`Gateway`](firstflight_gateway::Gateway): it reads the kernel's reports, applies decisions, and
+//! answers the orders that come from the socket. The socket is served by a second thread.
+#![cfg(target_os = "linux")]
+
+mod access;
+mod api;
+mod client;
+mod clock;
+mod engine;
+mod journal;
+mod kernel;
+mod metrics;
+mod privileges;
+mod service;
+mod store;
+mod view;
+
+pub use access::{Groups, NoGroup};
+pub use client::{Client, Unanswered};
+pub use kernel::Kernel;
+pub use privileges::give_up_capabilities;
+pub use service::{Setup, Trouble, serve};

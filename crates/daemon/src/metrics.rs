@@ -1,0 +1,217 @@
+//! Counts for Prometheus. Labels have few values: no address and no prefix is a label.
+
+use std::sync::atomic::AtomicU64;
+
+use firstflight_gateway::{Arm, Connection, Stage};
+use prometheus_client::encoding::{EncodeLabelSet, text};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+
+/// Upper bounds of the classes of completion time, seconds.
+const SECONDS: [f64; 12] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0];
+
+/// How connections were started: `stock`, `holdout` or `planned`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByStart {
+    start: &'static str,
+}
+
+/// Kinds of decisions.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByKind {
+    decision: &'static str,
+}
+
+/// All counts.
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    registry: Registry,
+    connections: Family<ByStart, Counter>,
+    adopted: Counter,
+    retransmits: Family<ByStart, Counter>,
+    sent: Family<ByStart, Counter>,
+    timeouts: Family<ByStart, Counter>,
+    first_window_losses: Family<ByStart, Counter>,
+    busy: Family<ByStart, Histogram>,
+    decisions: Family<ByKind, Counter>,
+    /// Prefixes of which something is known.
+    pub(crate) prefixes: Gauge<u64, AtomicU64>,
+    /// Prefixes with a plan in force.
+    pub(crate) plans: Gauge<u64, AtomicU64>,
+    /// Reports that the kernel's program had to drop.
+    pub(crate) lost: Gauge<u64, AtomicU64>,
+    /// One if plans are applied.
+    pub(crate) enforcing: Gauge<u64, AtomicU64>,
+    /// Bytes of the newest snapshot.
+    pub(crate) snapshot: Gauge<u64, AtomicU64>,
+}
+
+impl Metrics {
+    /// Counts of zero.
+    pub(crate) fn new() -> Self {
+        let mut registry = Registry::with_prefix("firstflight_gateway");
+        let connections = Family::default();
+        registry.register(
+            "connections",
+            "Connections that ended, by how they were started",
+            connections.clone(),
+        );
+        let adopted = Counter::default();
+        registry.register("adopted", "Connections older than the gateway", adopted.clone());
+        let retransmits = Family::default();
+        registry.register("retransmitted_segments", "Segments retransmitted, by start", retransmits.clone());
+        let sent = Family::default();
+        registry.register(
+            "sent_segments",
+            "Data segments sent, with retransmissions, by start",
+            sent.clone(),
+        );
+        let timeouts = Family::default();
+        registry.register("timeouts", "Retransmission timeouts, by start", timeouts.clone());
+        let first_window_losses = Family::default();
+        let help = "Connections that retransmitted a segment of the first window, by start";
+        registry.register("first_window_losses", help, first_window_losses.clone());
+        let busy: Family<ByStart, Histogram> = Family::new_with_constructor(|| Histogram::new(SECONDS));
+        let help = "Time with data waiting for an acknowledgement, of connections that ended, by start";
+        registry.register_with_unit("busy", help, Unit::Seconds, busy.clone());
+        let decisions = Family::default();
+        registry.register("decisions", "Decisions, by kind", decisions.clone());
+        let mut gauge = |name, help| {
+            let gauge = Gauge::<u64, AtomicU64>::default();
+            registry.register(name, help, gauge.clone());
+            gauge
+        };
+        Self {
+            prefixes: gauge("prefixes", "Prefixes of which something is known"),
+            plans: gauge("plans", "Prefixes with a plan in force"),
+            lost: gauge("lost_reports", "Reports of connections that did not fit the ring buffer"),
+            enforcing: gauge("enforcing", "One if plans are applied, zero if not"),
+            snapshot: gauge("snapshot_bytes", "Size of the newest snapshot"),
+            registry,
+            connections,
+            adopted,
+            retransmits,
+            sent,
+            timeouts,
+            first_window_losses,
+            busy,
+            decisions,
+        }
+    }
+
+    /// Counts a connection.
+    pub(crate) fn report(&self, connection: &Connection) {
+        if connection.stage == Stage::Live {
+            self.adopted.inc();
+            return;
+        }
+        let start = match connection.arm {
+            Arm::Stock => "stock",
+            Arm::Holdout => "holdout",
+            Arm::Planned(_) => "planned",
+        };
+        let by = ByStart { start };
+        self.connections.get_or_create(&by).inc();
+        self.retransmits.get_or_create(&by).inc_by(connection.retransmits.into());
+        self.sent.get_or_create(&by).inc_by(connection.sent.into());
+        self.timeouts.get_or_create(&by).inc_by(connection.timeouts.into());
+        self.first_window_losses.get_or_create(&by).inc_by(connection.first_window_lost.into());
+        self.busy.get_or_create(&by).observe(connection.busy.0 as f64 * 1e-9);
+    }
+
+    /// Counts a decision of this kind, one of a fixed set.
+    pub(crate) fn decided(&self, decision: &'static str) {
+        self.decisions.get_or_create(&ByKind { decision }).inc();
+    }
+
+    /// All counts as OpenMetrics text.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        text::encode(&mut text, &self.registry).expect("a string takes all text");
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use firstflight_contract::Nanos;
+
+    fn connection(arm: Arm) -> Connection {
+        Connection {
+            at: Nanos(1),
+            peer: "192.0.2.7".parse().expect("an address"),
+            arm,
+            stage: Stage::Ended,
+            age: Nanos(2),
+            busy: Nanos(150_000_000),
+            mss: 1448,
+            bytes: 100_000,
+            handshake_rtt: Nanos(3),
+            min_rtt: Nanos(3),
+            srtt: Nanos(3),
+            rate: 1,
+            limited: false,
+            cwnd: 20,
+            ssthresh: None,
+            receive_window: 65_535,
+            sent: 72,
+            retransmits: 2,
+            timeouts: 1,
+            first_window_lost: true,
+        }
+    }
+
+    #[test]
+    fn connections_are_counted_by_start_and_never_by_address() {
+        let metrics = Metrics::new();
+        metrics.report(&connection(Arm::Planned(34)));
+        metrics.report(&connection(Arm::Planned(20)));
+        metrics.report(&connection(Arm::Holdout));
+        metrics.report(&Connection { stage: Stage::Live, ..connection(Arm::Stock) });
+        metrics.decided("plan");
+        metrics.lost.set(4);
+        let text = metrics.text();
+        for line in [
+            "firstflight_gateway_connections_total{start=\"planned\"} 2",
+            "firstflight_gateway_connections_total{start=\"holdout\"} 1",
+            "firstflight_gateway_retransmitted_segments_total{start=\"planned\"} 4",
+            "firstflight_gateway_adopted_total 1",
+            "firstflight_gateway_decisions_total{decision=\"plan\"} 1",
+            "firstflight_gateway_lost_reports 4",
+            "firstflight_gateway_busy_seconds_bucket{le=\"0.2\",start=\"planned\"} 2",
+            "firstflight_gateway_busy_seconds_bucket{le=\"0.1\",start=\"planned\"} 0",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line} is missing in\n{text}");
+        }
+        assert!(!text.contains("192.0.2"));
+        assert!(text.ends_with("# EOF\n"));
+    }
+
+    #[test]
+    fn the_dashboard_asks_for_no_other_names() {
+        let dashboard = include_str!("../../../packaging/grafana.json");
+        let dashboard: serde_json::Value = serde_json::from_str(dashboard).expect("JSON");
+        let metrics = Metrics::new();
+        metrics.report(&connection(Arm::Stock));
+        metrics.decided("plan");
+        let text = metrics.text();
+        let known: std::collections::BTreeSet<&str> =
+            text.lines().filter_map(|line| line.split(['{', ' ']).next()).collect();
+        let mut asked = 0;
+        for panel in dashboard["panels"].as_array().expect("panels") {
+            for target in panel["targets"].as_array().expect("targets") {
+                let words = target["expr"].as_str().expect("a query");
+                let words = words.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+                for name in words.filter(|word| word.starts_with("firstflight_")) {
+                    assert!(known.contains(name), "{name} is none of {known:?}");
+                    asked += 1;
+                }
+            }
+        }
+        assert_eq!(asked, 13);
+    }
+}

@@ -1,0 +1,159 @@
+//! The service: its state folder, its socket, its thread.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::thread;
+
+use firstflight_contract::Nanos;
+use firstflight_gateway::{Gateway, Settings};
+use sd_notify::NotifyState;
+use tokio::sync::oneshot;
+
+use crate::access::Groups;
+use crate::api::{Api, Message};
+use crate::clock;
+use crate::engine::Engine;
+use crate::journal::Journal;
+use crate::kernel::Kernel;
+use crate::metrics::Metrics;
+use crate::store::{Orders, Snapshot, Store};
+
+/// Where the service keeps and shows things.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Rules of the gateway.
+    pub settings: Settings,
+    /// Path of the socket.
+    pub socket: PathBuf,
+    /// Groups that may use the socket.
+    pub groups: Groups,
+    /// Folder of the store and the decision log; created if it is missing.
+    pub state: PathBuf,
+    /// Time between two snapshots.
+    pub snapshot_every: Nanos,
+    /// Size at which the decision log starts anew, bytes.
+    pub journal_bytes: u64,
+    /// Mechanisms of this machine, one line each.
+    pub tiers: Vec<String>,
+}
+
+/// Why the service cannot start.
+#[derive(Debug, thiserror::Error)]
+#[error("{what} {}: {error}", path.display())]
+pub struct Trouble {
+    what: &'static str,
+    path: PathBuf,
+    error: String,
+}
+
+impl Trouble {
+    fn of(what: &'static str, path: &Path, error: &dyn ToString) -> Self {
+        Self { what, path: path.to_owned(), error: error.to_string() }
+    }
+}
+
+/// Serves until `over`, then keeps a snapshot. `complain` gets one line for each new trouble; the service goes on.
+///
+/// # Errors
+/// [`Trouble`] if the state folder, the decision log or the socket cannot be used; nothing was changed in the kernel.
+pub fn serve(
+    setup: &Setup,
+    kernel: Box<dyn Kernel + '_>,
+    over: impl Fn() -> bool,
+    complain: fn(&str),
+) -> Result<(), Trouble> {
+    let Setup { state, socket, .. } = setup;
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(state)
+        .map_err(|error| Trouble::of("the state folder", state, &error))?;
+    let log = state.join("decisions.jsonl");
+    let journal = Journal::open(&log, setup.journal_bytes)
+        .map_err(|error| Trouble::of("the decision log", &log, &error))?;
+    let metrics = Arc::new(Metrics::new());
+    let (orders, inbox) = mpsc::channel::<Message>();
+    let api = Api { socket: socket.clone(), groups: setup.groups, metrics: Arc::clone(&metrics), orders };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Trouble::of("the socket", socket, &error))?;
+    // The socket is also the lock that keeps a second gateway from the store.
+    let listener =
+        runtime.block_on(api.listen()).map_err(|error| Trouble::of("the socket", socket, &error))?;
+    let (store, gateway, stopped) = restore(setup, complain)?;
+    let now = clock::since_boot();
+    let mut engine = Engine {
+        gateway,
+        kernel,
+        metrics,
+        journal,
+        store,
+        snapshot_every: setup.snapshot_every,
+        tiers: setup.tiers.clone(),
+        started: now,
+        next_tick: now,
+        next_snapshot: Nanos(now.0 + setup.snapshot_every.0),
+        stopped,
+        complaint: None,
+        complain,
+    };
+    engine.begin();
+    let (end, ended) = oneshot::channel();
+    thread::scope(|scope| {
+        let served = scope.spawn(move || runtime.block_on(api.serve(listener, ended)));
+        // Without systemd there is nobody to notify.
+        let _ = sd_notify::notify(&[NotifyState::Ready]);
+        engine.work(&inbox, over, || {
+            let _ = sd_notify::notify(&[NotifyState::Watchdog]);
+        });
+        let _ = sd_notify::notify(&[NotifyState::Stopping]);
+        // The thread of the socket has ended if nobody takes this.
+        let _ = end.send(());
+        // An order that waits is answered by the end of its channel.
+        drop(inbox);
+        served
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            .map_err(|error: io::Error| Trouble::of("the socket", socket, &error))
+    })
+}
+
+/// Opens the store and loads what it has: the knowledge, the orders, and whether the operator stopped all plans. A store
+/// that cannot be read is kept under another name, and a new one begun.
+fn restore(setup: &Setup, complain: fn(&str)) -> Result<(Store, Gateway, bool), Trouble> {
+    let path = setup.state.join("state.redb");
+    let mut gateway = Gateway::new(setup.settings.clone());
+    let found = Store::open(&path).and_then(|store| Ok((store.load()?, store)));
+    let why = match found {
+        Ok((None, store)) => return Ok((store, gateway, false)),
+        Ok((Some(snapshot), store)) => match resume(&mut gateway, &snapshot) {
+            Ok(stopped) => return Ok((store, gateway, stopped)),
+            Err(why) => why,
+        },
+        Err(error) => error.to_string(),
+    };
+    let aside = setup.state.join(format!("state.redb.unreadable-{}", clock::wall() / 1_000_000_000));
+    let trouble = |error: &dyn ToString| Trouble::of("the store", &path, error);
+    fs::rename(&path, &aside)
+        .map_err(|error| trouble(&format!("{why}; and it cannot be set aside: {error}")))?;
+    complain(&format!("{why}; kept as {}, and a new one begun", aside.display()));
+    let store = Store::open(&path).map_err(|error| trouble(&error))?;
+    Ok((store, gateway, false))
+}
+
+/// Gives the gateway the knowledge and the orders of a snapshot; answers whether the operator stopped all plans. On an
+/// error the gateway is as before.
+fn resume(gateway: &mut Gateway, Snapshot { taken, state, orders }: &Snapshot) -> Result<bool, String> {
+    let orders = Orders::read(orders).ok_or("the orders in the store cannot be read")?;
+    let age = Nanos(clock::wall().saturating_sub(*taken));
+    gateway.load(state, clock::since_boot(), age).map_err(|error| error.to_string())?;
+    for (prefix, order) in orders.orders {
+        gateway.order(prefix, Some(order), &mut vec![]);
+    }
+    Ok(orders.stopped)
+}

@@ -1,0 +1,101 @@
+//! Answers of the socket as JSON. `docs/gateway.md` lists the fields.
+
+use firstflight_contract::Nanos;
+use firstflight_gateway::{Arms, Explanation, HostVerdict, Override, Plan, Verdict};
+use serde_json::{Value, json};
+
+/// Parts of a segment in estimates.
+const PARTS: f64 = 16.0;
+
+fn ms(time: Nanos) -> f64 {
+    time.0 as f64 / 1e6
+}
+
+fn seconds(time: Nanos) -> f64 {
+    time.0 as f64 / 1e9
+}
+
+/// All that is known of a prefix.
+pub(crate) fn explanation(found: &Explanation) -> Value {
+    let since = |time: Nanos| seconds(Nanos(found.at.0.saturating_sub(time.0)));
+    let estimate = found.estimate.map(|estimate| {
+        let segments = |parts: u16| f64::from(parts) / PARTS;
+        json!({
+            "window_segments": segments(estimate.median),
+            "thirds_segments": [segments(estimate.thirds.0), segments(estimate.thirds.1)],
+            "deviation_segments": segments(estimate.deviation),
+            "hosts": estimate.hosts,
+            "hosts_measured_to_the_limit": estimate.exact,
+            "samples": estimate.samples,
+            "rtt_ms": [ms(estimate.rtt.0), ms(estimate.rtt.1)],
+        })
+    });
+    json!({
+        "prefix": found.prefix.to_string(),
+        "seen_s_ago": found.seen.map(since),
+        "hosts": found.hosts,
+        "estimate": estimate,
+        "plan": found.plan.map(|found_plan| plan(&found_plan, found.at)),
+        "why_no_plan": found.why_not.map(|why| why.to_string()),
+        "order": found.order.map(order),
+        "losses_that_count": found.strikes,
+        "retransmitted_share_without_plan": found.own_loss,
+        "trial": found.trial.as_ref().map(verdict),
+    })
+}
+
+/// A plan, at this time.
+pub(crate) fn plan(plan: &Plan, at: Nanos) -> Value {
+    json!({
+        "prefix": plan.prefix.to_string(),
+        "window_segments": plan.window,
+        "ssthresh_segments": plan.ssthresh,
+        "rtt_ms": [ms(plan.rtt.0), ms(plan.rtt.1)],
+        "expires_in_s": seconds(Nanos(plan.expires.0.saturating_sub(at.0))),
+        "holdout_share": f64::from(plan.holdout) / 1000.0,
+    })
+}
+
+fn order(order: Override) -> Value {
+    match order {
+        Override::Window(window) => json!({ "set": window }),
+        Override::Freeze => json!("freeze"),
+        Override::Off => json!("off"),
+    }
+}
+
+/// Planned connections against those held out.
+pub(crate) fn verdict(found: &Verdict) -> Value {
+    json!({
+        "blocks": found.blocks,
+        "completion_ratio": found.effect.map(|[low, mean, high]| json!({ "low": low, "mean": mean, "high": high })),
+        "chance_without_slowdown": found.slower,
+        "chance_without_losses": found.lossier,
+    })
+}
+
+/// Names of the size classes.
+const CLASSES: [&str; firstflight_gateway::CLASSES] =
+    ["fewer than 10 segments", "10 to 44 segments", "45 to 199 segments", "200 segments or more"];
+
+/// The trial over all prefixes.
+pub(crate) fn host(found: &HostVerdict) -> Value {
+    let classes = CLASSES.iter().zip(&found.classes).map(|(name, [planned, holdout])| {
+        json!({ "size": name, "planned": arm(planned), "holdout": arm(holdout) })
+    });
+    let mut view = verdict(&found.trial);
+    view["reverted"] = json!(found.reverted.is_some());
+    view["classes"] = classes.collect();
+    view
+}
+
+fn arm(found: &Arms) -> Value {
+    let mean = (found.connections > 0).then(|| found.ln_busy.exp() / 1e9);
+    json!({
+        "connections": found.connections,
+        "geometric_mean_completion_s": mean,
+        "sent_segments": found.sent,
+        "retransmitted_segments": found.retransmits,
+        "timeouts": found.timeouts,
+    })
+}

@@ -1,0 +1,355 @@
+//! The service with a kernel that the test plays.
+
+use std::fs;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use firstflight_contract::Nanos;
+use firstflight_daemon::{Client, Groups, Kernel, Setup, Unanswered, serve};
+use firstflight_gateway::{Arm, Connection, Mode, Override, Plan, Settings, Stage};
+use firstflight_paths::Prefix;
+use serde_json::json;
+
+/// All that the played kernel was told, and the connections that it is to report.
+#[derive(Debug, Default)]
+struct Told {
+    reports: Vec<Connection>,
+    plans: Vec<Plan>,
+    orders: Vec<(Prefix, Override)>,
+    stopped: bool,
+    renewals: u32,
+    adoptions: u32,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Played(Arc<Mutex<Told>>);
+
+impl Played {
+    fn told<T>(&self, look: impl FnOnce(&mut Told) -> T) -> T {
+        look(&mut self.0.lock().expect("no panic"))
+    }
+}
+
+impl Kernel for Played {
+    fn drain(&mut self, timeout: Duration, each: &mut dyn FnMut(Connection)) -> Result<(), String> {
+        let reports = self.told(|told| std::mem::take(&mut told.reports));
+        if reports.is_empty() {
+            thread::sleep(timeout.min(Duration::from_millis(2)));
+        }
+        reports.into_iter().for_each(each);
+        Ok(())
+    }
+
+    fn adopt(&mut self) -> Result<usize, String> {
+        self.told(|told| told.adoptions += 1);
+        Ok(0)
+    }
+
+    fn set(&mut self, plan: &Plan) -> Result<(), String> {
+        self.told(|told| {
+            told.plans.retain(|other| other.prefix != plan.prefix);
+            told.plans.push(*plan);
+        });
+        Ok(())
+    }
+
+    fn remove(&mut self, prefix: &Prefix) -> Result<(), String> {
+        self.told(|told| told.plans.retain(|plan| plan.prefix != *prefix));
+        Ok(())
+    }
+
+    fn order(&mut self, prefix: &Prefix, order: Option<Override>) -> Result<(), String> {
+        self.told(|told| {
+            told.orders.retain(|(other, _)| other != prefix);
+            told.orders.extend(order.map(|order| (*prefix, order)));
+        });
+        Ok(())
+    }
+
+    fn renew(&mut self) -> Result<(), String> {
+        self.told(|told| told.renewals += 1);
+        Ok(())
+    }
+
+    fn stop(&mut self, stopped: bool) -> Result<(), String> {
+        self.told(|told| told.stopped = stopped);
+        Ok(())
+    }
+
+    fn lost(&mut self) -> Result<u64, String> {
+        Ok(7)
+    }
+}
+
+/// A folder of its own, removed at the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("firstflight-daemon-{}-{number}", std::process::id()));
+        fs::create_dir_all(&path).expect("a folder");
+        Self(path)
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.0.join("gateway.sock")
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A running service.
+struct Service {
+    over: Arc<AtomicBool>,
+    thread: JoinHandle<Result<(), String>>,
+    client: Client,
+    kernel: Played,
+}
+
+fn setup(folder: &Path, mode: Mode) -> Setup {
+    Setup {
+        settings: Settings { mode, ..Settings::default() },
+        socket: folder.join("gateway.sock"),
+        groups: Groups::default(),
+        state: folder.join("state"),
+        snapshot_every: Nanos::from_secs(3600),
+        journal_bytes: 1 << 20,
+        tiers: vec!["sock_ops: played".to_owned()],
+    }
+}
+
+impl Service {
+    fn start(folder: &Path, mode: Mode) -> Self {
+        let kernel = Played::default();
+        let over = Arc::new(AtomicBool::new(false));
+        let thread = {
+            let (setup, kernel, over) = (setup(folder, mode), kernel.clone(), Arc::clone(&over));
+            thread::spawn(move || {
+                serve(&setup, Box::new(kernel), || over.load(Ordering::Relaxed), |_| ())
+                    .map_err(|error| error.to_string())
+            })
+        };
+        let service = Self { over, thread, client: Client::new(&folder.join("gateway.sock")), kernel };
+        service.until("the socket answers", || service.client.get("/v1/status").is_ok());
+        service
+    }
+
+    /// Waits for a fact, at most ten seconds.
+    fn until(&self, what: &str, fact: impl Fn() -> bool) {
+        for _ in 0..1000 {
+            if fact() {
+                return;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        panic!("{what}: not within ten seconds");
+    }
+
+    fn end(self) -> Result<(), String> {
+        self.over.store(true, Ordering::Relaxed);
+        self.thread.join().expect("no panic")
+    }
+}
+
+/// A connection of 100 KB to a host of 192.0.2.0/24 over 10 Mbit/s and 40 ms: 50 000 bytes fit into a round trip, 34
+/// segments of 1448 bytes.
+fn connection(at: u64, host: u8) -> Connection {
+    Connection {
+        at: Nanos(at),
+        peer: IpAddr::from([192, 0, 2, host]),
+        arm: Arm::Stock,
+        stage: Stage::Ended,
+        age: Nanos(300_000_000),
+        busy: Nanos(250_000_000),
+        mss: 1448,
+        bytes: 100_000,
+        handshake_rtt: Nanos(40_000_000),
+        min_rtt: Nanos(40_000_000),
+        srtt: Nanos(42_000_000),
+        rate: 1_250_000,
+        limited: false,
+        cwnd: 50,
+        ssthresh: None,
+        receive_window: 1 << 20,
+        sent: 70,
+        retransmits: 0,
+        timeouts: 0,
+        first_window_lost: false,
+    }
+}
+
+/// Reports of 40 connections to five hosts, one each millisecond from now on.
+fn teach(service: &Service) {
+    let now = firstflight_hooks::now().0;
+    let reports = (0..40).map(|i| connection(now + i * 1_000_000, 1 + (i % 5) as u8));
+    service.kernel.told(|told| told.reports.extend(reports));
+}
+
+#[test]
+fn connections_make_a_plan_that_the_kernel_gets_and_every_order_reaches_it() {
+    let scratch = Scratch::new();
+    let service = Service::start(&scratch.0, Mode::Enforce);
+    assert_eq!(service.kernel.told(|told| told.adoptions), 1);
+    teach(&service);
+    service.until("a plan", || service.kernel.told(|told| !told.plans.is_empty()));
+    let plan = service.kernel.told(|told| told.plans[0]);
+    assert_eq!(plan.prefix.to_string(), "192.0.2.0/24");
+    // Between the stack's ten segments and the 34 of a round trip.
+    assert!((11..=34).contains(&plan.window), "{plan:?}");
+
+    let found = service.client.get("/v1/explain/192.0.2.200").expect("an explanation");
+    assert_eq!(found["prefix"], "192.0.2.0/24");
+    assert_eq!(found["plan"]["window_segments"], plan.window);
+    assert!(
+        (found["estimate"]["window_segments"].as_f64().expect("an estimate") - 34.5).abs() < 1.0,
+        "{found}"
+    );
+    let status = service.client.get("/v1/status").expect("a status");
+    assert_eq!(
+        (&status["mode"], &status["plans"], &status["lost_reports"]),
+        (&json!("enforce"), &json!(1), &json!(7))
+    );
+    assert_eq!(status["tiers"], json!(["sock_ops: played"]));
+    let metrics = String::from_utf8(service.client.get_bytes("/metrics").expect("metrics")).expect("text");
+    assert!(metrics.contains("firstflight_gateway_connections_total{start=\"stock\"} 40"), "{metrics}");
+
+    let post = |path: &str, body| service.client.post(path, &body).expect("an answer");
+    post("/v1/set", json!({ "prefix": "198.51.100.0/24", "window": 20 }));
+    post("/v1/off", json!({ "prefix": "203.0.113.0/24" }));
+    let order = |prefix: &str, order| (prefix.parse::<Prefix>().expect("a prefix"), order);
+    let orders = service.kernel.told(|told| told.orders.clone());
+    assert_eq!(
+        orders,
+        [order("198.51.100.0/24", Override::Window(20)), order("203.0.113.0/24", Override::Off)]
+    );
+    post("/v1/release", json!({ "prefix": "198.51.100.0/24" }));
+    assert_eq!(service.kernel.told(|told| told.orders.len()), 1);
+    post("/v1/off", json!({}));
+    assert!(service.kernel.told(|told| told.stopped));
+    post("/v1/release", json!({}));
+    assert!(service.kernel.told(|told| !told.stopped && told.orders.is_empty()));
+    let undone = post("/v1/undo", json!({}));
+    assert_eq!(undone["removed_plans"], 1);
+    assert!(service.kernel.told(|told| told.stopped && told.plans.is_empty()));
+    assert!(service.kernel.told(|told| told.renewals > 0));
+    service.end().expect("it ends in order");
+    assert!(!scratch.socket().exists());
+
+    let log = fs::read_to_string(scratch.0.join("state/decisions.jsonl")).expect("the decision log");
+    let first: serde_json::Value = serde_json::from_str(log.lines().next().expect("a line")).expect("JSON");
+    assert!(first["text"].as_str().expect("a text").starts_with("192.0.2.0/24: first window "), "{first}");
+}
+
+#[test]
+fn observing_and_advising_change_nothing_in_the_kernel() {
+    for mode in [Mode::Observe, Mode::Advise] {
+        let scratch = Scratch::new();
+        let service = Service::start(&scratch.0, mode);
+        teach(&service);
+        service.until("an estimate", || {
+            let found = service.client.get("/v1/explain/192.0.2.1").expect("an explanation");
+            found["plan"]["window_segments"].as_u64().is_some()
+        });
+        assert!(service.kernel.told(|told| told.plans.is_empty() && told.orders.is_empty() && !told.stopped));
+        service.end().expect("it ends in order");
+    }
+}
+
+#[test]
+fn knowledge_survives_a_restart_and_an_unreadable_store_is_kept_aside() {
+    let scratch = Scratch::new();
+    let service = Service::start(&scratch.0, Mode::Enforce);
+    teach(&service);
+    service.until("a plan", || service.kernel.told(|told| !told.plans.is_empty()));
+    let exported = service.client.get_bytes("/v1/export").expect("a state");
+    service.end().expect("it ends in order");
+
+    let service = Service::start(&scratch.0, Mode::Enforce);
+    let found = service.client.get("/v1/explain/192.0.2.1").expect("an explanation");
+    assert_eq!(found["hosts"], 5, "{found}");
+    service.end().expect("it ends in order");
+
+    fs::write(scratch.0.join("state/state.redb"), b"half a store").expect("written");
+    let service = Service::start(&scratch.0, Mode::Enforce);
+    assert_eq!(service.client.get("/v1/status").expect("a status")["prefixes"], 0);
+    let aside = fs::read_dir(scratch.0.join("state")).expect("a folder").filter(|entry| {
+        let name = entry.as_ref().expect("an entry").file_name();
+        name.to_string_lossy().starts_with("state.redb.unreadable-")
+    });
+    assert_eq!(aside.count(), 1);
+
+    // The exported state brings everything back; one that is cut changes nothing.
+    let cut = service.client.post_bytes("/v1/import", exported[..exported.len() / 2].to_vec());
+    assert!(matches!(cut, Err(Unanswered::Refused(_))), "{cut:?}");
+    assert_eq!(service.client.get("/v1/status").expect("a status")["prefixes"], 0);
+    let imported = service.client.post_bytes("/v1/import", exported).expect("it is taken");
+    assert!(imported["prefixes"].as_u64().expect("a number") >= 1);
+    service.end().expect("it ends in order");
+}
+
+#[test]
+fn bad_requests_get_one_line_and_a_second_gateway_is_refused() {
+    let scratch = Scratch::new();
+    let service = Service::start(&scratch.0, Mode::Observe);
+    let refusal = |result: Result<serde_json::Value, Unanswered>| match result {
+        Err(Unanswered::Refused(why)) => why,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        refusal(service.client.get("/v1/explain/192.0.2")),
+        "\"192.0.2\" is no address; expected one as 192.0.2.7 or 2001:db8::7"
+    );
+    let why = refusal(service.client.post("/v1/off", &json!({ "prefix": "192.0.2.1/24" })));
+    assert!(why.contains("192.0.2.0/24"), "{why}");
+    let why = refusal(service.client.post("/v1/set", &json!({ "prefix": "192.0.2.0/24", "window": 1000 })));
+    assert_eq!(why, "a window of 1000 segments; expected 1 to 45, the configuration's limit");
+    assert!(refusal(service.client.get("/v1/nothing")).contains("no such path"));
+
+    let second = serve(&setup(&scratch.0, Mode::Observe), Box::new(Played::default()), || true, |_| ());
+    let why = second.expect_err("refused").to_string();
+    assert!(why.contains("another gateway serves"), "{why}");
+    service.end().expect("it ends in order");
+    let gone = Client::new(&scratch.socket()).get("/v1/status").expect_err("nobody serves").to_string();
+    assert!(gone.contains("start one with `firstflight gateway run`"), "{gone}");
+}
+
+#[test]
+fn a_user_without_rights_is_refused_by_name() {
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::os::unix::process::CommandExt as _;
+    use std::process::Command;
+    // SAFETY: getuid has no conditions.
+    if unsafe { libc::getuid() } != 0 {
+        return println!("not run here: only root can start a program as another user");
+    }
+    let scratch = Scratch::new();
+    fs::set_permissions(&scratch.0, fs::Permissions::from_mode(0o755)).expect("a folder that all may enter");
+    let service = Service::start(&scratch.0, Mode::Observe);
+    let asked = Command::new("curl")
+        .args(["--silent", "--show-error", "--max-time", "10", "--unix-socket"])
+        .arg(scratch.socket())
+        .arg("http://gateway/v1/status")
+        .uid(65_534)
+        .gid(65_534)
+        .output()
+        .expect("curl runs");
+    let answer = String::from_utf8_lossy(&asked.stdout).into_owned();
+    assert!(
+        answer.contains(
+            "user 65534 has no right to this; expected root or a member of the configuration's read_group"
+        ),
+        "{answer} {}",
+        String::from_utf8_lossy(&asked.stderr)
+    );
+    service.end().expect("it ends in order");
+}

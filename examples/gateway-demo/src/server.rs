@@ -1,0 +1,111 @@
+//! nginx in a namespace and a cgroup of its own, and the gateway on that cgroup.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::net::Ipv4Addr;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use firstflight_lab::Netns;
+
+/// Error, in one line.
+pub(crate) type Failure = Box<dyn std::error::Error>;
+
+/// A folder for files, and one for the cgroup. Both are removed when the value is dropped.
+pub(crate) struct Place {
+    pub(crate) files: PathBuf,
+    pub(crate) cgroup: PathBuf,
+}
+
+impl Place {
+    pub(crate) fn new() -> Result<Self, Failure> {
+        let mounts = fs::read_to_string("/proc/self/mounts")?;
+        let unified = mounts
+            .lines()
+            .map(|line| line.split(' ').collect::<Vec<_>>())
+            .find(|fields| fields[2] == "cgroup2");
+        let root = unified.ok_or("no cgroup2 hierarchy is mounted")?[1].to_owned();
+        let name = format!("firstflight-demo-{}", std::process::id());
+        let place = Self { files: std::env::temp_dir().join(&name), cgroup: Path::new(&root).join(name) };
+        fs::create_dir(&place.files)?;
+        fs::create_dir(&place.cgroup)?;
+        Ok(place)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.files);
+        // The kernel lets the folder go when the last process has left it.
+        for _ in 0..100 {
+            if fs::remove_dir(&self.cgroup).is_ok() {
+                return;
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+/// A child process that is ended, and waited for, when the value is dropped.
+pub(crate) struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // SAFETY: takes no pointer; the child has not been waited for, so that its number is its own.
+        unsafe { libc::kill(self.0.id() as libc::pid_t, libc::SIGTERM) };
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts nginx in `netns` and the cgroup of `place`, with a file of each size, bytes.
+pub(crate) fn nginx(
+    place: &Place,
+    netns: &Netns,
+    address: Ipv4Addr,
+    sizes: &[usize],
+) -> Result<Running, Failure> {
+    let files = place.files.display();
+    for size in sizes {
+        fs::write(place.files.join(size.to_string()), vec![b'x'; *size])?;
+    }
+    // One process, so that it is in the cgroup before it listens; each download is a connection.
+    let configuration = format!(
+        "daemon off; master_process off; pid {files}/nginx.pid; error_log {files}/error.log;\n\
+         events {{ worker_connections 64; }}\n\
+         http {{ access_log off; keepalive_timeout 0; client_body_temp_path {files}; proxy_temp_path {files};\n\
+         fastcgi_temp_path {files}; uwsgi_temp_path {files}; scgi_temp_path {files};\n\
+         server {{ listen {address}:80; root {files}; }} }}\n"
+    );
+    let file = place.files.join("nginx.conf");
+    fs::write(&file, configuration)?;
+    let processes = place.cgroup.join("cgroup.procs");
+    let mut command = Command::new("nginx");
+    command.arg("-c").arg(&file).arg("-e").arg(place.files.join("error.log"));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let enter = File::options().write(true).open(processes)?;
+    // SAFETY: between fork and exec, only the system call of one write.
+    unsafe {
+        command.pre_exec(move || (&enter).write_all(b"0"));
+    }
+    let child = netns.run(|| command.spawn())??;
+    Ok(Running(child))
+}
+
+/// Starts the gateway on the cgroup of `place`.
+pub(crate) fn gateway(program: &Path, place: &Place, configuration: &str) -> Result<Running, Failure> {
+    let file = place.files.join("gateway.toml");
+    fs::write(&file, configuration)?;
+    let mut command = Command::new(program);
+    command.args(["gateway", "run", "--config"]).arg(&file);
+    command.arg("--cgroup").arg(&place.cgroup);
+    command
+        .arg("--state")
+        .arg(place.files.join("state"))
+        .arg("--socket")
+        .arg(place.files.join("gateway.sock"));
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    Ok(Running(command.spawn().map_err(|error| format!("{}: {error}", program.display()))?))
+}
