@@ -75,8 +75,8 @@ pub(crate) fn nginx(
     let configuration = format!(
         "daemon off; master_process off; pid {files}/nginx.pid; error_log {files}/error.log;\n\
          events {{ worker_connections 64; }}\n\
-         http {{ access_log off; keepalive_timeout 0; client_body_temp_path {files}; proxy_temp_path {files};\n\
-         fastcgi_temp_path {files}; uwsgi_temp_path {files}; scgi_temp_path {files};\n\
+         http {{ access_log off; keepalive_timeout 0; client_body_temp_path {files}/body; proxy_temp_path {files}/proxy;\n\
+         fastcgi_temp_path {files}/fastcgi; uwsgi_temp_path {files}/uwsgi; scgi_temp_path {files}/scgi;\n\
          server {{ listen {address}:80; root {files}; }} }}\n"
     );
     let file = place.files.join("nginx.conf");

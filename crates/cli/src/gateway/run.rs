@@ -85,16 +85,20 @@ impl Common {
                 Configuration::parse(&text, &file.display().to_string())?
             }
         };
-        if let Some(cgroup) = &self.cgroup {
-            configuration.cgroup.clone_from(cgroup);
+        if self.cgroup.is_some() {
+            configuration.cgroup.clone_from(&self.cgroup);
         }
         Ok(configuration)
     }
 }
 
 pub(super) fn execute(options: &Options) -> Result<(), Failure> {
-    let Configuration { mut settings, limits: _, cgroup, state, socket, read_group, admin_group, share: _ } =
-        options.common.configuration()?;
+    let configuration = options.common.configuration()?;
+    if configuration.share.is_some() {
+        let why = "observations of other hosts are not exchanged yet";
+        return Err(wrong_at("share", why).into());
+    }
+    let Configuration { mut settings, cgroup, state, socket, read_group, admin_group, .. } = configuration;
     if let Some(mode) = options.mode {
         settings.mode = match mode {
             ModeWord::Observe => Mode::Observe,
@@ -103,6 +107,8 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
         };
     }
     settings.secret = secret()?;
+    // The kernel's program looks for one length of prefix: hosts that disagree get no plan.
+    settings.split = None;
     let groups = Groups::by_name(read_group.as_deref(), admin_group.as_deref()).map_err(Failure::new)?;
     let tiers: Vec<String> = Tiers::detect().to_string().lines().map(str::to_owned).collect();
     let hooks = hooks(&options.common)?;
@@ -118,7 +124,7 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
     show(&format!(
         "The gateway serves {}, for the connections of {}; its mode is {}.\n",
         setup.socket.display(),
-        cgroup.display(),
+        cgroup.as_ref().map_or("this machine".to_owned(), |folder| folder.display().to_string()),
         mode_word(setup.settings.mode)
     ))?;
     interrupt::while_serving(|| serve(&setup, Box::new(hooks), interrupt::stopped, |line| complain(line)))
@@ -176,7 +182,7 @@ pub(super) fn load(options: &Load) -> Result<(), Failure> {
     let Configuration { limits, cgroup, settings, .. } = options.common.configuration()?;
     let to = std::io::stdin().as_fd().try_clone_to_owned().map_err(Failure::new)?;
     let mut setup = HookSetup::new(limits);
-    setup.cgroup = Some(cgroup);
+    setup.cgroup = cgroup;
     setup.bits = settings.bits;
     setup.plans = settings.prefixes;
     Hooks::load(&setup).and_then(|hooks| hooks.hand_over(&UnixStream::from(to))).map_err(Failure::new)

@@ -34,7 +34,7 @@ pub(crate) const ROOT: Section = Section {
         key(
             "cgroup",
             Kind::Text,
-            "`/sys/fs/cgroup`",
+            "the root of the cgroup2 hierarchy",
             "Folder of the cgroup whose connections are learned from and planned.",
         ),
         key(

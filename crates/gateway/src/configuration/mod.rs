@@ -21,8 +21,8 @@ pub struct Configuration {
     pub settings: Settings,
     /// Bounds that the kernel's program keeps.
     pub limits: Limits,
-    /// Folder of the cgroup.
-    pub cgroup: PathBuf,
+    /// Folder of the cgroup; [`None`] is the root of the cgroup2 hierarchy, wherever it is mounted.
+    pub cgroup: Option<PathBuf>,
     /// Folder of the state and the log.
     pub state: PathBuf,
     /// Unix socket.
@@ -113,7 +113,7 @@ fn read(root: &Table<'_>) -> Result<Configuration, Error> {
     Ok(Configuration {
         settings,
         limits: Limits { window, ssthresh, lease, holdout },
-        cgroup: text("cgroup", "/sys/fs/cgroup")?.into(),
+        cgroup: given("cgroup")?.map(PathBuf::from),
         state: text("state", "/var/lib/firstflight")?.into(),
         socket: text("socket", "/run/firstflight/gateway.sock")?.into(),
         read_group: given("read_group")?,
