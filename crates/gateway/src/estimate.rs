@@ -18,6 +18,9 @@
 //!    lies below the median. Hosts disagree if the upper third is above twice the lower one, and their distance above
 //!    four times the median deviation within a host. A third of the weight or less, whatever its values, therefore
 //!    neither moves the median beyond the other hosts' values nor makes hosts disagree that lie within an octave.
+//! 7. **Other gateways.** An accepted observation of another gateway counts as one host, of which only a lower bound is
+//!    known, with the weight that the configuration gives it; at most [`REMOTE`] are kept. Where there are own hosts, all
+//!    observations together weigh at most half as much.
 
 use firstflight_contract::{Nanos, mul_div};
 use serde::{Deserialize, Serialize};
@@ -29,6 +32,8 @@ use crate::stamp::Stamp;
 
 /// Most hosts that a prefix keeps.
 pub(crate) const HOSTS: usize = 12;
+/// Most observations of other gateways that a prefix keeps.
+pub(crate) const REMOTE: usize = 3;
 /// Parts of a segment that samples are counted in.
 pub(crate) const PARTS: u32 = 16;
 /// Unit of a host's round-trip time, nanoseconds.
@@ -86,7 +91,8 @@ struct Host {
     seen: Stamp,
     /// Sixteenths of a segment.
     value: u16,
-    /// Mean deviation of exact samples from `value`, sixteenths of a segment.
+    /// Mean deviation of exact samples from `value`, sixteenths of a segment; of another gateway, its weight in
+    /// thousandths.
     deviation: u16,
     /// Units of 64 us.
     rtt: u16,
@@ -102,6 +108,18 @@ const DEVIATES: u8 = 2;
 const TRIED: u8 = 4;
 /// The last planned connection of the host lost a segment of its first window.
 const LOST: u8 = 8;
+
+/// The host is another gateway.
+const GATEWAY: u8 = 16;
+
+/// Hosts that an estimate takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// All.
+    All,
+    /// Those that this gateway measured.
+    Own,
+}
 
 /// Hosts of a prefix.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -145,7 +163,7 @@ impl Hosts {
     pub(crate) fn note(&mut self, now: Stamp, tag: u32, sample: Sample, half_life: Nanos) {
         let Sample { parts, bound, rtt } = sample;
         let worthless = bound == Bound::Lower && u32::from(parts) < STOCK * PARTS;
-        if let Some(host) = self.0.iter_mut().find(|host| host.tag == tag) {
+        if let Some(host) = self.0.iter_mut().find(|host| host.tag == tag && host.flags & GATEWAY == 0) {
             host.seen = now.max(host.seen);
             host.samples = host.samples.saturating_add(1);
             host.rtt = rtt;
@@ -184,9 +202,32 @@ impl Hosts {
         }
     }
 
+    /// Takes a sample of another gateway with this tag and weight, in thousandths. An older one than the one known is
+    /// ignored.
+    pub(crate) fn note_remote(&mut self, at: Stamp, tag: u32, sample: Sample, samples: u32, weight: u16) {
+        let Sample { parts: value, rtt, .. } = sample;
+        let samples = samples.min(u8::MAX.into()) as u8;
+        let host = Host { tag, seen: at, value, deviation: weight, rtt, samples, flags: GATEWAY };
+        let remote = |host: &&mut Host| host.flags & GATEWAY != 0;
+        let count = self.0.iter_mut().filter(remote).count();
+        let same = self.0.iter().position(|host| host.flags & GATEWAY != 0 && host.tag == tag);
+        let place = match same {
+            Some(at) => Some(&mut self.0[at]),
+            None if count < REMOTE && self.0.len() < HOSTS => {
+                self.0.reserve_exact(1);
+                self.0.push(host);
+                None
+            }
+            None => self.0.iter_mut().filter(remote).min_by_key(|host| host.seen),
+        };
+        if let Some(place) = place.filter(|place| place.seen < at) {
+            *place = host;
+        }
+    }
+
     /// Records whether the first window of a planned connection of this host lost a segment.
     pub(crate) fn tried(&mut self, tag: u32, lost: bool) {
-        if let Some(host) = self.0.iter_mut().find(|host| host.tag == tag) {
+        if let Some(host) = self.0.iter_mut().find(|host| host.tag == tag && host.flags & GATEWAY == 0) {
             host.flags = host.flags & !LOST | TRIED | if lost { LOST } else { 0 };
         }
     }
@@ -208,11 +249,22 @@ impl Hosts {
     }
 
     /// The estimate; [`None`] without a host that has weight.
-    pub(crate) fn estimate(&self, now: Stamp, half_life: Nanos) -> Option<Estimate> {
+    pub(crate) fn estimate(&self, now: Stamp, half_life: Nanos, scope: Scope) -> Option<Estimate> {
         let mut weighed = [(0u16, 0u32, &EMPTY); HOSTS];
         let mut count = 0;
+        let full = |host: &Host| match host.flags & GATEWAY {
+            0 => weight(host.seen.age(now), half_life),
+            _ => weight(host.seen.age(now), half_life) * u32::from(host.deviation) / 1000,
+        };
+        let sum = |of: u8| self.0.iter().filter(|host| host.flags & GATEWAY == of).map(full).sum::<u32>();
+        let (own, others) = (sum(0), sum(GATEWAY));
         for host in &self.0 {
-            let weight = weight(host.seen.age(now), half_life);
+            let weight = match host.flags & GATEWAY {
+                0 => full(host),
+                _ if scope == Scope::Own => 0,
+                _ if own > 0 && 2 * others > own => full(host) * own / (2 * others),
+                _ => full(host),
+            };
             if weight > 0 {
                 weighed[count] = (host.value, weight, host);
                 count += 1;

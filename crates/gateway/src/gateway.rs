@@ -13,8 +13,9 @@ use crate::memory::Paths;
 use crate::plan::Plan;
 use crate::prefix::{Around, Entry};
 use crate::settings::{Mode, Override, Policy, STOCK, Settings};
+use crate::share::{Observation, Remote};
 use crate::stamp::Stamp;
-use crate::table::{Table, hash};
+use crate::table::{Table, hash, hash_name};
 use crate::trial::{Group, Verdict};
 
 /// Longest time by which a tick moves the clock: a later time is a fault of the clock.
@@ -133,6 +134,34 @@ impl Gateway {
             self.cursor += 1;
         }
         self.observe_only(begin, out);
+    }
+
+    /// Takes an observation of another gateway and appends the decisions that follow.
+    pub fn remote(&mut self, remote: &Remote, out: &mut Vec<Decision>) {
+        let begin = out.len();
+        let prefix = remote.observation.prefix;
+        if !is_whole(&prefix, self.knowledge.settings.bits) {
+            return;
+        }
+        let tag = hash_name(self.knowledge.settings.secret, &remote.observation.host) as u32;
+        let at = self.entry(prefix, out);
+        let around = self.knowledge.around(&prefix);
+        self.table.at_mut(at).note_remote(remote, tag, &around, out);
+        self.observe_only(begin, out);
+    }
+
+    /// What this gateway measured itself, for other gateways: one observation for each prefix with an estimate, in no
+    /// order. `host` is the name of this host, `wall` the seconds since 1970.
+    pub fn observations<'a>(&'a self, host: &'a str, wall: u64) -> impl Iterator<Item = Observation> + 'a {
+        let Knowledge { settings, clock, .. } = &self.knowledge;
+        let now = Stamp::of(*clock);
+        self.table.iter().filter(|entry| is_whole(&entry.prefix, settings.bits)).filter_map(move |entry| {
+            let estimate = entry.own_estimate(settings, now)?;
+            let Estimate { median, rtt, samples, .. } = estimate;
+            // The time of its newest sample, not of this record: an old estimate does not become new by publishing.
+            let at = wall.saturating_sub(entry.seen.age(now).0 / 1_000_000_000);
+            Some(Observation::new(host, entry.prefix, median, rtt.0, samples, at))
+        })
     }
 
     /// Sets or ends an order of the operator, and appends the decisions that follow.

@@ -15,9 +15,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::connection::{Arm, Connection, Stage};
 use crate::decision::{Decision, Target, Why, WhyNot};
-use crate::estimate::{Estimate, Hosts, RTT_UNIT, Sample, Unfounded, founded};
+use crate::estimate::{Bound, Estimate, Hosts, RTT_UNIT, Sample, Scope, Unfounded, founded};
 use crate::plan::Plan;
 use crate::settings::{Override, STOCK, Settings};
+use crate::share::Remote;
 use crate::stamp::Stamp;
 use crate::trial::{Group, Trial, Verdict};
 
@@ -137,6 +138,27 @@ impl Entry {
             self.ended(connection, tag, around, out);
         }
         self.review(around, out);
+    }
+
+    /// Takes an observation of another gateway with this tag, and reviews the plan.
+    pub(crate) fn note_remote(
+        &mut self,
+        remote: &Remote,
+        tag: u32,
+        around: &Around<'_>,
+        out: &mut Vec<Decision>,
+    ) {
+        let Remote { observation, age, weight } = remote;
+        let rtt = u16::try_from(observation.rtt.div_ceil(RTT_UNIT)).unwrap_or(u16::MAX);
+        let sample = Sample { parts: observation.window, bound: Bound::Lower, rtt };
+        self.hosts.note_remote(around.now.before(*age), tag, sample, observation.samples, *weight);
+        self.review(around, out);
+    }
+
+    /// The estimate of this gateway's own measurements, if it is founded.
+    pub(crate) fn own_estimate(&self, settings: &Settings, now: Stamp) -> Option<Estimate> {
+        let estimate = self.hosts.estimate(now, settings.half_life, Scope::Own)?;
+        founded(&estimate, settings).ok().map(|()| estimate)
     }
 
     fn ended(&mut self, connection: &Connection, tag: u32, around: &Around<'_>, out: &mut Vec<Decision>) {
@@ -335,7 +357,7 @@ impl Entry {
 
     /// The estimate, if it is founded.
     fn estimate(&mut self, settings: &Settings, now: Stamp) -> Result<Estimate, WhyNot> {
-        let found = self.hosts.estimate(now, settings.half_life);
+        let found = self.hosts.estimate(now, settings.half_life, Scope::All);
         let none = Unfounded::Hosts { have: 0, need: settings.hosts };
         let estimate = found.ok_or(WhyNot::Unfounded(none))?;
         founded(&estimate, settings).map_err(|lack| {
@@ -403,7 +425,7 @@ impl Entry {
 
     /// The estimate, founded or not.
     pub(crate) fn estimated(&self, settings: &Settings, now: Stamp) -> Option<Estimate> {
-        self.hosts.estimate(now, settings.half_life)
+        self.hosts.estimate(now, settings.half_life, Scope::All)
     }
 
     /// Hosts, strikes and the share of retransmitted segments without a plan, of 65536.
@@ -420,7 +442,7 @@ impl Entry {
     pub(crate) fn is_worthless(&self, settings: &Settings, now: Stamp) -> bool {
         self.window == 0
             && (self.rest == Rest::No || now >= self.until)
-            && self.hosts.estimate(now, settings.half_life).is_none()
+            && self.hosts.estimate(now, settings.half_life, Scope::All).is_none()
     }
 
     /// Whether a plan is in force.

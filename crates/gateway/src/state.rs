@@ -128,7 +128,26 @@ impl Gateway {
     /// # Errors
     /// [`StateError`]; the gateway is then as before.
     pub fn load(&mut self, bytes: &[u8], now: Nanos, elapsed: Nanos) -> Result<(), StateError> {
-        let Restored { head, mut host, paths, mut entries } = contents(bytes)?;
+        let restored = contents(bytes)?;
+        // The saved clock shows `head.clock + elapsed` at this moment.
+        let from = Stamp::of(restored.head.clock).after(elapsed);
+        *self = self
+            .restored(restored, Moment { from, to: now, elapsed, aged: self.knowledge.settings.half_life })?;
+        Ok(())
+    }
+
+    /// Puts a saved state in place of its own at the moment when it was saved: nothing ages.
+    pub(crate) fn resume(&mut self, bytes: &[u8]) -> Result<(), StateError> {
+        let restored = contents(bytes)?;
+        let to = restored.head.clock;
+        let moment = Moment { from: Stamp::of(to), to, elapsed: Nanos::ZERO, aged: Nanos::ZERO };
+        *self = self.restored(restored, moment)?;
+        Ok(())
+    }
+
+    fn restored(&self, restored: Restored, moment: Moment) -> Result<Self, StateError> {
+        let Restored { head, mut host, paths, mut entries } = restored;
+        let Moment { from, to: now, elapsed, aged } = moment;
         let settings = &self.knowledge.settings;
         let expected = settings.bits;
         if head.bits != expected {
@@ -141,12 +160,10 @@ impl Gateway {
         {
             own.restore(saved, now, elapsed).map_err(StateError::Paths)?;
         }
-        // The saved clock shows `head.clock + elapsed` at this moment.
-        let (from, to) = (Stamp::of(head.clock).after(elapsed), Stamp::of(now));
+        let to = Stamp::of(now);
         host.moved(from, to);
         fresh.knowledge.host = host;
         fresh.table = Table::new(head.secret);
-        let half_life = settings.half_life;
         let parts = settings.split == head.split;
         entries.truncate(settings.prefixes as usize);
         for mut entry in entries {
@@ -161,14 +178,25 @@ impl Gateway {
                 return Err(StateError::Contents("a prefix is there twice"));
             }
             entry.moved(from, to);
-            entry.aged(to, half_life);
+            entry.aged(to, aged);
             entry.bound(settings);
             fresh.table.insert(entry);
         }
         fresh.cursor = (head.cursor as usize).min(fresh.table.len());
-        *self = fresh;
-        Ok(())
+        Ok(fresh)
     }
+}
+
+/// Moment at which a state is restored.
+struct Moment {
+    /// Time that the saved clock shows.
+    from: Stamp,
+    /// Time on `CLOCK_BOOTTIME`.
+    to: Nanos,
+    /// Time since the state was saved.
+    elapsed: Nanos,
+    /// Time by which samples age besides.
+    aged: Nanos,
 }
 
 /// The contents of a state, checked.

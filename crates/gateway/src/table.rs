@@ -25,6 +25,13 @@ pub(crate) fn hash(secret: u64, bits: u128, length: u8) -> u64 {
     hasher.finish()
 }
 
+/// Keyed hash of a name.
+pub(crate) fn hash_name(secret: u64, name: &str) -> u64 {
+    let mut hasher = SipHasher13::new_with_keys(secret, 1);
+    hasher.write(name.as_bytes());
+    hasher.finish()
+}
+
 fn hash_of(secret: u64, prefix: &Prefix) -> u64 {
     hash(secret, firstflight_paths::Destination::from(prefix.first()).0, prefix.length())
 }
