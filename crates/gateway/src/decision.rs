@@ -229,11 +229,11 @@ impl fmt::Display for Estimate {
         let segments = |parts: u16| f64::from(parts) / f64::from(PARTS);
         write!(
             f,
-            "median {:.1} segments, thirds {:.1} and {:.1}, deviation within a host {:.1}, {} hosts ({} measured to the \
+            "median {:.1} segments, range {:.1} to {:.1}, deviation within a host {:.1}, {} hosts ({} measured to the \
              limit), {} samples",
             segments(self.median),
-            segments(self.thirds.0),
-            segments(self.thirds.1),
+            segments(self.range.0),
+            segments(self.range.1),
             segments(self.deviation),
             self.hosts,
             self.exact,

@@ -13,11 +13,12 @@
 //! 4. **Age.** A host's weight is `2^(-age / half-life)`, linear between halvings.
 //! 5. **Estimate.** The estimate is the weighted median of the hosts' values, the lower one of two. It needs a least
 //!    number of hosts, and a least weight of samples.
-//! 6. **Agreement.** The lower third is the value that more than a third of the weight does not exceed, the upper third
-//!    the one that more than a third reaches; between them no host counts that only a lower bound is known of and that
-//!    lies below the median. Hosts disagree if the upper third is above twice the lower one, and their distance above
-//!    four times the median deviation within a host. A third of the weight or less, whatever its values, therefore
-//!    neither moves the median beyond the other hosts' values nor makes hosts disagree that lie within an octave.
+//! 6. **Agreement.** The low end is the value that more than three eighths of the weight do not exceed, the high end the
+//!    one that more than three eighths reach; between them no host counts that only a lower bound is known of and that
+//!    lies below the median. Hosts disagree if the high end is above twice the low one, and their distance above four
+//!    times the median deviation within a host. Hosts of a third of the weight, whatever their values, therefore neither
+//!    move the median beyond the other hosts' values nor make hosts disagree that lie within an octave; an eighth of
+//!    their share is left for their samples being newer.
 //! 7. **Other gateways.** An accepted observation of another gateway counts as one host, of which only a lower bound is
 //!    known, with the weight that the configuration gives it; at most [`REMOTE`] are kept. Where there are own hosts, all
 //!    observations together weigh at most half as much.
@@ -31,7 +32,7 @@ use crate::settings::{STOCK, Settings};
 use crate::stamp::Stamp;
 
 /// Most hosts that a prefix keeps.
-pub(crate) const HOSTS: usize = 12;
+pub(crate) const HOSTS: usize = 11;
 /// Most observations of other gateways that a prefix keeps.
 pub(crate) const REMOTE: usize = 3;
 /// Parts of a segment that samples are counted in.
@@ -130,8 +131,8 @@ pub(crate) struct Hosts(Vec<Host>);
 pub struct Estimate {
     /// Median window, sixteenths of a segment.
     pub median: u16,
-    /// Lower and upper third, sixteenths of a segment.
-    pub thirds: (u16, u16),
+    /// Low and high end of the range of agreement, sixteenths of a segment.
+    pub range: (u16, u16),
     /// Median deviation within a host, sixteenths of a segment.
     pub deviation: u16,
     /// Hosts.
@@ -140,7 +141,7 @@ pub struct Estimate {
     pub exact: u8,
     /// Samples, each weighted by the age of its host.
     pub samples: u32,
-    /// Lower and upper third of the hosts' least round-trip times.
+    /// Low and high end of the hosts' least round-trip times.
     #[serde(with = "serial::range")]
     pub rtt: (Nanos, Nanos),
 }
@@ -153,7 +154,7 @@ impl Estimate {
 
     /// Whether the hosts disagree: rule 6.
     pub fn disagree(&self) -> bool {
-        let (low, high) = self.thirds;
+        let (low, high) = self.range;
         u32::from(high) > 2 * u32::from(low) && u32::from(high - low) > 4 * u32::from(self.deviation)
     }
 }
@@ -297,11 +298,11 @@ impl Hosts {
         let (rtts, deviations) = (&mut rtts[..count], &mut deviations[..deviating]);
         rtts.sort_unstable();
         deviations.sort_unstable();
-        let (low, high) = thirds(rtts);
+        let (low, high) = range(rtts);
         let samples: u32 = hosts.clone().map(|&(_, weight, host)| weight * u32::from(host.samples)).sum();
         Some(Estimate {
             median,
-            thirds: thirds(raised),
+            range: range(raised),
             deviation: if deviating == 0 { 0 } else { middle(deviations.iter().copied()) },
             hosts: count as u8,
             exact: hosts.filter(|(_, _, host)| !may_be_more(host)).count() as u8,
@@ -341,12 +342,12 @@ fn middle(values: impl Iterator<Item = (u16, u32)> + Clone) -> u16 {
     at_least(values, |below| 2 * below >= total)
 }
 
-/// The lower and the upper third of values in rising order.
-fn thirds(values: &[(u16, u32)]) -> (u16, u16) {
+/// The low and the high end of values in rising order: rule 6.
+fn range(values: &[(u16, u32)]) -> (u16, u16) {
     let total: u32 = values.iter().map(|(_, weight)| weight).sum();
-    let more_than_a_third = |sum: u32| 3 * sum > total;
-    let low = at_least(values.iter().copied(), more_than_a_third);
-    let high = at_least(values.iter().rev().copied(), more_than_a_third);
+    let enough = |sum: u32| 8 * sum > 3 * total;
+    let low = at_least(values.iter().copied(), enough);
+    let high = at_least(values.iter().rev().copied(), enough);
     (low.min(high), low.max(high))
 }
 

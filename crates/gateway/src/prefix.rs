@@ -487,7 +487,7 @@ fn half_jump(from: u32, to: u32) -> u32 {
     if to <= from { to } else { (from * to).isqrt().max(from + 1) }
 }
 
-/// Round-trip times of handshakes for which an estimate holds: half of the lower third to twice the upper third.
+/// Round-trip times of handshakes for which an estimate holds: half of the low end to twice the high end.
 fn gate(estimate: &Estimate) -> (u16, u16) {
     let units = |time: u64| u16::try_from(time / RTT_UNIT).unwrap_or(u16::MAX);
     (units(estimate.rtt.0.0 / 2), units(estimate.rtt.1.0.saturating_mul(2)))

@@ -4,15 +4,15 @@
 //!    ones: the first held-out one, and the newest planned ones at the time when both are there. The kernel chooses
 //!    the holdout by lot, so that without an effect every member of a block is equally likely to be the slowest.
 //! 2. **Score.** The score of a block is the share of its planned connections that were slower than the held-out one by
-//!    more than a fiftieth. Without harm its mean is at most a half. Only the order counts, so that the heavy tail of
-//!    completion times has no influence.
-//! 3. **Wealth.** A bet of the share `b` multiplies the wealth by `1 + b (2 score - 1)`, whose mean is at most 1 without
+//!    more than a fiftieth, less the share of those that were faster. Without harm its mean is at most zero. Only the
+//!    order counts, so that the heavy tail of completion times has no influence.
+//! 3. **Wealth.** A bet of the share `b` multiplies the wealth by `1 + b score`, whose mean is at most 1 without
 //!    harm. The wealth is the mean of three bets, `b` = 0.3, 0.6 and 0.9. By Ville's inequality it ever reaches
 //!    `1 / p` with a probability of at most `p`: the test may be looked at after each block (G. Shafer, "Testing by
 //!    betting", J. R. Stat. Soc. A 184, 2021). Harm is significant when it does. A trial has at most [`BLOCKS`] blocks;
 //!    then a new one begins, so that a path that turns bad late is found too.
-//! 4. **Losses.** A second wealth bets that planned connections had more timeouts, or equally many and at least two
-//!    retransmissions more.
+//! 4. **Losses.** A second wealth bets on losses: a planned connection counts as worse with more timeouts, or with
+//!    equally many and at least two retransmissions more; as better with any fewer.
 //! 5. **Effect.** The mean over blocks of ln(planned) - ln(held-out), with the confidence sequence of
 //!    I. Waudby-Smith et al., "Time-uniform central limit theory and asymptotic confidence sequences", Ann. Stat. 52,
 //!    2024, equation (6): it holds for all blocks at once, asymptotically.
@@ -38,7 +38,7 @@ pub fn class(connection: &Connection) -> usize {
 }
 
 /// Result of one connection.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 struct Outcome {
     /// Completion time, code of [`coded`].
     time: u16,
@@ -56,16 +56,17 @@ impl Outcome {
         Self { time: coded(busy), losses: losses as u8 }
     }
 
-    fn slower_than(self, other: Self) -> bool {
-        decoded(self.time) * 50 > decoded(other.time) * 51
+    /// 1 if it is slower than `other` by more than a fiftieth, -1 if it is faster.
+    fn slower(self, other: Self) -> i32 {
+        let worse = decoded(self.time) * 50 > decoded(other.time) * 51;
+        i32::from(worse) - i32::from(self.time < other.time)
     }
 
-    fn lossier_than(self, other: Self) -> bool {
-        if self.losses >= 128 {
-            self.losses > other.losses
-        } else {
-            self.losses > other.losses.saturating_add(1)
-        }
+    /// 1 if it lost more than `other`, by a timeout or two retransmissions, -1 if it lost less.
+    fn lossier(self, other: Self) -> i32 {
+        let margin = if self.losses >= 128 { 0 } else { 1 };
+        let worse = self.losses > other.losses.saturating_add(margin);
+        i32::from(worse) - i32::from(self.losses < other.losses)
     }
 }
 
@@ -85,13 +86,27 @@ const MOST: usize = 6;
 /// Planned connections that complete a block.
 const ENOUGH: u8 = 4;
 
-/// A block that is being collected.
+/// A block that is being collected. 24 bytes.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Block {
-    planned: [Outcome; MOST],
+    /// Of planned connections and, last, of the held-out one.
+    times: [u16; MOST + 1],
+    losses: [u8; MOST + 1],
+    /// Planned connections.
     count: u8,
+    /// Place of the next planned connection.
     next: u8,
-    holdout: Option<Outcome>,
+    held_out: bool,
+}
+
+impl Block {
+    fn put(&mut self, at: usize, outcome: Outcome) {
+        (self.times[at], self.losses[at]) = (outcome.time, outcome.losses);
+    }
+
+    fn at(&self, at: usize) -> Outcome {
+        Outcome { time: self.times[at], losses: self.losses[at] }
+    }
 }
 
 /// Arm of a connection in a trial.
@@ -125,31 +140,35 @@ impl Trial {
         let outcome = Outcome::of(connection, unit);
         let block = &mut self.open[class(connection)];
         match group {
+            Group::Holdout if block.held_out => {}
             Group::Holdout => {
-                block.holdout.get_or_insert(outcome);
+                block.put(MOST, outcome);
+                block.held_out = true;
             }
             Group::Planned => {
-                block.planned[usize::from(block.next)] = outcome;
+                block.put(block.next.into(), outcome);
                 block.next = (block.next + 1) % MOST as u8;
                 block.count = (block.count + 1).min(MOST as u8);
             }
         }
-        let holdout = block.holdout.filter(|_| block.count >= ENOUGH)?;
-        let Block { planned, count, .. } = core::mem::take(block);
-        let planned = &planned[..usize::from(count)];
+        if !block.held_out || block.count < ENOUGH {
+            return None;
+        }
+        let block = core::mem::take(block);
         if self.blocks == BLOCKS {
             (self.slower, self.lossier, self.blocks) = Default::default();
         }
         self.blocks += 1;
-        let share = |worse: fn(Outcome, Outcome) -> bool| {
-            let worse = planned.iter().filter(|outcome| worse(**outcome, holdout)).count();
-            worse as f64 / planned.len() as f64
+        let held_out = block.at(MOST);
+        let planned = || (0..block.count.into()).map(|at| block.at(at));
+        let count = f64::from(block.count);
+        let score = |compare: fn(Outcome, Outcome) -> i32| {
+            f64::from(planned().map(|outcome| compare(outcome, held_out)).sum::<i32>()) / count
         };
-        self.slower.bet(share(Outcome::slower_than));
-        self.lossier.bet(share(Outcome::lossier_than));
+        self.slower.bet(score(Outcome::slower));
+        self.lossier.bet(score(Outcome::lossier));
         let ln = |outcome: Outcome| libm::log(decoded(outcome.time).max(1) as f64);
-        let mean = planned.iter().map(|outcome| ln(*outcome)).sum::<f64>() / planned.len() as f64;
-        self.effect.note(mean - ln(holdout));
+        self.effect.note(planned().map(ln).sum::<f64>() / count - ln(held_out));
         self.harm(false_alarm)
     }
 
@@ -199,7 +218,7 @@ impl Default for Wealth {
 impl Wealth {
     fn bet(&mut self, score: f64) {
         for (wealth, bet) in self.0.iter_mut().zip(BETS) {
-            *wealth *= 1.0 + bet * (2.0 * score as f32 - 1.0);
+            *wealth *= 1.0 + bet * score as f32;
         }
     }
 

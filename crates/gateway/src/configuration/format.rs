@@ -2,6 +2,7 @@
 
 use firstflight_scenario::format::{Absent, Floor, Key, Kind, Range, Section};
 
+use crate::estimate::HOSTS;
 use crate::settings::MOST;
 
 pub(crate) const MODES: &[&str] = &["observe", "advise", "enforce"];
@@ -101,7 +102,7 @@ pub(crate) const ESTIMATOR: Section = Section {
             "Time after which a sample has half its weight, from 10 s to 1440 min.",
         ),
         key("samples", Kind::Integer { min: 1, max: 1000 }, "8", "Least weight of samples, in new ones."),
-        key("hosts", Kind::Integer { min: 1, max: 12 }, "3", "Least number of distinct hosts."),
+        key("hosts", Kind::Integer { min: 1, max: HOSTS as u64 }, "3", "Least number of distinct hosts."),
     ],
 };
 
