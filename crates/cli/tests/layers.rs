@@ -15,7 +15,7 @@ const LAYERS: [(&str, &[&str]); 24] = [
     ("results", &["contract"]),
     ("paths", &["contract", "schemes"]),
     ("scenario", &["contract", "host", "schemes"]),
-    ("gateway", &["contract", "schemes", "paths", "scenario"]),
+    ("gateway", &["contract", "schemes", "paths", "scenario", "accesslog"]),
     ("hooks", &["contract", "gateway", "paths"]),
     ("daemon", &["contract", "gateway", "hooks", "paths"]),
     ("anyscenario", &["contract", "schemes", "scenario"]),

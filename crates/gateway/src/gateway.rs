@@ -15,6 +15,7 @@ use crate::prefix::{Around, Entry};
 use crate::settings::{Mode, Override, Policy, STOCK, Settings};
 use crate::share::{Observation, Remote};
 use crate::stamp::Stamp;
+use crate::survey::Judged;
 use crate::table::{Table, hash, hash_name};
 use crate::trial::{Group, Verdict};
 
@@ -183,6 +184,14 @@ impl Gateway {
         self.table.iter().filter(move |_| plans).filter_map(|entry| entry.plan(&self.knowledge.settings))
     }
 
+    /// The plan for an address: in the mode observe the one that would be.
+    pub fn plan(&self, address: IpAddr) -> Option<Plan> {
+        let found = |prefix: Prefix| self.table.find(&prefix).map(|at| self.table.at(at));
+        let whole = found(self.prefix(address))?;
+        let part = if whole.split { self.part(address).and_then(found) } else { None };
+        part.unwrap_or(whole).plan(&self.knowledge.settings)
+    }
+
     /// What is known of an address.
     pub fn explain(&self, address: IpAddr) -> Explanation {
         let now = Stamp::of(self.knowledge.clock);
@@ -241,6 +250,19 @@ impl Gateway {
     /// Number of plans in force.
     pub fn planned(&self) -> usize {
         self.table.iter().filter(|entry| entry.is_planned()).count()
+    }
+
+    /// Prefixes with a founded estimate, and those whose hosts disagree.
+    pub(crate) fn judged(&self) -> Judged {
+        let Knowledge { settings, clock, .. } = &self.knowledge;
+        let whole = self.table.iter().filter(|entry| is_whole(&entry.prefix, settings.bits));
+        let estimates = whole.filter_map(|entry| entry.own_estimate(settings, Stamp::of(*clock)));
+        let (mut prefixes, mut disagree) = (0, 0);
+        for estimate in estimates {
+            prefixes += 1;
+            disagree += u64::from(estimate.disagree());
+        }
+        Judged { prefixes, disagree }
     }
 
     /// Bytes of memory, without those of a shared memory of paths.

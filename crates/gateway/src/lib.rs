@@ -5,6 +5,7 @@
 //! [`Plan`] for a prefix of destinations. The crate reads no clock, draws no random number without a seed and does no
 //! I/O, so that a log of what it was told replays to the same plans.
 
+mod advice;
 pub mod configuration;
 mod connection;
 mod decision;
@@ -20,9 +21,11 @@ mod settings;
 mod share;
 mod stamp;
 mod state;
+mod survey;
 mod table;
 mod trial;
 
+pub use advice::{Advice, UNPACED};
 pub use configuration::{Configuration, Share};
 pub use connection::{Arm, Connection, Stage};
 pub use decision::{Decision, Target, Why, WhyNot};
@@ -34,4 +37,5 @@ pub use plan::{Limits, Plan};
 pub use settings::{MOST, Mode, Override, Policy, STOCK, Settings};
 pub use share::{Acceptance, Key, Observation, Refused, Remote};
 pub use state::{STATE_VERSION, StateError};
+pub use survey::{Found, Judged, Survey, survey};
 pub use trial::{CLASSES, Harm, HarmKind, Verdict, class};

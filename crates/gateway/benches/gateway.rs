@@ -1,0 +1,65 @@
+//! Time of a report and of a tick, and the bytes of a prefix, with a million prefixes.
+//!
+//! `cargo bench -p firstflight-gateway --bench gateway`
+
+#![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
+
+#[path = "../tests/common/mod.rs"]
+mod common;
+
+use std::time::{Duration, Instant};
+
+use common::*;
+use firstflight_gateway::{Arm, Connection, Gateway};
+
+fn main() {
+    for prefixes in [1_000, 1_000_000] {
+        measure(prefixes);
+    }
+}
+
+fn measure(prefixes: u32) {
+    let mut gateway = Gateway::new(enforcing());
+    let mut out = Vec::with_capacity(1 << 20);
+    // Each prefix has five hosts and two samples of each, then a plan.
+    let mut number = 0u32;
+    for turn in 0..10 {
+        let now = f64::from(turn);
+        gateway.tick(at(now), &mut out);
+        for prefix in 0..prefixes {
+            gateway.report(&exact(now, peer(prefix, (turn % 5) as u8), 40), &mut out);
+        }
+        out.clear();
+    }
+    assert_eq!(gateway.planned(), prefixes as usize);
+    // Reports in the order of a congruential generator, so that nothing is in the cache by its order.
+    const REPORTS: u32 = 1_000_000;
+    let mut times = [Duration::MAX; 5];
+    for time in &mut times {
+        let begin = Instant::now();
+        for _ in 0..REPORTS {
+            number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let prefix = (u64::from(number) * u64::from(prefixes) >> 32) as u32;
+            let connection = exact(10.0, peer(prefix, (number % 5) as u8), 40);
+            let arm = if number % 20 == 0 { Arm::Holdout } else { Arm::Planned(20) };
+            gateway.report(&Connection { arm, ..connection }, &mut out);
+            out.clear();
+        }
+        *time = begin.elapsed();
+    }
+    times.sort_unstable();
+    let begin = Instant::now();
+    gateway.tick(at(11.0), &mut out);
+    let tick = begin.elapsed();
+    println!(
+        "{prefixes} prefixes: {} ns a report (median of 5 x {REPORTS}), {:.1} ms a tick, {} bytes a prefix",
+        times[2].as_nanos() / u128::from(REPORTS),
+        tick.as_secs_f64() * 1e3,
+        gateway.bytes() / prefixes as usize
+    );
+}
+
+fn peer(prefix: u32, host: u8) -> std::net::IpAddr {
+    let [_, a, b, c] = prefix.to_be_bytes();
+    [a + 1, b, c, host].into()
+}

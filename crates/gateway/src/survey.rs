@@ -1,0 +1,189 @@
+//! A survey: what a gateway would bring to a server, from its log of requests, before anything is installed.
+
+use core::net::IpAddr;
+
+use firstflight_accesslog::{Grouping, Request, Study, TooShort, WindowShare};
+use firstflight_contract::Nanos;
+use serde::Serialize;
+
+use crate::connection::{Arm, Connection, Stage};
+use crate::gateway::Gateway;
+use crate::settings::{Mode, Settings};
+
+/// Result of a survey.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Found {
+    /// Requests.
+    pub requests: u64,
+    /// Time from the first request to the last, seconds.
+    pub span_s: f64,
+    /// For each window that is shorter than the log: the share of requests whose network sent another one, and the number
+    /// of networks.
+    pub windows: Vec<WindowShare>,
+    /// Share of the requests that came while their network had a plan. A request without a measurement counts as a sample
+    /// of 40 segments: an upper bound, because not every real sample allows a plan.
+    pub hits: f64,
+    /// Most prefixes that were kept at a time.
+    pub prefixes: u64,
+    /// Most bytes in use in user space.
+    pub bytes: u64,
+    /// Prefixes with enough measured hosts to be judged, and those whose hosts disagreed at the end; [`None`] if the
+    /// requests have no measurements, as those of an access log.
+    pub judged: Option<Judged>,
+}
+
+/// Prefixes whose hosts share a path, as far as their measurements show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Judged {
+    /// Prefixes with an estimate.
+    pub prefixes: u64,
+    /// Those whose hosts disagree: the heuristic that a prefix shares a path errs.
+    pub disagree: u64,
+}
+
+/// A survey in steps: one call of [`Survey::add`] per request.
+#[derive(Clone, Debug)]
+pub struct Survey {
+    gateway: Gateway,
+    studies: Vec<(Nanos, Study)>,
+    /// Time of the first request; the gateway's clock shows a second then.
+    first: Option<Nanos>,
+    last: Nanos,
+    ticked: Nanos,
+    requests: u64,
+    hits: u64,
+    measured: bool,
+    prefixes: usize,
+    bytes: usize,
+}
+
+/// Time between two ticks of the gateway.
+const TICK: Nanos = Nanos::from_secs(1);
+/// Ticks between two counts of the memory.
+const COUNTS: u64 = 60;
+
+impl Survey {
+    /// A survey without requests, for a gateway with these settings and for these windows.
+    pub fn new(settings: &Settings, windows: &[Nanos]) -> Self {
+        let (v4, v6) = settings.bits;
+        let study = |window: &Nanos| (*window, Study::new(&[*window], Grouping::bits(v4, v6)));
+        Self {
+            gateway: Gateway::new(Settings { mode: Mode::Observe, ..settings.clone() }),
+            studies: windows.iter().map(study).collect(),
+            first: None,
+            last: Nanos::ZERO,
+            ticked: Nanos::ZERO,
+            requests: 0,
+            hits: 0,
+            measured: false,
+            prefixes: 0,
+            bytes: 0,
+        }
+    }
+
+    /// Adds a request, in order of time; an earlier time than the newest one counts as that one.
+    pub fn add(&mut self, at: Nanos, client: IpAddr) {
+        self.request(at, client, None);
+    }
+
+    /// Adds a connection that was measured, as from a capture.
+    pub fn add_measured(&mut self, connection: &Connection) {
+        self.measured = true;
+        self.request(connection.at, connection.peer, Some(connection));
+    }
+
+    fn request(&mut self, at: Nanos, client: IpAddr, measured: Option<&Connection>) {
+        let at = at.max(self.last);
+        let first = *self.first.get_or_insert(at);
+        self.last = at;
+        self.requests += 1;
+        for (_, study) in &mut self.studies {
+            study.add(Request { at, client, bottleneck: None });
+        }
+        let now = at - first + TICK;
+        if now >= self.ticked + TICK {
+            self.ticked = now;
+            self.gateway.tick(now, &mut vec![]);
+            if now.0 / TICK.0 % COUNTS == 0 {
+                self.count();
+            }
+        }
+        self.hits += u64::from(self.gateway.plan(client).is_some());
+        let connection = measured.map_or_else(|| typical(client), |connection| *connection);
+        self.gateway.report(&Connection { at: now, arm: Arm::Stock, ..connection }, &mut vec![]);
+    }
+
+    fn count(&mut self) {
+        self.prefixes = self.prefixes.max(self.gateway.prefixes());
+        self.bytes = self.bytes.max(self.gateway.bytes());
+    }
+
+    /// The result.
+    ///
+    /// # Errors
+    /// [`TooShort`] if the requests do not span more than the shortest window.
+    pub fn finish(mut self) -> Result<Found, TooShort> {
+        self.count();
+        let mut windows = vec![];
+        let mut short = None;
+        for (_, study) in &self.studies {
+            match study.finish() {
+                Ok(analysis) => windows.extend(analysis.windows),
+                Err(error) => short = short.or(Some(error)),
+            }
+        }
+        if let (true, Some(error)) = (windows.is_empty(), short) {
+            return Err(error);
+        }
+        let span = self.last.saturating_sub(self.first.unwrap_or_default());
+        Ok(Found {
+            requests: self.requests,
+            span_s: span.0 as f64 / 1e9,
+            windows,
+            hits: if self.requests == 0 { 0.0 } else { self.hits as f64 / self.requests as f64 },
+            prefixes: self.prefixes as u64,
+            bytes: self.bytes as u64,
+            judged: self.measured.then(|| self.gateway.judged()),
+        })
+    }
+}
+
+/// Surveys requests, in order of time, for windows of 1, 5, 10 and 30 minutes.
+///
+/// # Errors
+/// [`TooShort`] if the requests do not span more than a minute.
+pub fn survey(
+    requests: impl IntoIterator<Item = (Nanos, IpAddr)>,
+    settings: &Settings,
+) -> Result<Found, TooShort> {
+    let mut survey = Survey::new(settings, &[60, 300, 600, 1800].map(Nanos::from_secs));
+    requests.into_iter().for_each(|(at, client)| survey.add(at, client));
+    survey.finish()
+}
+
+/// A connection that measured 40 segments.
+fn typical(peer: IpAddr) -> Connection {
+    let rtt = Nanos::from_millis(50);
+    Connection {
+        at: Nanos::ZERO,
+        peer,
+        arm: Arm::Stock,
+        stage: Stage::Ended,
+        age: Nanos::ZERO,
+        busy: Nanos::from_secs(1),
+        mss: 1448,
+        bytes: 800 * 1448,
+        handshake_rtt: rtt,
+        min_rtt: rtt,
+        srtt: rtt,
+        rate: 800 * 1448,
+        limited: false,
+        cwnd: 40,
+        ssthresh: Some(40),
+        receive_window: 65_536,
+        sent: 800,
+        retransmits: 0,
+        timeouts: 0,
+        first_window_lost: false,
+    }
+}

@@ -1,0 +1,57 @@
+//! Surveys.
+
+mod common;
+
+use common::*;
+use firstflight_contract::Nanos;
+use firstflight_gateway::{Connection, Settings, Survey, survey};
+
+#[test]
+fn hits_begin_when_a_network_has_enough_hosts_and_samples() {
+    // Hosts 1, 2, 3 in turn, one request a second for 100 s. Eight samples that are seconds old weigh a
+    // little less than eight new ones, so that the first nine requests come without a plan.
+    let requests = (0..100).map(|i| (Nanos::from_secs(1_700_000_000 + i), host((i % 3) as u8 + 1)));
+    let found = survey(requests, &Settings::default()).expect("long enough");
+    assert_eq!((found.requests, found.span_s), (100, 99.0));
+    assert_eq!(found.hits, 0.91);
+    assert_eq!(found.prefixes, 1);
+    assert!(found.bytes > 400, "{found:?}");
+    // The window of a minute: all of the 40 requests after it come from a network that was seen. The longer ones do not fit.
+    assert_eq!(found.windows.len(), 1);
+    assert_eq!((found.windows[0].requests, found.windows[0].seen), (40, 1.0));
+    assert_eq!(found.judged, None, "a log has no measurements");
+}
+
+#[test]
+fn rare_networks_have_no_hits() {
+    // Each of 250 networks sends one request every 2500 s, longer than two half-lives.
+    let request = |i: u64| (Nanos::from_secs(10 * i), [10, 0, (i % 250) as u8, (i % 7) as u8].into());
+    let found = survey((0..2000).map(request), &Settings::default()).expect("long enough");
+    assert_eq!(found.hits, 0.0);
+    assert_eq!(found.windows.len(), 4);
+    assert_eq!(found.windows[3].seen, 0.0);
+    // Ten seconds apart: 6 networks in a minute and its end, 30 min / 10 s + 1 in half an hour.
+    assert_eq!((found.windows[0].held_median, found.windows[3].held_median), (7, 181));
+}
+
+#[test]
+fn measured_connections_show_how_often_a_prefix_has_several_paths() {
+    let mut survey = Survey::new(&Settings::default(), &[Nanos::from_secs(60)]);
+    for i in 0..600u32 {
+        // Networks 0 to 4: one window each. Network 5: two.
+        let third = (i % 6) as u8;
+        let number = (i / 6 % 8) as u8;
+        let segments = if third == 5 && number % 2 == 0 { 100 } else { 20 };
+        let connection = exact(f64::from(i), [10, 0, third, number].into(), segments);
+        survey.add_measured(&Connection { arm: firstflight_gateway::Arm::Stock, ..connection });
+    }
+    let judged = survey.finish().expect("long enough").judged.expect("measurements");
+    assert_eq!((judged.prefixes, judged.disagree), (6, 1));
+}
+
+#[test]
+fn a_log_that_is_too_short_is_refused() {
+    let requests = (0..3).map(|i| (Nanos::from_secs(i), host(1)));
+    let error = survey(requests, &Settings::default()).expect_err("it is refused");
+    assert_eq!(error.to_string(), "the log spans 2 s; expected more than the longest window, 60 s");
+}
