@@ -39,9 +39,9 @@ fn measure(prefixes: u32) {
         let begin = Instant::now();
         for _ in 0..REPORTS {
             number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            let prefix = (u64::from(number) * u64::from(prefixes) >> 32) as u32;
+            let prefix = ((u64::from(number) * u64::from(prefixes)) >> 32) as u32;
             let connection = exact(10.0, peer(prefix, (number % 5) as u8), 40);
-            let arm = if number % 20 == 0 { Arm::Holdout } else { Arm::Planned(20) };
+            let arm = if number.is_multiple_of(20) { Arm::Holdout } else { Arm::Planned(20) };
             gateway.report(&Connection { arm, ..connection }, &mut out);
             out.clear();
         }

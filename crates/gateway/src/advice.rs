@@ -5,8 +5,8 @@ use core::fmt;
 use crate::plan::Plan;
 use crate::settings::STOCK;
 
-/// Largest first window that may leave without pacing, segments. On a path of 8 Mbit/s with a queue of 30 kB, 34 unpaced
-/// segments lost 280 packets where the stack's own window lost 22 and 34 paced ones none (docs/gateway.md).
+/// Largest first window that may leave without pacing, segments. Measured on Linux 6.18, 8 Mbit/s, 50 ms, a queue of
+/// 30 kB: 34 segments without pacing were later than the stack's own window, with pacing a third sooner.
 pub const UNPACED: u32 = 16;
 /// Bytes of a datagram by which QUIC stacks count their initial window (RFC 9000, section 14).
 const DATAGRAM: u32 = 1200;

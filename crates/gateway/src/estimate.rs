@@ -1,11 +1,14 @@
 //! The estimator: the window that recent connections to a prefix justify.
 //!
 //! 1. **Sample.** A connection's sample is the greater of its newest and its mean delivery rate, times its least
-//!    round-trip time, in segments; it is at most the number of segments acknowledged.
+//!    round-trip time, in segments; it is at most the number of segments acknowledged. The mean counts if the connection
+//!    was busy for a round trip. A planned first window that was acknowledged without a loss is a sample, too, if it is
+//!    greater.
 //! 2. **Lower bounds.** The sample is a lower bound if the application limited the rate, if the number of segments
-//!    acknowledged capped it, or if the connection never left slow start: it had no retransmission and its threshold is
-//!    infinite. A lower bound raises what is known of a host and never lowers it. A lower bound below the stack's own
-//!    first window brings no information and is dropped.
+//!    acknowledged capped it, if the peer's receive window was smaller than the congestion window, or if the connection
+//!    never left slow start: it had no retransmission and its threshold is infinite. A lower bound raises what is known
+//!    of a host and does not lower it; one below what is known does not make it newer, and replaces it after a half-life.
+//!    A lower bound below the stack's own first window brings no information and is dropped.
 //! 3. **Hosts.** Each host has one value: half its old value and half the new sample. A host that reports often has
 //!    therefore no more weight than another. At most [`HOSTS`] hosts are kept; a new host replaces one whose weight has
 //!    fallen to a half, or else the one with the greatest keyed hash, if its own is smaller. The hosts kept are thus a
@@ -26,7 +29,7 @@
 use firstflight_contract::{Nanos, mul_div};
 use serde::{Deserialize, Serialize};
 
-use crate::connection::Connection;
+use crate::connection::{Arm, Connection};
 use crate::serial;
 use crate::settings::{STOCK, Settings};
 use crate::stamp::Stamp;
@@ -69,16 +72,23 @@ impl Sample {
         if mss == 0 || bytes == 0 || min_rtt == Nanos::ZERO {
             return None;
         }
-        let mean = if busy == Nanos::ZERO { 0 } else { mul_div(bytes, 1_000_000_000, busy.0) };
+        let mean = if busy < min_rtt { 0 } else { mul_div(bytes, 1_000_000_000, busy.0) };
         let parts_of = |bytes: u64| mul_div(bytes, PARTS.into(), mss.into());
         let measured = parts_of(mul_div(rate.max(mean), min_rtt.0, 1_000_000_000));
         let acknowledged = parts_of(bytes);
-        let lower =
-            connection.limited || measured >= acknowledged || (retransmits == 0 && ssthresh.is_none());
+        let first = match connection.arm {
+            Arm::Planned(window) if !connection.first_window_lost => u64::from(window) * u64::from(PARTS),
+            _ => 0,
+        };
+        let cwnd = u64::from(connection.cwnd) * u64::from(mss);
+        let lower = connection.limited
+            || measured >= acknowledged
+            || connection.receive_window < cwnd
+            || (retransmits == 0 && ssthresh.is_none());
         let clipped = |value: u64| u16::try_from(value).unwrap_or(u16::MAX);
         (measured > 0).then(|| Self {
-            parts: clipped(measured.min(acknowledged)),
-            bound: if lower { Bound::Lower } else { Bound::Exact },
+            parts: clipped(measured.max(first).min(acknowledged)),
+            bound: if lower || first > measured { Bound::Lower } else { Bound::Exact },
             rtt: clipped(min_rtt.0.div_ceil(RTT_UNIT)),
         })
     }
@@ -164,8 +174,10 @@ impl Hosts {
     pub(crate) fn note(&mut self, now: Stamp, tag: u32, sample: Sample, half_life: Nanos) {
         let Sample { parts, bound, rtt } = sample;
         let worthless = bound == Bound::Lower && u32::from(parts) < STOCK * PARTS;
+        if worthless {
+            return;
+        }
         if let Some(host) = self.0.iter_mut().find(|host| host.tag == tag && host.flags & GATEWAY == 0) {
-            host.seen = now.max(host.seen);
             host.samples = host.samples.saturating_add(1);
             host.rtt = rtt;
             match bound {
@@ -178,11 +190,14 @@ impl Hosts {
                     host.value = parts;
                     host.flags |= EXACT;
                 }
-                Bound::Lower => host.value = host.value.max(parts),
+                Bound::Lower if parts >= host.value => host.value = parts,
+                Bound::Lower if host.seen.age(now) >= half_life => {
+                    host.value = parts;
+                    host.flags &= !(EXACT | DEVIATES);
+                }
+                Bound::Lower => return,
             }
-            return;
-        }
-        if worthless {
+            host.seen = now;
             return;
         }
         let flags = if bound == Bound::Exact { EXACT } else { 0 };

@@ -12,7 +12,7 @@ use crate::host::{Host, HostVerdict};
 use crate::memory::Paths;
 use crate::plan::Plan;
 use crate::prefix::{Around, Entry};
-use crate::settings::{Mode, Override, Policy, STOCK, Settings};
+use crate::settings::{Mode, Override, Policy, Settings};
 use crate::share::{Observation, Remote};
 use crate::stamp::Stamp;
 use crate::survey::Judged;
@@ -321,9 +321,9 @@ impl Gateway {
     /// Takes the connection into the trial of all prefixes.
     fn judge(&mut self, connection: &Connection, out: &mut Vec<Decision>) {
         let group = match connection.arm {
-            Arm::Planned(window) if window > STOCK => Group::Planned,
+            Arm::Planned(_) => Group::Planned,
             Arm::Holdout => Group::Holdout,
-            _ => return,
+            Arm::Stock => return,
         };
         if connection.stage != Stage::Ended {
             return;

@@ -164,11 +164,13 @@ impl Entry {
     fn ended(&mut self, connection: &Connection, tag: u32, around: &Around<'_>, out: &mut Vec<Decision>) {
         let unit = Nanos::from_micros(1);
         let group = match connection.arm {
-            Arm::Planned(window) if window > STOCK => {
-                self.tried(connection, window, tag, around, out);
+            Arm::Planned(window) => {
+                if window > STOCK {
+                    self.tried(connection, window, tag, around, out);
+                }
+                // A window that the kernel divided down to the stack's own counts, too: its like are among those held out.
                 Group::Planned
             }
-            Arm::Planned(_) => return,
             arm => {
                 self.unplanned_loss(connection);
                 if arm == Arm::Stock {

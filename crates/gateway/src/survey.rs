@@ -104,7 +104,7 @@ impl Survey {
         if now >= self.ticked + TICK {
             self.ticked = now;
             self.gateway.tick(now, &mut vec![]);
-            if now.0 / TICK.0 % COUNTS == 0 {
+            if (now.0 / TICK.0).is_multiple_of(COUNTS) {
                 self.count();
             }
         }
@@ -180,7 +180,7 @@ fn typical(peer: IpAddr) -> Connection {
         limited: false,
         cwnd: 40,
         ssthresh: Some(40),
-        receive_window: 65_536,
+        receive_window: 1 << 20,
         sent: 800,
         retransmits: 0,
         timeouts: 0,

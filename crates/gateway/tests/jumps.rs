@@ -132,6 +132,79 @@ fn a_lower_bound_raises_the_estimate_and_never_lowers_it() {
 }
 
 #[test]
+fn a_lower_bound_replaces_what_is_known_when_that_is_a_half_life_old() {
+    let mut gateway = Gateway::new(enforcing());
+    learn(&mut gateway, 1.0, 3, 40);
+    let median = |gateway: &Gateway| gateway.explain(host(1)).estimate.expect("an estimate").segments();
+    // Short transfers for ten minutes: the samples of the first second grow old.
+    for second in 2..=600 {
+        report(&mut gateway, &bound(f64::from(second), host((second % 3) as u8 + 1), 20));
+        assert_eq!(median(&gateway), 40, "at {second} s");
+    }
+    for second in 601..=606 {
+        report(&mut gateway, &bound(f64::from(second), host((second % 3) as u8 + 1), 20));
+    }
+    assert_eq!(median(&gateway), 20);
+}
+
+#[test]
+fn a_connection_that_the_receiver_limited_is_a_lower_bound() {
+    let mut gateway = Gateway::new(enforcing());
+    learn(&mut gateway, 1.0, 3, 40);
+    for number in 1..=3 {
+        let receiver =
+            Connection { receive_window: 15 * u64::from(MSS), cwnd: 60, ..exact(2.0, host(number), 15) };
+        report(&mut gateway, &receiver);
+    }
+    assert_eq!(gateway.explain(host(1)).estimate.expect("an estimate").segments(), 40);
+}
+
+#[test]
+fn a_planned_first_window_without_a_loss_is_a_lower_bound_of_its_size() {
+    let mut gateway = Gateway::new(enforcing());
+    // Transfers of 60 segments whose rate was that of 15 a round trip, started with 28.
+    for number in 1..=8 {
+        let short =
+            Connection { bytes: 60 * u64::from(MSS), busy: Nanos(4 * RTT.0), ..exact(1.0, host(number), 15) };
+        report(&mut gateway, &planned(short, 28));
+    }
+    assert_eq!(gateway.explain(host(1)).estimate.expect("an estimate").segments(), 28);
+    // Twelve segments fill no window of 28.
+    let mut gateway = Gateway::new(enforcing());
+    for number in 1..=8 {
+        let short =
+            Connection { bytes: 12 * u64::from(MSS), busy: Nanos(RTT.0), ..exact(1.0, host(number), 11) };
+        report(&mut gateway, &planned(short, 28));
+    }
+    assert_eq!(gateway.explain(host(1)).estimate.expect("an estimate").segments(), 12);
+}
+
+#[test]
+fn a_path_whose_rate_fell_tenfold_is_found_within_three_connections() {
+    let mut gateway = Gateway::new(Settings { hosts: 1, ..enforcing() });
+    for turn in 0..8 {
+        let connection = exact(1.0 + f64::from(turn), host(1), 45);
+        let plan = window(&gateway);
+        report(&mut gateway, &plan.map_or(connection, |plan| planned(connection, plan)));
+    }
+    for turn in 0..8 {
+        let connection =
+            planned(exact(10.0 + f64::from(turn), host(1), 45), window(&gateway).expect("a plan"));
+        report(&mut gateway, &connection);
+    }
+    assert_eq!(window(&gateway), Some(45));
+    // The path now holds 4.5 segments: 45 and 22 lose segments of their first window.
+    let mut started = vec![];
+    for turn in 0..4 {
+        let plan = window(&gateway);
+        started.push(plan.unwrap_or(10));
+        let connection = exact(20.0 + f64::from(turn), host(1), 4);
+        report(&mut gateway, &plan.map_or(connection, |plan| lost(planned(connection, plan))));
+    }
+    assert_eq!(started, [45, 22, 11, 10]);
+}
+
+#[test]
 fn a_sample_is_at_most_what_was_acknowledged() {
     let mut gateway = Gateway::new(enforcing());
     for number in 1..=8 {

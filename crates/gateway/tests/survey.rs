@@ -41,7 +41,7 @@ fn measured_connections_show_how_often_a_prefix_has_several_paths() {
         // Networks 0 to 4: one window each. Network 5: two.
         let third = (i % 6) as u8;
         let number = (i / 6 % 8) as u8;
-        let segments = if third == 5 && number % 2 == 0 { 100 } else { 20 };
+        let segments = if third == 5 && number.is_multiple_of(2) { 100 } else { 20 };
         let connection = exact(f64::from(i), [10, 0, third, number].into(), segments);
         survey.add_measured(&Connection { arm: firstflight_gateway::Arm::Stock, ..connection });
     }

@@ -44,7 +44,7 @@ pub(crate) fn exact(seconds: f64, peer: IpAddr, segments: u32) -> Connection {
         limited: false,
         cwnd: segments,
         ssthresh: Some(segments),
-        receive_window: 65_535,
+        receive_window: 1 << 20,
         sent: 1001,
         retransmits: 1,
         timeouts: 0,
