@@ -51,11 +51,23 @@ fn measure(prefixes: u32) {
     let begin = Instant::now();
     gateway.tick(at(11.0), &mut out);
     let tick = begin.elapsed();
+    let begin = Instant::now();
+    let state = gateway.save();
+    let save = begin.elapsed();
+    let begin = Instant::now();
+    gateway.load(&state, at(12.0), firstflight_contract::Nanos::ZERO).expect("its own state");
+    let load = begin.elapsed();
     println!(
         "{prefixes} prefixes: {} ns a report (median of 5 x {REPORTS}), {:.1} ms a tick, {} bytes a prefix",
         times[2].as_nanos() / u128::from(REPORTS),
         tick.as_secs_f64() * 1e3,
         gateway.bytes() / prefixes as usize
+    );
+    println!(
+        "  a state of {} bytes a prefix: {:.2} s to save, {:.2} s to load",
+        state.len() / prefixes as usize,
+        save.as_secs_f64(),
+        load.as_secs_f64()
     );
 }
 

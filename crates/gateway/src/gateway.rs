@@ -1,6 +1,7 @@
 //! The gateway: reports in, decisions out.
 
 use core::net::IpAddr;
+use std::collections::{BTreeMap, BTreeSet};
 
 use firstflight_contract::Nanos;
 use firstflight_paths::{Destination, Prefix};
@@ -47,21 +48,17 @@ pub(crate) struct Knowledge {
     pub clock: Nanos,
     pub paths: Option<Paths>,
     pub host: Host,
+    orders: Orders,
 }
 
 impl Knowledge {
-    fn order(&self, prefix: &Prefix) -> Option<Override> {
-        let covering = self.settings.overrides.iter().filter(|(over, _)| over.contains(prefix));
-        covering.max_by_key(|(over, _)| over.length()).map(|(_, order)| *order)
-    }
-
     fn around(&self, prefix: &Prefix) -> Around<'_> {
         let whole = is_whole(prefix, self.settings.bits);
         Around {
             settings: &self.settings,
             now: Stamp::of(self.clock),
             reverted: self.host.reverted(),
-            order: self.order(prefix),
+            order: self.orders.of(prefix),
             wanted: self.paths.as_ref().map(|paths| paths.wanted(prefix, self.clock)),
             may_split: whole && self.settings.split.is_some(),
         }
@@ -76,7 +73,8 @@ impl Gateway {
             Policy::Shared(policy) => Some(Paths::new(policy, &settings)),
         };
         let table = Table::new(settings.secret);
-        let knowledge = Knowledge { clock: Nanos::ZERO, paths, host: Host::default(), settings };
+        let orders = Orders::new(&settings.overrides);
+        let knowledge = Knowledge { clock: Nanos::ZERO, paths, host: Host::default(), settings, orders };
         Self { knowledge, table, cursor: 0 }
     }
 
@@ -170,6 +168,7 @@ impl Gateway {
         let begin = out.len();
         self.knowledge.settings.overrides.retain(|(other, _)| *other != prefix);
         self.knowledge.settings.overrides.extend(order.map(|order| (prefix, order)));
+        self.knowledge.orders = Orders::new(&self.knowledge.settings.overrides);
         for at in 0..self.table.len() {
             if prefix.contains(&self.table.at(at).prefix) {
                 self.review(at, out);
@@ -197,10 +196,11 @@ impl Gateway {
         let now = Stamp::of(self.knowledge.clock);
         let found = |prefix: Prefix| self.table.find(&prefix).map(|at| self.table.at(at));
         let prefix = self.prefix(address);
+        // An order may be for less than the prefix.
+        let order = self.knowledge.orders.of(&Prefix::around(address, 128));
         let whole = found(prefix);
         let part = whole.filter(|entry| entry.split).and_then(|_| found(self.part(address)?));
         let Some(entry) = part.or(whole) else {
-            let order = self.knowledge.order(&prefix);
             return Explanation { order, ..Explanation::unknown(prefix, self.knowledge.clock) };
         };
         let around = self.knowledge.around(&entry.prefix);
@@ -216,7 +216,7 @@ impl Gateway {
             seen: Some(entry.seen.time()),
             hosts,
             estimate: entry.estimated(&self.knowledge.settings, now),
-            order: around.order,
+            order,
             plan,
             why_not,
             strikes,
@@ -342,6 +342,33 @@ impl Gateway {
         if self.knowledge.settings.mode == Mode::Observe {
             out.truncate(begin);
         }
+    }
+}
+
+/// Orders of the operator by prefix.
+#[derive(Clone, Debug)]
+struct Orders {
+    by_prefix: BTreeMap<Prefix, Override>,
+    /// Lengths of the prefixes, IPv4 and IPv6, longest first.
+    lengths: [Vec<u8>; 2],
+}
+
+impl Orders {
+    fn new(orders: &[(Prefix, Override)]) -> Self {
+        let lengths = [true, false].map(|v4| {
+            let lengths = orders.iter().map(|(prefix, _)| prefix).filter(|prefix| prefix.is_v4() == v4);
+            lengths.map(Prefix::length).collect::<BTreeSet<_>>().into_iter().rev().collect()
+        });
+        Self { by_prefix: orders.iter().copied().collect(), lengths }
+    }
+
+    /// The order for the longest prefix that contains this one.
+    fn of(&self, prefix: &Prefix) -> Option<Override> {
+        let lengths = &self.lengths[usize::from(!prefix.is_v4())];
+        let covering = lengths.iter().filter(|length| **length <= prefix.length());
+        covering
+            .map(|length| Prefix::around(prefix.first(), *length))
+            .find_map(|at| self.by_prefix.get(&at).copied())
     }
 }
 

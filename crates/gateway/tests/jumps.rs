@@ -302,6 +302,31 @@ fn the_operator_sets_freezes_and_ends_plans() {
 }
 
 #[test]
+fn of_ten_thousand_orders_the_one_with_the_longest_prefix_counts() {
+    // A /20 with a window, its /24s off but for every fourth, and a /28 in one of these.
+    let order = |text: String, order| (text.parse().expect("a prefix"), order);
+    let mut overrides = vec![];
+    for second in 0..160u32 {
+        overrides.push(order(format!("10.{second}.0.0/18"), Override::Window(20)));
+        for third in (0..64).filter(|third| third % 4 != 0) {
+            overrides.push(order(format!("10.{second}.{third}.0/24"), Override::Off));
+        }
+    }
+    overrides.push(order("10.7.4.16/28".into(), Override::Freeze));
+    overrides.push(order("2001:db8::/32".into(), Override::Window(30)));
+    assert!(overrides.len() > 7000);
+    let gateway = Gateway::new(Settings { overrides, ..enforcing() });
+    let of = |address: &str| gateway.explain(address.parse().expect("an address")).order;
+    assert_eq!(of("10.7.4.1"), Some(Override::Window(20)));
+    assert_eq!(of("10.7.4.17"), Some(Override::Freeze));
+    assert_eq!(of("10.7.5.17"), Some(Override::Off));
+    assert_eq!(of("10.7.64.1"), None);
+    assert_eq!(of("::ffff:10.7.5.17"), Some(Override::Off));
+    assert_eq!(of("2001:db8:1::1"), Some(Override::Window(30)));
+    assert_eq!(of("2001:db9::1"), None);
+}
+
+#[test]
 fn the_mode_observe_makes_no_decision_and_explains_the_plan_that_would_be() {
     let mut gateway = Gateway::new(Settings { mode: Mode::Observe, ..enforcing() });
     assert_eq!(learn(&mut gateway, 1.0, 3, 40), []);

@@ -7,7 +7,7 @@ use firstflight_gateway::{
     Arm, Connection, Event, Gateway, Logged, Override, Policy, Settings, Stage, replay,
 };
 
-/// Two hours of a server with 40 prefixes: losses, hold-outs, orders, a fallen rate. A linear congruential generator
+/// Forty minutes of a server with 40 prefixes: losses, hold-outs, orders, a fallen rate. A linear congruential generator
 /// draws the values.
 fn log(settings: Settings) -> String {
     let mut text = String::new();
@@ -17,12 +17,12 @@ fn log(settings: Settings) -> String {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (random >> 33) % below
     };
-    for second in 0..7200u32 {
+    for second in 0..2400u32 {
         let now = f64::from(second);
         for _ in 0..3 {
             let third = draw(40) as u8;
             let peer = [10, 9, third, draw(9) as u8].into();
-            let slow = second > 3600 && third < 10;
+            let slow = second > 1200 && third < 10;
             let segments = if slow { 4 } else { 15 + third as u32 + draw(6) as u32 };
             let plan = logged.gateway().explain(peer).plan;
             let arm = match (plan, draw(10)) {
@@ -68,7 +68,7 @@ fn a_replay_gives_the_same_decisions_byte_for_byte() {
         assert!(decisions > 100, "{label}: {decisions} decisions");
         let replay = replay(text.lines()).expect("a log");
         assert_eq!((replay.difference, replay.decisions), (None, decisions), "{label}");
-        assert_eq!(replay.events, 3 * 7200 + 40 * 120 + 7200 + 7, "{label}");
+        assert_eq!(replay.events, 3 * 2400 + 40 * 40 + 2400 + 2, "{label}");
     }
 }
 
