@@ -1,4 +1,4 @@
-.PHONY: help build run test bench regenerate reproduction reproduction-pages reproduction-publish kernel fuzz deny miri packages-build packages-test packages-bench packages-kernel packages-kernel-source packages-gateway bpf-test-objects gateway-demo
+.PHONY: help build run test bench regenerate reproduction reproduction-pages reproduction-publish kernel fuzz deny miri packages-build packages-test packages-bench packages-kernel packages-kernel-source packages-gateway bpf-test-objects gateway-demo deb
 
 SHELL := /bin/bash
 BIN := target/release/firstflight
@@ -66,6 +66,9 @@ gateway-demo: ## downloads from nginx with curl, before and after the gateway; p
 	@$(MAKE) --no-print-directory build packages-gateway >&2
 	@cargo build --release --locked --package gateway-demo >&2
 	@PATH="$(CURDIR)/target/nginx/usr/sbin:$$PATH" target/release/gateway-demo $(BIN)
+
+deb: build ## make a Debian package of the program, its manual pages, completions and the gateway's service: out/firstflight_*.deb
+	tools/deb $(BIN)
 
 fuzz: packages-build ## fuzz every reader and the simulator's arithmetic, SECONDS_EACH seconds for each target
 	tools/fuzz $(SECONDS_EACH)

@@ -1,9 +1,11 @@
 //! The commands and their arguments.
 
+use std::path::PathBuf;
+
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, wrong_at};
 use crate::{algorithms, capture, compare, log, output, presets, reproduce, run, sender};
 
 /// The version and, if it is known, the revision of the source.
@@ -47,6 +49,7 @@ enum Command {
     Sender(sender::Options),
     Schema(Schema),
     Completions(Completions),
+    Manual(Manual),
 }
 
 /// Print the JSON Schema of scenario files, which editors use for completion and checks
@@ -65,6 +68,16 @@ Examples:
 struct Completions {
     /// The shell
     shell: Shell,
+}
+
+/// Write the manual pages of all commands into a folder
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  firstflight manual ~/.local/share/man/man1")]
+struct Manual {
+    /// The folder, which must exist
+    folder: PathBuf,
 }
 
 impl Cli {
@@ -88,6 +101,10 @@ impl Cli {
                 let mut script = vec![];
                 clap_complete::generate(shell, &mut Self::command(), "firstflight", &mut script);
                 output::print(&String::from_utf8_lossy(&script))
+            }
+            Command::Manual(Manual { folder }) => {
+                let written = clap_mangen::generate_to(Self::command(), &folder);
+                written.map_err(|error| Failure::new(wrong_at(folder.display(), error)))
             }
         }
     }

@@ -1,7 +1,9 @@
 //! `firstflight gateway`: the performance gateway, and orders to a running one.
 
 mod advise;
+mod observed;
 mod run;
+mod survey;
 mod top;
 
 use std::fs;
@@ -53,6 +55,7 @@ enum Command {
     Export(Export),
     Import(Import),
     Undo(Undo),
+    Survey(survey::Options),
 }
 
 /// The socket of a running gateway.
@@ -210,6 +213,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         Command::Load(options) => run::load(options),
         Command::Status(Status { socket }) => status(socket),
         Command::Top(options) => top::execute(options),
+        Command::Survey(options) => survey::execute(options),
         Command::Explain(Explain { address, socket }) => {
             let found = socket.get(&format!("/v1/explain/{address}"))?;
             if socket.json { print_json(&found) } else { show(&explained(&found)) }
@@ -332,9 +336,9 @@ fn explained(found: &Value) -> String {
     let estimate = &found["estimate"];
     if let Some(window) = estimate["window_segments"].as_f64() {
         text += &format!(
-            "estimate         {window:.1} segments (thirds {:.1} and {:.1}); {} hosts, {} of them measured to the limit, {} samples\n",
-            estimate["thirds_segments"][0].as_f64().unwrap_or(0.0),
-            estimate["thirds_segments"][1].as_f64().unwrap_or(0.0),
+            "estimate         {window:.1} segments (range of its hosts {:.1} to {:.1}); {} hosts, {} of them measured to the limit, {} samples\n",
+            estimate["range_segments"][0].as_f64().unwrap_or(0.0),
+            estimate["range_segments"][1].as_f64().unwrap_or(0.0),
             estimate["hosts"],
             estimate["hosts_measured_to_the_limit"],
             estimate["samples"],

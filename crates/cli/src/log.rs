@@ -5,7 +5,7 @@ use std::io::{BufReader, ErrorKind, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use firstflight_accesslog::{Analysis, Grouping, Keep, Log, Study, WindowShare};
+use firstflight_accesslog::{Analysis, Grouping, Keep, Log, Request, Study, WindowShare};
 use firstflight_contract::Nanos;
 use firstflight_scenario::quantity::{parse_time, show_time};
 use firstflight_scenario::{file, quoted};
@@ -18,6 +18,15 @@ use crate::keys::option;
 use crate::output::{print_json, show};
 use crate::progress::Bar;
 use crate::table::{Align, table};
+
+/// Columns of the table of windows.
+pub(crate) const COLUMNS: [(&str, Align); 5] = [
+    ("window", Align::Right),
+    ("requests", Align::Right),
+    ("network seen", Align::Right),
+    ("networks held", Align::Right),
+    ("at most", Align::Right),
+];
 
 /// Measure in a web server's log how often a connection comes from a network with another recent connection.
 ///
@@ -54,14 +63,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         return print_json(&analysis);
     }
     let rows: Vec<_> = analysis.windows.iter().map(row).collect();
-    let columns = [
-        ("window", Align::Right),
-        ("requests", Align::Right),
-        ("network seen", Align::Right),
-        ("networks held", Align::Right),
-        ("at most", Align::Right),
-    ];
-    show(&table(columns, &rows))
+    show(&table(COLUMNS, &rows))
 }
 
 fn analyse(options: &Options) -> Result<Analysis, Failure> {
@@ -77,10 +79,27 @@ fn analyse(options: &Options) -> Result<Analysis, Failure> {
         }
     };
     let windows = options.window.iter().map(window).collect::<Result<Vec<_>, _>>()?;
-    let from_input = options.file == Path::new(STANDARD_INPUT);
-    let place = if from_input { Path::new("standard input") } else { &options.file };
+    let mut study = Study::new(&windows, Grouping::bits(options.network, options.network6));
+    let keep = if options.pages { Keep::Pages } else { Keep::All };
+    for_each_request(&options.file, keep, |request| study.add(request))?;
+    let at = |why: &dyn Display| Failure::new(wrong_at(shown(&options.file).display(), why));
+    study.finish().map_err(|error| at(&format!("{error}; --window sets shorter ones")))
+}
+
+/// A file as errors name it.
+fn shown(file: &Path) -> &Path {
+    if file == Path::new(STANDARD_INPUT) { Path::new("standard input") } else { file }
+}
+
+/// Reads the log `file`, or standard input for -, with progress on a terminal.
+pub(crate) fn for_each_request(
+    file: &Path,
+    keep: Keep,
+    mut each: impl FnMut(Request),
+) -> Result<(), Failure> {
+    let place = shown(file);
     let at = |why: &dyn Display| Failure::new(wrong_at(place.display(), why));
-    let (input, bytes): (Box<dyn Read>, u64) = if from_input {
+    let (input, bytes): (Box<dyn Read>, u64) = if place != file {
         let input = std::io::stdin();
         if input.is_terminal() {
             let why = "-: standard input is a terminal; expected a log, as in: zcat access.log.gz | firstflight log -";
@@ -98,13 +117,11 @@ fn analyse(options: &Options) -> Result<Analysis, Failure> {
     };
     let bar = Bar::new();
     bar.begin("bytes", bytes);
-    let mut study = Study::new(&windows, Grouping::bits(options.network, options.network6));
-    let keep = if options.pages { Keep::Pages } else { Keep::All };
     for request in Log::new(BufReader::with_capacity(1 << 20, Counted { input, bar: &bar }), keep) {
-        study.add(request.map_err(|error| at(&error))?);
+        each(request.map_err(|error| at(&error))?);
     }
     bar.finish();
-    study.finish().map_err(|error| at(&format!("{error}; --window sets shorter ones")))
+    Ok(())
 }
 
 /// An input that reports the bytes read to a progress bar.
@@ -121,7 +138,7 @@ impl Read for Counted<'_> {
     }
 }
 
-fn row(window: &WindowShare) -> [String; 5] {
+pub(crate) fn row(window: &WindowShare) -> [String; 5] {
     [
         show_time(Nanos((window.window_s * 1e9).round() as u64)),
         window.requests.to_string(),

@@ -1,7 +1,7 @@
 //! Answers of the socket as JSON. `docs/gateway.md` lists the fields.
 
 use firstflight_contract::Nanos;
-use firstflight_gateway::{Arms, Explanation, HostVerdict, Override, Plan, Verdict};
+use firstflight_gateway::{Advice, Arms, Explanation, HostVerdict, Override, Plan, Verdict};
 use serde_json::{Value, json};
 
 /// Parts of a segment in estimates.
@@ -22,7 +22,7 @@ pub(crate) fn explanation(found: &Explanation) -> Value {
         let segments = |parts: u16| f64::from(parts) / PARTS;
         json!({
             "window_segments": segments(estimate.median),
-            "thirds_segments": [segments(estimate.thirds.0), segments(estimate.thirds.1)],
+            "range_segments": [segments(estimate.range.0), segments(estimate.range.1)],
             "deviation_segments": segments(estimate.deviation),
             "hosts": estimate.hosts,
             "hosts_measured_to_the_limit": estimate.exact,
@@ -41,6 +41,7 @@ pub(crate) fn explanation(found: &Explanation) -> Value {
         "losses_that_count": found.strikes,
         "retransmitted_share_without_plan": found.own_loss,
         "trial": found.trial.as_ref().map(verdict),
+        "how": found.plan.map(|plan| Advice::of(&plan).ways),
     })
 }
 

@@ -52,7 +52,8 @@ struct Advice {
     /// Reason why there is no plan.
     why_not: Option<String>,
     expected: Vec<Expected>,
-    how: Vec<String>,
+    /// Ways to have it without the gateway: name, and command or setting.
+    how: Value,
 }
 
 /// Expected effect on transfers of one size.
@@ -95,23 +96,21 @@ fn advise(found: &Value) -> Result<Advice, Failure> {
         estimate["rtt_ms"][1].as_f64(),
     );
     let (Some(window), (Some(segments), Some(low), Some(high))) = (window, learned) else {
-        return Ok(Advice { prefix, window_segments: None, why_not, expected: vec![], how: vec![] });
+        return Ok(Advice { prefix, window_segments: None, why_not, expected: vec![], how: Value::Null });
     };
     let rtt_ms = (low + high) / 2.0;
-    let (expected, how) = effect(window, segments, rtt_ms)?;
-    Ok(Advice { prefix, window_segments: Some(window), why_not, expected, how })
+    let expected = effect(window, segments, rtt_ms)?;
+    Ok(Advice { prefix, window_segments: Some(window), why_not, expected, how: found["how"].clone() })
 }
 
-/// Simulates transfers with and without the plan on the learned path. Returns the effects, and the ways to have such a start
-/// without the gateway.
-fn effect(window: u64, segments: f64, rtt_ms: f64) -> Result<(Vec<Expected>, Vec<String>), Failure> {
+/// Simulates transfers with and without the plan on the learned path.
+fn effect(window: u64, segments: f64, rtt_ms: f64) -> Result<Vec<Expected>, Failure> {
     let rate = segments * MSS * 8.0 / (rtt_ms / 1e3);
     let mut expected = SIZES.map(|size| Expected {
         size,
         sooner: [f64::INFINITY, f64::NEG_INFINITY],
         more_retransmits: [f64::INFINITY, f64::NEG_INFINITY],
     });
-    let mut how = vec![];
     for buffer in BUFFERS {
         let path =
             Path::new(&format!("{rate:.0} bit/s"), &format!("{rtt_ms:.3} ms"), &format!("{buffer} BDP"));
@@ -132,14 +131,13 @@ fn effect(window: u64, segments: f64, rtt_ms: f64) -> Result<(Vec<Expected>, Vec
             };
             let (Some(stock), Some(with)) = (of(false), of(true)) else { continue };
             let (Some(before), Some(after)) = (&stock.completion_s, &with.completion_s) else { continue };
-            how.clone_from(&with.how);
             let widen =
                 |range: &mut [f64; 2], value: f64| *range = [range[0].min(value), range[1].max(value)];
             widen(&mut row.sooner, 1.0 - after.median / before.median);
             widen(&mut row.more_retransmits, with.retransmits_mean - stock.retransmits_mean);
         }
     }
-    Ok((expected.into_iter().filter(|row| row.sooner[0].is_finite()).collect(), how))
+    Ok(expected.into_iter().filter(|row| row.sooner[0].is_finite()).collect())
 }
 
 /// The sizes of a comparison, ascending.
@@ -167,8 +165,8 @@ fn text(advice: &Advice) -> String {
         );
     }
     text += "  without the gateway:\n";
-    for step in &advice.how {
-        text += &format!("    {}\n", printable(step));
+    for step in advice.how.as_array().into_iter().flatten() {
+        text += &format!("    {}: {}\n", printable(word(&step[0])), printable(word(&step[1])));
     }
     text
 }

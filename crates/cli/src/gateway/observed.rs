@@ -1,0 +1,79 @@
+//! Captured connections as the gateway's reports: what a sender's kernel would have measured.
+
+use firstflight_capture::Connection as Captured;
+use firstflight_contract::{Nanos, mul_div};
+use firstflight_gateway::{Arm, Connection, Stage};
+
+/// The report of a captured connection; [`None`] if it has no round-trip time or delivered nothing.
+pub(super) fn report(captured: &Captured) -> Option<Connection> {
+    let observed = &captured.observed;
+    let (min_rtt, max_rtt) = observed.rtt_span?;
+    if observed.delivered_bytes == 0 || observed.mss == 0 {
+        return None;
+    }
+    let end = observed.completion.unwrap_or_default();
+    let limited = observed.application_limited + observed.window_limited;
+    let first_window = observed.first_flight_packets.saturating_mul(observed.mss.into());
+    Some(Connection {
+        at: observed.established + end,
+        peer: captured.receiver.ip().to_canonical(),
+        arm: Arm::Stock,
+        stage: Stage::Ended,
+        age: end,
+        busy: end.saturating_sub(observed.first_data).saturating_sub(observed.application_limited),
+        mss: observed.mss,
+        bytes: observed.delivered_bytes,
+        handshake_rtt: observed.handshake_rtt.unwrap_or_default(),
+        min_rtt,
+        srtt: Nanos((min_rtt.0 + max_rtt.0) / 2),
+        rate: greatest_rate(&observed.series.delivered, min_rtt),
+        limited: limited > observed.congestion_limited,
+        cwnd: clipped(observed.max_flight_bytes / u64::from(observed.mss)),
+        ssthresh: observed.startup.exit.as_ref().map(|exit| exit.cwnd_packets as u32),
+        receive_window: u64::MAX,
+        sent: clipped(observed.packets),
+        retransmits: clipped(observed.retransmits),
+        timeouts: clipped(observed.timeouts),
+        first_window_lost: observed.lost_packets > 0 && lost_early(captured, first_window),
+    })
+}
+
+fn clipped(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// Greatest number of bytes delivered within a round trip, per second. `delivered` has times in seconds and bytes.
+fn greatest_rate(delivered: &[(f64, f64)], rtt: Nanos) -> u64 {
+    let span = rtt.0 as f64 / 1e9;
+    let (mut first, mut most) = (0, 0.0_f64);
+    for &(at, bytes) in delivered {
+        while delivered[first].0 < at - span {
+            first += 1;
+        }
+        most = most.max(bytes - delivered[first].1);
+    }
+    mul_div(most as u64, 1_000_000_000, rtt.0.max(1))
+}
+
+/// Whether the first retransmission came before the acknowledgement of the first window.
+fn lost_early(captured: &Captured, first_window: u64) -> bool {
+    let series = &captured.observed.series;
+    let acknowledged = series.delivered.iter().find(|(_, bytes)| *bytes >= first_window as f64);
+    match (series.retransmissions.first(), acknowledged) {
+        (Some(retransmitted), Some((at, _))) => retransmitted <= at,
+        (retransmitted, _) => retransmitted.is_some(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_greatest_rate_is_that_of_the_best_round_trip() {
+        // 1000 bytes in the first 100 ms, then 5000 within 50 ms, then nothing.
+        let delivered = [(0.0, 0.0), (0.1, 1000.0), (0.125, 3500.0), (0.15, 6000.0), (0.4, 6000.0)];
+        assert_eq!(greatest_rate(&delivered, Nanos::from_millis(50)), 100_000);
+        assert_eq!(greatest_rate(&[], Nanos::from_millis(50)), 0);
+    }
+}
