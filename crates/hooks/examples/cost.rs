@@ -1,0 +1,322 @@
+//! Costs of the hooks, each beside the same work without them, in one run. As root:
+//!
+//! ```sh
+//! cargo run --package firstflight-hooks --example cost
+//! ```
+//!
+//! All connections are of a cgroup and a network namespace of its own. It ends within two minutes.
+
+#![expect(clippy::disallowed_methods, reason = "costs are measured with clocks")]
+
+#[path = "../tests/hooks/ground.rs"]
+#[allow(dead_code, reason = "the tests use more of it")]
+mod ground;
+
+use std::fs;
+use std::io::{self, Read as _, Write as _};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener};
+use std::os::fd::{AsFd, AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use firstflight_contract::Nanos;
+use firstflight_gateway::Plan;
+use firstflight_hooks::{Hooks, Setup, now};
+use firstflight_paths::Prefix;
+use libbpf_rs::libbpf_sys;
+use libbpf_rs::query::ProgInfoIter;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, accept_with, bind, connect, socket_with, sockopt};
+
+use ground::{Ground, SECOND, SERVER};
+
+/// Plans in the kernel.
+const PREFIXES: u32 = 1 << 20;
+/// Connections of a block, and blocks of each side.
+const BLOCK: u32 = 5000;
+const BLOCKS: usize = 15;
+/// Connections that are adopted, with both ends: so many in each process, which has two descriptors for one.
+const OLD: u32 = 8500;
+const HOLDERS: u32 = 6;
+/// Argument of a process that holds connections until its input ends.
+const HOLD: &str = "hold";
+/// Time of the run with many ends.
+const SPAN: Duration = Duration::from_secs(10);
+
+fn main() {
+    if std::env::args().nth(1).as_deref() == Some(HOLD) {
+        return hold();
+    }
+    let Some(ground) = Ground::new() else { return };
+    let setup = Setup { plans: PREFIXES, buffer: 64 << 20, ..ground.setup() };
+
+    let loading = Instant::now();
+    let mut hooks = ground.hooks(&setup);
+    println!("load: {:.1} ms", loading.elapsed().as_secs_f64() * 1e3);
+    let (maps, free) = (memory_of_maps(), available());
+    let filling = Instant::now();
+    for number in 0..PREFIXES {
+        hooks.set(&plan(prefix(number))).expect("room");
+    }
+    let filling = filling.elapsed().as_secs_f64();
+    println!("set a plan: {:.2} us ({PREFIXES} plans)", filling * 1e6 / f64::from(PREFIXES));
+    let (maps, plans) = (memory_of_maps() - maps, memory_of_maps());
+    println!(
+        "kernel memory per prefix, as the kernel accounts it: {} bytes for the plan",
+        maps / u64::from(PREFIXES)
+    );
+    let counters = u64::from(PREFIXES) * 8;
+    println!("  and {} for the counter of live connections", counters / u64::from(PREFIXES));
+    println!(
+        "  (MemAvailable: {:.0} bytes; all maps: {} MB, 64 of them reports)",
+        (free - available()) as f64 / f64::from(PREFIXES),
+        plans >> 20
+    );
+
+    cpu(&ground, &mut hooks);
+    latency(&ground, &mut hooks);
+    drop(hooks);
+    adoption(&ground, &setup);
+}
+
+/// A /24: of the loopback first, so that connections have plans, then of the rest.
+fn prefix(number: u32) -> Prefix {
+    let address = match number {
+        0..0x1_0000 => 0x7f00_0000 | number << 8,
+        _ => (number + 0x10_0000) << 8,
+    };
+    Prefix::around(Ipv4Addr::from_bits(address).into(), 24)
+}
+
+fn plan(prefix: Prefix) -> Plan {
+    Plan {
+        prefix,
+        window: 30,
+        ssthresh: None,
+        rtt: (Nanos::ZERO, Nanos(10 * SECOND)),
+        expires: Nanos(now().0 + 3600 * SECOND),
+        holdout: 50,
+    }
+}
+
+/// CPU time of a connection, without and with the hooks in turn.
+fn cpu(ground: &Ground, hooks: &mut Hooks) {
+    // SAFETY: takes no pointer. The descriptor keeps the statistics on until the process ends.
+    let statistics = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
+    let before = run_time();
+    let (mut without, mut with) = (vec![], vec![]);
+    let mut at = 0;
+    for _ in 0..BLOCKS {
+        for (cgroup, times) in [(false, &mut without), (true, &mut with)] {
+            if cgroup {
+                ground.come_back()
+            } else {
+                ground.leave()
+            }
+            let time = ground.netns.run(|| {
+                let clients = Clients::new();
+                let began = thread_time();
+                for _ in 0..BLOCK {
+                    at += 1;
+                    drop(clients.connect(at).expect("a connection"));
+                }
+                thread_time() - began
+            });
+            times.push(time.expect("the namespace") as f64 / f64::from(BLOCK) / 1e3);
+            hooks.renew().expect("a sign of life");
+            hooks.drain(Duration::ZERO, |_| ()).expect("reports");
+        }
+    }
+    let (time, calls) = run_time();
+    let sockets = f64::from(BLOCK) * BLOCKS as f64 * 2.0;
+    println!("CPU of a connection on the loopback, both ends, median of {BLOCKS} blocks of {BLOCK}:");
+    let (without, with) = (median(&mut without), median(&mut with));
+    println!(
+        "  without hooks {without:.2} us, with hooks {with:.2} us: {:.2} us for each end",
+        (with - without) / 2.0
+    );
+    println!(
+        "  run time of the program, by the kernel: {:.2} us for each end, {:.1} calls ({})",
+        (time - before.0) as f64 / sockets / 1e3,
+        (calls - before.1) as f64 / sockets,
+        if statistics < 0 { "statistics are off" } else { "their own cost included" },
+    );
+    if statistics >= 0 {
+        // SAFETY: a descriptor that `bpf_enable_stats` has opened.
+        drop(unsafe { OwnedFd::from_raw_fd(statistics) });
+    }
+}
+
+/// Time from the end of a connection to the daemon, while connections end as fast as this machine can.
+fn latency(ground: &Ground, hooks: &mut Hooks) {
+    let (over, made) = (AtomicBool::new(false), AtomicU64::new(0));
+    let lost = hooks.lost().expect("a number");
+    let mut delays: Vec<u64> = vec![];
+    let began = Instant::now();
+    thread::scope(|scope| {
+        for worker in 0..2 {
+            let (over, made) = (&over, &made);
+            scope.spawn(move || {
+                let work = || {
+                    let clients = Clients::new();
+                    let mut at = worker;
+                    while !over.load(Ordering::Relaxed) {
+                        at += 2;
+                        drop(clients.connect(at).expect("a connection"));
+                        made.fetch_add(1, Ordering::Relaxed);
+                    }
+                };
+                ground.netns.run(work).expect("the namespace");
+            });
+        }
+        while began.elapsed() < SPAN {
+            hooks.renew().expect("a sign of life");
+            let drained = hooks.drain(Duration::from_millis(20), |connection| {
+                delays.push(now().0.saturating_sub(connection.at.0));
+            });
+            // As a daemon that has other work: it looks every 20 ms.
+            drained.expect("reports");
+            thread::sleep(Duration::from_millis(20));
+        }
+        over.store(true, Ordering::Relaxed);
+    });
+    hooks.drain(Duration::from_millis(20), |_| ()).expect("reports");
+    delays.sort_unstable();
+    let at = |share: usize| delays[(delays.len() - 1) * share / 1000] as f64 / 1e6;
+    println!(
+        "end of a connection to daemon, at {:.0} ends a second: p50 {:.1} ms, p99 {:.1} ms, max {:.1} ms, lost {}",
+        2.0 * made.load(Ordering::Relaxed) as f64 / began.elapsed().as_secs_f64(),
+        at(500),
+        at(990),
+        at(1000),
+        hooks.lost().expect("a number") - lost,
+    );
+}
+
+/// Time to adopt connections that are there already.
+fn adoption(ground: &Ground, setup: &Setup) {
+    let program = std::env::current_exe().expect("this program");
+    let hold = || {
+        let mut command = Command::new(&program);
+        let mut holder = command.arg(HOLD).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let mut ready = [0];
+        holder.stdout.take().expect("a pipe").read_exact(&mut ready)?;
+        Ok::<_, io::Error>(holder)
+    };
+    let holders = ground.netns.run(|| (0..HOLDERS).map(|_| hold()).collect::<Result<Vec<_>, _>>());
+    let holders = holders.expect("the namespace").expect("connections");
+    let hooks = ground.hooks(setup);
+    let adopt = || {
+        let (began, cpu) = (Instant::now(), thread_time());
+        let adopted = hooks.adopt().expect("connections");
+        (adopted, began.elapsed(), thread_time() - cpu)
+    };
+    let (adopted, time, cpu) = ground.netns.run(adopt).expect("the namespace");
+    println!(
+        "adopt {adopted} connections: {:.0} ms, {:.0} ms of CPU ({:.2} us each)",
+        time.as_secs_f64() * 1e3,
+        cpu as f64 / 1e6,
+        cpu as f64 / 1e3 / adopted as f64,
+    );
+    let (again, time, _) = ground.netns.run(adopt).expect("the namespace");
+    println!("  once more: {again} connections, {:.0} ms", time.as_secs_f64() * 1e3);
+    for mut holder in holders {
+        drop(holder.stdin.take());
+        holder.wait().expect("a process of this program");
+    }
+}
+
+/// Opens connections, writes a byte, and holds them until the input ends.
+fn hold() {
+    let clients = Clients::new();
+    let held: Vec<_> = (0..OLD).map(|at| clients.connect(at).expect("a connection")).collect();
+    let mut all = io::stdout();
+    all.write_all(b"\n").and_then(|()| all.flush()).expect("the output");
+    let _ = io::stdin().read(&mut [0]);
+    drop(held);
+}
+
+/// A listener, and clients of it whose addresses go through the /24s of the loopback.
+struct Clients {
+    listener: TcpListener,
+    to: SocketAddr,
+}
+
+impl Clients {
+    fn new() -> Self {
+        let listener = TcpListener::bind((SERVER, 0)).expect("a listener");
+        let to = listener.local_addr().expect("an address");
+        Self { listener, to }
+    }
+
+    /// The client's end, which is dropped first, resets the connection.
+    fn connect(&self, number: u32) -> io::Result<(OwnedFd, OwnedFd)> {
+        let client = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+        sockopt::set_socket_linger(&client, Some(Duration::ZERO))?;
+        late_port(&client);
+        // An odd factor goes through all /24s in an order that no cache foresees.
+        let network = number.wrapping_mul(40_503) & 0xffff;
+        let from = Ipv4Addr::from_bits(0x7f00_0000 | network << 8 | 9);
+        bind(&client, &SocketAddrV4::new(from, 0))?;
+        connect(&client, &self.to)?;
+        let server = accept_with(&self.listener, SocketFlags::CLOEXEC)?;
+        Ok((client, server))
+    }
+}
+
+/// Leaves the choice of the port to connect(), which finds one at once.
+fn late_port(socket: &impl AsFd) {
+    let on: libc::c_int = 1;
+    // SAFETY: the value, and its length.
+    unsafe {
+        let (value, length) = ((&raw const on).cast(), 4);
+        let socket = socket.as_fd().as_raw_fd();
+        libc::setsockopt(socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, value, length);
+    }
+}
+
+/// Run time of the sock_ops program, nanoseconds, and its calls.
+fn run_time() -> (u64, u64) {
+    let named = |info: &libbpf_rs::query::ProgramInfo| info.name.as_encoded_bytes() == b"hooks_socket";
+    ProgInfoIter::default().find(named).map_or((0, 0), |info| (info.run_time_ns, info.run_cnt))
+}
+
+/// Memory of the maps that this process has open, as the kernel accounts it, bytes.
+fn memory_of_maps() -> u64 {
+    let mut seen = vec![];
+    let mut all = 0;
+    for entry in fs::read_dir("/proc/self/fdinfo").expect("descriptors").flatten() {
+        let text = fs::read_to_string(entry.path()).unwrap_or_default();
+        let value = |key: &str| -> Option<u64> {
+            text.lines().find_map(|line| line.strip_prefix(key)?.trim().parse().ok())
+        };
+        let Some((number, memory)) = value("map_id:").zip(value("memlock:")) else { continue };
+        if !seen.contains(&number) {
+            seen.push(number);
+            all += memory;
+        }
+    }
+    all
+}
+
+/// MemAvailable, bytes.
+fn available() -> i64 {
+    let text = fs::read_to_string("/proc/meminfo").expect("/proc/meminfo");
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<i64>().ok());
+    kilobytes.expect("a number") * 1024
+}
+
+/// CPU time of this thread, nanoseconds. Packets on the loopback are worked on in the thread that sends them.
+fn thread_time() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: a place for the answer.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    time.tv_sec as u64 * SECOND + time.tv_nsec as u64
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
