@@ -17,7 +17,7 @@ use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener};
 use std::os::fd::{AsFd, AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -49,7 +49,7 @@ fn main() {
         return hold();
     }
     let Some(ground) = Ground::new() else { return };
-    let setup = Setup { plans: PREFIXES, buffer: 64 << 20, ..ground.setup() };
+    let setup = Setup { plans: PREFIXES, buffer: 16 << 20, ..ground.setup() };
 
     let loading = Instant::now();
     let mut hooks = ground.hooks(&setup);
@@ -69,7 +69,7 @@ fn main() {
     let counters = u64::from(PREFIXES) * 8;
     println!("  and {} for the counter of live connections", counters / u64::from(PREFIXES));
     println!(
-        "  (MemAvailable: {:.0} bytes; all maps: {} MB, 64 of them reports)",
+        "  (MemAvailable: {:.0} bytes; all maps: {} MB, 16 of them reports)",
         (free - available()) as f64 / f64::from(PREFIXES),
         plans >> 20
     );
@@ -100,52 +100,56 @@ fn plan(prefix: Prefix) -> Plan {
     }
 }
 
-/// CPU time of a connection, without and with the hooks in turn.
+/// CPU time of a connection: of all its work, without and with the hooks in turn, and of the program alone.
 fn cpu(ground: &Ground, hooks: &mut Hooks) {
-    // SAFETY: takes no pointer. The descriptor keeps the statistics on until the process ends.
-    let statistics = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
-    let before = run_time();
-    let (mut without, mut with) = (vec![], vec![]);
-    let mut at = 0;
-    for _ in 0..BLOCKS {
-        for (cgroup, times) in [(false, &mut without), (true, &mut with)] {
-            if cgroup {
-                ground.come_back()
-            } else {
-                ground.leave()
+    let at = AtomicU32::new(0);
+    let mut block = || {
+        let time = ground.netns.run(|| {
+            let clients = Clients::new();
+            let began = thread_time();
+            for _ in 0..BLOCK {
+                drop(clients.connect(at.fetch_add(1, Ordering::Relaxed)).expect("a connection"));
             }
-            let time = ground.netns.run(|| {
-                let clients = Clients::new();
-                let began = thread_time();
-                for _ in 0..BLOCK {
-                    at += 1;
-                    drop(clients.connect(at).expect("a connection"));
-                }
-                thread_time() - began
-            });
-            times.push(time.expect("the namespace") as f64 / f64::from(BLOCK) / 1e3);
-            hooks.renew().expect("a sign of life");
-            hooks.drain(Duration::ZERO, |_| ()).expect("reports");
-        }
+            thread_time() - began
+        });
+        hooks.renew().expect("a sign of life");
+        hooks.drain(Duration::ZERO, |_| ()).expect("reports");
+        time.expect("the namespace") as f64 / f64::from(BLOCK) / 1e3
+    };
+    let (mut without, mut with, mut alone) = (vec![], vec![], vec![]);
+    for _ in 0..BLOCKS {
+        ground.leave();
+        without.push(block());
+        ground.come_back();
+        with.push(block());
     }
-    let (time, calls) = run_time();
-    let sockets = f64::from(BLOCK) * BLOCKS as f64 * 2.0;
-    println!("CPU of a connection on the loopback, both ends, median of {BLOCKS} blocks of {BLOCK}:");
-    let (without, with) = (median(&mut without), median(&mut with));
+    // SAFETY: takes no pointer.
+    let statistics = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
+    assert!(statistics >= 0, "statistics of programs: {}", io::Error::last_os_error());
+    // SAFETY: a descriptor that this call has opened. The statistics are on while it is.
+    let statistics = unsafe { OwnedFd::from_raw_fd(statistics) };
+    for _ in 0..BLOCKS {
+        let before = run_time();
+        block();
+        alone.push((run_time() - before) as f64 / f64::from(BLOCK) / 2e3);
+    }
+    drop(statistics);
     println!(
-        "  without hooks {without:.2} us, with hooks {with:.2} us: {:.2} us for each end",
-        (with - without) / 2.0
+        "CPU of a connection on the loopback, {BLOCKS} blocks of {BLOCK}, median and least of the blocks:"
+    );
+    let ([without, least_without], [with, least_with]) = (middle(&mut without), middle(&mut with));
+    println!(
+        "  both ends without hooks {without:.2} and {least_without:.2} us, with hooks {with:.2} and {least_with:.2} us"
     );
     println!(
-        "  run time of the program, by the kernel: {:.2} us for each end, {:.1} calls ({})",
-        (time - before.0) as f64 / sockets / 1e3,
-        (calls - before.1) as f64 / sockets,
-        if statistics < 0 { "statistics are off" } else { "their own cost included" },
+        "  so the hooks cost {:.2} and {:.2} us for each end",
+        (with - without) / 2.0,
+        (least_with - least_without) / 2.0
     );
-    if statistics >= 0 {
-        // SAFETY: a descriptor that `bpf_enable_stats` has opened.
-        drop(unsafe { OwnedFd::from_raw_fd(statistics) });
-    }
+    let [alone, least_alone] = middle(&mut alone);
+    println!(
+        "  the program alone, by the kernel's statistics, their cost included: {alone:.2} and {least_alone:.2} us for each end"
+    );
 }
 
 /// Time from the end of a connection to the daemon, while connections end as fast as this machine can.
@@ -276,10 +280,10 @@ fn late_port(socket: &impl AsFd) {
     }
 }
 
-/// Run time of the sock_ops program, nanoseconds, and its calls.
-fn run_time() -> (u64, u64) {
+/// Run time of the sock_ops program, nanoseconds.
+fn run_time() -> u64 {
     let named = |info: &libbpf_rs::query::ProgramInfo| info.name.as_encoded_bytes() == b"hooks_socket";
-    ProgInfoIter::default().find(named).map_or((0, 0), |info| (info.run_time_ns, info.run_cnt))
+    ProgInfoIter::default().find(named).map_or(0, |info| info.run_time_ns)
 }
 
 /// Memory of the maps that this process has open, as the kernel accounts it, bytes.
@@ -316,7 +320,8 @@ fn thread_time() -> u64 {
     time.tv_sec as u64 * SECOND + time.tv_nsec as u64
 }
 
-fn median(values: &mut [f64]) -> f64 {
+/// The median and the least.
+fn middle(values: &mut [f64]) -> [f64; 2] {
     values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
+    [values[values.len() / 2], values[0]]
 }

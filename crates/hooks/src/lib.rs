@@ -5,6 +5,8 @@
 //! [`Limits`](firstflight_gateway::Limits) that are fixed when they are loaded. The crate learns nothing and decides no
 //! plan.
 //!
+//! Without eBPF, [`Polls`] reports connections, and [`Routes`] gives them first windows, within narrower bounds.
+//!
 //! ```no_run
 //! # use std::time::Duration;
 //! # use firstflight_contract::Nanos;
@@ -21,15 +23,19 @@
 //! # Ok::<(), firstflight_hooks::Refusal>(())
 //! ```
 
+mod diag;
 mod hand;
 mod hooks;
 mod layout;
 mod load;
 mod map;
 mod refusal;
+mod routes;
 mod tiers;
 
+pub use diag::Polls;
 pub use hooks::{Hooks, Override, now};
 pub use load::Setup;
 pub use refusal::Refusal;
+pub use routes::{Routes, WIDEST};
 pub use tiers::{Tier, Tiers};

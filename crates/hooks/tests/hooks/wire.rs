@@ -5,13 +5,15 @@
 use std::collections::VecDeque;
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use firstflight_gateway::{Arm, Connection};
-use firstflight_hooks::{Hooks, Setup};
+use firstflight_gateway::{Arm, Connection, Stage};
+use firstflight_hooks::{Hooks, Polls, Refusal, Routes, Setup};
 use firstflight_lab::{Netns, TcpInfo, Tun, Turn};
+use firstflight_paths::Prefix;
 
 use crate::ground::{Ground, MILLISECOND, STACK, ends, plan};
 
@@ -86,8 +88,15 @@ impl Path {
 
     /// The server sends `bytes` and closes.
     fn transfer(&self, hooks: &mut Hooks, bytes: usize, loses: fn(usize) -> bool) -> Seen {
+        let (data, timeouts) = self.send(bytes, loses);
+        let [report] = ends(hooks, "10.78.0.2", 1)[..] else { panic!("one report") };
+        Seen { data, report, timeouts }
+    }
+
+    /// As [`Path::transfer`], without a report.
+    fn send(&self, bytes: usize, loses: fn(usize) -> bool) -> (Vec<Duration>, u32) {
         let over = AtomicBool::new(false);
-        let (data, timeouts) = thread::scope(|scope| {
+        thread::scope(|scope| {
             let carrier = scope.spawn(|| self.carry(loses, &over));
             let listener = self.server.run(|| TcpListener::bind((SERVER, PORT)));
             let listener = listener.expect("the namespace").expect("a listener");
@@ -108,17 +117,13 @@ impl Path {
             thread::sleep(3 * DELAY);
             over.store(true, Ordering::Relaxed);
             (carrier.join().expect("a path"), timeouts)
-        });
-        let [report] = ends(hooks, "10.78.0.2", 1)[..] else { panic!("one report") };
-        Seen { data, report, timeouts }
+        })
     }
 }
 
-impl Seen {
-    /// Segments of the first window: those that left before an ACK of the first could come.
-    fn first_window(&self) -> usize {
-        self.data.iter().filter(|time| **time < FLIGHT).count()
-    }
+/// Segments of the first window: those that left before an ACK of the first could come.
+fn first_window(data: &[Duration]) -> usize {
+    data.iter().filter(|time| **time < FLIGHT).count()
 }
 
 #[test]
@@ -131,11 +136,11 @@ fn the_first_window_leaves_paced_and_its_losses_are_reported() {
     let none = |_: usize| false;
 
     let stock = path.transfer(&mut hooks, 100_000, none);
-    assert_eq!((stock.first_window(), stock.report.arm), (STACK as usize, Arm::Stock));
+    assert_eq!((first_window(&stock.data), stock.report.arm), (STACK as usize, Arm::Stock));
 
     hooks.set(&plan("10.78.0.2/32", 30)).expect("room");
     let planned = path.transfer(&mut hooks, 100_000, none);
-    assert_eq!((planned.first_window(), planned.report.arm), (30, Arm::Planned(30)));
+    assert_eq!((first_window(&planned.data), planned.report.arm), (30, Arm::Planned(30)));
     // Linux paces at twice the window in a round-trip time, after ten segments without pacing: 20 of 30 segments take
     // a third of the round-trip time, 13 ms of 40. Without pacing all 30 leave within one.
     let spread = planned.data[29];
@@ -156,4 +161,87 @@ fn the_first_window_leaves_paced_and_its_losses_are_reported() {
     let silent = path.transfer(&mut hooks, 100_000, |number| (5..42).contains(&number));
     assert!(silent.report.first_window_lost && silent.report.timeouts >= 1, "{:?}", silent.report);
     assert_eq!(silent.report.timeouts, silent.timeouts);
+}
+
+#[test]
+fn a_route_gives_the_first_window_without_ebpf_and_polls_report_it() {
+    let Some(path) = Path::new() else { return };
+    let _turn = Turn::take().expect("a turn on this machine");
+    let inside = |work: &mut (dyn FnMut() + Send)| path.server.run(work).expect("the namespace");
+    let show = || {
+        let output = path.server.run(|| Command::new("ip").args(["route", "show", "proto", "211"]).output());
+        String::from_utf8(output.expect("the namespace").expect("ip").stdout).expect("text")
+    };
+    let (mut routes, mut polls) = (None, None);
+    inside(&mut || {
+        routes = Some(Routes::new(2).expect("routes"));
+        polls = Some(Polls::new().expect("sock_diag"));
+    });
+    let (mut routes, mut polls) = (routes.expect("routes"), polls.expect("polls"));
+    assert_eq!(polls.poll(|_| None, |live| panic!("{live:?}")).expect("a poll"), 0);
+    let prefix = |text: &str| text.parse::<Prefix>().expect("a prefix");
+    inside(&mut || {
+        let refusal = routes.set(prefix("10.78.0.0/24"), 16).expect_err("the device's own route").to_string();
+        assert!(refusal.contains("exactly this prefix"), "{refusal}");
+        let refusal = routes.set(prefix("203.0.113.0/24"), 16).expect_err("no path").to_string();
+        assert!(refusal.ends_with("203.0.113.0/24: the main table has none"), "{refusal}");
+        let refusal = routes.set(prefix("10.78.0.0/25"), 17).expect_err("too wide").to_string();
+        assert!(refusal.starts_with("window of a route = 17: expected 1 to 16"), "{refusal}");
+        routes.set(prefix("10.78.0.0/25"), 14).expect("a route");
+        routes.set(prefix("10.78.0.0/25"), 16).expect("the same route");
+        routes.set(prefix("10.78.0.192/26"), 12).expect("a route");
+        let refusal = routes.set(prefix("10.78.0.128/26"), 12).expect_err("no room");
+        assert!(matches!(refusal, Refusal::Full { what: "routes", most: 2 }), "{refusal}");
+    });
+    assert_eq!(show().lines().count(), 2, "{}", show());
+    assert_eq!(routes.window(CLIENT.into()), Some(16));
+    assert_eq!(routes.window("10.78.0.130".parse().expect("an address")), None);
+
+    // One connection lives while the polls see it, and ends.
+    let (listener, address) = {
+        let listener = path.server.run(|| TcpListener::bind((SERVER, 0))).expect("the namespace");
+        let listener = listener.expect("a listener");
+        let address = listener.local_addr().expect("an address");
+        (listener, address)
+    };
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let carrier = scope.spawn(|| path.carry(|_| false, &over));
+        let connect = scope.spawn(|| path.client.run(|| TcpStream::connect(address)));
+        let (mut server, _) = listener.accept().expect("a connection");
+        let mut client = connect.join().expect("a client").expect("the namespace").expect("a connection");
+        server.write_all(&[0; 5000]).expect("a connection");
+        client.read_exact(&mut [0; 5000]).expect("all bytes");
+        // The ACK of the last byte is on its way.
+        thread::sleep(3 * DELAY);
+        let window = |address| routes.window(address);
+        assert_eq!(polls.poll(window, |other| panic!("{other:?}")).expect("a poll"), 1);
+        drop((server, client));
+        thread::sleep(4 * DELAY);
+        let mut ended = vec![];
+        assert_eq!(polls.poll(window, |connection| ended.push(connection)).expect("a poll"), 0);
+        let [connection] = ended[..] else { panic!("{ended:?}") };
+        assert_eq!((connection.peer, connection.arm), (CLIENT.into(), Arm::Planned(16)));
+        assert_eq!((connection.stage, connection.bytes, connection.cwnd >= 16), (Stage::Ended, 5000, true));
+        assert!(connection.min_rtt.0 >= 40 * MILLISECOND && connection.rate > 0 && connection.sent == 4);
+        over.store(true, Ordering::Relaxed);
+        carrier.join().expect("a path");
+    });
+    let (data, _) = path.send(100_000, |_| false);
+    assert_eq!(first_window(&data), 16);
+    inside(&mut || assert_eq!(routes.refresh().expect("routes"), 0));
+    // A process that dies leaves its routes; the next finds them.
+    std::mem::forget(routes);
+    assert_eq!(show().lines().count(), 2);
+    let mut next = None;
+    inside(&mut || next = Some(Routes::new(2).expect("routes")));
+    assert_eq!(show(), "");
+    let mut next = next.expect("routes");
+    inside(&mut || next.set(prefix("10.78.0.0/25"), 16).expect("a route"));
+    assert_eq!(show().lines().count(), 1);
+    let mut next = Some(next);
+    inside(&mut || drop(next.take()));
+    assert_eq!(show(), "");
+    let (data, _) = path.send(100_000, |_| false);
+    assert_eq!(first_window(&data), STACK as usize);
 }
