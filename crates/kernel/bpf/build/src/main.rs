@@ -82,7 +82,9 @@ fn compiler() -> Command {
     let mut compile = Command::new(CLANG);
     compile.args(["-target", "bpf", "-mcpu=v3", "-std=gnu17", "-ffreestanding", "-O2", "-g"]);
     compile.args(["-Wall", "-Wextra", "-Werror", "-Wno-unused-function", "-Wno-unused-parameter"]);
-    compile.args(["-Wno-missing-declarations", "-D__TARGET_ARCH_x86", "-ffile-prefix-map=.=."]);
+    compile.args(["-Wno-missing-declarations", "-D__TARGET_ARCH_x86"]);
+    // The folder of the build is not part of an object.
+    compile.args(["-ffile-prefix-map=.=.", "-fdebug-compilation-dir=."]);
     compile.args(["-I", SHIM]);
     compile
 }
