@@ -118,7 +118,7 @@ impl Routes {
     /// The first window of connections to an address, segments. [`None`] is the stack's.
     pub fn window(&self, address: IpAddr) -> Option<u32> {
         let covers = |prefix: &Prefix| Prefix::around(address, prefix.length()) == *prefix;
-        let same = |prefix: &Prefix| prefix.address().is_ipv4() == address.to_canonical().is_ipv4();
+        let same = |prefix: &Prefix| prefix.first().is_ipv4() == address.to_canonical().is_ipv4();
         let covering = self.routes.iter().filter(|(prefix, _)| same(prefix) && covers(prefix));
         covering.max_by_key(|(prefix, _)| prefix.length()).map(|(_, route)| route.window)
     }
@@ -134,7 +134,7 @@ impl Drop for Routes {
 }
 
 fn family(prefix: Prefix) -> &'static str {
-    if prefix.address().is_ipv4() { "-4" } else { "-6" }
+    if prefix.first().is_ipv4() { "-4" } else { "-6" }
 }
 
 /// The main table for the prefix's family.
@@ -155,13 +155,13 @@ fn path(table: &[Value], prefix: Prefix) -> Result<Vec<String>, Refusal> {
             continue;
         }
         let to = match text(route, "dst").as_deref() {
-            Some("default") => Some(Prefix::around(prefix.address(), 0)),
+            Some("default") => Some(Prefix::around(prefix.first(), 0)),
             Some(to) if to.contains('/') => to.parse().ok(),
             Some(to) => to.parse().ok().map(|address| Prefix::around(address, 128)),
             None => None,
         };
         let Some(to) = to.filter(|to| to.length() <= prefix.length()) else { continue };
-        if Prefix::around(prefix.address(), to.length()) != to {
+        if Prefix::around(prefix.first(), to.length()) != to {
             continue;
         }
         if to == prefix {
