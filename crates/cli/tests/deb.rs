@@ -23,7 +23,8 @@ fn the_package_holds_a_program_that_works_its_manual_and_a_service_that_systemd_
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     let package = String::from_utf8(made.stdout).expect("text").trim().to_owned();
     let unpacked = scratch.path().join("unpacked");
-    let ran = Command::new("dpkg-deb").arg("-x").arg(&package).arg(&unpacked).status().expect("dpkg-deb runs");
+    let ran =
+        Command::new("dpkg-deb").arg("-x").arg(&package).arg(&unpacked).status().expect("dpkg-deb runs");
     assert!(ran.success());
 
     let program = unpacked.join("usr/bin/firstflight");
@@ -41,7 +42,8 @@ fn the_package_holds_a_program_that_works_its_manual_and_a_service_that_systemd_
         assert!(size > 100, "{file} has {size} bytes");
     }
 
-    let unit = fs::read_to_string(unpacked.join("lib/systemd/system/firstflight-gateway.service")).expect("a unit");
+    let unit =
+        fs::read_to_string(unpacked.join("lib/systemd/system/firstflight-gateway.service")).expect("a unit");
     // The unit with the unpacked program in place of the installed one, which need not be there.
     let unit = unit.replace("/usr/bin/firstflight", &program.display().to_string());
     let unit = unit.lines().filter(|line| !line.starts_with("Documentation=")).collect::<Vec<_>>().join("\n");
@@ -60,6 +62,7 @@ fn the_package_holds_a_program_that_works_its_manual_and_a_service_that_systemd_
 fn the_configuration_of_the_package_is_valid_and_observes() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/gateway.toml");
     let text = fs::read_to_string(file).expect("the file");
-    let read = firstflight_gateway::Configuration::parse(&text, "gateway.toml").expect("a valid configuration");
+    let read =
+        firstflight_gateway::Configuration::parse(&text, "gateway.toml").expect("a valid configuration");
     assert_eq!(read.settings.mode, firstflight_gateway::Mode::Observe);
 }

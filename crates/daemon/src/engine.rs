@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, TryRecvError};
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use firstflight_contract::Nanos;
@@ -100,16 +100,11 @@ impl Engine<'_> {
             if now >= self.next_snapshot {
                 self.snapshot(now);
             }
-            loop {
-                match orders.try_recv() {
-                    Ok(Message { order, reply }) => {
-                        let answer = self.answer(order, &mut decisions);
-                        self.apply(&mut decisions, now);
-                        // The client may have gone.
-                        let _ = reply.send(answer);
-                    }
-                    Err(TryRecvError::Empty | TryRecvError::Disconnected) => break,
-                }
+            while let Ok(Message { order, reply }) = orders.try_recv() {
+                let answer = self.answer(order, &mut decisions);
+                self.apply(&mut decisions, now);
+                // The client may have gone.
+                let _ = reply.send(answer);
             }
         }
         self.snapshot(clock::since_boot());
@@ -214,6 +209,10 @@ impl Engine<'_> {
                 }
                 self.stopped = false;
                 self.kernel.stop(false)?;
+                if self.enforces() {
+                    let plans: Vec<_> = self.gateway.plans().collect();
+                    plans.iter().try_for_each(|plan| self.kernel.set(plan))?;
+                }
                 json!({ "stopped": false, "released": orders.len() })
             }
             Order::Export => return Ok(Content::Bytes(self.gateway.save())),

@@ -17,7 +17,7 @@ const ORDERS: &str = "orders";
 #[error("the store {}: {error}", path.display())]
 pub(crate) struct StoreError {
     path: PathBuf,
-    error: redb::Error,
+    error: Box<redb::Error>,
 }
 
 /// An open store.
@@ -86,7 +86,7 @@ impl Store {
     /// [`StoreError`] if the file cannot be written, is no store, or is open in another process.
     pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
         let database = Database::create(path)
-            .map_err(|error| StoreError { path: path.to_owned(), error: error.into() })?;
+            .map_err(|error| StoreError { path: path.to_owned(), error: Box::new(error.into()) })?;
         Ok(Self { path: path.to_owned(), database })
     }
 
@@ -107,9 +107,10 @@ impl Store {
     }
 
     fn failed(&self, error: redb::Error) -> StoreError {
-        StoreError { path: self.path.clone(), error }
+        StoreError { path: self.path.clone(), error: Box::new(error) }
     }
 
+    #[expect(clippy::result_large_err, reason = "its one caller boxes the error")]
     fn read(&self) -> Result<Option<Snapshot>, redb::Error> {
         let transaction = self.database.begin_read()?;
         let table = match transaction.open_table(SNAPSHOT) {
@@ -127,6 +128,7 @@ impl Store {
         }))
     }
 
+    #[expect(clippy::result_large_err, reason = "its one caller boxes the error")]
     fn write(&self, snapshot: &Snapshot) -> Result<(), redb::Error> {
         let transaction = self.database.begin_write()?;
         {

@@ -112,8 +112,7 @@ fn effect(window: u64, segments: f64, rtt_ms: f64) -> Result<Vec<Expected>, Fail
         more_retransmits: [f64::INFINITY, f64::NEG_INFINITY],
     });
     for buffer in BUFFERS {
-        let path =
-            Path::new(&format!("{rate:.0} bit/s"), &format!("{rtt_ms:.3} ms"), &format!("{buffer} BDP"));
+        let path = Path::new(format!("{rate:.0} bit/s"), format!("{rtt_ms:.3} ms"), format!("{buffer} BDP"));
         let flow = Flow::new().size("30 KB").text("profile", Some("linux"));
         let scenario = Scenario::builder().path(path).flow(flow).build()?;
         let planned = format!("slow-start+cubic@iw{window}+paced");

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use firstflight_contract::Nanos;
-use firstflight_daemon::{Groups, Setup, serve};
+use firstflight_daemon::{Groups, Kernel, Routed, Setup, serve};
 use firstflight_gateway::{Configuration, Mode};
 use firstflight_hooks::{Hooks, Setup as HookSetup, Tiers};
 
@@ -23,6 +23,8 @@ const CONFIGURATION: &str = "/etc/firstflight/gateway.toml";
 const SNAPSHOT_EVERY: Nanos = Nanos::from_secs(60);
 /// Size at which the decision log starts anew, bytes.
 const JOURNAL_BYTES: u64 = 64 << 20;
+/// Most routes, where the gateway works by routes.
+const ROUTES: usize = 1000;
 /// Longest wait for the loader.
 const LOADING: Duration = Duration::from_secs(30);
 
@@ -35,6 +37,7 @@ const LOADING: Duration = Duration::from_secs(30);
 Examples:
   firstflight gateway run
   firstflight gateway run --mode observe --state ./state --socket ./gateway.sock
+  firstflight gateway run --mode enforce --mechanism routes
   firstflight gateway run --config gateway.toml --cgroup /sys/fs/cgroup/system.slice/nginx.service")]
 pub(crate) struct Options {
     #[command(flatten)]
@@ -45,6 +48,10 @@ pub(crate) struct Options {
     /// Folder of the store and the decision log, in place of the configuration's
     #[arg(long, value_name = "FOLDER")]
     state: Option<PathBuf>,
+    /// Mechanism: programs in the kernel, or routes, which set a first window of at most 16 segments and nothing else; without
+    /// this option, programs where the kernel takes them, else routes
+    #[arg(long, value_enum)]
+    mechanism: Option<Mechanism>,
     /// Socket, in place of the configuration's
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
@@ -72,6 +79,12 @@ enum ModeWord {
     Observe,
     Advise,
     Enforce,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Mechanism {
+    Programs,
+    Routes,
 }
 
 impl Common {
@@ -110,8 +123,22 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
     // The kernel's program looks for one length of prefix: hosts that disagree get no plan.
     settings.split = None;
     let groups = Groups::by_name(read_group.as_deref(), admin_group.as_deref()).map_err(Failure::new)?;
-    let tiers: Vec<String> = Tiers::detect().to_string().lines().map(str::to_owned).collect();
-    let hooks = hooks(&options.common)?;
+    let tiers = Tiers::detect();
+    let by_routes = match options.mechanism {
+        Some(mechanism) => mechanism == Mechanism::Routes,
+        None => !tiers.sock_ops.is_present() && tiers.routes.is_present(),
+    };
+    let kernel: Box<dyn Kernel> = match by_routes {
+        true if cgroup.is_some() => {
+            let why = "routes are for all connections of the machine; expected no cgroup";
+            return Err(wrong_at("cgroup", why).into());
+        }
+        true => Box::new(Routed::new(ROUTES).map_err(Failure::new)?),
+        false => Box::new(hooks(&options.common)?),
+    };
+    let used = if by_routes { "routes" } else { "sock_ops" };
+    let tiers: Vec<_> =
+        tiers.to_string().lines().map(str::to_owned).chain([format!("in use: {used}")]).collect();
     let setup = Setup {
         settings,
         socket: options.socket.clone().unwrap_or(socket),
@@ -122,12 +149,12 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
         tiers,
     };
     show(&format!(
-        "The gateway serves {}, for the connections of {}; its mode is {}.\n",
+        "The gateway serves {}, for the connections of {}; its mode is {}, its mechanism {used}.\n",
         setup.socket.display(),
         cgroup.as_ref().map_or("this machine".to_owned(), |folder| folder.display().to_string()),
         mode_word(setup.settings.mode)
     ))?;
-    interrupt::while_serving(|| serve(&setup, Box::new(hooks), interrupt::stopped, |line| complain(line)))
+    interrupt::while_serving(|| serve(&setup, kernel, interrupt::stopped, |line| complain(line)))
         .map_err(Failure::new)
 }
 

@@ -1,0 +1,190 @@
+//! `firstflight gateway`, on the kernel of this machine and a cgroup of the test's own.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use common::Scratch;
+use serde_json::Value;
+
+/// A folder of the cgroup2 hierarchy, removed at the end; [`None`] where this process cannot make one.
+struct Cgroup(PathBuf);
+
+impl Cgroup {
+    fn new() -> Option<Self> {
+        let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
+        let root = mounts.lines().find_map(|line| {
+            let fields: Vec<_> = line.split(' ').collect();
+            (fields[2] == "cgroup2").then(|| fields[1].to_owned())
+        })?;
+        let folder = Path::new(&root).join(format!("firstflight-test-{}", std::process::id()));
+        fs::create_dir(&folder).ok()?;
+        Some(Self(folder))
+    }
+}
+
+impl Drop for Cgroup {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+/// A gateway, ended by force at the end of the test if it still runs.
+struct Gateway(Child);
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts a gateway and waits until it answers; prints the reason where this machine cannot run one.
+fn start(scratch: &Scratch, cgroup: &Cgroup) -> Option<Gateway> {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_firstflight"))
+        .args([
+            "gateway",
+            "run",
+            "--mode",
+            "enforce",
+            "--state",
+            "state",
+            "--socket",
+            "gateway.sock",
+            "--cgroup",
+        ])
+        .arg(&cgroup.0)
+        .current_dir(scratch.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    for _ in 0..500 {
+        if let Some(status) = child.try_wait().expect("a child") {
+            let said = child.wait_with_output().expect("its output").stderr;
+            println!("not run here: {status}: {}", String::from_utf8_lossy(&said).trim());
+            return None;
+        }
+        if scratch.run(&["gateway", "status", "--socket", "gateway.sock"]).code == 0 {
+            return Some(Gateway(child));
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    panic!("the gateway neither answered nor ended within ten seconds");
+}
+
+fn ask(scratch: &Scratch, arguments: &[&str]) -> Value {
+    let arguments = [&["gateway"], arguments, &["--socket", "gateway.sock", "--json"]].concat();
+    let ran = scratch.run(&arguments);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    serde_json::from_str(&ran.out).expect("JSON")
+}
+
+#[test]
+fn a_gateway_takes_orders_keeps_them_over_a_death_and_ends_in_order() {
+    let Some(cgroup) = Cgroup::new() else {
+        return println!("not run here: no cgroup2 hierarchy in which this user may make a folder");
+    };
+    let scratch = Scratch::new();
+    let Some(mut gateway) = start(&scratch, &cgroup) else { return };
+
+    let status = ask(&scratch, &["status"]);
+    assert_eq!(status["mode"], "enforce");
+    assert!(status["tiers"].as_array().expect("tiers").contains(&"in use: sock_ops".into()), "{status}");
+    // The daemon has no capability; the loader had them.
+    let of = fs::read_to_string(format!("/proc/{}/status", gateway.0.id())).expect("its status");
+    let effective = of.lines().find_map(|line| line.strip_prefix("CapEff:")).expect("a set").trim();
+    assert_eq!(effective.trim_start_matches('0'), "");
+
+    ask(&scratch, &["set", "192.0.2.0/24", "20"]);
+    ask(&scratch, &["off", "198.51.100.0/24"]);
+    let found = ask(&scratch, &["explain", "192.0.2.7"]);
+    assert_eq!((&found["prefix"], &found["order"]["set"]), (&"192.0.2.0/24".into(), &20.into()));
+    assert_eq!(ask(&scratch, &["explain", "198.51.100.7"])["order"], "off");
+    for (arguments, said) in [
+        (&["set", "192.0.2.0/24", "46"][..], "a window of 46 segments; expected 1 to 45"),
+        (&["off", "192.0.2.1/24"], "expected 192.0.2.0/24"),
+        (&["explain", "192.0.2"], "not an address"),
+    ] {
+        let ran = scratch.run(&[&["gateway"], arguments, &["--socket", "gateway.sock"]].concat());
+        assert_eq!(ran.code, 2);
+        assert!(ran.err.contains(said) && ran.err.lines().count() == 1, "{}", ran.err);
+    }
+
+    // Orders outlive a death: they are in the store when the answer comes.
+    gateway.0.kill().expect("it is killed");
+    gateway.0.wait().expect("it has ended");
+    drop(gateway);
+    let gone = scratch.run(&["gateway", "status", "--socket", "gateway.sock"]);
+    assert_eq!(gone.code, 2);
+    assert!(gone.err.contains("start one with `firstflight gateway run`"), "{}", gone.err);
+    let mut gateway = start(&scratch, &cgroup).expect("it starts again");
+    assert_eq!(ask(&scratch, &["status"])["orders"], 2);
+    assert_eq!(ask(&scratch, &["release"])["released"], 2);
+    assert_eq!(ask(&scratch, &["undo"])["removed_orders"], 0);
+    assert_eq!(ask(&scratch, &["status"])["stopped"], true);
+
+    // SAFETY: takes no pointer; the child has not been waited for, so that its number is its own.
+    let id = gateway.0.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &id]).status().expect("kill runs").success());
+    assert!(gateway.0.wait().expect("it ends").success());
+    assert!(!scratch.path().join("gateway.sock").exists());
+}
+
+#[test]
+fn a_configuration_that_is_wrong_changes_nothing() {
+    let scratch = Scratch::new();
+    for (text, said) in [
+        ("mod = \"observe\"", "gateway.toml:1:1: mod = \"observe\": no such key"),
+        ("cgroup = \"/nonexistent\"", "/nonexistent"),
+        (
+            "read_group = \"no-such-group-here\"",
+            "read_group \"no-such-group-here\": this system has no such group",
+        ),
+    ] {
+        scratch.write("gateway.toml", text);
+        let before = scratch.snapshot();
+        let ran = scratch.run(&[
+            "gateway",
+            "run",
+            "--config",
+            "gateway.toml",
+            "--state",
+            "state",
+            "--socket",
+            "s.sock",
+        ]);
+        assert_eq!(ran.code, 2, "{}", ran.err);
+        assert!(ran.err.contains(said), "{}", ran.err);
+        assert_eq!(scratch.snapshot(), before);
+    }
+}
+
+#[test]
+fn a_log_is_surveyed() {
+    let scratch = Scratch::new();
+    // Two clients of one network and one of another, each 40 s apart, for 20 minutes.
+    let log: String = (0..30_u32)
+        .map(|i| {
+            let (minute, second) = (40 * i / 60, 40 * i % 60);
+            let client = ["192.0.2.1", "192.0.2.2", "198.51.100.1"][i as usize % 3];
+            format!(
+                "{client} - - [10/Oct/2024:13:{minute:02}:{second:02} +0000] \"GET / HTTP/1.1\" 200 100\n"
+            )
+        })
+        .collect();
+    scratch.write("access.log", log);
+    let found = scratch.run(&["gateway", "survey", "access.log", "--json"]).json();
+    assert_eq!((&found["requests"], &found["prefixes"]), (&30.into(), &2.into()));
+    // Within 60 s, only a request 40 s earlier counts: that of the other client of the same network, once in three.
+    let window = &found["windows"][0];
+    assert_eq!(window["window_s"], 60.0);
+    assert!((window["seen"].as_f64().expect("a share") - 1.0 / 3.0).abs() < 0.04, "{window}");
+    assert_eq!(found["judged"], Value::Null);
+}

@@ -1,0 +1,134 @@
+//! A kernel without eBPF: routes set first windows, and polls of `sock_diag` report connections.
+
+use std::collections::BTreeMap;
+use std::thread;
+use std::time::Duration;
+
+use firstflight_contract::Nanos;
+use firstflight_gateway::{Connection, Override, Plan};
+use firstflight_hooks::{Polls, Refusal, Routes, WIDEST};
+use firstflight_paths::Prefix;
+
+use crate::clock;
+use crate::kernel::Kernel;
+
+/// Time between two polls. Connections that begin and end between two polls are missed.
+const POLL: Nanos = Nanos::from_millis(200);
+/// Time between two looks at the main table of routes.
+const REFRESH: Nanos = Nanos::from_secs(10);
+
+/// First windows by routes, at most [`WIDEST`] segments, because routes do not pace. There is no holdout, no gate on
+/// round-trip times, and no end of plans without this process, which removes its routes when it ends.
+#[derive(Debug)]
+pub struct Routed {
+    routes: Routes,
+    polls: Polls,
+    /// Ends of the plans in force.
+    expires: BTreeMap<Prefix, Nanos>,
+    orders: Vec<(Prefix, Override)>,
+    stopped: bool,
+    next_poll: Nanos,
+    next_refresh: Nanos,
+}
+
+impl Routed {
+    /// At most `most` routes. Removes those that an earlier process left behind. Needs CAP_NET_ADMIN.
+    ///
+    /// # Errors
+    /// If `ip` is missing or may not change routes, or the kernel has no `sock_diag`.
+    pub fn new(most: usize) -> Result<Self, Refusal> {
+        Ok(Self {
+            routes: Routes::new(most)?,
+            polls: Polls::new()?,
+            expires: BTreeMap::new(),
+            orders: vec![],
+            stopped: false,
+            next_poll: Nanos::ZERO,
+            next_refresh: Nanos::ZERO,
+        })
+    }
+
+    /// The order that counts for a prefix: that of the longest prefix that covers it.
+    fn order_for(&self, prefix: &Prefix) -> Option<Override> {
+        let covering = self.orders.iter().filter(|(over, _)| over.contains(prefix));
+        covering.max_by_key(|(over, _)| over.length()).map(|(_, order)| *order)
+    }
+}
+
+impl Kernel for Routed {
+    fn drain(&mut self, timeout: Duration, each: &mut dyn FnMut(Connection)) -> Result<(), String> {
+        let now = clock::since_boot();
+        if now < self.next_poll {
+            thread::sleep(timeout.min(Duration::from_nanos(self.next_poll.0 - now.0)));
+            return Ok(());
+        }
+        self.next_poll = Nanos(now.0 + POLL.0);
+        let Self { routes, polls, .. } = self;
+        polls.poll(|address| routes.window(address), each).map(drop).map_err(|error| error.to_string())
+    }
+
+    fn adopt(&mut self) -> Result<usize, String> {
+        // The first poll reports the connections that live.
+        Ok(0)
+    }
+
+    fn set(&mut self, plan: &Plan) -> Result<(), String> {
+        if self.stopped || self.order_for(&plan.prefix).is_some() {
+            return Ok(());
+        }
+        self.routes.set(plan.prefix, plan.window.min(WIDEST)).map_err(|error| error.to_string())?;
+        self.expires.insert(plan.prefix, plan.expires);
+        Ok(())
+    }
+
+    fn remove(&mut self, prefix: &Prefix) -> Result<(), String> {
+        self.expires.remove(prefix);
+        self.routes.remove(prefix).map(drop).map_err(|error| error.to_string())
+    }
+
+    fn order(&mut self, prefix: &Prefix, order: Option<Override>) -> Result<(), String> {
+        self.orders.retain(|(other, _)| other != prefix);
+        self.orders.extend(order.map(|order| (*prefix, order)));
+        match order {
+            Some(Override::Window(window)) if !self.stopped => {
+                self.expires.insert(*prefix, Nanos::NEVER);
+                self.routes.set(*prefix, window.min(WIDEST)).map_err(|error| error.to_string())
+            }
+            Some(Override::Freeze) => {
+                self.expires.entry(*prefix).and_modify(|expires| *expires = Nanos::NEVER);
+                Ok(())
+            }
+            // The next plan of the gateway sets a route again.
+            Some(Override::Off | Override::Window(_)) | None => {
+                let covered: Vec<_> =
+                    self.expires.keys().filter(|one| prefix.contains(one)).copied().collect();
+                covered.iter().try_for_each(|one| self.remove(one))
+            }
+        }
+    }
+
+    fn renew(&mut self) -> Result<(), String> {
+        let now = clock::since_boot();
+        let over: Vec<_> =
+            self.expires.iter().filter(|(_, expires)| **expires <= now).map(|(prefix, _)| *prefix).collect();
+        over.iter().try_for_each(|prefix| self.remove(prefix))?;
+        if now >= self.next_refresh {
+            self.next_refresh = Nanos(now.0 + REFRESH.0);
+            self.routes.refresh().map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+
+    fn stop(&mut self, stopped: bool) -> Result<(), String> {
+        self.stopped = stopped;
+        if !stopped {
+            return Ok(());
+        }
+        let all: Vec<_> = self.expires.keys().copied().collect();
+        all.iter().try_for_each(|prefix| self.remove(prefix))
+    }
+
+    fn lost(&mut self) -> Result<u64, String> {
+        Ok(0)
+    }
+}
