@@ -164,6 +164,36 @@ fn the_first_window_leaves_paced_and_its_losses_are_reported() {
 }
 
 #[test]
+fn a_connection_that_this_host_opens_starts_as_planned() {
+    let Some(ground) = Ground::new() else { return };
+    let Some(path) = Path::new() else { return };
+    let _turn = Turn::take().expect("a turn on this machine");
+    let hooks = ground.hooks(&Setup { bits: (32, 48), ..ground.setup() });
+    hooks.set(&plan("10.78.0.2/32", 30)).expect("room");
+    let listener = path.client.run(|| TcpListener::bind((CLIENT, PORT)));
+    let listener = listener.expect("the namespace").expect("a listener");
+    let over = AtomicBool::new(false);
+    let data = thread::scope(|scope| {
+        let carrier = scope.spawn(|| path.carry(|_| false, &over));
+        let sender = scope.spawn(|| {
+            let opened = path.server.run(|| TcpStream::connect((CLIENT, PORT)));
+            let mut opened = opened.expect("the namespace").expect("a connection");
+            assert_eq!(TcpInfo::of(&opened).expect("TCP_INFO").cwnd, 30);
+            opened.write_all(&[0; 60_000]).expect("a connection");
+        });
+        let (mut reader, _) = listener.accept().expect("a connection");
+        reader.read_to_end(&mut vec![]).expect("all bytes");
+        sender.join().expect("a sender");
+        over.store(true, Ordering::Relaxed);
+        carrier.join().expect("a path")
+    });
+    // The kernel has computed the rate of ten segments in half a round-trip time, 2 ms each, before it asks the program.
+    // The first ten are not paced, so the other 20 take 40 ms; from then on ACKs come.
+    let (unpaced, window) = (data[9], data[29]);
+    assert!(unpaced.as_millis() < 2 && (33..50).contains(&window.as_millis()), "{data:?}");
+}
+
+#[test]
 fn a_route_gives_the_first_window_without_ebpf_and_polls_report_it() {
     let Some(path) = Path::new() else { return };
     let _turn = Turn::take().expect("a turn on this machine");
