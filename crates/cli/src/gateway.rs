@@ -56,6 +56,7 @@ enum Command {
     Import(Import),
     Undo(Undo),
     Survey(survey::Options),
+    Replay(Replay),
 }
 
 /// The socket of a running gateway.
@@ -207,12 +208,26 @@ struct Undo {
     socket: Socket,
 }
 
+/// Replay a recording of `run --record` and check that it gives the same decisions
+///
+/// Exit code 1 if a decision differs.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  firstflight gateway replay events.jsonl")]
+struct Replay {
+    /// The recording
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
 pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     match &options.command {
         Command::Run(options) => run::execute(options),
         Command::Load(options) => run::load(options),
         Command::Status(Status { socket }) => status(socket),
         Command::Top(options) => top::execute(options),
+        Command::Replay(Replay { file }) => replay(file),
         Command::Survey(options) => survey::execute(options),
         Command::Explain(Explain { address, socket }) => {
             let found = socket.get(&format!("/v1/explain/{address}"))?;
@@ -272,6 +287,19 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
             }
         }
     }
+}
+
+fn replay(file: &Path) -> Result<(), Failure> {
+    let recording = String::from_utf8(read(file)?).map_err(|_| wrong_at(file.display(), "not a text"))?;
+    let replayed =
+        firstflight_gateway::replay(recording.lines()).map_err(|error| wrong_at(file.display(), error))?;
+    show(&format!("{} events, {} equal decisions\n", replayed.events, replayed.decisions))?;
+    let Some(difference) = replayed.difference else { return Ok(()) };
+    show(&format!(
+        "line {} differs:\n  recorded {}\n  replayed {}\n",
+        difference.line, difference.logged, difference.replayed
+    ))?;
+    Err(Failure::Unmet)
 }
 
 fn address(text: &str) -> Result<IpAddr, String> {

@@ -1,12 +1,14 @@
 //! The gateway's thread: reports of the kernel in, plans out, orders of the socket between.
 
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use firstflight_contract::Nanos;
-use firstflight_gateway::{Connection, Decision, Gateway, Mode, Override};
+use firstflight_gateway::{Connection, Decision, Event, Gateway, Mode, Override};
 use firstflight_paths::Prefix;
 use serde_json::{Value, json};
 
@@ -28,6 +30,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) kernel: Box<dyn Kernel + 'a>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) journal: Journal,
+    /// Log of all events, if the operator asked for one.
+    pub(crate) recording: Option<BufWriter<File>>,
     pub(crate) store: Store,
     /// Time between two snapshots.
     pub(crate) snapshot_every: Nanos,
@@ -85,12 +89,12 @@ impl Engine<'_> {
             }
             for connection in reports.drain(..) {
                 self.metrics.report(&connection);
-                self.gateway.report(&connection, &mut decisions);
+                self.give(&Event::Report(connection), &mut decisions);
             }
             let now = clock::since_boot();
             if now >= self.next_tick {
                 self.next_tick = Nanos(now.0 + TICK.0);
-                self.gateway.tick(now, &mut decisions);
+                self.give(&Event::Tick { now }, &mut decisions);
                 let renewed = self.kernel.renew();
                 self.note(renewed);
                 self.count();
@@ -108,6 +112,29 @@ impl Engine<'_> {
             }
         }
         self.snapshot(clock::since_boot());
+        if let Some(recording) = &mut self.recording {
+            let written = recording.flush().map_err(|error| format!("the recording: {error}"));
+            self.note(written);
+        }
+    }
+
+    /// Gives the gateway an event, and records it with its decisions.
+    fn give(&mut self, event: &Event, decisions: &mut Vec<Decision>) {
+        let begin = decisions.len();
+        match *event {
+            Event::Report(connection) => self.gateway.report(&connection, decisions),
+            Event::Tick { now } => self.gateway.tick(now, decisions),
+            Event::Order { prefix, order } => self.gateway.order(prefix, order, decisions),
+            Event::Remote(ref remote) => self.gateway.remote(remote, decisions),
+            Event::Start { .. } | Event::Decide(_) => return,
+        }
+        let Some(recording) = &mut self.recording else { return };
+        let decided = decisions[begin..].iter().map(|decision| Event::Decide(*decision).line());
+        let mut lines = std::iter::once(event.line()).chain(decided);
+        if let Err(error) = lines.try_for_each(|line| writeln!(recording, "{line}")) {
+            self.recording = None;
+            self.note(Err(format!("the recording has ended: {error}")));
+        }
     }
 
     fn enforces(&self) -> bool {
@@ -217,6 +244,11 @@ impl Engine<'_> {
             }
             Order::Export => return Ok(Content::Bytes(self.gateway.save())),
             Order::Import(bytes) => {
+                if self.recording.is_some() {
+                    return Err(
+                        "a recording holds one state only; expected a gateway without --record".to_owned()
+                    );
+                }
                 let plans: Vec<_> = self.gateway.plans().collect();
                 self.gateway
                     .load(&bytes, clock::since_boot(), Nanos::ZERO)
@@ -255,7 +287,7 @@ impl Engine<'_> {
         decisions: &mut Vec<Decision>,
     ) -> Result<Value, String> {
         self.kernel.order(&prefix, order)?;
-        self.gateway.order(prefix, order, decisions);
+        self.give(&Event::Order { prefix, order }, decisions);
         Ok(json!({ "prefix": prefix.to_string(), "ordered": order.is_some() }))
     }
 

@@ -1,7 +1,7 @@
 //! The service: its state folder, its socket, its thread.
 
 use std::fs;
-use std::io;
+use std::io::{self, BufWriter, Write as _};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use firstflight_contract::Nanos;
-use firstflight_gateway::{Gateway, Settings};
+use firstflight_gateway::{Gateway, Logged, Settings};
 use sd_notify::NotifyState;
 use tokio::sync::oneshot;
 
@@ -37,6 +37,8 @@ pub struct Setup {
     pub snapshot_every: Nanos,
     /// Size at which the decision log starts anew, bytes.
     pub journal_bytes: u64,
+    /// File that gets every event and decision, which `firstflight_gateway::replay` reads.
+    pub record: Option<PathBuf>,
     /// Mechanisms of this machine, one line each.
     pub tiers: Vec<String>,
 }
@@ -86,12 +88,24 @@ pub fn serve(
     let listener =
         runtime.block_on(api.listen()).map_err(|error| Trouble::of("the socket", socket, &error))?;
     let (store, gateway, stopped) = restore(setup, complain)?;
+    let record = |path: &PathBuf| {
+        let mut first = String::new();
+        Logged::begin(gateway.clone(), &mut first);
+        let mut file = BufWriter::new(fs::File::create(path)?);
+        file.write_all(first.as_bytes()).map(|()| file)
+    };
+    let recording = setup
+        .record
+        .as_ref()
+        .map(|path| record(path).map_err(|error| Trouble::of("the recording", path, &error)));
+    let recording = recording.transpose()?;
     let now = clock::since_boot();
     let mut engine = Engine {
         gateway,
         kernel,
         metrics,
         journal,
+        recording,
         store,
         snapshot_every: setup.snapshot_every,
         tiers: setup.tiers.clone(),

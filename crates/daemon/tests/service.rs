@@ -124,22 +124,28 @@ fn setup(folder: &Path, mode: Mode) -> Setup {
         state: folder.join("state"),
         snapshot_every: Nanos::from_secs(3600),
         journal_bytes: 1 << 20,
+        record: Some(folder.join("events.jsonl")),
         tiers: vec!["sock_ops: played".to_owned()],
     }
 }
 
 impl Service {
     fn start(folder: &Path, mode: Mode) -> Self {
+        Self::with(setup(folder, mode))
+    }
+
+    fn with(setup: Setup) -> Self {
         let kernel = Played::default();
         let over = Arc::new(AtomicBool::new(false));
+        let client = Client::new(&setup.socket);
         let thread = {
-            let (setup, kernel, over) = (setup(folder, mode), kernel.clone(), Arc::clone(&over));
+            let (kernel, over) = (kernel.clone(), Arc::clone(&over));
             thread::spawn(move || {
                 serve(&setup, Box::new(kernel), || over.load(Ordering::Relaxed), |_| ())
                     .map_err(|error| error.to_string())
             })
         };
-        let service = Self { over, thread, client: Client::new(&folder.join("gateway.sock")), kernel };
+        let service = Self { over, thread, client, kernel };
         service.until("the socket answers", || service.client.get("/v1/status").is_ok());
         service
     }
@@ -245,6 +251,12 @@ fn connections_make_a_plan_that_the_kernel_gets_and_every_order_reaches_it() {
     service.end().expect("it ends in order");
     assert!(!scratch.socket().exists());
 
+    // The recording replays to the same decisions.
+    let events = fs::read_to_string(scratch.0.join("events.jsonl")).expect("the recording");
+    let replayed = firstflight_gateway::replay(events.lines()).expect("a recording");
+    assert_eq!(replayed.difference, None);
+    assert!(replayed.events > 40 && replayed.decisions > 0, "{replayed:?}");
+
     let log = fs::read_to_string(scratch.0.join("state/decisions.jsonl")).expect("the decision log");
     let first: serde_json::Value = serde_json::from_str(log.lines().next().expect("a line")).expect("JSON");
     assert!(first["text"].as_str().expect("a text").starts_with("192.0.2.0/24: first window "), "{first}");
@@ -288,7 +300,10 @@ fn knowledge_survives_a_restart_and_an_unreadable_store_is_kept_aside() {
     });
     assert_eq!(aside.count(), 1);
 
+    service.end().expect("it ends in order");
+
     // The exported state brings everything back; one that is cut changes nothing.
+    let service = Service::with(Setup { record: None, ..setup(&scratch.0, Mode::Enforce) });
     let cut = service.client.post_bytes("/v1/import", exported[..exported.len() / 2].to_vec());
     assert!(matches!(cut, Err(Unanswered::Refused(_))), "{cut:?}");
     assert_eq!(service.client.get("/v1/status").expect("a status")["prefixes"], 0);

@@ -48,6 +48,9 @@ pub(crate) struct Options {
     /// Folder of the store and the decision log, in place of the configuration's
     #[arg(long, value_name = "FOLDER")]
     state: Option<PathBuf>,
+    /// Write every event and decision to this file, for `firstflight gateway replay`
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     /// Mechanism: programs in the kernel, or routes, which set a first window of at most 16 segments and nothing else; without
     /// this option, programs where the kernel takes them, else routes
     #[arg(long, value_enum)]
@@ -146,6 +149,7 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
         state: options.state.clone().unwrap_or(state),
         snapshot_every: SNAPSHOT_EVERY,
         journal_bytes: JOURNAL_BYTES,
+        record: options.record.clone(),
         tiers,
     };
     show(&format!(
