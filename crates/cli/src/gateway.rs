@@ -3,6 +3,7 @@
 mod advise;
 mod observed;
 mod run;
+mod simulate;
 mod survey;
 mod top;
 
@@ -56,6 +57,7 @@ enum Command {
     Import(Import),
     Undo(Undo),
     Survey(survey::Options),
+    Simulate(simulate::Options),
     Replay(Replay),
 }
 
@@ -228,6 +230,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         Command::Status(Status { socket }) => status(socket),
         Command::Top(options) => top::execute(options),
         Command::Replay(Replay { file }) => replay(file),
+        Command::Simulate(options) => simulate::execute(options),
         Command::Survey(options) => survey::execute(options),
         Command::Explain(Explain { address, socket }) => {
             let found = socket.get(&format!("/v1/explain/{address}"))?;

@@ -53,8 +53,11 @@ impl Event {
         serde_json::to_string(self).expect("every part has a JSON form")
     }
 
-    /// Reads a line.
-    fn parse(line: &str, number: usize) -> Result<Self, LogError> {
+    /// Reads a line; `number` is its place in the log, for errors.
+    ///
+    /// # Errors
+    /// [`LogError::Line`].
+    pub fn parse(line: &str, number: usize) -> Result<Self, LogError> {
         serde_json::from_str(line).map_err(|error| LogError::Line { number, why: error.to_string() })
     }
 }
