@@ -30,7 +30,8 @@ pub(crate) const ROOT: Section = Section {
             Kind::Word(POLICIES),
             "`measured`",
             "Source of the windows: the estimator of measured rates, or a policy of the simulator's shared memory with its \
-             defaults. Every policy is held to the same bounds.",
+             defaults. Every policy is held to the same bounds. `liss`, `iss`, `miss`, `js` and `averaged` plan from live \
+             connections, which the gateway knows only as far as they are reported before they end.",
         ),
         key(
             "cgroup",
