@@ -8,6 +8,7 @@
 //!    than a third of the hosts lost such a segment last. The window is not raised during the hold-down. The third
 //!    halving ends the plan for the time of a freeze.
 //! 4. **Harm.** The trial ends the plan for the time of a freeze.
+//! 5. **Orders.** An order of the operator sets the window, whatever is known and lost; only harm ends it, too.
 
 use firstflight_contract::Nanos;
 use firstflight_paths::Prefix;
@@ -225,7 +226,8 @@ impl Entry {
             return;
         }
         let enough = surplus >= 800 + 4 * chance.saturating_sub(50);
-        if self.window > 0 && enough && (self.strikes == 0 || self.many_lost()) {
+        let free = around.order.is_none();
+        if free && self.window > 0 && enough && (self.strikes == 0 || self.many_lost()) {
             self.strike(connection, around, out);
         }
     }
@@ -272,8 +274,15 @@ impl Entry {
 
     fn reviewed(&mut self, around: &Around<'_>, out: &mut Vec<Decision>) -> Result<(), WhyNot> {
         let now = around.now;
+        if around.order == Some(Override::Off) {
+            return Err(WhyNot::Operator);
+        }
+        if let Some(until) = around.reverted {
+            return Err(WhyNot::HostReverted { until: until.time() });
+        }
+        let frozen = self.rest == Rest::Freeze && now < self.until;
         match around.order {
-            Some(Override::Off) => return Err(WhyNot::Operator),
+            Some(Override::Window(_)) if frozen => return Err(WhyNot::Waiting { until: self.until.time() }),
             Some(Override::Window(window)) => {
                 let changed = u32::from(self.window) != window || self.gate != (0, u16::MAX);
                 if changed || self.expires_soon(around) {
@@ -288,10 +297,7 @@ impl Entry {
                 }
                 return Ok(());
             }
-            None => {}
-        }
-        if let Some(until) = around.reverted {
-            return Err(WhyNot::HostReverted { until: until.time() });
+            Some(Override::Off) | None => {}
         }
         if self.rest != Rest::No && now >= self.until {
             if self.rest == Rest::Freeze {

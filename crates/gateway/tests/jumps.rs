@@ -302,6 +302,37 @@ fn the_operator_sets_freezes_and_ends_plans() {
 }
 
 #[test]
+fn a_window_that_the_operator_ordered_ends_by_harm_and_not_by_losses() {
+    let all = "0.0.0.0/0".parse().expect("a prefix");
+    let overrides = vec![(all, Override::Window(30))];
+    // The trial of the host, which has the same connections here, is not to find the harm first.
+    let mut gateway = Gateway::new(Settings { overrides, false_alarm: (0.01, 1e-12), ..enforcing() });
+    let mut decisions = report(&mut gateway, &exact(1.0, host(1), 30));
+    assert!(matches!(decisions[..], [Decision::Set { why: Why::Operator, .. }]), "{decisions:?}");
+    for turn in 0..10 {
+        assert_eq!(report(&mut gateway, &lost(planned(exact(2.0, host(turn), 30), 30))), []);
+    }
+    // Every planned connection takes twice as long as those held out.
+    decisions.clear();
+    for turn in 0..160u32 {
+        let now = 3.0 + f64::from(turn) / 100.0;
+        let connection = exact(now, host((turn % 6) as u8), 30);
+        let connection = if turn % 8 == 0 {
+            Connection { arm: Arm::Holdout, ..connection }
+        } else {
+            planned(Connection { busy: Nanos(2 * connection.busy.0), ..connection }, 30)
+        };
+        decisions.extend(report(&mut gateway, &connection));
+    }
+    let [Decision::Remove { why: WhyNot::Harm { until, .. }, .. }] = decisions[..] else {
+        panic!("{decisions:?}")
+    };
+    assert_eq!(tick(&mut gateway, until.0 as f64 / 1e9 - 1.0), []);
+    let decisions = tick(&mut gateway, until.0 as f64 / 1e9);
+    assert!(matches!(decisions[..], [Decision::Set { why: Why::Operator, .. }]), "{decisions:?}");
+}
+
+#[test]
 fn of_ten_thousand_orders_the_one_with_the_longest_prefix_counts() {
     // A /20 with a window, its /24s off but for every fourth, and a /28 in one of these.
     let order = |text: String, order| (text.parse().expect("a prefix"), order);

@@ -140,6 +140,10 @@ fn harm_that_no_prefix_shows_alone_reverts_the_host() {
     println!("over 2000 prefixes: found after {number} connections");
     assert!(number < 2000, "{number}");
     assert_eq!(gateway.plans().count(), 0);
+    let peer = [10, 0, 0, 1].into();
+    assert_eq!(report(&mut gateway, &exact(f64::from(number) / 100.0, peer, 30)), []);
+    let why = gateway.explain(peer).why_not;
+    assert!(matches!(why, Some(WhyNot::HostReverted { .. })), "{why:?}");
     assert_eq!(gateway.verdict().reverted, Some(until));
     // After the freeze plans are made again.
     let mut later = vec![];
