@@ -77,9 +77,15 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         run = run.seed(seed);
     }
     let out = options.out.as_deref().or(options.trace.then_some(Path::new(FOLDER)));
-    run.check(out.is_some(), options.trace).map_err(failed)?;
-    // Before the runs, so that a folder that cannot be written costs no run.
-    let folder = out.map(Folder::open).transpose()?;
+    // Before the runs, so that a folder that cannot be written costs no run. Only what is written can need more memory than
+    // the runs, which check theirs.
+    let folder = match out {
+        Some(out) => {
+            run.check(true, options.trace).map_err(failed)?;
+            Some(Folder::open(out)?)
+        }
+        None => None,
+    };
     let result = run.execute().map_err(failed)?;
     known.check()?;
     let recording = options.trace.then(|| run.record().map_err(failed)).transpose()?;

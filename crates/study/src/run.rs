@@ -122,12 +122,11 @@ pub fn run_scenario(
     let first = options.seed.unwrap_or(scenario.seed);
     let runs = u64::from(options.runs.max(1));
     let seeds: Vec<u64> = (0..runs).map(|i| first.wrapping_add(i)).collect();
-    let estimate = host.check(scenario, &options.observe())?;
-    estimate.admit(runs, options.memory)?;
-    let observe = Observe { memory: estimate.share(runs, options.memory), ..options.observe() };
+    let Room { each, threads } = Room::of(host, scenario, options)?;
+    let observe = Observe { memory: each, ..options.observe() };
     progress.begin("runs", seeds.len() as u64);
     let watch = Stopwatch::start();
-    let made = with_threads(estimate.threads(runs, options.memory), || {
+    let made = with_threads(threads, || {
         let results = try_map(&seeds, |&seed| {
             let run = host.run(scenario, seed, &observe)?;
             progress.advance(1);
@@ -146,6 +145,29 @@ pub fn run_scenario(
     let means = Some(means(&seeds, &results));
     let first = results[0].clone();
     Ok(RunResult { engine, means, runs: results, ..first })
+}
+
+/// Division of the memory among runs.
+struct Room {
+    /// Limit of each run, bytes.
+    each: u64,
+    /// Runs that may be made at the same time.
+    threads: usize,
+}
+
+impl Room {
+    /// The limit divided among the runs of `options`.
+    fn of(host: &dyn Host, scenario: &Scenario, options: &RunOptions) -> Result<Self, Refusal> {
+        let runs = u64::from(options.runs.max(1));
+        if runs == 1 {
+            // The run checks the same limit itself. A check before it would build the network twice.
+            return Ok(Self { each: options.memory, threads: usize::MAX });
+        }
+        let estimate = host.check(scenario, &options.observe())?;
+        estimate.admit(runs, options.memory)?;
+        let each = estimate.share(runs, options.memory);
+        Ok(Self { each, threads: estimate.threads(runs, options.memory) })
+    }
 }
 
 fn means(seeds: &[u64], results: &[RunResult]) -> RunMeans {
@@ -197,7 +219,11 @@ fn mean(values: impl Iterator<Item = f64>) -> Mean {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
     use super::*;
+    use crate::host::Run;
+    use crate::memory::Estimate;
     use crate::progress::Silent;
     use crate::simulator::Simulator;
     use firstflight_scenario::parse;
@@ -222,6 +248,44 @@ mod tests {
         initial_ssthresh = "32 packets"
         recovery = "newreno"
     "#;
+
+    /// The simulator, with the number of scenarios that were only checked.
+    #[derive(Default)]
+    struct Counting(AtomicU32);
+
+    impl Host for Counting {
+        fn name(&self) -> &'static str {
+            Simulator.name()
+        }
+
+        fn offers(&self) -> firstflight_contract::Signals {
+            Simulator.offers()
+        }
+
+        fn check(&self, scenario: &Scenario, observe: &Observe) -> Result<Estimate, Refusal> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            Simulator.check(scenario, observe)
+        }
+
+        fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Refusal> {
+            Simulator.run(scenario, seed, observe)
+        }
+    }
+
+    #[test]
+    fn a_single_run_builds_its_network_once_and_is_refused_like_many() {
+        let scenario = parse(ONE, "test.toml").expect("a valid scenario").scenario;
+        let checks = |runs, memory| {
+            let (host, options) = (Counting::default(), RunOptions { runs, memory, ..RunOptions::default() });
+            let refusal = run_scenario(&host, &scenario, &options, &Silent).err();
+            (host.0.into_inner(), refusal)
+        };
+        assert_eq!(checks(1, memory::DEFAULT), (0, None));
+        assert_eq!(checks(2, memory::DEFAULT), (1, None));
+        let ((_, one), (_, two)) = (checks(1, 1), checks(2, 1));
+        let (one, two) = (one.expect("one byte is too little"), two.expect("one byte is too little"));
+        assert_eq!(one.key, two.key);
+    }
 
     #[test]
     fn adaptive_starts_base_case_uses_a_quarter_of_the_link() {
