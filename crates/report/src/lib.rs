@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 
 use firstflight_results::{CompareReport, Table};
 pub use format::{lines, printable, wrap};
-pub use output::{Folder, OutputError, discard_unfinished};
+pub use output::{Folder, OutputError, discard_on_panic, discard_unfinished};
 pub use page::html;
 use parquet::parquet_of;
 pub use parquet::{parquet, stage_tables};

@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
+use std::panic;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::thread;
+use std::time::Duration;
 
 /// A folder being written. Files are staged under temporary names, and [`Folder::commit`] renames them together. A
-/// `Folder` dropped before that removes its files and the folders that it created; [`discard_unfinished`] does the same
-/// for all folders when the process ends without dropping them.
+/// `Folder` dropped before that removes its files and the folders that it created; [`discard_unfinished`] and
+/// [`discard_on_panic`] do the same for all folders when the process ends without dropping them.
 #[derive(Debug)]
 pub struct Folder {
     dir: PathBuf,
@@ -74,6 +77,33 @@ pub fn discard_unfinished(end: impl FnOnce()) {
     let mut unfinished = unfinished();
     std::mem::take(&mut unfinished.folders).into_values().for_each(Litter::remove);
     end();
+}
+
+/// Lets every panic of this process first print its message, as before, and then remove what [`discard_unfinished`] removes.
+/// A program that aborts on a panic drops no [`Folder`]. A program that catches panics must not call this: their folders
+/// would be gone.
+pub fn discard_on_panic() {
+    let earlier = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        earlier(info);
+        discard_soon();
+    }));
+}
+
+/// Removes what [`discard_unfinished`] removes. Another thread may take up to a second to finish its commit; a thread that
+/// itself panicked within this file would wait for ever.
+fn discard_soon() {
+    for _ in 0..1000 {
+        let mut unfinished = match UNFINISHED.try_lock() {
+            Ok(unfinished) => unfinished,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                thread::sleep(Duration::from_millis(1));
+                continue;
+            }
+        };
+        return std::mem::take(&mut unfinished.folders).into_values().for_each(Litter::remove);
+    }
 }
 
 /// An output folder, or a file in it, that could not be written.
