@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::MS;
 use common::line::{Line, RTT, SYN, at};
+use common::{MS, stacks};
 use firstflight_contract::Exit;
 use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::app::AppConfig;
@@ -202,6 +202,33 @@ fn a_lost_syn_with_data_is_followed_by_a_handshake_without() {
         let (sender, sends) = line.run(2000);
         assert_eq!(sends, at(&[(0, behind), (1000, &[SYN]), (1100, &[0]), (1200, &[1, 2])]), "{opening:?}");
         assert_eq!(sender.app().completions(), [200 * MS], "{opening:?}");
+    }
+}
+
+#[test]
+fn a_syn_with_data_that_is_answered_late_opens_the_connection() {
+    // The timeout of 80 ms is shorter than the round trip. The ACK of segment 0 at 100 opens the connection with a window of one
+    // segment; the answer to the repeated SYN, at 180, changes nothing. A fast open goes on behind its data: 1 at 100, then 2.
+    // The ACKs of a transaction grow its window: that of 0 makes it two, and 1, which counts as lost, leaves again with 2.
+    let transaction = at(&[(0, &[0, 1]), (80, &[SYN]), (100, &[1, 2])]);
+    let fast_open = at(&[(0, &[0]), (80, &[SYN]), (100, &[1]), (200, &[2])]);
+    for (stack, opening, expected, took) in [
+        (stacks::rfc(), DataInSyn::FastOpen, &fast_open, 200 * MS),
+        (stacks::linux(), DataInSyn::FastOpen, &fast_open, 200 * MS),
+        (stacks::rfc(), DataInSyn::Transaction, &transaction, 100 * MS),
+    ] {
+        let mut line = Line { stack, ..Line::default() };
+        (line.stack.mss, line.stack.initial_window) = (1000, 2);
+        line.stack.handshake = true;
+        line.stack.data_in_syn = opening;
+        (line.stack.rto.initial, line.stack.rto.min) = (80 * MS, 80 * MS);
+        line.app = writes(3, &[]);
+        let (sender, sends) = line.run(2000);
+        assert_eq!(sends, *expected, "{opening:?}");
+        assert_eq!(
+            (sender.app().established_at(), sender.app().completions()),
+            (Some(100 * MS), &[took][..])
+        );
     }
 }
 

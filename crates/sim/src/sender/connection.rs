@@ -138,8 +138,14 @@ where
         if self.opening {
             return self.on_opened(now, ack, port);
         }
-        if self.established && ack.seq <= self.max {
-            self.on_other_ack(now, ack, port);
+        if ack.seq > self.max {
+            return;
+        }
+        if self.established {
+            return self.on_other_ack(now, ack, port);
+        }
+        if ack.seq > 0 {
+            self.on_opened_late(now, ack, port);
         }
     }
 

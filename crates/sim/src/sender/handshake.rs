@@ -60,14 +60,33 @@ where
             self.on_written(now);
             return self.on_ack(now, ack, port);
         }
-        // This ACK also acknowledges the segment on the SYN. That does not grow the window, because there was none yet.
-        (self.una, self.nxt) = (ack.seq, ack.seq);
-        self.delivered += u64::from(ack.seq);
-        let rtt = now - self.timed_at;
-        self.connect(now, rtt);
+        self.open_acknowledged(now, ack.seq, now - self.timed_at, port);
+    }
+
+    /// The SYN with data is answered when an ordinary handshake has begun. RFC 9293 section 3.10.7.3 accepts the ACK, because it
+    /// acknowledges what was sent. As after any repeated SYN the RTT is not known and the window is one segment.
+    pub(crate) fn on_opened_late(&mut self, now: u64, ack: AckIn, port: &mut impl Port) {
+        self.rto.restart_after_lost_syn();
+        self.stack.initial_window = 1;
+        if self.stack.data_in_syn == DataInSyn::Transaction {
+            self.connect(now, 0);
+            self.app.established(now);
+            self.start_up(now, self.app.unsent_bytes(0, self.mss));
+            self.on_write();
+            self.on_written(now);
+            return self.on_ack(now, ack, port);
+        }
+        self.open_acknowledged(now, ack.seq, 0, port);
+    }
+
+    /// The connection opens with an ACK of the data on the SYN. That does not grow the window, because there was none yet.
+    fn open_acknowledged(&mut self, now: u64, acked: u32, handshake_rtt: u64, port: &mut impl Port) {
+        (self.una, self.nxt) = (acked, acked);
+        self.delivered += u64::from(acked);
+        self.connect(now, handshake_rtt);
         self.app.established(now);
         self.orderly = !self.chain.needs().has(Signals::RATE);
-        self.start_up(now, self.app.unsent_bytes(ack.seq, self.mss));
+        self.start_up(now, self.app.unsent_bytes(acked, self.mss));
         self.on_write();
         self.on_written(now);
         if self.una >= self.write_end {
