@@ -16,7 +16,10 @@ use proptest::test_runner::{Config, RngSeed, TestCaseError, TestRunner};
 /// refuses, for which `property` answers false, do not count.
 fn hold(cases: u32, property: impl Fn(&Loaded) -> Result<bool, TestCaseError>) {
     let given = |name: &str| std::env::var_os(name).is_some();
-    let mut config = Config { failure_persistence: None, max_shrink_iters: 400, ..Config::default() };
+    let mut config = Config { failure_persistence: None, ..Config::default() };
+    if !given("PROPTEST_MAX_SHRINK_ITERS") {
+        config.max_shrink_iters = 400;
+    }
     if !given("PROPTEST_CASES") {
         config.cases = cases;
     }

@@ -4,10 +4,13 @@
 
 mod common;
 
-use common::MS;
-use common::line::{Line, at, chain};
+use common::line::{Line, Sent, at, chain};
+use common::{MS, stacks};
+use firstflight_sim::packet::{CWR_ECE, pack_blocks};
+use firstflight_sim::sender::app::App;
 use firstflight_sim::sender::info::CaState;
 use firstflight_sim::sender::stack::{PartialAcks, Recovery, Stack};
+use firstflight_sim::sender::{AckIn, Port, Sender};
 
 /// A window of `segments`, in congestion avoidance from the start.
 fn steady(recovery: Recovery, segments: u32) -> Line {
@@ -207,4 +210,46 @@ fn segments_behind_a_hole_count_as_delivered_only_once() {
             }
         }
     }
+}
+
+/// Time and segment of what a driven sender sends.
+#[derive(Default)]
+struct Departures(Vec<Sent>);
+
+impl Port for Departures {
+    fn transmit(&mut self, now: u64, segment: u32, _: (u64, u64), _: bool) {
+        self.0.push((now / MS, segment));
+    }
+
+    fn transmit_syn(&mut self, _: u64, _: (u64, u64)) {
+        unreachable!("the connection is open");
+    }
+}
+
+#[test]
+fn a_probe_repeats_a_tail_that_has_arrived_and_its_report_still_counts() {
+    // Three segments at 1000. RFC 8985 section 7.2: PTO = 2 * 100 + 2 ms, at the next tick of 4 ms: 1204. At 1220 an ACK of the
+    // first segment reports the third too, sooner after the probe than any round trip: it answers the original, and so does not
+    // show that the second is lost. Its mark ends the probe's episode. SRTT = 100 + (220 - 100) / 8 = 115, so that the next
+    // probe is due at 1220 + 2 * 115 + 2 = 1452: the same tail. At the timeout the second segment is lost and the tail is not.
+    // The pipe (RFC 6675): 2 out + 1 retransmitted - 1 reported - 1 lost = 1.
+    let stack = Stack { ecn: true, mss: 1000, ..stacks::linux() };
+    let mut sender = Sender::new(stack, chain(&["slow-start", "reno"]), App::driven());
+    let mut wire = Departures::default();
+    sender.open(1000 * MS, 100 * MS);
+    sender.write(1000 * MS, 3, 0, &mut wire);
+    sender.advance(1210 * MS, &mut wire);
+    let (low, high) = pack_blocks(1, &[(2, 3)]);
+    sender.on_ack(1220 * MS, AckIn { seq: 1, low: low | CWR_ECE, high }, &mut wire);
+    let counts = |sender: &Sender| {
+        let info = sender.info();
+        (info.state, info.unacked, info.sacked, info.lost, info.retrans, info.in_flight)
+    };
+    assert_eq!(counts(&sender), (CaState::Cwr, 2, 1, 0, 0, 1));
+    sender.advance(1500 * MS, &mut wire);
+    assert_eq!(counts(&sender), (CaState::Cwr, 2, 1, 0, 0, 1), "a probe is not counted");
+    assert_eq!(wire.0, at(&[(1000, &[0, 1, 2]), (1204, &[2]), (1452, &[2])]));
+    sender.advance(2000 * MS, &mut wire);
+    assert_eq!(counts(&sender), (CaState::Loss, 2, 1, 1, 1, 1));
+    assert_eq!(wire.0[5..].iter().map(|sent| sent.1).collect::<Vec<_>>(), [1]);
 }
