@@ -281,9 +281,8 @@ fn an_unknown_line_or_paper_is_refused_with_the_nearest_name() {
 
 #[test]
 fn errors_in_the_files_of_a_paper_are_reported_before_any_run() {
-    let targets: &[u8] = b"id|paper|where|scenario|metric|value|kind\nXX-01|XX|a|b|c|d|exact\n";
-    let paper: &[u8] =
-        b"key = \"XX\"\ntitle = \"t\"\nauthors = \"a\"\nyear = 2000\nvenue = \"v\"\nabout = \"x\"\n";
+    let targets: &[u8] = include_bytes!("../../reproduce/testdata/targets.psv");
+    let paper: &[u8] = include_bytes!("../../reproduce/testdata/paper.toml");
     let experiment = "title = \"t\"\nscenario = \"s.toml\"\n[[axis]]\nname = \"rate\"\nkey = \"path.rate\"\nvalues = [\"40 mbps\"]\n";
     let files: &[(&str, &[u8])] = &[
         ("p/targets.psv", targets),

@@ -31,11 +31,8 @@ over = "mean"
 /// A folder with a paper of one experiment of two runs.
 fn paper() -> Scratch {
     let scratch = Scratch::new();
-    scratch.write("p/targets.psv", "id|paper|where|scenario|metric|value|kind\nXX-01|XX|a|b|c|d|exact\n");
-    scratch.write(
-        "p/x/paper.toml",
-        "key = \"XX\"\ntitle = \"t\"\nauthors = \"a\"\nyear = 2000\nvenue = \"v\"\nabout = \"x\"\n",
-    );
+    scratch.write("p/targets.psv", include_str!("../../reproduce/testdata/targets.psv"));
+    scratch.write("p/x/paper.toml", include_str!("../../reproduce/testdata/paper.toml"));
     scratch.write("p/x/scenarios/s.toml", SCENARIO);
     scratch.write("p/x/experiments/e.toml", EXPERIMENT);
     scratch

@@ -104,11 +104,9 @@ id = "XX-03"
 not_checkable = "It was lost."
 "#;
 
-const TARGETS: &str = "id|paper|where|scenario|metric|value|kind\n\
-    XX-01|XX|Table 1|a|b|c|exact\nXX-02|XX|Figure 1|a|b|c|order\nXX-03|XX|Figure 2|a|b|c|n/a\n";
-
-const PAPER: &str =
-    "key = \"XX\"\ntitle = \"t\"\nauthors = \"a\"\nyear = 2000\nvenue = \"v\"\nabout = \"x\"\n";
+/// The target list and description of the small papers in the tests of this crate, the command line and the fuzz targets.
+const TARGETS: &str = include_str!("../testdata/targets.psv");
+const PAPER: &str = include_str!("../testdata/paper.toml");
 
 /// A temporary folder with the files of a paper, removed with the value.
 struct Folder(PathBuf);

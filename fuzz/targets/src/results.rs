@@ -104,8 +104,8 @@ by = 0.5
 pub(crate) fn library() -> &'static Library {
     static LIBRARY: OnceLock<Library> = OnceLock::new();
     LIBRARY.get_or_init(|| {
-        let about = "key = \"XX\"\ntitle = \"t\"\nauthors = \"a\"\nyear = 2000\nvenue = \"v\"\nabout = \"x\"\n";
-        let targets = "id|paper|where|scenario|metric|value|kind\nXX-01|XX|Table 1|a|b|c|exact\nXX-02|XX|Figure 1|a|b|c|order\n";
+        let about = include_str!("../../../crates/reproduce/testdata/paper.toml");
+        let targets = include_str!("../../../crates/reproduce/testdata/targets.psv");
         let folder = holding(&[]).join("papers");
         for inner in ["xx/scenarios", "xx/experiments"] {
             std::fs::create_dir_all(folder.join(inner)).expect("a temporary folder can be made");
