@@ -4,7 +4,7 @@
 //! captured transfers of about that size, the same draws for all schemes: a further transfer of the server is one to a network
 //! drawn so, over a path drawn for that network.
 
-mod draw;
+pub(super) mod draw;
 mod whole;
 
 use firstflight_results::{
@@ -56,8 +56,8 @@ impl<'a> Outcome<'a> {
     fn traffic(&self, size: u64) -> Traffic {
         match self.usable() {
             Some(_) => {
-                let Network { bytes, .. } = *self.network;
-                Traffic { transfers: self.network.transfers_near(size), bytes: bytes as f64 }
+                let transfers = self.network.transfers_near(size) * self.network.weight;
+                Traffic { transfers, bytes: self.network.data() }
             }
             None => Traffic::default(),
         }
@@ -154,7 +154,7 @@ impl Mix<'_> {
         let (no_answer, groups) = (self.no_answer(), self.groups(&sizes));
         let schemes: Vec<String> = request.schemes.iter().map(Candidate::label).collect();
         let paths: Vec<(&PathResult, f64)> =
-            self.usable().map(|(network, it)| (&it.report.comparison.path, network.bytes as f64)).collect();
+            self.usable().map(|(network, it)| (&it.report.comparison.path, network.data())).collect();
         let mut comparison = Comparison {
             title: self.file().into(),
             path: mixed_path(&paths, self.file()),
@@ -356,11 +356,14 @@ impl Mix<'_> {
                 warnings.push(format!("{name} has no answer and is no part of the mix: {why}"));
             }
         }
-        let (further, share) = self.networks.further;
+        let ((further, share), drawn) = (self.networks.further, self.networks.drawn);
         if further > 0 {
+            let why = match drawn {
+                0 => format!("they have less data than the {all} that are"),
+                _ => format!("{drawn} networks drawn from them by their transfers stand for them"),
+            };
             warnings.push(format!(
-                "{further} further networks or paths, with {:.1} % of the captured data, are not answered: they have less \
-                 data than the {all} that are",
+                "{further} further networks or paths, with {:.1} % of the captured data, are not answered: {why}",
                 share * 100.0
             ));
         }

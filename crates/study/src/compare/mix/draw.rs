@@ -28,17 +28,17 @@ pub(super) fn shares(networks: &[Traffic]) -> Vec<f64> {
 
 /// A replication of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Draw {
+pub(in crate::compare) struct Draw {
     /// Index of the network.
-    pub(super) network: usize,
+    pub(in crate::compare) network: usize,
     /// Number of the replication.
-    pub(super) replication: u32,
+    pub(in crate::compare) replication: u32,
 }
 
 /// `count` draws from networks with these shares, of which each has `count` replications; none without a share. Evenly spread
 /// places among all shares draw each network as often as its share asks for, and evenly spread replications of it, each at most
 /// once (systematic sampling, as in `Explanation::at`).
-pub(super) fn draws(shares: &[f64], count: u32) -> Vec<Draw> {
+pub(in crate::compare) fn draws(shares: &[f64], count: u32) -> Vec<Draw> {
     let Some(last) = shares.iter().rposition(|&share| share > 0.0) else { return vec![] };
     let network = |index: u32| {
         let place = (f64::from(index) + 0.5) / f64::from(count);
