@@ -246,6 +246,41 @@ fn connections_are_counted_by_the_network_of_their_client_and_each_answer_is_a_t
 }
 
 #[test]
+fn each_small_answer_of_https_kept_alive_is_a_transfer_and_so_is_the_tls_handshake() {
+    // TLS 1.3 (RFC 8446 section 2): a ClientHello of 517 bytes, the server's flight of 4500 with its certificate in three
+    // packets, then the client's Finished (64 bytes) with the first of 200 requests of 120 bytes. The server's two session tickets
+    // (510 bytes) precede the first answer. Every answer has 300 bytes, acknowledged by the next request.
+    let answer =
+        |seq: u32, len: usize, ack: u32| Tcp { from_sender: false, seq, ack: Some(ack), ..data(0, len) };
+    let request = |seq: u32, len: usize, ack: u32| Tcp { ack: Some(ack), ..data(seq, len) };
+    let mut packets = handshake(10_000, 1460);
+    packets.extend([
+        (20_000, request(1, 517, 1)),
+        (30_000, answer(1, 1460, 518)),
+        (30_010, answer(1461, 1460, 518)),
+        (30_020, answer(2921, 1580, 518)),
+        (40_000, request(518, 64, 4501)),
+        (40_010, request(582, 120, 4501)),
+        (50_000, answer(4501, 510, 702)),
+        (50_010, answer(5011, 300, 702)),
+    ]);
+    let (mut asked, mut answered) = (702, 5311);
+    for number in 1..200_u64 {
+        let at = 50_000 + 20_000 * number;
+        packets.push((at, request(asked, 120, answered)));
+        asked += 120;
+        packets.push((at + 10_000, answer(answered, 300, asked)));
+        answered += 300;
+    }
+    packets.push((5_000_000, request(asked, 0, answered)));
+    let capture = read_bytes(&pcap_of_tcp(&packets)).unwrap();
+    let [group] = &capture.groups[..] else { panic!("{:?}", capture.groups) };
+    assert_eq!((group.connections, group.to_clients, group.from_clients), (1, 65_010, 24_581));
+    // 300 is in 256..319, 810 in 768..895, 4500 in 4096..5119
+    assert_eq!(classes(group.transfers()), [(199, 59_700), (1, 810), (1, 4500)]);
+}
+
+#[test]
 fn a_client_that_uploads_has_transfers_of_its_own_direction() {
     let capture = read_bytes(&pcap_of_tcp(&transfer())).unwrap();
     let [group] = &capture.groups[..] else { panic!("{:?}", capture.groups) };
