@@ -1,6 +1,7 @@
 //! A congestion control of an object as a scheme: events of the contract become callbacks, in the order of `tcp_ack` in the
 //! kernel's `net/ipv4/tcp_input.c`.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -111,18 +112,21 @@ impl fmt::Debug for KernelScheme {
     }
 }
 
-impl KernelScheme {
-    pub(crate) fn new(operations: Operations) -> Result<Self, ObjectError> {
-        let name = &operations.name;
-        let legal = |byte| matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_');
-        if name.is_empty() || !name.bytes().all(legal) {
-            return Err(ObjectError::Name(name.clone()));
-        }
+/// What a scheme is listed as, and what it declares.
+struct Listing {
+    info: Info,
+    declaration: Declaration,
+}
+
+/// The listing of the congestion control of this name; `rules` says whether it decides on its window alone. Listings live as long
+/// as the program. An object that is read again has the same one, so that only new names take memory.
+fn listing(name: &str, rules: bool) -> &'static Listing {
+    static LISTINGS: Mutex<BTreeMap<(String, bool), &'static Listing>> = Mutex::new(BTreeMap::new());
+    let mut listings = LISTINGS.lock().unwrap_or_else(PoisonError::into_inner);
+    listings.entry((name.into(), rules)).or_insert_with(|| {
         let plain = name.to_ascii_lowercase().replace('_', "-");
         let label = if plain.starts_with("bpf-") { plain } else { format!("bpf-{plain}") };
-        // Listings and declarations live as long as the program, which reads few objects.
         let label: &'static str = Box::leak(label.into_boxed_str());
-        let rules = operations.callback(Callback::CongControl).is_some();
         let role = if rules { Role::Standalone } else { Role::Avoidance };
         let needs = Signals::RTT.union(Signals::SENT).union(Signals::RATE);
         let needs = if rules { needs.union(Signals::PACING) } else { needs };
@@ -136,11 +140,24 @@ impl KernelScheme {
             needs,
             params: &PARAMS,
         };
+        Box::leak(Box::new(Listing { info, declaration }))
+    })
+}
+
+impl KernelScheme {
+    pub(crate) fn new(operations: Operations) -> Result<Self, ObjectError> {
+        let name = &operations.name;
+        let legal = |byte| matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_');
+        if name.is_empty() || !name.bytes().all(legal) {
+            return Err(ObjectError::Name(name.clone()));
+        }
+        let Listing { info, declaration } =
+            listing(name, operations.callback(Callback::CongControl).is_some());
         let memory = Memory::new(&operations.program);
         Ok(Self {
             operations: Arc::new(operations),
-            info: Box::leak(Box::new(info)),
-            declaration: Box::leak(Box::new(declaration)),
+            info,
+            declaration,
             hz: DEFAULT_HZ,
             memory,
             mss: 1,

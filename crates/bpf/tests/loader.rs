@@ -5,6 +5,7 @@ mod common;
 use common::{FAULTS, RENO, clang, compile, only};
 use firstflight_bpf::{ObjectError, read};
 use firstflight_contract::{Ack, Congestion, Control, Entry, Nanos, Phase, Rate, Sent, Trigger};
+use firstflight_schemes::scheme::Scheme;
 use std::path::Path;
 
 /// The object with `old` replaced by `new` wherever it stands.
@@ -28,6 +29,12 @@ fn refusal(object: &[u8]) -> String {
 fn an_object_has_the_name_and_the_role_of_its_congestion_control() {
     let scheme = only(RENO);
     assert_eq!((scheme.label(), scheme.name()), ("bpf-test-reno", "test_reno"));
+}
+
+#[test]
+fn an_object_that_is_read_again_takes_no_memory_for_its_listing() {
+    let [first, second] = [(); 2].map(|()| only(RENO));
+    assert!(std::ptr::eq(first.info(), second.info()));
 }
 
 #[test]
