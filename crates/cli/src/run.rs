@@ -231,7 +231,7 @@ fn flow_row(flow: &FlowResult) -> [String; 9] {
 }
 
 /// The chain's label; a scheme that rules the whole connection is start-up and avoidance in one.
-fn scheme(flow: &FlowResult) -> String {
+pub(crate) fn scheme(flow: &FlowResult) -> String {
     if flow.startup == flow.avoidance {
         return flow.startup.clone();
     }

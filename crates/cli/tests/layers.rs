@@ -22,8 +22,8 @@ const LAYERS: [(&str, &[&str]); 24] = [
     ("script", &[]),
     ("bpf", &["contract", "schemes"]),
     ("quic", &["contract", "host", "schemes", "scenario"]),
-    // Its object's Rust side, bpf/face, is on contract, host and schemes.
-    ("kernel", &["contract", "host", "schemes", "kernel-face"]),
+    // Its object's Rust side, bpf/face, is on contract, host and schemes alone.
+    ("kernel", &["contract", "host", "schemes", "scenario", "kernel-face"]),
     ("sim", &["contract", "host", "schemes", "net", "paths"]),
     (
         "study",

@@ -5,10 +5,12 @@ use std::io::Read as _;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::thread;
 use std::time::Duration;
 
 use firstflight_contract::{Beginning, Declaration, Role, Signals, StartupExit};
 use firstflight_kernel_face::{FAULTS, LASTS, Member, STARTUPS};
+use firstflight_scenario::nearest;
 use flate2::read::GzDecoder;
 use libbpf_rs::{
     ErrorKind, Link, MapCore as _, MapFlags, MapHandle, ObjectBuilder, OpenObject, PrintLevel,
@@ -29,6 +31,12 @@ const PLACEHOLDER: &[u8] = b"ff_placeholder\0";
 /// Bytes of the name of a congestion control, without the zero at its end (TCP_CA_NAME_MAX).
 const LONGEST_NAME: usize = 15;
 
+/// Attempts to attach under a name that is taken, and the time between two: a second in all.
+const TRIES: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(50);
+/// Lines of libbpf's words that a refusal repeats: the cause stands last.
+const LINES: usize = 4;
+
 /// Signals that the kernel gives.
 pub const SIGNALS: Signals =
     Signals::RTT.union(Signals::PACING).union(Signals::RATE).union(Signals::HANDSHAKE).union(Signals::PLAN);
@@ -48,6 +56,8 @@ pub struct Offer {
     startup: Option<usize>,
     last: usize,
     name: String,
+    /// Bytes; zero for none.
+    ssthresh: u64,
     traced: bool,
     /// In the place of the start-up scheme, for a test.
     fault: Option<&'static str>,
@@ -80,7 +90,25 @@ impl Offer {
             }
             _ => {}
         }
-        Ok(Self { startup, last, name: name(startup, last), traced: false, fault: None })
+        Ok(Self { startup, last, name: name(startup, last), ssthresh: 0, traced: false, fault: None })
+    }
+
+    /// With the parameters of profile `linux` in place of the defaults: cubic by the kernel's rules. The other schemes have the same
+    /// parameters in both.
+    #[must_use]
+    pub fn as_in_linux(self) -> Self {
+        let name = format!("{}_linux", LASTS[self.last].name);
+        match LASTS.iter().position(|member| member.name == name) {
+            Some(last) => Self { last, name: self::name(self.startup, last), ..self },
+            None => self,
+        }
+    }
+
+    /// Connections begin with this slow-start threshold, bytes. The kernel's own is infinite.
+    #[must_use]
+    pub fn initial_ssthresh(mut self, bytes: u64) -> Self {
+        self.ssthresh = bytes;
+        self
     }
 
     /// For tests: slow start that panics at its twentieth ACK, then Reno.
@@ -132,13 +160,22 @@ impl Offer {
             open.map_err(|error| failed("libbpf cannot read the object of this program", error))?;
         self.choose(&mut open)?;
         let mut object = open.load().map_err(refused)?;
+        let link = self.attach(&mut object)?;
+        Ok(Offered { name: self.name.clone(), _link: link, object })
+    }
+
+    /// Gives the kernel the congestion control. One that was taken back a moment ago keeps its name until the kernel has waited for its
+    /// last users (an RCU grace period), so a name that is taken is tried again for a second.
+    fn attach(&self, object: &mut libbpf_rs::Object) -> Result<Link, Refusal> {
         let ops = object.maps_mut().find(|map| map.name() == "ff_control_ops");
         let mut ops = ops.ok_or(Refusal::Kernel("struct_ops"))?;
-        let link = ops.attach_struct_ops().map_err(|error| match error.kind() {
-            ErrorKind::AlreadyExists => Refusal::Taken(self.name.clone()),
-            _ => refused(error),
-        })?;
-        Ok(Offered { name: self.name.clone(), _link: link, object })
+        for _ in 0..TRIES {
+            match ops.attach_struct_ops() {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => thread::sleep(PAUSE),
+                attached => return attached.map_err(refused),
+            }
+        }
+        Err(Refusal::Taken(self.name.clone()))
     }
 
     /// Puts the chosen schemes in their places: calls of a place become calls of the scheme.
@@ -184,14 +221,14 @@ impl Offer {
     /// Sets the constants and the name.
     fn choose(&self, open: &mut OpenObject) -> Result<(), Refusal> {
         let startup = self.startup.unwrap_or(STARTUPS.len()) as u64;
-        let words = [startup, self.last as u64, self.traced.into()].map(u64::to_ne_bytes);
+        let words = [startup, self.last as u64, self.traced.into(), self.ssthresh].map(u64::to_ne_bytes);
         for mut map in open.maps_mut() {
             let of_choice = map.name() == ".rodata.choice";
             let of_ops = map.name() == "ff_control_ops";
             let Some(data) = map.initial_value_mut() else { continue };
             if of_choice {
-                data[..24].copy_from_slice(words.as_flattened());
-                data[24..24 + self.name.len()].copy_from_slice(self.name.as_bytes());
+                data[..32].copy_from_slice(words.as_flattened());
+                data[32..32 + self.name.len()].copy_from_slice(self.name.as_bytes());
             } else if of_ops {
                 let at = data.windows(PLACEHOLDER.len()).position(|bytes| bytes == PLACEHOLDER);
                 let at = at.ok_or(Refusal::Failed { what: "the object", error: "it has no name".into() })?;
@@ -233,8 +270,15 @@ fn refused(error: libbpf_rs::Error) -> Refusal {
         Some(reason) if words.contains("BEGIN PROG LOAD LOG") => {
             Refusal::Verifier { reason: reason.to_owned(), log: words }
         }
-        _ => failed("loading the schemes into the kernel", format!("{error}\n{words}")),
+        _ => failed("loading the schemes into the kernel", in_short(&error.to_string(), &words)),
     }
+}
+
+/// An error in one line, with the last of libbpf's words.
+fn in_short(error: &str, words: &str) -> String {
+    let said: Vec<_> = words.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let last = &said[said.len().saturating_sub(LINES)..];
+    [error].iter().chain(last).copied().collect::<Vec<_>>().join("; ")
 }
 
 /// The position of the scheme with this label.
@@ -249,11 +293,7 @@ fn find(members: &'static [Member], label: &str) -> Result<usize, Refusal> {
         return Err(Refusal::Signals { label: label.into(), missing });
     }
     let labels = members.iter().map(|member| member.declaration.label);
-    let nearest = labels
-        .map(|known| (strsim::jaro_winkler(known, label), known))
-        .filter(|(likeness, _)| *likeness > 0.7)
-        .max_by(|a, b| a.0.total_cmp(&b.0));
-    Err(Refusal::Unknown { label: label.into(), nearest: nearest.map(|(_, known)| known) })
+    Err(Refusal::Unknown { label: label.into(), nearest: nearest(label, labels) })
 }
 
 /// `ff_` and the scheme that differs from slow-start+reno; of two such schemes, three letters from both ends of each.

@@ -1,9 +1,9 @@
 //! Headers of packets.
 
-use etherparse::{Ipv4Header, Ipv4Slice, TcpSlice};
+use etherparse::{Ipv4Header, Ipv4Slice, TcpOptionElement, TcpSlice};
 
 /// The fields of a TCP segment that the emulator needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Header {
     /// Source port.
     pub(crate) from: u16,
@@ -17,6 +17,17 @@ pub(crate) struct Header {
     pub(crate) length: u32,
     /// Whether a queue may mark the packet.
     pub(crate) ecn_capable: bool,
+    pub(crate) push: bool,
+    /// CWR: the sender has reduced its window after a mark.
+    pub(crate) reduced: bool,
+    /// ECE: a mark arrived.
+    pub(crate) echoes_mark: bool,
+    /// The window field, without the scale.
+    pub(crate) window: u16,
+    /// The scale of windows, on a SYN.
+    pub(crate) scale: Option<u8>,
+    /// SACK blocks, sequence numbers `[start, end)`; an empty block ends the list.
+    pub(crate) sack: [(u32, u32); 4],
 }
 
 impl Header {
@@ -27,7 +38,7 @@ impl Header {
             return None;
         }
         let tcp = TcpSlice::from_slice(ip.payload().payload).ok()?;
-        Some(Self {
+        let mut header = Self {
             from: tcp.source_port(),
             to: tcp.destination_port(),
             seq: tcp.sequence_number(),
@@ -35,7 +46,23 @@ impl Header {
             syn: tcp.syn(),
             length: tcp.payload().len() as u32,
             ecn_capable: ip.header().ecn().value() != 0,
-        })
+            push: tcp.psh(),
+            reduced: tcp.cwr(),
+            echoes_mark: tcp.ece(),
+            window: tcp.window_size(),
+            ..Self::default()
+        };
+        for option in tcp.options_iterator().flatten() {
+            match option {
+                TcpOptionElement::WindowScale(scale) => header.scale = Some(scale),
+                TcpOptionElement::SelectiveAcknowledgement(first, rest) => {
+                    let blocks = core::iter::once(first).chain(rest.into_iter().flatten());
+                    header.sack.iter_mut().zip(blocks).for_each(|(place, block)| *place = block);
+                }
+                _ => {}
+            }
+        }
+        Some(header)
     }
 }
 

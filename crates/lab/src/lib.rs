@@ -31,7 +31,7 @@ mod turn;
 mod watch;
 
 pub use cable::{Broken, Cable};
-pub use congestion_control::{CongestionControl, Controls, ExitSign, STOCK};
+pub use congestion_control::{CongestionControl, Controls, ExitSign, Parameters, STOCK};
 pub use host::{Kernel, LONGEST, Range};
 pub use need::Need;
 pub use netns::Netns;

@@ -60,6 +60,11 @@ impl TcpInfo {
         Ok(Self::read(&bytes))
     }
 
+    /// Segments in flight (RFC 6675's pipe): sent, and neither delivered nor declared lost.
+    pub fn in_flight(&self) -> u32 {
+        (self.unacked + self.retrans).saturating_sub(self.sacked + self.lost)
+    }
+
     /// Offsets of `struct tcp_info` in linux/tcp.h, which are part of the kernel's interface.
     fn read(bytes: &[u8; LENGTH]) -> Self {
         let word = |at: usize| u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);

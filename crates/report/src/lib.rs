@@ -9,6 +9,7 @@ mod decimate;
 pub mod figure;
 mod format;
 mod headline;
+pub mod hosts;
 mod names;
 mod networks;
 mod output;
@@ -30,9 +31,9 @@ pub use format::{lines, printable, wrap};
 pub use output::{Folder, OutputError, discard_on_panic, discard_unfinished};
 pub use page::html;
 use parquet::parquet_of;
-pub use parquet::{parquet, stage_tables};
+pub use parquet::{parquet, stage_tables, stage_tables_in};
 pub use table::{Colour, table};
-pub use trace::{pcapng, qlog, stage_traces};
+pub use trace::{Vantage, pcapng, qlog, stage_logs, stage_traces};
 
 /// Name of the page in the output folder.
 pub const REPORT_FILE: &str = "report.html";

@@ -41,6 +41,20 @@ pub fn stage_tables(
     samples: Vec<SampleRow>,
     version: &str,
 ) -> Result<(), OutputError> {
+    stage_tables_in(folder, "", result, samples, version)
+}
+
+/// As [`stage_tables`], with `place` before the names of the files: `kernel/`.
+///
+/// # Errors
+/// As [`stage_tables`].
+pub fn stage_tables_in(
+    folder: &mut Folder,
+    place: &str,
+    result: &RunResult,
+    samples: Vec<SampleRow>,
+    version: &str,
+) -> Result<(), OutputError> {
     let tables = [
         Table::of_runs(result),
         Table::of_flows(result),
@@ -50,7 +64,7 @@ pub fn stage_tables(
     for table in tables {
         let about = [("title", result.title.as_str()), ("version", version)];
         let metadata = about.map(|(key, value)| (format!("firstflight.{key}"), value.to_owned())).to_vec();
-        folder.stage(&format!("{}.parquet", table.name), |file| {
+        folder.stage(&format!("{place}{}.parquet", table.name), |file| {
             parquet::write(&table, version, metadata, file).map_err(std::io::Error::other)
         })?;
     }

@@ -3,7 +3,7 @@
 mod fixture;
 mod hostile;
 
-use firstflight_report::{pcapng, qlog};
+use firstflight_report::{Vantage, pcapng, qlog};
 use firstflight_scenario::parse;
 use firstflight_study::run::{RunOptions, trace};
 use firstflight_study::simulator::Simulator;
@@ -56,7 +56,7 @@ fn names_stay_within_their_record_and_their_block() {
         assert!(text.starts_with(name) && (name == text || text == long), "{name:?}");
 
         let mut log = vec![];
-        qlog(&recording, &recording.flows[0], &mut log).expect("memory takes everything");
+        qlog(&recording, &recording.flows[0], Vantage::SIMULATOR, &mut log).expect("memory takes everything");
         let records: Vec<&[u8]> = log.split(|&byte| byte == 0x1e).skip(1).collect();
         let lines = log.iter().filter(|&&byte| byte == b'\n').count();
         assert!(records.len() == lines && lines > 10, "{text:?}: {lines}");

@@ -37,6 +37,13 @@ pub(crate) const ALL: &[Case] = &[
         true,
         flows_of_both_directions_share_the_path_with_datagrams,
     ),
+    (
+        "a_threshold_and_the_kernel_s_cubic_follow_other_start_ups",
+        true,
+        a_threshold_and_the_kernel_s_cubic_follow_other_start_ups,
+    ),
+    ("hosts_in_virtual_time_share_a_page", false, hosts_in_virtual_time_share_a_page),
+    ("three_hosts_share_a_picture", true, three_hosts_share_a_picture),
     ("rounds_follow_their_idle_times", true, rounds_follow_their_idle_times),
     ("every_queue_carries_a_transfer", true, every_queue_carries_a_transfer),
     ("a_queue_that_marks_ends_start_up_by_a_mark", true, a_queue_that_marks_ends_start_up_by_a_mark),
@@ -111,15 +118,14 @@ fn a_scenario_that_the_kernel_cannot_run_is_refused_by_key() {
                  delay = \"10 ms\"\nbuffer = \"50 packets\"\nboth = true\n[[flow]]\nprofile = \"linux\"\nsize = \"30 KB\"\n\
                  from = \"a\"\nto = \"b\"\n";
     for (text, parts) in [
-        (flow("startup = \"hystart++\""), ["run.toml:8:11: flow[0].startup", "rules = \"rfc9438\""]),
         (
             flow("startup = \"fast-start\"\navoidance = \"reno\""),
             ["run.toml:8:11: flow[0].startup", "needs start-over, per-packet-send"],
         ),
         (flow("startup = \"liss\"\navoidance = \"reno\""), ["flow[0].startup", "follows a plan"]),
         (
-            flow("avoidance = { kind = \"cubic\", rules = \"rfc9438\" }"),
-            ["flow[0]", "parameters of profile linux"],
+            flow("avoidance = { kind = \"cubic\", c = 0.5 }"),
+            ["flow[0]", "parameters of profile linux, and cubic has others"],
         ),
         (
             flow("").replace("\"linux\"", "\"rfc\""),
@@ -129,6 +135,12 @@ fn a_scenario_that_the_kernel_cannot_run_is_refused_by_key() {
         (flow("").replace("40 ms", "1 ms"), ["path.rtt = \"1 ms\"", "from 5 ms"]),
         (flow("count = 65"), ["flow[0].count", "65 connections"]),
         (flow("min_rto = \"1 s\""), ["flow[0].min_rto = \"1 s\"", "200 ms"]),
+        (
+            flow(
+                "initial_ssthresh = \"20 packets\"\n[[flow]]\nprofile = \"linux\"\ninitial_ssthresh = \"30 packets\"",
+            ),
+            ["flow[1].initial_ssthresh", "one threshold in a run"],
+        ),
         (flow("lifetime = \"1 s\""), ["flow[0].lifetime", "expected size"]),
         (format!("duration = \"700 s\"\n{}", flow("")), ["duration = \"700 s\"", "at most 600 s"]),
         (graph.into(), ["link", "expected [path]"]),
@@ -229,6 +241,77 @@ fn flows_of_both_directions_share_the_path_with_datagrams() {
     // A quarter of the forward link is datagrams.
     assert!(number(&real["links"][0]["utilization"]) > 0.25, "{}", real["links"][0]);
     assert!(number(&real["links"][1]["utilization"]) > 0.2, "{}", real["links"][1]);
+}
+
+/// Cubic with its parameters in profile linux after another start-up than HyStart, and slow start that ends at a threshold.
+fn a_threshold_and_the_kernel_s_cubic_follow_other_start_ups() {
+    let flow = |more: &str| scenario(&format!("[[flow]]\nprofile = \"linux\"\nsize = \"3 MB\"\n{more}\n"));
+    for more in ["startup = \"hystart++\"", "avoidance = \"reno\"\ninitial_ssthresh = \"30 packets\""] {
+        let (real, simulated) = (kernel(&flow(more)), simulated(&flow(more)));
+        let exit = |result: &Value, key: &str| result["flows"][0]["startup_exit"][key].clone();
+        near(&real["flows"][0]["completion_s"], &simulated["flows"][0]["completion_s"]);
+        assert_eq!(exit(&real, "reason"), exit(&simulated, "reason"), "{more}");
+        near(&exit(&real, "cwnd_packets"), &exit(&simulated, "cwnd_packets"));
+    }
+}
+
+/// Runs a scenario on `hosts` with everything written; returns the folder and the JSON object.
+fn on_several(hosts: &str, scenario: &str) -> (Scratch, Value) {
+    let scratch = Scratch::new();
+    scratch.write("run.toml", scenario);
+    let result =
+        scratch.run(&["lab", "run", "run.toml", "--host", hosts, "--out", "out", "--trace", "--json"]);
+    let result = result.json();
+    let names: Vec<_> =
+        result["hosts"].as_array().expect("hosts").iter().map(|it| text(&it["host"])).collect();
+    assert_eq!(names.join(","), hosts);
+    let page = fs::read_to_string(scratch.path().join("out/report.html")).expect("a page");
+    let picture = fs::read_to_string(scratch.path().join("out/windows.svg")).expect("a picture");
+    for host in names {
+        assert!(page.contains(&format!("<b>{host}</b>")) && picture.contains(&format!(">{host}<")), "{host}");
+        for file in ["run.parquet", "flow.parquet", "link.parquet", "sample.parquet", "run.sqlog"] {
+            assert!(scratch.path().join(format!("out/{host}/{file}")).is_file(), "{host}/{file}");
+        }
+    }
+    (scratch, result)
+}
+
+fn hosts_in_virtual_time_share_a_page() {
+    let flow = scenario("[[flow]]\nprofile = \"linux\"\nsize = \"300 KB\"\n");
+    let (scratch, result) = on_several("simulator,quic", &flow);
+    // The simulator's part is the object of `run`, but for the host and the cost.
+    let alone = scratch.run(&["run", "run.toml", "--json"]).json();
+    assert_eq!(result["hosts"][0]["flows"], alone["flows"]);
+    let refused = scratch.run(&["lab", "run", "run.toml", "--host", "quic,quic"]);
+    assert_eq!((refused.code, refused.err.trim_end()), (2, "--host: quic is there twice"));
+    scratch.write("run.toml", flow + "startup = \"jump-start\"\n");
+    let refused = scratch.run(&["lab", "run", "run.toml", "--host", "simulator,quic", "--out", "new"]);
+    assert!(refused.code == 2 && refused.err.contains("leave this host out of --host"), "{}", refused.err);
+    assert!(!scratch.path().join("new").exists());
+}
+
+fn three_hosts_share_a_picture() {
+    let flow = scenario("[[flow]]\nprofile = \"linux\"\nsize = \"1 MB\"\navoidance = \"reno\"\n");
+    let (scratch, result) = on_several("simulator,kernel,quic", &flow);
+    near(&result["hosts"][1]["flows"][0]["completion_s"], &result["hosts"][0]["flows"][0]["completion_s"]);
+    let log = fs::read_to_string(scratch.path().join("out/kernel/run.sqlog")).expect("a log");
+    let records: Vec<Value> =
+        log.split('\u{1e}').skip(2).map(|record| serde_json::from_str(record).expect("JSON")).collect();
+    let named = |name: &str| records.iter().filter(|it| it["name"] == name).collect::<Vec<_>>();
+    // 1 MB is 691 segments of 1448 bytes; each transmission is an event, and so is the SYN.
+    let flow = &result["hosts"][1]["flows"][0];
+    let sent = 691.0 + number(&flow["retransmits"]) + 1.0;
+    assert_eq!(named("transport:packet_sent").len() as f64, sent);
+    let exits = named("firstflight:startup_exited");
+    let window = number(&flow["startup_exit"]["cwnd_packets"]) * 1448.0;
+    assert_eq!(
+        exits.iter().map(|exit| number(&exit["data"]["congestion_window"])).collect::<Vec<_>>(),
+        [window]
+    );
+    // Times ascend, and the last ACK acknowledges all.
+    assert!(records.is_sorted_by_key(|it| (number(&it["time"]) * 1e6) as u64));
+    let last = named("transport:packet_received").pop().expect("an ACK");
+    assert_eq!(last["data"]["ack"], 1_000_000);
 }
 
 fn rounds_follow_their_idle_times() {

@@ -344,7 +344,8 @@ void BPF_PROG(ff_init, struct sock *sk)
 	c->record.connection = c->number;
 	c->record.acked = c->record.next = 0;
 	c->state.control.cwnd = tp->snd_cwnd * mss;
-	c->state.control.ssthresh = tp->snd_ssthresh >= TCP_INFINITE_SSTHRESH ? ~0ULL : tp->snd_ssthresh * mss;
+	u64 ssthresh = ff_choice.ssthresh ? ff_choice.ssthresh : ~0ULL;
+	c->state.control.ssthresh = tp->snd_ssthresh >= TCP_INFINITE_SSTHRESH ? ssthresh : tp->snd_ssthresh * mss;
 	tell_start(c);
 	write_window(c, tp, mss);
 	write_threshold(c, tp, mss);

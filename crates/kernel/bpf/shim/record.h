@@ -10,6 +10,7 @@ struct ff_choice {
 	uint64_t startup; /* number of the start-up scheme; the number of start-up schemes if there is none */
 	uint64_t last; /* number of the scheme that follows */
 	uint64_t traced; /* whether every event goes to the ring buffer */
+	uint64_t ssthresh; /* the first slow-start threshold of a connection, bytes; zero is the kernel's, which is infinite */
 	char name[16]; /* of the congestion control, for the sockets of a cgroup */
 };
 

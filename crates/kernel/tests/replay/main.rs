@@ -1,6 +1,7 @@
 //! Every event that the kernel's schemes get is answered once more by the simulator's chain: all registers and the end of
 //! start-up are equal on every event.
 
+mod cgroup;
 mod path;
 mod transfer;
 
@@ -8,13 +9,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use firstflight_contract::{Nanos, Role};
+use firstflight_contract::{Exit, Nanos, Role};
 use firstflight_host::replay::Event as Told;
-use firstflight_kernel::{Compared, Event, Memory, Offer, Prefix, Refusal, Replay};
+use firstflight_kernel::{Compared, Event, Memory, Offer, Prefix, Refusal, Replay, every_process};
 use firstflight_kernel_face::{LASTS, STARTUPS};
 use firstflight_schemes::registry::AnyPhase;
 use firstflight_schemes::scheme::Value;
 
+use cgroup::Cgroup;
 use path::{Conditions, Path, RECEIVER, Treatment};
 use transfer::Load;
 
@@ -59,13 +61,37 @@ const LONG: Load = Load {
     pause: Duration::from_millis(300),
 };
 
+/// A chain of the object, and of the simulator.
+struct Chain {
+    name: String,
+    offer: Offer,
+    phases: Vec<AnyPhase>,
+}
+
+impl Chain {
+    fn of(labels: &[&str]) -> Self {
+        let offer = Offer::new(labels).expect("a chain of the object");
+        let phases = AnyPhase::chain(labels).expect("a chain of the registry");
+        Self { name: labels.join("+"), offer, phases }
+    }
+
+    /// CUBIC by the kernel's rules.
+    fn linux_cubic() -> Self {
+        let chain = Self::of(&["slow-start", "cubic"]);
+        let mut phases = chain.phases;
+        phases[1].set("rules", Value::Choice(1)).expect("the second word is linux");
+        Self { name: chain.name + ", rules = linux", offer: chain.offer.as_in_linux(), phases }
+    }
+}
+
 /// The chains: every start-up scheme with reno, every last scheme with slow-start.
-fn chains() -> Vec<Vec<&'static str>> {
-    let starts = STARTUPS.iter().map(|member| vec![member.declaration.label, "reno"]);
+fn chains() -> Vec<Chain> {
+    let starts = STARTUPS.iter().map(|member| Chain::of(&[member.declaration.label, "reno"]));
     let lasts = LASTS.iter().filter(|member| member.declaration.label != "reno").map(|member| {
-        match member.declaration.role {
-            Role::Standalone => vec![member.declaration.label],
-            _ => vec!["slow-start", member.declaration.label],
+        match (member.name, member.declaration.role) {
+            ("cubic_linux", _) => Chain::linux_cubic(),
+            (_, Role::Standalone) => Chain::of(&[member.declaration.label]),
+            _ => Chain::of(&["slow-start", member.declaration.label]),
         }
     });
     starts.chain(lasts).collect()
@@ -74,11 +100,11 @@ fn chains() -> Vec<Vec<&'static str>> {
 /// Runs connections of one chain, `span` each, until there were `least` events, replayed as connections of `phases`.
 fn compare(
     path: &Path,
-    labels: &[&str],
+    offer: Offer,
     phases: Vec<AnyPhase>,
     (load, least): (Load, u64),
 ) -> Result<Compared, Refusal> {
-    let offered = Offer::new(labels)?.traced().load()?;
+    let offered = offer.traced().load()?;
     offered.remember(prefix(24), MEMORY)?;
     let mut replay = Replay::new(phases);
     let mut seed = 0;
@@ -120,10 +146,6 @@ fn path() -> Option<(Path, MutexGuard<'static, ()>)> {
     None
 }
 
-fn phases(labels: &[&str]) -> Vec<AnyPhase> {
-    AnyPhase::chain(labels).expect("a chain of the registry")
-}
-
 fn compare_every_chain(load: Load, least: u64) {
     let Some((path, _turn)) = path() else { return };
     println!(
@@ -132,9 +154,8 @@ fn compare_every_chain(load: Load, least: u64) {
     println!("|---|---|---|---|---|---|---|---|---|---|---|");
     let mut faults = vec![];
     let mut all = Compared::default();
-    for labels in chains() {
-        let name = labels.join("+");
-        match compare(&path, &labels, phases(&labels), (load, least)) {
+    for Chain { name, offer, phases } in chains() {
+        match compare(&path, offer, phases, (load, least)) {
             Err(refusal) => faults.push(format!("{name}: {refusal}")),
             Ok(c) => {
                 println!(
@@ -193,10 +214,13 @@ fn the_kernel_and_the_simulator_s_chain_agree_on_a_hundred_thousand_events_a_sch
 #[test]
 fn a_scheme_that_differs_is_found() {
     let Some((path, _turn)) = path() else { return };
-    let labels = ["hystart++", "reno"];
-    let mut mutated = phases(&labels);
+    let Chain { offer, phases: mut mutated, .. } = Chain::of(&["hystart++", "reno"]);
     mutated[0].set("l", Value::Packets(1)).expect("a parameter");
-    let compared = compare(&path, &labels, mutated, (SHORT, 1)).expect("the kernel runs hystart++");
+    let compared = compare(&path, offer, mutated, (SHORT, 1)).expect("the kernel runs hystart++");
+    assert!(compared.different > 0, "{compared:?}");
+    // The RFC's rules are not the kernel's.
+    let (offer, phases) = (Chain::linux_cubic().offer, Chain::of(&["slow-start", "cubic"]).phases);
+    let compared = compare(&path, offer, phases, (SHORT, 1)).expect("the kernel runs cubic");
     assert!(compared.different > 0, "{compared:?}");
 }
 
@@ -241,6 +265,56 @@ fn a_planned_start_takes_its_plan_from_the_longest_prefix_of_the_destination() {
         windows,
         [(0, 14_480, u64::MAX), (3, 30_000, 40_000), (3, 60_000, 90_000), (3, 30_000, 40_000)]
     );
+}
+
+#[test]
+fn a_threshold_of_the_offer_ends_slow_start() {
+    let Some((path, _turn)) = path() else { return };
+    let Chain { offer, phases, .. } = Chain::of(&["slow-start", "reno"]);
+    let offered = offer.initial_ssthresh(40 * 1448).traced().load().expect("reno");
+    let load = Load { path: Conditions { treatments: CALM, ..PATH }, ..SHORT };
+    let mut replay = Replay::new(phases);
+    let mut exit = None;
+    thread::scope(|scope| {
+        let work = scope.spawn(|| transfer::send(&path, offered.name(), load, 1));
+        let watched = offered.watch(
+            || work.is_finished(),
+            |record| {
+                replay.take(&record);
+                exit = exit.or(record.answer.exit);
+            },
+        );
+        watched.expect("records");
+        work.join().expect("a transfer").expect("a transfer");
+    });
+    let exit = exit.expect("the end of slow start");
+    assert_eq!((exit.cwnd, exit.reason), (40 * 1448, Exit::Threshold));
+    assert_eq!(replay.compared().different, 0, "{:?}", replay.compared().first);
+}
+
+/// `select_for` rules the connections of one cgroup, from now on and while its answer lives. The cgroup is this test's own.
+#[test]
+fn the_connections_of_a_cgroup_use_the_scheme_that_is_selected_for_it() {
+    let Some((_path, _turn)) = path() else { return };
+    let Some(root) = every_process() else { return eprintln!("not run here: no cgroup2 is mounted") };
+    let cgroup = match Cgroup::new(&root) {
+        Ok(cgroup) => cgroup,
+        Err(error) => return eprintln!("not run here: {} takes no cgroup: {error}", root.display()),
+    };
+    let mut offered = Chain::of(&["hystart++", "reno"]).offer.load().expect("hystart++");
+    let used = || transfer::congestion_control_of_a_connection().expect("a connection over loopback");
+    let before = used();
+    let selected = offered.select_for(cgroup.folder()).expect("a cgroup");
+    assert_eq!(used(), before, "a process outside keeps its own");
+    cgroup.enter().expect("a process may change its cgroup");
+    let within = used();
+    drop(selected);
+    let after = used();
+    cgroup.leave().expect("a process may go back");
+    assert_eq!((within.as_str(), after), ("ff_hystartpp", before));
+    assert_eq!(offered.totals().expect("totals").unselected, 0);
+    let why = offered.select_for("/proc".as_ref()).expect_err("no cgroup").to_string();
+    assert!(why.starts_with("/proc is no cgroup whose sockets can be selected"), "{why}");
 }
 
 #[test]

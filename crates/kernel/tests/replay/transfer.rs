@@ -43,6 +43,12 @@ fn congestion_control(socket: &TcpStream, name: Option<&str>) -> io::Result<Stri
     Ok(String::from_utf8_lossy(&held).trim_end_matches('\0').to_owned())
 }
 
+/// The congestion control that a new connection over this machine's loopback gets.
+pub(crate) fn congestion_control_of_a_connection() -> io::Result<String> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    congestion_control(&TcpStream::connect(listener.local_addr()?)?, None)
+}
+
 /// A connection over a path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {

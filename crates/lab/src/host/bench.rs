@@ -23,7 +23,7 @@ use crate::socket;
 use crate::tcp_info::TcpInfo;
 use crate::traffic::{Start, Tap, receive, send};
 use crate::tun::Tun;
-use crate::watch::{FIRST_PORT, Hystart, Watch};
+use crate::watch::{FIRST_PORT, Hystart, Keep, OverTime, Watch};
 
 /// Time from the moment at which all threads are ready to the start of the run, nanoseconds.
 const LEAD: u64 = 10_000_000;
@@ -43,10 +43,11 @@ pub(super) struct Ran {
     pub(super) dropped: u64,
     /// Shortest round trip that the sender of each flow measured, microseconds; 0 of a flow that was not open.
     pub(super) min_rtt_us: Vec<u32>,
+    pub(super) over_time: OverTime,
 }
 
 /// Makes one run.
-pub(super) fn run(plan: &Plan<'_>, built: &Built) -> Result<Ran, Failure> {
+pub(super) fn run(plan: &Plan<'_>, built: &Built, keep: Keep) -> Result<Ran, Failure> {
     let sides = [Netns::new()?, Netns::new()?];
     let tuns = [device(plan, &sides, 0)?, device(plan, &sides, 1)?];
     let hystart = [Arc::new(Hystart::of(&sides[0])?), Arc::new(Hystart::of(&sides[1])?)];
@@ -58,7 +59,7 @@ pub(super) fn run(plan: &Plan<'_>, built: &Built) -> Result<Ran, Failure> {
         let Group { control, sender, .. } = &plan.groups[group];
         (*control, Arc::clone(tap), Arc::clone(&hystart[*sender]))
     });
-    let mut watch = Watch::new(&built.network, of.collect());
+    let mut watch = Watch::new(built, keep, of.collect());
     let over = AtomicBool::new(false);
     let start = Start::default();
     let emulated = thread::scope(|scope| -> Result<_, Failure> {
@@ -104,7 +105,8 @@ pub(super) fn run(plan: &Plan<'_>, built: &Built) -> Result<Ran, Failure> {
     }
     let dropped = Tun::dropped(&sides[0])? + Tun::dropped(&sides[1])?;
     let outcome = Outcome { end: emulated.end, flows, links: emulated.links };
-    Ok(Ran { outcome, validity: emulated.validity, dropped, min_rtt_us })
+    let over_time = watch.over_time(built.network.flows.iter().map(|flow| flow.name.as_str()));
+    Ok(Ran { outcome, validity: emulated.validity, dropped, min_rtt_us, over_time })
 }
 
 /// Sets up a namespace and the device in it.

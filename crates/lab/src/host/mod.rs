@@ -14,11 +14,13 @@ use firstflight_study::host::{Host, LinkReadings, Observe, Refusal, Run};
 use firstflight_study::memory::Estimate;
 use firstflight_study::network::{Built, build};
 use firstflight_study::rows::run_result;
+use firstflight_study::trace::record::Recording;
 
 use crate::congestion_control::{CongestionControl, STOCK};
 use crate::emulator::lateness::invalid;
 use crate::need::Need;
 use crate::turn::Turn;
+use crate::watch::{Keep, OverTime};
 use bench::Ran;
 use plan::Plan;
 pub use plan::{LONGEST, Range};
@@ -85,7 +87,8 @@ impl Host for Kernel<'_> {
 
     fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Refusal> {
         let (plan, built) = self.prepare(scenario, seed, observe)?;
-        let (outcome, validity) = valid_run(&plan, &built)?;
+        let keep = Keep { samples: observe.samples, packets: observe.packets };
+        let (outcome, validity, over_time) = valid_run(&plan, &built, keep)?;
         let mut result = run_result(scenario, seed, &built, &outcome);
         for (flow, &group) in result.flows.iter_mut().zip(&built.group) {
             flow.receiver_reads = Some(match scenario.flows[group].receiver_reads {
@@ -95,7 +98,9 @@ impl Host for Kernel<'_> {
         }
         result.host = Some(self.name().into());
         result.validity = Some(validity);
-        Ok(Run { result, flow: None, samples: vec![], recording: None })
+        let OverTime { samples, flows } = over_time;
+        let recording = observe.packets.then(|| Recording { name: "run".into(), flows });
+        Ok(Run { result, flow: None, samples, recording })
     }
 }
 
@@ -106,10 +111,9 @@ impl<'a> Kernel<'a> {
         seed: u64,
         observe: &Observe,
     ) -> Result<(Plan<'a>, Built), Refusal> {
-        let over_time = [(observe.packets, "trace"), (observe.samples || observe.flow.is_some(), "samples")];
-        if let Some((_, key)) = over_time.iter().find(|(asked, _)| *asked) {
-            let why = "the kernel's flows are not recorded over time yet; expected totals".into();
-            return Err(Refusal { key: (*key).into(), why });
+        if observe.flow.is_some() {
+            let why = "the kernel's flows are recorded as samples or packets, without the queue".into();
+            return Err(Refusal { key: "flow".into(), why });
         }
         let plan = Plan::of(scenario, self.controls)?;
         let mut built = build(scenario, seed, observe.grid)?;
@@ -121,12 +125,12 @@ impl<'a> Kernel<'a> {
 }
 
 /// The first run that kept its times, of at most three.
-fn valid_run(plan: &Plan<'_>, built: &Built) -> Result<(Outcome, Validity), Failure> {
+fn valid_run(plan: &Plan<'_>, built: &Built, keep: Keep) -> Result<(Outcome, Validity, OverTime), Failure> {
     check_hystart(plan)?;
     let _turn = Turn::take()?;
     let mut reasons = vec![];
     for attempts in 1..=ATTEMPTS {
-        let Ran { outcome, validity, dropped, .. } = bench::run(plan, built)?;
+        let Ran { outcome, validity, dropped, over_time, .. } = bench::run(plan, built, keep)?;
         let why = match dropped {
             0 => invalid(&validity),
             _ => Some(format!("a device dropped {dropped} packets, because the emulator read too late")),
@@ -138,7 +142,7 @@ fn valid_run(plan: &Plan<'_>, built: &Built) -> Result<(Outcome, Validity), Fail
                     "the flows did not finish within {longest} s, the longest run in real time"
                 )));
             }
-            None => return Ok((outcome, Validity { attempts, ..validity })),
+            None => return Ok((outcome, Validity { attempts, ..validity }, over_time)),
             Some(why) => reasons.push(why),
         }
     }
@@ -174,7 +178,7 @@ pub(crate) fn probe(scenario: &Scenario) -> Result<Probe, Failure> {
     let observe = Observe { links: readings, ..Observe::default() };
     let (plan, built) = Kernel::default().prepare(scenario, scenario.seed, &observe).map_err(refused)?;
     let _turn = Turn::take()?;
-    let Ran { outcome, validity, min_rtt_us, .. } = bench::run(&plan, &built)?;
+    let Ran { outcome, validity, min_rtt_us, .. } = bench::run(&plan, &built, Keep::default())?;
     let link = &outcome.links[0];
     let last = link.stats.bytes - link.readings[0].stats.bytes;
     Ok(Probe { mbit_s: last as f64 * 8e-6, rtt_ms: f64::from(min_rtt_us[0]) / 1e3, validity })

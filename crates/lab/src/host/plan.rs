@@ -133,7 +133,7 @@ impl<'a> Plan<'a> {
     ) -> Result<(), Refusal> {
         let key = |name: &str| format!("{place}.{name}");
         check_group(group, &key)?;
-        let control = CongestionControl::of(&group.scheme, known).or_else(|why| {
+        let control = CongestionControl::of(group, known).or_else(|why| {
             refuse(key(if group.scheme.phases().len() > 1 { "startup" } else { "avoidance" }), why)
         })?;
         let sender = match group.endpoints {
@@ -227,11 +227,6 @@ fn check_group(group: &FlowGroup, key: &dyn Fn(&str) -> String) -> Result<(), Re
             "recovery",
             matches!(group.recovery, Recovery::Sack | Recovery::NewReno),
             "Linux has sack and newreno",
-        ),
-        (
-            "initial_ssthresh",
-            group.initial_ssthresh.is_none(),
-            "a Linux connection starts without a threshold",
         ),
         (
             "receiver",

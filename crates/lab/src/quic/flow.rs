@@ -13,6 +13,7 @@ use firstflight_scenario::seconds::Seconds;
 use firstflight_sim::config::FlowConfig;
 use firstflight_sim::outcome::FlowOutcome;
 use firstflight_study::host::Refusal;
+use firstflight_study::trace::record::{self, FlowRecording, Metrics};
 
 use super::plan::Group;
 use super::{Letter, failed};
@@ -235,10 +236,39 @@ impl Flow {
                 ssthresh_packets: (control.ssthresh != u64::MAX).then(|| packets(control.ssthresh)),
                 in_flight_packets: Some(packets(ack.pipe)),
                 queue_packets: None,
-                delivered_bytes: Some((ack.delivered - before) as f64),
+                // At the time at which the flow began, an ACK may come before the last that counts as earlier.
+                delivered_bytes: Some(ack.delivered.saturating_sub(before) as f64),
             })
         };
         account.records.iter().filter_map(row).collect()
+    }
+
+    /// The registers after each ACK and the end of start-up, without packets: quinn numbers its packets, and a recording counts
+    /// segments.
+    pub(super) fn recording(&self, config: &FlowConfig, scheme: &str) -> FlowRecording {
+        let mut recording = FlowRecording::new(config, scheme);
+        let (mut shown, mut exited) = (Metrics::default(), false);
+        for (at, Record { event, answer }) in &self.account().records {
+            if let Some(exit) = answer.exit.filter(|_| !exited) {
+                exited = true;
+                let event = record::Event::StartupExit { cwnd: exit.cwnd, reason: exit.reason.label() };
+                recording.events.push((*at, event));
+            }
+            let Event::Ack(ack) = event else { continue };
+            let metrics = Metrics {
+                cwnd: answer.control.cwnd,
+                in_flight: ack.pipe,
+                ssthresh: (answer.control.ssthresh != u64::MAX).then_some(answer.control.ssthresh),
+                srtt: ack.srtt.0,
+                min_rtt: ack.min_rtt.0,
+                pacing: None,
+            };
+            if metrics != shown {
+                shown = metrics;
+                recording.events.push((*at, record::Event::Metrics(metrics)));
+            }
+        }
+        recording
     }
 }
 

@@ -16,6 +16,7 @@ use firstflight_study::host::{Host, Observe, Refusal, Run};
 use firstflight_study::memory::Estimate;
 use firstflight_study::network::{Built, build};
 use firstflight_study::rows::run_result;
+use firstflight_study::trace::record::Recording;
 
 use crate::emulator::network::{Entry, Fate, Network};
 use flow::{Flow, Side};
@@ -77,15 +78,19 @@ impl Host for Quic {
                 .collect(),
             false => vec![],
         };
-        Ok(Run { result, flow: None, samples, recording: None })
+        let recorded = || {
+            let flows = flows.iter().zip(&built.network.flows).zip(&built.scheme);
+            let flows = flows.map(|((flow, config), scheme)| flow.recording(config, scheme)).collect();
+            Recording { name: "run".into(), flows }
+        };
+        Ok(Run { result, flow: None, samples, recording: observe.packets.then(recorded) })
     }
 }
 
 fn prepare(scenario: &Scenario, seed: u64, observe: &Observe) -> Result<(Built, Vec<Flow>), Refusal> {
-    let over_time = [(observe.packets, "trace"), (observe.flow.is_some(), "flow")];
-    if let Some((_, key)) = over_time.iter().find(|(asked, _)| *asked) {
-        let why = "QUIC packets are not recorded; expected totals, or registers over time".into();
-        return Err(Refusal { key: (*key).into(), why });
+    if observe.flow.is_some() {
+        let why = "QUIC flows are recorded as samples, without the queue".into();
+        return Err(Refusal { key: "flow".into(), why });
     }
     let groups = plan::groups(scenario)?;
     let mut built = build(scenario, seed, observe.grid)?;

@@ -101,6 +101,22 @@ impl Flow {
         self.sent_to
     }
 
+    /// Time at which the connection was open, nanoseconds.
+    pub(crate) fn opened(&self) -> Option<u64> {
+        self.opened
+    }
+
+    /// Offset of the first byte of a segment; `None` before the SYN and of segments without data.
+    pub(crate) fn offset(&self, segment: Segment, header: &Header) -> Option<u64> {
+        (segment.kind != Kind::Empty).then(|| segment.end - u64::from(header.length))
+    }
+
+    /// Offset of the sequence number that an ACK has, near what is acknowledged.
+    pub(crate) fn offset_of(&self, seq: u32) -> Option<u64> {
+        let isn = self.isn?;
+        Some(near(self.acked, seq.wrapping_sub(isn).wrapping_sub(1)))
+    }
+
     /// Bytes acknowledged.
     pub(crate) fn acked(&self) -> u64 {
         self.acked
@@ -229,7 +245,7 @@ mod tests {
     }
 
     fn header(seq: u32, ack: Option<u32>, length: u32) -> Header {
-        Header { from: 1, to: 2, seq, ack, syn: false, length, ecn_capable: false }
+        Header { from: 1, to: 2, seq, ack, length, ..Header::default() }
     }
 
     /// A connection that is open at 100 ms, its initial sequence number near the end of the number space.

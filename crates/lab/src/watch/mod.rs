@@ -5,13 +5,15 @@
 //! the sender are read then, once for each ACK.
 
 mod flow;
-
 mod registers;
+mod trace;
 
 use std::sync::Arc;
 
-use firstflight_sim::config::Network;
+use firstflight_results::SampleRow;
 use firstflight_sim::outcome::FlowOutcome;
+use firstflight_study::network::Built;
+use firstflight_study::trace::record::FlowRecording;
 
 use crate::congestion_control::CongestionControl;
 use crate::emulator::realtime::{Observer, Way};
@@ -22,16 +24,46 @@ use flow::{Flow, Segment};
 
 pub(crate) use registers::Hystart;
 use registers::Registers;
+pub(crate) use trace::Keep;
+use trace::Trace;
 
 /// Port at which the receiver of the first flow listens; those of the others follow.
 pub(crate) const FIRST_PORT: u16 = 10_000;
 
 /// Every flow of a run.
 pub(crate) struct Watch {
-    flows: Vec<(Flow, Registers, Arc<Tap>)>,
+    flows: Vec<Watched>,
     /// Finite flows that are not finished, if the run ends with the last of them.
     unfinished: Option<usize>,
     finished_at: u64,
+}
+
+/// A flow, the registers of its sender, and both over time.
+struct Watched {
+    flow: Flow,
+    registers: Registers,
+    trace: Trace,
+    tap: Arc<Tap>,
+}
+
+impl Watched {
+    /// Reads the registers after an event at `at`.
+    fn read(&mut self, at: u64) -> Result<(), Need> {
+        if let Some(sender) = self.tap.sender() {
+            let info = self.registers.read(sender, at, self.flow.sent_to())?;
+            self.trace.registers(at, &info, &self.flow, self.registers.exit());
+        }
+        Ok(())
+    }
+}
+
+/// Flows over time.
+#[derive(Debug, Default)]
+pub(crate) struct OverTime {
+    /// Registers of every sender.
+    pub(crate) samples: Vec<SampleRow>,
+    /// Packets of every flow.
+    pub(crate) flows: Vec<FlowRecording>,
 }
 
 /// A packet of a flow on its way.
@@ -39,19 +71,28 @@ pub(crate) struct Watch {
 pub(crate) enum Note {
     /// From the sender.
     Data(u32, Segment),
-    /// From the receiver; SYN-ACKs too.
-    Ack(u32, Header),
+    /// From the receiver, with the time at which it left; SYN-ACKs too.
+    Ack(u32, Header, u64),
 }
 
 impl Watch {
     /// Flows that have sent nothing. Each has its congestion control, its tap, and the counters of HyStart of its sender's
     /// namespace.
-    pub(crate) fn new(network: &Network, of: Vec<(&CongestionControl, Arc<Tap>, Arc<Hystart>)>) -> Self {
-        let flows = network.flows.iter().zip(of).map(|(config, (control, tap, hystart))| {
-            (Flow::new(config, network.grid.0), Registers::new(control.exit.clone(), hystart), tap)
+    pub(crate) fn new(
+        built: &Built,
+        keep: Keep,
+        of: Vec<(&CongestionControl, Arc<Tap>, Arc<Hystart>)>,
+    ) -> Self {
+        let network = &built.network;
+        let configs = network.flows.iter().zip(&built.scheme);
+        let flows = configs.zip(of).map(|((config, scheme), (control, tap, hystart))| Watched {
+            flow: Flow::new(config, network.grid.0),
+            registers: Registers::new(control.exit.clone(), hystart),
+            trace: Trace::new(keep, config, scheme),
+            tap,
         });
         let flows: Vec<_> = flows.collect();
-        let finite = flows.iter().filter(|(flow, ..)| flow.is_finite()).count();
+        let finite = flows.iter().filter(|watched| watched.flow.is_finite()).count();
         Self { unfinished: (network.until_finished && finite > 0).then_some(finite), flows, finished_at: 0 }
     }
 
@@ -60,13 +101,21 @@ impl Watch {
     /// # Errors
     /// If the kernel does not report the registers of a sender.
     pub(crate) fn outcomes(&mut self, end: u64) -> Result<Vec<FlowOutcome>, Need> {
-        let outcomes = self.flows.iter_mut().map(|(flow, registers, tap)| {
-            if let Some(sender) = tap.sender() {
-                registers.read(sender, end, flow.sent_to())?;
-            }
-            Ok(flow.outcome(end, registers))
+        let outcomes = self.flows.iter_mut().map(|watched| {
+            watched.read(end)?;
+            Ok(watched.flow.outcome(end, &watched.registers))
         });
         outcomes.collect()
+    }
+
+    /// What was kept of the flows with these names.
+    pub(crate) fn over_time<'a>(self, names: impl Iterator<Item = &'a str>) -> OverTime {
+        let mut all = OverTime::default();
+        for (watched, name) in self.flows.into_iter().zip(names) {
+            all.samples.extend(watched.trace.samples(name, &watched.flow));
+            all.flows.extend(watched.trace.recording());
+        }
+        all
     }
 }
 
@@ -81,18 +130,19 @@ impl Observer for Watch {
         };
         let (number, note) = match flow(header.to) {
             Some(number) => {
-                let (flow, registers, tap) = &mut self.flows[number];
-                let segment = flow.sent(at, &header);
+                let watched = &mut self.flows[number];
+                let segment = watched.flow.sent(at, &header);
+                watched.trace.sent(at, &header, &watched.flow, segment);
                 // After a timeout the first packet is a retransmission, and no ACK has shown the timeout.
-                if let (true, Some(sender)) = (segment.is_retransmission(), tap.sender()) {
+                if segment.is_retransmission() {
                     // A failure shows at the end of the run, when the registers are read again.
-                    let _ = registers.read(sender, at, flow.sent_to());
+                    let _ = watched.read(at);
                 }
                 (number, Note::Data(number as u32, segment))
             }
             None => {
                 let number = flow(header.from)?;
-                (number, Note::Ack(number as u32, header))
+                (number, Note::Ack(number as u32, header, at))
             }
         };
         let path = 2 * number as u32 + u32::from(matches!(note, Note::Ack(..)));
@@ -100,15 +150,14 @@ impl Observer for Watch {
     }
 
     fn went(&mut self, at: u64, note: Note) {
-        let Note::Ack(number, header) = note else { return };
-        let (flow, registers, tap) = &mut self.flows[number as usize];
-        let was_finished = flow.is_finished();
-        flow.acknowledged(at, &header);
-        tap.acknowledge(flow.acked(), at);
-        if let Some(sender) = tap.sender() {
-            let _ = registers.read(sender, at, flow.sent_to());
-        }
-        if let (false, true, Some(left)) = (was_finished, flow.is_finished(), &mut self.unfinished) {
+        let Note::Ack(number, header, left_at) = note else { return };
+        let watched = &mut self.flows[number as usize];
+        let was_finished = watched.flow.is_finished();
+        watched.flow.acknowledged(at, &header);
+        watched.tap.acknowledge(watched.flow.acked(), at);
+        watched.trace.acknowledged(at, left_at, &header, &watched.flow);
+        let _ = watched.read(at);
+        if let (false, true, Some(left)) = (was_finished, watched.flow.is_finished(), &mut self.unfinished) {
             *left -= 1;
             self.finished_at = at;
         }
@@ -116,7 +165,7 @@ impl Observer for Watch {
 
     fn lost(&mut self, note: Note) {
         if let Note::Data(number, segment) = note {
-            self.flows[number as usize].0.lost(segment);
+            self.flows[number as usize].flow.lost(segment);
         }
     }
 

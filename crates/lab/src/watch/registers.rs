@@ -14,9 +14,10 @@ use crate::netns::Netns;
 use crate::tcp_info::{BbrInfo, TcpInfo};
 
 /// `ca_state` of the kernel (enum tcp_ca_state).
-const CWR: u8 = 2;
-const RECOVERY: u8 = 3;
-const LOSS: u8 = 4;
+pub(super) const DISORDER: u8 = 1;
+pub(super) const CWR: u8 = 2;
+pub(super) const RECOVERY: u8 = 3;
+pub(super) const LOSS: u8 = 4;
 
 /// The end of a start-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,11 +68,11 @@ impl Registers {
         self.exit
     }
 
-    /// Reads the registers of `sender` after an event at `at`, when it had sent up to `sent_to`.
+    /// Reads the registers of `sender` after an event at `at`, when it had sent up to `sent_to`; returns all that was read.
     ///
     /// # Errors
     /// If the kernel does not report them.
-    pub(crate) fn read(&mut self, sender: &TcpStream, at: u64, sent_to: u64) -> Result<(), Need> {
+    pub(crate) fn read(&mut self, sender: &TcpStream, at: u64, sent_to: u64) -> Result<TcpInfo, Need> {
         let info = TcpInfo::of(sender)?;
         if self.exit.is_none() {
             let ended = match &self.sign {
@@ -93,7 +94,7 @@ impl Registers {
         self.cwnd = info.cwnd;
         self.max_cwnd = self.max_cwnd.max(info.cwnd);
         self.timeouts = info.timeouts.into();
-        Ok(())
+        Ok(info)
     }
 
     /// Window and reason if start-up has ended with these registers; `gain` is BBR's pacing gain.

@@ -9,7 +9,7 @@ use super::FIRST;
 use crate::policy::policy;
 
 /// Style: the colours of the report, wide tables with their own scroll bar.
-const STYLE: &str = "\
+pub(crate) const STYLE: &str = "\
 :root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;\
 background:light-dark(#fff,#14171c);color:light-dark(#1a1d23,#e6e8ec)}a{color:light-dark(#0068a8,#62b6f0)}\
 table{display:block;overflow-x:auto;border-collapse:collapse;font-size:13px}th,td{padding:.25rem .6rem;text-align:left;\
@@ -32,9 +32,14 @@ pub fn html(files: &BTreeMap<String, String>) -> String {
 }
 
 /// The style sheets of the pictures in a body, each once. Text of results has no element, because it is escaped.
-fn styles(body: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn styles(body: &str) -> impl Iterator<Item = &str> {
     let sheets = body.split("<style>").skip(1).filter_map(|rest| rest.split("</style>").next());
     sheets.collect::<BTreeSet<_>>().into_iter()
+}
+
+/// A picture whose ids begin with `own`: those in the pictures of one document must be unique.
+pub(crate) fn embedded(svg: &str, own: &str) -> String {
+    svg.replace("id=\"k", &format!("id=\"{own}k")).replace("url(#k", &format!("url(#{own}k"))
 }
 
 /// One page as HTML: pictures are embedded, links to pages lead to sections of the file.
@@ -47,11 +52,8 @@ fn section(text: &str, files: &BTreeMap<String, String>) -> String {
         match event {
             Event::Start(Tag::Image { dest_url, .. }) => {
                 let svg = files.get(dest_url.as_ref()).cloned().unwrap_or_default();
-                // Ids in the pictures of one document must be unique.
                 let own = dest_url.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
-                let svg =
-                    svg.replace("id=\"k", &format!("id=\"{own}k")).replace("url(#k", &format!("url(#{own}k"));
-                events.push(Event::Html(CowStr::from(svg)));
+                events.push(Event::Html(CowStr::from(embedded(&svg, &own))));
                 in_picture = true;
             }
             Event::End(TagEnd::Image) => in_picture = false,

@@ -16,6 +16,7 @@ use firstflight_reproduce::library::Library;
 
 pub use evidence_plot::picture_of;
 pub use html::html;
+pub(crate) use html::{STYLE, embedded, styles};
 
 /// Name of the first page.
 pub const FIRST: &str = "README.md";

@@ -10,7 +10,7 @@ use firstflight_study::trace::record::Recording;
 
 use crate::output::{Folder, OutputError};
 pub use pcapng::pcapng;
-pub use qlog::qlog;
+pub use qlog::{Vantage, qlog};
 
 /// Stages `<name>.pcapng` and a qlog file for each connection: `<name>.sqlog` if there is one connection, otherwise
 /// `<name>.<connection>.sqlog`.
@@ -20,6 +20,20 @@ pub use qlog::qlog;
 pub fn stage_traces(folder: &mut Folder, recording: &Recording) -> Result<(), OutputError> {
     let run = file_name(&recording.name);
     folder.stage(&format!("{run}.pcapng"), |file| pcapng(recording, file))?;
+    stage_logs(folder, "", recording, Vantage::SIMULATOR)
+}
+
+/// Stages the qlog files of [`stage_traces`] alone, with `place` before their names: `kernel/`.
+///
+/// # Errors
+/// As [`stage_traces`].
+pub fn stage_logs(
+    folder: &mut Folder,
+    place: &str,
+    recording: &Recording,
+    vantage: Vantage<'_>,
+) -> Result<(), OutputError> {
+    let run = file_name(&recording.name);
     let mut taken = BTreeSet::new();
     for flow in &recording.flows {
         let mut name = run.clone();
@@ -30,7 +44,7 @@ pub fn stage_traces(folder: &mut Folder, recording: &Recording) -> Result<(), Ou
                 name.push('_');
             }
         }
-        folder.stage(&format!("{name}.sqlog"), |file| qlog(recording, flow, file))?;
+        folder.stage(&format!("{place}{name}.sqlog"), |file| qlog(recording, flow, vantage, file))?;
     }
     Ok(())
 }

@@ -13,12 +13,31 @@ use serde_json::{Map, Value, json};
 const SCHEMAS: [&str; 3] =
     ["firstflight:qlog/transport", "firstflight:qlog/recovery", "firstflight:qlog/firstflight"];
 
+/// Place at which the events of a connection were seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Vantage<'a> {
+    /// Name: `firstflight simulator, sender`.
+    pub name: &'a str,
+    /// Protocol of the connection: `TCP`.
+    pub protocol: &'a str,
+}
+
+impl Vantage<'_> {
+    /// A sender of the simulator.
+    pub const SIMULATOR: Self = Self { name: "firstflight simulator, sender", protocol: "TCP" };
+}
+
 /// Writes the events at the sender of `flow`, a connection of `recording`.
 ///
 /// # Errors
 /// Errors of `out`.
-pub fn qlog(recording: &Recording, flow: &FlowRecording, out: &mut (dyn Write + Send)) -> io::Result<()> {
-    write(out, &header(recording, flow))?;
+pub fn qlog(
+    recording: &Recording,
+    flow: &FlowRecording,
+    vantage: Vantage<'_>,
+    out: &mut (dyn Write + Send),
+) -> io::Result<()> {
+    write(out, &header(recording, flow, vantage))?;
     let mut log =
         Log { flow, segments: vec![], sent: 0, received: 0, una: 0, rtt: None, written: Map::new() };
     for (at, event) in &flow.events {
@@ -44,7 +63,7 @@ fn write(out: &mut (dyn Write + Send), record: &impl Serialize) -> io::Result<()
     out.write_all(b"\n")
 }
 
-fn header(recording: &Recording, flow: &FlowRecording) -> Value {
+fn header(recording: &Recording, flow: &FlowRecording, vantage: Vantage<'_>) -> Value {
     json!({
         "file_schema": "urn:ietf:params:qlog:file:sequential",
         "serialization_format": "application/qlog+json-seq",
@@ -53,11 +72,11 @@ fn header(recording: &Recording, flow: &FlowRecording) -> Value {
         "title": format!("{} {}", recording.name, flow.name),
         "trace": {
             "title": format!("{} {}", flow.name, flow.scheme),
-            "vantage_point": { "name": "firstflight simulator, sender", "type": "client" },
+            "vantage_point": { "name": vantage.name, "type": "client" },
             "event_schemas": SCHEMAS,
             "common_fields": {
                 "group_id": flow.name,
-                "protocol_types": ["TCP"],
+                "protocol_types": [vantage.protocol],
                 "time_format": "relative_to_epoch",
                 // Simulated time starts at zero with the run.
                 "reference_time": { "clock_type": "monotonic", "epoch": "unknown" },

@@ -9,9 +9,9 @@ mod rfc9438;
 
 use crate::scheme::Fixed;
 use crate::{choice, scheme};
-use firstflight_contract::{Ack, Congestion, Control, Entry, Nanos, Phase, Role, Step};
-use linux::Linux;
-use rfc9438::Rfc9438;
+use firstflight_contract::{Ack, Congestion, Control, Declaration, Entry, Nanos, Phase, Role, Step};
+pub use linux::Linux;
+pub use rfc9438::Rfc9438;
 
 /// Parameters are kept in 2^-32.
 const ONE: u64 = 1 << 32;
@@ -73,6 +73,58 @@ impl Default for State {
     }
 }
 
+/// One set of rules with its state. Windows and amounts are bytes, as in [`Phase`].
+pub trait Ruled: Clone + core::fmt::Debug + Default {
+    /// The scheme takes over.
+    fn enter(&mut self, parameters: &Parameters, entry: &Entry);
+
+    /// An ACK.
+    fn on_ack(&mut self, parameters: &Parameters, ack: &Ack, control: &mut Control);
+
+    /// An episode of congestion.
+    fn on_congestion(&mut self, parameters: &Parameters, event: &Congestion, control: &mut Control);
+
+    /// The last episode was spurious.
+    fn on_spurious(&mut self);
+}
+
+/// CUBIC under one set of rules, the other parameters at their defaults: for a host that chooses schemes by their type. A program
+/// of the Linux kernel is checked along every branch that it could take; here none leads to the other rules.
+#[derive(Clone, Debug, Default)]
+pub struct Only<R> {
+    parameters: Parameters,
+    rules: R,
+}
+
+impl<R> Only<R> {
+    /// That of CUBIC.
+    pub const DECLARATION: Declaration = Cubic::DECLARATION;
+}
+
+impl<R: Ruled> Phase for Only<R> {
+    #[inline]
+    fn enter(&mut self, entry: &Entry, _: &mut Control) {
+        self.rules.enter(&self.parameters, entry);
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
+        self.rules.on_ack(&self.parameters, ack, control);
+        Step::Stay
+    }
+
+    #[inline]
+    fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
+        self.rules.on_congestion(&self.parameters, event, control);
+        Step::Stay
+    }
+
+    #[inline]
+    fn on_spurious(&mut self) {
+        self.rules.on_spurious();
+    }
+}
+
 impl Cubic {
     fn configure(&mut self) {
         self.state = match self.parameters.rules {
@@ -94,7 +146,7 @@ impl Phase for Cubic {
     fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
         match &mut self.state {
             State::Rfc9438(rules) => rules.on_ack(&self.parameters, ack, control),
-            State::Linux(rules) => rules.on_ack(ack, control),
+            State::Linux(rules) => rules.on_ack(&self.parameters, ack, control),
         }
         Step::Stay
     }
@@ -110,8 +162,7 @@ impl Phase for Cubic {
     fn on_spurious(&mut self) {
         match &mut self.state {
             State::Rfc9438(rules) => rules.on_spurious(),
-            // The kernel restores the window and the threshold, and no other state.
-            State::Linux(_) => {}
+            State::Linux(rules) => rules.on_spurious(),
         }
     }
 }

@@ -145,7 +145,8 @@ pub struct Metrics {
 }
 
 impl FlowRecording {
-    fn new(config: &FlowConfig, scheme: &str) -> Self {
+    /// A recording without events.
+    pub fn new(config: &FlowConfig, scheme: &str) -> Self {
         let stack = &config.stack;
         Self {
             name: config.name.clone(),
@@ -168,8 +169,8 @@ impl FlowRecording {
         u64::from(segment) * u64::from(self.mss) - missing
     }
 
-    /// Records the payload of a segment that is not full.
-    fn note_size(&mut self, segment: u32, payload: u32) {
+    /// Records the payload of a segment that is not full; such segments come in the order of their numbers.
+    pub fn note_size(&mut self, segment: u32, payload: u32) {
         let missing = self.short.last().map_or(0, |&(_, missing)| missing);
         self.short.push((segment, missing + u64::from(self.mss - payload)));
     }

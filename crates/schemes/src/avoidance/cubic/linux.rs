@@ -5,8 +5,8 @@
 //! curve reaches it in a round trip, and a window above it waits. Integer divisions truncate like the kernel's, because
 //! the results depend on it.
 
-use super::{ONE, Parameters};
-use firstflight_contract::{Ack, Congestion, Control, Entry, Nanos, Trigger, Why, cube_root, cube_shift};
+use super::{ONE, Parameters, Ruled};
+use firstflight_contract::{Ack, Congestion, Control, Entry, Nanos, Trigger, Why, cube_shift};
 
 /// The kernel's parameters are in 1/1024.
 const SCALE_BITS: u32 = 10;
@@ -24,7 +24,7 @@ const LEAST_COUNT: u64 = 2;
 
 /// CUBIC in the kernel's integers. The documentation of a field gives its name in the kernel.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Linux {
+pub struct Linux {
     /// Nanoseconds.
     jiffy: u64,
     /// The jiffies counter, and the time of its next tick, nanoseconds: one division a jiffy instead of one an ACK.
@@ -62,8 +62,8 @@ pub(super) struct Linux {
     last_left: Option<u64>,
 }
 
-impl Linux {
-    pub(super) fn enter(&mut self, parameters: &Parameters, entry: &Entry) {
+impl Ruled for Linux {
+    fn enter(&mut self, parameters: &Parameters, entry: &Entry) {
         if matches!(entry.why, Why::Connect | Why::Migrate) {
             *self = Self::default();
         }
@@ -77,7 +77,7 @@ impl Linux {
     }
 
     #[inline]
-    pub(super) fn on_ack(&mut self, ack: &Ack, control: &mut Control) {
+    fn on_ack(&mut self, _: &Parameters, ack: &Ack, control: &mut Control) {
         if ack.is(Ack::RECOVERY) {
             return;
         }
@@ -92,12 +92,7 @@ impl Linux {
         }
     }
 
-    pub(super) fn on_congestion(
-        &mut self,
-        parameters: &Parameters,
-        event: &Congestion,
-        control: &mut Control,
-    ) {
+    fn on_congestion(&mut self, parameters: &Parameters, event: &Congestion, control: &mut Control) {
         let beta = beta(parameters);
         let window = control.cwnd / u64::from(event.mss);
         self.w_max = if parameters.fast_convergence && window < self.w_max {
@@ -116,6 +111,11 @@ impl Linux {
         }
     }
 
+    /// The kernel restores the window and the threshold, and no other state.
+    fn on_spurious(&mut self) {}
+}
+
+impl Linux {
     /// The jiffies counter.
     #[inline]
     fn clock(&mut self, now: Nanos) -> u64 {
@@ -177,7 +177,7 @@ impl Linux {
             self.origin = window;
         } else {
             let cubic_units = (1 << CURVE_BITS) / self.curve;
-            self.k = cube_root(cubic_units.saturating_mul(self.w_max - window), 0, 1);
+            self.k = cube_root(cubic_units.saturating_mul(self.w_max - window));
             self.origin = self.w_max;
         }
         now
@@ -217,6 +217,29 @@ impl Linux {
         }
         grown
     }
+}
+
+/// 64 times the cube root of a number below 64, less 10, of which `cube_root` makes a first approximation. The kernel's table
+/// (`cubic_root` in tcp_cubic.c): its values were refined by hand, and no formula gives all of them.
+const ROOTS: [u8; 64] = [
+    0, 54, 54, 54, 118, 118, 118, 118, 123, 129, 134, 138, 143, 147, 151, 156, 157, 161, 164, 168, 170, 173,
+    176, 179, 181, 185, 187, 190, 192, 194, 197, 199, 200, 202, 204, 206, 209, 211, 213, 215, 217, 219, 221,
+    222, 224, 225, 227, 229, 231, 232, 234, 236, 237, 239, 240, 242, 244, 245, 246, 248, 250, 251, 252, 254,
+];
+
+/// Cube root as the kernel computes it: the highest bits by the table, then one step of Newton's method with x (x - 1) for
+/// the square. Its error decides when the curve reaches its plateau.
+fn cube_root(a: u64) -> u64 {
+    let bits = u64::from(64 - a.leading_zeros());
+    if bits < 7 {
+        return (u64::from(ROOTS[a as usize & 63]) + 35) >> 6;
+    }
+    // A third of the bits, as a product with 84/256; the table has the rest, which is below 64.
+    let third = ((bits * 84) >> 8) - 1;
+    let first = ((u64::from(ROOTS[(a >> (3 * third)) as usize & 63]) + 10) << third) >> 6;
+    // A third, as a product with 341/1024. The kernel keeps 32 bits of the quotient.
+    let sum = 2 * first + u64::from((a / (first * (first - 1))) as u32);
+    (sum * 341) >> 10
 }
 
 /// beta in 1/1024: 717 for 0.7.

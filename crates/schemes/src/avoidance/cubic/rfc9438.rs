@@ -4,7 +4,7 @@
 //! curve counts in ticks of 1024 ns. One division an ACK gives the part of the window that the ACK covers, and its
 //! remainder is carried too, so that growth follows the RFC's real-valued rule without drift.
 
-use super::{ONE, Parameters};
+use super::{ONE, Parameters, Ruled};
 use firstflight_contract::{
     Ack, Congestion, Control, Entry, Nanos, Trigger, cube_root, cube_shift, mul_div, mul_div_round, mul_shift,
 };
@@ -50,7 +50,7 @@ struct Stage {
 
 /// CUBIC by the rules of the RFC.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Rfc9438 {
+pub struct Rfc9438 {
     mss: u64,
     /// `C` in 2^-77 bytes per cubic tick.
     scale: u64,
@@ -111,13 +111,6 @@ impl Rfc9438 {
         }
     }
 
-    pub(super) fn enter(&mut self, parameters: &Parameters, entry: &Entry) {
-        self.set_mss(parameters, entry.mss);
-        // W_max and cwnd_prior stay: a loss in the slow start after a timeout still compares with them.
-        self.stage.begun = false;
-        self.stage.reduced = false;
-    }
-
     /// The constants that depend on the segment size.
     fn set_mss(&mut self, parameters: &Parameters, mss: u32) {
         self.mss = mss.into();
@@ -126,9 +119,18 @@ impl Rfc9438 {
         // Section 4.3: alpha_cubic = 3 (1 - beta_cubic) / (1 + beta_cubic)
         self.alpha = mul_div(self.mss << ALPHA_BITS, 3 * (ONE - parameters.beta.0), ONE + parameters.beta.0);
     }
+}
+
+impl Ruled for Rfc9438 {
+    fn enter(&mut self, parameters: &Parameters, entry: &Entry) {
+        self.set_mss(parameters, entry.mss);
+        // W_max and cwnd_prior stay: a loss in the slow start after a timeout still compares with them.
+        self.stage.begun = false;
+        self.stage.reduced = false;
+    }
 
     #[inline]
-    pub(super) fn on_ack(&mut self, parameters: &Parameters, ack: &Ack, control: &mut Control) {
+    fn on_ack(&mut self, parameters: &Parameters, ack: &Ack, control: &mut Control) {
         if u64::from(ack.mss) != self.mss {
             self.set_mss(parameters, ack.mss);
         }
@@ -183,12 +185,7 @@ impl Rfc9438 {
         }
     }
 
-    pub(super) fn on_congestion(
-        &mut self,
-        parameters: &Parameters,
-        event: &Congestion,
-        control: &mut Control,
-    ) {
+    fn on_congestion(&mut self, parameters: &Parameters, event: &Congestion, control: &mut Control) {
         self.before = self.stage;
         let cwnd = control.cwnd;
         // Section 4.7: W_max = cwnd (1 + beta_cubic) / 2 if cwnd < W_max and fast convergence is enabled,
@@ -210,7 +207,7 @@ impl Rfc9438 {
         self.stage.reduced = true;
     }
 
-    pub(super) fn on_spurious(&mut self) {
+    fn on_spurious(&mut self) {
         // Section 4.9: restore W_max, K, epoch_start, W_est and cwnd_prior.
         self.stage = self.before;
     }

@@ -1,0 +1,370 @@
+//! `firstflight lab run`: one scenario on real stacks, and in the simulator beside them.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use clap::{Args, ValueEnum};
+use firstflight::{Host, Run};
+use firstflight_contract::Signals;
+use firstflight_lab::{Controls, Kernel, Quic, STOCK};
+use firstflight_report::hosts::{HostRun, page, picture};
+use firstflight_report::{Folder, REPORT_FILE, Vantage, printable, stage_logs, stage_tables_in};
+use firstflight_results::{RunResult, SampleRow, Validity};
+use firstflight_scenario::{Loaded, Scenario};
+use firstflight_schemes::catalogue::Schemes;
+use firstflight_study::host::{Observe, Refusal, Run as HostRunMade};
+use firstflight_study::memory::Estimate;
+use firstflight_study::simulator::Simulator;
+use firstflight_study::trace::record::Recording;
+use serde_json::json;
+
+use crate::arguments::{SEEDS, whole};
+use crate::failure::{Failure, wrong_at};
+use crate::keys::option;
+use crate::memory::failed;
+use crate::output::{json_line, places, print, show};
+use crate::progress::Bar;
+use crate::run::{grid, scenario, scheme, seeds, short, tables};
+use crate::table::{Align, table};
+
+/// Name of the file with the JSON object.
+const RUN_FILE: &str = "run.json";
+/// Name of the file with the picture.
+const PICTURE_FILE: &str = "windows.svg";
+/// Folder of `--trace` without `--out`.
+const FOLDER: &str = "out";
+
+/// Run a scenario file on the kernel, over QUIC or in the simulator, or on several of them, and report the results of its flows and links
+///
+/// A run of the kernel that did not keep its times is repeated, at most twice; then the command fails, and prints no result.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Range: 200 Mbit/s, round trips from 5 ms, 64 connections and 600 s. Between 200 and 400 Mbit/s runs
+count only if they kept their times. QUIC has no such range. `firstflight algorithms --json` lists
+the schemes of each under hosts; schemes that follow a plan run in the simulator only.
+
+With several hosts, a table and a JSON object hold the results of all, and with --out a page shows
+the windows of all on one picture.
+
+Examples:
+  firstflight lab run experiment.toml
+  firstflight lab run experiment.toml --host quic
+  firstflight lab run experiment.toml --host simulator,kernel,quic --out results
+  firstflight lab run experiment.toml --runs 5 --json")]
+pub(super) struct Options {
+    /// The scenario file; its flows have profile = "linux"
+    scenario: PathBuf,
+    /// Where it runs: the TCP of this machine's kernel, quinn, the simulator; several separated by commas
+    #[arg(long, value_enum, value_name = "HOST", value_delimiter = ',', default_value = "kernel")]
+    host: Vec<Place>,
+    /// Number of runs, each under its own seed; more than one adds every run and means with 95 % confidence intervals
+    #[arg(long, value_name = "N", allow_hyphen_values = true, default_value_t = 1, value_parser = whole::<u32>(1..=1000))]
+    runs: u32,
+    /// Seed of the first run, in place of the scenario's; each further run has the next number
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = whole::<u64>(SEEDS))]
+    seed: Option<u64>,
+    /// Report the delivered packets at each multiple of this time
+    #[arg(long, value_name = "TIME", default_value = "1 s", allow_hyphen_values = true)]
+    grid: String,
+    /// Print one JSON object instead of tables
+    #[arg(long)]
+    json: bool,
+    /// Folder for the page report.html, the picture windows.svg, the JSON object run.json and the tables run.parquet,
+    /// flow.parquet, link.parquet and sample.parquet; of several hosts, the last five in a folder for each
+    /// [default: none; with --trace, out]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Write the events of each sender in the first run as qlog: packets and registers of the kernel and the simulator, registers of
+    /// QUIC
+    #[arg(long)]
+    trace: bool,
+}
+
+/// A host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Place {
+    /// The TCP of this machine's kernel, in real time.
+    Kernel,
+    /// The QUIC stack quinn, in virtual time.
+    Quic,
+    /// The simulator, in virtual time.
+    Simulator,
+}
+
+impl Place {
+    fn vantage(self) -> Vantage<'static> {
+        match self {
+            Self::Kernel => Vantage { name: "firstflight lab, sender in the Linux kernel", protocol: "TCP" },
+            Self::Quic => Vantage { name: "firstflight lab, sender in quinn", protocol: "QUIC" },
+            Self::Simulator => Vantage::SIMULATOR,
+        }
+    }
+
+    /// Sentence on the source of the registers over time.
+    fn source(self) -> &'static str {
+        match self {
+            Self::Kernel => {
+                "Registers: TCP_INFO of the sender, read after each ACK that the kernel has processed."
+            }
+            Self::Quic => "Registers: those of the scheme after each ACK.",
+            Self::Simulator => "Registers: those of the sender after each event.",
+        }
+    }
+}
+
+/// A host whose first run is kept over time. The result and the picture are thus of the same run.
+struct Kept<'a> {
+    host: &'a dyn Host,
+    samples: bool,
+    packets: bool,
+    /// Seed of the run that is kept.
+    first: u64,
+    kept: Mutex<(Vec<SampleRow>, Option<Recording>)>,
+}
+
+impl Host for Kept<'_> {
+    fn name(&self) -> &'static str {
+        self.host.name()
+    }
+
+    fn offers(&self) -> Signals {
+        self.host.offers()
+    }
+
+    fn check(&self, scenario: &Scenario, observe: &Observe) -> Result<Estimate, Refusal> {
+        self.host.check(scenario, &self.more(observe))
+    }
+
+    fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<HostRunMade, Refusal> {
+        if seed != self.first {
+            return self.host.run(scenario, seed, observe);
+        }
+        let mut run = self.host.run(scenario, seed, &self.more(observe))?;
+        let over_time = (std::mem::take(&mut run.samples), run.recording.take());
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = over_time;
+        Ok(run)
+    }
+}
+
+impl Kept<'_> {
+    fn more(&self, observe: &Observe) -> Observe {
+        Observe { samples: self.samples, packets: self.packets, ..observe.clone() }
+    }
+}
+
+/// The runs of one host.
+struct Made {
+    place: Place,
+    result: RunResult,
+    samples: Vec<SampleRow>,
+    recording: Option<Recording>,
+    notes: Vec<String>,
+}
+
+pub(super) fn execute(options: &Options) -> Result<(), Failure> {
+    let places = &options.host;
+    if let Some(twice) = (1..places.len()).find(|&at| places[..at].contains(&places[at])) {
+        let name = places[twice].to_possible_value().map_or(String::new(), |value| value.get_name().into());
+        return Err(wrong_at(option("host", None), format!("{name} is there twice")).into());
+    }
+    let loaded = scenario(&options.scenario, &Schemes::built_in())?;
+    let grid = grid(&options.grid)?;
+    let out = options.out.as_deref().or(options.trace.then_some(Path::new(FOLDER)));
+    // Before schemes are loaded into the kernel and before the first run, so that a refusal costs nothing.
+    let observe = Observe { grid, samples: out.is_some(), packets: options.trace, ..Observe::default() };
+    for place in places {
+        let checked = match place {
+            Place::Kernel => Controls::check(&loaded.scenario, &observe),
+            Place::Quic => Quic.check(&loaded.scenario, &observe).map(drop),
+            Place::Simulator => Simulator.check(&loaded.scenario, &observe).map(drop),
+        };
+        checked.map_err(|refusal| refused(&loaded, refusal, places))?;
+    }
+    let folder = out.map(Folder::open).transpose()?;
+    let made = places.iter().map(|&place| run_on(place, &loaded, options, &observe));
+    let made: Vec<Made> = made.collect::<Result<_, _>>()?;
+    let object = match &made[..] {
+        [only] => json_line(&only.result),
+        all => json_line(&json!({ "hosts": all.iter().map(|made| &made.result).collect::<Vec<_>>() })),
+    };
+    let written = match folder {
+        Some(folder) => write(folder, options, &made, &object)?,
+        None => vec![],
+    };
+    match options.json {
+        true => print(&object),
+        false => show(&text(&made, &written)),
+    }
+}
+
+/// A refusal of one host; with several hosts it names the way out.
+fn refused(loaded: &Loaded, refusal: Refusal, places: &[Place]) -> Failure {
+    let why = match places {
+        [_] => refusal.why,
+        _ => format!("{}; or leave this host out of --host", refusal.why),
+    };
+    failed(loaded.places.refuse(&refusal.key, why))
+}
+
+fn run_on(place: Place, loaded: &Loaded, options: &Options, observe: &Observe) -> Result<Made, Failure> {
+    let controls = match place {
+        Place::Kernel => Some(
+            Controls::of(&loaded.scenario)
+                .map_err(|refusal| failed(loaded.places.refuse(&refusal.key, refusal.why)))?,
+        ),
+        Place::Quic | Place::Simulator => None,
+    };
+    let kernel = Kernel { controls: controls.as_ref().map_or(STOCK, Controls::all) };
+    let host: &dyn Host = match place {
+        Place::Kernel => &kernel,
+        Place::Quic => &Quic,
+        Place::Simulator => &Simulator,
+    };
+    let first = options.seed.unwrap_or(loaded.scenario.seed);
+    let kept =
+        Kept { host, samples: observe.samples, packets: observe.packets, first, kept: Mutex::default() };
+    let bar = Bar::new();
+    let run = Run::of(loaded.clone()).host(&kept).replications(options.runs).grid(observe.grid).seed(first);
+    let mut result = run.progress(&bar).execute().map_err(failed)?;
+    if options.host.len() > 1 {
+        result.host = Some(host.name().into());
+    }
+    let (samples, recording) = kept.kept.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut notes = ran(place, &result);
+    notes.push(place.source().into());
+    Ok(Made { place, result, samples, recording, notes })
+}
+
+fn write(
+    mut folder: Folder,
+    options: &Options,
+    made: &[Made],
+    object: &str,
+) -> Result<Vec<PathBuf>, Failure> {
+    let runs: Vec<_> = made
+        .iter()
+        .map(|made| {
+            let Made { place, result, samples, notes, .. } = made;
+            HostRun { host: name(*place), result, samples, notes }
+        })
+        .collect();
+    let text = std::fs::read_to_string(&options.scenario).unwrap_or_default();
+    let command = format!(
+        "firstflight lab run {} --host {} --out DIR",
+        options.scenario.display(),
+        runs.iter().map(|run| run.host).collect::<Vec<_>>().join(",")
+    );
+    folder.stage(REPORT_FILE, |file| file.write_all(page(&runs, &text, &command).as_bytes()))?;
+    if made.iter().any(|made| !made.result.flows.is_empty()) {
+        folder.stage(PICTURE_FILE, |file| file.write_all(picture(&runs, 0).svg().as_bytes()))?;
+    }
+    folder.stage(RUN_FILE, |file| file.write_all(object.as_bytes()))?;
+    for Made { place, result, samples, recording, .. } in made {
+        let within = if made.len() > 1 { format!("{}/", name(*place)) } else { String::new() };
+        stage_tables_in(&mut folder, &within, result, samples.clone(), env!("CARGO_PKG_VERSION"))?;
+        if let Some(recording) = recording {
+            stage_logs(&mut folder, &within, recording, place.vantage())?;
+        }
+    }
+    Ok(folder.commit()?)
+}
+
+fn name(place: Place) -> &'static str {
+    match place {
+        Place::Kernel => "kernel",
+        Place::Quic => "quic",
+        Place::Simulator => "simulator",
+    }
+}
+
+fn text(made: &[Made], written: &[PathBuf]) -> String {
+    let mut out = match made {
+        [only] => tables(&only.result) + "\n",
+        all => comparison(all) + "\n",
+    };
+    for Made { place, result, notes, .. } in made {
+        let all = notes.split_last().map_or(&notes[..], |(_, first)| first);
+        out += &(all.join("\n") + "\n");
+        if *place != Place::Simulator {
+            out += &reads(result);
+        }
+    }
+    out + &places(written)
+}
+
+/// Sentences on how a host ran a scenario.
+fn ran(place: Place, result: &RunResult) -> Vec<String> {
+    let (who, time) = match place {
+        Place::Kernel => ("The kernel", ""),
+        Place::Quic => ("quinn", " of virtual time"),
+        Place::Simulator => ("The simulator", " of virtual time"),
+    };
+    let mut out = vec![format!("{who} ran {} s{time}{}.", short(result.simulated_s), seeds(result))];
+    // In virtual time nothing is late.
+    if place == Place::Kernel {
+        out.extend(result.every_run().iter().filter_map(|run| run.validity.as_ref()).map(on_time));
+    }
+    out
+}
+
+fn reads(result: &RunResult) -> String {
+    let mut reads: Vec<_> = result.flows.iter().filter_map(|flow| flow.receiver_reads.as_deref()).collect();
+    reads.sort_unstable();
+    reads.dedup();
+    format!("Receivers read: {}.\n", reads.join(", "))
+}
+
+/// Table of the flows of all hosts, those of one place in the scenario together.
+fn comparison(made: &[Made]) -> String {
+    use Align::{Left, Right};
+    let columns = [
+        ("flow", Left),
+        ("scheme", Left),
+        ("host", Left),
+        ("completion", Right),
+        ("lost", Right),
+        ("retransmitted", Right),
+        ("timeouts", Right),
+        ("start-up ended", Left),
+    ];
+    let flows = made.iter().map(|made| made.result.flows.len()).max().unwrap_or(0);
+    let mut rows = vec![];
+    for at in 0..flows {
+        for Made { place, result, .. } in made {
+            let Some(flow) = result.flows.get(at) else { continue };
+            let exit = flow.startup_exit.map_or("not yet".into(), |exit| {
+                format!(
+                    "at {} s by {}, cwnd {}",
+                    short(exit.time_s),
+                    exit.reason.label(),
+                    short(exit.cwnd_packets)
+                )
+            });
+            rows.push([
+                flow.name.clone(),
+                scheme(flow),
+                name(*place).into(),
+                flow.completion_s.map_or("-".into(), |s| format!("{} s", short(s))),
+                flow.lost_packets.to_string(),
+                flow.retransmits.to_string(),
+                flow.timeouts.to_string(),
+                exit,
+            ]);
+        }
+    }
+    let title = made.first().map_or("", |made| made.result.title.as_str());
+    let title = if title.is_empty() { String::new() } else { format!("{}\n\n", printable(title)) };
+    title + &table(columns, &rows)
+}
+
+/// The sentence on how a run kept its times.
+fn on_time(validity: &Validity) -> String {
+    let Validity { lateness_p50_ms, lateness_p99_ms, lateness_max_ms, core_share, packets, attempts } =
+        *validity;
+    let attempt = if attempts == 1 { "first attempt".into() } else { format!("attempt {attempts}") };
+    format!(
+        "Valid at the {attempt}: {packets} packets, late by {lateness_p50_ms:.3} ms in the median, {lateness_p99_ms:.3} ms \
+         at 99 % and {lateness_max_ms:.1} ms at most; {:.0} % of a core.",
+        core_share * 100.0
+    )
+}
