@@ -137,7 +137,7 @@ fn a_scenario_that_the_kernel_cannot_run_is_refused_by_key() {
         (flow("min_rto = \"1 s\""), ["flow[0].min_rto = \"1 s\"", "200 ms"]),
         (
             flow(
-                "initial_ssthresh = \"20 packets\"\n[[flow]]\nprofile = \"linux\"\ninitial_ssthresh = \"30 packets\"",
+                "initial_ssthresh = \"20 packets\"\n[[flow]]\nprofile = \"linux\"\nsize = \"30 KB\"\ninitial_ssthresh = \"30 packets\"",
             ),
             ["flow[1].initial_ssthresh", "one threshold in a run"],
         ),
@@ -283,7 +283,7 @@ fn hosts_in_virtual_time_share_a_page() {
     let alone = scratch.run(&["run", "run.toml", "--json"]).json();
     assert_eq!(result["hosts"][0]["flows"], alone["flows"]);
     let refused = scratch.run(&["lab", "run", "run.toml", "--host", "quic,quic"]);
-    assert_eq!((refused.code, refused.err.trim_end()), (2, "--host: quic is there twice"));
+    assert_eq!((refused.code, refused.err.trim_end()), (2, "error: --host: quic is there twice"));
     scratch.write("run.toml", flow + "startup = \"jump-start\"\n");
     let refused = scratch.run(&["lab", "run", "run.toml", "--host", "simulator,quic", "--out", "new"]);
     assert!(refused.code == 2 && refused.err.contains("leave this host out of --host"), "{}", refused.err);
@@ -484,7 +484,7 @@ fn nothing_remains_however_a_run_ends() {
     kernel(&scenario("[[flow]]\nprofile = \"linux\"\nsize = \"30 KB\"\n"));
     scratch.write(
         "run.toml",
-        scenario("[[flow]]\nprofile = \"linux\"\nsize = \"30 KB\"\nstartup = \"vegas\"\n"),
+        scenario("[[flow]]\nprofile = \"linux\"\nsize = \"30 KB\"\nstartup = \"fast-start\"\n"),
     );
     assert_eq!(start(&scratch).wait().expect("a child").code(), Some(2));
     assert_eq!(host(), before);
