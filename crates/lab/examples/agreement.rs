@@ -99,8 +99,8 @@ fn scenario(way: Way, scheme: &str, bytes: u64) -> Scenario {
     scenario
 }
 
-/// Every chain of the kernel's object that follows no plan: each start-up scheme with reno, each avoidance scheme after slow
-/// start, and those of the kernel itself.
+/// Every chain that the kernel runs: each start-up scheme with reno, each avoidance scheme after slow
+/// start, and those of the kernel itself. Chains that follow a plan are not among them.
 fn every_chain() -> Vec<String> {
     let stock = STOCK.iter().map(|control| control.stands_for.to_string());
     let ours = SCHEMES.iter().filter_map(|info| {
@@ -109,8 +109,10 @@ fn every_chain() -> Vec<String> {
             Role::Avoidance => vec!["slow-start", info.label],
             Role::Standalone => vec![info.label],
         };
-        let plans = info.needs.names().any(|need| need == "plan");
-        (!plans && Offer::new(&labels).is_ok()).then(|| labels.join("+"))
+        Offer::new(&labels).ok()?;
+        let chain = labels.join("+");
+        let scenario = scenario(PATHS[0], &chain, SIZES[0].1);
+        Controls::check(&scenario, &Observe::default()).is_ok().then_some(chain)
     });
     let mut all: Vec<String> = vec![];
     for chain in stock.chain(ours) {

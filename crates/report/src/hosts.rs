@@ -234,7 +234,7 @@ mod tests {
             queue_packets: None,
             delivered_bytes: None,
         };
-        let samples = [row(0.0, 10.0), row(1.0, 20.0)];
+        let samples = [row(0.0, 10.0), row(1.0, 50.0)];
         let run = |host| HostRun { host, result: &result, samples: &samples, notes: &[] };
         let runs = [run("kernel"), run("quic")];
         let drawn = picture(&runs, 0);
@@ -242,7 +242,7 @@ mod tests {
         // Nothing is known of the flight and of deliveries but that there are rows.
         let lines =
             |panel: usize| drawn.panels[panel].marks.iter().filter(|mark| mark.name.is_some()).count();
-        assert_eq!((lines(0), drawn.panels[0].y.range), (2, Some([0.0, 21.2])));
+        assert_eq!((lines(0), drawn.panels[0].y.range), (2, Some([0.0, 53.0])));
         let page = page(&runs, "[path]\nrate = \"<i>\"\n", "firstflight lab run a.toml");
         assert!(!page.contains("<script") && !page.contains("<b>a") && !page.contains("<i>"), "{page}");
         assert!(page.contains("&lt;script&gt;") && page.contains("default-src 'none'"));
