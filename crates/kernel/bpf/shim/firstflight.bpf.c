@@ -159,6 +159,12 @@ INLINE u64 now_of(struct tcp_sock *tp)
 	return tp->tcp_mstamp * 1000;
 }
 
+// Segments of data among those that the kernel counts as delivered. It counts the SYN as well, and tcp_sock::bytes_sent does not.
+INLINE u64 data_of(u32 delivered)
+{
+	return delivered ? delivered - 1 : 0;
+}
+
 INLINE u8 ca_state(struct tcp_sock *tp)
 {
 	return BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state);
@@ -483,7 +489,7 @@ void BPF_PROG(ff_cong_control, struct sock *sk, u32 number, int flag, const stru
 		a->min_rtt = min_rtt(tp);
 		a->srtt = srtt(tp);
 		a->acked = delivered * mss;
-		a->delivered = tp->delivered * mss;
+		a->delivered = data_of(tp->delivered) * mss;
 		a->sent = tp->bytes_sent;
 		a->lost = tp->lost * mss;
 		a->retransmitted = tp->bytes_retrans;
@@ -493,7 +499,7 @@ void BPF_PROG(ff_cong_control, struct sock *sk, u32 number, int flag, const stru
 		a->mss = mss;
 		if (rs->delivered > 0 && rs->interval_us > 0) {
 			a->rate = (u64)rs->delivered * mss * 8000000 / rs->interval_us;
-			a->prior_delivered = rs->prior_delivered * mss;
+			a->prior_delivered = data_of(rs->prior_delivered) * mss;
 		}
 		bool rules = reducing || (standalone && state == LOSS);
 		a->flags = (rules ? FF_ACK_RECOVERY : 0) | (limited ? 0 : FF_ACK_APP_LIMITED) |
