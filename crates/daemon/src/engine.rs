@@ -1,5 +1,6 @@
 //! The gateway's thread: reports of the kernel in, plans out, orders of the socket between.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::net::IpAddr;
@@ -42,6 +43,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) next_snapshot: Nanos,
     /// Whether the operator ended all plans.
     pub(crate) stopped: bool,
+    /// Prefixes whose ordered window was taken back, because it did harm.
+    pub(crate) silenced: BTreeSet<Prefix>,
     /// Newest complaint of the kernel, the journal or the store.
     pub(crate) complaint: Option<String>,
     pub(crate) complain: fn(&str),
@@ -184,8 +187,10 @@ impl Engine<'_> {
                 continue;
             }
             let done = match decision {
-                Decision::Set { plan, .. } => self.kernel.set(&plan),
-                Decision::Remove { prefix, .. } => self.kernel.remove(&prefix),
+                Decision::Set { plan, .. } => self.restore(plan.prefix).and_then(|()| self.kernel.set(&plan)),
+                Decision::Remove { prefix, .. } => {
+                    self.silence(prefix).and_then(|()| self.kernel.remove(&prefix))
+                }
                 Decision::RevertHost { .. } => self.kernel.stop(true),
                 Decision::ResumeHost if self.stopped => Ok(()),
                 Decision::ResumeHost => self.kernel.stop(false),
@@ -194,6 +199,27 @@ impl Engine<'_> {
         }
         let flushed = self.journal.flush().map_err(|error| format!("the decision log: {error}"));
         self.note(flushed);
+    }
+
+    /// Takes back a window that the operator ordered: the kernel uses an order whether or not there is a plan.
+    fn silence(&mut self, prefix: Prefix) -> Result<(), String> {
+        let covering = self.gateway.settings().overrides.iter().filter(|(over, _)| over.contains(&prefix));
+        let order = covering.max_by_key(|(over, _)| over.length()).map(|(_, order)| *order);
+        if let Some(Override::Window(_)) = order {
+            self.kernel.order(&prefix, Some(Override::Off))?;
+            self.silenced.insert(prefix);
+        }
+        Ok(())
+    }
+
+    /// Puts the order in force again that [`Engine::silence`] took back.
+    fn restore(&mut self, prefix: Prefix) -> Result<(), String> {
+        if !self.silenced.remove(&prefix) {
+            return Ok(());
+        }
+        let own = self.gateway.settings().overrides.iter().find(|(over, _)| *over == prefix);
+        let own = own.map(|(_, order)| *order);
+        self.kernel.order(&prefix, own)
     }
 
     fn snapshot(&mut self, now: Nanos) {
@@ -286,6 +312,7 @@ impl Engine<'_> {
         order: Option<Override>,
         decisions: &mut Vec<Decision>,
     ) -> Result<Value, String> {
+        self.silenced.remove(&prefix);
         self.kernel.order(&prefix, order)?;
         self.give(&Event::Order { prefix, order }, decisions);
         Ok(json!({ "prefix": prefix.to_string(), "ordered": order.is_some() }))

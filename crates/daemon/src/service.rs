@@ -1,5 +1,6 @@
 //! The service: its state folder, its socket, its thread.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, BufWriter, Write as _};
 use std::os::unix::fs::DirBuilderExt;
@@ -113,6 +114,7 @@ pub fn serve(
         next_tick: now,
         next_snapshot: Nanos(now.0 + setup.snapshot_every.0),
         stopped,
+        silenced: BTreeSet::new(),
         complaint: None,
         complain,
     };

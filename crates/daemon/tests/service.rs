@@ -263,6 +263,34 @@ fn connections_make_a_plan_that_the_kernel_gets_and_every_order_reaches_it() {
 }
 
 #[test]
+fn a_window_that_the_operator_ordered_is_taken_back_when_it_does_harm() {
+    let scratch = Scratch::new();
+    let service = Service::start(&scratch.0, Mode::Enforce);
+    service.client.post("/v1/set", &json!({ "prefix": "192.0.2.0/24", "window": 40 })).expect("an answer");
+    // Planned connections take twice as long as those held out.
+    let now = firstflight_hooks::now().0;
+    let reports = (0..2000).map(|i| {
+        let (arm, busy) = if i % 4 == 0 { (Arm::Holdout, 250) } else { (Arm::Planned(40), 500) };
+        Connection {
+            arm,
+            busy: Nanos::from_millis(busy),
+            ..connection(now + i * 1_000_000, 1 + (i % 5) as u8)
+        }
+    });
+    service.kernel.told(|told| told.reports.extend(reports));
+    let prefix = "192.0.2.0/24".parse::<Prefix>().expect("a prefix");
+    service.until("the order is off", || {
+        service.kernel.told(|told| told.orders == [(prefix, Override::Off)] || told.stopped)
+    });
+    let found = service.client.get("/v1/explain/192.0.2.1").expect("an explanation");
+    assert_eq!(found["plan"], json!(null), "{found}");
+    // The operator has the last word.
+    service.client.post("/v1/set", &json!({ "prefix": "192.0.2.0/24", "window": 20 })).expect("an answer");
+    assert_eq!(service.kernel.told(|told| told.orders.clone()), [(prefix, Override::Window(20))]);
+    service.end().expect("it ends in order");
+}
+
+#[test]
 fn observing_and_advising_change_nothing_in_the_kernel() {
     for mode in [Mode::Observe, Mode::Advise] {
         let scratch = Scratch::new();
