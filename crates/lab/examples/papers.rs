@@ -67,7 +67,7 @@ const FIGURES: &[Figure] = &[
         columns: &[
             ("window at 25 s, Mbit/s", Measure::FinalRate),
             ("MB by 3 s", Measure::Delivered(3)),
-            ("MB by 25 s", Measure::Delivered(24)),
+            ("MB by 24 s", Measure::Delivered(24)),
         ],
     },
     Figure {
