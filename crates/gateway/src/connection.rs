@@ -39,7 +39,7 @@ pub struct Connection {
     /// Smoothed round-trip time; zero if unknown.
     #[serde(with = "serial::nanos")]
     pub srtt: Nanos,
-    /// Newest delivery rate, bytes per second; zero if unknown.
+    /// Greatest delivery rate, bytes per second; zero if unknown.
     pub rate: u64,
     /// Whether the application limited the sample of `rate`, which is then a lower bound.
     pub limited: bool,

@@ -1,9 +1,9 @@
 //! The estimator: the window that recent connections to a prefix justify.
 //!
-//! 1. **Sample.** A connection's sample is the greater of its newest and its mean delivery rate, times its least
-//!    round-trip time, in segments; it is at most the number of segments acknowledged. The mean counts if the connection
-//!    was busy for a round trip. A planned first window that was acknowledged without a loss is a sample, too, if it is
-//!    greater.
+//! 1. **Sample.** A connection's sample is its greatest delivery rate, or the mean one if that is greater, times its
+//!    least round-trip time, in segments; it is at most the number of segments acknowledged. The mean counts if the
+//!    connection was busy for a round trip. A planned first window that was acknowledged without a loss is a sample, too,
+//!    if it is greater.
 //! 2. **Lower bounds.** The sample is a lower bound if the application limited the rate, if the number of segments
 //!    acknowledged capped it, if the peer's receive window was smaller than the congestion window, or if the connection
 //!    never left slow start: it had no retransmission and its threshold is infinite. A lower bound raises what is known

@@ -72,8 +72,8 @@ impl Polls {
     /// `window` answers with the first window that a new connection to an address was given, [`None`] for the stack's.
     /// Answers with the number of live connections.
     ///
-    /// The round-trip time of the handshake is unknown. A retransmission counts as one of the first window if it is seen
-    /// before as many other segments were sent.
+    /// The delivery rate is the greatest that a poll saw. The round-trip time of the handshake is unknown. A
+    /// retransmission counts as one of the first window if it is seen before as many other segments were sent.
     ///
     /// # Errors
     /// If the kernel does not answer; the poll then counts as none.
@@ -98,6 +98,9 @@ impl Polls {
                 None if self.polls > 1 => window(connection.peer).map_or(Arm::Stock, Arm::Planned),
                 None => Arm::Stock,
             };
+            if let Some(known) = known.filter(|known| known.connection.rate > connection.rate) {
+                (connection.rate, connection.limited) = (known.connection.rate, known.connection.limited);
+            }
             let first = if let Arm::Planned(window) = connection.arm { window } else { INITIAL };
             let others = connection.sent.saturating_sub(connection.retransmits);
             connection.first_window_lost = known.is_some_and(|known| known.connection.first_window_lost)
