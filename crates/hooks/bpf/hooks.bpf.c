@@ -15,8 +15,9 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 const volatile struct hooks_limits limits SEC(".rodata.limits");
 
 /* include/uapi/linux/bpf.h, tcp.h, socket.h */
-enum { ACTIVE_ESTABLISHED = 4, PASSIVE_ESTABLISHED = 5, RTO = 8, RETRANSMISSION = 9, STATE = 10 };
-enum { ON_RTO = 1, ON_RETRANSMISSION = 2, ON_STATE = 4 };
+enum { ACTIVE_ESTABLISHED = 4, PASSIVE_ESTABLISHED = 5, RTO = 8, RETRANSMISSION = 9, STATE = 10, ROUND_TRIP = 12 };
+enum { ON_RTO = 1, ON_RETRANSMISSION = 2, ON_STATE = 4, ON_ROUND_TRIP = 8 };
+enum { CALLBACKS = ON_RTO | ON_RETRANSMISSION | ON_STATE | ON_ROUND_TRIP };
 enum { MAP_HASH = 1, MAP_ARRAY = 2, MAP_PERCPU_ARRAY = 6 };
 enum { RB_NO_WAKEUP = 1, RB_FORCE_WAKEUP = 2, RB_AVAILABLE = 0 };
 enum { SOL_SOCKET = 1, SO_MAX_PACING_RATE = 47, TCP_BPF_IW = 1001, TCP_BPF_SOCK_OPS_CB_FLAGS = 1008 };
@@ -72,6 +73,7 @@ struct connection {
 	u32 handshake_rtt; /* microseconds */
 	u32 counter; /* of the live connections of its prefix */
 	u32 timeouts;
+	u32 rate_delivered, rate_interval; /* of the greatest delivery rate; zero before the first sample */
 	u16 window;
 	u8 arm;
 	u8 flags;
@@ -91,6 +93,14 @@ struct {
 	__type(key, u64);
 	__type(value, struct hooks_plan);
 } hooks_plans SEC(".maps");
+/* Plans of parts of prefixes. */
+struct {
+	__uint(type, MAP_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1);
+	__type(key, u64);
+	__type(value, struct hooks_plan);
+} hooks_parts SEC(".maps");
 struct {
 	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -98,7 +108,8 @@ struct {
 	__type(key, struct hooks_prefix);
 	__type(value, struct hooks_override);
 } hooks_orders SEC(".maps");
-/* Live connections of the prefixes. Two prefixes may share a counter, which makes windows smaller, never larger. */
+/* Live connections of the prefixes. Parts of a prefix share its counter, because they may share a path. Two prefixes may
+ * share a counter, too, which makes windows smaller, never larger. */
 struct {
 	__uint(type, MAP_ARRAY);
 	__uint(max_entries, 1);
@@ -140,14 +151,15 @@ INLINE void read_peer(u8 *peer, struct sock *sk)
 	}
 }
 
-INLINE u64 key_of(const u8 *peer)
+/* The key of the prefix with one of these lengths. */
+INLINE u64 key_of(const u8 *peer, u32 v4_bits, u32 v6_bits)
 {
 	const u64 *halves = (const u64 *)peer;
 	if (halves[0] == 0 && ((u32 *)peer)[2] == bpf_htonl(0xffff)) {
-		u32 mask = limits.v4_bits ? ~0U << (32 - limits.v4_bits) : 0;
+		u32 mask = v4_bits ? ~0U << (32 - v4_bits) : 0;
 		return 0xffffULL << 32 | (bpf_ntohl(((u32 *)peer)[3]) & mask);
 	}
-	return bpf_be64_to_cpu(halves[0]) & (limits.v6_bits ? ~0ULL << (64 - limits.v6_bits) : 0);
+	return bpf_be64_to_cpu(halves[0]) & (v6_bits ? ~0ULL << (64 - v6_bits) : 0);
 }
 
 INLINE u32 counter_of(u64 key)
@@ -155,6 +167,19 @@ INLINE u32 counter_of(u64 key)
 	u64 mixed = (key ^ limits.seed) * 0x9e3779b97f4a7c15ULL;
 	mixed = (mixed ^ mixed >> 32) * 0xd6e8feb86659fd93ULL;
 	return mixed >> 32 & limits.counters;
+}
+
+/* The plan in force: that of the part, or else that of the prefix, whose key is `key`. */
+INLINE struct hooks_plan *plan_of(u64 key, const u8 *peer, u64 now, bool frozen)
+{
+	if (limits.v4_part) {
+		u64 key_of_part = key_of(peer, limits.v4_part, limits.v6_part);
+		struct hooks_plan *part = bpf_map_lookup_elem(&hooks_parts, &key_of_part);
+		if (part && (frozen || now < part->expires))
+			return part;
+	}
+	struct hooks_plan *plan = bpf_map_lookup_elem(&hooks_plans, &key);
+	return plan && (frozen || now < plan->expires) ? plan : NULL;
 }
 
 /* The first window that is planned for a connection, segments; zero leaves the stack's. */
@@ -177,8 +202,8 @@ INLINE u32 window_of(struct connection *c, struct tcp_sock *tp, u64 now, u64 key
 		window = order->window;
 		others = 0;
 	} else {
-		struct hooks_plan *plan = bpf_map_lookup_elem(&hooks_plans, &key);
-		if (!plan || (now >= plan->expires && kind != HOOKS_FREEZE))
+		struct hooks_plan *plan = plan_of(key, peer, now, kind == HOOKS_FREEZE);
+		if (!plan)
 			return 0;
 		u32 rtt = c->handshake_rtt;
 		if (!rtt || rtt < plan->rtt_least || rtt > plan->rtt_most)
@@ -223,6 +248,21 @@ INLINE void count(struct connection *c, u64 key)
 	c->counted = 1;
 }
 
+/* Keeps the greatest delivery rate, and whether the application limited it. The newest alone says nothing after a loss at
+ * the end of a transfer: it is then the rate of one retransmitted segment. */
+INLINE void keep_rate(struct connection *c, struct tcp_sock *tp)
+{
+	struct tcp_sock___hooks *more = (struct tcp_sock___hooks *)tp;
+	u64 delivered = more->rate_delivered, interval = more->rate_interval_us;
+	if (!interval || delivered * c->rate_interval < c->rate_delivered * interval)
+		return;
+	c->rate_delivered = delivered;
+	c->rate_interval = interval;
+	c->flags &= ~HOOKS_LIMITED;
+	if (BPF_CORE_READ_BITFIELD(more, rate_app_limited))
+		c->flags |= HOOKS_LIMITED;
+}
+
 INLINE void begin(struct socket_event *event, void *socket, struct tcp_sock *tp)
 {
 	struct sock *sk = (struct sock *)tp;
@@ -233,7 +273,7 @@ INLINE void begin(struct socket_event *event, void *socket, struct tcp_sock *tp)
 	}
 	u64 now = bpf_ktime_get_boot_ns(), peer[2];
 	read_peer((u8 *)peer, sk);
-	u64 key = key_of((u8 *)peer);
+	u64 key = key_of((u8 *)peer, limits.v4_bits, limits.v6_bits);
 	*c = (struct connection){
 		.established = now,
 		.acked = tp->bytes_acked,
@@ -245,7 +285,7 @@ INLINE void begin(struct socket_event *event, void *socket, struct tcp_sock *tp)
 	count(c, key);
 	u32 *live = bpf_map_lookup_elem(&hooks_counters, &c->counter);
 	u32 others = live ? __sync_fetch_and_add(live, 1) : 0;
-	bpf_sock_ops_cb_flags_set((void *)event, event->callbacks | ON_STATE | ON_RETRANSMISSION | ON_RTO);
+	bpf_sock_ops_cb_flags_set((void *)event, event->callbacks | CALLBACKS);
 	u32 own = tp->snd_cwnd, window = window_of(c, tp, now, key, (u8 *)peer, others), first = own;
 	/* A planned connection counts as planned where the plan is not above the stack's window: otherwise the groups
 	 * that are compared would differ by more than the plan. */
@@ -262,6 +302,7 @@ INLINE void begin(struct socket_event *event, void *socket, struct tcp_sock *tp)
 INLINE void report(struct connection *c, struct tcp_sock *tp, u32 stage, u32 before)
 {
 	struct tcp_sock___hooks *more = (struct tcp_sock___hooks *)tp;
+	keep_rate(c, tp);
 	struct hooks_report *r = bpf_ringbuf_reserve(&hooks_reports, sizeof(*r), 0);
 	if (!r) {
 		lose();
@@ -282,13 +323,13 @@ INLINE void report(struct connection *c, struct tcp_sock *tp, u32 stage, u32 bef
 	r->stage = stage;
 	r->arm = c->arm;
 	r->window = c->window;
-	r->flags = c->flags | (BPF_CORE_READ_BITFIELD(more, rate_app_limited) ? HOOKS_LIMITED : 0);
+	r->flags = c->flags;
 	r->mss = tp->mss_cache;
 	r->handshake_rtt = c->handshake_rtt;
 	r->min_rtt = tp->rtt_min.s[0].v;
 	r->srtt = tp->srtt_us >> 3;
-	r->rate_delivered = more->rate_delivered;
-	r->rate_interval = more->rate_interval_us;
+	r->rate_delivered = c->rate_delivered;
+	r->rate_interval = c->rate_interval;
 	r->cwnd = tp->snd_cwnd;
 	r->ssthresh = tp->snd_ssthresh;
 	r->receive_window = tp->snd_wnd;
@@ -328,7 +369,7 @@ int hooks_socket(struct socket_event *event)
 {
 	u32 op = event->op;
 	void *socket = event->sk;
-	if (!socket || op < ACTIVE_ESTABLISHED || op > STATE)
+	if (!socket || op < ACTIVE_ESTABLISHED || op > ROUND_TRIP)
 		return 1;
 	if (op == STATE && event->args[1] != CLOSED)
 		return 1;
@@ -342,6 +383,9 @@ int hooks_socket(struct socket_event *event)
 	struct connection *c = bpf_sk_storage_get(&hooks_sockets, socket, 0, 0);
 	if (!c)
 		return 1;
+	/* The path is full when the first segment is retransmitted. */
+	if (op == ROUND_TRIP || op == RETRANSMISSION)
+		keep_rate(c, tp);
 	if (op == RETRANSMISSION)
 		retransmit(event, c, tp);
 	else if (op == RTO)
@@ -367,10 +411,10 @@ INLINE bool belongs(struct tcp_sock *tp)
 	return false;
 }
 
-/* Has the kernel report the end of a connection and its timeouts. */
+/* Has the kernel call the program for a connection that it adopted. */
 INLINE void call_back(struct tcp_sock *tp, u8 callbacks)
 {
-	int wanted = callbacks | ON_STATE | ON_RTO;
+	int wanted = callbacks | CALLBACKS;
 	bpf_setsockopt(tp, SOL_TCP, TCP_BPF_SOCK_OPS_CB_FLAGS, &wanted, sizeof(wanted));
 }
 
@@ -408,7 +452,7 @@ int hooks_adopt(struct bpf_iter__tcp *ctx)
 	u64 peer[2];
 	c->established = bpf_ktime_get_boot_ns();
 	read_peer((u8 *)peer, (struct sock *)tp);
-	count(c, key_of((u8 *)peer));
+	count(c, key_of((u8 *)peer, limits.v4_bits, limits.v6_bits));
 	u32 *live = bpf_map_lookup_elem(&hooks_counters, &c->counter);
 	if (live)
 		__sync_fetch_and_add(live, 1);

@@ -13,6 +13,7 @@ struct hooks_limits {
 	uint32_t window; /* segments */
 	uint32_t holdout; /* connections of a thousand */
 	uint32_t v4_bits, v6_bits; /* lengths of the prefixes of plans; at most 32 and 64 */
+	uint32_t v4_part, v6_part; /* lengths of the prefixes of parts; zero without parts */
 	uint32_t counters; /* number of counters of live connections less one; the number is a power of two */
 	uint32_t wake; /* bytes in the ring buffer at which the daemon is woken */
 };
@@ -52,7 +53,7 @@ struct hooks_report {
 	uint8_t peer[16];
 	uint32_t stage, arm, window, flags;
 	uint32_t mss, handshake_rtt, min_rtt, srtt;
-	uint32_t rate_delivered, rate_interval; /* segments, and the time of their delivery */
+	uint32_t rate_delivered, rate_interval; /* of the greatest rate: segments, and the time of their delivery */
 	uint32_t cwnd, ssthresh, receive_window;
 	uint32_t sent, retransmits, timeouts;
 };

@@ -14,8 +14,8 @@ use crate::hooks::{DESCRIPTORS, Hooks, Sizes};
 use crate::refusal::Refusal;
 
 /// Beginning of the message, with the number of its version.
-const TITLE: &[u8; 8] = b"ffhooks1";
-const LENGTH: usize = 18;
+const TITLE: &[u8; 8] = b"ffhooks2";
+const LENGTH: usize = 20;
 
 impl Hooks {
     /// Gives the hooks to the process at the other end of a socket. That process needs no capability to use them, and
@@ -24,12 +24,14 @@ impl Hooks {
     /// # Errors
     /// If the socket does not take them.
     pub fn hand_over(self, to: &UnixStream) -> Result<(), Refusal> {
-        let Sizes { bits: (v4, v6), plans, overrides } = self.sizes;
+        let Sizes { bits: (v4, v6), parts, plans, overrides } = self.sizes;
+        // No part has zero bits.
+        let (v4_part, v6_part) = parts.unwrap_or((0, 0));
         let mut message = [0; LENGTH];
         message[..8].copy_from_slice(TITLE);
-        message[8..10].copy_from_slice(&[v4, v6]);
-        message[10..14].copy_from_slice(&plans.to_ne_bytes());
-        message[14..].copy_from_slice(&overrides.to_ne_bytes());
+        message[8..12].copy_from_slice(&[v4, v6, v4_part, v6_part]);
+        message[12..16].copy_from_slice(&plans.to_ne_bytes());
+        message[16..].copy_from_slice(&overrides.to_ne_bytes());
         let descriptors = self.descriptors();
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
@@ -67,7 +69,8 @@ impl Hooks {
             Refusal::Handover(format!("{} descriptors came: expected {DESCRIPTORS}", descriptors.len()))
         })?;
         let word = |at: usize| u32::from_ne_bytes(std::array::from_fn(|i| message[at + i]));
-        let sizes = Sizes { bits: (message[8], message[9]), plans: word(10), overrides: word(14) };
+        let parts = Some((message[10], message[11])).filter(|parts| *parts != (0, 0));
+        let sizes = Sizes { bits: (message[8], message[9]), parts, plans: word(12), overrides: word(16) };
         Self::of(descriptors, sizes)
     }
 }

@@ -59,12 +59,14 @@ pub enum Override {
 pub(crate) struct Sizes {
     /// Bits of the prefixes of plans.
     pub(crate) bits: (u8, u8),
+    /// Bits of the parts of prefixes.
+    pub(crate) parts: Option<(u8, u8)>,
     pub(crate) plans: u32,
     pub(crate) overrides: u32,
 }
 
 /// Number of descriptors of [`Hooks`].
-pub(crate) const DESCRIPTORS: usize = 7;
+pub(crate) const DESCRIPTORS: usize = 8;
 
 /// Programs in the kernel that start connections as planned and report them. They leave the kernel when the value is
 /// dropped or its process ends, however it ends; the next connection is then as the stack starts it.
@@ -73,6 +75,7 @@ pub struct Hooks {
     // First: it unmaps the reports before their descriptor is closed.
     ring: Ring,
     plans: Map<8>,
+    parts: Map<8>,
     orders: Map<20>,
     control: Map<4>,
     lost: Map<4>,
@@ -85,10 +88,11 @@ pub struct Hooks {
 impl Hooks {
     /// Hooks of these descriptors, in the order of [`Hooks::descriptors`].
     pub(crate) fn of(descriptors: [OwnedFd; DESCRIPTORS], sizes: Sizes) -> Result<Self, Refusal> {
-        let [plans, orders, control, lost, reports, sockets, adoption] = descriptors;
+        let [plans, parts, orders, control, lost, reports, sockets, adoption] = descriptors;
         Ok(Self {
             ring: Ring::of(&reports)?,
             plans: Map { fd: plans },
+            parts: Map { fd: parts },
             orders: Map { fd: orders },
             control: Map { fd: control },
             lost: Map { fd: lost },
@@ -102,14 +106,15 @@ impl Hooks {
     /// The descriptors that a process needs to use the hooks.
     pub(crate) fn descriptors(&self) -> [BorrowedFd<'_>; DESCRIPTORS] {
         use std::os::fd::AsFd as _;
-        let [plans, orders, control, lost] =
-            [&self.plans.fd, &self.orders.fd, &self.control.fd, &self.lost.fd].map(|fd| fd.as_fd());
+        let [plans, parts] = [&self.plans.fd, &self.parts.fd].map(|fd| fd.as_fd());
+        let [orders, control, lost] = [&self.orders.fd, &self.control.fd, &self.lost.fd].map(|fd| fd.as_fd());
         let [reports, sockets, adoption] =
             [&self.reports, &self.sockets, &self.adoption].map(|fd| fd.as_fd());
-        [plans, orders, control, lost, reports, sockets, adoption]
+        [plans, parts, orders, control, lost, reports, sockets, adoption]
     }
 
-    /// Sets the plan of a prefix, in place of an earlier one.
+    /// Sets the plan of a prefix, or of a part of one, in place of an earlier one. Until it expires, the plan of a part
+    /// comes before that of its prefix.
     ///
     /// # Errors
     /// If the prefix has another length than those of [`Setup`](crate::Setup), the plan has a slow-start threshold, or
@@ -118,28 +123,35 @@ impl Hooks {
         if plan.ssthresh.is_some() {
             return Err(Refusal::Ssthresh);
         }
-        let key = self.key(&plan.prefix)?;
-        let stored = self.plans.set(&key, &layout::plan(plan));
-        stored.map_err(|error| full(error, "plans", self.sizes.plans))
+        let (map, what) = self.map_for(&plan.prefix)?;
+        let stored = map.set(&layout::key(&plan.prefix), &layout::plan(plan));
+        stored.map_err(|error| full(error, what, self.sizes.plans))
     }
 
-    /// Removes the plan of a prefix; answers whether there was one.
+    /// Removes the plan of a prefix or of a part; answers whether there was one.
     ///
     /// # Errors
     /// If the prefix has another length than those of [`Setup`](crate::Setup), or the kernel refuses.
     pub fn remove(&self, prefix: &Prefix) -> Result<bool, Refusal> {
-        let removed = self.plans.remove(&self.key(prefix)?);
+        let removed = self.map_for(prefix)?.0.remove(&layout::key(prefix));
         removed.map_err(|error| Refusal::failed("removing a plan", error))
     }
 
-    fn key(&self, prefix: &Prefix) -> Result<[u8; 8], Refusal> {
-        let (v4, v6) = self.sizes.bits;
-        let bits = if prefix.first().is_ipv4() { v4 } else { v6 };
-        if prefix.length() != bits {
-            let nearest = Prefix::around(prefix.first(), bits).to_string();
-            return Err(Refusal::Length { prefix: prefix.to_string(), bits, nearest });
+    /// The map for plans of prefixes of this one's length, and what it holds.
+    fn map_for(&self, prefix: &Prefix) -> Result<(&Map<8>, &'static str), Refusal> {
+        let of_family = |(v4, v6)| if prefix.first().is_ipv4() { v4 } else { v6 };
+        let (bits, part) = (of_family(self.sizes.bits), self.sizes.parts.map(of_family));
+        let length = prefix.length();
+        if length == bits {
+            return Ok((&self.plans, "plans"));
         }
-        Ok(layout::key(prefix))
+        if Some(length) == part {
+            return Ok((&self.parts, "plans of parts"));
+        }
+        let nearest = part.filter(|part| length.abs_diff(*part) < length.abs_diff(bits)).unwrap_or(bits);
+        let nearest = Prefix::around(prefix.first(), nearest).to_string();
+        let bits = part.map_or(bits.to_string(), |part| format!("{bits} or {part}"));
+        Err(Refusal::Length { prefix: prefix.to_string(), bits, nearest })
     }
 
     /// Sets or lifts the operator's order for a prefix of any length.

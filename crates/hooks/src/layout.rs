@@ -19,24 +19,27 @@ pub(crate) struct Fixed {
     /// Number of the cgroup; zero is the root.
     pub(crate) cgroup: u64,
     pub(crate) bits: (u8, u8),
+    pub(crate) parts: Option<(u8, u8)>,
     /// Number of counters, a power of two.
     pub(crate) counters: u32,
     pub(crate) wake: u32,
 }
 
 impl Fixed {
-    pub(crate) fn to_bytes(self) -> [u8; 48] {
+    pub(crate) fn to_bytes(self) -> [u8; 56] {
         let words = [self.limits.lease.0, self.seed, self.cgroup].map(u64::to_ne_bytes);
-        let (v4, v6) = self.bits;
+        let ((v4, v6), (v4_part, v6_part)) = (self.bits, self.parts.unwrap_or((0, 0)));
         let halves = [
             self.limits.window,
             self.limits.holdout.into(),
             v4.into(),
             v6.into(),
+            v4_part.into(),
+            v6_part.into(),
             self.counters - 1,
             self.wake,
         ];
-        let mut bytes = [0; 48];
+        let mut bytes = [0; 56];
         bytes[..24].copy_from_slice(words.as_flattened());
         bytes[24..].copy_from_slice(halves.map(u32::to_ne_bytes).as_flattened());
         bytes

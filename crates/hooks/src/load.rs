@@ -41,7 +41,10 @@ pub struct Setup {
     pub cgroup: Option<PathBuf>,
     /// Lengths of the prefixes of plans, bits: of IPv4 at most 32, of IPv6 at most 64.
     pub bits: (u8, u8),
-    /// Most plans at a time.
+    /// Lengths of the parts into which such prefixes may be split, bits: greater than `bits`, of IPv4 at most 32, of IPv6
+    /// at most 64. [`None`] has no plans of parts.
+    pub parts: Option<(u8, u8)>,
+    /// Most plans of prefixes at a time, and most of parts at a time.
     pub plans: u32,
     /// Most orders of the operator at a time.
     pub overrides: u32,
@@ -50,10 +53,11 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// With these limits: every process, /24 and /48, a million plans, a thousand orders, a buffer of 8 MB (70 000
+    /// With these limits: every process, /24 and /48 without parts, a million plans, a thousand orders, a buffer of 8 MB (70 000
     /// reports, or 1.4 s at 50 000 ends a second).
     pub fn new(limits: Limits) -> Self {
-        Self { limits, cgroup: None, bits: (24, 48), plans: 1 << 20, overrides: 1024, buffer: 8 << 20 }
+        let (bits, plans) = ((24, 48), 1 << 20);
+        Self { limits, cgroup: None, bits, parts: None, plans, overrides: 1024, buffer: 8 << 20 }
     }
 
     fn check(&self) -> Result<(), Refusal> {
@@ -78,6 +82,29 @@ impl Setup {
                 return Err(Refusal::Setting { key, value, expected });
             }
         }
+        if let Some(parts) = self.parts {
+            let families = [
+                (
+                    "bits of the parts of IPv4",
+                    parts.0,
+                    self.bits.0,
+                    32,
+                    "more than the bits of IPv4 and at most 32, or no parts",
+                ),
+                (
+                    "bits of the parts of IPv6",
+                    parts.1,
+                    self.bits.1,
+                    64,
+                    "more than the bits of IPv6 and at most 64, or no parts",
+                ),
+            ];
+            for (key, value, whole, most, expected) in families {
+                if value <= whole || value > most {
+                    return Err(Refusal::Setting { key, value: value.into(), expected });
+                }
+            }
+        }
         if ssthresh { Err(Refusal::Ssthresh) } else { Ok(()) }
     }
 }
@@ -100,13 +127,15 @@ impl Hooks {
             |error: &dyn ToString| Refusal::Cgroup { folder: folder.clone(), error: error.to_string() };
         let cgroup = File::open(&folder).map_err(|error| refuse(&error))?;
         let inode = cgroup.metadata().map_err(|error| refuse(&error))?.ino();
-        let sizes = Sizes { bits: setup.bits, plans: setup.plans, overrides: setup.overrides };
+        let Setup { bits, parts, plans, overrides, .. } = *setup;
+        let sizes = Sizes { bits, parts, plans, overrides };
         let fixed = Fixed {
             limits: setup.limits,
             seed: seed()?,
             cgroup: if inode == ROOT { 0 } else { inode },
-            bits: setup.bits,
-            counters: setup.plans.next_power_of_two().max(1 << 12),
+            bits,
+            parts,
+            counters: plans.next_power_of_two().max(1 << 12),
             wake: setup.buffer / 8,
         };
         let mut bytes = vec![];
@@ -136,6 +165,7 @@ impl Hooks {
         };
         let descriptors = [
             map("hooks_plans")?,
+            map("hooks_parts")?,
             map("hooks_orders")?,
             map("hooks_control")?,
             map("hooks_lost")?,
@@ -160,6 +190,7 @@ fn prepare(mut open: OpenObject, setup: &Setup, fixed: &Fixed) -> Result<OpenObj
                 Ok(())
             }
             "hooks_plans" => map.set_max_entries(setup.plans),
+            "hooks_parts" if setup.parts.is_some() => map.set_max_entries(setup.plans),
             "hooks_orders" => map.set_max_entries(setup.overrides),
             "hooks_counters" => map.set_max_entries(fixed.counters),
             "hooks_reports" => map.set_max_entries(setup.buffer),

@@ -56,8 +56,8 @@ pub enum Refusal {
     Length {
         /// The prefix.
         prefix: String,
-        /// Expected length.
-        bits: u8,
+        /// Expected lengths.
+        bits: String,
         /// Prefix of that length.
         nearest: String,
     },

@@ -76,6 +76,7 @@ fn a_daemon_without_capabilities() {
         let number = match letter[0] {
             b'p' => {
                 hooks.set(&plan("127.1.2.0/24", 30)).expect("room");
+                hooks.set(&plan("127.1.2.32/28", 20)).expect("room");
                 hooks.renew().expect("a sign of life");
                 hooks.lost().expect("a number") as usize
             }
@@ -91,14 +92,15 @@ fn a_daemon_without_capabilities() {
 fn a_daemon_without_capabilities_uses_the_hooks_and_its_death_takes_them_away() {
     let Some(ground) = Ground::new() else { return };
     let old = ground.connect("127.1.2.7");
-    let mut daemon = Daemon::start(&ground, Hooks::load(&ground.setup()).expect("hooks"));
+    let setup = Setup { parts: Some((28, 56)), ..ground.setup() };
+    let mut daemon = Daemon::start(&ground, Hooks::load(&setup).expect("hooks"));
     assert_eq!(daemon.ask(b'p'), 0);
-    assert_eq!(ground.connect("127.1.2.9").window(), 30);
+    assert_eq!(["127.1.2.9", "127.1.2.40"].map(|from| ground.connect(from).window()), [30, 20]);
     assert_eq!(daemon.ask(b'a'), 2, "both ends of the old connection");
     old.close();
-    // Both ends of the ended connection, the ends of the old connection, and its two reports of adoption.
+    // Both ends of the two ended connections, the ends of the old connection, and its two reports of adoption.
     let reports: u8 = (0..10).map(|_| daemon.ask(b'd')).sum();
-    assert_eq!(reports, 6);
+    assert_eq!(reports, 8);
     daemon.kill();
     assert_eq!(ground.connect("127.1.2.9").window(), STACK);
 }

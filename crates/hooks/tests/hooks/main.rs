@@ -168,6 +168,51 @@ fn orders_of_the_operator_come_before_plans() {
 }
 
 #[test]
+fn the_plan_of_a_part_comes_before_the_plan_of_its_prefix() {
+    let Some(ground) = Ground::new() else { return };
+    let hooks = ground.hooks(&Setup { parts: Some((28, 56)), plans: 1, ..ground.setup() });
+    let window = |from: &str| ground.connect(from).window();
+    // 9 is in the part from 0 to 15, 17 in the next.
+    hooks.set(&plan("127.1.2.0/28", 20)).expect("room");
+    assert_eq!([window("127.1.2.9"), window("127.1.2.17")], [20, STACK]);
+    hooks.set(&plan("127.1.2.0/24", 30)).expect("room");
+    assert_eq!([window("127.1.2.9"), window("127.1.2.17")], [20, 30]);
+    let refusal = hooks.set(&plan("127.1.2.16/28", 20)).expect_err("no room");
+    assert!(matches!(refusal, Refusal::Full { what: "plans of parts", most: 1 }), "{refusal}");
+
+    // A connection to one part divides the window of another.
+    let other = ground.connect("127.1.2.17");
+    assert_eq!((other.window(), window("127.1.2.9")), (30, STACK));
+    other.close();
+    hooks.set(&Plan { expires: now(), ..plan("127.1.2.0/28", 20) }).expect("its place");
+    assert_eq!(window("127.1.2.9"), 30, "the part's plan has expired");
+    let prefix = |text: &str| text.parse().expect("a prefix");
+    let frozen = Some(Override::Freeze);
+    hooks.set_override(&prefix("127.1.2.0/24"), frozen).expect("room");
+    assert_eq!([window("127.1.2.9"), window("127.1.2.17")], [20, 30], "a frozen plan does not expire");
+    assert!(hooks.remove(&prefix("127.1.2.0/28")).expect("the table"));
+    assert!(!hooks.remove(&prefix("127.1.2.0/28")).expect("the table"));
+    assert_eq!([window("127.1.2.9"), window("127.1.2.17")], [30, 30]);
+    assert!(hooks.remove(&prefix("127.1.2.0/24")).expect("the table"));
+    assert_eq!(window("127.1.2.9"), STACK);
+
+    // 2001:db8:8::1 is in the first part of its /48.
+    hooks.set(&plan("2001:db8:8:100::/56", 20)).expect("room");
+    hooks.set(&plan("2001:db8:8::/48", 30)).expect("room");
+    assert_eq!(window("2001:db8:8::1"), 30);
+    assert!(hooks.remove(&prefix("2001:db8:8:100::/56")).expect("the table"));
+    hooks.set(&plan("2001:db8:8::/56", 20)).expect("room");
+    assert_eq!(window("2001:db8:8::1"), 20);
+
+    let refusal = hooks.set(&plan("127.1.2.0/27", 30)).expect_err("another length").to_string();
+    assert_eq!(
+        refusal,
+        "127.1.2.0/27: plans are for prefixes of 24 or 28 bits, as the hooks were loaded; the nearest is \
+         127.1.2.0/28"
+    );
+}
+
+#[test]
 fn a_full_table_refuses_and_changes_nothing() {
     let Some(ground) = Ground::new() else { return };
     let hooks = ground.hooks(&Setup { plans: 1, overrides: 1, ..ground.setup() });
@@ -247,6 +292,15 @@ fn what_the_hooks_cannot_do_is_refused() {
     );
     assert!(refusal(limits(Limits { ssthresh: true, ..LIMITS })).contains("slow-start threshold"));
     assert!(refusal(Setup { buffer: 5000, ..ground.setup() }).starts_with("buffer = 5000: expected a power"));
+    for (parts, start) in [
+        ((24, 56), "bits of the parts of IPv4 = 24: expected more than"),
+        ((33, 56), "bits of the parts of IPv4 = 33: expected more than"),
+        ((28, 48), "bits of the parts of IPv6 = 48: expected more than"),
+        ((28, 65), "bits of the parts of IPv6 = 65: expected more than"),
+    ] {
+        let why = refusal(Setup { parts: Some(parts), ..ground.setup() });
+        assert!(why.starts_with(start), "{why}");
+    }
     let folder = Setup { cgroup: Some("/tmp".into()), ..ground.setup() };
     assert!(refusal(folder).starts_with("/tmp: "));
     let hooks = ground.hooks(&ground.setup());

@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 
 use firstflight_gateway::{Arm, Connection, Stage};
 use firstflight_hooks::{Hooks, Polls, Refusal, Routes, Setup};
-use firstflight_lab::{Netns, TcpInfo, Tun, Turn};
+use firstflight_lab::{Cable, Netns, TcpInfo, Tun, Turn, check};
 use firstflight_paths::Prefix;
+use rustix::net::sockopt;
 
 use crate::ground::{Ground, MILLISECOND, STACK, ends, plan};
 
@@ -157,10 +158,73 @@ fn the_first_window_leaves_paced_and_its_losses_are_reported() {
     assert!(lost.first_window_lost && lost.retransmits >= 1 && lost.timeouts == 0, "{lost:?}");
     let later = path.transfer(&mut hooks, 100_000, |number| number == 40).report;
     assert!(!later.first_window_lost && later.retransmits >= 1, "{later:?}");
+    // The newest sample is then of one segment in a round-trip time or more: 36 kB/s. The first window is ten in 40 ms.
+    let tail = path.transfer(&mut hooks, 100_000, |number| number == 69).report;
+    assert!(tail.retransmits >= 1 && tail.rate > 200_000, "{tail:?}");
     // Every segment from the sixth to the 42nd is lost, probes too, so that only the timer starts the connection again.
     let silent = path.transfer(&mut hooks, 100_000, |number| (5..42).contains(&number));
     assert!(silent.report.first_window_lost && silent.report.timeouts >= 1, "{:?}", silent.report);
     assert_eq!(silent.report.timeouts, silent.timeouts);
+}
+
+/// A queue of 20 packets behind a rate, at which slow start overflows it.
+const NARROW: &str = r#"
+    duration = "60 s"
+    [path]
+    rate = "8 Mbit/s"
+    rtt = "50 ms"
+    buffer = "20 packets"
+    [[flow]]
+    name = "transfer"
+    profile = "linux"
+    size = "300 KB"
+"#;
+
+#[test]
+fn the_greatest_delivery_rate_is_that_of_the_path() {
+    let Some(ground) = Ground::new() else { return };
+    if !check::can_run(&check::check()) {
+        println!("not run here: `firstflight lab check` says what this machine lacks");
+        return;
+    }
+    const BYTES: usize = 300_000;
+    let scenario = firstflight_scenario::parse(NARROW, "test.toml").expect("a valid scenario").scenario;
+    let cable = Cable::lay(&scenario, &[SERVER], &[CLIENT]).expect("a cable");
+    let listener = cable.near().run(|| TcpListener::bind((SERVER, PORT))).expect("the namespace");
+    let listener = listener.expect("a listener");
+    // CUBIC's slow start may end before it overflows the queue (HyStart).
+    sockopt::set_tcp_congestion(&listener, "reno").expect("Reno");
+    let connect = || {
+        let client = cable.far().run(|| TcpStream::connect((SERVER, PORT))).expect("the namespace");
+        (client.expect("a connection"), listener.accept().expect("a connection").0)
+    };
+    let old = connect();
+    let mut hooks = ground.hooks(&ground.setup());
+    let adopted = cable.near().run(|| hooks.adopt().expect("connections")).expect("the namespace");
+    assert_eq!(adopted, 1, "the server's end");
+    let mut reports = vec![];
+    for (mut client, mut server) in std::iter::once(old).chain((0..2).map(|_| connect())) {
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                server.write_all(&[7; BYTES]).expect("a connection");
+                server.shutdown(std::net::Shutdown::Write).expect("a connection");
+            });
+            let mut bytes = vec![];
+            client.read_to_end(&mut bytes).expect("all bytes");
+            assert_eq!(bytes.len(), BYTES);
+        });
+        drop((client, server));
+        reports.extend(ends(&mut hooks, "10.78.0.2", 1));
+    }
+    let validity = cable.cut().expect("it was emulated");
+    // Packets of 1500 bytes carry 1448.
+    let path = 1e6 * 1448.0 / 1500.0;
+    for report in &reports {
+        assert!(report.retransmits > 0, "{report:?}");
+        let share = report.rate as f64 / path;
+        assert!((share - 1.0).abs() <= 0.1, "{share:.3} of the path's rate: {report:?}, {validity:?}");
+    }
+    assert_eq!(reports.len(), 3, "{validity:?}");
 }
 
 #[test]
