@@ -123,8 +123,6 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
         };
     }
     settings.secret = secret()?;
-    // The kernel's program looks for one length of prefix: hosts that disagree get no plan.
-    settings.split = None;
     let groups = Groups::by_name(read_group.as_deref(), admin_group.as_deref()).map_err(Failure::new)?;
     let tiers = Tiers::detect();
     let by_routes = match options.mechanism {
@@ -215,6 +213,7 @@ pub(super) fn load(options: &Load) -> Result<(), Failure> {
     let mut setup = HookSetup::new(limits);
     setup.cgroup = cgroup;
     setup.bits = settings.bits;
+    setup.parts = settings.split;
     setup.plans = settings.prefixes;
     Hooks::load(&setup).and_then(|hooks| hooks.hand_over(&UnixStream::from(to))).map_err(Failure::new)
 }
