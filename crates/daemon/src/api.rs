@@ -55,22 +55,13 @@ pub(crate) enum Order {
     Import(Vec<u8>),
     /// Removes every plan and order, forgets nothing that was learned, and observes only.
     Undo,
-    /// The start of a transfer of known size.
-    Plan {
-        /// The destination.
-        destination: IpAddr,
-        /// Size of the transfer, bytes.
-        bytes: u64,
-        /// Idle time of the connection before it, milliseconds; zero for a new connection.
-        idle_ms: u64,
-    },
 }
 
 impl Order {
     /// Whether it changes something that is to outlive the process.
     pub(crate) fn changes(&self) -> bool {
         match self {
-            Self::Status | Self::Prefixes(_) | Self::Explain(_) | Self::Export | Self::Plan { .. } => false,
+            Self::Status | Self::Prefixes(_) | Self::Explain(_) | Self::Export => false,
             Self::Set { .. }
             | Self::Freeze(_)
             | Self::Off(_)
@@ -147,7 +138,6 @@ impl Api {
             .route("/v1/prefixes", get(prefixes))
             .route("/v1/explain/{address}", get(explain))
             .route("/v1/export", get(|api: State<Self>| api.0.ask(Order::Export)))
-            .route("/v1/plan", get(plan))
             .route("/v1/set", post(set))
             .route("/v1/freeze", post(freeze))
             .route("/v1/off", post(off))
@@ -269,21 +259,6 @@ async fn explain(State(api): State<Api>, Part(text): Part<String>) -> Response {
         Ok(address) => api.ask(Order::Explain(address)).await,
         Err(refusal) => refusal,
     }
-}
-
-/// A transfer about to start.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Transfer {
-    destination: IpAddr,
-    bytes: u64,
-    #[serde(default)]
-    idle_ms: u64,
-}
-
-async fn plan(State(api): State<Api>, Query(transfer): Query<Transfer>) -> Response {
-    let Transfer { destination, bytes, idle_ms } = transfer;
-    api.ask(Order::Plan { destination, bytes, idle_ms }).await
 }
 
 /// A first window for a prefix.

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
@@ -298,7 +297,6 @@ impl Engine<'_> {
                 decisions.clear();
                 json!({ "removed_plans": plans.len(), "removed_orders": orders.len() })
             }
-            Order::Plan { destination, bytes, idle_ms } => self.plan(destination, bytes, idle_ms),
         };
         if lasts {
             self.snapshot(clock::since_boot());
@@ -345,11 +343,6 @@ impl Engine<'_> {
     fn prefixes(&self, limit: usize) -> Value {
         let rows: Vec<_> = self.gateway.busiest(limit).iter().map(view::explanation).collect();
         json!({ "prefixes": rows })
-    }
-
-    fn plan(&self, destination: IpAddr, bytes: u64, idle_ms: u64) -> Value {
-        let _ = (bytes, idle_ms);
-        view::explanation(&self.gateway.explain(destination))
     }
 }
 

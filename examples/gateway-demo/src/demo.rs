@@ -39,7 +39,7 @@ const DOWNLOADS: usize = 60;
 /// Most downloads from which the gateway learns.
 const LESSONS: usize = 120;
 
-pub(crate) fn run(program: &Path) -> Result<Value, Failure> {
+pub(crate) fn run(program: &Path, recording: Option<&Path>) -> Result<Value, Failure> {
     let scenario = Scenario::from_text(PATH)?;
     let hosts: Vec<_> = (0..HOSTS).map(|host| Ipv4Addr::new(10, 86, 1, 2 + host)).collect();
     let place = Place::new()?;
@@ -50,7 +50,7 @@ pub(crate) fn run(program: &Path) -> Result<Value, Failure> {
     clients.wait_for_server()?;
     eprintln!("downloads without the gateway");
     let before = clients.measure()?;
-    let daemon = gateway(program, &place, CONFIGURATION)?;
+    let daemon = gateway(program, &place, CONFIGURATION, recording)?;
     let client = Client::new(&place.files.join("gateway.sock"));
     let ready = (0..200).any(|_| {
         thread::sleep(Duration::from_millis(50));

@@ -1,4 +1,5 @@
-//! The same downloads from nginx with curl before and after the gateway, over an emulated path. Prints JSON.
+//! The same downloads from nginx with curl before and after the gateway, over an emulated path. Prints JSON. A second argument
+//! is the file for a recording of the gateway's events, which `firstflight gateway simulate` takes.
 //!
 //! Everything is in network namespaces, a cgroup and a folder of this process, and is removed at the end. Needs root.
 
@@ -16,7 +17,8 @@ fn main() -> std::process::ExitCode {
         );
         return std::process::ExitCode::from(2);
     };
-    match demo::run(std::path::Path::new(&program)) {
+    let recording = std::env::args_os().nth(2);
+    match demo::run(program.as_ref(), recording.as_deref().map(std::path::Path::new)) {
         Ok(result) => {
             println!("{result:#}");
             std::process::ExitCode::SUCCESS

@@ -95,7 +95,12 @@ pub(crate) fn nginx(
 }
 
 /// Starts the gateway on the cgroup of `place`.
-pub(crate) fn gateway(program: &Path, place: &Place, configuration: &str) -> Result<Running, Failure> {
+pub(crate) fn gateway(
+    program: &Path,
+    place: &Place,
+    configuration: &str,
+    recording: Option<&Path>,
+) -> Result<Running, Failure> {
     let file = place.files.join("gateway.toml");
     fs::write(&file, configuration)?;
     let mut command = Command::new(program);
@@ -106,6 +111,9 @@ pub(crate) fn gateway(program: &Path, place: &Place, configuration: &str) -> Res
         .arg(place.files.join("state"))
         .arg("--socket")
         .arg(place.files.join("gateway.sock"));
+    if let Some(recording) = recording {
+        command.arg("--record").arg(recording);
+    }
     command.stdin(Stdio::null()).stdout(Stdio::null());
     Ok(Running(command.spawn().map_err(|error| format!("{}: {error}", program.display()))?))
 }
