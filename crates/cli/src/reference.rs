@@ -32,7 +32,8 @@ fn reference() -> String {
 
 /// Every command below `above` with its whole name, each before its own commands.
 fn commands(above: &Command, name: &str) -> Vec<(String, Command)> {
-    let own = above.get_subcommands().filter(|command| command.get_name() != "help");
+    let own =
+        above.get_subcommands().filter(|command| command.get_name() != "help" && !command.is_hide_set());
     let with_own = own.flat_map(|command| {
         let name = format!("{name} {}", command.get_name());
         let below = commands(command, &name);

@@ -228,7 +228,14 @@ impl Gateway {
     /// At most `limit` prefixes: those with a plan first, then those with the most hosts, then the latest reported.
     pub fn busiest(&self, limit: usize) -> Vec<Explanation> {
         let mut all: Vec<_> = self.table.iter().collect();
-        let rank = |entry: &&Entry| (!entry.is_planned(), usize::MAX - entry.counters().0, core::cmp::Reverse(entry.seen), entry.prefix);
+        let rank = |entry: &&Entry| {
+            (
+                !entry.is_planned(),
+                usize::MAX - entry.counters().0,
+                core::cmp::Reverse(entry.seen),
+                entry.prefix,
+            )
+        };
         if limit < all.len() {
             all.select_nth_unstable_by_key(limit, rank);
             all.truncate(limit);
