@@ -52,26 +52,28 @@ pub(crate) struct Engine<'a> {
 impl Engine<'_> {
     /// Puts in force what was restored: the plans and the operator's orders.
     pub(crate) fn begin(&mut self) {
-        let orders = self.gateway.settings().overrides.clone();
-        for (prefix, order) in orders {
-            let result = self.kernel.order(&prefix, Some(order));
-            self.note(result);
-        }
-        let stopped = self.kernel.stop(self.stopped);
-        self.note(stopped);
-        if self.enforces() {
-            let plans: Vec<_> = self.gateway.plans().collect();
-            for plan in plans {
+        if self.gateway.settings().mode == Mode::Enforce {
+            for (prefix, order) in self.gateway.settings().overrides.clone() {
+                let result = self.kernel.order(&prefix, Some(order));
+                self.note(result);
+            }
+            let halted = self.halt();
+            self.note(halted);
+            for plan in self.gateway.plans().collect::<Vec<_>>() {
                 let result = self.kernel.set(&plan);
                 self.note(result);
             }
         }
         let alive = self.kernel.renew();
         self.note(alive);
-        match self.kernel.adopt() {
-            Ok(_) => {}
-            Err(why) => self.note(Err(why)),
-        }
+        let adopted = self.kernel.adopt().map(drop);
+        self.note(adopted);
+    }
+
+    /// Has the kernel use plans and orders, or none: none while the operator or the trial of the host has stopped them.
+    fn halt(&mut self) -> Result<(), String> {
+        let halted = self.stopped || self.gateway.verdict().reverted.is_some();
+        self.kernel.stop(halted)
     }
 
     /// Works until `over`.
@@ -190,9 +192,7 @@ impl Engine<'_> {
                 Decision::Remove { prefix, .. } => {
                     self.silence(prefix).and_then(|()| self.kernel.remove(&prefix))
                 }
-                Decision::RevertHost { .. } => self.kernel.stop(true),
-                Decision::ResumeHost if self.stopped => Ok(()),
-                Decision::ResumeHost => self.kernel.stop(false),
+                Decision::RevertHost { .. } | Decision::ResumeHost => self.halt(),
             };
             self.note(done);
         }
@@ -260,8 +260,8 @@ impl Engine<'_> {
                     self.order(*prefix, None, decisions)?;
                 }
                 self.stopped = false;
-                self.kernel.stop(false)?;
                 if self.enforces() {
+                    self.halt()?;
                     let plans: Vec<_> = self.gateway.plans().collect();
                     plans.iter().try_for_each(|plan| self.kernel.set(plan))?;
                 }
@@ -310,8 +310,12 @@ impl Engine<'_> {
         order: Option<Override>,
         decisions: &mut Vec<Decision>,
     ) -> Result<Value, String> {
-        self.silenced.remove(&prefix);
-        self.kernel.order(&prefix, order)?;
+        if self.gateway.settings().mode == Mode::Enforce {
+            self.kernel.order(&prefix, order)?;
+            self.silenced.remove(&prefix);
+        } else if let Some(Override::Window(_) | Override::Freeze) = order {
+            return Err("no plan is in force in this mode; expected mode = \"enforce\"".to_owned());
+        }
         self.give(&Event::Order { prefix, order }, decisions);
         Ok(json!({ "prefix": prefix.to_string(), "ordered": order.is_some() }))
     }

@@ -300,9 +300,49 @@ fn observing_and_advising_change_nothing_in_the_kernel() {
             let found = service.client.get("/v1/explain/192.0.2.1").expect("an explanation");
             found["plan"]["window_segments"].as_u64().is_some()
         });
+        let refused = service.client.post("/v1/set", &json!({ "prefix": "192.0.2.0/24", "window": 20 }));
+        let why = refused.expect_err("refused").to_string();
+        assert!(why.contains("expected mode = \"enforce\""), "{why}");
+        service.client.post("/v1/off", &json!({ "prefix": "192.0.2.0/24" })).expect("an answer");
         assert!(service.kernel.told(|told| told.plans.is_empty() && told.orders.is_empty() && !told.stopped));
         service.end().expect("it ends in order");
     }
+}
+
+#[test]
+fn a_configured_window_waits_for_the_mode_enforce() {
+    let scratch = Scratch::new();
+    let order = ("192.0.2.0/24".parse::<Prefix>().expect("a prefix"), Override::Window(20));
+    for (mode, orders) in [(Mode::Observe, vec![]), (Mode::Enforce, vec![order])] {
+        let settings = Settings { mode, overrides: vec![order], ..Settings::default() };
+        let service = Service::with(Setup { settings, ..setup(&scratch.0, mode) });
+        assert_eq!(service.kernel.told(|told| told.orders.clone()), orders);
+        service.end().expect("it ends in order");
+    }
+}
+
+#[test]
+fn a_release_by_the_operator_does_not_lift_the_revert_of_the_host() {
+    let scratch = Scratch::new();
+    let service = Service::start(&scratch.0, Mode::Enforce);
+    // Planned connections of many prefixes take twice as long as those held out.
+    let now = firstflight_hooks::now().0;
+    let reports = (0..8000_u64).map(|i| {
+        let (arm, busy) = if i % 5 == 0 { (Arm::Holdout, 250) } else { (Arm::Planned(40), 500) };
+        let peer = IpAddr::from([198, 18, (i % 200) as u8, 1 + (i % 5) as u8]);
+        Connection { arm, peer, busy: Nanos::from_millis(busy), ..connection(now + i * 1_000_000, 1) }
+    });
+    service.kernel.told(|told| told.reports.extend(reports));
+    service.until("a revert", || service.kernel.told(|told| told.stopped));
+    service.client.post("/v1/off", &json!({})).expect("an answer");
+    service.client.post("/v1/release", &json!({})).expect("an answer");
+    assert!(service.kernel.told(|told| told.stopped && told.plans.is_empty()));
+    service.end().expect("it ends in order");
+
+    // Nor does a restart.
+    let service = Service::start(&scratch.0, Mode::Enforce);
+    assert!(service.kernel.told(|told| told.stopped && told.plans.is_empty()));
+    service.end().expect("it ends in order");
 }
 
 #[test]
