@@ -7,13 +7,14 @@ mod simulate;
 mod survey;
 mod top;
 
-use std::fs;
+use std::io::Read as _;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use firstflight_daemon::Client;
 use firstflight_report::Folder;
+use firstflight_scenario::file;
 use serde_json::{Value, json};
 
 use crate::arguments::whole;
@@ -25,8 +26,8 @@ const SOCKET: &str = "/run/firstflight/gateway.sock";
 
 /// Start new connections with what earlier ones to the same network learned
 ///
-/// The gateway observes this server's connections, learns a first window for each network of clients, and, if it is told to
-/// enforce, starts connections with it. By default it only observes.
+/// The gateway observes the connections of this server and learns a first window for each network of clients. In the mode
+/// enforce it starts connections with that window. By default it only observes.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -309,12 +310,11 @@ fn address(text: &str) -> Result<IpAddr, String> {
     text.parse().map_err(|_| "not an address; expected one as 192.0.2.7 or 2001:db8::7".to_owned())
 }
 
-fn read(file: &Path) -> Result<Vec<u8>, Failure> {
-    match fs::metadata(file) {
-        Ok(data) if !data.is_file() => return Err(wrong_at(file.display(), "not a regular file").into()),
-        _ => {}
-    }
-    fs::read(file).map_err(|error| wrong_at(file.display(), error).into())
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    let mut bytes = vec![];
+    let read = file::open(path).and_then(|mut file| file.read_to_end(&mut bytes));
+    read.map_err(|error| wrong_at(path.display(), error))?;
+    Ok(bytes)
 }
 
 fn status(socket: &Socket) -> Result<(), Failure> {

@@ -167,6 +167,24 @@ fn a_configuration_that_is_wrong_changes_nothing() {
 }
 
 #[test]
+fn a_pipe_is_refused_as_a_file_and_never_waited_for() {
+    let scratch = Scratch::new();
+    let made = Command::new("mkfifo").arg(scratch.path().join("pipe")).status().expect("mkfifo runs");
+    assert!(made.success());
+    for arguments in [
+        &["gateway", "run", "--config", "pipe"][..],
+        &["gateway", "import", "pipe"],
+        &["gateway", "replay", "pipe"],
+        &["gateway", "simulate", "pipe"],
+        &["gateway", "survey", "pipe"],
+    ] {
+        let ran = scratch.run(arguments);
+        assert_eq!(ran.code, 2, "{arguments:?}");
+        assert!(ran.err.contains("expected a regular file"), "{arguments:?}: {}", ran.err);
+    }
+}
+
+#[test]
 fn a_log_is_surveyed() {
     let scratch = Scratch::new();
     // Two clients of one network and one of another, each 40 s apart, for 20 minutes.

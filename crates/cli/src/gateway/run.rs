@@ -12,6 +12,7 @@ use firstflight_contract::Nanos;
 use firstflight_daemon::{Groups, Kernel, Routed, Setup, serve};
 use firstflight_gateway::{Configuration, Mode};
 use firstflight_hooks::{Hooks, Setup as HookSetup, Tiers};
+use firstflight_scenario::file::read_text;
 
 use crate::failure::{Failure, wrong_at};
 use crate::interrupt;
@@ -19,6 +20,8 @@ use crate::output::{complain, show};
 
 /// Configuration where `--config` names none.
 const CONFIGURATION: &str = "/etc/firstflight/gateway.toml";
+/// Largest configuration file, bytes.
+const LARGEST: u64 = 16 << 20;
 /// Time between two snapshots.
 const SNAPSHOT_EVERY: Nanos = Nanos::from_secs(60);
 /// Size at which the decision log starts anew, bytes.
@@ -97,7 +100,7 @@ impl Common {
         let mut configuration = match file {
             None => Configuration::default(),
             Some(file) => {
-                let text = fs::read_to_string(file).map_err(|error| wrong_at(file.display(), error))?;
+                let text = read_text(file, LARGEST).map_err(|error| wrong_at(file.display(), error))?;
                 Configuration::parse(&text, &file.display().to_string())?
             }
         };
