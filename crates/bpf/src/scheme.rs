@@ -112,7 +112,7 @@ impl fmt::Debug for KernelScheme {
     }
 }
 
-/// What a scheme is listed as, and what it declares.
+/// Entry of a scheme in the list of schemes, and its declaration.
 struct Listing {
     info: Info,
     declaration: Declaration,

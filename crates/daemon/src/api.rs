@@ -75,7 +75,7 @@ impl Order {
 /// An answer of the gateway's thread: JSON or bytes, or the reason of a refusal.
 pub(crate) type Answer = Result<Content, String>;
 
-/// What an answer holds.
+/// Content of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Content {
     /// JSON.
@@ -124,7 +124,7 @@ impl Api {
         }
         remove_socket(&self.socket)?;
         let listener = UnixListener::bind(&self.socket)?;
-        // Everyone may connect and is told by name what is missing; rights are checked for each request.
+        // Every user may connect, so that one without rights gets an error that names them. Each request is checked.
         fs::set_permissions(&self.socket, fs::Permissions::from_mode(0o666))?;
         Ok(listener)
     }

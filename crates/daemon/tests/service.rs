@@ -14,7 +14,7 @@ use firstflight_gateway::{Arm, Connection, Mode, Override, Plan, Settings, Stage
 use firstflight_paths::Prefix;
 use serde_json::json;
 
-/// All that the played kernel was told, and the connections that it is to report.
+/// Calls that the played kernel got, and connections that it will report.
 #[derive(Debug, Default)]
 struct Told {
     reports: Vec<Connection>,

@@ -94,7 +94,7 @@ impl Sample {
     }
 }
 
-/// What is known of one host. 16 bytes.
+/// Measurements of one host. 16 bytes.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Host {
     /// Keyed hash of the address.

@@ -149,7 +149,7 @@ impl Gateway {
         self.observe_only(begin, out);
     }
 
-    /// What this gateway measured itself, for other gateways: one observation for each prefix with an estimate, in no
+    /// Own measurements of this gateway, for other gateways: one observation for each prefix with an estimate, in no
     /// order. `host` is the name of this host, `wall` the seconds since 1970.
     pub fn observations<'a>(&'a self, host: &'a str, wall: u64) -> impl Iterator<Item = Observation> + 'a {
         let Knowledge { settings, clock, .. } = &self.knowledge;
@@ -191,7 +191,7 @@ impl Gateway {
         part.unwrap_or(whole).plan(&self.knowledge.settings)
     }
 
-    /// What is known of an address.
+    /// Measurements and plan for an address, with the reasons.
     pub fn explain(&self, address: IpAddr) -> Explanation {
         let now = Stamp::of(self.knowledge.clock);
         let found = |prefix: Prefix| self.table.find(&prefix).map(|at| self.table.at(at));
@@ -388,7 +388,7 @@ fn of_family(address: IpAddr, (v4, v6): (u8, u8)) -> u8 {
     if address.to_canonical().is_ipv4() { v4 } else { v6 }
 }
 
-/// What is known of an address, and the reason why it has a plan or none.
+/// Measurements for an address, and the reason why it has a plan or none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
     /// The prefix whose plan counts for it.
