@@ -6,10 +6,10 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::failure::{Failure, wrong_at};
-use crate::{algorithms, capture, compare, log, output, presets, reproduce, run, sender};
+use crate::{algorithms, capture, compare, doctor, log, output, presets, reproduce, run, sender};
 
 /// The version and, if it is known, the revision of the source.
-const VERSION: &str = env!("FIRSTFLIGHT_VERSION");
+pub(crate) const VERSION: &str = env!("FIRSTFLIGHT_VERSION");
 
 /// Compare the start-up schemes of TCP connections.
 ///
@@ -46,6 +46,7 @@ enum Command {
     Log(log::Options),
     Algorithms(algorithms::Options),
     Presets(presets::Options),
+    Doctor(doctor::Options),
     Sender(sender::Options),
     Schema(Schema),
     Completions(Completions),
@@ -95,6 +96,7 @@ impl Cli {
             Command::Log(options) => log::execute(&options),
             Command::Algorithms(options) => algorithms::execute(&options),
             Command::Presets(options) => presets::execute(&options),
+            Command::Doctor(options) => doctor::execute(&options),
             Command::Sender(options) => sender::execute(&options),
             Command::Schema(Schema {}) => output::print(&firstflight_scenario::schema::schema_text()),
             Command::Completions(Completions { shell }) => {

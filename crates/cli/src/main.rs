@@ -6,6 +6,7 @@ mod capture;
 mod captures;
 mod cli;
 mod compare;
+mod doctor;
 mod failure;
 #[cfg(target_os = "linux")]
 mod gateway;
