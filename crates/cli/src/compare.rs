@@ -297,7 +297,7 @@ impl Options {
         let startups: Vec<String> =
             default_startups(input, profile, &Simulator).into_iter().map(String::from).collect();
         let mut schemes = schemes(&[], &startups, self.avoidance.as_deref(), known)?;
-        schemes.retain(|candidate| !self.deployable || deployable(candidate));
+        schemes.retain(|candidate| !self.deployable || deployable(candidate, profile));
         Ok(schemes)
     }
 

@@ -22,7 +22,7 @@ use firstflight_lab::{Controls, Kernel, Quic, STOCK};
 use firstflight_net::random::Stream;
 use firstflight_report::figure::{Axis, Figure, Mark, Panel, Pattern, Point, Shape, Spacing, Tone};
 use firstflight_results::FlowResult;
-use firstflight_scenario::{LinkTrace, Network, Scenario, parse};
+use firstflight_scenario::{LinkTrace, Network, Profile, Scenario, parse};
 use firstflight_schemes::registry::SCHEMES;
 use firstflight_study::host::{Host, Observe};
 use firstflight_study::simulator::Simulator;
@@ -78,15 +78,17 @@ fn varying() -> LinkTrace {
     LinkTrace::rates("cell", steps.collect()).expect("the steps make a trace")
 }
 
-fn scenario(way: Way, scheme: &str, bytes: u64) -> Scenario {
+fn scenario(way: Way, scheme: &str, bytes: u64, profile: Profile) -> Scenario {
     let (name, path, keys) = way;
     let (startup, avoidance) = scheme.rsplit_once('+').unwrap_or((scheme, scheme));
     let scheme = match startup == avoidance {
         true => format!("startup = \"{startup}\""),
         false => format!("startup = \"{startup}\"\navoidance = \"{avoidance}\""),
     };
-    let flow =
-        format!("profile = \"linux\"\nsize = \"{bytes} B\"\nreceive_window = \"{WINDOW}\"\n{keys}{scheme}\n");
+    let flow = format!(
+        "profile = \"{}\"\nsize = \"{bytes} B\"\nreceive_window = \"{WINDOW}\"\n{keys}{scheme}\n",
+        profile.word()
+    );
     let text = format!("[path]\n{path}\n[[flow]]\n{flow}");
     let mut scenario = parse(&text, name).unwrap_or_else(|error| panic!("{error}")).scenario;
     if name == VARYING
@@ -111,7 +113,7 @@ fn every_chain() -> Vec<String> {
         };
         Offer::new(&labels).ok()?;
         let chain = labels.join("+");
-        let scenario = scenario(PATHS[0], &chain, SIZES[0].1);
+        let scenario = scenario(PATHS[0], &chain, SIZES[0].1, Profile::Linux);
         Controls::check(&scenario, &Observe::default()).is_ok().then_some(chain)
     });
     let mut all: Vec<String> = vec![];
@@ -202,7 +204,7 @@ fn measure(paths: &[Way], schemes: &[String], repeats: usize, store: &mut Store)
                     if store.runs.get(&key).is_some_and(|runs| runs.len() >= repeat) {
                         continue;
                     }
-                    let scenario = scenario(path, scheme, bytes);
+                    let scenario = scenario(path, scheme, bytes, Profile::Linux);
                     if controls.is_none() {
                         controls = Some(Controls::of(&scenario).map_err(|refusal| refusal.to_string())?);
                     }
@@ -235,8 +237,8 @@ struct Transfer {
     simulated: Totals,
     /// Each run; none if it was not run.
     real: Vec<Totals>,
-    /// `None` for a scheme that QUIC cannot honour.
-    quic: Option<Totals>,
+    /// Simulated with profile quinn, and over QUIC; `None` for a scheme that QUIC cannot honour.
+    quic: Option<[Totals; 2]>,
 }
 
 /// The middle one of an odd number of values, or the lower of the two in the middle.
@@ -255,9 +257,10 @@ impl Transfer {
         Some((value(&self.simulated)? / self.real(&value)? - 1.0) * 100.0)
     }
 
-    /// Difference of the time over QUIC from the simulated one, in percent of the latter.
+    /// Difference of the simulated time, with profile quinn, from that over QUIC, in percent of the latter.
     fn over_quic(&self) -> Option<f64> {
-        Some((self.quic?.time_s? / self.simulated.time_s? - 1.0) * 100.0)
+        let [simulated, real] = self.quic?;
+        Some((simulated.time_s? / real.time_s? - 1.0) * 100.0)
     }
 }
 
@@ -268,10 +271,12 @@ fn transfers(paths: &[Way], schemes: &[String], store: &Store) -> Result<Vec<Tra
         for (scheme, label) in schemes.iter().enumerate() {
             for (name, bytes) in SIZES {
                 let key = (way.0.to_owned(), label.clone(), name.to_owned());
-                let scenario = scenario(way, label, bytes);
                 let real = store.runs.get(&key).cloned().unwrap_or_default();
-                let quic = on(&Quic, &scenario).ok();
-                all.push(Transfer { path, scheme, simulated: on(&Simulator, &scenario)?, real, quic });
+                let simulated = on(&Simulator, &scenario(way, label, bytes, Profile::Linux))?;
+                let quinn = scenario(way, label, bytes, Profile::Quinn);
+                let quic = on(&Quic, &quinn).ok();
+                let quic = quic.map(|real| Ok::<_, String>([on(&Simulator, &quinn)?, real])).transpose()?;
+                all.push(Transfer { path, scheme, simulated, real, quic });
             }
         }
     }
@@ -289,7 +294,7 @@ fn table(way: Way, schemes: &[String], all: &[Transfer]) -> String {
     for (size, _) in SIZES {
         let _ = write!(out, " {size}, s |");
     }
-    out += " QUIC, 10 MB, s | exit window, 10 MB | dropped, 10 MB |\n|---|---|---|---|---|---|---|---|---|\n";
+    out += " exit window, 10 MB | dropped, 10 MB |\n|---|---|---|---|---|---|---|---|\n";
     for (scheme, label) in schemes.iter().enumerate() {
         let row: Vec<&Transfer> = all.iter().filter(|it| (it.path, it.scheme) == (path, scheme)).collect();
         let Some(last) = row.last() else { continue };
@@ -307,12 +312,32 @@ fn table(way: Way, schemes: &[String], all: &[Transfer]) -> String {
         for transfer in &row {
             out += &both(transfer, |totals| totals.time_s, 3);
         }
-        let _ = write!(out, " {} |", show(last.quic.and_then(|quic| quic.time_s), 3));
         out += &both(last, |totals| totals.exit_packets, 0);
         out += &both(last, |totals| Some(totals.dropped as f64), 0);
         out.push('\n');
     }
     out
+}
+
+/// The same over QUIC: a row for each scheme that quinn can honour.
+fn table_of_quic(way: Way, schemes: &[String], all: &[Transfer]) -> String {
+    let path = number(way);
+    let mut rows = String::new();
+    for (scheme, label) in schemes.iter().enumerate() {
+        let row = all.iter().filter(|it| (it.path, it.scheme) == (path, scheme));
+        let cells: String = row
+            .filter_map(|transfer| transfer.quic)
+            .map(|times| format!(" {} |", times.map(|it| show(it.time_s, 3)).join(" / ")))
+            .collect();
+        if !cells.is_empty() {
+            let _ = writeln!(rows, "| {label} |{cells}");
+        }
+    }
+    if rows.is_empty() {
+        return rows;
+    }
+    let sizes: String = SIZES.iter().map(|(size, _)| format!(" {size}, s |")).collect();
+    format!("\n### Over QUIC: {}\n\n| scheme |{sizes}\n|---|---|---|---|---|---|\n{rows}", way.0)
 }
 
 /// Number, median size and worst size of differences.
@@ -387,7 +412,7 @@ fn picture(paths: &[Way], all: &[Transfer]) -> Figure {
         },
         panels: vec![
             panel("simulated beyond kernel, %", true, &|transfer| transfer.difference(time)),
-            panel("QUIC beyond simulated, %", false, &Transfer::over_quic),
+            panel("simulated beyond QUIC, %", false, &Transfer::over_quic),
         ],
     }
 }
@@ -451,6 +476,9 @@ fn work() -> Result<(), String> {
     println!("### Summary\n\n{}", summary(schemes, &all));
     for &way in paths {
         print!("{}", table(way, schemes, &all));
+    }
+    for &way in paths {
+        print!("{}", table_of_quic(way, schemes, &all));
     }
     match &options.picture {
         Some(file) => write(file, &picture(paths, &all).svg()),

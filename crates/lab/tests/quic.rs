@@ -44,6 +44,39 @@ fn long_transfers_take_the_time_that_the_simulator_says() {
 }
 
 #[test]
+fn profile_quinn_takes_the_times_of_quinn_where_slow_start_overshoots() {
+    // Half a bandwidth-delay product of buffer: quinn reduces its window twice, a sender of profile linux once.
+    for (scheme, size) in [("reno", "100 KB"), ("reno", "3 MB"), ("reno", "10 MB"), ("cubic", "10 MB")] {
+        let text = |profile: &str| {
+            format!(
+                r#"
+                [path]
+                rate = "50 Mbit/s"
+                rtt = "50 ms"
+                buffer = "0.5 BDP"
+                [[flow]]
+                profile = "{profile}"
+                size = "{size}"
+                startup = "slow-start"
+                avoidance = "{scheme}"
+                receive_window = "20 MB"
+                "#
+            )
+        };
+        let time = |host: &dyn Host, profile: &str| {
+            run(host, &text(profile)).expect("it runs").flows[0].completion_s.expect("it ends")
+        };
+        let (simulated, quic) = (time(&Simulator, "quinn"), time(&Quic, "quinn"));
+        println!("{scheme}, {size}: {simulated:.3} s simulated, {quic:.3} s over QUIC");
+        assert!((simulated / quic - 1.0).abs() < 0.03, "{scheme}, {size}: {simulated} and {quic} s");
+        if (scheme, size) == ("reno", "10 MB") {
+            let linux = time(&Simulator, "linux");
+            assert!(linux < 0.9 * quic, "profile linux: {linux} s");
+        }
+    }
+}
+
+#[test]
 fn many_flows_cross_queues_of_every_kind_with_other_traffic() {
     let text = |path: &str| {
         format!(

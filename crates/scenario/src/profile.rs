@@ -13,6 +13,8 @@ words! {
         Ns2 = "ns2",
         /// Linux 6.x with its default settings.
         Linux = "linux",
+        /// quinn 0.11, a QUIC stack, with its default settings.
+        Quinn = "quinn",
     }
 }
 
@@ -104,12 +106,18 @@ impl InitialWindow {
 }
 
 impl Profile {
+    /// Whether its sender detects losses by the times of its segments: Linux by RACK, QUIC by RFC 9002.
+    pub const fn detects_by_time(self) -> bool {
+        matches!(self, Self::Linux | Self::Quinn)
+    }
+
     /// The profile's settings.
     pub const fn stack(self) -> &'static Stack {
         match self {
             Self::Rfc => &RFC,
             Self::Ns2 => &NS2,
             Self::Linux => &LINUX,
+            Self::Quinn => &QUINN,
         }
     }
 }
@@ -202,6 +210,35 @@ const LINUX: Stack = Stack {
     rto_granularity: Nanos::from_millis(4),
     // net.ipv4.tcp_slow_start_after_idle = 1
     idle_restart: IdleRestart::Restart,
+    limited_transmit: true,
+    handshake: true,
+    packet_counted: false,
+};
+
+const QUINN: Stack = Stack {
+    // IPv4 and UDP, 28 bytes; a short header with a connection ID of 8 and a packet number of 2 bytes, the authentication tag of
+    // 16 bytes; the header of a STREAM frame with an offset below 2^30
+    header: 63,
+    startup: "slow-start",
+    startup_with: &[],
+    avoidance: "cubic",
+    parameters: &[],
+    recovery: Recovery::Sack,
+    initial_window: InitialWindow::Rfc9002,
+    // stream_receive_window: 12.5 MB/s in 100 ms
+    receive_window: Some(1_250_000),
+    initial_receive_window: None,
+    // An ACK for every second packet (RFC 9000 section 13.2.2)
+    receiver: Receiver::Delayed,
+    // max_ack_delay, RFC 9000 section 18.2
+    delayed_ack_timer: Nanos::from_millis(25),
+    growth: Growth::AllAcked,
+    // The probe timeout adds max_ack_delay (RFC 9002 section 6.2.1).
+    min_rto: Nanos::from_millis(25),
+    max_rto: Nanos::from_secs(120),
+    // kGranularity, RFC 9002 section 6.1.2
+    rto_granularity: Nanos::from_millis(1),
+    idle_restart: IdleRestart::Keep,
     limited_transmit: true,
     handshake: true,
     packet_counted: false,

@@ -100,7 +100,7 @@ fn profiles() -> String {
     for profile in Profile::ALL {
         let _ = write!(out, " `{}` |", profile.word());
     }
-    out.push_str("\n|---|---|---|---|\n");
+    let _ = writeln!(out, "\n|---{}|", "|---".repeat(Profile::ALL.len()));
     let mut row = |name: &str, cell: &dyn Fn(&Stack) -> String| {
         let cells: Vec<_> = Profile::ALL.iter().map(|profile| cell(profile.stack())).collect();
         let _ = writeln!(out, "| {name} | {} |", cells.join(" | "));

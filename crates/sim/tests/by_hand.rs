@@ -137,6 +137,19 @@ fn linux_paces_a_first_flight_from_the_tenth_packet_at_twice_the_window_a_round_
     assert_eq!(first_flight(true, Some(30)), burst.chain(after(100.0 / 24.0)).collect::<Vec<_>>());
 }
 
+#[test]
+fn quinn_fills_its_window_but_for_one_packet_and_paces_at_1_25_windows_a_round_trip() {
+    // The handshake's RTT is 100 ms. Of a window of 30 packets 29 may leave. The bucket holds ten packets, and the time since the
+    // connection began fills it a second time. 30 packets in 100 ms at 1.25 times: ten in 26.666 ms.
+    let mut network = path(FAST, QueueConfig::Unlimited, 190);
+    let flow = &mut network.flows[0];
+    flow.stack = Stack { quinn: true, handshake: true, ..stacks::linux() };
+    flow.stack.initial_window = 30;
+    let sent = watch(&network, Kind::Data).1.into_iter().filter(|(_, segment, _)| *segment != SYN);
+    let sent: Vec<_> = sent.map(|(at, ..)| at).collect();
+    assert_eq!(sent, [[100; 20].as_slice(), &[126; 9]].concat());
+}
+
 /// A window of ten, equal to its threshold and so in congestion avoidance, on a slow link with room for
 /// `buffer` packets. With the one in transmission the first `buffer + 1` segments pass, the others are lost;
 /// after that ACKs clock out one segment each and no packet waits.

@@ -76,7 +76,7 @@ pub struct FlowGroup {
 impl FlowGroup {
     /// Whether [`FlowGroup::partial_acks`] has a choice: only NewReno has partial ACKs, and Linux has its own response.
     pub fn has_partial_acks(&self) -> bool {
-        self.recovery == Recovery::NewReno && self.profile != Profile::Linux
+        self.recovery == Recovery::NewReno && !self.profile.detects_by_time()
     }
 
     /// Mean number of connections in a run of this duration.

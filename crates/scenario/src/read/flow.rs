@@ -15,6 +15,9 @@ use crate::profile::{InitialWindow, Profile, Stack};
 use crate::quantity::show_time;
 use crate::source::{Item, Table};
 
+/// Smallest packet of QUIC on the wire: a datagram of 1200 bytes (RFC 9000 section 14) behind the headers of IPv4 and UDP.
+const SMALLEST_QUIC: u32 = 1228;
+
 /// One connection without end with the stack of the table: the common part of all sources of TCP traffic.
 pub(super) fn stack(
     table: &Table<'_>,
@@ -23,6 +26,14 @@ pub(super) fn stack(
     packet: Packet,
 ) -> Result<FlowGroup, Error> {
     let profile = table.get("profile").map_or(Ok(Profile::Rfc), |item| item.choice(Profile::from_word))?;
+    if profile == Profile::Quinn && packet.size < SMALLEST_QUIC {
+        let item = table.get("profile").expect("no other profile is the default");
+        let why = format!(
+            "QUIC needs packets of {SMALLEST_QUIC} bytes or more, and packet.size is {}",
+            packet.size
+        );
+        return Err(item.invalid(why));
+    }
     let stack = profile.stack();
     let payload = packet.payload(profile);
     let time = |key, default| table.get(key).map_or(Ok(default), |item| item.time());

@@ -187,7 +187,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         12,
         "profile = \"bsd\"",
-        "base.toml:12:11: flow[0].profile = \"bsd\": there is no \"bsd\"; expected one of: rfc, ns2, linux",
+        "base.toml:12:11: flow[0].profile = \"bsd\": there is no \"bsd\"; expected one of: rfc, ns2, linux, quinn",
     ),
     (
         12,
@@ -223,6 +223,11 @@ pub(crate) const CASES: &[Case] = &[
         12,
         "byte_counting = 1",
         "base.toml:12:17: flow[0].byte_counting = 1: this is a number; expected true or false",
+    ),
+    (
+        12,
+        "profile = \"quinn\"",
+        "base.toml:12:11: flow[0].profile = \"quinn\": QUIC needs packets of 1228 bytes or more, and packet.size is 1000",
     ),
     (
         12,

@@ -208,6 +208,8 @@ pub struct Stack {
     /// Whether the sender paces at a rate that follows from its window, where the schemes set none. Only the sender of
     /// Linux has the rule.
     pub paced: bool,
+    /// Whether a sender with RACK has the rules of quinn, a QUIC stack, for window and pacing.
+    pub quinn: bool,
     /// New data on the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
     /// An RTT sample from every ACK, rather than one a round trip.

@@ -19,6 +19,7 @@ pub(crate) fn rfc() -> Stack {
         grow_only_when_limited: true,
         decrease_from_window: false,
         paced: false,
+        quinn: false,
         limited_transmit: true,
         rtt_per_ack: true,
         timestamps: false,

@@ -77,13 +77,14 @@ pub fn page() -> String {
     out.push_str("## Candidates\n\n| candidate | how |\n|---|---|\n");
     for label in labels {
         let candidate = Candidate::parse(&label).expect("the page names candidates");
-        let ways = how(&candidate, 1);
+        let ways = how(&candidate, 1, Profile::Linux);
         let ways: Vec<String> = ways.iter().map(|way| row(way)).collect();
         let _ = writeln!(out, "| `{label}` | {} |", ways.join("<br>"));
     }
     let none = DEFAULT_STARTUPS.iter().map(|label| format!("{label}+{DEFAULT_AVOIDANCE}"));
-    let none =
-        none.filter(|label| Candidate::parse(label).is_ok_and(|candidate| how(&candidate, 1).is_empty()));
+    let none = none.filter(|label| {
+        Candidate::parse(label).is_ok_and(|candidate| how(&candidate, 1, Profile::Linux).is_empty())
+    });
     let none: Vec<String> = none.map(|label| format!("`{label}`")).collect();
     let _ = writeln!(
         out,

@@ -2,7 +2,7 @@
 //!
 //! `docs/deploy.md` names the version or the measurement behind each.
 
-use firstflight_scenario::{Candidate, Settings, Threshold};
+use firstflight_scenario::{Candidate, Profile, Settings, Threshold};
 
 /// Stack that has a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +90,10 @@ impl Stack {
             Self::Msquic => "MsQuic",
             Self::Quinn => "quinn",
         }
+    }
+
+    fn is_quic(self) -> bool {
+        matches!(self, Self::HaproxyQuic | Self::Quiche | Self::Msquic | Self::Quinn)
     }
 
     /// The commands for `settings` besides those of the scheme; `None` if the stack cannot have them.
@@ -184,22 +188,24 @@ fn linux(scheme: &str, settings: Settings, routes: &[Route]) -> Option<Vec<Strin
 }
 
 /// Commands or options by which the candidate is had today, one text for each stack, on a path with a bandwidth-delay product
-/// of `bdp` packets. Empty if no deployed stack has it.
-pub fn how(candidate: &Candidate, bdp: u64) -> Vec<String> {
-    how_on(candidate, &[Route { to: None, bdp }])
+/// of `bdp` packets. Empty if no deployed stack has it. A candidate of profile quinn is paced, and in stacks of QUIC only.
+pub fn how(candidate: &Candidate, bdp: u64, profile: Profile) -> Vec<String> {
+    how_on(candidate, &[Route { to: None, bdp }], profile)
 }
 
 /// The same on several routes, at least one: settings that depend on the path are made for each.
-pub fn how_on(candidate: &Candidate, routes: &[Route]) -> Vec<String> {
+pub fn how_on(candidate: &Candidate, routes: &[Route], profile: Profile) -> Vec<String> {
     let Candidate { scheme, settings } = candidate;
+    let quic = profile == Profile::Quinn;
+    let settings = Settings { paced: settings.paced || quic, ..*settings };
     let label = scheme.label();
     // Parameters that are not the scheme's own are of no stack.
     if scheme.phases().iter().any(|phase| !phase.params().is_empty()) {
         return vec![];
     }
-    let ways = WAYS.iter().filter(|way| way.scheme == label);
+    let ways = WAYS.iter().filter(|way| way.scheme == label && (way.stack.is_quic() || !quic));
     ways.filter_map(|way| {
-        let more = way.stack.settings(&label, *settings, routes)?;
+        let more = way.stack.settings(&label, settings, routes)?;
         let commands = std::iter::once(way.commands.to_owned()).chain(more).collect::<Vec<_>>();
         // A method of the configuration before it.
         Some(format!("{}: {}", way.stack.name(), commands.join("; ").replace("; .", ".")))
@@ -208,8 +214,8 @@ pub fn how_on(candidate: &Candidate, routes: &[Route]) -> Vec<String> {
 }
 
 /// Whether a deployed stack has the candidate.
-pub fn deployable(candidate: &Candidate) -> bool {
-    !how(candidate, 1).is_empty()
+pub fn deployable(candidate: &Candidate, profile: Profile) -> bool {
+    !how(candidate, 1, profile).is_empty()
 }
 
 /// Labels of the schemes that a deployed stack has, each once, in the order of the table.
@@ -232,18 +238,18 @@ mod tests {
         let candidate = Candidate::parse("hystart-linux+cubic@ssthresh=bdp").expect("a candidate");
         let routes = [("203.0.113.0/24", 66), ("2001:db8:1::/48", 7)];
         let routes = routes.map(|(to, bdp)| Route { to: Some(to.into()), bdp });
-        let linux = how_on(&candidate, &routes).swap_remove(0);
+        let linux = how_on(&candidate, &routes, Profile::Linux).swap_remove(0);
         for route in ["ip route replace 203.0.113.0/24 ", "ip route replace 2001:db8:1::/48 "] {
             assert!(linux.contains(route), "{linux}");
         }
         assert!(linux.contains(" ssthresh lock 66; ") && linux.ends_with(" ssthresh lock 7"), "{linux}");
         // An initial window is the same on every path.
         let window = Candidate::parse("hystart-linux+cubic@iw30").expect("a candidate");
-        assert_eq!(how_on(&window, &routes), how(&window, 66));
+        assert_eq!(how_on(&window, &routes, Profile::Linux), how(&window, 66, Profile::Linux));
     }
 
     fn had(text: &str) -> Vec<String> {
-        how(&Candidate::parse(text).expect(text), 66)
+        how(&Candidate::parse(text).expect(text), 66, Profile::Linux)
     }
 
     #[test]
@@ -251,7 +257,7 @@ mod tests {
         for label in deployed() {
             let candidate = Candidate::parse(label).expect(label);
             assert_eq!(candidate.label(), label);
-            assert!(deployable(&candidate), "{label}");
+            assert!(deployable(&candidate, Profile::Linux), "{label}");
         }
     }
 
@@ -285,6 +291,9 @@ mod tests {
             Some("quinn: CubicConfig::default().initial_window(24000)")
         );
         assert_eq!(of("slow-start+cubic@iw20", "quinn"), None, "quinn always paces");
+        let ours = how(&Candidate::parse("slow-start+cubic@iw20").expect("a candidate"), 66, Profile::Quinn);
+        assert_eq!(ours.len(), 3, "{ours:?}: quinn, quiche and MsQuic; HAProxy has no option for the window");
+        assert!(ours.contains(&"quinn: CubicConfig::default().initial_window(24000)".to_owned()), "{ours:?}");
         assert_eq!(of("hystart+++cubic@iw30+paced", "HAProxy"), None, "no option for the initial window");
         assert_eq!(of("hystart+++cubic@ssthresh=9+paced", "MsQuic"), None);
     }

@@ -44,8 +44,12 @@ pub fn default_startups(input: &Input, profile: Profile, host: &dyn Host) -> Vec
     if !flow.map_or(profile.stack().handshake, |flow| flow.handshake) {
         offered = without(offered, Signals::HANDSHAKE);
     }
-    if flow.map_or(profile, |flow| flow.profile) != Profile::Linux {
+    let profile = flow.map_or(profile, |flow| flow.profile);
+    if !profile.detects_by_time() {
         offered = without(offered, Signals::RATE);
+    }
+    if profile == Profile::Quinn {
+        offered = without(offered, Signals::PACING);
     }
     let runs = |label: &str| AnyPhase::by_label(label).is_some_and(|phase| offered.has(phase.info().needs));
     DEFAULT_STARTUPS.into_iter().filter(|label| runs(label)).collect()
@@ -67,7 +71,7 @@ pub fn default_candidates(
     };
     let schemes = default_startups(input, profile, host).into_iter().map(|label| chain(label).into());
     let all = schemes.chain(settings_of_the_stack(input, profile));
-    all.filter(|candidate| !only_deployable || deployable(candidate)).collect()
+    all.filter(|candidate| !only_deployable || deployable(candidate, profile)).collect()
 }
 
 /// The scheme that a stack has unless it is told otherwise.

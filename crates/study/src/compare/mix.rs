@@ -258,7 +258,8 @@ impl Mix<'_> {
             rows.iter().map(|(share, own, _)| (*share, &own.risks[..])).collect();
         row.risks = risks(&of_networks);
         let candidate = self.request.schemes.iter().find(|it| it.label() == row.scheme);
-        row.how = candidate.map_or_else(Vec::new, |candidate| how_on(candidate, &self.routes()));
+        row.how = candidate
+            .map_or_else(Vec::new, |candidate| how_on(candidate, &self.routes(), self.request.profile));
     }
 
     /// The routes to the networks; the default route if none has one of its own.

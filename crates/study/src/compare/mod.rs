@@ -329,7 +329,7 @@ fn advise(
     let bdp = subject.bdp_packets().unwrap_or(1);
     for result in &mut comparison.results {
         let Some(place) = request.schemes.iter().position(|it| it.label() == result.scheme) else { continue };
-        result.how = how::how(&request.schemes[place], bdp);
+        result.how = how::how(&request.schemes[place], bdp, subject.profile());
         let at = sizes.iter().position(|&size| size == result.size_bytes);
         result.harm = at.and_then(|at| harm.get(at)?.get(place).copied().flatten());
     }

@@ -305,7 +305,7 @@ impl<'a> Subject<'a> {
         request.sizes.iter().try_for_each(|&size| self.carries(size))?;
         for scheme in &request.schemes {
             self.admits(scheme)?;
-            if request.deployable && !how::deployable(scheme) {
+            if request.deployable && !how::deployable(scheme, self.profile()) {
                 let expected = "a candidate that docs/deploy.md lists, or no --deployable";
                 return Err(Error::invalid("no deployed stack has it")
                     .at_key(scheme.label())

@@ -189,6 +189,20 @@ fn check(group: &FlowGroup, place: &str) -> Result<(), Refusal> {
         );
         return refuse("paced", why);
     }
+    if group.profile == Profile::Quinn && group.recovery != scenario::Recovery::Sack {
+        let why = "losses are found by RFC 9002 under profile quinn; expected \"sack\"".into();
+        return refuse("recovery", why);
+    }
+    if group.profile == Profile::Quinn && needs.has(Signals::PACING) {
+        let why = format!(
+            "{label} sets its own pacing rate; quinn paces at 1.25 windows a round trip and takes no rate"
+        );
+        return refuse("startup", why);
+    }
+    if group.profile == Profile::Quinn && group.data_in_syn != scenario::DataInSyn::Never {
+        let why = "a first connection of QUIC has no ticket for data in its first flight".into();
+        return refuse("data_in_syn", why);
+    }
     if group.paced && needs.has(Signals::PACING) {
         let why = format!("{label} sets its own pacing rate, which excludes that of the stack");
         return refuse("paced", why);
@@ -196,7 +210,7 @@ fn check(group: &FlowGroup, place: &str) -> Result<(), Refusal> {
     let rack = stack(group, 1000, 0, false).recovery.is_rack();
     if needs.has(Signals::RATE) && !rack {
         let why = format!(
-            "{label} needs delivery-rate samples, which only senders of profile linux with recovery sack or newreno take"
+            "{label} needs delivery-rate samples, which only senders of profiles linux and quinn with recovery sack or newreno take"
         );
         return refuse("startup", why);
     }
@@ -208,8 +222,10 @@ fn check(group: &FlowGroup, place: &str) -> Result<(), Refusal> {
         return refuse("startup", why);
     }
     if needs.has(Signals::START_OVER) && rack {
-        let why =
-            format!("{label} restarts in the middle of recovery, which senders of profile linux cannot");
+        let why = format!(
+            "{label} restarts in the middle of recovery, which senders of profile {} cannot",
+            group.profile.word()
+        );
         return refuse("startup", why);
     }
     let missing = needs.without(OFFERED);

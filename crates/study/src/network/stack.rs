@@ -46,7 +46,8 @@ pub(super) fn idle_conflict(group: &FlowGroup) -> Option<String> {
 }
 
 pub(super) fn stack(group: &FlowGroup, mss: u32, phase: u64, ecn: bool) -> Stack {
-    let (ns2, linux) = (group.profile == Profile::Ns2, group.profile == Profile::Linux);
+    let (ns2, quinn) = (group.profile == Profile::Ns2, group.profile == Profile::Quinn);
+    let rack = group.profile.detects_by_time();
     // A clock of a millisecond or finer is treated as exact, since every timeout is much longer.
     let coarse = group.rto_granularity > Nanos::from_millis(1);
     Stack {
@@ -54,8 +55,8 @@ pub(super) fn stack(group: &FlowGroup, mss: u32, phase: u64, ecn: bool) -> Stack
         recovery: match group.recovery {
             scenario::Recovery::Tahoe => Recovery::Tahoe,
             scenario::Recovery::Reno => Recovery::Reno,
-            scenario::Recovery::Sack if linux => Recovery::Rack { sack: true },
-            scenario::Recovery::NewReno if linux => Recovery::Rack { sack: false },
+            scenario::Recovery::Sack if rack => Recovery::Rack { sack: true },
+            scenario::Recovery::NewReno if rack => Recovery::Rack { sack: false },
             scenario::Recovery::NewReno => Recovery::NewReno,
             scenario::Recovery::Sack => Recovery::Sack,
         },
@@ -76,16 +77,17 @@ pub(super) fn stack(group: &FlowGroup, mss: u32, phase: u64, ecn: bool) -> Stack
         grow_only_when_limited: !ns2,
         decrease_from_window: group.profile != Profile::Rfc,
         paced: group.paced,
+        quinn,
         limited_transmit: group.limited_transmit,
         rtt_per_ack: !ns2,
-        timestamps: linux,
+        timestamps: rack,
         rto: RtoConfig {
             // RFC 6298 (2.1): 1 s; ns-2: rtxcur_init_ 3.0.
             initial: Nanos::from_secs(if ns2 { 3 } else { 1 }).0,
             min: group.min_rto.0,
             max: group.profile.stack().max_rto.0,
-            granularity: if coarse || linux { group.rto_granularity.0 } else { 1 },
-            phase: if coarse && !linux { phase } else { 0 },
+            granularity: if coarse || rack { group.rto_granularity.0 } else { 1 },
+            phase: if coarse && !rack { phase } else { 0 },
         },
         idle_restart: match group.idle_restart {
             // Pacing is a phase of its own, with the restart window as fallback.

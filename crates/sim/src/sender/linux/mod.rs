@@ -11,6 +11,7 @@ mod marks;
 mod pacing;
 mod probe;
 mod prr;
+mod quinn;
 mod reno;
 mod split;
 mod state;
@@ -35,6 +36,7 @@ use firstflight_contract::{Nanos, Signals};
 use firstflight_host::chain::Chain;
 use firstflight_schemes::registry::AnyPhase;
 use prr::Prr;
+use quinn::Bucket;
 use std::collections::VecDeque;
 use usage::Usage;
 
@@ -100,6 +102,8 @@ pub(crate) struct Linux {
     /// One past the highest segment ever declared lost.
     lost_end: u32,
     prr: Prr,
+    /// Tokens of quinn's pacing.
+    bucket: Bucket,
     undo: Undo,
     /// One past the tail that a probe tests; zero without a probe.
     probe_end: u32,
@@ -146,6 +150,7 @@ impl Default for Linux {
             hint: 0,
             lost_end: 0,
             prr: Prr::default(),
+            bucket: Bucket::new(0),
             undo: Undo::default(),
             probe_end: 0,
             probe_retransmits: false,
@@ -172,7 +177,7 @@ impl Connection<Linux> {
         let delivery = chain.needs().has(Signals::RATE).then(Box::default);
         Self {
             common: Common::new(stack, chain, app, Rto::linux(stack.rto), true),
-            own: Linux { delivery, ..Linux::default() },
+            own: Linux { delivery, bucket: Bucket::new(stack.mss.into()), ..Linux::default() },
         }
     }
 }
@@ -219,6 +224,10 @@ impl Rules for Connection<Linux> {
     }
 
     fn pace(&mut self, now: u64) {
+        if self.stack.quinn {
+            self.take_tokens();
+            return;
+        }
         let (rate, mss, begun) = (self.chain.control.pacing, self.mss, self.stats.sent >= UNPACED);
         self.pacer.on_sent_compensating(Nanos(now), rate, mss, begun);
     }

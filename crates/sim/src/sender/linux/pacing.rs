@@ -15,7 +15,7 @@ impl Connection<Linux> {
     /// Sets the pacing rate from the window, after everything that changes the window. Without an RTT there is no rate.
     #[inline(always)]
     pub(super) fn update_pacing(&mut self) {
-        if self.stack.paced {
+        if self.stack.paced | self.stack.quinn {
             self.set_pacing();
         }
     }
@@ -24,6 +24,10 @@ impl Connection<Linux> {
     fn set_pacing(&mut self) {
         let srtt = self.rto.srtt();
         if srtt == 0 {
+            return;
+        }
+        if self.stack.quinn {
+            self.common.chain.control.pacing = self.rate_of_tokens();
             return;
         }
         let flight = u64::from(self.nxt - self.una) * self.mss;

@@ -195,6 +195,11 @@ impl Connection<Linux> {
 
     /// RFC 6937: the window follows the segments that ACKs deliver.
     pub(super) fn reduce_window(&mut self, delivered: u32, lost: u64, safe: bool) {
+        if self.stack.quinn {
+            let control = &mut self.chain.control;
+            control.cwnd = control.ssthresh.min(control.cwnd);
+            return;
+        }
         if delivered == 0 {
             return;
         }

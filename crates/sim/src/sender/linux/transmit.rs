@@ -23,6 +23,14 @@ impl Connection<Linux> {
         self.own.usage.limits(control.cwnd, self.mss, control.cwnd < control.ssthresh)
     }
 
+    /// Whether the pacer holds the next segment back.
+    fn is_held_back(&mut self, now: u64) -> bool {
+        match self.stack.quinn {
+            true => self.must_wait_for_tokens(now),
+            false => self.must_wait(now),
+        }
+    }
+
     /// Sends new data where nothing is out of order; returns whether any left.
     #[inline(always)]
     pub(super) fn send_in_order(&mut self, now: u64, port: &mut impl Port) -> bool {
@@ -31,8 +39,11 @@ impl Connection<Linux> {
             return false;
         }
         let end = self.available.min(self.window_end());
-        while self.nxt < end && u64::from(self.nxt - self.una + 1) * self.mss <= self.chain.control.cwnd {
-            if self.chain.control.pacing != Rate::NONE && self.must_wait(now) {
+        let spare = u64::from(self.stack.quinn);
+        while self.nxt < end
+            && u64::from(self.nxt - self.una + 1) * self.mss + spare <= self.chain.control.cwnd
+        {
+            if self.chain.control.pacing != Rate::NONE && self.is_held_back(now) {
                 break;
             }
             self.send_one(now, port);
@@ -57,9 +68,9 @@ impl Connection<Linux> {
             return;
         }
         let end = self.available.min(self.window_end());
-        let cwnd = self.cwnd_segments();
+        let cwnd = self.usable_segments();
         while self.nxt < end && u64::from(self.own.in_flight(self.nxt - self.una)) < cwnd {
-            if self.chain.control.pacing != Rate::NONE && self.must_wait(now) {
+            if self.chain.control.pacing != Rate::NONE && self.is_held_back(now) {
                 break;
             }
             self.send_one(now, port);
@@ -111,7 +122,7 @@ impl Connection<Linux> {
 
     /// Retransmits lost segments, the earliest first, as far as the window allows.
     pub(super) fn retransmit_lost(&mut self, now: u64, port: &mut impl Port) {
-        let cwnd = self.cwnd_segments();
+        let cwnd = self.usable_segments();
         let mut segment = self.own.hint.max(self.una);
         let mut rearm = false;
         while segment < self.own.lost_end.min(self.nxt) && self.own.retrans < self.own.lost {
@@ -119,7 +130,7 @@ impl Connection<Linux> {
                 break;
             }
             if self.stamps.get(segment) & (LOST | SACKED | RETRANS) == LOST {
-                if self.chain.control.pacing != Rate::NONE && self.must_wait(now)
+                if self.chain.control.pacing != Rate::NONE && self.is_held_back(now)
                     || !self.fit_into_window(segment, port)
                 {
                     break;
@@ -168,7 +179,10 @@ impl Connection<Linux> {
     #[inline(always)]
     pub(super) fn validate_after(&mut self, now: u64, sent: bool) {
         let in_flight = u64::from(self.own.in_flight(self.nxt - self.una));
-        let full = (in_flight + 1) * self.mss > self.chain.control.cwnd;
+        let full = match self.stack.quinn {
+            true => self.has_more(),
+            false => (in_flight + 1) * self.mss > self.chain.control.cwnd,
+        };
         if sent || full {
             self.own.usage.record(full, self.una, self.nxt);
             if full {
