@@ -1,4 +1,4 @@
-.PHONY: help build run test bench regenerate reproduction reproduction-pages reproduction-publish kernel fuzz deny miri packages-build packages-test packages-bench packages-kernel packages-kernel-source packages-gateway bpf-test-objects gateway-demo deb
+.PHONY: help build run test bench regenerate reproduction reproduction-pages reproduction-publish kernel fuzz deny miri packages-build packages-test packages-bench packages-kernel packages-kernel-source packages-gateway bpf-test-objects gateway-demo deb site
 
 SHELL := /bin/bash
 BIN := target/release/firstflight
@@ -70,6 +70,9 @@ gateway-demo: ## downloads from nginx with curl, before and after the gateway; p
 deb: build ## make a Debian package of the program, its manual pages, completions and the gateway's service: out/firstflight_*.deb
 	tools/deb $(BIN)
 
+site: ## make the documentation as a site with search, and with the playground if it was made before: out/site
+	@[ ! -e out/playground.html ] || playground=out/playground.html; tools/site $$playground
+
 fuzz: packages-build ## fuzz every reader and the simulator's arithmetic, SECONDS_EACH seconds for each target
 	tools/fuzz $(SECONDS_EACH)
 
@@ -83,6 +86,7 @@ miri: ## run tests of unsafe code under Miri; needs a nightly toolchain
 	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p firstflight-sim --test stages -- twenty
 
 packages-build:
+	@tools/need-rust Cargo.toml
 	@$(INSTALL) cc=gcc pkg-config=pkgconf /usr/include/libelf.h=libelf-dev /usr/include/zlib.h=zlib1g-dev
 
 packages-test:

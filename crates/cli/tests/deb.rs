@@ -1,4 +1,4 @@
-//! The Debian package: it is made, unpacked, and used from there.
+//! The Debian package: it is made, installed under a root of its own, used from there, and removed.
 
 mod common;
 
@@ -8,8 +8,17 @@ use std::process::Command;
 
 use common::Scratch;
 
+/// dpkg on a root of its own.
+fn dpkg(root: &Path) -> Command {
+    let mut dpkg = Command::new("dpkg");
+    // The root has no other packages.
+    dpkg.args(["--force-not-root", "--force-depends", "--log=/dev/null"]);
+    dpkg.arg(format!("--root={}", root.display()));
+    dpkg
+}
+
 #[test]
-fn the_package_holds_a_program_that_works_its_manual_and_a_service_that_systemd_accepts() {
+fn the_package_is_installed_used_and_removed() {
     if Command::new("dpkg-deb").arg("--version").output().is_err() {
         return println!("not run here: dpkg-deb is missing");
     }
@@ -22,29 +31,39 @@ fn the_package_holds_a_program_that_works_its_manual_and_a_service_that_systemd_
         .expect("the script runs");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     let package = String::from_utf8(made.stdout).expect("text").trim().to_owned();
-    let unpacked = scratch.path().join("unpacked");
-    let ran =
-        Command::new("dpkg-deb").arg("-x").arg(&package).arg(&unpacked).status().expect("dpkg-deb runs");
-    assert!(ran.success());
+    let installed = scratch.path().join("root");
+    for folder in ["info", "updates", "triggers"] {
+        fs::create_dir_all(installed.join("var/lib/dpkg").join(folder)).expect("a folder");
+    }
+    fs::write(installed.join("var/lib/dpkg/status"), "").expect("written");
+    let ran = dpkg(&installed).args(["--install", &package]).output().expect("dpkg runs");
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
 
-    let program = unpacked.join("usr/bin/firstflight");
+    let program = installed.join("usr/bin/firstflight");
     let ran = Command::new(&program).args(["presets", "--json"]).output().expect("the program runs");
     assert!(ran.status.success() && String::from_utf8_lossy(&ran.stdout).contains("cable"));
     for file in [
         "usr/share/man/man1/firstflight-gateway-run.1.gz",
         "usr/share/man/man1/firstflight-compare.1.gz",
-        "usr/share/bash-completion/completions/firstflight",
         "usr/share/doc/firstflight/gateway.md",
         "usr/share/doc/firstflight/copyright",
         "etc/firstflight/gateway.toml",
     ] {
-        let size = fs::metadata(unpacked.join(file)).map_or(0, |data| data.len());
+        let size = fs::metadata(installed.join(file)).map_or(0, |data| data.len());
         assert!(size > 100, "{file} has {size} bytes");
     }
+    let completions = installed.join("usr/share/bash-completion/completions/firstflight");
+    let ask = format!(
+        "source {}; COMP_WORDS=(firstflight comp); COMP_CWORD=1; _firstflight firstflight comp firstflight; \
+         echo \"${{COMPREPLY[@]}}\"",
+        completions.display()
+    );
+    let answer = Command::new("bash").args(["-c", &ask]).output().expect("bash runs");
+    assert_eq!(String::from_utf8_lossy(&answer.stdout).trim(), "compare completions");
 
     let unit =
-        fs::read_to_string(unpacked.join("lib/systemd/system/firstflight-gateway.service")).expect("a unit");
-    // The unit with the unpacked program in place of the installed one, which need not be there.
+        fs::read_to_string(installed.join("lib/systemd/system/firstflight-gateway.service")).expect("a unit");
+    // The unit with this program in place of the installed one, which need not be there.
     let unit = unit.replace("/usr/bin/firstflight", &program.display().to_string());
     let unit = unit.lines().filter(|line| !line.starts_with("Documentation=")).collect::<Vec<_>>().join("\n");
     let file = scratch.path().join("firstflight-gateway.service");
@@ -56,6 +75,10 @@ fn the_package_holds_a_program_that_works_its_manual_and_a_service_that_systemd_
             assert!(checked.status.success() && !said.contains("firstflight-gateway"), "{said}");
         }
     }
+
+    let ran = dpkg(&installed).args(["--purge", "firstflight"]).output().expect("dpkg runs");
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    assert!(!program.exists() && !installed.join("etc/firstflight").exists());
 }
 
 #[test]
