@@ -91,8 +91,13 @@ impl QuickStart {
 
     /// Counts the idle time of the link before this arrival.
     pub(super) fn watch(&mut self, arrival: &Arrival) {
+        let current = arrival.now / SPAN;
+        if current - self.span > SPANS as u64 {
+            // Spans before the last ones are forgotten: a silence of years costs no more than one of seconds.
+            (self.span, self.idle) = (current - SPANS as u64, 0);
+        }
         let mut from = arrival.free_at.max(self.span * SPAN);
-        while self.span < arrival.now / SPAN {
+        while self.span < current {
             let end = (self.span + 1) * SPAN;
             self.idle += end.saturating_sub(from);
             from = from.max(end);
@@ -157,6 +162,45 @@ mod tests {
         router.watch(&arrival(now, free_at));
         router.answer(now, &mut request);
         (request.rate().0 / 1000, request.hops)
+    }
+
+    /// Arrivals of no bytes keep one of two routers from skipping anything.
+    #[test]
+    fn a_silence_of_any_length_leaves_the_state_of_its_last_spans() {
+        for free_at in [100, 8_900, 9_100, 9_900, 11_000].map(|ms| ms * MS) {
+            let [mut silent, mut steady] = [router(), router()];
+            let arrival = |ms: u64, free_at| Arrival {
+                now: ms * MS,
+                free_at,
+                waiting_packets: 0,
+                waiting_bytes: 0,
+                size: 0,
+                ecn_capable: false,
+            };
+            for router in [&mut silent, &mut steady] {
+                router.watch(&arrival(50, 0));
+            }
+            silent.watch(&arrival(9_950, free_at.max(50 * MS)));
+            // A link is free no earlier than at its last arrival.
+            let mut last = 50;
+            for ms in (57..9_950).step_by(7).chain([9_950]) {
+                steady.watch(&arrival(ms, free_at.max(last * MS)));
+                last = ms;
+            }
+            let state = |router: &QuickStart| (router.span, router.idle, router.before);
+            assert_eq!(state(&silent), state(&steady), "{free_at}");
+        }
+    }
+
+    /// Such a silence had 5 x 10^8 spans.
+    #[test]
+    fn a_silence_of_the_longest_run_is_passed_at_once() {
+        let mut router = router();
+        let now = 100_000_000_000 * MS;
+        let arrival =
+            Arrival { now, free_at: 1, waiting_packets: 0, waiting_bytes: 0, size: 1, ecn_capable: false };
+        router.watch(&arrival);
+        assert_eq!((router.span, router.before), (now / SPAN, [SPAN; SPANS]));
     }
 
     #[test]

@@ -13,6 +13,8 @@ const SPAN: u64 = 200_000_000;
 const SAMPLE: u64 = 10_000_000;
 /// Weight of the old average against a new queue sample.
 const KEPT: f64 = 0.875;
+/// Spans after which an old average no longer counts: of their 1000 samples it keeps a share of 0.875^1000 = 1e-58.
+const REMEMBERED: u64 = 50;
 /// `kappa_q`: share of the standing queue that counts as load.
 const QUEUE_SHARE: f64 = 0.5;
 /// Load factors at which high load and overload begin.
@@ -57,6 +59,12 @@ impl Vcp {
 
     /// Counts an arriving packet, even if it is dropped.
     pub(super) fn watch(&mut self, arrival: &Arrival) {
+        let current = arrival.now / SPAN;
+        if current - self.span > REMEMBERED {
+            // A silence of years costs no more than one of seconds.
+            self.span = current - REMEMBERED;
+            (self.sample, self.arrived) = (self.span * (SPAN / SAMPLE) + 1, 0);
+        }
         while self.sample * SAMPLE <= arrival.now {
             let left = (arrival.free_at).saturating_sub(self.sample * SAMPLE);
             self.queue = KEPT * self.queue + (1.0 - KEPT) * left as f64 * self.bytes_per_ns;
@@ -139,6 +147,47 @@ mod tests {
         // after an arrival.
         assert_eq!(load_after(186_000, 20_000), Load::High);
         assert_eq!(load_after(188_000, 20_000), Load::Over);
+    }
+
+    #[test]
+    fn a_silence_of_any_length_leaves_the_state_of_its_last_spans() {
+        // A queue that empties before, during and after the last ten seconds of a silence of a minute.
+        for free_at in [1, 49, 51, 55, 59, 60, 70].map(|seconds| seconds * 1000 * MS) {
+            let config = VcpConfig::default();
+            let [mut silent, mut steady] =
+                [Vcp::new(config, Rate(8_000_000)), Vcp::new(config, Rate(8_000_000))];
+            let arrival = |now: u64, size: u32| Arrival {
+                now,
+                free_at,
+                waiting_packets: 0,
+                waiting_bytes: 0,
+                size,
+                ecn_capable: false,
+            };
+            for router in [&mut silent, &mut steady] {
+                router.watch(&arrival(0, 500_000));
+            }
+            // Arrivals of no bytes keep the other router from skipping anything.
+            (1..60_000).step_by(7).for_each(|ms| steady.watch(&arrival(ms * MS, 0)));
+            for router in [&mut silent, &mut steady] {
+                router.watch(&arrival(60_000 * MS, 1000));
+            }
+            let state = |router: &Vcp| (router.span, router.sample, router.arrived, router.load);
+            assert_eq!(state(&silent), state(&steady), "{free_at}");
+            let apart = (silent.queue - steady.queue).abs();
+            assert!(apart <= 1e-9 * steady.queue.max(1.0), "{} {}", silent.queue, steady.queue);
+        }
+    }
+
+    /// Such a silence had 10^10 samples.
+    #[test]
+    fn a_silence_of_the_longest_run_is_passed_at_once() {
+        let mut router = Vcp::new(VcpConfig::default(), Rate(8_000_000));
+        let now = 100_000_000_000 * MS;
+        let arrival =
+            Arrival { now, free_at: now, waiting_packets: 0, waiting_bytes: 0, size: 1, ecn_capable: false };
+        router.watch(&arrival);
+        assert_eq!((router.span, router.arrived, router.load), (now / SPAN, 1, Load::Low));
     }
 
     #[test]
