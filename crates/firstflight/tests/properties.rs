@@ -161,6 +161,27 @@ fn a_backlog_of_more_than_584_years_is_audited() {
     assert!(audited(&parse(text, "").expect("valid")).expect("nothing is lost"));
 }
 
+/// Found with seed 104. For every packet the auditor added up all packets that waited.
+#[test]
+fn three_hundred_thousand_waiting_packets_are_audited() {
+    for queue in ["drop-tail", "codel"] {
+        let text = format!(
+            r#"
+            duration = "3 s"
+            [path]
+            rate = "1 bit/s"
+            rtt = "1 ms"
+            buffer = "100000000 B"
+            queue = "{queue}"
+            [[udp]]
+            size = "100 B"
+            rate = "80 Mbit/s"
+        "#
+        );
+        assert!(audited(&parse(&text, "").expect("valid")).expect("nothing is lost"));
+    }
+}
+
 #[test]
 fn time_series_have_numbers_in_range() {
     hold(50, |loaded| {

@@ -9,6 +9,7 @@ use firstflight_net::link::Passage;
 use firstflight_net::queue::Room;
 use firstflight_net::queue::fq_codel::FqCodelConfig;
 use firstflight_net::rate_trace::TracePlayer;
+use std::collections::VecDeque;
 
 /// State of one link, reconstructed from its log.
 struct Replay<'a> {
@@ -26,12 +27,47 @@ struct Replay<'a> {
     /// Time since which the queue has not been empty.
     ready_at: u64,
     player: TracePlayer,
-    /// Waiting packets in order of arrival, each with its arrival time.
-    waiting: Vec<(u64, Seen)>,
+    waiting: Waiting,
     /// Last refused packet and its time; last time at which an accepted packet exceeded the room.
     refused: Option<(u64, Seen)>,
     overfull_at: Option<u64>,
     counts: Counts,
+}
+
+/// Waiting packets. Their sums are kept, because a queue may hold a million packets, and every arrival needs the sums.
+#[derive(Default)]
+struct Waiting {
+    /// Packets in order of arrival, each with its arrival time.
+    packets: VecDeque<(u64, Seen)>,
+    /// Numbers and bytes of the packets without and with the mark [`DROPPABLE`].
+    sums: [(usize, u64); 2],
+}
+
+impl Waiting {
+    fn sum(&mut self, packet: &Seen) -> &mut (usize, u64) {
+        &mut self.sums[usize::from(packet.flags & DROPPABLE != 0)]
+    }
+
+    fn push(&mut self, at: u64, packet: Seen) {
+        let (packets, bytes) = self.sum(&packet);
+        (*packets, *bytes) = (*packets + 1, *bytes + u64::from(packet.size));
+        self.packets.push_back((at, packet));
+    }
+
+    fn remove(&mut self, place: usize) {
+        let (_, packet) = self.packets.remove(place).expect("the place of a packet");
+        let (packets, bytes) = self.sum(&packet);
+        (*packets, *bytes) = (*packets - 1, *bytes - u64::from(packet.size));
+    }
+
+    fn len(&self) -> usize {
+        self.packets.len()
+    }
+
+    /// Bytes of all packets.
+    fn bytes(&self) -> u64 {
+        self.sums[0].1 + self.sums[1].1
+    }
 }
 
 /// Replays every such link separately and stores its counts in `counts`.
@@ -53,7 +89,7 @@ pub(super) fn replay(
             busy_since: 0,
             ready_at: 0,
             player: player(config),
-            waiting: vec![],
+            waiting: Waiting::default(),
             refused: None,
             overfull_at: None,
             counts: Counts::default(),
@@ -91,10 +127,10 @@ impl Replay<'_> {
             }
             Event::Queued { at, packet, .. } => {
                 self.tick(at, findings);
-                if self.waiting.is_empty() {
+                if self.waiting.len() == 0 {
                     self.ready_at = at;
                 }
-                self.waiting.push((at, packet));
+                self.waiting.push(at, packet);
                 if !self.fits() {
                     self.overfull_at = Some(at);
                 }
@@ -104,7 +140,7 @@ impl Replay<'_> {
                 let known = |(joined, own): &(u64, Seen)| {
                     (*joined, own.kind, own.flow, own.seq) == (since, packet.kind, packet.flow, packet.seq)
                 };
-                let Some(place) = self.waiting.iter().position(known) else {
+                let Some(place) = self.waiting.packets.iter().position(known) else {
                     let name = &self.config.name;
                     findings.expect(false, Rule::Conservation, at, || {
                         format!("{packet:?} did not wait at {name}")
@@ -172,7 +208,7 @@ impl Replay<'_> {
     }
 
     fn finish(&self, findings: &mut Findings) {
-        let rests = !self.waiting.is_empty() && self.free_at < self.end;
+        let rests = self.waiting.len() > 0 && self.free_at < self.end;
         findings.expect(!rests, Rule::Capacity, self.free_at, || {
             format!("{} idles with {} packets waiting", self.config.name, self.waiting.len())
         });
@@ -187,19 +223,25 @@ impl Replay<'_> {
     }
 
     fn is_first_of_its_flow(&self, place: usize) -> bool {
-        let (_, own) = self.waiting[place];
-        !self.waiting[..place].iter().any(|(_, other)| (other.kind, other.flow) == (own.kind, own.flow))
+        let (_, own) = self.waiting.packets[place];
+        !self
+            .waiting
+            .packets
+            .range(..place)
+            .any(|(_, other)| (other.kind, other.flow) == (own.kind, own.flow))
     }
 
     /// Whether the queue may refuse `packet`.
     fn refuses(&self, packet: &Seen) -> bool {
         match self.config.queue {
             QueueConfig::Priority(room) => {
-                let stays = |own: &Seen| packet.flags & DROPPABLE != 0 || own.flags & DROPPABLE == 0;
-                !has(room, self.waiting.iter().filter(|(_, own)| stays(own)), packet.size)
+                let droppable = packet.flags & DROPPABLE != 0;
+                let (packets, bytes) =
+                    if droppable { (self.waiting.len(), self.waiting.bytes()) } else { self.waiting.sums[0] };
+                !room.has(packets, bytes, packet.size)
             }
             QueueConfig::Choke(_) => true,
-            QueueConfig::Codel(_, room) => !has(room, self.waiting.iter(), packet.size),
+            QueueConfig::Codel(_, room) => !room.has(self.waiting.len(), self.waiting.bytes(), packet.size),
             _ => false,
         }
     }
@@ -207,11 +249,11 @@ impl Replay<'_> {
     /// Whether the packet at `place` may be dropped, given that the arriving packet has already joined the
     /// queue.
     fn drops(&self, place: usize) -> bool {
-        let last_droppable = self.waiting.iter().rposition(|(_, own)| own.flags & DROPPABLE != 0);
+        let last_droppable = self.waiting.packets.iter().rposition(|(_, own)| own.flags & DROPPABLE != 0);
         match self.config.queue {
             QueueConfig::Priority(_) => !self.fits() && last_droppable == Some(place),
             QueueConfig::Choke(_) => {
-                let (_, own) = self.waiting[place];
+                let (_, own) = self.waiting.packets[place];
                 self.refused.is_some_and(|(at, packet)| {
                     (at, packet.kind, packet.flow) == (self.now, own.kind, own.flow)
                 })
@@ -226,7 +268,7 @@ impl Replay<'_> {
     }
 
     fn waited(&self, place: usize) -> u64 {
-        self.now - self.waiting[place].0
+        self.now - self.waiting.packets[place].0
     }
 
     /// Whether the waiting packets are within the limit.
@@ -238,13 +280,7 @@ impl Replay<'_> {
             QueueConfig::Choke(red) => Room::Packets(red.limit),
             _ => return true,
         };
-        let last = self.waiting.split_last();
-        last.is_none_or(|((_, last), rest)| has(room, rest.iter(), last.size))
+        let Some((_, last)) = self.waiting.packets.back() else { return true };
+        room.has(self.waiting.len() - 1, self.waiting.bytes() - u64::from(last.size), last.size)
     }
-}
-
-/// Whether `room` has space for `size` bytes beside these packets.
-fn has<'a>(room: Room, waiting: impl Iterator<Item = &'a (u64, Seen)>, size: u32) -> bool {
-    let (packets, bytes) = waiting.fold((0, 0), |(n, bytes), (_, own)| (n + 1, bytes + u64::from(own.size)));
-    room.has(packets, bytes, size)
 }

@@ -24,8 +24,7 @@ pub(super) struct Replay {
     busy_since: u64,
     /// Position in the link's rate trace.
     player: TracePlayer,
-    /// Start and size of transmissions that had to wait.
-    waiting: VecDeque<(u64, u32)>,
+    waiting: Waiting,
     policer: Option<Bucket>,
     shaper: Option<Bucket>,
     counts: Counts,
@@ -79,6 +78,42 @@ impl Bucket {
     }
 }
 
+/// Transmissions that had to wait, in the order of their starts. Their sum is kept, because a queue may hold a million packets,
+/// and every arrival needs the sum.
+#[derive(Clone, Debug, Default)]
+struct Waiting {
+    /// Start and size.
+    transmissions: VecDeque<(u64, u32)>,
+    bytes: u64,
+}
+
+impl Waiting {
+    fn push(&mut self, start: u64, size: u32) {
+        self.transmissions.push_back((start, size));
+        self.bytes += u64::from(size);
+    }
+
+    /// Lets the transmissions go that began before `at`.
+    fn pass(&mut self, at: u64) {
+        while let Some(&(_, size)) = self.transmissions.front().filter(|(start, _)| *start < at) {
+            self.transmissions.pop_front();
+            self.bytes -= u64::from(size);
+        }
+    }
+
+    fn packets(&self) -> usize {
+        self.transmissions.len()
+    }
+
+    /// Packets and bytes that begin later than `at`.
+    fn after(&self, at: u64) -> (usize, u64) {
+        let begun = self.transmissions.iter().take_while(|&&(start, _)| start <= at);
+        begun.fold((self.packets(), self.bytes), |(packets, bytes), &(_, size)| {
+            (packets - 1, bytes - u64::from(size))
+        })
+    }
+}
+
 /// Counters of one link.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counts {
@@ -116,7 +151,7 @@ pub(super) fn replay(network: &Network, end: u64, log: &[Event], findings: &mut 
         latest: 0,
         busy_since: 0,
         player: player(link),
-        waiting: VecDeque::new(),
+        waiting: Waiting::default(),
         policer: match link.queue {
             QueueConfig::Policer(config, _) => Some(Bucket::full(config)),
             _ => None,
@@ -173,15 +208,13 @@ impl Replay {
         });
         self.offered_at = at;
         // Transmissions that begin at this instant may or may not count as waiting.
-        while self.waiting.front().is_some_and(|&(start, _)| start < at) {
-            self.waiting.pop_front();
-        }
+        self.waiting.pass(at);
         let policed = self.policer.as_mut().is_some_and(|bucket| !bucket.passes(at, size));
         let too_large = config.shaper.is_some_and(|bucket| u64::from(size) > bucket.burst);
         if passage == Passage::Dropped {
             self.counts.drops += 1;
             findings.expect(policed || too_large || self.refuses(config, size), Rule::Buffer, at, || {
-                format!("{name} refuses {size} bytes with {} packets waiting", self.waiting.len())
+                format!("{name} refuses {size} bytes with {} packets waiting", self.waiting.packets())
             });
             return;
         }
@@ -209,24 +242,23 @@ impl Replay {
             format!("{name} loses a packet on a wire without loss")
         });
         if start > at {
-            self.waiting.push_back((start, size));
+            self.waiting.push(start, size);
             findings.expect(self.fits(config, at), Rule::Buffer, at, || {
-                format!("{} packets wait at {name}", self.waiting.len())
+                format!("{} packets wait at {name}", self.waiting.packets())
             });
         }
     }
 
     /// Whether the queue may refuse a packet of `size` bytes.
     fn refuses(&self, config: &LinkConfig, size: u32) -> bool {
-        let bytes: u64 = self.waiting.iter().map(|&(_, size)| u64::from(size)).sum();
         match config.queue {
             QueueConfig::Unlimited => false,
             QueueConfig::Packets(limit)
             | QueueConfig::Policer(_, Room::Packets(limit))
-            | QueueConfig::Router(_, Room::Packets(limit)) => self.waiting.len() >= limit as usize,
+            | QueueConfig::Router(_, Room::Packets(limit)) => self.waiting.packets() >= limit as usize,
             QueueConfig::Bytes(limit)
             | QueueConfig::Policer(_, Room::Bytes(limit))
-            | QueueConfig::Router(_, Room::Bytes(limit)) => bytes + u64::from(size) > limit,
+            | QueueConfig::Router(_, Room::Bytes(limit)) => self.waiting.bytes + u64::from(size) > limit,
             QueueConfig::Red(_) => true,
             _ => false,
         }
@@ -234,18 +266,16 @@ impl Replay {
 
     /// Whether the packets waiting at `at`, without those that start then, are within the limit.
     fn fits(&self, config: &LinkConfig, at: u64) -> bool {
-        let waiting = self.waiting.iter().filter(|&&(start, _)| start > at);
+        let (packets, bytes) = self.waiting.after(at);
         match config.queue {
             QueueConfig::Unlimited => true,
             QueueConfig::Packets(limit)
             | QueueConfig::Policer(_, Room::Packets(limit))
-            | QueueConfig::Router(_, Room::Packets(limit)) => waiting.count() <= limit as usize,
+            | QueueConfig::Router(_, Room::Packets(limit)) => packets <= limit as usize,
             QueueConfig::Bytes(limit)
             | QueueConfig::Policer(_, Room::Bytes(limit))
-            | QueueConfig::Router(_, Room::Bytes(limit)) => {
-                waiting.map(|&(_, size)| u64::from(size)).sum::<u64>() <= limit
-            }
-            QueueConfig::Red(red) => waiting.count() <= red.limit as usize,
+            | QueueConfig::Router(_, Room::Bytes(limit)) => bytes <= limit,
+            QueueConfig::Red(red) => packets <= red.limit as usize,
             _ => false,
         }
     }
