@@ -41,9 +41,11 @@ impl Host {
     ) -> Option<Harm> {
         let sums = &mut self.arms[group as usize][class(connection)];
         sums.busy.note(libm::log(connection.busy.0.max(1) as f64));
-        sums.sent += u64::from(connection.sent);
-        sums.retransmits += u64::from(connection.retransmits);
-        sums.timeouts += u64::from(connection.timeouts);
+        let sum = [&mut sums.sent, &mut sums.retransmits, &mut sums.timeouts];
+        for (sum, more) in sum.into_iter().zip([connection.sent, connection.retransmits, connection.timeouts])
+        {
+            *sum = sum.saturating_add(more.into());
+        }
         if connection.min_rtt == Nanos::ZERO || self.reverted.is_some() {
             return None;
         }
@@ -74,6 +76,11 @@ impl Host {
             reverted: self.reverted.map(Stamp::time),
             classes: core::array::from_fn(|class| [row(Group::Planned, class), row(Group::Holdout, class)]),
         }
+    }
+
+    /// Whether its values are in their ranges, after a restore.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.trial.is_sound() && self.arms.iter().flatten().all(|sums| sums.busy.is_sound())
     }
 
     /// Moves every time; see [`Stamp::moved`].

@@ -127,6 +127,9 @@ pub enum LogError {
     /// The log does not begin with its settings.
     #[error("line 1: expected the settings and the state, {{\"start\": …}}")]
     Start,
+    /// A setting at the beginning is out of its range.
+    #[error("line 1: {0}")]
+    Settings(String),
     /// The state at the beginning cannot be restored.
     #[error("line 1: {0}")]
     State(#[from] StateError),
@@ -174,6 +177,9 @@ pub fn replay<'a>(lines: impl IntoIterator<Item = &'a str>) -> Result<Replay, Lo
                 Some(Difference { line: number, logged: line.into(), replayed: String::new() });
             return Ok(replay);
         }
+        if let Event::Order { order: Some(order), .. } = event {
+            order.check().map_err(|why| LogError::Line { number, why })?;
+        }
         again.clear();
         gateway.apply(&event, &mut again);
         replay.events += 1;
@@ -201,6 +207,7 @@ fn start(version: u32, settings: Settings, state: &str) -> Result<Logged, LogErr
     if version != STATE_VERSION {
         return Err(StateError::Version { found: version }.into());
     }
+    settings.check().map_err(LogError::Settings)?;
     let digit = |byte: &u8| char::from(*byte).to_digit(16);
     let byte = |pair: &[u8]| Some((digit(pair.first()?)? * 16 + digit(pair.get(1)?)?) as u8);
     let state: Option<Vec<u8>> = state.as_bytes().chunks(2).map(byte).collect();

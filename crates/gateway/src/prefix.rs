@@ -473,7 +473,14 @@ impl Entry {
 
     /// Whether its values are in their ranges, after a restore.
     pub(crate) fn is_sound(&self) -> bool {
-        self.hosts.is_sound() && self.trial.as_ref().is_none_or(|trial| trial.is_sound())
+        let window = self.window == 0 || u32::from(self.window) >= STOCK;
+        let threshold = self.ssthresh == 0 || self.ssthresh >= self.window;
+        window
+            && threshold
+            && self.gate.0 <= self.gate.1
+            && self.strikes <= STRIKES
+            && self.hosts.is_sound()
+            && self.trial.as_ref().is_none_or(|trial| trial.is_sound())
     }
 
     /// Holds a restored plan to the present settings.

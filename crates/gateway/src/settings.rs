@@ -112,6 +112,44 @@ pub enum Override {
     Off,
 }
 
+impl Settings {
+    /// Checks what the computations rely on, for settings that did not come through a configuration.
+    ///
+    /// # Errors
+    /// The first setting out of its range, its value and the range.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let within = |name: &str, value: u64, range: core::ops::RangeInclusive<u64>| {
+            let (least, most) = (range.start(), range.end());
+            let why = || format!("{name} is {value}; expected {least} to {most}");
+            if range.contains(&value) { Ok(()) } else { Err(why()) }
+        };
+        within("bits of IPv4", self.bits.0.into(), 0..=32)?;
+        within("bits of IPv6", self.bits.1.into(), 0..=128)?;
+        if let Some((v4, v6)) = self.split {
+            within("split of IPv4", v4.into(), u64::from(self.bits.0) + 1..=32)?;
+            within("split of IPv6", v6.into(), u64::from(self.bits.1) + 1..=128)?;
+        }
+        within("window", self.window.into(), STOCK.into()..=MOST.into())?;
+        within("holdout", self.holdout.into(), 0..=1000)?;
+        self.overrides.iter().try_for_each(|(_, order)| order.check())
+    }
+}
+
+impl Override {
+    /// Checks a window that did not come through a configuration.
+    ///
+    /// # Errors
+    /// The window and its range.
+    pub(crate) fn check(self) -> Result<(), String> {
+        match self {
+            Self::Window(window) if !(STOCK..=MOST).contains(&window) => {
+                Err(format!("the window of an order is {window}; expected {STOCK} to {MOST}"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 impl Policy {
     /// `measured`, or the label of the policy with its defaults.
     pub fn by_label(label: &str) -> Option<Self> {

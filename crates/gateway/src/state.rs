@@ -161,6 +161,9 @@ impl Gateway {
             own.restore(saved, now, elapsed).map_err(StateError::Paths)?;
         }
         let to = Stamp::of(now);
+        if !host.is_sound() {
+            return Err(StateError::Contents("the trial of the host has values out of range"));
+        }
         host.moved(from, to);
         fresh.knowledge.host = host;
         fresh.table = Table::new(head.secret);

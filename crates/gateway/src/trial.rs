@@ -58,7 +58,7 @@ impl Outcome {
 
     /// 1 if it is slower than `other` by more than a fiftieth, -1 if it is faster.
     fn slower(self, other: Self) -> i32 {
-        let worse = decoded(self.time) * 50 > decoded(other.time) * 51;
+        let worse = u128::from(decoded(self.time)) * 50 > u128::from(decoded(other.time)) * 51;
         i32::from(worse) - i32::from(self.time < other.time)
     }
 
@@ -252,9 +252,11 @@ impl Moments {
         self.mean = new as f32;
     }
 
-    /// Whether the sums are numbers.
-    fn is_sound(&self) -> bool {
-        self.mean.is_finite() && self.squares.is_finite() && self.squares >= 0.0
+    /// Whether the sums are those of logarithms of times, after a restore: a time has fewer than 2^64 nanoseconds.
+    pub(crate) fn is_sound(&self) -> bool {
+        const MOST: f32 = 45.0;
+        let squares = 0.0..=4.1 * MOST * MOST * self.count as f32;
+        self.mean.abs() <= MOST && squares.contains(&self.squares)
     }
 
     /// Number of values.

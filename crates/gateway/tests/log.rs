@@ -122,6 +122,28 @@ fn a_log_with_a_changed_line_is_not_repeated() {
     assert_eq!((difference.line, difference.logged.as_str()), (decision + 2, lines[decision]));
 }
 
+/// A window below that of the stack ended the replay by a panic at the first plan.
+#[test]
+fn a_log_with_settings_or_orders_out_of_range_is_refused_by_name() {
+    let mut text = String::new();
+    Logged::begin(Gateway::new(enforcing()), &mut text);
+    let refused = |text: &str| replay(text.lines()).expect_err("it is refused").to_string();
+    for (from, to, why) in [
+        ("\"window\":45", "\"window\":9", "line 1: window is 9; expected 10 to 45"),
+        ("\"bits\":[24,48]", "\"bits\":[200,48]", "line 1: bits of IPv4 is 200; expected 0 to 32"),
+        ("\"split\":[28,56]", "\"split\":[24,56]", "line 1: split of IPv4 is 24; expected 25 to 32"),
+        ("\"holdout\":50", "\"holdout\":1001", "line 1: holdout is 1001; expected 0 to 1000"),
+    ] {
+        assert!(text.contains(from), "{text}");
+        assert_eq!(refused(&text.replacen(from, to, 1)), why);
+    }
+    let order = "{\"order\":{\"prefix\":\"192.0.2.0/24\",\"order\":{\"window\":70000}}}";
+    assert_eq!(
+        refused(&format!("{text}{order}")),
+        "line 2: not an event of the gateway's log: the window of an order is 70000; expected 10 to 45"
+    );
+}
+
 #[test]
 fn a_log_that_cannot_be_read_is_refused_with_its_line() {
     let text = log(enforcing());

@@ -5,6 +5,10 @@ mod common;
 use common::*;
 use firstflight_contract::Nanos;
 use firstflight_gateway::{Decision, Gateway, Policy, STATE_VERSION, Settings, StateError, WhyNot};
+use sha2::{Digest, Sha256};
+
+/// Bytes before the contents.
+const HEAD: usize = 48;
 
 /// Four plans, of which one is held down, and one prefix whose hosts disagree.
 fn known(settings: Settings) -> Gateway {
@@ -96,6 +100,34 @@ fn a_damaged_state_is_refused_by_name_and_the_old_one_kept() {
         flipped[at] ^= 1 << (at % 8);
         assert_eq!(refused(&flipped), StateError::Checksum, "byte {at}");
     }
+}
+
+/// A place in the trial of the host was not checked: the next planned connection was written beyond the end of a block.
+#[test]
+fn a_state_with_a_changed_byte_and_a_new_checksum_is_refused_or_of_use() {
+    let whole = known(enforcing()).save();
+    let mut refused = 0;
+    for place in HEAD..whole.len() {
+        for value in [0, 1, 100, 255] {
+            let mut changed = whole.clone();
+            changed[place] = value;
+            let sum = Sha256::digest(&changed[HEAD..]);
+            changed[HEAD - 32..HEAD].copy_from_slice(&sum);
+            let mut gateway = Gateway::new(enforcing());
+            if gateway.load(&changed, at(20.0), Nanos::ZERO).is_err() {
+                refused += 1;
+                continue;
+            }
+            for number in 1..=8_u8 {
+                report(&mut gateway, &planned(exact(20.0, [198, 51, 0, number].into(), 30), 20));
+            }
+            for plan in gateway.plans() {
+                assert!((10..=45).contains(&plan.window), "{plan:?}");
+                assert!(plan.ssthresh.is_none_or(|threshold| threshold >= plan.window), "{plan:?}");
+            }
+        }
+    }
+    assert!(refused > whole.len(), "{refused} of {} were refused", 4 * (whole.len() - HEAD));
 }
 
 #[test]

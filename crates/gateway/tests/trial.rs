@@ -182,3 +182,17 @@ fn the_effect_has_an_interval_that_contains_it() {
     println!("the interval missed the effect in {missed} of 100 trials");
     assert!(missed < 12, "{missed}");
 }
+
+/// Their product with a margin of a fiftieth does not fit into 64 bits.
+#[test]
+fn completion_times_of_centuries_are_compared() {
+    let mut gateway = gateway((0.01, 0.001));
+    let slowest =
+        |arm: Arm| Connection { arm, busy: Nanos::NEVER, min_rtt: Nanos(1), ..exact(1.0, host(1), 40) };
+    report(&mut gateway, &slowest(Arm::Holdout));
+    for _ in 0..4 {
+        report(&mut gateway, &slowest(Arm::Planned(20)));
+    }
+    let verdict = gateway.verdict().trial;
+    assert_eq!((verdict.blocks, verdict.slower), (1, 1.0));
+}
