@@ -13,6 +13,11 @@ mod compare_scenario;
 mod draw;
 pub mod drive;
 mod finite;
+mod gateway_configuration;
+mod gateway_log;
+mod gateway_record;
+mod gateway_state;
+mod gateways;
 mod graphml;
 mod link_rates;
 mod link_trace;
@@ -64,6 +69,10 @@ pub const TARGETS: &[Target] = &[
     capture::TARGET,
     compare_capture::TARGET,
     compare_scenario::TARGET,
+    gateway_configuration::TARGET,
+    gateway_log::TARGET,
+    gateway_record::TARGET,
+    gateway_state::TARGET,
     graphml::TARGET,
     link_rates::TARGET,
     link_trace::TARGET,
@@ -111,6 +120,12 @@ pub fn seeds() -> Vec<(&'static str, &'static str, Vec<u8>)> {
     vec![
         (store::TARGET.name, "every-run", store::every_run()),
         (results::TARGET.name, "measured", store::measured()),
+        (gateway_log::TARGET.name, "every-event", gateway_log::every_event()),
+        (gateway_log::TARGET.name, "whole", gateway_log::whole()),
+        (gateway_record::TARGET.name, "content", gateway_record::content()),
+        (gateway_record::TARGET.name, "signed", gateway_record::signed_record()),
+        (gateway_state::TARGET.name, "contents", gateway_state::contents()),
+        (gateway_state::TARGET.name, "whole", gateway_state::whole()),
     ]
 }
 

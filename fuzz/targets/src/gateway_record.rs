@@ -1,0 +1,111 @@
+//! Any text as the record of another gateway: accepted only with its signature, and then bounded in its effect.
+
+use firstflight_contract::Nanos;
+use firstflight_gateway::{Acceptance, Gateway, Key, Observation, Refused};
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+use crate::gateways::{enforcing, held, reports};
+use crate::{Form, Target, refused, text};
+
+pub(crate) const TARGET: Target = Target {
+    name: "gateway_record",
+    about: "text as the record of another gateway, as it is and signed: refused, or accepted and bounded in its effect",
+    run,
+    longest: 1200,
+    form: Form::Text(WORDS),
+};
+
+const WORDS: &[&str] = &[
+    "{\"version\":1",
+    "\"host\":\"there\"",
+    "\"host\":\"here\"",
+    "\"prefix\":\"192.0.2.0/24\"",
+    "\"prefix\":\"2001:db8::/48\"",
+    "\"window\":640",
+    "\"window\":65535",
+    "\"rtt\":80000000",
+    "\"rtt\":18446744073709551615",
+    "\"samples\":40",
+    "\"samples\":4294967295",
+    "\"at\":1700000000",
+    "\"at\":18446744073709551615",
+    ",",
+    "}",
+    " ",
+    "0",
+    "-1",
+    "1e3",
+];
+
+const SECRET: [u8; 32] = [7; 32];
+const NOW: u64 = 1_700_000_000;
+
+fn run(bytes: &[u8]) {
+    let Some(text) = text(bytes) else { return };
+    let key = Key::new(&SECRET).expect("long enough");
+    let rules = Acceptance {
+        key: &key,
+        host: "here",
+        bits: (24, 48),
+        now: NOW,
+        max_age: Nanos::from_secs(1800),
+        weight: 500,
+    };
+    let signed = |text: &str| {
+        let mac = Hmac::<Sha256>::new_from_slice(&SECRET).expect("any length").chain_update(text);
+        let hex: String = mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("{text} {hex}")
+    };
+    match Observation::accept(text, &rules) {
+        Ok(_) => {
+            let content = text.rsplit_once(' ').map_or("", |(content, _)| content);
+            assert!(text.eq_ignore_ascii_case(&signed(content)), "accepted without its signature");
+        }
+        Err(error) => {
+            assert!(matches!(error, Refused::Unsigned | Refused::Signature) || text.len() > 65, "{error}");
+            refused(error);
+        }
+    }
+    let remote = match Observation::accept(&signed(text), &rules) {
+        Ok(remote) => remote,
+        Err(error) => return refused(error),
+    };
+    assert!(remote.age <= rules.max_age && remote.weight == rules.weight);
+    let mut gateway = Gateway::new(enforcing());
+    let mut out = vec![];
+    // Before and beside own measurements.
+    gateway.remote(&remote, &mut out);
+    for connection in reports(Nanos::from_secs(5)) {
+        gateway.report(&connection, &mut out);
+        gateway.remote(&remote, &mut out);
+    }
+    let own = |gateway: &Gateway| -> Vec<_> { gateway.observations("here", NOW).collect() };
+    let mut alone = Gateway::new(enforcing());
+    reports(Nanos::from_secs(5)).for_each(|connection| alone.report(&connection, &mut vec![]));
+    let sorted = |mut all: Vec<Observation>| {
+        all.sort_by_key(|observation| observation.prefix);
+        all
+    };
+    assert_eq!(
+        sorted(own(&gateway)),
+        sorted(own(&alone)),
+        "a record of another host comes back as an own one"
+    );
+    held(&gateway, &out);
+}
+
+/// The content of a record, without its signature.
+pub(crate) fn content() -> Vec<u8> {
+    let prefix = "192.0.2.0/24".parse().expect("a prefix");
+    let key = Key::new(&SECRET).expect("long enough");
+    let record = Observation::new("there", prefix, 640, Nanos::from_millis(80), 40, NOW - 10).sign(&key);
+    record.rsplit_once(' ').map_or(vec![], |(content, _)| content.into())
+}
+
+/// A signed record.
+pub(crate) fn signed_record() -> Vec<u8> {
+    let prefix = "2001:db8::/48".parse().expect("a prefix");
+    let key = Key::new(&SECRET).expect("long enough");
+    Observation::new("there", prefix, 640, Nanos::from_millis(80), 40, NOW - 10).sign(&key).into_bytes()
+}
