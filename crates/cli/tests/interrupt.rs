@@ -3,6 +3,7 @@
 mod common;
 
 use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -14,15 +15,16 @@ use common::server::{THREE, capture};
 
 const SIGNALS: [(&str, i32); 3] = [("INT", 2), ("TERM", 15), ("HUP", 1)];
 
+/// The program with every signal at its default. A parent such as `nohup` may ignore SIGHUP, and its children would, too.
+fn command(scratch: &Scratch, arguments: &[&str]) -> Command {
+    let mut command = Command::new("env");
+    command.args(["--default-signal", env!("CARGO_BIN_EXE_firstflight")]).args(arguments);
+    command.current_dir(scratch.path()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
 fn started(scratch: &Scratch, arguments: &[&str]) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_firstflight"))
-        .args(arguments)
-        .current_dir(scratch.path())
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the program starts")
+    command(scratch, arguments).spawn().expect("the program starts")
 }
 
 /// Sends the signal once `reached` is true, or not at all if the program ends before.
@@ -189,16 +191,16 @@ fn an_interrupted_reproduction_keeps_its_finished_runs_and_continues() {
 fn an_interrupted_sender_ends_by_the_signal() {
     for (signal, number) in SIGNALS {
         let scratch = Scratch::new();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_firstflight"))
-            .arg("sender")
-            .current_dir(scratch.path())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the program starts");
-        // The sender waits for its next line.
-        let input = child.stdin.take();
+        let mut command = command(&scratch, &["sender"]);
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the program starts");
+        // After its answer the sender waits for its next line.
+        let mut input = child.stdin.take().expect("piped");
+        let open = r#"{"at_us":0,"do":"established","mss":1000,"window":65535,"rtt_us":1000}"#;
+        writeln!(input, "{open}").expect("the sender reads");
+        let mut answer = String::new();
+        let read = BufReader::new(child.stdout.as_mut().expect("piped")).read_line(&mut answer);
+        assert!(read.is_ok() && answer.contains("cwnd"), "{answer}");
         let status = interrupted(child, signal, || true);
         assert_eq!(status.signal(), Some(number));
         drop(input);
