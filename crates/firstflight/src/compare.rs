@@ -5,7 +5,7 @@ use std::fmt;
 
 use firstflight_results::CompareReport;
 use firstflight_scenario::quantity::parse_bytes;
-use firstflight_scenario::{Candidate, Error, Profile};
+use firstflight_scenario::{Candidate, Error, Profile, Scenario};
 use firstflight_schemes::catalogue::Schemes;
 use firstflight_study::compare::{self, Input, Limits, Request};
 use firstflight_study::host::Host;
@@ -217,6 +217,15 @@ impl<'a> Compare<'a> {
     /// As [`Compare::execute`].
     pub fn recordings(&self, report: &CompareReport) -> Result<Vec<Recording>, Error> {
         compare::recordings(self.host, &self.complete(), report)
+    }
+
+    /// Scenario and seed of the replication that trace number `place` of `report` shows. `report` is the answer of
+    /// [`Compare::execute`].
+    ///
+    /// # Errors
+    /// As [`Compare::execute`], and if there is no such trace.
+    pub fn shown_run(&self, report: &CompareReport, place: usize) -> Result<(Scenario, u64), Error> {
+        compare::shown_run(self.host, &self.complete(), report, place)
     }
 
     /// The request, with the usual schemes if none are set.

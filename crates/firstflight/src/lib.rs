@@ -8,7 +8,7 @@
 //! - [`scheme`] holds the contract for schemes of your own; they run beside the built-in ones.
 //!
 //! The core reads no clock, starts no thread and opens no file, so that it also builds for `wasm32-unknown-unknown`. The
-//! default features `clock` and `threads` measure the cost of runs and use all cores. The same scenario and seed give
+//! default features `clock`, `files` and `threads` measure the cost of runs, keep sweeps in files and use all cores. The same scenario and seed give
 //! the same results on every machine and for every number of threads.
 //!
 //! # Examples
@@ -43,14 +43,16 @@ pub use compare::{Compare, compare};
 pub use firstflight_capture as capture;
 pub use firstflight_results as results;
 pub use firstflight_scenario::{
-    Candidate, Error, Profile, Scenario, SchemeSpec, Settings, Threshold, build, preset, quantity,
+    Candidate, Error, Limit, Network, Profile, Scenario, SchemeSpec, Settings, Threshold, build, preset,
+    quantity,
 };
-pub use firstflight_study::compare::{Input, Limits};
+pub use firstflight_study::compare::{DEFAULT_STARTUPS, DEFAULT_WINDOWS, Input, Known, Limits, present};
 pub use firstflight_study::host::{Host, Observe, Refusal};
 pub use firstflight_study::memory;
 pub use firstflight_study::progress::{Progress, Silent};
 pub use firstflight_study::simulator::Simulator;
 pub use firstflight_study::sweep;
+pub use firstflight_study::trace::journey;
 pub use firstflight_study::trace::record as recording;
 pub use infer::infer;
 pub use run::{Run, run};

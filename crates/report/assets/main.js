@@ -7,27 +7,11 @@
   addEventListener("error", (event) => failed(event.message));
   document.addEventListener("securitypolicyviolation", (event) => failed(`blocked by the Content-Security-Policy: ${event.violatedDirective}`));
 
-  const copy = document.getElementById("copy");
-  const command = document.getElementById("command");
-  const startCopy = () => {
-    copy.hidden = false;
-    copy.addEventListener("click", async () => {
-      try {
-        await navigator.clipboard.writeText(command.textContent);
-        copy.textContent = "Copied";
-      } catch {
-        // Some browsers deny local files the clipboard. Select the text instead, so that Ctrl+C copies it.
-        getSelection().selectAllChildren(command);
-        copy.textContent = "Selected";
-      }
-    });
-  };
-
   try {
     const data = JSON.parse(document.getElementById("data").textContent);
     theme.start(document.getElementById("theme"));
     document.querySelectorAll(".scripted").forEach((element) => { element.hidden = false; });
-    startCopy();
+    copying();
     fold();
     sizes(data);
     traces(data);

@@ -17,6 +17,12 @@ const plot = (() => {
   // redrawn when its content, its width or the colours change. A plot over time also has a function `say` that puts the
   // values at a time in words; the arrow keys move its cursor, and to a screen reader it is a slider of time.
   const draw = (id, build) => {
+    for (const [left, gone] of places) {
+      if (left.isConnected) continue;
+      gone.watch.disconnect();
+      gone.u?.destroy();
+      places.delete(left);
+    }
     const element = document.getElementById(id);
     let place = places.get(element);
     if (!place) {
@@ -24,10 +30,10 @@ const plot = (() => {
       places.set(element, place);
       element.setAttribute("aria-label", element.dataset.label);
       element.addEventListener("keydown", (event) => key(place, event));
-      new ResizeObserver(() => {
+      place.watch = new ResizeObserver(() => {
         if (place.u && element.clientWidth !== place.width) fit(place);
-      }).observe(element);
-      theme.onChange(() => place.u?.redraw(false));
+      });
+      place.watch.observe(element);
     }
     place.u?.destroy();
     const built = build();
@@ -206,6 +212,8 @@ const plot = (() => {
       hooks: { draw: [paint], ready: [again], setSize: [again], setCursor: [(u) => moved(group, end * 1.02, u, then)] },
     };
   };
+
+  theme.onChange(() => places.forEach((place) => place.u?.redraw(false)));
 
   return { draw, axis, overTime, inside, line, level, ticks, form, x, y, packets, bytes, seconds };
 })();

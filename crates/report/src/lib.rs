@@ -29,9 +29,10 @@ use std::path::{Path, PathBuf};
 use firstflight_results::{CompareReport, Table};
 pub use format::{lines, printable, wrap};
 pub use output::{Folder, OutputError, discard_on_panic, discard_unfinished};
-pub use page::html;
+pub use page::{DRAWING_JS, Sections, UPLOT_JS, html, licences, style};
 use parquet::parquet_of;
 pub use parquet::{parquet, stage_tables, stage_tables_in};
+pub use policy::policy;
 pub use table::{Colour, table};
 pub use trace::{Vantage, pcapng, qlog, stage_logs, stage_traces};
 

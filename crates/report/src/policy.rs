@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 
 /// Content-Security-Policy of a page that loads nothing: only these scripts and style sheets of its own apply. Without
 /// scripts, none runs.
-pub(crate) fn policy(scripts: &[&str], styles: &[&str]) -> String {
+pub fn policy(scripts: &[&str], styles: &[&str]) -> String {
     let hash = |text: &&str| format!(" 'sha256-{}'", STANDARD.encode(Sha256::digest(text)));
     let directive = |name: &str, own: &[&str]| match own {
         [] => String::new(),

@@ -11,7 +11,8 @@ use crate::host::{FlowChoice, FlowOverTime, Host, Observe, Refusal, Run};
 use crate::memory::Estimate;
 use crate::network::{Built, DELIVERY, OFFERED, RECORDED, build_within, estimate};
 use crate::rows::{run_result, startup_exit};
-use crate::trace::{Traced, record, simulate_sampled, simulate_traced};
+use crate::trace::journey::Journeys;
+use crate::trace::{Traced, journeys, record, simulate_sampled, simulate_traced};
 
 /// The packet-level simulator: virtual time, every scheme of the registry, the same bytes for the same seed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -56,6 +57,20 @@ impl Host for Simulator {
         check_deliveries(&built, &outcome)?;
         let samples = if observe.samples { samples(&built) } else { vec![] };
         Ok(Run { result: run_result(scenario, seed, &built, &outcome), flow, samples, recording })
+    }
+}
+
+impl Simulator {
+    /// The ways of the first `most` packets of the scenario's first connection.
+    ///
+    /// # Errors
+    /// As [`Host::run`], and without a connection.
+    pub fn journeys(&self, scenario: &Scenario, seed: u64, most: u64) -> Result<Journeys, Refusal> {
+        let observe = Observe::default();
+        let built = build_within(observe.memory, scenario, seed, observe.grid)?;
+        estimate(scenario, &built, &observe).admit(1, observe.memory)?;
+        let none = || Refusal { key: "flow".into(), why: "there is no connection to follow".into() };
+        journeys(&built.network, most).ok_or_else(none)
     }
 }
 

@@ -22,28 +22,55 @@ use crate::path::path_line;
 use crate::policy::policy;
 use crate::shown::shown;
 
-const UPLOT_JS: &str = include_str!("../../assets/vendor/uplot/uPlot.iife.min.js");
+/// The library of the plots, its licence and its style sheet.
+pub const UPLOT_JS: &str = include_str!("../../assets/vendor/uplot/uPlot.iife.min.js");
 const UPLOT_CSS: &str = include_str!("../../assets/vendor/uplot/uPlot.min.css");
 const UPLOT_LICENCE: &str = include_str!("../../assets/vendor/uplot/LICENSE");
 const REPORT_CSS: &str = include_str!("../../assets/report.css");
-const REPORT_JS: [&str; 7] = [
+const MAIN_JS: &str = include_str!("../../assets/main.js");
+
+/// Scripts that draw the plots of [`Sections`]: the functions `fold()`, `copying()`, `sizes(data)`, `traces(data)` and
+/// `captured(data)`, and the objects `theme` and `plot`.
+pub const DRAWING_JS: [&str; 7] = [
     include_str!("../../assets/theme.js"),
     include_str!("../../assets/fold.js"),
+    include_str!("../../assets/copy.js"),
     include_str!("../../assets/plot.js"),
     include_str!("../../assets/sizes.js"),
     include_str!("../../assets/traces.js"),
     include_str!("../../assets/captured.js"),
-    include_str!("../../assets/main.js"),
 ];
+
+/// Style sheet of the page.
+pub fn style() -> String {
+    format!("{UPLOT_CSS}\n{REPORT_CSS}")
+}
+
+/// The content of the page, for a page that shows one report after another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sections {
+    /// Sections of the page's `main` element.
+    pub html: String,
+    /// JSON for [`DRAWING_JS`]. It has no `<`.
+    pub data: String,
+}
+
+impl Sections {
+    /// The content of [`html`]'s page.
+    pub fn of(report: &CompareReport) -> Self {
+        let report = &*shown(report);
+        let names = Names::of(report);
+        Self { html: sections(report, &names).into_string(), data: data::json(report, &names) }
+    }
+}
 
 /// The page as one HTML document. The same report gives the same bytes.
 pub fn html(report: &CompareReport) -> String {
     let report = &*shown(report);
     let names = Names::of(report);
-    let comparison = &report.comparison;
-    let script = format!("\"use strict\";\n{}", REPORT_JS.concat());
-    let style = format!("{UPLOT_CSS}\n{REPORT_CSS}");
-    let title = printable(&comparison.title);
+    let script = format!("\"use strict\";\n{}{MAIN_JS}", DRAWING_JS.concat());
+    let style = style();
+    let title = printable(&report.comparison.title);
     let page = html! {
         (DOCTYPE)
         html lang="en" data-ready="false" {
@@ -64,19 +91,7 @@ pub fn html(report: &CompareReport) -> String {
                         button #theme type="button" hidden { "Colours: automatic" }
                     }
                 }
-                main {
-                    (answer(report, &names, &title))
-                    (advice::section(&crate::advice::advice(comparison, &names)))
-                    (tradeoff::section(&crate::advice::pictures(comparison, &names)))
-                    (networks::section(comparison, &names))
-                    (ranking::section(report, &names))
-                    (plots::by_size(report, &names))
-                    (plots::over_time(report, &names))
-                    (plots::captured(report))
-                    (path::section(&comparison.path))
-                    (trust::caveats(report))
-                    (trust::provenance(&comparison.provenance))
-                }
+                main { (sections(report, &names)) }
                 footer { (licences()) }
                 script #data type="application/json" { (PreEscaped(data::json(report, &names))) }
                 script { (PreEscaped(UPLOT_JS)) }
@@ -85,6 +100,24 @@ pub fn html(report: &CompareReport) -> String {
         }
     };
     page.into_string()
+}
+
+/// Every section.
+fn sections(report: &CompareReport, names: &Names) -> Markup {
+    let comparison = &report.comparison;
+    html! {
+        (answer(report, names, &printable(&comparison.title)))
+        (advice::section(&crate::advice::advice(comparison, names)))
+        (tradeoff::section(&crate::advice::pictures(comparison, names)))
+        (networks::section(comparison, names))
+        (ranking::section(report, names))
+        (plots::by_size(report, names))
+        (plots::over_time(report, names))
+        (plots::captured(report))
+        (path::section(&comparison.path))
+        (trust::caveats(report))
+        (trust::provenance(&comparison.provenance))
+    }
 }
 
 /// Title, path, answer for all sizes, and one card for each size.
@@ -126,7 +159,8 @@ fn answer(report: &CompareReport, names: &Names, title: &str) -> Markup {
     }
 }
 
-fn licences() -> Markup {
+/// The licence of the plots, as markup for a footer.
+pub fn licences() -> Markup {
     html! {
         details {
             summary { "This page contains uPlot (MIT licence)" }

@@ -43,7 +43,7 @@ pub use defaults::{
 };
 pub use input::{Input, Known, is_capture};
 pub use recommended::Limits;
-pub use recording::{admit_recordings, recordings};
+pub use recording::{admit_recordings, recordings, shown_run};
 
 /// A comparison to run.
 #[derive(Clone, Debug)]
@@ -385,7 +385,8 @@ fn provenance(request: &Request, subject: &Subject<'_>, replications: usize) -> 
         scenario,
         command: request.command.clone(),
         host: subject.host().name().into(),
-        machine: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+        // The browser has no system.
+        machine: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH).trim().into(),
         interval_method: summary::INTERVAL_METHOD.into(),
         inputs,
     }

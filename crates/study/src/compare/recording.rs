@@ -1,8 +1,8 @@
 //! Packet-by-packet recordings of the runs shown in a comparison.
 
 use firstflight_capture::Connection;
-use firstflight_scenario::Error;
 use firstflight_scenario::quantity::show_bytes;
+use firstflight_scenario::{Candidate, Error, Scenario};
 
 use super::Request;
 use super::captured;
@@ -88,6 +88,43 @@ pub fn recordings(
     Ok(all.into_iter().map(|(_, one)| one).chain(with_reruns).collect())
 }
 
+/// Scenario and seed of the replication that trace number `place` of `report` shows: a run of both is that replication.
+/// `report` answers `request`.
+///
+/// # Errors
+/// As [`super::compare`], and if there is no such trace.
+pub fn shown_run(
+    host: &dyn Host,
+    request: &Request,
+    report: &CompareReport,
+    place: usize,
+) -> Result<(Scenario, u64), Error> {
+    let trace = report.traces.get(place).ok_or_else(|| Error::invalid("there is no such replication"))?;
+    let networks = Networks::of(request);
+    let of = request.runs.max(1);
+    let (subject, replication) = match &networks {
+        None => {
+            let subject = Subject::explained(host, request, &Silent)?;
+            let replication = subject.replications(request)[trace.replication as usize];
+            (subject, replication)
+        }
+        Some(networks) => {
+            let draw = drawn_from(&report.comparison.groups, trace.size_bytes, of, trace.replication);
+            let (network, index) = draw.ok_or_else(|| Error::invalid("the replication has no network"))?;
+            let subject = Subject::of_network(host, request, &networks.answered[network])?;
+            (subject.with_explanation(request, &Silent), Replication { index, of, seed: request.seed })
+        }
+    };
+    let scenario = subject.scenario_of(of_label(request, &trace.scheme), trace.size_bytes, replication);
+    Ok((scenario, replication.own_seed()))
+}
+
+/// The candidate of this label.
+fn of_label<'a>(request: &'a Request, label: &str) -> &'a Candidate {
+    let scheme = request.schemes.iter().find(|scheme| scheme.label() == label);
+    scheme.expect("a report has the schemes of its request")
+}
+
 fn packets(subject: &Subject<'_>) -> Observe {
     Observe { packets: true, ..subject.observe() }
 }
@@ -105,8 +142,7 @@ fn shown(
     let placed = traces.filter_map(|(place, trace)| Some((place, trace, replication(trace)?)));
     let placed: Vec<(usize, &Trace, Replication)> = placed.collect();
     try_map(&placed, |&(place, trace, replication)| {
-        let scheme = request.schemes.iter().find(|scheme| scheme.label() == trace.scheme);
-        let scheme = scheme.expect("a report has the schemes of its request");
+        let scheme = of_label(request, &trace.scheme);
         let run = subject.run(scheme, trace.size_bytes, replication, &packets)?;
         let name = format!("{}-{}", trace.scheme, show_bytes(trace.size_bytes).replace(' ', ""));
         Ok::<_, Error>((place, recorded(run, name)))

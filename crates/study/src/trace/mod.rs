@@ -1,8 +1,11 @@
-//! Observers of the simulator: time series of one flow for plots, and recordings of all packets of every
-//! sender.
+//! Observers of the simulator: time series of one flow for plots, recordings of all packets of every sender, and the ways
+//! of the first packets of one connection.
 
+pub mod journey;
 pub mod record;
 mod series;
+mod transit;
 
+pub(crate) use journey::journeys;
 pub(crate) use record::record;
 pub(crate) use series::{Traced, most_points, simulate_sampled, simulate_traced};

@@ -2,8 +2,6 @@
 //!
 //! All events are kept: about 150 bytes per segment sent.
 
-use std::collections::VecDeque;
-
 use firstflight_contract::Rate;
 use firstflight_net::link::Passage;
 use firstflight_sim::config::{FlowConfig, Network};
@@ -15,11 +13,13 @@ use firstflight_sim::sender::Sender;
 use firstflight_sim::sender::info::CaState;
 use firstflight_sim::sender::stack::ReceiveWindow;
 
+use super::transit::Transit;
+
 /// Minimum interval between records of the registers, nanoseconds: one millisecond.
 pub const METRICS_EVERY: u64 = 1_000_000;
 
 /// Sequence number of a SYN, in place of a segment number.
-const SYN: u32 = u32::MAX;
+pub(super) const SYN: u32 = u32::MAX;
 
 /// Recording of one run.
 #[derive(Clone, Debug, PartialEq)]
@@ -208,8 +208,8 @@ struct Watched {
     recording: FlowRecording,
     header: u32,
     window: ReceiveWindow,
-    data: Journey,
-    acks: Journey,
+    data: Transit<Stamps>,
+    acks: Transit<Stamps>,
     /// One past the highest segment sent.
     highest: u32,
     /// The receiver's TS.Recent, as a transmission time, and Last.ACK.sent (RFC 7323 section 4.3).
@@ -224,64 +224,10 @@ struct Watched {
     due: Option<Metrics>,
 }
 
-/// Packets of one direction in transit, which give each packet its transmission time. Links keep their order.
-#[derive(Clone)]
-struct Journey {
-    path: Vec<usize>,
-    /// Packets in transit to hop `i`, from hop `i - 1` or the sender.
-    into: Vec<VecDeque<Stamps>>,
-    /// Packets waiting at hop `i`, if it has a dequeue-time queue, with their arrival times.
-    waiting: Vec<VecDeque<(u64, Stamps)>>,
-}
-
 #[derive(Clone, Copy)]
 struct Stamps {
     sent: u64,
     echo: u64,
-}
-
-impl Journey {
-    fn new(path: &[usize]) -> Self {
-        let (into, waiting) = (vec![VecDeque::new(); path.len() + 1], vec![VecDeque::new(); path.len()]);
-        Self { path: path.to_vec(), into, waiting }
-    }
-
-    fn hop(&self, link: u32) -> usize {
-        self.path.iter().position(|&own| own == link as usize).expect("a link of its path")
-    }
-
-    fn offered(&mut self, link: u32, passage: Passage) {
-        let hop = self.hop(link);
-        let stamps = self.into[hop].pop_front().expect("a packet in transit");
-        self.pass(hop, stamps, passage);
-    }
-
-    fn queued(&mut self, at: u64, link: u32) {
-        let hop = self.hop(link);
-        let stamps = self.into[hop].pop_front().expect("a packet in transit");
-        self.waiting[hop].push_back((at, stamps));
-    }
-
-    fn left(&mut self, link: u32, since: u64, passage: Passage) {
-        let hop = self.hop(link);
-        let place = self.waiting[hop]
-            .iter()
-            .position(|&(joined, _)| joined == since)
-            .expect("the packet waits there");
-        let (_, stamps) = self.waiting[hop].remove(place).expect("a place in the queue");
-        self.pass(hop, stamps, passage);
-    }
-
-    fn pass(&mut self, hop: usize, stamps: Stamps, passage: Passage) {
-        if matches!(passage, Passage::Arrives(_) | Passage::Marked(_)) {
-            self.into[hop + 1].push_back(stamps);
-        }
-    }
-
-    fn arrived(&mut self) -> Stamps {
-        let last = self.into.last_mut().expect("the end of a path");
-        last.pop_front().expect("a packet in transit")
-    }
 }
 
 impl Watched {
@@ -290,8 +236,8 @@ impl Watched {
             recording: FlowRecording::new(config, scheme),
             header: config.header,
             window: config.stack.receive_window,
-            data: Journey::new(&config.forward),
-            acks: Journey::new(&config.reverse),
+            data: Transit::new(&config.forward),
+            acks: Transit::new(&config.reverse),
             highest: 0,
             receiver: (0, 0),
             echo: 0,
@@ -309,7 +255,7 @@ impl Watched {
 
     fn sent(&mut self, at: u64, packet: Seen, retransmission: bool) {
         let stamps = Stamps { sent: at, echo: self.echo };
-        self.data.into[0].push_back(stamps);
+        self.data.enter(stamps);
         if packet.seq == SYN {
             return self.push(at, Event::Syn);
         }
@@ -416,6 +362,18 @@ fn word(state: CaState) -> &'static str {
     }
 }
 
+impl Recorder {
+    /// Packets of the same direction; `None` for a datagram.
+    fn transit(&mut self, packet: Seen) -> Option<&mut Transit<Stamps>> {
+        let flow = &mut self.flows[packet.flow as usize];
+        match packet.kind {
+            Kind::Data => Some(&mut flow.data),
+            Kind::Ack => Some(&mut flow.acks),
+            Kind::Udp => None,
+        }
+    }
+}
+
 impl Observer for Recorder {
     const ON: bool = true;
 
@@ -429,36 +387,27 @@ impl Observer for Recorder {
             Kind::Ack => {
                 let flow = &mut self.flows[flow];
                 flow.receiver.1 = packet.seq;
-                flow.acks.into[0].push_back(Stamps { sent: at, echo: flow.receiver.0 });
+                flow.acks.enter(Stamps { sent: at, echo: flow.receiver.0 });
             }
             Kind::Udp => {}
         }
     }
 
     fn offered(&mut self, _at: u64, link: u32, packet: Seen, passage: Passage) {
-        let flow = packet.flow as usize;
-        match packet.kind {
-            Kind::Data => self.flows[flow].data.offered(link, passage),
-            Kind::Ack => self.flows[flow].acks.offered(link, passage),
-            Kind::Udp => {}
+        if let Some(transit) = self.transit(packet) {
+            transit.offered(link, passage);
         }
     }
 
     fn queued(&mut self, at: u64, link: u32, packet: Seen) {
-        let flow = packet.flow as usize;
-        match packet.kind {
-            Kind::Data => self.flows[flow].data.queued(at, link),
-            Kind::Ack => self.flows[flow].acks.queued(at, link),
-            Kind::Udp => {}
+        if let Some(transit) = self.transit(packet) {
+            transit.queued(at, link);
         }
     }
 
     fn left(&mut self, _at: u64, link: u32, packet: Seen, since: u64, passage: Passage) {
-        let flow = packet.flow as usize;
-        match packet.kind {
-            Kind::Data => self.flows[flow].data.left(link, since, passage),
-            Kind::Ack => self.flows[flow].acks.left(link, since, passage),
-            Kind::Udp => {}
+        if let Some(transit) = self.transit(packet) {
+            transit.left(link, since, passage);
         }
     }
 

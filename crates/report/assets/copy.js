@@ -1,0 +1,21 @@
+// Puts a text on the clipboard; resolves to whether that worked. Some browsers deny local files the clipboard.
+const toClipboard = async (text) => {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+// The button that copies the command of the provenance. Without a clipboard the text is selected, so that Ctrl+C copies it.
+const copying = () => {
+  const copy = document.getElementById("copy");
+  const command = document.getElementById("command");
+  copy.hidden = false;
+  copy.addEventListener("click", async () => {
+    const done = await toClipboard(command.textContent);
+    if (!done) getSelection().selectAllChildren(command);
+    copy.textContent = done ? "Copied" : "Selected";
+  });
+};
