@@ -1,4 +1,4 @@
-.PHONY: help build run test bench regenerate reproduction reproduction-pages reproduction-publish kernel fuzz deny miri packages-build packages-test packages-bench packages-kernel packages-kernel-source packages-gateway bpf-test-objects gateway-demo deb site
+.PHONY: help build run test bench regenerate reproduction reproduction-pages reproduction-publish kernel fuzz deny miri packages-build packages-test packages-bench packages-kernel packages-kernel-source packages-gateway bpf-test-objects gateway-demo deb site playground packages-playground
 
 SHELL := /bin/bash
 BIN := target/release/firstflight
@@ -73,6 +73,13 @@ deb: build ## make a Debian package of the program, its manual pages, completion
 site: ## make the documentation as a site with search, and with the playground if it was made before: out/site
 	@[ ! -e out/playground.html ] || playground=out/playground.html; tools/site $$playground
 
+# One HTML file: the module is in it, and it opens from the disk.
+PLAYGROUND := target/playground/wasm32-unknown-unknown/playground/firstflight_playground.wasm
+playground: packages-build packages-playground ## make the playground, a page that compares schemes in the browser: out/playground.html
+	cargo build --locked --profile playground --target wasm32-unknown-unknown --target-dir target/playground --package firstflight-playground --lib
+	@mkdir -p out
+	cargo run --quiet --locked --package firstflight-playground --example page -- $(PLAYGROUND) out/playground.html
+
 fuzz: packages-build ## fuzz every reader and the simulator's arithmetic, SECONDS_EACH seconds for each target
 	tools/fuzz $(SECONDS_EACH)
 
@@ -90,7 +97,7 @@ packages-build:
 	@$(INSTALL) cc=gcc pkg-config=pkgconf /usr/include/libelf.h=libelf-dev /usr/include/zlib.h=zlib1g-dev
 
 packages-test:
-	@$(INSTALL) ns=ns2 chromium=chromium tshark=tshark ip=iproute2
+	@$(INSTALL) ns=ns2 chromium=chromium firefox-esr=firefox-esr node=nodejs tshark=tshark ip=iproute2
 
 # 138 MB; the tests of the kernel's own BPF objects need it, and say so where it is missing.
 packages-kernel-source: ## install the kernel's source for the tests of crates/bpf
@@ -106,6 +113,11 @@ packages-bench:
 
 packages-kernel:
 	@$(INSTALL) clang-19=clang-19 opt-19=llvm-19 /usr/include/bpf/bpf_helpers.h=libbpf-dev
+
+# The standard library for WebAssembly belongs to the compiler: only the compiler's own installer has the right one.
+packages-playground:
+	@[ -d "$$(rustc --print target-libdir --target wasm32-unknown-unknown)" ] || rustup target add wasm32-unknown-unknown || \
+		{ echo "the compiler has no standard library for wasm32-unknown-unknown; expected: rustup target add wasm32-unknown-unknown, or, with Debian's rustc, apt-get install libstd-rust-dev-wasm32" >&2; exit 2; }
 
 # nginx is unpacked, not installed: Debian's package would start a server on port 80.
 packages-gateway:

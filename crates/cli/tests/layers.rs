@@ -6,7 +6,7 @@ use std::path::Path;
 use toml::de::DeValue;
 
 /// Crates of this workspace, each with those on which it may depend.
-const LAYERS: [(&str, &[&str]); 24] = [
+const LAYERS: [(&str, &[&str]); 25] = [
     ("contract", &[]),
     ("host", &["contract"]),
     ("schemes", &["contract"]),
@@ -34,6 +34,7 @@ const LAYERS: [(&str, &[&str]); 24] = [
     ("accesslog", &["contract", "net", "paths", "scenario"]),
     ("reproduce", &["contract", "schemes", "scenario", "results", "accesslog", "study"]),
     ("report", &["results", "study", "reproduce"]),
+    ("playground", &["firstflight", "report"]),
     (
         "cli",
         &[

@@ -119,6 +119,8 @@ struct Packets {
     /// Congestion window, packets, from a time on.
     windows: Vec<(u64, f64)>,
     startup_end: Option<u64>,
+    /// Rate of the bottleneck, bits per second.
+    rate: u64,
     whole: bool,
 }
 
@@ -136,6 +138,7 @@ impl Packets {
             others: journeys.others.iter().filter(|it| it[1] >= begin).map(|it| it.map(micros)).collect(),
             windows: journeys.windows.iter().map(|&(at, window)| (micros(at), window)).collect(),
             startup_end: journeys.startup_end.map(micros),
+            rate: journeys.rate,
             whole: journeys.whole,
         }
     }

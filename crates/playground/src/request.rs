@@ -29,6 +29,8 @@ pub(crate) struct Asked {
     seed: u64,
     /// Whether the answer is a first one, while a slider moves: few replications, no harm.
     preview: bool,
+    /// Candidate paths of each kind in the search for the paths that explain a capture; the command's number without it.
+    paths: Option<u32>,
 }
 
 /// Values of a path, as texts of the scenario format.
@@ -75,6 +77,10 @@ impl Asked {
             .replications(runs)
             .seed(self.seed)
             .harm(!self.preview);
+        let compare = match self.paths {
+            Some(count) => compare.path_candidates(count),
+            None => compare,
+        };
         Ok(compare.provenance(self.command(&chains, &sizes, runs), "playground".into()))
     }
 

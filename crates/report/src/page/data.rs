@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::decimate::kept;
 use crate::figure::Look;
-use crate::format::bytes;
+use crate::format::{bytes, printable};
 use crate::names::Names;
 use crate::path::bdp_packets;
 use crate::spread::Spread;
@@ -27,6 +27,7 @@ struct Data {
 
 #[derive(Serialize)]
 struct SchemeData {
+    label: String,
     name: String,
     colour: usize,
     dash: &'static [u32],
@@ -101,7 +102,7 @@ pub(super) fn json(report: &CompareReport, names: &Names) -> String {
             .iter()
             .map(|n| {
                 let Look { colour, dash, form, hollow } = Look::of(n.colour);
-                SchemeData { name: n.short.clone(), colour, dash, form, hollow }
+                SchemeData { label: printable(n.label()), name: n.short.clone(), colour, dash, form, hollow }
             })
             .collect(),
         sizes: sizes.iter().map(|&s| SizeData { bytes: s, label: bytes(s) }).collect(),

@@ -1,0 +1,82 @@
+//! The module and the page, built once for each test program, and orders as the page gives them.
+
+#![allow(dead_code, reason = "each test file uses only some of it")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+const TARGET: &str = "wasm32-unknown-unknown";
+
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Whether the compiler in use has the target's standard library.
+fn installed() -> bool {
+    let output = Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]).output();
+    let folder = output.ok().and_then(|output| String::from_utf8(output.stdout).ok()).unwrap_or_default();
+    Path::new(folder.trim()).is_dir()
+}
+
+/// Whether a program starts and answers `--version`.
+pub(crate) fn has(program: &str) -> bool {
+    let version = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    version.is_ok_and(|status| status.success())
+}
+
+/// The module, built as `make playground` builds it; `None`, with the reason printed, without the target.
+pub(crate) fn module() -> Option<PathBuf> {
+    if !installed() {
+        println!("skipped: the target {TARGET} is not installed (rustup target add {TARGET})");
+        return None;
+    }
+    let status = Command::new(env!("CARGO"))
+        .current_dir(root())
+        .args(["build", "--quiet", "--locked", "--package", "firstflight-playground", "--lib"])
+        .args(["--profile", "playground", "--target", TARGET, "--target-dir", "target/playground"])
+        .status()
+        .expect("cargo starts");
+    assert!(status.success(), "cargo build for {TARGET}: {status}");
+    let module = root().join(format!("target/playground/{TARGET}/playground/firstflight_playground.wasm"));
+    Some(module.canonicalize().expect("cargo wrote the module"))
+}
+
+/// The page in a folder of the test's own; `None` as [`module`].
+pub(crate) fn page(test: &str) -> Option<PathBuf> {
+    let module = std::fs::read(module()?).expect("the module is readable");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("playground-{test}"));
+    std::fs::create_dir_all(&folder).expect("a folder for the page");
+    let page = folder.join("playground.html");
+    std::fs::write(&page, firstflight_playground::page(&module)).expect("the page is written");
+    Some(page)
+}
+
+/// A comparison as the page asks for it: `from` has the field that says where the path comes from.
+pub(crate) fn order(from: &Value, schemes: &[&str], runs: u32) -> Value {
+    let mut ask = json!({
+        "startups": schemes, "avoidance": "cubic", "windows": [30], "paced": false, "others": "",
+        "sizes": "30KB,300KB,3MB", "profile": "linux", "runs": runs, "seed": 1, "preview": false,
+    });
+    let fields = ask.as_object_mut().expect("an object");
+    fields.extend(from.as_object().expect("an object").clone());
+    json!({ "do": "compare", "ask": ask })
+}
+
+/// Native bytes as the browser has them: the results name the machine.
+pub(crate) fn as_in_browser(native: &[u8]) -> Vec<u8> {
+    let machine = format!("{} {}", std::env::consts::OS, std::env::consts::ARCH);
+    let text = std::str::from_utf8(native).expect("answers are text");
+    text.replace(&machine, "wasm32").into_bytes()
+}
+
+/// Captures that ship with the project.
+pub(crate) fn captures() -> Vec<PathBuf> {
+    let folders = ["crates/capture/testdata", "crates/capture/testdata/more"].map(|it| root().join(it));
+    let files = folders.iter().flat_map(|it| std::fs::read_dir(it).expect("a folder").flatten());
+    let mut captures: Vec<PathBuf> =
+        files.map(|it| it.path()).filter(|it| it.extension().is_some_and(|end| end == "pcap")).collect();
+    captures.sort();
+    captures
+}
