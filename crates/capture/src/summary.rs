@@ -7,6 +7,7 @@
 //! the mean, if the count is Poisson (M. Bartlett, 1936).
 
 use firstflight_contract::Nanos;
+use libm::log;
 
 use crate::packet_trace::{PacketTrace, Piece};
 use crate::seconds::Seconds;
@@ -108,7 +109,7 @@ impl Summary {
             while trace.acks[index].ack < wanted {
                 index += 1;
             }
-            values.push(since(trace.acks[index].at).ln());
+            values.push(log(since(trace.acks[index].at)));
         }
         let end = trace.acks[index].at;
         values.extend(losses(trace, total));
@@ -116,7 +117,7 @@ impl Summary {
         values.extend(ranks(trace));
         values.extend(gaps(trace, begin, end)?);
         values.extend(rates(trace, begin, end));
-        values.extend([16, 64].map(|packets| fastest(trace, packets).ln()));
+        values.extend([16, 64].map(|packets| log(fastest(trace, packets))));
         values.extend(flights(trace));
         values.push(silence(trace, begin, end));
         values.push(released(trace));
@@ -136,7 +137,7 @@ fn losses(trace: &PacketTrace, total: u64) -> [f64; 4] {
         (lost as f64).sqrt(),
         (episodes as f64).sqrt(),
         (trace.timeouts as f64).sqrt(),
-        (first.max(1) as f64 / total as f64).ln(),
+        log(first.max(1) as f64 / total as f64),
     ]
 }
 
@@ -148,7 +149,7 @@ fn round_trips(trace: &PacketTrace) -> Option<[f64; 8]> {
     let mut rtts: Vec<Nanos> = trace.pieces.iter().filter_map(prompt).collect();
     rtts.sort_unstable();
     let shortest = *rtts.first()?;
-    let longer = |rtt: Nanos| (rtt.as_secs_f64().max(SHORTEST) / shortest.as_secs_f64().max(SHORTEST)).ln();
+    let longer = |rtt: Nanos| log(rtt.as_secs_f64().max(SHORTEST) / shortest.as_secs_f64().max(SHORTEST));
     let at =
         |sorted: &[Nanos], share: f64| longer(sorted[((sorted.len() - 1) as f64 * share).round() as usize]);
     let lost = trace.pieces.iter().enumerate().filter(|(_, piece)| piece.lost());
@@ -160,7 +161,7 @@ fn round_trips(trace: &PacketTrace) -> Option<[f64; 8]> {
     before.sort_unstable();
     let at_losses = |share| if before.is_empty() { 0.0 } else { at(&before, share) };
     Some([
-        shortest.as_secs_f64().max(SHORTEST).ln(),
+        log(shortest.as_secs_f64().max(SHORTEST)),
         at(&rtts, 0.1),
         at(&rtts, 0.5),
         at(&rtts, 0.9),
@@ -211,7 +212,7 @@ fn ranks(trace: &PacketTrace) -> [f64; 3] {
         let own = seen[index].1;
         middle(rtts.partition_point(|one| *one < own), rtts.partition_point(|one| *one <= own))
     });
-    [by_flight, by_rtt, (f64::from(lost) / f64::from(runs)).ln()]
+    [by_flight, by_rtt, log(f64::from(lost) / f64::from(runs))]
 }
 
 /// Quantiles of the time between acknowledgements that report data, the share of very short ones, and the quantiles
@@ -236,11 +237,11 @@ fn gaps(trace: &PacketTrace, begin: Nanos, end: Nanos) -> Option<[f64; 8]> {
             until += **gap;
             until >= share * all
         });
-        found.or(gaps.last()).map_or(0.0, |gap| gap.ln())
+        found.or(gaps.last()).map_or(0.0, |gap| log(*gap))
     };
     let moments = [0.25, 0.5, 0.75].map(moment);
     let [low, middle, high] = moments;
-    Some([at(0.1).ln(), at(0.5).ln(), at(0.9).ln(), at(0.98).ln(), short, low, middle, high])
+    Some([log(at(0.1)), log(at(0.5)), log(at(0.9)), log(at(0.98)), short, low, middle, high])
 }
 
 /// Quantiles of the rate at which data arrived over one shortest round trip each, after the first; relative to the
@@ -262,7 +263,7 @@ fn rates(trace: &PacketTrace, begin: Nanos, end: Nanos) -> [f64; 3] {
     // One segment more keeps an empty round trip finite.
     let at = |share: f64| {
         let sum = bytes[((bytes.len() - 1) as f64 * share).round() as usize] as f64;
-        ((sum + f64::from(trace.mss)) / (mean + f64::from(trace.mss))).ln()
+        log((sum + f64::from(trace.mss)) / (mean + f64::from(trace.mss)))
     };
     [at(0.25), at(0.5), at(0.9)]
 }
@@ -293,7 +294,7 @@ fn fastest(trace: &PacketTrace, packets: u64) -> f64 {
 
 /// Largest flight, and the largest one up to the first retransmission.
 fn flights(trace: &PacketTrace) -> [f64; 2] {
-    let packets = |bytes: u64| (bytes.max(1) as f64 / f64::from(trace.mss)).ln();
+    let packets = |bytes: u64| log(bytes.max(1) as f64 / f64::from(trace.mss));
     let largest = |most: u64, send: &crate::packet_trace::SentPacket| most.max(send.flight);
     let all = trace.sends.iter().fold(0, largest);
     let first = trace.sends.iter().take_while(|send| send.new).fold(0, largest);
@@ -306,7 +307,7 @@ fn silence(trace: &PacketTrace, begin: Nanos, end: Nanos) -> f64 {
     let times: Vec<Nanos> = std::iter::once(begin).chain(news.map(|ack| ack.at)).collect();
     let longest = times.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).max().unwrap_or_default();
     let shortest = trace.min_rtt().unwrap_or(longest).as_secs_f64().max(SHORTEST);
-    (longest.as_secs_f64().max(SHORTEST) / shortest).ln()
+    log(longest.as_secs_f64().max(SHORTEST) / shortest)
 }
 
 /// Share of the new data sent at once when an acknowledgement arrived, after the first flight: a window releases data

@@ -58,8 +58,8 @@ pub(super) fn chance_of_at_least(hits: u64, trials: u64, p: f64) -> f64 {
     if p <= 0.0 {
         return 0.0;
     }
-    let term = |a: f64, b: f64| if a > 0.0 { a * (a / b).ln() } else { 0.0 };
-    (-n * (term(share, p) + term(1.0 - share, 1.0 - p))).exp()
+    let term = |a: f64, b: f64| if a > 0.0 { a * libm::log(a / b) } else { 0.0 };
+    libm::exp(-n * (term(share, p) + term(1.0 - share, 1.0 - p)))
 }
 
 #[cfg(test)]
