@@ -20,13 +20,7 @@ pub(crate) const STANDARD_INPUT: &str = "-";
 
 /// Whether a file is a capture by its first bytes, or has the name of one.
 pub(crate) fn is_one(path: &Path, head: &[u8]) -> bool {
-    has_name_of_one(path) || has_bytes_of_one(head)
-}
-
-/// Whether these are the first bytes of a capture, plain or compressed with gzip or zstd.
-fn has_bytes_of_one(head: &[u8]) -> bool {
-    const COMPRESSED: [&[u8]; 2] = [&[0x1f, 0x8b], &[0x28, 0xb5, 0x2f, 0xfd]];
-    is_capture(head) || COMPRESSED.iter().any(|magic| head.starts_with(magic))
+    has_name_of_one(path) || is_capture(head)
 }
 
 /// Whether a name ends as those of captures do: `x.pcap`, `x.pcap07` of a ring, `x.pcapng.gz`. Such a file is read as a
@@ -79,7 +73,7 @@ impl Files {
             entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()).collect();
         files.sort();
         let all = files.len();
-        files.retain(|path| head(path).is_ok_and(|head| has_bytes_of_one(&head)));
+        files.retain(|path| head(path).is_ok_and(|head| is_capture(&head)));
         let place = path.display();
         if files.is_empty() {
             return Err(Failure::new(format!(

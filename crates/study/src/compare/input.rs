@@ -94,8 +94,8 @@ impl From<&Scenario> for Input {
     }
 }
 
-/// Whether these are the first bytes of a pcapng file, or of a pcap file of either byte order with micro- or
-/// nanoseconds.
+/// Whether these are the first bytes of a pcapng file, of a pcap file of either byte order with micro- or nanoseconds, or
+/// of one that is compressed with gzip or zstd.
 pub fn is_capture(head: &[u8]) -> bool {
     const MAGIC: [[u8; 4]; 5] = [
         [0x0a, 0x0d, 0x0d, 0x0a],
@@ -104,5 +104,7 @@ pub fn is_capture(head: &[u8]) -> bool {
         [0xa1, 0xb2, 0x3c, 0x4d],
         [0x4d, 0x3c, 0xb2, 0xa1],
     ];
+    const COMPRESSED: [&[u8]; 2] = [&[0x1f, 0x8b], &[0x28, 0xb5, 0x2f, 0xfd]];
     MAGIC.iter().any(|magic| head.starts_with(magic))
+        || COMPRESSED.iter().any(|magic| head.starts_with(magic))
 }
