@@ -14,6 +14,9 @@
     by("problem").hidden = text === "";
   };
 
+  // Reasons for which an order ends without an answer and without an error.
+  const ENDED = new Set(["overtaken", "stopped"]);
+
   // --- the choices that the reader made in the sections, which a new answer replaces
   const kept = { choices: new Map(), legends: new Map() };
   const nameOf = (box) => (box.closest("label") ?? box.closest("tr")).textContent.trim();
@@ -75,7 +78,7 @@
       const look = of.data.schemes.find((scheme) => scheme.label === label);
       packets.show(JSON.parse(decoder.decode(answer)), look, of.data.buffer);
     } catch (error) {
-      if (of === shown && error.message !== "overtaken") problem(error.message);
+      if (of === shown && !ENDED.has(error.message)) problem(error.message);
     }
   };
   // Of schemes that did the same, the plots have one; the others are not offered.
@@ -102,7 +105,7 @@
     if (on) bar.removeAttribute("value");
   };
   const told = (done, total) => {
-    if (running?.preview) return;
+    if (!running || running.preview) return;
     bar.max = total;
     bar.value = done;
     const took = (performance.now() - running.begun) / 1000;
@@ -185,13 +188,25 @@
     Object.assign(document.createElement("a"), { href: address, download: name }).click();
     setTimeout(() => URL.revokeObjectURL(address), 60_000);
   };
-  by("copy-link").addEventListener("click", (event) => copied(event.target, location.href));
-  by("copy-command").addEventListener("click", (event) => copied(event.target, by("command-line").textContent));
-  by("copy-json").addEventListener("click", async (event) => copied(event.target, decoder.decode(await view("json"))));
-  by("copy-toml").addEventListener("click", async (event) => copied(event.target, decoder.decode(await view("scenario"))));
-  by("save-json").addEventListener("click", async () => save(await view("json"), "comparison.json", "application/json"));
-  by("save-toml").addEventListener("click", async () => save(await view("scenario"), "scenario.toml", "application/toml"));
-  by("save-report").addEventListener("click", async () => save(await view("report"), "report.html", "text/html"));
+  const text = async (what) => decoder.decode(await view(what));
+  const taken = {
+    "copy-link": (button) => copied(button, location.href),
+    "copy-command": (button) => copied(button, by("command-line").textContent),
+    "copy-json": async (button) => copied(button, await text("json")),
+    "copy-toml": async (button) => copied(button, await text("scenario")),
+    "save-json": async () => save(await view("json"), "comparison.json", "application/json"),
+    "save-toml": async () => save(await view("scenario"), "scenario.toml", "application/toml"),
+    "save-report": async () => save(await view("report"), "report.html", "text/html"),
+  };
+  for (const [id, take] of Object.entries(taken)) {
+    by(id).addEventListener("click", async (event) => {
+      try {
+        await take(event.currentTarget);
+      } catch (error) {
+        if (!ENDED.has(error.message)) problem(error.message);
+      }
+    });
+  }
   by("stop").addEventListener("click", () => room.stop("stopped"));
 
   // --- beginning

@@ -117,7 +117,7 @@ fn form() -> Markup {
                 (value("loss", "Random loss", "such as 0.1% or 0.001"))
                 div.drop {
                     label for="file" { "Or a capture (pcap, pcapng) or a scenario (TOML)" }
-                    input #file type="file" accept=".pcap,.pcapng,.cap,.toml";
+                    input #file type="file" accept=".pcap,.pcapng,.cap,.gz,.zst,.toml";
                     p.file-note { "Drop it anywhere on the page. It stays on this machine." }
                 }
             }

@@ -249,6 +249,21 @@ mod tests {
     }
 
     #[test]
+    fn a_compressed_capture_is_read_as_the_plain_one() {
+        let plain = include_bytes!("../../capture/testdata/p2-reno-30KB.pcap");
+        let mut writer = flate2::write::GzEncoder::new(vec![], flate2::Compression::fast());
+        let packed =
+            std::io::Write::write_all(&mut writer, plain).and_then(|()| writer.finish()).expect("in memory");
+        let asked = Asked { paths: Some(1), runs: 1, windows: vec![], ..asked(r#""file":"a.pcap.gz""#) };
+        let results = |bytes: &[u8]| {
+            let report = asked.compare(bytes).and_then(|it| it.execute().map_err(text)).expect("results");
+            report.comparison.results
+        };
+        assert_eq!(results(&packed), results(plain));
+        assert!(!results(plain).is_empty());
+    }
+
+    #[test]
     fn a_share_is_a_number_or_a_percentage() {
         assert_eq!(["0.01", "1%", " 0.5 % "].map(share), [Some(0.01), Some(0.01), Some(0.005)]);
         assert_eq!(["", "%", "one"].map(share), [None; 3]);
