@@ -134,8 +134,8 @@ const form = (() => {
     return label;
   };
 
-  // Fills the choices from the engine's offer, then reports changes: `changed(moving)`.
-  const start = (offer, changed) => {
+  // Fills the choices from the engine's offer, then reports changes, `changed(moving)`, and files that cannot be read.
+  const start = (offer, changed, problem) => {
     for (const preset of offer.presets) {
       presets.set(preset.name, preset);
       field("preset").append(new Option(`${preset.title} (${preset.name})`, preset.name));
@@ -170,8 +170,12 @@ const form = (() => {
     showPreset();
 
     const open = async (taken) => {
-      file = { name: taken.name, bytes: new Uint8Array(await taken.arrayBuffer()) };
-      changed(false);
+      try {
+        file = { name: taken.name, bytes: new Uint8Array(await taken.arrayBuffer()) };
+        changed(false);
+      } catch (error) {
+        problem(`${taken.name}: cannot be read: ${error.message}`);
+      }
     };
     const chooser = document.getElementById("file");
     chooser.addEventListener("change", () => { if (chooser.files[0]) open(chooser.files[0]); });

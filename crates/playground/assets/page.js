@@ -215,7 +215,7 @@
     status("loading");
     await room.start();
     const { answer } = await room.ask({ do: "offer" });
-    form.start(JSON.parse(decoder.decode(answer)), changed);
+    form.start(JSON.parse(decoder.decode(answer)), changed, problem);
     packets.start(loadPackets);
     if (location.hash.length > 1) form.restore(location.hash.slice(1));
     addEventListener("hashchange", () => { form.restore(location.hash.slice(1)); changed(false); });

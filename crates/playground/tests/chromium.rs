@@ -75,14 +75,14 @@ fn the_page_answers_a_capture_and_a_preset_as_the_library_does() {
     let expected = native(&order(&json!({ "preset": "dsl" }), &schemes, 30), &[]);
     assert!(page.evaluate(line) == expected, "the preset's answer differs");
 
-    let capture = captures().into_iter().find(|it| it.ends_with("p1-reno-1000KB.pcap")).expect("shipped");
+    let capture = captures().into_iter().find(|it| it.ends_with("p2-reno-30KB.pcap")).expect("shipped");
     page.evaluate("document.documentElement.dataset.ready = 'false'");
     choose(&mut page, &capture);
     settled(&mut page);
     let bytes = std::fs::read(&capture).expect("readable");
-    let expected = native(&order(&json!({ "file": "p1-reno-1000KB.pcap" }), &schemes, 30), &bytes);
+    let expected = native(&order(&json!({ "file": "p2-reno-30KB.pcap" }), &schemes, 30), &bytes);
     assert!(page.evaluate(line) == expected, "the capture's answer differs");
-    assert!(text(&mut page, "command-line").starts_with("firstflight compare p1-reno-1000KB.pcap --scheme"));
+    assert!(text(&mut page, "command-line").starts_with("firstflight compare p2-reno-30KB.pcap --scheme"));
     healthy(&mut page);
 }
 

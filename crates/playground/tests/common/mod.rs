@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 const TARGET: &str = "wasm32-unknown-unknown";
 
 pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+    // A browser refuses paths with `..`.
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace")
 }
 
 /// Whether the compiler in use has the target's standard library.
