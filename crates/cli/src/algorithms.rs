@@ -1,13 +1,8 @@
 //! `firstflight algorithms`: the list of schemes and queues.
 
 use clap::Args;
-use firstflight_contract::Signals;
-use firstflight_net::catalogue::DISCIPLINES;
+use firstflight::{Algorithm, algorithms};
 use firstflight_schemes::not_implemented::{NOT_IMPLEMENTED, PLANNED, Unimplemented};
-use firstflight_schemes::registry::SCHEMES;
-use firstflight_study::host::Host;
-use firstflight_study::simulator::Simulator;
-use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::output;
@@ -24,21 +19,6 @@ pub(crate) struct Options {
     #[arg(long)]
     json: bool,
 }
-
-#[derive(Serialize)]
-struct Algorithm {
-    label: &'static str,
-    role: &'static str,
-    source: &'static str,
-    needs: Vec<&'static str>,
-    hosts: Vec<&'static str>,
-    #[serde(skip)]
-    summary: &'static str,
-}
-
-const SIMULATOR: &str = "simulator";
-const KERNEL: &str = "kernel";
-const QUIC: &str = "quic";
 
 pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     let all = algorithms();
@@ -86,40 +66,17 @@ fn listed<const N: usize>(
     fitted(heading.each_ref().map(|name| (&**name, Align::Left)), &rows, width)
 }
 
-/// Names of the hosts that offer the signals `needs`.
-fn hosts(needs: Signals) -> Vec<&'static str> {
-    let hosts = [
-        (SIMULATOR, Simulator.offers()),
-        (KERNEL, firstflight_kernel::SIGNALS),
-        (QUIC, firstflight_quic::OFFERED),
-    ];
-    hosts.iter().filter(|(_, offered)| offered.has(needs)).map(|(name, _)| *name).collect()
-}
-
-fn algorithms() -> Vec<Algorithm> {
-    let schemes = SCHEMES.iter().map(|info| Algorithm {
-        label: info.label,
-        role: info.role.label(),
-        source: info.source,
-        needs: info.needs.names().collect(),
-        hosts: hosts(info.needs),
-        summary: info.summary,
-    });
-    let disciplines = DISCIPLINES.iter().map(|info| Algorithm {
-        label: info.label,
-        role: info.role.label(),
-        source: info.source,
-        needs: vec![],
-        hosts: vec![SIMULATOR],
-        summary: info.summary,
-    });
-    schemes.chain(disciplines).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use firstflight_net::catalogue::DISCIPLINES;
     use firstflight_scenario::parse;
+
+    #[test]
+    fn the_signals_of_the_other_hosts_are_those_that_they_offer() {
+        assert_eq!(firstflight::KERNEL, firstflight_kernel::SIGNALS);
+        assert_eq!(firstflight::QUIC, firstflight_quic::OFFERED);
+    }
 
     #[test]
     fn the_list_fits_terminals_of_60_80_and_120_columns_and_has_every_word() {

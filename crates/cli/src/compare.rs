@@ -5,25 +5,21 @@ use std::fmt::Display;
 use std::path::PathBuf;
 
 use clap::Args;
-use firstflight::{Input, Simulator, compare};
-use firstflight_contract::Rate;
+use firstflight::{Input, PathValues, Simulator, compare, files, parse_size};
 use firstflight_report::{Colour, Folder, stage_all, stage_traces, table};
-use firstflight_scenario::build::Path;
-use firstflight_scenario::quantity::{Depth, parse_bytes, parse_depth, show_bytes, show_rate, show_time};
-use firstflight_scenario::{Candidate, Limit, Network, Profile, Scenario, clipped, nearest, quoted};
+use firstflight_scenario::{Candidate, Profile, clipped, nearest, quoted};
 use firstflight_schemes::catalogue::Schemes;
 use firstflight_study::advice::how::deployable;
-use firstflight_study::compare::{Known, Limits, default_candidates, default_startups};
+use firstflight_study::compare::{Limits, default_candidates, default_startups};
 
 use crate::arguments::{SEEDS, whole};
 use crate::failure::{Failure, wrong_at};
-use crate::input::input;
 use crate::interrupt;
-use crate::keys::{built, option};
+use crate::keys::{in_option, option};
 use crate::memory::{Memory, failed};
 use crate::objects::Objects;
 use crate::output::{complain, places, print, print_json};
-use crate::progress::Bar;
+use crate::progress::{Bar, Bytes};
 use crate::schemes::{Chains, PROPOSED_CHAINS, PROPOSED_STARTUPS, schemes};
 use crate::table::terminal_columns;
 
@@ -132,9 +128,14 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     let profile = profile(&options.profile)?;
     let sizes = options.sizes.iter().map(|text| size(text)).collect::<Result<_, _>>()?;
     let known = options.objects.read()?;
+    let values = options.path_values()?;
     let input = match &options.inputs[..] {
-        [] => Input::Given(options.path()?),
-        named => options.changed(input(named, &known.catalogue, || options.known())?)?,
+        [] => Input::Given(values.path().map_err(in_option)?),
+        named => {
+            let replaced = || values.known().map_err(in_option);
+            let read = || files::input(named, &known.catalogue, replaced, &Bytes::new());
+            values.change(interrupt::while_stoppable(read)?).map_err(in_option)?
+        }
     };
     let schemes = options.schemes(&input, profile, &known.catalogue)?;
     let limits = options.limits()?;
@@ -182,109 +183,22 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
 }
 
 impl Options {
-    /// The path that the options describe completely.
-    fn path(&self) -> Result<Known, Failure> {
-        if self.given().next().is_none() {
+    /// The options of the path.
+    fn path_values(&self) -> Result<PathValues, Failure> {
+        let values = PathValues {
+            rate: self.rate.clone(),
+            rtt: self.rtt.clone(),
+            buffer: self.buffer.clone(),
+            loss: self.loss.clone(),
+        };
+        if self.inputs.is_empty() && values.given().next().is_none() {
             return Err(Failure::new(
                 "no path is given; expected a capture (pcap, pcapng), a scenario (TOML), a path preset \
                  (`firstflight presets` lists them), or options such as --rate \"40 Mbit/s\" --rtt \"100 ms\" --buffer \
                  \"1 BDP\"",
             ));
         }
-        self.read_path(self.rate.as_deref(), self.rtt.as_deref(), self.buffer.as_deref())
-    }
-
-    /// Values that replace those inferred from a capture.
-    fn known(&self) -> Result<Known, Failure> {
-        if let (Some(text), true) = (&self.buffer, self.rate.is_none() || self.rtt.is_none())
-            && let Ok(Depth::Bdp(_)) = parse_depth(text)
-        {
-            let place = option("buffer", Some(&quoted(text)));
-            let wrong = wrong_at(place, "a buffer in BDP needs --rate and --rtt");
-            return Err(wrong.expecting("packets or bytes, such as \"500 packets\"").into());
-        }
-        // The scenario reader needs a complete path. Values that were not given are discarded below.
-        let path = self.read_path(
-            self.rate.as_deref().or(Some("1 Gbit/s")),
-            self.rtt.as_deref().or(Some("100 ms")),
-            self.buffer.as_deref().or(Some("1 BDP")),
-        )?;
-        Ok(Known {
-            rate: path.rate.filter(|_| self.rate.is_some()),
-            rtt: path.rtt.filter(|_| self.rtt.is_some()),
-            buffer: path.buffer.filter(|_| self.buffer.is_some()),
-            loss: path.loss.filter(|_| self.loss.is_some()),
-        })
-    }
-
-    fn read_path(
-        &self,
-        rate: Option<&str>,
-        rtt: Option<&str>,
-        buffer: Option<&str>,
-    ) -> Result<Known, Failure> {
-        let path = Path::empty().text("rate", rate).text("rtt", rtt).text("buffer", buffer);
-        // A share is a number without unit, or a percentage; another text is refused as such.
-        let path = match self.loss.as_deref().map(|text| (text, share(text))) {
-            Some((_, Some(share))) => path.loss(share),
-            other => path.text("loss", other.map(|(text, _)| text)),
-        };
-        let Network::Dumbbell(path) = built(&Scenario::builder().path(path))?.network else {
-            unreachable!("a path is a dumbbell")
-        };
-        Ok(Known {
-            rate: Some(path.rate),
-            rtt: Some(path.rtt),
-            buffer: Some(path.buffer),
-            loss: Some(path.loss),
-        })
-    }
-
-    /// Options of the path that were given.
-    fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        let options =
-            [("rate", &self.rate), ("rtt", &self.rtt), ("buffer", &self.buffer), ("loss", &self.loss)];
-        options.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)))
-    }
-
-    /// `input`, with the options of the path: they replace values of a preset, which the title then names. A scenario
-    /// defines its path itself.
-    fn changed(&self, input: Input) -> Result<Input, Failure> {
-        let Some((first, value)) = self.given().next() else { return Ok(input) };
-        match input {
-            Input::Preset(preset) => {
-                let mut loaded = preset.load();
-                let Network::Dumbbell(path) = &mut loaded.scenario.network else {
-                    unreachable!("presets are paths")
-                };
-                let (rate, rtt) = (show_rate(path.rate), show_time(path.rtt));
-                let buffer = match path.buffer {
-                    Limit::Packets(packets) => format!("{packets} packets"),
-                    Limit::Bytes(bytes) => show_bytes(bytes),
-                };
-                let known = self.read_path(
-                    self.rate.as_deref().or(Some(&rate)),
-                    self.rtt.as_deref().or(Some(&rtt)),
-                    self.buffer.as_deref().or(Some(&buffer)),
-                )?;
-                path.rate = known.rate.unwrap_or(path.rate);
-                path.rtt = known.rtt.unwrap_or(path.rtt);
-                path.buffer = known.buffer.unwrap_or(path.buffer);
-                path.loss = known.loss.filter(|_| self.loss.is_some()).unwrap_or(path.loss);
-                // The default of the format.
-                path.access_rate = path.access_rate.max(Rate(path.rate.0.saturating_mul(10)));
-                let given: Vec<_> = self.given().map(|(name, value)| format!("--{name} {value}")).collect();
-                loaded.scenario.title += &format!(", with {}", given.join(" "));
-                Ok(Input::Scenario(Box::new(loaded)))
-            }
-            Input::Scenario(_) => {
-                let place = option(first, Some(&quoted(value)));
-                Err(wrong_at(place, "the scenario already defines the path")
-                    .expecting(format!("the scenario without --{first}"))
-                    .into())
-            }
-            other => Ok(other),
-        }
+        Ok(values)
     }
 
     fn schemes(&self, input: &Input, profile: Profile, known: &Schemes) -> Result<Vec<Candidate>, Failure> {
@@ -334,31 +248,13 @@ fn profile(word: &str) -> Result<Profile, Failure> {
     })
 }
 
-/// A share: `0.01` or `1%`.
-fn share(text: &str) -> Option<f64> {
-    match text.trim().strip_suffix('%') {
-        Some(percent) => Some(percent.trim_end().parse::<f64>().ok()? / 100.0),
-        None => text.parse().ok(),
-    }
-}
-
 /// A transfer size. The space before the unit is optional, because a shell would need quotes.
 fn size(text: &str) -> Result<u64, Failure> {
     let wrong = |problem: &dyn Display| {
         wrong_at(option("size", Some(&quoted(text))), problem).expecting("sizes such as 30KB,300KB,3MB")
     };
-    match parse_bytes(text) {
-        Ok(0) => Err(wrong(&"zero bytes").into()),
-        Ok(bytes) if bytes > LARGEST => {
-            Err(wrong(&"more than 1 TB, the largest size that is simulated").into())
-        }
-        Ok(bytes) => Ok(bytes),
-        Err(error) => Err(wrong(&error.problem).near(error.nearest.as_deref()).into()),
-    }
+    parse_size(text).map_err(|error| wrong(&error.problem).near(error.nearest.as_deref()).into())
 }
-
-/// Largest transfer, bytes: the simulator numbers segments in 32 bits.
-const LARGEST: u64 = 1_000_000_000_000;
 
 /// The command line, quoted for a shell.
 pub(crate) fn command_line() -> String {
@@ -385,15 +281,6 @@ mod tests {
     fn words_with_shell_syntax_are_quoted() {
         let words = ["slow-start+cubic", "40 Mbit/s", "it's", "", "$(x)"].map(shell_word);
         assert_eq!(words, ["slow-start+cubic", "'40 Mbit/s'", "'it'\\''s'", "''", "'$(x)'"]);
-    }
-
-    #[test]
-    fn a_share_is_a_number_or_a_percentage() {
-        assert_eq!(
-            ["0.01", "1%", "0.5 %", "100%"].map(share),
-            [Some(0.01), Some(0.01), Some(0.005), Some(1.0)]
-        );
-        assert_eq!(["", "%", "one", "1%%"].map(share), [None; 4]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ pub(crate) fn built(builder: &Builder) -> Result<Scenario, Failure> {
 }
 
 /// Converts an error about a key, such as `flow[0].min_rto`, to one about its option, `--min-rto`.
-fn in_option(error: Error) -> Failure {
+pub(crate) fn in_option(error: Error) -> Failure {
     let key = error.place.key.rsplit('.').next().filter(|key| !key.ends_with(']') && !key.is_empty());
     let place = key.map_or("command line".into(), |key| option(key, error.place.value.as_deref()));
     error.at_key("").with_value(None).in_file(&place, None).into()

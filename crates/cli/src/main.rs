@@ -10,7 +10,6 @@ mod doctor;
 mod failure;
 #[cfg(target_os = "linux")]
 mod gateway;
-mod input;
 mod interrupt;
 mod keys;
 #[cfg(target_os = "linux")]

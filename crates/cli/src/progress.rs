@@ -49,30 +49,41 @@ impl Progress for Bar {
 }
 
 /// Progress of reading files, on standard error; invisible if that is not a terminal. The remaining time is shown if the
-/// number of bytes is known.
+/// number of bytes is known. A Ctrl-C ends the reading.
 pub(crate) struct Bytes(ProgressBar);
 
 impl Bytes {
-    /// A bar for this number of bytes, if it is known.
-    pub(crate) fn new(total: Option<u64>) -> Self {
-        let (bar, template) = match total {
-            Some(total) => (
-                ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()),
-                "reading {wide_bar} {bytes}/{total_bytes}, {binary_bytes_per_sec}, {eta} left; Ctrl-C answers from what is read",
-            ),
-            None => (
-                ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()),
-                "reading {bytes}, {binary_bytes_per_sec}; Ctrl-C answers from what is read",
-            ),
+    /// A bar that is invisible until the reading begins.
+    pub(crate) fn new() -> Self {
+        Self(ProgressBar::hidden())
+    }
+}
+
+impl Progress for Bytes {
+    fn begin(&self, _: &str, total: u64) {
+        let template = match total {
+            0 => "reading {bytes}, {binary_bytes_per_sec}; Ctrl-C answers from what is read",
+            _ => {
+                "reading {wide_bar} {bytes}/{total_bytes}, {binary_bytes_per_sec}, {eta} left; Ctrl-C answers from what is read"
+            }
         };
-        Self(bar.with_style(ProgressStyle::with_template(template).expect("a valid template")))
+        self.0.set_style(ProgressStyle::with_template(template).expect("a valid template"));
+        if total > 0 {
+            self.0.set_length(total);
+        }
+        self.0.set_draw_target(ProgressDrawTarget::stderr());
+        self.0.reset();
     }
 
-    pub(crate) fn advance(&self, by: u64) {
+    fn advance(&self, by: u64) {
         self.0.inc(by);
     }
 
-    pub(crate) fn finish(&self) {
+    fn finish(&self) {
         self.0.finish_and_clear();
+    }
+
+    fn stopped(&self) -> bool {
+        interrupt::stopped()
     }
 }

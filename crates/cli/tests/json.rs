@@ -274,7 +274,11 @@ fn path_options_replace_values_inferred_from_the_capture() {
     assert!(path["rtt_ms"].as_f64().is_some_and(|rtt| rtt > 1.0), "still inferred: {path}");
     let run = scratch.run(&["compare", &capture, "--buffer", "1 BDP"]);
     assert_eq!(run.code, 2);
-    assert!(run.err.contains("--buffer \"1 BDP\": a buffer in BDP needs --rate and --rtt"), "{}", run.err);
+    assert!(
+        run.err.contains("--buffer \"1 BDP\": a buffer in BDP needs a rate and an RTT beside it"),
+        "{}",
+        run.err
+    );
 }
 
 #[test]

@@ -30,11 +30,12 @@ const LAYERS: [(&str, &[&str]); 25] = [
         &["contract", "host", "schemes", "net", "paths", "scenario", "script", "capture", "results", "sim"],
     ),
     ("lab", &["contract", "host", "kernel", "net", "quic", "results", "scenario", "script", "sim", "study"]),
-    ("firstflight", &["contract", "schemes", "capture", "scenario", "results", "study"]),
+    ("firstflight", &["contract", "schemes", "net", "capture", "scenario", "results", "study"]),
     ("accesslog", &["contract", "net", "paths", "scenario"]),
     ("reproduce", &["contract", "schemes", "scenario", "results", "accesslog", "study"]),
     ("report", &["results", "study", "reproduce"]),
     ("playground", &["firstflight", "report"]),
+    ("python", &["firstflight", "results", "scenario", "report"]),
     (
         "cli",
         &[

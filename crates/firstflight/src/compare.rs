@@ -53,6 +53,22 @@ pub fn compare<'a>(input: impl Into<Input>) -> Compare<'a> {
     }
 }
 
+/// A transfer size in bytes: a quantity such as `300 KB`; the space before the unit is optional.
+///
+/// # Errors
+/// [`Error`] if the text is no quantity of bytes, or the size is zero or above 1 TB.
+pub fn parse_size(text: &str) -> Result<u64, Error> {
+    let wrong = |why: &str| Err(Error::invalid(why).expecting("a size such as \"300 KB\""));
+    match parse_bytes(text)? {
+        0 => wrong("zero bytes"),
+        bytes if bytes > LARGEST => wrong("more than 1 TB, the largest size that is simulated"),
+        bytes => Ok(bytes),
+    }
+}
+
+/// Largest transfer, bytes: the simulator numbers segments in 32 bits.
+const LARGEST: u64 = 1_000_000_000_000;
+
 /// A comparison that is to be made; [`compare`] begins one.
 #[derive(Clone)]
 #[must_use]
@@ -100,7 +116,7 @@ impl<'a> Compare<'a> {
     /// [`Error`] if a text is not a quantity of bytes.
     pub fn sizes(mut self, sizes: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self, Error> {
         self.request.sizes =
-            sizes.into_iter().map(|size| parse_bytes(size.as_ref())).collect::<Result<_, _>>()?;
+            sizes.into_iter().map(|size| parse_size(size.as_ref())).collect::<Result<_, _>>()?;
         Ok(self)
     }
 

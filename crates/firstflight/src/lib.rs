@@ -8,7 +8,8 @@
 //! - [`scheme`] holds the contract for schemes of your own; they run beside the built-in ones.
 //!
 //! The core reads no clock, starts no thread and opens no file, so that it also builds for `wasm32-unknown-unknown`. The
-//! default features `clock`, `files` and `threads` measure the cost of runs, keep sweeps in files and use all cores. The same scenario and seed give
+//! default features `clock`, `files` and `threads` measure the cost of runs, read inputs from files and keep sweeps in them (`files`),
+//! and use all cores. The same scenario and seed give
 //! the same results on every machine and for every number of threads.
 //!
 //! # Examples
@@ -35,26 +36,34 @@
 //! # Ok::<(), firstflight::Error>(())
 //! ```
 
+mod algorithms;
 mod compare;
+#[cfg(feature = "files")]
+pub mod files;
 mod infer;
+mod path_values;
 mod run;
 
-pub use compare::{Compare, compare};
+pub use algorithms::{Algorithm, KERNEL, QUIC, algorithms};
+pub use compare::{Compare, compare, parse_size};
 pub use firstflight_capture as capture;
 pub use firstflight_results as results;
 pub use firstflight_scenario::{
-    Candidate, Error, Limit, Network, Profile, Scenario, SchemeSpec, Settings, Threshold, build, preset,
+    Candidate, Error, Limit, Loaded, Network, Profile, Scenario, SchemeSpec, Settings, Threshold, build, preset,
     quantity,
 };
-pub use firstflight_study::compare::{DEFAULT_STARTUPS, DEFAULT_WINDOWS, Input, Known, Limits, present};
+pub use firstflight_study::compare::{
+    DEFAULT_STARTUPS, DEFAULT_WINDOWS, Input, Known, Limits, inferred_path, present,
+};
 pub use firstflight_study::host::{Host, Observe, Refusal};
 pub use firstflight_study::memory;
 pub use firstflight_study::progress::{Progress, Silent};
-pub use firstflight_study::simulator::Simulator;
+pub use firstflight_study::simulator::{Simulator, Stoppable};
 pub use firstflight_study::sweep;
 pub use firstflight_study::trace::journey;
 pub use firstflight_study::trace::record as recording;
 pub use infer::infer;
+pub use path_values::{PathValues, parse_share};
 pub use run::{Run, run};
 
 /// The contract for schemes, the macro [`scheme!`](scheme::scheme) that declares one, and the catalogue of the built-in

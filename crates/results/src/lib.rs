@@ -41,6 +41,7 @@ pub mod parquet;
 pub mod reference;
 mod report;
 mod run;
+mod sweep;
 mod table;
 
 use firstflight_contract::Exit;
@@ -53,6 +54,7 @@ pub use column::{Cell, Column, Field, Json, Kind, Range, Record, Value};
 pub use comparison::*;
 pub use report::*;
 pub use run::*;
+pub use sweep::*;
 pub use table::Table;
 
 /// A 95 % confidence interval: its lower and its upper end, in the unit of the value it belongs to.

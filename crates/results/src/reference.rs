@@ -6,8 +6,9 @@ use crate::column::{Column, Field, Record};
 use crate::{
     Comparison, Completion, ConnectionResult, EngineResult, FlowMeans, FlowResult, FlowRow, Harm, InputFile,
     KindWeight, LimitedBy, LinkMeans, LinkResult, LinkRow, Mean, MixShare, NetworkResult, NetworkRow,
-    PairedDifference, PathEstimate, PathResult, Provenance, Recommended, ReplicationRow, Risk, RunMeans,
-    RunResult, RunRow, SampleRow, SchemeResult, StartupExit, Table, TypicalExit, Validity,
+    PairedDifference, PathEstimate, PathResult, Provenance, Recommended, ReplicationRow, ResultRow, Risk,
+    RunMeans, RunResult, RunRow, SampleRow, SchemeResult, StartupExit, SweepRow, Table, TypicalExit,
+    Validity, WindowRow,
 };
 
 const HEAD: &str = "\
@@ -24,7 +25,8 @@ zero. Every number is finite and within the range of its column.
 `firstflight run SCENARIO --out DIR` writes the tables `run`, `flow`, `link` and `sample` as Parquet files of those names;
 `run` numbers the runs of `--runs N`, and every other table refers to it. `sample` has the time series of every flow of the
 first run. `firstflight compare` writes the table `replication` as `results.parquet`; from a capture with several
-networks of clients also the table `network` as `networks.parquet`.
+networks of clients also the table `network` as `networks.parquet`. The Python package has every table in memory, the tables
+`result`, `window` and `sweep` too ([Python](python.md)).
 ";
 
 const OBJECTS: &str = "\
@@ -43,6 +45,9 @@ pub fn page() -> String {
     table::<SampleRow>(&mut out, "sample");
     table::<ReplicationRow>(&mut out, "replication");
     table::<NetworkRow>(&mut out, "network");
+    table::<ResultRow>(&mut out, "result");
+    table::<WindowRow>(&mut out, "window");
+    table::<SweepRow>(&mut out, "sweep");
     out += "\n";
     out += OBJECTS;
     OBJECTS_OF_JSON.iter().for_each(|object| out += &object.section());

@@ -1,7 +1,7 @@
 //! Replications and time series: the data behind a comparison's printed object, and their tables.
 
 use crate::object::object;
-use crate::{Comparison, Completion, Harm, PairedDifference, PathResult, StartupExit};
+use crate::{Comparison, Completion, Harm, PairedDifference, PathResult, StartupExit, TypicalExit};
 
 object! {
     /// A comparison with all replications and the time series of some.
@@ -67,6 +67,56 @@ object! {
         recommended: bool,
         /// The path.
         path: PathResult => flat("path_"),
+    }
+}
+
+object! {
+    /// Row of table `result`: one scheme at one size, over all replications.
+    pub struct ResultRow = "result row" {
+        /// Chain of labels.
+        scheme: String,
+        /// Transfer size in application bytes.
+        size_bytes: u64 ["bytes"],
+        /// Rank by median completion time at this size; 1 is the smallest.
+        rank: u32,
+        /// Whether the scheme is recommended at this size.
+        recommended: bool,
+        /// Whether the difference from rank 1 is not worth having.
+        ties_with_best: bool,
+        /// Scheme whose replications at this size are all equal to these; null if no other has the same.
+        same_as: Option<String>,
+        /// Replications run.
+        replications: u32,
+        /// Replications that did not finish in the time allowed.
+        unfinished: u32,
+        /// Distribution of the completion times.
+        completion: Option<Completion> => optional("completion_s_", "Null if no replication finished."),
+        /// Mean packets retransmitted.
+        retransmits_mean: f64 ["packets"],
+        /// Mean packets of all flows that were dropped during the transfer.
+        drops_mean: f64 ["packets"],
+        /// Mean retransmission timeouts.
+        timeouts_mean: f64,
+        /// Typical end of start-up.
+        startup_exit: Option<TypicalExit> => optional("exit_", "Null if start-up outlasted the transfer in more than half the replications."),
+        /// Initial window in which the candidate differs from the stack; null if it is the stack's own.
+        initial_window_packets: Option<u64> ["packets"],
+        /// Harm to others that share the bottleneck.
+        harm: Option<Harm> => optional("harm_", "Null if it was not measured, or if they did not end."),
+        /// Difference from the baseline.
+        against_baseline: Option<PairedDifference> => optional("against_baseline_", "Null for the baseline, and without one."),
+    }
+}
+
+object! {
+    /// Row of table `window`: one scheme at one size at one time, in the replication nearest the median.
+    pub struct WindowRow = "window row" {
+        /// Chain of labels.
+        scheme: String,
+        /// Transfer size in application bytes.
+        size_bytes: u64 ["bytes"],
+        /// The time series; its run is the number of the replication, and its flow the first of the scenario.
+        sample: SampleRow => flat(""),
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::column::{Column, Record, Value};
 use crate::{
     CompareReport, Comparison, FlowRow, LinkRow, MixShare, NetworkResult, NetworkRow, Recommended,
-    ReplicationRow, RunResult, RunRow, SampleRow, SampleSet, SchemeResult,
+    ReplicationRow, ResultRow, RunResult, RunRow, SampleRow, SampleSet, SchemeResult, Trace, WindowRow,
 };
 
 /// A table, stored by column.
@@ -105,6 +105,44 @@ impl Table {
             set.samples.iter().enumerate().map(row).collect::<Vec<_>>()
         };
         Self::of("replication", report.samples.iter().flat_map(rows))
+    }
+
+    /// Table `result`: a row for each scheme at each size, in the order of the results.
+    pub fn of_results(comparison: &Comparison) -> Self {
+        let Comparison { results, recommended, .. } = comparison;
+        let named = |of: &SchemeResult| {
+            let of_size = recommended.iter().find(|it| it.size_bytes == of.size_bytes);
+            of_size.is_some_and(|it| it.scheme.as_ref() == Some(&of.scheme))
+        };
+        let row = |it: &SchemeResult| ResultRow {
+            scheme: it.scheme.clone(),
+            size_bytes: it.size_bytes,
+            rank: it.rank,
+            recommended: named(it),
+            ties_with_best: it.ties_with_best,
+            same_as: it.same_as.clone(),
+            replications: it.replications,
+            unfinished: it.unfinished,
+            completion: it.completion_s,
+            retransmits_mean: it.retransmits_mean,
+            drops_mean: it.drops.mean,
+            timeouts_mean: it.timeouts_mean,
+            startup_exit: it.startup_exit,
+            initial_window_packets: it.initial_window_packets,
+            harm: it.harm,
+            against_baseline: it.against_baseline,
+        };
+        Self::of("result", results.iter().map(row))
+    }
+
+    /// Table `window`: a row for each time of the replication nearest the median of each scheme and size.
+    pub fn of_windows(report: &CompareReport) -> Self {
+        let rows = |trace: &Trace| {
+            let (scheme, size_bytes) = (trace.scheme.clone(), trace.size_bytes);
+            let row = move |sample| WindowRow { scheme: scheme.clone(), size_bytes, sample };
+            trace.series.rows(trace.replication.into(), "transfer").map(row).collect::<Vec<_>>()
+        };
+        Self::of("window", report.traces.iter().flat_map(rows))
     }
 
     /// Table `network`: a row for each scheme at each size in each network of a comparison's mix; `None` without a mix.

@@ -36,7 +36,7 @@ pub use error::{Error, Fault, Place, Problem, QuantityProblem, clipped, nearest}
 pub use model::*;
 pub use places::Places;
 pub use profile::{InitialWindow, Profile, Stack};
-pub use read::{Loaded, load, load_with, parse, parse_with};
+pub use read::{Loaded, load, load_with, parse, parse_in, parse_with};
 pub use scheme::{PhaseSpec, SchemeSpec};
 pub use trace::{LinkTrace, Schedule};
 pub use tree::quoted;

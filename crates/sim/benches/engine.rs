@@ -157,6 +157,7 @@ fn network(work: &Work) -> Network {
         until_finished: false,
         grid: Nanos::from_secs(1),
         grid_points: u64::MAX,
+        stop: None,
     }
 }
 

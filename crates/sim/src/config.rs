@@ -16,6 +16,7 @@ use firstflight_net::token_bucket::BucketConfig;
 use firstflight_paths::Policy;
 use firstflight_schemes::registry::AnyPhase;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// A network and its traffic.
 #[derive(Clone, Debug)]
@@ -36,6 +37,8 @@ pub struct Network {
     pub grid: Nanos,
     /// Limit of the recorded deliveries of each flow. Recording stops one beyond it.
     pub grid_points: u64,
+    /// Ends the run soon after it becomes true; the outcome is then of no use. `None` runs to the end.
+    pub stop: Option<Arc<AtomicBool>>,
 }
 
 impl Network {

@@ -55,6 +55,7 @@ fn path(rate: u64, queue: QueueConfig, end: u64) -> Network {
         until_finished: false,
         grid: Nanos(101 * MS),
         grid_points: u64::MAX,
+        stop: None,
     }
 }
 

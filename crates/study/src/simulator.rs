@@ -1,5 +1,8 @@
 //! The simulator as a host.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use firstflight_contract::{Nanos, Signals};
 use firstflight_results::SampleRow;
 use firstflight_scenario::Scenario;
@@ -33,30 +36,7 @@ impl Host for Simulator {
     }
 
     fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Refusal> {
-        let mut built = build_within(observe.memory, scenario, seed, observe.grid)?;
-        let most = limit_memory(scenario, &mut built, observe)?;
-        built.read_links(&observe.links);
-        // A flow over time and the packets need an event for each hop, in order of time; totals alone do not.
-        let index = observe.flow.as_ref().map(|choice| chosen(&built, choice)).transpose()?;
-        let (recorded, recording) = match observe.packets {
-            true => {
-                let recorded = record(&built.network, "run", &built.scheme, most);
-                let (outcome, recording) = recorded.ok_or_else(|| too_many_packets(most))?;
-                (Some(outcome), Some(recording))
-            }
-            false => (None, None),
-        };
-        let (outcome, flow) = match index {
-            Some(index) => {
-                let (outcome, traced) = simulate_traced(&built.network, index as u32);
-                let flow = over_time(&built, &outcome, index, traced);
-                (outcome, Some(flow))
-            }
-            None => (recorded.unwrap_or_else(|| simulate(&built.network)), None),
-        };
-        check_deliveries(&built, &outcome)?;
-        let samples = if observe.samples { samples(&built) } else { vec![] };
-        Ok(Run { result: run_result(scenario, seed, &built, &outcome), flow, samples, recording })
+        run(scenario, seed, observe, None)
     }
 }
 
@@ -72,6 +52,70 @@ impl Simulator {
         let none = || Refusal { key: "flow".into(), why: "there is no connection to follow".into() };
         journeys(&built.network, most).ok_or_else(none)
     }
+}
+
+/// The simulator, whose runs end soon after `stop` becomes true, with a refusal instead of a result.
+#[derive(Clone, Debug, Default)]
+pub struct Stoppable {
+    /// Whether the runs are to end.
+    pub stop: Arc<AtomicBool>,
+}
+
+impl Host for Stoppable {
+    fn name(&self) -> &'static str {
+        Simulator.name()
+    }
+
+    fn offers(&self) -> Signals {
+        Simulator.offers()
+    }
+
+    fn check(&self, scenario: &Scenario, observe: &Observe) -> Result<Estimate, Refusal> {
+        Simulator.check(scenario, observe)
+    }
+
+    fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Refusal> {
+        let stopped = || self.stop.load(Ordering::Relaxed);
+        let refused = || Refusal { key: String::new(), why: "the run was stopped".into() };
+        if stopped() {
+            return Err(refused());
+        }
+        let run = run(scenario, seed, observe, Some(&self.stop));
+        if stopped() { Err(refused()) } else { run }
+    }
+}
+
+fn run(
+    scenario: &Scenario,
+    seed: u64,
+    observe: &Observe,
+    stop: Option<&Arc<AtomicBool>>,
+) -> Result<Run, Refusal> {
+    let mut built = build_within(observe.memory, scenario, seed, observe.grid)?;
+    built.network.stop = stop.cloned();
+    let most = limit_memory(scenario, &mut built, observe)?;
+    built.read_links(&observe.links);
+    // A flow over time and the packets need an event for each hop, in order of time; totals alone do not.
+    let index = observe.flow.as_ref().map(|choice| chosen(&built, choice)).transpose()?;
+    let (recorded, recording) = match observe.packets {
+        true => {
+            let recorded = record(&built.network, "run", &built.scheme, most);
+            let (outcome, recording) = recorded.ok_or_else(|| too_many_packets(most))?;
+            (Some(outcome), Some(recording))
+        }
+        false => (None, None),
+    };
+    let (outcome, flow) = match index {
+        Some(index) => {
+            let (outcome, traced) = simulate_traced(&built.network, index as u32);
+            let flow = over_time(&built, &outcome, index, traced);
+            (outcome, Some(flow))
+        }
+        None => (recorded.unwrap_or_else(|| simulate(&built.network)), None),
+    };
+    check_deliveries(&built, &outcome)?;
+    let samples = if observe.samples { samples(&built) } else { vec![] };
+    Ok(Run { result: run_result(scenario, seed, &built, &outcome), flow, samples, recording })
 }
 
 /// Refuses a run that takes more memory than it may, and limits the deliveries of one whose end is unknown. Returns the number

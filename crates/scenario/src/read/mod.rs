@@ -77,12 +77,11 @@ pub fn parse_with(text: &str, file: &str, schemes: &Schemes) -> Result<Loaded, E
     parse_in(None, text, file, schemes)
 }
 
-pub(crate) fn parse_in(
-    folder: Option<&Path>,
-    text: &str,
-    file: &str,
-    schemes: &Schemes,
-) -> Result<Loaded, Error> {
+/// As [`parse_with`]; the names of other files are relative to `folder`, if there is one.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_in(folder: Option<&Path>, text: &str, file: &str, schemes: &Schemes) -> Result<Loaded, Error> {
     if text.len() as u64 > limits::FILE {
         return Err(too_long(file));
     }

@@ -185,6 +185,7 @@ pub(crate) fn network(case: &Case) -> Network {
         until_finished: case.bytes.is_some(),
         grid: Nanos::from_secs(1),
         grid_points: u64::MAX,
+        stop: None,
     }
 }
 

@@ -129,6 +129,7 @@ impl Cell {
             until_finished: false,
             grid: Nanos::from_secs(1),
             grid_points: u64::MAX,
+            stop: None,
         }
     }
 

@@ -8,7 +8,7 @@ use crate::explain::{Explanation, Value};
 use firstflight_results::{KindWeight, PathEstimate, PathResult};
 
 /// Inferred path, in the form used in results.
-pub(super) fn inferred_path(inferred: &InferredPath, file: &str) -> PathResult {
+pub fn inferred_path(inferred: &InferredPath, file: &str) -> PathResult {
     let value = |estimate: &Inferred<Estimate>| estimate.known().map(|e| e.value);
     let whole = |estimate: &Inferred<Estimate>| value(estimate).map(|v| v.round().max(0.0) as u64);
     let estimates = [

@@ -41,6 +41,7 @@ pub use defaults::{
     DEFAULT_AVOIDANCE, DEFAULT_CANDIDATES, DEFAULT_REPLICATIONS, DEFAULT_SIZES, DEFAULT_STARTUPS,
     DEFAULT_WINDOWS, default_candidates, default_startups, present,
 };
+pub use inferred::inferred_path;
 pub use input::{Input, Known, is_capture};
 pub use recommended::Limits;
 pub use recording::{admit_recordings, recordings, shown_run};

@@ -101,6 +101,7 @@ pub(crate) fn build_within(
             until_finished: scenario.duration.is_none(),
             grid,
             grid_points: u64::MAX,
+            stop: None,
         },
         group: vec![],
         site: vec![],

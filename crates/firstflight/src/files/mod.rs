@@ -1,23 +1,31 @@
-//! The input of `compare`: captures, a scenario or a preset, recognised by its name and content.
+//! Inputs from files: captures, scenarios and presets, recognised by name and content.
+
+mod captures;
 
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 
 use firstflight_scenario::preset::{PRESETS, preset};
-use firstflight_scenario::{load_with, nearest};
+use firstflight_scenario::{Error, load_with, nearest};
 use firstflight_schemes::catalogue::Schemes;
 use firstflight_study::compare::{Input, Known};
+use firstflight_study::progress::Progress;
 
-use crate::captures::{self, STANDARD_INPUT};
-use crate::failure::Failure;
+pub use captures::{STANDARD_INPUT, head, is_one, read};
 
-/// Reads the input `named`, in any encoding. `schemes` are those that a scenario may name. For captures, `known` gives the path values that replace inferred ones.
-pub(crate) fn input(
+/// Reads the input `named` of a comparison: captures, one scenario, or the name of one preset. `schemes` are those that a
+/// scenario may name. For captures, `known` gives the path values that replace inferred ones, and `progress` counts the bytes
+/// read, as in [`read`].
+///
+/// # Errors
+/// [`Error`] if there is no such file or preset, a file cannot be read, or the files are neither captures nor a scenario.
+pub fn input<E: From<Error>>(
     named: &[OsString],
     schemes: &Schemes,
-    known: impl FnOnce() -> Result<Known, Failure>,
-) -> Result<Input, Failure> {
+    known: impl FnOnce() -> Result<Known, E>,
+    progress: &dyn Progress,
+) -> Result<Input, E> {
     if let [only] = named
         && let Some(input) = no_capture(Path::new(only), schemes)?
     {
@@ -30,12 +38,12 @@ pub(crate) fn input(
     }
     let known = known()?;
     let paths: Vec<_> = named.iter().map(Path::new).collect();
-    let (file, capture) = captures::read(&paths)?;
+    let (file, capture) = read(&paths, progress)?;
     Ok(Input::Capture { file, capture: Box::new(capture), known })
 }
 
 /// The preset or the scenario at `path`; `None` if it is a capture.
-fn no_capture(path: &Path, schemes: &Schemes) -> Result<Option<Input>, Failure> {
+fn no_capture(path: &Path, schemes: &Schemes) -> Result<Option<Input>, Error> {
     let named = path.to_string_lossy();
     if named == STANDARD_INPUT {
         return Ok(None);
@@ -44,14 +52,14 @@ fn no_capture(path: &Path, schemes: &Schemes) -> Result<Option<Input>, Failure> 
     match preset(&named) {
         Ok(preset) if !path.exists() || path.is_dir() => return Ok(Some(Input::Preset(preset))),
         Err(_) if !path.exists() && captures::ring(path).is_empty() => {
-            return Err(Failure::new(neither(&named)));
+            return Err(Error::invalid(neither(&named)));
         }
         _ => {}
     }
     match recognise(path).map_err(|error| unreadable(&named, &error))? {
         Kind::Capture => Ok(None),
         Kind::Text => Ok(Some(Input::Scenario(Box::new(load_with(path, schemes)?)))),
-        Kind::Other => Err(Failure::new(format!(
+        Kind::Other => Err(Error::invalid(format!(
             "{named}: neither a capture nor a scenario; expected a pcap or pcapng file, also compressed with gzip or zstd, \
              or TOML text"
         ))),
@@ -59,10 +67,10 @@ fn no_capture(path: &Path, schemes: &Schemes) -> Result<Option<Input>, Failure> 
 }
 
 /// Refuses what cannot be read together with a capture.
-fn refuse_beside_captures(path: &Path) -> Result<(), Failure> {
+fn refuse_beside_captures(path: &Path) -> Result<(), Error> {
     let named = path.to_string_lossy();
     let wrong = |what: &str| {
-        Failure::new(format!(
+        Error::invalid(format!(
             "{named}: {what} cannot be combined with other inputs; expected captures only, or {what} alone"
         ))
     };
@@ -72,19 +80,20 @@ fn refuse_beside_captures(path: &Path) -> Result<(), Failure> {
     if !path.exists() && captures::ring(path).is_empty() {
         return Err(match preset(&named) {
             Ok(_) => wrong("a path preset"),
-            Err(_) => Failure::new(format!("{named}: there is no such file")),
+            Err(_) => Error::invalid(format!("{named}: there is no such file")),
         });
     }
     match recognise(path).map_err(|error| unreadable(&named, &error))? {
         Kind::Capture => Ok(()),
         Kind::Text => Err(wrong("a scenario")),
-        Kind::Other => Err(Failure::new(format!(
+        Kind::Other => Err(Error::invalid(format!(
             "{named}: not a capture; expected a pcap or pcapng file, also compressed with gzip or zstd"
         ))),
     }
 }
 
-fn neither(named: &str) -> String {
+/// The error that a name is neither that of a file nor of a preset, as text.
+pub fn neither(named: &str) -> String {
     let names = PRESETS.iter().map(|preset| preset.name);
     let mut why = format!(
         "{named}: no file and no path preset has this name; expected a capture (pcap, pcapng), a scenario (TOML) or one \
@@ -97,8 +106,8 @@ fn neither(named: &str) -> String {
     why
 }
 
-fn unreadable(named: &str, error: &io::Error) -> Failure {
-    Failure::new(format!("{named}: cannot be read: {error}"))
+fn unreadable(named: &str, error: &io::Error) -> Error {
+    Error::invalid(format!("{named}: cannot be read: {error}"))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,265 @@
+//! Captures of one file, of several, of a folder, of the ring of `tcpdump -C`, or on standard input, read as one.
+
+use std::ffi::OsStr;
+use std::fmt::Display;
+use std::fs;
+use std::io::{self, IsTerminal, Read};
+use std::path::{Path, PathBuf};
+
+use firstflight_capture::{Capture, Next, Reader, first_packet_time};
+use firstflight_results::InputFile;
+use firstflight_scenario::{Error, file};
+use firstflight_study::compare::is_capture;
+use firstflight_study::progress::Progress;
+use sha2::{Digest, Sha256};
+
+/// Name of standard input on the command line.
+pub const STANDARD_INPUT: &str = "-";
+
+/// Whether a file is a capture by its first bytes, or has the name of one.
+pub fn is_one(path: &Path, head: &[u8]) -> bool {
+    has_name_of_one(path) || is_capture(head)
+}
+
+/// Whether a name ends as those of captures do: `x.pcap`, `x.pcap07` of a ring, `x.pcapng.gz`. Such a file is read as a
+/// capture, so that an error describes it as one.
+fn has_name_of_one(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    // compressions that are refused by name, too
+    let packed = [".gz", ".zst", ".xz", ".bz2", ".lz4", ".zip"];
+    let name = packed.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+    let name = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    [".pcap", ".pcapng", ".cap"].iter().any(|end| name.ends_with(end))
+}
+
+/// Files of a ring, `x.pcap0`, `x.pcap1` and so on, if `path` is `x.pcap` and does not exist.
+pub(super) fn ring(path: &Path) -> Vec<PathBuf> {
+    let Some(name) = path.file_name().filter(|_| !path.exists()) else { return vec![] };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = name.to_string_lossy();
+    let is_next = |entry: &Path| {
+        let found = entry.file_name().unwrap_or_default().to_string_lossy();
+        let rest = found.strip_prefix(&*name).unwrap_or_default();
+        let digits = rest.strip_suffix(".gz").or(rest.strip_suffix(".zst")).unwrap_or(rest);
+        !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<_> = entries.map(|entry| entry.path()).filter(|path| is_next(path)).collect();
+    files.sort();
+    files
+}
+
+/// Files to read as one capture.
+#[derive(Debug, Default)]
+struct Files {
+    paths: Vec<PathBuf>,
+    warnings: Vec<String>,
+}
+
+impl Files {
+    /// Adds a file, the captures of a folder or the files of a ring.
+    fn add(&mut self, path: &Path) -> Result<(), Error> {
+        if !path.is_dir() {
+            match ring(path) {
+                files if files.is_empty() => self.paths.push(path.into()),
+                files => self.paths.extend(files),
+            }
+            return Ok(());
+        }
+        let entries = fs::read_dir(path).map_err(|error| unreadable(path, &error))?;
+        let mut files: Vec<_> =
+            entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()).collect();
+        files.sort();
+        let all = files.len();
+        files.retain(|path| head(path).is_ok_and(|head| is_capture(&head)));
+        let place = path.display();
+        if files.is_empty() {
+            return Err(Error::invalid(format!(
+                "{place}: the folder contains no capture; expected pcap or pcapng files, plain or compressed with gzip or \
+                 zstd"
+            )));
+        }
+        match all - files.len() {
+            0 => {}
+            1 => self.warnings.push(format!("{place}: one file is no capture and is passed over")),
+            others => {
+                self.warnings.push(format!("{place}: {others} files are no captures and are passed over"))
+            }
+        }
+        self.paths.extend(files);
+        Ok(())
+    }
+
+    /// Puts the files in the order of their first packets, each once.
+    fn sort(&mut self) -> Result<(), Error> {
+        if self.paths.len() < 2 {
+            return Ok(());
+        }
+        self.paths.sort();
+        self.paths.dedup();
+        let timed = std::mem::take(&mut self.paths).into_iter().map(|path| {
+            let file = file::open(&path).map_err(|error| unreadable(&path, &error))?;
+            let time = first_packet_time(file, &path).map_err(invalid)?;
+            Ok((time, path))
+        });
+        let mut timed = timed.collect::<Result<Vec<_>, Error>>()?;
+        timed.sort();
+        self.paths = timed.into_iter().map(|(_, path)| path).collect();
+        Ok(())
+    }
+
+    /// Name of all files together.
+    fn name(&self) -> String {
+        let first = self.paths.first().map(|path| base(path)).unwrap_or_default();
+        match self.paths.len() {
+            0 | 1 => first,
+            2 => format!("{first} and 1 more file"),
+            count => format!("{first} and {} more files", count - 1),
+        }
+    }
+}
+
+/// The first bytes of a file.
+pub fn head(path: &Path) -> io::Result<Vec<u8>> {
+    let mut head = vec![];
+    file::open(path)?.take(512).read_to_end(&mut head)?;
+    Ok(head)
+}
+
+/// Reads the captures `named` as one: files, folders of captures, the files of a ring, or `-` for standard input. The digest is
+/// that of their bytes one after another. `progress` counts bytes, of a total of 0 if their number is unknown; what is read until
+/// it is [stopped](Progress::stopped) is the capture.
+///
+/// # Errors
+/// [`Error`] if a file cannot be read, or there is no capture with TCP connections that carried data.
+pub fn read(named: &[&Path], progress: &dyn Progress) -> Result<(InputFile, Capture), Error> {
+    let mut digest = Digested { digest: Sha256::new(), bytes: 0 };
+    let mut reader = Reader::default();
+    if let [only] = named
+        && only.as_os_str() == OsStr::new(STANDARD_INPUT)
+    {
+        let input = io::stdin();
+        if input.is_terminal() {
+            return Err(Error::invalid(
+                "-: standard input is a terminal; expected a capture, as in: tcpdump -w - | firstflight compare -",
+            ));
+        }
+        progress.begin("reading", 0);
+        let place = Path::new("standard input");
+        add(&mut reader, input.lock(), place, &mut digest, progress)?;
+        progress.finish();
+        let capture = reader.finish(place).map_err(invalid)?;
+        return Ok((digest.file("standard input".into()), capture));
+    }
+    let mut files = Files::default();
+    for path in named {
+        files.add(path)?;
+    }
+    files.sort()?;
+    let sizes = files.paths.iter().map(|path| fs::metadata(path).map_or(0, |data| data.len()));
+    progress.begin("reading", sizes.sum());
+    for path in &files.paths {
+        let input = file::open(path).map_err(|error| unreadable(path, &error))?;
+        if add(&mut reader, input, path, &mut digest, progress)? == Next::Stop {
+            break;
+        }
+    }
+    progress.finish();
+    let first = files.paths.first().map_or(Path::new(""), PathBuf::as_path);
+    let mut capture = reader.finish(first).map_err(invalid)?;
+    capture.warnings.extend(std::mem::take(&mut files.warnings));
+    Ok((digest.file(files.name()), capture))
+}
+
+/// Reads a file to its end, or until the reading is stopped.
+fn add(
+    reader: &mut Reader,
+    input: impl Read,
+    place: &Path,
+    digest: &mut Digested,
+    progress: &dyn Progress,
+) -> Result<Next, Error> {
+    let mut input = Observed { inner: input, digest, progress };
+    let mut goes_on = || if progress.stopped() { Next::Stop } else { Next::Continue };
+    let next = reader.add(&mut input, place, &mut goes_on).map_err(invalid)?;
+    if next == Next::Continue {
+        // The reader may stop before the end of the file; the digest covers the whole file.
+        io::copy(&mut input, &mut io::sink()).map_err(|error| unreadable(place, &error))?;
+    }
+    Ok(next)
+}
+
+fn invalid(problem: impl Display) -> Error {
+    Error::invalid(problem.to_string())
+}
+
+/// File name without folders.
+fn base(path: &Path) -> String {
+    path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Error {
+    Error::invalid(format!("{}: cannot be read: {error}", path.display()))
+}
+
+/// Digest and length of the bytes read.
+struct Digested {
+    digest: Sha256,
+    bytes: u64,
+}
+
+impl Digested {
+    fn file(self, name: String) -> InputFile {
+        let sha256 = self.digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        InputFile { name, bytes: self.bytes, sha256 }
+    }
+}
+
+/// Reader that computes the digest of the bytes read and shows the progress.
+struct Observed<'a, R> {
+    inner: R,
+    digest: &'a mut Digested,
+    progress: &'a dyn Progress,
+}
+
+impl<R: Read> Read for Observed<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.digest.digest.update(&buffer[..read]);
+        self.digest.bytes += read as u64;
+        self.progress.advance(read as u64);
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use firstflight_study::progress::Silent;
+
+    use super::*;
+
+    #[test]
+    fn the_digest_covers_every_byte_read() {
+        // FIPS 180-2, appendix B.1: SHA-256 of "abc".
+        let mut digest = Digested { digest: Sha256::new(), bytes: 0 };
+        for part in [&b"a"[..], b"bc"] {
+            let mut observed = Observed { inner: Cursor::new(part), digest: &mut digest, progress: &Silent };
+            io::copy(&mut observed, &mut io::sink()).expect("memory can be read");
+        }
+        let file = digest.file("abc".into());
+        assert_eq!(file.sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        assert_eq!(file.bytes, 3);
+    }
+
+    #[test]
+    fn captures_are_known_by_their_names() {
+        for name in ["a.pcap", "A.PCAPNG", "a.cap", "day.pcap12", "a.pcap.gz", "ring.pcap07.zst", "x/.pcap"] {
+            assert!(has_name_of_one(Path::new(name)), "{name}");
+        }
+        for name in ["a.toml", "pcap", "a.gz", "a.pcap.toml", "a.pcap1x"] {
+            assert!(!has_name_of_one(Path::new(name)), "{name}");
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! The extension module `firstflight._firstflight`: the library for Python.
+//!
+//! The Python files beside it (`python/firstflight`) are the package that users import. This module has what needs Rust: tables
+//! as Arrow, scenarios, runs without the lock of the interpreter, and schemes written in Python. Its stub,
+//! `python/firstflight/_firstflight.pyi`, is made from the compiled module (`make python-stubs`).
+
+// The macros of PyO3 make items of other modules public to the module below.
+#![allow(unreachable_pub)]
+
+mod error;
+mod events;
+mod input;
+mod job;
+mod outcome;
+mod scenario;
+mod scheme;
+mod study;
+mod sweep;
+mod table;
+
+/// The compiled part of Firstflight.
+#[pyo3::pymodule]
+mod _firstflight {
+    #[pymodule_export]
+    use crate::events::{Ack, Congestion, Control, Entry, Plan, Sent, slow_start};
+    #[pymodule_export]
+    use crate::outcome::Outcome;
+    #[pymodule_export]
+    use crate::scenario::{Scenario, presets};
+    #[pymodule_export]
+    use crate::study::{algorithms, compare, infer, run, signals};
+    #[pymodule_export]
+    use crate::sweep::sweep;
+    #[pymodule_export]
+    use crate::table::{Column, Table};
+}

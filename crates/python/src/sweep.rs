@@ -1,0 +1,274 @@
+//! Sweeps in memory.
+
+use firstflight::quantity::{Amount, Depth, parse_depth, parse_rate, parse_time};
+use firstflight::scheme::{Nanos, Rate};
+use firstflight::sweep::{Axis, Point, Sweep};
+use firstflight::{Candidate, Error, Loaded, Profile, Progress, Run, Threshold};
+use firstflight_results::{Column, Kind as Type, Range, SweepRow, Table, Value as Cell};
+use firstflight_scenario::{Dist, Network, Source};
+use pyo3::prelude::*;
+use rayon::prelude::*;
+use toml::Value;
+
+use crate::error::raised;
+use crate::job::Job;
+use crate::outcome::{Kind, Outcome};
+use crate::scenario::{Scenario, value_of};
+use crate::scheme::Chosen;
+use crate::study::{bytes, count, profile_of, size};
+
+/// Runs a scenario at every combination of the values of keys. firstflight.sweep is the function for users.
+#[pyfunction]
+#[pyo3(signature = (factors: "collections.abc.Mapping[str, collections.abc.Sequence[object]]", *, base, schemes: "collections.abc.Sequence[object] | None" = None, avoidance = "cubic", sizes = None, profile = "linux", replications = 1, seed = None, memory = None, progress: "collections.abc.Callable[[str, int, int], object] | None" = None))]
+#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+pub fn sweep(
+    py: Python<'_>,
+    factors: &Bound<'_, PyAny>,
+    base: PyRef<'_, Scenario>,
+    schemes: Option<Vec<Bound<'_, PyAny>>>,
+    avoidance: &str,
+    sizes: Option<Vec<String>>,
+    profile: &str,
+    replications: u32,
+    seed: Option<u64>,
+    memory: Option<&str>,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Outcome> {
+    let job = Job::default();
+    let axes = axes(factors)?;
+    let chosen = schemes.map(|schemes| Chosen::read(&schemes, avoidance, &job)).transpose()?;
+    let base: &Scenario = &base;
+    let host = job.host();
+    let table = job.wait(py, progress, || {
+        let limit = bytes(memory)?;
+        let mut sweep = base.sweep()?.memory(limit);
+        for axis in &axes {
+            sweep = sweep.crossed(axis.clone());
+        }
+        let plan = Plan {
+            schemes: match &chosen {
+                Some(chosen) => chosen.candidates()?.into_iter().map(Some).collect(),
+                None => vec![None],
+            },
+            sizes: match sizes {
+                Some(sizes) => sizes.iter().map(|text| size(text).map(Some)).collect::<Result<_, _>>()?,
+                None => vec![None],
+            },
+            profile: profile_of(profile)?,
+            sweep,
+            axes,
+        };
+        let replications = count(replications)?;
+        let tasks = plan.tasks(base)?;
+        let run = |task: &Task| {
+            let mut run = Run::of(task.loaded.clone()).replications(replications).memory(limit).host(&host);
+            if let Some(seed) = seed {
+                run = run.seed(seed);
+            }
+            let result = run.execute().map_err(|error| plan.sweep.at(&plan.point(task.cell), error))?;
+            job.advance(1);
+            Ok::<_, Error>(task.rows(&result))
+        };
+        // All checks come before the first run.
+        for task in &tasks {
+            let run = Run::of(task.loaded.clone()).replications(replications).memory(limit).host(&host);
+            run.check(false, false).map_err(|error| plan.sweep.at(&plan.point(task.cell), error))?;
+        }
+        job.begin("runs", tasks.len() as u64);
+        let rows = tasks.par_iter().with_max_len(1).map(run);
+        let rows: Vec<SweepRow> = rows.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
+        plan.table(rows)
+    })?;
+    Ok(Outcome(Kind::Sweep(table)))
+}
+
+/// The axes of factors, in the order of the mapping.
+fn axes(factors: &Bound<'_, PyAny>) -> PyResult<Vec<Axis>> {
+    let mut axes = vec![];
+    for item in factors.call_method0("items")?.try_iter()? {
+        let (key, values): (String, Vec<Bound<'_, PyAny>>) = item?.extract()?;
+        let point = |value: &Bound<'_, PyAny>| {
+            let value = value_of(value, &key)?;
+            let name = value.as_str().map_or_else(|| value.to_string(), Into::into);
+            Ok(Point { name, x: None, set: [(key.clone(), value)].into(), remove: vec![] })
+        };
+        let points = values.iter().map(point).collect::<PyResult<Vec<_>>>()?;
+        if points.is_empty() {
+            return Err(raised(Error::invalid("no value").at_key(&key).expecting("at least one")));
+        }
+        axes.push(Axis { name: key.clone(), title: key, points });
+    }
+    Ok(axes)
+}
+
+/// A sweep with everything that it varies.
+struct Plan {
+    sweep: Sweep,
+    axes: Vec<Axis>,
+    schemes: Vec<Option<Candidate>>,
+    sizes: Vec<Option<u64>>,
+    profile: Profile,
+}
+
+/// The replications of one scheme at one size in one cell.
+struct Task {
+    cell: usize,
+    scheme: String,
+    hash: String,
+    loaded: Loaded,
+    /// Name of the measured flow.
+    flow: String,
+}
+
+impl Plan {
+    /// All tasks, the last axis the fastest, then the schemes, then the sizes.
+    fn tasks(&self, base: &Scenario) -> Result<Vec<Task>, Error> {
+        let mut tasks = vec![];
+        for (cell, document) in self.sweep.documents()?.iter().enumerate() {
+            let mut loaded = base.at(&self.sweep, document)?;
+            let hash = loaded.scenario.hash()[..32].to_owned();
+            if loaded.scenario.flows.is_empty() && loaded.scenario.udp.is_empty() {
+                loaded.scenario.flows = self.transfer(&loaded.scenario)?.flows;
+            }
+            for scheme in &self.schemes {
+                for size in &self.sizes {
+                    let task = Task::of(cell, &hash, &loaded, scheme.as_ref(), *size);
+                    tasks.push(task.map_err(|error| self.sweep.at(&document.point, error))?);
+                }
+            }
+        }
+        Ok(tasks)
+    }
+
+    /// A scenario with one transfer, for a path without traffic.
+    fn transfer(&self, on: &firstflight::Scenario) -> Result<firstflight::Scenario, Error> {
+        let Network::Dumbbell(_) = &on.network else {
+            return Err(Error::invalid("the scenario has no traffic").expecting("a [[flow]] with its ends"));
+        };
+        let flow = firstflight::build::Flow::new().name("transfer").profile(self.profile).size("300 KB");
+        let path = firstflight::build::Path::new("1 Gbit/s", "1 ms", "1 BDP");
+        firstflight::Scenario::builder().path(path).flow(flow).build()
+    }
+
+    /// Name of the point of a cell on each axis.
+    fn point(&self, cell: usize) -> Vec<String> {
+        self.places(cell).iter().zip(&self.axes).map(|(&at, axis)| axis.points[at].name.clone()).collect()
+    }
+
+    /// Index of a cell on each axis.
+    fn places(&self, mut cell: usize) -> Vec<usize> {
+        let mut places = vec![0; self.axes.len()];
+        for (place, axis) in places.iter_mut().zip(&self.axes).rev() {
+            *place = cell % axis.points.len();
+            cell /= axis.points.len();
+        }
+        places
+    }
+
+    /// The table of the rows, with a column for each factor.
+    fn table(&self, rows: Vec<SweepRow>) -> Result<Table, Error> {
+        let cells: Vec<usize> = rows.iter().map(|row| row.cell as usize).collect();
+        let taken: Vec<String> =
+            Table::columns_of::<SweepRow>().into_iter().map(|column| column.name).collect();
+        let mut columns: Vec<(Column, Vec<Cell>)> = vec![];
+        for (index, axis) in self.axes.iter().enumerate() {
+            let (column, values) = factor(axis);
+            let names = || taken.iter().chain(columns.iter().map(|(column, _)| &column.name));
+            if names().any(|name| *name == column.name) {
+                let why = format!("its column {} is taken", column.name);
+                return Err(Error::invalid(why).at_key(&axis.name));
+            }
+            let cells = cells.iter().map(|&cell| values[self.places(cell)[index]].clone()).collect();
+            columns.push((column, cells));
+        }
+        Ok(Table::of_sweep(rows, columns))
+    }
+}
+
+impl Task {
+    fn of(
+        cell: usize,
+        hash: &str,
+        loaded: &Loaded,
+        scheme: Option<&Candidate>,
+        size: Option<u64>,
+    ) -> Result<Self, Error> {
+        // The values of the keys are no longer those of the file.
+        let mut loaded = Loaded::from(&loaded.scenario);
+        let scenario = &mut loaded.scenario;
+        let Some(at) = scenario.flows.iter().position(|flow| flow.source == Source::Flow) else {
+            return Err(Error::invalid("the scenario has no [[flow]] to measure").expecting("at least one"));
+        };
+        if let Some(candidate) = scheme {
+            let bdp = match &scenario.network {
+                Network::Dumbbell(path) => path.rate.bytes_in(path.rtt) / u64::from(scenario.packet.size),
+                Network::Graph(_) if candidate.settings.ssthresh == Some(Threshold::Bdp) => {
+                    let why = "the bandwidth-delay product of a graph is not known";
+                    let error = Error::invalid(why).at_key("schemes").with_value(candidate.label());
+                    return Err(error.expecting("packets, such as ssthresh=50"));
+                }
+                Network::Graph(_) => 1,
+            };
+            let payload = scenario.packet.payload(scenario.flows[at].profile);
+            candidate.apply(&mut scenario.flows[at], payload, bdp);
+        }
+        let group = &mut scenario.flows[at];
+        if let Some(size) = size {
+            group.size = Some(Dist::Fixed(size));
+        }
+        let label = scheme.map_or_else(|| group.scheme.label(), Candidate::label);
+        let flow = format!("{}.0", group.name);
+        Ok(Self { cell, scheme: label, hash: hash.into(), loaded, flow })
+    }
+
+    /// A row for each run.
+    fn rows(&self, result: &firstflight_results::RunResult) -> Vec<SweepRow> {
+        let runs = (0..).zip(result.every_run());
+        let row = |(replication, run): (u64, &firstflight_results::RunResult)| {
+            let flow = run.flows.iter().find(|flow| flow.name == self.flow)?;
+            let scheme = self.scheme.clone();
+            Some(SweepRow::new((self.cell as u64, replication), scheme, &self.hash, run, flow))
+        };
+        runs.filter_map(row).collect()
+    }
+}
+
+/// The column of a factor, and its value at each point: numbers with a unit if all values are of one kind, texts otherwise.
+fn factor(axis: &Axis) -> (Column, Vec<Cell>) {
+    let values = || axis.points.iter().map(|point| &point.set[&axis.name]);
+    let units: Vec<_> = values().map(number).collect();
+    let same = units.iter().all(|unit| unit.map(|(name, _)| name) == units[0].map(|(name, _)| name));
+    let (unit, cells) = match units[0].filter(|_| same) {
+        Some((unit, _)) => (unit, units.iter().flatten().map(|&(_, number)| Cell::Real(number)).collect()),
+        None => ("", axis.points.iter().map(|point| Cell::Text(point.name.clone())).collect::<Vec<_>>()),
+    };
+    let word = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    let mut name: String = axis.name.chars().map(word).collect();
+    if !unit.is_empty() {
+        name += &format!("_{}", unit.to_lowercase().replace('/', "_"));
+    }
+    let kind = if matches!(cells[0], Cell::Real(_)) { Type::Real } else { Type::Text };
+    let doc = format!("Value of `{}`.", axis.name);
+    (Column { name, kind, unit, doc, nullable: false, range: Range::Any }, cells)
+}
+
+/// A value as a number with its unit; `None` if it is none.
+fn number(value: &Value) -> Option<(&'static str, f64)> {
+    let text = match value {
+        Value::Integer(number) => return Some(("", *number as f64)),
+        Value::Float(number) => return number.is_finite().then_some(("", *number)),
+        Value::String(text) => text,
+        _ => return None,
+    };
+    if let Ok(Rate(rate)) = parse_rate(text) {
+        return Some(("bit/s", rate as f64));
+    }
+    if let Ok(Nanos(time)) = parse_time(text) {
+        return Some(("s", time as f64 / 1e9));
+    }
+    match parse_depth(text).ok()? {
+        Depth::Amount(Amount::Bytes(bytes)) => Some(("bytes", bytes as f64)),
+        Depth::Amount(Amount::Packets(packets)) => Some(("packets", packets as f64)),
+        Depth::Bdp(millionths) => Some(("BDP", millionths as f64 / 1e6)),
+    }
+}

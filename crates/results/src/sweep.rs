@@ -1,0 +1,96 @@
+//! Results of sweeps: a row for each run.
+
+use crate::object::object;
+use crate::{Column, FlowResult, RunResult, StartupExit, Table, Value};
+
+object! {
+    /// Row of table `sweep`: one run of a sweep. The values of the factors follow the column `cell`, one column for each key.
+    pub struct SweepRow = "sweep row" {
+        /// Number of the combination of the factors' values, from 0; the last factor varies fastest, then the sample.
+        cell: u64,
+        /// Chain of scheme labels, with its settings.
+        scheme: String,
+        /// Number of the replication, from 0.
+        replication: u64,
+        /// Seed from which every random stream of the run is derived; equal for all schemes and sizes of a replication.
+        seed: u64,
+        /// Hash of the cell's scenario before scheme and size are set: the first 32 hexadecimal digits of its SHA-256.
+        scenario: String,
+        /// Application bytes of the measured transfer; null if unlimited.
+        size_bytes: Option<u64> ["bytes"],
+        /// Time from the start until the sender has the acknowledgement of the last byte; null if it never had.
+        completion_s: Option<f64> ["s"],
+        /// Application bytes cumulatively acknowledged at the sender.
+        delivered_bytes: u64 ["bytes"],
+        /// Delivered application bits per second, from the start to the completion, or to the end of the run.
+        goodput_bit_s: f64 ["bit/s"],
+        /// Packets retransmitted.
+        retransmits: u64 ["packets"],
+        /// Retransmission timeouts.
+        timeouts: u64,
+        /// Packets of the measured transfer that the network dropped.
+        lost_packets: u64 ["packets"],
+        /// End of start-up; null while start-up lasts.
+        startup_exit: Option<StartupExit> => optional("exit_", "Null while start-up lasts."),
+        /// Packets sent before the first ACK arrived.
+        first_flight_packets: u64 ["packets"],
+        /// Largest congestion window.
+        max_cwnd_packets: f64 ["packets"],
+        /// Packets that all links dropped, of every flow.
+        drops: u64 ["packets"],
+        /// Simulated time from zero to the last event.
+        simulated_s: f64 ["s"],
+        /// Packets, data and ACKs, counted once for every link that they cross.
+        packet_hops: u64 ["packets"],
+    }
+}
+
+impl SweepRow {
+    /// The row of a run whose measured transfer is `flow`.
+    pub fn new(
+        (cell, replication): (u64, u64),
+        scheme: String,
+        scenario: &str,
+        run: &RunResult,
+        flow: &FlowResult,
+    ) -> Self {
+        Self {
+            cell,
+            scheme,
+            replication,
+            seed: run.seed,
+            scenario: scenario.into(),
+            size_bytes: flow.size_bytes,
+            completion_s: flow.completion_s,
+            delivered_bytes: flow.delivered_bytes,
+            goodput_bit_s: flow.goodput_bit_s,
+            retransmits: flow.retransmits,
+            timeouts: flow.timeouts,
+            lost_packets: flow.lost_packets,
+            startup_exit: flow.startup_exit,
+            first_flight_packets: flow.first_flight_packets,
+            max_cwnd_packets: flow.max_cwnd_packets,
+            drops: run.links.iter().map(|link| link.drops).sum(),
+            simulated_s: run.simulated_s,
+            packet_hops: run.engine.packet_hops,
+        }
+    }
+}
+
+impl Table {
+    /// Table `sweep`: a row for each run, with the columns of the factors after the column `cell`. `factors` has each column,
+    /// and its value in every row.
+    ///
+    /// # Panics
+    /// If a column of a factor has another number of values than there are rows.
+    pub fn of_sweep(rows: Vec<SweepRow>, factors: Vec<(Column, Vec<Value>)>) -> Self {
+        let mut table = Self::of("sweep", rows);
+        let length = table.rows();
+        for (at, (column, values)) in (1..).zip(factors) {
+            assert_eq!(values.len(), length, "{}", column.name);
+            table.columns.insert(at, column);
+            table.values.insert(at, values);
+        }
+        table
+    }
+}
