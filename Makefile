@@ -1,4 +1,4 @@
-.PHONY: help build run test bench regenerate reproduction reproduction-pages reproduction-publish kernel fuzz deny miri packages-build packages-test packages-bench packages-kernel packages-kernel-source packages-gateway bpf-test-objects gateway-demo deb site playground packages-playground
+.PHONY: help build run test bench regenerate reproduction reproduction-pages reproduction-publish kernel fuzz deny miri packages-build packages-test packages-bench packages-kernel packages-kernel-source packages-gateway bpf-test-objects gateway-demo deb site playground packages-playground python python-test python-stubs
 
 SHELL := /bin/bash
 BIN := target/release/firstflight
@@ -39,6 +39,7 @@ regenerate: packages-build packages-test ## rewrite every generated file of the 
 	cargo test --locked --package firstflight-cli --bin firstflight -- --ignored write_the_reference
 	cargo test --locked --package firstflight-bpf --test page -- --ignored write_the_page
 	cargo run --locked --package firstflight-fuzz-targets -- page
+	tools/python stubs
 	cargo test --locked --package firstflight-cli --test readme_picture -- --ignored write_the_picture
 
 reproduction: build ## reproduce the five papers at full length and update docs/reproduction
@@ -79,6 +80,15 @@ playground: packages-build packages-playground ## make the playground, a page th
 	cargo build --locked --profile playground --target wasm32-unknown-unknown --target-dir target/playground --package firstflight-playground --lib
 	@mkdir -p out
 	cargo run --quiet --locked --package firstflight-playground --example page -- $(PLAYGROUND) out/playground.html
+
+python: build ## build the Python wheel with the command in it, and test it in a fresh virtual environment: out/wheels/
+	tools/python wheel
+
+python-test: packages-build ## test the Python package on a build for development; says so if Python is missing
+	tools/python test
+
+python-stubs: packages-build ## rewrite the stub of the Python extension module
+	tools/python stubs
 
 fuzz: packages-build ## fuzz every reader and the simulator's arithmetic, SECONDS_EACH seconds for each target
 	tools/fuzz $(SECONDS_EACH)

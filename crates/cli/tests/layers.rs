@@ -6,7 +6,7 @@ use std::path::Path;
 use toml::de::DeValue;
 
 /// Crates of this workspace, each with those on which it may depend.
-const LAYERS: [(&str, &[&str]); 25] = [
+const LAYERS: [(&str, &[&str]); 26] = [
     ("contract", &[]),
     ("host", &["contract"]),
     ("schemes", &["contract"]),

@@ -9,6 +9,7 @@ use std::time::Duration;
 use firstflight::{Error, Progress, Stoppable};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use rayon::ThreadPoolBuilder;
 
 use crate::error::raised;
 
@@ -20,6 +21,8 @@ const TICK: Duration = Duration::from_millis(50);
 pub(crate) struct Job {
     /// Ends every run soon after it becomes true.
     pub(crate) stop: Arc<AtomicBool>,
+    /// Whether a scheme is written in Python.
+    pub(crate) calls_python: AtomicBool,
     /// The first exception of a scheme in Python: it ends the work.
     pub(crate) exception: Arc<Mutex<Option<PyErr>>>,
     what: Mutex<String>,
@@ -68,7 +71,7 @@ impl Job {
             let worker = scope.spawn(|| {
                 // Also after a panic.
                 let _ended = Ended(self);
-                work()
+                if self.calls_python.load(Ordering::Relaxed) { alone(work) } else { work() }
             });
             let heard = self.watch(py, progress);
             if heard.is_err() {
@@ -107,6 +110,14 @@ impl Job {
             }
         }
     }
+}
+
+/// Does all of the work in this thread. Python runs one thread at a time, so that others would only wait for its lock. A thread
+/// that has been attached before takes the lock with its state in Python, which it would otherwise make anew for every event.
+fn alone<T: Send>(work: impl FnOnce() -> Result<T, Error> + Send) -> Result<T, Error> {
+    let pool = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
+    let pool = pool.map_err(|error| Error::invalid(error.to_string()))?;
+    Python::attach(|py| py.detach(|| pool.install(work)))
 }
 
 /// Reports the end of the work when it is dropped.

@@ -162,6 +162,7 @@ impl Chosen {
                 stop: Arc::clone(&job.stop),
                 exception: Arc::clone(&job.exception),
             };
+            job.calls_python.store(true, Ordering::Relaxed);
             all.catalogue = all.catalogue.with(scheme).map_err(raised)?;
             all.chains.push(match role {
                 Role::Startup => format!("{label}+{avoidance}"),

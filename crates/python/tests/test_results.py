@@ -149,16 +149,17 @@ def test_every_table_is_read_by_every_library() -> None:
         assert polars.DataFrame(table).to_dicts() == rows
         frame = pandas.DataFrame.from_arrow(table)
         assert (list(frame.columns), len(frame)) == (names, len(table))
-        found = duckdb.sql("select count(*) from arrow").fetchone()
-        assert found == (len(table),)
+        relation = duckdb.sql("select count(*) from arrow")
+        assert relation is not None and relation.fetchall() == [(len(table),)]
     assert all(len(table) > 0 for table in tables[:7])
 
 
 def test_duckdb_reads_a_table_by_the_name_of_its_variable() -> None:
     results = comparison().results
-    found = duckdb.sql("select scheme, completion_s_median from results where rank = 1 order by size_bytes").fetchall()
+    query = "select scheme, completion_s_median from results where rank = 1 order by size_bytes"
+    relation = duckdb.sql(query)
     expected = [(row["scheme"], row["completion_s_median"]) for row in results.to_dicts() if row["rank"] == 1]
-    assert found == expected and len(results) == 4
+    assert relation is not None and relation.fetchall() == expected and len(results) == 4
 
 
 def addresses(table: ff.Table) -> list[int | None]:
