@@ -6,7 +6,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::failure::{Failure, wrong_at};
-use crate::{algorithms, capture, compare, doctor, log, output, presets, reproduce, run, sender};
+use crate::{algorithms, capture, compare, doctor, log, output, presets, reproduce, run, sender, sweep};
 
 /// The version and, if it is known, the revision of the source.
 pub(crate) const VERSION: &str = env!("FIRSTFLIGHT_VERSION");
@@ -38,6 +38,7 @@ enum Command {
     Compare(compare::Options),
     Capture(capture::Options),
     Run(run::Options),
+    Sweep(sweep::Options),
     #[cfg(target_os = "linux")]
     Lab(crate::lab::Options),
     #[cfg(target_os = "linux")]
@@ -88,6 +89,7 @@ impl Cli {
             Command::Compare(options) => compare::execute(&options),
             Command::Capture(options) => capture::execute(&options),
             Command::Run(options) => run::execute(&options),
+            Command::Sweep(options) => sweep::execute(&options),
             #[cfg(target_os = "linux")]
             Command::Lab(options) => crate::lab::execute(&options),
             #[cfg(target_os = "linux")]

@@ -13,7 +13,6 @@ pub(crate) enum Failure {
     /// No arguments: the help on standard error, exit code 2.
     NoArguments(String),
     /// The work ran, and a stated check failed, which the output reports: no message, exit code 1.
-    #[cfg(target_os = "linux")]
     Unmet,
     /// Standard output was closed by its reader, such as `head`: no message, exit code 0.
     ReaderGone,

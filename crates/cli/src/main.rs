@@ -25,6 +25,7 @@ mod reproduce;
 mod run;
 mod schemes;
 mod sender;
+mod sweep;
 mod table;
 
 use std::process::ExitCode;
@@ -44,7 +45,6 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         // The reader of standard output, such as `head`, has read enough.
         Err(Failure::ReaderGone) => ExitCode::SUCCESS,
-        #[cfg(target_os = "linux")]
         Err(Failure::Unmet) => ExitCode::FAILURE,
         Err(Failure::NoArguments(help)) => {
             output::explain(&help);

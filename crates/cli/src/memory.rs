@@ -29,6 +29,12 @@ impl Memory {
     }
 }
 
+impl std::fmt::Display for Memory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.memory)
+    }
+}
+
 /// The failure of a run: a problem that an option causes, not a key of the scenario, names the option.
 pub(crate) fn failed(error: Error) -> Failure {
     let options =

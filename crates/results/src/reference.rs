@@ -7,8 +7,8 @@ use crate::{
     Comparison, Completion, ConnectionResult, EngineResult, FlowMeans, FlowResult, FlowRow, Harm, InputFile,
     KindWeight, LimitedBy, LinkMeans, LinkResult, LinkRow, Mean, MixShare, NetworkResult, NetworkRow,
     PairedDifference, PathEstimate, PathResult, Provenance, Recommended, ReplicationRow, ResultRow, Risk,
-    RunMeans, RunResult, RunRow, SampleRow, SchemeResult, StartupExit, SweepRow, Table, TypicalExit,
-    Validity, WindowRow,
+    RunMeans, RunResult, RunRow, SampleRow, SchemeResult, StartupExit, SweepResult, SweepRow, Table,
+    TypicalExit, Validity, WindowRow,
 };
 
 const HEAD: &str = "\
@@ -25,15 +25,16 @@ zero. Every number is finite and within the range of its column.
 `firstflight run SCENARIO --out DIR` writes the tables `run`, `flow`, `link` and `sample` as Parquet files of those names;
 `run` numbers the runs of `--runs N`, and every other table refers to it. `sample` has the time series of every flow of the
 first run. `firstflight compare` writes the table `replication` as `results.parquet`; from a capture with several
-networks of clients also the table `network` as `networks.parquet`. The Python package has every table in memory, the tables
-`result`, `window` and `sweep` too ([Python](python.md)).
+networks of clients also the table `network` as `networks.parquet`. `firstflight sweep` writes the table `sweep` as a
+dataset of several Parquet files ([sweeps](sweeps.md)). The Python package has every table in memory, the tables `result`, `window`
+and `sweep` too ([Python](python.md)).
 ";
 
 const OBJECTS: &str = "\
 ## JSON objects
 
 `firstflight run --json` prints the object [run](#object-run), `firstflight compare --json` the object
-[comparison](#object-comparison). Fields keep the order of these tables.
+[comparison](#object-comparison), `firstflight sweep --json` the object [sweep](#object-sweep). Fields keep the order of these tables.
 ";
 
 /// The page in Markdown.
@@ -124,6 +125,7 @@ pub(crate) const OBJECTS_OF_JSON: &[Object] = &[
     Object::of::<MixShare>(),
     Object::of::<Provenance>(),
     Object::of::<InputFile>(),
+    Object::of::<SweepResult>(),
 ];
 
 fn null(nullable: bool) -> &'static str {

@@ -1,4 +1,4 @@
-//! Results of sweeps: a row for each run.
+//! Results of sweeps: the rows of the dataset, and the object of `firstflight sweep --json`.
 
 use crate::object::object;
 use crate::{Column, FlowResult, RunResult, StartupExit, Table, Value};
@@ -42,6 +42,40 @@ object! {
         simulated_s: f64 ["s"],
         /// Packets, data and ACKs, counted once for every link that they cross.
         packet_hops: u64 ["packets"],
+    }
+}
+
+object! {
+    /// Result of a sweep: the state of its dataset when the command ends.
+    pub struct SweepResult = "sweep" {
+        /// Title of the grid.
+        title: String,
+        /// Folder of the dataset.
+        dataset: String,
+        /// SHA-256 of the grid with its base scenario written out, in hexadecimal.
+        grid: String,
+        /// Version of the results: equal versions have the same sources, the same host and the same observation.
+        version: String,
+        /// Combinations of the factors' values.
+        cells: u64,
+        /// Schemes of each cell.
+        schemes: Vec<String> => nested,
+        /// Sizes of the transfers; empty if the scenario has them.
+        sizes_bytes: Vec<u64> ["bytes"] => nested,
+        /// Runs of the whole sweep; the most, if an interval ends the replications.
+        runs: u64,
+        /// Parts of the dataset.
+        parts: u64,
+        /// Parts that were finished before.
+        parts_before: u64,
+        /// Parts made by this command.
+        parts_made: u64,
+        /// Numbers of the parts that are missing, as ranges: `3,7-9`; empty if the dataset is complete.
+        open: String,
+        /// Size of all finished parts.
+        dataset_bytes: u64 ["bytes"],
+        /// Parts that were damaged, or of another version or grid, and were not used.
+        refused: Vec<String> => nested,
     }
 }
 

@@ -124,7 +124,7 @@ impl<'a> Item<'a> {
     /// If the key is not for one.
     pub fn integer(&self) -> Result<u64, Error> {
         let (min, max) = match *self.kind {
-            Kind::Integer { min, max } => (min, max),
+            Kind::Integer { min, max } | Kind::Either(&Kind::Integer { min, max }, _) => (min, max),
             Kind::Count { max } => (1, max),
             other => unreachable!("{other:?} is not an integer"),
         };

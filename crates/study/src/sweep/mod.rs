@@ -33,10 +33,16 @@
 
 mod array;
 mod axis;
+#[cfg(feature = "files")]
+mod dataset;
 mod error;
+mod grid;
 mod job;
+mod plan;
+mod sample;
 mod settings;
 mod store;
+mod unit;
 
 use std::fmt::Write;
 
@@ -48,8 +54,12 @@ use toml::Table;
 
 pub use array::{Array, Dimension, Mismatch};
 pub use axis::{Axis, Point, leading_number};
+#[cfg(feature = "files")]
+pub use dataset::{Dataset, Made, State, ranges};
 pub use error::{Error, within, wrong};
+pub use grid::{Grid, Replications, Sample, refresh};
 pub use job::{Job, Key, Task, execute, work};
+pub use plan::{Halt, Plan, totals};
 pub use store::{Damage, Store};
 
 use crate::host::{Host, Observe, Refusal, Run};
