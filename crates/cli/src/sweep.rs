@@ -59,9 +59,12 @@ pub(crate) struct Options {
     /// Address of the Dask scheduler [default: a cluster of this machine]
     #[arg(long, value_name = "ADDRESS")]
     scheduler: Option<String>,
-    /// Time that SLURM takes to start a job. Jobs are so long that this and the start of the program are under 2 % of them
+    /// Time that SLURM takes to start a job
     #[arg(long, value_name = "TIME", default_value = "1 s", allow_hyphen_values = true)]
     dispatch: String,
+    /// Largest share of a SLURM job's time in which it is started: --dispatch, and the start of this program
+    #[arg(long, value_name = "SHARE", default_value = "2%", allow_hyphen_values = true)]
+    overhead: String,
     #[command(flatten)]
     memory: Memory,
     /// Print one JSON object instead of text
@@ -76,9 +79,6 @@ enum Executor {
     Slurm,
 }
 
-/// Largest share of scheduling in the time of a job.
-const SCHEDULING: f64 = 0.02;
-
 /// A sweep whose dataset is open.
 struct Work<'a> {
     options: &'a Options,
@@ -88,7 +88,7 @@ struct Work<'a> {
 }
 
 pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
-    let dispatch = slurm::dispatch(&options.dispatch)?;
+    let starting = slurm::Starting::read(&options.dispatch, &options.overhead)?;
     let plan = Plan::new(read(&options.grid)?)?;
     let listed = options.parts.as_deref().map(|text| listed(text, plan.parts())).transpose()?;
     let observe = totals(options.memory.bytes()?);
@@ -108,7 +108,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
             _ if before.open.is_empty() => {}
             Executor::Threads => drop(work.make(&before.open, threads, &Bar::new())?),
             Executor::Dask => dask::run(&work, &before.open)?,
-            Executor::Slurm => slurm::run(&work, &before.open, dispatch)?,
+            Executor::Slurm => slurm::run(&work, &before.open, &starting)?,
         }
     }
     let after = if options.begin { before.clone() } else { work.dataset.state(wanted)? };

@@ -13,7 +13,8 @@ use firstflight_scenario::quoted;
 use firstflight_scenario::seconds::Seconds;
 use firstflight_study::progress::Silent;
 
-use super::{SCHEDULING, Work, jobs};
+use super::{Work, jobs};
+use crate::compare::share;
 use crate::failure::{Failure, wrong_at};
 use crate::keys::option;
 use crate::output::complain;
@@ -24,20 +25,39 @@ const JOBS: usize = 1000;
 /// Time between two looks at the dataset.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// The value of `--dispatch`, seconds.
-pub(super) fn dispatch(text: &str) -> Result<f64, Failure> {
-    let place = option("dispatch", Some(&quoted(text)));
-    match parse_time(text) {
-        Ok(Nanos(nanos)) => Ok(Nanos(nanos).as_secs_f64()),
-        Err(error) => {
-            let wrong = wrong_at(place, &error.problem).expecting("a time such as \"1 s\"");
-            Err(wrong.near(error.nearest.as_deref()).into())
-        }
+/// Cost of starting a job, and its limit.
+pub(super) struct Starting {
+    /// Time that SLURM takes, seconds.
+    dispatch: f64,
+    /// Largest share of a job's time.
+    overhead: f64,
+}
+
+impl Starting {
+    /// The values of `--dispatch` and `--overhead`.
+    pub(super) fn read(dispatch: &str, overhead: &str) -> Result<Self, Failure> {
+        let place = || option("dispatch", Some(&quoted(dispatch)));
+        let Nanos(nanos) = parse_time(dispatch).map_err(|error| {
+            wrong_at(place(), &error.problem)
+                .expecting("a time such as \"1 s\"")
+                .near(error.nearest.as_deref())
+        })?;
+        let share = share(overhead).filter(|share| *share > 0.0 && *share < 1.0);
+        let overhead = share.ok_or_else(|| {
+            let place = option("overhead", Some(&quoted(overhead)));
+            wrong_at(place, "not a share").expecting("a share between 0 and 1, such as 2% or 0.02")
+        })?;
+        Ok(Self { dispatch: Nanos(nanos).as_secs_f64(), overhead })
+    }
+
+    /// Number of parts in a job, where the program starts in `start` seconds and makes a part in `part` seconds.
+    fn parts(&self, start: f64, part: f64) -> usize {
+        ((start + self.dispatch) / self.overhead / part).ceil().max(1.0) as usize
     }
 }
 
 /// Makes the parts `open` by an array of jobs, and waits for its end. The first part is made here, to measure its time.
-pub(super) fn run(work: &Work<'_>, open: &[u64], dispatch: f64) -> Result<(), Failure> {
+pub(super) fn run(work: &Work<'_>, open: &[u64], starting: &Starting) -> Result<(), Failure> {
     let program = std::env::current_exe().map_err(Failure::new)?;
     let (grid, out) = (absolute(&work.options.grid)?, absolute(&work.options.out)?);
     let program = absolute(&program)?;
@@ -46,7 +66,7 @@ pub(super) fn run(work: &Work<'_>, open: &[u64], dispatch: f64) -> Result<(), Fa
     let start = timed(&mut begin)?;
     let (pilot, rest) = open.split_first().expect("a part is open");
     let part = work.make(&[*pilot], 1, &Silent)?.max(1e-6);
-    let length = ((start + dispatch) / SCHEDULING / part).ceil().max(1.0) as usize;
+    let length = starting.parts(start, part);
     let jobs = jobs(rest, length.max(rest.len().div_ceil(JOBS)));
     if jobs.is_empty() {
         return Ok(());
@@ -143,6 +163,16 @@ fn shell(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn starting_a_job_takes_at_most_its_share() {
+        // (0.02 s + 1 s) / 0.02 = 51 s of work: 34 parts of 1.5 s.
+        let starting = Starting::read("1 s", "2%").unwrap_or_else(|error| panic!("{error:?}"));
+        assert_eq!((starting.parts(0.02, 1.5), starting.parts(0.02, 100.0)), (34, 1));
+        for (dispatch, overhead) in [("1", "2%"), ("1 s", "0"), ("1 s", "100%"), ("1 s", "x")] {
+            assert!(Starting::read(dispatch, overhead).is_err(), "{dispatch} {overhead}");
+        }
+    }
 
     #[test]
     fn a_word_of_a_script_is_one_argument_as_it_stands() {
