@@ -260,3 +260,38 @@ fn without_sbatch_or_dask_the_missing_program_is_named() {
     assert!(dask.err.contains("; expected `pip install \"dask[distributed]\"`"), "{dask:?}");
     assert_eq!((slurm.code, dask.code), (2, 2));
 }
+
+/// A Python that has Dask.
+fn python() -> Option<&'static str> {
+    ["python3", "/usr/bin/python3"].into_iter().find(|python| {
+        let import = Command::new(python).args(["-c", "import distributed"]).stderr(Stdio::null()).status();
+        import.is_ok_and(|status| status.success())
+    })
+}
+
+#[test]
+fn dask_workers_make_the_same_dataset_though_they_are_killed() {
+    let Some(python) = python() else {
+        return println!("skipped: no python3 can import distributed; pip install \"dask[distributed]\"");
+    };
+    let scratch = scratch();
+    scratch.run(&["sweep", "grid.toml", "--out", "threads"]);
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // A dataset that a killed command has begun.
+    scratch.run(&["sweep", "grid.toml", "--out", "dask", "--parts", "3,7-9"]);
+    let output = Command::new("timeout")
+        .args(["300", python])
+        .arg(repository.join("tests/sweep_dask/killed_workers.py"))
+        .args([env!("CARGO_BIN_EXE_firstflight"), "grid.toml", "dask"])
+        .current_dir(scratch.path())
+        .env("PYTHONPATH", repository.join("src/sweep"))
+        .output();
+    let ended = common::Finished::from(output.expect("it runs"));
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let done: serde_json::Value =
+        serde_json::from_str(ended.out.lines().last().expect("a line")).expect("JSON");
+    println!("{} workers killed", done["kills"]);
+    assert!(done["kills"].as_u64() > Some(0), "{done}");
+    assert_eq!((&done["report"]["parts_before"], &done["report"]["parts_made"]), (&4.into(), &26.into()));
+    assert_eq!(dataset(&scratch, "dask"), dataset(&scratch, "threads"));
+}
