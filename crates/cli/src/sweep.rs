@@ -1,17 +1,19 @@
 //! `firstflight sweep`: a grid of scenarios, run into a dataset.
 
 mod dask;
+mod sensitivity;
 mod slurm;
 
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use firstflight::{Observe, Progress, Simulator};
-use firstflight_results::SweepResult;
+use firstflight_results::{SobolIndex, SweepResult};
 use firstflight_scenario::file::read_text;
 use firstflight_scenario::{Error, Problem, limits, quoted};
-use firstflight_study::sweep::{Dataset, Grid, Plan, State, ranges, totals, version};
+use firstflight_study::sweep::{Dataset, Grid, MEASURES, Plan, State, ranges, totals, version};
 
 use crate::arguments::whole;
 use crate::failure::{Failure, wrong_at};
@@ -35,6 +37,7 @@ Examples:
   firstflight sweep grid.toml --out sweep --begin
   firstflight sweep grid.toml --out sweep --threads 4 --json | jq '.dataset_bytes'
   SBATCH_PARTITION=short firstflight sweep grid.toml --out sweep --executor slurm
+  firstflight sweep saltelli.toml --out sweep --sensitivity completion_s
   firstflight sweep grid.toml --out sweep --executor dask --scheduler tcp://10.0.0.1:8786
 
 Exit codes: 0 the dataset is complete, or --parts or --begin is done; 1 parts are missing; 2 bad input.")]
@@ -65,6 +68,11 @@ pub(crate) struct Options {
     /// Largest share of a SLURM job's time in which it is started: --dispatch, and the start of this program
     #[arg(long, value_name = "SHARE", default_value = "2%", allow_hyphen_values = true)]
     overhead: String,
+    /// Compute Sobol indices: the share of each sampled key in the variance of this measure, and of its ratio to the first scheme.
+    /// Needs a sample of kind saltelli, and a python3 with SALib and pyarrow
+    #[arg(long, value_name = "MEASURE", value_parser = clap::builder::PossibleValuesParser::new(MEASURES))]
+    #[arg(conflicts_with_all = ["begin", "parts"])]
+    sensitivity: Option<String>,
     #[command(flatten)]
     memory: Memory,
     /// Print one JSON object instead of text
@@ -96,6 +104,9 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     if options.executor == Executor::Dask {
         dask::check()?;
     }
+    if options.sensitivity.is_some() {
+        sensitivity::check(&plan)?;
+    }
     let dataset = Dataset::open(&options.out, &plan, &version(&Simulator, &observe))?;
     let work = Work { options, plan, dataset, observe };
     let wanted = listed.clone().unwrap_or_else(|| (0..work.plan.parts()).collect());
@@ -115,7 +126,11 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     if after.open.is_empty() && listed.is_none() {
         work.dataset.remove_leftovers();
     }
-    work.report(&before, &after)?;
+    let indices = match &options.sensitivity {
+        Some(measure) if after.open.is_empty() => sensitivity::indices(&work, measure)?,
+        _ => vec![],
+    };
+    work.report(&before, &after, indices)?;
     if after.open.is_empty() || options.begin { Ok(()) } else { Err(Failure::Unmet) }
 }
 
@@ -130,7 +145,7 @@ impl Work<'_> {
         Ok(begin.elapsed().as_secs_f64())
     }
 
-    fn report(&self, before: &State, after: &State) -> Result<(), Failure> {
+    fn report(&self, before: &State, after: &State, sensitivity: Vec<SobolIndex>) -> Result<(), Failure> {
         let Self { options, plan, dataset, .. } = self;
         let result = SweepResult {
             title: plan.grid().title.clone(),
@@ -147,6 +162,7 @@ impl Work<'_> {
             open: ranges(&after.open),
             dataset_bytes: after.bytes,
             refused: before.refused.clone(),
+            sensitivity,
         };
         if options.json { print_json(&result) } else { show(&text(&result, after)) }
     }
@@ -183,6 +199,21 @@ fn listed(text: &str, parts: u64) -> Result<Vec<u64>, Failure> {
     Ok(all)
 }
 
+/// Whether `python3` can do an import; `packages` are those that it needs.
+fn python(place: &str, import: &str, packages: &str) -> Result<(), Failure> {
+    let expected = format!("`pip install {packages}`, and its python3 first on PATH");
+    let output = Command::new("python3").args(["-c", import]).stdin(Stdio::null()).output();
+    let output = output.map_err(|error| {
+        wrong_at(place, format!("python3 cannot be started: {error}")).expecting(&expected)
+    })?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let why = String::from_utf8_lossy(&output.stderr);
+    let why = why.lines().last().unwrap_or("the import fails").to_owned();
+    Err(wrong_at(place, format!("python3 lacks a package: {why}")).expecting(expected).into())
+}
+
 /// Parts in groups of this length.
 fn jobs(open: &[u64], length: usize) -> Vec<String> {
     open.chunks(length.max(1)).map(ranges).collect()
@@ -196,6 +227,7 @@ fn text(result: &SweepResult, after: &State) -> String {
     out += &format!("Cells: {cells}{schemes}; runs: {runs}; parts: {parts}.\n");
     out += &format!("Parts finished before: {parts_before}; made now: {parts_made}.\n");
     out += &format!("Dataset {dataset}: {} KB.\n", after.bytes.div_ceil(1000));
+    out += &sensitivity::text(&result.sensitivity);
     if open.is_empty() {
         out += &format!(
             "\nRead it, for example: duckdb -c \"SELECT scheme, median(completion_s) FROM '{dataset}/*/*.parquet' GROUP BY scheme\"\n"

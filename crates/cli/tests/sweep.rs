@@ -261,26 +261,28 @@ fn without_sbatch_or_dask_the_missing_program_is_named() {
     assert_eq!((slurm.code, dask.code), (2, 2));
 }
 
-/// A Python that has Dask.
-fn python() -> Option<&'static str> {
-    ["python3", "/usr/bin/python3"].into_iter().find(|python| {
-        let import = Command::new(python).args(["-c", "import distributed"]).stderr(Stdio::null()).status();
-        import.is_ok_and(|status| status.success())
-    })
+/// Whether python3 can do an import; otherwise, the test is skipped.
+fn python_can(import: &str, packages: &str) -> bool {
+    let done = Command::new("python3").args(["-c", import]).stderr(Stdio::null()).status();
+    let can = done.is_ok_and(|status| status.success());
+    if !can {
+        println!("skipped: python3 cannot `{import}`; pip install {packages}");
+    }
+    can
 }
 
 #[test]
 fn dask_workers_make_the_same_dataset_though_they_are_killed() {
-    let Some(python) = python() else {
-        return println!("skipped: no python3 can import distributed; pip install \"dask[distributed]\"");
-    };
+    if !python_can("import distributed", "\"dask[distributed]\"") {
+        return;
+    }
     let scratch = scratch();
     scratch.run(&["sweep", "grid.toml", "--out", "threads"]);
     let repository = Path::new(env!("CARGO_MANIFEST_DIR"));
     // A dataset that a killed command has begun.
     scratch.run(&["sweep", "grid.toml", "--out", "dask", "--parts", "3,7-9"]);
     let output = Command::new("timeout")
-        .args(["300", python])
+        .args(["300", "python3"])
         .arg(repository.join("tests/sweep_dask/killed_workers.py"))
         .args([env!("CARGO_BIN_EXE_firstflight"), "grid.toml", "dask"])
         .current_dir(scratch.path())
@@ -294,4 +296,49 @@ fn dask_workers_make_the_same_dataset_though_they_are_killed() {
     assert!(done["kills"].as_u64() > Some(0), "{done}");
     assert_eq!((&done["report"]["parts_before"], &done["report"]["parts_made"]), (&4.into(), &26.into()));
     assert_eq!(dataset(&scratch, "dask"), dataset(&scratch, "threads"));
+}
+
+/// A grid of paths without random loss, whose buffers are larger than any window of the transfer: only the round-trip time matters.
+const INDICES: &str = r#"
+base = "cable"
+schemes = ["slow-start+cubic", "hystart-linux+cubic"]
+sizes = ["30 KB"]
+[sample]
+kind = "saltelli"
+points = 64
+[[sample.range]]
+key = "path.rtt"
+low = "10 ms"
+high = "200 ms"
+[[sample.range]]
+key = "path.buffer"
+low = "1000 packets"
+high = "2000 packets"
+"#;
+
+#[test]
+fn the_whole_variance_is_due_to_the_one_key_that_matters() {
+    let scratch = scratch();
+    scratch.write("indices.toml", INDICES);
+    let other = scratch.run(&["sweep", "grid.toml", "--sensitivity", "completion_s"]);
+    let expected = "expected [sample] with kind = \"saltelli\"\n";
+    assert!(other.code == 2 && other.err.ends_with(expected), "{other:?}");
+    if !python_can("import SALib, pyarrow", "SALib pyarrow") {
+        return;
+    }
+    let report = scratch.run(&["sweep", "indices.toml", "--sensitivity", "completion_s", "--json"]).json();
+    assert_eq!((&report["cells"], &report["runs"]), (&256.into(), &512.into()));
+    let rows = report["sensitivity"].as_array().expect("rows");
+    // Two keys, of the times of two schemes and of the ratio of one.
+    assert_eq!(rows.len(), 6);
+    for row in rows {
+        let [first, total] = ["first", "total"].map(|name| row[name].as_f64().expect("a number"));
+        match (row["of"].as_str(), row["key"].as_str()) {
+            (Some("completion_s"), Some("path.rtt")) => {
+                assert!((first - 1.0).abs() < 0.05 && (total - 1.0).abs() < 0.05, "{row}");
+            }
+            (_, Some("path.buffer")) => assert_eq!((first, total), (0.0, 0.0), "{row}"),
+            _ => {}
+        }
+    }
 }

@@ -7,7 +7,7 @@ use crate::{
     Comparison, Completion, ConnectionResult, EngineResult, FlowMeans, FlowResult, FlowRow, Harm, InputFile,
     KindWeight, LimitedBy, LinkMeans, LinkResult, LinkRow, Mean, MixShare, NetworkResult, NetworkRow,
     PairedDifference, PathEstimate, PathResult, Provenance, Recommended, ReplicationRow, ResultRow, Risk,
-    RunMeans, RunResult, RunRow, SampleRow, SchemeResult, StartupExit, SweepResult, SweepRow, Table,
+    RunMeans, RunResult, RunRow, SampleRow, SchemeResult, SobolIndex, StartupExit, SweepResult, SweepRow, Table,
     TypicalExit, Validity, WindowRow,
 };
 
@@ -126,6 +126,7 @@ pub(crate) const OBJECTS_OF_JSON: &[Object] = &[
     Object::of::<Provenance>(),
     Object::of::<InputFile>(),
     Object::of::<SweepResult>(),
+    Object::of::<SobolIndex>(),
 ];
 
 fn null(nullable: bool) -> &'static str {

@@ -76,6 +76,33 @@ object! {
         dataset_bytes: u64 ["bytes"],
         /// Parts that were damaged, or of another version or grid, and were not used.
         refused: Vec<String> => nested,
+        /// Sobol indices of the sampled keys; absent without `--sensitivity`.
+        @(default, skip_serializing_if = "Vec::is_empty") sensitivity: Vec<SobolIndex> => nested,
+    }
+}
+
+object! {
+    /// Share of the variance of a value over a sample that is due to one key, with 95 % confidence intervals. An estimate may be
+    /// slightly below 0 or above 1.
+    pub struct SobolIndex = "sobol index" {
+        /// Values of the crossed factors; empty without any.
+        point: String,
+        /// Scheme.
+        scheme: String,
+        /// Application bytes of the measured transfer; null if unlimited.
+        size_bytes: Option<u64> ["bytes"],
+        /// The value: the measure, or its ratio to that of the first scheme.
+        of: String,
+        /// Key of the scenario.
+        key: String,
+        /// Share that is due to the key alone.
+        first: f64 [""; Any],
+        /// Half-width of its interval.
+        first_half_width: f64,
+        /// Share that is due to the key alone and together with others.
+        total: f64 [""; Any],
+        /// Half-width of its interval.
+        total_half_width: f64,
     }
 }
 

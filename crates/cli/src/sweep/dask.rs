@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 use firstflight::Progress;
 use serde_json::json;
 
-use super::{Work, jobs};
-use crate::failure::{Failure, wrong_at};
+use super::{Work, jobs, python};
+use crate::failure::Failure;
 use crate::output::complain;
 use crate::progress::Bar;
 
@@ -16,18 +16,7 @@ const PROGRAM: &str = include_str!("on_dask.py");
 
 /// Whether Python has Dask.
 pub(super) fn check() -> Result<(), Failure> {
-    let place = "--executor \"dask\"";
-    let expected = "`pip install \"dask[distributed]\"`, and its python3 first on PATH";
-    let output = Command::new("python3").args(["-c", "import distributed"]).stdin(Stdio::null()).output();
-    let output = output.map_err(|error| {
-        wrong_at(place, format!("python3 cannot be started: {error}")).expecting(expected)
-    })?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let why = String::from_utf8_lossy(&output.stderr);
-    let why = why.lines().last().unwrap_or("the import fails").to_owned();
-    Err(wrong_at(place, format!("python3 lacks a package: {why}")).expecting(expected).into())
+    python("--executor \"dask\"", "import distributed", "\"dask[distributed]\"")
 }
 
 /// Makes the parts `open`. The Python program writes each part as it comes from a worker, and its number on a line.

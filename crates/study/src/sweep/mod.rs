@@ -57,7 +57,7 @@ pub use axis::{Axis, Point, leading_number};
 #[cfg(feature = "files")]
 pub use dataset::{Dataset, Made, State, ranges};
 pub use error::{Error, within, wrong};
-pub use grid::{Grid, Replications, Sample, refresh};
+pub use grid::{Grid, MEASURES, Replications, Sample, refresh};
 pub use job::{Job, Key, Task, execute, work};
 pub use plan::{Halt, Plan, totals};
 pub use store::{Damage, Store};

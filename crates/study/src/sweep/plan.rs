@@ -136,6 +136,22 @@ impl Plan {
         self.grid.schemes.iter().map(Candidate::label).collect()
     }
 
+    /// Number of sampled points in each combination of the crossed factors; 1 without a sample.
+    pub fn points(&self) -> u64 {
+        self.sampler.as_ref().map_or(1, Sampler::len)
+    }
+
+    /// Values of the crossed factors in combination `index`, joined by commas.
+    pub fn combination(&self, mut index: u64) -> String {
+        let mut names = vec![];
+        for axis in self.grid.factors.iter().rev() {
+            names.push(axis.points[(index % axis.points.len() as u64) as usize].name.as_str());
+            index /= axis.points.len() as u64;
+        }
+        names.reverse();
+        names.join(", ")
+    }
+
     /// Steps of progress of a part.
     pub fn steps(&self, part: u64) -> u64 {
         let groups = self.groups_of(part);
@@ -186,7 +202,7 @@ impl Plan {
 
     /// The document of a cell, read as a scenario.
     fn cell(&self, index: u64) -> Result<Cell, Error> {
-        let points = self.sampler.as_ref().map_or(1, Sampler::len);
+        let points = self.points();
         let mut document = self.sweep.document((index / points) as usize)?;
         for (key, value) in self.sampled(index) {
             let set = settings::set(&mut document.table, key, &value);
@@ -208,7 +224,7 @@ impl Plan {
     /// Values of the factors' columns in a cell.
     fn factors(&self, index: u64) -> Vec<Value> {
         let sampled = self.sampled(index);
-        let mut rest = index / self.sampler.as_ref().map_or(1, Sampler::len);
+        let mut rest = index / self.points();
         let mut points = vec![];
         for axis in self.grid.factors.iter().rev() {
             points.push(&axis.points[(rest % axis.points.len() as u64) as usize]);
@@ -278,7 +294,7 @@ impl Plan {
     /// # Errors
     /// The first cell that is no scenario, or that the host refuses.
     pub fn check(&self, host: &dyn Host, observe: &Observe) -> Result<usize, Error> {
-        let points = self.sampler.as_ref().map_or(1, Sampler::len);
+        let points = self.points();
         let mut cells: Vec<u64> = (0..points.min(CHECKED)).collect();
         let mut stride = points;
         for axis in self.grid.factors.iter().rev() {

@@ -20,8 +20,8 @@ pub(super) const CELLS: u64 = 100_000_000;
 pub(super) const REPLICATIONS: u64 = 1_000_000;
 /// Largest number of rows of a part.
 pub(super) const ROWS: u64 = 1_000_000;
-/// Measures whose interval can end the replications: columns of the table `sweep`.
-pub(super) const MEASURES: &[&str] = &[
+/// Measures whose interval can end the replications, and whose Sobol indices can be computed: columns of the table `sweep`.
+pub const MEASURES: &[&str] = &[
     "completion_s",
     "goodput_bit_s",
     "retransmits",
@@ -125,6 +125,12 @@ impl Span {
 }
 
 impl Sample {
+    /// The sampled keys, if the points are those from which Sobol indices are computed.
+    pub fn keys_of_indices(&self) -> Option<Vec<&str>> {
+        let keys = || self.ranges.iter().map(|span| span.key.as_str()).collect();
+        (self.spread == Spread::Saltelli).then(keys)
+    }
+
     pub(super) fn sampler(&self) -> Sampler {
         Sampler::new(self.spread, self.ranges.len(), self.points, self.seed)
     }
