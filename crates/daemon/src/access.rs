@@ -13,6 +13,8 @@ pub struct Groups {
     pub read: Option<u32>,
     /// Members may read and change.
     pub admin: Option<u32>,
+    /// Members may ask for plans of transfers.
+    pub plan: Option<u32>,
 }
 
 /// The system has no such group.
@@ -28,11 +30,15 @@ impl Groups {
     ///
     /// # Errors
     /// [`NoGroup`] for the first name that is none.
-    pub fn by_name(read: Option<&str>, admin: Option<&str>) -> Result<Self, NoGroup> {
+    pub fn by_name(read: Option<&str>, admin: Option<&str>, plan: Option<&str>) -> Result<Self, NoGroup> {
         let find = |key, name: Option<&str>| {
             name.map(|name| group(name).ok_or_else(|| NoGroup { key, name: name.to_owned() })).transpose()
         };
-        Ok(Self { read: find("read_group", read)?, admin: find("admin_group", admin)? })
+        Ok(Self {
+            read: find("read_group", read)?,
+            admin: find("admin_group", admin)?,
+            plan: find("plan_group", plan)?,
+        })
     }
 }
 
@@ -51,14 +57,25 @@ fn group(name: &str) -> Option<u32> {
 }
 
 /// A right to use the socket.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Right {
-    /// None.
-    Nothing,
     /// To read status, estimates and metrics.
     Read,
-    /// To change plans and modes, too.
-    Admin,
+    /// To ask for plans of transfers.
+    Plan,
+    /// To change plans and modes.
+    Change,
+}
+
+impl Right {
+    /// Keys of the groups that have it.
+    pub(crate) fn keys(self) -> &'static str {
+        match self {
+            Self::Read => "read_group or admin_group",
+            Self::Plan => "plan_group or admin_group",
+            Self::Change => "admin_group",
+        }
+    }
 }
 
 /// A process that is connected to the socket.
@@ -79,14 +96,15 @@ impl Peer {
         Ok(Self { user: credentials.uid(), groups })
     }
 
-    /// The right of this peer: everything for root and the daemon's user, else by group.
-    pub(crate) fn right(&self, daemon: u32, groups: &Groups) -> Right {
+    /// Whether this peer has a right: root, the daemon's user and the admin group have every one.
+    pub(crate) fn may(&self, right: Right, daemon: u32, groups: &Groups) -> bool {
         let member = |group: Option<u32>| group.is_some_and(|group| self.groups.contains(&group));
-        match () {
-            () if self.user == 0 || self.user == daemon || member(groups.admin) => Right::Admin,
-            () if member(groups.read) => Right::Read,
-            () => Right::Nothing,
-        }
+        let own = match right {
+            Right::Read => groups.read,
+            Right::Plan => groups.plan,
+            Right::Change => None,
+        };
+        self.user == 0 || self.user == daemon || member(groups.admin) || member(own)
     }
 }
 
@@ -127,22 +145,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn root_the_daemons_user_and_the_admin_group_change_the_read_group_reads_others_nothing() {
-        let groups = Groups { read: Some(50), admin: Some(60) };
-        let right = |user, groups_of: &[u32]| Peer { user, groups: groups_of.to_vec() }.right(990, &groups);
-        assert_eq!(right(0, &[0]), Right::Admin);
-        assert_eq!(right(990, &[990]), Right::Admin);
-        assert_eq!(right(1000, &[1000, 60]), Right::Admin);
-        assert_eq!(right(1000, &[50, 1000]), Right::Read);
-        assert_eq!(right(1000, &[1000]), Right::Nothing);
-        let none = Groups::default();
-        assert_eq!(Peer { user: 1000, groups: vec![0] }.right(990, &none), Right::Nothing);
+    fn root_the_daemons_user_and_the_admin_group_may_do_all_the_other_groups_one_thing_each() {
+        let groups = Groups { read: Some(50), admin: Some(60), plan: Some(70) };
+        let rights = |user, groups_of: &[u32], groups| {
+            let peer = Peer { user, groups: groups_of.to_vec() };
+            [Right::Read, Right::Plan, Right::Change].map(|right| peer.may(right, 990, &groups))
+        };
+        assert_eq!(rights(0, &[0], groups), [true; 3]);
+        assert_eq!(rights(990, &[990], groups), [true; 3]);
+        assert_eq!(rights(1000, &[1000, 60], groups), [true; 3]);
+        assert_eq!(rights(1000, &[50, 1000], groups), [true, false, false]);
+        assert_eq!(rights(1000, &[70], groups), [false, true, false]);
+        assert_eq!(rights(1000, &[1000], groups), [false; 3]);
+        assert_eq!(rights(1000, &[0], Groups::default()), [false; 3]);
     }
 
     #[test]
     fn a_group_is_found_by_its_name_and_a_missing_one_is_named() {
-        assert_eq!(Groups::by_name(Some("root"), None), Ok(Groups { read: Some(0), admin: None }));
-        let error = Groups::by_name(None, Some("no-such-group-here")).expect_err("no group");
+        assert_eq!(
+            Groups::by_name(Some("root"), None, None),
+            Ok(Groups { read: Some(0), ..Groups::default() })
+        );
+        let error = Groups::by_name(None, Some("no-such-group-here"), None).expect_err("no group");
         assert!(
             error
                 .to_string()

@@ -16,6 +16,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::serve::IncomingStream;
 use axum::{Router, serve};
+use firstflight_gateway::{Rule, Transfer};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::net::{UnixListener, UnixStream};
@@ -27,6 +28,9 @@ use crate::metrics::Metrics;
 /// Largest body of a request, bytes: an exported state of a million prefixes is smaller.
 const LARGEST_BODY: usize = 1 << 30;
 
+/// Path of plans for transfers.
+pub(crate) const PLAN: &str = "/v1/plan";
+
 /// A question or an order to the gateway's thread.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Order {
@@ -36,6 +40,8 @@ pub(crate) enum Order {
     Prefixes(usize),
     /// Samples, estimate and plan for the prefix of an address, and the reasons.
     Explain(IpAddr),
+    /// The start for a transfer, and the cookie of the socket that it is for.
+    Plan(Transfer, Option<u64>),
     /// Fixes the first window of a prefix, segments.
     Set {
         /// The prefix.
@@ -61,7 +67,7 @@ impl Order {
     /// Whether it changes something that is to outlive the process.
     pub(crate) fn changes(&self) -> bool {
         match self {
-            Self::Status | Self::Prefixes(_) | Self::Explain(_) | Self::Export => false,
+            Self::Status | Self::Prefixes(_) | Self::Explain(_) | Self::Plan(..) | Self::Export => false,
             Self::Set { .. }
             | Self::Freeze(_)
             | Self::Off(_)
@@ -138,6 +144,7 @@ impl Api {
             .route("/v1/prefixes", get(prefixes))
             .route("/v1/explain/{address}", get(explain))
             .route("/v1/export", get(|api: State<Self>| api.0.ask(Order::Export)))
+            .route(PLAN, post(plan))
             .route("/v1/set", post(set))
             .route("/v1/freeze", post(freeze))
             .route("/v1/off", post(off))
@@ -192,29 +199,29 @@ fn refuse(status: StatusCode, why: &str) -> Response {
     (status, Json(json!({ "error": why }))).into_response()
 }
 
-/// GET needs the right to read, everything else the right to change.
+/// GET needs the right to read, a plan its own, everything else the right to change.
 async fn check_right(
     State(api): State<Api>,
     ConnectInfo(Caller(peer)): ConnectInfo<Caller>,
     request: Request,
     next: Next,
 ) -> Response {
-    let needed = match *request.method() {
-        Method::GET | Method::HEAD => Right::Read,
-        _ => Right::Admin,
+    let needed = match (request.method(), request.uri().path()) {
+        (&Method::GET | &Method::HEAD, _) => Right::Read,
+        (_, PLAN) => Right::Plan,
+        _ => Right::Change,
     };
     // SAFETY: geteuid has no conditions.
     let daemon = unsafe { libc::geteuid() };
-    let right = peer.as_ref().map_or(Right::Nothing, |peer| peer.right(daemon, &api.groups));
-    if right >= needed {
+    if peer.as_ref().is_some_and(|peer| peer.may(needed, daemon, &api.groups)) {
         return next.run(request).await;
     }
     let user =
         peer.map_or_else(|| "a process without credentials".to_owned(), |peer| format!("user {}", peer.user));
-    let key = if needed == Right::Read { "read_group or admin_group" } else { "admin_group" };
+    let keys = needed.keys();
     refuse(
         StatusCode::FORBIDDEN,
-        &format!("{user} has no right to this; expected root or a member of the configuration's {key}"),
+        &format!("{user} has no right to this; expected root or a member of the configuration's {keys}"),
     )
 }
 
@@ -259,6 +266,53 @@ async fn explain(State(api): State<Api>, Part(text): Part<String>) -> Response {
         Ok(address) => api.ask(Order::Explain(address)).await,
         Err(refusal) => refusal,
     }
+}
+
+/// A transfer about to start.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Planned {
+    destination: String,
+    bytes: u64,
+    #[serde(default = "Planned::usual_mss")]
+    mss: u32,
+    #[serde(default)]
+    start: Start,
+    cookie: Option<u64>,
+}
+
+/// Words of [`Rule`].
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Start {
+    #[default]
+    Optimal,
+    Shifted,
+}
+
+impl Planned {
+    /// Of Ethernet, with TCP's timestamps.
+    fn usual_mss() -> u32 {
+        1448
+    }
+}
+
+async fn plan(State(api): State<Api>, Json(planned): Json<Planned>) -> Response {
+    let Planned { destination, bytes, mss, start, cookie } = planned;
+    let destination = match address(&destination) {
+        Ok(address) => address,
+        Err(refusal) => return refusal,
+    };
+    if bytes == 0 || !(1..=65_535).contains(&mss) {
+        let why =
+            format!("bytes = {bytes}, mss = {mss}; expected 1 or more bytes, and an mss from 1 to 65535");
+        return refuse(StatusCode::BAD_REQUEST, &why);
+    }
+    let rule = match start {
+        Start::Optimal => Rule::Optimal,
+        Start::Shifted => Rule::Shifted,
+    };
+    api.ask(Order::Plan(Transfer { destination, bytes, mss, rule }, cookie)).await
 }
 
 /// A first window for a prefix.

@@ -1,17 +1,22 @@
 //! Requests to a running gateway over its socket.
 
 use std::io;
+use std::net::TcpStream;
+use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use firstflight_hooks::TRANSFER;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper::client::conn::http1;
 use hyper::{Method, Request, StatusCode, header};
 use hyper_util::rt::TokioIo;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::net::UnixStream;
 use tokio::time::timeout;
+
+use crate::api::PLAN;
 
 /// Longest wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -38,6 +43,15 @@ pub enum Unanswered {
         /// The reason.
         error: String,
     },
+}
+
+/// How a transfer starts.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Start {
+    /// By this plan, the answer to `POST /v1/plan`.
+    Planned(Value),
+    /// As the stack starts it, with the reason.
+    Stock(String),
 }
 
 /// A gateway's socket.
@@ -84,6 +98,35 @@ impl Client {
         self.json(Method::POST, path, body)
     }
 
+    /// Asks for the start of a transfer of `bytes` that is about to be written to this socket, and has it applied. Call it
+    /// when nothing that was written before is still on its way, and before the first byte of the transfer: on a new
+    /// connection or after an idle time. A socket whose plan is not applied starts as the stack starts it.
+    ///
+    /// # Errors
+    /// [`Unanswered`]. The socket is as before.
+    pub fn start(&self, socket: &TcpStream, bytes: u64, shifted: bool) -> Result<Start, Unanswered> {
+        let failed = |error: io::Error| self.failed(&format!("the socket of the transfer: {error}"));
+        let destination = socket.peer_addr().map_err(failed)?.ip().to_canonical();
+        let cookie = rustix::net::sockopt::socket_cookie(socket).map_err(|error| failed(error.into()))?;
+        let start = if shifted { "shifted" } else { "optimal" };
+        let request = json!({
+            "destination": destination.to_string(),
+            "bytes": bytes,
+            "mss": mss(socket).map_err(failed)?,
+            "start": start,
+            "cookie": cookie,
+        });
+        let answer = self.post(PLAN, &request)?;
+        if answer["waits_for_socket"] != true {
+            let why = [&answer["reason"], &answer["why_not_applied"]].into_iter().find_map(Value::as_str);
+            return Ok(Start::Stock(why.unwrap_or("the gateway gave no plan").to_owned()));
+        }
+        match apply(socket) {
+            Ok(()) => Ok(Start::Planned(answer)),
+            Err(error) => Ok(Start::Stock(refusal(&error))),
+        }
+    }
+
     fn json(&self, method: Method, path: &str, body: Vec<u8>) -> Result<Value, Unanswered> {
         let answer = self.request(method, path, body)?;
         serde_json::from_slice(&answer).map_err(|error| self.failed(&error))
@@ -128,6 +171,52 @@ impl Client {
             status => Err(Unanswered::Refused(reason(&bytes).unwrap_or_else(|| status.to_string()))),
         }
     }
+}
+
+/// Payload bytes of a full segment of a socket.
+fn mss(socket: &TcpStream) -> io::Result<i32> {
+    let (mut mss, mut length) = (0_i32, size_of::<i32>() as libc::socklen_t);
+    // SAFETY: the descriptor is open while `socket` lives; the two places are writable and as long as stated.
+    let answer = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_MAXSEG,
+            (&raw mut mss).cast(),
+            &raw mut length,
+        )
+    };
+    if answer == 0 { Ok(mss) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Has the plan of a socket applied.
+fn apply(socket: &TcpStream) -> io::Result<()> {
+    let value = 1_i32;
+    // SAFETY: the descriptor is open while `socket` lives; the value has the length that is stated.
+    let answer = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            TRANSFER,
+            (&raw const value).cast(),
+            size_of::<i32>() as libc::socklen_t,
+        )
+    };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The kernel program's reason for an error number (`crates/hooks/bpf/transfer.h`).
+fn refusal(error: &io::Error) -> String {
+    let reason = match error.raw_os_error() {
+        Some(libc::EBUSY) => "data that was written before is still on its way",
+        Some(libc::EACCES) => "the kernel's program uses no plans at present",
+        Some(libc::ENODATA) => "the plan is not for this connection",
+        Some(libc::ETIME) => "the plan has expired",
+        Some(libc::ECANCELED) => "the connection is held out, to measure the effect of the plans",
+        Some(libc::ENOPROTOOPT) => "the socket is not in the cgroup of the gateway",
+        _ => return error.to_string(),
+    };
+    reason.to_owned()
 }
 
 /// The reason in the body of a refusal.

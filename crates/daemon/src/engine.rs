@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use firstflight_contract::Nanos;
-use firstflight_gateway::{Connection, Decision, Event, Gateway, Mode, Override};
+use firstflight_gateway::{Connection, Decision, Event, Gateway, Mode, Override, Transfer};
+use firstflight_hooks::Transfers;
 use firstflight_paths::Prefix;
 use serde_json::{Value, json};
 
@@ -44,6 +45,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) stopped: bool,
     /// Prefixes whose ordered window was taken back, because it did harm.
     pub(crate) silenced: BTreeSet<Prefix>,
+    /// Starts for single transfers that the kernel applies.
+    pub(crate) transfers: Option<Transfers>,
     /// Newest complaint of the kernel, the journal or the store.
     pub(crate) complaint: Option<String>,
     pub(crate) complain: fn(&str),
@@ -86,11 +89,8 @@ impl Engine<'_> {
         let mut reports: Vec<Connection> = vec![];
         let mut decisions = vec![];
         while !over() {
-            let read = self.kernel.drain(LOOK, &mut |connection| reports.push(connection));
-            if read.is_err() {
-                self.note(read);
-                std::thread::sleep(LOOK);
-            }
+            let read = self.kernel.drain(&mut |connection| reports.push(connection));
+            self.note(read);
             for connection in reports.drain(..) {
                 self.metrics.report(&connection);
                 self.give(&Event::Report(connection), &mut decisions);
@@ -108,11 +108,23 @@ impl Engine<'_> {
             if now >= self.next_snapshot {
                 self.snapshot(now);
             }
-            while let Ok(Message { order, reply }) = orders.try_recv() {
-                let answer = self.answer(order, &mut decisions);
-                self.apply(&mut decisions, now);
-                // The client may have gone.
-                let _ = reply.send(answer);
+            // A request is answered at once; without one the kernel's reports wait until the next look.
+            let look = Nanos(now.0 + LOOK.as_nanos() as u64);
+            while let Some(left) = look.0.checked_sub(clock::since_boot().0).filter(|left| *left > 0) {
+                match orders.recv_timeout(Duration::from_nanos(left)) {
+                    Ok(Message { order, reply }) => {
+                        let answer = self.answer(order, &mut decisions);
+                        self.apply(&mut decisions, now);
+                        // The client may have gone.
+                        let _ = reply.send(answer);
+                    }
+                    Err(RecvTimeoutError::Timeout) => break,
+                    // The thread of the socket has ended.
+                    Err(RecvTimeoutError::Disconnected) => {
+                        std::thread::sleep(LOOK);
+                        break;
+                    }
+                }
             }
         }
         self.snapshot(clock::since_boot());
@@ -202,9 +214,7 @@ impl Engine<'_> {
 
     /// Takes back a window that the operator ordered: the kernel uses an order whether or not there is a plan.
     fn silence(&mut self, prefix: Prefix) -> Result<(), String> {
-        let covering = self.gateway.settings().overrides.iter().filter(|(over, _)| over.contains(&prefix));
-        let order = covering.max_by_key(|(over, _)| over.length()).map(|(_, order)| *order);
-        if let Some(Override::Window(_)) = order {
+        if let Some(Override::Window(_)) = self.gateway.order_for(&prefix) {
             self.kernel.order(&prefix, Some(Override::Off))?;
             self.silenced.insert(prefix);
         }
@@ -236,6 +246,7 @@ impl Engine<'_> {
             Order::Status => self.status(),
             Order::Prefixes(limit) => self.prefixes(limit),
             Order::Explain(address) => view::explanation(&self.gateway.explain(address)),
+            Order::Plan(transfer, cookie) => self.transfer(&transfer, cookie),
             Order::Set { prefix, window } => {
                 let prefix = parse(&prefix)?;
                 let most = self.gateway.settings().window;
@@ -302,6 +313,40 @@ impl Engine<'_> {
             self.snapshot(clock::since_boot());
         }
         Ok(Content::Json(value))
+    }
+
+    /// The start for a transfer. In the mode enforce it waits for the socket with this cookie.
+    fn transfer(&mut self, transfer: &Transfer, cookie: Option<u64>) -> Value {
+        let halted = "the plans of this host are stopped";
+        let halted =
+            || (self.stopped || self.gateway.verdict().reverted.is_some()).then(|| halted.to_owned());
+        let plan = match self.gateway.transfer(transfer) {
+            Ok(plan) => halted().map_or(Ok(plan), Err),
+            Err(why) => Err(why.to_string()),
+        };
+        let mut plan = match plan {
+            Ok(plan) => plan,
+            Err(why) => {
+                self.metrics.transfer("stock");
+                return json!({ "start": "stock", "reason": why });
+            }
+        };
+        if self.transfers.is_none_or(|transfers| !transfers.ssthresh) {
+            plan.plan.ssthresh = None;
+        }
+        self.metrics.transfer("planned");
+        let waits = match (cookie, self.transfers) {
+            (None, _) => Err("the request has no cookie".to_owned()),
+            _ if !self.enforces() => Err("the mode is not enforce".to_owned()),
+            (Some(_), None) => Err("transfers.apply is false".to_owned()),
+            (Some(cookie), Some(_)) => self.kernel.transfer(cookie, &plan),
+        };
+        let mut answer = view::plan(&plan.plan, clock::since_boot());
+        answer["start"] = json!("planned");
+        answer["pacing_bytes_per_s"] = json!(plan.rate);
+        answer["waits_for_socket"] = json!(waits.is_ok());
+        answer["why_not_applied"] = json!(waits.err());
+        answer
     }
 
     fn order(

@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use firstflight_gateway::{Connection, Override, Plan};
+use firstflight_gateway::{Connection, Override, Plan, TransferPlan};
 use firstflight_hooks::Hooks;
 use firstflight_paths::Prefix;
 
 /// A kernel that reports connections and starts them by plans. Errors are one line for the operator.
 pub trait Kernel: Send {
-    /// Shows the connections reported since the last call, after at most `timeout`.
+    /// Shows the connections reported since the last call, without a wait.
     ///
     /// # Errors
     /// If the kernel does not let the reports be read.
-    fn drain(&mut self, timeout: Duration, each: &mut dyn FnMut(Connection)) -> Result<(), String>;
+    fn drain(&mut self, each: &mut dyn FnMut(Connection)) -> Result<(), String>;
 
     /// Has the connections reported that are older than this program; answers with their number.
     ///
@@ -25,6 +25,12 @@ pub trait Kernel: Send {
     /// # Errors
     /// If the kernel has no room or refuses.
     fn set(&mut self, plan: &Plan) -> Result<(), String>;
+
+    /// Keeps the start for the next transfer of the socket with this cookie, which its owner then has applied.
+    ///
+    /// # Errors
+    /// If this kernel has no such starts or refuses.
+    fn transfer(&mut self, cookie: u64, plan: &TransferPlan) -> Result<(), String>;
 
     /// Ends the plan of a prefix, if there is one.
     ///
@@ -58,8 +64,8 @@ pub trait Kernel: Send {
 }
 
 impl Kernel for Hooks {
-    fn drain(&mut self, timeout: Duration, each: &mut dyn FnMut(Connection)) -> Result<(), String> {
-        Self::drain(self, timeout, each).map(drop).map_err(line)
+    fn drain(&mut self, each: &mut dyn FnMut(Connection)) -> Result<(), String> {
+        Self::drain(self, Duration::ZERO, each).map(drop).map_err(line)
     }
 
     fn adopt(&mut self) -> Result<usize, String> {
@@ -68,6 +74,10 @@ impl Kernel for Hooks {
 
     fn set(&mut self, plan: &Plan) -> Result<(), String> {
         Self::set(self, plan).map_err(line)
+    }
+
+    fn transfer(&mut self, cookie: u64, plan: &TransferPlan) -> Result<(), String> {
+        Self::transfer(self, cookie, &plan.plan, plan.rate).map_err(line)
     }
 
     fn remove(&mut self, prefix: &Prefix) -> Result<(), String> {

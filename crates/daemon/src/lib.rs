@@ -19,7 +19,7 @@ mod store;
 mod view;
 
 pub use access::{Groups, NoGroup};
-pub use client::{Client, Unanswered};
+pub use client::{Client, Start, Unanswered};
 pub use kernel::Kernel;
 pub use privileges::give_up_capabilities;
 pub use routed::Routed;

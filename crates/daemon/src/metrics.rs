@@ -37,6 +37,7 @@ pub(crate) struct Metrics {
     first_window_losses: Family<ByStart, Counter>,
     busy: Family<ByStart, Histogram>,
     decisions: Family<ByKind, Counter>,
+    transfers: Family<ByStart, Counter>,
     /// Prefixes of which something is known.
     pub(crate) prefixes: Gauge<u64, AtomicU64>,
     /// Prefixes with a plan in force.
@@ -79,6 +80,8 @@ impl Metrics {
         registry.register_with_unit("busy", help, Unit::Seconds, busy.clone());
         let decisions = Family::default();
         registry.register("decisions", "Decisions, by kind", decisions.clone());
+        let transfers = Family::default();
+        registry.register("transfer_plans", "Starts for single transfers, by answer", transfers.clone());
         let mut gauge = |name, help| {
             let gauge = Gauge::<u64, AtomicU64>::default();
             registry.register(name, help, gauge.clone());
@@ -99,7 +102,13 @@ impl Metrics {
             first_window_losses,
             busy,
             decisions,
+            transfers,
         }
+    }
+
+    /// Counts a start for a single transfer: `planned` or `stock`.
+    pub(crate) fn transfer(&self, start: &'static str) {
+        self.transfers.get_or_create(&ByStart { start }).inc();
     }
 
     /// Counts a connection.

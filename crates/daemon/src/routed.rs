@@ -1,11 +1,9 @@
 //! A kernel without eBPF: routes set first windows, and polls of `sock_diag` report connections.
 
 use std::collections::BTreeMap;
-use std::thread;
-use std::time::Duration;
 
 use firstflight_contract::Nanos;
-use firstflight_gateway::{Connection, Override, Plan};
+use firstflight_gateway::{Connection, Orders, Override, Plan, TransferPlan};
 use firstflight_hooks::{Polls, Refusal, Routes, WIDEST};
 use firstflight_paths::Prefix;
 
@@ -25,7 +23,7 @@ pub struct Routed {
     polls: Polls,
     /// Ends of the plans in force.
     expires: BTreeMap<Prefix, Nanos>,
-    orders: Vec<(Prefix, Override)>,
+    orders: Orders,
     stopped: bool,
     next_poll: Nanos,
     next_refresh: Nanos,
@@ -41,25 +39,18 @@ impl Routed {
             routes: Routes::new(most)?,
             polls: Polls::new()?,
             expires: BTreeMap::new(),
-            orders: vec![],
+            orders: Orders::default(),
             stopped: false,
             next_poll: Nanos::ZERO,
             next_refresh: Nanos::ZERO,
         })
     }
-
-    /// The order that counts for a prefix: that of the longest prefix that covers it.
-    fn order_for(&self, prefix: &Prefix) -> Option<Override> {
-        let covering = self.orders.iter().filter(|(over, _)| over.contains(prefix));
-        covering.max_by_key(|(over, _)| over.length()).map(|(_, order)| *order)
-    }
 }
 
 impl Kernel for Routed {
-    fn drain(&mut self, timeout: Duration, each: &mut dyn FnMut(Connection)) -> Result<(), String> {
+    fn drain(&mut self, each: &mut dyn FnMut(Connection)) -> Result<(), String> {
         let now = clock::since_boot();
         if now < self.next_poll {
-            thread::sleep(timeout.min(Duration::from_nanos(self.next_poll.0 - now.0)));
             return Ok(());
         }
         self.next_poll = Nanos(now.0 + POLL.0);
@@ -73,12 +64,16 @@ impl Kernel for Routed {
     }
 
     fn set(&mut self, plan: &Plan) -> Result<(), String> {
-        if self.stopped || self.order_for(&plan.prefix).is_some() {
+        if self.stopped || self.orders.of(&plan.prefix).is_some() {
             return Ok(());
         }
         self.routes.set(plan.prefix, plan.window.min(WIDEST)).map_err(|error| error.to_string())?;
         self.expires.insert(plan.prefix, plan.expires);
         Ok(())
+    }
+
+    fn transfer(&mut self, _: u64, _: &TransferPlan) -> Result<(), String> {
+        Err("routes cannot start single transfers; expected the mechanism sock_ops".to_owned())
     }
 
     fn remove(&mut self, prefix: &Prefix) -> Result<(), String> {
@@ -87,8 +82,7 @@ impl Kernel for Routed {
     }
 
     fn order(&mut self, prefix: &Prefix, order: Option<Override>) -> Result<(), String> {
-        self.orders.retain(|(other, _)| other != prefix);
-        self.orders.extend(order.map(|order| (*prefix, order)));
+        self.orders.set(*prefix, order);
         match order {
             Some(Override::Window(window)) if !self.stopped => {
                 self.expires.insert(*prefix, Nanos::NEVER);

@@ -11,6 +11,7 @@ use std::thread;
 
 use firstflight_contract::Nanos;
 use firstflight_gateway::{Gateway, Logged, Settings};
+use firstflight_hooks::Transfers;
 use sd_notify::NotifyState;
 use tokio::sync::oneshot;
 
@@ -40,6 +41,8 @@ pub struct Setup {
     pub journal_bytes: u64,
     /// File that gets every event and decision, which `firstflight_gateway::replay` reads.
     pub record: Option<PathBuf>,
+    /// Starts for single transfers that the kernel was loaded with.
+    pub transfers: Option<Transfers>,
     /// Mechanisms of this machine, one line each.
     pub tiers: Vec<String>,
 }
@@ -115,6 +118,7 @@ pub fn serve(
         next_snapshot: Nanos(now.0 + setup.snapshot_every.0),
         stopped,
         silenced: BTreeSet::new(),
+        transfers: setup.transfers,
         complaint: None,
         complain,
     };

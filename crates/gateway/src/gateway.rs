@@ -1,7 +1,6 @@
 //! The gateway: reports in, decisions out.
 
 use core::net::IpAddr;
-use std::collections::{BTreeMap, BTreeSet};
 
 use firstflight_contract::Nanos;
 use firstflight_paths::{Destination, Prefix};
@@ -11,6 +10,7 @@ use crate::decision::{Decision, WhyNot};
 use crate::estimate::Estimate;
 use crate::host::{Host, HostVerdict};
 use crate::memory::Paths;
+use crate::orders::Orders;
 use crate::plan::Plan;
 use crate::prefix::{Around, Entry};
 use crate::settings::{Mode, Override, Policy, Settings};
@@ -73,7 +73,7 @@ impl Gateway {
             Policy::Shared(policy) => Some(Paths::new(policy, &settings)),
         };
         let table = Table::new(settings.secret);
-        let orders = Orders::new(&settings.overrides);
+        let orders = settings.overrides.iter().copied().collect();
         let knowledge = Knowledge { clock: Nanos::ZERO, paths, host: Host::default(), settings, orders };
         Self { knowledge, table, cursor: 0 }
     }
@@ -168,7 +168,7 @@ impl Gateway {
         let begin = out.len();
         self.knowledge.settings.overrides.retain(|(other, _)| *other != prefix);
         self.knowledge.settings.overrides.extend(order.map(|order| (prefix, order)));
-        self.knowledge.orders = Orders::new(&self.knowledge.settings.overrides);
+        self.knowledge.orders.set(prefix, order);
         for at in 0..self.table.len() {
             if prefix.contains(&self.table.at(at).prefix) {
                 self.review(at, out);
@@ -181,6 +181,11 @@ impl Gateway {
     pub fn plans(&self) -> impl Iterator<Item = Plan> {
         let plans = self.knowledge.settings.mode != Mode::Observe && self.knowledge.host.reverted().is_none();
         self.table.iter().filter(move |_| plans).filter_map(|entry| entry.plan(&self.knowledge.settings))
+    }
+
+    /// The order that counts for a prefix.
+    pub fn order_for(&self, prefix: &Prefix) -> Option<Override> {
+        self.knowledge.orders.of(prefix)
     }
 
     /// The plan for an address: in the mode observe the one that would be.
@@ -349,33 +354,6 @@ impl Gateway {
         if self.knowledge.settings.mode == Mode::Observe {
             out.truncate(begin);
         }
-    }
-}
-
-/// Orders of the operator by prefix.
-#[derive(Clone, Debug)]
-struct Orders {
-    by_prefix: BTreeMap<Prefix, Override>,
-    /// Lengths of the prefixes, IPv4 and IPv6, longest first.
-    lengths: [Vec<u8>; 2],
-}
-
-impl Orders {
-    fn new(orders: &[(Prefix, Override)]) -> Self {
-        let lengths = [true, false].map(|v4| {
-            let lengths = orders.iter().map(|(prefix, _)| prefix).filter(|prefix| prefix.is_v4() == v4);
-            lengths.map(Prefix::length).collect::<BTreeSet<_>>().into_iter().rev().collect()
-        });
-        Self { by_prefix: orders.iter().copied().collect(), lengths }
-    }
-
-    /// The order for the longest prefix that contains this one.
-    fn of(&self, prefix: &Prefix) -> Option<Override> {
-        let lengths = &self.lengths[usize::from(!prefix.is_v4())];
-        let covering = lengths.iter().filter(|length| **length <= prefix.length());
-        covering
-            .map(|length| Prefix::around(prefix.first(), *length))
-            .find_map(|at| self.by_prefix.get(&at).copied())
     }
 }
 

@@ -104,15 +104,20 @@ impl Paths {
         Ok(())
     }
 
-    /// The window and threshold that the policy plans for a prefix.
+    /// The window and threshold that the policy plans for a transfer without an end.
     pub(crate) fn wanted(&self, prefix: &Prefix, now: Nanos) -> Wanted {
+        self.planned(&self.policy, prefix, now, u64::MAX)
+    }
+
+    /// The window and threshold that this policy, of the same data, plans for a transfer of this size to a prefix.
+    pub(crate) fn planned(&self, policy: &Policy, prefix: &Prefix, now: Nanos, bytes: u64) -> Wanted {
         let now = self.now(now);
         let mss = u64::from(self.mss);
         let group = self.memory.group(prefix.first());
         let newest = self.memory.cluster(group).and_then(|cluster| cluster.newest());
         let destination = newest.unwrap_or(Destination::from(prefix.first()));
-        let transfer = Transfer { now, destination, rtt: Nanos::ZERO, bytes: u64::MAX, mss: self.mss };
-        let plan = self.memory.plan(&self.policy, group, &transfer);
+        let transfer = Transfer { now, destination, rtt: Nanos::ZERO, bytes, mss: self.mss };
+        let plan = self.memory.plan(policy, group, &transfer);
         let segments = |bytes: u64| u32::try_from(bytes / mss).unwrap_or(u32::MAX);
         Wanted { window: segments(plan.cwnd), ssthresh: (plan.ssthresh > 0).then(|| segments(plan.ssthresh)) }
     }

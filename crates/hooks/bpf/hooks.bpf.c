@@ -18,7 +18,7 @@ const volatile struct hooks_limits limits SEC(".rodata.limits");
 enum { ACTIVE_ESTABLISHED = 4, PASSIVE_ESTABLISHED = 5, RTO = 8, RETRANSMISSION = 9, STATE = 10, ROUND_TRIP = 12 };
 enum { ON_RTO = 1, ON_RETRANSMISSION = 2, ON_STATE = 4, ON_ROUND_TRIP = 8 };
 enum { CALLBACKS = ON_RTO | ON_RETRANSMISSION | ON_STATE | ON_ROUND_TRIP };
-enum { MAP_HASH = 1, MAP_ARRAY = 2, MAP_PERCPU_ARRAY = 6 };
+enum { MAP_HASH = 1, MAP_ARRAY = 2, MAP_PERCPU_ARRAY = 6, MAP_LRU_HASH = 9 };
 enum { RB_NO_WAKEUP = 1, RB_FORCE_WAKEUP = 2, RB_AVAILABLE = 0 };
 enum { SOL_SOCKET = 1, SO_MAX_PACING_RATE = 47, TCP_BPF_IW = 1001, TCP_BPF_SOCK_OPS_CB_FLAGS = 1008 };
 enum { ESTABLISHED = 1, FIN_WAIT1 = 4, FIN_WAIT2, TIME_WAIT, CLOSED, CLOSE_WAIT, LAST_ACK, CLOSING = 11 };
@@ -39,6 +39,9 @@ struct tcp_sock___hooks {
 };
 struct sock_common___hooks {
 	u8 skc_state;
+	struct {
+		__s64 counter;
+	} skc_cookie;
 };
 struct kernfs_node {
 	u64 id;
@@ -460,3 +463,5 @@ int hooks_adopt(struct bpf_iter__tcp *ctx)
 	report(c, tp, HOOKS_LIVE, 0);
 	return 0;
 }
+
+#include "transfer.h"

@@ -16,6 +16,8 @@ struct hooks_limits {
 	uint32_t v4_part, v6_part; /* lengths of the prefixes of parts; zero without parts */
 	uint32_t counters; /* number of counters of live connections less one; the number is a power of two */
 	uint32_t wake; /* bytes in the ring buffer at which the daemon is woken */
+	uint32_t ssthresh; /* whether plans for transfers may set the slow-start threshold */
+	char starter[16]; /* name of the congestion control by which transfers start */
 };
 
 /* A plan. Its key is one word: the first 64 bits of an IPv6 address, or those of 0:ffff::/32 and an IPv4 address. */
@@ -26,6 +28,21 @@ struct hooks_plan {
 	uint16_t window; /* segments */
 	uint16_t holdout; /* connections of a thousand */
 };
+
+/* A plan for the next transfer of one socket. Its key is the cookie of the socket. It is used once. */
+struct hooks_transfer {
+	uint64_t expires; /* CLOCK_BOOTTIME, nanoseconds */
+	uint64_t prefix; /* key of the prefix of the peer */
+	uint64_t rate; /* of pacing, bytes per second; zero leaves the stack's */
+	uint32_t rtt_least, rtt_most; /* of the connection, microseconds */
+	uint32_t ssthresh; /* segments; zero leaves the stack's */
+	uint16_t window; /* segments */
+	uint16_t holdout; /* connections of a thousand */
+};
+
+/* The option of setsockopt, at the level of TCP, by which an application has the plan of its socket applied. No option of
+ * the kernel has this number. */
+enum { HOOKS_TRANSFER = 0x4646 };
 
 /* An order of the operator for a prefix of any length. IPv4 addresses are mapped into IPv6. */
 struct hooks_prefix {

@@ -10,12 +10,12 @@ use rustix::net::{
     SendFlags, recvmsg, sendmsg,
 };
 
-use crate::hooks::{DESCRIPTORS, Hooks, Sizes};
+use crate::hooks::{Hooks, MOST_DESCRIPTORS, Sizes};
 use crate::refusal::Refusal;
 
 /// Beginning of the message, with the number of its version.
-const TITLE: &[u8; 8] = b"ffhooks2";
-const LENGTH: usize = 20;
+const TITLE: &[u8; 8] = b"ffhooks3";
+const LENGTH: usize = 24;
 
 impl Hooks {
     /// Gives the hooks to the process at the other end of a socket. That process needs no capability to use them, and
@@ -24,16 +24,17 @@ impl Hooks {
     /// # Errors
     /// If the socket does not take them.
     pub fn hand_over(self, to: &UnixStream) -> Result<(), Refusal> {
-        let Sizes { bits: (v4, v6), parts, plans, overrides } = self.sizes;
+        let Sizes { bits: (v4, v6), parts, plans, overrides, transfers } = self.sizes;
         // No part has zero bits.
         let (v4_part, v6_part) = parts.unwrap_or((0, 0));
         let mut message = [0; LENGTH];
         message[..8].copy_from_slice(TITLE);
         message[8..12].copy_from_slice(&[v4, v6, v4_part, v6_part]);
         message[12..16].copy_from_slice(&plans.to_ne_bytes());
-        message[16..].copy_from_slice(&overrides.to_ne_bytes());
+        message[16..20].copy_from_slice(&overrides.to_ne_bytes());
+        message[20] = transfers.into();
         let descriptors = self.descriptors();
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
         let fits = ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
         assert!(fits, "the space is for as many descriptors");
@@ -51,7 +52,7 @@ impl Hooks {
     /// If the message is another, or the socket ends.
     pub fn receive(from: &UnixStream) -> Result<Self, Refusal> {
         let mut message = [0; LENGTH];
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
         let received =
             recvmsg(from, &mut [IoSliceMut::new(&mut message)], &mut ancillary, RecvFlags::CMSG_CLOEXEC);
@@ -65,12 +66,10 @@ impl Hooks {
         if received.bytes != LENGTH || message[..8] != *TITLE {
             return Err(Refusal::Handover("the message is not one of this version of the program".into()));
         }
-        let descriptors = <[OwnedFd; DESCRIPTORS]>::try_from(descriptors).map_err(|descriptors| {
-            Refusal::Handover(format!("{} descriptors came: expected {DESCRIPTORS}", descriptors.len()))
-        })?;
         let word = |at: usize| u32::from_ne_bytes(std::array::from_fn(|i| message[at + i]));
         let parts = Some((message[10], message[11])).filter(|parts| *parts != (0, 0));
-        let sizes = Sizes { bits: (message[8], message[9]), parts, plans: word(12), overrides: word(16) };
+        let bits = (message[8], message[9]);
+        let sizes = Sizes { bits, parts, plans: word(12), overrides: word(16), transfers: message[20] != 0 };
         Self::of(descriptors, sizes)
     }
 }

@@ -63,10 +63,23 @@ pub(crate) struct Sizes {
     pub(crate) parts: Option<(u8, u8)>,
     pub(crate) plans: u32,
     pub(crate) overrides: u32,
+    /// Whether sockets may have plans of their own.
+    pub(crate) transfers: bool,
 }
 
-/// Number of descriptors of [`Hooks`].
-pub(crate) const DESCRIPTORS: usize = 8;
+impl Sizes {
+    /// Number of descriptors of [`Hooks`].
+    pub(crate) fn descriptors(&self) -> usize {
+        if self.transfers { MOST_DESCRIPTORS } else { MOST_DESCRIPTORS - 3 }
+    }
+}
+
+/// Number of descriptors of [`Hooks`] with plans for transfers.
+pub(crate) const MOST_DESCRIPTORS: usize = 11;
+/// Option of `setsockopt` at the level of TCP that has the plan of a socket applied: `HOOKS_TRANSFER` of the object.
+pub const TRANSFER: c_int = 0x4646;
+/// Time for which a plan for a transfer waits for its use.
+const WAIT: Nanos = Nanos::from_secs(10);
 
 /// Programs in the kernel that start connections as planned and report them. They leave the kernel when the value is
 /// dropped or its process ends, however it ends; the next connection is then as the stack starts it.
@@ -82,13 +95,35 @@ pub struct Hooks {
     reports: OwnedFd,
     sockets: OwnedFd,
     adoption: OwnedFd,
+    transfers: Option<Transfers>,
     pub(crate) sizes: Sizes,
 }
 
+/// Plans of sockets, the option that applies them, and the congestion control by which they start.
+#[derive(Debug)]
+struct Transfers {
+    plans: Map<8>,
+    option: OwnedFd,
+    starter: OwnedFd,
+}
+
 impl Hooks {
-    /// Hooks of these descriptors, in the order of [`Hooks::descriptors`].
-    pub(crate) fn of(descriptors: [OwnedFd; DESCRIPTORS], sizes: Sizes) -> Result<Self, Refusal> {
-        let [plans, parts, orders, control, lost, reports, sockets, adoption] = descriptors;
+    /// Hooks of these descriptors, as many as the sizes need, in the order of [`Hooks::descriptors`].
+    pub(crate) fn of(descriptors: Vec<OwnedFd>, sizes: Sizes) -> Result<Self, Refusal> {
+        let expected = sizes.descriptors();
+        let wrong =
+            |found: usize| Refusal::Handover(format!("{found} descriptors came: expected {expected}"));
+        if descriptors.len() != expected {
+            return Err(wrong(descriptors.len()));
+        }
+        let mut rest = descriptors.into_iter();
+        let mut next = || rest.next().ok_or_else(|| wrong(0));
+        let [plans, parts, orders, control, lost, reports, sockets, adoption] =
+            [next()?, next()?, next()?, next()?, next()?, next()?, next()?, next()?];
+        let transfers = match sizes.transfers {
+            true => Some(Transfers { plans: Map { fd: next()? }, option: next()?, starter: next()? }),
+            false => None,
+        };
         Ok(Self {
             ring: Ring::of(&reports)?,
             plans: Map { fd: plans },
@@ -99,18 +134,21 @@ impl Hooks {
             reports,
             sockets,
             adoption,
+            transfers,
             sizes,
         })
     }
 
     /// The descriptors that a process needs to use the hooks.
-    pub(crate) fn descriptors(&self) -> [BorrowedFd<'_>; DESCRIPTORS] {
+    pub(crate) fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         use std::os::fd::AsFd as _;
-        let [plans, parts] = [&self.plans.fd, &self.parts.fd].map(|fd| fd.as_fd());
-        let [orders, control, lost] = [&self.orders.fd, &self.control.fd, &self.lost.fd].map(|fd| fd.as_fd());
-        let [reports, sockets, adoption] =
-            [&self.reports, &self.sockets, &self.adoption].map(|fd| fd.as_fd());
-        [plans, parts, orders, control, lost, reports, sockets, adoption]
+        let Self { plans, parts, orders, control, lost, reports, sockets, adoption, .. } = self;
+        let mut all =
+            vec![&plans.fd, &parts.fd, &orders.fd, &control.fd, &lost.fd, reports, sockets, adoption];
+        if let Some(Transfers { plans, option, starter }) = &self.transfers {
+            all.extend([&plans.fd, option, starter]);
+        }
+        all.into_iter().map(OwnedFd::as_fd).collect()
     }
 
     /// Sets the plan of a prefix, or of a part of one, in place of an earlier one. Until it expires, the plan of a part
@@ -126,6 +164,24 @@ impl Hooks {
         let (map, what) = self.map_for(&plan.prefix)?;
         let stored = map.set(&layout::key(&plan.prefix), &layout::plan(plan));
         stored.map_err(|error| full(error, what, self.sizes.plans))
+    }
+
+    /// Keeps a plan for the next transfer of the socket with this cookie (`SO_COOKIE`), for ten seconds at most: a process
+    /// that holds the socket has it applied by `setsockopt` with the option [`TRANSFER`](crate::TRANSFER) of TCP. `rate` is
+    /// the pacing rate of the first window, bytes per second; zero leaves the stack's. The plan's slow-start threshold is
+    /// used if [`Setup::transfers`](crate::Setup) allows it.
+    ///
+    /// # Errors
+    /// If the hooks were loaded without plans for transfers, or the kernel refuses.
+    pub fn transfer(&self, cookie: u64, plan: &Plan, rate: u64) -> Result<(), Refusal> {
+        let transfers = self.transfers.as_ref().ok_or(Refusal::NoTransfers)?;
+        let (v4, v6) = self.sizes.bits;
+        let first = plan.prefix.first();
+        // The program compares whole prefixes.
+        let prefix = Prefix::around(first, if first.is_ipv4() { v4 } else { v6 });
+        let plan = Plan { expires: plan.expires.min(now().saturating_add(WAIT)), ..*plan };
+        let stored = transfers.plans.set(&cookie.to_ne_bytes(), &layout::transfer(&plan, &prefix, rate));
+        stored.map_err(|error| Refusal::failed("the plan of a socket", error))
     }
 
     /// Removes the plan of a prefix or of a part; answers whether there was one.

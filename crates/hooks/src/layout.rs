@@ -23,10 +23,19 @@ pub(crate) struct Fixed {
     /// Number of counters, a power of two.
     pub(crate) counters: u32,
     pub(crate) wake: u32,
+    /// Whether plans for transfers may set the slow-start threshold.
+    pub(crate) ssthresh: bool,
 }
 
 impl Fixed {
-    pub(crate) fn to_bytes(self) -> [u8; 56] {
+    /// Name of the congestion control by which transfers start: no two loaders share one.
+    pub(crate) fn starter(&self) -> [u8; 16] {
+        let mut name = [0; 16];
+        name[..11].copy_from_slice(format!("ff_{:08x}", self.seed as u32).as_bytes());
+        name
+    }
+
+    pub(crate) fn to_bytes(self) -> [u8; 80] {
         let words = [self.limits.lease.0, self.seed, self.cgroup].map(u64::to_ne_bytes);
         let ((v4, v6), (v4_part, v6_part)) = (self.bits, self.parts.unwrap_or((0, 0)));
         let halves = [
@@ -38,10 +47,12 @@ impl Fixed {
             v6_part.into(),
             self.counters - 1,
             self.wake,
+            self.ssthresh.into(),
         ];
-        let mut bytes = [0; 56];
+        let mut bytes = [0; 80];
         bytes[..24].copy_from_slice(words.as_flattened());
-        bytes[24..].copy_from_slice(halves.map(u32::to_ne_bytes).as_flattened());
+        bytes[24..60].copy_from_slice(halves.map(u32::to_ne_bytes).as_flattened());
+        bytes[60..76].copy_from_slice(&self.starter());
         bytes
     }
 }
@@ -57,15 +68,32 @@ pub(crate) fn key(prefix: &Prefix) -> [u8; 8] {
 
 /// `struct hooks_plan`.
 pub(crate) fn plan(plan: &Plan) -> [u8; 24] {
-    let microseconds = |time: u64| u32::try_from(time).unwrap_or(u32::MAX);
-    let (least, most) = plan.rtt;
     let mut bytes = [0; 24];
     bytes[..8].copy_from_slice(&plan.expires.0.to_ne_bytes());
-    bytes[8..12].copy_from_slice(&microseconds(least.0.div_ceil(1000)).to_ne_bytes());
-    bytes[12..16].copy_from_slice(&microseconds(most.0 / 1000).to_ne_bytes());
-    bytes[16..20].copy_from_slice(&plan.ssthresh.unwrap_or(0).to_ne_bytes());
-    bytes[20..22].copy_from_slice(&(plan.window.min(WIDEST) as u16).to_ne_bytes());
-    bytes[22..].copy_from_slice(&plan.holdout.to_ne_bytes());
+    bytes[8..].copy_from_slice(&start(plan));
+    bytes
+}
+
+/// `struct hooks_transfer`, of a connection to an address of `prefix`; `rate` in bytes per second.
+pub(crate) fn transfer(plan: &Plan, prefix: &Prefix, rate: u64) -> [u8; 40] {
+    let mut bytes = [0; 40];
+    bytes[..8].copy_from_slice(&plan.expires.0.to_ne_bytes());
+    bytes[8..16].copy_from_slice(&key(prefix));
+    bytes[16..24].copy_from_slice(&rate.to_ne_bytes());
+    bytes[24..].copy_from_slice(&start(plan));
+    bytes
+}
+
+/// The fields that both structs end with.
+fn start(plan: &Plan) -> [u8; 16] {
+    let microseconds = |time: u64| u32::try_from(time).unwrap_or(u32::MAX);
+    let (least, most) = plan.rtt;
+    let mut bytes = [0; 16];
+    bytes[..4].copy_from_slice(&microseconds(least.0.div_ceil(1000)).to_ne_bytes());
+    bytes[4..8].copy_from_slice(&microseconds(most.0 / 1000).to_ne_bytes());
+    bytes[8..12].copy_from_slice(&plan.ssthresh.unwrap_or(0).to_ne_bytes());
+    bytes[12..14].copy_from_slice(&(plan.window.min(WIDEST) as u16).to_ne_bytes());
+    bytes[14..].copy_from_slice(&plan.holdout.to_ne_bytes());
     bytes
 }
 

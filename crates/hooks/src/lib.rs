@@ -34,8 +34,8 @@ mod routes;
 mod tiers;
 
 pub use diag::Polls;
-pub use hooks::{Hooks, Override, now};
-pub use load::Setup;
+pub use hooks::{Hooks, Override, TRANSFER, now};
+pub use load::{Setup, Transfers};
 pub use refusal::Refusal;
 pub use routes::{Routes, WIDEST};
 pub use tiers::{Tier, Tiers};

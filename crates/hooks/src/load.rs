@@ -48,16 +48,41 @@ pub struct Setup {
     pub plans: u32,
     /// Most orders of the operator at a time.
     pub overrides: u32,
+    /// Plans for single transfers of sockets. [`None`] loads no program for them.
+    pub transfers: Option<Transfers>,
     /// Bytes of the buffer of reports, of which one needs 120: a power of two from 4096 to 1 GB.
     pub buffer: u32,
 }
 
+/// Bounds on plans for single transfers, besides those of [`Limits`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfers {
+    /// Whether they may set the slow-start threshold.
+    pub ssthresh: bool,
+}
+
+/// Most sockets that wait for the use of their plan; the one that waits longest makes room.
+const WAITING: u32 = 1 << 14;
+/// The congestion control by which transfers start, and the name that it has in the object.
+const STARTER: &str = "hooks_start";
+const PLACEHOLDER: &[u8] = b"ff_placeholder";
+
 impl Setup {
-    /// With these limits: every process, /24 and /48 without parts, a million plans, a thousand orders, a buffer of 8 MB (70 000
+    /// With these limits: every process, /24 and /48 without parts, a million plans, a thousand orders, no plans for transfers, a
+    /// buffer of 8 MB (70 000
     /// reports, or 1.4 s at 50 000 ends a second).
     pub fn new(limits: Limits) -> Self {
         let (bits, plans) = ((24, 48), 1 << 20);
-        Self { limits, cgroup: None, bits, parts: None, plans, overrides: 1024, buffer: 8 << 20 }
+        Self {
+            limits,
+            cgroup: None,
+            bits,
+            parts: None,
+            plans,
+            overrides: 1024,
+            transfers: None,
+            buffer: 8 << 20,
+        }
     }
 
     fn check(&self) -> Result<(), Refusal> {
@@ -128,7 +153,7 @@ impl Hooks {
         let cgroup = File::open(&folder).map_err(|error| refuse(&error))?;
         let inode = cgroup.metadata().map_err(|error| refuse(&error))?.ino();
         let Setup { bits, parts, plans, overrides, .. } = *setup;
-        let sizes = Sizes { bits, parts, plans, overrides };
+        let sizes = Sizes { bits, parts, plans, overrides, transfers: setup.transfers.is_some() };
         let fixed = Fixed {
             limits: setup.limits,
             seed: seed()?,
@@ -137,6 +162,7 @@ impl Hooks {
             parts,
             counters: plans.next_power_of_two().max(1 << 12),
             wake: setup.buffer / 8,
+            ssthresh: setup.transfers.is_some_and(|transfers| transfers.ssthresh),
         };
         let mut bytes = vec![];
         let read = GzDecoder::new(OBJECT).read_to_end(&mut bytes);
@@ -163,7 +189,7 @@ impl Hooks {
                 found.ok_or_else(|| Refusal::failed("the object", format!("it has no map {name}")))?;
             copy(found.as_fd())
         };
-        let descriptors = [
+        let mut descriptors = vec![
             map("hooks_plans")?,
             map("hooks_parts")?,
             map("hooks_orders")?,
@@ -173,15 +199,41 @@ impl Hooks {
             link(&sockets)?,
             link(&adoption)?,
         ];
+        if setup.transfers.is_some() {
+            descriptors.push(map("hooks_transfers")?);
+            let option = program(&mut object, "hooks_option")?.attach_cgroup(cgroup.as_raw_fd());
+            descriptors.push(link(&option.map_err(|error| refuse(&error))?)?);
+            let starter = object.maps_mut().find(|map| map.name() == STARTER);
+            let mut starter = starter.ok_or(Refusal::Kernel("struct_ops"))?;
+            descriptors.push(link(&starter.attach_struct_ops().map_err(refused)?)?);
+        }
         Self::of(descriptors, sizes)
     }
 }
 
 /// Sets the constants and the sizes of the maps.
 fn prepare(mut open: OpenObject, setup: &Setup, fixed: &Fixed) -> Result<OpenObject, Refusal> {
+    for mut program in open.progs_mut() {
+        // libbpf leaves the programs of a congestion control out with its map.
+        if setup.transfers.is_none() && program.name() == "hooks_option" {
+            program.set_autoload(false);
+        }
+    }
     for mut map in open.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
         let sized = match name.as_str() {
+            STARTER | "hooks_beginnings" if setup.transfers.is_none() => map.set_autocreate(false),
+            STARTER => {
+                let value = map.initial_value_mut();
+                let place = value.and_then(|value| {
+                    let at = value.windows(PLACEHOLDER.len()).position(|bytes| bytes == PLACEHOLDER)?;
+                    value.get_mut(at..at + 16)
+                });
+                let place = place.ok_or_else(|| Refusal::failed("the object", "a name is missing"))?;
+                place.copy_from_slice(&fixed.starter());
+                Ok(())
+            }
+            "hooks_transfers" if setup.transfers.is_some() => map.set_max_entries(WAITING),
             ".rodata.limits" => {
                 let bytes = fixed.to_bytes();
                 let place = map.initial_value_mut().and_then(|value| value.get_mut(..bytes.len()));

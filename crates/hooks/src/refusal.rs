@@ -66,6 +66,9 @@ pub enum Refusal {
         "the hooks do not set the slow-start threshold; set limits.ssthresh to false, and plan without it"
     )]
     Ssthresh,
+    /// The hooks were loaded without plans for transfers.
+    #[error("the hooks were loaded without plans for transfers; set transfers.apply = true")]
+    NoTransfers,
     /// A table of the kernel is full.
     #[error("the kernel's table of {what} is full: {most} entries; remove some, or load with more")]
     Full {

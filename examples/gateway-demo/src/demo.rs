@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::server::{Failure, Place, gateway, nginx};
 
 /// The path: 8 Mbit/s, 50 ms, a queue of 30 kB. Its bandwidth-delay product is 35 packets.
-const PATH: &str = r#"
+pub(crate) const PATH: &str = r#"
     duration = "600 s"
     [path]
     rate = "8 Mbit/s"
@@ -162,11 +162,11 @@ impl Clients<'_> {
     }
 }
 
-fn figures(times: &[f64]) -> Value {
+pub(crate) fn figures(times: &[f64]) -> Value {
     json!({ "median_s": quantile(times, 0.5), "p95_s": quantile(times, 0.95), "max_s": quantile(times, 1.0) })
 }
 
 /// Quantile of ascending values: the smallest that at least the share `q` of them does not exceed.
-fn quantile(times: &[f64], q: f64) -> f64 {
+pub(crate) fn quantile(times: &[f64], q: f64) -> f64 {
     times[((q * times.len() as f64).ceil() as usize).clamp(1, times.len()) - 1]
 }

@@ -1,6 +1,9 @@
 //! The same downloads from nginx with curl before and after the gateway, over an emulated path. Prints JSON. A second argument
 //! is the file for a recording of the gateway's events, which `firstflight gateway simulate` takes.
 //!
+//! `gateway-demo transfers PROGRAM` compares a server that asks for the start of each response, whose size it knows, with
+//! the same server that does not. With a third word, `threshold`, such a start sets the slow-start threshold, too.
+//!
 //! Everything is in network namespaces, a cgroup and a folder of this process, and is removed at the end. Needs root.
 
 #[cfg(target_os = "linux")]
@@ -10,17 +13,35 @@ mod server;
 mod demo;
 
 #[cfg(target_os = "linux")]
+mod sized;
+
+#[cfg(target_os = "linux")]
+mod transfers;
+
+#[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
-    let Some(program) = std::env::args_os().nth(1) else {
-        eprintln!(
-            "error: the path of the program is missing; expected gateway-demo target/release/firstflight"
-        );
-        return std::process::ExitCode::from(2);
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    let arguments: Vec<_> = arguments.iter().map(std::path::Path::new).collect();
+    let result = match arguments[..] {
+        [word, address, socket] if word == std::path::Path::new("serve") => {
+            sized::serve(address, socket).map(|()| None)
+        }
+        [word, program] if word == std::path::Path::new("transfers") => {
+            transfers::run(program, false).map(Some)
+        }
+        [word, program, threshold]
+            if word == std::path::Path::new("transfers")
+                && threshold == std::path::Path::new("threshold") =>
+        {
+            transfers::run(program, true).map(Some)
+        }
+        [program] => demo::run(program, None).map(Some),
+        [program, recording] => demo::run(program, Some(recording)).map(Some),
+        _ => Err("expected gateway-demo [transfers] target/release/firstflight".into()),
     };
-    let recording = std::env::args_os().nth(2);
-    match demo::run(program.as_ref(), recording.as_deref().map(std::path::Path::new)) {
+    match result {
         Ok(result) => {
-            println!("{result:#}");
+            result.iter().for_each(|result| println!("{result:#}"));
             std::process::ExitCode::SUCCESS
         }
         Err(why) => {

@@ -50,7 +50,7 @@ impl Drop for Place {
 }
 
 /// A child process that is ended, and waited for, when the value is dropped.
-pub(crate) struct Running(Child);
+pub(crate) struct Running(pub(crate) Child);
 
 impl Drop for Running {
     fn drop(&mut self) {

@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 use firstflight_contract::Nanos;
 use firstflight_daemon::{Groups, Kernel, Routed, Setup, serve};
 use firstflight_gateway::{Configuration, Mode};
-use firstflight_hooks::{Hooks, Setup as HookSetup, Tiers};
+use firstflight_hooks::{Hooks, Setup as HookSetup, Tiers, Transfers};
 use firstflight_scenario::file::read_text;
 
 use crate::failure::{Failure, wrong_at};
@@ -117,7 +117,9 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
         let why = "observations of other hosts are not exchanged yet";
         return Err(wrong_at("share", why).into());
     }
-    let Configuration { mut settings, cgroup, state, socket, read_group, admin_group, .. } = configuration;
+    let transfers = transfers(&configuration);
+    let Configuration { mut settings, cgroup, state, socket, .. } = configuration;
+    let Configuration { read_group, admin_group, plan_group, .. } = configuration;
     if let Some(mode) = options.mode {
         settings.mode = match mode {
             ModeWord::Observe => Mode::Observe,
@@ -126,7 +128,8 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
         };
     }
     settings.secret = secret()?;
-    let groups = Groups::by_name(read_group.as_deref(), admin_group.as_deref()).map_err(Failure::new)?;
+    let groups = Groups::by_name(read_group.as_deref(), admin_group.as_deref(), plan_group.as_deref());
+    let groups = groups.map_err(Failure::new)?;
     let tiers = Tiers::detect();
     let by_routes = match options.mechanism {
         Some(mechanism) => mechanism == Mechanism::Routes,
@@ -136,6 +139,10 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
         true if cgroup.is_some() => {
             let why = "routes are for all connections of the machine; expected no cgroup";
             return Err(wrong_at("cgroup", why).into());
+        }
+        true if transfers.is_some() => {
+            let why = "routes cannot start single transfers; expected false";
+            return Err(wrong_at("transfers.apply", why).into());
         }
         true => Box::new(Routed::new(ROUTES).map_err(Failure::new)?),
         false => Box::new(hooks(&options.common)?),
@@ -151,6 +158,7 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
         snapshot_every: SNAPSHOT_EVERY,
         journal_bytes: JOURNAL_BYTES,
         record: options.record.clone(),
+        transfers,
         tiers,
     };
     show(&format!(
@@ -161,6 +169,12 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
     ))?;
     interrupt::while_serving(|| serve(&setup, kernel, interrupt::stopped, |line| complain(line)))
         .map_err(Failure::new)
+}
+
+/// The programs for single transfers, if the configuration wants them.
+fn transfers(configuration: &Configuration) -> Option<Transfers> {
+    let wanted = configuration.transfers;
+    wanted.apply.then_some(Transfers { ssthresh: wanted.ssthresh })
 }
 
 pub(super) fn mode_word(mode: Mode) -> &'static str {
@@ -211,12 +225,15 @@ fn hooks(common: &Common) -> Result<Hooks, Failure> {
 }
 
 pub(super) fn load(options: &Load) -> Result<(), Failure> {
-    let Configuration { limits, cgroup, settings, .. } = options.common.configuration()?;
+    let configuration = options.common.configuration()?;
+    let transfers = transfers(&configuration);
+    let Configuration { limits, cgroup, settings, .. } = configuration;
     let to = std::io::stdin().as_fd().try_clone_to_owned().map_err(Failure::new)?;
     let mut setup = HookSetup::new(limits);
     setup.cgroup = cgroup;
     setup.bits = settings.bits;
     setup.parts = settings.split;
     setup.plans = settings.prefixes;
+    setup.transfers = transfers;
     Hooks::load(&setup).and_then(|hooks| hooks.hand_over(&UnixStream::from(to))).map_err(Failure::new)
 }

@@ -133,7 +133,7 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
         let with = simulator.transfer(path, report.bytes, window)?;
         others.push(at + with.completion);
         gateway.report(&connection(report, path, arm, &with, at + with.completion), &mut decisions);
-        rows.push((prefix, report.bytes / u64::from(path.mss), stock, with));
+        rows.push((prefix, report.bytes / u64::from(path.mss), stock, with, window));
         bar.advance(1);
     }
     bar.finish();
@@ -315,8 +315,8 @@ fn simulate(path: &Measured, buffer: &str, bytes: u64, window: u32) -> Result<Tr
     })
 }
 
-/// One connection: network, segments, as the stack starts it, as the gateway does.
-type Row = (Prefix, u64, Transfer, Transfer);
+/// One connection: network, segments, as the stack starts it, as the gateway does, and the gateway's first window.
+type Row = (Prefix, u64, Transfer, Transfer, u32);
 
 /// The effect on some connections; [`None`] if there are none.
 fn effect<'a>(of: &str, rows: impl Iterator<Item = &'a Row>) -> Option<Effect> {
@@ -327,10 +327,9 @@ fn effect<'a>(of: &str, rows: impl Iterator<Item = &'a Row>) -> Option<Effect> {
     let seconds = |time: Nanos| time.0 as f64 / 1e9;
     let mut stock: Vec<_> = rows.iter().map(|row| seconds(row.2.completion)).collect();
     let mut with: Vec<_> = rows.iter().map(|row| seconds(row.3.completion)).collect();
-    // Connections with another window than the stack's end at another time, up to ties.
     let mut ratios: Vec<_> = rows
         .iter()
-        .filter(|row| row.2.completion != row.3.completion)
+        .filter(|row| row.4 > STOCK)
         .map(|row| seconds(row.3.completion) / seconds(row.2.completion))
         .collect();
     for values in [&mut stock, &mut with, &mut ratios] {

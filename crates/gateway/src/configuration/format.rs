@@ -12,7 +12,8 @@ pub(crate) const POLICIES: &[&str] =
 pub(crate) const ACTIONS: &[&str] = &["off", "freeze"];
 
 /// Every section, in the order of the reference.
-pub(crate) const SECTIONS: &[&Section] = &[&ROOT, &PREFIXES, &ESTIMATOR, &PLAN, &TRIAL, &SHARE, &OVERRIDE];
+pub(crate) const SECTIONS: &[&Section] =
+    &[&ROOT, &PREFIXES, &ESTIMATOR, &PLAN, &TRIAL, &TRANSFERS, &SHARE, &OVERRIDE];
 
 /// The keys outside any table.
 pub(crate) const ROOT: Section = Section {
@@ -53,10 +54,17 @@ pub(crate) const ROOT: Section = Section {
             "root only",
             "System group that may also give orders through the socket.",
         ),
+        key(
+            "plan_group",
+            Kind::Text,
+            "root only",
+            "System group that may also ask for plans of single transfers through the socket.",
+        ),
         table("prefixes", &PREFIXES),
         table("estimator", &ESTIMATOR),
         table("plan", &PLAN),
         table("trial", &TRIAL),
+        table("transfers", &TRANSFERS),
         Key { absent: Absent::Means("nothing is shared"), ..table("share", &SHARE) },
         Key {
             name: "override",
@@ -73,7 +81,7 @@ pub(crate) const PREFIXES: Section = Section {
     doc: "Addresses that share a plan.",
     keys: &[
         key("v4", bits(8, 32), "24", "Leading bits that the IPv4 addresses of a plan share."),
-        key("v6", bits(16, 128), "48", "Leading bits that the IPv6 addresses of a plan share."),
+        key("v6", bits(16, 64), "48", "Leading bits that the IPv6 addresses of a plan share."),
         key(
             "split",
             Kind::Flag,
@@ -81,7 +89,7 @@ pub(crate) const PREFIXES: Section = Section {
             "Whether a prefix whose hosts disagree is split; otherwise it has no plan.",
         ),
         key("split_v4", bits(9, 32), "28", "Leading bits of the parts of a split IPv4 prefix."),
-        key("split_v6", bits(17, 128), "56", "Leading bits of the parts of a split IPv6 prefix."),
+        key("split_v6", bits(17, 64), "56", "Leading bits of the parts of a split IPv6 prefix."),
         key(
             "most",
             Kind::Integer { min: 16, max: 16_000_000 },
@@ -169,6 +177,27 @@ pub(crate) const TRIAL: Section = Section {
             LEVEL,
             "0.001",
             "Probability that a trial of the host (256 blocks) reverts it without harm.",
+        ),
+    ],
+};
+
+/// `[transfers]`.
+pub(crate) const TRANSFERS: Section = Section {
+    name: "`[transfers]`",
+    doc: "Starts for single transfers whose size the application knows.",
+    keys: &[
+        key(
+            "apply",
+            Kind::Flag,
+            "false",
+            "Whether such a start is applied to the socket, in the mode `enforce`. Loads two more programs, one of which sees \
+             each `setsockopt` in the cgroup. Without it, the socket answers with the start only.",
+        ),
+        key(
+            "ssthresh",
+            Kind::Flag,
+            "false",
+            "Whether such a start sets the slow-start threshold to its window, as TCP SPAND has it.",
         ),
     ],
 };

@@ -31,8 +31,21 @@ pub struct Configuration {
     pub read_group: Option<String>,
     /// System group that may give orders.
     pub admin_group: Option<String>,
+    /// System group that may ask for plans of transfers.
+    pub plan_group: Option<String>,
+    /// Starts for single transfers.
+    pub transfers: Transfers,
     /// Observations of other hosts.
     pub share: Option<Share>,
+}
+
+/// Starts for single transfers whose size the application knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfers {
+    /// Whether they are applied to sockets.
+    pub apply: bool,
+    /// Whether they set the slow-start threshold.
+    pub ssthresh: bool,
 }
 
 /// Exchange of observations with other hosts.
@@ -83,6 +96,7 @@ fn read(root: &Table<'_>) -> Result<Configuration, Error> {
     let estimator = section(root, "estimator", &format::ESTIMATOR)?;
     let plan = section(root, "plan", &format::PLAN)?;
     let trial = section(root, "trial", &format::TRIAL)?;
+    let transfers = section(root, "transfers", &format::TRANSFERS)?;
     let holdout = (10.0 * number(&trial, "holdout", f64::from(default.holdout) / 10.0)?) as u16;
     let window = integer(&plan, "window", default.window)?;
     let ssthresh = flag(&plan, "ssthresh", default.ssthresh)?;
@@ -118,6 +132,11 @@ fn read(root: &Table<'_>) -> Result<Configuration, Error> {
         socket: text("socket", "/run/firstflight/gateway.sock")?.into(),
         read_group: given("read_group")?,
         admin_group: given("admin_group")?,
+        plan_group: given("plan_group")?,
+        transfers: Transfers {
+            apply: flag(&transfers, "apply", false)?,
+            ssthresh: flag(&transfers, "ssthresh", false)?,
+        },
         share: root.get("share").map(|item| share(&item)).transpose()?,
     })
 }

@@ -2,6 +2,7 @@
 
 mod faults;
 mod ground;
+mod transfer;
 mod wire;
 
 use std::net::TcpListener;

@@ -24,9 +24,9 @@ const PORT: u16 = 8080;
 /// From one end to the other.
 const DELAY: Duration = Duration::from_millis(20);
 /// Longer than all segments of a first window take to leave, shorter than the time to the first ACK.
-const FLIGHT: Duration = Duration::from_millis(38);
+pub(crate) const FLIGHT: Duration = Duration::from_millis(38);
 
-struct Path {
+pub(crate) struct Path {
     server: Netns,
     client: Netns,
     near: Tun,
@@ -43,7 +43,7 @@ struct Seen {
 }
 
 impl Path {
-    fn new() -> Option<Self> {
+    pub(crate) fn new() -> Option<Self> {
         let path = || {
             let (server, client) = (Netns::new()?, Netns::new()?);
             for netns in [&server, &client] {
@@ -96,6 +96,16 @@ impl Path {
 
     /// As [`Path::transfer`], without a report.
     fn send(&self, bytes: usize, loses: fn(usize) -> bool) -> (Vec<Duration>, u32) {
+        self.serve(bytes, loses, |server| server.write_all(&vec![0; bytes]).expect("a connection"))
+    }
+
+    /// The same with a server that writes the bytes itself.
+    pub(crate) fn serve(
+        &self,
+        bytes: usize,
+        loses: fn(usize) -> bool,
+        write: impl FnOnce(&mut TcpStream),
+    ) -> (Vec<Duration>, u32) {
         let over = AtomicBool::new(false);
         thread::scope(|scope| {
             let carrier = scope.spawn(|| self.carry(loses, &over));
@@ -110,7 +120,7 @@ impl Path {
                 assert_eq!(all.len(), bytes);
             });
             let (mut server, _) = listener.accept().expect("a connection");
-            server.write_all(&vec![0; bytes]).expect("a connection");
+            write(&mut server);
             server.shutdown(std::net::Shutdown::Write).expect("a connection");
             reader.join().expect("a client");
             let timeouts = TcpInfo::of(&server).map_or(0, |info| info.timeouts.into());

@@ -1,0 +1,204 @@
+//! Plans for single transfers: an application that holds the socket has its plan applied.
+
+use std::io::{self, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::AsRawFd as _;
+use std::thread;
+use std::time::Duration;
+
+use firstflight_contract::Nanos;
+use firstflight_gateway::{Arm, Limits, Plan};
+use firstflight_hooks::{Hooks, Refusal, Setup, TRANSFER, Transfers, now};
+use firstflight_lab::{TcpInfo, Turn};
+use rustix::net::sockopt;
+
+use crate::ground::{Ground, LIMITS, Pair, SECOND, STACK, ends, plan};
+use crate::wire::{FLIGHT, Path};
+
+/// Bounds under which the threshold may be set.
+pub(crate) const TRANSFERS: Option<Transfers> = Some(Transfers { ssthresh: true });
+
+/// Has the plan of a socket applied; answers with the kernel's error number.
+pub(crate) fn apply(socket: &TcpStream) -> Result<(), i32> {
+    let value = 1_i32;
+    // SAFETY: the descriptor is open, and the value has the length that is stated.
+    let answer = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            TRANSFER,
+            (&raw const value).cast(),
+            size_of::<i32>() as libc::socklen_t,
+        )
+    };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error().raw_os_error().unwrap_or(0)) }
+}
+
+fn cookie(pair: &Pair) -> u64 {
+    sockopt::socket_cookie(&pair.server).expect("a cookie")
+}
+
+fn control(pair: &Pair) -> String {
+    sockopt::tcp_congestion(&pair.server).expect("a name")
+}
+
+fn planned(prefix: &str, window: u32, ssthresh: u32) -> Plan {
+    Plan { ssthresh: Some(ssthresh), ..plan(prefix, window) }
+}
+
+fn hooks(ground: &Ground, limits: Limits) -> Hooks {
+    ground.hooks(&Setup { limits, transfers: TRANSFERS, ..ground.setup() })
+}
+
+#[test]
+fn a_plan_is_applied_to_its_socket_once_and_the_socket_keeps_its_congestion_control() {
+    let Some(ground) = Ground::new() else { return };
+    let mut hooks = hooks(&ground, LIMITS);
+    let mut pair = ground.connect("127.1.2.9");
+    assert_eq!((pair.window(), control(&pair).as_str()), (STACK, "reno"));
+    assert_eq!(apply(&pair.server), Err(libc::ENODATA), "no plan was asked for");
+    hooks.transfer(cookie(&pair), &planned("127.1.2.0/24", 30, 32), 0).expect("a plan");
+    assert_eq!(apply(&pair.server), Ok(()));
+    let info = TcpInfo::of(&pair.server).expect("TCP_INFO");
+    assert_eq!((info.cwnd, info.ssthresh), (30, Some(32)));
+    assert_eq!(apply(&pair.server), Err(libc::ENODATA), "it is used once");
+    pair.server.write_all(&[0; 100]).expect("a connection");
+    assert_eq!(control(&pair), "reno");
+    assert_eq!(TcpInfo::of(&pair.server).expect("TCP_INFO").ssthresh, Some(32));
+    pair.close();
+    let report = ends(&mut hooks, "127.1.2.9", 1)[0];
+    assert_eq!(report.arm, Arm::Planned(30));
+}
+
+#[test]
+fn a_plan_holds_for_its_prefix_its_time_its_round_trips_and_within_the_limits() {
+    let Some(ground) = Ground::new() else { return };
+    let hooks = hooks(&ground, LIMITS);
+    let pair = ground.connect("127.1.2.9");
+    let usual = planned("127.1.2.0/24", 30, 32);
+    let far = (Nanos(100_000_000), Nanos(SECOND));
+    let cases = [
+        (Plan { expires: now(), ..usual }, Err(libc::ETIME)),
+        (Plan { prefix: "127.1.3.0/24".parse().expect("a prefix"), ..usual }, Err(libc::ENODATA)),
+        (Plan { rtt: far, ..usual }, Err(libc::ENODATA)),
+        (Plan { window: 60_000, ..usual }, Ok(LIMITS.window)),
+        (Plan { window: 2, ..usual }, Ok(STACK)),
+        (Plan { prefix: "127.1.2.0/28".parse().expect("a part"), ..usual }, Ok(30)),
+    ];
+    for (plan, expected) in cases {
+        hooks.transfer(cookie(&pair), &plan, 0).expect("a plan");
+        assert_eq!(apply(&pair.server).map(|()| pair.window()), expected, "{plan:?}");
+    }
+    // Two live connections divide the window.
+    let second = ground.connect("127.1.2.10");
+    hooks.transfer(cookie(&second), &usual, 0).expect("a plan");
+    assert_eq!(apply(&second.server).map(|()| second.window()), Ok(15));
+    hooks.stop().expect("the kill switch");
+    hooks.transfer(cookie(&pair), &usual, 0).expect("a plan");
+    assert_eq!(apply(&pair.server), Err(libc::EACCES));
+    hooks.resume().expect("the kill switch");
+    hooks.renew_at(Nanos(now().0 - LIMITS.lease.0 - SECOND)).expect("a sign of life of long ago");
+    hooks.transfer(cookie(&pair), &usual, 0).expect("a plan");
+    assert_eq!(apply(&pair.server), Err(libc::EACCES));
+}
+
+#[test]
+fn a_transfer_under_way_an_unconnected_socket_and_hooks_without_transfers_are_refused() {
+    let Some(ground) = Ground::new() else { return };
+    let hooks = hooks(&ground, LIMITS);
+    let mut pair = ground.connect("127.1.2.9");
+    // The reader takes nothing, so that the end of the data waits for a window.
+    pair.server.set_nonblocking(true).expect("a socket");
+    while pair.server.write(&[0; 65536]).is_ok() {}
+    pair.client.set_nonblocking(true).expect("a socket");
+    hooks.transfer(cookie(&pair), &planned("127.1.2.0/24", 30, 32), 0).expect("a plan");
+    let busy = apply(&pair.server);
+    assert!(matches!(busy, Err(libc::EBUSY) | Ok(())), "{busy:?}");
+    let listener = std::net::TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a listener");
+    let socket = TcpStream::from(std::os::fd::OwnedFd::from(listener));
+    assert_eq!(apply(&socket), Err(libc::ENOTCONN));
+    drop(hooks);
+    thread::sleep(Duration::from_millis(10));
+    assert_eq!(apply(&pair.server), Err(libc::ENOPROTOOPT), "the option left with the hooks");
+    let hooks = ground.hooks(&ground.setup());
+    let refused = hooks.transfer(1, &planned("127.1.2.0/24", 30, 32), 0);
+    assert!(matches!(refused, Err(Refusal::NoTransfers)));
+    assert_eq!(apply(&pair.server), Err(libc::ENOPROTOOPT));
+}
+
+#[test]
+fn the_lot_holds_connections_out_for_good() {
+    let Some(ground) = Ground::new() else { return };
+    let mut hooks = hooks(&ground, Limits { holdout: 500, ..LIMITS });
+    let (mut held, many) = (0, 60);
+    for _ in 0..many {
+        let mut pair = ground.connect("127.1.2.9");
+        let first = {
+            hooks.transfer(cookie(&pair), &planned("127.1.2.0/24", 30, 32), 0).expect("a plan");
+            apply(&pair.server)
+        };
+        pair.transfer(1000);
+        hooks.transfer(cookie(&pair), &planned("127.1.2.0/24", 30, 32), 0).expect("a plan");
+        assert_eq!(apply(&pair.server), first, "one lot for the connection");
+        held += usize::from(first == Err(libc::ECANCELED));
+        pair.close();
+    }
+    // Binomial, n = 60, p = 1/2: outside of 12 to 48 with a probability below 3e-6.
+    assert!((12..=48).contains(&held), "{held} of {many}");
+    let ends = ends(&mut hooks, "127.1.2.9", many);
+    let arms = ends.iter().filter(|end| end.arm == Arm::Holdout).count();
+    assert_eq!(arms, held);
+}
+
+/// Six retransmission timeouts of the path, 240 ms: with each Linux halves the window, down to ten segments.
+const IDLE: Duration = Duration::from_millis(1500);
+
+#[test]
+fn the_window_of_a_plan_leaves_paced_on_a_new_connection_and_after_an_idle_time() {
+    let Some(ground) = Ground::new() else { return };
+    let Some(path) = Path::new() else { return };
+    let _turn = Turn::take().expect("a turn on this machine");
+    let bits = (32, 48);
+    let mut hooks = ground.hooks(&Setup { bits, transfers: TRANSFERS, ..ground.setup() });
+    // 30 segments of 1448 bytes in 20 ms, half of the round-trip time.
+    let rate = 30 * 1448 * 50;
+    let starts = |hooks: &Hooks, planned: bool| {
+        let (data, _) = path.serve(
+            120_000,
+            |_| false,
+            |server| {
+                let mut respond = |bytes: usize| {
+                    if planned {
+                        let cookie = sockopt::socket_cookie(&*server).expect("a cookie");
+                        let plan = Plan { ssthresh: Some(32), ..plan("10.78.0.2/32", 30) };
+                        hooks.transfer(cookie, &plan, rate).expect("a plan");
+                        assert_eq!(apply(server), Ok(()));
+                    }
+                    server.write_all(&vec![0; bytes]).expect("a connection");
+                };
+                respond(60_000);
+                thread::sleep(IDLE);
+                respond(60_000);
+            },
+        );
+        // The first response takes a few round-trip times of 40 ms.
+        let second = data.iter().position(|time| *time > IDLE).expect("a second response");
+        [&data[..second], &data[second..]].map(|response| {
+            let first: Vec<_> = response.iter().map(|time| *time - response[0]).collect();
+            let flight = first.iter().filter(|time| **time < FLIGHT).count();
+            (flight, first[flight - 1])
+        })
+    };
+    let [new, idle] = starts(&hooks, false);
+    assert_eq!((new.0, idle.0), (STACK as usize, STACK as usize));
+    let [new, idle] = starts(&hooks, true);
+    assert_eq!((new.0, idle.0), (30, 30));
+    // Linux paces from the eleventh segment of a connection on: 20 of the 30 segments of the first response, all of the
+    // second. Unpaced, either would leave within one millisecond.
+    assert!(
+        (9..22).contains(&new.1.as_millis()) && (15..30).contains(&idle.1.as_millis()),
+        "{new:?}, {idle:?}"
+    );
+    let arms: Vec<_> = ends(&mut hooks, "10.78.0.2", 2).iter().map(|end| end.arm).collect();
+    assert_eq!(arms, [Arm::Stock, Arm::Planned(30)]);
+}
