@@ -76,7 +76,7 @@ impl Gateway {
         let best = match (&self.knowledge.paths, &self.settings().policy, found.order) {
             (Some(paths), Policy::Shared(Shared::Spand(parameters)), None) => {
                 let shift = rule == Rule::Shifted;
-                let policy = Shared::Spand(Parameters { shift, ..parameters.clone() });
+                let policy = Shared::Spand(Parameters { shift, ..*parameters });
                 paths.planned(&policy, &plan.prefix, self.knowledge.clock, bytes).window
             }
             _ => {
