@@ -71,6 +71,27 @@ fn a_plan_is_applied_to_its_socket_once_and_the_socket_keeps_its_congestion_cont
 }
 
 #[test]
+fn cubic_and_bbr_get_the_window_and_bbr_sets_its_own_threshold() {
+    let Some(ground) = Ground::new() else { return };
+    let hooks = hooks(&ground, LIMITS);
+    // TCP_INFO reports an infinite threshold as none.
+    for (name, ssthresh) in [("cubic", Some(32)), ("bbr", None)] {
+        let mut pair = ground.connect("127.1.2.9");
+        if let Err(error) = sockopt::set_tcp_congestion(&pair.server, name) {
+            println!("not run here: {name}: {error}");
+            continue;
+        }
+        hooks.transfer(cookie(&pair), &planned("127.1.2.0/24", 30, 32), 0).expect("a plan");
+        assert_eq!(apply(&pair.server), Ok(()));
+        pair.server.write_all(&[0; 100]).expect("a connection");
+        let info = TcpInfo::of(&pair.server).expect("TCP_INFO");
+        assert_eq!((control(&pair).as_str(), info.ssthresh), (name, ssthresh));
+        assert!(info.cwnd >= 30, "{name}: {}", info.cwnd);
+        pair.close();
+    }
+}
+
+#[test]
 fn a_plan_holds_for_its_prefix_its_time_its_round_trips_and_within_the_limits() {
     let Some(ground) = Ground::new() else { return };
     let hooks = hooks(&ground, LIMITS);
