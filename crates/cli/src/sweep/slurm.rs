@@ -14,7 +14,7 @@ use firstflight_scenario::seconds::Seconds;
 use firstflight_study::progress::Silent;
 
 use super::{Work, jobs};
-use crate::compare::share;
+use firstflight::parse_share as share;
 use crate::failure::{Failure, wrong_at};
 use crate::keys::option;
 use crate::output::complain;
