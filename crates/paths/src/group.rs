@@ -81,22 +81,30 @@ impl FromStr for Prefix {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        // Control characters escaped, at most 80 characters.
+        let shown = |text: &str| text.chars().take(80).flat_map(char::escape_debug).collect::<String>();
         let Some((address, length)) = text.split_once('/') else {
             return Err(format!(
-                "{text} is not a prefix: expected an address, a slash and a number of bits, as in 192.0.2.0/24"
+                "{} is not a prefix: expected an address, a slash and a number of bits, as in 192.0.2.0/24",
+                shown(text)
             ));
         };
-        let address: IpAddr =
-            address.parse().map_err(|_| format!("{address} is neither an IPv4 nor an IPv6 address"))?;
+        let address: IpAddr = address
+            .parse()
+            .map_err(|_| format!("{} is neither an IPv4 nor an IPv6 address", shown(address)))?;
         let most = if address.is_ipv4() { 32 } else { 128 };
         let length = length.parse().ok().filter(|length| *length <= most);
-        let length = length.ok_or_else(|| format!("{text}: expected a number of bits from 0 to {most}"))?;
+        let length =
+            length.ok_or_else(|| format!("{}: expected a number of bits from 0 to {most}", shown(text)))?;
         if let (IpAddr::V6(_), IpAddr::V4(v4)) = (address, address.to_canonical()) {
-            return Err(format!("{text} is an IPv4-mapped address: expected {v4} and up to 32 bits"));
+            return Err(format!(
+                "{} is an IPv4-mapped address: expected {v4} and up to 32 bits",
+                shown(text)
+            ));
         }
         let prefix = Self::around(address, length);
         if prefix.bits != Destination::from(address).0 {
-            return Err(format!("{text} has bits set beyond its length: expected {prefix}"));
+            return Err(format!("{} has bits set beyond its length: expected {prefix}", shown(text)));
         }
         Ok(prefix)
     }
@@ -219,6 +227,7 @@ mod tests {
                 "192.0.2.0",
                 "192.0.2.0 is not a prefix: expected an address, a slash and a number of bits, as in 192.0.2.0/24",
             ),
+            ("2\t001:db8::/48", "2\\t001:db8:: is neither an IPv4 nor an IPv6 address"),
             ("192.0.2/24", "192.0.2 is neither an IPv4 nor an IPv6 address"),
             ("192.0.2.0/33", "192.0.2.0/33: expected a number of bits from 0 to 32"),
             ("2001:db8::/129", "2001:db8::/129: expected a number of bits from 0 to 128"),

@@ -136,13 +136,15 @@ impl Search<'_> {
                 surface: None,
             };
             population.tried = self.try_all(&population, &self.first(&population));
-            for generation in 1..=APPROACH {
-                self.approach(&mut population, generation);
+            // A kind of which no path could be run has nothing to go on from.
+            if !population.tried.is_empty() {
+                for generation in 1..=APPROACH {
+                    self.approach(&mut population, generation);
+                }
+                populations.push(population);
             }
-            populations.push(population);
             progress.advance(1);
         }
-        populations.retain(|population| !population.tried.is_empty());
         let best = |population: &Population| {
             // Below this distance kinds are equally good, as candidates are.
             population.tried.iter().map(|one| one.distance).fold(f64::INFINITY, f64::min).max(EQUAL)
