@@ -23,6 +23,12 @@ struct bpf_sock {
 	u32 bound_dev_if, family, type, protocol;
 };
 
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct tcp_sock___transfer {
+	u32 snd_cwnd_stamp;
+};
+#pragma clang attribute pop
+
 /* A transfer that begins with the next segment. */
 struct beginning {
 	u64 rate; /* bytes per second */
@@ -158,6 +164,9 @@ INLINE void write(struct sock *sk, struct beginning *b)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	tp->snd_cwnd = b->window;
+	/* Linux takes the window of a connection for unused that was set long ago, and sets it back half of the way to ten
+	 * segments as soon as the first of them has left (RFC 2861). */
+	((struct tcp_sock___transfer *)tp)->snd_cwnd_stamp = (u32)bpf_jiffies64();
 	if (b->ssthresh)
 		tp->snd_ssthresh = b->ssthresh;
 	if (!b->rate)
@@ -187,10 +196,9 @@ void BPF_PROG(hooks_start_event, struct sock *sk, enum tcp_ca_event event)
 		return;
 	struct beginning begun = *b;
 	bpf_sk_storage_delete(&hooks_beginnings, sk);
-	/* BBR sets its own pacing rate from the window. */
 	write(sk, &begun);
+	/* BBR then sets its own threshold and pacing rate. */
 	bpf_setsockopt(sk, SOL_TCP, TCP_CONGESTION, begun.control, sizeof(begun.control));
-	write(sk, &begun);
 }
 
 /* Linux does not set a window back, after an idle time, under a control that has this function. */

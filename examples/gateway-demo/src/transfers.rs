@@ -28,7 +28,7 @@ const HOSTS: u8 = 8;
 /// Sizes of the responses, bytes.
 const SIZES: [usize; 3] = [30_000, 100_000, 300_000];
 /// Connections for each size and start. Each has two responses.
-const CONNECTIONS: usize = 15;
+const CONNECTIONS: usize = 10;
 /// Time between the two responses of a connection: five retransmission timeouts, after which Linux sends ten segments.
 const IDLE: Duration = Duration::from_millis(1500);
 /// Downloads from which the gateway learns.
