@@ -190,7 +190,7 @@ pub(crate) const TRANSFERS: Section = Section {
             "apply",
             Kind::Flag,
             "false",
-            "Whether such a start is applied to the socket, in the mode `enforce`. Loads two more programs, one of which sees \
+            "Whether such a start is applied to the socket, in the mode `enforce`. Loads a congestion control, and a program that sees \
              each `setsockopt` in the cgroup. Without it, the socket answers with the start only.",
         ),
         key(

@@ -124,17 +124,10 @@ fn a_plan_holds_for_its_prefix_its_time_its_round_trips_and_within_the_limits() 
 }
 
 #[test]
-fn a_transfer_under_way_an_unconnected_socket_and_hooks_without_transfers_are_refused() {
+fn an_unconnected_socket_and_hooks_without_transfers_are_refused() {
     let Some(ground) = Ground::new() else { return };
     let hooks = hooks(&ground, LIMITS);
-    let mut pair = ground.connect("127.1.2.9");
-    // The reader takes nothing, so that the end of the data waits for a window.
-    pair.server.set_nonblocking(true).expect("a socket");
-    while pair.server.write(&[0; 65536]).is_ok() {}
-    pair.client.set_nonblocking(true).expect("a socket");
-    hooks.transfer(cookie(&pair), &planned("127.1.2.0/24", 30, 32), 0).expect("a plan");
-    let busy = apply(&pair.server);
-    assert!(matches!(busy, Err(libc::EBUSY) | Ok(())), "{busy:?}");
+    let pair = ground.connect("127.1.2.9");
     let listener = std::net::TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a listener");
     let socket = TcpStream::from(std::os::fd::OwnedFd::from(listener));
     assert_eq!(apply(&socket), Err(libc::ENOTCONN));
@@ -183,25 +176,26 @@ fn the_window_of_a_plan_leaves_paced_on_a_new_connection_and_after_an_idle_time(
     let mut hooks = ground.hooks(&Setup { bits, transfers: TRANSFERS, ..ground.setup() });
     // 30 segments of 1448 bytes in 20 ms, half of the round-trip time.
     let rate = 30 * 1448 * 50;
+    let ask = |hooks: &Hooks, server: &TcpStream| {
+        let cookie = sockopt::socket_cookie(server).expect("a cookie");
+        let plan = Plan { ssthresh: Some(32), ..plan("10.78.0.2/32", 30) };
+        hooks.transfer(cookie, &plan, rate).expect("a plan");
+        apply(server)
+    };
     let starts = |hooks: &Hooks, planned: bool| {
-        let (data, _) = path.serve(
-            120_000,
-            |_| false,
-            |server| {
-                let mut respond = |bytes: usize| {
-                    if planned {
-                        let cookie = sockopt::socket_cookie(&*server).expect("a cookie");
-                        let plan = Plan { ssthresh: Some(32), ..plan("10.78.0.2/32", 30) };
-                        hooks.transfer(cookie, &plan, rate).expect("a plan");
-                        assert_eq!(apply(server), Ok(()));
-                    }
-                    server.write_all(&vec![0; bytes]).expect("a connection");
-                };
-                respond(60_000);
-                thread::sleep(IDLE);
-                respond(60_000);
-            },
-        );
+        let write = |server: &mut TcpStream| {
+            for pause in [IDLE, Duration::ZERO] {
+                if planned {
+                    assert_eq!(ask(hooks, server), Ok(()));
+                }
+                server.write_all(&[0; 60_000]).expect("a connection");
+                if planned {
+                    assert_eq!(ask(hooks, server), Err(libc::EBUSY), "the response is on its way");
+                }
+                thread::sleep(pause);
+            }
+        };
+        let (data, _) = path.serve(120_000, |_| false, write);
         // The first response takes a few round-trip times of 40 ms.
         let second = data.iter().position(|time| *time > IDLE).expect("a second response");
         [&data[..second], &data[second..]].map(|response| {
