@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 
 import pytest
 
@@ -63,6 +64,21 @@ def test_an_interrupt_ends_the_work(work: str) -> None:
         process.kill()
 
 
+class Enough(Exception):
+    """The test has seen what it waits for."""
+
+
+def run_until(seen: Callable[[str, int, int], bool]) -> None:
+    """Runs for minutes, but ends as soon as a report of progress is as wanted."""
+
+    def shown(what: str, done: int, total: int) -> None:
+        if seen(what, done, total):
+            raise Enough
+
+    with pytest.raises(Enough):
+        ff.run(SCENARIO, replications=100_000, memory="64 GB", progress=shown)
+
+
 def test_other_threads_go_on_during_a_run() -> None:
     turns, over = 0, threading.Event()
 
@@ -71,20 +87,31 @@ def test_other_threads_go_on_during_a_run() -> None:
         while not over.is_set():
             turns += 1
 
-    seen: list[int] = []
+    before: list[int] = []
+
+    def counted(what: str, done: int, total: int) -> bool:
+        before.append(turns)
+        return before[-1] > before[0]
+
     other = threading.Thread(target=count)
     other.start()
-    ff.run(SCENARIO, replications=200, progress=lambda *_: seen.append(turns))
-    over.set()
-    other.join()
-    assert len(seen) >= 2 and seen[-1] > seen[0], seen
+    try:
+        run_until(counted)
+    finally:
+        over.set()
+        other.join()
 
 
-def test_progress_counts_to_the_end() -> None:
+def test_progress_counts_the_runs() -> None:
     steps: list[tuple[str, int, int]] = []
-    ff.run(SCENARIO, replications=200, progress=lambda *step: steps.append(step))
-    assert steps and all(0 <= done <= total for _, done, total in steps if total), steps
-    assert [done for _, done, _ in steps] == sorted(done for _, done, _ in steps)
+
+    def counted(what: str, done: int, total: int) -> bool:
+        steps.append((what, done, total))
+        return done > 100
+
+    run_until(counted)
+    known = [(done, total) for _, done, total in steps if total]
+    assert known == sorted(known) and {total for _, total in known} == {100_000}
 
 
 def test_an_exception_of_the_progress_ends_the_work() -> None:
