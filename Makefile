@@ -23,6 +23,7 @@ test: packages-build packages-test ## install missing packages, run all tests, l
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
 	cargo test --workspace --locked
+	tools/python test
 
 bench: packages-build packages-bench ## measure the speed of the simulator, and of ns-2 if it is installed
 	cargo bench --locked --package firstflight-sim --bench engine

@@ -122,7 +122,7 @@ fn connection(scale: Scale, share: f64) -> BoxedStrategy<String> {
     let window = || prop_oneof![packets(100), Just("\"unlimited\"".to_owned())].boxed();
     let rules = word(&["rfc3390", "rfc6928", "rfc9002"]);
     lines(vec![
-        line(0.7, "profile", word(&["rfc", "ns2", "linux"])),
+        line(0.7, "profile", word(&["rfc", "ns2", "linux", "quinn"])),
         scheme::keys(),
         line(0.3, "recovery", word(&["tahoe", "reno", "newreno", "sack"])),
         line(share / 3.0, "partial_acks", word(&["impatient", "slow-but-steady", "ns2-2002"])),

@@ -236,7 +236,10 @@ fn errors_in_a_sender_script_state_the_line() {
     let sizeless = r#"{"at_us":0,"do":"established","window":65535}"#;
     refused(&[], &["sender"], sizeless, &["standard input:1:1: mss: missing", "--mss"]);
     for (options, parts) in [
-        (["--profile", "bsd"], &["--profile \"bsd\": there is no \"bsd\"", "one of: rfc, ns2, linux, quinn"][..]),
+        (
+            ["--profile", "bsd"],
+            &["--profile \"bsd\": there is no \"bsd\"", "one of: rfc, ns2, linux, quinn"][..],
+        ),
         (["--startup", "cubic"], &["--startup \"cubic\": cubic is not a start-up scheme"]),
         (["--recovery", "sac"], &["--recovery \"sac\"", "did you mean \"sack\"?"]),
         (["--initial-window", "10"], &["--initial-window \"10\": the unit is missing"]),

@@ -286,7 +286,7 @@ fn dask_workers_make_the_same_dataset_though_they_are_killed() {
         .arg(repository.join("tests/sweep_dask/killed_workers.py"))
         .args([env!("CARGO_BIN_EXE_firstflight"), "grid.toml", "dask"])
         .current_dir(scratch.path())
-        .env("PYTHONPATH", repository.join("src/sweep"))
+        .env("PYTHONPATH", repository.join("../python/python/firstflight"))
         .output();
     let ended = common::Finished::from(output.expect("it runs"));
     assert_eq!(ended.code, 0, "{}", ended.err);

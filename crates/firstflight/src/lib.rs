@@ -49,8 +49,8 @@ pub use compare::{Compare, compare, parse_size};
 pub use firstflight_capture as capture;
 pub use firstflight_results as results;
 pub use firstflight_scenario::{
-    Candidate, Error, Limit, Loaded, Network, Profile, Scenario, SchemeSpec, Settings, Threshold, build, preset,
-    quantity,
+    Candidate, Error, Limit, Loaded, Network, Profile, Scenario, SchemeSpec, Settings, Threshold, build,
+    preset, quantity,
 };
 pub use firstflight_study::compare::{
     DEFAULT_STARTUPS, DEFAULT_WINDOWS, Input, Known, Limits, inferred_path, present,

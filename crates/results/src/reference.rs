@@ -7,8 +7,8 @@ use crate::{
     Comparison, Completion, ConnectionResult, EngineResult, FlowMeans, FlowResult, FlowRow, Harm, InputFile,
     KindWeight, LimitedBy, LinkMeans, LinkResult, LinkRow, Mean, MixShare, NetworkResult, NetworkRow,
     PairedDifference, PathEstimate, PathResult, Provenance, Recommended, ReplicationRow, ResultRow, Risk,
-    RunMeans, RunResult, RunRow, SampleRow, SchemeResult, SobolIndex, StartupExit, SweepResult, SweepRow, Table,
-    TypicalExit, Validity, WindowRow,
+    RunMeans, RunResult, RunRow, SampleRow, SchemeResult, SobolIndex, StartupExit, SweepResult, SweepRow,
+    Table, TypicalExit, Validity, WindowRow,
 };
 
 const HEAD: &str = "\

@@ -151,6 +151,17 @@ fn quinn_fills_its_window_but_for_one_packet_and_paces_at_1_25_windows_a_round_t
     assert_eq!(sent, [[100; 20].as_slice(), &[126; 9]].concat());
 }
 
+#[test]
+fn quinn_goes_on_after_a_timeout_with_a_window_of_two_packets() {
+    // Of two packets of window one may leave. The link holds one packet, so at most one is delivered in each round trip of
+    // 101 ms: 198 in 20 s. A sender that stopped at its first timeout would have delivered ten or fewer.
+    let mut network = path(SLOW, QueueConfig::Packets(0), 20_000);
+    let flow = &mut network.flows[0];
+    flow.stack = Stack { quinn: true, handshake: true, initial_window: 10, ..stacks::linux() };
+    let flow = &run(&network).flows[0];
+    assert!(flow.timeouts > 0 && (50..=198).contains(&flow.delivered), "{flow:?}");
+}
+
 /// A window of ten, equal to its threshold and so in congestion avoidance, on a slow link with room for
 /// `buffer` packets. With the one in transmission the first `buffer + 1` segments pass, the others are lost;
 /// after that ACKs clock out one segment each and no packet waits.

@@ -12,7 +12,7 @@ use crate::output::complain;
 use crate::progress::Bar;
 
 /// The Python program that gives the parts to Dask.
-const PROGRAM: &str = include_str!("on_dask.py");
+const PROGRAM: &str = include_str!("../../../python/python/firstflight/on_dask.py");
 
 /// Whether Python has Dask.
 pub(super) fn check() -> Result<(), Failure> {

@@ -14,11 +14,11 @@ use firstflight_scenario::seconds::Seconds;
 use firstflight_study::progress::Silent;
 
 use super::{Work, jobs};
-use firstflight::parse_share as share;
 use crate::failure::{Failure, wrong_at};
 use crate::keys::option;
 use crate::output::complain;
 use crate::progress::Bar;
+use firstflight::parse_share as share;
 
 /// Largest number of jobs: SLURM's own limit, MaxArraySize, is 1001 unless the cluster has another.
 const JOBS: usize = 1000;

@@ -10,6 +10,7 @@
 """
 
 from ._api import algorithms, compare, infer, preset, run, sweep
+from ._dataset import Dataset
 from ._error import Error
 from ._firstflight import (
     Ack,
@@ -34,6 +35,7 @@ __all__ = [
     "Comparison",
     "Congestion",
     "Control",
+    "Dataset",
     "Entry",
     "Error",
     "InferredPath",

@@ -5,13 +5,19 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from . import _dataset
 from . import _firstflight as native
+from ._dataset import Dataset
+from ._error import Error
 from ._firstflight import Scenario
 from ._progress import ProgressCallback, shown
 from ._results import Comparison, InferredPath, RunResult, SweepResult
 from ._scheme import SchemeLike
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 InputLike: TypeAlias = "Scenario | str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 """A scenario; the name of a path preset; the path of a capture or of a scenario file; or a list of captures."""
@@ -205,8 +211,10 @@ def sweep(
     seed: int | None = None,
     memory: str | None = None,
     progress: bool | ProgressCallback | None = None,
-) -> SweepResult:
-    """Runs a scenario at every combination of the values of some keys, in memory.
+    client: Client | None = None,
+    out: str | os.PathLike[str] | None = None,
+) -> SweepResult | Dataset:
+    """Runs a scenario at every combination of the values of some keys: in memory, or on a Dask cluster into a dataset.
 
     Args:
         factors: values of each key: ``{"path.rate": ["10 Mbit/s", "20 Mbit/s"], "flow.bulk.size": ["30 KB", "3 MB"]}``. A group
@@ -219,15 +227,28 @@ def sweep(
         replications: runs of each combination, scheme and size, from 1 to 100 000, each under the next seed.
         seed: seed of the first replication; None is the scenario's.
         memory: limit of the memory, such as ``"8 GB"``; None is 4 GB.
-        progress: as in ``run``.
+        progress: as in ``run``; not with a client, whose dashboard shows the progress.
+        client: a Dask client. Its workers run ``firstflight sweep``, so that each needs the wheel or the program. The dataset is the
+            one of that command: killed at any time, the next call goes on where it stopped.
+        out: folder of the dataset, with a client only.
 
     Returns:
-        A row for each run, with a column for each factor.
+        A row for each run, with a column for each factor. With a client, the dataset.
 
     Raises:
         Error: bad input, in one line; before anything is run.
         KeyboardInterrupt: the runs are ended.
     """
+    if (client is None) != (out is None):
+        raise Error("client, out: one of them is missing; expected both for a dataset, or none for results in memory")
+    if client is not None and out is not None:
+        labels = _list(schemes)
+        if any(not isinstance(label, str) for label in labels or []):
+            raise Error("schemes: a scheme in Python runs in this process only; expected labels for a sweep with a client")
+        grid = _dataset.grid(
+            factors, schemes=labels, sizes=_list(sizes), profile=profile, replications=replications, seed=seed
+        )
+        return _dataset.sweep(grid, _scenario(base), out, client, memory)
     with shown(progress) as callback:
         outcome = native.sweep(
             factors,

@@ -56,10 +56,19 @@ fn capacity(window: u64, mss: u64, srtt: u64) -> u64 {
 }
 
 impl Connection<Linux> {
-    /// The window in whole segments, as far as the sender fills it.
+    /// The window as far as the sender fills it, bytes. quinn's has two packets at least (RFC 9002 section 7.2).
+    #[inline(always)]
+    pub(super) fn usable_window(&self) -> u64 {
+        match self.stack.quinn {
+            true => self.chain.control.cwnd.max(2 * self.mss) - 1,
+            false => self.chain.control.cwnd,
+        }
+    }
+
+    /// That window in whole segments.
     #[inline]
     pub(super) fn usable_segments(&self) -> u64 {
-        (self.chain.control.cwnd - u64::from(self.stack.quinn).min(self.chain.control.cwnd)) / self.mss
+        self.usable_window() / self.mss
     }
 
     /// Whether the application, and not the window or the pacer, ended the last flight.

@@ -39,10 +39,8 @@ impl Connection<Linux> {
             return false;
         }
         let end = self.available.min(self.window_end());
-        let spare = u64::from(self.stack.quinn);
-        while self.nxt < end
-            && u64::from(self.nxt - self.una + 1) * self.mss + spare <= self.chain.control.cwnd
-        {
+        let window = self.usable_window();
+        while self.nxt < end && u64::from(self.nxt - self.una + 1) * self.mss <= window {
             if self.chain.control.pacing != Rate::NONE && self.is_held_back(now) {
                 break;
             }

@@ -1,0 +1,92 @@
+"""Sweeps into a dataset of Parquet files, on the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._error import Error
+from ._firstflight import Scenario
+
+if TYPE_CHECKING:
+    import pyarrow
+    from distributed import Client
+
+
+class Dataset:
+    """Result of ``sweep`` with a client: a dataset of Parquet files."""
+
+    def __init__(self, path: Path, report: dict[str, Any]) -> None:
+        self.path = path
+        """Folder of the dataset."""
+        self.report = report
+        """The object that ``firstflight sweep --json`` prints: ``parts_made`` by this call, ``parts_before`` it, and so on."""
+
+    @cached_property
+    def results(self) -> pyarrow.Table:
+        """Table ``sweep``, a row for each run, in the order of the cells; all of it in memory. Needs pyarrow."""
+        import pyarrow.dataset
+
+        return pyarrow.dataset.dataset(self.path, format="parquet").to_table()
+
+    def __repr__(self) -> str:
+        return f"<Dataset {str(self.path)!r}: {self.report['parts']} parts, {self.report['runs']} runs>"
+
+
+def _value(value: Any, key: str) -> str:
+    """A value of a scenario in TOML. Strings of JSON are strings of TOML, but for the character DEL."""
+    if isinstance(value, (str, bool, int, float)):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    raise Error(f"{key}: a value is of type {type(value).__name__}; expected texts, numbers or booleans for a sweep with a client")
+
+
+def grid(
+    factors: Mapping[str, Sequence[Any]],
+    *,
+    schemes: Sequence[str] | None,
+    sizes: Sequence[str] | None,
+    profile: str,
+    replications: int,
+    seed: int | None,
+) -> str:
+    """The text of a grid over the scenario in the file ``base.toml`` beside it.
+
+    Raises:
+        Error: for a value or a scheme that a grid cannot have.
+    """
+    keys: dict[str, Any] = {"base": "base.toml", "profile": profile, "replications": replications}
+    if seed is not None:
+        keys["seed"] = seed
+    lines = [f"{key} = {_value(value, key)}" for key, value in keys.items()]
+    for key, values in (("schemes", schemes), ("sizes", sizes)):
+        if values is not None:
+            lines.append(f"{key} = [{', '.join(_value(value, key) for value in values)}]")
+    for key, values in factors.items():
+        each = ", ".join(_value(value, key) for value in values)
+        lines += ["[[factor]]", f"key = {_value(key, 'key')}", f"values = [{each}]"]
+    return "\n".join(lines) + "\n"
+
+
+def sweep(text: str, base: Scenario, out: str | os.PathLike[str], client: Client, memory: str | None) -> Dataset:
+    """Run a grid over `base` on the workers of `client` into the folder `out`, or go on where an earlier call stopped.
+
+    Raises:
+        Error: if the grid is wrong.
+        RuntimeError: if a part fails on a worker.
+    """
+    from . import on_dask
+
+    with tempfile.TemporaryDirectory(prefix="firstflight-") as folder:
+        file = Path(folder, "grid.toml")
+        file.write_text(text, encoding="utf-8")
+        Path(folder, "base.toml").write_text(base.to_toml(), encoding="utf-8")
+        try:
+            report = on_dask.sweep(file, out=out, client=client, memory=memory or "4 GB")
+        except ValueError as error:
+            raise Error(str(error)) from None
+    return Dataset(Path(out), report)
