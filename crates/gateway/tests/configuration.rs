@@ -93,6 +93,15 @@ fn an_error_names_its_place_the_valid_values_and_the_nearest_name() {
              split_v4 above v4, or split = false",
         ),
         (
+            "[prefixes]\nsplit_v6 = 65",
+            "gateway.toml:2:12: prefixes.split_v6 = 65: out of range; expected a whole number from 17 to 64",
+        ),
+        (
+            "[transfers]\naply = true",
+            "gateway.toml:2:1: transfers.aply = true: no such key; expected one of: apply, ssthresh; did you mean \
+             \"apply\"?",
+        ),
+        (
             "[[override]]\nprefix = \"10.0.0.0/8\"\naction = \"off\"\n[[override]]\nprefix = \"10.1.0.0/16\"\nwindow = 20",
             "gateway.toml:5:10: override[1].prefix = \"10.1.0.0/16\": 10.1.0.0/16 overlaps 10.0.0.0/8, which another \
              [[override]] has; expected prefixes of which none contains another",
