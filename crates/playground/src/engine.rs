@@ -23,7 +23,7 @@ enum Order {
     /// Presets and schemes to choose from; the answer is JSON.
     Offer,
     /// A comparison; the answer is JSON: sections of the report, and data for its plots.
-    Compare { ask: Asked },
+    Compare { ask: Box<Asked> },
     /// The line that `firstflight compare --json` prints for the last comparison.
     Json,
     /// The scenario of the last comparison.
@@ -108,12 +108,15 @@ struct Compared {
     traces: Vec<(String, u64)>,
 }
 
+/// Kind (0 data, 1 retransmission, 2 ACK), number, and times: sent, at the bottleneck, served, arrived, lost. A SYN has
+/// no number.
+#[derive(Serialize)]
+struct Packet(u8, Option<u32>, u64, [Option<u64>; 4]);
+
 /// Packets for the animation. Times are microseconds since the first packet.
 #[derive(Serialize)]
 struct Packets {
-    /// Kind (0 data, 1 retransmission, 2 ACK), number, and times: sent, at the bottleneck, served, arrived, lost. A SYN has
-    /// no number.
-    packets: Vec<(u8, Option<u32>, u64, [Option<u64>; 4])>,
+    packets: Vec<Packet>,
     /// Packets of others at the bottleneck: arrival and end of the transmission.
     others: Vec<[u64; 2]>,
     /// Congestion window, packets, from a time on.
@@ -131,7 +134,7 @@ impl Packets {
         let packet = |it: &Journey| {
             let kind = if it.ack { 2 } else { u8::from(it.retransmission) };
             let times = [it.queued, it.served, it.arrived, it.lost].map(|at| at.map(micros));
-            (kind, it.number, micros(it.sent), times)
+            Packet(kind, it.number, micros(it.sent), times)
         };
         Self {
             packets: journeys.packets.iter().map(packet).collect(),
