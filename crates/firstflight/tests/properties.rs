@@ -95,6 +95,31 @@ fn no_packet_vanishes_or_appears() {
     hold(60, audited);
 }
 
+/// Found by the fuzz target any_scenario. Spurious retransmissions let RACK mark segments lost that are in the network, and the
+/// auditor demanded a window for them.
+#[test]
+fn a_sender_that_retransmits_what_is_still_on_its_way_is_audited() {
+    let text = r#"
+        duration = "4624409705259 ns"
+        seed = 1805991786
+        [packet]
+        size = "65535 B"
+        [topology]
+        kind = "three-router"
+        rate = "36846 bit/s"
+        buffer = "82 packets"
+        loss = 0.021111301830931267
+        delay = "4 ns"
+        side_delay = "5587478 ns"
+        [[flow]]
+        size = "165 packets"
+        profile = "linux"
+        startup = ["delay-slow-start", "slow-start"]
+        avoidance = "bic"
+    "#;
+    assert!(audited(&parse(text, "").expect("valid")).expect("no finding"));
+}
+
 /// Found with seed 104. Each action walked over all connections, and the auditor over the log of all for each.
 #[test]
 fn thirty_thousand_connections_with_one_window_are_audited() {

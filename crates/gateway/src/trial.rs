@@ -58,7 +58,8 @@ impl Outcome {
 
     /// 1 if it is slower than `other` by more than a fiftieth, -1 if it is faster.
     fn slower(self, other: Self) -> i32 {
-        let worse = u128::from(decoded(self.time)) * 50 > u128::from(decoded(other.time)) * 51;
+        let (own, other_time) = (decoded(self.time), decoded(other.time));
+        let worse = own.saturating_sub(other_time) > other_time / 50;
         i32::from(worse) - i32::from(self.time < other.time)
     }
 

@@ -324,6 +324,10 @@ prop_compose! {
             Source::Web(_) => 2,
         });
         for (i, flow) in scenario.flows.iter_mut().enumerate() {
+            // Smaller packets than QUIC has are refused.
+            if flow.profile == Profile::Quinn && scenario.packet.size < 1228 {
+                flow.profile = Profile::Rfc;
+            }
             *flow = within_limits(flow.clone(), scenario.packet.payload(flow.profile).into());
             flow.name = format!("f{i}");
             if flow.expected(scenario.duration) > 10_000.0 {

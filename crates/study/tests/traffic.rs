@@ -8,6 +8,7 @@ use firstflight_results::RunResult;
 use firstflight_scenario::{Loaded, load, parse};
 use firstflight_sim::config::FlowConfig;
 use firstflight_sim::sender::app::Clock;
+use firstflight_study::host::{Host, Observe};
 use firstflight_study::network::{Built, build};
 use firstflight_study::progress::Silent;
 use firstflight_study::run::{RunOptions, run};
@@ -225,4 +226,15 @@ fn datagrams_have_their_own_size_and_count_as_packets_in_the_buffer() {
         let link = &result(&read("1 s", &format!("[[udp]]\nrate = \"17 Mbit/s\"\n{size}"))).links[0];
         assert_eq!((link.drops, link.max_queue_packets), (drops, 250), "{size}");
     }
+}
+
+#[test]
+fn packets_of_a_run_without_connections_are_recorded() {
+    let text = "duration = \"1 s\"\n[path]\nrate = \"10 Mbit/s\"\nrtt = \"60 ms\"\nbuffer = \"20 packets\"\nqueue = \"codel\"\n\
+                [[udp]]\nrate = \"1 Mbit/s\"\n";
+    let scenario = parse(text, "test.toml").expect("a valid scenario").scenario;
+    let observe = Observe { packets: true, ..Observe::default() };
+    let run = Simulator.run(&scenario, 1, &observe).expect("it runs");
+    assert_eq!(run.recording.map(|recording| recording.flows.len()), Some(0));
+    assert!(run.result.links[0].utilization > 0.0);
 }

@@ -17,7 +17,8 @@ struct Replay {
     /// First unacknowledged segment, and one past the highest segment sent.
     una: u32,
     max: u32,
-    /// One past the highest segment sent before the last timeout, which may have marked it lost while it was in the network.
+    /// One past the highest segment that may be marked lost while it is in the network: of those sent before the last timeout, or
+    /// before a retransmission whose first copy was still there.
     doubtful: u32,
     /// Whether a round trip can be shorter than a tick of Linux's clock. Segments then have equal send times, and RACK marks
     /// segments lost that are in the network.
@@ -177,6 +178,11 @@ impl Replay {
             format!("{segment} is flagged as retransmission: {retransmission}; {} have been sent", self.max)
         });
         if !new {
+            // RACK takes the first copy's arrival for that of the second if a shortest round trip has passed, and marks what was
+            // sent between the two.
+            if self.stack.recovery.is_rack() && self.copies[segment as usize] > 1 {
+                self.doubtful = self.max;
+            }
             return;
         }
         findings.expect(segment == self.max, Rule::Window, at, || {
@@ -194,13 +200,11 @@ impl Replay {
             return;
         };
         let rack = self.stack.recovery.is_rack();
-        let after_timeout = state == CaState::Loss || self.una < self.doubtful;
+        let doubtful = state == CaState::Loss || self.una < self.doubtful;
         if rack
-            && (after_timeout
-                || self.unordered
-                || !self.stack.recovery.is_selective() && state != CaState::Open)
+            && (doubtful || self.unordered || !self.stack.recovery.is_selective() && state != CaState::Open)
         {
-            // Segments that a timeout marked lost may still be in the network until they are acknowledged, also in a
+            // Segments that a timeout or RACK marked lost may still be in the network until they are acknowledged, also in a
             // recovery that follows. Without SACK a duplicate ACK may be caused by a spurious retransmission. The
             // network then carries more segments than the sender counts.
             return;

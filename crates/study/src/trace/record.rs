@@ -365,7 +365,8 @@ fn word(state: CaState) -> &'static str {
 impl Recorder {
     /// Packets of the same direction; `None` for a datagram.
     fn transit(&mut self, packet: Seen) -> Option<&mut Transit<Stamps>> {
-        let flow = &mut self.flows[packet.flow as usize];
+        // A datagram has the number of its source, and a run may have no connection.
+        let flow = self.flows.get_mut(packet.flow as usize)?;
         match packet.kind {
             Kind::Data => Some(&mut flow.data),
             Kind::Ack => Some(&mut flow.acks),
