@@ -157,6 +157,7 @@ fn python() -> Check {
 }
 
 /// Whether the user's shell completes the commands.
+#[expect(clippy::disallowed_methods, reason = "the shell is the environment's; no result depends on it")]
 fn completions() -> Check {
     const COMMAND: &str = "tab completion";
     let shell = env::var("SHELL").unwrap_or_default();

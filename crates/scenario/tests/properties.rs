@@ -326,7 +326,7 @@ prop_compose! {
         for (i, flow) in scenario.flows.iter_mut().enumerate() {
             // Smaller packets than QUIC has are refused.
             if flow.profile == Profile::Quinn && scenario.packet.size < 1228 {
-                flow.profile = Profile::Rfc;
+                flow.profile = Profile::Linux;
             }
             *flow = within_limits(flow.clone(), scenario.packet.payload(flow.profile).into());
             flow.name = format!("f{i}");
