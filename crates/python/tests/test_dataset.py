@@ -21,7 +21,8 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
     """A client of two workers, which find the program of these tests."""
     assert PROGRAM, "the wheel has the program"
     monkeypatch.setenv("PATH", str(Path(PROGRAM).parent), prepend=os.pathsep)
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+    settings: dict[str, Any] = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with LocalCluster(**settings) as cluster, Client(cluster) as client:
         yield client
 
 

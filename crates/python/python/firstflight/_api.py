@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from . import _dataset
 from . import _firstflight as native
@@ -197,6 +197,40 @@ def infer(
     """
     with shown(progress) as callback:
         return InferredPath(native.infer(capture, progress=callback))
+
+
+@overload
+def sweep(
+    factors: Mapping[str, Sequence[Any]],
+    *,
+    base: Scenario | str | os.PathLike[str],
+    schemes: SchemeLike | Sequence[SchemeLike] | None = None,
+    avoidance: str = "cubic",
+    sizes: str | Sequence[str] | None = None,
+    profile: str = "linux",
+    replications: int = 1,
+    seed: int | None = None,
+    memory: str | None = None,
+    progress: bool | ProgressCallback | None = None,
+    client: None = None,
+    out: None = None,
+) -> SweepResult: ...
+
+
+@overload
+def sweep(
+    factors: Mapping[str, Sequence[Any]],
+    *,
+    base: Scenario | str | os.PathLike[str],
+    schemes: str | Sequence[str] | None = None,
+    sizes: str | Sequence[str] | None = None,
+    profile: str = "linux",
+    replications: int = 1,
+    seed: int | None = None,
+    memory: str | None = None,
+    client: Client,
+    out: str | os.PathLike[str],
+) -> Dataset: ...
 
 
 def sweep(

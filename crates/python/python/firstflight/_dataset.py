@@ -84,7 +84,8 @@ def sweep(text: str, base: Scenario, out: str | os.PathLike[str], client: Client
     with tempfile.TemporaryDirectory(prefix="firstflight-") as folder:
         file = Path(folder, "grid.toml")
         file.write_text(text, encoding="utf-8")
-        Path(folder, "base.toml").write_text(base.to_toml(), encoding="utf-8")
+        # Not `to_toml()`, which writes out what follows from other keys: a factor on one of these must reach what follows from it.
+        Path(folder, "base.toml").write_text(base.text, encoding="utf-8")
         try:
             report = on_dask.sweep(file, out=out, client=client, memory=memory or "4 GB")
         except ValueError as error:

@@ -94,14 +94,15 @@ def run(
 
     waiting = iter(jobs)
     deaths: dict[str, int] = {}
-    of: dict[str, str] = {}
+    of: dict[Any, str] = {}
 
     def submit(job: str) -> Any:
         future = client.submit(make, program, grid, memory, job, pure=False)
         of[future.key] = job
         return future
 
-    window = max(8, 4 * sum(client.nthreads().values()))
+    threads: Any = client.nthreads()
+    window = max(8, 4 * sum(threads.values()))
     completed = as_completed([submit(job) for _, job in zip(range(window), waiting)])
     for future in completed:
         job = of.pop(future.key)
@@ -174,7 +175,8 @@ def main() -> None:
 
     order = json.load(sys.stdin)
     own = order["scheduler"] is None
-    at = LocalCluster(threads_per_worker=1, dashboard_address=None) if own else order["scheduler"]
+    settings: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": None}
+    at = LocalCluster(**settings) if own else order["scheduler"]
     with Client(at) as client:
         run(
             client,
