@@ -1,4 +1,4 @@
-//! Sweeps that are killed go on where they stopped, and have the same bytes whoever makes the parts.
+//! Sweeps that are killed go on where they stopped, and have the same bytes from any executor.
 
 mod common;
 

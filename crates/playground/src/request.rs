@@ -1,8 +1,9 @@
 //! A comparison in the words of the page, which are those of the command line.
 
-use firstflight::build::Path;
 use firstflight::scheme::Role;
-use firstflight::{Candidate, Compare, Error, Input, Known, Network, Profile, Scenario, compare, present};
+use firstflight::{
+    Candidate, Compare, Error, Input, Known, PathValues, Profile, compare, parse_share, present,
+};
 use serde::Deserialize;
 
 /// Fields of the page's form. Exactly one of `preset`, `file` and `path` says where the path comes from.
@@ -118,8 +119,9 @@ impl Asked {
         words.extend(self.preset.iter().chain(&self.file).map(|word| quoted(word)));
         if let Some(Given { rate, rtt, buffer, loss }) = &self.path {
             let options = [("rate", rate), ("rtt", rtt), ("buffer", buffer), ("loss", loss)];
-            let options =
-                options.into_iter().filter(|(name, value)| *name != "loss" || share(value) != Some(0.0));
+            let options = options
+                .into_iter()
+                .filter(|(name, value)| *name != "loss" || parse_share(value) != Some(0.0));
             words.extend(options.flat_map(|(name, value)| [format!("--{name}"), quoted(value)]));
         }
         words.extend(["--scheme".into(), quoted(&chains.join(",")), "--size".into()]);
@@ -139,36 +141,16 @@ impl Asked {
 
 impl Given {
     fn known(&self) -> Result<Known, Error> {
-        let path = Path::empty()
-            .text("rate", Some(&self.rate))
-            .text("rtt", Some(&self.rtt))
-            .text("buffer", Some(&self.buffer));
-        // A text that is no share is refused as such.
-        let path = match share(&self.loss) {
-            Some(share) => path.loss(share),
-            None => path.text("loss", Some(&self.loss)),
-        };
-        let Network::Dumbbell(path) = Scenario::builder().path(path).build()?.network else {
-            unreachable!("a path is a dumbbell")
-        };
-        Ok(Known {
-            rate: Some(path.rate),
-            rtt: Some(path.rtt),
-            buffer: Some(path.buffer),
-            loss: Some(path.loss),
-        })
+        let given = |text: &str| Some(text.to_owned());
+        let [rate, rtt, buffer, loss] =
+            [&self.rate, &self.rtt, &self.buffer, &self.loss].map(|text| given(text));
+        PathValues { rate, rtt, buffer, loss }.path()
     }
 }
 
 /// Whether a scheme rules the whole connection. A label that is not known is refused later, with the nearest name.
 fn standalone(label: &str) -> bool {
     firstflight::scheme::SCHEMES.iter().any(|info| info.label == label && info.role == Role::Standalone)
-}
-
-/// A share: `0.01` or `1 %`.
-fn share(text: &str) -> Option<f64> {
-    let (number, unit) = text.trim().strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
-    number.trim().parse::<f64>().ok().map(|number| number / unit)
 }
 
 /// Parts of a list that commas separate.
@@ -261,11 +243,5 @@ mod tests {
         };
         assert_eq!(results(&packed), results(plain));
         assert!(!results(plain).is_empty());
-    }
-
-    #[test]
-    fn a_share_is_a_number_or_a_percentage() {
-        assert_eq!(["0.01", "1%", " 0.5 % "].map(share), [Some(0.01), Some(0.01), Some(0.005)]);
-        assert_eq!(["", "%", "one"].map(share), [None; 3]);
     }
 }

@@ -1,4 +1,4 @@
-//! Gateways for the targets that feed them: what every gateway promises, whatever it was told.
+//! Gateways for the targets that feed them, and the properties that hold for every gateway and any input.
 
 use core::net::IpAddr;
 
