@@ -82,22 +82,30 @@ impl Bucket {
 /// and every arrival needs the sum.
 #[derive(Clone, Debug, Default)]
 struct Waiting {
-    /// Start and size.
-    transmissions: VecDeque<(u64, u32)>,
+    transmissions: VecDeque<Transmission>,
     bytes: u64,
 }
 
+/// A transmission that had to wait. After a packet that was lost on the wire, whose end is in no log, its start is known but for
+/// the rounding of the link.
+#[derive(Clone, Copy, Debug)]
+struct Transmission {
+    earliest: u64,
+    latest: u64,
+    size: u32,
+}
+
 impl Waiting {
-    fn push(&mut self, start: u64, size: u32) {
-        self.transmissions.push_back((start, size));
-        self.bytes += u64::from(size);
+    fn push(&mut self, transmission: Transmission) {
+        self.transmissions.push_back(transmission);
+        self.bytes += u64::from(transmission.size);
     }
 
-    /// Lets the transmissions go that began before `at`.
+    /// Lets the transmissions go that began before `at`, whatever the rounding.
     fn pass(&mut self, at: u64) {
-        while let Some(&(_, size)) = self.transmissions.front().filter(|(start, _)| *start < at) {
+        while let Some(gone) = self.transmissions.front().filter(|it| it.latest < at) {
+            self.bytes -= u64::from(gone.size);
             self.transmissions.pop_front();
-            self.bytes -= u64::from(size);
         }
     }
 
@@ -105,11 +113,11 @@ impl Waiting {
         self.transmissions.len()
     }
 
-    /// Packets and bytes that begin later than `at`.
+    /// Packets and bytes that begin later than `at`, whatever the rounding.
     fn after(&self, at: u64) -> (usize, u64) {
-        let begun = self.transmissions.iter().take_while(|&&(start, _)| start <= at);
-        begun.fold((self.packets(), self.bytes), |(packets, bytes), &(_, size)| {
-            (packets - 1, bytes - u64::from(size))
+        let begun = self.transmissions.iter().take_while(|it| it.earliest <= at);
+        begun.fold((self.packets(), self.bytes), |(packets, bytes), it| {
+            (packets - 1, bytes - u64::from(it.size))
         })
     }
 }
@@ -223,6 +231,7 @@ impl Replay {
         });
         let line = at.max(self.free_at);
         let start = self.shaper.as_mut().map_or(line, |bucket| bucket.first(line, size));
+        let latest_start = start.max(self.latest);
         // A packet that waits for tokens comes to a free line.
         let comes = if start > line { start } else { at };
         if self.latest <= comes {
@@ -241,8 +250,10 @@ impl Replay {
         findings.expect(passage != Passage::LostOnWire || config.loss > 0.0, Rule::Conservation, at, || {
             format!("{name} loses a packet on a wire without loss")
         });
+        if latest_start > at {
+            self.waiting.push(Transmission { earliest: start, latest: latest_start, size });
+        }
         if start > at {
-            self.waiting.push(start, size);
             findings.expect(self.fits(config, at), Rule::Buffer, at, || {
                 format!("{} packets wait at {name}", self.waiting.packets())
             });
