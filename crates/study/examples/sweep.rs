@@ -27,7 +27,7 @@ high = "200 ms"
 scale = "log"
 [[sample.range]]
 key = "path.buffer"
-low = "0.2 BDP"
+low = "0.25 BDP"
 high = "2 BDP"
 [[sample.range]]
 key = "path.loss"

@@ -92,7 +92,8 @@ pub(crate) fn run(program: &Path, recording: Option<&Path>) -> Result<Value, Fai
     }))
 }
 
-/// Downloads until the gateway has a plan that has stopped growing; returns their number.
+/// Downloads until the gateway has a plan of its whole estimate, within the eighth by which plans follow it, that has stopped growing;
+/// returns their number.
 fn learn(clients: &Clients<'_>, client: &Client) -> Result<usize, Failure> {
     let (mut window, mut steady) = (None, 0);
     for lesson in 0..LESSONS {
@@ -101,7 +102,9 @@ fn learn(clients: &Clients<'_>, client: &Client) -> Result<usize, Failure> {
         let new = found["plan"]["window_segments"].as_u64();
         steady = if new.is_some() && new == window { steady + 1 } else { 0 };
         window = new;
-        if steady == 20 {
+        let estimate = found["estimate"]["window_segments"].as_f64().unwrap_or(f64::INFINITY);
+        let whole = new.is_some_and(|window| window as f64 >= estimate * 7.0 / 8.0);
+        if steady >= 20 && whole {
             return Ok(lesson + 1);
         }
     }
