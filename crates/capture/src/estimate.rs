@@ -82,6 +82,15 @@ impl AckPolicy {
     }
 }
 
+/// Opening of a receive window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Opening {
+    /// Window that the first acknowledgement offers, bytes.
+    pub first: u64,
+    /// Whether the window still opened in the last eighth of the acknowledgements.
+    pub goes_on: bool,
+}
+
 /// Path of the connections of a capture.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PathEstimate {
@@ -103,6 +112,8 @@ pub struct PathEstimate {
     pub initial_window: Inferred<Estimate>,
     /// Largest receive window advertised, bytes.
     pub receive_window: Inferred<Estimate>,
+    /// Opening of the receive window; `None` if no acknowledgement shows a window.
+    pub opening: Option<Opening>,
     /// ACK policy of the receiver.
     pub receiver: Inferred<AckPolicy>,
     /// Notes on the estimate as a whole: connections left out, limits of the point of capture.

@@ -38,7 +38,7 @@ use std::io::Read;
 use std::path::Path;
 
 pub use crate::error::{Error, Problem};
-pub use crate::estimate::{AckPolicy, Estimate, Inferred, PathEstimate, Unknown};
+pub use crate::estimate::{AckPolicy, Estimate, Inferred, Opening, PathEstimate, Unknown};
 pub use crate::groups::{Group, Network};
 pub use crate::infer::{bottlenecks, infer, infer_together};
 pub use crate::observed::{Connection, ExitReason, Observed, ObservedExit, Series, Startup, Vantage};

@@ -4,7 +4,7 @@ use firstflight_capture::seconds::Seconds;
 use std::path::{Path, PathBuf};
 
 use firstflight_capture::{
-    AckPolicy, Capture, Error, Estimate, Inferred, PathEstimate, Problem, Vantage, infer, read,
+    Capture, Error, Estimate, Inferred, Opening, PathEstimate, Problem, Vantage, infer, read,
 };
 use firstflight_contract::Nanos;
 
@@ -120,8 +120,20 @@ fn reno_loses_149_packets_in_the_overshoot_of_start_up() {
     // counted by a short script: of 840 data packets, those that begin below the highest byte sent before
     assert_eq!((observed.retransmits, observed.lost_packets, observed.packets), (149, 149, 840));
     let path = infer(&capture.connections);
-    assert_eq!(path.receiver, Inferred::Known(AckPolicy::AckEveryPacket));
-    assert_eq!(path.unknown_fields(), Vec::<&str>::new());
+    assert_eq!(path.unknown_fields(), ["receiver"]);
+}
+
+#[test]
+fn a_receiver_whose_window_still_opens_has_not_shown_its_later_policy() {
+    // By a short script: the first acknowledgement offers 16,781,312 bytes and the last one 18,778,112, more than all before.
+    // In captures of 3 MB of the same host, ACKs of two segments begin at 2.1 MB, where the window reaches 20,971,520.
+    let capture = read(shipped().join("p1-reno-1000KB.pcap")).unwrap();
+    let path = infer(&capture.connections);
+    let window = path.receive_window.known().map(|window| window.value);
+    assert_eq!(window, Some(18_778_112.0));
+    assert_eq!(path.opening, Some(Opening { first: 16_781_312, goes_on: true }));
+    let why = path.receiver.unknown().map_or("", |unknown| &unknown.why);
+    assert!(why.contains("while its window opened"), "{:?}", path.receiver);
 }
 
 #[test]
@@ -147,7 +159,7 @@ fn a_capture_at_the_receiver_shows_the_path_by_time_stamps() {
     assert_eq!(capture.connections[0].vantage, Vantage::Receiver);
     // the emulated bottleneck counted 25 dropped packets of this connection
     assert_eq!(capture.connections[0].observed.lost_packets, 25);
-    assert_eq!(path.unknown_fields(), Vec::<&str>::new());
+    assert_eq!(path.unknown_fields(), ["receiver"]);
     assert_eq!(path.loss.known().map(|loss| loss.value), Some(0.0));
 }
 

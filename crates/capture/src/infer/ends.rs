@@ -3,7 +3,7 @@
 use firstflight_contract::Nanos;
 
 use crate::connection::first_flight;
-use crate::estimate::{AckPolicy, Estimate, Inferred, Unknown};
+use crate::estimate::{AckPolicy, Estimate, Inferred, Opening, Unknown};
 use crate::limits::window_full;
 use crate::observed::Connection;
 use crate::packet_trace::{CapturedAck, PacketTrace};
@@ -55,6 +55,19 @@ pub(super) fn receive_window(traces: &[&PacketTrace]) -> Inferred<Estimate> {
     }
 }
 
+/// Opening of the receive window: that of the connection with the largest window.
+pub(super) fn opening(traces: &[&PacketTrace]) -> Option<Opening> {
+    let opening = |trace: &&PacketTrace| {
+        let windows: Vec<u64> = trace.acks.iter().filter_map(|ack| ack.window).collect();
+        let most = *windows.iter().max()?;
+        let reached = windows.iter().position(|window| *window == most)?;
+        let goes_on = most > windows[0] && reached >= windows.len() * 7 / 8;
+        Some((most, Opening { first: windows[0], goes_on }))
+    };
+    let all = traces.iter().filter_map(opening);
+    all.max_by_key(|(most, opening)| (*most, !opening.goes_on)).map(|(_, opening)| opening)
+}
+
 /// Initial window, packets: data packets sent before the first acknowledgement of data, if nothing else
 /// limited the sender.
 pub(super) fn initial_window(connections: &[&Connection]) -> Inferred<Estimate> {
@@ -98,7 +111,8 @@ fn flight_limited(trace: &PacketTrace) -> bool {
 }
 
 /// ACK policy of the receiver, from the data that each ACK newly acknowledges while nothing is missing: at
-/// the start, and in the last third of the connections.
+/// the start, and in the last third of the connections. There, an ACK of one segment that opens the window shows no
+/// policy: Linux acknowledges at once every segment that opens the window (`tcp_grow_window`), and only later one in two.
 pub(super) fn receiver(traces: &[&PacketTrace]) -> Inferred<AckPolicy> {
     /// Linux sends at most its first 16 ACKs at once before it decides (`TCP_MAX_QUICKACKS`).
     const QUICK: usize = 16;
@@ -109,12 +123,15 @@ pub(super) fn receiver(traces: &[&PacketTrace]) -> Inferred<AckPolicy> {
     const MOST: f64 = 0.8;
     let (mut early, mut late) = (Vec::new(), Vec::new());
     for trace in traces {
-        let acks = trace.acks.iter().filter(|ack| in_order(ack));
-        let segments: Vec<u64> = acks.map(|ack| ack.bytes.div_ceil(u64::from(trace.mss))).collect();
-        early.extend_from_slice(&segments[..segments.len().min(QUICK)]);
+        let segments = segments(trace);
+        early.extend(segments.iter().take(QUICK).map(|(count, _)| *count));
         if segments.len() >= LONG {
-            late.extend_from_slice(&segments[segments.len() * 2 / 3..]);
+            let last = &segments[segments.len() * 2 / 3..];
+            late.extend(last.iter().filter(|(count, opens)| *count > 1 || !opens).map(|(count, _)| *count));
         }
+    }
+    if late.len() < FEW {
+        late.clear();
     }
     let single = |acks: &[u64]| {
         acks.iter().filter(|segments| **segments == 1).count() as f64 >= MOST * acks.len() as f64
@@ -127,12 +144,24 @@ pub(super) fn receiver(traces: &[&PacketTrace]) -> Inferred<AckPolicy> {
         (true, false, true) => Inferred::Known(AckPolicy::AckEveryPacket),
         (true, false, false) => Inferred::Known(AckPolicy::QuickackThenDelayed),
         (true, true, _) => Inferred::not_inferred(
-            "the receiver acknowledged every packet at first; the connections are too short to show its later policy",
+            "the receiver acknowledged every packet while its window opened; the connections are too short to show its later policy",
         ),
         (false, false, true) => Inferred::not_inferred(
             "the receiver acknowledged every packet late in the connections, but not early",
         ),
     }
+}
+
+/// Segments that each ACK newly acknowledges while nothing is missing, and whether it opens the window.
+fn segments(trace: &PacketTrace) -> Vec<(u64, bool)> {
+    let mut largest = 0;
+    let mut of = |ack: &CapturedAck| {
+        let window = ack.window.unwrap_or(0);
+        let opens = window > largest;
+        largest = largest.max(window);
+        in_order(ack).then(|| (ack.bytes.div_ceil(u64::from(trace.mss)), opens))
+    };
+    trace.acks.iter().filter_map(&mut of).collect()
 }
 
 fn in_order(ack: &CapturedAck) -> bool {

@@ -55,6 +55,7 @@ fn infer_pooled(mut pooled: Vec<&Connection>, mut notes: Vec<String>) -> PathEst
         ack: ends::ack(&traces),
         initial_window: ends::initial_window(&pooled),
         receive_window: ends::receive_window(&traces),
+        opening: ends::opening(&traces),
         receiver: ends::receiver(&traces),
         notes,
     }

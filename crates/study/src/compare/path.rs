@@ -273,7 +273,8 @@ impl<'a> Subject<'a> {
     }
 
     /// Gives the transfer the receive window of the captured connections, if that limited them or is larger than the
-    /// stack's own.
+    /// stack's own. A window that still opened when the capture ended opens on: to that of a Linux receiver whose buffer
+    /// gave the first window, or to the stack's own.
     fn settle_window(&mut self, inferred: &InferredPath, connections: &[&Connection]) {
         let Some(largest) = inferred.receive_window.known() else { return };
         let limited = |connection: &&Connection| {
@@ -284,10 +285,15 @@ impl<'a> Subject<'a> {
         };
         let flow = &mut self.scenario.flows[0];
         let largest = (largest.value as u64).max(self.scenario.packet.payload(flow.profile).into());
+        let opening = inferred.opening.filter(|opening| opening.goes_on);
         if connections.iter().any(limited) {
             (flow.receive_window, flow.initial_receive_window) = (Some(largest), None);
+        } else if let Some(opening) = opening {
+            let open = (opening.first as f64 / FIRST_WINDOW) as u64;
+            let limit = largest.max(open).max(flow.receive_window.unwrap_or(0));
+            (flow.receive_window, flow.initial_receive_window) = (Some(limit), Some(opening.first));
         } else if flow.receive_window.is_some_and(|own| own < largest) {
-            let first = (largest as f64 * FIRST_WINDOW) as u64;
+            let first = inferred.opening.map_or(largest, |opening| opening.first.min(largest));
             (flow.receive_window, flow.initial_receive_window) = (Some(largest), Some(first));
         }
     }
