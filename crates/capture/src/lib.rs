@@ -41,7 +41,9 @@ pub use crate::error::{Error, Problem};
 pub use crate::estimate::{AckPolicy, Estimate, Inferred, Opening, PathEstimate, Unknown};
 pub use crate::groups::{Group, Network};
 pub use crate::infer::{bottlenecks, infer, infer_together};
-pub use crate::observed::{Connection, ExitReason, Observed, ObservedExit, Series, Startup, Vantage};
+pub use crate::observed::{
+    Connection, ExitReason, FirstRoundTrip, Observed, ObservedExit, Series, Startup, Vantage,
+};
 pub use crate::reader::{Capture, Counts, Next, Reader, first_packet_time};
 pub use crate::transfers::{SizeClass, Sizes};
 

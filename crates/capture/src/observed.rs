@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 
 use crate::packet_trace::PacketTrace;
 use crate::summary::{self, Summary};
+use crate::view::View;
 
 /// A TCP connection that carried data; the sender is the side that sent most of it.
 #[derive(Clone, Debug)]
@@ -35,6 +36,47 @@ impl Connection {
     pub fn policing(&self) -> Option<(f64, f64)> {
         summary::policing(&self.trace)
     }
+
+    /// Full segments that the median acknowledgement newly reports while nothing is missing, and the share of the
+    /// acknowledgements that report three or more; `None` without any.
+    pub fn segments_per_ack(&self) -> Option<(u64, f64)> {
+        let mss = u64::from(self.trace.mss.max(1));
+        let acks = self.trace.acks.iter().filter(|ack| ack.pure && ack.bytes > 0 && !ack.disordered);
+        let mut segments: Vec<u64> = acks.map(|ack| ack.bytes.div_ceil(mss)).collect();
+        segments.sort_unstable();
+        let few = segments.partition_point(|count| *count < 3);
+        let many = 1.0 - few as f64 / segments.len().max(1) as f64;
+        Some((*segments.get(segments.len() / 2)?, many))
+    }
+
+    /// Round trip of the first data packet that was acknowledged, against that of the handshake; `None` if the capture
+    /// was not taken at the sender, lacks the handshake, or the first acknowledgement reports more than two packets.
+    pub fn first_round_trip(&self) -> Option<FirstRoundTrip> {
+        /// Packets of a burst leave a host within this time.
+        const BURST: Nanos = Nanos::from_micros(100);
+        let trace = &self.trace;
+        let handshake = self.observed.handshake_rtt.filter(|_| trace.view == View::AtSender)?;
+        let index = trace.pieces.iter().take(2).position(|piece| piece.prompt)?;
+        let (first, piece) = (&trace.pieces[0], &trace.pieces[index]);
+        let burst = piece.sent.saturating_sub(first.sent) <= BURST && piece.len == trace.mss;
+        let rtt = piece.rtt().filter(|_| burst)?;
+        Some(FirstRoundTrip {
+            longer_by: rtt.as_secs_f64() - handshake.as_secs_f64(),
+            packets: index as u32 + 1,
+            syn_bytes: f64::from(trace.handshake_bytes) / 2.0,
+        })
+    }
+}
+
+/// Round trip of the first data packet against that of the handshake.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FirstRoundTrip {
+    /// Difference, seconds.
+    pub longer_by: f64,
+    /// Number of full data packets sent in a burst up to the one that was acknowledged.
+    pub packets: u32,
+    /// Mean size of the packets of the handshake, bytes with IP and TCP headers.
+    pub syn_bytes: f64,
 }
 
 /// Point of capture on the path, from the two halves of the round trip.

@@ -41,9 +41,12 @@ pub(crate) struct Anchors {
     pub(crate) lost: f64,
     /// Number of packets.
     pub(crate) packets: f64,
+    /// Packets that an acknowledgement reports, in the median, and the share of those that report three or more.
+    each_ack: f64,
+    pub(super) stretched: f64,
     /// Bits of a full packet, and of an acknowledgement.
-    packet: f64,
-    ack: f64,
+    pub(super) packet: f64,
+    pub(super) ack: f64,
 }
 
 /// Highest rate that a capture without evidence of one allows, bit/s: the link of a fast server.
@@ -106,8 +109,11 @@ impl Anchors {
             let wire = packet / f64::from(one.observed.mss.max(1));
             Some((rate * wire, depth * wire / 8.0))
         });
+        let acks = || connections.iter().filter_map(|one| one.segments_per_ack());
         Some(Self {
             given,
+            each_ack: acks().map(|(median, _)| median as f64).next().unwrap_or(1.0),
+            stretched: acks().map(|(_, share)| share).fold(0.0, f64::max),
             policing,
             gap: gap.min_by(f64::total_cmp)?,
             goodput,
@@ -193,16 +199,44 @@ impl Anchors {
         (least, (4.0 * self.lost).clamp(10.0 * least, 0.5).max(2.0 * least))
     }
 
-    /// Rates of a return path that is as fast as the data needs, down to one that carries the acknowledgements that
-    /// were seen.
+    /// Rates of a return path that limits the transfer. If the bottleneck's rate is known, the acknowledgements of full
+    /// packets take as long there as the packets would in [`Anchors::rate_range`]: the estimate is the same, and neither
+    /// explanation has a wider choice.
     pub(crate) fn return_range(&self) -> (f64, f64) {
-        let need = self.goodput * self.ack / self.packet;
-        (0.2 * need, 20.0 * need)
+        let need = self.ack / self.packet / self.each_ack;
+        match self.rate {
+            Some(_) => {
+                let (low, high) = self.rate_range();
+                (low * need, high * need)
+            }
+            None => (0.2 * self.goodput * need, 20.0 * self.goodput * need),
+        }
     }
 
     /// The spacing of acknowledgements, as the rate estimator measures it, if it is the return path's.
     pub(crate) fn return_guess(&self) -> Option<(f64, f64)> {
-        self.rate.map(|[_, value, _]| (value * self.ack / self.packet, 0.5))
+        let need = self.ack / self.packet / self.each_ack;
+        guess(self.rate.map(|values| values.map(|value| value * need)))
+    }
+
+    /// Whether some packets arrived faster than the bottleneck's rate, as behind a token bucket.
+    pub(crate) fn bursts(&self) -> bool {
+        self.fastest > 1.2 * self.rate.map_or(self.goodput, |[_, value, high]| high.min(2.0 * value))
+    }
+
+    /// Rate of a token bucket: the usual one, or the mean.
+    pub(crate) fn token_guess(&self) -> Option<(f64, f64)> {
+        self.rate_guess().or(Some((self.goodput, 0.1)))
+    }
+
+    /// Bytes of a bucket: from two packets to all that was sent.
+    pub(crate) fn bucket_range(&self) -> (f64, f64) {
+        (self.packet / 4.0, self.packets * self.packet / 8.0)
+    }
+
+    /// Least rate of the forward path where the return path is the slower one.
+    pub(crate) fn faster(&self) -> f64 {
+        self.rate.map_or(self.goodput, |[_, value, _]| 1.1 * value)
     }
 }
 
@@ -233,6 +267,8 @@ impl Anchors {
             flight: get("largest flight"),
             lost: lost * lost / packets,
             packets,
+            each_ack: 1.0,
+            stretched: 1.0,
             packet,
             ack: 52.0 * 8.0,
         }

@@ -6,7 +6,7 @@ use firstflight_contract::{Nanos, Rate};
 use firstflight_net::random::Stream;
 use firstflight_scenario::{
     Codel, Dist, Endpoints, FlowGroup, Graph, Limit, Link, LinkTrace, Network, Node, Policer, Queue, Red,
-    Scenario, Schedule, SchemeSpec, Start, limits,
+    Scenario, Schedule, SchemeSpec, Shaper, Start, limits,
 };
 
 use super::anchors::Anchors;
@@ -24,6 +24,8 @@ pub(crate) enum Kind {
     Codel,
     /// Token-bucket policer in front of a faster line.
     Policer,
+    /// Token-bucket shaper in front of a faster line: packets wait for tokens.
+    TokenBucket,
     /// Rate that varies, as of a cellular link.
     VaryingRate,
     /// Packets that leave in aggregates, as of 802.11 or a cable modem.
@@ -32,6 +34,8 @@ pub(crate) enum Kind {
     OtherTraffic,
     /// Slow return path.
     LimitedReturn,
+    /// Return path that drops acknowledgements, or merges them.
+    ThinnedReturn,
 }
 
 /// A parameter: log-uniform between two values.
@@ -91,16 +95,18 @@ impl Range {
 
 impl Kind {
     /// All kinds.
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::DropTail,
         Self::RandomLoss,
         Self::Red,
         Self::Codel,
         Self::Policer,
+        Self::TokenBucket,
         Self::VaryingRate,
         Self::Aggregating,
         Self::OtherTraffic,
         Self::LimitedReturn,
+        Self::ThinnedReturn,
     ];
 
     /// Label in results.
@@ -113,7 +119,8 @@ impl Kind {
             Self::VaryingRate => "varying-rate",
             Self::Aggregating => "aggregating",
             Self::OtherTraffic => "other-traffic",
-            Self::LimitedReturn => "limited-return-path",
+            Self::TokenBucket => "token-bucket",
+            Self::LimitedReturn | Self::ThinnedReturn => "limited-return-path",
         }
     }
 
@@ -122,18 +129,25 @@ impl Kind {
     pub(super) fn shows(self, anchors: &Anchors) -> bool {
         /// Packets of two flights: the initial window and the one after it.
         const FEW: f64 = 30.0;
+        /// Share of acknowledgements of three packets or more, which no receiver sends that gets each packet by itself.
+        const SOME: f64 = 0.05;
         match self {
             Self::DropTail => true,
             Self::RandomLoss | Self::Red | Self::Codel | Self::Policer => anchors.lost > 0.0,
             Self::VaryingRate | Self::Aggregating | Self::OtherTraffic | Self::LimitedReturn => {
                 anchors.packets >= FEW
             }
+            Self::TokenBucket => anchors.packets >= FEW && anchors.bursts(),
+            Self::ThinnedReturn => anchors.packets >= FEW && anchors.stretched >= SOME,
         }
     }
 
     /// Whether runs on the same path differ.
     pub(super) const fn is_random(self) -> bool {
-        matches!(self, Self::RandomLoss | Self::Red | Self::VaryingRate | Self::OtherTraffic)
+        matches!(
+            self,
+            Self::RandomLoss | Self::Red | Self::VaryingRate | Self::OtherTraffic | Self::ThinnedReturn
+        )
     }
 
     /// Probability before the capture is seen: one half for the plain queue, the rest shared by the others.
@@ -208,9 +222,17 @@ impl Kind {
                 let (count, share) = (Range::new(0.6, 4.4), Range::new(0.03, 1.0));
                 vec![free, Range::new(0.3 * rtt, rtt), queue, count, share, Range::new(0.3, 1.0)]
             }
+            Self::TokenBucket => {
+                let line = Range::new(goodput, 100.0 * goodput).around(anchors.fastest_guess());
+                let tokens = Range::new(0.5 * goodput, 2.0 * goodput).around(anchors.token_guess());
+                let (least, most) = anchors.bucket_range();
+                let queue = Range::new(2.0, anchors.most_buffer());
+                vec![line, near, queue, tokens, Range::new(least, most)]
+            }
+            Self::ThinnedReturn => vec![rate, near, buffer, Range::new(1.1, 16.0)],
             Self::LimitedReturn => {
                 let back = anchors.return_range();
-                let free = Range::new(goodput, 50.0 * goodput);
+                let free = Range::new(anchors.faster(), 50.0 * anchors.faster());
                 vec![free, near, buffer, Range::new(back.0, back.1).around(anchors.return_guess())]
             }
         }
@@ -220,6 +242,7 @@ impl Kind {
     pub(super) fn value(self, value: Value, values: &[f64]) -> Option<f64> {
         match (value, self) {
             (Value::Rate, Self::Policer) => Some(values[2]),
+            (Value::Rate, Self::TokenBucket) => Some(values[3]),
             (Value::Rate, _) => Some(values[0]),
             (Value::Rtt, _) => Some(values[1]),
             (Value::Buffer, Self::Codel) => Some(values[3]),
@@ -313,7 +336,15 @@ impl Kind {
                 let within = Nanos(whole(round * 1e9, u64::MAX));
                 scenario.flows.push(bulk(&scenario.flows[0], count as u32, share, within));
             }
+            Self::TokenBucket => {
+                forward.shaper = Some(Shaper {
+                    rate: Rate(whole(values[3], limits::RATE.0)),
+                    burst: whole(values[4].max(packet), u64::MAX / 2),
+                });
+            }
             Self::LimitedReturn => back.rate = Rate(whole(values[3], limits::RATE.0)),
+            // One acknowledgement of this many arrives: what the others reported, the next one reports too.
+            Self::ThinnedReturn => back.loss = 1.0 - 1.0 / values[3].max(1.0),
         }
         for flow in &mut scenario.flows {
             flow.endpoints = Endpoints::Nodes { from: 0, to: 1 };

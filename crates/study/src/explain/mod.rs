@@ -5,6 +5,7 @@
 //! and those that resemble the capture are kept with their weights. Forecasts are drawn from these.
 
 mod anchors;
+mod handshake;
 mod kind;
 mod linear;
 #[cfg(test)]
@@ -83,7 +84,12 @@ impl Explanation {
             let seen = &one.observed;
             // A capture that stops early shows only the front of a longer transfer.
             let bytes = if seen.completion.is_some() { seen.bytes } else { 2 * seen.bytes };
-            Some(Target { summary: one.summary()?, bytes, acked: seen.delivered_bytes })
+            Some(Target {
+                summary: one.summary()?,
+                bytes,
+                acked: seen.delivered_bytes,
+                first: one.first_round_trip(),
+            })
         };
         let targets = largest.iter().filter_map(target);
         let targets: Vec<Target> = targets.collect();

@@ -31,7 +31,7 @@ fn weight(
     let scenario = kind.scenario(values, &base, seed);
     let summary = rerun(&Simulator, scenario, &scheme, bytes, bytes, seed).expect("the transfer ran");
     let anchors = Anchors::of_summary(&summary, bytes as f64, rate);
-    let targets = [Target { summary, bytes, acked: bytes }];
+    let targets = [Target { summary, bytes, acked: bytes, first: None }];
     let schemes = senders();
     let search = Search {
         host: &Simulator,
@@ -85,6 +85,19 @@ fn controlled_delay() {
 #[test]
 fn a_policer() {
     recognised(Kind::Policer, &[40e6, 0.03, 5e6, 40e3], "slow-start+reno", 300_000, None);
+}
+
+#[test]
+fn a_token_bucket() {
+    // A burst of 60 kB at 40 Mbit/s, then 5 Mbit/s behind a queue of 100 packets.
+    let values = [40e6, 0.03, 100.0, 5e6, 60e3];
+    recognised(Kind::TokenBucket, &values, "hystart-linux+cubic", 600_000, Some(5e6));
+}
+
+#[test]
+fn thinned_acknowledgements() {
+    // One acknowledgement of four arrives.
+    recognised(Kind::ThinnedReturn, &[12e6, 0.04, 150.0, 4.0], "hystart-linux+cubic", 600_000, Some(12e6));
 }
 
 #[test]

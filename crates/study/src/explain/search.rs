@@ -11,11 +11,13 @@
 //! Nature 466, 2010): kinds that repeat themselves must match the capture closely, and others as closely as they match
 //! themselves.
 
+use firstflight_capture::FirstRoundTrip;
 use firstflight_capture::summary::{NAMES, STATISTICS, Summary};
 use firstflight_net::random::Stream;
 use firstflight_scenario::{Scenario, SchemeSpec};
 
 use super::anchors::Anchors;
+use super::handshake;
 use super::kind::{Kind, MOST, Place, Range, normal};
 use super::rerun::rerun;
 use super::spread::Spread;
@@ -64,6 +66,8 @@ pub(super) struct Target {
     /// Size of the transfer, and how much of it the capture shows.
     pub(super) bytes: u64,
     pub(super) acked: u64,
+    /// First round trip of data, if the capture shows it beside that of the handshake.
+    pub(super) first: Option<FirstRoundTrip>,
 }
 
 /// What is searched.
@@ -228,7 +232,14 @@ impl Search<'_> {
     /// Logarithm of the likelihood of a candidate that has run.
     fn log_likelihood(&self, population: &Population, one: &Tried) -> f64 {
         let expected = population.expected(&one.candidate, || one.summaries.clone());
-        self.likelihood(&expected, &population.kernel).0
+        self.likelihood(&expected, &population.kernel).0 + self.opened(population, &one.candidate)
+    }
+
+    /// Logarithm of the density of the first round trips on the path of a candidate.
+    fn opened(&self, population: &Population, candidate: &Candidate) -> f64 {
+        let values = population.values(&candidate.place);
+        let first = self.targets.iter().filter_map(|target| target.first);
+        first.map(|seen| handshake::density(&seen, population.kind, &values, &self.anchors)).sum()
     }
 
     /// Runs every candidate once more and gives it the mean distance, so that none stays for a lucky run.
@@ -339,6 +350,7 @@ impl Search<'_> {
             let (likelihood, misfit) = self.likelihood(&expected, &population.kernel);
             // Other kinds are compared by the difference between two runs, and so must this one be.
             let between = between.as_ref().map(|kernel| self.likelihood(&expected, kernel).0);
+            let opened = self.opened(population, candidate);
             let common = self.schemes[candidate.scheme].1;
             let proposed = population.proposed(candidate, &weights, &steps, common);
             Some(Final {
@@ -349,8 +361,8 @@ impl Search<'_> {
                     weight: 0.0,
                     misfit,
                 },
-                likelihood,
-                comparable: between.unwrap_or(likelihood),
+                likelihood: likelihood + opened,
+                comparable: between.unwrap_or(likelihood) + opened,
                 prior: libm::log(population.kind.prior() / count as f64) - libm::log(proposed),
             })
             .filter(|one| one.likelihood.is_finite() && one.prior.is_finite())
