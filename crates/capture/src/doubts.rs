@@ -4,6 +4,7 @@ use firstflight_contract::Nanos;
 
 use crate::flows::{Flow, Packet};
 use crate::observed::Connection;
+use crate::packet_trace::Piece;
 
 /// Packets that stand in the file after later ones of their connection. The times of steps of the clock are corrected.
 pub(crate) fn disorder(flows: &[Flow]) -> Option<String> {
@@ -75,6 +76,29 @@ pub(crate) fn offload(connections: &[Connection]) -> Option<String> {
         format!(
             "{long} of {all} data packets are longer than a segment, as the capturing host splits or joins segments (TSO, \
              GRO): each counts as its segments, whose own times are unknown"
+        )
+    })
+}
+
+/// Packets that arrived after packets sent later, and not by a retransmission: the path reorders. The network of the
+/// simulator keeps the order of packets.
+pub(crate) fn reordering(connections: &[Connection]) -> Option<String> {
+    let once = |piece: &&Piece| piece.resent == 0 && piece.arrived() && piece.sent != Nanos::NEVER;
+    let of = |connection: &Connection| {
+        let mut earliest = Nanos::NEVER;
+        let mut overtaken = 0;
+        for piece in connection.trace.pieces.iter().rev().filter(once) {
+            overtaken += u64::from(piece.delivered > earliest);
+            earliest = earliest.min(piece.delivered);
+        }
+        overtaken
+    };
+    let overtaken: u64 = connections.iter().map(of).sum();
+    let all: u64 = connections.iter().map(|one| one.observed.packets).sum();
+    (overtaken > 0).then(|| {
+        format!(
+            "{overtaken} of {all} data packets arrived after packets that were sent later, so the path changes the order of \
+             packets; simulated paths keep it, and forecasts leave out the cost of reordering"
         )
     })
 }

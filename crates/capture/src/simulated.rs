@@ -222,6 +222,48 @@ mod tests {
         );
     }
 
+    /// A transfer of eight segments with a loss: two flights, and a retransmission.
+    fn eight_segments() -> Vec<(Nanos, SimulatedPacket)> {
+        let mut packets: Vec<_> = (0..4).map(|segment| data(0, segment)).collect();
+        packets.push(ack(100, 2, None));
+        packets.extend((4..8).map(|segment| data(100, segment)));
+        packets.extend([ack(102, 2, Some((3, 4))), ack(200, 2, Some((3, 6))), ack(202, 2, Some((3, 8)))]);
+        packets.extend([data(202, 2), ack(302, 8, None)]);
+        packets
+    }
+
+    #[test]
+    fn segments_that_a_host_joins_have_the_summary_of_single_ones() {
+        // Offload hands each flight to the capture as one packet of 4000 bytes.
+        let whole = summarise(1000, 40, eight_segments()).expect("data was delivered");
+        let joined = eight_segments().into_iter().filter_map(|(at, packet)| match packet {
+            SimulatedPacket::Data { start: 2000, len } if at > Nanos::ZERO => {
+                Some((at, SimulatedPacket::Data { start: 2000, len }))
+            }
+            SimulatedPacket::Data { start, len } => {
+                (start % 4000 == 0).then_some((at, SimulatedPacket::Data { start, len: 4 * len }))
+            }
+            ack => Some((at, ack)),
+        });
+        let joined: Vec<_> = joined.collect();
+        assert_eq!(joined.len(), eight_segments().len() - 6);
+        assert_eq!(summarise(1000, 40, joined), Some(whole));
+    }
+
+    #[test]
+    fn a_clock_that_drifts_moves_no_statistic_by_more_than_a_tenth_of_what_hosts_do() {
+        // ntpd slews a clock by 500 ppm at most (RFC 5905, section 11.3): times and their logarithms by 0.0005.
+        let drifting = eight_segments().into_iter().map(|(at, packet)| (Nanos(at.0 + at.0 / 2000), packet));
+        let drifting = summarise(1000, 40, drifting).expect("data was delivered");
+        let exact = summarise(1000, 40, eight_segments()).expect("data was delivered");
+        for (index, statistic) in crate::summary::NAMES.iter().enumerate() {
+            let apart = (drifting.0[index] - exact.0[index]).abs();
+            assert!(apart <= 0.1 * statistic.floor, "{}: {apart}", statistic.name);
+        }
+        let moved = drifting.get("time of all") - exact.get("time of all");
+        assert!((moved - 1.0005_f64.ln()).abs() < 1e-9, "{moved}");
+    }
+
     #[test]
     fn nothing_delivered_has_no_summary() {
         assert_eq!(summarise(1000, 40, [data(0, 0)]), None);

@@ -324,6 +324,7 @@ impl Table {
             return Err(Problem::NoneUsable);
         }
         warnings.extend(doubts::offload(&connections));
+        warnings.extend(doubts::reordering(&connections));
         warnings.extend(doubts::idle(&connections));
         warnings.extend(disorder);
         Ok(Connections { connections, groups: self.groups.finish(&groups) })

@@ -1,9 +1,10 @@
 //! Forecasts of transfers, by the library call behind `firstflight compare`.
 
+use std::fs::File;
 use std::path::Path;
 use std::time::Instant;
 
-use firstflight_capture::read;
+use firstflight_capture::{Capture, Next, Reader, first_packet_time, read};
 use firstflight_results::{Comparison, InputFile, PathResult, SchemeResult};
 use firstflight_scenario::seconds::Seconds;
 use firstflight_study::compare::{Input, Known, compare};
@@ -125,17 +126,18 @@ pub(crate) fn on_true_path<'a>(path: &'a TruePath, controls: &Controls) -> Optio
     Some(cells(path, controls, &report.comparison))
 }
 
-/// Forecasts from a capture.
+/// Forecasts from a capture, or from several of the same path, which are read as one; `source` is the transfer of the first.
 #[expect(clippy::disallowed_methods, reason = "the time of an answer is reported, never used by it")]
 pub(crate) fn from_capture<'a>(
     path: &'a TruePath,
     source: &'a Transfer,
-    file: &Path,
+    files: &[&Path],
     controls: &Controls,
 ) -> CaptureForecast<'a> {
-    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = |file: &&Path| file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = files.iter().map(name).collect::<Vec<_>>().join(", ");
     let begin = Instant::now();
-    let answer = read(file).map_err(|error| error.to_string()).and_then(|capture| {
+    let answer = read_all(files).and_then(|capture| {
         let input = Input::Capture {
             file: InputFile { name: name.clone(), bytes: 0, sha256: String::new() },
             capture: Box::new(capture),
@@ -149,6 +151,22 @@ pub(crate) fn from_capture<'a>(
         Ok(Answer { path: comparison.path, no_answer: comparison.no_answer, cells, seconds })
     });
     CaptureForecast { path, source, file: name, answer }
+}
+
+/// The captures read as one, in the order of their first packets.
+fn read_all(files: &[&Path]) -> Result<Capture, String> {
+    let open = |path: &&Path| File::open(path).map_err(|error| format!("{}: {error}", path.display()));
+    let mut timed = vec![];
+    for path in files {
+        let first = first_packet_time(open(path)?, path).map_err(|error| error.to_string())?;
+        timed.push((first, *path));
+    }
+    timed.sort();
+    let mut reader = Reader::default();
+    for (_, path) in timed {
+        reader.add(open(&path)?, path, &mut || Next::Continue).map_err(|error| error.to_string())?;
+    }
+    reader.finish(files.first().expect("a capture")).map_err(|error| error.to_string())
 }
 
 fn cells<'a>(path: &'a TruePath, controls: &Controls, comparison: &Comparison) -> Vec<Cell<'a>> {

@@ -1,16 +1,17 @@
 //! Accuracy of transfer times forecast from captures, compared with the times of a Linux kernel:
 //!
 //! ```text
-//! cargo run --release -p firstflight-study --example truth_table -- DIR… [--captured KB,…] [--sample N] [--true-path]
-//!     [--brief] [--markdown FILE]
+//! cargo run --release -p firstflight-study --example truth_table -- DIR… [--captured KB,…] [--sample N] [--together N]
+//!     [--true-path] [--brief] [--markdown FILE]
 //! ```
 //!
 //! DIR contains captures named `path-control-size.pcap` or `….pcap.gz`, and further repeats `path-control-size-1.pcap`;
 //! `truth.csv` is in DIR or its parent. Without options every transfer measured on a path is forecast from every capture
 //! of that path. `--captured` takes only captures of these sizes, `--sample` at most N of each path: one of each transfer,
-//! by turns of its first and its later repeats. `--true-path` simulates the true path instead, where it is a constant rate with a drop-tail queue, which
+//! by turns of its first and its later repeats. `--together` forecasts from N captures of a path at once: each with those
+//! that follow in the order of control and size. `--true-path` simulates the true path instead, where it is a constant rate with a drop-tail queue, which
 //! separates errors of the model from errors of the inference. `--brief` omits single captures. `--markdown` writes the
-//! tables into the block of FILE that is marked as generated.
+//! tables into the block of FILE that is marked as generated; with `--together`, the first table into a block of its own.
 
 mod controls;
 mod forecast;
@@ -30,13 +31,14 @@ use forecast::{from_capture, on_true_path};
 use truth::{Transfer, TruePath};
 
 /// Command-line options.
-#[derive(Default)]
 struct Options {
     folders: Vec<PathBuf>,
     /// Sizes of the captures, bytes; empty for all.
     captured: Vec<u64>,
     /// Most captures of each path.
     sample: Option<usize>,
+    /// Captures that are read as one.
+    together: usize,
     true_path: bool,
     brief: bool,
     markdown: Option<PathBuf>,
@@ -46,7 +48,7 @@ fn main() -> ExitCode {
     let done = options(std::env::args().skip(1)).and_then(|options| {
         let text = tables(&options)?;
         match &options.markdown {
-            Some(file) => write_block(file, &text),
+            Some(file) => write_block(file, block(options.together), &text),
             None => {
                 print!("{text}");
                 Ok(())
@@ -63,13 +65,25 @@ fn main() -> ExitCode {
 }
 
 fn options(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
-    let mut options = Options::default();
+    let mut options = Options {
+        folders: vec![],
+        captured: vec![],
+        sample: None,
+        together: 1,
+        true_path: false,
+        brief: false,
+        markdown: None,
+    };
     while let Some(word) = words.next() {
         match word.as_str() {
             "--captured" => options.captured = sizes(words.next())?,
             "--sample" => {
                 let number = words.next().and_then(|word| word.parse().ok()).filter(|number| *number > 0);
                 options.sample = Some(number.ok_or("--sample: expected a number of captures")?);
+            }
+            "--together" => {
+                let number = words.next().and_then(|word| word.parse().ok()).filter(|number| *number > 0);
+                options.together = number.ok_or("--together: expected a number of captures")?;
             }
             "--true-path" => options.true_path = true,
             "--brief" => options.brief = true,
@@ -79,7 +93,7 @@ fn options(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
             }
             flag if flag.starts_with('-') => {
                 return Err(format!(
-                    "{flag}: expected folders, --captured KB,…, --sample N, --true-path, --brief, --markdown FILE"
+                    "{flag}: expected folders, --captured KB,…, --sample N, --together N, --true-path, --brief, --markdown FILE"
                 ));
             }
             folder => options.folders.push(folder.into()),
@@ -111,34 +125,42 @@ fn tables(options: &Options) -> Result<String, String> {
     let bar = bar(chosen.len());
     let mut captures = vec![];
     // One after the other: each has all cores, and its time is that of a user.
-    for (path, transfer, file) in chosen {
-        captures.push(from_capture(path, transfer, file, &controls));
+    for (path, transfer, files) in chosen {
+        captures.push(from_capture(path, transfer, &files, &controls));
         bar.inc(1);
     }
     bar.finish_and_clear();
-    Ok(text::whole(&captures, &true_paths, &controls, options.brief))
+    Ok(match options.together {
+        1 => text::whole(&captures, &true_paths, &controls, options.brief),
+        _ => text::together(&captures),
+    })
 }
 
+/// A path, one of its captured transfers, and the captures from which to forecast: the first is of that transfer.
+type Chosen<'a> = (&'a TruePath, &'a Transfer, Vec<&'a Path>);
+
 /// The captures of a path that the options ask for.
-fn chosen<'a>(path: &'a TruePath, options: &Options) -> Vec<(&'a TruePath, &'a Transfer, &'a Path)> {
+fn chosen<'a>(path: &'a TruePath, options: &Options) -> Vec<Chosen<'a>> {
     let wanted =
         |transfer: &&Transfer| options.captured.is_empty() || options.captured.contains(&transfer.bytes);
     let transfers = path.transfers.iter().filter(wanted);
     let captured: Vec<&Transfer> = transfers.filter(|one| !one.captures.is_empty()).collect();
-    let file = |one: &'a Transfer, repeat: usize| (path, one, one.captures[repeat].as_path());
-    let Some(most) = options.sample else {
-        let every = |one: &&'a Transfer| {
-            let one = *one;
-            (0..one.captures.len()).map(move |repeat| file(one, repeat))
-        };
-        return captured.iter().flat_map(every).collect();
+    let most = captured.iter().map(|one| one.captures.len()).sum();
+    // The repeats of a transfer take turns.
+    let file = |place: usize, repeat: usize| {
+        let one = captured[place % captured.len()];
+        one.captures[repeat % one.captures.len()].as_path()
     };
-    let count = most.min(captured.len());
-    let each = |index: usize| {
-        let one = captured[index * captured.len() / count];
-        file(one, index % one.captures.len())
+    let each = |(place, repeat): (usize, usize)| {
+        let files = (0..options.together.min(most)).map(|more| file(place + more, repeat + more)).collect();
+        (path, captured[place], files)
     };
-    (0..count).map(each).collect()
+    let Some(sample) = options.sample else {
+        let repeats = |place: usize| (0..captured[place].captures.len()).map(move |repeat| (place, repeat));
+        return (0..captured.len()).flat_map(repeats).map(each).collect();
+    };
+    let count = sample.min(captured.len());
+    (0..count).map(|index| each((index * captured.len() / count, index))).collect()
 }
 
 /// Progress bar over captures, if standard error is a terminal.
@@ -147,15 +169,22 @@ fn bar(captures: usize) -> ProgressBar {
     ProgressBar::new(captures as u64).with_style(style.expect("the template is right"))
 }
 
-const BEGIN: &str = "<!-- generated: truth_table -->";
+/// First line of the block of the tables from one capture, or from several.
+fn block(together: usize) -> &'static str {
+    match together {
+        1 => "<!-- generated: truth_table -->",
+        _ => "<!-- generated: truth_table --together -->",
+    }
+}
+
 const END: &str = "<!-- end of generated -->";
 
 /// Replaces the generated block of a file by `text`.
-fn write_block(file: &Path, text: &str) -> Result<(), String> {
+fn write_block(file: &Path, begin: &str, text: &str) -> Result<(), String> {
     let at = |why: &dyn std::fmt::Display| format!("{}: {why}", file.display());
     let old = std::fs::read_to_string(file).map_err(|error| at(&error))?;
-    let block = old.split_once(BEGIN).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
-    let (before, after) = block.ok_or_else(|| at(&format!("expected {BEGIN} and {END}")))?;
-    let new = format!("{before}{BEGIN}\n\n{}\n{END}{after}", text.trim_end());
+    let block = old.split_once(begin).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
+    let (before, after) = block.ok_or_else(|| at(&format!("expected {begin} and {END}")))?;
+    let new = format!("{before}{begin}\n\n{}\n{END}{after}", text.trim_end());
     std::fs::write(file, new).map_err(|error| at(&error))
 }

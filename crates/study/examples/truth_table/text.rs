@@ -47,6 +47,11 @@ pub(crate) fn true_path(paths: &[(&TruePath, Vec<Cell<'_>>)], controls: &Control
     format!("{}{}", notes(controls), table.text())
 }
 
+/// The tables of forecasts from several captures at once.
+pub(crate) fn together(captures: &[CaptureForecast<'_>]) -> String {
+    by_kind(captures).text()
+}
+
 /// All tables; without single captures if `brief`.
 pub(crate) fn whole(
     captures: &[CaptureForecast<'_>],

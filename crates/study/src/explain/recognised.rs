@@ -1,5 +1,6 @@
 //! Each kind of path is recognised from a transfer that the simulator made on it.
 
+use firstflight_capture::FirstRoundTrip;
 use firstflight_contract::{Nanos, Rate};
 use firstflight_scenario::build::{Flow, Path};
 use firstflight_scenario::quantity::Amount;
@@ -14,13 +15,13 @@ use crate::progress::Silent;
 use crate::simulator::Simulator;
 
 /// A transfer on a path of this kind, with its weight in the answer: the path's `values`, the sender's scheme, and the
-/// estimate of the rate, bit/s, where there is one.
+/// estimate of the rate, bit/s, and the first round trip, where there are any.
 fn weight(
     kind: Kind,
     values: &[f64],
     scheme: &str,
     bytes: u64,
-    rate: Option<f64>,
+    (rate, first): (Option<f64>, Option<FirstRoundTrip>),
 ) -> (f64, Vec<(Kind, f64)>) {
     let path =
         Path::new(Rate(10_000_000), Nanos::from_millis(40), Limit::Packets(100)).access_rate("100 Gbit/s");
@@ -31,7 +32,7 @@ fn weight(
     let scenario = kind.scenario(values, &base, seed);
     let summary = rerun(&Simulator, scenario, &scheme, bytes, bytes, seed).expect("the transfer ran");
     let anchors = Anchors::of_summary(&summary, bytes as f64, rate);
-    let targets = [Target { summary, bytes, acked: bytes, first: None }];
+    let targets = [Target { summary, bytes, acked: bytes, first }];
     let schemes = senders();
     let search = Search {
         host: &Simulator,
@@ -53,7 +54,7 @@ fn weight(
 }
 
 fn recognised(kind: Kind, values: &[f64], scheme: &str, bytes: u64, rate: Option<f64>) {
-    let (weight, kinds) = weight(kind, values, scheme, bytes, rate);
+    let (weight, kinds) = weight(kind, values, scheme, bytes, (rate, None));
     assert!(weight > 0.5, "{kind:?}: {kinds:?}");
 }
 
@@ -122,11 +123,19 @@ fn other_traffic() {
 }
 
 #[test]
-fn a_slow_return_path_or_its_effect() {
+fn a_slow_return_path_by_its_handshake() {
     // Acknowledgements of 52 bytes at 0.15 Mbit/s space full packets as a rate of 4.33 Mbit/s would.
     let values = [50e6, 0.04, 300.0, 0.15e6];
-    let (weight, kinds) =
-        weight(Kind::LimitedReturn, &values, "hystart-linux+cubic", 300_000, Some(0.15e6 * 1500.0 / 52.0));
-    let slower = kinds.iter().find(|(kind, _)| *kind == Kind::DropTail).map_or(0.0, |(_, weight)| *weight);
-    assert!(weight + slower > 0.5, "{kinds:?}");
+    let effect = Some(0.15e6 * 1500.0 / 52.0);
+    let of = |longer_by| {
+        let first = FirstRoundTrip { longer_by, packets: 1, syn_bytes: 60.0 };
+        weight(Kind::LimitedReturn, &values, "hystart-linux+cubic", 300_000, (effect, Some(first)))
+    };
+    // A packet takes 1440 bytes at 50 Mbit/s longer than a SYN, its answer 8 bytes at 0.15 Mbit/s less: 0.23 - 0.43 ms.
+    let (slow_return, kinds) = of(-0.2e-3);
+    assert!(slow_return > 0.5, "{kinds:?}");
+    // At 4.33 Mbit/s in both directions a packet takes 2.66 ms longer, and its answer 0.01 ms less.
+    let (_, kinds) = of(2.65e-3);
+    let slow_forward = kinds.iter().find(|(kind, _)| *kind == Kind::DropTail).map_or(0.0, |one| one.1);
+    assert!(slow_forward > 0.5, "{kinds:?}");
 }
