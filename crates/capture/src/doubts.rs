@@ -4,7 +4,6 @@ use firstflight_contract::Nanos;
 
 use crate::flows::{Flow, Packet};
 use crate::observed::Connection;
-use crate::packet_trace::Piece;
 
 /// Packets that stand in the file after later ones of their connection. The times of steps of the clock are corrected.
 pub(crate) fn disorder(flows: &[Flow]) -> Option<String> {
@@ -81,17 +80,25 @@ pub(crate) fn offload(connections: &[Connection]) -> Option<String> {
 }
 
 /// Packets that arrived after packets sent later, and not by a retransmission: the path reorders. The network of the
-/// simulator keeps the order of packets.
+/// simulator keeps the order of packets. Only the first missing packet counts: an acknowledgement has room for three or four
+/// SACK blocks, so that others are reported late for another reason.
 pub(crate) fn reordering(connections: &[Connection]) -> Option<String> {
-    let once = |piece: &&Piece| piece.resent == 0 && piece.arrived() && piece.sent != Nanos::NEVER;
     let of = |connection: &Connection| {
-        let mut earliest = Nanos::NEVER;
-        let mut overtaken = 0;
-        for piece in connection.trace.pieces.iter().rev().filter(once) {
-            overtaken += u64::from(piece.delivered > earliest);
-            earliest = earliest.min(piece.delivered);
+        let pieces = &connection.trace.pieces;
+        // Earliest arrival of a later piece.
+        let mut later = vec![Nanos::NEVER; pieces.len() + 1];
+        for (index, piece) in pieces.iter().enumerate().rev() {
+            let own = if piece.resent == 0 { piece.delivered } else { Nanos::NEVER };
+            later[index] = later[index + 1].min(own);
         }
-        overtaken
+        let mut before = Nanos::ZERO;
+        let overtaken = pieces.iter().zip(&later[1..]).filter(|(piece, later)| {
+            let first = before < piece.delivered;
+            before = before.max(piece.delivered);
+            let once = piece.resent == 0 && piece.arrived() && piece.sent != Nanos::NEVER;
+            once && first && **later < piece.delivered
+        });
+        overtaken.count() as u64
     };
     let overtaken: u64 = connections.iter().map(of).sum();
     let all: u64 = connections.iter().map(|one| one.observed.packets).sum();

@@ -188,6 +188,8 @@ mod tests {
                 // five: from 1 to 3 of 5, in the middle 0.4.
                 ("rank of the round trip at losses", 0.4),
                 ("losses in a row", 0.0),
+                // One, after a round trip of 100 ms, where the middle of the shortest and the longest is 101.5.
+                ("losses at a short queue", 1.0),
                 // Gaps of 1, 1, 1 and 100 ms: of 103 ms, all but three lie in the last one.
                 ("gap between acknowledgements, 50 %", 1e-3_f64.ln()),
                 ("gap between acknowledgements, 90 %", 0.1_f64.ln()),

@@ -39,7 +39,7 @@ const fn named(name: &'static str, floor: f64) -> Statistic {
 const TIME: f64 = 0.005;
 
 /// The statistics.
-pub const NAMES: [Statistic; 42] = [
+pub const NAMES: [Statistic; 43] = [
     named("time of 1/32 of the data", 2.0 * TIME),
     named("time of 1/16", 2.0 * TIME),
     named("time of 1/8", 2.0 * TIME),
@@ -65,6 +65,7 @@ pub const NAMES: [Statistic; 42] = [
     named("rank of the flight at losses", 0.02),
     named("rank of the round trip at losses", 0.02),
     named("losses in a row", 0.1),
+    named("losses at a short queue", 0.3),
     named("gap between acknowledgements, 10 %", 0.15),
     named("gap between acknowledgements, 50 %", 0.1),
     named("gap between acknowledgements, 90 %", 0.1),
@@ -173,9 +174,11 @@ fn round_trips(trace: &PacketTrace) -> Option<[f64; 8]> {
 }
 
 /// Mean rank of lost packets among all, from 0 to 1, by the flight into which they were sent and by the round trip before
-/// them; and the logarithm of the mean number of packets lost in a row. A full queue drops what is sent into large
-/// flights, random loss drops any packet: its mean rank is one half, as is that of no loss at all.
-fn ranks(trace: &PacketTrace) -> [f64; 3] {
+/// them; the logarithm of the mean number of packets lost in a row; and the number of losses after round trips in the
+/// lower half of their range. A full queue drops what is sent into large flights, random loss drops any packet: its mean
+/// rank is one half, as is that of no loss at all. A start-up that overflows a buffer may lose more packets at once than
+/// chance does in the whole transfer, and only the losses at a short queue count those of chance alone.
+fn ranks(trace: &PacketTrace) -> [f64; 4] {
     let mut latest = Nanos::ZERO;
     let mut sends = trace.sends.iter().filter(|send| send.new).peekable();
     let mut flight = 0;
@@ -192,8 +195,12 @@ fn ranks(trace: &PacketTrace) -> [f64; 3] {
         latest = piece.rtt().unwrap_or(latest);
     }
     if lost == 0 {
-        return [0.5, 0.5, 0.0];
+        return [0.5, 0.5, 0.0, 0.0];
     }
+    let rtts = || trace.pieces.iter().filter_map(Piece::rtt);
+    let longest = rtts().max().unwrap_or_default();
+    let middle_rtt = Nanos(rtts().min().unwrap_or_default().0.midpoint(longest.0));
+    let short = seen.iter().filter(|(_, rtt, lost)| *lost && *rtt < middle_rtt).count();
     let mean = |rank: &dyn Fn(usize) -> f64| {
         let lost = seen.iter().enumerate().filter(|(_, one)| one.2);
         lost.clone().map(|(index, _)| rank(index)).sum::<f64>() / lost.count() as f64
@@ -212,7 +219,7 @@ fn ranks(trace: &PacketTrace) -> [f64; 3] {
         let own = seen[index].1;
         middle(rtts.partition_point(|one| *one < own), rtts.partition_point(|one| *one <= own))
     });
-    [by_flight, by_rtt, log(f64::from(lost) / f64::from(runs))]
+    [by_flight, by_rtt, log(f64::from(lost) / f64::from(runs)), (short as f64).sqrt()]
 }
 
 /// Quantiles of the time between acknowledgements that report data, the share of very short ones, and the quantiles

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::path::Path;
-use std::time::Instant;
 
 use firstflight_capture::{Capture, Next, Reader, first_packet_time, read};
 use firstflight_results::{Comparison, InputFile, PathResult, SchemeResult};
@@ -50,7 +49,7 @@ pub(crate) struct Answer<'a> {
     pub(crate) no_answer: Option<String>,
     /// Every transfer on the path.
     pub(crate) cells: Vec<Cell<'a>>,
-    /// Seconds that the answer took.
+    /// Processor seconds that the answer took, of all threads.
     pub(crate) seconds: f64,
 }
 
@@ -127,7 +126,6 @@ pub(crate) fn on_true_path<'a>(path: &'a TruePath, controls: &Controls) -> Optio
 }
 
 /// Forecasts from a capture, or from several of the same path, which are read as one; `source` is the transfer of the first.
-#[expect(clippy::disallowed_methods, reason = "the time of an answer is reported, never used by it")]
 pub(crate) fn from_capture<'a>(
     path: &'a TruePath,
     source: &'a Transfer,
@@ -136,7 +134,7 @@ pub(crate) fn from_capture<'a>(
 ) -> CaptureForecast<'a> {
     let name = |file: &&Path| file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let name = files.iter().map(name).collect::<Vec<_>>().join(", ");
-    let begin = Instant::now();
+    let begin = processor_seconds();
     let answer = read_all(files).and_then(|capture| {
         let input = Input::Capture {
             file: InputFile { name: name.clone(), bytes: 0, sha256: String::new() },
@@ -147,10 +145,16 @@ pub(crate) fn from_capture<'a>(
         let comparison =
             compare(&Simulator, &request, &Silent).map_err(|error| error.to_string())?.comparison;
         let cells = cells(path, controls, &comparison);
-        let seconds = begin.elapsed().as_secs_f64();
+        let seconds = processor_seconds() - begin;
         Ok(Answer { path: comparison.path, no_answer: comparison.no_answer, cells, seconds })
     });
     CaptureForecast { path, source, file: name, answer }
+}
+
+/// Processor seconds of all threads of this process: other work on the machine does not count.
+fn processor_seconds() -> f64 {
+    let spent = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    spent.tv_sec as f64 + spent.tv_nsec as f64 * 1e-9
 }
 
 /// The captures read as one, in the order of their first packets.

@@ -131,7 +131,7 @@ fn tables(options: &Options) -> Result<String, String> {
     }
     bar.finish_and_clear();
     Ok(match options.together {
-        1 => text::whole(&captures, &true_paths, &controls, options.brief),
+        1 => text::whole(&captures, &paths, &true_paths, &controls, options.brief),
         _ => text::together(&captures),
     })
 }

@@ -8,7 +8,8 @@ use crate::forecast::{CaptureForecast, Cell, Seen};
 use crate::kinds::{AIM, Known, known};
 use crate::score::{Score, at};
 use crate::table::{Table, number, percent, signed};
-use crate::truth::TruePath;
+use crate::truth::{Transfer, TruePath};
+use firstflight_study::stats::quantile_ci95;
 
 /// Forecasts on the true paths.
 pub(crate) fn true_path(paths: &[(&TruePath, Vec<Cell<'_>>)], controls: &Controls) -> String {
@@ -55,6 +56,7 @@ pub(crate) fn together(captures: &[CaptureForecast<'_>]) -> String {
 /// All tables; without single captures if `brief`.
 pub(crate) fn whole(
     captures: &[CaptureForecast<'_>],
+    paths: &[TruePath],
     true_paths: &[(&TruePath, Vec<Cell<'_>>)],
     controls: &Controls,
     brief: bool,
@@ -68,6 +70,7 @@ pub(crate) fn whole(
     add("By the size of the forecast", by_forecast(captures));
     add("By the size of the capture", by_capture(captures));
     add("What the captures are taken for", answers(captures));
+    add("What one transfer shows of the others", repeats(paths));
     if !true_paths.is_empty() {
         add("The model alone, on the true path", model(true_paths));
     }
@@ -205,7 +208,7 @@ fn answers(captures: &[CaptureForecast<'_>]) -> Table {
         "right kind, %",
         "likeliest kinds",
         "no answer, %",
-        "seconds: median",
+        "processor seconds: median",
         "most",
     ]);
     let mut add = |name: String, own: &[&CaptureForecast<'_>]| {
@@ -239,6 +242,42 @@ fn answers(captures: &[CaptureForecast<'_>]) -> Table {
         add(format!("{name} {}", known(name).what), &own);
     }
     add("**all**".into(), &captures.iter().collect::<Vec<_>>());
+    table
+}
+
+/// Differences of single repeats from the median of the repeats of the same transfer, and how well that median is known.
+/// Only transfers of several repeats count.
+fn repeats(paths: &[TruePath]) -> Table {
+    let mut table = Table::new([
+        "path",
+        "repeats",
+        "a repeat from the median: median, %",
+        "p90, %",
+        "the first: median, %",
+        "95 % interval of the median: half, median, %",
+        "p90, %",
+    ]);
+    for path in paths {
+        let transfers = || path.transfers.iter().filter(|one| one.repeats_ms.len() > 1);
+        let apart = |one: &Transfer, time: f64| (time / one.truth_ms() - 1.0).abs();
+        let all = transfers().flat_map(|one| one.repeats_ms.iter().map(move |time| apart(one, *time)));
+        let all: Vec<f64> = all.collect();
+        let first: Vec<f64> = transfers().map(|one| apart(one, one.first_ms)).collect();
+        let half = |one: &Transfer| {
+            let [low, high] = quantile_ci95(&one.repeats_ms, 0.5);
+            (high - low) / 2.0 / one.truth_ms()
+        };
+        let halves: Vec<f64> = transfers().map(half).collect();
+        table.row([
+            format!("{} {}", path.name, known(&path.name).what),
+            transfers().map(|one| one.repeats_ms.len()).max().unwrap_or(1).to_string(),
+            percent(at(&all, 0.5), 1),
+            percent(at(&all, 0.9), 1),
+            percent(at(&first, 0.5), 1),
+            percent(at(&halves, 0.5), 1),
+            percent(at(&halves, 0.9), 1),
+        ]);
+    }
     table
 }
 

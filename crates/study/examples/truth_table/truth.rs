@@ -33,6 +33,8 @@ pub(crate) struct Transfer {
     pub(crate) bytes: u64,
     /// Time of each repeat, milliseconds, ascending.
     pub(crate) repeats_ms: Vec<f64>,
+    /// Time of the first repeat, milliseconds.
+    pub(crate) first_ms: f64,
     /// Captures of repeats, in the order of the repeats.
     pub(crate) captures: Vec<PathBuf>,
 }
@@ -107,8 +109,9 @@ fn paths(text: &str) -> Result<Vec<TruePath>, (usize, String)> {
         transfers.entry(key).or_default().push(number(transfer, "transfer_ms")?);
     }
     for ((index, control, bytes), mut repeats_ms) in transfers {
+        let first_ms = repeats_ms[0];
         repeats_ms.sort_by(f64::total_cmp);
-        paths[index].transfers.push(Transfer { control, bytes, repeats_ms, captures: vec![] });
+        paths[index].transfers.push(Transfer { control, bytes, repeats_ms, first_ms, captures: vec![] });
     }
     Ok(paths)
 }
