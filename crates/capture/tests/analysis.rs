@@ -535,3 +535,47 @@ fn a_round_trip_below_the_delay_of_a_host_is_captured_at_the_sender() {
     assert_eq!(at(25, 100_000).vantage, Vantage::Receiver);
     assert_eq!(at(30_000, 30_000).vantage, Vantage::Middle);
 }
+
+#[test]
+fn the_first_round_trip_of_data_stands_against_that_of_the_handshake() {
+    // SYN and SYN-ACK have 20 bytes of IP, 20 of TCP and 8 of options.
+    let first = |packets: Vec<(u64, Tcp)>| only(&opened(50, packets)).first_round_trip();
+    let one =
+        first(vec![(0, data(1, 1000)), (0, data(1001, 1000)), (51_500, ack(1001)), (ms(53), ack(2001))]);
+    let one = one.expect("the first packet is acknowledged by itself");
+    assert!((one.longer_by - 1.5e-3).abs() < 1e-9, "{one:?}");
+    assert_eq!((one.packets, one.syn_bytes), (1, 48.0));
+    // One acknowledgement for two packets answers the second.
+    let both = first(vec![(0, data(1, 1000)), (0, data(1001, 1000)), (ms(53), ack(2001))]);
+    let both = both.expect("two packets are acknowledged");
+    assert!((both.longer_by - 3e-3).abs() < 1e-9, "{both:?}");
+    assert_eq!(both.packets, 2);
+    // One for three packets may have waited for the third.
+    let three = vec![(0, data(1, 1000)), (0, data(1001, 1000)), (0, data(2001, 1000)), (ms(53), ack(3001))];
+    assert_eq!(first(three), None);
+}
+
+#[test]
+fn an_acknowledgement_reports_so_many_segments() {
+    let mut packets: Vec<_> = (0..8).map(|segment| (0, data(1 + 1000 * segment, 1000))).collect();
+    // One segment, two, two, three.
+    packets.extend([(ms(50), ack(1001)), (ms(51), ack(3001)), (ms(52), ack(5001)), (ms(53), ack(8001))]);
+    assert_eq!(only(&opened(50, packets)).segments_per_ack(), Some((2, 0.25)));
+}
+
+#[test]
+fn a_packet_that_is_overtaken_is_named_and_a_lost_one_is_not() {
+    let warnings = |more: Option<(u64, Tcp)>| {
+        let mut packets: Vec<_> = (0..3).map(|segment| (0, data(1 + 1000 * segment, 1000))).collect();
+        packets.extend([(ms(50), ack(1001)), (ms(51), ack(1001).sack(2001, 3001))]);
+        packets.extend(more.clone());
+        packets.push((if more.is_some() { ms(102) } else { ms(52) }, ack(3001)));
+        read_bytes(&pcap_of_tcp(&opened(50, packets))).unwrap().warnings
+    };
+    let overtaken =
+        |warnings: &[String]| warnings.iter().any(|one| one.contains("1 of 3 data packets arrived"));
+    let reordered = warnings(None);
+    assert!(overtaken(&reordered), "{reordered:?}");
+    let lost = warnings(Some((51_100, data(1001, 1000))));
+    assert!(!lost.iter().any(|one| one.contains("arrived after packets")), "{lost:?}");
+}

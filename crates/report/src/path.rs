@@ -83,7 +83,8 @@ fn kind(label: &str) -> String {
         "varying-rate" => "varying rate",
         "aggregating" => "packets in aggregates",
         "other-traffic" => "other traffic",
-        "limited-return-path" => "slow return path",
+        "limited-return-path" => "limited return path",
+        "token-bucket" => "token bucket",
         other => return printable(other),
     };
     words.into()

@@ -61,8 +61,8 @@ object! {
         initial_window_packets: Option<u64> ["packets"],
         /// Acknowledgement policy of the receiver, as a word of the scenario format; null if unknown.
         receiver: Option<String>,
-        /// The likeliest kind of path: `drop-tail`, `red`, `codel`, `fq-codel`, `policer`, `varying-rate`, `aggregating`,
-        /// `other-traffic` or `limited-return-path`; null if the path was given or nothing resembles the capture.
+        /// The likeliest kind of path: `drop-tail`, `red`, `codel`, `fq-codel`, `policer`, `token-bucket`, `varying-rate`,
+        /// `aggregating`, `other-traffic` or `limited-return-path`; null if the path was given or nothing resembles the capture.
         @(default) kind: Option<String>,
         /// Kinds of path that explain the capture, the likeliest first; empty if the path was given.
         @(default) kinds: Vec<KindWeight> => nested,

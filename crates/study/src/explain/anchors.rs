@@ -193,7 +193,8 @@ impl Anchors {
         (4.0 * bdp.max(self.flight)).max(50.0)
     }
 
-    /// From one loss in all packets to four times the share that was lost.
+    /// From one loss in all packets to four times the share that was lost, log-uniform as every scale of which nothing is
+    /// known beforehand (E. Jaynes, "Prior Probabilities", IEEE Transactions on Systems Science and Cybernetics 4(3), 1968).
     pub(crate) fn loss_range(&self) -> (f64, f64) {
         let least = 0.3 / self.packets;
         (least, (4.0 * self.lost).clamp(10.0 * least, 0.5).max(2.0 * least))
