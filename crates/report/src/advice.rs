@@ -1,6 +1,6 @@
 //! What to do: the recommended candidates, what each costs others, and how it is had.
 
-use firstflight_results::{Comparison, Harm, Recommended, SchemeResult};
+use firstflight_results::{Comparison, Recommended, SchemeResult};
 
 use crate::figure::{Choice, Tradeoff};
 use crate::format::{bytes, list, printable};
@@ -50,11 +50,14 @@ fn result<'a>(comparison: &'a Comparison, scheme: &str, size: u64) -> Option<&'a
 
 /// The harm of a recommended candidate at one size, as a sentence.
 fn cost(recommended: &Recommended, result: &SchemeResult) -> Option<String> {
-    let Harm { bulk, request_response } = result.harm?;
-    let limit = recommended.max_harm.map_or(String::new(), |limit| format!(" (limit {limit:.2})"));
+    let [bulk, requests] = result.harm?.each().map(|(ratio, [low, high])| match low < high {
+        true => format!("{ratio:.2} times ({low:.2} to {high:.2})"),
+        false => format!("{ratio:.2} times"),
+    });
+    let limit = recommended.max_harm.map_or(String::new(), |limit| format!("; limit {limit:.2}"));
     Some(format!(
-        "{}: beside it a bulk flow takes {bulk:.2} times and short requests {request_response:.2} times as long as \
-         beside the present scheme{limit}.",
+        "{}: beside it a bulk flow takes {bulk} and short requests {requests} as long as beside the present scheme (95\u{a0}% \
+         intervals{limit}).",
         bytes(recommended.size_bytes)
     ))
 }
@@ -64,13 +67,14 @@ pub(crate) fn pictures(comparison: &Comparison, names: &Names) -> Vec<Tradeoff> 
     let of_size = |size: u64| {
         let recommended = comparison.recommended.iter().find(|it| it.size_bytes == size);
         let choice = |it: &&SchemeResult| {
-            let (harm, completion) = (it.harm?, it.completion_s?);
+            let ((harm, harm_ci95), completion) = (it.harm?.worst(), it.completion_s?);
             let name = names.get(&it.scheme);
             Some(Choice {
                 label: name.short.clone(),
                 number: name.colour,
                 completion_s: completion.median,
-                harm: harm.bulk.max(harm.request_response),
+                harm,
+                harm_ci95,
                 recommended: recommended.is_some_and(|of| of.scheme.as_ref() == Some(&it.scheme)),
                 deployable: !it.how.is_empty(),
             })

@@ -120,6 +120,7 @@ impl<'a> Size<'a> {
         }
         parts.extend(self.networks().map(|networks| capital(&networks) + "."));
         parts.push(self.cost(best));
+        parts.extend(self.harm(best));
         let ties: Vec<String> = self
             .ranked
             .iter()
@@ -163,16 +164,30 @@ impl<'a> Size<'a> {
         }
     }
 
-    /// Whether a gain is worth having, but not its cost.
-    fn costs_too_much(&self) -> bool {
+    /// The harm to others, as a sentence.
+    fn harm(&self, best: &SchemeResult) -> Option<String> {
+        let [(bulk, _), (requests, _)] = best.harm?.each();
+        let than = self.base.filter(|base| base.scheme != best.scheme)?;
+        Some(format!(
+            "Beside it a bulk flow takes {bulk:.2} times and short requests {requests:.2} times as long as beside {}.",
+            self.name(than)
+        ))
+    }
+
+    /// Why nothing is recommended although a gain is worth having; `None` if none is.
+    fn refused(&self) -> Option<Refused> {
         let gain = |it: &&SchemeResult| it.against_present.or(it.against_baseline);
-        self.best.is_none() && self.ranked.iter().filter_map(gain).any(|it| it.worth_having())
+        if self.best.is_some() || !self.ranked.iter().filter_map(gain).any(|it| it.worth_having()) {
+            return None;
+        }
+        let undecided = self.recommended.is_some_and(|one| !one.undecided.is_empty());
+        Some(if undecided { Refused::CannotTell } else { Refused::TooMuch })
     }
 
     /// Why nothing is recommended.
     fn no_change(&self) -> String {
-        if let Some(one) = self.recommended.filter(|_| self.costs_too_much()) {
-            return format!("No gain is worth its cost: {}.", printable(&one.why));
+        if let (Some(one), Some(refused)) = (self.recommended, self.refused()) {
+            return format!("{}: {}.", capital(refused.words()), printable(&one.why));
         }
         let finished: Vec<_> =
             self.ranked.iter().filter_map(|it| Some((*it, it.completion_s?.median))).collect();
@@ -193,6 +208,24 @@ impl<'a> Size<'a> {
                 format!("{none} the fastest, {fastest}, is {} than {base}.", sooner(gain))
             }
             (None, _) => format!("{none} {} takes {} in the median.", self.name(fastest), time(median)),
+        }
+    }
+}
+
+/// Verdict on gains that are worth having.
+#[derive(Clone, Copy, PartialEq)]
+enum Refused {
+    /// They cost more than the limits allow.
+    TooMuch,
+    /// Of one of them this is not known.
+    CannotTell,
+}
+
+impl Refused {
+    fn words(self) -> &'static str {
+        match self {
+            Self::TooMuch => "no gain is worth its cost",
+            Self::CannotTell => "it cannot be told whether a gain is worth its cost",
         }
     }
 }
@@ -219,7 +252,7 @@ fn lead(sizes: &[Size<'_>], names: &Names) -> (String, String) {
     let mut groups: Vec<(Option<&str>, Vec<&Size<'_>>)> = vec![];
     for size in sizes {
         let label = size.best.map(|best| best.scheme.as_str());
-        let alike = |group: &[&Size<'_>]| group[0].costs_too_much() == size.costs_too_much();
+        let alike = |group: &[&Size<'_>]| group[0].refused() == size.refused();
         match groups.iter_mut().find(|(known, group)| *known == label && alike(group)) {
             Some((_, group)) => group.push(size),
             None => groups.push((label, vec![size])),
@@ -233,10 +266,12 @@ fn lead(sizes: &[Size<'_>], names: &Names) -> (String, String) {
         .iter()
         .map(|(label, group)| {
             let span = span(group, all);
+            if let Some(refused) = group[0].refused() {
+                let words = refused.words();
+                return if all { format!("{span} {words}") } else { format!("for {span} {words}") };
+            }
             match (label, base) {
                 (Some(label), _) => format!("use {} for {span}{}", names.get(label).own, gains(group, base)),
-                (None, _) if group[0].costs_too_much() && all => format!("{span} no gain is worth its cost"),
-                (None, _) if group[0].costs_too_much() => format!("for {span} no gain is worth its cost"),
                 (None, Some(base)) if all => {
                     format!(
                         "no difference worth having: {span} no scheme ends {} sooner than {base}",
@@ -299,7 +334,15 @@ fn costs(groups: &[(Option<&str>, Vec<&Size<'_>>)], base: Option<&str>) -> Strin
     let theirs = base.map(|base| {
         format!(" ({base}: {})", range(sizes().filter_map(|size| size.base).map(|it| it.drops.mean), count))
     });
-    format!("Cost: {own} packets dropped per transfer{}.", theirs.unwrap_or_default())
+    let harm: Vec<f64> = sizes().filter_map(|size| Some(size.best?.harm?.worst().0)).collect();
+    let harm = harm.into_iter().reduce(f64::max).map(|most| {
+        format!("; a flow beside it takes at most {most:.2} times as long as beside the present scheme")
+    });
+    format!(
+        "Cost: {own} packets dropped per transfer{}{}.",
+        theirs.unwrap_or_default(),
+        harm.unwrap_or_default()
+    )
 }
 
 /// Smallest and largest value as `low to high`, or one number if both read the same.

@@ -33,11 +33,13 @@ enum Column {
     Gain,
     GainCi,
     Drops,
+    Harm,
+    HarmCi,
     Exit,
     ExitReason,
 }
 
-use Column::{Drops, Exit, ExitReason, Gain, GainCi, Median, MedianCi, P95, P95Ci, Rank, Scheme};
+use Column::{Drops, Exit, ExitReason, Gain, GainCi, Harm, HarmCi, Median, MedianCi, P95, P95Ci, Rank, Scheme};
 
 /// A choice of columns.
 #[derive(Clone, Copy)]
@@ -48,14 +50,18 @@ struct Layout {
 }
 
 /// Layouts from the widest; the first one that fits the terminal is used, or else the last.
-const LAYOUTS: [Layout; 8] = [
-    one_line(&[Rank, Scheme, Median, MedianCi, P95, P95Ci, Gain, GainCi, Drops, Exit, ExitReason]),
-    one_line(&[Rank, Scheme, Median, MedianCi, P95, Gain, GainCi, Drops, Exit, ExitReason]),
-    one_line(&[Rank, Scheme, Median, MedianCi, P95, Gain, GainCi, Drops, Exit]),
-    one_line(&[Rank, Scheme, Median, MedianCi, P95, Gain, Drops, Exit]),
-    one_line(&[Rank, Scheme, Median, P95, Gain, Drops, Exit]),
-    two_lines(&[Rank, Scheme, Median, P95, Gain, Drops, Exit]),
-    two_lines(&[Rank, Scheme, Median, P95, Gain, Drops]),
+const LAYOUTS: [Layout; 10] = [
+    one_line(&[
+        Rank, Scheme, Median, MedianCi, P95, P95Ci, Gain, GainCi, Drops, Harm, HarmCi, Exit, ExitReason,
+    ]),
+    one_line(&[Rank, Scheme, Median, MedianCi, P95, Gain, GainCi, Drops, Harm, HarmCi, Exit, ExitReason]),
+    one_line(&[Rank, Scheme, Median, MedianCi, P95, Gain, GainCi, Drops, Harm, HarmCi, Exit]),
+    one_line(&[Rank, Scheme, Median, MedianCi, P95, Gain, Drops, Harm, HarmCi, Exit]),
+    one_line(&[Rank, Scheme, Median, MedianCi, P95, Gain, Drops, Harm, Exit]),
+    one_line(&[Rank, Scheme, Median, P95, Gain, Drops, Harm, Exit]),
+    two_lines(&[Rank, Scheme, Median, P95, Gain, Drops, Harm, Exit]),
+    two_lines(&[Rank, Scheme, Median, P95, Gain, Drops, Harm]),
+    two_lines(&[Rank, Scheme, Median, Gain, Drops, Harm]),
     two_lines(&[Rank, Scheme, Median, Gain, Drops]),
 ];
 
@@ -116,6 +122,7 @@ pub fn table(report: &CompareReport, width: usize, colour: Colour) -> String {
             baseline: comparison.baseline.as_deref(),
             spread,
             recommended: recommended(comparison, size),
+            max_harm: comparison.recommended.iter().find(|it| it.size_bytes == size).and_then(|it| it.max_harm),
         };
         let table_rows = rows(&ranked, &names);
         let grid = size_table(&table_rows, &look, width);
@@ -153,16 +160,29 @@ pub fn table(report: &CompareReport, width: usize, colour: Colour) -> String {
 }
 
 fn legend(comparison: &Comparison, spread: Spread) -> String {
+    let measured = comparison.results.iter().any(|it| it.harm.is_some());
+    let limit = comparison.recommended.iter().find_map(|it| it.max_harm);
+    let harm = match (measured, limit) {
+        (false, _) => String::new(),
+        (true, None) => HARM.to_owned(),
+        (true, Some(limit)) => {
+            format!("{HARM} !: above the limit of {limit:.2}; ?: cannot be told from it.")
+        }
+    };
     format!(
         "{} of each scheme, with common random numbers. [ ] after a median: {}; after a difference: its 95\u{a0}% interval. \
          >: recommended. *: no difference worth having from the best: below {}, or not beyond its interval. vs: difference of the \
          medians, negative is sooner. dropped: mean packets per transfer. exit window: congestion window at the end of \
-         start-up, in packets; x: times the bandwidth-delay product.",
+         start-up, in packets; x: times the bandwidth-delay product.{harm}",
         counted(f64::from(comparison.provenance.replications), "replication", "replications"),
         spread.name(),
         worth_having(),
     )
 }
+
+/// Explanation of the harm.
+const HARM: &str = " harm: time of a bulk flow or of short requests at the same bottleneck, whichever is harmed more, over \
+    that beside the present scheme.";
 
 /// What the cells of one table share.
 struct Look<'a> {
@@ -171,6 +191,7 @@ struct Look<'a> {
     spread: Spread,
     /// Label of the recommended scheme.
     recommended: Option<&'a str>,
+    max_harm: Option<f64>,
 }
 
 impl Look<'_> {
@@ -202,7 +223,7 @@ fn notes(ranked: &[&SchemeResult], names: &Names) -> Vec<String> {
 
 /// The cells of a table in one layout.
 struct Grid {
-    columns: &'static [Column],
+    columns: Vec<Column>,
     /// Lines of the headings; the first line of each is empty if its heading takes one line.
     heading: Vec<[String; 2]>,
     cells: Vec<Vec<String>>,
@@ -211,7 +232,9 @@ struct Grid {
 
 impl Grid {
     fn new(layout: Layout, rows: &[Row<'_>], look: &Look<'_>, scale: TimeScale) -> Self {
-        let columns = layout.columns;
+        let measured = rows.iter().any(|row| row.result.harm.is_some());
+        let shown = |column: &Column| measured || !matches!(column, Harm | HarmCi);
+        let columns: Vec<Column> = layout.columns.iter().copied().filter(shown).collect();
         let row = |row: &Row<'_>| columns.iter().map(|&column| cell(column, row, look, scale)).collect();
         let cells: Vec<Vec<String>> = rows.iter().map(row).collect();
         let length = |text: &str| text.chars().count();
@@ -253,7 +276,7 @@ impl Grid {
             let text = part(lines);
             let over_interval = is_interval(self.columns.get(i + 1));
             let cell = match (over_interval, self.columns[i]) {
-                (_, MedianCi | P95Ci | GainCi) => continue,
+                (_, MedianCi | P95Ci | GainCi | HarmCi) => continue,
                 (true, _) => format!("{text:<all$}", all = width + GAP.len() + self.widths[i + 1]),
                 (false, Scheme | ExitReason) => format!("{text:<width$}"),
                 (false, _) => format!("{text:>width$}"),
@@ -267,9 +290,9 @@ impl Grid {
     /// The lines of each row: the first with every value, and one for each further name of the scheme.
     fn rows(&self) -> Vec<Vec<String>> {
         let line = |row: &Vec<String>, number: usize| {
-            let cells = row.iter().zip(&self.widths).zip(self.columns).map(|((text, &width), column)| {
+            let cells = row.iter().zip(&self.widths).zip(&self.columns).map(|((text, &width), column)| {
                 let text = text.lines().nth(number).unwrap_or("");
-                let left = matches!(column, Scheme | MedianCi | P95Ci | GainCi | ExitReason);
+                let left = matches!(column, Scheme | MedianCi | P95Ci | GainCi | HarmCi | ExitReason);
                 if left { format!("{text:<width$}") } else { format!("{text:>width$}") }
             });
             cells.collect::<Vec<_>>().join(GAP).trim_end().to_owned()
@@ -283,7 +306,7 @@ impl Grid {
 }
 
 fn is_interval(column: Option<&Column>) -> bool {
-    matches!(column, Some(MedianCi | P95Ci | GainCi))
+    matches!(column, Some(MedianCi | P95Ci | GainCi | HarmCi))
 }
 
 fn heading(column: Column, scale: TimeScale, look: &Look<'_>) -> String {
@@ -292,9 +315,10 @@ fn heading(column: Column, scale: TimeScale, look: &Look<'_>) -> String {
         Scheme => "scheme".to_owned(),
         Median => format!("median {}", scale.unit),
         P95 => format!("p95 {}", scale.unit),
-        MedianCi | P95Ci | GainCi => String::new(),
+        MedianCi | P95Ci | GainCi | HarmCi => String::new(),
         Gain => look.baseline.map_or_else(String::new, |b| format!("vs {}", look.names.get(b).own)),
         Drops => "dropped".to_owned(),
+        Harm => "harm".to_owned(),
         Exit => "exit window".to_owned(),
         ExitReason => "reason".to_owned(),
     }
@@ -326,6 +350,18 @@ fn cell(column: Column, row: &Row<'_>, look: &Look<'_>, scale: TimeScale) -> Str
             )
         }),
         Drops => count(result.drops.mean),
+        Harm => result.harm.map_or_else(String::new, |harm| {
+            let mark = match look.max_harm.map(|limit| harm.within(limit)) {
+                Some(Some(false)) => "!",
+                Some(None) => "?",
+                None | Some(Some(true)) => " ",
+            };
+            format!("{:.2}{mark}", harm.worst().0)
+        }),
+        HarmCi => result.harm.map(|harm| harm.worst().1).filter(|[low, high]| low < high).map_or_else(
+            String::new,
+            |[low, high]| format!("[{low:.2}-{high:.2}]"),
+        ),
         Exit => result.startup_exit.map_or_else(
             || "no exit".to_owned(),
             |e| {

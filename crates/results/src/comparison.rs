@@ -223,8 +223,14 @@ object! {
     pub struct Harm: Copy = "harm" {
         /// A bulk flow by Cubic.
         bulk: f64,
+        /// 95 % interval of `bulk` over its replications.
+        bulk_ci95: Ci95 [""] => each("bulk_ci95_low", "bulk_ci95_high"),
         /// A connection of short requests and responses.
         request_response: f64,
+        /// 95 % interval of `request_response` over its replications.
+        request_response_ci95: Ci95 [""] => each("request_response_ci95_low", "request_response_ci95_high"),
+        /// Replications with bystanders: more for a candidate whose harm is near the limit.
+        replications: u32,
     }
 }
 
@@ -257,6 +263,8 @@ object! {
         @(default) max_harm: Option<f64>,
         /// Largest mean number of dropped packets that it may cause; null without a limit.
         @(default) max_drops: Option<f64> ["packets"],
+        /// Faster candidates that are passed over because the interval of their harm contains `max_harm`, the fastest first.
+        @(default) undecided: Vec<String> => nested,
         /// Reason: a sentence without its full stop.
         why: String,
     }
@@ -402,6 +410,29 @@ impl PairedDifference {
     }
 }
 
+impl Harm {
+    /// The harm to each bystander, and its interval.
+    pub fn each(&self) -> [(f64, Ci95); 2] {
+        [(self.bulk, self.bulk_ci95), (self.request_response, self.request_response_ci95)]
+    }
+
+    /// The harm to the bystander that is harmed more, and its interval.
+    pub fn worst(&self) -> (f64, Ci95) {
+        let [bulk, requests] = self.each();
+        if bulk.0 >= requests.0 { bulk } else { requests }
+    }
+
+    /// Whether the harm to both bystanders is at most `limit`: yes if both intervals end there, no if one begins above it, and
+    /// `None` if the replications cannot tell.
+    pub fn within(&self, limit: f64) -> Option<bool> {
+        let intervals = self.each().map(|(_, interval)| interval);
+        if intervals.iter().any(|[low, _]| *low > limit) {
+            return Some(false);
+        }
+        intervals.iter().all(|[_, high]| *high <= limit).then_some(true)
+    }
+}
+
 impl NetworkResult {
     /// The row of a scheme at a size.
     pub fn result(&self, scheme: &str, size_bytes: u64) -> Option<&SchemeResult> {
@@ -522,7 +553,13 @@ mod tests {
             risks: vec![],
             against_present: None,
             initial_window_packets: Some(30),
-            harm: Some(Harm { bulk: 1.05, request_response: 1.0 }),
+            harm: Some(Harm {
+                bulk: 1.05,
+                bulk_ci95: [1.0, 1.1],
+                request_response: 1.0,
+                request_response_ci95: [0.9, 1.1],
+                replications: 16,
+            }),
             how: vec!["Linux: sysctl".into()],
         };
         let value = serde_json::to_value(&result).expect("serialisable");
@@ -533,6 +570,23 @@ mod tests {
             "how": ["Linux: sysctl"], "retransmits_mean": 60.0,
             "startup_exit": { "time_s": 0.5, "cwnd_packets": 160.0, "reason": "loss" } });
         assert!(covers(&value, &contract), "{value:#}");
+    }
+
+    #[test]
+    fn harm_is_within_a_limit_above_it_or_cannot_be_told_from_it() {
+        let of = |bulk_ci95, request_response_ci95| Harm {
+            bulk: 1.05,
+            bulk_ci95,
+            request_response: 1.0,
+            request_response_ci95,
+            replications: 16,
+        };
+        assert_eq!(of([1.0, 1.1], [0.9, 1.05]).within(1.1), Some(true));
+        assert_eq!(of([1.0, 1.11], [0.9, 1.05]).within(1.1), None);
+        assert_eq!(of([1.0, 1.05], [1.11, 1.2]).within(1.1), Some(false));
+        assert_eq!(of([1.0, 1.1], [0.9, 1.05]).worst(), (1.05, [1.0, 1.1]));
+        // One bystander that is certainly harmed decides.
+        assert_eq!(of([1.0, 1.2], [1.11, 1.2]).within(1.1), Some(false));
     }
 
     #[test]

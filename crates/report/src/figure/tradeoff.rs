@@ -32,6 +32,8 @@ pub struct Choice {
     pub completion_s: f64,
     /// Completion time of a bystander, as a multiple of that beside the default; 1 is no harm.
     pub harm: f64,
+    /// 95 % interval of the harm.
+    pub harm_ci95: [f64; 2],
     /// Whether it is recommended.
     pub recommended: bool,
     /// Whether a deployed stack has it.
@@ -103,7 +105,12 @@ impl Tradeoff {
         let times = margins(self.drawn().map(|choice| choice.completion_s * per_second), Spacing::Linear);
         let x = Scale::new(times, [LEFT as f64, right as f64], Spacing::Linear);
         let limit = self.limit.filter(|&limit| Spacing::Logarithmic.has(limit));
-        let harms = || self.drawn().map(|choice| choice.harm).chain(limit).chain([1.0]);
+        let ends_of = |choice: &Choice| {
+            // An end that a logarithmic axis cannot have is left out.
+            let [low, high] = choice.harm_ci95;
+            [low, choice.harm, high].into_iter().filter(|&value| Spacing::Logarithmic.has(value))
+        };
+        let harms = || self.drawn().flat_map(ends_of).chain(limit).chain([1.0]);
         let [low, high] = ends(harms());
         let spacing = if high > WIDE * low { Spacing::Logarithmic } else { Spacing::Linear };
         let y = Scale::new(margins(harms(), spacing), [bottom as f64, top as f64], spacing);
@@ -125,11 +132,16 @@ impl Tradeoff {
         }
         for name in &mut names {
             name.from = (x.tenths(name.choice.completion_s * per_second), y.tenths(name.choice.harm));
+            let values = || ends_of(name.choice).map(|value| y.tenths(value));
+            name.span = [values().min().unwrap_or(name.from.1), values().max().unwrap_or(name.from.1)];
         }
         names.sort_by_key(|name| (name.from.1, name.from.0));
         place(&mut names, [top, bottom]);
         for name in &names {
             name.lead(&mut svg, right);
+        }
+        for name in &names {
+            name.whisker(&mut svg);
         }
         for name in &names {
             name.mark(&mut svg, right);
@@ -147,6 +159,8 @@ struct Name<'a> {
     notes: Vec<String>,
     /// Place of the mark, tenths of a pixel.
     from: (i64, i64),
+    /// Heights of the ends of its interval, tenths of a pixel.
+    span: [i64; 2],
     /// Upper edge of the name, pixels.
     top: i64,
 }
@@ -158,7 +172,7 @@ impl<'a> Name<'a> {
         let notes = [(choice.recommended, "recommended"), (!choice.deployable, "in no deployed stack")];
         let notes = notes.into_iter().filter(|(is, _)| *is).flat_map(|(_, note)| wrap(note, fits(SMALL)));
         let lines = wrap(&choice.label, fits(Self::character(choice)));
-        Self { choice, lines, notes: notes.collect(), from: (0, 0), top: 0 }
+        Self { choice, lines, notes: notes.collect(), from: (0, 0), span: [0; 2], top: 0 }
     }
 
     fn character(choice: &Choice) -> i64 {
@@ -179,6 +193,16 @@ impl<'a> Name<'a> {
     fn lead(&self, svg: &mut String, right: i64) {
         let (x, y) = (number(self.from.0), number(self.from.1));
         let _ = writeln!(svg, "<path class=\"v\" d=\"M{x} {y}L{} {}\"/>", right + 16, self.top + NAME / 2);
+    }
+
+    /// The interval of the harm.
+    fn whisker(&self, svg: &mut String) {
+        let [top, bottom] = self.span;
+        if top < bottom {
+            let (x, colour) = (number(self.from.0), Look::of(self.choice.number).colour);
+            let (top, bottom) = (number(top), number(bottom));
+            let _ = writeln!(svg, "<path class=\"l i c{colour}\" d=\"M{x} {top}V{bottom}\"/>");
+        }
     }
 
     fn mark(&self, svg: &mut String, right: i64) {
@@ -287,7 +311,16 @@ mod tests {
     use super::*;
 
     fn choice(label: &str, number: usize, completion_s: f64, harm: f64) -> Choice {
-        Choice { label: label.into(), number, completion_s, harm, recommended: false, deployable: true }
+        let harm_ci95 = [harm; 2];
+        Choice {
+            label: label.into(),
+            number,
+            completion_s,
+            harm,
+            harm_ci95,
+            recommended: false,
+            deployable: true,
+        }
     }
 
     fn four() -> Tradeoff {
@@ -382,6 +415,18 @@ mod tests {
         }
         let none = Tradeoff { title: "none".into(), limit: None, choices: vec![] };
         assert!(none.svg().contains(">none<"));
+    }
+
+    #[test]
+    fn an_interval_of_the_harm_is_a_line_through_its_mark_within_the_axis() {
+        let mut choices = four();
+        choices.choices[2].harm_ci95 = [1.0, 1.25];
+        // 240 pixels are 1: from 318 up to 258, where the mark is at 306.
+        assert!(choices.svg().contains("<path class=\"l i c1\" d=\"M321 258V318\"/>"), "{}", choices.svg());
+        assert!(!four().svg().contains("\"l i c1\" d="), "no line without a width");
+        // 2.5 is beyond the highest mark: the axis from 1 to 2.5 has a margin of a fourteenth of its 280 pixels.
+        choices.choices[3].harm_ci95 = [1.5, 2.5];
+        assert!(choices.svg().contains("<path class=\"l i c2\" d=\"M99 78V238\"/>"), "{}", choices.svg());
     }
 
     #[test]

@@ -37,7 +37,12 @@ pub(super) fn section(report: &CompareReport, names: &Names) -> Markup {
                 span.tie { "=" } " marks schemes whose difference from the best is not worth having."
             }
             @for size in comparison.sizes() {
-                (size_table(size, &comparison.ranked(size), &Look { names, baseline: baseline.as_deref(), spread },
+                @let max_harm =
+                    comparison.recommended.iter().find(|it| it.size_bytes == size).and_then(|it| it.max_harm);
+                @let ranked = comparison.ranked(size);
+                @let has_harm = ranked.iter().any(|it| it.harm.is_some());
+                (size_table(size, &ranked,
+                    &Look { names, baseline: baseline.as_deref(), spread, has_harm, max_harm },
                     recommended(comparison, size)))
             }
         }
@@ -50,6 +55,8 @@ struct Look<'a> {
     /// Name of the baseline.
     baseline: Option<&'a str>,
     spread: Spread,
+    has_harm: bool,
+    max_harm: Option<f64>,
 }
 
 fn size_table(size: u64, ranked: &[&SchemeResult], look: &Look<'_>, recommended: Option<&str>) -> Markup {
@@ -70,6 +77,9 @@ fn size_table(size: u64, ranked: &[&SchemeResult], look: &Look<'_>, recommended:
                             th.num scope="col" { "Difference from" br; (baseline) }
                         }
                         th.num scope="col" { "Dropped" br; span.unit { "packets" } }
+                        @if look.has_harm {
+                            th.num scope="col" { "Harm" br; span.unit { "times the present" } }
+                        }
                         th.num scope="col" { "Retransmitted" br; span.unit { "packets" } }
                         th scope="col" { "End of start-up" br; span.unit { "window, × BDP, reason" } }
                     }
@@ -131,6 +141,7 @@ fn row(
                     span.ci { (count(result.others_drops_mean)) " from other flows" }
                 }
             }
+            @if look.has_harm { td.num { (harm(result, look.max_harm)) } }
             td.num {
                 (count(result.retransmits_mean))
                 @if result.timeouts_mean > 0.0 { span.ci { (count(result.timeouts_mean)) " timeouts" } }
@@ -142,6 +153,22 @@ fn row(
 
 fn interval(text: &str) -> Markup {
     html! { span.ci { (text) } }
+}
+
+/// Harm to the bystander that is harmed more.
+fn harm(result: &SchemeResult, limit: Option<f64>) -> Markup {
+    let Some(harm) = result.harm else { return html! { span.dim { "a bystander did not end" } } };
+    let (ratio, [low, high]) = harm.worst();
+    let within = limit.map_or(Some(true), |limit| harm.within(limit));
+    html! {
+        span.later[within == Some(false)] { (format!("{ratio:.2}")) }
+        @if low < high { (interval(&format!("{low:.2}–{high:.2}"))) }
+        @match within {
+            Some(true) => {}
+            Some(false) => { span.ci { "above the limit" } }
+            None => { span.ci { "cannot be told from the limit" } }
+        }
+    }
 }
 
 fn exit(result: &SchemeResult) -> Markup {

@@ -6,25 +6,23 @@ use super::path::Subject;
 use super::replication::Replication;
 use crate::host::{Observe, Run};
 
-/// The path of a comparison. Replication `index` of `of` has the same path and the same randomness for every candidate.
+/// The path of a comparison. Replication `index` has the same path and the same randomness for every candidate. The first
+/// replications are spread evenly over the paths, however many there are.
 pub(crate) struct Bench<'a> {
     subject: &'a Subject<'a>,
-    of: u32,
     seed: u64,
 }
 
 impl<'a> Bench<'a> {
-    pub(super) fn new(subject: &'a Subject<'a>, of: u32, seed: u64) -> Self {
-        Self { subject, of, seed }
+    /// Largest number of replications.
+    pub(crate) const MOST: u32 = 512;
+
+    pub(super) fn new(subject: &'a Subject<'a>, seed: u64) -> Self {
+        Self { subject, seed }
     }
 
     fn replication(&self, index: u32) -> Replication {
-        Replication { index, of: self.of, seed: self.seed }
-    }
-
-    /// Number of replications.
-    pub(crate) fn replications(&self) -> u32 {
-        self.of
+        Replication { index: spread(index), of: Self::MOST, seed: self.seed }
     }
 
     /// Seed of a replication.
@@ -48,5 +46,26 @@ impl<'a> Bench<'a> {
     /// Observation of a run's totals.
     pub(crate) fn totals(&self) -> Observe {
         self.subject.observe()
+    }
+}
+
+/// Bit-reversed order (J. G. van der Corput, 1935), in which any power of two of first numbers is spread evenly over all; the
+/// first sixteen are the middles of their parts.
+fn spread(index: u32) -> u32 {
+    (index.reverse_bits() >> (u32::BITS - Bench::MOST.ilog2())) ^ (Bench::MOST / 32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_sixteen_replications_are_the_middles_of_sixteenths_of_512_and_all_occur_once() {
+        let mut first: Vec<u32> = (0..16).map(spread).collect();
+        first.sort_unstable();
+        assert_eq!(first, (0..16).map(|part| 32 * part + 16).collect::<Vec<_>>());
+        let mut all: Vec<u32> = (0..Bench::MOST).map(spread).collect();
+        all.sort_unstable();
+        assert_eq!(all, (0..Bench::MOST).collect::<Vec<_>>());
     }
 }

@@ -20,7 +20,11 @@ use super::path::Subject;
 use super::recommended::{Question, recommended};
 use super::replication::Replication;
 use super::summary::{self, Cell, References};
-use super::{Answer, Extent, Input, Request, Run, ascending, baseline, present_label, provenance, trace};
+use super::{
+    Answer, Bench, Extent, Input, Request, Run, advise, ascending, baseline, contenders, harm_sizes, present_label,
+    provenance, trace,
+};
+use crate::advice::harm::{Part, settle};
 use crate::advice::how::{Route, how_on};
 use crate::host::Host;
 use crate::parallel::try_map;
@@ -28,9 +32,6 @@ use crate::progress::Progress;
 use crate::stats::quantile;
 use draw::{Draw, Traffic, draws, harm, risks, shares};
 use whole::Whole;
-
-/// Replications with bystanders that all networks share, and the least number for each.
-const BYSTANDERS: [u32; 2] = [40, 6];
 
 /// A network with its answer, or the reason why it has none.
 struct Outcome<'a> {
@@ -55,10 +56,7 @@ impl<'a> Outcome<'a> {
 
     fn traffic(&self, size: u64) -> Traffic {
         match self.usable() {
-            Some(_) => {
-                let transfers = self.network.transfers_near(size) * self.network.weight;
-                Traffic { transfers, bytes: self.network.data() }
-            }
+            Some(_) => self.network.traffic(size),
             None => Traffic::default(),
         }
     }
@@ -76,12 +74,11 @@ pub(super) fn compare(
     progress: &dyn Progress,
 ) -> Result<CompareReport, Error> {
     let all = &networks.answered;
-    let most = (BYSTANDERS[0] / all.len() as u32).max(BYSTANDERS[1]);
     let whole = Whole::begin(progress, all.len());
     let mut outcomes: Vec<Outcome<'_>> = vec![];
     for network in all {
         let subject = Subject::of_network(host, request, network);
-        let extent = Extent { bystanders: most, traces: false };
+        let extent = Extent { settle: false, traces: false };
         let answer = subject.and_then(|subject| Answer::of(request, subject, extent, &whole));
         if whole.stopped() && answer.is_err() {
             break;
@@ -99,7 +96,7 @@ pub(super) fn compare(
     {
         return Err(error);
     }
-    Mix { request, networks, outcomes }.report()
+    Mix { request, networks, outcomes }.report(progress)
 }
 
 /// The networks of a server, and what is asked of them together.
@@ -109,12 +106,20 @@ struct Mix<'a> {
     outcomes: Vec<Outcome<'a>>,
 }
 
-/// The network and its replication behind replication `number` of `of` of the mix of `groups` at a size.
-pub(super) fn drawn_from(groups: &[NetworkResult], size: u64, of: u32, number: u32) -> Option<(usize, u32)> {
+/// The network and its replication behind replication `number` of `of` of the mix of `groups` at a size. `networks` are those of the
+/// request.
+pub(super) fn drawn_from(
+    networks: &[Network<'_>],
+    groups: &[NetworkResult],
+    size: u64,
+    of: u32,
+    number: u32,
+) -> Option<(usize, u32)> {
     let share =
         |group: &NetworkResult| group.mix.iter().find(|it| it.size_bytes == size).map_or(0.0, |it| it.share);
     let shares: Vec<f64> = groups.iter().map(share).collect();
-    let draw = *draws(&shares, of).get(number as usize)?;
+    let replications: Vec<u32> = networks.iter().map(|network| network.runs).collect();
+    let draw = *draws(&shares, of, &replications).get(number as usize)?;
     Some((draw.network, draw.replication))
 }
 
@@ -126,8 +131,8 @@ struct AtSize {
     drawn: Vec<Draw>,
 }
 
-impl Mix<'_> {
-    fn report(self) -> Result<CompareReport, Error> {
+impl<'a> Mix<'a> {
+    fn report(mut self, progress: &dyn Progress) -> Result<CompareReport, Error> {
         let request = self.request;
         let sizes: Vec<AtSize> = ascending(&request.sizes).into_iter().map(|size| self.at(size)).collect();
         let runs: Vec<(&AtSize, &Candidate, Vec<Run>)> =
@@ -140,6 +145,7 @@ impl Mix<'_> {
         let departure = |size: u64| Some(self.departure(&at(size).drawn));
         let (mut results, order) =
             summary::results(&cells, references, &self.uncertain_fields(), &departure, request.seed);
+        self.settle(&results, &sizes, references, progress);
         for row in &mut results {
             self.add_costs(row, &at(row.size_bytes).shares);
         }
@@ -194,15 +200,16 @@ impl Mix<'_> {
     fn at(&self, size: u64) -> AtSize {
         let traffic: Vec<Traffic> = self.outcomes.iter().map(|it| it.traffic(size)).collect();
         let shares = shares(&traffic);
-        AtSize { size, drawn: draws(&shares, self.request.runs.max(1)), shares }
+        let replications: Vec<u32> = self.outcomes.iter().map(|it| it.network.runs).collect();
+        AtSize { size, drawn: draws(&shares, self.request.runs.max(1), &replications), shares }
     }
 
     /// The runs of every scheme that are drawn at a size, which is this one of all in ascending order.
-    fn drawn<'s>(&'s self, number: usize, at: &'s AtSize) -> Vec<(&'s AtSize, &'s Candidate, Vec<Run>)> {
-        let schemes = &self.request.schemes;
-        let each = self.request.runs.max(1) as usize;
+    fn drawn<'s>(&self, number: usize, at: &'s AtSize) -> Vec<(&'s AtSize, &'a Candidate, Vec<Run>)> {
+        let schemes: &'a [Candidate] = &self.request.schemes;
         let run = |draw: &Draw, scheme: usize| {
             let cell = number * schemes.len() + scheme;
+            let each = self.outcomes[draw.network].network.runs as usize;
             self.answer(*draw).runs[cell * each + draw.replication as usize]
         };
         let of = |(index, scheme)| (at, scheme, at.drawn.iter().map(|draw| run(draw, index)).collect());
@@ -215,8 +222,8 @@ impl Mix<'_> {
 
     /// The path of a draw.
     fn place(&self, draw: Draw) -> (&Subject<'_>, Replication) {
-        let Request { runs, seed, .. } = *self.request;
-        (&self.answer(draw).subject, Replication { index: draw.replication, of: runs.max(1), seed })
+        let (of, seed) = (self.outcomes[draw.network].network.runs, self.request.seed);
+        (&self.answer(draw).subject, Replication { index: draw.replication, of, seed })
     }
 
     /// Mean departure of the drawn networks.
@@ -241,6 +248,50 @@ impl Mix<'_> {
             }
         }
         fields
+    }
+
+    /// Further replications with bystanders where the harm in the mix is near the limit. The recommendations of the networks then
+    /// have them, too.
+    fn settle(
+        &mut self,
+        results: &[SchemeResult],
+        sizes: &[AtSize],
+        references: References<'_>,
+        progress: &dyn Progress,
+    ) {
+        let request = self.request;
+        let Some(limit) = request.limits.most_harm().filter(|_| request.harm) else { return };
+        let all: Vec<u64> = sizes.iter().map(|at| at.size).collect();
+        let contenders = contenders(results, &all, &self.question(references, None));
+        let outcomes = self.outcomes.iter_mut().enumerate().filter(|(_, it)| it.usable().is_some());
+        let parts = outcomes.filter_map(|(place, outcome)| {
+            let Answer { subject, bystanders, .. } = outcome.answer.as_mut().ok()?;
+            let shares = sizes.iter().map(|at| at.shares[place]).collect();
+            Some(Part { shares, bench: Bench::new(subject, request.seed), bystanders: bystanders.as_mut()? })
+        });
+        let mut parts: Vec<Part<'_>> = parts.collect();
+        // What was run before a stop counts.
+        let _ = settle(&mut parts, &request.schemes, limit, &contenders, progress);
+        progress.finish();
+        for answer in self.outcomes.iter_mut().filter_map(|it| it.answer.as_mut().ok()) {
+            let Answer { subject, report, bystanders: Some(bystanders), .. } = answer else { continue };
+            let measured = harm_sizes(request, subject);
+            advise(&mut report.comparison, request, subject, &measured, Ok(bystanders.harm()));
+        }
+    }
+
+    fn question<'q>(&self, references: References<'q>, no_answer: Option<&'q str>) -> Question<'q>
+    where
+        'a: 'q,
+    {
+        Question {
+            candidates: &self.request.schemes,
+            present: references.present,
+            baseline: references.baseline,
+            limits: self.request.limits,
+            payload: self.usable().next().map_or(1, |(_, answer)| answer.subject.payload().into()),
+            no_answer,
+        }
     }
 
     /// Adds what a scheme costs others, what may delay it, and how it is had.
@@ -283,14 +334,7 @@ impl Mix<'_> {
         no_answer: Option<&str>,
         groups: &[NetworkResult],
     ) -> Vec<Recommended> {
-        let question = Question {
-            candidates: &self.request.schemes,
-            present: references.present,
-            baseline: references.baseline,
-            limits: self.request.limits,
-            payload: self.usable().next().map_or(1, |(_, answer)| answer.subject.payload().into()),
-            no_answer,
-        };
+        let question = self.question(references, no_answer);
         let mut all = recommended(results, &self.request.sizes, &question);
         for one in &mut all {
             let Some(scheme) = &one.scheme else { continue };

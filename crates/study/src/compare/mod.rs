@@ -22,14 +22,14 @@ use firstflight_scenario::{Candidate, Error, Places, Problem, Profile, Settings}
 
 use std::collections::BTreeSet;
 
-use crate::advice::harm::{self, HarmBySize};
+use crate::advice::harm::{Bystanders, Contender, HarmBySize, Part, settle};
 use crate::advice::how;
 use crate::host::{FlowChoice, Host, Observe, Refusal, Run as HostRun};
 use crate::memory::Estimate;
 use crate::parallel::{try_map, with_threads};
 use crate::progress::Progress;
 use captured::Captured;
-use firstflight_results::{CompareReport, Comparison, Provenance, Risk, Sample, Trace};
+use firstflight_results::{CompareReport, Comparison, Provenance, Risk, Sample, SchemeResult, Trace};
 use networks::Networks;
 use path::Subject;
 use recommended::Question;
@@ -105,14 +105,14 @@ pub fn networks(request: &Request) -> usize {
 /// What is done for one path.
 #[derive(Clone, Copy, Debug)]
 struct Extent {
-    /// Most replications with bystanders.
-    bystanders: u32,
+    /// Whether there are more replications with bystanders where the harm is near the limit.
+    settle: bool,
     /// Whether there are time series of the replications nearest the medians.
     traces: bool,
 }
 
 impl Extent {
-    const WHOLE: Self = Self { bystanders: u32::MAX, traces: true };
+    const WHOLE: Self = Self { settle: true, traces: true };
 }
 
 /// The answer for one path.
@@ -121,6 +121,8 @@ struct Answer<'a> {
     report: CompareReport,
     /// Replications, by size, by scheme in the order of the request, and by number; none if the path is unknown.
     runs: Vec<Run>,
+    /// The bystanders; `None` if harm cannot be measured.
+    bystanders: Option<Bystanders>,
 }
 
 impl<'a> Answer<'a> {
@@ -139,12 +141,11 @@ impl<'a> Answer<'a> {
         let threads = subject.admit(&estimate(request, &subject, tasks.len())?)?;
         let present = Candidate::from(present(subject.profile()));
         let measured = harm_sizes(request, &subject);
-        let bench = |of: u32| Bench::new(&subject, of, request.seed);
-        let replications = harm::replications(&bench(1), &present, request.schemes.len(), &measured);
-        let replications = replications.map(|of| of.min(extent.bystanders));
-        let bystanders =
-            replications.as_ref().map_or(0, |&of| harm::runs(of, request.schemes.len(), measured.len()));
-        progress.begin("simulations", (tasks.len() + reruns.len()) as u64 + bystanders);
+        let bench = Bench::new(&subject, request.seed);
+        let mut bystanders =
+            Bystanders::new(&bench, present, &request.schemes, &measured, !extent.settle);
+        let first = bystanders.as_ref().map_or(0, Bystanders::first_runs);
+        progress.begin("simulations", (tasks.len() + reruns.len()) as u64 + first);
         let answer = with_threads(threads, || {
             let runs = try_map(&tasks, |task| {
                 go_on(progress)?;
@@ -156,16 +157,26 @@ impl<'a> Answer<'a> {
             let cells: Vec<&Task<'_>> =
                 tasks.chunks(subject.replications(request).len()).map(|cell| &cell[0]).collect();
             let risks = try_map(&cells, |cell| risks::random_loss(&subject, cell.scheme, cell.size))?;
-            let harm = replications
-                .and_then(|of| harm::harm(&bench(of), &present, &request.schemes, &measured, progress));
-            go_on(progress)?;
             let mut report = report(request, &subject, &tasks, &runs, &risks, captured, extent)?;
+            let harm = bystanders.as_mut().map_err(|error| error.clone()).and_then(|bystanders| {
+                bystanders.first(&bench, &request.schemes, progress)?;
+                if let Some(limit) = request.limits.most_harm().filter(|_| extent.settle) {
+                    let comparison = &report.comparison;
+                    let question = question(comparison, request, &subject);
+                    let contenders = contenders(&comparison.results, &measured, &question);
+                    let shares = vec![1.0; measured.len()];
+                    let part = Part { shares, bench: Bench::new(&subject, request.seed), bystanders };
+                    settle(&mut [part], &request.schemes, limit, &contenders, progress)?;
+                }
+                Ok(bystanders.harm())
+            });
+            go_on(progress)?;
             advise(&mut report.comparison, request, &subject, &measured, harm);
             Ok::<_, Error>((report, runs))
         });
         progress.finish();
         let (report, runs) = answer?;
-        Ok(Self { subject, report, runs })
+        Ok(Self { bystanders: bystanders.ok(), subject, report, runs })
     }
 }
 
@@ -334,15 +345,32 @@ fn advise(
         let at = sizes.iter().position(|&size| size == result.size_bytes);
         result.harm = at.and_then(|at| harm.get(at)?.get(place).copied().flatten());
     }
-    let question = Question {
+    comparison.recommended =
+        recommended::recommended(&comparison.results, &request.sizes, &question(comparison, request, subject));
+}
+
+fn question<'a>(comparison: &'a Comparison, request: &'a Request, subject: &Subject<'_>) -> Question<'a> {
+    Question {
         candidates: &request.schemes,
         present: comparison.present.as_deref(),
         baseline: comparison.baseline.as_deref(),
         limits: request.limits,
         payload: subject.payload().into(),
         no_answer: comparison.no_answer.as_deref(),
+    }
+}
+
+/// The candidates that could be recommended at each of `sizes`.
+fn contenders(results: &[SchemeResult], sizes: &[u64], question: &Question<'_>) -> Vec<Vec<Contender>> {
+    let contender = |it: &SchemeResult| {
+        let place = question.candidates.iter().position(|scheme| scheme.label() == it.scheme)?;
+        Some(Contender { place, median: it.completion_s?.median })
     };
-    comparison.recommended = recommended::recommended(&comparison.results, &request.sizes, &question);
+    let of_size = |&size: &u64| {
+        let all = recommended::contenders(results, size, question);
+        all.into_iter().filter_map(contender).collect()
+    };
+    sizes.iter().map(of_size).collect()
 }
 
 /// Whether a candidate may be the baseline: slow start with the settings of its stack.

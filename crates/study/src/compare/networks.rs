@@ -5,7 +5,7 @@ use firstflight_capture::{Capture, Connection, Group, Sizes, bottlenecks};
 use firstflight_results::ConnectionResult;
 
 use super::captured::{largest, name};
-use super::mix::draw::draws;
+use super::mix::draw::{Traffic, draws, shares};
 use super::{Input, Known, Request};
 
 /// Networks that are answered. Each takes seconds.
@@ -26,6 +26,12 @@ const SHOWN: usize = 3;
 
 /// A network with less data than this share of that of the first is not answered: its weight could not be seen in the result.
 const LEAST_SHARE: f64 = 1e-3;
+
+/// Least number of replications of a network, unless fewer are asked for.
+const LEAST_RUNS: u32 = 12;
+
+/// Replications of a network over those that the mix draws from it. Networks without an answer leave their shares to others.
+const SPARE: f64 = 2.0;
 
 /// Transfers count at a size if theirs is within this factor of it: half a decade to either side, so that sizes a decade apart
 /// share no transfer.
@@ -61,6 +67,8 @@ pub(super) struct Network<'a> {
     share: f64,
     /// Number of networks that it stands for in the mix, itself among them; not a whole number.
     pub(super) weight: f64,
+    /// Replications of each scheme at each size.
+    pub(super) runs: u32,
     /// Name of the capture.
     pub(super) file: &'a str,
     /// Values of the path that the user knows.
@@ -83,10 +91,26 @@ impl<'a> Networks<'a> {
         let covered = |answered: &[Network<'_>]| answered.iter().map(|one| one.bytes as f64).sum::<f64>();
         let paths = answered.len();
         answered.truncate(MOST);
+        give_runs(&mut answered, request);
         let beyond = capture.groups.len() - choice.chosen.len() + paths - answered.len();
         let share = (1.0 - covered(&answered) / all as f64).max(0.0);
         Some(Self { answered, further: (beyond, share), drawn: choice.drawn })
     }
+}
+
+/// Gives each network as many replications as the mix draws from it, with some to spare.
+fn give_runs(networks: &mut [Network<'_>], request: &Request) {
+    for &size in &request.sizes {
+        let traffic: Vec<Traffic> = networks.iter().map(|it| it.traffic(size)).collect();
+        for (network, share) in networks.iter_mut().zip(shares(&traffic)) {
+            network.runs = network.runs.max(runs(share, request.runs.max(1)));
+        }
+    }
+}
+
+/// Replications of a network that has this share of the mix, which draws `all`.
+fn runs(share: f64, all: u32) -> u32 {
+    ((SPARE * share * f64::from(all)).ceil() as u32).clamp(LEAST_RUNS.min(all), all)
 }
 
 /// Traffic of a network, for the choice of those that are answered.
@@ -135,7 +159,7 @@ fn choose(networks: &[Size]) -> Choice {
     let shares: Vec<f64> = others.iter().map(|&index| networks[index].transfers / sum).collect();
     let places = MOST - certain.len();
     let mut chosen = whole(certain);
-    for draw in draws(&shares, places as u32) {
+    for draw in draws(&shares, places as u32, &vec![1; shares.len()]) {
         let index = others[draw.network];
         let each = rest / places as f64 / networks[index].transfers;
         match chosen.last_mut() {
@@ -177,6 +201,7 @@ fn paths<'a>(
             transfers: group.transfers(),
             share,
             weight,
+            runs: 1,
             file,
             known,
         }
@@ -202,6 +227,11 @@ impl Network<'_> {
     /// Data bytes of the networks that it stands for.
     pub(super) fn data(&self) -> f64 {
         self.bytes as f64 * self.weight
+    }
+
+    /// What was transferred to the networks that it stands for, of about `size`.
+    pub(super) fn traffic(&self, size: u64) -> Traffic {
+        Traffic { transfers: self.transfers_near(size) * self.weight, bytes: self.data() }
     }
 
     /// Number of its transfers whose size is within a factor of the square root of ten of `size`.
@@ -238,6 +268,14 @@ mod tests {
         // A network whose packets are not kept cannot be answered.
         let hidden = Size { shown: false, ..size(9.0, 1.0) };
         assert_eq!(chosen(&[hidden, size(5.0, 1.0), size(4.0, 1.0)]), [(1, 1.0), (2, 1.0)]);
+    }
+
+    #[test]
+    fn a_network_has_twice_the_replications_that_the_mix_draws_from_it_within_bounds() {
+        assert_eq!(runs(0.3, 30), 18);
+        assert_eq!((runs(0.01, 30), runs(0.9, 30)), (12, 30));
+        assert_eq!(runs(0.01, 8), 8);
+        assert_eq!(runs(0.05, 1000), 100);
     }
 
     #[test]

@@ -56,6 +56,8 @@ pub(super) struct Subject<'a> {
     memory: u64,
     /// Size of a simulated full packet over that of a captured one.
     longer: f64,
+    /// Replications if anything is random.
+    runs: u32,
 }
 
 impl<'a> Subject<'a> {
@@ -110,7 +112,9 @@ impl<'a> Subject<'a> {
         let connections = network.connections.clone();
         let on_path = largest(&connections, (0..connections.len()).collect());
         let inferred = infer_together(&connections);
-        Self::captured(host, request, (network.file, network.known), inferred, connections, on_path)
+        let subject =
+            Self::captured(host, request, (network.file, network.known), inferred, connections, on_path)?;
+        Ok(Self { runs: network.runs, ..subject })
     }
 
     /// The subject of captured connections, of which those with the indices `on_path` crossed the `inferred` path.
@@ -165,6 +169,7 @@ impl<'a> Subject<'a> {
             unknown: false,
             memory: request.memory,
             longer: 1.0,
+            runs: request.runs.max(1),
             scenario,
         })
     }
@@ -463,7 +468,7 @@ impl<'a> Subject<'a> {
 
     /// Replications; a single one if nothing is random.
     pub(super) fn replications(&self, request: &Request) -> Vec<Replication> {
-        let of = if self.is_random() { request.runs.max(1) } else { 1 };
+        let of = if self.is_random() { self.runs } else { 1 };
         (0..of).map(|index| Replication { index, of, seed: request.seed }).collect()
     }
 

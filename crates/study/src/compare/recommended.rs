@@ -1,7 +1,8 @@
 //! Recommendation at each size: the fastest candidate whose cost is acceptable.
 //!
 //! Cost is the harm to bystanders and the packets dropped. The limits are those of the scheme that the stack has now, and a
-//! tenth more, unless the request sets others. Of candidates that are equally fast, one that a deployed stack has is
+//! tenth more, unless the request sets others. A candidate is recommended if the whole interval of its harm is within the limit;
+//! one whose interval contains the limit is passed over, and named. Of candidates that are equally fast, one that a deployed stack has is
 //! preferred, then the one that changes least.
 
 use std::collections::BTreeSet;
@@ -30,6 +31,13 @@ pub struct Limits {
     pub loss: Option<f64>,
     /// No limits: the fastest is recommended.
     pub fastest: bool,
+}
+
+impl Limits {
+    /// Largest harm to either bystander; `None` without a limit.
+    pub(super) fn most_harm(&self) -> Option<f64> {
+        (!self.fastest).then(|| self.harm.unwrap_or(1.0 + MORE))
+    }
 }
 
 /// Reason why the results are no answer; `None` if they are one.
@@ -76,7 +84,7 @@ pub(super) fn recommended(
     let of_size = |size_bytes: u64| {
         let ranked: Vec<&SchemeResult> = results.iter().filter(|it| it.size_bytes == size_bytes).collect();
         let cost = question.cost(&ranked, size_bytes);
-        let Choice { scheme, gain, why } = match question.no_answer {
+        let Choice { scheme, gain, why, undecided } = match question.no_answer {
             Some(why) => Choice::none(why),
             None => question.choice(&ranked, &cost),
         };
@@ -87,10 +95,31 @@ pub(super) fn recommended(
             gain,
             max_harm: cost.harm,
             max_drops: cost.drops,
+            undecided,
             why,
         }
     };
     sizes.into_iter().map(of_size).collect()
+}
+
+/// Results of one size that may be recommended if their harm is within the limit, in their order; none without an answer.
+pub(super) fn contenders<'a>(
+    results: &'a [SchemeResult],
+    size_bytes: u64,
+    question: &Question<'_>,
+) -> Vec<&'a SchemeResult> {
+    if question.no_answer.is_some() {
+        return vec![];
+    }
+    let ranked: Vec<&SchemeResult> = results.iter().filter(|it| it.size_bytes == size_bytes).collect();
+    let cost = question.cost(&ranked, size_bytes);
+    let base = question.reference(&ranked).filter(|base| base.completion_s.is_some());
+    let gains = |it: &&SchemeResult| match base {
+        Some(base) => it.unfinished <= base.unfinished && question.gains(it),
+        None => true,
+    };
+    let all = ranked.iter().copied().filter(|it| it.completion_s.is_some() && cost.drops_more(it).is_none());
+    all.filter(gains).collect()
 }
 
 /// The scheme to use at one size.
@@ -98,12 +127,23 @@ struct Choice<'a> {
     scheme: Option<&'a SchemeResult>,
     gain: Option<[f64; 3]>,
     why: String,
+    undecided: Vec<String>,
 }
 
 impl Choice<'_> {
     fn none(why: impl Into<String>) -> Self {
-        Self { scheme: None, gain: None, why: why.into() }
+        Self { scheme: None, gain: None, why: why.into(), undecided: vec![] }
     }
+}
+
+/// What a candidate costs, beside the limits.
+#[derive(Debug, PartialEq)]
+enum Verdict {
+    Within,
+    /// It exceeds a limit: a phrase.
+    Above(String),
+    /// The interval of its harm contains the limit: a phrase.
+    CannotTell(String),
 }
 
 /// Limits at one size; `None` is no limit.
@@ -113,24 +153,41 @@ struct Cost {
 }
 
 impl Cost {
-    /// The first limit that a result exceeds, as a phrase; `None` if it is within both.
-    fn exceeded(&self, result: &SchemeResult) -> Option<String> {
-        if let Some(limit) = self.drops
-            && result.drops.mean > limit
-        {
-            return Some(format!("drops {} packets (limit {})", short(result.drops.mean), short(limit)));
+    /// The phrase that a result drops more packets than it may; `None` if it does not.
+    fn drops_more(&self, result: &SchemeResult) -> Option<String> {
+        let limit = self.drops.filter(|&limit| result.drops.mean > limit)?;
+        Some(format!("drops {} packets (limit {})", short(result.drops.mean), short(limit)))
+    }
+
+    fn verdict(&self, result: &SchemeResult) -> Verdict {
+        if let Some(more) = self.drops_more(result) {
+            return Verdict::Above(more);
         }
-        let limit = self.harm?;
+        let Some(limit) = self.harm else { return Verdict::Within };
         let Some(harm) = result.harm else {
-            return Some("kept a bystander from ending".into());
+            return Verdict::Above("kept a bystander from ending".into());
         };
-        let (what, most) = if harm.bulk >= harm.request_response {
-            ("a bulk flow", harm.bulk)
+        let within = harm.within(limit);
+        // Of two bystanders, the one that decides: that with the highest lower end, or with the highest upper end.
+        let end = usize::from(within.is_none());
+        let [bulk, requests] = harm.each();
+        let (what, (ratio, [low, high])) = if bulk.1[end] >= requests.1[end] {
+            ("a bulk flow beside it takes", bulk)
         } else {
-            ("short requests", harm.request_response)
+            ("short requests beside it take", requests)
         };
-        (most > limit)
-            .then(|| format!("makes {what} beside it take {most:.2} times as long (limit {limit:.2})"))
+        let phrase = format!(
+            "{what} {ratio:.2} times as long (95 % interval {low:.2} to {high:.2}; limit {limit:.2})"
+        );
+        match within {
+            Some(true) => Verdict::Within,
+            Some(false) => Verdict::Above(format!("does too much harm: {phrase}")),
+            None => Verdict::CannotTell(format!("its harm cannot be told from the limit: {phrase}")),
+        }
+    }
+
+    fn admits(&self, result: &SchemeResult) -> bool {
+        self.verdict(result) == Verdict::Within
     }
 }
 
@@ -147,6 +204,11 @@ impl Question<'_> {
         from.as_ref()
     }
 
+    /// Whether a result is sooner than the reference by a difference that is worth having.
+    fn gains(&self, result: &SchemeResult) -> bool {
+        self.difference(result).is_some_and(PairedDifference::worth_having)
+    }
+
     /// Limits at one size.
     fn cost(&self, ranked: &[&SchemeResult], size: u64) -> Cost {
         if self.limits.fastest {
@@ -156,7 +218,7 @@ impl Question<'_> {
         let packets = size.div_ceil(self.payload.max(1)) as f64;
         let present = self.reference(ranked).map(|it| it.drops.mean * (1.0 + MORE) + FEW_DROPS);
         Cost {
-            harm: measured.then(|| self.limits.harm.unwrap_or(1.0 + MORE)),
+            harm: self.limits.most_harm().filter(|_| measured),
             drops: self.limits.loss.map(|share| share * packets).or(present),
         }
     }
@@ -185,10 +247,21 @@ impl Question<'_> {
 
     /// The first of `finished` within the limits, for the reason `why`.
     fn first<'a>(&self, finished: &[&'a SchemeResult], cost: &Cost, why: &str) -> Choice<'a> {
-        match finished.iter().copied().find(|it| cost.exceeded(it).is_none()) {
-            Some(first) => Choice { scheme: Some(first), ..Choice::none(why) },
-            None => Choice::none("every scheme costs more than the limits allow"),
-        }
+        let place = finished.iter().position(|it| cost.admits(it));
+        let scheme = place.map(|place| finished[place]);
+        let undecided = self.undecided(&finished[..place.unwrap_or(finished.len())], cost);
+        let why = match scheme {
+            Some(_) => why,
+            None if undecided.is_empty() => "every scheme costs more than the limits allow",
+            None => "of no scheme is it known that it costs no more than the limits allow",
+        };
+        Choice { scheme, undecided, ..Choice::none(why) }
+    }
+
+    /// Labels of those of `passed_over` whose harm cannot be told from the limit.
+    fn undecided(&self, passed_over: &[&SchemeResult], cost: &Cost) -> Vec<String> {
+        let cannot_tell = |it: &&&SchemeResult| matches!(cost.verdict(it), Verdict::CannotTell(_));
+        passed_over.iter().filter(cannot_tell).map(|it| it.scheme.clone()).collect()
     }
 
     /// The fastest candidate within the limits whose gain over `base` is worth having, or an equally fast one that is had
@@ -196,16 +269,18 @@ impl Question<'_> {
     fn beside<'a>(&self, finished: &[&'a SchemeResult], base: &SchemeResult, cost: &Cost) -> Choice<'a> {
         let completes: Vec<&SchemeResult> =
             finished.iter().copied().filter(|it| it.unfinished <= base.unfinished).collect();
-        let worth = |it: &&SchemeResult| self.difference(it).is_some_and(PairedDifference::worth_having);
         let (allowed, refused): (Vec<&SchemeResult>, Vec<&SchemeResult>) =
-            completes.iter().copied().partition(|it| cost.exceeded(it).is_none());
-        let Some(&fastest) = allowed.iter().find(|it| worth(it)) else {
+            completes.iter().copied().partition(|it| cost.admits(it));
+        let Some(&fastest) = allowed.iter().find(|it| self.gains(it)) else {
             let gain = allowed.iter().find_map(|it| Some(self.difference(it)?.gain()));
+            let passed_over: Vec<&SchemeResult> =
+                refused.iter().copied().filter(|it| self.gains(it)).collect();
             let mut why = format!("no gain over {} is worth having", base.scheme);
-            if let Some(first) = refused.iter().copied().find(|it| worth(it)) {
-                why = format!("{why} within the limits; {}", self.passed_over(first, cost));
+            if let Some(names) = self.passed_over(&passed_over, cost) {
+                why = format!("{why} within the limits; {names}");
             }
-            return Choice { gain, ..Choice::none(why) };
+            let undecided = self.undecided(&passed_over, cost);
+            return Choice { gain, undecided, ..Choice::none(why) };
         };
         let best = self.simplest(&allowed, fastest);
         let difference = self.difference(best).or_else(|| self.difference(fastest));
@@ -217,26 +292,38 @@ impl Question<'_> {
             // One that is as fast is no loss.
             median_of(it) * (1.0 + PairedDifference::WORTH_HAVING) < median_of(best)
         };
-        if let Some(first) = refused.iter().copied().find(sooner) {
-            why = format!("{why}; {}", self.passed_over(first, cost));
+        let passed_over: Vec<&SchemeResult> = refused.iter().copied().filter(sooner).collect();
+        if let Some(names) = self.passed_over(&passed_over, cost) {
+            why = format!("{why}; {names}");
         }
-        Choice { scheme: Some(best), gain, why }
+        Choice { scheme: Some(best), gain, why, undecided: self.undecided(&passed_over, cost) }
     }
 
-    /// The reason why a faster candidate is not recommended.
-    fn passed_over(&self, faster: &SchemeResult, cost: &Cost) -> String {
-        let exceeded = cost.exceeded(faster).unwrap_or_default();
-        format!("{} ends sooner, but {exceeded}", faster.scheme)
+    /// The reasons why faster candidates are not recommended: that of the fastest; if it costs too much, also that of the fastest
+    /// whose harm cannot be told from the limit.
+    fn passed_over(&self, faster: &[&SchemeResult], cost: &Cost) -> Option<String> {
+        let (mut above, mut cannot_tell) = (None, None);
+        for it in faster {
+            match cost.verdict(it) {
+                Verdict::Within => {}
+                Verdict::Above(why) if above.is_none() && cannot_tell.is_none() => above = Some((it, why)),
+                Verdict::CannotTell(why) if cannot_tell.is_none() => cannot_tell = Some((it, why)),
+                Verdict::Above(_) | Verdict::CannotTell(_) => {}
+            }
+        }
+        let named = above.into_iter().chain(cannot_tell);
+        let named: Vec<String> =
+            named.map(|(it, why)| format!("{} ends sooner, but {why}", it.scheme)).collect();
+        (!named.is_empty()).then(|| named.join("; "))
     }
 
     /// Of the candidates whose median is that of `fastest` but for a difference that is not worth having: one that a deployed
     /// stack has, then the one with the fewest changes, then with the smallest initial window.
     fn simplest<'a>(&self, allowed: &[&'a SchemeResult], fastest: &'a SchemeResult) -> &'a SchemeResult {
         let least = median_of(fastest);
-        let worth = |it: &&&SchemeResult| self.difference(it).is_some_and(PairedDifference::worth_having);
         let equal = allowed
             .iter()
-            .filter(worth)
+            .filter(|it| self.gains(it))
             .filter(|it| median_of(it) <= least * (1.0 + PairedDifference::WORTH_HAVING));
         let simplest = equal
             .min_by(|a, b| self.change(a).cmp(&self.change(b)).then(median_of(a).total_cmp(&median_of(b))));
@@ -300,12 +387,23 @@ mod tests {
         }
     }
 
+    /// Harm to a bulk flow whose interval has no width.
+    fn exactly(bulk: f64) -> Harm {
+        Harm {
+            bulk,
+            bulk_ci95: [bulk; 2],
+            request_response: 1.0,
+            request_response_ci95: [1.0; 2],
+            replications: 16,
+        }
+    }
+
     /// Result that is `sooner` by this share than the present scheme, which takes 1 s, and has these costs.
     fn candidate(scheme: &str, sooner: f64, drops: f64, harm: f64, how: &[&str]) -> SchemeResult {
         let mut result = result(scheme, 1.0 - sooner, Some([-sooner - 0.01, -sooner, -sooner + 0.01]));
         result.against_present = (sooner != 0.0).then(|| result.against_baseline.take()).flatten();
         result.drops.mean = drops;
-        result.harm = Some(Harm { bulk: harm, request_response: 1.0 });
+        result.harm = Some(exactly(harm));
         result.how = how.iter().map(|&way| way.into()).collect();
         result
     }
@@ -450,8 +548,58 @@ mod tests {
         assert_eq!(chosen.scheme, None);
         assert_eq!(
             chosen.why,
-            "no gain over present is worth having within the limits; burst ends sooner, but makes a bulk flow beside it take \
-             1.50 times as long (limit 1.10)"
+            "no gain over present is worth having within the limits; burst ends sooner, but does too much harm: a bulk flow \
+             beside it takes 1.50 times as long (95 % interval 1.50 to 1.50; limit 1.10)"
         );
+    }
+
+    #[test]
+    fn a_candidate_whose_harm_cannot_be_told_from_the_limit_is_passed_over_and_named() {
+        let mut results = [
+            candidate("burst", 0.5, 2642.0, 1.0, &[]),
+            candidate("near", 0.4, 0.0, 1.08, &["Linux: …"]),
+            candidate("fair", 0.3, 0.0, 1.02, &["Linux: …"]),
+            candidate("present", 0.0, 0.0, 1.0, &["Linux: …"]),
+        ];
+        let near = results[1].harm.as_mut().expect("measured");
+        near.bulk_ci95 = [1.04, 1.12];
+        let question = ask(Some("present"), None, Limits::default());
+        let chosen = one(&results, &question);
+        assert_eq!(chosen.scheme.as_deref(), Some("fair"));
+        assert_eq!(chosen.undecided, ["near"]);
+        assert!(
+            chosen.why.ends_with(
+                "; burst ends sooner, but drops 2642 packets (limit 0.10); near ends sooner, but its harm cannot be told \
+                 from the limit: a bulk flow beside it takes 1.08 times as long (95 % interval 1.04 to 1.12; limit 1.10)"
+            ),
+            "{}",
+            chosen.why
+        );
+        let of = |results: &[SchemeResult]| {
+            contenders(results, 30_000, &question).iter().map(|it| it.scheme.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&results), ["near", "fair"], "neither the one that drops too much nor the one that gains nothing");
+        // Without another the answer is none.
+        let alone = [results[1].clone(), results[3].clone()];
+        let chosen = one(&alone, &question);
+        assert_eq!((chosen.scheme, &chosen.undecided[..]), (None, &["near".to_owned()][..]));
+        // Within a higher limit, and above a lower one, it is decided.
+        let with = |limit: f64| Limits { harm: Some(limit), ..Limits::default() };
+        assert_eq!(one(&alone, &ask(Some("present"), None, with(1.12))).scheme.as_deref(), Some("near"));
+        let chosen = one(&alone, &ask(Some("present"), None, with(1.03)));
+        assert_eq!((chosen.scheme, chosen.undecided.len()), (None, 0));
+    }
+
+    #[test]
+    fn the_bystander_that_decides_is_named() {
+        let mut result = candidate("near", 0.4, 0.0, 1.09, &[]);
+        let harm = result.harm.as_mut().expect("measured");
+        (harm.bulk_ci95, harm.request_response, harm.request_response_ci95) = ([1.08, 1.2], 1.2, [1.15, 1.18]);
+        let cost = Cost { harm: Some(1.1), drops: None };
+        let Verdict::Above(why) = cost.verdict(&result) else { panic!("above") };
+        assert!(why.contains("short requests beside it take 1.20 times"), "{why}");
+        result.harm.as_mut().expect("measured").request_response_ci95 = [1.0, 1.15];
+        let Verdict::CannotTell(why) = cost.verdict(&result) else { panic!("cannot tell") };
+        assert!(why.contains("a bulk flow beside it takes 1.09 times"), "{why}");
     }
 }

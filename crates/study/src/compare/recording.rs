@@ -55,7 +55,6 @@ pub fn recordings(
 ) -> Result<Vec<Recording>, Error> {
     admit_recordings(host, request)?;
     let of = request.runs.max(1);
-    let every = |index| Replication { index, of, seed: request.seed };
     let connections = &report.comparison.connections;
     let Some(networks) = Networks::of(request) else {
         let subject = Subject::explained(host, request, &Silent)?;
@@ -76,8 +75,10 @@ pub fn recordings(
         }
         let subject = subject.with_explanation(request, &Silent);
         all.extend(shown(&subject, request, report, &|trace| {
-            let draw = drawn_from(&report.comparison.groups, trace.size_bytes, of, trace.replication);
-            draw.filter(|(network, _)| *network == place).map(|(_, index)| every(index))
+            let groups = &report.comparison.groups;
+            let draw = drawn_from(&networks.answered, groups, trace.size_bytes, of, trace.replication);
+            let own = draw.filter(|(network, _)| *network == place);
+            own.map(|(_, index)| Replication { index, of: network.runs, seed: request.seed })
         })?);
         let of_own: Vec<&Connection> =
             connections_shown.into_iter().map(|index| subject.connections()[index]).collect();
@@ -109,10 +110,13 @@ pub fn shown_run(
             (subject, replication)
         }
         Some(networks) => {
-            let draw = drawn_from(&report.comparison.groups, trace.size_bytes, of, trace.replication);
+            let groups = &report.comparison.groups;
+            let draw = drawn_from(&networks.answered, groups, trace.size_bytes, of, trace.replication);
             let (network, index) = draw.ok_or_else(|| Error::invalid("the replication has no network"))?;
-            let subject = Subject::of_network(host, request, &networks.answered[network])?;
-            (subject.with_explanation(request, &Silent), Replication { index, of, seed: request.seed })
+            let network = &networks.answered[network];
+            let subject = Subject::of_network(host, request, network)?;
+            let replication = Replication { index, of: network.runs, seed: request.seed };
+            (subject.with_explanation(request, &Silent), replication)
         }
     };
     let scenario = subject.scenario_of(of_label(request, &trace.scheme), trace.size_bytes, replication);

@@ -7,16 +7,16 @@ const FEW: f64 = 10.0;
 
 /// What was transferred to a network.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Traffic {
+pub(in crate::compare) struct Traffic {
     /// Transfers of about the size.
-    pub(super) transfers: f64,
+    pub(in crate::compare) transfers: f64,
     /// Data bytes.
-    pub(super) bytes: f64,
+    pub(in crate::compare) bytes: f64,
 }
 
 /// The share of each network in the mix: of the transfers of about the size, or of the data if there are fewer than [`FEW`]. The
 /// shares add up to one, unless there is no data.
-pub(super) fn shares(networks: &[Traffic]) -> Vec<f64> {
+pub(in crate::compare) fn shares(networks: &[Traffic]) -> Vec<f64> {
     let sum = |of: fn(&Traffic) -> f64| networks.iter().map(of).sum::<f64>();
     let (transfers, bytes) = (sum(|it| it.transfers), sum(|it| it.bytes));
     let share = |it: &Traffic| {
@@ -35,10 +35,10 @@ pub(in crate::compare) struct Draw {
     pub(in crate::compare) replication: u32,
 }
 
-/// `count` draws from networks with these shares, of which each has `count` replications; none without a share. Evenly spread
-/// places among all shares draw each network as often as its share asks for, and evenly spread replications of it, each at most
-/// once (systematic sampling, as in `Explanation::at`).
-pub(in crate::compare) fn draws(shares: &[f64], count: u32) -> Vec<Draw> {
+/// `count` draws from networks with these shares and numbers of replications; none without a share. Evenly spread places among all
+/// shares draw each network as often as its share asks for, and evenly spread replications of it, each at most once if there are
+/// enough (systematic sampling, as in `Explanation::at`).
+pub(in crate::compare) fn draws(shares: &[f64], count: u32, replications: &[u32]) -> Vec<Draw> {
     let Some(last) = shares.iter().rposition(|&share| share > 0.0) else { return vec![] };
     let network = |index: u32| {
         let place = (f64::from(index) + 0.5) / f64::from(count);
@@ -51,25 +51,46 @@ pub(in crate::compare) fn draws(shares: &[f64], count: u32) -> Vec<Draw> {
     };
     let networks: Vec<usize> = (0..count).map(network).collect();
     let of_network = |own: &[usize]| {
-        let times = own.len() as u64;
-        let replication = |number: u64| ((2 * number + 1) * u64::from(count) / (2 * times)) as u32;
-        let network = own[0];
+        let (times, network) = (own.len() as u64, own[0]);
+        let all = u64::from(replications[network]);
+        let replication = |number: u64| ((2 * number + 1) * all / (2 * times)) as u32;
         (0..times).map(|number| Draw { network, replication: replication(number) }).collect::<Vec<_>>()
     };
     networks.chunk_by(|a, b| a == b).flat_map(of_network).collect()
 }
 
-/// Harm in the mix: that of each network by its share; `None` if it is unknown of any. Networks without a share do not count.
+/// Harm in the mix: that of each network by its share; `None` if it is unknown of any. Networks without a share do not count. The
+/// replications of different networks are independent, so that the squares of the distances from the values to the ends of their
+/// intervals add up.
 pub(super) fn harm(networks: &[(f64, Option<Harm>)]) -> Option<Harm> {
-    let mut mean = Harm { bulk: 0.0, request_response: 0.0 };
-    let mut total = 0.0;
-    for &(share, harm) in networks.iter().filter(|(share, _)| *share > 0.0) {
-        let harm = harm?;
-        total += share;
-        mean.bulk += share * harm.bulk;
-        mean.request_response += share * harm.request_response;
+    let counted: Vec<&(f64, Option<Harm>)> = networks.iter().filter(|(share, _)| *share > 0.0).collect();
+    let total: f64 = counted.iter().map(|(share, _)| share).sum();
+    if counted.is_empty() {
+        return None;
     }
-    (total > 0.0).then(|| Harm { bulk: mean.bulk / total, request_response: mean.request_response / total })
+    let (mut values, mut squares, mut replications) = ([0.0; 2], [[0.0; 2]; 2], 0);
+    for (share, harm) in counted {
+        let (harm, share) = ((*harm)?, share / total);
+        replications += harm.replications;
+        for (place, (value, interval)) in harm.each().into_iter().enumerate() {
+            values[place] += share * value;
+            for (square, end) in squares[place].iter_mut().zip(interval) {
+                *square += (share * (end - value)) * (share * (end - value));
+            }
+        }
+    }
+    let [bulk, request_response] = values;
+    let interval = |place: usize| {
+        let [low, high] = squares[place].map(f64::sqrt);
+        [values[place] - low, values[place] + high]
+    };
+    Some(Harm {
+        bulk,
+        bulk_ci95: interval(0),
+        request_response,
+        request_response_ci95: interval(1),
+        replications,
+    })
 }
 
 /// Risks in the mix: the probability of each is the sum over the networks of share times probability, and its time the mean
@@ -116,7 +137,7 @@ mod tests {
         // The places are 0.05, 0.15 to 0.95. Five lie below 0.5, two (0.55, 0.65) below 0.75 besides 0.75 itself, which is not
         // below, and so the last three are of the third network. Of ten replications five draws take the middles of fifths: 1, 3,
         // 5, 7, 9; two those of halves: 2, 7; three those of thirds: 1.67, 5, 8.33.
-        let drawn = draws(&[0.5, 0.25, 0.25], 10);
+        let drawn = draws(&[0.5, 0.25, 0.25], 10, &[10; 3]);
         let of = |network: usize| -> Vec<u32> {
             drawn.iter().filter(|it| it.network == network).map(|it| it.replication).collect()
         };
@@ -124,29 +145,44 @@ mod tests {
         assert_eq!(of(1), [2, 7]);
         assert_eq!(of(2), [1, 5, 8]);
         assert_eq!(drawn.len(), 10);
+        // The second has six replications, of which the middles of halves are 1.5 and 4.5; the third has two for three draws.
+        let drawn = draws(&[0.5, 0.25, 0.25], 10, &[10, 6, 2]);
+        let replications: Vec<u32> = drawn.iter().map(|it| it.replication).collect();
+        assert_eq!(replications[5..], [1, 4, 0, 1, 1]);
     }
 
     #[test]
     fn a_single_network_is_drawn_with_each_of_its_replications_once() {
-        let drawn = draws(&[0.0, 1.0, 0.0], 30);
+        let drawn = draws(&[0.0, 1.0, 0.0], 30, &[30; 3]);
         let expected: Vec<Draw> = (0..30).map(|replication| Draw { network: 1, replication }).collect();
         assert_eq!(drawn, expected);
-        assert_eq!(draws(&[0.0, 0.0], 30), []);
+        assert_eq!(draws(&[0.0, 0.0], 30, &[30; 2]), []);
     }
 
     #[test]
     fn shares_whose_sum_is_rounded_below_one_draw_the_last_network_that_has_one() {
         let shares = [0.1; 3].iter().map(|it| it * 10.0 / 3.0 - 1e-9).chain([0.0]).collect::<Vec<f64>>();
-        assert_eq!(draws(&shares, 1_000_000).last().map(|it| it.network), Some(2));
+        assert_eq!(draws(&shares, 1_000_000, &[1_000_000; 4]).last().map(|it| it.network), Some(2));
     }
 
     #[test]
     fn harm_is_averaged_by_share_and_unknown_if_it_is_of_a_network_with_a_share() {
-        let of = |bulk, request_response| Some(Harm { bulk, request_response });
-        // 0.75 * 1 + 0.25 * 1.4 and 0.75 * 2 + 0.25 * 1
-        let mean = harm(&[(0.75, of(1.0, 2.0)), (0.25, of(1.4, 1.0)), (0.0, None)]).expect("known");
-        assert!((mean.bulk - 1.1).abs() < 1e-12 && (mean.request_response - 1.75).abs() < 1e-12, "{mean:?}");
-        assert_eq!(harm(&[(0.75, of(1.0, 2.0)), (0.25, None)]), None);
+        let of = |bulk: f64, request_response: f64, half: f64| {
+            Some(Harm {
+                bulk,
+                bulk_ci95: [bulk - half, bulk + 2.0 * half],
+                request_response,
+                request_response_ci95: [request_response; 2],
+                replications: 8,
+            })
+        };
+        // 0.75 * 1 + 0.25 * 1.4 and 0.75 * 2 + 0.25 * 1. Below: sqrt((0.75 * 0.04)^2 + (0.25 * 0.16)^2) = 0.05, above twice that.
+        let mean = harm(&[(0.75, of(1.0, 2.0, 0.04)), (0.25, of(1.4, 1.0, 0.16)), (0.0, None)]).expect("known");
+        let close = |a: f64, b: f64| (a - b).abs() < 1e-12;
+        assert!(close(mean.bulk, 1.1) && close(mean.request_response, 1.75), "{mean:?}");
+        assert!(close(mean.bulk_ci95[0], 1.05) && close(mean.bulk_ci95[1], 1.2), "{mean:?}");
+        assert_eq!((mean.request_response_ci95, mean.replications), ([1.75; 2], 16));
+        assert_eq!(harm(&[(0.75, of(1.0, 2.0, 0.0)), (0.25, None)]), None);
         assert_eq!(harm(&[]), None);
     }
 
