@@ -2,8 +2,9 @@
 
 use firstflight_contract::Nanos;
 
-use crate::flows::{Flow, Packet};
+use crate::flows::Flow;
 use crate::observed::Connection;
+use crate::packet::Flags;
 
 /// Packets that stand in the file after later ones of their connection. The times of steps of the clock are corrected.
 pub(crate) fn disorder(flows: &[Flow]) -> Option<String> {
@@ -33,10 +34,16 @@ pub(crate) fn one_way(flows: &[Flow]) -> Vec<String> {
             flow.packets.len() > 2 && flow.packets.iter().all(|packet| packet.side == first.side)
         })
     };
-    let acknowledges = |flow: &&Flow| {
-        let acks = |packet: &&Packet| packet.ack > 0;
-        let mut acks = flow.packets.iter().filter(acks).map(|packet| packet.ack);
-        acks.next().is_some_and(|first| acks.any(|ack| ack > first))
+    // Data bytes that the missing direction carried, as far as acknowledgements show.
+    let acknowledged = |flow: &Flow| {
+        let with_ack = || flow.packets.iter().filter(|packet| packet.flags.has(Flags::ACK));
+        let acks = || with_ack().map(|packet| packet.ack);
+        acks().max().unwrap_or(0) - acks().min().unwrap_or(0)
+    };
+    // A request and the acknowledgements of its answer lack the answer.
+    let has_data = |flow: &&Flow| {
+        let carried: u64 = flow.packets.iter().map(|packet| u64::from(packet.payload)).sum();
+        carried > 0 && carried >= acknowledged(flow)
     };
     let name = |flow: &Flow| {
         let side = flow.packets[0].side as usize;
@@ -54,8 +61,8 @@ pub(crate) fn one_way(flows: &[Flow]) -> Vec<String> {
             name(first)
         ))
     };
-    let data = flows.iter().filter(alone).filter(|flow| flow.carried_data()).collect();
-    let acks = flows.iter().filter(alone).filter(|flow| !flow.carried_data()).filter(acknowledges).collect();
+    let (data, others): (Vec<&Flow>, Vec<&Flow>) = flows.iter().filter(alone).partition(has_data);
+    let acks = others.into_iter().filter(|flow| acknowledged(flow) > 0).collect();
     [
         sentence(data, "the data", "it lacks the acknowledgements"),
         sentence(acks, "the acknowledgements", "it lacks the data"),

@@ -305,6 +305,14 @@ fn a_capture_of_one_direction_names_the_missing_one() {
         one_way(false).unwrap_err().to_string(),
         "test.pcap: no TCP connection carried data (10.0.0.2:80 > 10.0.0.1:40000: only this direction was captured, with the acknowledgements; it lacks the data of the other direction; expected a capture of both directions)"
     );
+    // A request with the acknowledgements of its answer lacks the answer.
+    let mut packets: Vec<_> = transfer().into_iter().filter(|(_, tcp)| !tcp.from_sender).collect();
+    packets.last_mut().unwrap().1.len = 300;
+    let warnings = read_bytes(&pcap_of_tcp(&packets)).unwrap().warnings;
+    assert!(
+        warnings.iter().any(|it| it.contains("with the acknowledgements; it lacks the data of the other direction")),
+        "{warnings:?}"
+    );
 }
 
 #[test]

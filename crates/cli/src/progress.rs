@@ -17,7 +17,7 @@ impl Bar {
 
     /// The bar of work that a Ctrl-C ends, with the answer so far.
     pub(crate) fn of_networks() -> Self {
-        Self::with_template("{msg} {wide_bar} {pos}, {eta} left; Ctrl-C answers from the networks done")
+        Self::with_template("{msg} {wide_bar} {pos}, {eta} left; Ctrl-C: answer so far")
     }
 
     fn with_template(template: &str) -> Self {
@@ -62,10 +62,9 @@ impl Bytes {
 impl Progress for Bytes {
     fn begin(&self, _: &str, total: u64) {
         let template = match total {
-            0 => "reading {bytes}, {binary_bytes_per_sec}; Ctrl-C answers from what is read",
-            _ => {
-                "reading {wide_bar} {bytes}/{total_bytes}, {binary_bytes_per_sec}, {eta} left; Ctrl-C answers from what is read"
-            }
+            0 => "reading {bytes}, {binary_bytes_per_sec}; Ctrl-C: answer so far",
+            // No wider than 60 columns, so that a narrow terminal does not break the line.
+            _ => "reading {wide_bar} {bytes}, {eta} left; Ctrl-C: answer so far",
         };
         self.0.set_style(ProgressStyle::with_template(template).expect("a valid template"));
         if total > 0 {

@@ -66,8 +66,9 @@ fn cost(recommended: &Recommended, result: &SchemeResult) -> Option<String> {
 pub(crate) fn pictures(comparison: &Comparison, names: &Names) -> Vec<Tradeoff> {
     let of_size = |size: u64| {
         let recommended = comparison.recommended.iter().find(|it| it.size_bytes == size);
+        let limit = recommended.and_then(|it| it.max_harm);
         let choice = |it: &&SchemeResult| {
-            let ((harm, harm_ci95), completion) = (it.harm?.worst(), it.completion_s?);
+            let ((harm, harm_ci95), completion) = (it.harm?.deciding(limit), it.completion_s?);
             let name = names.get(&it.scheme);
             Some(Choice {
                 label: name.short.clone(),
@@ -80,7 +81,7 @@ pub(crate) fn pictures(comparison: &Comparison, names: &Names) -> Vec<Tradeoff> 
             })
         };
         let choices: Vec<Choice> = comparison.ranked(size).iter().filter_map(choice).collect();
-        Tradeoff { title: bytes(size), limit: recommended.and_then(|it| it.max_harm), choices }
+        Tradeoff { title: bytes(size), limit, choices }
     };
     let pictures = comparison.sizes().into_iter().map(of_size);
     pictures.filter(|picture| !picture.choices.is_empty()).collect()

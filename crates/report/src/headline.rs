@@ -334,7 +334,7 @@ fn costs(groups: &[(Option<&str>, Vec<&Size<'_>>)], base: Option<&str>) -> Strin
     let theirs = base.map(|base| {
         format!(" ({base}: {})", range(sizes().filter_map(|size| size.base).map(|it| it.drops.mean), count))
     });
-    let harm: Vec<f64> = sizes().filter_map(|size| Some(size.best?.harm?.worst().0)).collect();
+    let harm: Vec<f64> = sizes().filter_map(|size| Some(size.best?.harm?.deciding(None).0)).collect();
     let harm = harm.into_iter().reduce(f64::max).map(|most| {
         format!("; a flow beside it takes at most {most:.2} times as long as beside the present scheme")
     });

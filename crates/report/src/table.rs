@@ -181,7 +181,7 @@ fn legend(comparison: &Comparison, spread: Spread) -> String {
 }
 
 /// Explanation of the harm.
-const HARM: &str = " harm: time of a bulk flow or of short requests at the same bottleneck, whichever is harmed more, over \
+const HARM: &str = " harm: time of a bulk flow or of short requests at the same bottleneck, whichever decides on the limit, over \
     that beside the present scheme.";
 
 /// What the cells of one table share.
@@ -356,11 +356,11 @@ fn cell(column: Column, row: &Row<'_>, look: &Look<'_>, scale: TimeScale) -> Str
                 Some(None) => "?",
                 None | Some(Some(true)) => " ",
             };
-            format!("{:.2}{mark}", harm.worst().0)
+            format!("{:.2}{mark}", harm.deciding(look.max_harm).0)
         }),
-        HarmCi => result.harm.map(|harm| harm.worst().1).filter(|[low, high]| low < high).map_or_else(
+        HarmCi => result.harm.map(|harm| harm.deciding(look.max_harm).1).filter(|[low, high]| low < high).map_or_else(
             String::new,
-            |[low, high]| format!("[{low:.2}-{high:.2}]"),
+            |[low, high]| format!("[{low:.2}–{high:.2}]"),
         ),
         Exit => result.startup_exit.map_or_else(
             || "no exit".to_owned(),

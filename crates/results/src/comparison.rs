@@ -416,10 +416,16 @@ impl Harm {
         [(self.bulk, self.bulk_ci95), (self.request_response, self.request_response_ci95)]
     }
 
-    /// The harm to the bystander that is harmed more, and its interval.
-    pub fn worst(&self) -> (f64, Ci95) {
+    /// The harm to the bystander that decides on `limit`, and its interval: the one whose interval begins highest if that is above
+    /// it, the one whose interval ends highest if the replications cannot tell, and else the one that is harmed more.
+    pub fn deciding(&self, limit: Option<f64>) -> (f64, Ci95) {
         let [bulk, requests] = self.each();
-        if bulk.0 >= requests.0 { bulk } else { requests }
+        let key = |(value, [low, high]): (f64, Ci95)| match limit.map(|limit| self.within(limit)) {
+            Some(Some(false)) => low,
+            Some(None) => high,
+            None | Some(Some(true)) => value,
+        };
+        if key(bulk) >= key(requests) { bulk } else { requests }
     }
 
     /// Whether the harm to both bystanders is at most `limit`: yes if both intervals end there, no if one begins above it, and
@@ -584,9 +590,13 @@ mod tests {
         assert_eq!(of([1.0, 1.1], [0.9, 1.05]).within(1.1), Some(true));
         assert_eq!(of([1.0, 1.11], [0.9, 1.05]).within(1.1), None);
         assert_eq!(of([1.0, 1.05], [1.11, 1.2]).within(1.1), Some(false));
-        assert_eq!(of([1.0, 1.1], [0.9, 1.05]).worst(), (1.05, [1.0, 1.1]));
         // One bystander that is certainly harmed decides.
         assert_eq!(of([1.0, 1.2], [1.11, 1.2]).within(1.1), Some(false));
+        // The one that is shown is the one that decides: of values of 1.05 and 1.0 the first, but for its interval.
+        assert_eq!(of([1.0, 1.1], [0.9, 1.05]).deciding(Some(1.1)), (1.05, [1.0, 1.1]));
+        assert_eq!(of([1.0, 1.2], [0.9, 1.3]).deciding(Some(1.1)), (1.0, [0.9, 1.3]));
+        assert_eq!(of([1.0, 1.2], [0.9, 1.3]).deciding(None), (1.05, [1.0, 1.2]));
+        assert_eq!(of([1.0, 1.2], [1.11, 1.15]).deciding(Some(1.1)), (1.0, [1.11, 1.15]));
     }
 
     #[test]

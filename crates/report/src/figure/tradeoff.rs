@@ -171,7 +171,8 @@ impl<'a> Name<'a> {
         let fits = |character: i64| (widest / character).max(1) as usize;
         let notes = [(choice.recommended, "recommended"), (!choice.deployable, "in no deployed stack")];
         let notes = notes.into_iter().filter(|(is, _)| *is).flat_map(|(_, note)| wrap(note, fits(SMALL)));
-        let lines = wrap(&choice.label, fits(Self::character(choice)));
+        let fits = fits(Self::character(choice));
+        let lines = wrap(&choice.label, fits).into_iter().flat_map(|line| broken(&line, fits)).collect();
         Self { choice, lines, notes: notes.collect(), from: (0, 0), span: [0; 2], top: 0 }
     }
 
@@ -234,6 +235,24 @@ impl<'a> Name<'a> {
             top += NOTE;
         }
     }
+}
+
+/// Lines of a name without spaces, broken after `-` and `+` and before `@` where it is longer than `fits` characters.
+fn broken(name: &str, fits: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let pieces = name.split_inclusive(['-', '+']).flat_map(|piece| match piece.find('@') {
+        Some(at) => vec![&piece[..at], &piece[at..]],
+        None => vec![piece],
+    });
+    for piece in pieces {
+        let line = lines.last_mut().expect("a line");
+        if line.is_empty() || line.chars().count() + piece.chars().count() <= fits {
+            line.push_str(piece);
+        } else {
+            lines.push(piece.to_owned());
+        }
+    }
+    lines
 }
 
 /// Places names as close to the heights of their marks as they can be without overlaps. `names` ascend by height, and all
@@ -415,6 +434,14 @@ mod tests {
         }
         let none = Tradeoff { title: "none".into(), limit: None, choices: vec![] };
         assert!(none.svg().contains(">none<"));
+    }
+
+    #[test]
+    fn a_name_that_is_too_long_is_broken_at_its_marks() {
+        assert_eq!(broken("hystart-linux@iw60+paced", 15), ["hystart-linux", "@iw60+paced"]);
+        assert_eq!(broken("hystart-linux@iw60+paced", 24), ["hystart-linux@iw60+paced"]);
+        // No mark is within eight characters.
+        assert_eq!(broken("limited-slow-start", 8), ["limited-", "slow-", "start"]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::forest;
 use crate::figure::Look as Mark;
 use crate::format::{TimeScale, bytes, count, counted, percent, percent_magnitude, printable, worth_having};
 use crate::headline::recommended;
-use crate::names::Names;
+use crate::names::{Names, SAME};
 use crate::path::widened;
 use crate::rows::{Row, rows};
 use crate::spread::Spread;
@@ -34,6 +34,9 @@ pub(super) fn section(report: &CompareReport, names: &Names) -> Markup {
                 (spread.name()) "; other small numbers: 95\u{a0}% intervals. In the drawing, the dot is the median and the "
                 "open circle the 95th percentile. The difference is that of the medians; it is coloured if it is worth having: "
                 "at least " (worth_having()) ", and beyond its interval. "
+                @if comparison.results.iter().any(|it| it.harm.is_some()) {
+                    "Harm: “cannot tell” if its interval contains the limit. "
+                }
                 span.tie { "=" } " marks schemes whose difference from the best is not worth having."
             }
             @for size in comparison.sizes() {
@@ -108,7 +111,11 @@ fn row(
         tr.best[recommended] {
             td.rank { (place) @if tie { span.tie title="no difference worth having from the best" { "=" } } }
             th scope="row" {
-                span.scheme { (Mark::of(colour).swatch()) (names) }
+                @for (number, name) in names.split(SAME).enumerate() {
+                    // A line may end between the names of equal schemes.
+                    @if number == 0 { span.scheme { (Mark::of(colour).swatch()) (name) } }
+                    @else { " " span.scheme { (SAME.trim_start()) (name) } }
+                }
                 @if recommended { span.ci { "recommended" } }
             }
             @if let Some(completion) = result.completion_s {
@@ -155,10 +162,10 @@ fn interval(text: &str) -> Markup {
     html! { span.ci { (text) } }
 }
 
-/// Harm to the bystander that is harmed more.
+/// Harm to the bystander that decides on the limit.
 fn harm(result: &SchemeResult, limit: Option<f64>) -> Markup {
     let Some(harm) = result.harm else { return html! { span.dim { "a bystander did not end" } } };
-    let (ratio, [low, high]) = harm.worst();
+    let (ratio, [low, high]) = harm.deciding(limit);
     let within = limit.map_or(Some(true), |limit| harm.within(limit));
     html! {
         span.later[within == Some(false)] { (format!("{ratio:.2}")) }
@@ -166,7 +173,7 @@ fn harm(result: &SchemeResult, limit: Option<f64>) -> Markup {
         @match within {
             Some(true) => {}
             Some(false) => { span.ci { "above the limit" } }
-            None => { span.ci { "cannot be told from the limit" } }
+            None => { span.ci { "cannot tell" } }
         }
     }
 }

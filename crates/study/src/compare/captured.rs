@@ -290,7 +290,11 @@ const WINDOW_LIMITED: f64 = 0.05;
 /// Summary of the connection's start-up.
 fn startup_sentence(connection: &Connection) -> String {
     let seen = &connection.observed;
-    let first = format!("sent {} packets before the first acknowledgement", seen.first_flight_packets);
+    let packets = match seen.first_flight_packets {
+        1 => "one packet".to_owned(),
+        many => format!("{many} packets"),
+    };
+    let first = format!("sent {packets} before the first acknowledgement");
     let Some(exit) = &seen.startup.exit else {
         let until = match seen.completion {
             _ if limited_by(seen).receive_window_share() > WINDOW_LIMITED => {

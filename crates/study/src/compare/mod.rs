@@ -159,6 +159,10 @@ impl<'a> Answer<'a> {
             let risks = try_map(&cells, |cell| risks::random_loss(&subject, cell.scheme, cell.size))?;
             let mut report = report(request, &subject, &tasks, &runs, &risks, captured, extent)?;
             let harm = bystanders.as_mut().map_err(|error| error.clone()).and_then(|bystanders| {
+                // Nothing is recommended without an answer.
+                if report.comparison.no_answer.is_some() {
+                    return Ok(vec![]);
+                }
                 bystanders.first(&bench, &request.schemes, progress)?;
                 if let Some(limit) = request.limits.most_harm().filter(|_| extent.settle) {
                     let comparison = &report.comparison;
