@@ -108,8 +108,9 @@ packages-build:
 	@tools/need-rust Cargo.toml
 	@$(INSTALL) cc=gcc pkg-config=pkgconf /usr/include/libelf.h=libelf-dev /usr/include/zlib.h=zlib1g-dev
 
+# redis-tools has the whole server and starts none.
 packages-test:
-	@$(INSTALL) ns=ns2 chromium=chromium firefox-esr=firefox-esr node=nodejs tshark=tshark ip=iproute2
+	@$(INSTALL) ns=ns2 chromium=chromium firefox-esr=firefox-esr node=nodejs tshark=tshark ip=iproute2 redis-check-rdb=redis-tools
 
 # 138 MB; the tests of the kernel's own BPF objects need it, and say so where it is missing.
 packages-kernel-source: ## install the kernel's source for the tests of crates/bpf

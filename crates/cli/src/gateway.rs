@@ -337,10 +337,28 @@ fn status(socket: &Socket) -> Result<(), Failure> {
         text += &format!("{} reports of connections were lost: the buffer was full\n", found["lost_reports"]);
     }
     text += &format!("{}\n", trial(&found["trial"]));
+    text += &shared(&found["share"]);
     if let Some(complaint) = found["complaint"].as_str() {
         text += &format!("newest trouble: {complaint}\n");
     }
     show(&text)
+}
+
+/// The exchange with other gateways, as a line; nothing without one.
+fn shared(found: &Value) -> String {
+    let Some(host) = found["host"].as_str() else { return String::new() };
+    let state = match found["why_not_connected"].as_str() {
+        Some(why) => format!("not connected ({why}), own measurements only"),
+        None => "connected".to_owned(),
+    };
+    let refused: u64 =
+        found["refused"].as_object().into_iter().flat_map(|all| all.values()).filter_map(Value::as_u64).sum();
+    format!(
+        "shares as {host} through {}: {state}; {} observations published, {} taken, {refused} refused\n",
+        word(&found["store"]),
+        found["published"],
+        found["taken"],
+    )
 }
 
 /// The comparison of planned and held-out connections, as a sentence.

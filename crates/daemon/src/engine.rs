@@ -14,6 +14,7 @@ use firstflight_paths::Prefix;
 use serde_json::{Value, json};
 
 use crate::api::{Answer, Content, Message, Order};
+use crate::exchange::{self, Exchange, News};
 use crate::journal::Journal;
 use crate::kernel::Kernel;
 use crate::metrics::Metrics;
@@ -22,6 +23,8 @@ use crate::{clock, view};
 
 /// Longest time between two looks at the kernel's reports: the tail of the time from a close to its effect on a plan.
 const LOOK: Duration = Duration::from_millis(20);
+/// Most messages of the exchange that are taken between two looks.
+const MOST_NEWS: usize = 1024;
 /// Time between two ticks of the gateway.
 const TICK: Nanos = Nanos::from_secs(1);
 
@@ -47,6 +50,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) silenced: BTreeSet<Prefix>,
     /// Starts for single transfers that the kernel applies.
     pub(crate) transfers: Option<Transfers>,
+    /// Exchange with other gateways.
+    pub(crate) exchange: Option<Exchange>,
     /// Newest complaint of the kernel, the journal or the store.
     pub(crate) complaint: Option<String>,
     pub(crate) complain: fn(&str),
@@ -91,12 +96,15 @@ impl Engine<'_> {
         while !over() {
             let read = self.kernel.drain(&mut |connection| reports.push(connection));
             self.note(read);
+            let now = clock::since_boot();
             for connection in reports.drain(..) {
                 self.metrics.report(&connection);
                 self.give(&Event::Report(connection), &mut decisions);
+                self.share(now, &connection);
             }
-            let now = clock::since_boot();
-            if now >= self.next_tick {
+            self.take(now, &mut decisions);
+            // This clock never steps back, but for a machine that was moved or restored.
+            if now >= self.next_tick || self.next_tick.0 - now.0 > TICK.0 {
                 self.next_tick = Nanos(now.0 + TICK.0);
                 self.give(&Event::Tick { now }, &mut decisions);
                 let renewed = self.kernel.renew();
@@ -105,7 +113,7 @@ impl Engine<'_> {
                 alive();
             }
             self.apply(&mut decisions, now);
-            if now >= self.next_snapshot {
+            if now >= self.next_snapshot || self.next_snapshot.0 - now.0 > self.snapshot_every.0 {
                 self.snapshot(now);
             }
             // A request is answered at once; without one the kernel's reports wait until the next look.
@@ -127,7 +135,10 @@ impl Engine<'_> {
                 }
             }
         }
-        self.snapshot(clock::since_boot());
+        let now = clock::since_boot();
+        self.take(now, &mut decisions);
+        self.apply(&mut decisions, now);
+        self.snapshot(now);
         if let Some(recording) = &mut self.recording {
             let written = recording.flush().map_err(|error| format!("the recording: {error}"));
             self.note(written);
@@ -150,6 +161,45 @@ impl Engine<'_> {
         if let Err(error) = lines.try_for_each(|line| writeln!(recording, "{line}")) {
             self.recording = None;
             self.note(Err(format!("the recording has ended: {error}")));
+        }
+    }
+
+    /// Hands the prefix of a connection to the exchange, with the own measurement.
+    fn share(&mut self, now: Nanos, connection: &Connection) {
+        let Some(exchange) = &mut self.exchange else { return };
+        let gateway = &self.gateway;
+        let prefix = gateway.prefix(connection.peer);
+        exchange.saw(now, prefix, |host| gateway.observation(&prefix, host, clock::wall() / 1_000_000_000));
+    }
+
+    /// Takes what the exchange brings: observations of other gateways, and news of the store.
+    fn take(&mut self, now: Nanos, decisions: &mut Vec<Decision>) {
+        for _ in 0..MOST_NEWS {
+            let Some(exchange) = &mut self.exchange else { return };
+            let Some(news) = exchange.news() else { return };
+            let line = exchange::line(&news, &exchange.store, now);
+            let logged = match news {
+                News::Remote(remote) => {
+                    let before = decisions.len();
+                    self.give(&Event::Remote(remote), decisions);
+                    // One without an effect has no line.
+                    decisions.len() > before
+                }
+                News::Away(why) => {
+                    let store = exchange.store.clone();
+                    self.note(Err(format!("the store {store} fails: {why}; own measurements only")));
+                    true
+                }
+                News::Trouble(why) => {
+                    self.note(Err(why));
+                    true
+                }
+                News::Refused(_) | News::Here => true,
+            };
+            if logged {
+                let written = self.journal.line(&line).and_then(|()| self.journal.flush());
+                self.note(written.map_err(|error| format!("the decision log: {error}")));
+            }
         }
     }
 
@@ -385,6 +435,7 @@ impl Engine<'_> {
             "orders": settings.overrides.len(),
             "lost_reports": self.kernel.lost().ok(),
             "trial": view::host(&self.gateway.verdict()),
+            "share": self.exchange.as_ref().map(|exchange| view::share(exchange, &self.metrics)),
             "complaint": self.complaint,
         })
     }

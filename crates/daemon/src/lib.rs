@@ -1,7 +1,8 @@
 //! The performance gateway as a service.
 //!
 //! One thread owns the [`Gateway`](firstflight_gateway::Gateway): it reads the kernel's reports, applies decisions, and
-//! answers the orders that come from the socket. The socket is served by a second thread.
+//! answers the orders that come from the socket. The socket is served by a second thread, and the exchange with other
+//! gateways, if there is one, by a third.
 #![cfg(target_os = "linux")]
 
 mod access;
@@ -9,6 +10,7 @@ mod api;
 mod client;
 mod clock;
 mod engine;
+mod exchange;
 mod journal;
 mod kernel;
 mod metrics;
@@ -20,6 +22,7 @@ mod view;
 
 pub use access::{Groups, NoGroup};
 pub use client::{Client, Start, Unanswered};
+pub use exchange::Sharing;
 pub use kernel::Kernel;
 pub use privileges::give_up_capabilities;
 pub use routed::Routed;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicU64;
 
-use firstflight_gateway::{Arm, Connection, Stage};
+use firstflight_gateway::{Arm, Connection, Refused, Stage};
 use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -25,6 +25,12 @@ struct ByKind {
     decision: &'static str,
 }
 
+/// Reasons for which records of other gateways are refused.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByReason {
+    reason: &'static str,
+}
+
 /// All counts.
 #[derive(Debug)]
 pub(crate) struct Metrics {
@@ -38,6 +44,17 @@ pub(crate) struct Metrics {
     busy: Family<ByStart, Histogram>,
     decisions: Family<ByKind, Counter>,
     transfers: Family<ByStart, Counter>,
+    share_refused: Family<ByReason, Counter>,
+    /// Own measurements that the store took.
+    pub(crate) share_published: Counter,
+    /// Observations of other gateways that were taken.
+    pub(crate) share_taken: Counter,
+    /// Requests and observations for which there was no room.
+    pub(crate) share_dropped: Counter,
+    /// Failures of the store.
+    pub(crate) share_failures: Counter,
+    /// One while the store answers.
+    pub(crate) share_connected: Gauge<u64, AtomicU64>,
     /// Prefixes of which something is known.
     pub(crate) prefixes: Gauge<u64, AtomicU64>,
     /// Prefixes with a plan in force.
@@ -82,6 +99,19 @@ impl Metrics {
         registry.register("decisions", "Decisions, by kind", decisions.clone());
         let transfers = Family::default();
         registry.register("transfer_plans", "Starts for single transfers, by answer", transfers.clone());
+        let share_refused = Family::default();
+        let help = "Records of other gateways that were refused, by reason";
+        registry.register("share_refused", help, share_refused.clone());
+        let mut counter = |name, help| {
+            let counter = Counter::default();
+            registry.register(name, help, counter.clone());
+            counter
+        };
+        let share_published = counter("share_published", "Own measurements that the store took");
+        let share_taken = counter("share_taken", "Observations of other gateways that were taken");
+        let help = "Requests to the store and observations from it for which there was no room";
+        let share_dropped = counter("share_dropped", help);
+        let share_failures = counter("share_failures", "Failures of the store");
         let mut gauge = |name, help| {
             let gauge = Gauge::<u64, AtomicU64>::default();
             registry.register(name, help, gauge.clone());
@@ -93,6 +123,7 @@ impl Metrics {
             lost: gauge("lost_reports", "Reports of connections that did not fit the ring buffer"),
             enforcing: gauge("enforcing", "One if plans are applied, zero if not"),
             snapshot: gauge("snapshot_bytes", "Size of the newest snapshot"),
+            share_connected: gauge("share_connected", "One while the store of the exchange answers"),
             registry,
             connections,
             adopted,
@@ -103,7 +134,24 @@ impl Metrics {
             busy,
             decisions,
             transfers,
+            share_refused,
+            share_published,
+            share_taken,
+            share_dropped,
+            share_failures,
         }
+    }
+
+    /// Counts a record of another gateway that was refused for this reason, one of [`Refused::LABELS`].
+    pub(crate) fn share_refused(&self, reason: &'static str) {
+        self.share_refused.get_or_create(&ByReason { reason }).inc();
+    }
+
+    /// Records that were refused, by reason; reasons without one are left out.
+    pub(crate) fn share_refusals(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let count =
+            |reason: &'static str| Some((reason, self.share_refused.get(&ByReason { reason })?.get()));
+        Refused::LABELS.into_iter().filter_map(count)
     }
 
     /// Counts a start for a single transfer: `planned` or `stock`.

@@ -19,6 +19,7 @@ use crate::access::Groups;
 use crate::api::{Api, Message};
 use crate::clock;
 use crate::engine::Engine;
+use crate::exchange::{Exchange, Sharing};
 use crate::journal::Journal;
 use crate::kernel::Kernel;
 use crate::metrics::Metrics;
@@ -43,6 +44,8 @@ pub struct Setup {
     pub record: Option<PathBuf>,
     /// Starts for single transfers that the kernel was loaded with.
     pub transfers: Option<Transfers>,
+    /// Exchange of observations with other hosts.
+    pub share: Option<Sharing>,
     /// Mechanisms of this machine, one line each.
     pub tiers: Vec<String>,
 }
@@ -57,7 +60,7 @@ pub struct Trouble {
 }
 
 impl Trouble {
-    fn of(what: &'static str, path: &Path, error: &dyn ToString) -> Self {
+    pub(crate) fn of(what: &'static str, path: &Path, error: &dyn ToString) -> Self {
         Self { what, path: path.to_owned(), error: error.to_string() }
     }
 }
@@ -103,6 +106,13 @@ pub fn serve(
         .as_ref()
         .map(|path| record(path).map_err(|error| Trouble::of("the recording", path, &error)));
     let recording = recording.transpose()?;
+    let (exchange, postman) = match setup.share.clone() {
+        Some(sharing) => {
+            let (exchange, postman) = Exchange::new(sharing, setup.settings.bits, Arc::clone(&metrics));
+            (Some(exchange), Some(postman))
+        }
+        None => (None, None),
+    };
     let now = clock::since_boot();
     let mut engine = Engine {
         gateway,
@@ -119,13 +129,17 @@ pub fn serve(
         stopped,
         silenced: BTreeSet::new(),
         transfers: setup.transfers,
+        exchange,
         complaint: None,
         complain,
     };
     engine.begin();
     let (end, ended) = oneshot::channel();
+    let (end_exchange, exchange_ended) = oneshot::channel();
     thread::scope(|scope| {
         let served = scope.spawn(move || runtime.block_on(api.serve(listener, ended)));
+        // Without this thread the gateway works with its own measurements.
+        let exchanged = postman.map(|postman| scope.spawn(move || postman.work(exchange_ended)));
         // Without systemd there is nobody to notify.
         let _ = sd_notify::notify(&[NotifyState::Ready]);
         engine.work(&inbox, over, || {
@@ -134,8 +148,14 @@ pub fn serve(
         let _ = sd_notify::notify(&[NotifyState::Stopping]);
         // The thread of the socket has ended if nobody takes this.
         let _ = end.send(());
+        let _ = end_exchange.send(());
         // An order that waits is answered by the end of its channel.
         drop(inbox);
+        let exchanged = exchanged
+            .map_or(Ok(()), |thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        if let Err(error) = exchanged {
+            complain(&format!("the exchange with other gateways did not start: {error}"));
+        }
         served
             .join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))

@@ -4,6 +4,9 @@ use firstflight_contract::Nanos;
 use firstflight_gateway::{Advice, Arms, Explanation, HostVerdict, Override, Plan, Verdict};
 use serde_json::{Value, json};
 
+use crate::exchange::Exchange;
+use crate::metrics::Metrics;
+
 /// Parts of a segment in estimates.
 const PARTS: f64 = 16.0;
 
@@ -72,6 +75,23 @@ pub(crate) fn verdict(found: &Verdict) -> Value {
         "completion_ratio": found.effect.map(|[low, mean, high]| json!({ "low": low, "mean": mean, "high": high })),
         "chance_without_slowdown": found.slower,
         "chance_without_losses": found.lossier,
+    })
+}
+
+/// The exchange with other gateways.
+pub(crate) fn share(exchange: &Exchange, metrics: &Metrics) -> Value {
+    let refused: serde_json::Map<_, _> =
+        metrics.share_refusals().map(|(reason, count)| (reason.to_owned(), json!(count))).collect();
+    json!({
+        "host": exchange.host,
+        "store": exchange.store,
+        "connected": exchange.why.is_none(),
+        "why_not_connected": exchange.why,
+        "published": metrics.share_published.get(),
+        "taken": metrics.share_taken.get(),
+        "refused": refused,
+        "dropped": metrics.share_dropped.get(),
+        "failures": metrics.share_failures.get(),
     })
 }
 

@@ -149,18 +149,25 @@ impl Gateway {
         self.observe_only(begin, out);
     }
 
-    /// Own measurements of this gateway, for other gateways: one observation for each prefix with an estimate, in no
-    /// order. `host` is the name of this host, `wall` the seconds since 1970.
-    pub fn observations<'a>(&'a self, host: &'a str, wall: u64) -> impl Iterator<Item = Observation> + 'a {
+    /// Own measurement of this gateway of a prefix, for other gateways; [`None`] without a founded estimate, or if the hosts of
+    /// the prefix disagree. `host` is the name of this host, `wall` the seconds since 1970.
+    pub fn observation(&self, prefix: &Prefix, host: &str, wall: u64) -> Option<Observation> {
         let Knowledge { settings, clock, .. } = &self.knowledge;
+        let entry = self.table.find(prefix).map(|at| self.table.at(at))?;
+        if !is_whole(prefix, settings.bits) {
+            return None;
+        }
         let now = Stamp::of(*clock);
-        self.table.iter().filter(|entry| is_whole(&entry.prefix, settings.bits)).filter_map(move |entry| {
-            let estimate = entry.own_estimate(settings, now)?;
-            let Estimate { median, rtt, samples, .. } = estimate;
-            // The time of its newest sample, not of this record: an old estimate does not become new by publishing.
-            let at = wall.saturating_sub(entry.seen.age(now).0 / 1_000_000_000);
-            Some(Observation::new(host, entry.prefix, median, rtt.0, samples, at))
-        })
+        let estimate = entry.own_estimate(settings, now).filter(|estimate| !estimate.disagree())?;
+        let Estimate { median, rtt, samples, .. } = estimate;
+        // The time of its newest sample, not of this record: an old estimate does not become new by publishing.
+        let at = wall.saturating_sub(entry.seen.age(now).0 / 1_000_000_000);
+        Some(Observation::new(host, *prefix, median, rtt.0, samples, at))
+    }
+
+    /// [`Gateway::observation`] of every prefix, in no order.
+    pub fn observations<'a>(&'a self, host: &'a str, wall: u64) -> impl Iterator<Item = Observation> + 'a {
+        self.table.iter().filter_map(move |entry| self.observation(&entry.prefix, host, wall))
     }
 
     /// Sets or ends an order of the operator, and appends the decisions that follow.
@@ -288,7 +295,8 @@ impl Gateway {
         self.knowledge.clock = to.clamp(self.knowledge.clock, most);
     }
 
-    fn prefix(&self, address: IpAddr) -> Prefix {
+    /// The prefix whose hosts share what is known with this address.
+    pub fn prefix(&self, address: IpAddr) -> Prefix {
         Prefix::around(address, of_family(address, self.knowledge.settings.bits))
     }
 

@@ -38,7 +38,7 @@ pub use log::{Difference, Event, LogError, Logged, Replay, replay};
 pub use orders::Orders;
 pub use plan::{Limits, Plan};
 pub use settings::{MOST, Mode, Override, Policy, STOCK, Settings};
-pub use share::{Acceptance, Key, Observation, Refused, Remote};
+pub use share::{Acceptance, Key, Known, LONGEST_RECORD, Observation, PLACES, Refused, Remote};
 pub use state::{STATE_VERSION, StateError};
 pub use survey::{Found, Judged, Survey, survey};
 pub use transfer::{Rule, Transfer, TransferPlan};

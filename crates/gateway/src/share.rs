@@ -6,20 +6,34 @@
 //! half of the prefix's own hosts, a third of the whole, where it has own ones ([`crate::estimate`], rule 7). A host
 //! publishes its own measurements only, so that no record comes back to it.
 
+use std::collections::HashMap;
+
 use firstflight_contract::Nanos;
 use firstflight_paths::Prefix;
 use hmac::{Hmac, KeyInit, Mac};
 use serde::{Deserialize, Serialize};
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 
+use crate::estimate::{HOSTS, RTT_UNIT};
 use crate::serial;
+use crate::table::hash_name;
 
 /// Version of the records.
 const VERSION: u32 = 1;
 /// Shortest secret, bytes: the length of the hash.
 const SHORTEST: usize = 32;
 /// Longest record, bytes.
-const LONGEST: usize = 1024;
+pub const LONGEST_RECORD: usize = 1024;
+/// Longest name of a host, characters.
+const LONGEST_NAME: usize = 64;
+/// Greatest round-trip time that a gateway keeps, nanoseconds.
+const LONGEST_RTT: u64 = RTT_UNIT * u16::MAX as u64;
+/// Most samples that a gateway counts for a prefix: 255 for each host that it keeps.
+const MOST_SAMPLES: u32 = HOSTS as u32 * u8::MAX as u32;
+/// Places of a store for the observations of one prefix. Two hosts that share a place replace each other's observation.
+pub const PLACES: usize = 16;
+/// Pairs of a prefix and a host whose newest record is remembered, in each of two generations.
+const REMEMBERED: usize = 1 << 16;
 /// Time by which the clocks of two hosts may differ, seconds.
 const SKEW: u64 = 60;
 
@@ -149,6 +163,110 @@ pub enum Refused {
         /// Leading bits expected, IPv4 and IPv6.
         bits: (u8, u8),
     },
+    /// The record has a value that no gateway measures.
+    #[error("the record of {host:.64} has {key} = {value:.64}; expected {expected}")]
+    Value {
+        /// The host, as the record names it.
+        host: String,
+        /// Name of the value.
+        key: &'static str,
+        /// The value.
+        value: String,
+        /// Values expected.
+        expected: String,
+    },
+    /// The record was found in the place of another prefix.
+    #[error("the record of {host} for {prefix} was found in the place of {place}")]
+    Misplaced {
+        /// The host.
+        host: String,
+        /// The prefix of the record.
+        prefix: Prefix,
+        /// The prefix that was asked for.
+        place: Prefix,
+    },
+    /// A newer record of the same host for the same prefix was accepted before.
+    #[error("the record of {host} for {prefix} is {older} s older than one that was accepted before")]
+    Replayed {
+        /// The host.
+        host: String,
+        /// The prefix.
+        prefix: Prefix,
+        /// Seconds between the two.
+        older: u64,
+    },
+}
+
+impl Refused {
+    /// Every label, in the order of [`Refused`].
+    pub const LABELS: [&'static str; 11] = [
+        "short_key",
+        "unsigned",
+        "signature",
+        "content",
+        "version",
+        "own",
+        "age",
+        "prefix",
+        "value",
+        "misplaced",
+        "replayed",
+    ];
+
+    /// One word for the reason, for counts.
+    pub fn label(&self) -> &'static str {
+        Self::LABELS[match self {
+            Self::ShortKey { .. } => 0,
+            Self::Unsigned => 1,
+            Self::Signature => 2,
+            Self::Content(_) => 3,
+            Self::Version { .. } => 4,
+            Self::Own(_) => 5,
+            Self::Age { .. } => 6,
+            Self::Prefix { .. } => 7,
+            Self::Value { .. } => 8,
+            Self::Misplaced { .. } => 9,
+            Self::Replayed { .. } => 10,
+        }]
+    }
+}
+
+/// Newest accepted records by prefix and host, by which a repeated or an older record is recognised. It remembers at least
+/// the last 65536 pairs. A pair that is forgotten costs nothing: the estimator ignores an observation that is not newer.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// Times of the newest records, seconds since 1970: those of this generation and of the one before.
+    newest: [HashMap<(Prefix, u64), u64>; 2],
+}
+
+impl Known {
+    /// Nothing is known.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether an accepted record that was found in the place of `place` brings something new; [`false`] if it is the one that
+    /// is known already.
+    ///
+    /// # Errors
+    /// [`Refused::Misplaced`], [`Refused::Replayed`].
+    pub fn admit(&mut self, place: &Prefix, remote: &Remote) -> Result<bool, Refused> {
+        let Observation { ref host, prefix, at, .. } = remote.observation;
+        if prefix != *place {
+            return Err(Refused::Misplaced { host: host.clone(), prefix, place: *place });
+        }
+        let pair = (prefix, hash_name(0, host));
+        let known = self.newest.iter().find_map(|generation| generation.get(&pair)).copied();
+        if let Some(older) = known.and_then(|known| known.checked_sub(at)).filter(|older| *older > 0) {
+            return Err(Refused::Replayed { host: host.clone(), prefix, older });
+        }
+        if self.newest[0].len() >= REMEMBERED {
+            self.newest.swap(0, 1);
+            self.newest[0].clear();
+        }
+        self.newest[0].insert(pair, at);
+        Ok(known != Some(at))
+    }
 }
 
 impl Observation {
@@ -172,7 +290,7 @@ impl Observation {
     /// [`Refused`].
     pub fn accept(record: &str, rules: &Acceptance<'_>) -> Result<Remote, Refused> {
         let Acceptance { key, host, bits, now, max_age, weight } = *rules;
-        let signed = record.rsplit_once(' ').filter(|_| record.len() <= LONGEST);
+        let signed = record.rsplit_once(' ').filter(|_| record.len() <= LONGEST_RECORD);
         let (text, mac) = signed.ok_or(Refused::Unsigned)?;
         key.mac(text).verify_slice(&digits(mac).ok_or(Refused::Unsigned)?).map_err(|_| Refused::Signature)?;
         let observation: Self =
@@ -181,6 +299,7 @@ impl Observation {
         if version != VERSION {
             return Err(Refused::Version { found: version });
         }
+        observation.check()?;
         if from == host {
             return Err(Refused::Own(host.into()));
         }
@@ -195,6 +314,47 @@ impl Observation {
         let age = Nanos::from_secs(now.saturating_sub(at));
         Ok(Remote { observation, age, weight: weight.min(1000) })
     }
+}
+
+impl Observation {
+    /// The places of a store where hosts keep their observations of a prefix.
+    pub fn places(prefix: &Prefix) -> [String; PLACES] {
+        core::array::from_fn(|number| place(prefix, number))
+    }
+
+    /// The place of a store where this observation is kept, by a hash of its host and its prefix.
+    pub fn place(&self) -> String {
+        let hash = Sha256::digest(format!("{} {}", self.host, self.prefix));
+        place(&self.prefix, usize::from(hash[0]) % PLACES)
+    }
+
+    /// Checks that a gateway can have measured this.
+    fn check(&self) -> Result<(), Refused> {
+        let Self { host, window, rtt, samples, .. } = self;
+        let name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        let named = (1..=LONGEST_NAME).contains(&host.len()) && host.bytes().all(name);
+        let values = [
+            ("host", host.clone(), named, format!("1 to {LONGEST_NAME} letters, digits, \"-\" and \"_\"")),
+            ("window", window.to_string(), *window > 0, "1 or more sixteenths of a segment".to_owned()),
+            ("rtt", rtt.to_string(), (1..=LONGEST_RTT).contains(rtt), format!("1 to {LONGEST_RTT} ns")),
+            (
+                "samples",
+                samples.to_string(),
+                (1..=MOST_SAMPLES).contains(samples),
+                format!("1 to {MOST_SAMPLES}"),
+            ),
+        ];
+        for (key, value, valid, expected) in values {
+            if !valid {
+                return Err(Refused::Value { host: host.clone(), key, value, expected });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn place(prefix: &Prefix, number: usize) -> String {
+    format!("firstflight:{VERSION}:{prefix}:{number}")
 }
 
 /// The 32 bytes of 64 hexadecimal digits.

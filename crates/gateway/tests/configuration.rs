@@ -118,7 +118,7 @@ fn an_error_names_its_place_the_valid_values_and_the_nearest_name() {
         (
             "[share]\nurl = \"http://store\"\nkey_file = \"key\"\nhost = \"a\"",
             "gateway.toml:2:7: share.url = \"http://store\": not the address of a store; expected one that begins with \
-             redis://, rediss://, valkey://, valkeys://",
+             redis://, valkey://, unix:///",
         ),
         ("[share]\nurl = \"redis://store\"", "gateway.toml:1:1: share.key_file: missing; expected a text"),
     ] {

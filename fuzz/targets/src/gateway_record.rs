@@ -1,7 +1,7 @@
 //! Any text as the record of another gateway: accepted only with its signature, and then bounded in its effect.
 
 use firstflight_contract::Nanos;
-use firstflight_gateway::{Acceptance, Gateway, Key, Observation, Refused};
+use firstflight_gateway::{Acceptance, Gateway, Key, Known, Observation, Refused};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
@@ -72,6 +72,13 @@ fn run(bytes: &[u8]) {
         Err(error) => return refused(error),
     };
     assert!(remote.age <= rules.max_age && remote.weight == rules.weight);
+    // In the store: a place of its prefix, taken once, and refused in the place of another.
+    let observation = &remote.observation;
+    assert!(Observation::places(&observation.prefix).contains(&observation.place()));
+    let (mut known, place) = (Known::new(), observation.prefix);
+    assert_eq!([known.admit(&place, &remote), known.admit(&place, &remote)], [Ok(true), Ok(false)]);
+    let other = "198.51.100.0/24".parse().expect("a prefix");
+    assert!(place == other || matches!(known.admit(&other, &remote), Err(Refused::Misplaced { .. })));
     let mut gateway = Gateway::new(enforcing());
     let mut out = vec![];
     // Before and beside own measurements.

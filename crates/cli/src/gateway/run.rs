@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use firstflight_contract::Nanos;
-use firstflight_daemon::{Groups, Kernel, Routed, Setup, serve};
+use firstflight_daemon::{Groups, Kernel, Routed, Setup, Sharing, serve};
 use firstflight_gateway::{Configuration, Mode};
 use firstflight_hooks::{Hooks, Setup as HookSetup, Tiers, Transfers};
 use firstflight_scenario::file::read_text;
@@ -113,10 +113,7 @@ impl Common {
 
 pub(super) fn execute(options: &Options) -> Result<(), Failure> {
     let configuration = options.common.configuration()?;
-    if configuration.share.is_some() {
-        let why = "observations of other hosts are not exchanged yet";
-        return Err(wrong_at("share", why).into());
-    }
+    let share = configuration.share.as_ref().map(Sharing::open).transpose().map_err(Failure::new)?;
     let transfers = transfers(&configuration);
     let Configuration { mut settings, cgroup, state, socket, .. } = configuration;
     let Configuration { read_group, admin_group, plan_group, .. } = configuration;
@@ -159,6 +156,7 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
         journal_bytes: JOURNAL_BYTES,
         record: options.record.clone(),
         transfers,
+        share,
         tiers,
     };
     show(&format!(

@@ -210,14 +210,15 @@ pub(crate) const SHARE: Section = Section {
         need(
             "url",
             Kind::Text,
-            "Store: `redis://`, `rediss://`, `valkey://` or `valkeys://`, a host and a port.",
+            "Store: `redis://` or `valkey://`, a user and a password if it has any, a host and a port; or `unix://` and the \
+             path of its socket. There is no TLS.",
         ),
         need(
             "key_file",
             Kind::Text,
-            "File of the secret, at least 32 bytes, by which the hosts sign their observations.",
+            "File of the secret, at least 32 bytes, by which the hosts sign their observations. Other users may not use it.",
         ),
-        need("host", Kind::Name, "Name of this host in its observations."),
+        need("host", Kind::Name, "Name of this host in its observations; each host has its own."),
         key(
             "weight",
             Kind::Number(Range { min: 0.0, min_taken: false, max: 1.0, max_taken: true }),

@@ -64,7 +64,7 @@ pub struct Share {
 }
 
 /// Schemes of a URL of a store.
-const STORES: &[&str] = &["redis://", "rediss://", "valkey://", "valkeys://"];
+const STORES: &[&str] = &["redis://", "valkey://", "unix:///"];
 
 const SECOND: Nanos = Nanos::from_secs(1);
 const MINUTE: Nanos = Nanos::from_secs(60);
