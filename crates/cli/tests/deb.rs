@@ -73,6 +73,12 @@ fn the_package_is_installed_used_and_removed() {
         Ok(checked) => {
             let said = String::from_utf8_lossy(&checked.stderr).into_owned();
             assert!(checked.status.success() && !said.contains("firstflight-gateway"), "{said}");
+            // Exposure of at most 2.0 of 10 by systemd's own list, which ends "OK".
+            let mut judge = Command::new("systemd-analyze");
+            judge.args(["security", "--offline=yes", "--threshold=20", "--no-pager"]).arg(&file);
+            let judged = judge.output().expect("systemd-analyze runs");
+            let said = String::from_utf8_lossy(&judged.stdout).into_owned();
+            assert!(judged.status.success() && said.contains("Overall exposure level"), "{said}");
         }
     }
 

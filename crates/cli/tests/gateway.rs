@@ -2,6 +2,8 @@
 #![cfg(target_os = "linux")]
 
 mod common;
+#[path = "gateway/faults.rs"]
+mod faults;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,12 +19,17 @@ struct Cgroup(PathBuf);
 
 impl Cgroup {
     fn new() -> Option<Self> {
+        Self::named("test")
+    }
+
+    /// Tests run side by side, each in a folder of its own.
+    fn named(name: &str) -> Option<Self> {
         let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
         let root = mounts.lines().find_map(|line| {
             let fields: Vec<_> = line.split(' ').collect();
             (fields[2] == "cgroup2").then(|| fields[1].to_owned())
         })?;
-        let folder = Path::new(&root).join(format!("firstflight-test-{}", std::process::id()));
+        let folder = Path::new(&root).join(format!("firstflight-{name}-{}", std::process::id()));
         fs::create_dir(&folder).ok()?;
         Some(Self(folder))
     }
@@ -30,7 +37,13 @@ impl Cgroup {
 
 impl Drop for Cgroup {
     fn drop(&mut self) {
-        let _ = fs::remove_dir(&self.0);
+        // A process that was killed takes a moment to leave.
+        for _ in 0..100 {
+            if fs::remove_dir(&self.0).is_ok() {
+                return;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
     }
 }
 
@@ -143,6 +156,15 @@ fn a_configuration_that_is_wrong_changes_nothing() {
     for (text, said) in [
         ("mod = \"observe\"", "gateway.toml:1:1: mod = \"observe\": no such key"),
         ("cgroup = \"/nonexistent\"", "/nonexistent"),
+        ("cgroup = \"/proc\"", "expected a folder of the cgroup2 hierarchy"),
+        (
+            "[[override]]\nprefix = \"10.0.0.0/8\"\naction = \"off\"\n[[override]]\nprefix = \"10.1.0.0/16\"\nwindow = 20",
+            "10.1.0.0/16 overlaps 10.0.0.0/8",
+        ),
+        (
+            "[share]\nurl = \"redis://127.0.0.1\"\nkey_file = \"/nonexistent/key\"\nhost = \"here\"",
+            "share.key_file /nonexistent/key: No such file",
+        ),
         (
             "read_group = \"no-such-group-here\"",
             "read_group \"no-such-group-here\": this system has no such group",

@@ -185,8 +185,10 @@ INLINE struct hooks_plan *plan_of(u64 key, const u8 *peer, u64 now, bool frozen)
 	return plan && (frozen || now < plan->expires) ? plan : NULL;
 }
 
-/* The first window that is planned for a connection, segments; zero leaves the stack's. */
-INLINE u32 window_of(struct connection *c, struct tcp_sock *tp, u64 now, u64 key, const u8 *peer, u32 others)
+/* The first window that is planned for a connection, segments; zero leaves the stack's. `ssthresh` becomes the planned
+ * slow-start threshold; zero leaves the stack's. */
+INLINE u32 window_of(struct connection *c, struct tcp_sock *tp, u64 now, u64 key, const u8 *peer, u32 others,
+		     u32 *ssthresh)
 {
 	u32 own = tp->snd_cwnd;
 	/* After a lost SYN the stack begins with one segment. */
@@ -212,6 +214,7 @@ INLINE u32 window_of(struct connection *c, struct tcp_sock *tp, u64 now, u64 key
 		if (!rtt || rtt < plan->rtt_least || rtt > plan->rtt_most)
 			return 0;
 		window = plan->window;
+		*ssthresh = plan->ssthresh / (others + 1);
 		if (plan->holdout > holdout)
 			holdout = plan->holdout;
 	}
@@ -222,6 +225,9 @@ INLINE u32 window_of(struct connection *c, struct tcp_sock *tp, u64 now, u64 key
 	if (window > limits.window)
 		window = limits.window;
 	window /= others + 1;
+	/* A bound of the route on the window (`cwnd lock`). */
+	if (window > tp->snd_cwnd_clamp)
+		window = tp->snd_cwnd_clamp;
 	return window > own ? window : own;
 }
 
@@ -266,6 +272,8 @@ INLINE void keep_rate(struct connection *c, struct tcp_sock *tp)
 		c->flags |= HOOKS_LIMITED;
 }
 
+INLINE void set_threshold(struct socket_event *event, void *socket, u32 window, u32 ssthresh);
+
 INLINE void begin(struct socket_event *event, void *socket, struct tcp_sock *tp)
 {
 	struct sock *sk = (struct sock *)tp;
@@ -289,7 +297,8 @@ INLINE void begin(struct socket_event *event, void *socket, struct tcp_sock *tp)
 	u32 *live = bpf_map_lookup_elem(&hooks_counters, &c->counter);
 	u32 others = live ? __sync_fetch_and_add(live, 1) : 0;
 	bpf_sock_ops_cb_flags_set((void *)event, event->callbacks | CALLBACKS);
-	u32 own = tp->snd_cwnd, window = window_of(c, tp, now, key, (u8 *)peer, others), first = own;
+	u32 own = tp->snd_cwnd, ssthresh = 0, first = own;
+	u32 window = window_of(c, tp, now, key, (u8 *)peer, others, &ssthresh);
 	/* A planned connection counts as planned where the plan is not above the stack's window: otherwise the groups
 	 * that are compared would differ by more than the plan. */
 	if (window && (window == own || pace(event, sk))) {
@@ -297,6 +306,8 @@ INLINE void begin(struct socket_event *event, void *socket, struct tcp_sock *tp)
 		if (window == own || !bpf_setsockopt(event, SOL_TCP, TCP_BPF_IW, &wanted, sizeof(wanted))) {
 			c->arm = HOOKS_PLANNED;
 			c->window = first = window;
+			if (limits.plan_ssthresh && ssthresh)
+				set_threshold(event, socket, window, ssthresh > window ? ssthresh : window);
 		}
 	}
 	c->first_window = first * tp->mss_cache;

@@ -17,7 +17,8 @@ struct hooks_limits {
 	uint32_t counters; /* number of counters of live connections less one; the number is a power of two */
 	uint32_t wake; /* bytes in the ring buffer at which the daemon is woken */
 	uint32_t ssthresh; /* whether plans for transfers may set the slow-start threshold */
-	char starter[16]; /* name of the congestion control by which transfers start */
+	char starter[16]; /* name of the congestion control by which transfers and thresholds start */
+	uint32_t plan_ssthresh; /* whether plans of prefixes may set the slow-start threshold */
 };
 
 /* A plan. Its key is one word: the first 64 bits of an IPv6 address, or those of 0:ffff::/32 and an IPv4 address. */

@@ -160,6 +160,28 @@ int hooks_option(struct bpf_sockopt *option)
 	return !error;
 }
 
+/* Sets the slow-start threshold of a connection whose handshake has ended. No option of setsockopt does; the congestion
+ * control by which transfers start writes it when the socket gets it, and the socket gets its own back at once. */
+INLINE void set_threshold(struct socket_event *event, void *socket, u32 window, u32 ssthresh)
+{
+	char own[NAME] = {}, starter[NAME], reno[NAME] = "reno";
+	if (bpf_getsockopt(event, SOL_TCP, TCP_CONGESTION, own, sizeof(own)))
+		return;
+	struct beginning *b = bpf_sk_storage_get(&hooks_beginnings, socket, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	if (!b)
+		return;
+	b->rate = 0;
+	b->window = window;
+	b->ssthresh = ssthresh;
+	for (int i = 0; i < NAME; i++)
+		starter[i] = limits.starter[i];
+	/* A control whose module is about to be removed is refused; Reno never is. */
+	if (!bpf_setsockopt(event, SOL_TCP, TCP_CONGESTION, starter, sizeof(starter)) &&
+	    bpf_setsockopt(event, SOL_TCP, TCP_CONGESTION, own, sizeof(own)))
+		bpf_setsockopt(event, SOL_TCP, TCP_CONGESTION, reno, sizeof(reno));
+	bpf_sk_storage_delete(&hooks_beginnings, socket);
+}
+
 INLINE void write(struct sock *sk, struct beginning *b)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;

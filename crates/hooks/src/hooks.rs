@@ -65,16 +65,20 @@ pub(crate) struct Sizes {
     pub(crate) overrides: u32,
     /// Whether sockets may have plans of their own.
     pub(crate) transfers: bool,
+    /// Whether plans of prefixes may set the slow-start threshold.
+    pub(crate) ssthresh: bool,
 }
 
 impl Sizes {
     /// Number of descriptors of [`Hooks`].
     pub(crate) fn descriptors(&self) -> usize {
-        if self.transfers { MOST_DESCRIPTORS } else { MOST_DESCRIPTORS - 3 }
+        let transfers = if self.transfers { 2 } else { 0 };
+        let starter = usize::from(self.transfers || self.ssthresh);
+        MOST_DESCRIPTORS - 3 + transfers + starter
     }
 }
 
-/// Number of descriptors of [`Hooks`] with plans for transfers.
+/// Greatest number of descriptors of [`Hooks`].
 pub(crate) const MOST_DESCRIPTORS: usize = 11;
 /// Option of `setsockopt` at the level of TCP that has the plan of a socket applied: `HOOKS_TRANSFER` of the object.
 pub const TRANSFER: c_int = 0x4646;
@@ -96,15 +100,16 @@ pub struct Hooks {
     sockets: OwnedFd,
     adoption: OwnedFd,
     transfers: Option<Transfers>,
+    /// The congestion control by which transfers and thresholds start.
+    starter: Option<OwnedFd>,
     pub(crate) sizes: Sizes,
 }
 
-/// Plans of sockets, the option that applies them, and the congestion control by which they start.
+/// Plans of sockets, and the option that applies them.
 #[derive(Debug)]
 struct Transfers {
     plans: Map<8>,
     option: OwnedFd,
-    starter: OwnedFd,
 }
 
 impl Hooks {
@@ -121,9 +126,10 @@ impl Hooks {
         let [plans, parts, orders, control, lost, reports, sockets, adoption] =
             [next()?, next()?, next()?, next()?, next()?, next()?, next()?, next()?];
         let transfers = match sizes.transfers {
-            true => Some(Transfers { plans: Map { fd: next()? }, option: next()?, starter: next()? }),
+            true => Some(Transfers { plans: Map { fd: next()? }, option: next()? }),
             false => None,
         };
+        let starter = if sizes.transfers || sizes.ssthresh { Some(next()?) } else { None };
         Ok(Self {
             ring: Ring::of(&reports)?,
             plans: Map { fd: plans },
@@ -135,6 +141,7 @@ impl Hooks {
             sockets,
             adoption,
             transfers,
+            starter,
             sizes,
         })
     }
@@ -145,9 +152,10 @@ impl Hooks {
         let Self { plans, parts, orders, control, lost, reports, sockets, adoption, .. } = self;
         let mut all =
             vec![&plans.fd, &parts.fd, &orders.fd, &control.fd, &lost.fd, reports, sockets, adoption];
-        if let Some(Transfers { plans, option, starter }) = &self.transfers {
-            all.extend([&plans.fd, option, starter]);
+        if let Some(Transfers { plans, option }) = &self.transfers {
+            all.extend([&plans.fd, option]);
         }
+        all.extend(&self.starter);
         all.into_iter().map(OwnedFd::as_fd).collect()
     }
 
@@ -155,10 +163,10 @@ impl Hooks {
     /// comes before that of its prefix.
     ///
     /// # Errors
-    /// If the prefix has another length than those of [`Setup`](crate::Setup), the plan has a slow-start threshold, or
-    /// the table is full.
+    /// If the prefix has another length than those of [`Setup`](crate::Setup), the plan has a slow-start threshold that the
+    /// limits do not allow, or the table is full.
     pub fn set(&self, plan: &Plan) -> Result<(), Refusal> {
-        if plan.ssthresh.is_some() {
+        if plan.ssthresh.is_some() && !self.sizes.ssthresh {
             return Err(Refusal::Ssthresh);
         }
         let (map, what) = self.map_for(&plan.prefix)?;

@@ -53,6 +53,7 @@ impl Fixed {
         bytes[..24].copy_from_slice(words.as_flattened());
         bytes[24..60].copy_from_slice(halves.map(u32::to_ne_bytes).as_flattened());
         bytes[60..76].copy_from_slice(&self.starter());
+        bytes[76..].copy_from_slice(&u32::from(self.limits.ssthresh).to_ne_bytes());
         bytes
     }
 }

@@ -38,4 +38,4 @@ pub use hooks::{Hooks, Override, TRANSFER, now};
 pub use load::{Setup, Transfers};
 pub use refusal::Refusal;
 pub use routes::{Routes, WIDEST};
-pub use tiers::{Tier, Tiers};
+pub use tiers::{Cgroups, Tier, Tiers};

@@ -86,7 +86,7 @@ impl Setup {
     }
 
     fn check(&self) -> Result<(), Refusal> {
-        let Limits { window, ssthresh, lease, holdout } = self.limits;
+        let Limits { window, lease, holdout, .. } = self.limits;
         let settings: [(&'static str, u64, bool, &'static str); 8] = [
             ("limits.window", window.into(), (1..=65535).contains(&window), "1 to 65535 segments"),
             ("limits.lease", lease.0, lease.0 > 0, "1 nanosecond or more"),
@@ -130,7 +130,12 @@ impl Setup {
                 }
             }
         }
-        if ssthresh { Err(Refusal::Ssthresh) } else { Ok(()) }
+        Ok(())
+    }
+
+    /// Whether the congestion control is needed by which transfers and thresholds start.
+    fn starter(&self) -> bool {
+        self.transfers.is_some() || self.limits.ssthresh
     }
 }
 
@@ -153,7 +158,8 @@ impl Hooks {
         let cgroup = File::open(&folder).map_err(|error| refuse(&error))?;
         let inode = cgroup.metadata().map_err(|error| refuse(&error))?.ino();
         let Setup { bits, parts, plans, overrides, .. } = *setup;
-        let sizes = Sizes { bits, parts, plans, overrides, transfers: setup.transfers.is_some() };
+        let (transfers, ssthresh) = (setup.transfers.is_some(), setup.limits.ssthresh);
+        let sizes = Sizes { bits, parts, plans, overrides, transfers, ssthresh };
         let fixed = Fixed {
             limits: setup.limits,
             seed: seed()?,
@@ -203,6 +209,8 @@ impl Hooks {
             descriptors.push(map("hooks_transfers")?);
             let option = program(&mut object, "hooks_option")?.attach_cgroup(cgroup.as_raw_fd());
             descriptors.push(link(&option.map_err(|error| refuse(&error))?)?);
+        }
+        if setup.starter() {
             let starter = object.maps_mut().find(|map| map.name() == STARTER);
             let mut starter = starter.ok_or(Refusal::Kernel("struct_ops"))?;
             descriptors.push(link(&starter.attach_struct_ops().map_err(refused)?)?);
@@ -222,7 +230,7 @@ fn prepare(mut open: OpenObject, setup: &Setup, fixed: &Fixed) -> Result<OpenObj
     for mut map in open.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
         let sized = match name.as_str() {
-            STARTER | "hooks_beginnings" if setup.transfers.is_none() => map.set_autocreate(false),
+            STARTER | "hooks_beginnings" if !setup.starter() => map.set_autocreate(false),
             STARTER => {
                 let value = map.initial_value_mut();
                 let place = value.and_then(|value| {

@@ -61,9 +61,9 @@ pub enum Refusal {
         /// Prefix of that length.
         nearest: String,
     },
-    /// The hooks do not set the slow-start threshold.
+    /// The hooks were loaded without thresholds.
     #[error(
-        "the hooks do not set the slow-start threshold; set limits.ssthresh to false, and plan without it"
+        "the hooks were loaded without slow-start thresholds; set plan.ssthresh = true, or plan without one"
     )]
     Ssthresh,
     /// The hooks were loaded without plans for transfers.

@@ -2,12 +2,13 @@
 
 use core::fmt;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use libbpf_rs::btf::types::{Func, Struct};
 use libbpf_rs::{Btf, ProgramType};
 
 use crate::load::root;
+use crate::refusal::Refusal;
 
 /// Bits of the set of capabilities in `/proc/self/status`.
 const NET_ADMIN: (u32, &str) = (12, "CAP_NET_ADMIN");
@@ -34,6 +35,46 @@ impl Tier {
     }
 }
 
+/// The hierarchies of cgroups that are mounted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cgroups {
+    /// Version 2 alone, here.
+    Unified(PathBuf),
+    /// Version 2 here, and hierarchies of version 1 beside it.
+    Hybrid(PathBuf),
+    /// Version 1 alone.
+    Old,
+    /// None.
+    None,
+}
+
+impl Cgroups {
+    /// Those of the text of `/proc/self/mounts`.
+    fn of(mounts: &str) -> Self {
+        let places = |kind: &str| {
+            let lines = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+            lines.filter(|line| line.get(2) == Some(&kind)).map(|line| PathBuf::from(line[1])).next()
+        };
+        match (places("cgroup2"), places("cgroup")) {
+            (Some(place), None) => Self::Unified(place),
+            (Some(place), Some(_)) => Self::Hybrid(place),
+            (None, Some(_)) => Self::Old,
+            (None, None) => Self::None,
+        }
+    }
+}
+
+impl fmt::Display for Cgroups {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unified(place) => write!(f, "version 2 at {}", place.display()),
+            Self::Hybrid(place) => write!(f, "version 2 at {}, beside version 1", place.display()),
+            Self::Old => f.write_str("version 1 alone"),
+            Self::None => f.write_str("none"),
+        }
+    }
+}
+
 /// The mechanisms of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tiers {
@@ -45,6 +86,8 @@ pub struct Tiers {
     pub struct_ops: Tier,
     /// First windows of routes.
     pub routes: Tier,
+    /// Hierarchies of cgroups; the programs for sockets need version 2.
+    pub cgroups: Cgroups,
 }
 
 impl Tiers {
@@ -66,10 +109,7 @@ impl Tiers {
         };
         let sock_ops = || {
             let supported = ProgramType::SockOps.is_supported().unwrap_or(false);
-            let cgroup = root().is_none().then(|| {
-                "no cgroup2 hierarchy is mounted; `mount -t cgroup2 none /sys/fs/cgroup/unified` mounts one"
-                    .into()
-            });
+            let cgroup = root().is_none().then(|| Refusal::NoCgroup.to_string());
             found(supported, "programs for sockets (sock_ops, CONFIG_CGROUP_BPF)").or(cgroup)
         };
         let function =
@@ -90,13 +130,14 @@ impl Tiers {
             adoption: Tier::of(bpf().or_else(sock_ops).or_else(iterator)),
             struct_ops: Tier::of(bpf().or_else(operations)),
             routes: Tier::of(capable(&[NET_ADMIN]).or_else(program)),
+            cgroups: Cgroups::of(&fs::read_to_string("/proc/self/mounts").unwrap_or_default()),
         }
     }
 }
 
 impl fmt::Display for Tiers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { sock_ops, adoption, struct_ops, routes } = self;
+        let Self { sock_ops, adoption, struct_ops, routes, cgroups } = self;
         for (name, tier) in
             [("sock_ops", sock_ops), ("adoption", adoption), ("struct_ops", struct_ops), ("routes", routes)]
         {
@@ -105,7 +146,7 @@ impl fmt::Display for Tiers {
                 Tier::Missing(why) => writeln!(f, "{name}: missing: {why}")?,
             }
         }
-        Ok(())
+        writeln!(f, "cgroups: {cgroups}")
     }
 }
 
@@ -119,6 +160,21 @@ fn missing_of<'a>(status: &str, needed: &[(u32, &'a str)]) -> Vec<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hierarchies_of_cgroups_are_distinguished() {
+        let old = "cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0\n";
+        let new = "none /sys/fs/cgroup/unified cgroup2 rw 0 0\n";
+        let other = "tmpfs /sys/fs/cgroup tmpfs rw 0 0\n";
+        for (mounts, said) in [
+            (format!("{other}{old}{new}"), "version 2 at /sys/fs/cgroup/unified, beside version 1"),
+            (format!("{other}{new}"), "version 2 at /sys/fs/cgroup/unified"),
+            (format!("{other}{old}"), "version 1 alone"),
+            (other.to_owned(), "none"),
+        ] {
+            assert_eq!(Cgroups::of(&mounts).to_string(), said);
+        }
+    }
 
     #[test]
     fn missing_capabilities_are_named() {

@@ -141,10 +141,18 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
             let why = "routes cannot start single transfers; expected false";
             return Err(wrong_at("transfers.apply", why).into());
         }
+        true if settings.ssthresh => {
+            let why = "routes set no slow-start threshold; expected false";
+            return Err(wrong_at("plan.ssthresh", why).into());
+        }
         true => Box::new(Routed::new(ROUTES).map_err(Failure::new)?),
         false => Box::new(hooks(&options.common)?),
     };
-    let used = if by_routes { "routes" } else { "sock_ops" };
+    let used = match by_routes {
+        true => "routes",
+        false if settings.ssthresh || transfers.is_some() => "sock_ops, struct_ops",
+        false => "sock_ops",
+    };
     let tiers: Vec<_> =
         tiers.to_string().lines().map(str::to_owned).chain([format!("in use: {used}")]).collect();
     let setup = Setup {

@@ -1,6 +1,6 @@
 //! Death of the daemon, programs of others, and settings of applications.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd as _, AsRawFd as _, FromRawFd as _, OwnedFd};
@@ -9,12 +9,13 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use firstflight_contract::Nanos;
-use firstflight_gateway::Arm;
-use firstflight_hooks::{Hooks, Refusal, Setup, Tiers};
+use firstflight_gateway::{Arm, Limits, Plan};
+use firstflight_hooks::{Hooks, Override, Polls, Refusal, Routes, Setup, Tiers};
+use firstflight_lab::TcpInfo;
 use libbpf_rs::libbpf_sys;
 use rustix::net::{AddressFamily, SocketType, bind, listen, socket};
 
-use crate::ground::{Ground, LIMITS, MILLISECOND, SECOND, STACK, ends, plan};
+use crate::ground::{Ground, LIMITS, MILLISECOND, Pair, SECOND, STACK, any_v6, ends, plan};
 
 /// A process without capabilities that got the hooks from this one.
 struct Daemon {
@@ -92,7 +93,8 @@ fn a_daemon_without_capabilities() {
 fn a_daemon_without_capabilities_uses_the_hooks_and_its_death_takes_them_away() {
     let Some(ground) = Ground::new() else { return };
     let old = ground.connect("127.1.2.7");
-    let setup = Setup { parts: Some((28, 56)), ..ground.setup() };
+    let limits = Limits { ssthresh: true, ..LIMITS };
+    let setup = Setup { parts: Some((28, 56)), limits, ..ground.setup() };
     let mut daemon = Daemon::start(&ground, Hooks::load(&setup).expect("hooks"));
     assert_eq!(daemon.ask(b'p'), 0);
     assert_eq!(["127.1.2.9", "127.1.2.40"].map(|from| ground.connect(from).window()), [30, 20]);
@@ -266,4 +268,112 @@ fn a_sign_of_life_from_the_future_is_none() {
     assert_eq!(ground.connect("127.1.2.9").window(), STACK);
     hooks.renew_at(Nanos(firstflight_hooks::now().0 - 2 * MILLISECOND)).expect("the control word");
     assert_eq!(ground.connect("127.1.2.9").window(), 30);
+}
+
+fn start(pair: &Pair) -> (u32, Option<u32>) {
+    let info = TcpInfo::of(&pair.server).expect("TCP_INFO");
+    (info.cwnd, info.ssthresh)
+}
+
+/// Runs `ip` in the namespace of the tests.
+fn ip(ground: &Ground, arguments: &str) {
+    let arguments: Vec<_> = arguments.split(' ').collect();
+    let ran = ground.netns.run(|| Command::new("ip").args(&arguments).status());
+    assert!(ran.expect("the namespace").expect("ip").success(), "ip {}", arguments.join(" "));
+}
+
+/// Has Linux remember connections by their destination, with the threshold, and 5 MB of segments of 1448 bytes from one.
+fn remembered(ground: &Ground, from: &str) {
+    for key in ["tcp_no_metrics_save", "tcp_no_ssthresh_metrics_save"] {
+        ground.netns.set_ipv4(key, "0").expect("a setting of the namespace");
+    }
+    ip(ground, "link set lo mtu 1500");
+    ip(ground, "tcp_metrics flush");
+    let mut pair = ground.connect(from);
+    pair.transfer(5_000_000);
+    pair.close();
+}
+
+#[test]
+fn a_window_that_a_route_locks_bounds_plans_and_orders() {
+    let Some(ground) = Ground::new() else { return };
+    let hooks = ground.hooks(&ground.setup());
+    let windows = || ["127.1.2.9", "127.1.2.10"].map(|from| ground.connect(from).window());
+    let all = "127.0.0.0/8".parse().expect("a prefix");
+    ip(&ground, "route add local 127.1.2.9/32 dev lo table local cwnd lock 15");
+    // Linux takes the bound from what it remembers, and that from the route.
+    remembered(&ground, "127.1.2.9");
+    hooks.set(&plan("127.1.2.0/24", 30)).expect("room");
+    assert_eq!(windows(), [15, 30]);
+    hooks.set_override(&all, Some(Override::Fixed(25))).expect("room");
+    assert_eq!(windows(), [15, 25]);
+    hooks.set_override(&all, None).expect("the table");
+    // A bound below ten segments.
+    ip(&ground, "route change local 127.1.2.9/32 dev lo table local cwnd lock 4");
+    remembered(&ground, "127.1.2.9");
+    assert_eq!(windows(), [4, 30]);
+    hooks.stop().expect("the kill switch");
+    assert_eq!(windows(), [4, STACK], "as the stack starts them");
+}
+
+#[test]
+fn a_threshold_that_linux_remembers_stays_unless_a_plan_has_one() {
+    let Some(ground) = Ground::new() else { return };
+    let limits = Limits { ssthresh: true, ..LIMITS };
+    let hooks = ground.hooks(&Setup { limits, ..ground.setup() });
+    // A connection beyond its threshold: Linux remembers that, or half of its window if that is greater.
+    let taught = Plan { ssthresh: Some(12), ..plan("127.1.2.0/24", 11) };
+    hooks.set(&taught).expect("room");
+    remembered(&ground, "127.1.2.9");
+    assert!(hooks.remove(&taught.prefix).expect("the table"));
+    let stock = start(&ground.connect("127.1.2.9"));
+    let (STACK, Some(threshold)) = stock else { panic!("Linux remembers no threshold: {stock:?}") };
+
+    hooks.set(&plan("127.1.2.0/24", 30)).expect("room");
+    let mut planned = ground.connect("127.1.2.9");
+    assert_eq!(start(&planned), (30, Some(threshold)), "the remembered one stays");
+    planned.transfer(500_000);
+    planned.close();
+    hooks.set(&Plan { ssthresh: Some(200), ..plan("127.1.2.0/24", 30) }).expect("room");
+    assert_eq!(start(&ground.connect("127.1.2.9")), (30, Some(200)), "that of a plan comes before it");
+}
+
+#[test]
+fn a_machine_without_ipv6_plans_adopts_and_polls_its_connections_of_ipv4() {
+    let Some(ground) = Ground::new() else { return };
+    let off = ground.netns.run(|| {
+        ["all", "default", "lo"]
+            .map(|part| fs::write(format!("/proc/sys/net/ipv6/conf/{part}/disable_ipv6"), "1").is_ok())
+    });
+    assert_eq!(off.expect("the namespace"), [true; 3]);
+    let refused = ground.netns.run(|| std::net::TcpListener::bind("[2001:db8:7::1]:0").is_err());
+    assert!(refused.expect("the namespace"), "IPv6 is off");
+    let old = ground.connect("127.1.2.8");
+    let mut hooks = ground.hooks(&ground.setup());
+    hooks.set(&plan("2001:db8:8::/48", 25)).expect("room");
+    hooks.set(&plan("127.1.2.0/24", 30)).expect("room");
+    let adopted = ground.netns.run(|| hooks.adopt().expect("connections")).expect("the namespace");
+    assert_eq!(adopted, 2, "both ends");
+    old.close();
+    let pair = ground.connect("127.1.2.9");
+    assert_eq!(pair.window(), 30);
+    pair.close();
+    let mapped = ground.connect_to(TcpListener::bind, any_v6(0), "127.1.2.9".parse().expect("an address"));
+    assert_eq!(mapped.window(), 30);
+    mapped.close();
+    assert_eq!(ends(&mut hooks, "127.1.2.", 3).len(), 3);
+
+    // Without eBPF: polls and routes of IPv4 work, and a route of IPv6 is refused.
+    let live = ground.connect("127.1.2.9");
+    ground
+        .netns
+        .run(|| {
+            let mut polls = Polls::new().expect("sock_diag");
+            assert_eq!(polls.poll(|_| None, |_| ()).expect("a poll"), 2);
+            let mut routes = Routes::new(4).expect("routes");
+            let why = routes.set("2001:db8:8::/48".parse().expect("a prefix"), 16).expect_err("no path");
+            assert!(why.to_string().contains("2001:db8:8::/48"), "{why}");
+        })
+        .expect("the namespace");
+    live.close();
 }

@@ -291,7 +291,6 @@ fn what_the_hooks_cannot_do_is_refused() {
     assert!(
         refusal(limits(Limits { holdout: 1001, ..LIMITS })).starts_with("limits.holdout = 1001: expected")
     );
-    assert!(refusal(limits(Limits { ssthresh: true, ..LIMITS })).contains("slow-start threshold"));
     assert!(refusal(Setup { buffer: 5000, ..ground.setup() }).starts_with("buffer = 5000: expected a power"));
     for (parts, start) in [
         ((24, 56), "bits of the parts of IPv4 = 24: expected more than"),

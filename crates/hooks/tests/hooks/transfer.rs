@@ -92,6 +92,60 @@ fn cubic_and_bbr_get_the_window_and_bbr_sets_its_own_threshold() {
 }
 
 #[test]
+fn a_plan_of_a_prefix_sets_the_threshold_where_the_limits_allow_it() {
+    let Some(ground) = Ground::new() else { return };
+    let mut hooks = ground.hooks(&Setup { limits: Limits { ssthresh: true, ..LIMITS }, ..ground.setup() });
+    let start = |pair: &Pair| {
+        let info = TcpInfo::of(&pair.server).expect("TCP_INFO");
+        (info.cwnd, info.ssthresh, control(pair))
+    };
+    for name in ["reno", "cubic"] {
+        if let Err(need) = ground.netns.set_ipv4("tcp_congestion_control", name) {
+            println!("not run here: {name}: {need}");
+            continue;
+        }
+        let named = |cwnd, ssthresh| (cwnd, ssthresh, name.to_owned());
+        hooks.set(&planned("127.1.2.0/24", 30, 34)).expect("room");
+        let mut pair = ground.connect("127.1.2.9");
+        assert_eq!(start(&pair), named(30, Some(34)));
+        // A second connection: both are divided.
+        let second = ground.connect("127.1.2.9");
+        assert_eq!(start(&second), named(15, Some(17)));
+        second.close();
+        // The congestion control works: the window grows to the threshold, and then no longer by a segment for each.
+        let segments = 3_000_000 / TcpInfo::of(&pair.server).expect("TCP_INFO").mss;
+        pair.transfer(3_000_000);
+        let (cwnd, ssthresh, control) = start(&pair);
+        assert!((34..30 + segments).contains(&cwnd), "{cwnd} after {segments}");
+        assert!(ssthresh == Some(34) && control == name, "{ssthresh:?} {control}");
+        pair.close();
+        assert_eq!(
+            ends(&mut hooks, "127.1.2.9", 2).iter().map(|end| end.arm).max_by_key(|arm| format!("{arm:?}")),
+            Some(Arm::Planned(30))
+        );
+        hooks.set(&planned("127.1.2.0/24", 30, 12)).expect("room");
+        let low = ground.connect("127.1.2.9");
+        assert_eq!(start(&low), named(30, Some(30)), "no threshold is below its window");
+        low.close();
+        hooks.set(&plan("127.1.2.0/24", 30)).expect("room");
+        let without = ground.connect("127.1.2.9");
+        assert_eq!(start(&without), named(30, None));
+        without.close();
+        let stock = ground.connect("127.1.3.9");
+        assert_eq!(start(&stock), named(STACK, None));
+        stock.close();
+    }
+    // BBR sets its own.
+    if ground.netns.set_ipv4("tcp_congestion_control", "bbr").is_ok() {
+        hooks.set(&planned("127.1.2.0/24", 30, 34)).expect("room");
+        let mut pair = ground.connect("127.1.2.9");
+        let (cwnd, ssthresh, control) = start(&pair);
+        assert!(cwnd >= 30 && ssthresh.is_none() && control == "bbr", "{cwnd} {ssthresh:?} {control}");
+        pair.transfer(1_000_000);
+    }
+}
+
+#[test]
 fn a_plan_holds_for_its_prefix_its_time_its_round_trips_and_within_the_limits() {
     let Some(ground) = Ground::new() else { return };
     let hooks = hooks(&ground, LIMITS);
