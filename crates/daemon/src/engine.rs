@@ -117,8 +117,12 @@ impl Engine<'_> {
                 self.snapshot(now);
             }
             // A request is answered at once; without one the kernel's reports wait until the next look.
-            let look = Nanos(now.0 + LOOK.as_nanos() as u64);
-            while let Some(left) = look.0.checked_sub(clock::since_boot().0).filter(|left| *left > 0) {
+            // A longer time is left only if the clock has stepped back.
+            let pause = LOOK.as_nanos() as u64;
+            let look = now.0 + pause;
+            while let Some(left) =
+                look.checked_sub(clock::since_boot().0).filter(|left| (1..=pause).contains(left))
+            {
                 match orders.recv_timeout(Duration::from_nanos(left)) {
                     Ok(Message { order, reply }) => {
                         let answer = self.answer(order, &mut decisions);

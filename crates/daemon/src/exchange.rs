@@ -7,7 +7,7 @@
 //! Each place of the store holds one signed record as a string with a time to live ([`Observation::places`]). It is read up to
 //! the longest record and no further, and a turn ends when the store has sent more than its records can need.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fs;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
@@ -56,7 +56,7 @@ const ANSWER: Duration = Duration::from_secs(1);
 const PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 /// Time between two signs of life of this host in the store.
 const ROLL: Duration = Duration::from_secs(5);
-/// Time between two lines about records that are refused for the same reason.
+/// Time between two lines of the same kind about records and refusals of the store.
 const SAID: Nanos = Nanos::from_secs(60);
 /// Largest file of a secret, bytes.
 const LONGEST_KEY: u64 = 4096;
@@ -129,7 +129,7 @@ pub(crate) enum News {
 #[derive(Debug)]
 pub(crate) struct Exchange {
     /// Prefixes of this minute, and their reports.
-    seen: HashMap<Prefix, u32>,
+    seen: BTreeMap<Prefix, u32>,
     /// End of this minute.
     until: Nanos,
     here: Arc<AtomicBool>,
@@ -149,7 +149,7 @@ impl Exchange {
         let (news, from) = mpsc::channel(WAITING);
         let here = Arc::new(AtomicBool::new(false));
         let exchange = Self {
-            seen: HashMap::new(),
+            seen: BTreeMap::new(),
             until: Nanos::ZERO,
             here: Arc::clone(&here),
             to,
@@ -167,7 +167,7 @@ impl Exchange {
             inbox,
             news,
             known: Known::new(),
-            said: HashMap::new(),
+            said: BTreeMap::new(),
             nonce: format!("{:016x}", RandomState::new().hash_one(0)),
             rolled: false,
         };
@@ -250,8 +250,8 @@ pub(crate) struct Postman {
     inbox: mpsc::Receiver<Seen>,
     news: mpsc::Sender<News>,
     known: Known,
-    /// Times of the last lines about refused records, by reason.
-    said: HashMap<&'static str, Nanos>,
+    /// Times of the last lines, by kind.
+    said: BTreeMap<&'static str, Nanos>,
     /// A number that no other process has.
     nonce: String,
     /// Whether the number stands in the store.
@@ -278,14 +278,16 @@ impl Postman {
         loop {
             let why = match self.connect().await {
                 Ok(mut store) => {
-                    pause = PAUSE.0;
+                    let since = Instant::now();
                     self.here.store(true, Ordering::Relaxed);
                     self.metrics.share_connected.set(1);
                     self.tell(News::Here);
-                    match self.serve(&mut store).await {
-                        Some(why) => why,
-                        None => return,
+                    let Some(why) = self.serve(&mut store).await else { return };
+                    // One that fails again and again at once is left alone for longer and longer, too.
+                    if since.elapsed() > ROLL {
+                        pause = PAUSE.0;
                     }
+                    why
                 }
                 Err(why) => why,
             };
@@ -341,7 +343,7 @@ impl Postman {
 
     /// Leaves the sign of life of this host, and looks whether another process leaves one under the same name.
     async fn roll(&mut self, store: &mut Store) -> Result<(), String> {
-        let host = &self.sharing.share.host;
+        let host = self.sharing.share.host.clone();
         let mut command = Pipeline::new();
         let life = 12 * ROLL.as_millis() as u64;
         let place = format!("firstflight:1:host:{host}");
@@ -351,7 +353,7 @@ impl Postman {
             Some(Value::ServerError(error)) => return Err(format!("it refuses: {error}")),
             Some(Value::BulkString(other)) if self.rolled && *other != self.nonce.as_bytes() => {
                 let why = format!("two gateways share as {host:?}; expected a name of its own for each");
-                self.tell(News::Trouble(why));
+                self.trouble("name", why);
             }
             _ => {}
         }
@@ -381,7 +383,7 @@ impl Postman {
             if own.is_some() {
                 match answers.next() {
                     Some(Value::ServerError(error)) => {
-                        self.tell(News::Trouble(format!("the store refuses a record: {error}")));
+                        self.trouble("write", format!("the store refuses a record: {error}"));
                     }
                     _ => {
                         self.metrics.share_published.inc();
@@ -397,7 +399,7 @@ impl Postman {
                         self.refuse(&Refused::Unsigned)
                     }
                     Value::ServerError(error) => {
-                        self.tell(News::Trouble(format!("the store refuses a question: {error}")));
+                        self.trouble("read", format!("the store refuses a question: {error}"));
                     }
                     _ => {}
                 }
@@ -442,14 +444,26 @@ impl Postman {
     }
 
     fn refuse(&mut self, why: &Refused) {
-        let label = why.label();
-        self.metrics.share_refused(label);
-        let now = clock::since_boot();
-        let said = self.said.get(label);
-        if said.is_none_or(|said| now.0 - said.0 >= SAID.0) {
-            self.said.insert(label, now);
+        self.metrics.share_refused(why.label());
+        if self.may_say(why.label()) {
             self.tell(News::Refused(why.to_string()));
         }
+    }
+
+    fn trouble(&mut self, kind: &'static str, why: String) {
+        if self.may_say(kind) {
+            self.tell(News::Trouble(why));
+        }
+    }
+
+    /// Whether a line of this kind is due.
+    fn may_say(&mut self, kind: &'static str) -> bool {
+        let now = clock::since_boot();
+        let due = self.said.get(kind).is_none_or(|said| now.0.abs_diff(said.0) >= SAID.0);
+        if due {
+            self.said.insert(kind, now);
+        }
+        due
     }
 }
 

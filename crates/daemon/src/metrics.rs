@@ -255,6 +255,7 @@ mod tests {
         let metrics = Metrics::new();
         metrics.report(&connection(Arm::Stock));
         metrics.decided("plan");
+        metrics.share_refused("signature");
         let text = metrics.text();
         let known: std::collections::BTreeSet<&str> =
             text.lines().filter_map(|line| line.split(['{', ' ']).next()).collect();
@@ -269,6 +270,6 @@ mod tests {
                 }
             }
         }
-        assert_eq!(asked, 13);
+        assert_eq!(asked, 19);
     }
 }

@@ -192,6 +192,51 @@ fn knowledge_survives_a_restart_and_an_unreadable_store_is_kept_aside() {
 }
 
 #[test]
+fn a_store_of_another_version_is_kept_aside_and_named() {
+    use redb::ReadableTable as _;
+    const SNAPSHOT: redb::TableDefinition<'_, &str, &[u8]> = redb::TableDefinition::new("snapshot");
+    let scratch = Scratch::new();
+    let service = Service::start(&scratch.0, Mode::Enforce);
+    teach(&service);
+    service.until("a plan", || service.kernel.told(|told| !told.plans.is_empty()));
+    service.end().expect("it ends in order");
+    // The version is the second word of the state.
+    let path = scratch.0.join("state/state.redb");
+    let state = {
+        let database = redb::Database::open(&path).expect("a store");
+        let transaction = database.begin_write().expect("a transaction");
+        let mut table = transaction.open_table(SNAPSHOT).expect("a table");
+        let mut state = table.get("state").expect("a store").expect("a state").value().to_vec();
+        state[4] += 1;
+        table.insert("state", state.as_slice()).expect("a store");
+        drop(table);
+        transaction.commit().expect("a store");
+        state
+    };
+    let service = Service::start(&scratch.0, Mode::Enforce);
+    assert_eq!(service.client.get("/v1/status").expect("a status")["prefixes"], 0);
+    service.end().expect("it ends in order");
+    let aside: Vec<_> = fs::read_dir(scratch.0.join("state"))
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.to_string_lossy().contains("state.redb.unreadable-"))
+        .collect();
+    let [aside] = &aside[..] else { panic!("{aside:?}") };
+    let said = format!(
+        "the state has version {}; expected {}; kept as {}, and a new one begun",
+        firstflight_gateway::STATE_VERSION + 1,
+        firstflight_gateway::STATE_VERSION,
+        aside.display()
+    );
+    assert!(common::COMPLAINTS.lock().expect("no panic").contains(&said), "{said}");
+    // What it held is there still.
+    let database = redb::Database::open(aside).expect("a store");
+    let transaction = database.begin_read().expect("a transaction");
+    let table = transaction.open_table(SNAPSHOT).expect("a table");
+    assert_eq!(table.get("state").expect("a store").expect("a state").value(), state);
+}
+
+#[test]
 fn bad_requests_get_one_line_and_a_second_gateway_is_refused() {
     let scratch = Scratch::new();
     let service = Service::start(&scratch.0, Mode::Observe);

@@ -6,7 +6,7 @@
 //! half of the prefix's own hosts, a third of the whole, where it has own ones ([`crate::estimate`], rule 7). A host
 //! publishes its own measurements only, so that no record comes back to it.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use firstflight_contract::Nanos;
 use firstflight_paths::Prefix;
@@ -236,7 +236,7 @@ impl Refused {
 #[derive(Clone, Debug, Default)]
 pub struct Known {
     /// Times of the newest records, seconds since 1970: those of this generation and of the one before.
-    newest: [HashMap<(Prefix, u64), u64>; 2],
+    newest: [BTreeMap<(Prefix, u64), u64>; 2],
 }
 
 impl Known {

@@ -1,10 +1,13 @@
 //! Faults of the machine around a gateway: death at each step of its start, clocks that jump, cgroups of version 1.
 
+#![expect(clippy::disallowed_methods, reason = "the kernel runs in real time")]
+
 use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,18 +19,23 @@ const STOCK: u32 = 10;
 const ORDERED: u32 = 20;
 const SOCKET: [&str; 2] = ["--socket", "gateway.sock"];
 
+/// The process is in one cgroup at a time, so tests take turns.
+static TURN: Mutex<()> = Mutex::new(());
+
 /// This process within the cgroup of the gateway, and back where it was at the end.
 struct Inside {
-    home: std::path::PathBuf,
+    home: PathBuf,
+    _turn: MutexGuard<'static, ()>,
 }
 
 impl Inside {
     fn enter(cgroup: &Cgroup) -> io::Result<Self> {
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let own = fs::read_to_string("/proc/self/cgroup")?;
         let own = own.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default().to_owned();
         let root = cgroup.0.parent().expect("the root of the hierarchy");
         enter(&cgroup.0)?;
-        Ok(Self { home: root.join(own) })
+        Ok(Self { home: root.join(own), _turn: turn })
     }
 }
 
@@ -113,8 +121,8 @@ fn ready(mut child: Child, scratch: &Scratch) -> Result<Gateway, Output> {
 }
 
 /// A gateway in a cgroup of its own, with an order for 127.1.2.0/24; [`None`], with the reason, where this machine runs none.
-fn ground(scratch: &Scratch) -> Option<(Cgroup, Inside)> {
-    let Some(cgroup) = Cgroup::named("faults") else {
+fn ground(scratch: &Scratch, name: &str) -> Option<(Cgroup, Inside)> {
+    let Some(cgroup) = Cgroup::named(name) else {
         println!("not run here: no cgroup2 hierarchy in which this user may make a folder");
         return None;
     };
@@ -184,7 +192,7 @@ const POINTS: [&str; 6] = [
 #[test]
 fn a_gateway_or_loader_killed_at_any_step_of_its_start_leaves_stock_connections_and_all_that_was_learned() {
     let scratch = Scratch::new();
-    let Some((cgroup, _inside)) = ground(&scratch) else { return };
+    let Some((cgroup, _inside)) = ground(&scratch, "death") else { return };
     let socket = scratch.path().join("gateway.sock");
     for (number, point) in POINTS.into_iter().enumerate() {
         let _ = fs::remove_file(&socket);
@@ -283,7 +291,7 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 #[test]
 fn clocks_that_jump_cost_no_connection_and_nothing_that_was_learned() {
     let scratch = Scratch::new();
-    let Some((cgroup, _inside)) = ground(&scratch) else { return };
+    let Some((cgroup, _inside)) = ground(&scratch, "clocks") else { return };
     scratch.write("shim.c", SHIM);
     let shim = scratch.path().join("shim.so");
     let compiled = Command::new("cc")

@@ -113,6 +113,13 @@ impl Drop for Scratch {
     }
 }
 
+/// Lines for the operator, of all services of this process.
+pub(crate) static COMPLAINTS: Mutex<Vec<String>> = Mutex::new(vec![]);
+
+fn complain(line: &str) {
+    COMPLAINTS.lock().expect("no panic").push(line.to_owned());
+}
+
 /// A running service.
 pub(crate) struct Service {
     over: Arc<AtomicBool>,
@@ -148,7 +155,7 @@ impl Service {
         let thread = {
             let (kernel, over) = (kernel.clone(), Arc::clone(&over));
             thread::spawn(move || {
-                serve(&setup, Box::new(kernel), || over.load(Ordering::Relaxed), |_| ())
+                serve(&setup, Box::new(kernel), || over.load(Ordering::Relaxed), complain)
                     .map_err(|error| error.to_string())
             })
         };

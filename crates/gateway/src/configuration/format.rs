@@ -127,7 +127,12 @@ pub(crate) const PLAN: Section = Section {
             "45",
             "Largest first window, segments. The receive window that a Linux peer offers first holds 45.",
         ),
-        key("ssthresh", Kind::Flag, "false", "Whether plans set the slow-start threshold."),
+        key(
+            "ssthresh",
+            Kind::Flag,
+            "false",
+            "Whether plans set the slow-start threshold, to the estimate. Loads a congestion control that writes it.",
+        ),
         key(
             "lease",
             Kind::Time(Floor::AboveZero),

@@ -338,6 +338,43 @@ fn a_threshold_that_linux_remembers_stays_unless_a_plan_has_one() {
     assert_eq!(start(&ground.connect("127.1.2.9")), (30, Some(200)), "that of a plan comes before it");
 }
 
+/// Connections of SYN cookies that the namespace of the tests has seen.
+fn cookies(ground: &Ground) -> u64 {
+    let text = ground.netns.run(|| fs::read_to_string("/proc/thread-self/net/netstat"));
+    let text = text.expect("the namespace").expect("its counters");
+    let mut rows = text.lines().filter_map(|line| line.strip_prefix("TcpExt: "));
+    let (names, numbers) = (rows.next().expect("names"), rows.next().expect("numbers"));
+    let found = names.split(' ').zip(numbers.split(' ')).find(|(name, _)| *name == "SyncookiesRecv");
+    found.expect("the counter").1.parse().expect("a number")
+}
+
+#[test]
+fn a_connection_of_a_syn_cookie_is_planned_only_if_timestamps_measured_its_round_trip() {
+    let Some(ground) = Ground::new() else { return };
+    let mut hooks = ground.hooks(&ground.setup());
+    hooks.set(&plan("127.1.2.0/24", 30)).expect("room");
+    // Each SYN gets a cookie. The stack has forgotten when it sent the SYN-ACK; a timestamp brings that time back.
+    ground.netns.set_ipv4("tcp_syncookies", "2").expect("a setting of the namespace");
+    for (number, (timestamps, window, arm)) in
+        [("0", STACK, Arm::Stock), ("1", 30, Arm::Planned(30))].into_iter().enumerate()
+    {
+        ground.netns.set_ipv4("tcp_timestamps", timestamps).expect("a setting of the namespace");
+        let mut pair = ground.connect("127.1.2.9");
+        assert_eq!(pair.window(), window, "timestamps {timestamps}");
+        assert_eq!(cookies(&ground), number as u64 + 1);
+        pair.transfer(1_000_000);
+        pair.close();
+        let end = ends(&mut hooks, "127.1.2.9", 1)[0];
+        assert_eq!((end.arm, end.bytes, end.handshake_rtt.0 > 0), (arm, 1_000_000, timestamps == "1"));
+    }
+    // An order needs no round-trip time.
+    ground.netns.set_ipv4("tcp_timestamps", "0").expect("a setting of the namespace");
+    hooks.set_override(&"127.1.2.0/24".parse().expect("a prefix"), Some(Override::Fixed(20))).expect("room");
+    let mut ordered = ground.connect("127.1.2.9");
+    assert_eq!(ordered.window(), 20);
+    ordered.transfer(1_000_000);
+}
+
 #[test]
 fn a_machine_without_ipv6_plans_adopts_and_polls_its_connections_of_ipv4() {
     let Some(ground) = Ground::new() else { return };

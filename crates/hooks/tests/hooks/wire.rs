@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use firstflight_gateway::{Arm, Connection, Stage};
+use firstflight_gateway::{Arm, Connection, Limits, Plan, Stage};
 use firstflight_hooks::{Hooks, Polls, Refusal, Routes, Setup};
 use firstflight_lab::{Cable, Netns, TcpInfo, Tun, Turn, check};
 use firstflight_paths::Prefix;
 use rustix::net::sockopt;
 
-use crate::ground::{Ground, MILLISECOND, STACK, ends, plan};
+use crate::ground::{Ground, LIMITS, MILLISECOND, STACK, ends, plan};
 
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 1);
 const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 2);
@@ -235,6 +235,68 @@ fn the_greatest_delivery_rate_is_that_of_the_path() {
         assert!((share - 1.0).abs() <= 0.1, "{share:.3} of the path's rate: {report:?}, {validity:?}");
     }
     assert_eq!(reports.len(), 3, "{validity:?}");
+}
+
+/// Windows at which the rest of 100 KB, the second flight, fills or overflows the queue of [`NARROW`].
+const WINDOWS: [u32; 6] = [16, 21, 24, 28, 30, 34];
+
+#[test]
+fn a_threshold_at_the_window_of_the_path_keeps_the_second_flight_within_a_short_queue() {
+    let Some(ground) = Ground::new() else { return };
+    if !check::can_run(&check::check()) {
+        println!("not run here: `firstflight lab check` says what this machine lacks");
+        return;
+    }
+    const BYTES: usize = 100_000;
+    // 8 Mbit/s for 50 ms are 33.3 packets of 1500 bytes; the queue holds 20 more.
+    const THRESHOLD: u32 = 34;
+    let scenario = firstflight_scenario::parse(NARROW, "test.toml").expect("a valid scenario").scenario;
+    let cable = Cable::lay(&scenario, &[SERVER], &[CLIENT]).expect("a cable");
+    cable.near().set_ipv4("tcp_no_metrics_save", "1").expect("a setting of the namespace");
+    let listener = cable.near().run(|| TcpListener::bind((SERVER, PORT))).expect("the namespace");
+    let listener = listener.expect("a listener");
+    sockopt::set_tcp_congestion(&listener, "cubic").expect("CUBIC");
+    let limits = Limits { ssthresh: true, ..LIMITS };
+    let mut hooks = ground.hooks(&Setup { bits: (32, 48), limits, ..ground.setup() });
+    let mut transfer = |plan: &Plan| {
+        hooks.set(plan).expect("room");
+        let begin = Instant::now();
+        let client = cable.far().run(|| TcpStream::connect((SERVER, PORT))).expect("the namespace");
+        let (mut client, (mut server, _)) =
+            (client.expect("a connection"), listener.accept().expect("a connection"));
+        assert_eq!(TcpInfo::of(&server).expect("TCP_INFO").cwnd, plan.window);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                server.write_all(&[7; BYTES]).expect("a connection");
+                server.shutdown(std::net::Shutdown::Write).expect("a connection");
+            });
+            let mut bytes = vec![];
+            client.read_to_end(&mut bytes).expect("all bytes");
+            assert_eq!(bytes.len(), BYTES);
+        });
+        let time = begin.elapsed();
+        drop((client, server));
+        let [report] = ends(&mut hooks, "10.78.0.2", 1)[..] else { panic!("one report") };
+        (time.as_secs_f64(), report.retransmits)
+    };
+    println!("window: seconds and retransmissions of five transfers, without a threshold | with {THRESHOLD}");
+    let mut lost = [0, 0];
+    for window in WINDOWS {
+        let mut line = format!("{window}:");
+        for (arm, ssthresh) in [None, Some(THRESHOLD)].into_iter().enumerate() {
+            let plan = Plan { ssthresh, ..plan("10.78.0.2/32", window) };
+            for _ in 0..5 {
+                let (time, retransmits) = transfer(&plan);
+                lost[arm] += retransmits;
+                line += &format!(" {time:.3}/{retransmits}");
+            }
+            line += if arm == 0 { " |" } else { "" };
+        }
+        println!("{line}");
+    }
+    let validity = cable.cut().expect("it was emulated");
+    println!("{validity:?}");
+    assert_eq!(lost[1], 0, "{lost:?} retransmissions without and with a threshold, {validity:?}");
 }
 
 #[test]
