@@ -2,21 +2,66 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Whether a statement holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// The interval is on the statement's side, by more than a tenth of the effect.
+    Holds,
+    /// The interval includes both outcomes, or comes closer than a tenth of the effect to the border.
+    Undecided,
+    /// The interval is on the other side, by more than a tenth of the effect; or a value is missing.
+    Fails,
+}
+
+impl Outcome {
+    /// The outcome as printed in tables.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Holds => "yes",
+            Self::Undecided => "undecided",
+            Self::Fails => "no",
+        }
+    }
+}
+
 /// A statement, compared with measured values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Checked {
+    /// Stable name: the id of the line and the number of the statement, `YN-06.2`.
+    pub id: String,
     /// Text of the statement.
     pub that: String,
+    /// Word of the table that the statement uses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub word: Option<String>,
     /// Reading of the paper that the statement belongs to, if the paper has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reading: Option<String>,
+    /// Whether the statement is judged: the paper as printed allows its reading.
+    pub judged: bool,
+    /// Reason why the statement is measured but not judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_judged: Option<String>,
     /// Whether the statement holds.
-    pub holds: bool,
+    pub outcome: Outcome,
+    /// Share of single runs in which the statement holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub single: Option<Share>,
     /// Result at every point.
     pub points: Vec<PointOf>,
     /// Error that prevented the comparison.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
+}
+
+/// Number of single runs that show something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Share {
+    /// Runs that show it.
+    pub show: usize,
+    /// All runs.
+    pub of: usize,
 }
 
 /// One point of a statement.
@@ -30,22 +75,65 @@ pub struct PointOf {
     pub measured: Vec<Option<f64>>,
     /// 95 % interval of the value; in a comparison, of the difference (for `~`, the ratio) of the pair of sides that decides.
     pub ci95: Option<[f64; 2]>,
+    /// 95 % prediction interval of one run, of the same quantity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub one_run: Option<[f64; 2]>,
     /// Value of each side in ns-2, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ns2: Option<Vec<Option<f64>>>,
+    /// Ratio to the paper: measured over expected; of an order, the side that the paper has as the larger over the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<Ratio>,
     /// Whether the statement holds at this point.
-    pub holds: bool,
-    /// Whether the interval includes both outcomes.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub undecided: bool,
+    pub outcome: Outcome,
+}
+
+/// A ratio, its 95 % interval, and its value in ns-2.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ratio {
+    /// Ratio of the means.
+    pub here: f64,
+    /// Interval of the mean ratio over the replications.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ci95: Option<[f64; 2]>,
+    /// In ns-2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ns2: Option<f64>,
 }
 
 impl Checked {
-    /// End of a sentence that begins with the statement: whether it holds, and its reading.
+    /// Whether the statement holds.
+    pub fn holds(&self) -> bool {
+        self.outcome == Outcome::Holds
+    }
+
+    /// End of a sentence that begins with the statement: whether it holds, its reading, and the share of single runs.
     pub fn finding(&self) -> String {
-        let holds = if self.holds { "holds" } else { "does not hold" };
+        let holds = match self.outcome {
+            Outcome::Holds => "holds",
+            Outcome::Undecided => "is undecided",
+            Outcome::Fails => "does not hold",
+        };
         let reading = self.reading.as_ref().map_or(String::new(), |reading| format!(" (reading: {reading})"));
-        format!("{holds}{reading}.")
+        let single =
+            self.single.map_or(String::new(), |share| format!("; in {} of {} single runs", share.show, share.of));
+        let apart = match (&self.not_judged, self.judged) {
+            (Some(reason), _) => format!(" Not judged: {reason}"),
+            (None, false) => " Not judged: the paper as printed does not state this reading.".into(),
+            _ => String::new(),
+        };
+        format!("{holds}{reading}{single}.{apart}")
+    }
+
+    /// Least, median and largest ratio to the paper over the points; `None` for few points.
+    pub fn spread(&self) -> Option<[f64; 3]> {
+        const MANY: usize = 12;
+        let mut ratios: Vec<f64> = self.points.iter().filter_map(|point| Some(point.ratio?.here)).collect();
+        ratios.sort_by(f64::total_cmp);
+        let (Some(&least), Some(&most), true) = (ratios.first(), ratios.last(), ratios.len() > MANY) else {
+            return None;
+        };
+        Some([least, ratios[ratios.len() / 2], most])
     }
 
     /// The measured values if there are few, else the number of points at which the statement holds.
@@ -56,31 +144,23 @@ impl Checked {
         const FEW: usize = 12;
         let compared = self.points.iter().any(|point| point.measured.len() > 1);
         if self.points.len() > if compared { 2 } else { FEW } {
-            let held = self.points.iter().filter(|point| point.holds).count();
+            let held = self.points.iter().filter(|point| point.outcome == Outcome::Holds).count();
             return format!("holds at {held} of {} points", self.points.len());
         }
         self.points.iter().map(PointOf::here).collect::<Vec<_>>().join(", ")
     }
 
-    /// One sentence: the points at which the statement does not hold.
-    pub(crate) fn failed(&self) -> String {
-        if let Some(problem) = &self.problem {
-            return format!("\"{}\": {problem}.", self.that);
-        }
-        let clause = |undecided: bool, verb: &str, note: &str| {
-            let those = || self.points.iter().filter(|point| !point.holds && point.undecided == undecided);
-            let at: Vec<String> =
-                those().map(|point| point.at.join(", ")).filter(|at| !at.is_empty()).collect();
-            let at = if at.is_empty() { String::new() } else { format!(" at {}", at.join("; ")) };
-            those().next().map(|_| format!("{verb}{at}{note}"))
+    /// The point that decides: the first that fails, else the first that is undecided, else the one nearest to the border.
+    pub fn deciding(&self) -> Option<&PointOf> {
+        let of = |outcome: Outcome| self.points.iter().find(|point| point.outcome == outcome);
+        let distance = |point: &&PointOf| point.ratio.map_or(f64::INFINITY, |ratio| (ratio.here - 1.0).abs());
+        let expected = self.points.iter().any(|point| point.expected.is_some());
+        // A number is nearest to its border where it is furthest from the expected one, an order where the sides are alike.
+        let nearest = |a: &&PointOf, b: &&PointOf| match expected {
+            true => distance(b).total_cmp(&distance(a)),
+            false => distance(a).total_cmp(&distance(b)),
         };
-        // Only an order can be undecided: the difference may be smaller than the interval.
-        let wrong = [
-            clause(false, "does not hold", ""),
-            clause(true, "is undecided", " (the interval includes both)"),
-        ];
-        let wrong: Vec<String> = wrong.into_iter().flatten().collect();
-        format!("\"{}\" {}.", self.that, wrong.join(", and "))
+        of(Outcome::Fails).or_else(|| of(Outcome::Undecided)).or_else(|| self.points.iter().min_by(nearest))
     }
 }
 
@@ -102,17 +182,17 @@ impl PointOf {
 
     /// The interval as text.
     pub fn interval(&self) -> String {
-        self.ci95.map_or(String::new(), |[low, high]| format!("{} to {}", short(low), short(high)))
+        self.ci95.map_or(String::new(), range)
     }
 
-    /// Whether it holds: `yes`, `no`, or `undecided`.
-    pub const fn fate(&self) -> &'static str {
-        match (self.holds, self.undecided) {
-            (true, _) => "yes",
-            (false, true) => "undecided",
-            (false, false) => "no",
-        }
+    /// The prediction interval of one run as text.
+    pub fn one_run(&self) -> String {
+        self.one_run.map_or(String::new(), range)
     }
+}
+
+fn range([low, high]: [f64; 2]) -> String {
+    format!("{} to {}", short(low), short(high))
 }
 
 /// The values of the sides of a statement, joined by colons.

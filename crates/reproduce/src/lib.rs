@@ -19,6 +19,7 @@ mod number;
 mod observe;
 pub mod run;
 pub mod target;
+pub mod words;
 
 pub use experiment::Experiment;
 pub use firstflight_scenario::Error as PaperError;

@@ -7,7 +7,7 @@ use firstflight_scenario::file::read_text;
 use firstflight_scenario::nearest;
 use firstflight_study::sweep::wrong;
 use include_dir::{Dir, include_dir};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde::de::DeserializeOwned;
 
 use crate::PaperError;
@@ -15,6 +15,7 @@ use crate::claim::Claim;
 use crate::experiment::Experiment;
 use crate::figure::{Figure, Table};
 use crate::target::{self, Target};
+use crate::words::Words;
 
 static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../papers");
 
@@ -25,6 +26,8 @@ pub struct Library {
     pub papers: Vec<Paper>,
     /// The target list.
     pub targets: Vec<Target>,
+    /// Words and tolerances.
+    pub words: Words,
 }
 
 /// One paper.
@@ -66,6 +69,28 @@ pub struct About {
     pub venue: String,
     /// Subject, in one sentence.
     pub about: String,
+    /// Reason, if the paper's own values are lost and others were assumed: its lines are counted apart.
+    #[serde(default)]
+    pub assumed: Option<String>,
+    /// Summary of the reproduction: what holds, what does not, what the paper must have done. Paragraphs of Markdown.
+    #[serde(default)]
+    pub summary: Vec<String>,
+    /// Values that were fitted to numbers of the paper.
+    #[serde(default)]
+    pub fitted: Vec<Fitted>,
+}
+
+/// A `[[fitted]]` of `paper.toml`: a value that the paper does not state, chosen so that a number comes out.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fitted {
+    /// The value.
+    pub value: String,
+    /// Lines that it was fitted to.
+    pub to: Vec<String>,
+    /// Lines that use it, beside those.
+    #[serde(default)]
+    pub used_by: Vec<String>,
 }
 
 /// A `[[measured]]` of `ns2.toml`: values of a metric in ns-2.
@@ -135,9 +160,19 @@ impl Library {
         let list = "targets.psv";
         let text = files.get(list).ok_or_else(|| wrong(list, "no such file"))?;
         let targets = target::parse(text, list)?;
+        // A folder of one's own needs no table.
+        let words = "words.toml";
+        let words: Words = match files.contains_key(words) {
+            true => read(files, words)?,
+            false => {
+                let text = BUILT_IN.get_file(words).and_then(include_dir::File::contents_utf8);
+                read(&BTreeMap::from([(words.to_owned(), text.unwrap_or_default().to_owned())]), words)?
+            }
+        };
+        words.check().map_err(|why| wrong("words.toml", why))?;
         let folders = files.keys().filter_map(|path| path.strip_suffix("/paper.toml"));
         let papers: Vec<Paper> = folders.map(|folder| paper(folder, files)).collect::<Result<_, _>>()?;
-        let library = Self { papers, targets };
+        let mut library = Self { papers, targets, words };
         library.check()?;
         Ok(library)
     }
@@ -148,8 +183,8 @@ impl Library {
         self.papers.iter().find_map(|paper| of(paper).map(|index| (paper, &paper.claims[index])))
     }
 
-    /// Checks that every claim has a line of its own, and that its experiments exist.
-    fn check(&self) -> Result<(), PaperError> {
+    /// Checks that every claim has a line of its own, and that its experiments exist, and sets what its words allow.
+    fn check(&mut self) -> Result<(), PaperError> {
         for target in &self.targets {
             let count = self
                 .papers
@@ -162,11 +197,18 @@ impl Library {
                 return Err(wrong(place, format!("{count} claims")).expecting("1"));
             }
         }
-        for paper in &self.papers {
+        for paper in &mut self.papers {
             let file = format!("{}/claims.toml", paper.folder);
-            for claim in &paper.claims {
+            for fitted in &paper.about.fitted {
+                let mut lines = fitted.to.iter().chain(&fitted.used_by);
+                if let Some(id) = lines.find(|id| paper.claims.iter().all(|claim| claim.id != **id)) {
+                    let place = format!("{}/paper.toml: fitted: {}", paper.folder, fitted.value);
+                    return Err(wrong(place, format!("no claim of the paper has the id {id}")));
+                }
+            }
+            for claim in &mut paper.claims {
                 let place = format!("{file}: {}", claim.id);
-                claim.check().map_err(|why| wrong(&place, why))?;
+                claim.learn(&self.words).map_err(|why| wrong(&place, why))?;
                 let mut ids = self.targets.iter().map(|target| target.id.as_str());
                 if !ids.clone().any(|id| id == claim.id) {
                     let error = wrong(place, "no line of targets.psv has this id");

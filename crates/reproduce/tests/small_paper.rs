@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use firstflight_reproduce::checked::Outcome;
 use firstflight_reproduce::evidence::{Evidence, Provenance};
 use firstflight_reproduce::judge::{Judged, Verdict, judge};
 use firstflight_reproduce::library::Library;
@@ -74,22 +75,23 @@ id = "XX-01"
 [[claim.statement]]
 that = "halves.second"
 is = [0.25, 0.5]
-within = 0.01
+word = "hundredth"
 [[claim.statement]]
 that = "halves.first"
 is = [0, 0]
-by = 1e-9
+word = "exact"
 [[claim.statement]]
 that = "halves.completion[5 Mbit/s]"
 is = 0.53
-by = 0.02
+word = "fiftieth"
 [[claim.statement]]
 that = "halves.bdp[5 Mbit/s]"
 is = 125
+word = "exact"
 [[claim.statement]]
 that = "halves.cwnd[5 Mbit/s, time=9]"
 is = 32
-by = 1
+word = "one"
 [[claim]]
 id = "XX-02"
 cause = "The first half is empty."
@@ -98,11 +100,14 @@ that = "halves.first > halves.second"
 [[claim.because]]
 that = "max(halves.first)"
 is = 0
-by = 1e-9
+word = "exact"
 [[claim]]
 id = "XX-03"
 not_checkable = "It was lost."
 "#;
+
+const WORDS: &str = "[word.exact]\nmeans = \"x\"\nby = 1e-9\n[word.hundredth]\nmeans = \"x\"\nwithin = 0.01\n\
+    [word.fiftieth]\nmeans = \"x\"\nby = 0.02\n[word.one]\nmeans = \"x\"\nby = 1\n";
 
 /// The target list and description of the small papers in the tests of this crate, the command line and the fuzz targets.
 const TARGETS: &str = include_str!("../testdata/targets.psv");
@@ -118,6 +123,7 @@ impl Folder {
         let folder = Self(std::env::temp_dir().join(name));
         let files = BTreeMap::from([
             ("targets.psv", TARGETS),
+            ("words.toml", WORDS),
             ("x/paper.toml", PAPER),
             ("x/scenarios/two-halves.toml", SCENARIO),
             ("x/experiments/halves.toml", EXPERIMENT),
@@ -168,12 +174,9 @@ fn measured_values_agree_with_the_hand_calculation() {
     let rows = verdicts(&Folder::new(&[]));
     let verdicts: Vec<_> = rows.iter().map(|row| row.verdict).collect();
     assert_eq!(verdicts, [Verdict::Matches, Verdict::Differs, Verdict::NotCheckable], "{rows:#?}");
-    assert!(
-        rows[1].why.contains("does not hold") && rows[1].why.contains("The first half is empty."),
-        "{}",
-        rows[1].why
-    );
-    assert!(rows[1].because[0].holds);
+    let why = &rows[1].why;
+    assert_eq!(why, "Cause, consistent with the runs but not shown: The first half is empty.");
+    assert!(rows[1].because[0].holds());
     assert_eq!(rows[2].why, "It was lost.");
 }
 
@@ -195,7 +198,7 @@ every = "500 ms"
 "#;
     let expected = [("5", 0), ("5.5", 25), ("6", 50), ("7.5", 100), ("10", 100)];
     let statement = |(time, packets): &(&str, u32)| {
-        format!("[[claim.statement]]\nthat = \"filling.queue[time={time}]\"\nis = {packets}\nby = 1\n")
+        format!("[[claim.statement]]\nthat = \"filling.queue[time={time}]\"\nis = {packets}\nword = \"one\"\n")
     };
     let first: String = expected.iter().map(statement).collect();
     let rest = "[[claim]]\nid = \"XX-02\"\nnot_checkable = \"x\"\n[[claim]]\nid = \"XX-03\"\nnot_checkable = \"x\"\n";
@@ -219,9 +222,9 @@ every = "500 ms"
 fn a_number_outside_its_tolerance_differs() {
     let claims = CLAIMS.replace("is = [0.25, 0.5]", "is = [0.25, 0.51]");
     let rows = verdicts(&Folder::new(&[("x/claims.toml", &claims)]));
-    assert_eq!(rows[0].verdict, Verdict::Differs);
-    let points: Vec<bool> = rows[0].statements[0].points.iter().map(|point| point.holds).collect();
-    assert_eq!(points, [true, false]);
+    assert_eq!((rows[0].verdict, rows[0].held, rows[0].of), (Verdict::Partly, 4, 5));
+    let points: Vec<Outcome> = rows[0].statements[0].points.iter().map(|point| point.outcome).collect();
+    assert_eq!(points, [Outcome::Holds, Outcome::Fails]);
 }
 
 #[test]
@@ -230,7 +233,7 @@ fn a_claim_matches_if_one_reading_holds_and_names_it() {
         .replace("is = 125", "is = 125\nreading = \"text\"")
         .replace("is = 32", "is = 99\nreading = \"table\"");
     let rows = verdicts(&Folder::new(&[("x/claims.toml", &claims)]));
-    assert_eq!((rows[0].verdict, rows[0].why.as_str()), (Verdict::Matches, "The reading that fits: text."));
+    assert_eq!((rows[0].verdict, rows[0].why.as_str()), (Verdict::Matches, "Judged in the reading: text."));
 }
 
 #[test]

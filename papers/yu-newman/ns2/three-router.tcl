@@ -34,6 +34,7 @@ array set cell {
     extra     10
     n         5
     seed      1
+    arrivals  -
 }
 # kind      tahoe | reno | newreno | sack
 # scheme    plain | liss | iss | miss | js
@@ -48,6 +49,8 @@ array set cell {
 # overhead  ms, ns-2's random delay before each packet, uniform from 0
 # extra     ms, each connection's own propagation, uniform from 0 to this, both ways together
 # n         first seconds that are counted
+# arrivals  a file of the connections of a run here, replayed in place of draws: a line for each with name, start (s), lifetime
+#           (s) and extra delay (ms), as `cargo run --package firstflight-study --example arrivals SCENARIO SEED` prints it
 foreach {key value} $argv {
     if {![info exists cell($key)]} {
         puts stderr "three-router.tcl: no option \"$key\"; there are [lsort [array names cell]]"
@@ -219,36 +222,57 @@ proc finish_connection {tcp} {
     $tcp set window_ 0
 }
 
-set at 0
-for {set i 0} {$i < $cell(cross)} {incr i} {
-    set at [expr {$at + [exponential 1.0]}]
+proc cross {i at extra} {
+    global ns cell crosses fast r2 xs xc
     set k [expr {$i % 5}]
     set to $xc($k)
-    if {$cell(extra) > 0} {
+    if {$extra > 0} {
         set to [$ns node]
-        duplex $to $r2 $fast [expr {$cell(side) + [uniform 0 $cell(extra)] / 2}]
+        duplex $to $r2 $fast [expr {$cell(side) + $extra / 2}]
     }
     set tcp [open_connection $xs($k) $to $cell(crosswin) $at]
     $ns at $at "$tcp advanceby 100000000"
     lappend crosses $tcp
 }
-set at [exponential $cell(between)]
 set number 0
-while {$at < $cell(duration)} {
-    set k [expr {int([uniform 0 5])}]
+proc client {k at life extra} {
+    global ns cell fast r3 s c number
     set to $c($k)
-    if {$cell(extra) > 0} {
+    if {$extra > 0} {
         set to [$ns node]
-        duplex $to $r3 $fast [expr {$cell(side) + [uniform 0 $cell(extra)] / 2}]
+        duplex $to $r3 $fast [expr {$cell(side) + $extra / 2}]
     }
     set tcp [open_connection $s $to $cell(window) $at]
     $ns at $at "$tcp advanceby 1"
     $ns at [expr {$at + 0.001}] "established $tcp $at"
-    set end [expr {$at + [pareto $cell(life) $cell(shape)]}]
+    set end [expr {$at + $life}]
     if {$end > $cell(duration)} { set end $cell(duration) }
     $ns at $end "finish_connection $tcp"
     incr number
-    set at [expr {$at + [exponential $cell(between)]}]
+}
+proc extra {} { global cell; return [expr {$cell(extra) > 0 ? [uniform 0 $cell(extra)] : 0}] }
+if {$cell(arrivals) eq "-"} {
+    set at 0
+    for {set i 0} {$i < $cell(cross)} {incr i} {
+        set at [expr {$at + [exponential 1.0]}]
+        cross $i $at [extra]
+    }
+    set at [exponential $cell(between)]
+    while {$at < $cell(duration)} {
+        set k [expr {int([uniform 0 5])}]
+        set extra [extra]
+        client $k $at [pareto $cell(life) $cell(shape)] $extra
+        set at [expr {$at + [exponential $cell(between)]}]
+    }
+} else {
+    set file [open $cell(arrivals)]
+    set k 0
+    foreach line [split [string trim [read $file]] "\n"] {
+        foreach {name at life extra} $line break
+        if {$life eq "-"} { cross $k $at $extra } else { client [expr {$k % 5}] $at $life $extra }
+        incr k
+    }
+    close $file
 }
 if {$cell(scheme) eq "miss"} { $ns at 0 watch }
 $ns at [expr {$cell(duration) + 0.001}] {
