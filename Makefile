@@ -56,7 +56,7 @@ reproduction-pages: build ## update the pages of docs/reproduction from its resu
 reproduction-publish:
 	mkdir -p docs/reproduction/images
 	rm -f docs/reproduction/*.md docs/reproduction/images/*.svg
-	cp out/reproduction/*.md out/reproduction/results.json docs/reproduction/
+	cp out/reproduction/*.md out/reproduction/results.json out/reproduction/verdicts.json docs/reproduction/
 	cp out/reproduction/images/*.svg docs/reproduction/images/
 
 # Users need no compiler: the object is part of the repository. A test fails while it is older than its sources.

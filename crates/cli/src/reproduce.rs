@@ -6,12 +6,15 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use firstflight_report::Folder;
-use firstflight_report::reproduction::{IMAGES, RESULTS, html, pages, picture_of, results};
+use firstflight_report::reproduction::{
+    IMAGES, RESULTS, VERDICTS, html, pages, picture_of, results, verdicts,
+};
 use firstflight_reproduce::checked::{Checked, PointOf};
 use firstflight_reproduce::evidence::{Evidence, Provenance};
 use firstflight_reproduce::judge::{Judged, Verdict, judge};
 use firstflight_reproduce::library::Library;
 use firstflight_reproduce::run::{Selection, Store, definitions, run, version};
+use firstflight_reproduce::sequential::{Replications, next};
 use firstflight_scenario::file::open;
 use firstflight_scenario::{clipped, nearest, quoted};
 use firstflight_study::simulator::Simulator;
@@ -35,6 +38,7 @@ Examples:
   firstflight reproduce --quick
   firstflight reproduce AS-01
   firstflight reproduce YN --replications 20
+  firstflight reproduce YN-26 --further 50
   firstflight reproduce all --json | jq '.[] | select(.verdict == \"differs\") | .id'")]
 pub(crate) struct Options {
     /// A line of the target list, such as AS-01; a paper (YN, AS, SP, HS, DL); or all
@@ -49,11 +53,20 @@ pub(crate) struct Options {
     /// Seed of the first replication, instead of the scenario's seed; each further replication has the next number
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = whole::<u64>(SEEDS))]
     seed: Option<u64>,
+    /// Largest number of packets times links of further seeds for undecided statements, thousand million; 60 seeds are the most
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 3,
+        allow_hyphen_values = true,
+        value_parser = whole::<u64>(0..=1_000_000)
+    )]
+    further: u64,
     /// Read the papers from this folder instead of the built-in ones
     #[arg(long, value_name = "DIR")]
     papers: Option<PathBuf>,
     /// Judge the results in this results.json without running anything
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "replications", "seed"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "replications", "seed", "further"])]
     results: Option<PathBuf>,
     #[command(flatten)]
     memory: Memory,
@@ -98,30 +111,32 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         experiments: experiments.as_deref(),
         quick: options.quick,
         replications: options.replications,
+        more: None,
         seed: options.seed,
         memory,
-    };
-    let evidence = match measured {
-        Some(evidence) => evidence,
-        None => {
-            let provenance =
-                Provenance { version: env!("FIRSTFLIGHT_VERSION").into(), command: command_line() };
-            run(&Simulator, &library, &selection, &store(&options.out)?, provenance, &Bar::new())
-                .map_err(Failure::new)?
-        }
     };
     let not_run = match options.quick {
         true => "Not run: --quick leaves out what takes longer.",
         false => "Not run: something else was asked for.",
     };
-    let rows: Vec<Judged> = judge(&library, &evidence, not_run)
-        .into_iter()
-        .filter(|row| match &what {
-            What::All => true,
-            What::Line(id) => row.id == *id,
-            What::Paper(folder) => library.claim(&row.id).is_some_and(|(paper, _)| paper.folder == *folder),
-        })
-        .collect();
+    let asked = |id: &str| match &what {
+        What::All => true,
+        What::Line(line) => line == id,
+        What::Paper(folder) => library.claim(id).is_some_and(|(paper, _)| paper.folder == *folder),
+    };
+    let rows = |evidence: &Evidence| -> Vec<Judged> {
+        judge(&library, evidence, not_run).into_iter().filter(|row| asked(&row.id)).collect()
+    };
+    let evidence = match measured {
+        Some(evidence) => evidence,
+        None => {
+            // What was asked for explicitly gets no further seeds.
+            let plain = options.quick || options.replications.is_some() || options.seed.is_some();
+            let budget = if plain { 0 } else { options.further * 1_000_000_000 };
+            runs(&library, &selection, &store(&options.out)?, budget, &rows)?
+        }
+    };
+    let rows = rows(&evidence);
     let written = match &what {
         What::Line(_) => write_picture(&options.out, &rows)?,
         _ => write_pages(&options.out, &library, &evidence, &rows)?,
@@ -134,6 +149,28 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         _ => listed(&rows),
     };
     show(&(text + "\n" + &places(&written)))
+}
+
+/// Makes the runs of `selection`, and further ones for undecided statements within `budget` packet hops.
+fn runs(
+    library: &Library,
+    selection: &Selection<'_>,
+    store: &Store,
+    mut budget: u64,
+    rows: &dyn Fn(&Evidence) -> Vec<Judged>,
+) -> Result<Evidence, Failure> {
+    let mut known = Replications::new();
+    loop {
+        let provenance = Provenance { version: env!("FIRSTFLIGHT_VERSION").into(), command: command_line() };
+        let selection = Selection { more: Some(&known), ..*selection };
+        let evidence =
+            run(&Simulator, library, &selection, store, provenance, &Bar::new()).map_err(Failure::new)?;
+        let (more, cost) = next(library, &evidence, &rows(&evidence), &known, budget);
+        if more == known {
+            return Ok(evidence);
+        }
+        (known, budget) = (more, budget - cost);
+    }
 }
 
 /// Writes the picture of each line.
@@ -158,6 +195,7 @@ fn write_pages(
     let mut folder = Folder::open(out)?;
     folder.stage("index.html", |file| file.write_all(html(&files).as_bytes()))?;
     folder.stage(RESULTS, |file| file.write_all(results(evidence).as_bytes()))?;
+    folder.stage(VERDICTS, |file| file.write_all(verdicts(rows).as_bytes()))?;
     for (name, text) in &files {
         folder.stage(name, |file| file.write_all(text.as_bytes()))?;
     }
@@ -246,33 +284,40 @@ fn listed(rows: &[Judged]) -> String {
                 row.place.clone(),
                 cut(&row.expected),
                 cut(&row.measured),
-                row.verdict.word().into(),
+                row.title(),
             ]
         })
         .collect();
     let columns = [("line", Left), ("where", Left), ("paper", Left), ("here", Left), ("verdict", Left)];
     let count = |verdict: Verdict| rows.iter().filter(|row| row.verdict == verdict).count();
-    table(columns, &cells)
-        + &format!(
-            "\n{} match, {} differ, {} cannot be checked. firstflight reproduce ID explains one.\n",
-            count(Verdict::Matches),
-            count(Verdict::Differs),
-            count(Verdict::NotCheckable)
-        )
+    let counts: Vec<String> = Verdict::ALL.iter().map(|one| format!("{} {}", count(*one), one.title())).collect();
+    table(columns, &cells) + &format!("\n{}. firstflight reproduce ID explains one.\n", counts.join(", "))
 }
 
 fn explained(row: &Judged, library: &Library) -> String {
-    let mut out = format!("{} ({}): {}\n\npaper  {}\n", row.id, row.place, row.verdict.word(), row.expected);
+    let mut out = format!("{} ({}): {}\n\npaper  {}\n", row.id, row.place, row.title(), row.expected);
     if !row.measured.is_empty() {
         out += &format!("here   {}\n", row.measured);
     }
     if !row.why.is_empty() {
         out += &format!("\n{}\n", row.why);
     }
+    for fitted in &row.fitted {
+        out += &format!("\nFitted to {}: {}.\n", fitted.to.join(", "), fitted.value);
+    }
+    if let Some(share) = row.single {
+        out += &format!("\n{} of {} single runs show every statement at once.\n", share.show, share.of);
+    }
     row.statements.iter().for_each(|one| out += &checked(one));
-    if !row.because.is_empty() {
-        out += "\nEvidence for the cause:\n";
-        row.because.iter().for_each(|one| out += &checked(one));
+    for (title, statements) in [
+        ("With the cause in place:", &row.turns),
+        ("Evidence for the cause:", &row.because),
+        ("The paper's own set-up:", &row.refutation),
+    ] {
+        if !statements.is_empty() {
+            out += &format!("\n{title}\n");
+            statements.iter().for_each(|one| out += &checked(one));
+        }
     }
     let Some((paper, _)) = library.claim(&row.id) else { return out };
     for name in &row.experiments {
@@ -301,12 +346,19 @@ fn checked(one: &Checked) -> String {
         return out + problem + "\n";
     }
     let row = |point: &PointOf| {
-        let fate = point.fate().to_owned();
-        [point.at.join(", "), point.paper(), point.ns2(), point.here(), point.interval(), fate]
+        let outcome = point.outcome.word().to_owned();
+        [point.at.join(", "), point.paper(), point.ns2(), point.here(), point.interval(), point.one_run(), outcome]
     };
-    let rows: Vec<[String; 6]> = one.points.iter().map(row).collect();
-    let columns =
-        [("at", Left), ("paper", Right), ("ns-2", Right), ("here", Right), ("95 %", Right), ("holds", Left)];
+    let rows: Vec<[String; 7]> = one.points.iter().map(row).collect();
+    let columns = [
+        ("at", Left),
+        ("paper", Right),
+        ("ns-2", Right),
+        ("here", Right),
+        ("95 %", Right),
+        ("one run", Right),
+        ("holds", Left),
+    ];
     out += &table(columns, &rows);
     out
 }

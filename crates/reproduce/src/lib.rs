@@ -17,7 +17,9 @@ mod log;
 mod metric;
 mod number;
 mod observe;
+pub mod readings;
 pub mod run;
+pub mod sequential;
 pub mod target;
 pub mod words;
 

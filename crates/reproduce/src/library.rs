@@ -14,6 +14,7 @@ use crate::PaperError;
 use crate::claim::Claim;
 use crate::experiment::Experiment;
 use crate::figure::{Figure, Table};
+use crate::readings::Readings;
 use crate::target::{self, Target};
 use crate::words::Words;
 
@@ -51,6 +52,8 @@ pub struct Paper {
     pub tables: Vec<Table>,
     /// Values that ns-2 measures.
     pub ns2: Vec<Ns2>,
+    /// Joint choices of what the paper leaves open.
+    pub readings: Option<Readings>,
 }
 
 /// `paper.toml`.
@@ -197,6 +200,9 @@ impl Library {
                 return Err(wrong(place, format!("{count} claims")).expecting("1"));
             }
         }
+        for paper in &self.papers {
+            paper.readings.iter().try_for_each(|readings| readings.check(paper))?;
+        }
         for paper in &mut self.papers {
             let file = format!("{}/claims.toml", paper.folder);
             for fitted in &paper.about.fitted {
@@ -270,6 +276,7 @@ fn paper(folder: &str, files: &BTreeMap<String, String>) -> Result<Paper, PaperE
         figures: vec![],
         tables: vec![],
         ns2: vec![],
+        readings: None,
     };
     let prefix = format!("{folder}/");
     for path in files.keys().filter(|path| path.starts_with(&prefix)) {
@@ -290,6 +297,7 @@ fn paper(folder: &str, files: &BTreeMap<String, String>) -> Result<Paper, PaperE
                 paper.tables.extend(table);
             }
             None if is(name, "ns2") => paper.ns2.extend(read::<Ns2Values>(files, path)?.measured),
+            None if name == "readings.toml" => paper.readings = Some(read(files, path)?),
             None => {}
         }
     }

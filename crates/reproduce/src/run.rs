@@ -17,6 +17,7 @@ use crate::metric::{Kind, Metric};
 use crate::number::rounded;
 pub use crate::observe::Done;
 use crate::observe::Job;
+use crate::sequential::Replications;
 
 /// Results of finished runs: metrics, by scenario, seed and grid.
 pub type Store = sweep::Store<Done>;
@@ -37,6 +38,8 @@ pub struct Selection<'a> {
     pub quick: bool,
     /// Replications of every experiment that has more than one.
     pub replications: Option<u32>,
+    /// Replications of single experiments, where they are more than the above.
+    pub more: Option<&'a Replications>,
     /// Seed of the first replication, in place of the scenarios' own.
     pub seed: Option<u64>,
     /// Limit of the memory of a run, and of all descriptions of runs, bytes; `None` is [`memory::DEFAULT`].
@@ -54,11 +57,12 @@ impl Selection<'_> {
             && (experiment.quick || !self.quick)
     }
 
-    fn replications(&self, experiment: &Experiment) -> u32 {
-        match self.replications {
-            Some(count) if experiment.replications > 1 => count,
-            _ => experiment.replications,
+    fn replications(&self, paper: &Paper, name: &str, experiment: &Experiment) -> u32 {
+        if experiment.replications < 2 {
+            return experiment.replications;
         }
+        let more = self.more.and_then(|more| more.get(&(paper.folder.clone(), name.to_owned())));
+        self.replications.unwrap_or(experiment.replications).max(more.copied().unwrap_or(0))
     }
 }
 
@@ -170,7 +174,7 @@ fn plan<'a>(library: &'a Library, selection: &Selection<'_>) -> Result<Vec<Plann
                 name,
                 experiment,
                 cells: cells(paper, &file, experiment, selection.memory())?,
-                replications: selection.replications(experiment),
+                replications: selection.replications(paper, name, experiment),
                 seed: selection.seed,
                 grid: grid(experiment).map_err(|error| within(&file, error))?,
                 keys,

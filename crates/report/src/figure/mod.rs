@@ -8,11 +8,13 @@
 mod draw;
 mod line;
 mod look;
+mod ratios;
 mod scale;
 mod style;
 mod tradeoff;
 
 pub(crate) use look::Look;
+pub use ratios::{Ratios, Row};
 pub use style::{Pattern, Tone};
 pub use tradeoff::{Choice, Tradeoff};
 

@@ -26,7 +26,7 @@ pub fn picture_of(row: &Judged) -> Option<String> {
     }
     let title = if numbered { "at" } else { "point, in the order of the table" };
     let x = Axis { title: title.into(), range: None, spacing: Spacing::Linear };
-    let subtitle = format!("{}; the paper: {}", row.verdict.word(), row.expected);
+    let subtitle = format!("{}; the paper: {}", row.title(), row.expected);
     // Longer text would not fit above the figure.
     let subtitle = subtitle.chars().take(100).collect();
     Some(Figure { title: format!("{} ({})", row.id, row.place), subtitle, x, panels }.svg())

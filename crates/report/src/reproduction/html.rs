@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 
-use super::FIRST;
+use super::{FIRST, LINES};
 use crate::policy::policy;
 
 /// Style: the colours of the report, wide tables with their own scroll bar.
@@ -19,9 +19,14 @@ svg{max-width:100%;height:auto}h2{margin-top:2.5rem}section{border-top:4px solid
 /// The HTML file of the pages of [`super::pages`]. Nothing in it runs, and it loads nothing.
 pub fn html(files: &BTreeMap<String, String>) -> String {
     let mut body = String::new();
-    let pages = files.iter().filter(|(name, _)| name.ends_with(".md") && *name != FIRST);
-    for (name, text) in files.get_key_value(FIRST).into_iter().chain(pages) {
-        let _ = write!(body, "<section id=\"{name}\">\n{}</section>\n", section(text, files));
+    let mut pages: Vec<(&String, &String)> = files.iter().filter(|(name, _)| name.ends_with(".md")).collect();
+    // The summary of a paper comes before its lines.
+    pages.sort_by_key(|(name, _)| {
+        (*name != FIRST, name.strip_suffix(LINES).or(name.strip_suffix(".md")).unwrap_or(name), name.ends_with(LINES))
+    });
+    for (name, text) in pages {
+        let inner = if name.ends_with(LINES) { folded(text, files) } else { section(text, files) };
+        let _ = write!(body, "<section id=\"{name}\">\n{inner}</section>\n");
     }
     let policy = policy(&[], &styles(&body).chain([STYLE]).collect::<Vec<_>>());
     format!(
@@ -40,6 +45,31 @@ pub(crate) fn styles(body: &str) -> impl Iterator<Item = &str> {
 /// A picture whose ids begin with `own`: those in the pictures of one document must be unique.
 pub(crate) fn embedded(svg: &str, own: &str) -> String {
     svg.replace("id=\"k", &format!("id=\"{own}k")).replace("url(#k", &format!("url(#{own}k"))
+}
+
+/// A page whose lines are folded: each part below a heading of the third level opens at its heading.
+fn folded(text: &str, files: &BTreeMap<String, String>) -> String {
+    const LINE: &str = "\n### ";
+    // Headings of the second level end a line, too.
+    let (lines, rest) = text.split_once("\n## ").map_or((text, None), |(lines, rest)| (lines, Some(rest)));
+    let mut parts = lines.split(LINE);
+    let mut out = section(parts.next().unwrap_or_default(), files);
+    for part in parts {
+        let (id, inner) = part.split_once('\n').unwrap_or((part, ""));
+        let verdict = inner.split("**").nth(1).unwrap_or_default();
+        let _ = writeln!(
+            out,
+            "<details id=\"{}\"><summary>{}: {}</summary>\n{}</details>",
+            escaped(&id.to_lowercase()),
+            escaped(id),
+            escaped(verdict),
+            section(inner, files)
+        );
+    }
+    if let Some(rest) = rest {
+        out += &section(&format!("## {rest}"), files);
+    }
+    out
 }
 
 /// One page as HTML: pictures are embedded, links to pages lead to sections of the file.

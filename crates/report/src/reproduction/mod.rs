@@ -3,10 +3,12 @@
 mod evidence_plot;
 mod html;
 mod markdown;
+mod overview;
 mod page;
 mod plot;
 mod summary;
 mod table;
+mod words;
 
 use std::collections::BTreeMap;
 
@@ -21,7 +23,16 @@ pub(crate) use html::{STYLE, embedded, styles};
 /// Name of the first page.
 pub const FIRST: &str = "README.md";
 
-/// Pages and pictures, by name: [`FIRST`], `<paper>.md` and `images/<paper>-<figure>.svg`.
+/// Name of the page of words.
+pub const WORDS: &str = "words.md";
+/// End of the names of pages that have the lines of a paper one by one.
+pub const LINES: &str = "-lines.md";
+/// The picture of all lines.
+const OVERVIEW: &str = "images/overview.svg";
+/// File of all verdicts.
+pub const VERDICTS: &str = "verdicts.json";
+
+/// Pages and pictures, by name: [`FIRST`], [`WORDS`], `<paper>.md`, `<paper>-lines.md` and `images/<paper>-<figure>.svg`.
 ///
 /// # Errors
 /// If a figure or table names an unknown metric, axis or point.
@@ -32,6 +43,8 @@ pub fn pages(
 ) -> Result<BTreeMap<String, String>, String> {
     let mut files = BTreeMap::new();
     files.insert(FIRST.to_owned(), summary::page(library, evidence, judged));
+    files.insert(WORDS.to_owned(), words::page(library, judged));
+    files.insert(OVERVIEW.to_owned(), overview::svg(library, &summary::counted(judged)));
     let nothing = Measurements::default();
     for paper in &library.papers {
         let ours = evidence.papers.get(&paper.folder).unwrap_or(&nothing);
@@ -47,6 +60,7 @@ pub fn pages(
         let page = page::page(library, paper, ours, &bench, judged)
             .map_err(|why| format!("{}: {why}", paper.folder))?;
         files.insert(format!("{}.md", paper.folder), page);
+        files.insert(format!("{}{LINES}", paper.folder), page::lines(library, paper, ours, judged));
     }
     Ok(files)
 }
@@ -60,6 +74,12 @@ pub const RESULTS: &str = "results.json";
 pub fn results(evidence: &Evidence) -> String {
     let text = serde_json::to_string(evidence).expect("texts and numbers");
     text.replace("{\"definition\":", "\n{\"definition\":") + "\n"
+}
+
+/// Content of [`VERDICTS`], one line per line of the target list for readable diffs.
+pub fn verdicts(judged: &[Judged]) -> String {
+    let rows: Vec<String> = judged.iter().map(|row| serde_json::to_string(row).expect("texts and numbers")).collect();
+    format!("[\n{}\n]\n", rows.join(",\n"))
 }
 
 /// File of a figure's picture.

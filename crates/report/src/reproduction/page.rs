@@ -1,12 +1,13 @@
 //! The page of a paper.
 
-use firstflight_reproduce::checked::Checked;
+use firstflight_reproduce::checked::{Checked, Outcome};
 use firstflight_reproduce::evidence::Measurements;
 use firstflight_reproduce::judge::{Bench, Judged};
 use firstflight_reproduce::library::{Library, Paper};
 
 use super::markdown::{cell, code, code_cell, text};
-use super::{measured, picture, plot, table};
+use super::summary::{effect, link};
+use super::{LINES, WORDS, measured, picture, plot, table};
 
 pub(super) fn page(
     library: &Library,
@@ -16,27 +17,37 @@ pub(super) fn page(
     judged: &[Judged],
 ) -> Result<String, String> {
     let about = &paper.about;
-    let mut out = format!("{}\n\n", paper.text.trim_end());
-    if !paper.text.starts_with('#') {
-        out = format!("# {}\n\n{out}", about.title);
-    }
+    let mut out = format!("# {}\n\n", text(&about.title));
     out += &format!(
-        "{}, *{}*, {}, {}. Scenarios, experiments, claims: `papers/{}/`.\n\n",
-        about.authors, about.title, about.venue, about.year, paper.folder
+        "{}, *{}*, {}, {}. Scenarios, experiments, claims: `papers/{}/`. [Every line with its statements, and what the paper leaves \
+         open]({}{LINES}).\n\n",
+        about.authors, about.title, about.venue, about.year, paper.folder, paper.folder
     );
+    if let Some(reason) = &about.assumed {
+        out += &format!("**Values are assumed.** {}\n\n", text(reason));
+    }
+    for paragraph in &about.summary {
+        out += &format!("{paragraph}\n\n");
+    }
     let rows: Vec<&Judged> =
         judged.iter().filter(|row| paper.claims.iter().any(|claim| claim.id == row.id)).collect();
-    out += "## Verdicts\n\n| line | where | the paper says | here | verdict |\n|---|---|---|---|---|\n";
+    out += "## Verdicts\n\n| line | where | the paper says | here | verdict | single runs |\n|---|---|---|---|---|--:|\n";
     for row in &rows {
+        let single = row.single.map_or(String::new(), |share| format!("{} of {}", share.show, share.of));
         out += &format!(
-            "| [{}](#{}) | {} | {} | {} | {} |\n",
-            row.id,
-            row.id.to_lowercase(),
+            "| {} | {} | {} | {} | {} | {single} |\n",
+            link(library, row),
             cell(&row.place),
             cell(&row.expected),
-            cell(&row.measured),
-            row.verdict.word()
+            cell(&effect(row)),
+            row.title()
         );
+    }
+    if !about.fitted.is_empty() {
+        out += "\n## Fitted values\n\n| value | fitted to | used by, besides |\n|---|---|---|\n";
+        for one in &about.fitted {
+            out += &format!("| {} | {} | {} |\n", cell(&one.value), one.to.join(", "), one.used_by.join(", "));
+        }
     }
     out += "\n## Tables\n\n";
     for one in &paper.tables {
@@ -65,9 +76,22 @@ pub(super) fn page(
             };
         }
     }
-    out += "## Line by line\n\n";
-    for row in &rows {
+    Ok(out)
+}
+
+/// The lines of a paper one by one, its experiments, and its values of ns-2.
+pub(super) fn lines(library: &Library, paper: &Paper, ours: &Measurements, judged: &[Judged]) -> String {
+    let mut out = format!("# {}: line by line\n\n", text(&paper.about.title));
+    out += &format!("[Summary, tables and figures]({}.md).\n\n", paper.folder);
+    for row in judged.iter().filter(|row| paper.claims.iter().any(|claim| claim.id == row.id)) {
         out += &line(library, paper, row);
+    }
+    if !paper.text.is_empty() {
+        // The file's own title gives way to the page's.
+        let notes = paper.text.strip_prefix("# ").map_or(paper.text.as_str(), |rest| {
+            rest.split_once('\n').map_or("", |(_, rest)| rest)
+        });
+        out += &format!("## What the paper leaves open\n\n{}\n\n", notes.trim());
     }
     out +=
         "## Experiments\n\n| experiment | title | scenario | replications | cells |\n|---|---|---|--:|--:|\n";
@@ -92,22 +116,37 @@ pub(super) fn page(
             out += &format!("| {} | {at} | {}{about} |\n", code_cell(&given.what), code_cell(&given.command));
         }
     }
-    Ok(out)
+    out
 }
 
 fn line(library: &Library, paper: &Paper, row: &Judged) -> String {
     let mut out = format!("### {}\n\n", row.id);
-    out += &format!("**{}** · {} · {}\n\n", row.verdict.word(), row.place, row.kind);
+    out += &format!("**{}** · {} · {}\n\n", row.title(), row.place, row.kind);
     let scenario =
         library.targets.iter().find(|target| target.id == row.id).map_or("", |target| &target.scenario);
     out += &format!("The paper ({scenario}): {}\n\n", text(&row.expected));
+    if let Some(says) = &row.says {
+        out += &format!("> {}\n\n", text(says));
+    }
     if !row.why.is_empty() {
         out += &format!("{}\n\n", text(&row.why));
     }
+    for fitted in &row.fitted {
+        out += &format!("Fitted to {}: {}.\n\n", fitted.to.join(", "), text(&fitted.value));
+    }
+    if let Some(share) = row.single {
+        out += &format!("{} of {} single runs show every statement at once.\n\n", share.show, share.of);
+    }
     row.statements.iter().for_each(|one| out += &checked(one));
-    if !row.because.is_empty() {
-        out += "Evidence for the cause:\n\n";
-        row.because.iter().for_each(|one| out += &checked(one));
+    for (title, statements) in [
+        ("With the cause in place:", &row.turns),
+        ("Evidence for the cause:", &row.because),
+        ("The paper's own set-up:", &row.refutation),
+    ] {
+        if !statements.is_empty() {
+            out += &format!("{title}\n\n");
+            statements.iter().for_each(|one| out += &checked(one));
+        }
     }
     if !row.experiments.is_empty() {
         let names: Vec<String> = row.experiments.iter().map(|name| code(name)).collect();
@@ -120,28 +159,39 @@ fn line(library: &Library, paper: &Paper, row: &Judged) -> String {
 const SHOWN: usize = 24;
 
 fn checked(one: &Checked) -> String {
-    let mut out = format!("{} {}\n\n", code(&one.that), text(&one.finding()));
+    let word = one.word.as_ref().map_or(String::new(), |word| format!(" [{}]({WORDS}#{word})", text(word)));
+    let mut out = format!("{}{word} {}\n\n", code(&one.that), text(&one.finding()));
     if let Some(problem) = &one.problem {
         return out + &text(problem) + "\n\n";
     }
     let paper = one.points.iter().any(|point| point.expected.is_some());
     let ns2 = one.points.iter().any(|point| point.ns2.is_some());
+    let random = one.points.iter().any(|point| point.one_run.is_some());
     let mut head = vec!["at"];
     head.extend(paper.then_some("paper"));
     head.extend(ns2.then_some("ns-2 today"));
-    head.extend(["here", "95 %", "holds"]);
+    head.extend(["here", "95 %"]);
+    head.extend(random.then_some("one run"));
+    head.push("holds");
     out += &format!("| {} |\n|---|{}\n", head.join(" | "), "--:|".repeat(head.len() - 1));
     for point in one.points.iter().take(SHOWN) {
         let mut cells = vec![cell(&point.at.join(", "))];
         cells.extend(paper.then(|| point.paper()));
         cells.extend(ns2.then(|| point.ns2()));
         cells.extend([point.here(), point.interval()]);
-        cells.push(if point.fate() == "no" { "**no**".into() } else { point.fate().into() });
+        cells.extend(random.then(|| point.one_run()));
+        cells.push(match point.outcome {
+            Outcome::Fails => "**no**".into(),
+            other => other.word().into(),
+        });
         out += &format!("| {} |\n", cells.join(" | "));
     }
     if one.points.len() > SHOWN {
-        let held = one.points.iter().filter(|point| point.holds).count();
+        let held = one.points.iter().filter(|point| point.outcome == Outcome::Holds).count();
         out += &format!("\nThe statement holds at {held} of {} points.\n", one.points.len());
+    }
+    if let Some([least, median, most]) = one.spread() {
+        out += &format!("\nRatio over the points: {least:.3} to {most:.3}, median {median:.3}.\n");
     }
     out + "\n"
 }

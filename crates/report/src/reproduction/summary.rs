@@ -1,57 +1,75 @@
-//! The first page: the number of lines that match, and those that do not, with the reason.
+//! The first page: the picture of all lines, their number by verdict, and one sentence for each line.
 
 use firstflight_reproduce::evidence::Evidence;
-use firstflight_reproduce::judge::{Judged, Verdict};
-use firstflight_reproduce::library::Library;
+use firstflight_reproduce::judge::{Judged, MOST_SEEDS, Verdict};
+use firstflight_reproduce::library::{Library, Paper};
 
 use super::markdown::{cell, code, text};
+use super::{LINES, OVERVIEW, VERDICTS, WORDS};
 
 /// Kind of the lines that hold in scenarios and registry by construction; they are not counted as reproduced.
 const ASSERTED: &str = "config";
 
+/// The lines that are counted, in the order of the list.
+pub(super) fn counted(judged: &[Judged]) -> Vec<&Judged> {
+    judged.iter().filter(|row| row.kind != ASSERTED).collect()
+}
+
+fn count(rows: &[&Judged], verdict: Verdict) -> usize {
+    rows.iter().filter(|row| row.verdict == verdict).count()
+}
+
 pub(super) fn page(library: &Library, evidence: &Evidence, judged: &[Judged]) -> String {
-    let mut out = String::from("# Five papers, run again\n\n");
-    let counted: Vec<&Judged> = judged.iter().filter(|row| row.kind != ASSERTED).collect();
+    let mut out = format!("# Five papers, run again\n\n![Every line beside the paper]({OVERVIEW})\n\n");
+    let counted = counted(judged);
+    let (assumed, known): (Vec<&Judged>, Vec<&Judged>) = counted.iter().partition(|row| row.assumed);
     let asserted: Vec<&Judged> = judged.iter().filter(|row| row.kind == ASSERTED).collect();
-    let count = |rows: &[&Judged], verdict: Verdict| rows.iter().filter(|row| row.verdict == verdict).count();
+    let fitted = known.iter().filter(|row| row.verdict == Verdict::Matches && !row.fitted.is_empty()).count();
+    let chosen = known.iter().filter(|row| row.verdict == Verdict::Matches && row.readings > 1).count();
+    let words: Vec<String> =
+        Verdict::ALL.iter().map(|one| format!("{} {}", count(&known, *one), one.title())).collect();
     out += &format!(
-        "Five papers on the start of TCP connections contain {} numbers, orders and claims that an experiment can check. \
-         Here, {} match, {} differ and {} cannot be checked. {} further lines are constants and arithmetic: {} of them hold in \
-         the scenarios and the registry; these are asserted and not counted.\n\n",
-        counted.len(),
-        count(&counted, Verdict::Matches),
-        count(&counted, Verdict::Differs),
-        count(&counted, Verdict::NotCheckable),
+        "Five papers on the start of TCP connections contain {} numbers, orders and claims that an experiment can check, and whose \
+         values are stated: {}. Of those that match, {fitted} use a value that was fitted to a number of the paper, and {chosen} have \
+         two or more readings in the paper, of which the better is judged. {} further lines are of a paper whose numbers are lost: \
+         they are judged with assumed values, and not added. {} lines are constants and arithmetic: {} of them hold in the scenarios \
+         and the registry.\n\n",
+        known.len(),
+        words.join(", "),
+        assumed.len(),
         asserted.len(),
         count(&asserted, Verdict::Matches),
     );
-    out += "| paper | counted | match | differ | cannot be checked | asserted |\n|---|--:|--:|--:|--:|--:|\n";
+    out += "| paper | lines | matches | partly | undecided | differs | refuted | not checkable |\n\
+            |---|--:|--:|--:|--:|--:|--:|--:|\n";
     for paper in &library.papers {
-        let of = |rows: &[&Judged]| -> Vec<Judged> {
-            let own = |row: &&&Judged| paper.claims.iter().any(|claim| claim.id == row.id);
-            rows.iter().filter(own).map(|row| (*row).clone()).collect()
-        };
-        let (counted, asserted) = (of(&counted), of(&asserted));
-        let rows: Vec<&Judged> = counted.iter().collect();
+        let rows = own(paper, &counted);
+        let counts: Vec<String> = Verdict::ALL.iter().map(|one| count(&rows, *one).to_string()).collect();
+        let assumed = if paper.about.assumed.is_some() { " (assumed)" } else { "" };
         out += &format!(
-            "| [{}: {}]({}.md) | {} | {} | {} | {} | {} |\n",
+            "| [{}: {}]({}.md){assumed} | {} | {} |\n",
             paper.about.key,
             cell(&paper.about.title),
             paper.folder,
             rows.len(),
-            count(&rows, Verdict::Matches),
-            count(&rows, Verdict::Differs),
-            count(&rows, Verdict::NotCheckable),
-            asserted.len(),
+            counts.join(" | "),
         );
     }
-    out += "\n## How lines are judged\n\n\
-        Every line of the target list (`papers/targets.psv`) has statements about the metrics of experiments. Statements are data \
-        (`papers/<paper>/claims.toml`), beside the scenarios. A number matches within its tolerance: 5 % for tables, 10 % for counts of \
-        packets. An order matches if at every point the 95 % interval of the difference, paired by \
-        seed, excludes zero. If the interval includes zero, the order is undecided and the line does not match. An experiment without \
-        random draws has one run, and the order must hold in this run. If a paper has two readings, both are run. A line that differs \
-        has a cause, and the cause is a statement, too, that is checked.\n\n";
+    out += &format!(
+        "\n## How lines are judged\n\n\
+        A line has statements about the metrics of experiments. Statements are data (`papers/<paper>/claims.toml`), and name words \
+        whose tolerances are [one table for all papers]({WORDS}). A statement **holds** if the 95 % interval of the mean, paired by \
+        seed, lies on its side of the border, and stays away from the border by a tenth of the distance; it **fails** if the interval \
+        lies as far on the other side; else it is **undecided**. Undecided statements get further seeds, twice as many each time and \
+        at most {MOST_SEEDS}. Papers of 2000 to 2011 show single runs: beside the interval stand the share of single runs that show \
+        the statement, and the interval in which one further run lies.\n\n\
+        - **matches**: every statement holds.\n- **partly**: some hold, some fail.\n- **undecided**: none fails, some are undecided.\n\
+        - **differs**: none holds, at least one fails.\n- **refuted by its own set-up**: it fails, and the paper's own numbers rule it out.\n\
+        - **not checkable**: no experiment can decide it.\n\n\
+        Values are those that the paper states. A value that the paper leaves open is one for all lines of the paper; a value that was \
+        fitted to a number is listed with the lines that use it. The cause of a difference is **shown** if the line's own statements \
+        hold with the cause in place, **consistent** if runs agree with it, and else a **conjecture**.\n\n"
+    );
     out += "## Run it yourself\n\n```text\nfirstflight reproduce all            # everything, at the papers' full lengths\n\
         firstflight reproduce AS-01          # one line: scenario, runs, spread, picture\n\
         firstflight reproduce YN --replications 20\n```\n\n";
@@ -63,37 +81,75 @@ pub(super) fn page(library: &Library, evidence: &Evidence, judged: &[Judged]) ->
         .sum();
     out += &format!(
         "These pages are made from `results.json`, written by {} (version {}). They rest on {:.1} billion packet hops; \
-         a run that several experiments share is counted once for each. The same command gives the same bytes.\n\n",
+         a run that several experiments share is counted once for each. The same command gives the same bytes. `{VERDICTS}` has every \
+         verdict, statement and point under stable names. To cite: `CITATION.cff` of the repository, and the name of the line.\n\n",
         code(&evidence.provenance.command),
         text(&evidence.provenance.version),
         hops / 1e9
     );
-    out += "## Lines that differ\n\n| line | where | why |\n|---|---|---|\n";
-    for row in counted.iter().filter(|row| row.verdict == Verdict::Differs) {
-        out += &format!("| {} | {} | {} |\n", link(library, row), cell(&row.place), cell(&row.why));
+    for paper in &library.papers {
+        let rows = own(paper, &counted);
+        if rows.is_empty() {
+            continue;
+        }
+        out += &format!("## {}: {}\n\n", paper.about.key, text(&paper.about.title));
+        out += "| line | verdict | in one sentence |\n|---|---|---|\n";
+        for row in rows {
+            out += &format!("| {} | {} | {} |\n", link(library, row), row.title(), cell(&sentence(row)));
+        }
+        out += "\n";
     }
-    out += "\n## Lines that cannot be checked\n\n| line | where | why |\n|---|---|---|\n";
-    for row in counted.iter().filter(|row| row.verdict == Verdict::NotCheckable) {
-        out += &format!("| {} | {} | {} |\n", link(library, row), cell(&row.place), cell(&row.why));
-    }
-    out += "\n## All lines\n\n| line | where | kind | the paper says | verdict |\n|---|---|---|---|---|\n";
-    for row in judged {
-        out += &format!(
-            "| {} | {} | {} | {} | {} |\n",
-            link(library, row),
-            cell(&row.place),
-            row.kind,
-            cell(&row.expected),
-            row.verdict.word()
-        );
+    out += "## Constants and arithmetic\n\n";
+    for row in asserted {
+        out += &format!("- {} ({}): {}\n", link(library, row), row.title(), text(&row.expected));
     }
     out
 }
 
-/// The id of a line, as a link to its section on the page of its paper.
-fn link(library: &Library, row: &Judged) -> String {
+fn own<'a>(paper: &Paper, rows: &[&'a Judged]) -> Vec<&'a Judged> {
+    rows.iter().copied().filter(|row| paper.claims.iter().any(|claim| claim.id == row.id)).collect()
+}
+
+/// One sentence: what the paper says, what comes out, and why.
+pub(super) fn sentence(row: &Judged) -> String {
+    let says = format!("The paper: {}", first(&row.expected));
+    let here = match row.verdict {
+        Verdict::NotCheckable => return format!("{says}. {}.", first(&row.why)),
+        _ if row.measured.is_empty() => String::new(),
+        _ => format!("; here: {}", effect(row)),
+    };
+    let why = match &row.cause {
+        Some(cause) => format!("; {}: {}", cause.shown.word(), first(&cause.text)),
+        None => String::new(),
+    };
+    format!("{says}{here}{why}.")
+}
+
+/// The size of the effect at the point that decides.
+pub(super) fn effect(row: &Judged) -> String {
+    let Some(point) = row.deciding().and_then(|one| one.deciding()) else { return row.measured.clone() };
+    let at = if point.at.is_empty() { String::new() } else { format!(" at {}", point.at.join(", ")) };
+    let ratio = point.ratio.map_or(String::new(), |ratio| {
+        let of = if point.expected.is_some() { "of the paper's" } else { "as the ratio of the order" };
+        let interval = ratio.ci95.map_or(String::new(), |[low, high]| format!(" ({low:.2} to {high:.2})"));
+        format!(", {:.2}{interval} {of}", ratio.here)
+    });
+    format!("{}{ratio}{at}", point.here())
+}
+
+/// The first sentence of a text, without its full stop.
+fn first(text: &str) -> &str {
+    let end = text.match_indices(". ").map(|(end, _)| end).find(|end| {
+        // "no. 5", "1.5" and "e.g. x" do not end a sentence: the next word begins with a capital.
+        text[end + 2..].chars().next().is_some_and(char::is_uppercase)
+    });
+    end.map_or(text.trim_end_matches('.'), |end| &text[..end])
+}
+
+/// The id of a line, as a link to its details.
+pub(super) fn link(library: &Library, row: &Judged) -> String {
     match library.claim(&row.id) {
-        Some((paper, _)) => format!("[{}]({}.md#{})", row.id, paper.folder, row.id.to_lowercase()),
+        Some((paper, _)) => format!("[{}]({}{LINES}#{})", row.id, paper.folder, row.id.to_lowercase()),
         None => row.id.clone(),
     }
 }
