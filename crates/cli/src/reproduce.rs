@@ -7,12 +7,14 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use firstflight_report::Folder;
 use firstflight_report::reproduction::{
-    IMAGES, RESULTS, VERDICTS, html, pages, picture_of, results, verdicts,
+    IMAGES, RESULTS, VERDICTS, html, pages, picture_of, readings_file, readings_json, readings_page, results,
+    verdicts,
 };
 use firstflight_reproduce::checked::{Checked, PointOf};
 use firstflight_reproduce::evidence::{Evidence, Provenance};
 use firstflight_reproduce::judge::{Judged, Verdict, judge};
 use firstflight_reproduce::library::Library;
+use firstflight_reproduce::readings::score;
 use firstflight_reproduce::run::{Selection, Store, definitions, run, version};
 use firstflight_reproduce::sequential::{Replications, next};
 use firstflight_scenario::file::open;
@@ -39,6 +41,7 @@ Examples:
   firstflight reproduce AS-01
   firstflight reproduce YN --replications 20
   firstflight reproduce YN-26 --further 50
+  firstflight reproduce DL --readings
   firstflight reproduce all --json | jq '.[] | select(.verdict == \"differs\") | .id'")]
 pub(crate) struct Options {
     /// A line of the target list, such as AS-01; a paper (YN, AS, SP, HS, DL); or all
@@ -62,6 +65,9 @@ pub(crate) struct Options {
         value_parser = whole::<u64>(0..=1_000_000)
     )]
     further: u64,
+    /// Score all lines of a paper under every joint choice of what the paper leaves open, and print the table
+    #[arg(long, conflicts_with_all = ["quick", "replications", "seed", "further", "results"])]
+    readings: bool,
     /// Read the papers from this folder instead of the built-in ones
     #[arg(long, value_name = "DIR")]
     papers: Option<PathBuf>,
@@ -96,6 +102,9 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     // Errors in the files come before anything is written.
     let memory = Some(options.memory.bytes()?);
     definitions(&library, memory).map_err(Failure::new)?;
+    if options.readings {
+        return readings(options, &library, &what, memory);
+    }
     let claim = match &what {
         What::Line(id) => library.claim(id),
         _ => None,
@@ -149,6 +158,62 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         _ => listed(&rows),
     };
     show(&(text + "\n" + &places(&written)))
+}
+
+/// Scores the readings of a paper. Its runs are kept in the store, like all others.
+fn readings(
+    options: &Options,
+    library: &Library,
+    what: &What,
+    memory: Option<u64>,
+) -> Result<(), Failure> {
+    let with = || {
+        let all = library.papers.iter().filter(|paper| paper.readings.is_some());
+        all.map(|paper| paper.about.key.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let wrong = |problem: &str| {
+        wrong_at(format!("ID {}", quoted(&clipped(&options.what))), problem).expecting(format!("a paper that has readings: {}", with()))
+    };
+    let What::Paper(folder) = what else { return Err(wrong("--readings scores a whole paper").into()) };
+    let paper = library.papers.iter().find(|paper| paper.folder == *folder).expect("it was found before");
+    if paper.readings.is_none() {
+        return Err(wrong("the paper has no readings").into());
+    }
+    let provenance = Provenance { version: env!("FIRSTFLIGHT_VERSION").into(), command: command_line() };
+    let scores = score(&Simulator, library, paper, &store(&options.out)?, provenance, memory, &Bar::new())
+        .map_err(Failure::new)?;
+    let page = readings_page(library, &scores);
+    let mut files = Folder::open(&options.out)?;
+    files.stage(&readings_file(folder), |file| file.write_all(readings_json(&scores).as_bytes()))?;
+    files.stage(&format!("{folder}-readings.md"), |file| file.write_all(page.as_bytes()))?;
+    let written = files.commit()?;
+    if options.json {
+        return print(&json_line(&scores));
+    }
+    use Align::{Left, Right};
+    let rows: Vec<[String; 5]> = scores
+        .readings
+        .iter()
+        .map(|one| {
+            let (held, of) = one.held();
+            let note = match (one.printed, scores.best() == Some(one)) {
+                (true, true) => "as printed, best",
+                (true, false) => "as printed",
+                (false, true) => "best",
+                (false, false) => "",
+            };
+            [
+                one.taken.join("; "),
+                format!("{held} of {of}"),
+                format!("{} of {}", one.matching(), one.lines.len()),
+                one.fitted.to_string(),
+                note.into(),
+            ]
+        })
+        .collect();
+    let columns =
+        [("reading", Left), ("statements", Right), ("lines", Right), ("fitted", Right), ("", Left)];
+    show(&(table(columns, &rows) + "\n" + &places(&written)))
 }
 
 /// Makes the runs of `selection`, and further ones for undecided statements within `budget` packet hops.

@@ -6,6 +6,7 @@ mod markdown;
 mod overview;
 mod page;
 mod plot;
+mod readings;
 mod summary;
 mod table;
 mod words;
@@ -18,6 +19,7 @@ use firstflight_reproduce::library::Library;
 
 pub use evidence_plot::picture_of;
 pub use html::html;
+pub use readings::{readings_file, readings_json, readings_page};
 pub(crate) use html::{STYLE, embedded, styles};
 
 /// Name of the first page.
