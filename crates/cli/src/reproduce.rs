@@ -161,18 +161,14 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
 }
 
 /// Scores the readings of a paper. Its runs are kept in the store, like all others.
-fn readings(
-    options: &Options,
-    library: &Library,
-    what: &What,
-    memory: Option<u64>,
-) -> Result<(), Failure> {
+fn readings(options: &Options, library: &Library, what: &What, memory: Option<u64>) -> Result<(), Failure> {
     let with = || {
         let all = library.papers.iter().filter(|paper| paper.readings.is_some());
         all.map(|paper| paper.about.key.as_str()).collect::<Vec<_>>().join(", ")
     };
     let wrong = |problem: &str| {
-        wrong_at(format!("ID {}", quoted(&clipped(&options.what))), problem).expecting(format!("a paper that has readings: {}", with()))
+        wrong_at(format!("ID {}", quoted(&clipped(&options.what))), problem)
+            .expecting(format!("a paper that has readings: {}", with()))
     };
     let What::Paper(folder) = what else { return Err(wrong("--readings scores a whole paper").into()) };
     let paper = library.papers.iter().find(|paper| paper.folder == *folder).expect("it was found before");
@@ -211,8 +207,7 @@ fn readings(
             ]
         })
         .collect();
-    let columns =
-        [("reading", Left), ("statements", Right), ("lines", Right), ("fitted", Right), ("", Left)];
+    let columns = [("reading", Left), ("statements", Right), ("lines", Right), ("fitted", Right), ("", Left)];
     show(&(table(columns, &rows) + "\n" + &places(&written)))
 }
 
@@ -344,18 +339,13 @@ fn listed(rows: &[Judged]) -> String {
                 Some((end, _)) => format!("{}...", &text[..end]),
                 None => text.to_owned(),
             };
-            [
-                row.id.clone(),
-                row.place.clone(),
-                cut(&row.expected),
-                cut(&row.measured),
-                row.title(),
-            ]
+            [row.id.clone(), row.place.clone(), cut(&row.expected), cut(&row.measured), row.title()]
         })
         .collect();
     let columns = [("line", Left), ("where", Left), ("paper", Left), ("here", Left), ("verdict", Left)];
     let count = |verdict: Verdict| rows.iter().filter(|row| row.verdict == verdict).count();
-    let counts: Vec<String> = Verdict::ALL.iter().map(|one| format!("{} {}", count(*one), one.title())).collect();
+    let counts: Vec<String> =
+        Verdict::ALL.iter().map(|one| format!("{} {}", count(*one), one.title())).collect();
     table(columns, &cells) + &format!("\n{}. firstflight reproduce ID explains one.\n", counts.join(", "))
 }
 
@@ -412,7 +402,15 @@ fn checked(one: &Checked) -> String {
     }
     let row = |point: &PointOf| {
         let outcome = point.outcome.word().to_owned();
-        [point.at.join(", "), point.paper(), point.ns2(), point.here(), point.interval(), point.one_run(), outcome]
+        [
+            point.at.join(", "),
+            point.paper(),
+            point.ns2(),
+            point.here(),
+            point.interval(),
+            point.one_run(),
+            outcome,
+        ]
     };
     let rows: Vec<[String; 7]> = one.points.iter().map(row).collect();
     let columns = [

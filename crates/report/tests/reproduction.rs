@@ -6,11 +6,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use firstflight_report::reproduction::{RESULTS, VERDICTS, pages, results, verdicts};
+use firstflight_report::reproduction::{
+    RESULTS, VERDICTS, pages, readings_file, readings_json, readings_page, results, verdicts,
+};
 use firstflight_reproduce::checked::Outcome;
 use firstflight_reproduce::evidence::{Evidence, Measured};
 use firstflight_reproduce::judge::{Verdict, judge};
 use firstflight_reproduce::library::Library;
+use firstflight_reproduce::readings::Scores;
 use firstflight_reproduce::run::{Selection, Store, definitions, run, version};
 use firstflight_study::progress::Silent;
 use firstflight_study::simulator::Simulator;
@@ -84,7 +87,25 @@ fn published_pages_are_those_that_results_give() {
             }
         }
     }
-    let wanted: BTreeSet<String> = files.keys().cloned().chain([RESULTS, VERDICTS].map(str::to_owned)).collect();
+    // Scores of readings are measured by a command of their own; their pages follow from them.
+    let mut scored = vec![];
+    for paper in &library.papers {
+        let Ok(text) = std::fs::read_to_string(folder().join(readings_file(&paper.folder))) else { continue };
+        let scores: Scores = serde_json::from_str(&text).expect("scores as this program writes them");
+        assert_eq!(readings_json(&scores), text);
+        let page = format!("{}-readings.md", paper.folder);
+        let there = std::fs::read_to_string(folder().join(&page)).unwrap_or_default();
+        assert!(there == readings_page(&library, &scores), "docs/reproduction/{page} is stale");
+        let readings = paper.readings.as_ref().expect("the paper has readings");
+        assert_eq!(scores.readings.len(), readings.all().len(), "{page}");
+        assert!(scores.readings.iter().all(|one| {
+            one.lines.iter().map(|line| &line.id).collect::<BTreeSet<_>>() == readings.lines.iter().collect()
+        }));
+        scored.extend([readings_file(&paper.folder), page]);
+    }
+    assert!(!scored.is_empty());
+    let wanted: BTreeSet<String> =
+        files.keys().cloned().chain([RESULTS, VERDICTS].map(str::to_owned)).chain(scored).collect();
     assert_eq!(there, wanted, "{AGAIN}");
     assert_eq!(std::fs::read_to_string(folder().join(RESULTS)).ok(), Some(results(&published)));
     assert!(std::fs::read_to_string(folder().join(VERDICTS)).ok() == Some(verdicts(&judged)), "{AGAIN}");
@@ -99,7 +120,11 @@ fn every_difference_has_a_cause_or_is_said_to_be_open() {
         match (fails, row.verdict) {
             (true, Verdict::Refuted) => assert!(claim.cause.is_none() && claim.open.is_none(), "{}", row.id),
             (true, _) => {
-                assert!(claim.cause.is_some() != claim.open.is_some(), "{} fails; expected a cause, or `open`", row.id);
+                assert!(
+                    claim.cause.is_some() != claim.open.is_some(),
+                    "{} fails; expected a cause, or `open`",
+                    row.id
+                );
             }
             (false, Verdict::Matches) => {
                 assert!(claim.cause.is_none() && claim.open.is_none(), "{} matches, and has a cause", row.id);

@@ -115,8 +115,9 @@ impl Checked {
             Outcome::Fails => "does not hold",
         };
         let reading = self.reading.as_ref().map_or(String::new(), |reading| format!(" (reading: {reading})"));
-        let single =
-            self.single.map_or(String::new(), |share| format!("; in {} of {} single runs", share.show, share.of));
+        let single = self
+            .single
+            .map_or(String::new(), |share| format!("; in {} of {} single runs", share.show, share.of));
         let apart = match (&self.not_judged, self.judged) {
             (Some(reason), _) => format!(" Not judged: {reason}"),
             (None, false) => " Not judged: the paper as printed does not state this reading.".into(),

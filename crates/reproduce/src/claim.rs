@@ -138,7 +138,19 @@ impl TryFrom<Written> for Statement {
             _ => {}
         }
         let tolerance = Tolerance::NONE;
-        Ok(Self { text, that, is, word, digit, tolerance, holds, reading, except, not_judged, turned: statement })
+        Ok(Self {
+            text,
+            that,
+            is,
+            word,
+            digit,
+            tolerance,
+            holds,
+            reading,
+            except,
+            not_judged,
+            turned: statement,
+        })
     }
 }
 
@@ -157,7 +169,8 @@ impl Statement {
         };
         let known = || words.iter().map(|(name, _)| name);
         let word = words.get(name).ok_or_else(|| {
-            let near = nearest(name, known()).map_or(String::new(), |near| format!("; did you mean \"{near}\"?"));
+            let near =
+                nearest(name, known()).map_or(String::new(), |near| format!("; did you mean \"{near}\"?"));
             let all = known().collect::<Vec<_>>().join(", ");
             format!("\"{}\": no word \"{name}\" in words.toml; expected one of: {all}{near}", self.text)
         })?;
@@ -199,8 +212,9 @@ impl Claim {
             (None, true) => return Err("no statement; expected one, or `not_checkable`".into()),
             _ => {}
         }
-        let all =
-            [&mut self.statements, &mut self.because, &mut self.turns, &mut self.refutation].into_iter().flatten();
+        let all = [&mut self.statements, &mut self.because, &mut self.turns, &mut self.refutation]
+            .into_iter()
+            .flatten();
         for statement in all {
             statement.learn(words)?;
         }
@@ -234,13 +248,17 @@ impl Claim {
                     self.statements.len()
                 ));
             };
-            let relations = |one: &Statement| one.that.then.iter().map(|(relation, _)| *relation).collect::<Vec<_>>();
+            let relations =
+                |one: &Statement| one.that.then.iter().map(|(relation, _)| *relation).collect::<Vec<_>>();
             let alike = |a: &[f64], b: &[f64]| match (a, b) {
                 (&[one], many) | (many, &[one]) => many.iter().all(|value| *value == one),
                 _ => a == b,
             };
             if (&turn.word, relations(turn)) != (&of.word, relations(of)) || !alike(&turn.is, &of.is) {
-                return Err(format!("\"{}\" is not judged as the statement that it turns: \"{}\"", turn.text, of.text));
+                return Err(format!(
+                    "\"{}\" is not judged as the statement that it turns: \"{}\"",
+                    turn.text, of.text
+                ));
             }
         }
         Ok(())

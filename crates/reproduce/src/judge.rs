@@ -136,6 +136,9 @@ pub struct Judged {
     /// Cause of a difference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
+    /// The argument by which a line is refuted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub argument: Option<String>,
     /// Reason of a difference or of a claim that cannot be checked, and remarks.
     pub why: String,
     /// Kind of the line.
@@ -159,20 +162,27 @@ impl Judged {
     pub fn title(&self) -> String {
         match self.verdict {
             Verdict::Partly => format!("partly ({} of {})", self.held, self.of),
-            Verdict::Undecided => format!("undecided ({} of {} decided)", self.held, self.of),
+            Verdict::Undecided => format!("undecided ({} of {} hold)", self.held, self.of),
+            Verdict::Differs if self.undecided > 0 => {
+                format!("differs ({} of {} undecided)", self.undecided, self.of)
+            }
             other => other.title().to_owned(),
         }
     }
 
     /// The statements of the reading that is judged.
     pub fn judged(&self) -> impl Iterator<Item = &Checked> {
-        self.statements.iter().filter(|one| one.judged && (one.reading.is_none() || one.reading == self.reading))
+        self.statements
+            .iter()
+            .filter(|one| one.judged && (one.reading.is_none() || one.reading == self.reading))
     }
 
-    /// The statement that decides: the first that fails, else the first that is undecided, else the first.
+    /// The statement that decides: the first that fails, else the first that is undecided, else the first that is no setting.
     pub fn deciding(&self) -> Option<&Checked> {
         let of = |outcome: Outcome| self.judged().find(|one| one.outcome == outcome);
-        of(Outcome::Fails).or_else(|| of(Outcome::Undecided)).or_else(|| self.judged().next())
+        // Where all hold, a setting says less than a result.
+        let result = || self.judged().find(|one| one.word.as_deref() != Some("exact"));
+        of(Outcome::Fails).or_else(|| of(Outcome::Undecided)).or_else(result).or_else(|| self.judged().next())
     }
 }
 
@@ -314,7 +324,11 @@ pub fn judge(library: &Library, evidence: &crate::evidence::Evidence, not_run: &
 fn decide(judged: &mut Judged, claim: &Claim, bench: &Bench<'_>) {
     let all = |statements: &[Statement], name: &str| -> Vec<Checked> {
         let numbered = (1..).zip(statements);
-        numbered.map(|(number, one)| check(one, format!("{}{name}.{number}", claim.id), claim.is_judged(one), bench)).collect()
+        numbered
+            .map(|(number, one)| {
+                check(one, format!("{}{name}.{number}", claim.id), claim.is_judged(one), bench)
+            })
+            .collect()
     };
     judged.statements = all(&claim.statements, "");
     judged.because = all(&claim.because, ".because");
@@ -344,8 +358,9 @@ fn decide(judged: &mut Judged, claim: &Claim, bench: &Bench<'_>) {
         [Outcome::Holds, Outcome::Undecided, Outcome::Fails].map(|outcome| count(best.as_ref(), outcome));
     judged.reading = best;
     (judged.held, judged.undecided, judged.of) = (held, open, held + open + failed);
-    let impossible =
-        claim.refuted.is_some() && judged.refutation.iter().all(Checked::holds) && !judged.refutation.is_empty();
+    let impossible = claim.refuted.is_some()
+        && judged.refutation.iter().all(Checked::holds)
+        && !judged.refutation.is_empty();
     judged.verdict = match (held, open, failed) {
         (_, 0, 0) => Verdict::Matches,
         (_, _, 0) => Verdict::Undecided,
@@ -362,12 +377,15 @@ fn decide(judged: &mut Judged, claim: &Claim, bench: &Bench<'_>) {
     if let (Some(reading), true) = (&judged.reading, judged.readings > 1) {
         why.push(format!("Judged in the reading: {reading}."));
     }
-    if let (Verdict::Refuted, Some(reason)) = (judged.verdict, &claim.refuted) {
-        why.push(reason.clone());
+    if judged.verdict == Verdict::Refuted {
+        judged.argument.clone_from(&claim.refuted);
+        why.extend(claim.refuted.clone());
     }
     if judged.verdict == Verdict::Undecided {
         why.push(match judged.seeds >= MOST_SEEDS {
-            true => format!("All {MOST_SEEDS} seeds are spent, and the interval still includes both outcomes."),
+            true => {
+                format!("All {MOST_SEEDS} seeds are spent, and the interval still includes both outcomes.")
+            }
             false => format!("After {} seeds the interval still includes both outcomes.", judged.seeds),
         });
     }
@@ -392,16 +410,21 @@ pub const MOST_SEEDS: u32 = 60;
 fn cause(claim: &Claim, judged: &Judged) -> Option<Cause> {
     let text = claim.cause.clone()?;
     let turned = |number: usize| {
-        let mut turns = claim.turns.iter().zip(&judged.turns).filter(|(one, _)| one.turned == Some(number)).peekable();
+        let mut turns =
+            claim.turns.iter().zip(&judged.turns).filter(|(one, _)| one.turned == Some(number)).peekable();
         turns.peek().is_some() && turns.all(|(_, checked)| checked.holds())
     };
     let failed = (1..).zip(&judged.statements).filter(|(_, one)| {
-        one.outcome == Outcome::Fails && one.judged && (one.reading.is_none() || one.reading == judged.reading)
+        one.outcome == Outcome::Fails
+            && one.judged
+            && (one.reading.is_none() || one.reading == judged.reading)
     });
     let agrees = judged.because.iter().all(Checked::holds);
     let shown = match failed.map(|(number, _)| number).all(turned) {
         true if agrees => Shown::Shown,
-        _ if agrees && !(judged.because.is_empty() && !judged.turns.iter().any(Checked::holds)) => Shown::Consistent,
+        _ if agrees && !(judged.because.is_empty() && !judged.turns.iter().any(Checked::holds)) => {
+            Shown::Consistent
+        }
         _ => Shown::Conjecture,
     };
     Some(Cause { shown, text })
@@ -409,9 +432,8 @@ fn cause(claim: &Claim, judged: &Judged) -> Option<Cause> {
 
 /// Single runs that show all statements of the judged reading at once; `None` without random draws.
 fn together(claim: &Claim, judged: &Judged, bench: &Bench<'_>) -> Option<Share> {
-    let of = |one: &&Statement| {
-        claim.is_judged(one) && (one.reading.is_none() || one.reading == judged.reading)
-    };
+    let of =
+        |one: &&Statement| claim.is_judged(one) && (one.reading.is_none() || one.reading == judged.reading);
     let runs: Vec<Vec<bool>> = claim.statements.iter().filter(of).map(|one| singly(one, bench)).collect();
     let seeds = runs.iter().map(Vec::len).filter(|count| *count > 1).min()?;
     let shows = |seed: usize| runs.iter().all(|one| *one.get(seed).or(one.first()).unwrap_or(&false));
@@ -490,7 +512,11 @@ fn singly(statement: &Statement, bench: &Bench<'_>) -> Vec<bool> {
         let at = |index: &usize| {
             let index = *index;
             let one: Vec<f64> = sides.iter().map(|side| value(side, index, seed)).collect();
-            margins(statement, index, &one).into_iter().map(|margin| sign(margin.at(0))).max().unwrap_or(Outcome::Fails)
+            margins(statement, index, &one)
+                .into_iter()
+                .map(|margin| sign(margin.at(0)))
+                .max()
+                .unwrap_or(Outcome::Fails)
         };
         over(statement.holds, &points.iter().map(at).collect::<Vec<_>>()) == Outcome::Holds
     };
@@ -499,7 +525,8 @@ fn singly(statement: &Statement, bench: &Bench<'_>) -> Vec<bool> {
 
 /// The points that a statement speaks of.
 fn spoken(statement: &Statement, array: &Array) -> Vec<usize> {
-    let named = |index: &usize| array.label(*index).iter().any(|name| statement.except.iter().any(|one| one == name));
+    let named =
+        |index: &usize| array.label(*index).iter().any(|name| statement.except.iter().any(|one| one == name));
     (0..array.points()).filter(|index| !named(index)).collect()
 }
 
@@ -517,7 +544,9 @@ impl Margin {
     /// Decides over the replications: the interval must be clear of zero by a tenth of the mean.
     fn outcome(&self) -> Outcome {
         let (mean, ci95) = mean_ci95(&self.values);
-        let Some([low, high]) = ci95.filter(|[low, high]| low < high) else { return sign((mean, self.inclusive)) };
+        let Some([low, high]) = ci95.filter(|[low, high]| low < high) else {
+            return sign((mean, self.inclusive));
+        };
         let tenth = 0.1 * mean.abs();
         match (low >= tenth && low > 0.0, high <= -tenth && high < 0.0) {
             (true, _) => Outcome::Holds,
@@ -559,7 +588,10 @@ fn near(statement: &Statement, values: &[f64], expected: f64) -> Vec<Margin> {
     let Tolerance { within, by, .. } = statement.tolerance;
     // The rounding of sums must not decide.
     let room = (within * expected.abs()).max(by) + 1e-12 * expected.abs();
-    let of = |f: &dyn Fn(f64) -> f64| Margin { values: values.iter().map(|value| f(*value)).collect(), inclusive: true };
+    let of = |f: &dyn Fn(f64) -> f64| Margin {
+        values: values.iter().map(|value| f(*value)).collect(),
+        inclusive: true,
+    };
     vec![of(&|value| value - (expected - room)), of(&|value| expected + room - value)]
 }
 
@@ -650,7 +682,9 @@ fn ratio(a: &[f64], b: &[f64], ns2_a: Option<f64>, ns2_b: Option<f64>) -> Option
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let proper = |value: f64| Some(rounded(value)).filter(|value| value.is_finite() && *value > 0.0);
     let each: Vec<f64> = (0..a.len().max(b.len()))
-        .filter_map(|i| Some(a.get(i).or((a.len() == 1).then(|| &a[0]))? / b.get(i).or((b.len() == 1).then(|| &b[0]))?))
+        .filter_map(|i| {
+            Some(a.get(i).or((a.len() == 1).then(|| &a[0]))? / b.get(i).or((b.len() == 1).then(|| &b[0]))?)
+        })
         .collect();
     let ns2 = ns2_a.zip(ns2_b).and_then(|(a, b)| proper(a / b));
     Some(Ratio { here: proper(mean(a) / mean(b))?, ci95: finite_range(mean_ci95(&each).1), ns2 })
@@ -815,9 +849,12 @@ mod tests {
     #[test]
     fn words_bound_the_size_of_an_order() {
         let by = |factor: f64| measured([100.; 4], [factor * 100.; 4]);
-        for (factor, slightly, much) in [(0.9, false, false), (1.05, true, false), (1.2, false, false), (1.3, false, true)] {
+        for (factor, slightly, much) in
+            [(0.9, false, false), (1.05, true, false), (1.2, false, false), (1.3, false, true)]
+        {
             let ours = by(factor);
-            let word = |word: &str| holds(&ours, &format!("that = \"e.m[JS] > e.m[Reno]\"\nword = \"{word}\""));
+            let word =
+                |word: &str| holds(&ours, &format!("that = \"e.m[JS] > e.m[Reno]\"\nword = \"{word}\""));
             assert_eq!((word("slightly"), word("much")), (slightly, much), "{factor}");
         }
         // With a tolerance an order may be missed by as much.
@@ -886,7 +923,8 @@ mod tests {
     #[test]
     fn a_cause_is_shown_only_if_it_turns_every_statement_that_fails() {
         let cause = |rest: &str| judged(&format!("cause = \"x\"\n{FALSE}{FALSE}{rest}")).3;
-        let turn = |number: usize, that: &str| format!("[[turns]]\nstatement = {number}\nthat = \"{that}\"\n");
+        let turn =
+            |number: usize, that: &str| format!("[[turns]]\nstatement = {number}\nthat = \"{that}\"\n");
         let (yes, no) = ("e.m[Reno] < e.m[JS]", "e.m[JS] < e.m[Reno]");
         assert_eq!(cause(""), Some(Shown::Conjecture));
         assert_eq!(cause(&(turn(1, yes) + &turn(2, yes))), Some(Shown::Shown));
@@ -903,7 +941,8 @@ mod tests {
     #[test]
     fn a_cause_is_judged_by_the_rule_of_the_line() {
         let learn = |text: &str| {
-            let mut claim: Claim = toml::from_str(&format!("id = \"X\"\ncause = \"x\"\n{text}")).expect("a claim");
+            let mut claim: Claim =
+                toml::from_str(&format!("id = \"X\"\ncause = \"x\"\n{text}")).expect("a claim");
             claim.learn(&words())
         };
         let line = "[[statement]]\nthat = \"e.m[JS]\"\nis = 2\nword = \"near\"\n";
@@ -921,9 +960,11 @@ mod tests {
     #[test]
     fn a_statement_about_a_missing_value_does_not_hold() {
         let nothing = measured([1.; 4], [f64::NAN; 4]);
-        for statement in
-            ["that = \"e.m[JS] > 0\"", "that = \"e.m[JS] < 9\"", "that = \"e.m[JS]\"\nis = 1\nword = \"points\""]
-        {
+        for statement in [
+            "that = \"e.m[JS] > 0\"",
+            "that = \"e.m[JS] < 9\"",
+            "that = \"e.m[JS]\"\nis = 1\nword = \"points\"",
+        ] {
             assert_eq!(outcome(&nothing, statement), Outcome::Fails, "{statement}");
         }
     }

@@ -7,8 +7,8 @@ use firstflight_scenario::file::read_text;
 use firstflight_scenario::nearest;
 use firstflight_study::sweep::wrong;
 use include_dir::{Dir, include_dir};
-use serde::{Deserialize, Serialize};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::PaperError;
 use crate::claim::Claim;

@@ -47,9 +47,9 @@ pub struct Taken {
     /// Whether the column "as printed" has this value: one point of each choice.
     #[serde(default)]
     pub printed: bool,
-    /// Whether the value was chosen so that a number comes out; it then counts against the reading.
+    /// Number of values that were chosen so that a number comes out; they count against the reading.
     #[serde(default)]
-    pub fitted: bool,
+    pub fitted: usize,
     /// Changes of experiments.
     #[serde(default, rename = "change")]
     pub changes: Vec<Change>,
@@ -121,10 +121,13 @@ impl Readings {
         for choice in &self.choices {
             let printed = choice.points.iter().filter(|point| point.printed).count();
             if printed != 1 {
-                return Err(wrong(place(&choice.name), format!("{printed} points are printed")).expecting("1"));
+                return Err(
+                    wrong(place(&choice.name), format!("{printed} points are printed")).expecting("1")
+                );
             }
             for change in choice.points.iter().flat_map(|point| &point.changes) {
-                if let Some(file) = change.scenarios.iter().find(|file| !paper.scenarios.contains_key(*file)) {
+                if let Some(file) = change.scenarios.iter().find(|file| !paper.scenarios.contains_key(*file))
+                {
                     return Err(wrong(place(&choice.name), format!("no scenario {file}")));
                 }
                 let of = |one: &&crate::Experiment| change.scenarios.contains(&one.scenario);
@@ -145,7 +148,9 @@ impl Readings {
         self.choices.iter().fold(first, |known, choice| {
             known
                 .iter()
-                .flat_map(|one| (0..choice.points.len()).map(move |point| [one.as_slice(), &[point]].concat()))
+                .flat_map(|one| {
+                    (0..choice.points.len()).map(move |point| [one.as_slice(), &[point]].concat())
+                })
                 .collect()
         })
     }
@@ -178,7 +183,8 @@ impl Readings {
                     }
                     // Axes that come later overwrite what the first one sets.
                     None => {
-                        for point in experiment.axes.first_mut().into_iter().flat_map(|axis| &mut axis.points) {
+                        for point in experiment.axes.first_mut().into_iter().flat_map(|axis| &mut axis.points)
+                        {
                             for (key, value) in &change.set {
                                 point.set.entry(key.clone()).or_insert_with(|| value.clone());
                             }
@@ -224,12 +230,13 @@ pub fn score(
         let hops = evidence.papers.values().flat_map(|of| of.experiments.values()).map(|one| one.packet_hops);
         scores.packet_hops += hops.sum::<u64>();
         let judged = judge(&one, &evidence, "Not run.");
-        let of = |row: &Judged| Score { id: row.id.clone(), verdict: row.verdict, held: row.held, of: row.of };
+        let of =
+            |row: &Judged| Score { id: row.id.clone(), verdict: row.verdict, held: row.held, of: row.of };
         let taken: Vec<&Taken> = readings.taken(&reading).collect();
         scores.readings.push(Scored {
             taken: taken.iter().map(|one| one.name.clone()).collect(),
             printed: taken.iter().all(|one| one.printed),
-            fitted: taken.iter().filter(|one| one.fitted).count(),
+            fitted: taken.iter().map(|one| one.fitted).sum(),
             lines: judged.iter().filter(|row| readings.lines.contains(&row.id)).map(of).collect(),
         });
     }

@@ -31,9 +31,11 @@ pub fn next(
                 continue;
             }
             let undecided = row.judged().filter(|one| one.outcome == Outcome::Undecided);
-            let statements = undecided.filter_map(|one| claim.statements.iter().find(|own| own.text == one.that));
+            let statements =
+                undecided.filter_map(|one| claim.statements.iter().find(|own| own.text == one.that));
             for name in statements.flat_map(|statement| statement.that.experiments()) {
-                let (Some(measured), Some(experiment)) = (ours.experiments.get(name), paper.experiments.get(name))
+                let (Some(measured), Some(experiment)) =
+                    (ours.experiments.get(name), paper.experiments.get(name))
                 else {
                     continue;
                 };

@@ -198,7 +198,9 @@ every = "500 ms"
 "#;
     let expected = [("5", 0), ("5.5", 25), ("6", 50), ("7.5", 100), ("10", 100)];
     let statement = |(time, packets): &(&str, u32)| {
-        format!("[[claim.statement]]\nthat = \"filling.queue[time={time}]\"\nis = {packets}\nword = \"one\"\n")
+        format!(
+            "[[claim.statement]]\nthat = \"filling.queue[time={time}]\"\nis = {packets}\nword = \"one\"\n"
+        )
     };
     let first: String = expected.iter().map(statement).collect();
     let rest = "[[claim]]\nid = \"XX-02\"\nnot_checkable = \"x\"\n[[claim]]\nid = \"XX-03\"\nnot_checkable = \"x\"\n";

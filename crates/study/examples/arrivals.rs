@@ -29,14 +29,15 @@ fn list(file: &str, seed: &str) -> Result<String, String> {
     let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
     let scenario = Scenario::from_text(&text).map_err(|error| error.to_string())?;
     let seed = seed.parse().map_err(|error| format!("SEED {seed}: {error}"))?;
-    let built =
-        build(&scenario, seed, Nanos(1_000_000_000)).map_err(|refusal| format!("{}: {}", refusal.key, refusal.why))?;
+    let built = build(&scenario, seed, Nanos(1_000_000_000))
+        .map_err(|refusal| format!("{}: {}", refusal.key, refusal.why))?;
     let seconds = |ns: u64| format!("{:.9}", ns as f64 / 1e9);
     let mut out = String::new();
     for flow in &built.network.flows {
         // The simulator divides the extra delay among the four access links of a connection.
         let access = format!("{}.in", flow.name);
-        let extra = built.network.links.iter().find(|link| link.name == access).map_or(0, |link| 4 * link.delay.0);
+        let extra =
+            built.network.links.iter().find(|link| link.name == access).map_or(0, |link| 4 * link.delay.0);
         let lifetime = flow.app.lifetime.map_or("-".into(), seconds);
         out += &format!("{} {} {lifetime} {:.6}\n", flow.name, seconds(flow.app.start), extra as f64 / 1e6);
     }

@@ -66,7 +66,12 @@ impl Ratios {
             title = escaped(&self.title),
         );
         for (line, note) in (0..).zip(&self.notes) {
-            let _ = writeln!(svg, "<text class=\"d s\" x=\"14\" y=\"{}\">{}</text>", 46 + NOTE * line, escaped(note));
+            let _ = writeln!(
+                svg,
+                "<text class=\"d s\" x=\"14\" y=\"{}\">{}</text>",
+                46 + NOTE * line,
+                escaped(note)
+            );
         }
         let mut at = 18;
         let legend = 46 + NOTE * self.notes.len() as i64;

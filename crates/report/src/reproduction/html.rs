@@ -22,7 +22,11 @@ pub fn html(files: &BTreeMap<String, String>) -> String {
     let mut pages: Vec<(&String, &String)> = files.iter().filter(|(name, _)| name.ends_with(".md")).collect();
     // The summary of a paper comes before its lines.
     pages.sort_by_key(|(name, _)| {
-        (*name != FIRST, name.strip_suffix(LINES).or(name.strip_suffix(".md")).unwrap_or(name), name.ends_with(LINES))
+        (
+            *name != FIRST,
+            name.strip_suffix(LINES).or(name.strip_suffix(".md")).unwrap_or(name),
+            name.ends_with(LINES),
+        )
     });
     for (name, text) in pages {
         let inner = if name.ends_with(LINES) { folded(text, files) } else { section(text, files) };

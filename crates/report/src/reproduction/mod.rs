@@ -19,8 +19,8 @@ use firstflight_reproduce::library::Library;
 
 pub use evidence_plot::picture_of;
 pub use html::html;
-pub use readings::{readings_file, readings_json, readings_page};
 pub(crate) use html::{STYLE, embedded, styles};
+pub use readings::{readings_file, readings_json, readings_page};
 
 /// Name of the first page.
 pub const FIRST: &str = "README.md";
@@ -80,7 +80,8 @@ pub fn results(evidence: &Evidence) -> String {
 
 /// Content of [`VERDICTS`], one line per line of the target list for readable diffs.
 pub fn verdicts(judged: &[Judged]) -> String {
-    let rows: Vec<String> = judged.iter().map(|row| serde_json::to_string(row).expect("texts and numbers")).collect();
+    let rows: Vec<String> =
+        judged.iter().map(|row| serde_json::to_string(row).expect("texts and numbers")).collect();
     format!("[\n{}\n]\n", rows.join(",\n"))
 }
 

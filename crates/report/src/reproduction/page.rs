@@ -23,6 +23,12 @@ pub(super) fn page(
          open]({}{LINES}).\n\n",
         about.authors, about.title, about.venue, about.year, paper.folder, paper.folder
     );
+    if paper.readings.is_some() {
+        out += &format!(
+            "`firstflight reproduce {} --readings` scores the lines under every joint choice of what the paper leaves open.\n\n",
+            about.key
+        );
+    }
     if let Some(reason) = &about.assumed {
         out += &format!("**Values are assumed.** {}\n\n", text(reason));
     }
@@ -46,7 +52,8 @@ pub(super) fn page(
     if !about.fitted.is_empty() {
         out += "\n## Fitted values\n\n| value | fitted to | used by, besides |\n|---|---|---|\n";
         for one in &about.fitted {
-            out += &format!("| {} | {} | {} |\n", cell(&one.value), one.to.join(", "), one.used_by.join(", "));
+            out +=
+                &format!("| {} | {} | {} |\n", cell(&one.value), one.to.join(", "), one.used_by.join(", "));
         }
     }
     out += "\n## Tables\n\n";
@@ -88,9 +95,10 @@ pub(super) fn lines(library: &Library, paper: &Paper, ours: &Measurements, judge
     }
     if !paper.text.is_empty() {
         // The file's own title gives way to the page's.
-        let notes = paper.text.strip_prefix("# ").map_or(paper.text.as_str(), |rest| {
-            rest.split_once('\n').map_or("", |(_, rest)| rest)
-        });
+        let notes = paper
+            .text
+            .strip_prefix("# ")
+            .map_or(paper.text.as_str(), |rest| rest.split_once('\n').map_or("", |(_, rest)| rest));
         out += &format!("## What the paper leaves open\n\n{}\n\n", notes.trim());
     }
     out +=

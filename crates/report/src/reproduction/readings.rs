@@ -51,7 +51,10 @@ pub fn readings_page(library: &Library, scores: &Scores) -> String {
     }
     out += "\n## All readings\n\n";
     let lines: Vec<String> = scores.readings.first().map_or(vec![], |one| {
-        one.lines.iter().map(|line| format!("[{}]({}{LINES}#{})", line.id, scores.paper, line.id.to_lowercase())).collect()
+        one.lines
+            .iter()
+            .map(|line| format!("[{}]({}{LINES}#{})", line.id, scores.paper, line.id.to_lowercase()))
+            .collect()
     });
     let choices: Vec<String> = scores.choices.iter().map(|choice| cell(choice)).collect();
     out += &format!("| {} | score | {} |\n", choices.join(" | "), lines.join(" | "));

@@ -113,26 +113,34 @@ fn own<'a>(paper: &Paper, rows: &[&'a Judged]) -> Vec<&'a Judged> {
 /// One sentence: what the paper says, what comes out, and why.
 pub(super) fn sentence(row: &Judged) -> String {
     let says = format!("The paper: {}", first(&row.expected));
-    let here = match row.verdict {
-        Verdict::NotCheckable => return format!("{says}. {}.", first(&row.why)),
-        _ if row.measured.is_empty() => String::new(),
-        _ => format!("; here: {}", effect(row)),
+    if row.verdict == Verdict::NotCheckable {
+        return format!("{says}; not checkable: {}.", first(&row.why));
+    }
+    let why = match (&row.cause, &row.argument) {
+        (_, Some(argument)) => format!("; refuted: {}", first(argument)),
+        (Some(cause), None) => format!("; cause ({}): {}", cause.shown.word(), first(&cause.text)),
+        (None, None) => String::new(),
     };
-    let why = match &row.cause {
-        Some(cause) => format!("; {}: {}", cause.shown.word(), first(&cause.text)),
-        None => String::new(),
-    };
-    format!("{says}{here}{why}.")
+    format!("{says}; here: {}{why}.", effect(row))
 }
 
-/// The size of the effect at the point that decides.
+/// The measured values and the size of the effect at the point that decides.
 pub(super) fn effect(row: &Judged) -> String {
-    let Some(point) = row.deciding().and_then(|one| one.deciding()) else { return row.measured.clone() };
+    let decided = row.deciding().and_then(|one| Some((one, one.deciding()?)));
+    let Some((statement, point)) = decided else { return row.measured.clone() };
     let at = if point.at.is_empty() { String::new() } else { format!(" at {}", point.at.join(", ")) };
     let ratio = point.ratio.map_or(String::new(), |ratio| {
-        let of = if point.expected.is_some() { "of the paper's" } else { "as the ratio of the order" };
-        let interval = ratio.ci95.map_or(String::new(), |[low, high]| format!(" ({low:.2} to {high:.2})"));
-        format!(", {:.2}{interval} {of}", ratio.here)
+        let interval = ratio.ci95.map_or(String::new(), |[low, high]| format!(", {low:.2} to {high:.2}"));
+        let of = match (point.expected, statement.that.contains('~')) {
+            (Some(_), _) => " of the paper's number",
+            (None, true) => " of one another",
+            (None, false) if ratio.here > 1.0 => ", in the paper's order",
+            (None, false) => ", against the paper's order",
+        };
+        // The word bounds an order.
+        let word = statement.word.as_ref().filter(|_| point.expected.is_none());
+        let word = word.map_or(String::new(), |word| format!("; the word is {word}"));
+        format!(" ({:.2}{interval}{of}{word})", ratio.here)
     });
     format!("{}{ratio}{at}", point.here())
 }

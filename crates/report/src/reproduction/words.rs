@@ -17,12 +17,14 @@ pub(super) fn page(library: &Library, judged: &[Judged]) -> String {
         let rows: Vec<&Judged> = judged.iter().filter(uses).collect();
         if !word.quoted {
             let names: Vec<String> = rows.iter().map(|row| link(library, row)).collect();
-            out += &format!("Lines: {}.\n\n", if names.is_empty() { "none".into() } else { names.join(", ") });
+            out +=
+                &format!("Lines: {}.\n\n", if names.is_empty() { "none".into() } else { names.join(", ") });
             continue;
         }
         out += "| line | the paper's sentence |\n|---|---|\n";
         for row in rows {
-            out += &format!("| {} | {} |\n", link(library, row), cell(row.says.as_deref().unwrap_or_default()));
+            out +=
+                &format!("| {} | {} |\n", link(library, row), cell(row.says.as_deref().unwrap_or_default()));
         }
         out += "\n";
     }
