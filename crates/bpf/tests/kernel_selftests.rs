@@ -1,13 +1,11 @@
 //! The congestion controls of the kernel's own tests, `bpf_cubic.c` and `bpf_dctcp.c`, compiled from Debian's package
 //! linux-source-6.1. Nothing of it is in this repository; `make packages-kernel-source` installs it.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use common::{clang, compile, run};
+use crate::common::{self, clang, compile, run};
 use firstflight_bpf::KernelScheme;
 
 const ARCHIVE: &str = "/usr/src/linux-source-6.1.tar.xz";

@@ -1,8 +1,6 @@
 //! Objects that are read, and objects that are refused by name.
 
-mod common;
-
-use common::{FAULTS, RENO, clang, compile, only};
+use crate::common::{FAULTS, RENO, clang, compile, only};
 use firstflight_bpf::{ObjectError, read};
 use firstflight_contract::{Ack, Congestion, Control, Entry, Nanos, Phase, Rate, Sent, Trigger};
 use firstflight_schemes::scheme::Scheme;

@@ -1,8 +1,6 @@
 //! Objects in the simulator, over its Linux sender.
 
-mod common;
-
-use common::{RENO, only, run};
+use crate::common::{RENO, only, run};
 
 /// No loss; a full queue; random losses with timeouts; ECN marks; an application that pauses.
 const PATHS: [(&str, &str, &str); 5] = [

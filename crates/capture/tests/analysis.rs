@@ -1,8 +1,6 @@
 //! Analysis of connections, on exchanges small enough to compute by hand.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use etherparse::TcpOptionElement::SelectiveAcknowledgement;
 use firstflight_capture::{ExitReason, Series, Vantage};
 use firstflight_contract::Nanos;

@@ -1,9 +1,7 @@
 //! Division of a network's connections by the bottleneck that they crossed.
 
-mod common;
-
-use common::path::Path;
-use common::*;
+use crate::common::path::Path;
+use crate::common::*;
 use firstflight_capture::{Connection, Inferred, bottlenecks, infer, infer_together};
 
 /// The connections of several paths, each from another host of 10.0.0.0/24: the path, the last byte of the host's address, and

@@ -1,12 +1,10 @@
 //! Captures whose clock was set while connections ran: real and synthetic captures with steps written into their
 //! times must give the same path as without them.
 
-mod common;
-
 use std::path::Path as File;
 
-use common::path::Path;
-use common::*;
+use crate::common::path::Path;
+use crate::common::*;
 use firstflight_capture::{Capture, Estimate, Inferred, PathEstimate, infer};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;

@@ -1,10 +1,8 @@
 //! Compressed captures, captures of several files, and captures that show only part of what happened.
 
-mod common;
-
 use std::io::{Read, Write};
 
-use common::*;
+use crate::common::*;
 use etherparse::PacketBuilder;
 use firstflight_capture::{Error, Next, Problem, Reader, Sizes, first_packet_time, infer, read_from};
 use firstflight_contract::Nanos;

@@ -1,9 +1,7 @@
 //! Path inference on synthetic captures with an exactly known bottleneck.
 
-mod common;
-
-use common::path::{PACKET, Path};
-use common::*;
+use crate::common::path::{PACKET, Path};
+use crate::common::*;
 use firstflight_capture::{AckPolicy, Estimate, Inferred, PathEstimate, Vantage, infer};
 
 fn inferred(packets: &[(u64, Tcp)]) -> PathEstimate {

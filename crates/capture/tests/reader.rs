@@ -1,8 +1,6 @@
 //! Reader tests for every container, link type and kind of damage.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use etherparse::{PacketBuilder, TcpOptionElement};
 use firstflight_capture::{Capture, Error, Problem, infer, read, read_from};
 use firstflight_contract::Nanos;

@@ -1,8 +1,6 @@
 //! Every valid scenario is compared, or refused with one clear line; values of options are data.
 
-mod common;
-
-use common::Scratch;
+use crate::common::Scratch;
 
 const P: &str = "[path]\nrate = \"10 Mbit/s\"\nrtt = \"20 ms\"\nbuffer = \"50 packets\"\n";
 const QUICK: [&str; 5] = ["--size", "30KB", "--startup", "slow-start", "--json"];

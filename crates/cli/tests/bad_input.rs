@@ -1,8 +1,6 @@
 //! Bad input gives one error message and exit code 2, and leaves no files.
 
-mod common;
-
-use common::Scratch;
+use crate::common::Scratch;
 
 const GOOD: &str = r#"[path]
 rate = "40 Mbit/s"

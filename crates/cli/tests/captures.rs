@@ -1,10 +1,8 @@
 //! `compare` on captures: names of every kind, clocks that were set, paths that cannot be simulated.
 
-mod common;
-
 use std::ffi::OsString;
 
-use common::Scratch;
+use crate::common::Scratch;
 use serde_json::Value;
 
 fn shipped(name: &str) -> Vec<u8> {

@@ -1,15 +1,13 @@
 //! Errors on the command line have one line; nothing that the program prints controls the terminal; a full or closed
 //! output is no crash.
 
-mod common;
-
 use std::ffi::OsStr;
 use std::fs::OpenOptions;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
 
-use common::Scratch;
+use crate::common::Scratch;
 
 fn program() -> Command {
     Command::new(env!("CARGO_BIN_EXE_firstflight"))

@@ -1,13 +1,11 @@
 //! The `linux` profile against the kernel: `firstflight sender` answers the scripts of `tests/conformance/`, and every
 //! answer must be the one that a Linux kernel gave to the same line (`docs/conformance.md`).
 
-mod common;
-
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::Scratch;
+use crate::common::Scratch;
 use serde_json::Value;
 
 /// Registers that are compared at every line, beside the segments sent.

@@ -1,12 +1,10 @@
 //! The Debian package: it is made, installed under a root of its own, used from there, and removed.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use common::Scratch;
+use crate::common::Scratch;
 
 /// dpkg on a root of its own.
 fn dpkg(root: &Path) -> Command {

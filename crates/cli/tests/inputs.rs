@@ -1,8 +1,6 @@
 //! Inputs of `compare`: compressed captures, several of them, folders, rings, standard input; presets with other values.
 
-mod common;
-
-use common::{Finished, Scratch};
+use crate::common::{Finished, Scratch};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::Write;

@@ -1,7 +1,5 @@
 //! SIGINT, SIGTERM and SIGHUP at any moment leave a whole set of files or none, and the store of a reproduction with its runs.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -10,8 +8,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use common::Scratch;
-use common::server::{THREE, capture};
+use crate::common::Scratch;
+use crate::common::server::{THREE, capture};
 
 const SIGNALS: [(&str, i32); 3] = [("INT", 2), ("TERM", 15), ("HUP", 1)];
 

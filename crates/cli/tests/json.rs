@@ -1,10 +1,8 @@
 //! JSON output of the commands, on which scripts rely.
 
-mod common;
-
 use std::collections::BTreeSet;
 
-use common::Scratch;
+use crate::common::Scratch;
 use serde_json::{Value, json};
 
 /// Paths of all keys in `value`; `flows[].name` for keys inside arrays. A null has no keys.

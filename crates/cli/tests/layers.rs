@@ -35,7 +35,7 @@ const LAYERS: [(&str, &[&str]); 26] = [
     ("reproduce", &["contract", "schemes", "scenario", "results", "accesslog", "study"]),
     ("report", &["results", "study", "reproduce"]),
     ("playground", &["firstflight", "report"]),
-    ("python", &["firstflight", "results", "scenario", "report"]),
+    ("python", &["firstflight", "bpf", "results", "scenario", "report"]),
     (
         "cli",
         &[
@@ -109,4 +109,27 @@ fn dependencies_follow_the_layers() {
 fn workspace_dependencies_are_found_in_a_manifest() {
     let manifest = "[dependencies]\nfirstflight-study.workspace = true\nserde = \"1\"\n";
     assert_eq!(depends_on(manifest), ["study"]);
+}
+
+/// A file of tests that no program has would never run.
+#[test]
+fn every_file_of_tests_is_a_part_of_a_program() {
+    for (name, manifest) in manifests() {
+        if !manifest.contains("\nautotests = false\n") {
+            continue;
+        }
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../{name}/tests"));
+        let all = std::fs::read_to_string(folder.join("all.rs")).expect("the program of all tests");
+        for entry in std::fs::read_dir(&folder).expect("the tests' folder").flatten() {
+            let path = entry.path();
+            let file = path.extension().is_some_and(|end| end == "rs");
+            if !file && !path.join("main.rs").exists() {
+                continue;
+            }
+            let stem = path.file_stem().expect("a name").to_string_lossy();
+            let part = all.contains(&format!("\nmod {stem};\n"));
+            let program = manifest.contains(&format!("[[test]]\nname = \"{stem}\"\n"));
+            assert!(part != program, "crates/{name}/tests/{stem}: neither in all.rs nor a [[test]], or both");
+        }
+    }
 }

@@ -1,8 +1,6 @@
 //! Links whose rate follows a trace file, run by the program.
 
-mod common;
-
-use common::Scratch;
+use crate::common::Scratch;
 use serde_json::Value;
 
 /// Scenario with the bottleneck rate `supply`, which is a rate or a trace.

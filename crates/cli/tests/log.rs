@@ -1,8 +1,6 @@
 //! `firstflight log` on a log that is small enough to count by hand.
 
-mod common;
-
-use common::Scratch;
+use crate::common::Scratch;
 
 /// Requests of three networks /24: A at 0, 12 and 14 s, B at 5 and 16 s, C at 15 s; A's at 14 s is for an image.
 const LOG: &str = r#"192.0.2.1 - - [10/Oct/2000:13:55:00 +0000] "GET /a HTTP/1.0" 200 1

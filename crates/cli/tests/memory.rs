@@ -1,8 +1,6 @@
 //! Small inputs that ask for much memory are refused before anything is run: the key or option, the estimate, the limit.
 
-mod common;
-
-use common::Scratch;
+use crate::common::Scratch;
 
 const PATH: &str = "[path]\nrate = \"10 Mbit/s\"\nrtt = \"20 ms\"\nbuffer = \"50 packets\"\n";
 

@@ -1,9 +1,7 @@
 //! `compare` on the capture of a server with clients in several networks.
 
-mod common;
-
-use common::Scratch;
-use common::server::{THREE, capture};
+use crate::common::Scratch;
+use crate::common::server::{THREE, capture};
 use serde_json::Value;
 
 /// Without limits of harm and loss the recommendation is the fastest.

@@ -3,12 +3,10 @@
 //! Pixels differ between versions of Chromium and fonts, so the picture is not compared. The file beside it records the
 //! printed results from which it was made, and its digest.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::Scratch;
+use crate::common::Scratch;
 use sha2::{Digest, Sha256};
 
 /// The capture of `make run`.

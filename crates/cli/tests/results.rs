@@ -1,9 +1,7 @@
 //! Files that `reproduce` reads back: its store, and `--results`. Damage never changes a number: it is repaired by running
 //! again, or refused.
 
-mod common;
-
-use common::Scratch;
+use crate::common::Scratch;
 
 const SCENARIO: &str = r#"
 duration = "1 s"

@@ -1,8 +1,6 @@
 //! `firstflight sender`: transcripts calculated by hand from the RFCs. Segments carry 1000 bytes.
 
-mod common;
-
-use common::Scratch;
+use crate::common::{self, Scratch};
 use serde_json::{Value, json};
 
 /// Runs a script; returns the result of the run.

@@ -1,14 +1,12 @@
 //! Sweeps that are killed go on where they stopped, and have the same bytes from any executor.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use common::Scratch;
+use crate::common::{self, Scratch};
 
 /// 30 parts of about 60 ms each in a program for tests.
 const GRID: &str = r#"

@@ -1,13 +1,11 @@
 //! Files of `--trace`, read by tshark and checked against the drafts of qlog.
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::process::Command;
 
-use common::Scratch;
+use crate::common::Scratch;
 use serde_json::Value;
 
 const SCENARIO: &str = r#"

@@ -2,7 +2,7 @@
 
 #[path = "../examples/header.rs"]
 #[allow(unreachable_pub, reason = "an example is a crate of its own")]
-mod header;
+mod example;
 
 use std::fmt::Write as _;
 use std::mem::{offset_of, size_of};
@@ -164,11 +164,11 @@ fn program() -> String {
 
 #[test]
 fn the_checked_in_header_is_current() {
-    let file = fs::read_to_string(header::path()).unwrap_or_default();
+    let file = fs::read_to_string(example::path()).unwrap_or_default();
     assert!(
-        file == header::header(),
+        file == example::header(),
         "{} is stale: run `cargo run -p firstflight-contract --example header`",
-        header::path().display()
+        example::path().display()
     );
 }
 
@@ -206,7 +206,7 @@ fn a_c_compiler_lays_out_every_type_as_rust_does() {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let (source, binary) = (folder.join("layout.c"), folder.join("layout"));
     fs::write(&source, program()).unwrap();
-    let include = header::path().parent().unwrap().to_owned();
+    let include = example::path().parent().unwrap().to_owned();
     for standard in ["c11", "gnu17"] {
         let compiled = Command::new(&compiler)
             .args([&format!("-std={standard}"), "-Wall", "-Wextra", "-Werror", "-I"])

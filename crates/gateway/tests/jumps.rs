@@ -1,8 +1,6 @@
 //! Plans from their first window to their end.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use firstflight_contract::Nanos;
 use firstflight_gateway::{Arm, Connection, Decision, Gateway, Mode, Override, Settings, Why, WhyNot};
 

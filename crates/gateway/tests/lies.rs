@@ -1,8 +1,6 @@
 //! Clients that lie: at most a third of a prefix's hosts.
 
-mod common;
-
-use common::*;
+use crate::common::{self, *};
 use firstflight_contract::Nanos;
 use firstflight_gateway::{Connection, Gateway, STOCK};
 use proptest::prelude::*;

@@ -1,8 +1,6 @@
 //! The log of events and its replay.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use firstflight_gateway::{
     Arm, Connection, Event, Gateway, Logged, Override, Policy, Settings, Stage, replay,
 };

@@ -1,8 +1,6 @@
 //! Observations of other hosts.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use firstflight_contract::Nanos;
 use firstflight_gateway::{Acceptance, Gateway, Key, Known, Observation, PLACES, Refused, Settings};
 

@@ -1,8 +1,6 @@
 //! The state that outlives the process.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use firstflight_contract::Nanos;
 use firstflight_gateway::{Decision, Gateway, Policy, STATE_VERSION, Settings, StateError, WhyNot};
 use sha2::{Digest, Sha256};

@@ -1,8 +1,6 @@
 //! Surveys.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use firstflight_contract::Nanos;
 use firstflight_gateway::{Connection, Settings, Survey, survey};
 

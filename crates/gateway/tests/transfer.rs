@@ -1,8 +1,6 @@
 //! Starts for transfers of known size: SPAND's windows by hand, within the plan of the prefix.
 
-mod common;
-
-use common::{MSS, enforcing, exact, host, learn, planned, report, tick, window};
+use crate::common::{MSS, enforcing, exact, host, learn, planned, report, tick, window};
 use firstflight_gateway::{Gateway, Mode, Override, Policy, Rule, Settings, Transfer, TransferPlan, WhyNot};
 
 fn asked(gateway: &Gateway, segments: u64, rule: Rule) -> Result<TransferPlan, WhyNot> {

@@ -1,8 +1,6 @@
 //! The trial: false alarms, and how soon harm is found.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use firstflight_contract::Nanos;
 use firstflight_gateway::{Arm, Connection, Decision, Gateway, HarmKind, Override, Settings, WhyNot};
 

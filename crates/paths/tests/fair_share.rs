@@ -1,9 +1,7 @@
 //! Yu and Newman, "TCP slow start with fair share of bandwidth": equations (2) to (5) computed by hand, in
 //! packets of 1000 bytes.
 
-mod common;
-
-use common::{MSS, RTT, at, open, plan, policy, sample, transfer};
+use crate::common::{MSS, RTT, at, open, plan, policy, sample, transfer};
 use firstflight_contract::{Nanos, Plan};
 use firstflight_paths::{Cluster, Key, Policy};
 use firstflight_schemes::scheme::Value;

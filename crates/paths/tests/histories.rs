@@ -1,8 +1,6 @@
 //! State that outlives connections: cached values, sampled averages, SPAND's reports.
 
-mod common;
-
-use common::{MSS, RTT, at, open, plan, policy, sample, transfer};
+use crate::common::{MSS, RTT, at, open, plan, policy, sample, transfer};
 use firstflight_contract::Plan;
 use firstflight_paths::{Cluster, Destination, Policy, Sample, Transfer};
 use firstflight_schemes::scheme::Value;

@@ -1,10 +1,8 @@
 //! The memory of a host: grouping of peers into clusters, and eviction from a full memory.
 
-mod common;
-
 use core::net::IpAddr;
 
-use common::{MSS, at, policy, sample, transfer};
+use crate::common::{MSS, at, policy, sample, transfer};
 use firstflight_contract::Plan;
 use firstflight_paths::{Group, Grouping, Handle, Limits, Memory, Policy, Sample};
 

@@ -1,8 +1,6 @@
 //! A cluster against a model that keeps every connection and every sample.
 
-mod common;
-
-use common::{MSS, RTT, policy};
+use crate::common::{self, MSS, RTT, policy};
 use firstflight_contract::Nanos;
 use firstflight_paths::{Cluster, Destination, Key, Policy, Sample, Settings, Transfer};
 use proptest::prelude::*;

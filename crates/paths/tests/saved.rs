@@ -1,8 +1,6 @@
 //! A memory that is saved and restored.
 
-mod common;
-
-use common::{MSS, policy, sample, transfer};
+use crate::common::{MSS, policy, sample, transfer};
 use firstflight_paths::{
     Destination, Group, Grouping, Handle, Limits, Memory, Policy, Saved, Settings, Transfer, Unfit,
 };

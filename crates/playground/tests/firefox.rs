@@ -1,7 +1,5 @@
 //! The page in headless Firefox, over its own protocol of remote control (Marionette): messages on a socket, each `length:JSON`.
 
-mod common;
-
 use std::io::{BufReader, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -9,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use common::{as_in_browser, has, order, page};
+use crate::common::{as_in_browser, has, order, page};
 use firstflight_playground::{Engine, Silent};
 use serde_json::{Value, json};
 

@@ -1,14 +1,12 @@
 //! The module answers as the library does natively, byte for byte: on every preset, on captures and on scenarios.
 
-mod common;
-
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use crate::common::{as_in_browser, captures, has, module, order};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use common::{as_in_browser, captures, has, module, order};
 use firstflight_playground::{Engine, Silent};
 use serde_json::{Value, json};
 

@@ -1,13 +1,10 @@
 //! Pages of the reproduction, made of a results.json in which every text tries to inject markup.
 
-mod chromium;
-mod fixture;
-mod hostile;
-
+use crate::hostile;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use chromium::Page;
+use crate::chromium::Page;
 use firstflight_report::reproduction::{html, pages, picture_of};
 use firstflight_reproduce::evidence::{Evidence, Measured};
 use firstflight_reproduce::judge::judge;

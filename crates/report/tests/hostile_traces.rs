@@ -1,8 +1,6 @@
 //! Traces of connections whose names try to end a record, a block or a line.
 
-mod fixture;
-mod hostile;
-
+use crate::hostile;
 use firstflight_report::{Vantage, pcapng, qlog};
 use firstflight_scenario::parse;
 use firstflight_study::run::{RunOptions, trace};

@@ -1,13 +1,11 @@
 //! The HTML page in a real browser.
 
-mod chromium;
-mod fixture;
-mod hostile;
-
+use crate::fixture;
+use crate::hostile;
 use std::path::{Path, PathBuf};
 
+use crate::chromium::Page;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use chromium::Page;
 use firstflight_report::{html, printable};
 use firstflight_results::CompareReport;
 use serde_json::{Value, json};
@@ -407,7 +405,7 @@ fn external_text_is_shown_and_never_executed() {
     }
 }
 
-/// Writes pictures for visual inspection; it checks nothing: `cargo test -p firstflight-report --test page -- --ignored`.
+/// Writes pictures for visual inspection; it checks nothing: `cargo test -p firstflight-report --test all -- --ignored page::`.
 #[test]
 #[ignore = "writes pictures for visual inspection"]
 fn pictures() {

@@ -1,8 +1,7 @@
 //! Texts and files of the report.
 
-mod fixture;
-mod hostile;
-
+use crate::fixture;
+use crate::hostile;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};

@@ -2,15 +2,15 @@
 
 #[path = "../examples/scheme_plots.rs"]
 #[expect(dead_code, reason = "the example's main belongs to the example")]
-mod scheme_plots;
+mod example;
 
 use std::collections::BTreeSet;
 use std::fs::{read_dir, read_to_string};
 
+use self::example::{Pictures, folder, images};
 use firstflight_schemes::registry::SCHEMES;
 use firstflight_study::exhibit::{shown, stem};
 use firstflight_study::simulator::Simulator;
-use scheme_plots::{Pictures, folder, images};
 
 /// Largest size of a picture, bytes.
 const MOST: usize = 30_000;

@@ -1,5 +1,4 @@
 //! Files that a scenario names, and the scenario file itself, are regular files.
-#![cfg(unix)]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -37,7 +36,7 @@ impl Drop for Folder {
 
 #[test]
 fn pipes_devices_and_folders_are_refused_by_name_and_never_read() {
-    let folder = Folder::new("kinds");
+    let folder = Folder::new("file-kinds");
     folder.pipe();
     let path =
         |rate: &str| format!("duration = \"1 s\"\n[path]\n{rate}\nrtt = \"9 ms\"\nbuffer = \"9 packets\"\n");
@@ -66,7 +65,7 @@ fn pipes_devices_and_folders_are_refused_by_name_and_never_read() {
 
 #[test]
 fn a_symbolic_link_to_a_regular_file_is_read_and_a_long_name_is_cut() {
-    let folder = Folder::new("links");
+    let folder = Folder::new("file-links");
     let own = folder.with("own", "text");
     std::os::unix::fs::symlink(&own, folder.0.join("link")).unwrap();
     assert_eq!(file::read_text(&folder.0.join("link"), 4), Ok("text".into()));

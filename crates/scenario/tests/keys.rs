@@ -1,10 +1,8 @@
 //! Every key of the format: what an error about its value says, and what its smallest and largest values do.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 
-use common::{GRAPH, contexts, extremes, invalid};
+use crate::common::{GRAPH, contexts, extremes, invalid};
 use firstflight_scenario::format::{Key, Kind, SECTIONS};
 use firstflight_scenario::{Error, Loaded, load, parse};
 

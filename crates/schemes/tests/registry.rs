@@ -7,7 +7,7 @@ mod algorithms_index;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use algorithms_index::{folder, index, labels};
+use self::algorithms_index::{folder, index, labels};
 use firstflight_contract::{Nanos, Rate, Role};
 use firstflight_schemes::not_implemented::{NOT_IMPLEMENTED, PLANNED};
 use firstflight_schemes::registry::{AnyPhase, ParamError, SCHEMES};

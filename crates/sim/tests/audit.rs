@@ -1,8 +1,6 @@
 //! Each kind of damage to a correct log makes the auditor report the matching rule.
 
-mod common;
-
-use common::{Case, MS, audited, network};
+use crate::common::{Case, MS, audited, network};
 use firstflight_net::link::Passage;
 use firstflight_sim::audit::{Event, Rule, audit};
 use firstflight_sim::config::Network;

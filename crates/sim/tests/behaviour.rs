@@ -3,14 +3,12 @@
 //! slow start.
 //!
 //! The snapshots do not prove the numbers right; they show reviewers which numbers changed. After an intended
-//! change, `FIRSTFLIGHT_REWRITE=1 cargo test -p firstflight-sim --test behaviour` rewrites them.
-
-mod common;
+//! change, `FIRSTFLIGHT_REWRITE=1 cargo test -p firstflight-sim --test all behaviour` rewrites them.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use common::{Case, network, run};
+use crate::common::{Case, network, run};
 use firstflight_contract::Role;
 use firstflight_schemes::registry::SCHEMES;
 use firstflight_schemes::scheme::Info;

@@ -5,9 +5,7 @@
 //! are truncated to whole milliseconds. Every network also runs per hop, without observer, and with the
 //! auditor.
 
-mod common;
-
-use common::{Case, MS, audited, run, stack, stacks};
+use crate::common::{Case, MS, audited, run, stack, stacks};
 use firstflight_contract::{Exit, Nanos, Rate};
 use firstflight_host::chain::Chain;
 use firstflight_net::link::Passage;

@@ -1,9 +1,7 @@
 //! Dequeue-time queues give the same simulation in both modes, and a discipline equivalent to drop-tail gives
 //! the same result as drop-tail.
 
-mod common;
-
-use common::{Case, MS, line_of_routers, network, run};
+use crate::common::{Case, MS, line_of_routers, network, run};
 use firstflight_net::queue::Room;
 use firstflight_net::queue::codel::CodelConfig;
 use firstflight_net::queue::fq_codel::FqCodelConfig;

@@ -4,9 +4,7 @@
 //! flow is 90 ms; its smallest RTT is that of the handshake, 90.08 ms. So the BDP is 1250 packets/s times
 //! 0.09008 s = 112.6 packets.
 
-mod common;
-
-use common::{Case, network, run};
+use crate::common::{Case, network, run};
 use firstflight_contract::{Exit, StartupExit};
 use firstflight_sim::outcome::FlowOutcome;
 

@@ -1,9 +1,7 @@
 //! Growth and limits of a sender's window, computed by hand on a line of 100 ms without serialisation time.
 
-mod common;
-
-use common::line::{Line, RTT, SYN, at};
-use common::{MS, stacks};
+use crate::common::line::{Line, RTT, SYN, at};
+use crate::common::{MS, stacks};
 use firstflight_contract::Exit;
 use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::app::AppConfig;

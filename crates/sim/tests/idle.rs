@@ -1,9 +1,7 @@
 //! Transmissions after an idle time, computed by hand on a line of 100 ms without serialisation time.
 
-mod common;
-
-use common::MS;
-use common::line::{Line, Sent, at, chain};
+use crate::common::MS;
+use crate::common::line::{Line, Sent, at, chain};
 use firstflight_schemes::registry::AnyPhase;
 use firstflight_sim::sender::app::AppConfig;
 use firstflight_sim::sender::stack::{IdleRestart, Recovery};

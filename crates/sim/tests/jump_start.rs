@@ -1,8 +1,6 @@
 //! Jump Start's first flight on a path that another flow half fills, the case of section 3.4 of the thesis.
 
-mod common;
-
-use common::{Case, MS, network, run};
+use crate::common::{Case, MS, network, run};
 use firstflight_host::chain::Chain;
 use firstflight_net::queue::Room;
 use firstflight_schemes::registry::AnyPhase;

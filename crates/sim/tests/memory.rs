@@ -1,8 +1,6 @@
 //! Start-up from measurements of connections that share the bottleneck, in a running network.
 
-mod common;
-
-use common::{Case, MS, network};
+use crate::common::{Case, MS, network};
 use firstflight_paths::Policy;
 use firstflight_sim::config::Network;
 use firstflight_sim::engine::Mode;

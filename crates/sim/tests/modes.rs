@@ -1,8 +1,6 @@
 //! Fused and per-hop execution give the same results, with and without observer.
 
-mod common;
-
-use common::{Case, MS, audited, network, run};
+use crate::common::{Case, MS, audited, network, run};
 use firstflight_contract::Nanos;
 use firstflight_sim::audit::Event;
 use firstflight_sim::config::Network;

@@ -1,10 +1,8 @@
 //! Link readings taken during a run equal the counters of a run that ends at the reading time.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{Case, MS, audited, line_of_routers, network};
+use crate::common::{Case, MS, audited, line_of_routers, network};
 use firstflight_contract::Nanos;
 use firstflight_net::queue::Room;
 use firstflight_net::queue::codel::CodelConfig;

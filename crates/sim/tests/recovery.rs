@@ -2,10 +2,8 @@
 //! serialisation time. Unless stated otherwise the avoidance scheme is Reno: one segment more per window of
 //! ACKs.
 
-mod common;
-
-use common::line::{Line, Sent, at, chain};
-use common::{MS, stacks};
+use crate::common::line::{Line, Sent, at, chain};
+use crate::common::{MS, stacks};
 use firstflight_sim::packet::{CWR_ECE, pack_blocks};
 use firstflight_sim::sender::app::App;
 use firstflight_sim::sender::info::CaState;

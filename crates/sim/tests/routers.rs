@@ -1,8 +1,6 @@
 //! Flows over routers that take part in congestion control, in both modes and with the auditor.
 
-mod common;
-
-use common::{Case, MS, network, run};
+use crate::common::{Case, MS, network, run};
 use firstflight_contract::{Nanos, Rate};
 use firstflight_net::queue::Room;
 use firstflight_net::router::RouterConfig;

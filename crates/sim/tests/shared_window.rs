@@ -1,8 +1,6 @@
 //! RFC 3124: connections to one destination share one congestion window.
 
-mod common;
-
-use common::{Case, MS, network, run};
+use crate::common::{Case, MS, network, run};
 use firstflight_sim::config::Network;
 use firstflight_sim::engine::Mode;
 use firstflight_sim::observe::Observer;

@@ -1,10 +1,8 @@
 //! Stages that run ahead of each other give the same results as per-hop execution on every kind of topology.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{Case, MS, line_of_routers, network, run};
+use crate::common::{Case, MS, line_of_routers, network, run};
 use firstflight_contract::Nanos;
 use firstflight_net::rate_trace::RateTrace;
 use firstflight_paths::Policy;

@@ -1,8 +1,6 @@
 //! A bottleneck behind a token bucket: a policer or a shaper.
 
-mod common;
-
-use common::{Case, MS, audited, network, run};
+use crate::common::{Case, MS, audited, network, run};
 use firstflight_contract::{Nanos, Rate};
 use firstflight_net::queue::Room;
 use firstflight_net::queue::red::RedConfig;

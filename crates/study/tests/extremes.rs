@@ -1,11 +1,8 @@
 //! The smallest and the largest value of every key runs to finite numbers, or is refused by name.
 
-#[path = "../../scenario/tests/common/mod.rs"]
-mod common;
-
 use std::path::Path;
 
-use common::{GRAPH, contexts, extremes};
+use crate::common::{GRAPH, contexts, extremes};
 use firstflight_contract::Nanos;
 use firstflight_results::RunResult;
 use firstflight_scenario::{Candidate, Loaded, Profile, Scenario, load};

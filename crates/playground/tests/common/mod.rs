@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
@@ -29,6 +30,11 @@ pub(crate) fn has(program: &str) -> bool {
 
 /// The module, built as `make playground` builds it; `None`, with the reason printed, without the target.
 pub(crate) fn module() -> Option<PathBuf> {
+    static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
+    BUILT.get_or_init(build).clone()
+}
+
+fn build() -> Option<PathBuf> {
     if !installed() {
         println!("skipped: the target {TARGET} is not installed (rustup target add {TARGET})");
         return None;

@@ -278,6 +278,10 @@ pub(crate) fn invalid(kind: &Kind) -> Vec<String> {
             let bad = invalid(of).into_iter().map(|value| format!("[{value}, {value}]"));
             and(bad.collect(), &["5", "[]"])
         }
+        Kind::List(of) => {
+            and(invalid(of).into_iter().map(|value| format!("[{value}]")).collect(), &["5", "[]"])
+        }
+        Kind::Map(_) | Kind::Any(_) => and(vec![], &["1979-05-27"]),
         Kind::Either(plain, _) => and(invalid(plain), &["1979-05-27", "{ no_such_key = 1 }"]),
         Kind::Table(_) | Kind::Tables(_) | Kind::Variants(_) => and(quoted(&["5 s"]), &["5", "true"]),
     }
@@ -329,8 +333,11 @@ pub(crate) fn extremes(kind: &Kind) -> Vec<String> {
                 format!("[{0}, {0}]", ends[1]),
             ]
         }
+        Kind::List(of) => extremes(of).into_iter().map(|value| format!("[{value}]")).collect(),
         Kind::Either(plain, _) => extremes(plain),
         Kind::File
+        | Kind::Map(_)
+        | Kind::Any(_)
         | Kind::Startup
         | Kind::Avoidance
         | Kind::Table(_)

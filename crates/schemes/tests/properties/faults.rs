@@ -6,7 +6,7 @@ use firstflight_contract::{Ack, Congestion, Control, Entry, Exit, Nanos, Rate, S
 use firstflight_host::chain::Chain;
 use firstflight_schemes::registry::AnyPhase;
 
-use crate::model::Subject;
+use super::model::Subject;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {

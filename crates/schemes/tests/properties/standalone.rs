@@ -3,8 +3,8 @@
 use firstflight_contract::{Rate, Role, Trigger};
 use proptest::prelude::*;
 
-use crate::model::{Begin, Event, Host, Op, Subject, begin, op};
-use crate::{chain, labels, phases, runner};
+use super::model::{Begin, Event, Host, Op, Subject, begin, op};
+use super::{chain, labels, phases, runner};
 
 /// Runs the operations and judges each step; returns the registers after each.
 fn run(label: &str, start: Begin, ops: &[Op]) -> Result<String, TestCaseError> {

@@ -1,0 +1,10 @@
+//! The tests of this crate as one program: it is linked once, and its tests share the cores.
+
+mod analysis;
+mod bottlenecks;
+mod clock;
+mod common;
+mod files;
+mod path;
+mod reader;
+mod truth;

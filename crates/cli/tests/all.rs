@@ -1,0 +1,23 @@
+//! The tests of this crate as one program: it is linked once, and its tests share the cores.
+
+mod any_scenario;
+mod bad_input;
+mod captures;
+mod command_line;
+mod common;
+mod conformance;
+mod deb;
+mod documentation;
+mod inputs;
+mod interrupt;
+mod json;
+mod layers;
+mod link_trace;
+mod log;
+mod memory;
+mod networks;
+mod readme_picture;
+mod results;
+mod sender;
+mod sweep;
+mod trace;

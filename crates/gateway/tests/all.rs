@@ -1,0 +1,12 @@
+//! The tests of this crate as one program: it is linked once, and its tests share the cores.
+
+mod common;
+mod configuration;
+mod jumps;
+mod lies;
+mod log;
+mod share;
+mod state;
+mod survey;
+mod transfer;
+mod trial;

@@ -1,0 +1,19 @@
+//! The tests of this crate as one program: it is linked once, and its tests share the cores.
+
+mod audit;
+mod behaviour;
+mod by_hand;
+mod common;
+mod dequeue;
+mod estimated;
+mod growth;
+mod idle;
+mod jump_start;
+mod memory;
+mod modes;
+mod readings;
+mod recovery;
+mod routers;
+mod shared_window;
+mod stages;
+mod token_bucket;
