@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use firstflight_scenario::schema;
 
 use crate::failure::{Failure, wrong_at};
 use crate::{algorithms, capture, compare, doctor, log, output, presets, reproduce, run, sender, sweep};
@@ -54,12 +55,26 @@ enum Command {
     Manual(Manual),
 }
 
-/// Print the JSON Schema of scenario files, which editors use for completion and checks
+/// Print the JSON Schema of scenario files or of grids, which editors use for completion and checks
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  firstflight schema > scenario.schema.json")]
-struct Schema {}
+  firstflight schema > scenario.schema.json
+  firstflight schema grid > grid.schema.json")]
+struct Schema {
+    /// The kind of files
+    #[arg(value_enum, value_name = "FILES", default_value_t = Files::Scenario)]
+    files: Files,
+}
+
+/// Files that have a schema.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Files {
+    /// Scenarios
+    Scenario,
+    /// Grids of sweeps
+    Grid,
+}
 
 /// Print the tab completions for a shell
 #[derive(Debug, Args)]
@@ -100,7 +115,10 @@ impl Cli {
             Command::Presets(options) => presets::execute(&options),
             Command::Doctor(options) => doctor::execute(&options),
             Command::Sender(options) => sender::execute(&options),
-            Command::Schema(Schema {}) => output::print(&firstflight_scenario::schema::schema_text()),
+            Command::Schema(Schema { files }) => output::print(&match files {
+                Files::Scenario => schema::schema_text(&schema::schema()),
+                Files::Grid => firstflight::sweep::schema_text(),
+            }),
             Command::Completions(Completions { shell }) => {
                 let mut script = vec![];
                 clap_complete::generate(shell, &mut Self::command(), "firstflight", &mut script);

@@ -1,14 +1,11 @@
 //! Sweeps in memory.
 
-use firstflight::quantity::{Amount, Depth, parse_depth, parse_rate, parse_time};
-use firstflight::scheme::{Nanos, Rate};
-use firstflight::sweep::{Axis, Point, Sweep};
-use firstflight::{Candidate, Error, Loaded, Profile, Progress, Run, Threshold};
-use firstflight_results::{Column, Kind as Type, Range, SweepRow, Table, Value as Cell};
-use firstflight_scenario::{Dist, Network, Source};
+use firstflight::sweep::{Axis, FactorColumn, Point, Sweep, assign};
+use firstflight::{Candidate, Error, Loaded, Profile, Progress, Run};
+use firstflight_results::{SweepRow, Table};
+use firstflight_scenario::{Network, Source};
 use pyo3::prelude::*;
 use rayon::prelude::*;
-use toml::Value;
 
 use crate::error::raised;
 use crate::job::Job;
@@ -45,7 +42,9 @@ pub fn sweep(
         for axis in &axes {
             sweep = sweep.crossed(axis.clone());
         }
+        let columns = FactorColumn::of_axes(&axes).map_err(|error| sweep.at(&[], error))?;
         let plan = Plan {
+            columns,
             schemes: match &chosen {
                 Some(chosen) => chosen.candidates()?.into_iter().map(Some).collect(),
                 None => vec![None],
@@ -77,7 +76,7 @@ pub fn sweep(
         job.begin("runs", tasks.len() as u64);
         let rows = tasks.par_iter().with_max_len(1).map(run);
         let rows: Vec<SweepRow> = rows.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
-        plan.table(rows)
+        Ok(plan.table(rows))
     })?;
     Ok(Outcome(Kind::Sweep(table)))
 }
@@ -105,6 +104,8 @@ fn axes(factors: &Bound<'_, PyAny>) -> PyResult<Vec<Axis>> {
 struct Plan {
     sweep: Sweep,
     axes: Vec<Axis>,
+    /// One for each axis, which has one key.
+    columns: Vec<FactorColumn>,
     schemes: Vec<Option<Candidate>>,
     sizes: Vec<Option<u64>>,
     profile: Profile,
@@ -166,22 +167,14 @@ impl Plan {
     }
 
     /// The table of the rows, with a column for each factor.
-    fn table(&self, rows: Vec<SweepRow>) -> Result<Table, Error> {
-        let cells: Vec<usize> = rows.iter().map(|row| row.cell as usize).collect();
-        let taken: Vec<String> =
-            Table::columns_of::<SweepRow>().into_iter().map(|column| column.name).collect();
-        let mut columns: Vec<(Column, Vec<Cell>)> = vec![];
-        for (index, axis) in self.axes.iter().enumerate() {
-            let (column, values) = factor(axis);
-            let names = || taken.iter().chain(columns.iter().map(|(column, _)| &column.name));
-            if names().any(|name| *name == column.name) {
-                let why = format!("its column {} is taken", column.name);
-                return Err(Error::invalid(why).at_key(&axis.name));
-            }
-            let cells = cells.iter().map(|&cell| values[self.places(cell)[index]].clone()).collect();
-            columns.push((column, cells));
-        }
-        Ok(Table::of_sweep(rows, columns))
+    fn table(&self, rows: Vec<SweepRow>) -> Table {
+        let places: Vec<Vec<usize>> = rows.iter().map(|row| self.places(row.cell as usize)).collect();
+        let factors = self.columns.iter().zip(&self.axes).enumerate().map(|(index, (factor, axis))| {
+            let cell = |places: &Vec<usize>| factor.cell(&axis.points[places[index]].set[&factor.key]);
+            (factor.column.clone(), places.iter().map(cell).collect())
+        });
+        let factors = factors.collect();
+        Table::of_sweep(rows, factors)
     }
 }
 
@@ -199,23 +192,8 @@ impl Task {
         let Some(at) = scenario.flows.iter().position(|flow| flow.source == Source::Flow) else {
             return Err(Error::invalid("the scenario has no [[flow]] to measure").expecting("at least one"));
         };
-        if let Some(candidate) = scheme {
-            let bdp = match &scenario.network {
-                Network::Dumbbell(path) => path.rate.bytes_in(path.rtt) / u64::from(scenario.packet.size),
-                Network::Graph(_) if candidate.settings.ssthresh == Some(Threshold::Bdp) => {
-                    let why = "the bandwidth-delay product of a graph is not known";
-                    let error = Error::invalid(why).at_key("schemes").with_value(candidate.label());
-                    return Err(error.expecting("packets, such as ssthresh=50"));
-                }
-                Network::Graph(_) => 1,
-            };
-            let payload = scenario.packet.payload(scenario.flows[at].profile);
-            candidate.apply(&mut scenario.flows[at], payload, bdp);
-        }
-        let group = &mut scenario.flows[at];
-        if let Some(size) = size {
-            group.size = Some(Dist::Fixed(size));
-        }
+        assign(scenario, at, scheme, size)?;
+        let group = &scenario.flows[at];
         let label = scheme.map_or_else(|| group.scheme.label(), Candidate::label);
         let flow = format!("{}.0", group.name);
         Ok(Self { cell, scheme: label, hash: hash.into(), loaded, flow })
@@ -230,45 +208,5 @@ impl Task {
             Some(SweepRow::new((self.cell as u64, replication), scheme, &self.hash, run, flow))
         };
         runs.filter_map(row).collect()
-    }
-}
-
-/// The column of a factor, and its value at each point: numbers with a unit if all values are of one kind, texts otherwise.
-fn factor(axis: &Axis) -> (Column, Vec<Cell>) {
-    let values = || axis.points.iter().map(|point| &point.set[&axis.name]);
-    let units: Vec<_> = values().map(number).collect();
-    let same = units.iter().all(|unit| unit.map(|(name, _)| name) == units[0].map(|(name, _)| name));
-    let (unit, cells) = match units[0].filter(|_| same) {
-        Some((unit, _)) => (unit, units.iter().flatten().map(|&(_, number)| Cell::Real(number)).collect()),
-        None => ("", axis.points.iter().map(|point| Cell::Text(point.name.clone())).collect::<Vec<_>>()),
-    };
-    let word = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-    let mut name: String = axis.name.chars().map(word).collect();
-    if !unit.is_empty() {
-        name += &format!("_{}", unit.to_lowercase().replace('/', "_"));
-    }
-    let kind = if matches!(cells[0], Cell::Real(_)) { Type::Real } else { Type::Text };
-    let doc = format!("Value of `{}`.", axis.name);
-    (Column { name, kind, unit, doc, nullable: false, range: Range::Any }, cells)
-}
-
-/// A value as a number with its unit; `None` if it is none.
-fn number(value: &Value) -> Option<(&'static str, f64)> {
-    let text = match value {
-        Value::Integer(number) => return Some(("", *number as f64)),
-        Value::Float(number) => return number.is_finite().then_some(("", *number)),
-        Value::String(text) => text,
-        _ => return None,
-    };
-    if let Ok(Rate(rate)) = parse_rate(text) {
-        return Some(("bit/s", rate as f64));
-    }
-    if let Ok(Nanos(time)) = parse_time(text) {
-        return Some(("s", time as f64 / 1e9));
-    }
-    match parse_depth(text).ok()? {
-        Depth::Amount(Amount::Bytes(bytes)) => Some(("bytes", bytes as f64)),
-        Depth::Amount(Amount::Packets(packets)) => Some(("packets", packets as f64)),
-        Depth::Bdp(millionths) => Some(("BDP", millionths as f64 / 1e6)),
     }
 }

@@ -1,4 +1,5 @@
-//! JSON Schema of the format, for editors: generated from [`crate::format`] and the registry of schemes.
+//! JSON Schema of the format, for editors: generated from [`crate::format`] and the registry of schemes. Other files in the notation
+//! of scenarios have theirs from their own tables.
 //!
 //! The schema checks one key at a time. The reader checks the rest: names that must exist, windows below one packet,
 //! a network that is described twice.
@@ -13,32 +14,62 @@ use firstflight_schemes::scheme::{Info, ParamKind};
 use serde_json::{Map, Value, json};
 
 use crate::format::{
-    Absent, EAGER, Floor, Key, Kind, QUEUE, QUEUE_KIND, ROOT, SECTIONS, STACK, Section, UNLIMITED,
+    Absent, EAGER, Floor, Key, Kind, QUEUE, QUEUE_KIND, SECTIONS, STACK, Section, Type, UNLIMITED,
 };
 use crate::limits;
 use crate::profile::InitialWindow;
 use crate::quantity::{BDP_UNITS, BYTE_UNITS, PACKET_UNITS, RATE_UNITS, TIME_UNITS};
 
-/// The schema (draft 2020-12), its keys in alphabetical order.
+/// The schema of a scenario (draft 2020-12), its keys in alphabetical order.
 pub fn schema() -> Value {
-    let mut root = table(&ROOT);
-    root["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
-    root["title"] = json!("Firstflight scenario");
-    root["$defs"] = definitions();
-    sorted(root)
+    schema_of("Firstflight scenario", SECTIONS)
 }
 
-/// [`schema`] as the text of a file: an object or array stands on one line where it fits.
-pub fn schema_text() -> String {
+/// The schema of another file: the tables of `sections`, of which the first is its root.
+///
+/// # Panics
+/// If there is no section.
+pub fn schema_of(title: &str, sections: &[&Section]) -> Value {
+    let (root, tables) = sections.split_first().expect("the root");
+    let mut schema = table(root);
+    schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    schema["title"] = json!(title);
+    let all = definitions(tables);
+    let mut used = Map::new();
+    let mut names = references(&schema);
+    while let Some(name) = names.pop() {
+        if !used.contains_key(&name) {
+            names.extend(references(&all[&name]));
+            used.insert(name.clone(), all[&name].clone());
+        }
+    }
+    schema["$defs"] = Value::Object(used);
+    sorted(schema)
+}
+
+/// A schema as the text of a file: an object or array stands on one line where it fits.
+pub fn schema_text(schema: &Value) -> String {
     let mut out = String::new();
-    print(&schema(), 0, 0, &mut out);
+    print(schema, 0, 0, &mut out);
     out + "\n"
 }
 
-/// Everything that the schema refers to by name.
-fn definitions() -> Value {
+/// Names under `$defs` to which a schema refers.
+fn references(schema: &Value) -> Vec<String> {
+    match schema {
+        Value::Object(map) => {
+            let own = map.get("$ref").and_then(Value::as_str).and_then(|to| to.strip_prefix(DEFINITIONS));
+            own.map(String::from).into_iter().chain(map.values().flat_map(references)).collect()
+        }
+        Value::Array(values) => values.iter().flat_map(references).collect(),
+        _ => vec![],
+    }
+}
+
+/// Everything that a schema may refer to by name.
+fn definitions(tables: &[&Section]) -> Value {
     let mut all = Map::new();
-    for section in SECTIONS.iter().filter(|section| section.name != ROOT.name) {
+    for section in tables {
         all.insert(table_name(section), table(section));
     }
     for key in STACK {
@@ -71,7 +102,7 @@ const SHARED: &[Kind] = &[
 
 /// Name under `$defs` of a table: `topology-parking-lot` of `[topology] parking-lot`.
 fn table_name(section: &Section) -> String {
-    section.name.replace(['[', ']', '(', ')'], "").replace(' ', "-")
+    section.name.replace(['[', ']', '(', ')', '`'], "").replace(' ', "-")
 }
 
 /// Name under `$defs` of a kind of values. Kinds that the schema cannot distinguish share a name.
@@ -177,6 +208,20 @@ fn definition(kind: &Kind) -> Value {
         Kind::Reads => any([json!({ "const": EAGER }), self::kind(&Kind::Bytes)]),
         Kind::Startup => scheme(&[Role::Startup, Role::Standalone]),
         Kind::Avoidance => scheme(&[Role::Avoidance]),
+        Kind::List(of) => json!({ "type": "array", "items": self::kind(of), "minItems": 1 }),
+        Kind::Map(of) => {
+            json!({ "type": "object", "additionalProperties": self::kind(of), "minProperties": 1 })
+        }
+        Kind::Any(types) => {
+            let names = types.iter().map(|one| match one {
+                Type::Text => "string",
+                Type::Number => "number",
+                Type::Flag => "boolean",
+                Type::Array => "array",
+                Type::Table => "object",
+            });
+            json!({ "type": names.collect::<Vec<_>>() })
+        }
         Kind::Pair(of) => json!({ "type": "array", "items": self::kind(of), "minItems": 2, "maxItems": 2 }),
         Kind::Either(plain, table) => any([self::kind(plain), refer(&table_name(table))]),
         Kind::Table(table) => refer(&table_name(table)),
@@ -187,8 +232,11 @@ fn definition(kind: &Kind) -> Value {
 
 /// A reference to a name under `$defs`.
 fn refer(name: &str) -> Value {
-    json!({ "$ref": format!("#/$defs/{name}") })
+    json!({ "$ref": format!("{DEFINITIONS}{name}") })
 }
+
+/// Place of everything that is referred to by name.
+const DEFINITIONS: &str = "#/$defs/";
 
 fn any(of: impl IntoIterator<Item = Value>) -> Value {
     json!({ "anyOf": of.into_iter().collect::<Vec<_>>() })

@@ -318,7 +318,9 @@ impl<'a> Item<'a> {
     /// [`Problem::WrongType`].
     pub fn elements(&self) -> Result<Vec<Item<'a>>, Error> {
         let Value::Array(array) = self.value() else { return Err(self.wrong_type()) };
-        let element = |(index, node)| Item { path: format!("{}[{index}]", self.path), node, ..self.clone() };
+        let kind = if let Kind::List(of) = self.kind { of } else { self.kind };
+        let element =
+            |(index, node)| Item { path: format!("{}[{index}]", self.path), node, kind, ..self.clone() };
         Ok(array.iter().enumerate().map(element).collect())
     }
 }

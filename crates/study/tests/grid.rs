@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use firstflight_results::{Table, Value};
 use firstflight_study::progress::{Progress, Silent};
 use firstflight_study::simulator::Simulator;
-use firstflight_study::sweep::{Dataset, Grid, Halt, Plan, Replications, totals};
+use firstflight_study::sweep::{Dataset, Error, Grid, Halt, Plan, Replications, schema_text, totals};
 
 /// Two rates, two schemes, a lossy path.
 const GRID: &str = r#"
@@ -36,8 +36,12 @@ fn nothing(name: &str) -> Result<String, String> {
     Err(format!("there is no {name}"))
 }
 
+fn parse(text: &str) -> Result<Grid, Error> {
+    Grid::parse(text, "grid.toml", &nothing)
+}
+
 fn parsed(text: &str) -> Grid {
-    Grid::parse(text, "grid.toml", &nothing).unwrap_or_else(|error| panic!("{error}"))
+    parse(text).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn plan(text: &str) -> Plan {
@@ -45,7 +49,7 @@ fn plan(text: &str) -> Plan {
 }
 
 fn refused(text: &str) -> String {
-    let made = Grid::parse(text, "grid.toml", &nothing).and_then(Plan::new);
+    let made = parse(text).and_then(Plan::new);
     let checked = made.and_then(|plan| plan.check(&Simulator, &totals(4_000_000_000)));
     checked.expect_err("refused").to_string()
 }
@@ -463,5 +467,50 @@ fn the_page_is_current_and_its_example_and_the_shipped_grids_can_run() {
     let shipped = files.map(|path| std::fs::read_to_string(path).expect("a grid"));
     for text in shipped.chain([example.to_owned()]) {
         plan(&text).check(&Simulator, &totals(4_000_000_000)).unwrap_or_else(|error| panic!("{error}"));
+        assert!(valid(&text), "the schema refuses {text}");
+        assert!(valid(&parsed(&text).to_toml()), "the schema refuses the written grid of {text}");
+    }
+}
+
+/// Whether the schema takes a grid.
+fn valid(text: &str) -> bool {
+    let schema = serde_json::from_str(&schema_text()).expect("the schema is JSON");
+    let document: toml::Table = text.parse().expect("the grid is TOML");
+    let document = serde_json::to_value(document).expect("TOML without dates is JSON");
+    jsonschema::validator_for(&schema).expect("the schema is one").is_valid(&document)
+}
+
+#[test]
+fn the_schema_is_current_and_refuses_what_the_reader_refuses() {
+    let file = std::fs::read_to_string(repository().join("docs/grid.schema.json"));
+    assert!(
+        file.is_ok_and(|file| file == schema_text()),
+        "docs/grid.schema.json is stale; `cargo run -p firstflight-study --example sweep_reference` writes it"
+    );
+    let sample =
+        "[sample]\nkind = \"sobol\"\npoints = 4\n[[sample.range]]\nkey = \"path.rtt\"\nlow = \"1 ms\"\n";
+    for (sound, wrong) in [
+        ("title = \"a\"", "titel = \"a\""),
+        ("seed = 5", "seed = -1"),
+        ("sizes = [\"30 KB\"]", "sizes = \"30 KB\""),
+        ("sizes = [\"30 KB\"]", "sizes = [\"30 packets\"]"),
+        ("sizes = [\"30 KB\"]", "sizes = []"),
+        ("schemes = [\"slow-start+cubic\"]", "schemes = [1]"),
+        ("profile = \"rfc\"", "profile = \"rcf\""),
+        ("replications = 3", "replications = 0"),
+        ("replications = { most = 9 }", "replications = { least = 9 }"),
+        (
+            "replications = { most = 9, measure = \"drops\" }",
+            "replications = { most = 9, measure = \"drop\" }",
+        ),
+        ("[[factor]]\nkey = \"path.loss\"\nvalues = [0]", "[[factor]]\nkey = \"path.loss\"\nvalues = 0"),
+        ("[[factor]]\nzip = { \"path.loss\" = [0] }", "[[factor]]\nzip = { \"path.loss\" = 0 }"),
+        (&format!("{sample}high = \"1 s\""), &format!("{sample}high = true")),
+        (&format!("{sample}high = \"1 s\""), sample),
+    ] {
+        let grid = |line: &str| format!("base = \"cable\"\n{line}\n");
+        assert!(parse(&grid(sound)).is_ok() && valid(&grid(sound)), "{sound}");
+        assert!(parse(&grid(wrong)).is_err(), "the reader takes {wrong}");
+        assert!(!valid(&grid(wrong)), "the schema takes {wrong}");
     }
 }

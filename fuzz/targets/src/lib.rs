@@ -19,6 +19,7 @@ mod gateway_record;
 mod gateway_state;
 mod gateways;
 mod graphml;
+mod grid;
 mod link_rates;
 mod link_trace;
 mod mutate;
@@ -74,6 +75,7 @@ pub const TARGETS: &[Target] = &[
     gateway_record::TARGET,
     gateway_state::TARGET,
     graphml::TARGET,
+    grid::TARGET,
     link_rates::TARGET,
     link_trace::TARGET,
     results::TARGET,

@@ -113,6 +113,12 @@ pub enum Kind {
     Avoidance,
     /// Two quantities, the second not below the first.
     Pair(&'static Kind),
+    /// An array of at least one of these.
+    List(&'static Kind),
+    /// A table of any keys, at least one, with these values.
+    Map(&'static Kind),
+    /// A value of any of these types.
+    Any(&'static [Type]),
     /// A plain value, or a table.
     Either(&'static Kind, &'static Section),
     /// A table.
@@ -121,6 +127,33 @@ pub enum Kind {
     Tables(&'static Section),
     /// One of these tables; the key `kind` selects it.
     Variants(&'static [&'static Section]),
+}
+
+/// A type of values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Type {
+    /// A text.
+    Text,
+    /// A number.
+    Number,
+    /// `true` or `false`.
+    Flag,
+    /// An array.
+    Array,
+    /// A table.
+    Table,
+}
+
+impl Type {
+    fn describe(self) -> &'static str {
+        match self {
+            Self::Text => "a text",
+            Self::Number => "a number",
+            Self::Flag => "true or false",
+            Self::Array => "an array",
+            Self::Table => "a table",
+        }
+    }
 }
 
 /// No limit, in place of an amount.
@@ -239,6 +272,9 @@ impl Kind {
                 "a start-up scheme, or several joined by \"+\", or a table with kind and parameters".into()
             }
             Self::Avoidance => "an avoidance scheme, or a table with kind and parameters".into(),
+            Self::List(of) => format!("an array of at least one, each {}", of.describe()),
+            Self::Map(of) => format!("a table of keys, each with {}", of.describe()),
+            Self::Any(types) => types.iter().map(|one| one.describe()).collect::<Vec<_>>().join(", or "),
             Self::Pair(of) => format!("two values in rising order, each {}", of.describe()),
             Self::Either(plain, table) => {
                 let keys: Vec<_> = table.keys.iter().map(|k| k.name).collect();

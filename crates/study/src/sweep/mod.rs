@@ -33,6 +33,7 @@
 
 mod array;
 mod axis;
+mod columns;
 #[cfg(feature = "files")]
 mod dataset;
 mod error;
@@ -54,10 +55,11 @@ use toml::Table;
 
 pub use array::{Array, Dimension, Mismatch};
 pub use axis::{Axis, Point, leading_number};
+pub use columns::{FactorColumn, assign};
 #[cfg(feature = "files")]
 pub use dataset::{Dataset, Made, State, ranges};
 pub use error::{Error, within, wrong};
-pub use grid::{Grid, MEASURES, Replications, Sample, refresh};
+pub use grid::{Grid, MEASURES, Replications, Sample, refresh, schema_text};
 pub use job::{Job, Key, Task, execute, work};
 pub use plan::{Halt, Plan, totals};
 pub use store::{Damage, Store};

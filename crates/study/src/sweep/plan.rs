@@ -2,16 +2,15 @@
 
 use std::ops::Range as Numbers;
 
-use firstflight_results::{Column, Kind, Range, SweepRow, Table, Value};
+use firstflight_results::{Column, SweepRow, Table, Value};
 use firstflight_scenario::{
-    Candidate, Dist, FlowGroup, Network, Profile, Scenario, Source, Threshold, limits, nearest,
-    seconds::Seconds,
+    Candidate, Dist, FlowGroup, Network, Profile, Scenario, Source, limits, nearest, seconds::Seconds,
 };
 
+use super::columns::{FactorColumn, assign, units};
 use super::grid::{CELLS, Grid, Replications};
 use super::sample::Sampler;
-use super::unit::Unit;
-use super::{Cell, Error, Sweep, settings, wrong};
+use super::{Cell, Error, Sweep, settings, within, wrong};
 use crate::host::{Host, Observe, Refusal};
 use crate::memory;
 use crate::parallel::{try_map, with_threads};
@@ -44,14 +43,6 @@ pub struct Plan {
     schemes: Vec<Option<Candidate>>,
     sizes: Vec<Option<u64>>,
     groups_per_part: u64,
-}
-
-/// A column of a factor's values.
-#[derive(Clone, Debug)]
-struct FactorColumn {
-    key: String,
-    unit: Unit,
-    column: Column,
 }
 
 /// Reason why a part was not made.
@@ -103,7 +94,10 @@ impl Plan {
             true => vec![None],
             false => grid.sizes.iter().copied().map(Some).collect(),
         };
-        let columns = columns(&grid)?;
+        let ranges = grid.sample.iter().flat_map(|sample| &sample.ranges);
+        let keys =
+            grid.factors.iter().flat_map(units).chain(ranges.map(|span| (span.key.as_str(), span.unit)));
+        let columns = FactorColumn::of(keys).map_err(|error| within(&grid.file, error))?;
         let mut plan = Self { sampler, cells, columns, schemes, sizes, groups_per_part: 1, sweep, grid };
         plan.groups_per_part = plan.part_length()?;
         Ok(plan)
@@ -234,11 +228,7 @@ impl Plan {
             let set = points.iter().find_map(|point| point.set.get(&column.key));
             let drawn = || sampled.iter().find(|(key, _)| *key == column.key).map(|(_, value)| value);
             let value = set.or_else(drawn).expect("every column has a factor");
-            match (column.unit, value) {
-                (Unit::Word, toml::Value::String(text)) => Value::Text(text.clone()),
-                (Unit::Word, other) => Value::Text(other.to_string()),
-                (_, value) => Value::Real(Unit::read(value).1),
-            }
+            column.cell(value)
         };
         self.columns.iter().map(value).collect()
     }
@@ -266,25 +256,7 @@ impl Plan {
         size: Option<u64>,
     ) -> Result<Scenario, Error> {
         let mut scenario = cell.scenario.clone();
-        if let Some(candidate) = scheme {
-            let bdp = match &scenario.network {
-                Network::Dumbbell(path) => path.rate.bytes_in(path.rtt) / u64::from(scenario.packet.size),
-                Network::Graph(_) if candidate.settings.ssthresh == Some(Threshold::Bdp) => {
-                    let why =
-                        "the bandwidth-delay product is known of a [path] only, and this network is a graph";
-                    let error = Error::invalid(why)
-                        .at_key(candidate.label())
-                        .expecting("packets, such as ssthresh=50");
-                    return Err(self.sweep.at(&cell.point, error));
-                }
-                Network::Graph(_) => 1,
-            };
-            let payload = scenario.packet.payload(scenario.flows[flow].profile);
-            candidate.apply(&mut scenario.flows[flow], payload, bdp);
-        }
-        if let Some(size) = size {
-            scenario.flows[flow].size = Some(Dist::Fixed(size));
-        }
+        assign(&mut scenario, flow, scheme, size).map_err(|error| self.sweep.at(&cell.point, error))?;
         Ok(scenario)
     }
 
@@ -489,38 +461,4 @@ fn narrow(rows: &[SweepRow], of: usize, measure: &str, within: f64) -> bool {
         let (mean, interval) = mean_ci95(&values);
         interval.is_some_and(|[_, high]| high - mean <= within * mean.abs())
     })
-}
-
-/// The columns of all keys that vary.
-fn columns(grid: &Grid) -> Result<Vec<FactorColumn>, Error> {
-    let mut all: Vec<FactorColumn> = vec![];
-    let fixed = Table::columns_of::<SweepRow>();
-    let mut add = |key: &str, unit: Unit| {
-        let word = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-        let name = key.chars().map(word).collect::<String>() + unit.suffix();
-        if fixed.iter().chain(all.iter().map(|one| &one.column)).any(|column| column.name == name) {
-            let problem = format!("the key {key} needs the column {name}, which another key or measure has");
-            return Err(wrong(&grid.file, problem));
-        }
-        let column = Column {
-            name,
-            kind: if unit == Unit::Word { Kind::Text } else { Kind::Real },
-            unit: unit.name(),
-            doc: format!("Value of `{key}`."),
-            nullable: false,
-            range: Range::Any,
-        };
-        all.push(FactorColumn { key: key.into(), unit, column });
-        Ok(())
-    };
-    for axis in &grid.factors {
-        for key in axis.points[0].set.keys() {
-            let units = axis.points.iter().map(|point| Unit::read(&point.set[key]).0);
-            add(key, units.reduce(Unit::with).expect("an axis has a point"))?;
-        }
-    }
-    for span in grid.sample.iter().flat_map(|sample| &sample.ranges) {
-        add(&span.key, span.unit)?;
-    }
-    Ok(all)
 }

@@ -1,6 +1,6 @@
 //! The keys of a grid. The reader looks them up here, and the reference is made of the same rows.
 
-use firstflight_scenario::format::{Absent, Key, Kind, Range, Section};
+use firstflight_scenario::format::{Absent, Key, Kind, Range, Section, Type};
 
 use super::super::sample::DIMENSIONS;
 use super::{CELLS, MEASURES, REPLICATIONS};
@@ -10,7 +10,12 @@ pub(super) const SCALES: &[&str] = &["linear", "log"];
 pub(super) const SEEDS: &[&str] = &["common", "own"];
 pub(super) const PROFILES: &[&str] = &["linux", "rfc", "ns2"];
 
-/// Every section, in the order of the reference.
+/// A value as a scenario has it.
+const ANY: Kind = Kind::Any(&[Type::Text, Type::Number, Type::Flag, Type::Array, Type::Table]);
+/// A quantity, or a number without unit.
+const NUMBER: Kind = Kind::Any(&[Type::Text, Type::Number]);
+
+/// Every section, in the order of the reference; the root comes first.
 pub(super) const SECTIONS: &[&Section] = &[&ROOT, &UNTIL, &FACTOR, &SAMPLE, &RANGE];
 
 const fn key(name: &'static str, kind: Kind, absent: &'static str, doc: &'static str) -> Key {
@@ -29,7 +34,7 @@ pub(super) const ROOT: Section = Section {
         key("title", Kind::Text, "empty", "Title of the sweep."),
         required(
             "base",
-            Kind::Text,
+            Kind::Any(&[Type::Text, Type::Table]),
             "The base scenario: the name of a path preset, the name of a scenario file relative to the grid's folder, or a table \
              `[base]` with a whole scenario. It may not name other files.",
         ),
@@ -47,16 +52,16 @@ pub(super) const ROOT: Section = Section {
         ),
         key(
             "schemes",
-            Kind::Text,
+            Kind::List(&Kind::Text),
             "the scheme of the scenario",
-            "Array of schemes with their settings, as `compare --scheme` takes them: `\"hystart-linux+cubic@iw30\"`. All schemes of a \
+            "Schemes with their settings, as `compare --scheme` takes them: `\"hystart-linux+cubic@iw30\"`. All schemes of a \
              cell have the same seeds.",
         ),
         key(
             "sizes",
-            Kind::Bytes,
+            Kind::List(&Kind::Bytes),
             "the size in the scenario; `[\"300 KB\"]` for a base without `[[flow]]`",
-            "Array of transfer sizes, crossed with the schemes.",
+            "Transfer sizes, crossed with the schemes.",
         ),
         key(
             "seed",
@@ -121,12 +126,12 @@ pub(super) const FACTOR: Section = Section {
             "`zip` is given",
             "A key of the scenario: `path.rate`, `flow.<name>.min_rto`.",
         ),
-        key("values", Kind::Text, "`zip` is given", "Array of values as a scenario has them."),
+        key("values", Kind::List(&ANY), "`zip` is given", "Values as a scenario has them."),
         key(
             "zip",
-            Kind::Text,
+            Kind::Map(&Kind::List(&ANY)),
             "`key` is given",
-            "Table of keys, each with as many values as the others: `{ \"path.rate\" = [\"10 Mbit/s\", \"20 Mbit/s\"], \"path.rtt\" = \
+            "Keys, each with as many values as the others: `{ \"path.rate\" = [\"10 Mbit/s\", \"20 Mbit/s\"], \"path.rtt\" = \
              [\"80 ms\", \"40 ms\"] }`. The first values make one point, the second values the next.",
         ),
     ],
@@ -161,8 +166,8 @@ pub(super) const RANGE: Section = Section {
     doc: "The range of a key, in which its values are spread evenly.",
     keys: &[
         required("key", Kind::Text, "A key of the scenario: `path.rtt`."),
-        required("low", Kind::Text, "Lower end: a quantity such as `\"10 ms\"`, or a number."),
-        required("high", Kind::Text, "Upper end, above the lower one and of the same kind."),
+        required("low", NUMBER, "Lower end: a quantity such as `\"10 ms\"`, or a number."),
+        required("high", NUMBER, "Upper end, above the lower one and of the same kind."),
         key(
             "scale",
             Kind::Word(SCALES),

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use firstflight_scenario::document::{self, Item, Table};
 use firstflight_scenario::preset::PRESETS;
 use firstflight_scenario::quantity::{parse_bytes, show_bytes};
-use firstflight_scenario::{Candidate, Error, Problem, nearest, quoted, reference};
+use firstflight_scenario::{Candidate, Error, Problem, nearest, quoted, reference, schema};
 use toml::Value;
 
 use super::sample::{Sampler, Spread};
@@ -476,6 +476,11 @@ fn span(table: &Table<'_>, raw: &Value) -> Result<Span, Error> {
         return Err(low_item.invalid("a logarithmic range begins above zero"));
     }
     Ok(Span { key, unit, ends: [low_value, high_value], low, high, log })
+}
+
+/// The JSON Schema of grids, as the text of a file. The base is described by that of scenarios.
+pub fn schema_text() -> String {
+    schema::schema_text(&schema::schema_of("Firstflight grid", format::SECTIONS))
 }
 
 /// `docs/sweeps.md` with its generated parts renewed.
