@@ -1,4 +1,4 @@
-.PHONY: help build run test bench regenerate reproduction reproduction-pages reproduction-readings reproduction-publish kernel fuzz deny miri packages-build packages-test packages-bench packages-kernel packages-kernel-source packages-gateway bpf-test-objects gateway-demo deb site playground packages-playground python python-test python-stubs
+.PHONY: help build run test bench regenerate reproduction reproduction-pages reproduction-readings reproduction-publish kernel fuzz deny miri packages-build packages-test packages-bench packages-kernel packages-kernel-source packages-gateway bpf-test-objects gateway-demo deb site playground python python-test python-stubs
 
 SHELL := /bin/bash
 BIN := target/release/firstflight
@@ -19,10 +19,12 @@ run: build ## compare start-up schemes on a capture in the repository
 	@echo
 	@echo "Next: $(BIN) compare --help, or the same command with your own capture"
 
+# The examples are compiled by clippy alone. Tests that need Dask or SALib find them through tools/python.
 test: packages-build packages-test ## install missing packages, run all tests, lints and the format check
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
-	cargo test --workspace --locked
+	tools/python with cargo test --workspace --locked --lib --bins --tests
+	cargo test --workspace --locked --doc
 	tools/python test
 
 bench: packages-build packages-bench ## measure the speed of the simulator, and of ns-2 if it is installed
@@ -39,10 +41,10 @@ regenerate: packages-build packages-test ## rewrite every generated file of the 
 	cargo run --locked --package firstflight-study --example sweep_reference
 	cargo run --locked --package firstflight-report --example scheme_plots
 	cargo test --locked --package firstflight-cli --bin firstflight -- --ignored write_the_reference
-	cargo test --locked --package firstflight-bpf --test page -- --ignored write_the_page
+	cargo test --locked --package firstflight-bpf --test all -- --ignored write_the_page
 	cargo run --locked --package firstflight-fuzz-targets -- page
 	tools/python stubs
-	cargo test --locked --package firstflight-cli --test readme_picture -- --ignored write_the_picture
+	cargo test --locked --package firstflight-cli --test all -- --ignored write_the_picture
 
 reproduction: build ## reproduce the five papers at full length and update docs/reproduction
 	$(BIN) reproduce all
@@ -79,15 +81,13 @@ gateway-demo: ## downloads from nginx with curl, before and after the gateway; p
 deb: build ## make a Debian package of the program, its manual pages, completions and the gateway's service: out/firstflight_*.deb
 	tools/deb $(BIN)
 
-site: ## make the documentation as a site with search, and with the playground if it was made before: out/site
-	@[ ! -e out/playground.html ] || playground=out/playground.html; tools/site $$playground
+site: ## make the documentation as a site with search; after make playground, with it and with live figures of the schemes: out/site
+	@[ ! -e out/figure-module.js ] || playground=out; tools/site $$playground
 
 # One HTML file: the module is in it, and it opens from the disk.
-PLAYGROUND := target/playground/wasm32-unknown-unknown/playground/firstflight_playground.wasm
-playground: packages-build packages-playground ## make the playground, a page that compares schemes in the browser: out/playground.html
-	cargo build --locked --profile playground --target wasm32-unknown-unknown --target-dir target/playground --package firstflight-playground --lib
+playground: packages-build ## make the playground, a page that compares schemes in the browser: out/playground.html
 	@mkdir -p out
-	cargo run --quiet --locked --package firstflight-playground --example page -- $(PLAYGROUND) out/playground.html
+	module=$$(tools/playground-module) && cargo run --quiet --locked --package firstflight-playground --example page -- $$module out
 
 python: build ## build the Python wheel with the command in it, and test it in a fresh virtual environment: out/wheels/
 	tools/python wheel
@@ -108,7 +108,7 @@ deny: ## check the licences and sources of dependencies
 # Miri checks the unsafe code of the simulator.
 miri: ## run tests of unsafe code under Miri; needs a nightly toolchain
 	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p firstflight-sim --lib -- schedule lookahead scoreboard receiver
-	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p firstflight-sim --test stages -- twenty
+	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p firstflight-sim --test all -- stages::twenty
 
 packages-build:
 	@tools/need-rust Cargo.toml
@@ -132,11 +132,6 @@ packages-bench:
 
 packages-kernel:
 	@$(INSTALL) clang-19=clang-19 opt-19=llvm-19 /usr/include/bpf/bpf_helpers.h=libbpf-dev
-
-# The standard library for WebAssembly belongs to the compiler: only the compiler's own installer has the right one.
-packages-playground:
-	@[ -d "$$(rustc --print target-libdir --target wasm32-unknown-unknown)" ] || rustup target add wasm32-unknown-unknown || \
-		{ echo "the compiler has no standard library for wasm32-unknown-unknown; expected: rustup target add wasm32-unknown-unknown, or, with Debian's rustc, apt-get install libstd-rust-dev-wasm32" >&2; exit 2; }
 
 # nginx is unpacked, not installed: Debian's package would start a server on port 80.
 packages-gateway:

@@ -55,9 +55,11 @@ pub use firstflight_scenario::{
 pub use firstflight_study::compare::{
     DEFAULT_STARTUPS, DEFAULT_WINDOWS, Input, Known, Limits, inferred_path, present,
 };
+pub use firstflight_study::exhibit;
 pub use firstflight_study::host::{Host, Observe, Refusal};
 pub use firstflight_study::memory;
 pub use firstflight_study::progress::{Progress, Silent};
+pub use firstflight_study::run::over_time;
 pub use firstflight_study::simulator::{Simulator, Stoppable};
 pub use firstflight_study::sweep;
 pub use firstflight_study::trace::journey;

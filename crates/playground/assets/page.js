@@ -1,4 +1,6 @@
 // The page: asks the engine when the form changes, shows the report's sections, and hands out what they are made of.
+const room = enter(document.getElementById("worker").textContent, document.getElementById("module").textContent);
+
 (async () => {
   const root = document.documentElement;
   const by = (id) => document.getElementById(id);

@@ -1,6 +1,6 @@
 // The worker seen from the page: one order at a time, answers as promises, an end at any time.
-const room = (() => {
-  const source = document.getElementById("worker").textContent;
+// `source` is the text of the worker, `packed` the module, compressed, in base64.
+const enter = (source, packed) => {
   const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
   let module;
   let worker;
@@ -8,7 +8,6 @@ const room = (() => {
   const waiting = new Map();
 
   const unpack = async () => {
-    const packed = document.getElementById("module").textContent;
     const bytes = Uint8Array.from(atob(packed), (c) => c.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
     return WebAssembly.compile(await new Response(stream).arrayBuffer());
@@ -49,4 +48,4 @@ const room = (() => {
   };
 
   return { start, ask, stop };
-})();
+};

@@ -7,6 +7,7 @@ use firstflight_report::{Sections, html};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::exhibit::{self, Changes};
 use crate::offer::offer;
 use crate::request::Asked;
 
@@ -30,6 +31,12 @@ enum Order {
     Scenario,
     /// The page of the last comparison, as `firstflight compare` writes it.
     Report,
+    /// The figure of a scheme's page; the answer is JSON.
+    Exhibit {
+        scheme: String,
+        #[serde(default)]
+        path: Changes,
+    },
     /// The ways of the first packets of a replication that the plots show, by its number; the answer is JSON.
     Packets { trace: usize },
 }
@@ -59,6 +66,9 @@ impl Engine {
             }
             Order::Scenario => Ok(self.report()?.comparison.provenance.scenario.clone().into_bytes()),
             Order::Report => Ok(html(self.report()?).into_bytes()),
+            Order::Exhibit { scheme, path } => {
+                exhibit::figure(&scheme, &path).map(|shown| json(&shown)).map_err(|error| error.to_string())
+            }
             Order::Packets { trace } => self.packets(trace),
         }
     }

@@ -67,10 +67,15 @@ fn choice(name: &'static str, scenario: &Scenario) -> Choice {
         title: scenario.title.clone(),
         rate: show_rate(path.rate),
         rtt: show_time(path.rtt),
-        buffer: match path.buffer {
-            Limit::Packets(packets) => format!("{packets} packets"),
-            Limit::Bytes(bytes) => show_bytes(bytes),
-        },
+        buffer: show_limit(path.buffer),
         loss: path.loss,
+    }
+}
+
+/// A buffer as the scenario format takes it.
+pub(crate) fn show_limit(limit: Limit) -> String {
+    match limit {
+        Limit::Packets(packets) => format!("{packets} packets"),
+        Limit::Bytes(bytes) => show_bytes(bytes),
     }
 }

@@ -9,18 +9,20 @@ use firstflight_report::{DRAWING_JS, UPLOT_JS, licences, policy, style};
 use flate2::{Compression, GzBuilder};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+const ROOM_JS: &str = include_str!("../assets/room.js");
 const WORKER_JS: [&str; 2] = [include_str!("../assets/engine.js"), include_str!("../assets/worker.js")];
 const PAGE_JS: [&str; 4] = [
-    include_str!("../assets/room.js"),
+    ROOM_JS,
     include_str!("../assets/form.js"),
     include_str!("../assets/packets.js"),
     include_str!("../assets/page.js"),
 ];
+const FIGURE_JS: &str = include_str!("../assets/figure.js");
 const PAGE_CSS: &str = include_str!("../assets/playground.css");
 
 /// The page as one HTML document. `module` is the WebAssembly module of this crate. The same module gives the same bytes.
 pub fn page(module: &[u8]) -> String {
-    let worker = format!("\"use strict\";\n{}", WORKER_JS.concat());
+    let worker = worker();
     let script = format!("\"use strict\";\n{}{}", DRAWING_JS.concat(), PAGE_JS.concat());
     let style = format!("{}\n{PAGE_CSS}", style());
     // The module is compiled, and its worker is made of a text of the page.
@@ -78,6 +80,32 @@ pub fn page(module: &[u8]) -> String {
         }
     };
     page.into_string()
+}
+
+/// The scripts of the figures of the schemes' pages.
+#[derive(Clone, Debug)]
+pub struct Live {
+    /// The script that every page loads.
+    pub figure: String,
+    /// The script with the module, `figure-module.js` beside it. A page loads it when a reader moves a slider.
+    pub module: String,
+}
+
+/// The scripts of the figures of the schemes' pages. `module` is the WebAssembly module of this crate.
+pub fn live(module: &[u8]) -> Live {
+    let text = |text: &str| serde_json::to_string(text).expect("a text");
+    Live {
+        figure: format!("\"use strict\";\n(() => {{\n{ROOM_JS}{FIGURE_JS}}})();\n"),
+        module: format!(
+            "globalThis.firstflightModule = {{ worker: {}, module: {} }};\n",
+            text(&worker()),
+            text(&STANDARD.encode(packed(module)))
+        ),
+    }
+}
+
+fn worker() -> String {
+    format!("\"use strict\";\n{}", WORKER_JS.concat())
 }
 
 /// The module, compressed; without a time, so that the bytes are the same on every day.

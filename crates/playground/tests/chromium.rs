@@ -1,14 +1,10 @@
 //! The page in headless Chromium, opened from the disk.
 
-#[path = "../../report/tests/chromium/mod.rs"]
-mod chromium;
-mod common;
-
 use std::path::Path;
 
-use chromium::Page;
-use common::{as_in_browser, captures, order, page};
-use firstflight_playground::{Engine, Silent};
+use crate::browser::Page;
+use crate::common::{as_in_browser, captures, module, order, page, root};
+use firstflight_playground::{Engine, Silent, live};
 use serde_json::{Value, json};
 
 /// The page, open and with its first answer; `None`, with the reason printed, without the target or a browser.
@@ -232,4 +228,60 @@ fn the_time_from_a_slider_to_the_painted_answer_is_printed() {
         println!("loss {loss}: the whole answer takes the engine {:.0} ms", whole.as_f64().unwrap_or(0.0));
     }
     healthy(&mut page);
+}
+
+#[test]
+fn the_figure_of_a_schemes_page_runs_on_other_paths_and_is_its_picture_on_the_page_s_own() {
+    let Some(module) = module() else { return };
+    let live = live(&std::fs::read(module).expect("the module is readable"));
+    // The site as mdBook makes it: the page of a scheme two folders below the scripts.
+    let site = Path::new(env!("CARGO_TARGET_TMPDIR")).join("live-figure");
+    let folder = site.join("docs/algorithms");
+    std::fs::create_dir_all(folder.join("images")).expect("a folder");
+    let picture = root().join("docs/algorithms/images/hystart++.svg");
+    let picture = std::fs::read_to_string(picture).expect("the picture of a scheme");
+    for (name, text) in [
+        ("figure.js", live.figure.as_str()),
+        ("figure-module.js", &live.module),
+        ("docs/algorithms/images/hystart++.svg", &picture),
+        (
+            "docs/algorithms/hystart++.html",
+            "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>hystart++</title></head><body><main>\
+             <p><img src=\"images/hystart++.svg\" alt=\"hystart++\"></p></main><script src=\"../../figure.js\"></script></body></html>",
+        ),
+    ] {
+        std::fs::write(site.join(name), text).expect("written");
+    }
+    let Some(mut page) = Page::blank("figure") else { return };
+    page.open_still(&folder.join("hystart++.html"));
+    let source = "document.querySelector('main img').src";
+    assert!(page.evaluate(source).as_str().is_some_and(|it| it.ends_with("/images/hystart++.svg")));
+    assert_eq!(page.evaluate("'firstflightModule' in window"), false, "the module waits for a reader");
+
+    let mut runs = 0;
+    let mut after = |page: &mut Page| {
+        runs += 1;
+        let wait = format!(
+            "new Promise((go) => {{ const look = () => document.querySelector('.live-figure').dataset.runs === '{runs}' \
+             ? go(true) : setTimeout(look, 20); look(); }})"
+        );
+        assert_eq!(page.evaluate(&wait), true);
+        let drawn = page.evaluate(&format!("fetch({source}).then((it) => it.text())"));
+        let texts =
+            page.evaluate("[...document.querySelectorAll('.live-figure output')].map((it) => it.value)");
+        let status = page.evaluate("document.querySelector('.live-status').textContent");
+        println!("{status}: {texts}");
+        (drawn.as_str().expect("an SVG").to_owned(), texts)
+    };
+    // One step of an eighth of a power of two: 20 Mbit/s times 1.0905.
+    page.evaluate("document.querySelector('.live-figure [name=rate]').focus()");
+    page.press("ArrowRight");
+    let (changed, texts) = after(&mut page);
+    assert_eq!(texts, json!(["21.8 Mbit/s", "100 ms", "182 packets", "0.00 %"]));
+    assert!(changed != picture && changed.contains("21.8 Mbit/s, 100 ms, buffer 182 packets"), "{changed}");
+    page.evaluate("document.querySelector('.live-figure button').click()");
+    let (own, texts) = after(&mut page);
+    assert_eq!(texts, json!(["20 Mbit/s", "100 ms", "167 packets", "0.00 %"]));
+    assert!(own == picture, "the module and the native program draw different pictures");
+    assert!(page.errors().is_empty(), "{:#?}", page.errors());
 }

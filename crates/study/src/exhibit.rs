@@ -6,10 +6,8 @@
 //! a plan; and a scenario of its own, with its label as name, for each scheme that needs other settings,
 //! whose first flow names the scheme.
 
-use std::path::Path;
-
 use firstflight_contract::{Beginning, Declared, Role, Signals};
-use firstflight_scenario::{Error, Loaded, PhaseSpec, SchemeSpec, load};
+use firstflight_scenario::{Error, Loaded, PhaseSpec, SchemeSpec, parse};
 use firstflight_schemes::registry::{AnyPhase, SCHEMES};
 use firstflight_schemes::scheme::Info;
 
@@ -42,15 +40,14 @@ pub fn stem(info: &Info) -> String {
     }
 }
 
-/// Exhibit of a scheme from the scenarios in `folder`.
+/// Exhibit of a scheme. `text` gives the text of a scenario of the folder, by its name: `startup.toml`.
 ///
 /// # Errors
-/// If the scenario cannot be read, has no flow, or is the scheme's own but its first flow runs another
-/// scheme.
-pub fn exhibit(folder: &Path, info: &Info) -> Result<Exhibit, Error> {
+/// If the scenario is missing, is invalid, has no flow, or is the scheme's own but its first flow runs another scheme.
+pub fn exhibit(text: impl Fn(&str) -> Option<String>, info: &Info) -> Result<Exhibit, Error> {
     let own = format!("{}.toml", stem(info));
-    if folder.join(&own).exists() {
-        let loaded = load(&folder.join(&own))?;
+    if let Some(text) = text(&own) {
+        let loaded = parse(&text, &own)?;
         let is_it = |phase: &PhaseSpec| phase.label() == info.label && phase.role() == info.role;
         let runs = |scheme: &SchemeSpec| scheme.phases().iter().any(is_it);
         if !loaded.scenario.flows.first().is_some_and(|flow| runs(&flow.scheme)) {
@@ -63,7 +60,8 @@ pub fn exhibit(folder: &Path, info: &Info) -> Result<Exhibit, Error> {
         true => PATH_MEMORY.into(),
         false => format!("{}.toml", info.role.label()),
     };
-    let loaded = with_scheme(load(&folder.join(&file))?, plain_chain(info))?;
+    let text = text(&file).ok_or_else(|| Error::invalid("there is no such scenario").in_file(&file, None))?;
+    let loaded = with_scheme(parse(&text, &file)?, plain_chain(info))?;
     Ok(Exhibit { file, loaded })
 }
 

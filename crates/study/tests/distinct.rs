@@ -69,7 +69,8 @@ fn packets(loaded: &Loaded) -> Packets {
 
 /// Exhibit of a scheme.
 fn exhibited(info: &Info) -> Exhibit {
-    exhibit(&repository("scenarios/schemes"), info).unwrap_or_else(|error| panic!("{error}"))
+    let text = |name: &str| std::fs::read_to_string(repository("scenarios/schemes").join(name)).ok();
+    exhibit(text, info).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Replaces the scheme of `info` by another one.

@@ -10,11 +10,13 @@ mod line;
 mod look;
 mod ratios;
 mod scale;
+mod scheme;
 mod style;
 mod tradeoff;
 
 pub(crate) use look::Look;
 pub use ratios::{Ratios, Row};
+pub use scheme::{BASELINE, scheme};
 pub use style::{Pattern, Tone};
 pub use tradeoff::{Choice, Tradeoff};
 
