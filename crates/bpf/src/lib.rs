@@ -15,6 +15,8 @@ mod relocate;
 mod scheme;
 pub mod view;
 
+use std::path::Path;
+
 pub use error::{Fault, ObjectError};
 pub use scheme::{KernelScheme, Stopped};
 
@@ -25,4 +27,19 @@ pub use scheme::{KernelScheme, Stopped};
 /// [`ObjectError`] if the bytes are no object, no congestion control is complete, or one uses what does not exist here.
 pub fn read(object: &[u8]) -> Result<Vec<KernelScheme>, ObjectError> {
     object_file::read(object)?.into_iter().map(KernelScheme::new).collect()
+}
+
+/// Largest file that is read, bytes; with debug information the kernel's own objects are below 1 MB.
+const LARGEST: u64 = 16 << 20;
+
+/// [`read`] for a file.
+///
+/// # Errors
+/// Why the file cannot be read, or is no object.
+pub fn open(file: &Path) -> Result<Vec<KernelScheme>, String> {
+    let unreadable = |error: std::io::Error| format!("cannot be read: {error}");
+    if std::fs::metadata(file).map_err(unreadable)?.len() > LARGEST {
+        return Err(format!("larger than {LARGEST} bytes"));
+    }
+    read(&std::fs::read(file).map_err(unreadable)?).map_err(|error| error.to_string())
 }

@@ -10,9 +10,6 @@ use firstflight_schemes::catalogue::Schemes;
 use crate::failure::{Failure, wrong_at};
 use crate::keys::option;
 
-/// Largest object that is read, bytes; with debug information the kernel's own are below 1 MB.
-const LARGEST: u64 = 16 << 20;
-
 /// The objects.
 #[derive(Debug, Args)]
 pub(crate) struct Objects {
@@ -37,13 +34,7 @@ impl Objects {
         for file in &self.files {
             let place = option("bpf", Some(&clipped(&file.display().to_string())));
             let wrong = |why: &dyn std::fmt::Display| Failure::from(wrong_at(&place, why));
-            let size =
-                std::fs::metadata(file).map_err(|error| wrong(&format!("cannot be read: {error}")))?.len();
-            if size > LARGEST {
-                return Err(wrong(&format!("larger than {LARGEST} bytes")));
-            }
-            let bytes = std::fs::read(file).map_err(|error| wrong(&format!("cannot be read: {error}")))?;
-            for scheme in firstflight_bpf::read(&bytes).map_err(|error| wrong(&error))? {
+            for scheme in firstflight_bpf::open(file).map_err(|error| wrong(&error))? {
                 known.catalogue = known.catalogue.with(scheme.clone()).map_err(|error| wrong(&error))?;
                 known.schemes.push(scheme);
             }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -10,6 +11,7 @@ use firstflight::scheme::{
     Schemes, Sent, Signals, Step, Value,
 };
 use firstflight::{Candidate, Error};
+use firstflight_bpf::KernelScheme;
 use firstflight_scenario::quoted;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -134,13 +136,15 @@ pub(crate) struct Chosen {
     pub(crate) catalogue: Schemes,
     /// The chains of labels, in order.
     pub(crate) chains: Vec<String>,
+    /// Schemes from BPF objects.
+    objects: Vec<KernelScheme>,
 }
 
 impl Chosen {
     /// Reads a list of chains of labels and of classes. A start-up class stands for the chain that it begins before `avoidance`, an
     /// avoidance class for its chain after slow start.
     pub(crate) fn read(given: &[Bound<'_, PyAny>], avoidance: &str, job: &Job) -> PyResult<Self> {
-        let mut all = Self { catalogue: Schemes::built_in(), chains: vec![] };
+        let mut all = Self { catalogue: Schemes::built_in(), chains: vec![], objects: vec![] };
         for scheme in given {
             if let Ok(chain) = scheme.cast::<PyString>() {
                 all.chains.push(chain.to_string());
@@ -171,6 +175,29 @@ impl Chosen {
             });
         }
         Ok(all)
+    }
+
+    /// The same with the congestion controls of BPF objects, under their own names: bpf_cubic is the scheme bpf-cubic.
+    pub(crate) fn with_objects(mut self, files: &[PathBuf]) -> PyResult<Self> {
+        for file in files {
+            let wrong = |why: String| {
+                raised(Error::invalid(why).at_key("bpf").with_value(quoted(&file.display().to_string())))
+            };
+            for scheme in firstflight_bpf::open(file).map_err(wrong)? {
+                self.catalogue =
+                    self.catalogue.with(scheme.clone()).map_err(|error| wrong(error.to_string()))?;
+                self.objects.push(scheme);
+            }
+        }
+        Ok(self)
+    }
+
+    /// Fails if a scheme of an object stopped: a run with it has no result.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        match self.objects.iter().find_map(KernelScheme::stopped) {
+            Some(stopped) => Err(Error::invalid(stopped.to_string())),
+            None => Ok(()),
+        }
     }
 
     /// The candidates of the chains, in order.

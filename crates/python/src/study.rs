@@ -1,5 +1,7 @@
 //! Runs, comparisons and inferences.
 
+use std::path::PathBuf;
+
 use firstflight::memory;
 use firstflight::quantity::{parse_bytes, parse_time};
 use firstflight::scheme::Nanos;
@@ -18,7 +20,7 @@ use crate::scheme::{self, Chosen};
 
 /// Runs a scenario in the simulator. firstflight.run is the function for users.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, schemes: "collections.abc.Sequence[object] | None" = None, avoidance = "cubic", replications = 1, seed = None, grid = "1 s", memory = None, trace = false, progress: "collections.abc.Callable[[str, int, int], object] | None" = None))]
+#[pyo3(signature = (scenario, *, schemes: "collections.abc.Sequence[object] | None" = None, avoidance = "cubic", replications = 1, seed = None, grid = "1 s", memory = None, trace = false, bpf: "collections.abc.Sequence[str | os.PathLike[str]]" = vec![], progress: "collections.abc.Callable[[str, int, int], object] | None" = None))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub fn run(
     py: Python<'_>,
@@ -30,10 +32,12 @@ pub fn run(
     grid: &str,
     memory: Option<&str>,
     trace: bool,
+    bpf: Vec<PathBuf>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Outcome> {
     let job = Job::default();
-    let chosen = schemes.map(|schemes| Chosen::read(&schemes, avoidance, &job)).transpose()?;
+    let chosen =
+        schemes.map(|schemes| Chosen::read(&schemes, avoidance, &job)?.with_objects(&bpf)).transpose()?;
     let mut loaded = scenario.loaded().clone();
     let host = job.host();
     let kind = job.wait(py, progress, || {
@@ -62,6 +66,7 @@ pub fn run(
         let result = Box::new(run.execute()?);
         let samples = if trace { run.samples()? } else { vec![] };
         let recording = trace.then(|| run.record()).transpose()?;
+        chosen.as_ref().map_or(Ok(()), Chosen::check)?;
         Ok(Kind::Run { result, samples, recording })
     })?;
     Ok(Outcome(kind))
@@ -91,7 +96,7 @@ fn give(scenario: &mut firstflight::Scenario, schemes: &[firstflight::Candidate]
 
 /// Ranks schemes on a path. firstflight.compare is the function for users.
 #[pyfunction]
-#[pyo3(signature = (input: "object" = None, *, schemes: "collections.abc.Sequence[object] | None" = None, avoidance = "cubic", sizes = None, rate = None, rtt = None, buffer = None, loss = None, deployable = false, max_harm = None, max_loss = None, fastest = false, harm = true, profile = "linux", replications = 30, seed = 1, memory = None, trace = false, command = String::new(), progress: "collections.abc.Callable[[str, int, int], object] | None" = None))]
+#[pyo3(signature = (input: "object" = None, *, schemes: "collections.abc.Sequence[object] | None" = None, avoidance = "cubic", sizes = None, rate = None, rtt = None, buffer = None, loss = None, deployable = false, max_harm = None, max_loss = None, fastest = false, harm = true, profile = "linux", replications = 30, seed = 1, memory = None, trace = false, bpf: "collections.abc.Sequence[str | os.PathLike[str]]" = vec![], command = String::new(), progress: "collections.abc.Callable[[str, int, int], object] | None" = None))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub fn compare(
     py: Python<'_>,
@@ -113,12 +118,13 @@ pub fn compare(
     seed: u64,
     memory: Option<&str>,
     trace: bool,
+    bpf: Vec<PathBuf>,
     command: String,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Outcome> {
     let job = Job::default();
     let given = Given::take(input)?;
-    let chosen = Chosen::read(&schemes.unwrap_or_default(), avoidance, &job)?;
+    let chosen = Chosen::read(&schemes.unwrap_or_default(), avoidance, &job)?.with_objects(&bpf)?;
     let values = PathValues { rate, rtt, buffer, loss };
     let host = job.host();
     let kind = job.wait(py, progress, || {
@@ -149,6 +155,7 @@ pub fn compare(
         }
         let report = Box::new(compare.execute()?);
         let recordings = if trace { compare.recordings(&report)? } else { vec![] };
+        chosen.check()?;
         Ok(Kind::Comparison { report, recordings })
     })?;
     Ok(Outcome(kind))

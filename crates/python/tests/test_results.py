@@ -105,6 +105,24 @@ def test_a_run_is_that_of_the_command(tmp_path: Path, replications: int) -> None
     assert without_cost(own) == without_cost(expected)
 
 
+def test_a_congestion_control_of_a_bpf_object_is_a_scheme(tmp_path: Path) -> None:
+    objects = REPOSITORY / "crates/bpf/tests/objects"
+    keywords: dict[str, Any] = {"schemes": ["bpf-test-reno", "slow-start+reno"], "sizes": ["30KB"], "harm": False}
+    comparison = ff.compare("dsl", bpf=objects / "reno.bpf.o", **keywords)
+    # The object is Reno (crates/bpf/tests/simulator.rs).
+    own, known = (row["completion_s_median"] for row in comparison.results.to_dicts())
+    assert own == known
+    flow = 'avoidance = "reno"\nstartup = "slow-start"\nsize = "30 KB"\nprofile = "linux"\n'
+    scenario = tmp_path / "one.toml"
+    scenario.write_text(f'[path]\nrate = "10 Mbit/s"\nrtt = "50 ms"\nbuffer = "1 BDP"\n[[flow]]\n{flow}')
+    plain, object_ = ff.run(scenario), ff.run(scenario, schemes="bpf-test-reno", bpf=[objects / "reno.bpf.o"])
+    assert object_.flows.to_dicts()[0]["completion_s"] == plain.flows.to_dicts()[0]["completion_s"]
+    with pytest.raises(ff.Error, match=r'^bpf = ".*missing.o": cannot be read: '):
+        ff.compare("dsl", bpf=tmp_path / "missing.o", **keywords)
+    with pytest.raises(ff.Error, match="bpf-test-reno"):
+        ff.compare("dsl", **keywords)
+
+
 def test_the_algorithms_are_those_of_the_command() -> None:
     assert ff.algorithms() == command("algorithms")
 

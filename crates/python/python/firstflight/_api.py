@@ -57,6 +57,7 @@ def run(
     grid: str = "1 s",
     memory: str | None = None,
     trace: bool = False,
+    bpf: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
     progress: bool | ProgressCallback | None = None,
 ) -> RunResult:
     """Runs a scenario in the simulator, as ``firstflight run`` does.
@@ -72,6 +73,8 @@ def run(
         grid: time between two entries of ``delivered_at``, such as ``"100 ms"``.
         memory: limit of the memory of all runs, such as ``"8 GB"``; None is 4 GB. It decides whether the runs are made.
         trace: whether the flows of the first run are recorded over time, for ``samples``, ``plot.windows()`` and ``write()``.
+        bpf: BPF objects with congestion controls of the Linux kernel, which ``schemes`` may name: bpf_cubic is ``"bpf-cubic"``.
+            They need profile linux.
         progress: True, False or a function (name of the work, steps done, steps in all); None shows a bar in a notebook or a
             terminal.
 
@@ -92,6 +95,7 @@ def run(
             grid=grid,
             memory=memory,
             trace=trace,
+            bpf=_list(bpf) or [],
             progress=callback,
         )
     return RunResult(outcome)
@@ -118,6 +122,7 @@ def compare(
     seed: int = 1,
     memory: str | None = None,
     trace: bool = False,
+    bpf: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
     progress: bool | ProgressCallback | None = None,
 ) -> Comparison:
     """Ranks start-up schemes by completion time, as ``firstflight compare`` does.
@@ -142,6 +147,7 @@ def compare(
         seed: seed of all random numbers; every scheme meets the same randomness.
         memory: limit of the memory of all runs, such as ``"8 GB"``; None is 4 GB.
         trace: whether packets are recorded, for ``write()``.
+        bpf: as in ``run``.
         progress: as in ``run``.
 
     Returns:
@@ -173,6 +179,7 @@ def compare(
             seed=seed,
             memory=memory,
             trace=trace,
+            bpf=_list(bpf) or [],
             command="firstflight.compare",
             progress=callback,
         )

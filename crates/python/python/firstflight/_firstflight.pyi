@@ -524,7 +524,7 @@ def algorithms() -> str:
     Every scheme and every queue, as the JSON of the command algorithms.
     """
 
-def compare(input: "object" = None, *, schemes: "collections.abc.Sequence[object] | None" = None, avoidance: str = "cubic", sizes: SupportsGetItem[int, str] | None = None, rate: str | None = None, rtt: str | None = None, buffer: str | None = None, loss: str | None = None, deployable: bool = False, max_harm: SupportsFloat | SupportsIndex | None = None, max_loss: str | None = None, fastest: bool = False, harm: bool = True, profile: str = "linux", replications: SupportsIndex = 30, seed: SupportsIndex = 1, memory: str | None = None, trace: bool = False, command: str = ..., progress: "collections.abc.Callable[[str, int, int], object] | None" = None) -> Outcome:
+def compare(input: "object" = None, *, schemes: "collections.abc.Sequence[object] | None" = None, avoidance: str = "cubic", sizes: SupportsGetItem[int, str] | None = None, rate: str | None = None, rtt: str | None = None, buffer: str | None = None, loss: str | None = None, deployable: bool = False, max_harm: SupportsFloat | SupportsIndex | None = None, max_loss: str | None = None, fastest: bool = False, harm: bool = True, profile: str = "linux", replications: SupportsIndex = 30, seed: SupportsIndex = 1, memory: str | None = None, trace: bool = False, bpf: "collections.abc.Sequence[str | os.PathLike[str]]" = ..., command: str = ..., progress: "collections.abc.Callable[[str, int, int], object] | None" = None) -> Outcome:
     """
     Ranks schemes on a path. firstflight.compare is the function for users.
     """
@@ -539,7 +539,7 @@ def presets() -> list[str]:
     Names of the path presets.
     """
 
-def run(scenario: Scenario, *, schemes: "collections.abc.Sequence[object] | None" = None, avoidance: str = "cubic", replications: SupportsIndex = 1, seed: SupportsIndex | None = None, grid: str = "1 s", memory: str | None = None, trace: bool = False, progress: "collections.abc.Callable[[str, int, int], object] | None" = None) -> Outcome:
+def run(scenario: Scenario, *, schemes: "collections.abc.Sequence[object] | None" = None, avoidance: str = "cubic", replications: SupportsIndex = 1, seed: SupportsIndex | None = None, grid: str = "1 s", memory: str | None = None, trace: bool = False, bpf: "collections.abc.Sequence[str | os.PathLike[str]]" = ..., progress: "collections.abc.Callable[[str, int, int], object] | None" = None) -> Outcome:
     """
     Runs a scenario in the simulator. firstflight.run is the function for users.
     """
