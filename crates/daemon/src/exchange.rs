@@ -275,6 +275,8 @@ impl Postman {
 
     async fn exchange(&mut self) {
         let mut pause = PAUSE.0;
+        // The reason of the last failure, which is stated once.
+        let mut stated = String::new();
         loop {
             let why = match self.connect().await {
                 Ok(mut store) => {
@@ -282,6 +284,7 @@ impl Postman {
                     self.here.store(true, Ordering::Relaxed);
                     self.metrics.share_connected.set(1);
                     self.tell(News::Here);
+                    stated.clear();
                     let Some(why) = self.serve(&mut store).await else { return };
                     // One that fails again and again at once is left alone for longer and longer, too.
                     if since.elapsed() > ROLL {
@@ -294,7 +297,10 @@ impl Postman {
             self.here.store(false, Ordering::Relaxed);
             self.metrics.share_connected.set(0);
             self.metrics.share_failures.inc();
-            self.tell(News::Away(why));
+            if stated != why {
+                stated.clone_from(&why);
+                self.tell(News::Away(why));
+            }
             // Requests that still wait are of no use later.
             while self.inbox.try_recv().is_ok() {
                 self.metrics.share_dropped.inc();

@@ -126,8 +126,9 @@ fn ground(scratch: &Scratch, name: &str) -> Option<(Cgroup, Inside)> {
         println!("not run here: no cgroup2 hierarchy in which this user may make a folder");
         return None;
     };
-    // The least that can be held out.
-    scratch.write("gateway.toml", "[trial]\nholdout = 1\n");
+    // The least that can be held out, and every program of the hooks.
+    scratch
+        .write("gateway.toml", "[trial]\nholdout = 1\n[plan]\nssthresh = true\n[transfers]\napply = true\n");
     let inside = match Inside::enter(&cgroup) {
         Ok(inside) => inside,
         Err(error) => {
@@ -137,6 +138,8 @@ fn ground(scratch: &Scratch, name: &str) -> Option<(Cgroup, Inside)> {
     };
     match ready(command(scratch, &cgroup).spawn().expect("it starts"), scratch) {
         Ok(gateway) => {
+            let tiers = ask(scratch, &["status"])["tiers"].to_string();
+            assert!(tiers.contains("\"in use: sock_ops, struct_ops\""), "{tiers}");
             ask(scratch, &["set", "127.1.2.0/24", "20"]);
             until_window(ORDERED, Duration::from_secs(5), "at first");
             drop(gateway);
