@@ -308,7 +308,9 @@ fn a_capture_of_one_direction_names_the_missing_one() {
     packets.last_mut().unwrap().1.len = 300;
     let warnings = read_bytes(&pcap_of_tcp(&packets)).unwrap().warnings;
     assert!(
-        warnings.iter().any(|it| it.contains("with the acknowledgements; it lacks the data of the other direction")),
+        warnings
+            .iter()
+            .any(|it| it.contains("with the acknowledgements; it lacks the data of the other direction")),
         "{warnings:?}"
     );
 }

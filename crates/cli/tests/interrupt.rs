@@ -147,7 +147,7 @@ fn a_first_interrupt_gives_the_answer_for_the_networks_so_far() {
     assert!(status.success(), "{status}");
     assert_eq!(unfinished(&folder), 0);
     let page = std::fs::read_to_string(folder.join("report.html")).expect("a page").replace('\u{a0}', " ");
-    let stated = "stopped after 1 of 3 networks, which have 50 % of the data of all 3";
+    let stated = "stopped after 1 of 3 networks, which stand for 50 % of the data of all 3";
     assert!(page.contains(stated), "the page has no such warning");
     assert!(page.contains("203.0.113.0/24") && !page.contains("198.51.100.0/24"));
 }

@@ -39,7 +39,9 @@ enum Column {
     ExitReason,
 }
 
-use Column::{Drops, Exit, ExitReason, Gain, GainCi, Harm, HarmCi, Median, MedianCi, P95, P95Ci, Rank, Scheme};
+use Column::{
+    Drops, Exit, ExitReason, Gain, GainCi, Harm, HarmCi, Median, MedianCi, P95, P95Ci, Rank, Scheme,
+};
 
 /// A choice of columns.
 #[derive(Clone, Copy)]
@@ -122,7 +124,11 @@ pub fn table(report: &CompareReport, width: usize, colour: Colour) -> String {
             baseline: comparison.baseline.as_deref(),
             spread,
             recommended: recommended(comparison, size),
-            max_harm: comparison.recommended.iter().find(|it| it.size_bytes == size).and_then(|it| it.max_harm),
+            max_harm: comparison
+                .recommended
+                .iter()
+                .find(|it| it.size_bytes == size)
+                .and_then(|it| it.max_harm),
         };
         let table_rows = rows(&ranked, &names);
         let grid = size_table(&table_rows, &look, width);
@@ -358,10 +364,11 @@ fn cell(column: Column, row: &Row<'_>, look: &Look<'_>, scale: TimeScale) -> Str
             };
             format!("{:.2}{mark}", harm.deciding(look.max_harm).0)
         }),
-        HarmCi => result.harm.map(|harm| harm.deciding(look.max_harm).1).filter(|[low, high]| low < high).map_or_else(
-            String::new,
-            |[low, high]| format!("[{low:.2}–{high:.2}]"),
-        ),
+        HarmCi => result
+            .harm
+            .map(|harm| harm.deciding(look.max_harm).1)
+            .filter(|[low, high]| low < high)
+            .map_or_else(String::new, |[low, high]| format!("[{low:.2}–{high:.2}]")),
         Exit => result.startup_exit.map_or_else(
             || "no exit".to_owned(),
             |e| {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use firstflight_report::{
     Colour, Folder, NETWORKS_FILE, PARQUET_FILE, REPORT_FILE, html, parquet, printable, table, write_all,
 };
-use firstflight_results::{CompareReport, Risk, SchemeResult};
+use firstflight_results::{CompareReport, Harm, Risk, SchemeResult};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, RowAccessor};
 
@@ -228,7 +228,44 @@ fn schemes_that_did_the_same_at_one_size_share_a_row_there() {
     assert_eq!(names, ["= hystart++", "= hybrid-slow-start"], "{text}");
     assert!(small.contains("\n 4 ") && !small.contains("\n 5 "), "{text}");
     assert!(!large.contains(" = h") && large.contains("\n 6 "), "{text}");
-    assert!(html(&report).contains("slow-start = hystart++ = hybrid-slow-start"));
+    let equal = "slow-start</span> <span class=\"scheme\">= hystart++</span> <span class=\"scheme\">= hybrid-slow-start</span>";
+    assert!(html(&report).contains(equal));
+}
+
+#[test]
+fn harm_is_shown_with_its_interval_and_what_it_says_of_the_limit() {
+    let mut report = fixture::from_capture();
+    let without = plain(&report, 160);
+    assert!(!without.contains("harm") && !html(&report).contains("times the present"), "{without}");
+    for one in &mut report.comparison.recommended {
+        one.max_harm = Some(1.1);
+    }
+    let bulk = [1.02, 1.08, 1.31];
+    for (result, bulk) in report.comparison.results.iter_mut().zip(bulk.into_iter().cycle()) {
+        result.harm = Some(Harm {
+            bulk,
+            bulk_ci95: [bulk - 0.03, bulk + 0.03],
+            request_response: 1.0,
+            request_response_ci95: [1.0; 2],
+            replications: 16,
+        });
+    }
+    let text = plain(&report, 160);
+    for cell in
+        ["1.02   [0.99–1.05]", "1.08?  [1.05–1.11]", "1.31!  [1.28–1.34]", "?: cannot be told from it"]
+    {
+        assert!(text.contains(cell), "{cell}: {text}");
+    }
+    let narrow = plain(&report, 80);
+    assert!(narrow.contains("1.31!") && narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
+    let page = html(&report);
+    assert!(page.contains("cannot tell") && page.contains("above the limit") && page.contains("1.28–1.34"));
+    // The picture has the interval of each mark.
+    assert!(page.contains("<path class=\"l i c"));
+    // One that may be the best, but for what it may do to others.
+    let one = &mut report.comparison.recommended[0];
+    (one.scheme, one.undecided) = (None, vec!["jump-start+cubic".into()]);
+    assert!(plain(&report, 120).contains("it cannot be told whether a gain is worth its cost"));
 }
 
 #[test]

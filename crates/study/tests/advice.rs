@@ -123,7 +123,11 @@ fn the_recommendation_costs_no_more_than_its_limits() {
         let results = comparison.results.into_iter();
         results.map(|it| SchemeResult { harm: None, ..it }).collect::<Vec<_>>()
     };
-    assert_eq!(but_harm(fastest), but_harm(comparison), "limits change no result but the replications with bystanders");
+    assert_eq!(
+        but_harm(fastest),
+        but_harm(comparison),
+        "limits change no result but the replications with bystanders"
+    );
 }
 
 #[test]
@@ -143,7 +147,10 @@ fn a_harm_near_the_limit_has_more_replications_and_is_decided_or_named() {
     let recommended = &near.recommended[0];
     match settled.within(first.request_response) {
         Some(within) => assert_eq!((recommended.scheme.is_some(), recommended.undecided.len()), (within, 0)),
-        None => assert_eq!((&recommended.scheme, &recommended.undecided[..]), (&None, &[schemes[1].to_owned()][..])),
+        None => assert_eq!(
+            (&recommended.scheme, &recommended.undecided[..]),
+            (&None, &[schemes[1].to_owned()][..])
+        ),
     }
 }
 

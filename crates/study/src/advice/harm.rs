@@ -276,16 +276,10 @@ fn least_sure(parts: &[(f64, &AtSize)], open: &[usize]) -> Option<usize> {
 
 /// Places of the contenders of which it is not known whether they are within the limit, and that are as fast as every one that
 /// is known to be.
-fn open(
-    harm: &dyn Fn(usize) -> Option<[Ratio; 2]>,
-    limit: f64,
-    contenders: &[Contender],
-) -> Vec<usize> {
+fn open(harm: &dyn Fn(usize) -> Option<[Ratio; 2]>, limit: f64, contenders: &[Contender]) -> Vec<usize> {
     // A candidate beside which a bystander did not end stays so.
-    let known: Vec<(&Contender, Option<bool>)> = contenders
-        .iter()
-        .filter_map(|it| Some((it, surely_within(harm(it.place)?, limit))))
-        .collect();
+    let known: Vec<(&Contender, Option<bool>)> =
+        contenders.iter().filter_map(|it| Some((it, surely_within(harm(it.place)?, limit)))).collect();
     let within = known.iter().filter(|(_, within)| *within == Some(true)).map(|(it, _)| it.median);
     let latest = within.fold(f64::INFINITY, f64::min) * (1.0 + PairedDifference::WORTH_HAVING);
     let open = known.iter().filter(|(it, within)| within.is_none() && it.median <= latest);
@@ -351,10 +345,13 @@ impl Ratios {
     /// Times of the first replications beside a candidate, over those beside the present scheme; `None` if a bystander did
     /// not end in one of them.
     fn of(beside: &[Option<Times>], present: &[Option<Times>]) -> Option<Self> {
-        let pairs: Option<Vec<(Times, Times)>> = beside.iter().zip(present).map(|(a, b)| Some(((*a)?, (*b)?))).collect();
+        let pairs: Option<Vec<(Times, Times)>> =
+            beside.iter().zip(present).map(|(a, b)| Some(((*a)?, (*b)?))).collect();
         let pairs = pairs?;
         let of = |time: fn(&Times) -> f64| {
-            Ratio::of(&pairs.iter().map(|(beside, present)| (time(beside), time(present))).collect::<Vec<_>>())
+            Ratio::of(
+                &pairs.iter().map(|(beside, present)| (time(beside), time(present))).collect::<Vec<_>>(),
+            )
         };
         Some(Self {
             bulk: of(|times| times.bulk)?,
@@ -649,7 +646,8 @@ mod tests {
     }
 
     #[test]
-    fn the_harm_in_a_mix_is_the_mean_by_share_and_the_part_with_the_largest_error_for_its_share_is_least_sure() {
+    fn the_harm_in_a_mix_is_the_mean_by_share_and_the_part_with_the_largest_error_for_its_share_is_least_sure()
+     {
         let (first, second) = (at_size(vec![sixteen(1.2, 0.1)]), at_size(vec![sixteen(1.0, 0.2)]));
         let parts = [(0.6, &first), (0.2, &second)];
         // (0.6 * 1.2 + 0.2 * 1) / 0.8 = 1.15; sqrt((0.75 * 0.1)^2 + (0.25 * 0.2)^2) / sqrt(15) = 0.023274.

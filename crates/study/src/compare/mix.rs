@@ -21,8 +21,8 @@ use super::recommended::{Question, recommended};
 use super::replication::Replication;
 use super::summary::{self, Cell, References};
 use super::{
-    Answer, Bench, Extent, Input, Request, Run, advise, ascending, baseline, contenders, harm_sizes, present_label,
-    provenance, trace,
+    Answer, Bench, Extent, Input, Request, Run, advise, ascending, baseline, contenders, harm_sizes,
+    present_label, provenance, trace,
 };
 use crate::advice::harm::{Part, settle};
 use crate::advice::how::{Route, how_on};
@@ -387,10 +387,11 @@ impl<'a> Mix<'a> {
         };
         let (answered, all) = (self.outcomes.len(), self.networks.answered.len());
         if answered < all {
-            let bytes = |of: &[Network<'_>]| of.iter().map(|it| it.bytes as f64).sum::<f64>();
-            let share = bytes(&self.networks.answered[..answered]) / bytes(&self.networks.answered);
+            // Networks that were drawn stand for others.
+            let data = |of: &[Network<'_>]| of.iter().map(Network::data).sum::<f64>();
+            let share = data(&self.networks.answered[..answered]) / data(&self.networks.answered);
             warnings.push(format!(
-                "stopped after {answered} of {all} networks, which have {:.0} % of the data of all {all}: the others are no \
+                "stopped after {answered} of {all} networks, which stand for {:.0} % of the data of all {all}: the others are no \
                  part of the mix",
                 share * 100.0
             ));

@@ -142,8 +142,7 @@ impl<'a> Answer<'a> {
         let present = Candidate::from(present(subject.profile()));
         let measured = harm_sizes(request, &subject);
         let bench = Bench::new(&subject, request.seed);
-        let mut bystanders =
-            Bystanders::new(&bench, present, &request.schemes, &measured, !extent.settle);
+        let mut bystanders = Bystanders::new(&bench, present, &request.schemes, &measured, !extent.settle);
         let first = bystanders.as_ref().map_or(0, Bystanders::first_runs);
         progress.begin("simulations", (tasks.len() + reruns.len()) as u64 + first);
         let answer = with_threads(threads, || {
@@ -349,8 +348,11 @@ fn advise(
         let at = sizes.iter().position(|&size| size == result.size_bytes);
         result.harm = at.and_then(|at| harm.get(at)?.get(place).copied().flatten());
     }
-    comparison.recommended =
-        recommended::recommended(&comparison.results, &request.sizes, &question(comparison, request, subject));
+    comparison.recommended = recommended::recommended(
+        &comparison.results,
+        &request.sizes,
+        &question(comparison, request, subject),
+    );
 }
 
 fn question<'a>(comparison: &'a Comparison, request: &'a Request, subject: &Subject<'_>) -> Question<'a> {

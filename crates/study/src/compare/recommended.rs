@@ -275,11 +275,16 @@ impl Question<'_> {
             let gain = allowed.iter().find_map(|it| Some(self.difference(it)?.gain()));
             let passed_over: Vec<&SchemeResult> =
                 refused.iter().copied().filter(|it| self.gains(it)).collect();
+            let undecided = self.undecided(&passed_over, cost);
             let mut why = format!("no gain over {} is worth having", base.scheme);
             if let Some(names) = self.passed_over(&passed_over, cost) {
-                why = format!("{why} within the limits; {names}");
+                let known = if undecided.is_empty() {
+                    "within the limits"
+                } else {
+                    "and known to be within the limits"
+                };
+                why = format!("{why} {known}; {names}");
             }
-            let undecided = self.undecided(&passed_over, cost);
             return Choice { gain, undecided, ..Choice::none(why) };
         };
         let best = self.simplest(&allowed, fastest);
@@ -578,7 +583,11 @@ mod tests {
         let of = |results: &[SchemeResult]| {
             contenders(results, 30_000, &question).iter().map(|it| it.scheme.clone()).collect::<Vec<_>>()
         };
-        assert_eq!(of(&results), ["near", "fair"], "neither the one that drops too much nor the one that gains nothing");
+        assert_eq!(
+            of(&results),
+            ["near", "fair"],
+            "neither the one that drops too much nor the one that gains nothing"
+        );
         // Without another the answer is none.
         let alone = [results[1].clone(), results[3].clone()];
         let chosen = one(&alone, &question);
@@ -594,7 +603,8 @@ mod tests {
     fn the_bystander_that_decides_is_named() {
         let mut result = candidate("near", 0.4, 0.0, 1.09, &[]);
         let harm = result.harm.as_mut().expect("measured");
-        (harm.bulk_ci95, harm.request_response, harm.request_response_ci95) = ([1.08, 1.2], 1.2, [1.15, 1.18]);
+        (harm.bulk_ci95, harm.request_response, harm.request_response_ci95) =
+            ([1.08, 1.2], 1.2, [1.15, 1.18]);
         let cost = Cost { harm: Some(1.1), drops: None };
         let Verdict::Above(why) = cost.verdict(&result) else { panic!("above") };
         assert!(why.contains("short requests beside it take 1.20 times"), "{why}");

@@ -177,7 +177,8 @@ mod tests {
             })
         };
         // 0.75 * 1 + 0.25 * 1.4 and 0.75 * 2 + 0.25 * 1. Below: sqrt((0.75 * 0.04)^2 + (0.25 * 0.16)^2) = 0.05, above twice that.
-        let mean = harm(&[(0.75, of(1.0, 2.0, 0.04)), (0.25, of(1.4, 1.0, 0.16)), (0.0, None)]).expect("known");
+        let mean =
+            harm(&[(0.75, of(1.0, 2.0, 0.04)), (0.25, of(1.4, 1.0, 0.16)), (0.0, None)]).expect("known");
         let close = |a: f64, b: f64| (a - b).abs() < 1e-12;
         assert!(close(mean.bulk, 1.1) && close(mean.request_response, 1.75), "{mean:?}");
         assert!(close(mean.bulk_ci95[0], 1.05) && close(mean.bulk_ci95[1], 1.2), "{mean:?}");
