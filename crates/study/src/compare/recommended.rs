@@ -176,8 +176,11 @@ impl Cost {
         } else {
             ("short requests beside it take", requests)
         };
+        // An end that reads as the limit gets one more digit.
+        let reads_as_limit = |end: f64| format!("{end:.2}") == format!("{limit:.2}");
+        let digits = if reads_as_limit(low) || reads_as_limit(high) { 3 } else { 2 };
         let phrase = format!(
-            "{what} {ratio:.2} times as long (95 % interval {low:.2} to {high:.2}; limit {limit:.2})"
+            "{what} {ratio:.2} times as long (95 % interval {low:.digits$} to {high:.digits$}; limit {limit:.2})"
         );
         match within {
             Some(true) => Verdict::Within,
@@ -608,6 +611,10 @@ mod tests {
         let cost = Cost { harm: Some(1.1), drops: None };
         let Verdict::Above(why) = cost.verdict(&result) else { panic!("above") };
         assert!(why.contains("short requests beside it take 1.20 times"), "{why}");
+        let mut just = result.clone();
+        just.harm.as_mut().expect("measured").request_response_ci95 = [1.102, 1.18];
+        let Verdict::Above(why) = cost.verdict(&just) else { panic!("above") };
+        assert!(why.ends_with("(95 % interval 1.102 to 1.180; limit 1.10)"), "{why}");
         result.harm.as_mut().expect("measured").request_response_ci95 = [1.0, 1.15];
         let Verdict::CannotTell(why) = cost.verdict(&result) else { panic!("cannot tell") };
         assert!(why.contains("a bulk flow beside it takes 1.09 times"), "{why}");
