@@ -454,6 +454,10 @@ fn summed_up<'a>(statements: impl Iterator<Item = &'a Checked>) -> String {
 
 /// The outcome over points, as the statement asks for all, for most or for one.
 fn over(holds: Holds, outcomes: &[Outcome]) -> Outcome {
+    // A statement about no point shows nothing.
+    if outcomes.is_empty() {
+        return Outcome::Fails;
+    }
     let count = |wanted: Outcome| outcomes.iter().filter(|one| **one == wanted).count();
     let (held, failed) = (count(Outcome::Holds), count(Outcome::Fails));
     let [good, bad] = match holds {

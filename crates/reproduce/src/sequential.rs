@@ -40,7 +40,7 @@ pub fn next(
                     continue;
                 };
                 let seeds = measured.replications;
-                if experiment.replications < 2 || seeds >= MOST_SEEDS {
+                if experiment.replications < 2 || !(2..MOST_SEEDS).contains(&seeds) {
                     continue;
                 }
                 let more = (2 * seeds).min(MOST_SEEDS);

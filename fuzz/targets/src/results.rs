@@ -82,13 +82,13 @@ id = "XX-01"
 [[claim.statement]]
 that = "short.used"
 is = [0.25, 0.5]
-within = 0.5
+word = "counted"
 [[claim.statement]]
 that = "short.completion[5 Mbit/s] > short.completion[2.5 Mbit/s]"
 [[claim.statement]]
 that = "short.cwnd[5 Mbit/s, time=0.1]"
 is = 20
-by = 10
+word = "points"
 [[claim]]
 id = "XX-02"
 cause = "The link is short."
@@ -97,7 +97,7 @@ that = "max(short.used) < 0.01"
 [[claim.because]]
 that = "mean(short.used)"
 is = 0.5
-by = 0.5
+word = "counted"
 "#;
 
 /// A paper of one experiment whose runs take no time.

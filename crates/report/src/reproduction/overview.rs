@@ -27,7 +27,8 @@ pub(super) fn svg(library: &Library, judged: &[&Judged]) -> String {
         title: "Every line of the five papers, beside the paper".into(),
         notes: vec![
             "A number: measured over printed, 1 is the paper's. An order (>): the side that the paper has as the larger over the".into(),
-            "other, right of 1 as in the paper. The statement that decides is drawn, with the 95 % interval of its mean.".into(),
+            "other, right of 1 as in the paper. The statement that decides is drawn, with the 95 % interval of its mean. A ratio of".into(),
+            "zero or less has no place on this axis.".into(),
         ],
         classes: CLASSES
             .iter()
