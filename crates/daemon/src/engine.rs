@@ -97,11 +97,15 @@ impl Engine<'_> {
             let read = self.kernel.drain(&mut |connection| reports.push(connection));
             self.note(read);
             let now = clock::since_boot();
-            for connection in reports.drain(..) {
-                self.metrics.report(&connection);
-                self.give(&Event::Report(connection), &mut decisions);
-                self.share(now, &connection);
+            for batch in reports.chunks(Gateway::BATCH) {
+                self.gateway.prepare(batch);
+                for connection in batch {
+                    self.metrics.report(connection);
+                    self.give(&Event::Report(*connection), &mut decisions);
+                    self.share(now, connection);
+                }
             }
+            reports.clear();
             self.take(now, &mut decisions);
             // This clock never steps back, but for a machine that was moved or restored.
             if now >= self.next_tick || self.next_tick.0 - now.0 > TICK.0 {

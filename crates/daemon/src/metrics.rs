@@ -35,13 +35,9 @@ struct ByReason {
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Registry,
-    connections: Family<ByStart, Counter>,
     adopted: Counter,
-    retransmits: Family<ByStart, Counter>,
-    sent: Family<ByStart, Counter>,
-    timeouts: Family<ByStart, Counter>,
-    first_window_losses: Family<ByStart, Counter>,
-    busy: Family<ByStart, Histogram>,
+    /// Of stock, held-out and planned connections: to look up a label costs more than to count.
+    ended: [Ended; 3],
     decisions: Family<ByKind, Counter>,
     transfers: Family<ByStart, Counter>,
     share_refused: Family<ByReason, Counter>,
@@ -67,29 +63,44 @@ pub(crate) struct Metrics {
     pub(crate) snapshot: Gauge<u64, AtomicU64>,
 }
 
+/// Counts of connections that ended and were started in one way.
+#[derive(Debug)]
+struct Ended {
+    connections: Counter,
+    retransmits: Counter,
+    sent: Counter,
+    timeouts: Counter,
+    first_window_losses: Counter,
+    busy: Histogram,
+}
+
 impl Metrics {
     /// Counts of zero.
     pub(crate) fn new() -> Self {
         let mut registry = Registry::with_prefix("firstflight_gateway");
-        let connections = Family::default();
+        let connections = Family::<ByStart, Counter>::default();
         registry.register(
             "connections",
             "Connections that ended, by how they were started",
             connections.clone(),
         );
         let adopted = Counter::default();
-        registry.register("adopted", "Connections older than the gateway", adopted.clone());
-        let retransmits = Family::default();
+        registry.register(
+            "adopted",
+            "Connections older than the gateway that had sent data",
+            adopted.clone(),
+        );
+        let retransmits = Family::<ByStart, Counter>::default();
         registry.register("retransmitted_segments", "Segments retransmitted, by start", retransmits.clone());
-        let sent = Family::default();
+        let sent = Family::<ByStart, Counter>::default();
         registry.register(
             "sent_segments",
             "Data segments sent, with retransmissions, by start",
             sent.clone(),
         );
-        let timeouts = Family::default();
+        let timeouts = Family::<ByStart, Counter>::default();
         registry.register("timeouts", "Retransmission timeouts, by start", timeouts.clone());
-        let first_window_losses = Family::default();
+        let first_window_losses = Family::<ByStart, Counter>::default();
         let help = "Connections that retransmitted a segment of the first window, by start";
         registry.register("first_window_losses", help, first_window_losses.clone());
         let busy: Family<ByStart, Histogram> = Family::new_with_constructor(|| Histogram::new(SECONDS));
@@ -117,6 +128,18 @@ impl Metrics {
             registry.register(name, help, gauge.clone());
             gauge
         };
+        let ended = ["stock", "holdout", "planned"].map(|start| {
+            let by = ByStart { start };
+            let of = |family: &Family<ByStart, Counter>| family.get_or_create_owned(&by);
+            Ended {
+                connections: of(&connections),
+                retransmits: of(&retransmits),
+                sent: of(&sent),
+                timeouts: of(&timeouts),
+                first_window_losses: of(&first_window_losses),
+                busy: busy.get_or_create_owned(&by),
+            }
+        });
         Self {
             prefixes: gauge("prefixes", "Prefixes of which something is known"),
             plans: gauge("plans", "Prefixes with a plan in force"),
@@ -125,13 +148,8 @@ impl Metrics {
             snapshot: gauge("snapshot_bytes", "Size of the newest snapshot"),
             share_connected: gauge("share_connected", "One while the store of the exchange answers"),
             registry,
-            connections,
             adopted,
-            retransmits,
-            sent,
-            timeouts,
-            first_window_losses,
-            busy,
+            ended,
             decisions,
             transfers,
             share_refused,
@@ -165,18 +183,17 @@ impl Metrics {
             self.adopted.inc();
             return;
         }
-        let start = match connection.arm {
-            Arm::Stock => "stock",
-            Arm::Holdout => "holdout",
-            Arm::Planned(_) => "planned",
+        let ended = match connection.arm {
+            Arm::Stock => &self.ended[0],
+            Arm::Holdout => &self.ended[1],
+            Arm::Planned(_) => &self.ended[2],
         };
-        let by = ByStart { start };
-        self.connections.get_or_create(&by).inc();
-        self.retransmits.get_or_create(&by).inc_by(connection.retransmits.into());
-        self.sent.get_or_create(&by).inc_by(connection.sent.into());
-        self.timeouts.get_or_create(&by).inc_by(connection.timeouts.into());
-        self.first_window_losses.get_or_create(&by).inc_by(connection.first_window_lost.into());
-        self.busy.get_or_create(&by).observe(connection.busy.0 as f64 * 1e-9);
+        ended.connections.inc();
+        ended.retransmits.inc_by(connection.retransmits.into());
+        ended.sent.inc_by(connection.sent.into());
+        ended.timeouts.inc_by(connection.timeouts.into());
+        ended.first_window_losses.inc_by(connection.first_window_lost.into());
+        ended.busy.observe(connection.busy.0 as f64 * 1e-9);
     }
 
     /// Counts a decision of this kind, one of a fixed set.

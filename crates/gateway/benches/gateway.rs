@@ -36,20 +36,35 @@ fn measure(prefixes: u32) {
     assert_eq!(gateway.planned(), prefixes as usize);
     // Reports in the order of a congruential generator, so that nothing is in the cache by its order.
     const REPORTS: u32 = 1_000_000;
-    let mut times = [0; 5];
-    for time in &mut times {
+    let mut batch = Vec::with_capacity(Gateway::BATCH);
+    // Without and with preparation, in turn.
+    let mut times = [[0; 5]; 2];
+    for turn in 0..10 {
+        let prepared = turn % 2;
         let begin = cpu();
-        for _ in 0..REPORTS {
-            number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            let prefix = ((u64::from(number) * u64::from(prefixes)) >> 32) as u32;
-            let connection = exact(10.0, peer(prefix, (number % 5) as u8), 40);
-            let arm = if number.is_multiple_of(20) { Arm::Holdout } else { Arm::Planned(20) };
-            gateway.report(&Connection { arm, ..connection }, &mut out);
-            out.clear();
+        for _ in 0..REPORTS / Gateway::BATCH as u32 {
+            batch.clear();
+            batch.resize_with(Gateway::BATCH, || {
+                number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                let prefix = ((u64::from(number) * u64::from(prefixes)) >> 32) as u32;
+                let connection = exact(10.0, peer(prefix, (number % 5) as u8), 40);
+                let arm = if number.is_multiple_of(20) { Arm::Holdout } else { Arm::Planned(20) };
+                Connection { arm, ..connection }
+            });
+            if prepared == 1 {
+                gateway.prepare(&batch);
+            }
+            for connection in &batch {
+                gateway.report(connection, &mut out);
+                out.clear();
+            }
         }
-        *time = cpu() - begin;
+        times[prepared][turn / 2] = cpu() - begin;
     }
-    times.sort_unstable();
+    let [alone, prepared] = times.map(|mut times| {
+        times.sort_unstable();
+        times[2] / u64::from(REPORTS)
+    });
     let begin = cpu();
     gateway.tick(at(11.0), &mut out);
     let tick = cpu() - begin;
@@ -60,8 +75,8 @@ fn measure(prefixes: u32) {
     gateway.load(&state, at(12.0), firstflight_contract::Nanos::ZERO).expect("its own state");
     let load = cpu() - begin;
     println!(
-        "{prefixes} prefixes: {} ns a report (median of 5 x {REPORTS}), {:.1} ms a tick, {} bytes a prefix",
-        times[2] / u64::from(REPORTS),
+        "{prefixes} prefixes: {prepared} ns a report, {alone} ns without preparation (medians of 5 x {REPORTS}), {:.1} ms a tick, {} \
+         bytes a prefix",
         tick as f64 / 1e6,
         gateway.bytes() / prefixes as usize
     );

@@ -491,6 +491,11 @@ impl Entry {
         }
     }
 
+    /// Reads all that a report needs; the result has no meaning.
+    pub(crate) fn touch(&self) -> u32 {
+        self.hosts.touch().wrapping_add(self.trial.as_ref().map_or(0, |trial| trial.touch()))
+    }
+
     /// Bytes on the heap.
     pub(crate) fn bytes(&self) -> usize {
         self.hosts.bytes() + self.trial.as_ref().map_or(0, |_| size_of::<Trial>())

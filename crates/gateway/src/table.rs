@@ -8,6 +8,9 @@ use siphasher::sip::SipHasher13;
 
 use crate::prefix::Entry;
 
+/// Prefixes whose memory is read together: what a level-2 cache holds.
+pub(crate) const WARM: usize = 64;
+
 /// Entries by prefix. Nothing iterates in the order of the hash.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
@@ -48,6 +51,25 @@ impl Table {
     pub(crate) fn find(&self, prefix: &Prefix) -> Option<usize> {
         let same = |at: &u32| self.entries[*at as usize].prefix == *prefix;
         self.index.find(hash_of(self.secret, prefix), same).map(|at| *at as usize)
+    }
+
+    /// Reads what the table keeps of the prefixes, several at a time, so that the processor waits for the memory of all of them
+    /// together. Each step takes its addresses from the step before, and no prefix waits for another.
+    pub(crate) fn warm(&self, prefixes: impl Iterator<Item = Prefix>) {
+        let mut hashes = [0; WARM];
+        let mut count = 0;
+        for (to, prefix) in hashes.iter_mut().zip(prefixes) {
+            *to = hash_of(self.secret, &prefix);
+            count += 1;
+        }
+        let mut found = [0_u32; WARM];
+        for (to, hash) in found.iter_mut().zip(&hashes[..count]) {
+            // The first candidate is nearly always the prefix; another one costs nothing but time.
+            *to = self.index.find(*hash, |_| true).copied().unwrap_or(0);
+        }
+        let entries = || found[..count].iter().filter_map(|at| self.entries.get(*at as usize));
+        core::hint::black_box(entries().map(|entry| entry.seen.age(entry.seen).0).sum::<u64>());
+        core::hint::black_box(entries().map(Entry::touch).fold(0, u32::wrapping_add));
     }
 
     /// Adds an entry whose prefix is not in the table.

@@ -184,6 +184,12 @@ impl Trial {
             && self.effect.is_sound()
     }
 
+    /// Reads all of it; the result has no meaning.
+    pub(crate) fn touch(&self) -> u32 {
+        let open: u32 = self.open.iter().map(|block| u32::from(block.count)).sum();
+        open + self.effect.count
+    }
+
     /// Harm that is significant at this level.
     fn harm(&self, false_alarm: f64) -> Option<Harm> {
         let [slower, lossier] =

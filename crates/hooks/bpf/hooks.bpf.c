@@ -15,10 +15,11 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 const volatile struct hooks_limits limits SEC(".rodata.limits");
 
 /* include/uapi/linux/bpf.h, tcp.h, socket.h */
-enum { ACTIVE_ESTABLISHED = 4, PASSIVE_ESTABLISHED = 5, RTO = 8, RETRANSMISSION = 9, STATE = 10, ROUND_TRIP = 12 };
-enum { ON_RTO = 1, ON_RETRANSMISSION = 2, ON_STATE = 4, ON_ROUND_TRIP = 8 };
-enum { CALLBACKS = ON_RTO | ON_RETRANSMISSION | ON_STATE | ON_ROUND_TRIP };
+enum { ACTIVE_ESTABLISHED = 4, PASSIVE_ESTABLISHED = 5, RETRANSMISSION = 9, STATE = 10, ROUND_TRIP = 12 };
+enum { ON_RETRANSMISSION = 2, ON_STATE = 4, ON_ROUND_TRIP = 8 };
+enum { CALLBACKS = ON_RETRANSMISSION | ON_STATE | ON_ROUND_TRIP };
 enum { MAP_HASH = 1, MAP_ARRAY = 2, MAP_PERCPU_ARRAY = 6, MAP_LRU_HASH = 9 };
+enum { MAPPABLE = 1024 };
 enum { RB_NO_WAKEUP = 1, RB_FORCE_WAKEUP = 2, RB_AVAILABLE = 0 };
 enum { SOL_SOCKET = 1, SO_MAX_PACING_RATE = 47, TCP_BPF_IW = 1001, TCP_BPF_SOCK_OPS_CB_FLAGS = 1008 };
 enum { ESTABLISHED = 1, FIN_WAIT1 = 4, FIN_WAIT2, TIME_WAIT, CLOSED, CLOSE_WAIT, LAST_ACK, CLOSING = 11 };
@@ -36,6 +37,7 @@ struct tcp_sock___hooks {
 	u32 write_seq, data_segs_out, rate_delivered, rate_interval_us, chrono_start, chrono_stat[3];
 	u8 chrono_type : 2, rate_app_limited : 1;
 	u8 bpf_sock_ops_cb_flags;
+	u16 total_rto;
 };
 struct sock_common___hooks {
 	u8 skc_state;
@@ -67,22 +69,34 @@ struct bpf_iter__tcp {
 };
 #pragma clang attribute pop
 
+/* 64 bytes: one line of the cache. */
 struct connection {
+	u64 owner; /* cookie of the socket; zero if the place is free */
 	u64 established; /* CLOCK_BOOTTIME, nanoseconds */
-	u64 acked; /* bytes that were acknowledged before, a SYN for one */
 	u32 start; /* sequence number of its first data */
 	u32 first_window; /* bytes; zero once they are acknowledged, or one was retransmitted */
-	u32 sent, retransmits; /* before it was established */
 	u32 handshake_rtt; /* microseconds */
 	u32 counter; /* of the live connections of its prefix */
-	u32 timeouts;
 	u32 rate_delivered, rate_interval; /* of the greatest delivery rate; zero before the first sample */
+	u32 acked; /* bytes that were acknowledged before it was established, a SYN for one */
+	u16 sent, retransmits, timeouts; /* before it was established */
 	u16 window;
 	u8 arm;
 	u8 flags;
 	u8 counted; /* among the live connections */
+	u8 unused[5];
 };
 
+/* Places of connections. A connection has the place of its cookie or the one of the cookie's hash: to make and to free an
+ * element of the kernel's storage of a socket took half of the time of these programs. */
+struct {
+	__uint(type, MAP_ARRAY);
+	__uint(map_flags, MAPPABLE); /* only for its alignment: each place is one line */
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct connection);
+} hooks_places SEC(".maps");
+/* Connections whose two places belong to others. */
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -142,6 +156,42 @@ INLINE u64 word(u32 at)
 	return word ? *word : 0;
 }
 
+INLINE struct connection *place(u64 cookie, bool second)
+{
+	u32 at = (second ? cookie * 0x9e3779b97f4a7c15ULL >> 40 : cookie) & limits.places;
+	return bpf_map_lookup_elem(&hooks_places, &at);
+}
+
+/* The connection of a socket; NULL if it is not known. */
+INLINE struct connection *find(u64 cookie, void *socket)
+{
+	struct connection *c = place(cookie, false);
+	if (c && c->owner == cookie)
+		return c;
+	c = place(cookie, true);
+	if (c && c->owner == cookie)
+		return c;
+	return bpf_sk_storage_get(&hooks_sockets, socket, 0, 0);
+}
+
+/* Takes a free place, or the one that the socket had before it was connected anew. */
+INLINE bool take(struct connection *c, u64 cookie)
+{
+	return c->owner == cookie || (!c->owner && !__sync_val_compare_and_swap(&c->owner, 0, cookie));
+}
+
+/* A place for a new connection; NULL if the kernel has no memory. */
+INLINE struct connection *make(u64 cookie, void *socket)
+{
+	struct connection *c = place(cookie, false);
+	if (c && take(c, cookie))
+		return c;
+	c = place(cookie, true);
+	if (c && take(c, cookie))
+		return c;
+	return bpf_sk_storage_get(&hooks_sockets, socket, 0, BPF_SK_STORAGE_GET_F_CREATE);
+}
+
 /* The address of the peer, in IPv6. */
 INLINE void read_peer(u8 *peer, struct sock *sk)
 {
@@ -175,7 +225,7 @@ INLINE u32 counter_of(u64 key)
 /* The plan in force: that of the part, or else that of the prefix, whose key is `key`. */
 INLINE struct hooks_plan *plan_of(u64 key, const u8 *peer, u64 now, bool frozen)
 {
-	if (limits.v4_part) {
+	if (limits.v4_part && word(HOOKS_PARTS)) {
 		u64 key_of_part = key_of(peer, limits.v4_part, limits.v6_part);
 		struct hooks_plan *part = bpf_map_lookup_elem(&hooks_parts, &key_of_part);
 		if (part && (frozen || now < part->expires))
@@ -185,57 +235,59 @@ INLINE struct hooks_plan *plan_of(u64 key, const u8 *peer, u64 now, bool frozen)
 	return plan && (frozen || now < plan->expires) ? plan : NULL;
 }
 
-/* The first window that is planned for a connection, segments; zero leaves the stack's. `ssthresh` becomes the planned
- * slow-start threshold; zero leaves the stack's. */
-INLINE u32 window_of(struct connection *c, struct tcp_sock *tp, u64 now, u64 key, const u8 *peer, u32 others,
-		     u32 *ssthresh)
+/* A start: the first window, segments; zero leaves the stack's. */
+struct start {
+	u32 window;
+	u32 ssthresh; /* segments; zero leaves the stack's */
+	u8 arm;
+	bool shared; /* whether the live connections of the prefix share window and threshold */
+};
+
+/* The start that is planned for a connection. */
+INLINE struct start start_of(struct tcp_sock *tp, u64 now, u64 key, const u8 *peer)
 {
-	u32 own = tp->snd_cwnd;
+	struct start stack = {}, start = { .arm = HOOKS_PLANNED };
 	/* After a lost SYN the stack begins with one segment. */
-	if (own <= 1 || word(HOOKS_STOPPED))
-		return 0;
+	if (tp->snd_cwnd <= 1 || word(HOOKS_STOPPED))
+		return stack;
 	/* A sign of life from the future is none: the difference wraps. */
 	if (now - word(HOOKS_ALIVE) > limits.lease)
-		return 0;
+		return stack;
 	struct hooks_prefix address = { .bits = 128 };
 	__builtin_memcpy(address.address, peer, 16);
 	struct hooks_override *order = bpf_map_lookup_elem(&hooks_orders, &address);
-	u32 kind = order ? order->kind : 0, window, holdout = limits.holdout;
+	u32 kind = order ? order->kind : 0, holdout = limits.holdout;
 	if (kind == HOOKS_OFF)
-		return 0;
+		return stack;
 	if (kind == HOOKS_FIXED) {
-		window = order->window;
-		others = 0;
+		start.window = order->window;
 	} else {
 		struct hooks_plan *plan = plan_of(key, peer, now, kind == HOOKS_FREEZE);
 		if (!plan)
-			return 0;
-		u32 rtt = c->handshake_rtt;
+			return stack;
+		u32 rtt = tp->srtt_us >> 3;
 		if (!rtt || rtt < plan->rtt_least || rtt > plan->rtt_most)
-			return 0;
-		window = plan->window;
-		*ssthresh = plan->ssthresh / (others + 1);
+			return stack;
+		start.window = plan->window;
+		start.ssthresh = plan->ssthresh;
+		start.shared = true;
 		if (plan->holdout > holdout)
 			holdout = plan->holdout;
 	}
 	if (((u64)bpf_get_prandom_u32() * 1000 >> 32) < holdout) {
-		c->arm = HOOKS_HOLDOUT;
-		return 0;
+		stack.arm = HOOKS_HOLDOUT;
+		return stack;
 	}
-	if (window > limits.window)
-		window = limits.window;
-	window /= others + 1;
-	/* A bound of the route on the window (`cwnd lock`). */
-	if (window > tp->snd_cwnd_clamp)
-		window = tp->snd_cwnd_clamp;
-	return window > own ? window : own;
+	if (start.window > limits.window)
+		start.window = limits.window;
+	return start;
 }
 
 /* Has the stack pace the connection from its first segment, without a bound on the rate. Setting and lifting a bound
  * within one callback leaves only the pacing. A bound that is there already is the application's, and paces too. */
 INLINE bool pace(struct socket_event *event, struct sock *sk)
 {
-	if (sk->sk_max_pacing_rate == UNLIMITED) {
+	if (sk->sk_pacing_status == SK_PACING_NONE && sk->sk_max_pacing_rate == UNLIMITED) {
 		u32 bound = ~1U, none = ~0U;
 		bpf_setsockopt(event, SOL_SOCKET, SO_MAX_PACING_RATE, &bound, sizeof(bound));
 		bpf_setsockopt(event, SOL_SOCKET, SO_MAX_PACING_RATE, &none, sizeof(none));
@@ -249,12 +301,6 @@ INLINE void lose(void)
 	u64 *lost = bpf_map_lookup_elem(&hooks_lost, &zero);
 	if (lost)
 		(*lost)++;
-}
-
-INLINE void count(struct connection *c, u64 key)
-{
-	c->counter = counter_of(key);
-	c->counted = 1;
 }
 
 /* Keeps the greatest delivery rate, and whether the application limited it. The newest alone says nothing after a loss at
@@ -277,33 +323,53 @@ INLINE void set_threshold(struct socket_event *event, void *socket, u32 window, 
 INLINE void begin(struct socket_event *event, void *socket, struct tcp_sock *tp)
 {
 	struct sock *sk = (struct sock *)tp;
-	struct connection *c = bpf_sk_storage_get(&hooks_sockets, socket, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	struct tcp_sock___hooks *more = (struct tcp_sock___hooks *)tp;
+	u64 now = bpf_ktime_get_boot_ns(), cookie = bpf_get_socket_cookie(event), peer[2];
+	read_peer((u8 *)peer, sk);
+	u64 key = key_of((u8 *)peer, limits.v4_bits, limits.v6_bits);
+	u32 counter = counter_of(key), *live = bpf_map_lookup_elem(&hooks_counters, &counter);
+	/* The processor fetches the lines of the counter and of the place while it looks for the plan. An atomic operation would
+	 * make it wait. */
+	if (live)
+		(void)*(volatile u32 *)live;
+	struct connection *c = place(cookie, false);
+	if (c)
+		(void)*(volatile u64 *)&c->owner;
+	struct start start = start_of(tp, now, key, (u8 *)peer);
+	c = make(cookie, socket);
 	if (!c) {
 		lose();
 		return;
 	}
-	u64 now = bpf_ktime_get_boot_ns(), peer[2];
-	read_peer((u8 *)peer, sk);
-	u64 key = key_of((u8 *)peer, limits.v4_bits, limits.v6_bits);
-	*c = (struct connection){
-		.established = now,
-		.acked = tp->bytes_acked,
-		.start = tp->snd_nxt,
-		.sent = ((struct tcp_sock___hooks *)tp)->data_segs_out,
-		.retransmits = tp->total_retrans,
-		.handshake_rtt = tp->srtt_us >> 3,
-	};
-	count(c, key);
-	u32 *live = bpf_map_lookup_elem(&hooks_counters, &c->counter);
+	c->established = now;
+	c->start = tp->snd_nxt;
+	c->handshake_rtt = tp->srtt_us >> 3;
+	c->counter = counter;
+	c->rate_delivered = c->rate_interval = 0;
+	c->acked = tp->bytes_acked;
+	c->sent = more->data_segs_out;
+	c->retransmits = tp->total_retrans;
+	c->timeouts = more->total_rto;
+	c->window = 0;
+	c->flags = 0;
+	c->arm = start.arm == HOOKS_HOLDOUT ? HOOKS_HOLDOUT : HOOKS_STOCK;
+	c->counted = 1;
 	u32 others = live ? __sync_fetch_and_add(live, 1) : 0;
 	bpf_sock_ops_cb_flags_set((void *)event, event->callbacks | CALLBACKS);
-	u32 own = tp->snd_cwnd, ssthresh = 0, first = own;
-	u32 window = window_of(c, tp, now, key, (u8 *)peer, others, &ssthresh);
-	/* A planned connection counts as planned where the plan is not above the stack's window: otherwise the groups
-	 * that are compared would differ by more than the plan. */
-	if (window && (window == own || pace(event, sk))) {
+	u32 own = tp->snd_cwnd, first = own;
+	if (start.arm == HOOKS_PLANNED) {
+		u32 sharing = start.shared ? others + 1 : 1;
+		u32 window = start.window / sharing, ssthresh = start.ssthresh / sharing;
+		/* A bound of the route on the window (`cwnd lock`). */
+		if (window > tp->snd_cwnd_clamp)
+			window = tp->snd_cwnd_clamp;
+		if (window < own)
+			window = own;
+		/* A planned connection counts as planned where the plan is not above the stack's window: otherwise the groups
+		 * that are compared would differ by more than the plan. */
 		int wanted = window;
-		if (window == own || !bpf_setsockopt(event, SOL_TCP, TCP_BPF_IW, &wanted, sizeof(wanted))) {
+		if (window == own ||
+		    (pace(event, sk) && !bpf_setsockopt(event, SOL_TCP, TCP_BPF_IW, &wanted, sizeof(wanted)))) {
 			c->arm = HOOKS_PLANNED;
 			c->window = first = window;
 			if (limits.plan_ssthresh && ssthresh)
@@ -349,7 +415,7 @@ INLINE void report(struct connection *c, struct tcp_sock *tp, u32 stage, u32 bef
 	r->receive_window = tp->snd_wnd;
 	r->sent = more->data_segs_out - c->sent;
 	r->retransmits = tp->total_retrans - c->retransmits;
-	r->timeouts = c->timeouts;
+	r->timeouts = more->total_rto - c->timeouts;
 	/* A reader that polls is not woken for each report, only when it is late. */
 	bool late = bpf_ringbuf_query(&hooks_reports, RB_AVAILABLE) >= limits.wake;
 	bpf_ringbuf_submit(r, late ? RB_FORCE_WAKEUP : RB_NO_WAKEUP);
@@ -364,6 +430,8 @@ INLINE void end(struct connection *c, struct tcp_sock *tp, u32 before)
 	if (live)
 		__sync_fetch_and_sub(live, 1);
 	report(c, tp, HOOKS_ENDED, before);
+	/* Frees the place; an element of the socket's storage ends with the socket. */
+	__sync_lock_test_and_set(&c->owner, 0);
 }
 
 /* A segment is retransmitted: whether it is of the first window. */
@@ -383,9 +451,10 @@ int hooks_socket(struct socket_event *event)
 {
 	u32 op = event->op;
 	void *socket = event->sk;
-	if (!socket || op < ACTIVE_ESTABLISHED || op > ROUND_TRIP)
+	if (op == STATE ? event->args[1] != CLOSED :
+	    op != ACTIVE_ESTABLISHED && op != PASSIVE_ESTABLISHED && op != RETRANSMISSION && op != ROUND_TRIP)
 		return 1;
-	if (op == STATE && event->args[1] != CLOSED)
+	if (!socket)
 		return 1;
 	struct tcp_sock *tp = bpf_skc_to_tcp_sock(socket);
 	if (!tp)
@@ -394,7 +463,7 @@ int hooks_socket(struct socket_event *event)
 		begin(event, socket, tp);
 		return 1;
 	}
-	struct connection *c = bpf_sk_storage_get(&hooks_sockets, socket, 0, 0);
+	struct connection *c = find(((struct sock_common___hooks *)tp)->skc_cookie.counter, socket);
 	if (!c)
 		return 1;
 	/* The path is full when the first segment is retransmitted. */
@@ -402,8 +471,6 @@ int hooks_socket(struct socket_event *event)
 		keep_rate(c, tp);
 	if (op == RETRANSMISSION)
 		retransmit(event, c, tp);
-	else if (op == RTO)
-		c->timeouts++;
 	else if (op == STATE)
 		end(c, tp, event->args[0]);
 	return 1;
@@ -415,7 +482,10 @@ INLINE bool belongs(struct tcp_sock *tp)
 	if (!limits.cgroup)
 		return true;
 	struct cgroup *cgroup = ((struct sock___hooks *)tp)->sk_cgrp_data.cgroup;
-	int level = BPF_CORE_READ(cgroup, level);
+	/* Most connections are of the cgroup itself. */
+	if (cgroup->kn->id == limits.cgroup)
+		return true;
+	int level = cgroup->level;
 	for (int at = 0; at < 64 && at <= level; at++) {
 		struct cgroup *ancestor = NULL;
 		bpf_core_read(&ancestor, sizeof(ancestor), &cgroup->ancestors[at]);
@@ -445,7 +515,8 @@ int hooks_adopt(struct bpf_iter__tcp *ctx)
 	    state != LAST_ACK && state != CLOSING)
 		return 0;
 	u8 callbacks = ((struct tcp_sock___hooks *)tp)->bpf_sock_ops_cb_flags;
-	struct connection *c = bpf_sk_storage_get(&hooks_sockets, tp, 0, 0);
+	u64 cookie = bpf_get_socket_cookie(tp);
+	struct connection *c = find(cookie, tp);
 	if (c) {
 		/* A foreign program may have cleared the callbacks. */
 		if (c->counted && !(callbacks & ON_STATE))
@@ -458,20 +529,27 @@ int hooks_adopt(struct bpf_iter__tcp *ctx)
 	u8 one = 1;
 	if (bpf_seq_write(ctx->meta->seq, &one, 1))
 		return 0;
-	c = bpf_sk_storage_get(&hooks_sockets, tp, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	c = make(cookie, tp);
 	if (!c) {
 		lose();
 		return 0;
 	}
 	u64 peer[2];
-	c->established = bpf_ktime_get_boot_ns();
 	read_peer((u8 *)peer, (struct sock *)tp);
-	count(c, key_of((u8 *)peer, limits.v4_bits, limits.v6_bits));
-	u32 *live = bpf_map_lookup_elem(&hooks_counters, &c->counter);
+	u32 counter = counter_of(key_of((u8 *)peer, limits.v4_bits, limits.v6_bits));
+	u32 *live = bpf_map_lookup_elem(&hooks_counters, &counter);
 	if (live)
 		__sync_fetch_and_add(live, 1);
+	*c = (struct connection){
+		.owner = cookie,
+		.established = bpf_ktime_get_boot_ns(),
+		.counter = counter,
+		.counted = 1,
+	};
 	call_back(tp, callbacks);
-	report(c, tp, HOOKS_LIVE, 0);
+	/* Nothing can be learned of a connection before data were acknowledged: one byte may be the SYN. */
+	if (tp->bytes_acked > 1)
+		report(c, tp, HOOKS_LIVE, 0);
 	return 0;
 }
 

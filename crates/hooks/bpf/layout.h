@@ -17,8 +17,9 @@ struct hooks_limits {
 	uint32_t counters; /* number of counters of live connections less one; the number is a power of two */
 	uint32_t wake; /* bytes in the ring buffer at which the daemon is woken */
 	uint32_t ssthresh; /* whether plans for transfers may set the slow-start threshold */
-	char starter[16]; /* name of the congestion control by which transfers and thresholds start */
+	uint32_t places; /* number of places of connections less one; the number is a power of two */
 	uint32_t plan_ssthresh; /* whether plans of prefixes may set the slow-start threshold */
+	char starter[16]; /* name of the congestion control by which transfers and thresholds start */
 };
 
 /* A plan. Its key is one word: the first 64 bits of an IPv6 address, or those of 0:ffff::/32 and an IPv4 address. */
@@ -56,8 +57,8 @@ struct hooks_override {
 	uint32_t window; /* of HOOKS_FIXED, segments */
 };
 
-/* Words of the control map. */
-enum { HOOKS_ALIVE, HOOKS_STOPPED, HOOKS_WORDS };
+/* Words of the control map. HOOKS_PARTS: whether there ever was a plan of a part. */
+enum { HOOKS_ALIVE, HOOKS_STOPPED, HOOKS_PARTS, HOOKS_WORDS };
 
 enum { HOOKS_STOCK, HOOKS_HOLDOUT, HOOKS_PLANNED };
 enum { HOOKS_LIVE, HOOKS_ENDED };

@@ -107,7 +107,7 @@ INLINE int apply(struct bpf_sockopt *option)
 		return LATE;
 	if (tp->packets_out)
 		return BUSY;
-	struct connection *c = bpf_sk_storage_get(&hooks_sockets, socket, 0, 0);
+	struct connection *c = find(cookie, socket);
 	if (!c)
 		return NO_PLAN;
 	int why;

@@ -4,7 +4,7 @@
 //! cargo run --package firstflight-hooks --example cost
 //! ```
 //!
-//! All connections are of a cgroup and a network namespace of its own. It ends within two minutes.
+//! With the word `cpu`, `latency` or `adoption` it measures that part only. All connections are of a cgroup and a network namespace of its own. It ends within two minutes.
 
 #![expect(clippy::disallowed_methods, reason = "costs are measured with clocks")]
 
@@ -22,7 +22,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use firstflight_contract::Nanos;
-use firstflight_gateway::Plan;
+use firstflight_gateway::{Decision, Gateway, Mode, Plan, Settings};
 use firstflight_hooks::{Hooks, Setup, now};
 use firstflight_paths::Prefix;
 use libbpf_rs::libbpf_sys;
@@ -41,6 +41,8 @@ const OLD: u32 = 8500;
 const HOLDERS: u32 = 6;
 /// Argument of a process that holds connections until its input ends.
 const HOLD: &str = "hold";
+/// Ends of connections a second in the run with many of them.
+const RATE: f64 = 50_000.0;
 /// Time of the run with many ends.
 const SPAN: Duration = Duration::from_secs(10);
 
@@ -49,6 +51,8 @@ fn main() {
         return hold();
     }
     let Some(ground) = Ground::new() else { return };
+    let part = std::env::args().nth(1);
+    let wants = |name: &str| part.as_deref().is_none_or(|part| part == name);
     let setup = Setup { plans: PREFIXES, buffer: 16 << 20, ..ground.setup() };
 
     let loading = Instant::now();
@@ -74,10 +78,17 @@ fn main() {
         plans >> 20
     );
 
-    cpu(&ground, &mut hooks);
-    latency(&ground, &mut hooks);
+    if wants("cpu") {
+        cpu(&ground, &mut hooks, 0);
+        cpu(&ground, &mut hooks, 8000);
+    }
+    if wants("latency") {
+        latency(&ground, &mut hooks);
+    }
     drop(hooks);
-    adoption(&ground, &setup);
+    if wants("adoption") {
+        adoption(&ground, &setup);
+    }
 }
 
 /// A /24: of the loopback first, so that connections have plans, then of the rest.
@@ -100,63 +111,83 @@ fn plan(prefix: Prefix) -> Plan {
     }
 }
 
-/// CPU time of a connection: of all its work, without and with the hooks in turn, and of the program alone.
-fn cpu(ground: &Ground, hooks: &mut Hooks) {
+/// CPU time of a connection: of all its work, without and with the hooks in turn, and of the programs alone.
+fn cpu(ground: &Ground, hooks: &mut Hooks, response: usize) {
     let at = AtomicU32::new(0);
     let mut block = || {
         let time = ground.netns.run(|| {
             let clients = Clients::new();
             let began = thread_time();
             for _ in 0..BLOCK {
-                drop(clients.connect(at.fetch_add(1, Ordering::Relaxed)).expect("a connection"));
+                let ends = clients.connect(at.fetch_add(1, Ordering::Relaxed)).expect("a connection");
+                serve(&ends, response);
             }
             thread_time() - began
         });
         hooks.renew().expect("a sign of life");
-        hooks.drain(Duration::ZERO, |_| ()).expect("reports");
-        time.expect("the namespace") as f64 / f64::from(BLOCK) / 1e3
+        let began = thread_time();
+        let reports = hooks.drain(Duration::ZERO, |_| ()).expect("reports");
+        let drained = (thread_time() - began) as f64 / reports.max(1) as f64 / 1e3;
+        (time.expect("the namespace") as f64 / f64::from(BLOCK) / 1e3, drained)
     };
-    let (mut without, mut with, mut alone) = (vec![], vec![], vec![]);
+    let (mut without, mut with, mut difference, mut drained, mut alone) =
+        (vec![], vec![], vec![], vec![], vec![]);
     for _ in 0..BLOCKS {
         ground.leave();
-        without.push(block());
+        let stack = block().0;
         ground.come_back();
-        with.push(block());
+        let (hooked, reading) = block();
+        without.push(stack);
+        with.push(hooked);
+        difference.push((hooked - stack) / 2.0);
+        drained.push(reading);
     }
     // SAFETY: takes no pointer.
     let statistics = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
     assert!(statistics >= 0, "statistics of programs: {}", io::Error::last_os_error());
     // SAFETY: a descriptor that this call has opened. The statistics are on while it is.
     let statistics = unsafe { OwnedFd::from_raw_fd(statistics) };
+    let mut calls = 0.0;
     for _ in 0..BLOCKS {
         let before = run_time();
         block();
-        alone.push((run_time() - before) as f64 / f64::from(BLOCK) / 2e3);
+        let after = run_time();
+        calls = (after.1 - before.1) as f64 / f64::from(BLOCK) / 2.0;
+        alone.push((after.0 - before.0) as f64 / f64::from(BLOCK) / 2e3);
     }
     drop(statistics);
     println!(
-        "CPU of a connection on the loopback, {BLOCKS} blocks of {BLOCK}, median and least of the blocks:"
+        "CPU of a connection on the loopback with a response of {response} bytes, {BLOCKS} blocks of {BLOCK}, median and \
+         least of the blocks:"
     );
     let ([without, least_without], [with, least_with]) = (middle(&mut without), middle(&mut with));
     println!(
         "  both ends without hooks {without:.2} and {least_without:.2} us, with hooks {with:.2} and {least_with:.2} us"
     );
+    let [difference, _] = middle(&mut difference);
     println!(
-        "  so the hooks cost {:.2} and {:.2} us for each end",
-        (with - without) / 2.0,
+        "  so the hooks cost {difference:.2} us for each end (median of the differences of neighbouring blocks), {:.2} us by the \
+         least",
         (least_with - least_without) / 2.0
     );
     let [alone, least_alone] = middle(&mut alone);
     println!(
-        "  the program alone, by the kernel's statistics, their cost included: {alone:.2} and {least_alone:.2} us for each end"
+        "  the program alone, by the kernel's statistics, their cost included: {alone:.2} and {least_alone:.2} us for each end, in \
+         {calls:.1} calls"
     );
+    let [drained, least_drained] = middle(&mut drained);
+    println!("  reading a report in user space: {drained:.2} and {least_drained:.2} us");
 }
 
-/// Time from the end of a connection to the daemon, while connections end as fast as this machine can.
+/// Time from the end of a connection until a gateway has taken its report and the kernel its decisions, at [`RATE`].
 fn latency(ground: &Ground, hooks: &mut Hooks) {
+    let settings = Settings { mode: Mode::Enforce, prefixes: PREFIXES, ..Settings::default() };
+    let mut gateway = Gateway::new(settings);
     let (over, made) = (AtomicBool::new(false), AtomicU64::new(0));
     let lost = hooks.lost().expect("a number");
     let mut delays: Vec<u64> = vec![];
+    let (mut reports, mut decisions, mut decided) = (vec![], vec![], 0);
+    let (mut worked, mut looks) = (0, vec![]);
     let began = Instant::now();
     thread::scope(|scope| {
         for worker in 0..2 {
@@ -164,37 +195,71 @@ fn latency(ground: &Ground, hooks: &mut Hooks) {
             scope.spawn(move || {
                 let work = || {
                     let clients = Clients::new();
-                    let mut at = worker;
+                    let (began, mut at) = (Instant::now(), worker);
                     while !over.load(Ordering::Relaxed) {
+                        // Each worker has half of the connections, and each connection two ends.
+                        if u64::from(at) * 2 > (began.elapsed().as_secs_f64() * RATE) as u64 {
+                            thread::sleep(Duration::from_micros(500));
+                            continue;
+                        }
                         at += 2;
-                        drop(clients.connect(at).expect("a connection"));
+                        serve(&clients.connect(at).expect("a connection"), 2000);
                         made.fetch_add(1, Ordering::Relaxed);
                     }
                 };
                 ground.netns.run(work).expect("the namespace");
             });
         }
+        let mut looked = Instant::now();
         while began.elapsed() < SPAN {
+            let cpu = thread_time();
+            looks.push(looked.elapsed().as_nanos() as u64);
+            looked = Instant::now();
             hooks.renew().expect("a sign of life");
-            let drained = hooks.drain(Duration::from_millis(20), |connection| {
-                delays.push(now().0.saturating_sub(connection.at.0));
-            });
-            // As a daemon that has other work: it looks every 20 ms.
-            drained.expect("reports");
-            thread::sleep(Duration::from_millis(20));
+            hooks.drain(Duration::ZERO, |connection| reports.push(connection)).expect("reports");
+            for batch in reports.chunks(Gateway::BATCH) {
+                gateway.prepare(batch);
+                for connection in batch {
+                    gateway.report(connection, &mut decisions);
+                    for decision in decisions.drain(..) {
+                        decided += 1;
+                        match decision {
+                            Decision::Set { plan, .. } => hooks.set(&plan).expect("room"),
+                            Decision::Remove { prefix, .. } => drop(hooks.remove(&prefix).expect("a table")),
+                            Decision::RevertHost { .. } | Decision::ResumeHost => {}
+                        }
+                    }
+                    delays.push(now().0.saturating_sub(connection.at.0));
+                }
+            }
+            reports.clear();
+            worked += thread_time() - cpu;
+            // As the daemon: it looks every 20 ms.
+            thread::sleep(Duration::from_millis(20).saturating_sub(looked.elapsed()));
         }
         over.store(true, Ordering::Relaxed);
     });
     hooks.drain(Duration::from_millis(20), |_| ()).expect("reports");
-    delays.sort_unstable();
-    let at = |share: usize| delays[(delays.len() - 1) * share / 1000] as f64 / 1e6;
+    let reported = delays.len().max(1);
+    let at = |values: &mut Vec<u64>, share: usize| {
+        values.sort_unstable();
+        values[(values.len() - 1) * share / 1000] as f64 / 1e6
+    };
     println!(
-        "end of a connection to daemon, at {:.0} ends a second: p50 {:.1} ms, p99 {:.1} ms, max {:.1} ms, lost {}",
+        "end of a connection to policy, at {:.0} ends a second (wanted: {RATE:.0}): p50 {:.1} ms, p99 {:.1} ms, max {:.1} ms, \
+         lost {}",
         2.0 * made.load(Ordering::Relaxed) as f64 / began.elapsed().as_secs_f64(),
-        at(500),
-        at(990),
-        at(1000),
+        at(&mut delays, 500),
+        at(&mut delays, 990),
+        at(&mut delays, 1000),
         hooks.lost().expect("a number") - lost,
+    );
+    println!(
+        "  {:.2} us of CPU for a report, with reading it and {decided} decisions; the reader looked every {:.1} ms in the \
+         median, {:.1} ms at most",
+        worked as f64 / 1e3 / reported as f64,
+        at(&mut looks, 500),
+        at(&mut looks, 1000),
     );
 }
 
@@ -210,35 +275,62 @@ fn adoption(ground: &Ground, setup: &Setup) {
     };
     let holders = ground.netns.run(|| (0..HOLDERS).map(|_| hold()).collect::<Result<Vec<_>, _>>());
     let holders = holders.expect("the namespace").expect("connections");
-    let hooks = ground.hooks(setup);
-    let adopt = || {
+    let mut hooks = ground.hooks(setup);
+    let mut adopt = || {
         let (began, cpu) = (Instant::now(), thread_time());
         let adopted = hooks.adopt().expect("connections");
         (adopted, began.elapsed(), thread_time() - cpu)
     };
-    let (adopted, time, cpu) = ground.netns.run(adopt).expect("the namespace");
+    let (adopted, time, cpu) = ground.netns.run(&mut adopt).expect("the namespace");
     println!(
         "adopt {adopted} connections: {:.0} ms, {:.0} ms of CPU ({:.2} us each)",
         time.as_secs_f64() * 1e3,
         cpu as f64 / 1e6,
         cpu as f64 / 1e3 / adopted as f64,
     );
-    let (again, time, _) = ground.netns.run(adopt).expect("the namespace");
-    println!("  once more: {again} connections, {:.0} ms", time.as_secs_f64() * 1e3);
+    let (again, time, cpu) = ground.netns.run(&mut adopt).expect("the namespace");
+    println!(
+        "  once more: {again} connections, {:.0} ms, {:.0} ms of CPU",
+        time.as_secs_f64() * 1e3,
+        cpu as f64 / 1e6
+    );
+    let mut reports = 0;
+    hooks.drain(Duration::ZERO, |_| reports += 1).expect("reports");
+    println!(
+        "  {reports} of them had sent data and were reported, {} reports lost",
+        hooks.lost().expect("a number")
+    );
     for mut holder in holders {
         drop(holder.stdin.take());
         holder.wait().expect("a process of this program");
     }
 }
 
-/// Opens connections, writes a byte, and holds them until the input ends.
+/// Opens connections, each with a request and a response, and holds them until the input ends.
 fn hold() {
     let clients = Clients::new();
     let held: Vec<_> = (0..OLD).map(|at| clients.connect(at).expect("a connection")).collect();
+    held.iter().for_each(|ends| serve(ends, 2000));
     let mut all = io::stdout();
     all.write_all(b"\n").and_then(|()| all.flush()).expect("the output");
     let _ = io::stdin().read(&mut [0]);
     drop(held);
+}
+
+/// A request, and a response of this many bytes; nothing for an empty one.
+fn serve((client, server): &(OwnedFd, OwnedFd), response: usize) {
+    if response == 0 {
+        return;
+    }
+    let mut bytes = [7; 1 << 14];
+    for (from, to, many) in [(client, server, 100), (server, client, response)] {
+        let sent = rustix::io::write(from, &bytes[..many]).expect("a connection");
+        let mut left = sent;
+        while left > 0 {
+            left -= rustix::io::read(to, &mut bytes[..left]).expect("a connection");
+        }
+        assert_eq!(sent, many);
+    }
 }
 
 /// A listener, and clients of it whose addresses go through the /24s of the loopback.
@@ -280,10 +372,10 @@ fn late_port(socket: &impl AsFd) {
     }
 }
 
-/// Run time of the sock_ops program, nanoseconds.
-fn run_time() -> u64 {
+/// Run time of the sock_ops program, nanoseconds, and the number of its calls.
+fn run_time() -> (u64, u64) {
     let named = |info: &libbpf_rs::query::ProgramInfo| info.name.as_encoded_bytes() == b"hooks_socket";
-    ProgInfoIter::default().find(named).map_or(0, |info| info.run_time_ns)
+    ProgInfoIter::default().find(named).map_or((0, 0), |info| (info.run_time_ns, info.run_cnt))
 }
 
 /// Memory of the maps that this process has open, as the kernel accounts it, bytes.

@@ -19,6 +19,7 @@ use crate::refusal::Refusal;
 /// Words of the control map.
 const ALIVE: [u8; 4] = 0_u32.to_ne_bytes();
 const STOPPED: [u8; 4] = 1_u32.to_ne_bytes();
+const PARTS: [u8; 4] = 2_u32.to_ne_bytes();
 /// Reports that are read before the first of them is shown.
 const BATCH: usize = 1024;
 
@@ -170,6 +171,9 @@ impl Hooks {
             return Err(Refusal::Ssthresh);
         }
         let (map, what) = self.map_for(&plan.prefix)?;
+        if std::ptr::eq(map, &raw const self.parts) {
+            self.command(PARTS, 1)?;
+        }
         let stored = map.set(&layout::key(&plan.prefix), &layout::plan(plan));
         stored.map_err(|error| full(error, what, self.sizes.plans))
     }
@@ -280,22 +284,27 @@ impl Hooks {
 
     /// Reports the connections that are older than the hooks, from the network namespace of this thread, as
     /// [`Stage::Live`](firstflight_gateway::Stage::Live), and once more when they end; answers with their number. Their
-    /// age counts from now. A second call reports only connections that were missed, and gives the reports of ends back
+    /// age counts from now. [`Hooks::drain`] shows the reports; a connection of which no data were acknowledged is not reported
+    /// before it ends. A second call reports only connections that were missed, and gives the reports of ends back
     /// to connections from which a foreign program has taken them.
     ///
     /// # Errors
     /// If the kernel refuses.
-    pub fn adopt(&self) -> Result<usize, Refusal> {
+    pub fn adopt(&mut self) -> Result<usize, Refusal> {
         // SAFETY: takes no pointer.
         let iterator = unsafe { libbpf_sys::bpf_iter_create(self.adoption.as_raw_fd()) };
         checked(iterator).map_err(|error| Refusal::failed("the list of connections", error))?;
         // SAFETY: a descriptor that this call has opened.
         let mut iterator = unsafe { File::from_raw_fd(iterator) };
-        let (mut bytes, mut adopted) = ([0; 4096], 0);
+        let (mut bytes, mut adopted) = ([0; BATCH], 0);
         loop {
             match iterator.read(&mut bytes) {
                 Ok(0) => return Ok(adopted),
-                Ok(read) => adopted += read,
+                // The reports are taken out as they come, so that their buffer never holds more than those of one read.
+                Ok(read) => {
+                    adopted += read;
+                    self.ring.fetch()?;
+                }
                 // The kernel asks to go on after a million sockets in one call.
                 Err(error)
                     if [io::ErrorKind::Interrupted, io::ErrorKind::WouldBlock].contains(&error.kind()) => {}
@@ -386,15 +395,21 @@ impl Ring {
     fn take(&mut self, each: &mut impl FnMut(Connection)) -> Result<usize, Refusal> {
         let mut shown = 0;
         loop {
-            // SAFETY: the reader is alive, and nothing else holds `kept`.
-            let read = unsafe { libbpf_sys::ring_buffer__consume_n(self.ring.as_ptr(), BATCH as u64) };
-            checked(read).map_err(|error| Refusal::failed("the reports of the hooks", error))?;
+            let read = self.fetch()?;
+            shown += self.kept.reports.len();
+            self.kept.reports.drain(..).for_each(&mut *each);
             if read == 0 {
                 return Ok(shown);
             }
-            shown += self.kept.reports.len();
-            self.kept.reports.drain(..).for_each(&mut *each);
         }
+    }
+
+    /// Keeps at most [`BATCH`] further reports; answers with their number.
+    fn fetch(&mut self) -> Result<usize, Refusal> {
+        // SAFETY: the reader is alive, and nothing else holds `kept`.
+        let read = unsafe { libbpf_sys::ring_buffer__consume_n(self.ring.as_ptr(), BATCH as u64) };
+        checked(read).map_err(|error| Refusal::failed("the reports of the hooks", error))?;
+        Ok(read as usize)
     }
 
     /// Waits until the kernel wakes this thread.

@@ -25,6 +25,8 @@ pub(crate) struct Fixed {
     pub(crate) wake: u32,
     /// Whether plans for transfers may set the slow-start threshold.
     pub(crate) ssthresh: bool,
+    /// Number of places of connections, a power of two.
+    pub(crate) places: u32,
 }
 
 impl Fixed {
@@ -35,7 +37,7 @@ impl Fixed {
         name
     }
 
-    pub(crate) fn to_bytes(self) -> [u8; 80] {
+    pub(crate) fn to_bytes(self) -> [u8; 88] {
         let words = [self.limits.lease.0, self.seed, self.cgroup].map(u64::to_ne_bytes);
         let ((v4, v6), (v4_part, v6_part)) = (self.bits, self.parts.unwrap_or((0, 0)));
         let halves = [
@@ -48,12 +50,13 @@ impl Fixed {
             self.counters - 1,
             self.wake,
             self.ssthresh.into(),
+            self.places - 1,
+            self.limits.ssthresh.into(),
         ];
-        let mut bytes = [0; 80];
+        let mut bytes = [0; 88];
         bytes[..24].copy_from_slice(words.as_flattened());
-        bytes[24..60].copy_from_slice(halves.map(u32::to_ne_bytes).as_flattened());
-        bytes[60..76].copy_from_slice(&self.starter());
-        bytes[76..].copy_from_slice(&u32::from(self.limits.ssthresh).to_ne_bytes());
+        bytes[24..68].copy_from_slice(halves.map(u32::to_ne_bytes).as_flattened());
+        bytes[68..84].copy_from_slice(&self.starter());
         bytes
     }
 }

@@ -63,6 +63,8 @@ pub struct Transfers {
 
 /// Most sockets that wait for the use of their plan; the one that waits longest makes room.
 const WAITING: u32 = 1 << 14;
+/// Most places of connections, of 64 bytes each. Further connections cost more time.
+const PLACES: u32 = 1 << 18;
 /// The congestion control by which transfers start, and the name that it has in the object.
 const STARTER: &str = "hooks_start";
 const PLACEHOLDER: &[u8] = b"ff_placeholder";
@@ -169,6 +171,7 @@ impl Hooks {
             counters: plans.next_power_of_two().max(1 << 12),
             wake: setup.buffer / 8,
             ssthresh: setup.transfers.is_some_and(|transfers| transfers.ssthresh),
+            places: plans.next_power_of_two().clamp(1 << 12, PLACES),
         };
         let mut bytes = vec![];
         let read = GzDecoder::new(OBJECT).read_to_end(&mut bytes);
@@ -252,6 +255,7 @@ fn prepare(mut open: OpenObject, setup: &Setup, fixed: &Fixed) -> Result<OpenObj
             "hooks_plans" => map.set_max_entries(setup.plans),
             "hooks_parts" if setup.parts.is_some() => map.set_max_entries(setup.plans),
             "hooks_orders" => map.set_max_entries(setup.overrides),
+            "hooks_places" => map.set_max_entries(fixed.places),
             "hooks_counters" => map.set_max_entries(fixed.counters),
             "hooks_reports" => map.set_max_entries(setup.buffer),
             _ => Ok(()),

@@ -4,6 +4,9 @@
 //! `gateway-demo transfers PROGRAM` compares a server that asks for the start of each response, whose size it knows, with
 //! the same server that does not. With a third word, `threshold`, such a start sets the slow-start threshold, too.
 //!
+//! `gateway-demo profiles PROGRAM [FOLDER]` compares transfers to a known network with those of the stack over twelve paths, beside
+//! a bulk flow, and after the rate of a path fell. Results that are in the folder already are not measured again.
+//!
 //! Everything is in network namespaces, a cgroup and a folder of this process, and is removed at the end. Needs root.
 
 #[cfg(target_os = "linux")]
@@ -14,6 +17,9 @@ mod demo;
 
 #[cfg(target_os = "linux")]
 mod sized;
+
+#[cfg(target_os = "linux")]
+mod profiles;
 
 #[cfg(target_os = "linux")]
 mod transfers;
@@ -35,9 +41,13 @@ fn main() -> std::process::ExitCode {
         {
             transfers::run(program, true).map(Some)
         }
+        [word, program] if word == std::path::Path::new("profiles") => profiles::run(program, None).map(Some),
+        [word, program, folder] if word == std::path::Path::new("profiles") => {
+            profiles::run(program, Some(folder)).map(Some)
+        }
         [program] => demo::run(program, None).map(Some),
         [program, recording] => demo::run(program, Some(recording)).map(Some),
-        _ => Err("expected gateway-demo [transfers] target/release/firstflight".into()),
+        _ => Err("expected gateway-demo [transfers|profiles] target/release/firstflight".into()),
     };
     match result {
         Ok(result) => {

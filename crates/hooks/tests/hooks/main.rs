@@ -13,7 +13,7 @@ use firstflight_contract::Nanos;
 use firstflight_gateway::{Arm, Limits, Plan, Stage};
 use firstflight_hooks::{Override, Refusal, Setup, now};
 
-use ground::{Ground, LIMITS, MILLISECOND, SECOND, SERVER, STACK, any_v6, ends, plan};
+use ground::{Ground, LIMITS, MILLISECOND, Pair, SECOND, SERVER, STACK, any_v6, ends, plan};
 
 #[test]
 fn a_connection_starts_as_planned_and_is_reported_when_it_ends() {
@@ -259,7 +259,7 @@ fn older_connections_are_adopted_once_and_reported_when_they_end() {
     hooks.set(&plan("127.1.2.0/24", 40)).expect("room");
     let new = ground.connect("127.1.2.11");
     assert_eq!(new.window(), 40, "connections count once they are adopted");
-    let adopt = || ground.netns.run(|| hooks.adopt().expect("connections")).expect("the namespace");
+    let mut adopt = || ground.netns.run(|| hooks.adopt().expect("connections")).expect("the namespace");
     // Both ends of the one old connection.
     assert_eq!([adopt(), adopt()], [2, 0]);
     assert_eq!(ground.connect("127.1.2.12").window(), 13);
@@ -277,6 +277,20 @@ fn older_connections_are_adopted_once_and_reported_when_they_end() {
     foreign.close();
     assert!(ends(&mut hooks, "127.1.2.10", 1).is_empty(), "it is of another cgroup");
     assert_eq!(SERVER, new.server.local_addr().expect("an address").ip());
+}
+
+#[test]
+fn connections_without_a_place_of_their_own_are_reported_too() {
+    let Some(ground) = Ground::new() else { return };
+    let mut hooks = ground.hooks(&ground.setup());
+    hooks.set(&plan("127.1.2.0/24", 40)).expect("room");
+    // The hooks have 4096 places, and each connection has two ends.
+    const MANY: usize = 2200;
+    let pairs: Vec<_> = (0..MANY).map(|_| ground.connect("127.1.2.9")).collect();
+    pairs.into_iter().for_each(Pair::close);
+    assert_eq!(ends(&mut hooks, "127.", 2 * MANY).len(), 2 * MANY);
+    assert_eq!(hooks.lost().expect("a number"), 0);
+    assert_eq!(ground.connect("127.1.2.9").window(), 40, "none of them counts as live any more");
 }
 
 #[test]
