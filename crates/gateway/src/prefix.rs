@@ -3,8 +3,8 @@
 //! 1. **Half jump.** The first plan goes half of the doublings from the stack's window to the target.
 //! 2. **Whole jump.** After [`CONFIRM`] planned connections without a loss in their first window, and while at most a
 //!    third of the hosts lost such a segment last, the plan goes to the target, and follows it when it moves by an eighth.
-//! 3. **Losses.** A first-window loss is evidence against the plan as far as the losses of unplanned first windows do not
-//!    explain it ([`Entry::tried`]). The first evidence halves the window; further evidence counts only while more
+//! 3. **Losses.** A first-window loss is evidence against the plan as far as the path's own losses, seen without a plan,
+//!    do not explain it ([`Entry::tried`]). The first evidence halves the window; further evidence counts only while more
 //!    than a third of the hosts lost such a segment last. The window is not raised during the hold-down. The third
 //!    halving ends the plan for the time of a freeze.
 //! 4. **Harm.** The trial ends the plan for the time of a freeze.
@@ -27,6 +27,9 @@ use crate::trial::{Group, Trial, Verdict};
 pub(crate) const CONFIRM: u8 = 4;
 /// Planned connections without a first-window loss after which earlier losses no longer count.
 const FORGIVE: u8 = 32;
+/// Share of segments, of 65536, that a path may lose whose first windows of ten segments are clean: at one in 100, nine of ten
+/// are.
+const CLEAN: i64 = 65_536 / 100;
 /// Halvings that end a plan.
 const STRIKES: u8 = 3;
 
@@ -49,7 +52,7 @@ pub(crate) struct Entry {
     ssthresh: u16,
     /// Round-trip times of the plan in force, units of 64 us.
     gate: (u16, u16),
-    /// Share of connections without a plan that lost a segment of their first window, of 65536.
+    /// Share of segments that the path loses without a plan, of 65536.
     loss: u16,
     /// Evidence against the window, thousandths of a loss.
     surplus: u16,
@@ -192,19 +195,17 @@ impl Entry {
         }
     }
 
-    /// Average over unplanned connections of whether they lost a segment of their first window, of the weight 1/16. Their other
-    /// losses do not count: slow start overflows a short queue in every connection, and that excuses no first window.
+    /// Average of the retransmitted share of unplanned connections, over about 2048 segments. Where the first window met no loss,
+    /// at most [`CLEAN`] of a connection's segments count: slow start overflows a short queue in every connection, and that
+    /// excuses no first window.
     fn unplanned_loss(&mut self, connection: &Connection) {
-        if connection.sent > 0 {
-            let lost = if connection.first_window_lost { 65_535 } else { 0 };
-            let loss = i64::from(self.loss);
-            self.loss = (loss + (lost - loss) / 16) as u16;
+        let sent = i64::from(connection.sent);
+        if sent > 0 {
+            let share = i64::from(connection.retransmits) * 65_536 / sent;
+            let most = if connection.first_window_lost { 65_535 } else { CLEAN };
+            let step = (share.min(most) - i64::from(self.loss)) * sent.min(512);
+            self.loss = (i64::from(self.loss) + (step + step.signum() * 1024) / 2048) as u16;
         }
-    }
-
-    /// Share of segments that the path loses by itself, of 65536: an unplanned first window has [`STOCK`] segments.
-    fn own_loss(&self) -> u16 {
-        self.loss / STOCK as u16
     }
 
     /// Counts the first window of a planned connection. A window of `w` segments loses one of them by chance with a
@@ -220,7 +221,7 @@ impl Entry {
     ) {
         let lost = connection.first_window_lost;
         self.hosts.tried(tag, lost);
-        let chance = (u64::from(window) * u64::from(self.own_loss()) * 1000 / 65_536).min(600) as u32;
+        let chance = (u64::from(window) * u64::from(self.loss) * 1000 / 65_536).min(600) as u32;
         let gained = if lost { 1000 } else { 0 };
         let surplus = (u32::from(self.surplus) + gained).saturating_sub(chance * 3 / 2 + 50);
         self.surplus = surplus.min(10_000) as u16;
@@ -444,7 +445,7 @@ impl Entry {
 
     /// Hosts, strikes and the loss that the path has by itself, of 65536.
     pub(crate) fn counters(&self) -> (usize, u8, u16) {
-        (self.hosts.len(), self.strikes, self.own_loss())
+        (self.hosts.len(), self.strikes, self.loss)
     }
 
     /// Results of the trial.

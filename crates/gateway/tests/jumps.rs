@@ -127,8 +127,10 @@ fn losses_of_slow_start_do_not_excuse_a_first_window() {
         report(&mut gateway, &overflow(planned(exact(20.0 + f64::from(turn), host(turn as u8 + 1), 36), 18)));
     }
     assert_eq!(window(&gateway), Some(36));
-    // 36 segments overflow it.
-    report(&mut gateway, &lost(overflow(planned(exact(30.0, host(1), 36), 36))));
+    // 36 segments overflow it in every connection.
+    for number in 1..=4 {
+        report(&mut gateway, &lost(overflow(planned(exact(30.0, host(number), 36), 36))));
+    }
     assert_eq!(window(&gateway), Some(18));
 }
 
