@@ -195,7 +195,7 @@ impl Entry {
         }
     }
 
-    /// Average of the retransmitted share of unplanned connections, over about 2048 segments. Where the first window met no loss,
+    /// Average of the retransmitted share of unplanned connections, over about 1024 segments. Where the first window met no loss,
     /// at most [`CLEAN`] of a connection's segments count: slow start overflows a short queue in every connection, and that
     /// excuses no first window.
     fn unplanned_loss(&mut self, connection: &Connection) {
@@ -204,7 +204,7 @@ impl Entry {
             let share = i64::from(connection.retransmits) * 65_536 / sent;
             let most = if connection.first_window_lost { 65_535 } else { CLEAN };
             let step = (share.min(most) - i64::from(self.loss)) * sent.min(512);
-            self.loss = (i64::from(self.loss) + (step + step.signum() * 1024) / 2048) as u16;
+            self.loss = (i64::from(self.loss) + (step + step.signum() * 512) / 1024) as u16;
         }
     }
 

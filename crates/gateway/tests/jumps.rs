@@ -128,7 +128,7 @@ fn losses_of_slow_start_do_not_excuse_a_first_window() {
     }
     assert_eq!(window(&gateway), Some(36));
     // 36 segments overflow it in every connection.
-    for number in 1..=4 {
+    for number in 1..=5 {
         report(&mut gateway, &lost(overflow(planned(exact(30.0, host(number), 36), 36))));
     }
     assert_eq!(window(&gateway), Some(18));
