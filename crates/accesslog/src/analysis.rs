@@ -270,7 +270,8 @@ mod tests {
     use super::*;
 
     fn request(second: u64, client: &str, bottleneck: Option<u32>) -> Request {
-        Request { at: Nanos::from_secs(second), client: client.parse().expect("an address"), bottleneck }
+        let client = client.parse().expect("an address");
+        Request { at: Nanos::from_secs(second), client, bytes: None, bottleneck }
     }
 
     fn windows(seconds: &[u64]) -> Vec<Nanos> {

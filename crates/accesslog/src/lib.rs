@@ -27,6 +27,8 @@ pub struct Request {
     pub at: Nanos,
     /// Address of the client.
     pub client: IpAddr,
+    /// Bytes of the answer without its headers; `None` if the log does not have them.
+    pub bytes: Option<u64>,
     /// Number of the true bottleneck on the client's path; `None` in a log that was read.
     pub bottleneck: Option<u32>,
 }

@@ -4,7 +4,7 @@
 //! 192.0.2.7 - - [10/Oct/2000:13:55:36 -0700] "GET /index.html HTTP/1.0" 200 2326
 //! ```
 //!
-//! Lines are read one at a time. Only client, time and, to leave out images, the request are used.
+//! Lines are read one at a time. Only client, time, the bytes of the answer and, to leave out images, the request are used.
 
 use std::io::{self, BufRead, Read};
 
@@ -108,7 +108,7 @@ impl<R: BufRead> Log<R> {
         let stamp = between(line, b'[', b']').unwrap_or_default();
         let at = str::from_utf8(stamp).ok().and_then(time);
         let at = at.ok_or_else(|| LogError::Time { line: self.number, found: text(stamp) })?;
-        Ok(Request { at, client, bottleneck: None })
+        Ok(Request { at, client, bytes: size(line), bottleneck: None })
     }
 }
 
@@ -136,6 +136,29 @@ fn between(line: &[u8], open: u8, close: u8) -> Option<&[u8]> {
     let from = line.iter().position(|&byte| byte == open)? + 1;
     let length = line[from..].iter().position(|&byte| byte == close)?;
     Some(&line[from..from + length])
+}
+
+/// Bytes of the answer: the second number behind the request, in which a quotation mark has a backslash before it. Apache
+/// writes `-` for none.
+fn size(line: &[u8]) -> Option<u64> {
+    let from = line.iter().position(|&byte| byte == b'"')? + 1;
+    let mut escaped = false;
+    let end = line[from..].iter().position(|&byte| {
+        let ends = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        ends
+    })?;
+    let mut numbers = line[from + end + 1..].split(|&byte| byte == b' ').filter(|field| !field.is_empty());
+    let status = str::from_utf8(numbers.next()?).ok()?;
+    number(status, 3)?;
+    match numbers.next()? {
+        b"-" => Some(0),
+        bytes => str::from_utf8(bytes)
+            .ok()
+            .filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))?
+            .parse()
+            .ok(),
+    }
 }
 
 /// Whether the request's path, without its query, has the extension of an image.
@@ -222,6 +245,7 @@ mod tests {
         let expected = Request {
             at: Nanos::from_secs(971_211_336),
             client: "192.0.2.7".parse().expect("an address"),
+            bytes: Some(2326),
             bottleneck: None,
         };
         assert_eq!(read(LINE, Keep::All), [Ok(expected)]);
@@ -235,6 +259,24 @@ mod tests {
         let request = requests[0].as_ref().expect("a request");
         assert_eq!(request.at, Nanos::from_secs(1_709_145_000));
         assert_eq!(request.client.to_string(), "2001:db8::7");
+    }
+
+    #[test]
+    fn the_bytes_of_an_answer_follow_its_request_and_status() {
+        for (rest, bytes) in [
+            (r#""GET / HTTP/1.0" 200 2326"#, Some(2326)),
+            (r#""GET / HTTP/1.0" 304 -"#, Some(0)),
+            (r#""GET /?q=\"a\" 200 7" 206 512 "https://a.example/" "x""#, Some(512)),
+            (r#""GET /\\" 200 3"#, Some(3)),
+            (r#""GET / HTTP/1.0" 200"#, None),
+            (r#""GET / HTTP/1.0" 200 -5"#, None),
+            (r#""GET / HTTP/1.0" twohundred 5"#, None),
+            (r#""GET / HTTP/1.0"#, None),
+            ("", None),
+        ] {
+            let line = format!("192.0.2.7 - - [10/Oct/2000:13:55:36 -0700] {rest}");
+            assert_eq!(read(&line, Keep::All)[0].as_ref().expect("a request").bytes, bytes, "{rest}");
+        }
     }
 
     #[test]

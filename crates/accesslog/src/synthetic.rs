@@ -206,6 +206,7 @@ impl Iterator for Sessions {
         (at < self.made_of.duration).then(|| Request {
             at,
             client: IpAddr::V4(Ipv4Addr::from_bits(client)),
+            bytes: None,
             bottleneck: Some(network),
         })
     }

@@ -225,6 +225,14 @@ impl Flow {
         self.sacks.shrink_to_fit();
     }
 
+    /// Its packets so far as a connection of their own; later ones are not kept.
+    pub(crate) fn split_off(&mut self) -> Self {
+        self.keeps = false;
+        let (packets, sacks) = (std::mem::take(&mut self.packets), std::mem::take(&mut self.sacks));
+        let Self { ends, sides, client, group, exchange, last, keeps, reset, .. } = *self;
+        Self { ends, packets, sacks, sides, client, group, exchange, last, keeps, reset }
+    }
+
     /// Adds the packet with this `number` in the file. Returns its side and its new bytes.
     pub(crate) fn add(&mut self, at: Nanos, packet: &TcpPacket, number: u32) -> Result<Added, Duplicate> {
         let side = self.side_of(packet);

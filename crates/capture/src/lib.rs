@@ -32,6 +32,8 @@ mod transfers;
 mod udp;
 mod view;
 mod walk;
+mod watch;
+mod window;
 
 use std::fs::File;
 use std::io::Read;
@@ -46,6 +48,8 @@ pub use crate::observed::{
 };
 pub use crate::reader::{Capture, Counts, Next, Reader, first_packet_time};
 pub use crate::transfers::{SizeClass, Sizes};
+pub use crate::watch::{Request, Room, Watch, Watched, for_each};
+pub use crate::window::Windows;
 
 /// Reads the capture at `path`, also if it is compressed with gzip or zstd.
 ///

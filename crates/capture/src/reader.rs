@@ -168,7 +168,7 @@ pub fn first_packet_time(input: impl Read, name: impl AsRef<Path>) -> Result<Opt
     ending.map(|_| first).map_err(|failure| failed(failure, name))
 }
 
-fn open<R: Read>(input: R, name: &Path) -> Result<Unpacked<R>, Error> {
+pub(crate) fn open<R: Read>(input: R, name: &Path) -> Result<Unpacked<R>, Error> {
     Unpacked::new(input).map_err(|error| {
         match error.get_ref().and_then(|inner| inner.downcast_ref::<Foreign>()) {
             Some(Foreign(compression)) => Problem::Packed(compression).of(name),
@@ -177,7 +177,7 @@ fn open<R: Read>(input: R, name: &Path) -> Result<Unpacked<R>, Error> {
     })
 }
 
-fn failed(failure: Failure, name: &Path) -> Error {
+pub(crate) fn failed(failure: Failure, name: &Path) -> Error {
     let problem = match failure {
         Failure::Io(error) => Problem::Unreadable(error),
         Failure::NotACapture => Problem::NotACapture,

@@ -360,6 +360,6 @@ impl Table {
 }
 
 /// Two endpoints, lower address first.
-fn key(one: SocketAddr, other: SocketAddr) -> (SocketAddr, SocketAddr) {
+pub(crate) fn key(one: SocketAddr, other: SocketAddr) -> (SocketAddr, SocketAddr) {
     (one.min(other), one.max(other))
 }

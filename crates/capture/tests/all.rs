@@ -8,3 +8,4 @@ mod files;
 mod path;
 mod reader;
 mod truth;
+mod watch;

@@ -1,15 +1,17 @@
 //! `firstflight gateway`: the performance gateway, and orders to a running one.
 
 mod advise;
-mod observed;
+mod plan;
 mod run;
 mod simulate;
+mod site;
 mod survey;
 mod top;
 
 use std::io::Read as _;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use firstflight_daemon::Client;
@@ -23,6 +25,9 @@ use crate::output::{places, print, print_json, show};
 
 /// Path of the socket where neither the configuration nor an option names another.
 const SOCKET: &str = "/run/firstflight/gateway.sock";
+
+/// Longest wait for the gateway of another host.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Start new connections with what earlier ones to the same network learned
 ///
@@ -50,13 +55,25 @@ enum Command {
     Top(top::Options),
     Explain(Explain),
     Advise(advise::Options),
+    Plan(plan::Options),
     Set(Set),
     Freeze(Freeze),
-    Off(Off),
-    Release(Release),
+    /// Start the connections to a network, or all connections, as the stack does
+    #[command(after_help = "\
+Examples:
+  firstflight gateway off 192.0.2.0/24
+  firstflight gateway off")]
+    Off(Scope),
+    /// End set, freeze and off of a network, or of all networks
+    #[command(after_help = "\
+Examples:
+  firstflight gateway release 192.0.2.0/24
+  firstflight gateway release")]
+    Release(Scope),
     Export(Export),
     Import(Import),
     Undo(Undo),
+    Site(site::Options),
     Survey(survey::Options),
     Simulate(simulate::Options),
     Replay(Replay),
@@ -65,7 +82,7 @@ enum Command {
 /// The socket of a running gateway.
 #[derive(Debug, Args)]
 struct Socket {
-    /// Socket of the gateway
+    /// Socket of the gateway: a path, or the address and port of the gateway of another host (site.listen)
     #[arg(long, value_name = "PATH", default_value = SOCKET)]
     socket: PathBuf,
     /// Print the answer as JSON
@@ -75,7 +92,10 @@ struct Socket {
 
 impl Socket {
     fn client(&self) -> Client {
-        Client::new(&self.socket)
+        match self.socket.to_str().and_then(|text| text.parse().ok()) {
+            Some(address) => Client::at(address, PATIENCE),
+            None => Client::new(&self.socket),
+        }
     }
 
     fn get(&self, path: &str) -> Result<Value, Failure> {
@@ -146,27 +166,9 @@ struct Freeze {
     socket: Socket,
 }
 
-/// Start the connections to a network, or all connections, as the stack does
+/// A network, or all of them.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  firstflight gateway off 192.0.2.0/24
-  firstflight gateway off")]
-struct Off {
-    /// The network; all of them if there is none
-    #[arg(value_name = "PREFIX")]
-    prefix: Option<String>,
-    #[command(flatten)]
-    socket: Socket,
-}
-
-/// End set, freeze and off of a network, or of all networks
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  firstflight gateway release 192.0.2.0/24
-  firstflight gateway release")]
-struct Release {
+struct Scope {
     /// The network; all of them if there is none
     #[arg(value_name = "PREFIX")]
     prefix: Option<String>,
@@ -238,6 +240,8 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
             if socket.json { print_json(&found) } else { show(&explained(&found)) }
         }
         Command::Advise(options) => advise::execute(options),
+        Command::Plan(options) => plan::execute(options),
+        Command::Site(options) => site::execute(options),
         Command::Set(Set { prefix, window, socket }) => socket.order(
             "/v1/set",
             &json!({ "prefix": prefix, "window": window }),
@@ -248,14 +252,14 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
             &json!({ "prefix": prefix }),
             &format!("The plan of {prefix} stays as it is until `firstflight gateway release {prefix}`."),
         ),
-        Command::Off(Off { prefix, socket }) => {
+        Command::Off(Scope { prefix, socket }) => {
             let text = match prefix {
                 Some(prefix) => format!("Connections to {prefix} start as the stack starts them."),
                 None => "All connections start as the stack starts them until `firstflight gateway release`.".to_owned(),
             };
             socket.order("/v1/off", &json!({ "prefix": prefix }), &text)
         }
-        Command::Release(Release { prefix, socket }) => {
+        Command::Release(Scope { prefix, socket }) => {
             let text = match prefix {
                 Some(prefix) => format!("The orders for {prefix} have ended."),
                 None => "All orders have ended.".to_owned(),
@@ -264,12 +268,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         }
         Command::Export(Export { file, socket }) => {
             let state = Client::new(socket).get_bytes("/v1/export").map_err(Failure::new)?;
-            let name = file.file_name().and_then(|name| name.to_str());
-            let name = name.ok_or_else(|| wrong_at(file.display(), "not the name of a file"))?;
-            let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-            let mut folder = Folder::open(folder.unwrap_or(Path::new(".")))?;
-            folder.stage(name, |out| out.write_all(&state))?;
-            print(&places(&folder.commit()?))
+            print(&places(&write(file, &state)?))
         }
         Command::Import(Import { file, socket }) => {
             let state = read(file)?;
@@ -317,6 +316,16 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
+/// Writes a file whole, and returns the places of what was written.
+fn write(file: &Path, bytes: &[u8]) -> Result<Vec<PathBuf>, Failure> {
+    let name = file.file_name().and_then(|name| name.to_str());
+    let name = name.ok_or_else(|| wrong_at(file.display(), "not the name of a file"))?;
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let mut folder = Folder::open(folder.unwrap_or(Path::new(".")))?;
+    folder.stage(name, |out| out.write_all(bytes))?;
+    Ok(folder.commit()?)
+}
+
 fn status(socket: &Socket) -> Result<(), Failure> {
     let found = socket.get("/v1/status")?;
     if socket.json {
@@ -337,6 +346,16 @@ fn status(socket: &Socket) -> Result<(), Failure> {
         text += &format!("{} reports of connections were lost: the buffer was full\n", found["lost_reports"]);
     }
     text += &format!("{}\n", trial(&found["trial"]));
+    let mirror = &found["mirror"];
+    if let Some(packets) = mirror["seen"]["packets"].as_u64() {
+        text += &format!(
+            "{packets} packets seen, {} connections rebuilt, {} ended early for want of room; {} packets dropped\n",
+            mirror["seen"]["connections"], mirror["seen"]["early"], mirror["dropped_packets"]
+        );
+        if let Some(taken) = mirror["pushes"]["taken"].as_u64() {
+            text += &format!("{taken} observations pushed, {} not taken\n", mirror["pushes"]["refused"]);
+        }
+    }
     text += &shared(&found["share"]);
     if let Some(complaint) = found["complaint"].as_str() {
         text += &format!("newest trouble: {complaint}\n");

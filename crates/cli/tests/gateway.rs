@@ -4,6 +4,8 @@
 mod common;
 #[path = "gateway/faults.rs"]
 mod faults;
+#[path = "gateway/site.rs"]
+mod site;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -120,10 +122,13 @@ fn a_gateway_takes_orders_keeps_them_over_a_death_and_ends_in_order() {
     let found = ask(&scratch, &["explain", "192.0.2.7"]);
     assert_eq!((&found["prefix"], &found["order"]["set"]), (&"192.0.2.0/24".into(), &20.into()));
     assert_eq!(ask(&scratch, &["explain", "198.51.100.7"])["order"], "off");
+    let plan = ask(&scratch, &["plan", "198.51.100.7", "100KB"]);
+    assert_eq!((&plan["start"], plan["reason"].is_string()), (&"stock".into(), true), "{plan}");
     for (arguments, said) in [
         (&["set", "192.0.2.0/24", "46"][..], "a window of 46 segments; expected 1 to 45"),
         (&["off", "192.0.2.1/24"], "expected 192.0.2.0/24"),
         (&["explain", "192.0.2"], "not an address"),
+        (&["plan", "192.0.2.7", "0"], "zero bytes"),
     ] {
         let ran = scratch.run(&[&["gateway"], arguments, &["--socket", "gateway.sock"]].concat());
         assert_eq!(ran.code, 2);
@@ -198,6 +203,7 @@ fn a_pipe_is_refused_as_a_file_and_never_waited_for() {
         &["gateway", "import", "pipe"],
         &["gateway", "replay", "pipe"],
         &["gateway", "simulate", "pipe"],
+        &["gateway", "site", "pipe"],
         &["gateway", "survey", "pipe"],
     ] {
         let ran = scratch.run(arguments);
@@ -227,4 +233,92 @@ fn a_log_is_surveyed() {
     assert_eq!(window["window_s"], 60.0);
     assert!((window["seen"].as_f64().expect("a share") - 1.0 / 3.0).abs() < 0.04, "{window}");
     assert_eq!(found["judged"], Value::Null);
+}
+
+/// A log of 300 requests of 100 KB, 20 s apart, from five hosts of one network, and one without a size.
+fn requests() -> String {
+    let line = |i: u32, size: &str| {
+        let (hour, minute, second) = (i / 180, i / 3 % 60, 20 * (i % 3));
+        let stamp = format!("10/Oct/2024:{hour:02}:{minute:02}:{second:02} +0000");
+        format!("192.0.2.{} - - [{stamp}] \"GET / HTTP/1.1\" 200 {size}\n", 1 + i % 5)
+    };
+    (0..300).map(|i| line(i, "100000")).chain([line(300, "-")]).collect()
+}
+
+#[test]
+fn an_access_log_is_simulated_on_a_path_that_is_stated() {
+    let scratch = Scratch::new();
+    scratch.write("access.log", requests());
+    let path = ["--rate", "8 Mbit/s", "--rtt", "50 ms", "--json"];
+    let found = scratch.run(&[&["gateway", "simulate", "access.log"], &path[..]].concat()).json();
+    assert_eq!(
+        (&found["connections"], &found["left_out"], &found["networks"]),
+        (&300.into(), &1.into(), &1.into())
+    );
+    // Eight connections teach; a twentieth of the others is held out.
+    let row = &found["sizes"][0];
+    assert_eq!(row["of"], "45 to 199");
+    let planned = row["planned"].as_u64().expect("a number");
+    assert!((250..=292).contains(&planned), "{row}");
+    // 70 segments of 1.5 ms each take 105 ms on the link. The stack sends 10 and 20 in the first two round trips of 50 ms: no
+    // transfer ends before 50 + 50 + 40 * 1.5 ms, nor one of the gateway's before 50 + 70 * 1.5 ms.
+    let [stock, with] = ["stock_s", "gateway_s"].map(|key| row[key].as_f64().expect("a time"));
+    assert!((0.16..0.23).contains(&stock) && (0.155..stock).contains(&with), "{row}");
+    let harm = &found["harm_to_others"][0];
+    assert_eq!((&harm["network"], &harm["bytes"]), (&"192.0.2.0/24".into(), &100_000.into()));
+    for of in ["bulk", "request_response"] {
+        assert!((0.8..1.3).contains(&harm["harm"][of].as_f64().expect("a ratio")), "{harm}");
+    }
+}
+
+#[test]
+fn a_file_and_a_path_that_do_not_fit_are_refused_by_name() {
+    let scratch = Scratch::new();
+    scratch.write("access.log", requests());
+    let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/../capture/testdata/p1-reno-1000KB.pcap");
+    for (arguments, said) in [
+        (
+            &["simulate", "access.log"][..],
+            "an access log does not state the paths of its clients; expected --rate and --rtt",
+        ),
+        (&["simulate", "access.log", "--rate", "8 Mbit/s", "--rtt", "0 ms"], "--rtt"),
+        (&["simulate", "access.log", "--rate", "8 Mbits", "--rtt", "50 ms"], "--rate"),
+        (
+            &["simulate", capture, "--rate", "8 Mbit/s", "--rtt", "50 ms"],
+            "the file has measurements of its paths",
+        ),
+        (&["site", "access.log"], "not a capture; expected a pcap or pcapng file"),
+        (
+            &["site", "--interface", "no-such-one", "--socket", "s.sock", "--state", "state"],
+            "no such interface",
+        ),
+        (&["site", capture, "--hosts", "10.0.0.1/24"], "expected 10.0.0.0/24"),
+    ] {
+        let before = scratch.snapshot();
+        let ran = scratch.run(&[&["gateway"], arguments].concat());
+        assert_eq!(ran.code, 2, "{arguments:?}: {}", ran.out);
+        assert!(ran.err.contains(said) && ran.err.lines().count() == 1, "{arguments:?}: {}", ran.err);
+        assert_eq!(scratch.snapshot(), before);
+    }
+}
+
+#[test]
+fn a_site_learns_from_a_capture_and_another_gateway_can_take_what_it_learned() {
+    let scratch = Scratch::new();
+    let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/../capture/testdata/p1-reno-1000KB.pcap");
+    let found = scratch.run(&["gateway", "site", capture, "--json", "--export", "learned.state"]).json();
+    assert_eq!((&found["seen"]["connections"], &found["seen"]["early"]), (&1.into(), &0.into()));
+    // One connection is too few for a plan, by name.
+    let network = &found["networks"][0];
+    assert_eq!((&network["hosts"], &network["plan"]), (&1.into(), &Value::Null));
+    assert!(network["why_no_plan"].as_str().is_some_and(|why| why.contains("are needed")), "{network}");
+    let state = fs::read(scratch.path().join("learned.state")).expect("it was written");
+    let mut gateway = firstflight_gateway::Gateway::new(firstflight_gateway::Settings::default());
+    gateway
+        .load(&state, firstflight_contract::Nanos::from_secs(1), firstflight_contract::Nanos::ZERO)
+        .expect("a state");
+    assert_eq!(gateway.prefixes(), 1);
+    // The sender of a network that is not the site's is none of its hosts.
+    let none = scratch.run(&["gateway", "site", capture, "--hosts", "203.0.113.0/24", "--json"]).json();
+    assert_eq!(none["networks"], serde_json::json!([]));
 }

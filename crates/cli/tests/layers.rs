@@ -17,7 +17,7 @@ const LAYERS: [(&str, &[&str]); 26] = [
     ("scenario", &["contract", "host", "schemes"]),
     ("gateway", &["contract", "schemes", "paths", "scenario", "accesslog"]),
     ("hooks", &["contract", "gateway", "paths"]),
-    ("daemon", &["contract", "gateway", "hooks", "paths"]),
+    ("daemon", &["contract", "capture", "gateway", "hooks", "paths"]),
     ("anyscenario", &["contract", "schemes", "scenario"]),
     ("script", &[]),
     ("bpf", &["contract", "schemes"]),

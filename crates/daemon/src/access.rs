@@ -63,6 +63,8 @@ pub(crate) enum Right {
     Read,
     /// To ask for plans of transfers.
     Plan,
+    /// To bring an observation: its signature is checked, whoever brings it.
+    Observe,
     /// To change plans and modes.
     Change,
 }
@@ -73,7 +75,7 @@ impl Right {
         match self {
             Self::Read => "read_group or admin_group",
             Self::Plan => "plan_group or admin_group",
-            Self::Change => "admin_group",
+            Self::Observe | Self::Change => "admin_group",
         }
     }
 }
@@ -102,6 +104,7 @@ impl Peer {
         let own = match right {
             Right::Read => groups.read,
             Right::Plan => groups.plan,
+            Right::Observe => return true,
             Right::Change => None,
         };
         self.user == 0 || self.user == daemon || member(groups.admin) || member(own)

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,9 +17,10 @@ use axum::routing::{get, post};
 use axum::serve::IncomingStream;
 use axum::{Router, serve};
 use firstflight_gateway::{Rule, Transfer};
+use firstflight_paths::Prefix;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::net::{UnixListener, UnixStream};
+use tokio::net::{TcpListener, UnixListener, UnixStream};
 use tokio::sync::oneshot;
 
 use crate::access::{Groups, Peer, Right};
@@ -30,6 +31,10 @@ const LARGEST_BODY: usize = 1 << 30;
 
 /// Path of plans for transfers.
 pub(crate) const PLAN: &str = "/v1/plan";
+/// Path of the state.
+const EXPORT: &str = "/v1/export";
+/// Path of observations that others bring, and, with an address behind it, of own ones.
+pub(crate) const OBSERVATION: &str = "/v1/observation";
 
 /// A question or an order to the gateway's thread.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +47,10 @@ pub(crate) enum Order {
     Explain(IpAddr),
     /// The start for a transfer, and the cookie of the socket that it is for.
     Plan(Transfer, Option<u64>),
+    /// What this gateway measured of the prefix of an address, signed.
+    Observation(IpAddr),
+    /// A signed observation of another gateway.
+    Observed(String),
     /// Fixes the first window of a prefix, segments.
     Set {
         /// The prefix.
@@ -67,7 +76,13 @@ impl Order {
     /// Whether it changes something that is to outlive the process.
     pub(crate) fn changes(&self) -> bool {
         match self {
-            Self::Status | Self::Prefixes(_) | Self::Explain(_) | Self::Plan(..) | Self::Export => false,
+            Self::Status
+            | Self::Prefixes(_)
+            | Self::Explain(_)
+            | Self::Plan(..)
+            | Self::Observation(_)
+            | Self::Observed(_)
+            | Self::Export => false,
             Self::Set { .. }
             | Self::Freeze(_)
             | Self::Off(_)
@@ -103,6 +118,8 @@ pub(crate) struct Message {
 #[derive(Clone, Debug)]
 pub(crate) struct Api {
     pub(crate) socket: PathBuf,
+    /// Hosts that may ask by TCP.
+    pub(crate) hosts: Vec<Prefix>,
     pub(crate) groups: Groups,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) orders: mpsc::Sender<Message>,
@@ -110,13 +127,26 @@ pub(crate) struct Api {
 
 impl Connected<IncomingStream<'_, UnixListener>> for Caller {
     fn connect_info(stream: IncomingStream<'_, UnixListener>) -> Self {
-        Self(Peer::of(stream.io()).ok())
+        Peer::of(stream.io()).map_or(Self::Unknown, Self::Process)
     }
 }
 
-/// The process that sent a request, if the kernel stated its credentials.
+impl Connected<IncomingStream<'_, TcpListener>> for Caller {
+    fn connect_info(stream: IncomingStream<'_, TcpListener>) -> Self {
+        Self::Host(stream.remote_addr().ip().to_canonical())
+    }
+}
+
+/// Where a request comes from.
 #[derive(Clone, Debug)]
-struct Caller(Option<Peer>);
+enum Caller {
+    /// A process of this host.
+    Process(Peer),
+    /// A process whose credentials the kernel did not state.
+    Unknown,
+    /// Another host.
+    Host(IpAddr),
+}
 
 impl Api {
     /// Listens on the socket. A socket file that no process serves is replaced.
@@ -135,16 +165,32 @@ impl Api {
         Ok(listener)
     }
 
-    /// Serves requests until `end` completes, then removes the socket file.
-    pub(crate) async fn serve(self, listener: UnixListener, end: oneshot::Receiver<()>) -> io::Result<()> {
+    /// Listens at an address for other hosts.
+    ///
+    /// # Errors
+    /// The address is not of this host, or in use.
+    pub(crate) async fn listen_at(address: SocketAddr) -> io::Result<TcpListener> {
+        TcpListener::bind(address).await
+    }
+
+    /// Serves requests, from other hosts too where there is a listener for them, until `end` completes, then removes the
+    /// socket file.
+    pub(crate) async fn serve(
+        self,
+        listener: UnixListener,
+        others: Option<TcpListener>,
+        end: oneshot::Receiver<()>,
+    ) -> io::Result<()> {
         let socket = self.socket.clone();
         let routes = Router::new()
             .route("/metrics", get(metrics))
             .route("/v1/status", get(|api: State<Self>| api.0.ask(Order::Status)))
             .route("/v1/prefixes", get(prefixes))
             .route("/v1/explain/{address}", get(explain))
-            .route("/v1/export", get(|api: State<Self>| api.0.ask(Order::Export)))
+            .route(EXPORT, get(|api: State<Self>| api.0.ask(Order::Export)))
             .route(PLAN, post(plan))
+            .route(OBSERVATION, post(observed))
+            .route("/v1/observation/{address}", get(observation))
             .route("/v1/set", post(set))
             .route("/v1/freeze", post(freeze))
             .route("/v1/off", post(off))
@@ -155,6 +201,11 @@ impl Api {
             .layer(DefaultBodyLimit::max(LARGEST_BODY))
             .layer(middleware::from_fn_with_state(self.clone(), check_right))
             .with_state(self);
+        if let Some(others) = others {
+            let service = routes.clone().into_make_service_with_connect_info::<Caller>();
+            // It ends with the runtime, which lives as long as this function.
+            tokio::spawn(async move { serve(others, service).await });
+        }
         let service = routes.into_make_service_with_connect_info::<Caller>();
         let done = async move {
             let _ = end.await;
@@ -199,30 +250,43 @@ fn refuse(status: StatusCode, why: &str) -> Response {
     (status, Json(json!({ "error": why }))).into_response()
 }
 
-/// GET needs the right to read, a plan its own, everything else the right to change.
+/// GET needs the right to read, a plan and an observation their own, everything else the right to change. Another host may
+/// ask, and bring observations, if it is one of the site.
 async fn check_right(
     State(api): State<Api>,
-    ConnectInfo(Caller(peer)): ConnectInfo<Caller>,
+    ConnectInfo(caller): ConnectInfo<Caller>,
     request: Request,
     next: Next,
 ) -> Response {
-    let needed = match (request.method(), request.uri().path()) {
-        (&Method::GET | &Method::HEAD, _) => Right::Read,
-        (_, PLAN) => Right::Plan,
+    let path = request.uri().path();
+    let needed = match request.method() {
+        // A state holds everything, and may be a gigabyte.
+        &Method::GET | &Method::HEAD if path != EXPORT || !matches!(caller, Caller::Host(_)) => Right::Read,
+        &Method::POST if path == PLAN => Right::Plan,
+        &Method::POST if path == OBSERVATION => Right::Observe,
         _ => Right::Change,
     };
     // SAFETY: geteuid has no conditions.
     let daemon = unsafe { libc::geteuid() };
-    if peer.as_ref().is_some_and(|peer| peer.may(needed, daemon, &api.groups)) {
+    let (may, who) = match &caller {
+        Caller::Process(peer) => (peer.may(needed, daemon, &api.groups), format!("user {}", peer.user)),
+        Caller::Unknown => (false, "a process without credentials".to_owned()),
+        Caller::Host(address) => {
+            let own = Prefix::around(*address, 128);
+            let of_site = api.hosts.iter().any(|hosts| hosts.contains(&own));
+            (of_site && needed != Right::Change, format!("host {address}"))
+        }
+    };
+    if may {
         return next.run(request).await;
     }
-    let user =
-        peer.map_or_else(|| "a process without credentials".to_owned(), |peer| format!("user {}", peer.user));
-    let keys = needed.keys();
-    refuse(
-        StatusCode::FORBIDDEN,
-        &format!("{user} has no right to this; expected root or a member of the configuration's {keys}"),
-    )
+    let expected = match caller {
+        Caller::Host(_) => {
+            "a question, or an observation, from a host of the configuration's site.hosts".to_owned()
+        }
+        _ => format!("root or a member of the configuration's {}", needed.keys()),
+    };
+    refuse(StatusCode::FORBIDDEN, &format!("{who} has no right to this; expected {expected}"))
 }
 
 async fn metrics(State(api): State<Api>) -> Response {
@@ -266,6 +330,24 @@ async fn explain(State(api): State<Api>, Part(text): Part<String>) -> Response {
         Ok(address) => api.ask(Order::Explain(address)).await,
         Err(refusal) => refusal,
     }
+}
+
+async fn observation(State(api): State<Api>, Part(text): Part<String>) -> Response {
+    match address(&text) {
+        Ok(address) => api.ask(Order::Observation(address)).await,
+        Err(refusal) => refusal,
+    }
+}
+
+/// A signed observation.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Record {
+    record: String,
+}
+
+async fn observed(State(api): State<Api>, Json(Record { record }): Json<Record>) -> Response {
+    api.ask(Order::Observed(record)).await
 }
 
 /// A transfer about to start.

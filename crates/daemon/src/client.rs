@@ -1,7 +1,7 @@
 //! Requests to a running gateway over its socket.
 
 use std::io;
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,6 +13,7 @@ use hyper::client::conn::http1;
 use hyper::{Method, Request, StatusCode, header};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::UnixStream;
 use tokio::time::timeout;
 
@@ -57,13 +58,22 @@ pub enum Start {
 /// A gateway's socket.
 #[derive(Clone, Debug)]
 pub struct Client {
+    /// Path, or address and port as text.
     socket: PathBuf,
+    address: Option<SocketAddr>,
+    patience: Duration,
 }
 
 impl Client {
     /// The gateway that serves this socket. Nothing is connected before the first request.
     pub fn new(socket: &Path) -> Self {
-        Self { socket: socket.to_owned() }
+        Self { socket: socket.to_owned(), address: None, patience: PATIENCE }
+    }
+
+    /// The gateway of another host, which serves this address (`site.listen` of its configuration). An answer is waited for at
+    /// most this long.
+    pub fn at(address: SocketAddr, patience: Duration) -> Self {
+        Self { socket: address.to_string().into(), address: Some(address), patience }
     }
 
     /// The JSON at `path`, as `/v1/status`.
@@ -142,17 +152,34 @@ impl Client {
             .build()
             .map_err(|error| self.failed(&error))?;
         runtime.block_on(async {
-            match timeout(PATIENCE, self.exchange(method, path, body)).await {
+            match timeout(self.patience, self.connected(method, path, body)).await {
                 Ok(answer) => answer,
-                Err(_) => Err(self.failed(&format!("no answer within {} s", PATIENCE.as_secs()))),
+                Err(_) => Err(self.failed(&format!("no answer within {} s", self.patience.as_secs()))),
             }
         })
     }
 
-    async fn exchange(&self, method: Method, path: &str, body: Vec<u8>) -> Result<Vec<u8>, Unanswered> {
-        let stream = UnixStream::connect(&self.socket)
-            .await
-            .map_err(|error| Unanswered::NoGateway { socket: self.socket.clone(), error })?;
+    async fn connected(&self, method: Method, path: &str, body: Vec<u8>) -> Result<Vec<u8>, Unanswered> {
+        let none = |error| Unanswered::NoGateway { socket: self.socket.clone(), error };
+        match self.address {
+            None => {
+                let stream = UnixStream::connect(&self.socket).await.map_err(none)?;
+                self.exchange(stream, method, path, body).await
+            }
+            Some(address) => {
+                let stream = tokio::net::TcpStream::connect(address).await.map_err(none)?;
+                self.exchange(stream, method, path, body).await
+            }
+        }
+    }
+
+    async fn exchange(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        method: Method,
+        path: &str,
+        body: Vec<u8>,
+    ) -> Result<Vec<u8>, Unanswered> {
         let (mut sender, connection) =
             http1::handshake(TokioIo::new(stream)).await.map_err(|error| self.failed(&error))?;
         tokio::spawn(connection);

@@ -3,12 +3,15 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use firstflight_contract::Nanos;
-use firstflight_gateway::{Connection, Decision, Event, Gateway, Mode, Override, Transfer};
+use firstflight_gateway::{
+    Acceptance, Connection, Decision, Event, Gateway, Mode, Observation, Override, Transfer,
+};
 use firstflight_hooks::Transfers;
 use firstflight_paths::Prefix;
 use serde_json::{Value, json};
@@ -18,11 +21,16 @@ use crate::exchange::{self, Exchange, News};
 use crate::journal::Journal;
 use crate::kernel::Kernel;
 use crate::metrics::Metrics;
+use crate::service::Site;
 use crate::store::{Orders, Snapshot, Store};
 use crate::{clock, view};
 
 /// Longest time between two looks at the kernel's reports: the tail of the time from a close to its effect on a plan.
 const LOOK: Duration = Duration::from_millis(20);
+/// Name of the gateway of a site in its observations.
+const SITE: &str = "site";
+/// Age from which an observation that is pushed is refused.
+const OLDEST: Nanos = Nanos::from_secs(1800);
 /// Most messages of the exchange that are taken between two looks.
 const MOST_NEWS: usize = 1024;
 /// Time between two ticks of the gateway.
@@ -50,6 +58,9 @@ pub(crate) struct Engine<'a> {
     pub(crate) silenced: BTreeSet<Prefix>,
     /// Starts for single transfers that the kernel applies.
     pub(crate) transfers: Option<Transfers>,
+    /// The site, its secret, and the observations of others that were accepted and refused.
+    pub(crate) site: Option<Site>,
+    pub(crate) observed: [u64; 2],
     /// Exchange with other gateways.
     pub(crate) exchange: Option<Exchange>,
     /// Newest complaint of the kernel, the journal or the store.
@@ -305,6 +316,8 @@ impl Engine<'_> {
             Order::Prefixes(limit) => self.prefixes(limit),
             Order::Explain(address) => view::explanation(&self.gateway.explain(address)),
             Order::Plan(transfer, cookie) => self.transfer(&transfer, cookie),
+            Order::Observation(address) => self.observation(address)?,
+            Order::Observed(record) => self.observed(&record, decisions)?,
             Order::Set { prefix, window } => {
                 let prefix = parse(&prefix)?;
                 let most = self.gateway.settings().window;
@@ -371,6 +384,41 @@ impl Engine<'_> {
             self.snapshot(clock::since_boot());
         }
         Ok(Content::Json(value))
+    }
+
+    fn site(&self) -> Result<&Site, String> {
+        self.site.as_ref().ok_or_else(|| "the configuration has no [site]".to_owned())
+    }
+
+    /// What this gateway measured of the prefix of an address.
+    fn observation(&self, address: IpAddr) -> Result<Value, String> {
+        let site = self.site()?;
+        let wall = clock::wall() / 1_000_000_000;
+        let observation = self.gateway.observation(&self.gateway.prefix(address), SITE, wall).ok_or_else(|| {
+            let found = self.gateway.explain(address);
+            let why = found.why_not.map_or_else(|| "no estimate".to_owned(), |why| why.to_string());
+            format!("nothing to say of {}: {why}", found.prefix)
+        })?;
+        Ok(json!({ "record": observation.sign(&site.key), "observation": observation }))
+    }
+
+    /// Takes an observation of another gateway.
+    fn observed(&mut self, record: &str, decisions: &mut Vec<Decision>) -> Result<Value, String> {
+        let Site { key, weight, .. } = self.site()?;
+        let rules = Acceptance {
+            key,
+            host: "",
+            bits: self.gateway.settings().bits,
+            now: clock::wall() / 1_000_000_000,
+            max_age: OLDEST,
+            weight: *weight,
+        };
+        let accepted = Observation::accept(record, &rules);
+        self.observed[usize::from(accepted.is_err())] += 1;
+        let remote = accepted.map_err(|why| why.to_string())?;
+        let prefix = remote.observation.prefix;
+        self.give(&Event::Remote(remote), decisions);
+        Ok(json!({ "prefix": prefix.to_string(), "planned": self.gateway.plan(prefix.first()).is_some() }))
     }
 
     /// The start for a transfer. In the mode enforce it waits for the socket with this cookie.
@@ -445,6 +493,8 @@ impl Engine<'_> {
             "trial": view::host(&self.gateway.verdict()),
             "share": self.exchange.as_ref().map(|exchange| view::share(exchange, &self.metrics)),
             "complaint": self.complaint,
+            "observations": { "accepted": self.observed[0], "refused": self.observed[1] },
+            "mirror": self.kernel.counts(),
         })
     }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use firstflight_gateway::{Connection, Override, Plan, TransferPlan};
 use firstflight_hooks::Hooks;
 use firstflight_paths::Prefix;
+use serde_json::Value;
 
 /// A kernel that reports connections and starts them by plans. Errors are one line for the operator.
 pub trait Kernel: Send {
@@ -61,6 +62,11 @@ pub trait Kernel: Send {
     /// # Errors
     /// If the kernel refuses.
     fn lost(&mut self) -> Result<u64, String>;
+
+    /// Counts of what it watches besides, for `status`.
+    fn counts(&mut self) -> Value {
+        Value::Null
+    }
 }
 
 impl Kernel for Hooks {

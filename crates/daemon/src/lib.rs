@@ -17,6 +17,7 @@ mod metrics;
 mod privileges;
 mod routed;
 mod service;
+mod site;
 mod store;
 mod view;
 
@@ -26,4 +27,6 @@ pub use exchange::Sharing;
 pub use kernel::Kernel;
 pub use privileges::give_up_capabilities;
 pub use routed::Routed;
-pub use service::{Setup, Trouble, serve};
+pub use service::{Setup, Site, Trouble, serve};
+pub use site::{Mirror, leaves, report};
+pub use view::explanation;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, BufWriter, Write as _};
+use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,8 +11,9 @@ use std::sync::mpsc;
 use std::thread;
 
 use firstflight_contract::Nanos;
-use firstflight_gateway::{Gateway, Logged, Settings};
+use firstflight_gateway::{Gateway, Key, Logged, Settings};
 use firstflight_hooks::Transfers;
+use firstflight_paths::Prefix;
 use sd_notify::NotifyState;
 use tokio::sync::oneshot;
 
@@ -44,10 +46,25 @@ pub struct Setup {
     pub record: Option<PathBuf>,
     /// Starts for single transfers that the kernel was loaded with.
     pub transfers: Option<Transfers>,
+    /// Interface to the other gateways of a site.
+    pub site: Option<Site>,
     /// Exchange of observations with other hosts.
     pub share: Option<Sharing>,
     /// Mechanisms of this machine, one line each.
     pub tiers: Vec<String>,
+}
+
+/// The interface between the gateway of a site and those of its hosts.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// Address and port at which this gateway serves the others.
+    pub listen: SocketAddr,
+    /// The hosts of the site.
+    pub hosts: Vec<Prefix>,
+    /// Secret by which observations are signed.
+    pub key: Key,
+    /// Weight of an observation that is pushed, thousandths of an own one.
+    pub weight: u16,
 }
 
 /// Why the service cannot start.
@@ -86,11 +103,19 @@ pub fn serve(
         .map_err(|error| Trouble::of("the decision log", &log, &error))?;
     let metrics = Arc::new(Metrics::new());
     let (orders, inbox) = mpsc::channel::<Message>();
-    let api = Api { socket: socket.clone(), groups: setup.groups, metrics: Arc::clone(&metrics), orders };
+    let hosts = setup.site.as_ref().map_or(vec![], |site| site.hosts.clone());
+    let api =
+        Api { socket: socket.clone(), hosts, groups: setup.groups, metrics: Arc::clone(&metrics), orders };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| Trouble::of("the socket", socket, &error))?;
+    let others = setup.site.as_ref().map(|site| {
+        let at = site.listen;
+        let failed = |error| Trouble::of("the address of the site", Path::new(&at.to_string()), &error);
+        runtime.block_on(Api::listen_at(at)).map_err(failed)
+    });
+    let others = others.transpose()?;
     // The socket is also the lock that keeps a second gateway from the store.
     let listener =
         runtime.block_on(api.listen()).map_err(|error| Trouble::of("the socket", socket, &error))?;
@@ -129,6 +154,8 @@ pub fn serve(
         stopped,
         silenced: BTreeSet::new(),
         transfers: setup.transfers,
+        site: setup.site.clone(),
+        observed: [0; 2],
         exchange,
         complaint: None,
         complain,
@@ -137,7 +164,7 @@ pub fn serve(
     let (end, ended) = oneshot::channel();
     let (end_exchange, exchange_ended) = oneshot::channel();
     thread::scope(|scope| {
-        let served = scope.spawn(move || runtime.block_on(api.serve(listener, ended)));
+        let served = scope.spawn(move || runtime.block_on(api.serve(listener, others, ended)));
         // Without this thread the gateway works with its own measurements.
         let exchanged = postman.map(|postman| scope.spawn(move || postman.work(exchange_ended)));
         // Without systemd there is nobody to notify.

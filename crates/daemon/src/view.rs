@@ -18,8 +18,8 @@ fn seconds(time: Nanos) -> f64 {
     time.0 as f64 / 1e9
 }
 
-/// All that is known of a prefix.
-pub(crate) fn explanation(found: &Explanation) -> Value {
+/// All that is known of a prefix, as `GET /v1/explain` answers.
+pub fn explanation(found: &Explanation) -> Value {
     let since = |time: Nanos| seconds(Nanos(found.at.0.saturating_sub(time.0)));
     let estimate = found.estimate.map(|estimate| {
         let segments = |parts: u16| f64::from(parts) / PARTS;

@@ -6,6 +6,7 @@ use firstflight_contract::Nanos;
 use serde::{Deserialize, Serialize};
 
 use crate::serial;
+use crate::settings::STOCK;
 
 /// One TCP connection of this host, measured by its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,6 +70,22 @@ pub enum Arm {
     Holdout,
     /// With this first window, segments.
     Planned(u32),
+}
+
+impl Arm {
+    /// First window, segments.
+    pub fn window(self) -> u32 {
+        match self {
+            Self::Stock | Self::Holdout => STOCK,
+            Self::Planned(window) => window,
+        }
+    }
+
+    /// Whether the first window is larger than the stack's own. A plan that the kernel divided among many live connections may
+    /// leave the stack's.
+    pub fn is_larger(self) -> bool {
+        self.window() > STOCK
+    }
 }
 
 /// Whether a connection has ended.

@@ -16,7 +16,6 @@ use crate::prefix::{Around, Entry};
 use crate::settings::{Mode, Override, Policy, Settings};
 use crate::share::{Observation, Remote};
 use crate::stamp::Stamp;
-use crate::survey::Judged;
 use crate::table::{Table, WARM, hash, hash_name};
 use crate::trial::{Group, Verdict};
 
@@ -282,7 +281,7 @@ impl Gateway {
     }
 
     /// Prefixes with a founded estimate, and those whose hosts disagree.
-    pub(crate) fn judged(&self) -> Judged {
+    pub(crate) fn judged(&self) -> (u64, u64) {
         let Knowledge { settings, clock, .. } = &self.knowledge;
         let whole = self.table.iter().filter(|entry| is_whole(&entry.prefix, settings.bits));
         let estimates = whole.filter_map(|entry| entry.own_estimate(settings, Stamp::of(*clock)));
@@ -291,7 +290,7 @@ impl Gateway {
             prefixes += 1;
             disagree += u64::from(estimate.disagree());
         }
-        Judged { prefixes, disagree }
+        (prefixes, disagree)
     }
 
     /// Bytes of memory, without those of a shared memory of paths.

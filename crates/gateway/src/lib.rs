@@ -28,7 +28,7 @@ mod transfer;
 mod trial;
 
 pub use advice::{Advice, UNPACED};
-pub use configuration::{Configuration, Share, Transfers};
+pub use configuration::{Configuration, Share, Site, Transfers};
 pub use connection::{Arm, Connection, Stage};
 pub use decision::{Decision, Target, Why, WhyNot};
 pub use estimate::{Estimate, Unfounded};

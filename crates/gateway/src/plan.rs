@@ -4,7 +4,9 @@ use firstflight_contract::Nanos;
 use firstflight_paths::Prefix;
 use serde::{Deserialize, Serialize};
 
+use crate::connection::Arm;
 use crate::serial;
+use crate::settings::STOCK;
 
 /// How new connections to the addresses of a prefix start, until it expires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +26,17 @@ pub struct Plan {
     pub expires: Nanos,
     /// Connections of a thousand that start as the stack starts them, to measure the plan's effect.
     pub holdout: u16,
+}
+
+impl Plan {
+    /// How the kernel's program starts a connection under this plan, where `live` others of the prefix are live; `held_out`
+    /// is the lot. The program of `firstflight_hooks` has the same rule.
+    pub fn arm(&self, live: u32, held_out: bool) -> Arm {
+        match held_out {
+            true => Arm::Holdout,
+            false => Arm::Planned((self.window / live.saturating_add(1)).max(STOCK)),
+        }
+    }
 }
 
 /// Bounds that are fixed when the kernel's program is loaded. The program holds every plan to them, so that a

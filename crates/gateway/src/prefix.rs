@@ -169,7 +169,7 @@ impl Entry {
         let unit = Nanos::from_micros(1);
         let group = match connection.arm {
             Arm::Planned(window) => {
-                if window > STOCK {
+                if connection.arm.is_larger() {
                     self.tried(connection, window, tag, around, out);
                 }
                 // A window that the kernel divided down to the stack's own counts, too: its like are among those held out.

@@ -7,6 +7,7 @@ use firstflight_contract::Nanos;
 use serde::Serialize;
 
 use crate::connection::{Arm, Connection, Stage};
+use crate::estimate::{Bound, Sample};
 use crate::gateway::Gateway;
 use crate::settings::{Mode, Settings};
 
@@ -39,6 +40,10 @@ pub struct Judged {
     pub prefixes: u64,
     /// Those whose hosts disagree: the heuristic that a prefix shares a path errs.
     pub disagree: u64,
+    /// Connections that came while their network had a plan, and whose own measurement reached the limit of their path.
+    pub connections: u64,
+    /// Those of which the path held less than half, or more than twice, of what the network's estimate said: the heuristic erred.
+    pub wrong: u64,
 }
 
 /// A survey in steps: one call of [`Survey::add`] per request.
@@ -53,6 +58,8 @@ pub struct Survey {
     requests: u64,
     hits: u64,
     measured: bool,
+    /// Connections of [`Judged`], and those that were wrong.
+    judged: (u64, u64),
     prefixes: usize,
     bytes: usize,
 }
@@ -76,6 +83,7 @@ impl Survey {
             requests: 0,
             hits: 0,
             measured: false,
+            judged: (0, 0),
             prefixes: 0,
             bytes: 0,
         }
@@ -98,7 +106,7 @@ impl Survey {
         self.last = at;
         self.requests += 1;
         for (_, study) in &mut self.studies {
-            study.add(Request { at, client, bottleneck: None });
+            study.add(Request { at, client, bytes: None, bottleneck: None });
         }
         let now = at - first + TICK;
         if now >= self.ticked + TICK {
@@ -108,7 +116,16 @@ impl Survey {
                 self.count();
             }
         }
-        self.hits += u64::from(self.gateway.plan(client).is_some());
+        let hit = self.gateway.plan(client).is_some();
+        self.hits += u64::from(hit);
+        if let (true, Some(sample)) = (hit, measured.and_then(Sample::of))
+            && sample.bound == Bound::Exact
+            && let Some(estimate) = self.gateway.explain(client).estimate
+        {
+            let (own, known) = (u32::from(sample.parts), u32::from(estimate.median));
+            self.judged.0 += 1;
+            self.judged.1 += u64::from(2 * own < known || own > 2 * known);
+        }
         let connection = measured.map_or_else(|| typical(client), |connection| *connection);
         self.gateway.report(&Connection { at: now, arm: Arm::Stock, ..connection }, &mut vec![]);
     }
@@ -143,7 +160,11 @@ impl Survey {
             hits: if self.requests == 0 { 0.0 } else { self.hits as f64 / self.requests as f64 },
             prefixes: self.prefixes as u64,
             bytes: self.bytes as u64,
-            judged: self.measured.then(|| self.gateway.judged()),
+            judged: self.measured.then(|| {
+                let (prefixes, disagree) = self.gateway.judged();
+                let (connections, wrong) = self.judged;
+                Judged { prefixes, disagree, connections, wrong }
+            }),
         })
     }
 }

@@ -120,6 +120,16 @@ fn an_error_names_its_place_the_valid_values_and_the_nearest_name() {
             "gateway.toml:2:7: share.url = \"http://store\": not the address of a store; expected one that begins with \
              redis://, valkey://, unix:///",
         ),
+        (
+            "[site]\nlisten = \"0.0.0.0:4646\"\nhosts = \"10.0.0.0/24\"\nkey_file = \"key\"",
+            "gateway.toml:2:10: site.listen = \"0.0.0.0:4646\": not an address of one interface; expected an address and a \
+             port above zero",
+        ),
+        (
+            "[site]\nlisten = \"10.0.0.1:4646\"\nhosts = \"10.0.0.0/24 10.0.1.1/24\"\nkey_file = \"key\"",
+            "gateway.toml:3:9: site.hosts = \"10.0.0.0/24 10.0.1.1/24\": 10.0.1.1/24 has bits set beyond its length: \
+             expected 10.0.1.0/24",
+        ),
         ("[share]\nurl = \"redis://store\"", "gateway.toml:1:1: share.key_file: missing; expected a text"),
     ] {
         assert_eq!(refused(text), error);

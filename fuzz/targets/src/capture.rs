@@ -1,6 +1,6 @@
 //! Any bytes as a capture: no panic, no endless loop, no more memory than the reader's limits, intervals in order.
 
-use firstflight_capture::{Series, infer, read_from};
+use firstflight_capture::{Room, Series, Watch, for_each, infer, read_from};
 
 use crate::{Form, Target, refused};
 
@@ -12,7 +12,24 @@ pub(crate) const TARGET: Target = Target {
     form: Form::Binary,
 };
 
+/// The same bytes as the packets of a link, in a small room.
+fn watch(bytes: &[u8]) {
+    let room = Room { connections: 8, of_connection: 64, packets: 128 };
+    let mut watch = Watch::new(room);
+    // What cannot be read is refused below.
+    let _ = for_each(bytes, "fuzz", |at, link_type, data, length| {
+        watch.frame(at, link_type, data, length);
+        assert!(watch.open() <= room.connections);
+    });
+    watch.finish();
+    for windows in watch.take_ended().iter().filter_map(firstflight_capture::Connection::windows) {
+        let all = [Some(windows.close), windows.avoidance_loss];
+        assert!(all.into_iter().flatten().all(|window| window.is_finite() && window >= 0.0), "{windows:?}");
+    }
+}
+
 fn run(bytes: &[u8]) {
+    watch(bytes);
     let capture = match read_from(bytes, "fuzz") {
         Ok(capture) => capture,
         Err(error) => return refused(error),

@@ -9,11 +9,12 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use firstflight_contract::Nanos;
-use firstflight_daemon::{Groups, Kernel, Routed, Setup, Sharing, serve};
-use firstflight_gateway::{Configuration, Mode};
+use firstflight_daemon::{Groups, Kernel, Routed, Setup, Sharing, Site, serve};
+use firstflight_gateway::{Configuration, Key, Mode};
 use firstflight_hooks::{Hooks, Setup as HookSetup, Tiers, Transfers};
 use firstflight_scenario::file::read_text;
 
+use super::read;
 use crate::failure::{Failure, wrong_at};
 use crate::interrupt;
 use crate::output::{complain, show};
@@ -23,9 +24,9 @@ const CONFIGURATION: &str = "/etc/firstflight/gateway.toml";
 /// Largest configuration file, bytes.
 const LARGEST: u64 = 16 << 20;
 /// Time between two snapshots.
-const SNAPSHOT_EVERY: Nanos = Nanos::from_secs(60);
+pub(super) const SNAPSHOT_EVERY: Nanos = Nanos::from_secs(60);
 /// Size at which the decision log starts anew, bytes.
-const JOURNAL_BYTES: u64 = 64 << 20;
+pub(super) const JOURNAL_BYTES: u64 = 64 << 20;
 /// Most routes, where the gateway works by routes.
 const ROUTES: usize = 1000;
 /// Longest wait for the loader.
@@ -95,15 +96,7 @@ enum Mechanism {
 
 impl Common {
     fn configuration(&self) -> Result<Configuration, Failure> {
-        let usual = Path::new(CONFIGURATION);
-        let file = self.config.as_deref().or_else(|| usual.exists().then_some(usual));
-        let mut configuration = match file {
-            None => Configuration::default(),
-            Some(file) => {
-                let text = read_text(file, LARGEST).map_err(|error| wrong_at(file.display(), error))?;
-                Configuration::parse(&text, &file.display().to_string())?
-            }
-        };
+        let mut configuration = configuration(self.config.as_deref())?;
         if self.cgroup.is_some() {
             configuration.cgroup.clone_from(&self.cgroup);
         }
@@ -111,12 +104,22 @@ impl Common {
     }
 }
 
+/// The configuration in this file, else in the usual one if it exists, else the defaults.
+pub(super) fn configuration(file: Option<&Path>) -> Result<Configuration, Failure> {
+    let usual = Path::new(CONFIGURATION);
+    let Some(file) = file.or_else(|| usual.exists().then_some(usual)) else {
+        return Ok(Configuration::default());
+    };
+    let text = read_text(file, LARGEST).map_err(|error| wrong_at(file.display(), error))?;
+    Ok(Configuration::parse(&text, &file.display().to_string())?)
+}
+
 pub(super) fn execute(options: &Options) -> Result<(), Failure> {
     let configuration = options.common.configuration()?;
     let share = configuration.share.as_ref().map(Sharing::open).transpose().map_err(Failure::new)?;
     let transfers = transfers(&configuration);
+    let (groups, site) = (groups(&configuration)?, site(&configuration)?);
     let Configuration { mut settings, cgroup, state, socket, .. } = configuration;
-    let Configuration { read_group, admin_group, plan_group, .. } = configuration;
     if let Some(mode) = options.mode {
         settings.mode = match mode {
             ModeWord::Observe => Mode::Observe,
@@ -125,8 +128,6 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
         };
     }
     settings.secret = secret()?;
-    let groups = Groups::by_name(read_group.as_deref(), admin_group.as_deref(), plan_group.as_deref());
-    let groups = groups.map_err(Failure::new)?;
     let tiers = Tiers::detect();
     let by_routes = match options.mechanism {
         Some(mechanism) => mechanism == Mechanism::Routes,
@@ -164,6 +165,7 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
         journal_bytes: JOURNAL_BYTES,
         record: options.record.clone(),
         transfers,
+        site,
         share,
         tiers,
     };
@@ -175,6 +177,21 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
     ))?;
     interrupt::while_serving(|| serve(&setup, kernel, interrupt::stopped, |line| complain(line)))
         .map_err(Failure::new)
+}
+
+/// The groups of a configuration.
+pub(super) fn groups(configuration: &Configuration) -> Result<Groups, Failure> {
+    let Configuration { read_group, admin_group, plan_group, .. } = configuration;
+    let groups = Groups::by_name(read_group.as_deref(), admin_group.as_deref(), plan_group.as_deref());
+    groups.map_err(Failure::new)
+}
+
+/// The interface to the other gateways of the site, with its secret.
+pub(super) fn site(configuration: &Configuration) -> Result<Option<Site>, Failure> {
+    let Some(site) = &configuration.site else { return Ok(None) };
+    let secret = read(&site.key_file)?;
+    let key = Key::new(secret.trim_ascii()).map_err(|error| wrong_at(site.key_file.display(), error))?;
+    Ok(Some(Site { listen: site.listen, hosts: site.hosts.clone(), key, weight: site.weight }))
 }
 
 /// The programs for single transfers, if the configuration wants them.
@@ -192,7 +209,7 @@ pub(super) fn mode_word(mode: Mode) -> &'static str {
 }
 
 /// A number that no client foresees.
-fn secret() -> Result<u64, Failure> {
+pub(super) fn secret() -> Result<u64, Failure> {
     use std::io::Read as _;
     let mut bytes = [0; 8];
     let read = fs::File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes));

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use firstflight_accesslog::Keep;
 use firstflight_contract::Nanos;
+use firstflight_daemon::report;
 use firstflight_gateway::{Found, Settings, Survey};
 
-use super::observed;
 use crate::captures;
 use crate::failure::{Failure, wrong_at};
 use crate::log::{COLUMNS, for_each_request, row};
@@ -43,7 +43,7 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
     let head = captures::head(&options.file).unwrap_or_default();
     if captures::is_one(&options.file, &head) {
         let (_, capture) = captures::read(&[&options.file])?;
-        let mut reports: Vec<_> = capture.connections.iter().filter_map(observed::report).collect();
+        let mut reports: Vec<_> = capture.connections.iter().filter_map(report).collect();
         reports.sort_by_key(|report| report.at);
         reports.iter().for_each(|report| survey.add_measured(report));
     } else {
@@ -66,8 +66,9 @@ fn text(found: &Found) -> String {
     text += &match found.judged {
         Some(judged) if judged.prefixes > 0 => {
             format!(
-                "hosts disagree in {} of {} networks with enough data\n",
-                judged.disagree, judged.prefixes
+                "hosts disagree in {} of {} networks with enough data; of {} connections that would have had a plan, {} met a \
+                 path that holds less than half or more than twice of what their network's estimate says\n",
+                judged.disagree, judged.prefixes, judged.connections, judged.wrong
             )
         }
         Some(_) => "no network has enough data to tell whether its hosts share a path\n".to_owned(),

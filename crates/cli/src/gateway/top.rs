@@ -57,6 +57,18 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
 }
 
 fn picture(status: &Value, found: &Value) -> String {
+    format!(
+        "mode {}; {} networks, {} with a plan; {}\n\n{}",
+        word(&status["mode"]),
+        status["prefixes"],
+        status["plans"],
+        trial(&status["trial"]),
+        networks(found["prefixes"].as_array().map_or(&[], Vec::as_slice))
+    )
+}
+
+/// The table of networks, each as `GET /v1/explain` answers.
+pub(super) fn networks(found: &[Value]) -> String {
     let number =
         |value: &Value, digits: usize| value.as_f64().map_or("-".to_owned(), |x| format!("{x:.digits$}"));
     let columns = [
@@ -68,10 +80,8 @@ fn picture(status: &Value, found: &Value) -> String {
         ("time ratio", Align::Right),
         ("why no plan", Align::Left),
     ];
-    let rows: Vec<[String; 7]> = found["prefixes"]
-        .as_array()
-        .into_iter()
-        .flatten()
+    let rows: Vec<[String; 7]> = found
+        .iter()
         .map(|row| {
             [
                 word(&row["prefix"]).to_owned(),
@@ -84,12 +94,5 @@ fn picture(status: &Value, found: &Value) -> String {
             ]
         })
         .collect();
-    format!(
-        "mode {}; {} networks, {} with a plan; {}\n\n{}",
-        word(&status["mode"]),
-        status["prefixes"],
-        status["plans"],
-        trial(&status["trial"]),
-        table(columns, &rows)
-    )
+    table(columns, &rows)
 }

@@ -138,6 +138,7 @@ pub(crate) fn setup(folder: &Path, mode: Mode) -> Setup {
         journal_bytes: 1 << 20,
         record: Some(folder.join("events.jsonl")),
         transfers: Some(Transfers { ssthresh: true }),
+        site: None,
         share: None,
         tiers: vec!["sock_ops: played".to_owned()],
     }

@@ -13,7 +13,7 @@ pub(crate) const ACTIONS: &[&str] = &["off", "freeze"];
 
 /// Every section, in the order of the reference.
 pub(crate) const SECTIONS: &[&Section] =
-    &[&ROOT, &PREFIXES, &ESTIMATOR, &PLAN, &TRIAL, &TRANSFERS, &SHARE, &OVERRIDE];
+    &[&ROOT, &PREFIXES, &ESTIMATOR, &PLAN, &TRIAL, &TRANSFERS, &SHARE, &SITE, &OVERRIDE];
 
 /// The keys outside any table.
 pub(crate) const ROOT: Section = Section {
@@ -66,6 +66,7 @@ pub(crate) const ROOT: Section = Section {
         table("trial", &TRIAL),
         table("transfers", &TRANSFERS),
         Key { absent: Absent::Means("nothing is shared"), ..table("share", &SHARE) },
+        Key { absent: Absent::Means("no other host is served or heard"), ..table("site", &SITE) },
         Key {
             name: "override",
             kind: Kind::Tables(&OVERRIDE),
@@ -235,6 +236,36 @@ pub(crate) const SHARE: Section = Section {
             Kind::Time(Floor::AboveZero),
             "\"30 min\"",
             "Age from which an observation is refused, from 10 s to 1440 min.",
+        ),
+    ],
+};
+
+/// `[site]`.
+pub(crate) const SITE: Section = Section {
+    name: "`[site]`",
+    doc: "The interface between the gateway of a site and those of its hosts. All of them have the same table but for `listen`.",
+    keys: &[
+        need(
+            "listen",
+            Kind::Text,
+            "Address and port, as in `10.0.0.1:4646`, at which this gateway serves and hears the others by HTTP. The gateway of \
+             the site pushes to the address of the server that a client asks, at the same port.",
+        ),
+        need(
+            "hosts",
+            Kind::Text,
+            "Prefixes of the hosts of the site, with spaces between them: they may ask, and their connections are learned from.",
+        ),
+        need(
+            "key_file",
+            Kind::Text,
+            "File of the secret, at least 32 bytes, by which observations are signed.",
+        ),
+        key(
+            "weight",
+            Kind::Number(Range { min: 0.0, min_taken: false, max: 1.0, max_taken: true }),
+            "0.5",
+            "Weight of an observation that is pushed to this gateway, in the weight of an own one.",
         ),
     ],
 };

@@ -3,6 +3,7 @@
 mod format;
 
 use core::fmt::Write;
+use core::net::SocketAddr;
 use std::path::PathBuf;
 
 use firstflight_contract::Nanos;
@@ -37,6 +38,8 @@ pub struct Configuration {
     pub transfers: Transfers,
     /// Observations of other hosts.
     pub share: Option<Share>,
+    /// Interface between the gateway of a site and those of its hosts.
+    pub site: Option<Site>,
 }
 
 /// Starts for single transfers whose size the application knows.
@@ -61,6 +64,19 @@ pub struct Share {
     pub weight: u16,
     /// Age from which an observation is refused.
     pub max_age: Nanos,
+}
+
+/// Interface between the gateway of a site and those of its hosts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Site {
+    /// Address and port of this gateway.
+    pub listen: SocketAddr,
+    /// The hosts of the site.
+    pub hosts: Vec<Prefix>,
+    /// File of the secret.
+    pub key_file: PathBuf,
+    /// Weight of an observation that is pushed, thousandths of an own one.
+    pub weight: u16,
 }
 
 /// Schemes of a URL of a store.
@@ -138,6 +154,7 @@ fn read(root: &Table<'_>) -> Result<Configuration, Error> {
             ssthresh: flag(&transfers, "ssthresh", false)?,
         },
         share: root.get("share").map(|item| share(&item)).transpose()?,
+        site: root.get("site").map(|item| site(&item)).transpose()?,
     })
 }
 
@@ -285,6 +302,27 @@ fn share(item: &Item<'_>) -> Result<Share, Error> {
         weight: (1000.0 * number(&table, "weight", 0.5)?) as u16,
         max_age: time(&table, "max_age", Nanos::from_secs(1800), Nanos::from_secs(10), DAY)?,
     })
+}
+
+fn site(item: &Item<'_>) -> Result<Site, Error> {
+    let table = item.table(&format::SITE)?;
+    let place = table.need("listen")?;
+    let listen: SocketAddr = place.text()?.parse().map_err(|_| {
+        place.invalid("not an address with a port").expecting("one as 10.0.0.1:4646 or [2001:db8::1]:4646")
+    })?;
+    if listen.ip().is_unspecified() || listen.port() == 0 {
+        return Err(place
+            .invalid("not an address of one interface")
+            .expecting("an address and a port above zero"));
+    }
+    let place = table.need("hosts")?;
+    let hosts: Vec<Prefix> = filled(&place)?
+        .split_whitespace()
+        .map(|text| text.parse().map_err(|why: String| place.invalid(why)))
+        .collect::<Result<_, _>>()?;
+    let key_file = filled(&table.need("key_file")?)?.into();
+    let weight = (1000.0 * number(&Some(table), "weight", 0.5)?) as u16;
+    Ok(Site { listen, hosts, key_file, weight })
 }
 
 /// `docs/gateway-configuration.md` with its generated parts renewed.

@@ -2,22 +2,31 @@
 
 use firstflight_capture::Connection as Captured;
 use firstflight_contract::{Nanos, mul_div};
-use firstflight_gateway::{Arm, Connection, Stage};
+use firstflight_gateway::{Arm, Connection, STOCK, Stage};
 
-/// The report of a captured connection; [`None`] if it has no round-trip time or delivered nothing.
-pub(super) fn report(captured: &Captured) -> Option<Connection> {
+/// The report of a captured connection, at the time of its end in the capture; [`None`] if it has no round-trip time or
+/// delivered nothing.
+///
+/// The window is TCP SPAND's: at the latest loss in congestion avoidance, else at the end. A connection whose first flight
+/// is larger than a stack's own was planned, by whatever gateway.
+pub fn report(captured: &Captured) -> Option<Connection> {
     let observed = &captured.observed;
-    let (min_rtt, max_rtt) = observed.rtt_span?;
+    let (least, max_rtt) = observed.rtt_span?;
+    // The kernel's own least round trip includes the handshake, whose packets take less time on the links.
+    let min_rtt = observed.handshake_rtt.filter(|rtt| *rtt > Nanos::ZERO).map_or(least, |rtt| rtt.min(least));
     if observed.delivered_bytes == 0 || observed.mss == 0 {
         return None;
     }
     let end = observed.completion.unwrap_or_default();
     let limited = observed.application_limited + observed.window_limited;
     let first_window = observed.first_flight_packets.saturating_mul(observed.mss.into());
+    let first_flight = clipped(observed.first_flight_packets);
+    let windows = captured.windows()?;
+    let cwnd = windows.avoidance_loss.unwrap_or(windows.close).round() as u32;
     Some(Connection {
         at: observed.established + end,
         peer: captured.receiver.ip().to_canonical(),
-        arm: Arm::Stock,
+        arm: if first_flight > STOCK { Arm::Planned(first_flight) } else { Arm::Stock },
         stage: Stage::Ended,
         age: end,
         busy: end.saturating_sub(observed.first_data).saturating_sub(observed.application_limited),
@@ -28,8 +37,9 @@ pub(super) fn report(captured: &Captured) -> Option<Connection> {
         srtt: Nanos((min_rtt.0 + max_rtt.0) / 2),
         rate: greatest_rate(&observed.series.delivered, min_rtt),
         limited: limited > observed.congestion_limited,
-        cwnd: clipped(observed.max_flight_bytes / u64::from(observed.mss)),
-        ssthresh: observed.startup.exit.as_ref().map(|exit| exit.cwnd_packets as u32),
+        cwnd,
+        // A sender that left slow start has a threshold, at most its window.
+        ssthresh: observed.startup.exit.as_ref().map(|exit| cwnd.min(exit.cwnd_packets as u32)),
         receive_window: u64::MAX,
         sent: clipped(observed.packets),
         retransmits: clipped(observed.retransmits),
