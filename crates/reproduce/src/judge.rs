@@ -420,11 +420,10 @@ fn cause(claim: &Claim, judged: &Judged) -> Option<Cause> {
             && (one.reading.is_none() || one.reading == judged.reading)
     });
     let agrees = judged.because.iter().all(Checked::holds);
+    let supported = !judged.because.is_empty() || judged.turns.iter().any(Checked::holds);
     let shown = match failed.map(|(number, _)| number).all(turned) {
         true if agrees => Shown::Shown,
-        _ if agrees && !(judged.because.is_empty() && !judged.turns.iter().any(Checked::holds)) => {
-            Shown::Consistent
-        }
+        _ if agrees && supported => Shown::Consistent,
         _ => Shown::Conjecture,
     };
     Some(Cause { shown, text })
