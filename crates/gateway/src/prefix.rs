@@ -27,9 +27,6 @@ use crate::trial::{Group, Trial, Verdict};
 pub(crate) const CONFIRM: u8 = 4;
 /// Planned connections without a first-window loss after which earlier losses no longer count.
 const FORGIVE: u8 = 32;
-/// Share of segments, of 65536, that a path may lose whose first windows of ten segments are clean: at one in 100, nine of ten
-/// are.
-const CLEAN: i64 = 65_536 / 100;
 /// Halvings that end a plan.
 const STRIKES: u8 = 3;
 
@@ -52,7 +49,7 @@ pub(crate) struct Entry {
     ssthresh: u16,
     /// Round-trip times of the plan in force, units of 64 us.
     gate: (u16, u16),
-    /// Share of segments that the path loses without a plan, of 65536.
+    /// Share of retransmitted segments without a plan, of 65536.
     loss: u16,
     /// Evidence against the window, thousandths of a loss.
     surplus: u16,
@@ -195,16 +192,12 @@ impl Entry {
         }
     }
 
-    /// Average of the retransmitted share of unplanned connections, over about 1024 segments. Where the first window met no loss,
-    /// at most [`CLEAN`] of a connection's segments count: slow start overflows a short queue in every connection, and that
-    /// excuses no first window.
+    /// Average of the retransmitted share of unplanned connections, of the weight 1/8.
     fn unplanned_loss(&mut self, connection: &Connection) {
-        let sent = i64::from(connection.sent);
-        if sent > 0 {
-            let share = i64::from(connection.retransmits) * 65_536 / sent;
-            let most = if connection.first_window_lost { 65_535 } else { CLEAN };
-            let step = (share.min(most) - i64::from(self.loss)) * sent.min(512);
-            self.loss = (i64::from(self.loss) + (step + step.signum() * 512) / 1024) as u16;
+        if connection.sent > 0 {
+            let share = u64::from(connection.retransmits) * 65_535 / u64::from(connection.sent);
+            let loss = i64::from(self.loss);
+            self.loss = (loss + (share.min(65_535) as i64 - loss) / 8) as u16;
         }
     }
 
@@ -443,7 +436,7 @@ impl Entry {
         self.hosts.estimate(now, settings.half_life, Scope::All)
     }
 
-    /// Hosts, strikes and the loss that the path has by itself, of 65536.
+    /// Hosts, strikes and the share of retransmitted segments without a plan, of 65536.
     pub(crate) fn counters(&self) -> (usize, u8, u16) {
         (self.hosts.len(), self.strikes, self.loss)
     }
