@@ -394,11 +394,12 @@ impl Engine<'_> {
     fn observation(&self, address: IpAddr) -> Result<Value, String> {
         let site = self.site()?;
         let wall = clock::wall() / 1_000_000_000;
-        let observation = self.gateway.observation(&self.gateway.prefix(address), SITE, wall).ok_or_else(|| {
-            let found = self.gateway.explain(address);
-            let why = found.why_not.map_or_else(|| "no estimate".to_owned(), |why| why.to_string());
-            format!("nothing to say of {}: {why}", found.prefix)
-        })?;
+        let observation =
+            self.gateway.observation(&self.gateway.prefix(address), SITE, wall).ok_or_else(|| {
+                let found = self.gateway.explain(address);
+                let why = found.why_not.map_or_else(|| "no estimate".to_owned(), |why| why.to_string());
+                format!("nothing to say of {}: {why}", found.prefix)
+            })?;
         Ok(json!({ "record": observation.sign(&site.key), "observation": observation }))
     }
 
