@@ -56,7 +56,7 @@ pub(crate) struct Options {
     /// Seed of the first replication, instead of the scenario's seed; each further replication has the next number
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = whole::<u64>(SEEDS))]
     seed: Option<u64>,
-    /// Largest number of packets times links of further seeds for undecided statements, thousand million; 60 seeds are the most
+    /// Limit of the packet hops (10^9) that further seeds of undecided statements may take; 60 seeds are the most
     #[arg(
         long,
         value_name = "N",
@@ -139,7 +139,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     let evidence = match measured {
         Some(evidence) => evidence,
         None => {
-            // What was asked for explicitly gets no further seeds.
+            // With --quick, --replications or --seed there are no further seeds.
             let plain = options.quick || options.replications.is_some() || options.seed.is_some();
             let budget = if plain { 0 } else { options.further * 1_000_000_000 };
             runs(&library, &selection, &store(&options.out)?, budget, &rows)?

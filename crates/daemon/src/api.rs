@@ -47,7 +47,7 @@ pub(crate) enum Order {
     Explain(IpAddr),
     /// The start for a transfer, and the cookie of the socket that it is for.
     Plan(Transfer, Option<u64>),
-    /// What this gateway measured of the prefix of an address, signed.
+    /// This gateway's measurement of the prefix of an address, signed.
     Observation(IpAddr),
     /// A signed observation of another gateway.
     Observed(String),

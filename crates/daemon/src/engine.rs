@@ -390,7 +390,7 @@ impl Engine<'_> {
         self.site.as_ref().ok_or_else(|| "the configuration has no [site]".to_owned())
     }
 
-    /// What this gateway measured of the prefix of an address.
+    /// This gateway's measurement of the prefix of an address.
     fn observation(&self, address: IpAddr) -> Result<Value, String> {
         let site = self.site()?;
         let wall = clock::wall() / 1_000_000_000;

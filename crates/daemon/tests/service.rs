@@ -229,7 +229,7 @@ fn a_store_of_another_version_is_kept_aside_and_named() {
         aside.display()
     );
     assert!(common::COMPLAINTS.lock().expect("no panic").contains(&said), "{said}");
-    // What it held is there still.
+    // The knowledge of the first gateway is still there.
     let database = redb::Database::open(aside).expect("a store");
     let transaction = database.begin_read().expect("a transaction");
     let table = transaction.open_table(SNAPSHOT).expect("a table");

@@ -214,7 +214,7 @@ fn a_fresh_gateway_plans_from_what_two_others_measured() {
     let taken = log.lines().filter(|line| line.contains("\"share\":\"taken\"")).collect::<Vec<_>>();
     assert!(taken.len() == 1 && taken[0].contains("measured 34.5 segments"), "{log}");
 
-    // What was taken is not published as the gateway's own.
+    // An observation of another gateway is not published as the gateway's own.
     let keys: Vec<String> = redis::cmd("KEYS").arg("firstflight:1:192*").query(&mut store).expect("keys");
     assert_eq!(keys.len(), places.len());
     // The recording replays, with the observations of others.

@@ -119,7 +119,7 @@ const HOSTS: [Ipv4Addr; 4] = [
 const PATH: &str = "duration = \"300 s\"\n[path]\nrate = \"8 Mbit/s\"\nrtt = \"50 ms\"\nbuffer = \"60 packets\"\n\
                     [[flow]]\nname = \"server\"\nprofile = \"linux\"\nsize = \"100 KB\"\n";
 
-/// What the kernel's sender has at the end of a connection, segments and time.
+/// Values of the kernel's sender at the end of a connection; windows in segments.
 #[derive(Clone, Copy, Debug)]
 struct Kernels {
     bytes: usize,

@@ -1,0 +1,87 @@
+//! The values that statements are checked against: measured ones, and those of ns-2.
+
+use std::collections::BTreeMap;
+
+use firstflight_study::sweep::Array;
+
+use crate::evidence::Measurements;
+use crate::expression::{Label, Reading, Source, find};
+use crate::library::{Ns2, Paper};
+
+/// Values of ns-2, in the form of measured values.
+struct Other {
+    values: BTreeMap<(String, String), Array>,
+}
+
+impl Source for Other {
+    fn metric(&self, experiment: &str, metric: &str) -> Result<&Array, String> {
+        self.values
+            .get(&(experiment.to_owned(), metric.to_owned()))
+            .ok_or_else(|| format!("ns-2 was not asked for {experiment}.{metric}"))
+    }
+}
+
+/// The measured values of a paper, and those of ns-2.
+pub struct Bench<'a> {
+    ours: &'a Measurements,
+    ns2: Other,
+}
+
+impl<'a> Bench<'a> {
+    /// Measurements without values of ns-2.
+    #[cfg(test)]
+    pub(super) fn alone(ours: &'a Measurements) -> Self {
+        Self { ours, ns2: Other { values: BTreeMap::new() } }
+    }
+
+    /// Joins the measurements of a paper with its values of ns-2.
+    ///
+    /// # Errors
+    /// If a value of ns-2 does not fit an experiment.
+    pub fn of(paper: &Paper, ours: &'a Measurements) -> Result<Self, String> {
+        let mut values = BTreeMap::new();
+        for given in &paper.ns2 {
+            let (experiment, metric) = given
+                .what
+                .split_once('.')
+                .ok_or_else(|| format!("ns2: {}: expected experiment.metric", given.what))?;
+            // An experiment that was not run has no array to fill.
+            let Ok(array) = ours.metric(experiment, metric) else { continue };
+            let slot = values.entry((experiment.to_owned(), metric.to_owned())).or_insert_with(|| Array {
+                axes: array.axes.clone(),
+                samples: 1,
+                values: vec![f64::NAN; array.points()],
+            });
+            fill(slot, given).map_err(|why| format!("ns2: {} at {:?}: {why}", given.what, given.at))?;
+        }
+        Ok(Self { ours, ns2: Other { values } })
+    }
+
+    /// Evaluates expressions over the measured values.
+    pub fn ours(&self) -> Reading<'_, Measurements> {
+        Reading::of(self.ours)
+    }
+
+    /// Values of an expression in ns-2; `None` if ns-2 has none.
+    pub fn ns2(&self, expression: &crate::expression::Expression) -> Option<Array> {
+        let array = Reading::of(&self.ns2).evaluate(expression).ok()?;
+        array.values.iter().any(|value| !value.is_nan()).then_some(array)
+    }
+}
+
+/// Puts values of ns-2 at their points.
+fn fill(slot: &mut Array, given: &Ns2) -> Result<(), String> {
+    let fixed: Vec<(usize, usize)> =
+        given.at.iter().map(|at| find(slot, &Label::read(at))).collect::<Result<_, _>>()?;
+    let wanted: Vec<usize> = (0..slot.points())
+        .filter(|&index| {
+            let place = slot.place(index);
+            fixed.iter().all(|&(axis, point)| place[axis] == point)
+        })
+        .collect();
+    if wanted.len() != given.values.len() {
+        return Err(format!("{} values for {} points", given.values.len(), wanted.len()));
+    }
+    wanted.into_iter().zip(&given.values).for_each(|(index, value)| slot.values[index] = *value);
+    Ok(())
+}
