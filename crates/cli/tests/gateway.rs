@@ -128,7 +128,7 @@ fn a_gateway_takes_orders_keeps_them_over_a_death_and_ends_in_order() {
         (&["set", "192.0.2.0/24", "46"][..], "a window of 46 segments; expected 1 to 45"),
         (&["off", "192.0.2.1/24"], "expected 192.0.2.0/24"),
         (&["explain", "192.0.2"], "not an address"),
-        (&["plan", "192.0.2.7", "0"], "zero bytes"),
+        (&["plan", "192.0.2.7", "0KB"], "zero bytes"),
     ] {
         let ran = scratch.run(&[&["gateway"], arguments, &["--socket", "gateway.sock"]].concat());
         assert_eq!(ran.code, 2);
