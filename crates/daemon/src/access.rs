@@ -63,7 +63,7 @@ pub(crate) enum Right {
     Read,
     /// To ask for plans of transfers.
     Plan,
-    /// To bring an observation: its signature is checked, whoever brings it.
+    /// To bring an observation. The signature of the observation is checked for every peer.
     Observe,
     /// To change plans and modes.
     Change,

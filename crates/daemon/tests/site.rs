@@ -55,7 +55,7 @@ fn a_host_asks_the_gateway_of_its_site_and_starts_with_what_the_site_knows() {
         asked.post("/v1/plan", &json!({ "destination": "192.0.2.9", "bytes": 100_000 })).expect("an answer");
     assert_eq!(plan["start"], "planned");
 
-    // The host knows nothing, is told, and has a plan in its kernel: half of the doublings from 10 to 34.5, as for its own.
+    // The host has no plan. After the observation of the site its kernel has one: half of the doublings from 10 to 34.5.
     assert_eq!(host.client.get("/v1/status").expect("an answer")["plans"], 0);
     let record = json!({ "record": found["record"] });
     let taken = at(host_at).post("/v1/observation", &record).expect("it is signed");

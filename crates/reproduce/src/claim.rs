@@ -67,7 +67,7 @@ pub struct Statement {
     pub word: Option<String>,
     /// Unit of the last printed digit of the expected values.
     pub digit: Option<f64>,
-    /// What the word allows, once the table is known.
+    /// Tolerance of the word, once the table is known.
     pub tolerance: Tolerance,
     /// Number of points at which the statement must hold.
     pub holds: Holds,

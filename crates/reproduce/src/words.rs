@@ -47,7 +47,7 @@ fn endless() -> f64 {
     f64::INFINITY
 }
 
-/// What a statement allows, from its word.
+/// Tolerance of a statement, from its word.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tolerance {
     /// Distance that counts as equal, as a share of the expected value or of the other side.
@@ -95,7 +95,7 @@ impl Words {
 }
 
 impl Word {
-    /// What the word allows; `digit` is the unit of the last printed digit.
+    /// Tolerance of the word; `digit` is the unit of the last printed digit.
     ///
     /// # Errors
     /// If the word needs the unit and there is none, or the other way round.

@@ -417,7 +417,7 @@ impl Harm {
     }
 
     /// The harm to the bystander that decides on `limit`, and its interval: the one whose interval begins highest if that is above
-    /// it, the one whose interval ends highest if the replications cannot tell, and else the one that is harmed more.
+    /// it, the one whose interval ends highest if the replications do not decide, and else the one that is harmed more.
     pub fn deciding(&self, limit: Option<f64>) -> (f64, Ci95) {
         let [bulk, requests] = self.each();
         let key = |(value, [low, high]): (f64, Ci95)| match limit.map(|limit| self.within(limit)) {
@@ -429,7 +429,7 @@ impl Harm {
     }
 
     /// Whether the harm to both bystanders is at most `limit`: yes if both intervals end there, no if one begins above it, and
-    /// `None` if the replications cannot tell.
+    /// `None` if the replications do not decide.
     pub fn within(&self, limit: f64) -> Option<bool> {
         let intervals = self.each().map(|(_, interval)| interval);
         if intervals.iter().any(|[low, _]| *low > limit) {

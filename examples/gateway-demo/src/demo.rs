@@ -50,15 +50,7 @@ pub(crate) fn run(program: &Path, recording: Option<&Path>) -> Result<Value, Fai
     clients.wait_for_server()?;
     eprintln!("downloads without the gateway");
     let before = clients.measure()?;
-    let daemon = gateway(program, &place, CONFIGURATION, recording)?;
-    let client = Client::new(&place.files.join("gateway.sock"));
-    let ready = (0..200).any(|_| {
-        thread::sleep(Duration::from_millis(50));
-        client.get("/v1/status").is_ok()
-    });
-    if !ready {
-        return Err("the gateway did not start within ten seconds; its message stands above".into());
-    }
+    let (daemon, client) = gateway(program, &place, CONFIGURATION, recording)?;
     eprintln!("the gateway learns");
     let lessons = learn(&clients, &client)?;
     eprintln!("downloads with the gateway");

@@ -219,15 +219,7 @@ struct Daemon {
 
 impl Daemon {
     fn start(program: &Path, place: &Place) -> Result<Self, Failure> {
-        let process = gateway(program, place, CONFIGURATION, None)?;
-        let client = Client::new(&place.files.join("gateway.sock"));
-        let ready = (0..200).any(|_| {
-            thread::sleep(Duration::from_millis(50));
-            client.get("/v1/status").is_ok()
-        });
-        if !ready {
-            return Err("the gateway did not start within ten seconds; its message stands above".into());
-        }
+        let (process, client) = gateway(program, place, CONFIGURATION, None)?;
         let [a, b, c] = NETWORKS[STOCK];
         client.post("/v1/off", &json!({ "prefix": format!("{a}.{b}.{c}.0/24") }))?;
         Ok(Self { client, _process: process })

@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use firstflight_daemon::Client;
 use firstflight_lab::Netns;
 
 /// Error, in one line.
@@ -102,13 +103,13 @@ pub(crate) fn nginx(
     Ok(Running(child))
 }
 
-/// Starts the gateway on the cgroup of `place`.
+/// Starts the gateway on the cgroup of `place`, and waits until it answers.
 pub(crate) fn gateway(
     program: &Path,
     place: &Place,
     configuration: &str,
     recording: Option<&Path>,
-) -> Result<Running, Failure> {
+) -> Result<(Running, Client), Failure> {
     let file = place.files.join("gateway.toml");
     fs::write(&file, configuration)?;
     let mut command = Command::new(program);
@@ -123,5 +124,14 @@ pub(crate) fn gateway(
         command.arg("--record").arg(recording);
     }
     command.stdin(Stdio::null()).stdout(Stdio::null());
-    Ok(Running(command.spawn().map_err(|error| format!("{}: {error}", program.display()))?))
+    let process = Running(command.spawn().map_err(|error| format!("{}: {error}", program.display()))?);
+    let client = Client::new(&place.files.join("gateway.sock"));
+    let ready = (0..200).any(|_| {
+        thread::sleep(Duration::from_millis(50));
+        client.get("/v1/status").is_ok()
+    });
+    if !ready {
+        return Err("the gateway did not start within ten seconds; its message stands above".into());
+    }
+    Ok((process, client))
 }

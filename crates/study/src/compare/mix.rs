@@ -270,7 +270,7 @@ impl<'a> Mix<'a> {
             Some(Part { shares, bench: Bench::new(subject, request.seed), bystanders: bystanders.as_mut()? })
         });
         let mut parts: Vec<Part<'_>> = parts.collect();
-        // What was run before a stop counts.
+        // Replications before a stop count.
         let _ = settle(&mut parts, &request.schemes, limit, &contenders, progress);
         progress.finish();
         for answer in self.outcomes.iter_mut().filter_map(|it| it.answer.as_mut().ok()) {
