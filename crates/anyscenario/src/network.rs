@@ -70,12 +70,19 @@ fn queue_and_shaper(scale: Scale) -> BoxedStrategy<String> {
 /// A queue by its label, or with parameters.
 fn queue(scale: Scale) -> BoxedStrategy<String> {
     let red = |kind: &'static str| {
-        let keys = (1..50_u32, 1..50_u32, number(0.0, 1.0), number(0.0, 1.0), flag(), flag());
-        keys.prop_map(move |(min, above, weight, max_p, gentle, ecn)| {
+        // Only RED has a byte mode.
+        let mean = if kind == "red" { 0..2000_u32 } else { 0..1 };
+        let keys = (1..50_u32, 1..50_u32, number(0.0, 1.0), number(0.0, 1.0), flag(), flag(), mean);
+        keys.prop_map(move |(min, above, weight, max_p, gentle, ecn, mean)| {
             let max = min + above;
+            // Half of the queues are in packet mode.
+            let bytes = match mean {
+                1..1000 => format!(", mean_packet = \"{mean} B\""),
+                _ => String::new(),
+            };
             format!(
                 "{{ kind = \"{kind}\", min = \"{min} packets\", max = \"{max} packets\", weight = {weight}, \
-                 max_p = {max_p}, gentle = {gentle}, ecn = {ecn} }}"
+                 max_p = {max_p}, gentle = {gentle}, ecn = {ecn}{bytes} }}"
             )
         })
         .boxed()

@@ -309,7 +309,7 @@ pub(crate) fn queue(queue: &Queue) -> Value {
     let with = |keys: Vec<(&'static str, Value)>| Value::table([("kind", label())].into_iter().chain(keys));
     match *queue {
         Queue::DropTail | Queue::Priority => label(),
-        Queue::Red(red) | Queue::Choke(red) => with(red_keys(red).into()),
+        Queue::Red(red) | Queue::Choke(red) => with(red_keys(red)),
         Queue::Codel(codel) => with(codel_keys(codel).into()),
         Queue::FqCodel(FqCodel { codel, quantum, flows }) => {
             let own = [("quantum", bytes(quantum)), ("flows", Value::Integer(flows.into()))];
@@ -328,15 +328,17 @@ fn bucket_keys(rate: Rate, burst: u64) -> [(&'static str, Value); 2] {
     [("rate", self::rate(rate)), ("burst", bytes(burst))]
 }
 
-fn red_keys(red: Red) -> [(&'static str, Value); 6] {
-    [
+fn red_keys(red: Red) -> Vec<(&'static str, Value)> {
+    let mut keys = vec![
         ("min", packets(red.min)),
         ("max", packets(red.max)),
         ("weight", Value::Float(red.weight)),
         ("max_p", Value::Float(red.max_p)),
         ("gentle", Value::Flag(red.gentle)),
         ("ecn", Value::Flag(red.ecn)),
-    ]
+    ];
+    keys.extend(red.mean_packet.map(|size| ("mean_packet", bytes(size.into()))));
+    keys
 }
 
 fn codel_keys(codel: Codel) -> [(&'static str, Value); 3] {

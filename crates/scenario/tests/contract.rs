@@ -177,7 +177,10 @@ fn the_alternatives_that_the_example_names_in_comments_are_read_too() {
         "queue = { kind = \"red\", min = \"0.1 BDP\", max = \"0.3 BDP\", weight = 0.002, max_p = 0.1, gentle = true, ecn = true }",
     );
     let Network::Dumbbell(Path { queue: Queue::Red(red), .. }) = red.network else { panic!("no RED") };
-    assert_eq!(red, Red { min: 50.0, max: 150.0, weight: 0.002, max_p: 0.1, gentle: true, ecn: true });
+    assert_eq!(
+        red,
+        Red { min: 50.0, max: 150.0, weight: 0.002, max_p: 0.1, gentle: true, ecn: true, mean_packet: None }
+    );
 
     let policer = "queue = { kind = \"policer\", rate = \"8 Mbit/s\", burst = \"60 KB\" }";
     let Network::Dumbbell(path) = with("queue = \"drop-tail\"", policer).network else { panic!("no path") };

@@ -73,7 +73,7 @@ fn start() -> impl Strategy<Value = Start> {
 }
 
 fn queue() -> impl Strategy<Value = Queue> {
-    let red = (0.0..1e6, 1e-9..1e6, 1e-9..1.0, 1e-9..1.0, any::<bool>(), any::<bool>());
+    let red = (0.0..1e6, 1e-9..1e6, 1e-9..1.0, 1e-9..1.0, any::<bool>(), any::<bool>(), 0..65_536_u32);
     prop_oneof![
         Just(Queue::DropTail),
         Just(Queue::Priority),
@@ -98,10 +98,11 @@ fn queue() -> impl Strategy<Value = Queue> {
         (magnitudes(limits::RATE.0), magnitudes(limits::BYTES)).prop_map(|(rate, burst)| {
             Queue::Policer(Policer { rate: Rate(rate.max(1)), burst: burst.max(65_535) })
         }),
-        red.prop_map(|(min, above, weight, max_p, gentle, ecn)| {
+        red.prop_map(|(min, above, weight, max_p, gentle, ecn, mean)| {
             let max = f64::max(min + above, f64::next_up(min));
-            let red = Red { min, max, weight, max_p, gentle, ecn };
-            if gentle { Queue::Red(red) } else { Queue::Choke(red) }
+            let red = Red { min, max, weight, max_p, gentle, ecn, mean_packet: None };
+            let mean_packet = (mean > 0).then_some(mean);
+            if gentle { Queue::Red(Red { mean_packet, ..red }) } else { Queue::Choke(red) }
         }),
     ]
 }

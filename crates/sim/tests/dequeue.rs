@@ -108,6 +108,7 @@ fn choke(ecn: bool) -> QueueConfig {
         ecn,
         wait: true,
         limit: 60,
+        mean_bytes: None,
         typical_ns: 800_000,
     })
 }

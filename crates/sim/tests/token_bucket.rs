@@ -108,6 +108,7 @@ fn modes_agree_behind_a_shaper() {
             ecn: false,
             wait: true,
             limit: 60,
+            mean_bytes: None,
             typical_ns: 160_000,
         }),
         QueueConfig::Policer(bucket, Room::Packets(60)),

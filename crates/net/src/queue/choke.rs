@@ -81,6 +81,7 @@ mod tests {
         ecn: false,
         wait: false,
         limit: 2000,
+        mean_bytes: None,
         typical_ns: 1000,
     };
 

@@ -1,11 +1,11 @@
 //! Random early detection: S. Floyd, V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance",
 //! IEEE/ACM ToN 1(4), 1993 ("the paper" below); gentle mode: S. Floyd, "Recommendation on using the gentle_
-//! variant of RED", 2000; marks: RFC 3168. Queues are counted in packets.
+//! variant of RED", 2000; marks: RFC 3168. Queues are counted in packets, or in bytes as in ns-2.
 
 use super::{Arrival, Verdict};
 use crate::random::Stream;
 
-/// Parameters of RED. Queue lengths are packets.
+/// Parameters of RED. Queue lengths are packets, in byte mode packets of [`mean_bytes`](Self::mean_bytes).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RedConfig {
     /// Average queue below which nothing is dropped.
@@ -25,6 +25,9 @@ pub struct RedConfig {
     pub wait: bool,
     /// Maximum number of waiting packets.
     pub limit: u32,
+    /// Byte mode (ns-2's `queue_in_bytes_` and `bytes_`): queues are counted in bytes, divided by this mean size of a packet,
+    /// and a packet is dropped or marked in proportion to its size. `None` is packet mode.
+    pub mean_bytes: Option<u32>,
     /// Time to transmit a typical packet, nanoseconds. Idle time divided by this counts as that many arrivals
     /// to an empty queue (the paper's section 4, `s`).
     pub typical_ns: u64,
@@ -38,6 +41,8 @@ pub struct Red {
     average: f64,
     /// Packets since the last drop or mark.
     count: u32,
+    /// Bytes since the last drop or mark.
+    count_bytes: u64,
     /// Whether the average was in the dropping range at the last arrival.
     dropping: bool,
 }
@@ -45,7 +50,7 @@ pub struct Red {
 impl Red {
     /// Creates an empty queue that draws from `stream`.
     pub fn new(config: RedConfig, stream: Stream) -> Self {
-        Self { config, stream, average: 0.0, count: 0, dropping: false }
+        Self { config, stream, average: 0.0, count: 0, count_bytes: 0, dropping: false }
     }
 
     /// Average queue, packets.
@@ -61,7 +66,7 @@ impl Red {
     /// Updates the average queue on an arrival.
     pub(super) fn sample(&mut self, arrival: &Arrival) {
         let config = self.config;
-        let waiting = f64::from(arrival.waiting_packets);
+        let waiting = self.waiting(arrival);
         // The paper's Figure 2: "if the queue is nonempty: avg = (1 - w_q) avg + w_q q; else
         // m = f(time - q_time), avg = (1 - w_q)^m avg".
         if arrival.free_at <= arrival.now {
@@ -75,26 +80,33 @@ impl Red {
     pub(super) fn decide(&mut self, arrival: &Arrival) -> Verdict {
         let config = self.config;
         self.count += 1;
-        // With at most one waiting packet there is no queue to control, even if the average is still high.
-        if self.average < config.min || arrival.waiting_packets <= 1 {
+        self.count_bytes += u64::from(arrival.size);
+        // With at most one waiting packet there is no queue to control, even if the average is still high. In byte mode ns-2 has
+        // one byte in place of one packet.
+        let controllable = match config.mean_bytes {
+            None => arrival.waiting_packets > 1,
+            Some(_) => arrival.waiting_bytes > 1,
+        };
+        if self.average < config.min || !controllable {
             self.dropping = false;
             return self.limit(arrival, Verdict::Accept);
         }
         let certain = if config.gentle { 2.0 * config.max } else { config.max };
         if self.average >= certain {
-            self.count = 0;
+            self.restart();
             return Verdict::Drop;
         }
         if !self.dropping {
             self.dropping = true;
             self.count = 1;
+            self.count_bytes = arrival.size.into();
             return self.limit(arrival, Verdict::Accept);
         }
         let p_b = self.probability();
-        if self.stream.unit() > self.spaced(p_b) {
+        if self.stream.unit() > self.spaced(p_b, arrival.size) {
             return self.limit(arrival, Verdict::Accept);
         }
-        self.count = 0;
+        self.restart();
         // RFC 3168 section 7: above max_th "dropping packets, rather than ... marking" them.
         if config.ecn && arrival.ecn_capable && self.average < config.max {
             return self.limit(arrival, Verdict::Mark);
@@ -113,24 +125,45 @@ impl Red {
     }
 
     /// The paper's `p_a = p_b / (1 - count p_b)`: gaps between drops are distributed uniformly, not
-    /// geometrically.
-    fn spaced(&self, p_b: f64) -> f64 {
-        let passed = f64::from(self.count) * p_b;
-        if self.config.wait {
-            return match passed {
-                x if x < 1.0 => 0.0,
-                x if x < 2.0 => p_b / (2.0 - x),
-                _ => 1.0,
-            };
+    /// geometrically. In byte mode `count` is the number of whole packets of the mean size, and `p_a` is for a packet of that
+    /// size: others have it in proportion to theirs.
+    fn spaced(&self, p_b: f64, size: u32) -> f64 {
+        let count = match self.config.mean_bytes {
+            None => f64::from(self.count),
+            Some(mean) => (self.count_bytes / u64::from(mean.max(1))) as f64,
+        };
+        let passed = count * p_b;
+        let p_a = match (self.config.wait, passed) {
+            (true, x) if x < 1.0 => 0.0,
+            (true, x) if x < 2.0 => p_b / (2.0 - x),
+            (false, x) if x < 1.0 => p_b / (1.0 - x),
+            _ => return 1.0,
+        };
+        match self.config.mean_bytes {
+            None => p_a,
+            Some(mean) => p_a * f64::from(size) / f64::from(mean.max(1)),
         }
-        if passed < 1.0 { p_b / (1.0 - passed) } else { 1.0 }
+    }
+
+    /// Length of the queue, packets.
+    fn waiting(&self, arrival: &Arrival) -> f64 {
+        match self.config.mean_bytes {
+            None => f64::from(arrival.waiting_packets),
+            Some(mean) => arrival.waiting_bytes as f64 / f64::from(mean.max(1)),
+        }
+    }
+
+    /// Begins a new gap between drops or marks.
+    fn restart(&mut self) {
+        self.count = 0;
+        self.count_bytes = 0;
     }
 
     fn limit(&mut self, arrival: &Arrival, verdict: Verdict) -> Verdict {
         // Before waiting packets a free link is not free: one of them is about to leave.
         let busy = arrival.free_at > arrival.now || arrival.waiting_packets > 0;
-        if arrival.waiting_packets >= self.config.limit && busy {
-            self.count = 0;
+        if self.waiting(arrival) >= f64::from(self.config.limit) && busy {
+            self.restart();
             return Verdict::Drop;
         }
         verdict
@@ -150,6 +183,7 @@ mod tests {
         ecn: false,
         wait: false,
         limit: 100,
+        mean_bytes: None,
         typical_ns: 1000,
     };
 
@@ -185,7 +219,7 @@ mod tests {
     /// computed by hand.
     fn share(config: RedConfig, waiting: u32, verdict: Verdict) -> f64 {
         let mut red = Red::new(config, Stream::named(1, "red"));
-        let n = 20_000;
+        let n = 100_000;
         (0..n).filter(|_| offer(&mut red, waiting) == verdict).count() as f64 / f64::from(n)
     }
 
@@ -197,11 +231,11 @@ mod tests {
     }
 
     #[test]
-    fn halfway_one_in_ten_and_a_half_packets_is_dropped() {
-        // p_b = 0.1 * (10 - 5) / 10 = 0.05. The paper, section 7: with p_a the gap between drops is uniform
-        // on 1 ... 1/p_b = 20, so its mean is 10.5.
+    fn halfway_one_in_ten_packets_is_dropped() {
+        // p_b = 0.1 * (10 - 5) / 10 = 0.05. The first packet after a drop has count = 1 (the paper's Figure 2): packet n is
+        // dropped with 0.05 / (1 - 0.05 n), so the gap is uniform on 1 ... 19 and its mean 10.
         let share = share(CONFIG, 10, Verdict::Drop);
-        assert!((share * 10.5 - 1.0).abs() < 0.03, "{share}");
+        assert!((share * 10.0 - 1.0).abs() < 0.03, "{share}");
     }
 
     #[test]
@@ -209,6 +243,84 @@ mod tests {
         // No drop until 1/p_b = 20 packets have passed, then uniform on 20 ... 39: the mean is 29.5.
         let share = share(RedConfig { wait: true, ..CONFIG }, 10, Verdict::Drop);
         assert!((share * 29.5 - 1.0).abs() < 0.03, "{share}");
+    }
+
+    /// Packets of `size` bytes for one drop, in byte mode, with ten packets of 1000 bytes waiting.
+    fn gap(mean: u32, size: u32, waiting_bytes: u64) -> f64 {
+        let mut red = Red::new(RedConfig { mean_bytes: Some(mean), ..CONFIG }, Stream::named(1, "red"));
+        let arrival = Arrival {
+            now: 1000,
+            free_at: 2000,
+            waiting_packets: 1,
+            waiting_bytes,
+            size,
+            ecn_capable: false,
+        };
+        let n = 400_000;
+        let drops = (0..n).filter(|_| red.admit(&arrival) == Verdict::Drop).count();
+        f64::from(n) / drops as f64
+    }
+
+    /// Mean gap between drops, packets, if `p_b` is 0.05: packet `n` after a drop is dropped with `p_a` of the comment at
+    /// [`Red::spaced`]. Sum over `n` of the probability that `n - 1` packets have passed.
+    fn mean_gap(size: f64, mean: f64) -> f64 {
+        let (mut passed, mut sum, mut n) = (1.0, 0.0, 0.0);
+        while passed > 1e-12 {
+            sum += passed;
+            n += 1.0;
+            let count = (n * size / mean).floor();
+            passed *= 1.0 - if count >= 20.0 { 1.0 } else { 0.05 / (1.0 - 0.05 * count) * size / mean };
+        }
+        sum
+    }
+
+    #[test]
+    fn in_byte_mode_small_packets_are_dropped_in_proportion_to_their_size() {
+        // Ten mean packets wait in each case: p_b = 0.05. Packets of 40 bytes: one in 256, where packet mode has one in ten.
+        for (mean, size, waiting) in [(1000, 500, 10_000), (1000, 40, 10_000), (500, 250, 5_000)] {
+            let expected = mean_gap(f64::from(size), f64::from(mean));
+            let gap = gap(mean, size, waiting);
+            assert!((gap / expected - 1.0).abs() < 0.03, "{gap} {expected}");
+        }
+        assert!((mean_gap(40.0, 1000.0) - 255.7).abs() < 0.1);
+    }
+
+    #[test]
+    fn in_byte_mode_thresholds_and_limit_count_packets_of_the_mean_size() {
+        let offer = |mean_bytes, waiting_bytes| {
+            let config = RedConfig { mean_bytes: Some(mean_bytes), limit: 12, gentle: false, max: 11.0, ..CONFIG };
+            let mut red = Red::new(config, Stream::named(1, "red"));
+            let arrival = Arrival {
+                now: 1000,
+                free_at: 2000,
+                waiting_packets: 5,
+                waiting_bytes,
+                size: 1000,
+                ecn_capable: false,
+            };
+            (red.admit(&arrival), red.average())
+        };
+        assert_eq!(offer(1000, 5_000), (Verdict::Accept, 5.0));
+        // 5500 bytes are eleven packets of 500, which is `max`, and below the limit of twelve.
+        assert_eq!(offer(500, 5_500), (Verdict::Drop, 11.0));
+        assert_eq!(offer(1000, 11_000), (Verdict::Drop, 11.0));
+    }
+
+    #[test]
+    fn in_byte_mode_the_buffer_holds_its_number_of_mean_packets() {
+        let config = RedConfig { min: 100.0, max: 200.0, limit: 2, mean_bytes: Some(500), ..CONFIG };
+        let offer = |waiting_bytes| {
+            let arrival = Arrival {
+                now: 1000,
+                free_at: 2000,
+                waiting_packets: 9,
+                waiting_bytes,
+                size: 40,
+                ecn_capable: false,
+            };
+            Red::new(config, Stream::named(1, "red")).admit(&arrival)
+        };
+        assert_eq!([999, 1000].map(offer), [Verdict::Accept, Verdict::Drop]);
     }
 
     #[test]
@@ -223,7 +335,7 @@ mod tests {
     fn below_max_ecn_marks_packets_instead_of_dropping_them() {
         let ecn = RedConfig { ecn: true, ..CONFIG };
         assert_eq!(share(ecn, 10, Verdict::Drop), 0.0);
-        assert!((share(ecn, 10, Verdict::Mark) * 10.5 - 1.0).abs() < 0.03);
+        assert!((share(ecn, 10, Verdict::Mark) * 10.0 - 1.0).abs() < 0.03);
         assert_eq!(share(ecn, 20, Verdict::Mark), 0.0);
     }
 

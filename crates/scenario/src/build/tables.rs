@@ -348,6 +348,8 @@ table! {
         gentle: kind::Flag;
         /// Mark packets instead of dropping them.
         ecn: kind::Flag;
+        /// RED: mean size of a packet, in byte mode.
+        mean_packet: kind::Size;
         /// CoDel: acceptable waiting time.
         target: kind::Time;
         /// CoDel: time for which a longer wait must last.

@@ -22,7 +22,7 @@ const QUEUE_WORDS: &[&str] = &[
 /// Keys of each discipline beside `kind`.
 pub const QUEUE_KEYS: &[(&str, &[&str])] = &[
     ("drop-tail", &[]),
-    ("red", &["min", "max", "weight", "max_p", "gentle", "ecn"]),
+    ("red", &["min", "max", "weight", "max_p", "gentle", "ecn", "mean_packet"]),
     ("choke", &["min", "max", "weight", "max_p", "gentle", "ecn"]),
     ("codel", &["target", "interval", "ecn"]),
     ("fq-codel", &["target", "interval", "ecn", "quantum", "flows"]),
@@ -36,7 +36,7 @@ pub const QUEUE_KEYS: &[(&str, &[&str])] = &[
 /// A `queue` with parameters.
 pub static QUEUE: Section = Section {
     name: "queue",
-    doc: "A discipline with its parameters. `drop-tail` and `priority` have none. `red` (Floyd and Jacobson 1993), in packet mode, and `choke` (Pan and others 2000) have `min` to `ecn`; `codel` (RFC 8289) has `target`, `interval` and `ecn`; `fq-codel` (RFC 8290) has these and `quantum` and `flows`; `policer` (RFC 2697) needs `rate` and `burst`; `quick-start` (RFC 4782) has `threshold` and `share`; `xcp` (Katabi and others 2002) has `alpha` to `gamma`; `vcp` (Xia and others 2005) has `utilization`.",
+    doc: "A discipline with its parameters. `drop-tail` and `priority` have none. `red` (Floyd and Jacobson 1993) has `min` to `mean_packet`; `choke` (Pan and others 2000), in packet mode, has `min` to `ecn`; `codel` (RFC 8289) has `target`, `interval` and `ecn`; `fq-codel` (RFC 8290) has these and `quantum` and `flows`; `policer` (RFC 2697) needs `rate` and `burst`; `quick-start` (RFC 4782) has `threshold` and `share`; `xcp` (Katabi and others 2002) has `alpha` to `gamma`; `vcp` (Xia and others 2005) has `utilization`.",
     keys: &[
         required("kind", words(QUEUE_WORDS), "the discipline"),
         optional(
@@ -64,6 +64,12 @@ pub static QUEUE: Section = Section {
             Kind::Flag,
             "false",
             "mark packets instead of dropping them, except if there is no room",
+        ),
+        optional(
+            "mean_packet",
+            Kind::Bytes,
+            "packet mode",
+            "byte mode, as ns-2 has it: the queue is counted in bytes; `min`, `max` and the buffer count packets of this mean size; a packet is dropped or marked in proportion to its size",
         ),
         optional("target", TIME, "`\"5 ms\"`", "acceptable waiting time"),
         optional(

@@ -148,7 +148,7 @@ pub struct Shaper {
     pub burst: u64,
 }
 
-/// Random early detection, in packet mode: the average queue is counted in packets.
+/// Random early detection: the average queue is counted in packets, or in bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Red {
     /// Average queue from which packets are dropped or marked, packets.
@@ -163,11 +163,13 @@ pub struct Red {
     pub gentle: bool,
     /// Packets are marked instead of dropped, except if there is no room.
     pub ecn: bool,
+    /// Byte mode: mean size of a packet, bytes. Thresholds and the buffer count packets of this size. `None` is packet mode.
+    pub mean_packet: Option<u32>,
 }
 
 impl Red {
     /// Default settings on a path with a bandwidth-delay product of `bdp` packets: thresholds of 0.1 and 0.3 BDP, gentle.
     pub const fn for_bdp(bdp: f64) -> Self {
-        Self { min: 0.1 * bdp, max: 0.3 * bdp, weight: 0.002, max_p: 0.1, gentle: true, ecn: false }
+        Self { min: 0.1 * bdp, max: 0.3 * bdp, weight: 0.002, max_p: 0.1, gentle: true, ecn: false, mean_packet: None }
     }
 }

@@ -189,8 +189,19 @@ fn red(item: &Item<'_>, table: Option<&Table<'_>>, packet: Packet, bdp: Option<u
         max_p: table.get("max_p").map_or(Ok(rest.max_p), |item| item.number())?,
         gentle: table.get("gentle").map_or(Ok(rest.gentle), |item| item.flag())?,
         ecn: table.get("ecn").map_or(Ok(rest.ecn), |item| item.flag())?,
+        mean_packet: table.get("mean_packet").map(mean_packet).transpose()?,
     };
     ordered(red, item, Some(table))
+}
+
+/// Mean size of a packet in RED's byte mode.
+fn mean_packet(item: Item<'_>) -> Result<u32, Error> {
+    let bytes = item.bytes()?;
+    if !(1..=limits::PACKET).contains(&bytes) {
+        let expected = format!("\"1 B\" to \"{} B\"", limits::PACKET);
+        return Err(item.invalid("not the size of a packet").expecting(expected));
+    }
+    Ok(bytes as u32)
 }
 
 fn packets(bytes: u64, packet: Packet) -> f64 {

@@ -136,6 +136,7 @@ pub(crate) fn network(case: &Case) -> Network {
             ecn: case.ecn,
             wait: true,
             limit,
+            mean_bytes: None,
             typical_ns: rate.time_for(1000).0,
         })
     } else {

@@ -168,6 +168,7 @@ impl Cell {
                 ecn: false,
                 wait: true,
                 limit,
+                mean_bytes: None,
                 typical_ns: rate.time_for(1000).0,
             }),
             other => panic!("unknown queue {other}"),

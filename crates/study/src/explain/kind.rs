@@ -296,6 +296,7 @@ impl Kind {
                     max_p: values[4],
                     gentle: false,
                     ecn: false,
+                    mean_packet: None,
                 });
             }
             Self::Codel => {

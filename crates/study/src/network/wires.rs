@@ -207,6 +207,7 @@ fn red(red: &scenario::Red, limit: Limit, rate: Rate, packet: u32) -> RedConfig 
             Limit::Packets(n) => packets(n),
             Limit::Bytes(n) => packets((n / u64::from(packet)).max(1)),
         },
-        typical_ns: rate.time_for(packet.into()).0,
+        mean_bytes: red.mean_packet,
+        typical_ns: rate.time_for(red.mean_packet.unwrap_or(packet).into()).0,
     }
 }
